@@ -1,0 +1,3 @@
+//! ferrum-trace against a floor and its peers.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! The ferrum-trace command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! How a trace is spelled: the spool that the recorder fills, and Chrome trace JSON.

@@ -1,0 +1,1 @@
+//! What a trace is: times, phases, argument values and the words of inference.

@@ -1,0 +1,1 @@
+//! Fixtures for the tests of ferrum-trace: child processes, scratch folders, strict reading of what was written.
