@@ -1,3 +1,76 @@
-//! ferrum-trace against a floor and its peers.
+//! ferrum-trace against a floor and its peers: what every figure means is in `bench/README.md`.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "asking the time is this program's whole work"
+)]
 
-fn main() {}
+mod args;
+mod child;
+mod contenders;
+mod figures;
+mod header;
+#[cfg(any(feature = "peers", test))]
+mod pftrace;
+mod report;
+mod rounds;
+mod spelling;
+mod start;
+mod sys;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::Args;
+use contenders::Outcome;
+use header::Header;
+use report::Report;
+use start::Start;
+
+fn main() -> ExitCode {
+    let start = Start::now();
+    let mut given = std::env::args().skip(1);
+    let outcome = match (given.next().as_deref(), given.next()) {
+        (Some(child::CHILD), Some(job)) => child::serve(&job, start),
+        _ => run(&Args::parse()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("bench: {error}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(args: &Args) -> Outcome {
+    let header = Header::collect(&args.contenders());
+    let report = Report {
+        header,
+        tables: figures::run(args)?,
+    };
+    print(&if args.json {
+        report.to_json()?
+    } else {
+        report.to_markdown()
+    });
+    if let Some(name) = &args.save {
+        say(&format!("saved bench/runs/{}", report.save(name)?));
+    }
+    Ok(())
+}
+
+#[allow(
+    clippy::print_stdout,
+    reason = "the tables are what this program is for"
+)]
+fn print(text: &str) {
+    println!("{}", text.trim_end());
+}
+
+/// Words, as opposed to data, go to standard error.
+#[allow(clippy::print_stderr, reason = "progress and errors")]
+pub(crate) fn say(text: &str) {
+    eprintln!("{text}");
+}

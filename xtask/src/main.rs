@@ -1,3 +1,55 @@
-//! The chores of this repository.
+//! The chores of this repository: `cargo xtask CHORE`.
+//!
+//! `cargo xtask check` is exactly what CI runs; CONTRIBUTING.md says what each of its steps is for.
 
-fn main() {}
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a chore talks to the person who started it"
+)]
+
+mod args;
+mod check;
+mod fuzz;
+mod steps;
+mod task;
+mod tidy;
+mod toolchain;
+mod viewers;
+mod workspace;
+
+use std::process::ExitCode;
+
+use args::Chore;
+use workspace::Workspace;
+
+/// What went wrong, in words that need nothing added.
+type Result<T = ()> = std::result::Result<T, String>;
+
+const FAILED: u8 = 1;
+const USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match args::parse(&words) {
+        Ok(chore) => finish(run(chore), FAILED),
+        Err(complaint) => finish(Err(complaint), USAGE),
+    }
+}
+
+fn run(chore: Chore) -> Result {
+    match chore {
+        Chore::Help => print!("{}", args::help()),
+        Chore::Check(selection) => check::check(&Workspace::find()?, selection)?,
+        Chore::Fuzz { seconds } => fuzz::fuzz(&Workspace::find()?, seconds)?,
+    }
+    Ok(())
+}
+
+fn finish(outcome: Result, code: u8) -> ExitCode {
+    let Err(complaint) = outcome else {
+        return ExitCode::SUCCESS;
+    };
+    eprintln!("xtask: {complaint}");
+    ExitCode::from(code)
+}

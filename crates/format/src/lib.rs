@@ -1,1 +1,14 @@
-//! How a trace is spelled: the spool that the recorder fills, and Chrome trace JSON.
+//! How a trace is spelled: bytes to model and back, on anything that can be read or written.
+//!
+//! - [`spool`]: the file the recorder fills while the program runs, and its conversion into what viewers open;
+//! - [`chrome`]: Chrome trace events as JSON, the array form.
+//!
+//! This crate knows nothing of paths, standard output, clocks or the recorder.
+
+pub mod chrome;
+mod error;
+mod read_at;
+pub mod spool;
+
+pub use error::Error;
+pub use read_at::ReadAt;

@@ -1,0 +1,125 @@
+//! The command line.
+
+use clap::{Parser, ValueEnum};
+
+use crate::contenders::{self, Contender, FLOOR};
+
+/// Compares ferrum-trace with a floor and its peers, all in one interleaved run.
+#[derive(Debug, Parser)]
+#[command(
+    name = "bench",
+    bin_name = "cargo run --release -p bench --",
+    after_help = "Examples:\n  cargo run --release -p bench\n  cargo run --release -p bench -- span --rounds 3\n  \
+                  cargo run --release -p bench -- span --only ferrum-trace,tsc-trace\n  \
+                  cargo run --release -p bench -- all --save epyc-2core"
+)]
+pub struct Args {
+    /// What to measure
+    #[arg(value_enum, default_value_t = Figure::All, hide_default_value = true)]
+    pub figure: Figure,
+
+    /// Rounds; every contender runs once in each
+    #[arg(long, default_value_t = 7, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: u32,
+
+    /// Only these contenders (the floor always runs)
+    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', value_parser = known_name)]
+    pub only: Vec<String>,
+
+    /// Print JSON instead of tables
+    #[arg(long)]
+    pub json: bool,
+
+    /// Also write the tables to bench/runs/YYYY-MM-DD-NAME.md
+    #[arg(long, value_name = "NAME", value_parser = file_name)]
+    pub save: Option<String>,
+}
+
+/// One group of figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Figure {
+    /// Everything below, about five minutes
+    All,
+    /// ns per span, 0 and 2 arguments, 1, 2 and 8 threads
+    Span,
+    /// ns per call site while recording is off
+    Off,
+    /// ns per slice of `laps!`
+    Laps,
+    /// the reference's `push`, ours against its own
+    Push,
+    /// whole process: CPU, finishing time, memory, disk, what survives kill -9
+    Process,
+    /// spool to finished JSON, against serde_json
+    Convert,
+    /// how long recording nothing delays a program
+    Startup,
+    /// percentiles of one span at a million a second
+    Latency,
+    /// our clock against CLOCK_MONOTONIC over 10 s
+    Clock,
+}
+
+impl Args {
+    pub fn wants(&self, figure: Figure) -> bool {
+        self.figure == Figure::All || self.figure == figure
+    }
+
+    /// The contenders asked for, the floor first because every ratio is to it.
+    pub fn contenders(&self) -> Vec<&'static dyn Contender> {
+        let asked = |contender: &&dyn Contender| {
+            self.only.is_empty()
+                || contender.name() == FLOOR.name()
+                || self.only.iter().any(|name| name == contender.name())
+        };
+        contenders::all().into_iter().filter(asked).collect()
+    }
+}
+
+fn known_name(name: &str) -> Result<String, String> {
+    if contenders::find(name).is_some() {
+        return Ok(name.to_owned());
+    }
+    let names: Vec<&str> = contenders::all()
+        .iter()
+        .map(|contender| contender.name())
+        .collect();
+    Err(format!("expected one of {}", names.join(", ")))
+}
+
+fn file_name(name: &str) -> Result<String, String> {
+    let plain =
+        |character: char| character.is_ascii_alphanumeric() || character == '-' || character == '_';
+    if !name.is_empty() && name.chars().all(plain) {
+        return Ok(name.to_owned());
+    }
+    Err("expected letters, digits, `-` and `_`".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn the_floor_runs_even_when_not_asked_for() {
+        let args = Args::parse_from(["bench", "span", "--only", "reference"]);
+        let names: Vec<&str> = args
+            .contenders()
+            .iter()
+            .map(|contender| contender.name())
+            .collect();
+        assert_eq!(names, ["floor", "reference"]);
+    }
+
+    #[test]
+    fn a_name_that_leads_out_of_the_folder_is_refused() {
+        assert!(Args::try_parse_from(["bench", "--save", "../x"]).is_err());
+    }
+}

@@ -1,0 +1,218 @@
+//! ferrum-trace: the recorder this bench is for.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use ferrum_trace::{Recorder, TraceWriter, instant, laps, span};
+use ferrum_trace_format::spool;
+
+use super::{Contender, Outcome, Readable, SITES, Work, body, sixteen};
+use crate::spelling;
+
+pub static SPOOL: Ours = Ours {
+    name: "ferrum-trace",
+    file: "spans.spool",
+    output: "binary (spool)",
+};
+pub static JSON: Ours = Ours {
+    name: "ferrum-trace-json",
+    file: "spans.json",
+    output: "JSON",
+};
+
+/// The recorder with one of its output forms; recording is the same for both.
+pub struct Ours {
+    name: &'static str,
+    file: &'static str,
+    output: &'static str,
+}
+
+/// Room for every figure of the bench, so that the limit is never what is measured.
+const LIMIT_BYTES: u64 = 1 << 32;
+
+static RECORDER: Mutex<Option<Recorder>> = Mutex::new(None);
+
+impl Contender for Ours {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn packages(&self) -> &'static [&'static str] {
+        if self.times_spans() {
+            &["ferrum-trace"]
+        } else {
+            &[]
+        }
+    }
+
+    fn times_spans(&self) -> bool {
+        self.name == SPOOL.name
+    }
+
+    fn output(&self) -> &'static str {
+        self.output
+    }
+
+    fn start(&self, dir: &Path, _work: Work) -> Outcome {
+        start(&dir.join(self.file))
+    }
+
+    fn record(&self, work: Work) {
+        if work.args {
+            for idx in 0..work.spans {
+                let _span = span!("rms_norm", "norm", layer = idx, tokens = idx + 1);
+                body();
+            }
+        } else {
+            for _ in 0..work.spans {
+                one_span();
+            }
+        }
+    }
+
+    fn finish(&self, _dir: &Path) -> Outcome {
+        finish()
+    }
+
+    /// Reads the finished JSON if there is one, else what the spool gives back.
+    fn readable(&self, dir: &Path) -> Outcome<Readable> {
+        let json = dir.join("spans.json");
+        if json.exists() {
+            return spelling::json_events(&json, "X").map(Readable::Spans);
+        }
+        let Some(spool) = spool_in(dir)? else {
+            return Ok(Readable::Spans(0));
+        };
+        let recovered = dir.join("recovered.json");
+        convert(&spool, &recovered, 1)?;
+        spelling::json_events(&recovered, "X").map(Readable::Spans)
+    }
+
+    fn off(&self) -> Option<fn(u64)> {
+        Some(|calls| {
+            for _ in 0..calls / SITES {
+                sixteen!({
+                    let _span = span!("rms_norm", "norm");
+                    body();
+                });
+            }
+        })
+    }
+}
+
+/// Starts the process-wide recorder with its output at `path`; the ending chooses the form.
+pub fn start(path: &Path) -> Outcome {
+    let recorder = Recorder::builder().path(path).limit(LIMIT_BYTES).start()?;
+    *RECORDER.lock().expect("unpoisoned") = Some(recorder);
+    Ok(())
+}
+
+/// Finishes the file, and refuses to go on if anything was lost: a dropped span is cheap and would flatter us.
+pub fn finish() -> Outcome {
+    let recorder = RECORDER
+        .lock()
+        .expect("unpoisoned")
+        .take()
+        .ok_or("not started")?;
+    let stats = recorder.finish()?;
+    if stats.dropped > 0 {
+        return Err(format!(
+            "{} of {} events were dropped",
+            stats.dropped,
+            stats.recorded + stats.dropped
+        )
+        .into());
+    }
+    Ok(())
+}
+
+/// One span without arguments.
+#[inline(always)]
+pub fn one_span() {
+    let _span = span!("rms_norm", "norm");
+    body();
+}
+
+/// Stretches that follow each other: `layers` outer slices of [`MARKS`] stretches each.
+pub fn run_laps(layers: u64) {
+    for layer in 0..layers {
+        let mut lap = laps!("layer", layer = layer);
+        body();
+        lap.mark("norm");
+        body();
+        lap.mark("qkv");
+        body();
+        lap.mark("rope");
+        body();
+        lap.mark("attention");
+        body();
+        lap.mark("out");
+        body();
+        lap.mark("gate");
+        body();
+        lap.mark("mlp");
+        body();
+        lap.mark("residual");
+    }
+}
+
+/// The same with one name in two places, as a layer with two norms has it.
+pub fn run_laps_with_repeated_name(layers: u64) {
+    for layer in 0..layers {
+        let mut lap = laps!("layer", layer = layer);
+        body();
+        lap.mark("norm");
+        body();
+        lap.mark("qkv");
+        body();
+        lap.mark("attention");
+        body();
+        lap.mark("out");
+        body();
+        lap.mark("norm");
+        body();
+        lap.mark("gate");
+        body();
+        lap.mark("mlp");
+        body();
+        lap.mark("residual");
+    }
+}
+
+/// Marks of one outer slice in [`run_laps`].
+pub const MARKS: u64 = 8;
+
+/// The reference's own interface, served by ours.
+pub fn writer(path: PathBuf) -> TraceWriter {
+    TraceWriter::enabled(path)
+}
+
+/// An instant that carries what the monotonic clock said beside it.
+#[inline]
+pub fn clock_mark(monotonic_ns: u64) {
+    instant!("clock", "bench", monotonic_ns = monotonic_ns);
+}
+
+/// Says afterwards that the instant with that reading was disturbed.
+#[cold]
+pub fn clock_mark_spoiled(monotonic_ns: u64) {
+    instant!("spoiled", "bench", monotonic_ns = monotonic_ns);
+}
+
+/// Turns a spool into finished JSON and returns how many events it held.
+pub fn convert(spool: &Path, out: &Path, threads: usize) -> Outcome<u64> {
+    let summary = spool::to_chrome(&File::open(spool)?, &mut File::create(out)?, threads)?;
+    Ok(summary.events)
+}
+
+/// The spool a run left in `dir`, finished or not.
+pub fn spool_in(dir: &Path) -> Outcome<Option<PathBuf>> {
+    for entry in std::fs::read_dir(dir)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|ending| ending == "spool") {
+            return Ok(Some(path));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,89 @@
+//! `tracing` spans with tracing-chrome's layer: messages to a thread that writes JSON.
+
+use std::path::Path;
+use std::sync::Mutex;
+
+use tracing::{Level, span};
+use tracing_chrome::{ChromeLayerBuilder, FlushGuard};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+use super::{Contender, Outcome, Readable, SITES, Work, body, sixteen};
+use crate::spelling;
+
+pub static TRACING_CHROME: TracingChrome = TracingChrome;
+
+/// Without source locations, and with arguments only where they are measured: its cheapest setting.
+pub struct TracingChrome;
+
+struct Guard(FlushGuard);
+
+static GUARD: Mutex<Option<Guard>> = Mutex::new(None);
+
+impl Contender for TracingChrome {
+    fn name(&self) -> &'static str {
+        "tracing-chrome"
+    }
+
+    fn packages(&self) -> &'static [&'static str] {
+        &["tracing", "tracing-subscriber", "tracing-chrome"]
+    }
+
+    /// Its queue has no bound: what the writer has not yet written waits in memory.
+    fn batch(&self) -> u64 {
+        100_000
+    }
+
+    fn output(&self) -> &'static str {
+        "JSON"
+    }
+
+    fn start(&self, dir: &Path, work: Work) -> Outcome {
+        let (layer, guard) = ChromeLayerBuilder::new()
+            .file(dir.join("spans.json"))
+            .include_locations(false)
+            .include_args(work.args)
+            .build();
+        tracing_subscriber::registry().with(layer).try_init()?;
+        *GUARD.lock().expect("unpoisoned") = Some(Guard(guard));
+        Ok(())
+    }
+
+    fn record(&self, work: Work) {
+        if work.args {
+            for idx in 0..work.spans {
+                let _span = span!(Level::INFO, "rms_norm", layer = idx, tokens = idx + 1).entered();
+                body();
+            }
+        } else {
+            for _ in 0..work.spans {
+                let _span = span!(Level::INFO, "rms_norm").entered();
+                body();
+            }
+        }
+    }
+
+    fn finish(&self, _dir: &Path) -> Outcome {
+        if let Some(Guard(guard)) = GUARD.lock().expect("unpoisoned").take() {
+            drop(guard);
+        }
+        Ok(())
+    }
+
+    fn readable(&self, dir: &Path) -> Outcome<Readable> {
+        // A span is a begin and an end; the ends tell how many are whole.
+        spelling::json_events(&dir.join("spans.json"), "E").map(Readable::Spans)
+    }
+
+    /// No subscriber installed.
+    fn off(&self) -> Option<fn(u64)> {
+        Some(|calls| {
+            for _ in 0..calls / SITES {
+                sixteen!({
+                    let _span = span!(Level::INFO, "rms_norm").entered();
+                    body();
+                });
+            }
+        })
+    }
+}

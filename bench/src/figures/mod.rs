@@ -1,0 +1,50 @@
+//! One file per group of figures: the parent's part, which collects and compares, and the child's, which measures.
+
+pub mod clock;
+pub mod convert;
+pub mod laps;
+pub mod latency;
+pub mod off;
+pub mod process;
+pub mod push;
+pub mod span;
+pub mod startup;
+
+use crate::args::{Args, Figure};
+use crate::contenders::Outcome;
+use crate::rounds::Rounds;
+use crate::table::{Cell, Table};
+
+/// Measures what was asked for, in the order of the help.
+pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+    type Run = fn(&Args) -> Outcome<Vec<Table>>;
+    let figures: [(Figure, Run); 9] = [
+        (Figure::Span, span::run),
+        (Figure::Off, off::run),
+        (Figure::Laps, laps::run),
+        (Figure::Push, push::run),
+        (Figure::Process, process::run),
+        (Figure::Convert, convert::run),
+        (Figure::Startup, startup::run),
+        (Figure::Latency, latency::run),
+        (Figure::Clock, clock::run),
+    ];
+    let mut tables = Vec::new();
+    for (figure, run) in figures {
+        if args.wants(figure) {
+            crate::say(&format!("measuring: {figure:?}").to_lowercase());
+            tables.extend(run(args)?);
+        }
+    }
+    Ok(tables)
+}
+
+/// Four cells: minimum and median over the rounds, and the ratio of each to the same of the base.
+fn against(rounds: &Rounds, base: &Rounds, decimals: usize) -> [Cell; 4] {
+    [
+        Cell::maybe(rounds.min(), decimals),
+        Cell::maybe(rounds.median(), decimals),
+        Cell::ratio(rounds.min(), base.min()),
+        Cell::ratio(rounds.median(), base.median()),
+    ]
+}

@@ -1,0 +1,9 @@
+//! Chrome trace events: the JSON that Perfetto, chrome://tracing, speedscope and most others open.
+//!
+//! What is written, field by field, is in `docs/chrome-json.md`.
+
+mod write;
+
+pub use write::{
+    Counterable, push_args_value, push_counter_value, push_decimal, push_micros, push_text,
+};

@@ -1,0 +1,203 @@
+//! The spelling of single values.
+
+use ferrum_trace_model::Value;
+
+/// Two digits for each number below 100.
+const DIGIT_PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[0; 2]; 100];
+    let mut n = 0;
+    while n < 100 {
+        pairs[n] = [b'0' + (n / 10) as u8, b'0' + (n % 10) as u8];
+        n += 1;
+    }
+    pairs
+};
+
+/// Writes a number in decimal.
+#[inline]
+pub fn push_decimal(out: &mut Vec<u8>, number: u64) {
+    let mut digits = [0; 20];
+    let start = put_decimal(&mut digits, number);
+    out.extend_from_slice(&digits[start..]);
+}
+
+/// Puts the digits at the end of `digits` and returns where they begin.
+#[inline]
+fn put_decimal<const N: usize>(digits: &mut [u8; N], mut number: u64) -> usize {
+    let mut at = N;
+    while number >= 100 {
+        at -= 2;
+        let pair = DIGIT_PAIRS[(number % 100) as usize];
+        digits[at..at + 2].copy_from_slice(&pair);
+        number /= 100;
+    }
+    if number >= 10 {
+        at -= 2;
+        digits[at..at + 2].copy_from_slice(&DIGIT_PAIRS[number as usize]);
+    } else {
+        at -= 1;
+        digits[at] = b'0' + number as u8;
+    }
+    at
+}
+
+/// Writes nanoseconds as microseconds with exactly three decimals.
+#[inline]
+pub fn push_micros(out: &mut Vec<u8>, nanos: u64) {
+    let (micros, fraction) = (nanos / 1000, (nanos % 1000) as usize);
+    let mut text = [0; 24];
+    let pair = DIGIT_PAIRS[fraction % 100];
+    text[20..].copy_from_slice(&[b'.', b'0' + (fraction / 100) as u8, pair[0], pair[1]]);
+    let (whole, _) = text
+        .split_first_chunk_mut::<20>()
+        .unwrap_or_else(|| unreachable!("24 is more than 20"));
+    let start = put_decimal(whole, micros);
+    out.extend_from_slice(&text[start..]);
+}
+
+/// Writes a JSON string as raw UTF-8. Only what JSON demands is escaped, since viewers show escapes as typed; NUL becomes
+/// `␀` (U+2400), since Perfetto cuts a string there.
+pub fn push_text(out: &mut Vec<u8>, text: &str) {
+    out.push(b'"');
+    let mut rest = text.as_bytes();
+    while let Some(plain) = rest.iter().position(|&byte| needs_escape(byte)) {
+        out.extend_from_slice(&rest[..plain]);
+        push_escaped(out, rest[plain]);
+        rest = &rest[plain + 1..];
+    }
+    out.extend_from_slice(rest);
+    out.push(b'"');
+}
+
+fn needs_escape(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\' || byte == 0x7f
+}
+
+fn push_escaped(out: &mut Vec<u8>, byte: u8) {
+    match byte {
+        b'"' => out.extend_from_slice(b"\\\""),
+        b'\\' => out.extend_from_slice(b"\\\\"),
+        b'\n' => out.extend_from_slice(b"\\n"),
+        b'\r' => out.extend_from_slice(b"\\r"),
+        b'\t' => out.extend_from_slice(b"\\t"),
+        0 => out.extend_from_slice("␀".as_bytes()),
+        _ => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+    }
+}
+
+/// Writes the value of an argument. NaN and the infinities, which JSON does not have, become the texts `NaN`,
+/// `Infinity` and `-Infinity`; a value that was lost becomes the text `(lost)`.
+pub fn push_args_value(out: &mut Vec<u8>, value: &Value<'_>) {
+    match value {
+        Value::Signed(number) => push_signed(out, *number),
+        Value::Unsigned(number) => push_decimal(out, *number),
+        Value::Float(number) if number.is_finite() => push_float(out, *number),
+        Value::Float(number) if number.is_nan() => push_text(out, "NaN"),
+        Value::Float(number) if *number > 0.0 => push_text(out, "Infinity"),
+        Value::Float(_) => push_text(out, "-Infinity"),
+        Value::Bool(truth) => out.extend_from_slice(if *truth { b"true" } else { b"false" }),
+        Value::Text(text) => push_text(out, text),
+        Value::Lost => push_text(out, "(lost)"),
+    }
+}
+
+/// Whether a value could be written as that of a counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counterable {
+    /// It was written.
+    Written,
+    /// It is no finite number, and a viewer would refuse the file for it: nothing was written.
+    NotANumber,
+}
+
+/// Writes the value of a counter, which must be a finite number; truth values become 1 and 0.
+pub fn push_counter_value(out: &mut Vec<u8>, value: &Value<'_>) -> Counterable {
+    match value {
+        Value::Signed(_) | Value::Unsigned(_) => push_args_value(out, value),
+        Value::Float(number) if number.is_finite() => push_float(out, *number),
+        Value::Bool(truth) => out.push(b'0' + u8::from(*truth)),
+        Value::Float(_) | Value::Text(_) | Value::Lost => return Counterable::NotANumber,
+    }
+    Counterable::Written
+}
+
+fn push_signed(out: &mut Vec<u8>, number: i64) {
+    if number < 0 {
+        out.push(b'-');
+    }
+    push_decimal(out, number.unsigned_abs());
+}
+
+/// The shortest decimal that reads back as the same float.
+fn push_float(out: &mut Vec<u8>, number: f64) {
+    out.extend_from_slice(format!("{number:?}").as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn written(push: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut out = Vec::new();
+        push(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn microseconds_have_three_decimals() {
+        for (nanos, text) in [
+            (0, "0.000"),
+            (7, "0.007"),
+            (1_234_567, "1234.567"),
+            (u64::MAX, "18446744073709551.615"),
+        ] {
+            assert_eq!(written(|out| push_micros(out, nanos)), text);
+        }
+    }
+
+    #[test]
+    fn what_json_has_no_spelling_for_becomes_text() {
+        for (value, text) in [
+            (Value::Float(f64::NAN), "\"NaN\""),
+            (Value::Float(f64::INFINITY), "\"Infinity\""),
+            (Value::Float(f64::NEG_INFINITY), "\"-Infinity\""),
+            (Value::Lost, "\"(lost)\""),
+            (Value::Float(1e300), "1e300"),
+            (Value::Signed(i64::MIN), "-9223372036854775808"),
+            (Value::Text("a\0b".into()), "\"a␀b\""),
+        ] {
+            assert_eq!(written(|out| push_args_value(out, &value)), text);
+        }
+    }
+
+    #[test]
+    fn a_counter_takes_numbers_only() {
+        let mut out = Vec::new();
+        for value in [Value::Float(f64::NAN), Value::Text("1".into()), Value::Lost] {
+            assert_eq!(
+                push_counter_value(&mut out, &value),
+                Counterable::NotANumber
+            );
+        }
+        assert!(out.is_empty());
+        assert_eq!(
+            push_counter_value(&mut out, &Value::Bool(true)),
+            Counterable::Written
+        );
+        assert_eq!(out, b"1");
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_and_texts_are_read_back_the_same(number: u64, float: f64, text: String) {
+            prop_assert_eq!(written(|out| push_decimal(out, number)), number.to_string());
+            let read: String = serde_json::from_str(&written(|out| push_text(out, &text))).unwrap();
+            prop_assert_eq!(read, text.replace('\0', "␀"));
+            if float.is_finite() {
+                let spelled = written(|out| push_args_value(out, &Value::Float(float)));
+                prop_assert_eq!(spelled.parse::<f64>().unwrap().to_bits(), float.to_bits());
+            }
+        }
+    }
+}

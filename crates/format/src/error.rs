@@ -1,0 +1,71 @@
+//! What can go wrong when reading or writing a trace.
+
+use std::fmt;
+use std::io;
+
+/// A trace could not be read or written.
+#[derive(Debug)]
+pub struct Error {
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// The bytes are not what the format says.
+    Form {
+        offset: u64,
+        expected: String,
+        found: String,
+    },
+    Io {
+        doing: &'static str,
+        cause: io::Error,
+    },
+}
+
+impl Error {
+    pub(crate) fn form(offset: u64, expected: impl Into<String>, found: impl Into<String>) -> Self {
+        let (expected, found) = (expected.into(), found.into());
+        Self {
+            kind: Kind::Form {
+                offset,
+                expected,
+                found,
+            },
+        }
+    }
+
+    pub(crate) fn io(doing: &'static str, cause: io::Error) -> Self {
+        Self {
+            kind: Kind::Io { doing, cause },
+        }
+    }
+
+    /// True if the input is not of the format that was expected of it.
+    pub fn is_wrong_format(&self) -> bool {
+        matches!(self.kind, Kind::Form { .. })
+    }
+
+    /// The system's error, if reading or writing failed rather than understanding.
+    pub fn io_error(&self) -> Option<&io::Error> {
+        match &self.kind {
+            Kind::Io { cause, .. } => Some(cause),
+            Kind::Form { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::Form {
+                offset,
+                expected,
+                found,
+            } => write!(f, "byte {offset}: expected {expected}, found {found}"),
+            Kind::Io { doing, cause } => write!(f, "{doing}: {cause}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,223 @@
+//! From ticks to nanoseconds.
+
+/// Pairs of ticks and nanoseconds, with straight lines between them.
+///
+/// The mapping never runs backwards, so what nests in ticks nests in nanoseconds. Points are only ever added at the
+/// end: what was mapped between two of them once is mapped alike for ever, and a slice written by one flush still nests
+/// in one that the next flush writes.
+#[derive(Clone, Debug, Default)]
+pub struct Calibration {
+    lines: Vec<Line>,
+    last: Option<(u64, u64)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    ticks: u64,
+    nanos: u64,
+    /// Nanoseconds a tick, times 2^SCALE_BITS.
+    scale: u64,
+    /// Where the line ends; the mapping stays below it within the line.
+    end_ticks: u64,
+    end_nanos: u64,
+}
+
+const SCALE_BITS: u32 = 40;
+const SCALE_ONE: u64 = 1 << SCALE_BITS;
+
+impl Calibration {
+    /// Adds a point. One that does not lie after the last in both clocks is of no use and left out.
+    pub fn add(&mut self, ticks: u64, nanos: u64) {
+        let Some((last_ticks, last_nanos)) = self.last else {
+            self.last = Some((ticks, nanos));
+            return;
+        };
+        let (true, true) = (ticks > last_ticks, nanos > last_nanos) else {
+            return;
+        };
+        let scale = (u128::from(nanos - last_nanos) << SCALE_BITS) / u128::from(ticks - last_ticks);
+        self.lines.push(Line {
+            ticks: last_ticks,
+            nanos: last_nanos,
+            scale: u64::try_from(scale).unwrap_or(u64::MAX),
+            end_ticks: ticks,
+            end_nanos: nanos,
+        });
+        self.last = Some((ticks, nanos));
+    }
+
+    /// Nanoseconds of the monotonic clock when the trace began.
+    pub fn start_nanos(&self) -> u64 {
+        match (self.lines.first(), self.last) {
+            (Some(line), _) => line.nanos,
+            (None, Some((_, nanos))) => nanos,
+            (None, None) => 0,
+        }
+    }
+
+    /// A view that remembers the line it used last, for many times in a row.
+    pub fn cursor(&self) -> Cursor<'_> {
+        Cursor {
+            calibration: self,
+            line: self
+                .lines
+                .first()
+                .copied()
+                .unwrap_or_else(|| self.lonely_line()),
+            start_nanos: self.start_nanos(),
+        }
+    }
+
+    /// With a single point, ticks are taken for nanoseconds: nothing better is known.
+    fn lonely_line(&self) -> Line {
+        let (ticks, nanos) = self.last.unwrap_or((0, 0));
+        Line {
+            ticks,
+            nanos,
+            scale: SCALE_ONE,
+            end_ticks: u64::MAX,
+            end_nanos: u64::MAX,
+        }
+    }
+
+    /// The line for `ticks`. Beyond the last point, and before the first, the nearest line is prolonged.
+    fn line_for(&self, ticks: u64) -> Line {
+        let n_before = self.lines.partition_point(|line| line.ticks <= ticks);
+        match self.lines.get(n_before.saturating_sub(1)) {
+            None => self.lonely_line(),
+            Some(line) if n_before == self.lines.len() && ticks >= line.end_ticks => {
+                self.prolonged(*line)
+            }
+            Some(line) => *line,
+        }
+    }
+
+    /// The continuation of the last line, with the slope of the longest of the last few: a short one is imprecise.
+    fn prolonged(&self, last: Line) -> Line {
+        let recent = &self.lines[self.lines.len().saturating_sub(4)..];
+        let longest = recent.iter().max_by_key(|line| line.end_ticks - line.ticks);
+        Line {
+            ticks: last.end_ticks,
+            nanos: last.end_nanos,
+            scale: longest.map_or(last.scale, |line| line.scale),
+            end_ticks: u64::MAX,
+            end_nanos: u64::MAX,
+        }
+    }
+}
+
+/// See [`Calibration::cursor`].
+#[derive(Clone, Debug)]
+pub struct Cursor<'a> {
+    calibration: &'a Calibration,
+    line: Line,
+    start_nanos: u64,
+}
+
+impl Cursor<'_> {
+    /// Nanoseconds of the monotonic clock when the trace began.
+    pub fn start_nanos(&self) -> u64 {
+        self.start_nanos
+    }
+
+    /// Nanoseconds since the trace began; times before it are put at its start.
+    #[inline]
+    pub fn nanos_since_start(&mut self, ticks: u64) -> u64 {
+        if ticks < self.line.ticks || ticks >= self.line.end_ticks {
+            self.line = self.calibration.line_for(ticks);
+        }
+        let line = self.line;
+        if ticks < line.ticks {
+            return 0;
+        }
+        let nanos = (u128::from(ticks - line.ticks) * u128::from(line.scale)) >> SCALE_BITS;
+        let nanos = u64::try_from(nanos).unwrap_or(u64::MAX);
+        line.nanos
+            .saturating_add(nanos)
+            .min(line.end_nanos)
+            .saturating_sub(self.start_nanos)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    impl Calibration {
+        fn nanos_since_start(&self, ticks: u64) -> u64 {
+            self.cursor().nanos_since_start(ticks)
+        }
+    }
+
+    #[test]
+    fn points_are_met_exactly_and_lines_are_straight() {
+        let mut calibration = Calibration::default();
+        calibration.add(1_000, 50);
+        calibration.add(3_000, 1_050);
+        calibration.add(4_000, 2_050);
+        let at = |ticks| calibration.nanos_since_start(ticks);
+        assert_eq!(
+            [at(1_000), at(2_000), at(3_000), at(3_500), at(4_000)],
+            [0, 500, 1_000, 1_500, 2_000]
+        );
+    }
+
+    #[test]
+    fn times_outside_the_points_follow_the_nearest_line() {
+        let mut calibration = Calibration::default();
+        calibration.add(1_000, 50);
+        calibration.add(3_000, 1_050);
+        assert_eq!(calibration.nanos_since_start(5_000), 2_000);
+        assert_eq!(calibration.nanos_since_start(900), 0);
+    }
+
+    #[test]
+    fn a_point_that_is_not_later_is_left_out() {
+        let mut calibration = Calibration::default();
+        calibration.add(1_000, 50);
+        calibration.add(1_000, 60);
+        calibration.add(2_000, 40);
+        calibration.add(3_000, 1_050);
+        assert_eq!(calibration.nanos_since_start(2_000), 500);
+    }
+
+    proptest! {
+        #[test]
+        fn the_mapping_never_runs_backwards(
+            steps in prop::collection::vec((1u64..1 << 36, 1u64..1 << 36), 1..8),
+            mut ticks in prop::collection::vec(0u64..1 << 40, 2..50),
+        ) {
+            let mut calibration = Calibration::default();
+            let mut point = (1 << 20, 1 << 20);
+            calibration.add(point.0, point.1);
+            for (more_ticks, more_nanos) in steps {
+                point = (point.0 + more_ticks, point.1 + more_nanos);
+                calibration.add(point.0, point.1);
+            }
+            ticks.sort_unstable();
+            let mut cursor = calibration.cursor();
+            let nanos: Vec<u64> = ticks.iter().map(|&ticks| cursor.nanos_since_start(ticks)).collect();
+            prop_assert!(nanos.is_sorted());
+        }
+
+        #[test]
+        fn a_later_point_does_not_move_what_was_mapped_before(
+            steps in prop::collection::vec((1u64..1 << 30, 1u64..1 << 30), 2..6),
+            fraction in 0.0f64..1.0,
+        ) {
+            let mut calibration = Calibration::default();
+            let mut point = (7, 9);
+            calibration.add(point.0, point.1);
+            for (more_ticks, more_nanos) in steps {
+                point = (point.0 + more_ticks, point.1 + more_nanos);
+                calibration.add(point.0, point.1);
+                let ticks = 7 + ((point.0 - 7) as f64 * fraction) as u64;
+                let before = calibration.nanos_since_start(ticks);
+                let mut later = calibration.clone();
+                later.add(point.0 + 12_345, point.1 + 999_999);
+                prop_assert_eq!(later.nanos_since_start(ticks), before);
+            }
+        }
+    }
+}

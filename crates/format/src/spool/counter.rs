@@ -1,0 +1,50 @@
+//! How many events a growing spool holds.
+
+use super::layout::chunk;
+use super::record::{Kind, Record};
+use super::source::{Piece, Progress, read_chunk_into};
+use super::summary::Summary;
+use crate::{Error, ReadAt};
+
+/// Counts the events of a spool without writing them anywhere.
+#[derive(Debug)]
+pub struct EventCounter {
+    progress: Progress,
+    n_events: u64,
+}
+
+impl EventCounter {
+    /// Checks that `source` is a spool.
+    pub fn open<R: ReadAt + ?Sized>(source: &R) -> Result<Self, Error> {
+        Ok(Self {
+            progress: Progress::start(source)?,
+            n_events: 0,
+        })
+    }
+
+    /// What the spool holds so far. The cost is that of reading what is new since the last call.
+    pub fn summary<R: ReadAt + ?Sized>(&mut self, source: &R) -> Result<Summary, Error> {
+        let mut bytes = Vec::new();
+        for piece in self.progress.advance(source)? {
+            read_chunk_into(source, piece.chunk, &mut bytes)?;
+            self.n_events += count_piece(piece, &bytes);
+        }
+        self.progress.summary(source, self.n_events)
+    }
+}
+
+fn count_piece(piece: Piece, bytes: &[u8]) -> u64 {
+    let whole = &bytes[..piece.to.min(bytes.len())];
+    let mut at = piece.from.max(8 * chunk::HEADER_WORDS);
+    let mut n_events = 0;
+    while let Some(Ok(record)) = whole
+        .get(at..)
+        .filter(|rest| !rest.is_empty())
+        .map(Record::read)
+    {
+        at += record.size;
+        let is_event = !matches!(record.kind, Kind::Segment | Kind::Text | Kind::LongDuration);
+        n_events += u64::from(is_event);
+    }
+    n_events
+}

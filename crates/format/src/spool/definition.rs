@@ -1,0 +1,239 @@
+//! What the events of a spool refer to: call sites, threads, tracks, and the clock's calibration.
+//!
+//! ```text
+//! word 0 │ id : 32 │ payload bytes : 24 │ tag : 8
+//! then   │ payload, padded to whole words: numbers first, then texts as length (4 bytes) and bytes
+//! ```
+
+use std::borrow::Cow;
+
+const TAG_SITE: u8 = 1;
+const TAG_THREAD: u8 = 2;
+const TAG_TRACK: u8 = 3;
+const TAG_CALIBRATION: u8 = 4;
+const TAG_PROCESS: u8 = 5;
+const TAG_THREAD_NAME: u8 = 6;
+
+/// Where the count of lost events is in the payload of a thread's definition, in words; the recorder raises it in place.
+pub const THREAD_DROPPED_WORD: usize = 1;
+
+/// One definition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Definition<'a> {
+    /// A call site, or a name made at run time.
+    Site {
+        /// The number that records carry.
+        id: u32,
+        /// Name of the events.
+        name: Cow<'a, str>,
+        /// Their category.
+        category: Cow<'a, str>,
+        /// The keys of their arguments.
+        keys: Vec<Cow<'a, str>>,
+    },
+    /// A thread that recorded something.
+    Thread {
+        /// The number that segments carry.
+        id: u32,
+        /// The system's number of the thread.
+        os_id: u64,
+        /// How many of its events were lost.
+        dropped: u64,
+        /// Its name, if it had one.
+        name: Cow<'a, str>,
+    },
+    /// Another name for a thread defined before.
+    ThreadName {
+        /// The number that segments carry.
+        id: u32,
+        /// The name from now on.
+        name: Cow<'a, str>,
+    },
+    /// A track that is no thread.
+    Track {
+        /// The number that records carry.
+        id: u32,
+        /// Where viewers that sort should put it.
+        sort: i64,
+        /// Its name.
+        name: Cow<'a, str>,
+    },
+    /// Ticks of the clock and nanoseconds of the monotonic clock, read at one moment.
+    Calibration {
+        /// Ticks.
+        ticks: u64,
+        /// Nanoseconds.
+        nanos: u64,
+    },
+    /// The name of the process.
+    Process {
+        /// The name.
+        name: Cow<'a, str>,
+    },
+}
+
+impl Definition<'_> {
+    /// The bytes of the definition, a whole number of words.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let (tag, id, numbers, texts) = self.parts();
+        let mut bytes = vec![0; 8];
+        for number in numbers {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        for text in texts {
+            bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
+            bytes.extend_from_slice(text.as_bytes());
+        }
+        let n_payload = (bytes.len() - 8) as u64;
+        let first = u64::from(id) | (n_payload << 32) | (u64::from(tag) << 56);
+        bytes[..8].copy_from_slice(&first.to_le_bytes());
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        bytes
+    }
+
+    fn parts(&self) -> (u8, u32, Vec<u64>, Vec<&str>) {
+        match self {
+            Self::Site {
+                id,
+                name,
+                category,
+                keys,
+            } => {
+                let mut texts = vec![name.as_ref(), category.as_ref()];
+                texts.extend(keys.iter().map(AsRef::as_ref));
+                (TAG_SITE, *id, vec![], texts)
+            }
+            Self::Thread {
+                id,
+                os_id,
+                dropped,
+                name,
+            } => (TAG_THREAD, *id, vec![*os_id, *dropped], vec![name]),
+            Self::ThreadName { id, name } => (TAG_THREAD_NAME, *id, vec![], vec![name]),
+            Self::Track { id, sort, name } => (TAG_TRACK, *id, vec![*sort as u64], vec![name]),
+            Self::Calibration { ticks, nanos } => {
+                (TAG_CALIBRATION, 0, vec![*ticks, *nanos], vec![])
+            }
+            Self::Process { name } => (TAG_PROCESS, 0, vec![], vec![name]),
+        }
+    }
+}
+
+impl<'a> Definition<'a> {
+    /// Reads the definition at the start of `bytes`; returns it and how many bytes it takes. `None` stands for one that
+    /// is whole but of an unknown tag or with a payload that does not fit its tag.
+    pub fn read(bytes: &'a [u8]) -> Result<(Option<Self>, usize), &'static str> {
+        let (first, rest) = bytes
+            .split_first_chunk::<8>()
+            .ok_or("fewer than 8 bytes are left")?;
+        let first = u64::from_le_bytes(*first);
+        let n_payload = ((first >> 32) & 0xff_ffff) as usize;
+        let payload = rest
+            .get(..n_payload)
+            .ok_or("the definition is longer than what is left")?;
+        let size = (8 + n_payload).next_multiple_of(8).min(bytes.len());
+        let mut reader = Payload(payload);
+        Ok((
+            Self::from_payload((first >> 56) as u8, first as u32, &mut reader),
+            size,
+        ))
+    }
+
+    fn from_payload(tag: u8, id: u32, payload: &mut Payload<'a>) -> Option<Self> {
+        Some(match tag {
+            TAG_SITE => Self::Site {
+                id,
+                name: payload.text()?,
+                category: payload.text()?,
+                keys: std::iter::from_fn(|| payload.text()).collect(),
+            },
+            TAG_THREAD => Self::Thread {
+                id,
+                os_id: payload.number()?,
+                dropped: payload.number()?,
+                name: payload.text()?,
+            },
+            TAG_THREAD_NAME => Self::ThreadName {
+                id,
+                name: payload.text()?,
+            },
+            TAG_TRACK => Self::Track {
+                id,
+                sort: payload.number()? as i64,
+                name: payload.text()?,
+            },
+            TAG_CALIBRATION => Self::Calibration {
+                ticks: payload.number()?,
+                nanos: payload.number()?,
+            },
+            TAG_PROCESS => Self::Process {
+                name: payload.text()?,
+            },
+            _ => return None,
+        })
+    }
+}
+
+struct Payload<'a>(&'a [u8]);
+
+impl<'a> Payload<'a> {
+    fn number(&mut self) -> Option<u64> {
+        let (number, rest) = self.0.split_first_chunk::<8>()?;
+        self.0 = rest;
+        Some(u64::from_le_bytes(*number))
+    }
+
+    fn text(&mut self) -> Option<Cow<'a, str>> {
+        let (len, rest) = self.0.split_first_chunk::<4>()?;
+        let (text, rest) = rest.split_at_checked(u32::from_le_bytes(*len) as usize)?;
+        self.0 = rest;
+        Some(String::from_utf8_lossy(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_definition_comes_back() {
+        let all = [
+            Definition::Site {
+                id: 3,
+                name: "rms_norm".into(),
+                category: "norm".into(),
+                keys: vec!["layer".into(), "".into()],
+            },
+            Definition::Thread {
+                id: 1,
+                os_id: 4711,
+                dropped: 5,
+                name: "main".into(),
+            },
+            Definition::ThreadName {
+                id: 1,
+                name: "werker №1".into(),
+            },
+            Definition::Track {
+                id: 9,
+                sort: -4,
+                name: "GPU 0 / stream 7".into(),
+            },
+            Definition::Calibration {
+                ticks: u64::MAX,
+                nanos: 1,
+            },
+            Definition::Process {
+                name: "engine".into(),
+            },
+        ];
+        for definition in all {
+            let bytes = definition.to_bytes();
+            assert_eq!(bytes.len() % 8, 0);
+            assert_eq!(
+                Definition::read(&bytes),
+                Ok((Some(definition), bytes.len()))
+            );
+        }
+    }
+}

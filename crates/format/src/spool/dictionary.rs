@@ -1,0 +1,253 @@
+//! What a spool has defined so far, prepared for writing.
+
+use super::calibration::Calibration;
+use super::definition::{Definition, THREAD_DROPPED_WORD};
+use crate::chrome::{push_decimal, push_text};
+use std::collections::HashMap;
+
+/// Category of events that were given none.
+pub const DEFAULT_CATEGORY: &str = "default";
+
+/// Where the numbers of tracks that are no threads begin: above any number that Linux gives a thread.
+const TRACK_IDS: u32 = 1 << 30;
+/// Where the numbers of threads begin that cannot have the system's.
+const OTHER_THREAD_IDS: u32 = TRACK_IDS + (1 << 29);
+/// Where the numbers of further lanes of tracks begin.
+pub const LANE_IDS: u32 = OTHER_THREAD_IDS + (1 << 28);
+
+/// A call site, spelled.
+#[derive(Debug)]
+pub struct Site {
+    /// `,⏎{"name":"…","cat":"…","ph":"`
+    pub head: Vec<u8>,
+    /// The same for a slice: `… "ph":"X","ts":`
+    pub slice_head: Vec<u8>,
+    /// `"key":` for each argument.
+    pub keys: Vec<Vec<u8>>,
+}
+
+/// A thread or another track.
+#[derive(Debug)]
+pub struct Track {
+    pub name: String,
+    pub sort: Option<i64>,
+    /// Its number in the file.
+    pub id: u32,
+    /// `,"pid":…,"tid":…`
+    pub tail: Vec<u8>,
+}
+
+/// A thread.
+#[derive(Debug)]
+pub struct Thread {
+    pub track: Track,
+    /// Where in the spool the count of its lost events is.
+    pub dropped_at: u64,
+}
+
+/// All definitions.
+#[derive(Debug)]
+pub struct Dictionary {
+    pub pid: u32,
+    pub process_name: String,
+    pub calibration: Calibration,
+    sites: Sparse<Site>,
+    threads: Sparse<Thread>,
+    tracks: Sparse<Track>,
+    /// The name under which each of the system's thread numbers was used first.
+    names_of_os_ids: HashMap<u64, String>,
+    next_other_thread: u32,
+}
+
+impl Dictionary {
+    pub fn new(pid: u32) -> Self {
+        Self {
+            pid,
+            process_name: String::new(),
+            calibration: Calibration::default(),
+            sites: Sparse::default(),
+            threads: Sparse::default(),
+            tracks: Sparse::default(),
+            names_of_os_ids: HashMap::new(),
+            next_other_thread: OTHER_THREAD_IDS,
+        }
+    }
+
+    /// Adds a definition found at `offset`, or says why not.
+    pub fn define(&mut self, definition: Definition<'_>, offset: u64) -> Result<(), String> {
+        match definition {
+            Definition::Site {
+                id,
+                name,
+                category,
+                keys,
+            } => self.sites.insert(id, Site::new(&name, &category, &keys))?,
+            Definition::Thread {
+                id, os_id, name, ..
+            } => {
+                let track = self.thread_track(id, os_id, &name);
+                let dropped_at = offset + 8 + 8 * THREAD_DROPPED_WORD as u64;
+                self.threads.insert(id, Thread { track, dropped_at })?;
+            }
+            Definition::ThreadName { id, name } => {
+                let thread = self
+                    .threads
+                    .get_mut(id)
+                    .ok_or("a thread is renamed that was not defined")?;
+                thread.track.name = name.into_owned();
+            }
+            Definition::Track { id, sort, name } => {
+                let number = TRACK_IDS + (id & ((1 << 29) - 1));
+                self.tracks.insert(
+                    id,
+                    Track::new(self.pid, number, name.into_owned(), Some(sort)),
+                )?;
+            }
+            Definition::Calibration { ticks, nanos } => self.calibration.add(ticks, nanos),
+            Definition::Process { name } => self.process_name = name.into_owned(),
+        }
+        Ok(())
+    }
+
+    /// A thread is known to viewers by the system's number. Where the system gave that number again to a thread of
+    /// another name, the later one gets a number of its own.
+    fn thread_track(&mut self, id: u32, os_id: u64, name: &str) -> Track {
+        let first_name = self
+            .names_of_os_ids
+            .entry(os_id)
+            .or_insert_with(|| name.to_owned());
+        let usable = (1..u64::from(TRACK_IDS)).contains(&os_id) && first_name == name;
+        let number = if usable {
+            os_id as u32
+        } else {
+            self.next_other_thread = (self.next_other_thread + 1).min(LANE_IDS - 1);
+            self.next_other_thread - 1
+        };
+        let name = if name.is_empty() {
+            format!("thread {id}")
+        } else {
+            name.to_owned()
+        };
+        Track::new(self.pid, number, name, None)
+    }
+
+    #[inline]
+    pub fn site(&self, id: u32) -> Option<&Site> {
+        self.sites.get(id)
+    }
+
+    #[inline]
+    pub fn thread(&self, id: u32) -> Option<&Thread> {
+        self.threads.get(id)
+    }
+
+    pub fn track(&self, id: u32) -> Option<&Track> {
+        self.tracks.get(id)
+    }
+
+    pub fn threads(&self) -> impl Iterator<Item = (u32, &Thread)> {
+        self.threads.iter()
+    }
+}
+
+impl Site {
+    pub fn new<S: AsRef<str>>(name: &str, category: &str, keys: &[S]) -> Self {
+        let category = if category.is_empty() {
+            DEFAULT_CATEGORY
+        } else {
+            category
+        };
+        let mut head = b",\n{\"name\":".to_vec();
+        push_text(&mut head, name);
+        head.extend_from_slice(b",\"cat\":");
+        push_text(&mut head, category);
+        head.extend_from_slice(b",\"ph\":\"");
+        let mut slice_head = head.clone();
+        slice_head.extend_from_slice(b"X\",\"ts\":");
+        let keys = keys.iter().map(|key| spelled_key(key.as_ref())).collect();
+        Self {
+            head,
+            slice_head,
+            keys,
+        }
+    }
+}
+
+/// A key and its colon. Keys that are Rust keywords lose their `r#`.
+fn spelled_key(key: &str) -> Vec<u8> {
+    let mut spelled = Vec::with_capacity(key.len() + 3);
+    push_text(&mut spelled, key.strip_prefix("r#").unwrap_or(key));
+    spelled.push(b':');
+    spelled
+}
+
+impl Track {
+    fn new(pid: u32, id: u32, name: String, sort: Option<i64>) -> Self {
+        Self {
+            name,
+            sort,
+            id,
+            tail: track_tail(pid, id),
+        }
+    }
+}
+
+/// `,"pid":…,"tid":…`
+pub fn track_tail(pid: u32, tid: u32) -> Vec<u8> {
+    let mut tail = b",\"pid\":".to_vec();
+    push_decimal(&mut tail, u64::from(pid));
+    tail.extend_from_slice(b",\"tid\":");
+    push_decimal(&mut tail, u64::from(tid));
+    tail
+}
+
+/// A table by numbers that are given out in order, more or less.
+#[derive(Debug)]
+struct Sparse<T> {
+    entries: Vec<Option<T>>,
+    n_filled: usize,
+}
+
+/// A number this far beyond four times the entries is damage, not a definition: the table must not grow with it.
+const SPARSE_SLACK: usize = 4096;
+
+impl<T> Default for Sparse<T> {
+    fn default() -> Self {
+        Self {
+            entries: Vec::new(),
+            n_filled: 0,
+        }
+    }
+}
+
+impl<T> Sparse<T> {
+    fn insert(&mut self, id: u32, entry: T) -> Result<(), String> {
+        let index = id as usize;
+        if index > 4 * self.n_filled + SPARSE_SLACK {
+            return Err(format!(
+                "expected a number near {}, found {id}; definition passed over",
+                self.n_filled
+            ));
+        }
+        if index >= self.entries.len() {
+            self.entries.resize_with(index + 1, || None);
+        }
+        self.n_filled += usize::from(self.entries[index].is_none());
+        self.entries[index] = Some(entry);
+        Ok(())
+    }
+
+    #[inline]
+    fn get(&self, id: u32) -> Option<&T> {
+        self.entries.get(id as usize)?.as_ref()
+    }
+
+    fn get_mut(&mut self, id: u32) -> Option<&mut T> {
+        self.entries.get_mut(id as usize)?.as_mut()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        let filled = |(id, entry)| Some((id as u32, Option::as_ref(entry)?));
+        self.entries.iter().enumerate().filter_map(filled)
+    }
+}

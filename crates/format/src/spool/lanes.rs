@@ -1,0 +1,187 @@
+//! Which slices may share a track.
+//!
+//! Viewers lose or misdraw slices of one track that overlap in part. Slices of threads nest by themselves; slices with
+//! times of their own need not, so each track has lanes, and a slice goes to the first lane where it nests in, encloses
+//! or is apart from every other. Where two begin at the same time, the longer one comes first, in the file too.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+
+/// How many slices of earlier batches a lane remembers one by one.
+const REMEMBERED: usize = 4096;
+
+/// Begin and end in nanoseconds.
+pub type Interval = (u64, u64);
+
+/// The lanes of one track.
+#[derive(Debug, Default)]
+pub struct Lanes {
+    lanes: Vec<Lane>,
+}
+
+impl Lanes {
+    /// Places the slices of one batch: the lane of each, and the order in which to write them. The order is that of the
+    /// batch, but for slices that begin together.
+    pub fn place(&mut self, batch: &[Interval]) -> (Vec<usize>, Vec<usize>) {
+        let mut by_start: Vec<usize> = (0..batch.len()).collect();
+        by_start.sort_by_key(|&i| (batch[i].0, Reverse(batch[i].1)));
+        let mut lane_of = vec![0; batch.len()];
+        for &i in &by_start {
+            lane_of[i] = self.lane_for(batch[i]);
+        }
+        for lane in &mut self.lanes {
+            lane.end_batch();
+        }
+        (lane_of, outer_first(batch, &by_start))
+    }
+
+    fn lane_for(&mut self, interval: Interval) -> usize {
+        if let Some(lane) = self.lanes.iter_mut().position(|lane| lane.take(interval)) {
+            return lane;
+        }
+        let mut lane = Lane::default();
+        lane.take(interval);
+        self.lanes.push(lane);
+        self.lanes.len() - 1
+    }
+}
+
+/// The batch's own order, with slices that begin together put in order of `by_start` among their places.
+fn outer_first(batch: &[Interval], by_start: &[usize]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..batch.len()).collect();
+    for group in by_start.chunk_by(|&a, &b| batch[a].0 == batch[b].0) {
+        let mut places = group.to_vec();
+        places.sort_unstable();
+        for (&place, &slice) in places.iter().zip(group) {
+            order[place] = slice;
+        }
+    }
+    order
+}
+
+/// Slices that nest or are apart.
+#[derive(Debug, Default)]
+struct Lane {
+    /// Ends of the slices of this batch that are still open where the sweep stands, innermost last.
+    open: Vec<u64>,
+    /// Slices of this batch.
+    batch: Vec<Interval>,
+    /// Slices of earlier batches, in the order they came.
+    earlier: VecDeque<Interval>,
+    /// The latest end in `earlier`.
+    earlier_end: u64,
+    /// What encloses all slices that are no longer remembered.
+    forgotten: Option<Interval>,
+}
+
+impl Lane {
+    /// Takes a slice that begins no earlier than the last one of this batch, if it fits.
+    fn take(&mut self, interval: Interval) -> bool {
+        let (start, end) = interval;
+        while self.open.last().is_some_and(|&open_end| open_end <= start) {
+            self.open.pop();
+        }
+        if self.open.last().is_some_and(|&open_end| open_end < end) || !self.fits_earlier(interval)
+        {
+            return false;
+        }
+        self.open.push(end);
+        self.batch.push(interval);
+        true
+    }
+
+    fn fits_earlier(&self, interval: Interval) -> bool {
+        if interval.0 >= self.earlier_end && self.forgotten.is_none_or(|(_, end)| interval.0 >= end)
+        {
+            return true;
+        }
+        let clear_of_forgotten = self.forgotten.is_none_or(|(start, end)| {
+            interval.0 >= end || interval.1 <= start || (interval.0 < start && interval.1 >= end)
+        });
+        clear_of_forgotten
+            && self
+                .earlier
+                .iter()
+                .all(|&other| fits_after(interval, other))
+    }
+
+    fn end_batch(&mut self) {
+        self.open.clear();
+        for interval in self.batch.drain(..) {
+            self.earlier_end = self.earlier_end.max(interval.1);
+            self.earlier.push_back(interval);
+        }
+        while self.earlier.len() > REMEMBERED {
+            let Some((start, end)) = self.earlier.pop_front() else {
+                break;
+            };
+            let (all_start, all_end) = self.forgotten.unwrap_or((start, end));
+            self.forgotten = Some((all_start.min(start), all_end.max(end)));
+        }
+    }
+}
+
+/// Whether `new` may share a lane with `written`, which comes before it in the file.
+fn fits_after(new: Interval, written: Interval) -> bool {
+    let apart = new.0 >= written.1 || new.1 <= written.0;
+    let inside = new.0 >= written.0 && new.1 <= written.1;
+    // The outer one of two that begin together must come first in the file, and `written` has.
+    let around = new.0 < written.0 && new.1 >= written.1;
+    apart || inside || around
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_nests_shares_a_lane_and_what_overlaps_does_not() {
+        let mut lanes = Lanes::default();
+        let (lane_of, _) = lanes.place(&[(0, 100), (10, 20), (20, 100), (90, 110), (110, 120)]);
+        assert_eq!(lane_of, [0, 0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn slices_that_begin_together_are_written_outer_first() {
+        let mut lanes = Lanes::default();
+        let (lane_of, order) = lanes.place(&[(5, 10), (0, 5), (5, 20), (30, 31)]);
+        assert_eq!(lane_of, [0; 4]);
+        assert_eq!(order, [2, 1, 0, 3]);
+    }
+
+    #[test]
+    fn a_later_batch_may_enclose_all_that_was_forgotten() {
+        let mut lanes = Lanes::default();
+        let many: Vec<Interval> = (1..=3 * REMEMBERED as u64)
+            .map(|i| (10 * i, 10 * i + 5))
+            .collect();
+        lanes.place(&many);
+        assert_eq!(lanes.place(&[(0, u64::MAX)]).0, [0]);
+        assert_eq!(
+            lanes.place(&[(13, 27)]).0,
+            [1],
+            "cannot be told apart from what was forgotten"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_two_slices_of_a_lane_overlap_in_part(
+            batches in prop::collection::vec(prop::collection::vec((0u64..60, 0u64..30), 0..40), 1..4)
+        ) {
+            let mut lanes = Lanes::default();
+            let mut written: Vec<(usize, Interval)> = Vec::new();
+            for batch in batches {
+                let batch: Vec<Interval> = batch.iter().map(|&(start, len)| (start, start + len)).collect();
+                let (lane_of, order) = lanes.place(&batch);
+                for i in order {
+                    for &(lane, before) in &written {
+                        prop_assert!(lane != lane_of[i] || fits_after(batch[i], before), "{:?} {:?}", batch[i], before);
+                    }
+                    written.push((lane_of[i], batch[i]));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! The spool: the file that the recorder fills through shared memory while the program runs.
+//!
+//! It is complete at every moment, also after `kill -9`, and can be read alone: names, threads and the clock's
+//! calibration are in it. [`to_chrome`] makes of it what viewers open; [`ChromeConverter`] does the same bit by bit
+//! while the spool still grows.
+
+mod calibration;
+mod converter;
+mod counter;
+mod definition;
+mod diagnostic;
+mod dictionary;
+mod json_check;
+mod lanes;
+pub mod layout;
+mod ordered;
+mod piece;
+pub mod record;
+mod sink;
+mod source;
+mod summary;
+mod text;
+
+pub use converter::{Batch, ChromeConverter, to_chrome, to_chrome_bytes};
+pub use counter::EventCounter;
+pub use definition::{Definition, THREAD_DROPPED_WORD};
+pub use diagnostic::Diagnostic;
+pub use source::is_spool;
+pub use summary::Summary;
+pub use text::{stamp_bits, text_reference};

@@ -1,0 +1,121 @@
+//! Work that is done at the same time and handed over in order.
+
+use crate::Error;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// Does `make` for each number below `n_units`, on up to `n_workers` threads, and gives the results to `hand_over` one at
+/// a time and in order. The first error ends it.
+pub fn in_order<T>(
+    n_units: usize,
+    n_workers: usize,
+    make: impl Fn(usize) -> Result<T, Error> + Sync,
+    hand_over: impl FnMut(T) -> Result<(), Error> + Send,
+) -> Result<(), Error> {
+    let next_unit = AtomicUsize::new(0);
+    let turn = Turn {
+        state: Mutex::new(TurnState {
+            next: 0,
+            result: Ok(()),
+            hand_over,
+        }),
+        moved: Condvar::new(),
+    };
+    let work = || {
+        while turn.is_fine() {
+            let unit = next_unit.fetch_add(1, Ordering::Relaxed);
+            if unit >= n_units {
+                return;
+            }
+            turn.take(unit, make(unit));
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..n_workers.clamp(1, n_units.max(1)) {
+            // A process that may start no more threads does with the one it has.
+            let _ = thread::Builder::new()
+                .name("ferrum-trace-write".into())
+                .spawn_scoped(scope, work);
+        }
+        work();
+    });
+    turn.state
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+        .result
+}
+
+struct Turn<F> {
+    state: Mutex<TurnState<F>>,
+    moved: Condvar,
+}
+
+struct TurnState<F> {
+    next: usize,
+    result: Result<(), Error>,
+    hand_over: F,
+}
+
+impl<F> Turn<F> {
+    fn lock(&self) -> MutexGuard<'_, TurnState<F>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_fine(&self) -> bool {
+        self.lock().result.is_ok()
+    }
+
+    /// Waits until all before `unit` have had their turn.
+    fn take<T>(&self, unit: usize, made: Result<T, Error>)
+    where
+        F: FnMut(T) -> Result<(), Error>,
+    {
+        let mut state = self.lock();
+        while state.next != unit {
+            state = self
+                .moved
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.result.is_ok() {
+            let result = made.and_then(|made| (state.hand_over)(made));
+            state.result = result;
+        }
+        state.next += 1;
+        self.moved.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_arrive_in_order_whatever_the_number_of_workers() {
+        for n_workers in [1, 2, 7] {
+            let mut seen = Vec::new();
+            let hand_over = |unit| {
+                seen.push(unit);
+                Ok(())
+            };
+            in_order(100, n_workers, Ok, hand_over).unwrap();
+            assert_eq!(seen, (0..100).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn an_error_ends_the_work_and_comes_out() {
+        let make = |unit| match unit {
+            5 => Err(Error::form(5, "a", "b")),
+            unit => Ok(unit),
+        };
+        let mut n_seen = 0;
+        let hand_over = |_| {
+            n_seen += 1;
+            Ok(())
+        };
+        assert!(in_order(1000, 4, make, hand_over).is_err());
+        assert_eq!(n_seen, 5);
+    }
+}

@@ -1,0 +1,401 @@
+//! The events of one piece of a chunk, written as Chrome trace events.
+
+use super::calibration::Cursor;
+use super::dictionary::{Dictionary, Site, Thread};
+use super::json_check::is_object;
+use super::layout::CHUNK_BYTES;
+use super::record::{Kind, Record, SITE_INLINE, TIME_BITS};
+use super::source::Piece;
+use super::text::Texts;
+use crate::ReadAt;
+use crate::chrome::{
+    Counterable, push_args_value, push_counter_value, push_decimal, push_micros, push_text,
+};
+use ferrum_trace_model::Value;
+use std::ops::Range;
+
+/// Whose lanes a slice with times of its own shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LaneKey {
+    /// What could not stay on a thread's own track.
+    Thread(u32),
+    /// A named track.
+    Track(u32),
+    /// A `tid` of the reference's interface.
+    Pushed(u32),
+}
+
+/// A slice whose lane is yet to be found.
+#[derive(Debug)]
+pub struct Loose {
+    pub key: LaneKey,
+    /// Nanoseconds.
+    pub interval: (u64, u64),
+    /// Where in [`Written::texts`] its beginning is, up to the time.
+    pub head: Range<usize>,
+    /// Where its arguments are; empty if there are none.
+    pub args: Range<usize>,
+}
+
+/// What became of some pieces.
+#[derive(Debug, Default)]
+pub struct Written {
+    /// Events, each with a comma before it.
+    pub events: Vec<u8>,
+    pub n_events: u64,
+    pub loose: Vec<Loose>,
+    pub texts: Vec<u8>,
+    /// Threads that have events in here.
+    pub threads: Vec<u32>,
+    /// Byte offset in the spool, and what is wrong there.
+    pub damage: Vec<(u64, String)>,
+}
+
+/// Writes pieces one after the other.
+pub struct PieceWriter<'a, R: ?Sized> {
+    source: &'a R,
+    dictionary: &'a Dictionary,
+    clock: Cursor<'a>,
+    pub written: Written,
+}
+
+/// What holds for the records of a segment.
+#[derive(Clone, Copy)]
+struct Segment<'a> {
+    thread_id: u32,
+    thread: Option<&'a Thread>,
+    base: u64,
+}
+
+/// A record and its times in nanoseconds.
+struct Timed<'r> {
+    record: Record<'r>,
+    start: u64,
+    end: u64,
+}
+
+impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
+    pub fn new(source: &'a R, dictionary: &'a Dictionary) -> Self {
+        Self {
+            source,
+            dictionary,
+            clock: dictionary.calibration.cursor(),
+            written: Written::default(),
+        }
+    }
+
+    /// Writes the events of `piece`. The chunk is read from its beginning on, since what went before says which thread
+    /// and base hold.
+    pub fn write(&mut self, piece: Piece, bytes: &[u8]) {
+        let whole = &bytes[..piece.to.min(bytes.len())];
+        let texts = Texts {
+            source: self.source,
+            chunk: piece.chunk,
+            bytes: whole,
+        };
+        let mut at = 8 * super::layout::chunk::HEADER_WORDS;
+        let mut segment = None;
+        let mut long_duration = 0;
+        while at < whole.len() {
+            let offset = piece.chunk * CHUNK_BYTES as u64 + at as u64;
+            let record = match Record::read(&whole[at..]) {
+                Ok(record) => record,
+                Err(bad) => {
+                    self.damage(
+                        offset,
+                        format!("{}; the rest of the chunk was passed over", bad.0),
+                    );
+                    return;
+                }
+            };
+            let is_new = at >= piece.from;
+            at += record.size;
+            match record.kind {
+                Kind::Segment => segment = Some(self.segment(&record)),
+                Kind::LongDuration => {
+                    long_duration = record.leading(0);
+                    continue;
+                }
+                Kind::Text => {}
+                _ if !is_new => {}
+                _ => match segment {
+                    Some(segment) => self.event(&texts, segment, record, long_duration, offset),
+                    None => self.damage(offset, "an event of no thread was passed over"),
+                },
+            }
+            long_duration = 0;
+        }
+    }
+
+    fn segment(&self, record: &Record<'_>) -> Segment<'a> {
+        Segment {
+            thread_id: record.site,
+            thread: self.dictionary.thread(record.site),
+            base: record.leading(0),
+        }
+    }
+
+    fn damage(&mut self, offset: u64, message: impl Into<String>) {
+        self.written.damage.push((offset, message.into()));
+    }
+
+    fn event(
+        &mut self,
+        texts: &Texts<'_, R>,
+        segment: Segment<'a>,
+        record: Record<'_>,
+        long: u64,
+        offset: u64,
+    ) {
+        let Some(thread) = segment.thread else {
+            self.damage(
+                offset,
+                format!(
+                    "an event of the unknown thread {} was passed over",
+                    segment.thread_id
+                ),
+            );
+            return;
+        };
+        let timed = self.timed(segment, record, long);
+        let inline_site;
+        let site = if timed.record.site == SITE_INLINE {
+            inline_site = inline_site_of(texts, &timed.record);
+            &inline_site
+        } else {
+            match self.dictionary.site(timed.record.site) {
+                Some(site) => site,
+                None => {
+                    self.damage(
+                        offset,
+                        format!(
+                            "an event of the unknown site {} was passed over",
+                            timed.record.site
+                        ),
+                    );
+                    return;
+                }
+            }
+        };
+        self.written.n_events += 1;
+        if timed.record.kind != Kind::Pushed
+            && self.written.threads.last() != Some(&segment.thread_id)
+        {
+            self.written.threads.push(segment.thread_id);
+        }
+        match timed.record.kind {
+            Kind::Span | Kind::FirstLap => self.slice(texts, site, thread, &timed),
+            Kind::Escaped | Kind::TrackSpan | Kind::Pushed => {
+                self.loose(texts, site, segment.thread_id, &timed);
+            }
+            Kind::Counter => self.counter(texts, site, thread, &timed),
+            _ => self.point(texts, site, thread, &timed),
+        }
+    }
+
+    #[inline]
+    fn timed<'r>(&mut self, segment: Segment<'_>, record: Record<'r>, long: u64) -> Timed<'r> {
+        let duration = record.duration | (long << TIME_BITS);
+        let end_ticks = segment.base.wrapping_add(record.end);
+        let (start, end) = match record.kind {
+            Kind::TrackSpan => {
+                let start = record.leading(1).saturating_sub(self.clock.start_nanos());
+                (start, start.saturating_add(duration))
+            }
+            Kind::Pushed => {
+                let start = self
+                    .clock
+                    .nanos_since_start(end_ticks)
+                    .saturating_sub(record.leading(1));
+                (start, start.saturating_add(record.leading(1)))
+            }
+            kind => {
+                let start = self
+                    .clock
+                    .nanos_since_start(end_ticks.saturating_sub(duration));
+                let end = self.clock.nanos_since_start(end_ticks);
+                // The slice around the first lap is written later and must not begin at the same nanosecond.
+                let start = start + u64::from(kind == Kind::FirstLap && start < end);
+                (start, end)
+            }
+        };
+        Timed { record, start, end }
+    }
+
+    #[inline]
+    fn slice(&mut self, texts: &Texts<'_, R>, site: &Site, thread: &Thread, timed: &Timed<'_>) {
+        let out = &mut self.written.events;
+        out.extend_from_slice(&site.slice_head);
+        push_micros(out, timed.start);
+        out.extend_from_slice(b",\"dur\":");
+        push_micros(out, timed.end - timed.start);
+        out.extend_from_slice(&thread.track.tail);
+        if timed.record.n_args() > 0 {
+            push_args(out, texts, site, &timed.record);
+        }
+        out.push(b'}');
+    }
+
+    /// Instants, and the ends of asynchronous things and of flows.
+    fn point(&mut self, texts: &Texts<'_, R>, site: &Site, thread: &Thread, timed: &Timed<'_>) {
+        let out = &mut self.written.events;
+        let (letter, extra): (u8, &[u8]) = match timed.record.kind {
+            Kind::AsyncBegin => (b'b', b""),
+            Kind::AsyncInstant => (b'n', b""),
+            Kind::AsyncEnd => (b'e', b""),
+            Kind::FlowStart => (b's', b""),
+            Kind::FlowStep => (b't', b""),
+            // Without it, viewers take the arrow to the next slice instead of the one around it.
+            Kind::FlowEnd => (b'f', b",\"bp\":\"e\""),
+            _ => (b'i', b",\"s\":\"t\""),
+        };
+        out.extend_from_slice(&site.head);
+        out.push(letter);
+        out.extend_from_slice(b"\",\"ts\":");
+        push_micros(out, timed.end);
+        out.extend_from_slice(&thread.track.tail);
+        out.extend_from_slice(extra);
+        match timed.record.kind {
+            // Ids are of this process only: the same one in two processes is two things.
+            Kind::AsyncBegin | Kind::AsyncInstant | Kind::AsyncEnd => {
+                let id = timed.record.leading(0);
+                out.extend_from_slice(format!(",\"id2\":{{\"local\":\"{id:#x}\"}}").as_bytes());
+            }
+            Kind::FlowStart | Kind::FlowStep | Kind::FlowEnd => {
+                let id = timed.record.leading(0);
+                out.extend_from_slice(format!(",\"id\":\"{id:#x}\"").as_bytes());
+            }
+            _ => {}
+        }
+        if timed.record.n_args() > 0 {
+            push_args(out, texts, site, &timed.record);
+        }
+        out.push(b'}');
+    }
+
+    /// A counter. Viewers refuse values that are no finite numbers, so one that has them becomes an instant as well.
+    fn counter(&mut self, texts: &Texts<'_, R>, site: &Site, thread: &Thread, timed: &Timed<'_>) {
+        let out = &mut self.written.events;
+        let before = out.len();
+        out.extend_from_slice(&site.head);
+        out.extend_from_slice(b"C\",\"ts\":");
+        push_micros(out, timed.end);
+        out.extend_from_slice(&thread.track.tail);
+        out.extend_from_slice(b",\"args\":{");
+        let (mut n_numbers, mut n_others) = (0, 0);
+        for n in 0..timed.record.n_args() {
+            let undo = out.len();
+            if n_numbers > 0 {
+                out.push(b',');
+            }
+            push_key(out, site, n);
+            match push_counter_value(out, &texts.value(&timed.record, n)) {
+                Counterable::Written => n_numbers += 1,
+                Counterable::NotANumber => {
+                    out.truncate(undo);
+                    n_others += 1;
+                }
+            }
+        }
+        out.extend_from_slice(b"}}");
+        if n_numbers == 0 {
+            out.truncate(before);
+        }
+        if n_numbers == 0 || n_others > 0 {
+            self.point(texts, site, thread, timed);
+        }
+    }
+
+    fn loose(&mut self, texts: &Texts<'_, R>, site: &Site, thread_id: u32, timed: &Timed<'_>) {
+        let key = match timed.record.kind {
+            Kind::Pushed => LaneKey::Pushed(timed.record.leading(0) as u32),
+            Kind::TrackSpan => LaneKey::Track(timed.record.leading(0) as u32),
+            _ => LaneKey::Thread(thread_id),
+        };
+        let out = &mut self.written.texts;
+        let head_start = out.len();
+        out.extend_from_slice(&site.slice_head);
+        let args_start = out.len();
+        if timed.record.kind == Kind::Pushed {
+            push_json_args(out, texts, &timed.record);
+        } else {
+            push_args(out, texts, site, &timed.record);
+        }
+        let args_end = out.len();
+        self.written.loose.push(Loose {
+            key,
+            interval: (timed.start, timed.end),
+            head: head_start..args_start,
+            args: args_start..args_end,
+        });
+    }
+}
+
+fn inline_site_of<R: ReadAt + ?Sized>(texts: &Texts<'_, R>, record: &Record<'_>) -> Site {
+    let text = |n| match (n < record.n_args()).then(|| texts.value(record, n)) {
+        Some(Value::Text(text)) => text.into_owned(),
+        _ => "(lost)".to_owned(),
+    };
+    Site::new(&text(0), &text(1), &["name", "category"])
+}
+
+/// The first two arguments of an inline site are its name and category, which stand in the head already.
+fn first_arg(record: &Record<'_>) -> usize {
+    if record.site == SITE_INLINE { 2 } else { 0 }
+}
+
+fn push_args<R: ReadAt + ?Sized>(
+    out: &mut Vec<u8>,
+    texts: &Texts<'_, R>,
+    site: &Site,
+    record: &Record<'_>,
+) {
+    let first = first_arg(record);
+    if first >= record.n_args() {
+        return;
+    }
+    out.extend_from_slice(b",\"args\":{");
+    for n in first..record.n_args() {
+        if n > first {
+            out.push(b',');
+        }
+        push_key(out, site, n);
+        push_args_value(out, &texts.value(record, n));
+    }
+    out.push(b'}');
+}
+
+fn push_key(out: &mut Vec<u8>, site: &Site, n: usize) {
+    match site.keys.get(n) {
+        Some(key) => out.extend_from_slice(key),
+        None => {
+            out.extend_from_slice(b"\"arg");
+            push_decimal(out, n as u64);
+            out.extend_from_slice(b"\":");
+        }
+    }
+}
+
+/// The argument of a pushed event is the JSON text of all its arguments; if it was too long to keep, or is not
+/// there, a text says so in its place.
+fn push_json_args<R: ReadAt + ?Sized>(
+    out: &mut Vec<u8>,
+    texts: &Texts<'_, R>,
+    record: &Record<'_>,
+) {
+    let first = first_arg(record);
+    if first >= record.n_args() {
+        return;
+    }
+    out.extend_from_slice(b",\"args\":");
+    match texts.value(record, first) {
+        // A spool may be damaged, and what is pasted into the file must not break it.
+        Value::Text(json) if is_object(json.as_bytes()) => out.extend_from_slice(json.as_bytes()),
+        Value::Text(note) => {
+            out.extend_from_slice(b"{\"ferrum_trace\":");
+            push_text(out, &note);
+            out.push(b'}');
+        }
+        _ => out.extend_from_slice(b"{\"ferrum_trace\":\"(lost)\"}"),
+    }
+}

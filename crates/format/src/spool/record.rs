@@ -1,0 +1,379 @@
+//! One event in a spool.
+//!
+//! ```text
+//! word 0 │ site : 24                 │ end : 40           ticks since the segment's base
+//! word 1 │ types : 16 │ count : 3 │ kind : 5 │ duration : 40    ticks
+//! then   │ leading words of the kind (an id, a track, …)
+//! then   │ if count = MANY: number of arguments, their types in words of 16 nibbles
+//! then   │ one word an argument
+//! ```
+//!
+//! The end is stored, not the start: it cannot lie before the base, since the record is written after it.
+
+/// Bits of the end and of the duration.
+pub const TIME_BITS: u32 = 40;
+/// Mask of the end and of the duration.
+pub const TIME_MASK: u64 = (1 << TIME_BITS) - 1;
+/// Largest number of a site.
+pub const SITE_MAX: u32 = (1 << 24) - 1;
+/// Bytes of a record without leading words or arguments.
+pub const HEADER_BYTES: usize = 16;
+/// Longest text that is kept; what is longer is cut, see [`cut_text`].
+pub const TEXT_BYTES_MAX: usize = 8 * 1024;
+/// Most arguments an event can have.
+pub const ARGS_MAX: usize = 255;
+/// Most arguments whose types fit into the record's header.
+pub const ARGS_IN_HEADER: usize = 4;
+
+const KIND_SHIFT: u32 = TIME_BITS;
+const COUNT_SHIFT: u32 = 45;
+const TYPES_SHIFT: u32 = 48;
+const COUNT_MANY: u64 = 7;
+
+/// Site whose name and category are the event's first two arguments, for names too many to define.
+pub const SITE_INLINE: u32 = 1;
+
+/// What an event is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// A slice on the track of its thread.
+    Span = 1,
+    /// A slice of a thread that outlived one it began inside of, so it cannot be drawn on the thread's own track.
+    Escaped = 2,
+    /// The first slice of a `laps!`, which begins at the very tick of the slice around it.
+    FirstLap = 3,
+    /// A point in time on the track of its thread.
+    Instant = 4,
+    /// Values of counters.
+    Counter = 5,
+    /// The begin of something that may end on another thread. Leading word: its id.
+    AsyncBegin = 6,
+    /// A point in time within such a thing. Leading word: its id.
+    AsyncInstant = 7,
+    /// The end of such a thing. Leading word: its id.
+    AsyncEnd = 8,
+    /// Where a flow leaves a slice. Leading word: its id.
+    FlowStart = 9,
+    /// A slice that a flow passes through. Leading word: its id.
+    FlowStep = 10,
+    /// Where a flow arrives. Leading word: its id.
+    FlowEnd = 11,
+    /// A slice with times of its own on a named track. Leading words: track, start in nanoseconds of the monotonic
+    /// clock. Its duration is in nanoseconds too.
+    TrackSpan = 12,
+    /// A slice pushed through the reference's interface. Leading words: its `tid`, its duration in nanoseconds. Its
+    /// argument, if any, is the text of a JSON object.
+    Pushed = 13,
+    /// What follows is of another thread or counts from another base. Site: the thread. Leading word: the base in ticks.
+    Segment = 14,
+    /// Text that a later event of this thread refers to. Leading words: a stamp, the length; then the bytes, padded.
+    Text = 15,
+    /// The upper bits of the duration of the record that follows. Leading word: them.
+    LongDuration = 16,
+}
+
+impl Kind {
+    fn from_bits(bits: u64) -> Option<Self> {
+        use Kind::*;
+        const ALL: [Kind; 16] = [
+            Span,
+            Escaped,
+            FirstLap,
+            Instant,
+            Counter,
+            AsyncBegin,
+            AsyncInstant,
+            AsyncEnd,
+            FlowStart,
+            FlowStep,
+            FlowEnd,
+            TrackSpan,
+            Pushed,
+            Segment,
+            Text,
+            LongDuration,
+        ];
+        ALL.get((bits as usize).wrapping_sub(1)).copied()
+    }
+
+    /// How many words stand between the header and the arguments.
+    pub const fn n_leading(self) -> usize {
+        use Kind::*;
+        match self {
+            Span | Escaped | FirstLap | Instant | Counter => 0,
+            AsyncBegin | AsyncInstant | AsyncEnd | FlowStart | FlowStep | FlowEnd | Segment
+            | LongDuration => 1,
+            TrackSpan | Pushed | Text => 2,
+        }
+    }
+}
+
+/// How the word of an argument is to be read. Fits in 4 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Type {
+    /// The value is missing: there was no room for it.
+    Lost = 0,
+    /// `i64`.
+    Signed = 1,
+    /// `u64`.
+    Unsigned = 2,
+    /// `f64`, by its bits.
+    Float = 3,
+    /// 0 or 1.
+    Bool = 4,
+    /// Up to 7 bytes of text; the length is in the highest byte.
+    ShortText = 5,
+    /// Text that was written before: the offset in the file of its record.
+    TextAt = 6,
+}
+
+impl Type {
+    /// The type that 4 bits stand for.
+    pub fn from_bits(bits: u64) -> Option<Self> {
+        use Type::*;
+        const ALL: [Type; 7] = [Lost, Signed, Unsigned, Float, Bool, ShortText, TextAt];
+        ALL.get(bits as usize).copied()
+    }
+}
+
+/// The first word of a record.
+#[inline(always)]
+pub const fn first_word(site: u32, end: u64) -> u64 {
+    ((site as u64) << TIME_BITS) | end
+}
+
+/// The second word of a record with up to [`ARGS_IN_HEADER`] arguments.
+#[inline(always)]
+pub const fn second_word(kind: Kind, duration: u64, n_args: usize, types: u64) -> u64 {
+    duration
+        | ((kind as u64) << KIND_SHIFT)
+        | ((n_args as u64) << COUNT_SHIFT)
+        | (types << TYPES_SHIFT)
+}
+
+/// The second word of a record whose number of arguments and types follow.
+#[inline(always)]
+pub const fn second_word_many(kind: Kind, duration: u64) -> u64 {
+    duration | ((kind as u64) << KIND_SHIFT) | (COUNT_MANY << COUNT_SHIFT)
+}
+
+/// Words that hold the types of `n_args` arguments, where they do not fit into the header.
+pub const fn n_type_words(n_args: usize) -> usize {
+    n_args.div_ceil(16)
+}
+
+/// The word of up to 7 bytes of text.
+#[inline]
+pub fn short_text(text: &str) -> Option<u64> {
+    if text.len() > 7 {
+        return None;
+    }
+    let mut bytes = [0; 8];
+    bytes[..text.len()].copy_from_slice(text.as_bytes());
+    bytes[7] = text.len() as u8;
+    Some(u64::from_le_bytes(bytes))
+}
+
+/// The text in the word of a [`Type::ShortText`].
+pub fn short_text_bytes(bytes: &[u8; 8]) -> &[u8] {
+    &bytes[..usize::from(bytes[7]).min(7)]
+}
+
+/// What is kept of a text: all of it, or its beginning (whole characters) and what to append to that.
+pub fn cut_text(text: &str) -> (&str, Option<String>) {
+    if text.len() <= TEXT_BYTES_MAX {
+        return (text, None);
+    }
+    let note = format!("… [cut: {} bytes]", text.len());
+    let mut end = TEXT_BYTES_MAX - note.len();
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    (&text[..end], Some(note))
+}
+
+/// One record, found in the bytes of a chunk.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// What it is.
+    pub kind: Kind,
+    /// Its call site, or what [`Kind`] says.
+    pub site: u32,
+    /// Ticks since the base.
+    pub end: u64,
+    /// Ticks, without the upper bits of a [`Kind::LongDuration`].
+    pub duration: u64,
+    types: Types<'a>,
+    leading: &'a [u8],
+    args: &'a [u8],
+    /// Bytes of the record.
+    pub size: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Types<'a> {
+    InHeader(u64),
+    Apart(&'a [u8]),
+}
+
+/// A record could not be read, with the reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadRecord(pub &'static str);
+
+impl<'a> Record<'a> {
+    /// Reads the record at the start of `bytes`, which end where the chunk's whole bytes do.
+    #[inline]
+    pub fn read(bytes: &'a [u8]) -> Result<Self, BadRecord> {
+        let Some((header, rest)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
+            return Err(BadRecord("fewer than 16 bytes are left"));
+        };
+        let first = word_at(header, 0);
+        let second = word_at(header, 1);
+        let kind = Kind::from_bits((second >> KIND_SHIFT) & 31).ok_or(BadRecord("unknown kind"))?;
+        let (leading, rest) = split(rest, kind.n_leading())?;
+        let count = (second >> COUNT_SHIFT) & 7;
+        let (types, n_args, rest) = if count == COUNT_MANY {
+            let (n_args, rest) = split(rest, 1)?;
+            let n_args = word_at(n_args, 0);
+            if n_args > ARGS_MAX as u64 {
+                return Err(BadRecord("more than 255 arguments"));
+            }
+            let (types, rest) = split(rest, n_type_words(n_args as usize))?;
+            (Types::Apart(types), n_args as usize, rest)
+        } else if count as usize <= ARGS_IN_HEADER {
+            (Types::InHeader(second >> TYPES_SHIFT), count as usize, rest)
+        } else {
+            return Err(BadRecord("impossible number of arguments"));
+        };
+        let n_payload = match kind {
+            Kind::Text => text_words(word_at(leading, 1))?,
+            _ => n_args,
+        };
+        let (args, rest) = split(rest, n_payload)?;
+        Ok(Self {
+            kind,
+            site: (first >> TIME_BITS) as u32,
+            end: first & TIME_MASK,
+            duration: second & TIME_MASK,
+            types,
+            leading,
+            args,
+            size: bytes.len() - rest.len(),
+        })
+    }
+
+    /// The `n`th leading word.
+    pub fn leading(&self, n: usize) -> u64 {
+        word_at(self.leading, n)
+    }
+
+    /// How many arguments there are.
+    pub fn n_args(&self) -> usize {
+        self.args.len() / 8
+    }
+
+    /// Type and word of the `n`th argument; `None` for a type this version does not know.
+    pub fn arg(&self, n: usize) -> (Option<Type>, u64) {
+        let nibbles = match self.types {
+            Types::InHeader(types) => types >> (4 * n),
+            Types::Apart(words) => word_at(words, n / 16) >> (4 * (n % 16)),
+        };
+        (Type::from_bits(nibbles & 15), word_at(self.args, n))
+    }
+
+    /// The bytes of a [`Kind::Text`].
+    pub fn text(&self) -> &'a [u8] {
+        &self.args[..(self.leading(1) as usize).min(self.args.len())]
+    }
+}
+
+fn text_words(n_bytes: u64) -> Result<usize, BadRecord> {
+    if n_bytes > TEXT_BYTES_MAX as u64 {
+        return Err(BadRecord("text longer than any that is written"));
+    }
+    Ok((n_bytes as usize).div_ceil(8))
+}
+
+#[inline]
+fn word_at(bytes: &[u8], n: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[8 * n..8 * n + 8]);
+    u64::from_le_bytes(word)
+}
+
+#[inline]
+fn split(bytes: &[u8], n_words: usize) -> Result<(&[u8], &[u8]), BadRecord> {
+    bytes
+        .split_at_checked(8 * n_words)
+        .ok_or(BadRecord("the record is longer than what is left"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(words: &[u64]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn a_span_is_two_words_and_comes_back() {
+        let bytes = bytes(&[first_word(7, 1000), second_word(Kind::Span, 30, 0, 0)]);
+        let record = Record::read(&bytes).unwrap();
+        assert_eq!(
+            (record.kind, record.site, record.end, record.duration),
+            (Kind::Span, 7, 1000, 30)
+        );
+        assert_eq!((record.n_args(), record.size), (0, 16));
+    }
+
+    #[test]
+    fn two_integers_take_two_more_words() {
+        let types = Type::Unsigned as u64 | (Type::Signed as u64) << 4;
+        let bytes = bytes(&[
+            first_word(7, 1),
+            second_word(Kind::Span, 1, 2, types),
+            5,
+            -6i64 as u64,
+        ]);
+        let record = Record::read(&bytes).unwrap();
+        assert_eq!(record.size, 32);
+        assert_eq!(record.arg(0), (Some(Type::Unsigned), 5));
+        assert_eq!(record.arg(1), (Some(Type::Signed), -6i64 as u64));
+    }
+
+    #[test]
+    fn a_record_that_is_cut_is_refused_at_any_length() {
+        let bytes = bytes(&[
+            first_word(7, 1),
+            second_word(Kind::AsyncBegin, 0, 1, 2),
+            9,
+            5,
+        ]);
+        assert!(Record::read(&bytes).is_ok());
+        for len in 0..bytes.len() {
+            assert!(Record::read(&bytes[..len]).is_err());
+        }
+    }
+
+    #[test]
+    fn short_text_holds_up_to_seven_bytes() {
+        for text in ["", "a", "decode", "prefill", "über"] {
+            let word = short_text(text).unwrap().to_le_bytes();
+            assert_eq!(short_text_bytes(&word), text.as_bytes());
+        }
+        assert_eq!(short_text("attention"), None);
+    }
+
+    #[test]
+    fn long_text_is_cut_between_characters_and_says_its_length() {
+        let text = "é".repeat(TEXT_BYTES_MAX);
+        let (kept, note) = cut_text(&text);
+        let note = note.unwrap();
+        assert!(text.starts_with(kept));
+        assert!(kept.len() + note.len() <= TEXT_BYTES_MAX);
+        assert_eq!(note, "… [cut: 16384 bytes]");
+    }
+}

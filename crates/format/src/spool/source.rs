@@ -1,0 +1,335 @@
+//! Finding the new parts of a spool that may still be growing.
+
+use super::definition::Definition;
+use super::diagnostic::{DIAGNOSTICS_MAX, Diagnostic};
+use super::dictionary::{Dictionary, Thread};
+use super::layout::{
+    CHUNK_BYTES, DEFINITIONS_MAGIC, EVENTS_MAGIC, FILE_MAGIC, StopReason, VERSION, chunk, file,
+    state,
+};
+use super::summary::Summary;
+use crate::{Error, ReadAt};
+
+/// True if these are the first bytes of a spool.
+pub fn is_spool(first_bytes: &[u8]) -> bool {
+    first_bytes.starts_with(&FILE_MAGIC.to_le_bytes())
+}
+
+/// The file header.
+#[derive(Clone, Copy, Debug)]
+pub struct Header {
+    pub pid: u32,
+    pub clock: u64,
+    pub finished: bool,
+    pub wall_nanos: u64,
+    pub dropped: u64,
+    pub stop_reason: u64,
+    pub limit: u64,
+}
+
+/// Bytes `from..to` of a chunk of events.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    pub chunk: u64,
+    pub from: usize,
+    pub to: usize,
+}
+
+/// How far a spool has been read.
+#[derive(Debug)]
+pub struct Progress {
+    pub dictionary: Dictionary,
+    pub diagnostics: Vec<Diagnostic>,
+    /// All diagnostics, also those that were not kept.
+    pub n_diagnostics: u64,
+    /// The first chunk that was not looked at yet.
+    next_chunk: u64,
+    /// Chunks that may still grow.
+    open: Vec<OpenChunk>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OpenChunk {
+    index: u64,
+    magic: u64,
+    read_to: usize,
+}
+
+impl Progress {
+    /// Reads the header of a spool.
+    pub fn start<R: ReadAt + ?Sized>(source: &R) -> Result<Self, Error> {
+        let header = Header::read(source)?;
+        Ok(Self {
+            dictionary: Dictionary::new(header.pid),
+            diagnostics: Vec::new(),
+            n_diagnostics: 0,
+            next_chunk: 0,
+            open: Vec::new(),
+        })
+    }
+
+    /// Events that the recorder lost so far.
+    pub fn dropped<R: ReadAt + ?Sized>(&self, source: &R) -> Result<u64, Error> {
+        let mut dropped = Header::read(source)?.dropped;
+        for (_, thread) in self.dictionary.threads() {
+            dropped = dropped.saturating_add(thread.dropped(source)?);
+        }
+        Ok(dropped)
+    }
+
+    /// What is known so far, `n_events` having been found.
+    pub fn summary<R: ReadAt + ?Sized>(&self, source: &R, n_events: u64) -> Result<Summary, Error> {
+        let header = Header::read(source)?;
+        Ok(Summary {
+            pid: header.pid,
+            events: n_events,
+            dropped: self.dropped(source)?,
+            threads: self.dictionary.threads().count(),
+            stop_reason: StopReason::from_word(header.stop_reason),
+            finished: header.finished,
+            diagnostics: self.diagnostics.clone(),
+            n_diagnostics: self.n_diagnostics,
+        })
+    }
+
+    /// Takes note of something odd.
+    pub fn diagnose(&mut self, offset: u64, message: impl Into<String>) {
+        self.n_diagnostics += 1;
+        if self.diagnostics.len() < DIAGNOSTICS_MAX {
+            let message = message.into();
+            self.diagnostics.push(Diagnostic { offset, message });
+        }
+    }
+
+    /// Reads all definitions that are new, and lists the events that are.
+    ///
+    /// The events come first: whatever an event that is seen refers to was defined before it, so a later look at the
+    /// definitions has it.
+    pub fn advance<R: ReadAt + ?Sized>(&mut self, source: &R) -> Result<Vec<Piece>, Error> {
+        self.find_chunks(source)?;
+        let events = self.new_pieces(source, |magic| magic == EVENTS_MAGIC)?;
+        self.find_chunks(source)?;
+        let definitions = self.new_pieces(source, |magic| {
+            magic == DEFINITIONS_MAGIC || magic == FILE_MAGIC
+        })?;
+        for piece in definitions {
+            self.read_definitions(source, piece)?;
+        }
+        Ok(events)
+    }
+
+    /// What has been added to the chunks of one kind. Those that were closed are forgotten.
+    fn new_pieces<R: ReadAt + ?Sized>(
+        &mut self,
+        source: &R,
+        is_wanted: impl Fn(u64) -> bool,
+    ) -> Result<Vec<Piece>, Error> {
+        let mut pieces = Vec::new();
+        let mut still_open = Vec::with_capacity(self.open.len());
+        for mut open in std::mem::take(&mut self.open) {
+            let mut is_closed = false;
+            if is_wanted(open.magic) {
+                let start = open.index * CHUNK_BYTES as u64;
+                // The state is read before the length: a chunk that is closed has its last length.
+                let [state] = read_words::<1, R>(source, start + 8 * chunk::STATE as u64)?;
+                let [len] = read_words::<1, R>(source, start + 8 * chunk::LEN as u64)?;
+                let from = open.read_to;
+                open.read_to = self.whole_bytes(&open, len).max(from);
+                is_closed = state == state::CLOSED;
+                if open.read_to > from {
+                    let (chunk, to) = (open.index, open.read_to);
+                    pieces.push(Piece { chunk, from, to });
+                }
+            }
+            if !is_closed {
+                still_open.push(open);
+            }
+        }
+        self.open = still_open;
+        Ok(pieces)
+    }
+
+    /// Looks at the chunks that were not there before, and again at those that were reserved and unused.
+    fn find_chunks<R: ReadAt + ?Sized>(&mut self, source: &R) -> Result<(), Error> {
+        self.look_again_at_unused(source)?;
+        let size = source
+            .size()
+            .map_err(|cause| Error::io("cannot tell the size", cause))?;
+        let n_chunks = size.div_ceil(CHUNK_BYTES as u64);
+        for index in self.next_chunk..n_chunks {
+            let offset = index * CHUNK_BYTES as u64;
+            let [magic] = read_words::<1, R>(source, offset)?;
+            let read_to = match magic {
+                FILE_MAGIC if index == 0 => 8 * file::HEADER_WORDS,
+                EVENTS_MAGIC | DEFINITIONS_MAGIC => 8 * chunk::HEADER_WORDS,
+                0 => 0,
+                _ => {
+                    self.diagnose(
+                        offset,
+                        format!("expected a chunk, found {magic:#018x}; 32 KiB passed over"),
+                    );
+                    continue;
+                }
+            };
+            self.open.push(OpenChunk {
+                index,
+                magic,
+                read_to,
+            });
+        }
+        self.next_chunk = self.next_chunk.max(n_chunks);
+        Ok(())
+    }
+
+    fn look_again_at_unused<R: ReadAt + ?Sized>(&mut self, source: &R) -> Result<(), Error> {
+        for open in self.open.iter_mut().filter(|open| open.magic == 0) {
+            let [magic] = read_words::<1, R>(source, open.index * CHUNK_BYTES as u64)?;
+            if magic == EVENTS_MAGIC || magic == DEFINITIONS_MAGIC {
+                open.magic = magic;
+                open.read_to = 8 * chunk::HEADER_WORDS;
+            }
+        }
+        Ok(())
+    }
+
+    fn whole_bytes(&mut self, open: &OpenChunk, len: u64) -> usize {
+        if open.magic == 0 {
+            return 0;
+        }
+        if len > CHUNK_BYTES as u64 || len % 8 != 0 {
+            let text = format!(
+                "expected a length of at most {CHUNK_BYTES}, found {len}; chunk passed over"
+            );
+            self.diagnose(open.index * CHUNK_BYTES as u64, text);
+            return open.read_to;
+        }
+        len as usize
+    }
+
+    fn read_definitions<R: ReadAt + ?Sized>(
+        &mut self,
+        source: &R,
+        piece: Piece,
+    ) -> Result<(), Error> {
+        let bytes = read_chunk(source, piece.chunk)?;
+        let start = piece.chunk * CHUNK_BYTES as u64;
+        let whole = &bytes[..piece.to.min(bytes.len())];
+        let mut at = piece.from;
+        while at < whole.len() {
+            match Definition::read(&whole[at..]) {
+                Ok((Some(definition), size)) => {
+                    let offset = start + at as u64;
+                    if let Err(reason) = self.dictionary.define(definition, offset) {
+                        self.diagnose(offset, reason);
+                    }
+                    at += size;
+                }
+                Ok((None, size)) => {
+                    self.diagnose(
+                        start + at as u64,
+                        "a definition that is not understood was passed over",
+                    );
+                    at += size;
+                }
+                Err(reason) => {
+                    self.diagnose(
+                        start + at as u64,
+                        format!("{reason}; the rest of the chunk was passed over"),
+                    );
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Header {
+    /// Reads and checks the header.
+    pub fn read<R: ReadAt + ?Sized>(source: &R) -> Result<Self, Error> {
+        let words = read_words::<{ file::HEADER_WORDS }, R>(source, 0)?;
+        if words[chunk::MAGIC] != FILE_MAGIC {
+            let found = printable(words[chunk::MAGIC].to_le_bytes());
+            return Err(Error::form(
+                0,
+                "a spool, which begins with `FERRUMSP`",
+                found,
+            ));
+        }
+        let version = words[file::VERSION] & 0xffff_ffff;
+        if version != VERSION {
+            let offset = 8 * file::VERSION as u64;
+            return Err(Error::form(
+                offset,
+                format!("version {VERSION}"),
+                format!("version {version}"),
+            ));
+        }
+        let chunk_bytes = words[file::VERSION] >> 32;
+        if chunk_bytes != CHUNK_BYTES as u64 {
+            let offset = 8 * file::VERSION as u64 + 4;
+            return Err(Error::form(
+                offset,
+                format!("chunks of {CHUNK_BYTES} bytes"),
+                format!("{chunk_bytes}"),
+            ));
+        }
+        Ok(Self {
+            pid: words[file::PID] as u32,
+            clock: words[file::CLOCK],
+            finished: words[file::FINISHED] == 1,
+            wall_nanos: words[file::WALL_NANOS],
+            dropped: words[file::DROPPED],
+            stop_reason: words[file::STOP_REASON],
+            limit: words[file::LIMIT],
+        })
+    }
+}
+
+fn printable(bytes: [u8; 8]) -> String {
+    if bytes == [0; 8] {
+        return "nothing, or zeros".to_owned();
+    }
+    format!("`{}`", bytes.escape_ascii())
+}
+
+impl Thread {
+    /// How many of its events were lost.
+    pub fn dropped<R: ReadAt + ?Sized>(&self, source: &R) -> Result<u64, Error> {
+        let [dropped] = read_words::<1, R>(source, self.dropped_at)?;
+        Ok(dropped)
+    }
+}
+
+/// The words at `offset`; zeros past the end.
+pub fn read_words<const N: usize, R: ReadAt + ?Sized>(
+    source: &R,
+    offset: u64,
+) -> Result<[u64; N], Error> {
+    let mut bytes = [[0; 8]; N];
+    source
+        .read_at(bytes.as_flattened_mut(), offset)
+        .map_err(|cause| Error::io("cannot read the spool", cause))?;
+    Ok(bytes.map(u64::from_le_bytes))
+}
+
+/// The bytes of a chunk; shorter at the end of a file that was cut.
+pub fn read_chunk<R: ReadAt + ?Sized>(source: &R, index: u64) -> Result<Vec<u8>, Error> {
+    let mut bytes = vec![0; CHUNK_BYTES];
+    read_chunk_into(source, index, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Like [`read_chunk`], into a buffer that is used again.
+pub fn read_chunk_into<R: ReadAt + ?Sized>(
+    source: &R,
+    index: u64,
+    bytes: &mut Vec<u8>,
+) -> Result<(), Error> {
+    bytes.resize(CHUNK_BYTES, 0);
+    let n_bytes = source
+        .read_at(bytes, index * CHUNK_BYTES as u64)
+        .map_err(|cause| Error::io("cannot read the spool", cause))?;
+    bytes.truncate(n_bytes);
+    Ok(())
+}

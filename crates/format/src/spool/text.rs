@@ -1,0 +1,67 @@
+//! Arguments back from their words.
+
+use super::layout::CHUNK_BYTES;
+use super::record::{HEADER_BYTES, Kind, Record, TEXT_BYTES_MAX, Type, short_text_bytes};
+use crate::ReadAt;
+use ferrum_trace_model::Value;
+use std::borrow::Cow;
+
+/// Bits of a text's place; the bits above are its stamp.
+const PLACE_BITS: u32 = 40;
+
+/// The word that refers to a text record at `offset`. The `stamp` is stored with the text, so that a place that has been
+/// used for something else since is noticed.
+pub fn text_reference(offset: u64, stamp: u64) -> u64 {
+    (offset / 8) | (stamp << PLACE_BITS)
+}
+
+/// What is kept of a stamp.
+pub fn stamp_bits(stamp: u64) -> u64 {
+    stamp & (u64::MAX >> PLACE_BITS)
+}
+
+/// The chunk that is being read, and the spool it is of.
+pub struct Texts<'a, R: ?Sized> {
+    pub source: &'a R,
+    pub chunk: u64,
+    pub bytes: &'a [u8],
+}
+
+impl<R: ReadAt + ?Sized> Texts<'_, R> {
+    /// The `n`th argument of a record.
+    pub fn value(&self, record: &Record<'_>, n: usize) -> Value<'_> {
+        let (kind, word) = record.arg(n);
+        match kind {
+            Some(Type::Signed) => Value::Signed(word as i64),
+            Some(Type::Unsigned) => Value::Unsigned(word),
+            Some(Type::Float) => Value::Float(f64::from_bits(word)),
+            Some(Type::Bool) => Value::Bool(word != 0),
+            Some(Type::ShortText) => {
+                let text =
+                    String::from_utf8_lossy(short_text_bytes(&word.to_le_bytes())).into_owned();
+                Value::Text(text.into())
+            }
+            Some(Type::TextAt) => self.text(word).map_or(Value::Lost, Value::Text),
+            Some(Type::Lost) | None => Value::Lost,
+        }
+    }
+
+    fn text(&self, reference: u64) -> Option<Cow<'_, str>> {
+        let offset = (reference & ((1 << PLACE_BITS) - 1)) * 8;
+        let stamp = reference >> PLACE_BITS;
+        if offset / CHUNK_BYTES as u64 == self.chunk {
+            let at = (offset % CHUNK_BYTES as u64) as usize;
+            let text = stamped_text(self.bytes.get(at..)?, stamp)?;
+            return Some(String::from_utf8_lossy(text));
+        }
+        let mut bytes = vec![0; HEADER_BYTES + 16 + TEXT_BYTES_MAX];
+        let n_bytes = self.source.read_at(&mut bytes, offset).ok()?;
+        let text = stamped_text(&bytes[..n_bytes], stamp)?;
+        Some(String::from_utf8_lossy(text).into_owned().into())
+    }
+}
+
+fn stamped_text(bytes: &[u8], stamp: u64) -> Option<&[u8]> {
+    let record = Record::read(bytes).ok()?;
+    (record.kind == Kind::Text && record.leading(0) == stamp).then(|| record.text())
+}

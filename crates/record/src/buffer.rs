@@ -1,0 +1,389 @@
+//! Where a thread writes its records: the hot path.
+//!
+//! A buffer is a pointer to the thread's chunk and little else. Ending a span reads the clock, stores two words (and one
+//! an argument) into the chunk, and publishes its new length. Whatever is out of the ordinary — no room, a time that does
+//! not fit, a guard that outlived another, a signal handler in between — fails one comparison and goes to `attach.rs`.
+#![allow(unsafe_code)]
+
+use crate::arg::Arg;
+use crate::chunk::{self, ChunkMemory};
+use ferrum_trace_format::spool::layout::CHUNK_BYTES;
+use ferrum_trace_format::spool::layout::chunk::HEADER_WORDS;
+use ferrum_trace_format::spool::record::{
+    ARGS_IN_HEADER, ARGS_MAX, HEADER_BYTES, Kind, TIME_BITS, TIME_MASK, first_word, n_type_words,
+    second_word, second_word_many,
+};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
+
+/// The header of no chunk: its limit is zero, so that nothing is ever written to it.
+static NO_CHUNK: [AtomicU64; HEADER_WORDS] = [const { AtomicU64::new(0) }; HEADER_WORDS];
+
+/// Levels of guards that ended before one inside them, remembered per thread.
+const ENDED_LEVELS: usize = 32;
+
+/// The words of the chunk that a buffer writes to.
+#[derive(Clone, Copy)]
+struct Words(*const AtomicU64);
+
+impl ChunkMemory for Words {
+    #[inline(always)]
+    fn load(&self, word: usize, order: Ordering) -> u64 {
+        // SAFETY: the pointer is `NO_CHUNK`, whose header is all that is read and whose limit of zero keeps every
+        // writer out, or the words of a chunk that `attach.rs` keeps mapped while it is set here. Callers index the
+        // header, or stay below the chunk's limit.
+        unsafe { &*self.0.add(word) }.load(order)
+    }
+
+    #[inline(always)]
+    fn store(&self, word: usize, value: u64, order: Ordering) {
+        // SAFETY: as for `load`.
+        unsafe { &*self.0.add(word) }.store(value, order)
+    }
+}
+
+/// A record to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct Draft<'a> {
+    pub kind: Kind,
+    pub site: u32,
+    /// Ticks.
+    pub start: u64,
+    /// Ticks.
+    pub end: u64,
+    pub leading: &'a [u64],
+    pub args: &'a [Arg],
+}
+
+impl Draft<'_> {
+    /// Bytes of the record, the one for a long duration before it included.
+    fn size(&self) -> usize {
+        let args = &self.args[..self.args.len().min(ARGS_MAX)];
+        let n_many = if args.len() > ARGS_IN_HEADER {
+            1 + n_type_words(args.len())
+        } else {
+            0
+        };
+        let long = if self.duration() > TIME_MASK {
+            HEADER_BYTES + 8
+        } else {
+            0
+        };
+        long + HEADER_BYTES + 8 * (self.leading.len() + n_many + args.len())
+    }
+
+    fn duration(&self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+}
+
+/// What a thread needs to record. Nothing in it is dropped, so that it can be used until the very end of the thread.
+pub struct ThreadBuffer {
+    words: Cell<*const AtomicU64>,
+    /// Set while the buffer is being changed; a signal handler that finds it set keeps out.
+    busy: Cell<bool>,
+    /// Guards that are open on this thread.
+    depth: Cell<u32>,
+    /// Levels of guards that ended while one inside them was still open.
+    ended: [Cell<u32>; ENDED_LEVELS],
+    n_ended: Cell<usize>,
+    /// The number that the spool knows the thread by.
+    thread: Cell<u32>,
+}
+
+impl Default for ThreadBuffer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+// SAFETY: a buffer is only ever used by one thread at a time; the late one of a session moves between threads, behind a
+// lock, with the chunk that its pointer is to.
+unsafe impl Send for ThreadBuffer {}
+
+impl ThreadBuffer {
+    pub const fn new() -> Self {
+        Self {
+            words: Cell::new(NO_CHUNK.as_ptr()),
+            busy: Cell::new(false),
+            depth: Cell::new(0),
+            ended: [const { Cell::new(0) }; ENDED_LEVELS],
+            n_ended: Cell::new(0),
+            thread: Cell::new(0),
+        }
+    }
+
+    /// Opens a level and returns it.
+    #[inline(always)]
+    pub fn open_level(&self) -> u32 {
+        let level = self.depth.get();
+        self.depth.set(level.wrapping_add(1));
+        level
+    }
+
+    /// The ordinary end of a span: false if it is not ordinary, and then nothing has happened.
+    #[inline(always)]
+    pub fn try_span<const N: usize>(
+        &self,
+        site: u32,
+        start: u64,
+        end: u64,
+        level: u32,
+        args: &[Arg; N],
+    ) -> bool {
+        self.try_slice(Kind::Span, site, start, end, level, args, true)
+    }
+
+    /// The ordinary end of a stretch within a level that stays open.
+    #[inline(always)]
+    pub fn try_lap(&self, kind: Kind, site: u32, start: u64, end: u64, level: u32) -> bool {
+        self.try_slice(kind, site, start, end, level, &[], false)
+    }
+
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn try_slice<const N: usize>(
+        &self,
+        kind: Kind,
+        site: u32,
+        start: u64,
+        end: u64,
+        level: u32,
+        args: &[Arg; N],
+        closes: bool,
+    ) -> bool {
+        if N > ARGS_IN_HEADER || self.busy.get() {
+            return false;
+        }
+        // A signal handler that comes before this line is done when we go on; one that comes after it keeps out.
+        self.busy.set(true);
+        compiler_fence(Ordering::SeqCst);
+        let words = Words(self.words.get());
+        let at = chunk::len(&words);
+        let next = at + (HEADER_BYTES + 8 * N) as u64;
+        let since_base = end.wrapping_sub(chunk::base(&words));
+        let duration = end.wrapping_sub(start);
+        let is_ordinary = next <= chunk::limit(&words)
+            && (since_base | duration) <= TIME_MASK
+            && self.depth.get() == level.wrapping_add(1)
+            && site != 0;
+        if is_ordinary {
+            let mut types = 0;
+            let mut n = 0;
+            while n < N {
+                types |= (args[n].kind as u64) << (4 * n);
+                chunk::put(&words, at, 2 + n, args[n].word);
+                n += 1;
+            }
+            chunk::put(&words, at, 0, first_word(site, since_base));
+            chunk::put(&words, at, 1, second_word(kind, duration, N, types));
+            chunk::publish(&words, next);
+            if closes {
+                self.depth.set(level);
+            }
+        }
+        compiler_fence(Ordering::SeqCst);
+        self.busy.set(false);
+        is_ordinary
+    }
+
+    /// Keeps signal handlers out of the buffer. `None` if this is one, and the buffer is held already.
+    pub fn hold(&self) -> Option<Held<'_>> {
+        if self.busy.get() {
+            return None;
+        }
+        self.busy.set(true);
+        compiler_fence(Ordering::SeqCst);
+        Some(Held { buffer: self })
+    }
+
+    /// True if a signal handler asks that interrupted the recorder.
+    pub fn is_held(&self) -> bool {
+        self.busy.get()
+    }
+
+    /// Ends a level. False if a guard inside it is still open: the slice that ends now cannot be drawn around that one.
+    pub fn close_level(&self, level: u32) -> bool {
+        self.forget_ended_levels();
+        let is_innermost = self.depth.get() == level.wrapping_add(1);
+        if is_innermost {
+            self.depth.set(level);
+        } else if let Some(slot) = self.ended.get(self.n_ended.get()) {
+            slot.set(level);
+            self.n_ended.set(self.n_ended.get() + 1);
+        }
+        is_innermost
+    }
+
+    /// Whether the innermost open guard is the one of this level.
+    pub fn is_innermost(&self, level: u32) -> bool {
+        self.forget_ended_levels();
+        self.depth.get() == level.wrapping_add(1)
+    }
+
+    /// Takes back the levels on top whose guards have ended before.
+    fn forget_ended_levels(&self) {
+        loop {
+            let ended = &self.ended[..self.n_ended.get()];
+            let top = self.depth.get().wrapping_sub(1);
+            let Some(found) = ended.iter().position(|level| level.get() == top) else {
+                return;
+            };
+            let last = ended.len() - 1;
+            ended[found].set(ended[last].get());
+            self.n_ended.set(last);
+            self.depth.set(top);
+        }
+    }
+}
+
+/// A buffer that signal handlers keep out of.
+pub struct Held<'a> {
+    buffer: &'a ThreadBuffer,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        compiler_fence(Ordering::SeqCst);
+        self.buffer.busy.set(false);
+    }
+}
+
+impl Held<'_> {
+    /// Points the buffer to another chunk, in which `thread` writes from `now` on. The caller keeps the chunk for as long
+    /// as it is set here. False if the chunk has no room even for that.
+    pub fn set_chunk(&self, words: *const AtomicU64, thread: u32, now: u64) -> bool {
+        self.buffer.words.set(words);
+        self.buffer.thread.set(thread);
+        let has_room = self.begin_segment(now);
+        if !has_room {
+            self.clear_chunk();
+        }
+        has_room
+    }
+
+    /// Takes the buffer's chunk away.
+    pub fn clear_chunk(&self) {
+        self.buffer.words.set(NO_CHUNK.as_ptr());
+    }
+
+    /// Whether there is a chunk to write to.
+    pub fn has_chunk(&self) -> bool {
+        chunk::limit(&Words(self.buffer.words.get())) > 0
+    }
+
+    /// The thread's number in the spool, if it has one.
+    pub fn thread(&self) -> u32 {
+        self.buffer.thread.get()
+    }
+
+    /// Writes a record. Returns where in the chunk it is, or `None` if there is no room for it.
+    pub fn append(&self, draft: &Draft<'_>) -> Option<u64> {
+        let words = Words(self.buffer.words.get());
+        let since_base = draft.end.wrapping_sub(chunk::base(&words));
+        if since_base > TIME_MASK {
+            // Some minutes after the base, and before it, times must count from a new one.
+            return if self.begin_segment(draft.end) {
+                self.append_since(draft, 0)
+            } else {
+                None
+            };
+        }
+        self.append_since(draft, since_base)
+    }
+
+    /// Writes a text. Returns where in the file it is, or `None` if there is no room for it.
+    pub fn append_text(&self, stamp: u64, text: &str, note: &str) -> Option<u64> {
+        let n_bytes = text.len() + note.len();
+        let mut writer = self.writer(HEADER_BYTES + 16 + n_bytes.next_multiple_of(8))?;
+        writer.put(first_word(0, 0));
+        writer.put(second_word(Kind::Text, 0, 0, 0));
+        writer.put(stamp);
+        writer.put(n_bytes as u64);
+        let mut bytes = text.bytes().chain(note.bytes());
+        for _ in 0..n_bytes.div_ceil(8) {
+            let word = std::array::from_fn(|_| bytes.next().unwrap_or(0));
+            writer.put(u64::from_le_bytes(word));
+        }
+        let chunk_start = chunk::index(&writer.words) * CHUNK_BYTES as u64;
+        Some(chunk_start + writer.publish())
+    }
+
+    fn append_since(&self, draft: &Draft<'_>, since_base: u64) -> Option<u64> {
+        let mut writer = self.writer(draft.size())?;
+        let duration = draft.duration();
+        if duration > TIME_MASK {
+            writer.put(first_word(0, 0));
+            writer.put(second_word(Kind::LongDuration, 0, 0, 0));
+            writer.put(duration >> TIME_BITS);
+        }
+        writer.put(first_word(draft.site, since_base));
+        writer.put_arguments(draft, duration & TIME_MASK);
+        Some(writer.publish())
+    }
+
+    fn begin_segment(&self, base: u64) -> bool {
+        let Some(mut writer) = self.writer(HEADER_BYTES + 8) else {
+            return false;
+        };
+        writer.put(first_word(self.buffer.thread.get(), 0));
+        writer.put(second_word(Kind::Segment, 0, 0, 0));
+        writer.put(base);
+        chunk::set_base(&writer.words, base);
+        writer.publish();
+        true
+    }
+
+    fn writer(&self, n_bytes: usize) -> Option<RecordWriter> {
+        let words = Words(self.buffer.words.get());
+        let at = chunk::len(&words);
+        (at + n_bytes as u64 <= chunk::limit(&words)).then_some(RecordWriter { words, at, n: 0 })
+    }
+}
+
+/// Puts words one after the other, below the chunk's limit.
+struct RecordWriter {
+    words: Words,
+    at: u64,
+    n: usize,
+}
+
+impl RecordWriter {
+    fn put(&mut self, word: u64) {
+        chunk::put(&self.words, self.at, self.n, word);
+        self.n += 1;
+    }
+
+    /// The record from its second word on.
+    fn put_arguments(&mut self, draft: &Draft<'_>, duration: u64) {
+        let args = &draft.args[..draft.args.len().min(ARGS_MAX)];
+        let nibbles = |args: &[Arg]| {
+            args.iter()
+                .rev()
+                .fold(0, |types, arg| types << 4 | arg.kind as u64)
+        };
+        let is_many = args.len() > ARGS_IN_HEADER;
+        self.put(match is_many {
+            true => second_word_many(draft.kind, duration),
+            false => second_word(draft.kind, duration, args.len(), nibbles(args)),
+        });
+        for &word in draft.leading {
+            self.put(word);
+        }
+        if is_many {
+            self.put(args.len() as u64);
+            for sixteen in args.chunks(16) {
+                self.put(nibbles(sixteen));
+            }
+        }
+        for arg in args {
+            self.put(arg.word);
+        }
+    }
+
+    /// Makes the words visible; returns where they begin.
+    fn publish(self) -> u64 {
+        chunk::publish(&self.words, self.at + 8 * self.n as u64);
+        self.at
+    }
+}

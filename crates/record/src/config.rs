@@ -1,0 +1,251 @@
+//! What to record to, and how much.
+
+use crate::clock::ClockKind;
+use crate::destination::{OUT_OFF_WORDS, expand};
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+/// Where the trace goes; recording is on if it is set.
+pub const OUT: &str = "FERRUM_TRACE_OUT";
+/// Bytes that the spool may take.
+pub const LIMIT: &str = "FERRUM_TRACE_LIMIT";
+/// `auto`, `ticks` or `monotonic`.
+pub const CLOCK: &str = "FERRUM_TRACE_CLOCK";
+
+/// The limit if none is given: 4 GiB, about 260 million spans.
+pub const DEFAULT_LIMIT: u64 = 4 << 30;
+
+/// What a recording needs to know.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// As the user gave it.
+    pub out: PathBuf,
+    pub limit: u64,
+    /// `None` for the best there is.
+    pub clock: Option<ClockKind>,
+    /// `None` for that of the program.
+    pub process_name: Option<String>,
+    /// Whether a forked parent records to `out`, so that this process must not.
+    pub is_forked: bool,
+}
+
+impl Options {
+    /// The defaults.
+    pub fn new(out: PathBuf) -> Self {
+        Self {
+            out,
+            limit: DEFAULT_LIMIT,
+            clock: None,
+            process_name: None,
+            is_forked: false,
+        }
+    }
+
+    /// What the environment asks for: `None` if it does not ask for a recording. Values that are not understood are
+    /// told to `complain`, and the default is taken.
+    pub fn from_vars<I, K, V>(vars: I, mut complain: impl FnMut(String)) -> Option<Self>
+    where
+        I: IntoIterator<Item = (K, V)>,
+        K: Into<OsString>,
+        V: Into<OsString>,
+    {
+        let mut found = Found::default();
+        for (name, value) in vars {
+            let (name, value) = (name.into(), value.into());
+            if let Some(slot) = found.slot(&name) {
+                slot.get_or_insert(value);
+            }
+        }
+        let out = found.out.filter(|out| !is_off(out))?;
+        let identity = expand(&out, |name| {
+            found
+                .ranks
+                .iter()
+                .find(|(known, _)| *known == name)?
+                .1
+                .clone()
+        });
+        let mut options = Self::new(identity.into());
+        if let Some(limit) = found.limit.filter(|limit| !limit.is_empty()) {
+            match limit.to_str().and_then(parse_bytes) {
+                Some(limit) => options.limit = limit,
+                None => complain(format!(
+                    "{LIMIT}: expected a number of bytes such as `512MiB`, found `{}`; the limit is 4 GiB",
+                    limit.to_string_lossy()
+                )),
+            }
+        }
+        if let Some(clock) = found.clock.filter(|clock| !clock.is_empty()) {
+            match clock.to_str().and_then(parse_clock) {
+                Some(clock) => options.clock = clock,
+                None => complain(format!(
+                    "{CLOCK}: expected `auto`, `ticks` or `monotonic`, found `{}`; the clock is `auto`",
+                    clock.to_string_lossy()
+                )),
+            }
+        }
+        Some(options)
+    }
+
+    /// The name of the process in the trace.
+    pub fn process_name(&self) -> String {
+        self.process_name.clone().unwrap_or_else(program_name)
+    }
+}
+
+/// Variables that tell one process of many from the others.
+const RANKS: [&str; 3] = ["RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"];
+
+#[derive(Default)]
+struct Found {
+    out: Option<OsString>,
+    limit: Option<OsString>,
+    clock: Option<OsString>,
+    ranks: [(&'static str, Option<OsString>); 3],
+}
+
+impl Found {
+    fn slot(&mut self, name: &OsStr) -> Option<&mut Option<OsString>> {
+        match name.to_str()? {
+            OUT => Some(&mut self.out),
+            LIMIT => Some(&mut self.limit),
+            CLOCK => Some(&mut self.clock),
+            name => {
+                let place = RANKS.iter().position(|rank| *rank == name)?;
+                self.ranks[place].0 = RANKS[place];
+                Some(&mut self.ranks[place].1)
+            }
+        }
+    }
+}
+
+fn is_off(out: &OsStr) -> bool {
+    out.to_str().is_some_and(|out| {
+        OUT_OFF_WORDS
+            .iter()
+            .any(|word| out.eq_ignore_ascii_case(word))
+    })
+}
+
+/// `1000`, `64K`, `64KiB`, `64 MB`, `4G`: a unit is a power of 1024, whatever it is called.
+pub fn parse_bytes(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let n_digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(n_digits);
+    let number: u64 = number.parse().ok()?;
+    let shift = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        _ => return None,
+    };
+    number.checked_mul(1 << shift)
+}
+
+fn parse_clock(text: &str) -> Option<Option<ClockKind>> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "auto" => Some(None),
+        "ticks" => Some(Some(ClockKind::Ticks)),
+        "monotonic" => Some(Some(ClockKind::Monotonic)),
+        _ => None,
+    }
+}
+
+/// The name of the running program, without folder and ending.
+pub fn program_name() -> String {
+    let program = std::env::current_exe().ok();
+    let stem = program.as_deref().and_then(|program| program.file_stem());
+    stem.map_or_else(
+        || "program".to_owned(),
+        |stem| stem.to_string_lossy().into_owned(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(vars: &[(&str, &str)]) -> (Option<Options>, Vec<String>) {
+        let mut complaints = Vec::new();
+        let options =
+            Options::from_vars(vars.iter().copied(), |complaint| complaints.push(complaint));
+        (options, complaints)
+    }
+
+    #[test]
+    fn unset_empty_and_off_like_values_mean_off() {
+        for vars in [
+            &[][..],
+            &[(OUT, "")],
+            &[(OUT, "0")],
+            &[(OUT, "off")],
+            &[(OUT, "False")],
+            &[("OTHER", "x")],
+        ] {
+            assert!(parsed(vars).0.is_none(), "{vars:?}");
+        }
+    }
+
+    #[test]
+    fn limits_are_read_with_and_without_units() {
+        for (text, bytes) in [
+            ("1000", 1000),
+            ("64K", 64 << 10),
+            ("2MiB", 2 << 20),
+            ("3 gb", 3 << 30),
+        ] {
+            assert_eq!(
+                parsed(&[(OUT, "t.json"), (LIMIT, text)]).0.unwrap().limit,
+                bytes
+            );
+        }
+    }
+
+    #[test]
+    fn a_bad_value_is_told_once_and_the_default_is_taken() {
+        for (name, text) in [
+            (LIMIT, "lots"),
+            (LIMIT, "-1"),
+            (LIMIT, "99999999999G"),
+            (CLOCK, "sundial"),
+        ] {
+            let (options, complaints) = parsed(&[(OUT, "t.json"), (name, text)]);
+            let options = options.unwrap();
+            assert_eq!((options.limit, options.clock), (DEFAULT_LIMIT, None));
+            assert_eq!(complaints.len(), 1);
+            assert!(
+                complaints[0].contains(name) && complaints[0].contains(text),
+                "{complaints:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_rank_comes_from_the_first_variable_that_has_one() {
+        let path = |vars: &[(&str, &str)]| parsed(vars).0.unwrap().out;
+        assert_eq!(
+            path(&[(OUT, "t.%r.json"), ("SLURM_PROCID", "3")]),
+            PathBuf::from("t.3.json")
+        );
+        assert_eq!(
+            path(&[("SLURM_PROCID", "3"), ("RANK", "1"), (OUT, "t.%r.json")]),
+            PathBuf::from("t.1.json")
+        );
+        assert_eq!(path(&[(OUT, "t.%r.json")]), PathBuf::from("t.0.json"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn variables_that_are_not_utf8_do_no_harm() {
+        use std::os::unix::ffi::OsStringExt;
+        let odd = OsString::from_vec(vec![b'/', 0xff, b'.', b'j']);
+        let vars = [
+            (odd.clone(), odd.clone()),
+            (OsString::from(OUT), odd.clone()),
+        ];
+        let options = Options::from_vars(vars, |_| {}).unwrap();
+        assert_eq!(options.out.as_os_str(), odd);
+    }
+}

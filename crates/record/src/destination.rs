@@ -1,0 +1,272 @@
+//! Where a trace goes: from what the user wrote to files that are ours alone.
+
+use crate::config::{Options, program_name};
+use crate::error::Error;
+use crate::say::say;
+use ferrum_trace_format::spool::layout::{FILE_MAGIC, file};
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Values of the variable that mean off.
+pub const OUT_OFF_WORDS: [&str; 6] = ["", "0", "off", "false", "no", "none"];
+
+/// How often a spool that vanishes while it is being opened is tried again.
+const CLAIM_ATTEMPTS: usize = 100;
+
+/// What the output is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// An array of Chrome trace events.
+    Json,
+    /// The spool itself.
+    Spool,
+}
+
+/// Files that no other process writes to.
+#[derive(Debug)]
+pub struct Destination {
+    pub output: PathBuf,
+    pub form: Form,
+    pub spool_path: PathBuf,
+    /// The spool, locked for as long as it is open.
+    pub file: File,
+}
+
+impl Destination {
+    /// Opens and locks the spool of what `options` ask for, or of a name with the process's number in it if another
+    /// process has that.
+    pub fn claim(options: &Options) -> Result<Self, Error> {
+        let pid = std::process::id();
+        let wanted = full_path(&options.out, pid)?;
+        let own = with_pid(&wanted, pid);
+        // In a directory, the name has the process's number already.
+        let is_parents = options.is_forked && !options.out.is_dir();
+        if !is_parents && let Some(destination) = Self::claim_path(&wanted)? {
+            return Ok(destination);
+        }
+        let why = if is_parents {
+            "this is a forked child"
+        } else {
+            "it is being recorded to already"
+        };
+        say(&format!(
+            "{}: {why}; recording to {}",
+            wanted.display(),
+            own.display()
+        ));
+        let taken = || io::Error::from(io::ErrorKind::ResourceBusy);
+        Self::claim_path(&own)?.ok_or_else(|| Error::io("cannot record to", &own, taken()))
+    }
+
+    /// `None` if a live process records to that path.
+    fn claim_path(output: &Path) -> Result<Option<Self>, Error> {
+        let form = Form::of(output);
+        let spool_path = match form {
+            Form::Spool => output.to_owned(),
+            Form::Json => with_ending(output, ".spool"),
+        };
+        let cannot = |cause| Error::io("cannot record to", &spool_path, cause);
+        for _ in 0..CLAIM_ATTEMPTS {
+            let mut options = OpenOptions::new();
+            let file = options
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(&spool_path)
+                .map_err(cannot)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(cause)) => return Err(cannot(cause)),
+            }
+            // Between opening and locking, its last owner may have removed it, or moved it away as we do below.
+            if !is_at(&file, &spool_path) {
+                continue;
+            }
+            if is_worth_keeping(&file) {
+                keep_aside(&spool_path, &file).map_err(cannot)?;
+                continue;
+            }
+            file.set_len(0).map_err(cannot)?;
+            let output = output.to_owned();
+            return Ok(Some(Self {
+                output,
+                form,
+                spool_path,
+                file,
+            }));
+        }
+        Err(cannot(io::ErrorKind::ResourceBusy.into()))
+    }
+}
+
+impl Form {
+    fn of(output: &Path) -> Self {
+        match output.extension() {
+            Some(ending) if ending == "spool" => Self::Spool,
+            _ => Self::Json,
+        }
+    }
+}
+
+/// The absolute path, so that a later change of the working directory does not matter. In a directory, the file is named
+/// after program and process.
+fn full_path(out: &Path, pid: u32) -> Result<PathBuf, Error> {
+    if out.as_os_str().is_empty() {
+        return Err(Error::no_path());
+    }
+    let mut path =
+        std::path::absolute(out).map_err(|cause| Error::io("cannot record to", out, cause))?;
+    if path.is_dir() {
+        path.push(format!("{}-{pid}.json", program_name()));
+    }
+    Ok(path)
+}
+
+/// `%p` becomes the process's number, `%r` its rank (0 if it has none), `%h` the host's name, `%%` a percent sign.
+pub fn expand(out: &OsStr, rank_of: impl Fn(&str) -> Option<OsString>) -> OsString {
+    let Some(text) = out.to_str().filter(|text| text.contains('%')) else {
+        return out.to_owned();
+    };
+    let rank = || {
+        let ranks = ["RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"];
+        let rank = ranks
+            .iter()
+            .find_map(|name| rank_of(name).filter(|rank| !rank.is_empty()));
+        rank.map_or_else(
+            || "0".to_owned(),
+            |rank| rank.to_string_lossy().into_owned(),
+        )
+    };
+    let mut expanded = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(char) = chars.next() {
+        let replacement = match (char, chars.peek()) {
+            ('%', Some('p')) => std::process::id().to_string(),
+            ('%', Some('r')) => file_name_of(&rank()),
+            ('%', Some('h')) => file_name_of(&host_name()),
+            ('%', Some('%')) => "%".to_owned(),
+            _ => {
+                expanded.push(char);
+                continue;
+            }
+        };
+        chars.next();
+        expanded.push_str(&replacement);
+    }
+    expanded.into()
+}
+
+/// What comes from outside must not lead out of the folder.
+fn file_name_of(text: &str) -> String {
+    text.replace(['/', '\\', '\0'], "_")
+}
+
+fn host_name() -> String {
+    let from_kernel = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    let name = from_kernel.ok().or_else(|| std::env::var("HOSTNAME").ok());
+    let name = name
+        .map(|name| name.trim().to_owned())
+        .filter(|name| !name.is_empty());
+    name.unwrap_or_else(|| "host".to_owned())
+}
+
+/// `trace.json` and 17 make `trace.17.json`.
+fn with_pid(path: &Path, pid: u32) -> PathBuf {
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let name = match name.rsplit_once('.') {
+        Some((stem, ending)) if !stem.is_empty() => format!("{stem}.{pid}.{ending}"),
+        _ => format!("{name}.{pid}"),
+    };
+    path.with_file_name(name)
+}
+
+/// `trace.json` and `.spool` make `trace.json.spool`.
+pub fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let same =
+        |a: &std::fs::Metadata, b: &std::fs::Metadata| a.ino() == b.ino() && a.dev() == b.dev();
+    matches!((file.metadata(), std::fs::metadata(path)), (Ok(a), Ok(b)) if same(&a, &b))
+}
+
+#[cfg(not(unix))]
+fn is_at(_file: &File, path: &Path) -> bool {
+    path.exists()
+}
+
+/// A spool that nobody holds and that was not finished is what a killed process left.
+fn is_worth_keeping(spool: &File) -> bool {
+    use ferrum_trace_format::ReadAt;
+    let mut words = [[0; 8]; file::FINISHED + 1];
+    let n_bytes = spool.read_at(words.as_flattened_mut(), 0).unwrap_or(0);
+    let is_whole = n_bytes == words.as_flattened().len();
+    is_whole
+        && u64::from_le_bytes(words[0]) == FILE_MAGIC
+        && u64::from_le_bytes(words[file::FINISHED]) != 1
+}
+
+/// Moves what a killed process left out of the way, and says so.
+fn keep_aside(spool_path: &Path, spool: &File) -> io::Result<()> {
+    use ferrum_trace_format::ReadAt;
+    let mut pid = [0; 8];
+    spool.read_at(&mut pid, 8 * file::PID as u64)?;
+    let pid = u64::from_le_bytes(pid) as u32;
+    let kept = (0..).map(|n| match n {
+        0 => with_pid(spool_path, pid),
+        n => with_pid(&with_pid(spool_path, pid), n),
+    });
+    let kept = kept
+        .take(1000)
+        .find(|kept| !kept.exists())
+        .ok_or(io::ErrorKind::AlreadyExists)?;
+    std::fs::rename(spool_path, &kept)?;
+    let (old, kept) = (spool_path.display(), kept.display());
+    say(&format!(
+        "{old}: left by process {pid}, which was killed; kept as {kept} for `ferrum-trace recover`"
+    ));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expanded(text: &str) -> String {
+        let rank_of = |name: &str| (name == "SLURM_PROCID").then(|| OsString::from("7/../x"));
+        expand(OsStr::new(text), rank_of).into_string().unwrap()
+    }
+
+    #[test]
+    fn placeholders_are_filled_in_and_cannot_leave_the_folder() {
+        let pid = std::process::id();
+        assert_eq!(expanded("a-%p.json"), format!("a-{pid}.json"));
+        assert_eq!(expanded("%r.json"), "7_.._x.json");
+        assert_eq!(expanded("100%%-%x-%"), "100%-%x-%");
+        assert!(!expanded("%h").is_empty() && !expanded("%h").contains('%'));
+    }
+
+    #[test]
+    fn the_process_number_goes_before_the_ending() {
+        for (path, with) in [
+            ("a/trace.json", "a/trace.17.json"),
+            ("trace", "trace.17"),
+            (".hidden", ".hidden.17"),
+        ] {
+            assert_eq!(with_pid(Path::new(path), 17), PathBuf::from(with));
+        }
+    }
+}

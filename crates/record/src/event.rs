@@ -1,0 +1,33 @@
+//! Points in time: instants, counters, and the ends of what is asynchronous.
+
+use crate::arg::Arg;
+use crate::attach;
+use crate::buffer::Draft;
+use crate::global;
+use crate::site::Site;
+use ferrum_trace_format::spool::record::Kind;
+
+/// Records an instant. For [`instant!`](crate::instant).
+#[doc(hidden)]
+pub fn instant(site: &'static Site, args: &[Arg]) {
+    point(Kind::Instant, site, &[], args);
+}
+
+/// Records values of counters. For [`counter!`](crate::counter).
+#[doc(hidden)]
+pub fn counter(site: &'static Site, args: &[Arg]) {
+    point(Kind::Counter, site, &[], args);
+}
+
+pub(crate) fn point(kind: Kind, site: &'static Site, leading: &[u64], args: &[Arg]) {
+    let now = global::now();
+    let draft = Draft {
+        kind,
+        site: 0,
+        start: now,
+        end: now,
+        leading,
+        args,
+    };
+    attach::record(|| site.id(), &draft);
+}

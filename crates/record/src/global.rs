@@ -1,0 +1,368 @@
+//! The recording of the process: whether there is one, and what happens to it when the process forks or ends.
+
+use crate::attach;
+use crate::clock::{self, ClockKind};
+use crate::config::Options;
+use crate::error::Error;
+use crate::say::say;
+use crate::session::Session;
+use crate::site::Site;
+use crate::spool::{self, lock};
+use crate::stats::Stats;
+use ferrum_trace_format::spool::Definition;
+use ferrum_trace_format::spool::record::SITE_MAX;
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Once, TryLockError, Weak};
+
+/// Nothing is recorded.
+pub const OFF: u8 = 0;
+/// Recording, with times from the processor's counter.
+pub const TICKS: u8 = 1;
+/// Recording, with times from the system's clock.
+pub const MONOTONIC: u8 = 2;
+/// Nobody has asked yet: the environment decides.
+const UNDECIDED: u8 = 3;
+
+/// How long a fork waits for a thread that is registering something.
+const FORK_PATIENCE_NANOS: u64 = 100_000_000;
+
+/// One of the above. All that a call site looks at when recording is off.
+static MODE: AtomicU8 = AtomicU8::new(UNDECIDED);
+/// The id of the active session, 0 if there is none.
+static ACTIVE_ID: AtomicU64 = AtomicU64::new(0);
+/// Events lost in signal handlers that interrupted the recorder, until they are counted in the file.
+static INTERRUPTED: AtomicU64 = AtomicU64::new(0);
+/// How many forks this process is away from the one that was started.
+static FORKS: AtomicU64 = AtomicU64::new(0);
+
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry::new());
+
+struct Registry {
+    active: Option<Arc<Session>>,
+    /// All call sites that have recorded, in the order of their numbers.
+    sites: Vec<&'static Site>,
+    /// All sessions that may be unfinished.
+    sessions: Vec<Weak<Session>>,
+    /// In a forked child, how to begin its own recording when it first records.
+    restart: Option<Options>,
+    /// What the active session was started with.
+    options: Option<Options>,
+}
+
+impl Registry {
+    const fn new() -> Self {
+        Self {
+            active: None,
+            sites: Vec::new(),
+            sessions: Vec::new(),
+            restart: None,
+            options: None,
+        }
+    }
+}
+
+/// The mode, decided if it was not.
+#[inline(always)]
+pub fn mode() -> u8 {
+    // Relaxed: a thread that learns of a change a little later records a little more or less.
+    match MODE.load(Ordering::Relaxed) {
+        UNDECIDED => decide(),
+        mode => mode,
+    }
+}
+
+/// Now, on the clock of the process's recording.
+pub fn now() -> u64 {
+    match MODE.load(Ordering::Relaxed) {
+        MONOTONIC => clock::advancing_nanos(),
+        _ => clock::ticks(),
+    }
+}
+
+/// Asks the environment, once.
+#[cold]
+fn decide() -> u8 {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        if MODE.load(Ordering::Relaxed) == UNDECIDED {
+            // Off at first: starting may take a path that records.
+            MODE.store(OFF, Ordering::Relaxed);
+            if let Some(options) =
+                Options::from_vars(std::env::vars_os(), |complaint| say(&complaint))
+                && let Err(error) = start(options)
+                && !error.is_already_recording()
+            {
+                say(&format!("{error}; nothing is recorded"));
+            }
+        }
+    });
+    MODE.load(Ordering::Relaxed)
+}
+
+fn with_registry<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
+    attach::quietly(|| work(&mut lock(&REGISTRY)))
+}
+
+/// Begins the recording of the process.
+pub fn start(options: Options) -> Result<Arc<Session>, Error> {
+    with_registry(|registry| start_locked(registry, options))
+}
+
+fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Session>, Error> {
+    if registry.active.is_some() {
+        return Err(Error::already_recording());
+    }
+    install_hooks();
+    // A forked child takes the path from here, and may be in another directory by then.
+    if let Ok(absolute) = std::path::absolute(&options.out) {
+        options.out = absolute;
+    }
+    let session = Session::start(&options)?;
+    for site in &registry.sites {
+        define_site(&session, site);
+    }
+    session.start_keeper();
+    registry.active = Some(Arc::clone(&session));
+    registry.options = Some(options);
+    registry.restart = None;
+    remember(registry, &session);
+    ACTIVE_ID.store(session.id(), Ordering::Release);
+    let mode = match session.clock() {
+        ClockKind::Ticks => TICKS,
+        ClockKind::Monotonic => MONOTONIC,
+    };
+    MODE.store(mode, Ordering::Relaxed);
+    Ok(session)
+}
+
+/// A recording besides the process's own.
+pub fn start_private(out: PathBuf) -> Result<Arc<Session>, Error> {
+    install_hooks();
+    let mut options = Options::new(out);
+    options.limit = private_limit();
+    let session = Session::start(&options)?;
+    with_registry(|registry| remember(registry, &session));
+    Ok(session)
+}
+
+/// The limit of the environment holds for all recordings.
+fn private_limit() -> u64 {
+    let text = std::env::var(crate::config::LIMIT).ok();
+    text.and_then(|text| crate::config::parse_bytes(&text))
+        .unwrap_or(crate::config::DEFAULT_LIMIT)
+}
+
+fn remember(registry: &mut Registry, session: &Arc<Session>) {
+    registry
+        .sessions
+        .retain(|session| session.upgrade().is_some_and(|session| session.is_open()));
+    registry.sessions.push(Arc::downgrade(session));
+}
+
+/// The active session. In a forked child that records for the first time, its own is begun here.
+pub fn active() -> Option<Arc<Session>> {
+    with_registry(|registry| {
+        if registry.active.is_none()
+            && let Some(options) = registry.restart.take()
+            && let Err(error) = start_locked(registry, options)
+        {
+            MODE.store(OFF, Ordering::Relaxed);
+            say(&format!("{error}; nothing is recorded"));
+        }
+        registry.active.clone()
+    })
+}
+
+/// Whether `id` is that of the active session.
+pub fn is_active(id: u64) -> bool {
+    ACTIVE_ID.load(Ordering::Acquire) == id
+}
+
+/// Gives a site its number, and defines it in the active session.
+#[cold]
+pub fn register_site(site: &'static Site) -> u32 {
+    with_registry(|registry| {
+        if site.known_id() != 0 {
+            return site.known_id();
+        }
+        // Even numbers: the odd ones are of names made at run time.
+        let id = (2 * (registry.sites.len() as u32 + 1)).min(SITE_MAX - 1);
+        registry.sites.push(site);
+        if let Some(session) = &registry.active {
+            define_site_as(session, site, id);
+        }
+        site.set_id(id);
+        id
+    })
+}
+
+fn define_site(session: &Session, site: &'static Site) {
+    define_site_as(session, site, site.known_id());
+}
+
+fn define_site_as(session: &Session, site: &'static Site, id: u32) {
+    session.define(&Definition::Site {
+        id,
+        name: site.name().into(),
+        category: site.category().into(),
+        keys: site.keys().iter().map(|&key| key.into()).collect(),
+    });
+}
+
+/// Counts an event that a signal handler could not record because it interrupted the recorder.
+#[cold]
+pub fn count_interrupted() {
+    INTERRUPTED.fetch_add(1, Ordering::Relaxed);
+}
+
+/// The events counted by [`count_interrupted`] since the last call.
+pub fn take_interrupted() -> u64 {
+    INTERRUPTED.swap(0, Ordering::Relaxed)
+}
+
+/// Brings the output of the process's recording up to date.
+pub fn flush() -> Result<(), Error> {
+    running().ok_or_else(Error::not_recording)?.flush()
+}
+
+/// Counts of the process's recording, if there is one.
+pub fn stats() -> Option<Stats> {
+    running()?.stats().ok()
+}
+
+/// The active session, as it is.
+pub fn running() -> Option<Arc<Session>> {
+    with_registry(|registry| registry.active.clone())
+}
+
+/// Ends the process's recording, if `id` is that of it.
+pub fn finish(id: u64) -> Result<Stats, Error> {
+    let session = take_active(id).ok_or_else(Error::not_recording)?;
+    let result = session.finish();
+    session.release_memory();
+    result
+}
+
+fn take_active(id: u64) -> Option<Arc<Session>> {
+    with_registry(|registry| {
+        if registry
+            .active
+            .as_ref()
+            .is_none_or(|session| session.id() != id)
+        {
+            return None;
+        }
+        MODE.store(OFF, Ordering::Relaxed);
+        ACTIVE_ID.store(0, Ordering::Release);
+        registry.active.take()
+    })
+}
+
+/// The process ends: every recording that is still open is finished. Threads that still run may go on recording into
+/// memory that stays where it is.
+pub fn finish_at_end() {
+    MODE.store(OFF, Ordering::Relaxed);
+    let sessions = with_registry(|registry| {
+        registry.restart = None;
+        std::mem::take(&mut registry.sessions)
+    });
+    for session in sessions.iter().filter_map(Weak::upgrade) {
+        finish_loudly(&session);
+    }
+}
+
+/// Finishes a session, and says in one line what was lost or went wrong.
+pub fn finish_loudly(session: &Session) {
+    match session.finish() {
+        Ok(stats) if stats.dropped > 0 => {
+            let why = match session.spool().stopped() {
+                Some(reason) => format!(" ({})", crate::session::describe(reason)),
+                None => String::new(),
+            };
+            let Stats {
+                dropped, recorded, ..
+            } = stats;
+            session.with_output_path(|path| {
+                let path = path.display();
+                say(&format!(
+                    "{path}: {dropped} events lost{why}, {recorded} recorded"
+                ));
+            });
+        }
+        Err(error) if !error.is_not_recording() => {
+            let spool = session.spool_path();
+            say(&format!(
+                "{error}; the trace is kept: ferrum-trace recover {}",
+                spool.display()
+            ));
+        }
+        Ok(_) | Err(_) => {}
+    }
+}
+
+fn install_hooks() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        spool::on_fork(before_fork, after_fork_in_parent, after_fork_in_child);
+        spool::on_end();
+    });
+}
+
+thread_local! {
+    /// Held over a fork, so that no other thread holds it at that moment: it would never be given back in the child.
+    static HELD_OVER_FORK: RefCell<Option<MutexGuard<'static, Registry>>> = const { RefCell::new(None) };
+}
+
+extern "C" fn before_fork() {
+    let deadline = clock::monotonic_nanos() + FORK_PATIENCE_NANOS;
+    let guard = loop {
+        match REGISTRY.try_lock() {
+            Ok(guard) => break Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => break Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) if clock::monotonic_nanos() > deadline => break None,
+            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+        }
+    };
+    let _ = HELD_OVER_FORK.try_with(|held| *held.borrow_mut() = guard);
+}
+
+extern "C" fn after_fork_in_parent() {
+    let _ = HELD_OVER_FORK.try_with(|held| held.borrow_mut().take());
+}
+
+/// The child leaves its parent's recordings alone. If the parent records, the child begins its own when it first does.
+extern "C" fn after_fork_in_child() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+    INTERRUPTED.store(0, Ordering::Relaxed);
+    ACTIVE_ID.store(0, Ordering::Release);
+    attach::forget_in_child();
+    let guard = HELD_OVER_FORK
+        .try_with(|held| held.borrow_mut().take())
+        .ok()
+        .flatten();
+    let Some(mut registry) = guard else {
+        MODE.store(OFF, Ordering::Relaxed);
+        return;
+    };
+    for session in std::mem::take(&mut registry.sessions) {
+        if let Some(session) = session.upgrade() {
+            session.spool().abandon_in_child();
+            std::mem::forget(session);
+        }
+    }
+    let options = registry.options.take();
+    if let Some(session) = registry.active.take() {
+        std::mem::forget(session);
+        registry.restart = options.map(|options| Options {
+            is_forked: true,
+            ..options
+        });
+    }
+}
+
+/// A number that differs between a process and its forked children.
+pub fn fork_generation() -> u64 {
+    FORKS.load(Ordering::Relaxed)
+}

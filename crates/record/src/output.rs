@@ -1,0 +1,241 @@
+//! The file that viewers open, kept complete at every moment.
+//!
+//! Whoever opens the output sees a whole file or none: every version of it is written under another name and then takes
+//! the output's name in one step. So that a flush costs what is new and not what is there, two files are kept after the
+//! first flush, and each flush brings both up to date: it appends to the spare one, swaps their names, and appends to the
+//! other one. A file that somebody has open is never written to; then, and where the system cannot swap, a new spare is
+//! copied.
+
+use crate::destination::{Destination, Form, with_ending};
+use crate::error::Error;
+use crate::spool::{Lease, exchange};
+use crate::stats::Stats;
+use ferrum_trace_format::spool::{ChromeConverter, EventCounter};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// Most threads that write at a time.
+const WORKERS_MAX: usize = 8;
+
+/// The output of one session.
+#[derive(Debug)]
+pub struct Output {
+    destination: Destination,
+    counter: Option<EventCounter>,
+    /// What has been written so far; `None` before the first flush and after one that failed.
+    written: Option<Written>,
+    /// The file that takes the output's name next. It holds all events that are written, and is nobody else's.
+    spare: Option<File>,
+}
+
+#[derive(Debug)]
+struct Written {
+    converter: ChromeConverter,
+    /// The file that has the output's name.
+    current: File,
+    /// Where the events end and the tail begins, in both files.
+    body_end: u64,
+    tail: Vec<u8>,
+}
+
+impl Output {
+    pub fn new(destination: Destination) -> Self {
+        Self {
+            destination,
+            counter: None,
+            written: None,
+            spare: None,
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.destination.output
+    }
+
+    pub fn spool_path(&self) -> &Path {
+        &self.destination.spool_path
+    }
+
+    pub fn form(&self) -> Form {
+        self.destination.form
+    }
+
+    /// Brings the output up to date.
+    pub fn flush(&mut self, spool: &File) -> Result<(), Error> {
+        self.update(spool, true)
+    }
+
+    /// Brings the output up to date for the last time; the spool goes, unless it is the output.
+    pub fn finish(&mut self, spool: &File, spool_bytes: u64) -> Result<Stats, Error> {
+        self.update(spool, false)?;
+        let stats = self.stats(spool, spool_bytes)?;
+        self.drop_spare();
+        if self.form() == Form::Json {
+            let _ = std::fs::remove_file(&self.destination.spool_path);
+        }
+        Ok(stats)
+    }
+
+    /// Counts so far.
+    pub fn stats(&mut self, spool: &File, spool_bytes: u64) -> Result<Stats, Error> {
+        let path = &self.destination.spool_path;
+        let wrong = |cause| Error::format(path, cause);
+        let counter = match &mut self.counter {
+            Some(counter) => counter,
+            None => self
+                .counter
+                .insert(EventCounter::open(spool).map_err(wrong)?),
+        };
+        let summary = counter.summary(spool).map_err(wrong)?;
+        Ok(Stats::new(&summary, spool_bytes))
+    }
+
+    fn update(&mut self, spool: &File, wants_spare: bool) -> Result<(), Error> {
+        if self.form() == Form::Spool {
+            return Ok(());
+        }
+        let updated = match self.written.take() {
+            None => self.write_first(spool),
+            Some(written) => self.write_next(spool, written),
+        };
+        match updated {
+            Ok(written) => {
+                let written = self.written.insert(written);
+                if wants_spare && self.spare.is_none() {
+                    // Having none costs the next flush some time, no more.
+                    self.spare = copy(&written.current, &spare_path(&self.destination)).ok();
+                }
+                Ok(())
+            }
+            Err(error) => {
+                // The spool still has everything: the next flush begins anew.
+                self.drop_spare();
+                Err(error)
+            }
+        }
+    }
+
+    fn drop_spare(&mut self) {
+        self.spare = None;
+        let _ = std::fs::remove_file(spare_path(&self.destination));
+    }
+
+    fn write_first(&mut self, spool: &File) -> Result<Written, Error> {
+        let mut converter =
+            ChromeConverter::open(spool).map_err(|cause| self.cannot_convert(cause))?;
+        let path = spare_path(&self.destination);
+        let mut file = create(&path).map_err(|cause| self.cannot_write(cause))?;
+        let (body_end, tail) = self.append(&mut file, 0, &mut converter, spool)?;
+        std::fs::rename(&path, self.path()).map_err(|cause| self.cannot_write(cause))?;
+        Ok(Written {
+            converter,
+            current: file,
+            body_end,
+            tail,
+        })
+    }
+
+    fn write_next(&mut self, spool: &File, mut written: Written) -> Result<Written, Error> {
+        let path = spare_path(&self.destination);
+        let spare = self.spare.take();
+        let lease = spare.as_ref().and_then(Lease::take);
+        let mut file = match (&spare, &lease) {
+            (Some(spare), Some(_)) => spare.try_clone(),
+            _ => copy(&written.current, &path),
+        }
+        .map_err(|cause| self.cannot_write(cause))?;
+        let (body_end, tail) =
+            self.append(&mut file, written.body_end, &mut written.converter, spool)?;
+        if body_end == written.body_end && tail == written.tail {
+            drop(lease);
+            self.spare = Some(file);
+            return Ok(written);
+        }
+        let is_swapped = exchange(&path, self.path()).is_ok();
+        if !is_swapped {
+            std::fs::rename(&path, self.path()).map_err(|cause| self.cannot_write(cause))?;
+        }
+        drop(lease);
+        let before = std::mem::replace(&mut written.current, file);
+        let old_end = std::mem::replace(&mut written.body_end, body_end);
+        written.tail = tail;
+        if is_swapped && catch_up(&before, old_end, &written).is_some() {
+            self.spare = Some(before);
+        } else {
+            self.drop_spare();
+        }
+        Ok(written)
+    }
+
+    /// Writes what is new over the tail, and a new tail. Returns where that begins, and it.
+    fn append(
+        &self,
+        file: &mut File,
+        body_end: u64,
+        converter: &mut ChromeConverter,
+        spool: &File,
+    ) -> Result<(u64, Vec<u8>), Error> {
+        let cannot_write = |cause| self.cannot_write(cause);
+        let cannot_convert = |cause| self.cannot_convert(cause);
+        file.seek(SeekFrom::Start(body_end)).map_err(cannot_write)?;
+        let batch = converter
+            .convert_new(spool, file, n_workers())
+            .map_err(cannot_convert)?;
+        let tail = converter.tail(spool).map_err(cannot_convert)?;
+        let body_end = body_end + batch.bytes;
+        file.write_all(&tail).map_err(cannot_write)?;
+        file.set_len(body_end + tail.len() as u64)
+            .map_err(cannot_write)?;
+        Ok((body_end, tail))
+    }
+
+    fn cannot_write(&self, cause: io::Error) -> Error {
+        Error::io("cannot write the trace", self.path(), cause)
+    }
+
+    fn cannot_convert(&self, cause: ferrum_trace_format::Error) -> Error {
+        Error::format(self.path(), cause)
+    }
+}
+
+/// The name of the file that is being written.
+fn spare_path(destination: &Destination) -> PathBuf {
+    with_ending(&destination.output, ".next")
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(path)
+}
+
+/// A copy under another name. The system does it without moving data, where it can.
+fn copy(original: &File, path: &Path) -> io::Result<File> {
+    let _ = std::fs::remove_file(path);
+    let mut copy = create(path)?;
+    let mut original = original;
+    original.seek(SeekFrom::Start(0))?;
+    io::copy(&mut original, &mut copy)?;
+    Ok(copy)
+}
+
+/// Makes a file that was the output the same as the one that is it now, unless somebody has it open.
+fn catch_up(before: &File, old_end: u64, written: &Written) -> Option<()> {
+    let _lease = Lease::take(before)?;
+    let (mut before, mut current) = (before, &written.current);
+    before.seek(SeekFrom::Start(old_end)).ok()?;
+    current.seek(SeekFrom::Start(old_end)).ok()?;
+    let n_bytes = io::copy(&mut current.take(u64::MAX), &mut before).ok()?;
+    before.set_len(old_end + n_bytes).ok()
+}
+
+/// As many as there are processors, within reason.
+fn n_workers() -> usize {
+    std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(WORKERS_MAX)
+}

@@ -1,0 +1,201 @@
+//! Recording by the program's own decision.
+
+use crate::attach;
+use crate::clock::ClockKind;
+use crate::config::Options;
+use crate::error::Error;
+use crate::global;
+use crate::session::Session;
+use crate::stats::Stats;
+use ferrum_trace_format::spool::Definition;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The recording of this process, begun by the program rather than by the environment.
+///
+/// Dropping it changes nothing: recording goes on until [`finish`](Self::finish) or the end of the process, and the file
+/// is complete either way.
+///
+/// ```
+/// # fn main() -> Result<(), ferrum_trace::Error> {
+/// # let folder = std::env::temp_dir().join(format!("ferrum-doc-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder).unwrap();
+/// let recorder = ferrum_trace::Recorder::builder().path(folder.join("trace.json")).limit(1 << 30).start()?;
+/// {
+///     let _span = ferrum_trace::span!("work");
+/// }
+/// let stats = recorder.finish()?;
+/// assert_eq!(stats.recorded, 1);
+/// # std::fs::remove_dir_all(folder).unwrap();
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Recorder {
+    session: Arc<Session>,
+}
+
+impl Recorder {
+    /// A builder with the defaults and no path.
+    pub fn builder() -> RecorderBuilder {
+        RecorderBuilder {
+            options: Options::new(PathBuf::new()),
+        }
+    }
+
+    /// Brings the output up to date: it then holds all that was recorded before the call, and recording goes on. The
+    /// cost grows with what is new.
+    ///
+    /// # Errors
+    ///
+    /// If the output cannot be written. Nothing is lost by that.
+    pub fn flush(&self) -> Result<(), Error> {
+        self.session.flush()
+    }
+
+    /// Counts so far. Reads what has been recorded since the last call, so it is not for the hot path.
+    ///
+    /// # Errors
+    ///
+    /// If the spool cannot be read.
+    pub fn stats(&self) -> Result<Stats, Error> {
+        self.session.stats()
+    }
+
+    /// Where the trace goes. Another file than asked for if a live process writes to that.
+    pub fn path(&self) -> PathBuf {
+        self.session.with_output_path(std::path::Path::to_owned)
+    }
+
+    /// Ends the recording: the output is complete. Spans that are still open are not in it.
+    ///
+    /// # Errors
+    ///
+    /// If the output cannot be written (the spool is kept then), or if the recording has ended already.
+    pub fn finish(self) -> Result<Stats, Error> {
+        global::finish(self.session.id())
+    }
+}
+
+/// How to record; see [`Recorder::builder`].
+#[derive(Clone, Debug)]
+pub struct RecorderBuilder {
+    options: Options,
+}
+
+impl RecorderBuilder {
+    /// Where the trace goes. The ending chooses the form: `.spool` leaves the spool, anything else is Chrome JSON. In a
+    /// directory, the file is named after program and process.
+    pub fn path(mut self, path: impl Into<PathBuf>) -> Self {
+        self.options.out = path.into();
+        self
+    }
+
+    /// Bytes that the spool may take, 4 GiB if not given. What comes later is counted, not recorded. At least 1 MiB.
+    pub fn limit(mut self, bytes: u64) -> Self {
+        self.options.limit = bytes;
+        self
+    }
+
+    /// The name of the process in the trace, that of the program if not given.
+    pub fn process_name(mut self, name: impl Into<String>) -> Self {
+        self.options.process_name = Some(name.into());
+        self
+    }
+
+    /// Takes times from the system's monotonic clock even where the processor's counter could be used. Costs more.
+    pub fn monotonic_clock(mut self) -> Self {
+        self.options.clock = Some(ClockKind::Monotonic);
+        self
+    }
+
+    /// Begins to record.
+    ///
+    /// # Errors
+    ///
+    /// If no path was given, it cannot be written to, or this process is recording already.
+    pub fn start(self) -> Result<Recorder, Error> {
+        if crate::COMPILED_OUT {
+            return Err(Error::not_recording());
+        }
+        let session = global::start(self.options)?;
+        Ok(Recorder { session })
+    }
+}
+
+/// Brings the output of this process's recording up to date, whoever began it.
+///
+/// # Errors
+///
+/// If nothing is being recorded, or the output cannot be written.
+///
+/// ```
+/// if ferrum_trace::is_on() {
+///     ferrum_trace::flush().unwrap();
+/// }
+/// ```
+pub fn flush() -> Result<(), Error> {
+    global::flush()
+}
+
+/// Ends this process's recording, whoever began it. Nothing needs to: the file is complete at the end of the process.
+///
+/// # Errors
+///
+/// If nothing is being recorded, or the output cannot be written.
+pub fn finish() -> Result<Stats, Error> {
+    let session = global::running().ok_or_else(Error::not_recording)?;
+    global::finish(session.id())
+}
+
+/// Counts of this process's recording, if there is one. Reads what has been recorded since the last call.
+///
+/// ```
+/// assert_eq!(ferrum_trace::stats(), None);
+/// ```
+pub fn stats() -> Option<Stats> {
+    global::stats()
+}
+
+/// Whether this process is recording. Asks the environment if nobody has yet.
+///
+/// ```
+/// assert!(!ferrum_trace::is_on());
+/// ```
+#[inline]
+pub fn is_on() -> bool {
+    !crate::COMPILED_OUT && global::mode() != global::OFF
+}
+
+/// Names this process in the trace.
+///
+/// ```
+/// ferrum_trace::set_process_name("engine");
+/// ```
+pub fn set_process_name(name: &str) {
+    if is_on() {
+        attach::quietly(|| {
+            let session = global::active()?;
+            session.define(&Definition::Process { name: name.into() })
+        });
+    }
+}
+
+/// Names the calling thread in the trace. Threads that `std::thread::Builder` has named need not.
+///
+/// ```
+/// ferrum_trace::set_thread_name("decode loop");
+/// ```
+pub fn set_thread_name(name: &str) {
+    if is_on()
+        && let Some(id) = attach::thread_id()
+    {
+        attach::quietly(|| {
+            let session = global::active()?;
+            session.define(&Definition::ThreadName {
+                id,
+                name: name.into(),
+            })
+        });
+    }
+}

@@ -1,0 +1,355 @@
+//! One recording: a spool, what it has defined, and the file that is made of it.
+
+use crate::chunk::{self, ChunkMemory};
+use crate::clock::{self, ClockKind};
+use crate::config::Options;
+use crate::destination::{Destination, Form};
+use crate::error::Error;
+use crate::keeper;
+use crate::late::LateWriter;
+use crate::names::{Lookup, NameTable};
+use crate::output::Output;
+use crate::spool::{Counter, MappedChunk, Spool, lock};
+use crate::stats::Stats;
+use ferrum_trace_format::spool::layout::{
+    CHUNK_BYTES, CLOCK_MONOTONIC, CLOCK_TICKS, DEFINITIONS_MAGIC, EVENTS_MAGIC, FILE_MAGIC,
+    StopReason, VERSION, chunk as chunk_layout, file,
+};
+use ferrum_trace_format::spool::record::{SITE_INLINE, cut_text};
+use ferrum_trace_format::spool::{Definition, THREAD_DROPPED_WORD};
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread::Thread;
+
+/// A recording in progress, or one that has ended.
+#[derive(Debug)]
+pub struct Session {
+    id: u64,
+    clock: ClockKind,
+    spool: Spool,
+    /// The first chunk, with the file header.
+    header: MappedChunk,
+    /// Lost events that no thread's own count has.
+    dropped: Counter,
+    definitions: Mutex<Definitions>,
+    output: Mutex<Output>,
+    late: Mutex<LateWriter>,
+    is_open: AtomicBool,
+    keeper: OnceLock<Thread>,
+}
+
+#[derive(Debug)]
+struct Definitions {
+    chunk: MappedChunk,
+    n_threads: u32,
+    n_tracks: u32,
+    names: NameTable,
+}
+
+/// A thread's number in the spool, and the count of its lost events.
+#[derive(Debug)]
+pub struct ThreadEntry {
+    pub id: u32,
+    pub dropped: Counter,
+}
+
+impl Session {
+    /// Begins to record. Nothing is visible under the output's name until the first flush.
+    pub fn start(options: &Options) -> Result<Arc<Self>, Error> {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+        let destination = Destination::claim(options)?;
+        let path = destination.spool_path.clone();
+        let clock = options.clock.unwrap_or_else(ClockKind::best);
+        let first_point = clock.calibration_point();
+        let limit = options.limit;
+        let spool = Spool::new(
+            destination
+                .file
+                .try_clone()
+                .map_err(|cause| Error::io("cannot share", &path, cause))?,
+            limit,
+        );
+        let header = spool
+            .take_fresh()
+            .map_err(|reason| cannot_start(&path, reason))?;
+        write_header(&header, clock, limit);
+        let definitions = Definitions {
+            chunk: header.clone(),
+            n_threads: 0,
+            n_tracks: 0,
+            names: NameTable::default(),
+        };
+        let session = Self {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            clock,
+            dropped: header.counter(file::DROPPED),
+            header,
+            spool,
+            definitions: Mutex::new(definitions),
+            output: Mutex::new(Output::new(destination)),
+            late: Mutex::new(LateWriter::default()),
+            is_open: AtomicBool::new(true),
+            keeper: OnceLock::new(),
+        };
+        session.define_point(first_point);
+        session.define(&Definition::Process {
+            name: kept_text(&options.process_name()),
+        });
+        session.define(&Definition::Site {
+            id: SITE_INLINE,
+            name: "(named in the event)".into(),
+            category: "".into(),
+            keys: vec![],
+        });
+        // A second point now: should the process be killed in its first millisecond, the clock's rate is known roughly.
+        session.calibrate();
+        Ok(Arc::new(session))
+    }
+
+    /// Has a thread of its own keep chunks ready and the clock calibrated.
+    pub fn start_keeper(self: &Arc<Self>) {
+        if let Some(thread) = keeper::start(Arc::downgrade(self)) {
+            let _ = self.keeper.set(thread);
+        }
+    }
+
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    pub fn clock(&self) -> ClockKind {
+        self.clock
+    }
+
+    pub fn spool(&self) -> &Spool {
+        &self.spool
+    }
+
+    pub fn late(&self) -> &Mutex<LateWriter> {
+        &self.late
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.is_open.load(Ordering::Acquire)
+    }
+
+    /// Counts lost events.
+    pub fn count_dropped(&self, n: u64) {
+        self.dropped.add(n);
+    }
+
+    /// A chunk for events that nobody has written to yet.
+    pub fn fresh_chunk(&self) -> Result<MappedChunk, StopReason> {
+        let fresh = self.spool.take_fresh();
+        if let Some(keeper) = self.keeper.get().filter(|_| self.spool.is_low()) {
+            keeper.unpark();
+        }
+        let fresh = fresh.inspect_err(|&reason| self.set_stop_reason(reason))?;
+        chunk::activate(
+            &fresh,
+            EVENTS_MAGIC,
+            fresh.index(),
+            chunk_layout::HEADER_WORDS,
+        );
+        Ok(fresh)
+    }
+
+    fn set_stop_reason(&self, reason: StopReason) {
+        self.header
+            .store(file::STOP_REASON, reason as u64, Ordering::Relaxed);
+    }
+
+    /// Writes a definition: what is recorded after this call may refer to it. `None` if there is no room.
+    pub fn define(&self, definition: &Definition<'_>) -> Option<()> {
+        self.define_locked(&mut lock(&self.definitions), definition)
+            .map(|_| ())
+    }
+
+    /// Returns where in the current chunk of definitions the new one begins.
+    fn define_locked(
+        &self,
+        definitions: &mut Definitions,
+        definition: &Definition<'_>,
+    ) -> Option<u64> {
+        let bytes = definition.to_bytes();
+        let n_bytes = bytes.len() as u64;
+        if chunk::len(&definitions.chunk) + n_bytes > CHUNK_BYTES as u64 {
+            let fresh = self
+                .spool
+                .take_fresh()
+                .inspect_err(|&reason| self.set_stop_reason(reason))
+                .ok()?;
+            chunk::activate(
+                &fresh,
+                DEFINITIONS_MAGIC,
+                fresh.index(),
+                chunk_layout::HEADER_WORDS,
+            );
+            chunk::close(&definitions.chunk);
+            definitions.chunk = fresh;
+        }
+        let at = chunk::len(&definitions.chunk);
+        if at + n_bytes > CHUNK_BYTES as u64 {
+            return None;
+        }
+        for (n, word) in bytes.as_chunks::<8>().0.iter().enumerate() {
+            chunk::put(&definitions.chunk, at, n, u64::from_le_bytes(*word));
+        }
+        chunk::publish(&definitions.chunk, at + n_bytes);
+        Some(at)
+    }
+
+    /// Gives the calling thread a number.
+    pub fn define_thread(&self, os_id: u64, name: &str) -> Option<ThreadEntry> {
+        let mut definitions = lock(&self.definitions);
+        let id = definitions.n_threads + 1;
+        let definition = Definition::Thread {
+            id,
+            os_id,
+            dropped: 0,
+            name: kept_text(name),
+        };
+        let at = self.define_locked(&mut definitions, &definition)?;
+        definitions.n_threads = id;
+        let dropped = definitions
+            .chunk
+            .counter((at / 8) as usize + 1 + THREAD_DROPPED_WORD);
+        Some(ThreadEntry { id, dropped })
+    }
+
+    /// Gives a named track a number.
+    pub fn define_track(&self, name: &str, sort: i64) -> Option<u32> {
+        let mut definitions = lock(&self.definitions);
+        let id = definitions.n_tracks + 1;
+        let name = kept_text(name);
+        self.define_locked(&mut definitions, &Definition::Track { id, sort, name })?;
+        definitions.n_tracks = id;
+        Some(id)
+    }
+
+    /// The number of a name made at run time; `None` if there are too many of them to define.
+    pub fn intern(&self, name: &str, category: &str) -> Option<u32> {
+        crate::names::cached(self.id, name, category, || {
+            let mut definitions = lock(&self.definitions);
+            match definitions.names.look_up(name, category) {
+                Lookup::Known(id) => Some(id),
+                Lookup::Full => None,
+                Lookup::New(id) => {
+                    let definition = Definition::Site {
+                        id,
+                        name: kept_text(name),
+                        category: kept_text(category),
+                        keys: vec![],
+                    };
+                    self.define_locked(&mut definitions, &definition)
+                        .map(|_| id)
+                }
+            }
+        })
+    }
+
+    /// Notes how the clock and the monotonic clock stand to each other now.
+    pub fn calibrate(&self) {
+        self.define_point(self.clock.calibration_point());
+    }
+
+    fn define_point(&self, (ticks, nanos): (u64, u64)) {
+        self.define(&Definition::Calibration { ticks, nanos });
+    }
+
+    /// Brings the output up to date with all that was recorded before this call.
+    pub fn flush(&self) -> Result<(), Error> {
+        self.count_dropped(crate::global::take_interrupted());
+        self.calibrate();
+        lock(&self.output).flush(self.spool.file())
+    }
+
+    /// Ends the recording: the output is complete, and the spool is gone unless it is the output. Only the first call
+    /// does anything.
+    pub fn finish(&self) -> Result<Stats, Error> {
+        if !self.is_open.swap(false, Ordering::AcqRel) {
+            return Err(Error::not_recording());
+        }
+        self.count_dropped(crate::global::take_interrupted());
+        self.calibrate();
+        let bytes = self.spool.n_bytes();
+        if lock(&self.output).form() == Form::Spool {
+            self.header.store(file::FINISHED, 1, Ordering::Release);
+        }
+        let stats = lock(&self.output).finish(self.spool.file(), bytes);
+        self.unpark_keeper();
+        stats
+    }
+
+    /// After [`finish`](Self::finish), in a process that goes on: nothing recorded from now on is kept.
+    pub fn release_memory(&self) {
+        self.spool.revoke();
+    }
+
+    fn unpark_keeper(&self) {
+        if let Some(keeper) = self.keeper.get() {
+            keeper.unpark();
+        }
+    }
+
+    /// Counts so far. Reads what is new in the spool since the last call.
+    pub fn stats(&self) -> Result<Stats, Error> {
+        let bytes = self.spool.n_bytes();
+        lock(&self.output).stats(self.spool.file(), bytes)
+    }
+
+    /// Where the spool is.
+    pub fn spool_path(&self) -> PathBuf {
+        lock(&self.output).spool_path().to_owned()
+    }
+
+    /// Where the output will be.
+    pub fn with_output_path<T>(&self, look: impl FnOnce(&Path) -> T) -> T {
+        look(lock(&self.output).path())
+    }
+}
+
+fn write_header(header: &MappedChunk, clock: ClockKind, limit: u64) {
+    let clock = match clock {
+        ClockKind::Ticks => CLOCK_TICKS,
+        ClockKind::Monotonic => CLOCK_MONOTONIC,
+    };
+    let words = [
+        (file::VERSION, VERSION | (CHUNK_BYTES as u64) << 32),
+        (file::PID, u64::from(std::process::id())),
+        (file::CLOCK, clock),
+        (file::WALL_NANOS, clock::wall_nanos()),
+        (file::LIMIT, limit),
+    ];
+    for (word, value) in words {
+        header.store(word, value, Ordering::Relaxed);
+    }
+    chunk::activate(header, FILE_MAGIC, 0, file::HEADER_WORDS);
+}
+
+/// Why a recording stopped early, in words.
+pub fn describe(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Limit => "the limit was reached",
+        StopReason::NoSpace => "no space left on the device",
+        StopReason::Io => "the spool could not be enlarged",
+    }
+}
+
+fn cannot_start(path: &Path, reason: StopReason) -> Error {
+    let kind = match reason {
+        StopReason::NoSpace => std::io::ErrorKind::StorageFull,
+        StopReason::Limit | StopReason::Io => std::io::ErrorKind::Other,
+    };
+    Error::io("cannot reserve the spool", path, kind.into())
+}
+
+/// What is kept of a name.
+fn kept_text(text: &str) -> Cow<'_, str> {
+    match cut_text(text) {
+        (kept, None) => kept.into(),
+        (kept, Some(note)) => format!("{kept}{note}").into(),
+    }
+}

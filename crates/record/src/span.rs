@@ -1,0 +1,282 @@
+//! Spans: slices of a thread's time.
+
+use crate::arg::Arg;
+use crate::attach;
+use crate::buffer::{Draft, ThreadBuffer};
+use crate::clock;
+use crate::flow::Flow;
+use crate::global::{self, OFF, TICKS};
+use crate::site::Site;
+use ferrum_trace_format::spool::record::{Kind, SITE_INLINE};
+use std::marker::PhantomData;
+
+/// Level of a span that is not recorded.
+const OFF_LEVEL: u32 = u32::MAX;
+/// Set in the level of a span whose times are of the slow clock: it fails the hot path's comparison.
+const SLOW_BIT: u32 = 1 << 31;
+
+/// The time from its making by [`span!`](crate::span) until it is dropped, on one thread.
+///
+/// It cannot move to another thread; see [`async_span!`](crate::async_span) for what does.
+#[must_use = "a span ends when it is dropped: bind it to a name such as `_span`"]
+#[derive(Debug)]
+pub struct Span<const N: usize = 0> {
+    site: &'static Site,
+    start: u64,
+    level: u32,
+    args: [Arg; N],
+    on_one_thread: PhantomData<*const ()>,
+}
+
+impl<const N: usize> Span<N> {
+    /// Begins a span. `mode` is what [`mode`](crate::__private::mode) said.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn begin(mode: u8, site: &'static Site, args: [Arg; N]) -> Self {
+        let (start, level) = open(mode);
+        Self {
+            site,
+            start,
+            level,
+            args,
+            on_one_thread: PhantomData,
+        }
+    }
+
+    /// A span that is not recorded.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn off(site: &'static Site) -> Self {
+        Self {
+            site,
+            start: 0,
+            level: OFF_LEVEL,
+            args: [Arg::LOST; N],
+            on_one_thread: PhantomData,
+        }
+    }
+
+    /// Whether the span is recorded.
+    pub fn is_on(&self) -> bool {
+        self.level != OFF_LEVEL
+    }
+
+    /// An arrow leaves this span here, for the span that calls [`flow_in`](Self::flow_in) with the same flow.
+    pub fn flow_out(&self, flow: Flow) {
+        self.flow(Kind::FlowStart, flow);
+    }
+
+    /// An arrow passes through this span.
+    pub fn flow_step(&self, flow: Flow) {
+        self.flow(Kind::FlowStep, flow);
+    }
+
+    /// An arrow arrives at this span.
+    pub fn flow_in(&self, flow: Flow) {
+        self.flow(Kind::FlowEnd, flow);
+    }
+
+    fn flow(&self, kind: Kind, flow: Flow) {
+        if self.is_on() {
+            flow.record(kind);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn end_otherwise(&self, end: u64) {
+        end_otherwise(
+            Kind::Span,
+            self.start,
+            end,
+            self.level,
+            &self.args,
+            true,
+            || self.site.id(),
+        );
+    }
+}
+
+impl Span {
+    /// A span whose name or category is made at run time. It costs some tens of nanoseconds more than
+    /// [`span!`](crate::span).
+    ///
+    /// ```
+    /// let model = String::from("llama");
+    /// let _span = ferrum_trace::Span::dynamic(&format!("load {model}"), "startup");
+    /// ```
+    #[inline]
+    pub fn dynamic(name: &str, category: &str) -> DynamicSpan {
+        match global::mode() {
+            OFF => DynamicSpan::off(),
+            mode => DynamicSpan::begin(mode, name, category),
+        }
+    }
+}
+
+impl<const N: usize> Drop for Span<N> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if crate::COMPILED_OUT || self.level == OFF_LEVEL {
+            return;
+        }
+        let end = clock::ticks();
+        let site = self.site.known_id();
+        let is_written = attach::with_buffer(|buffer| {
+            buffer.try_span(site, self.start, end, self.level, &self.args)
+        });
+        if !is_written {
+            self.end_otherwise(end);
+        }
+    }
+}
+
+/// Opens a level and reads the clock, in this order, so that nothing of ours is in the span.
+#[inline(always)]
+pub(crate) fn open(mode: u8) -> (u64, u32) {
+    let level = attach::with_buffer(|buffer| buffer.open_level());
+    if mode == TICKS {
+        (clock::ticks(), level)
+    } else {
+        (clock::advancing_nanos(), level | SLOW_BIT)
+    }
+}
+
+/// The time now on the clock that a level began with; `ticks` if that is the fast one.
+pub(crate) fn now_of(level: u32, ticks: u64) -> u64 {
+    if level & SLOW_BIT != 0 {
+        clock::advancing_nanos()
+    } else {
+        ticks
+    }
+}
+
+/// Ends a slice that the hot path could not: its site may have no number, the thread no chunk, or a guard inside it may
+/// still be open.
+pub(crate) fn end_otherwise(
+    kind: Kind,
+    start: u64,
+    ticks: u64,
+    level: u32,
+    args: &[Arg],
+    closes: bool,
+    site_id: impl Fn() -> u32,
+) {
+    let end = now_of(level, ticks);
+    let level = level & !SLOW_BIT;
+    let nests = attach::with_buffer(|buffer| match closes {
+        true => buffer.close_level(level),
+        false => buffer.is_innermost(level),
+    });
+    let draft = Draft {
+        kind: if nests { kind } else { Kind::Escaped },
+        site: 0,
+        start,
+        end,
+        leading: &[],
+        args,
+    };
+    attach::record(site_id, &draft);
+}
+
+/// A span with a name made at run time, see [`Span::dynamic`].
+#[must_use = "a span ends when it is dropped: bind it to a name such as `_span`"]
+#[derive(Debug)]
+pub struct DynamicSpan {
+    name: DynamicName,
+    start: u64,
+    level: u32,
+    on_one_thread: PhantomData<*const ()>,
+}
+
+/// What stands for a name in a record: its number or, if there are too many, the name itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DynamicName {
+    site: u32,
+    args: [Arg; 2],
+}
+
+impl DynamicName {
+    const NONE: Self = Self {
+        site: SITE_INLINE,
+        args: [Arg::LOST; 2],
+    };
+
+    pub(crate) fn new(name: &str, category: &str) -> Self {
+        if attach::with_buffer(ThreadBuffer::is_held) {
+            // A signal handler that interrupted the recorder: its event will be counted, not recorded.
+            return Self::NONE;
+        }
+        let known = attach::quietly(|| global::active()?.intern(name, category));
+        match known {
+            Some(site) => Self {
+                site,
+                args: [Arg::LOST; 2],
+            },
+            None => Self {
+                site: SITE_INLINE,
+                args: [name, category].map(crate::Value::to_arg),
+            },
+        }
+    }
+
+    pub(crate) fn args(&self) -> &[Arg] {
+        if self.site == SITE_INLINE {
+            &self.args
+        } else {
+            &[]
+        }
+    }
+
+    pub(crate) fn site(&self) -> u32 {
+        self.site
+    }
+}
+
+impl DynamicSpan {
+    fn begin(mode: u8, name: &str, category: &str) -> Self {
+        let name = DynamicName::new(name, category);
+        let (start, level) = open(mode);
+        Self {
+            name,
+            start,
+            level,
+            on_one_thread: PhantomData,
+        }
+    }
+
+    fn off() -> Self {
+        Self {
+            name: DynamicName::NONE,
+            start: 0,
+            level: OFF_LEVEL,
+            on_one_thread: PhantomData,
+        }
+    }
+}
+
+impl Drop for DynamicSpan {
+    #[inline]
+    fn drop(&mut self) {
+        if crate::COMPILED_OUT || self.level == OFF_LEVEL {
+            return;
+        }
+        let end = clock::ticks();
+        let name = &self.name;
+        let is_written = name.site != SITE_INLINE
+            && attach::with_buffer(|buffer| {
+                buffer.try_span(name.site, self.start, end, self.level, &[])
+            });
+        if !is_written {
+            end_otherwise(
+                Kind::Span,
+                self.start,
+                end,
+                self.level,
+                name.args(),
+                true,
+                || name.site,
+            );
+        }
+    }
+}

@@ -1,0 +1,574 @@
+//! The spool file as shared memory, and what keeps it whole when the process forks or ends.
+//!
+//! The file grows by segments of 1 MiB. Each is reserved on the disk before it is mapped, so that a full disk is an
+//! error here and not a signal later, and is mapped as a whole; chunks are handed out from it. A chunk that is full
+//! leaves the process's memory at once, the kernel keeps its pages.
+#![allow(unsafe_code)]
+
+use crate::chunk::{self, ChunkMemory};
+use crossbeam_queue::ArrayQueue;
+use ferrum_trace_format::spool::layout::{CHUNK_BYTES, CHUNK_WORDS, StopReason};
+use std::fs::File;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::time::Duration;
+
+/// Chunks that the file grows by.
+const SEGMENT_CHUNKS: usize = 32;
+/// Bytes that the file grows by.
+pub const SEGMENT_BYTES: u64 = (SEGMENT_CHUNKS * CHUNK_BYTES) as u64;
+/// Chunks that are kept ready, so that no thread waits for a page: 4 MiB, or 2.5 ms of two threads at full speed.
+const READY_CHUNKS: usize = 4 * SEGMENT_CHUNKS;
+/// Chunks of threads that have ended, kept for the next thread to go on in.
+const PARTIAL_CHUNKS: usize = 1024;
+/// How long a thread tries to enlarge the spool before it counts its event as lost.
+const GROW_PATIENCE: Duration = Duration::from_millis(200);
+/// Room that a chunk of a thread that ended must have to be used again.
+const PARTIAL_ROOM: u64 = 4096;
+
+/// One chunk in memory, for whoever holds it to write to.
+#[derive(Clone, Debug)]
+pub struct MappedChunk {
+    words: *const AtomicU64,
+    /// Its place in the file.
+    index: u64,
+    /// Keeps the memory there for as long as anybody may write to it.
+    segment: Arc<Segment>,
+}
+
+// SAFETY: the pointer is to atomics in memory that `segment` keeps mapped, whichever thread looks.
+unsafe impl Send for MappedChunk {}
+// SAFETY: as for Send; atomics may be used by several threads at once.
+unsafe impl Sync for MappedChunk {}
+
+impl MappedChunk {
+    /// Its place in the file, in chunks.
+    pub fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// The address of the first word, valid as long as this chunk.
+    pub fn words(&self) -> *const AtomicU64 {
+        self.words
+    }
+
+    /// A word of this chunk that stays valid with the returned value.
+    pub fn counter(&self, word: usize) -> Counter {
+        Counter {
+            word: self.word(word),
+            _segment: Arc::clone(&self.segment),
+        }
+    }
+
+    fn word(&self, word: usize) -> *const AtomicU64 {
+        assert!(word < CHUNK_WORDS);
+        // SAFETY: a chunk has CHUNK_WORDS words, checked above; `Segment::chunk` made the pointer to the first.
+        unsafe { self.words.add(word) }
+    }
+
+    /// Gives the pages back to the kernel, which keeps what is in them.
+    fn release_pages(&self) {
+        #[cfg(unix)]
+        // SAFETY: the range is one whole chunk of a shared file mapping that `segment` keeps; dropping its pages from
+        // this process leaves their content in the page cache.
+        unsafe {
+            libc::madvise(
+                self.words as *mut libc::c_void,
+                CHUNK_BYTES,
+                libc::MADV_DONTNEED,
+            );
+        }
+    }
+}
+
+impl ChunkMemory for MappedChunk {
+    fn load(&self, word: usize, order: Ordering) -> u64 {
+        // SAFETY: `word` checks the index; `segment` keeps the memory mapped.
+        unsafe { &*self.word(word) }.load(order)
+    }
+
+    fn store(&self, word: usize, value: u64, order: Ordering) {
+        // SAFETY: as for `load`.
+        unsafe { &*self.word(word) }.store(value, order)
+    }
+}
+
+/// A word in the spool that is counted up.
+#[derive(Debug)]
+pub struct Counter {
+    word: *const AtomicU64,
+    _segment: Arc<Segment>,
+}
+
+// SAFETY: the pointer is to an atomic in memory that `_segment` keeps mapped, whichever thread looks.
+unsafe impl Send for Counter {}
+// SAFETY: as for Send; an atomic may be used by several threads at once.
+unsafe impl Sync for Counter {}
+
+impl Counter {
+    /// Adds `n`.
+    pub fn add(&self, n: u64) {
+        // SAFETY: `_segment` keeps the memory mapped.
+        unsafe { &*self.word }.fetch_add(n, Ordering::Relaxed);
+    }
+}
+
+/// The chunks of a spool, from the file to the threads and back.
+#[derive(Debug)]
+pub struct Spool {
+    file: File,
+    limit: u64,
+    growth: Mutex<Growth>,
+    ready: ArrayQueue<MappedChunk>,
+    partial: ArrayQueue<MappedChunk>,
+    full: ArrayQueue<MappedChunk>,
+}
+
+#[derive(Debug)]
+struct Growth {
+    n_bytes: u64,
+    stopped: Option<StopReason>,
+    /// Segments that may have a chunk in use, to be taken away from their writers at the end.
+    segments: Vec<Arc<Segment>>,
+}
+
+impl Spool {
+    /// Takes over an empty file. `limit` is rounded up to one segment at least.
+    pub fn new(file: File, limit: u64) -> Self {
+        let growth = Growth {
+            n_bytes: 0,
+            stopped: None,
+            segments: Vec::new(),
+        };
+        Self {
+            file,
+            limit: limit.max(SEGMENT_BYTES),
+            growth: Mutex::new(growth),
+            ready: ArrayQueue::new(READY_CHUNKS + SEGMENT_CHUNKS),
+            partial: ArrayQueue::new(PARTIAL_CHUNKS),
+            full: ArrayQueue::new(4 * READY_CHUNKS),
+        }
+    }
+
+    /// The file.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Bytes of the file.
+    pub fn n_bytes(&self) -> u64 {
+        lock(&self.growth).n_bytes
+    }
+
+    /// A chunk that nobody has written to yet. If none is ready, the file is enlarged here and now.
+    pub fn take_fresh(&self) -> Result<MappedChunk, StopReason> {
+        if let Some(chunk) = self.ready.pop() {
+            return Ok(chunk);
+        }
+        let mut growth = patient_lock(&self.growth).ok_or(StopReason::Io)?;
+        match self.ready.pop() {
+            Some(chunk) => Ok(chunk),
+            None => self
+                .grow(&mut growth)
+                .and_then(|()| self.ready.pop().ok_or(StopReason::Io)),
+        }
+    }
+
+    /// A chunk of a thread that has ended, if one with some room is left.
+    pub fn take_partial(&self) -> Option<MappedChunk> {
+        while let Some(chunk) = self.partial.pop() {
+            if chunk::len(&chunk) + PARTIAL_ROOM <= CHUNK_BYTES as u64 {
+                return Some(chunk);
+            }
+            self.put_full(chunk);
+        }
+        None
+    }
+
+    /// Takes back a chunk that its thread does not need any more.
+    pub fn put_partial(&self, chunk: MappedChunk) {
+        if let Err(chunk) = self.partial.push(chunk) {
+            self.put_full(chunk);
+        }
+    }
+
+    /// Takes back a chunk that nobody will write to.
+    pub fn put_full(&self, chunk: MappedChunk) {
+        chunk::close(&chunk);
+        if let Err(chunk) = self.full.push(chunk) {
+            chunk.release_pages();
+        }
+    }
+
+    /// True if a thread may soon find no chunk ready.
+    pub fn is_low(&self) -> bool {
+        self.ready.len() < READY_CHUNKS / 2
+    }
+
+    /// Makes chunks ready ahead of need, and lets go of the full ones.
+    pub fn top_up(&self) {
+        while self.ready.len() < READY_CHUNKS {
+            if self.grow(&mut lock(&self.growth)).is_err() {
+                break;
+            }
+        }
+        self.release_full();
+    }
+
+    /// Lets go of the pages of full chunks.
+    pub fn release_full(&self) {
+        while let Some(chunk) = self.full.pop() {
+            chunk.release_pages();
+        }
+        // A segment whose chunks are all gone is unmapped with its last holder; one holder is this list.
+        lock(&self.growth)
+            .segments
+            .retain(|segment| Arc::strong_count(segment) > 1);
+    }
+
+    /// Why there will be no more chunks, if so.
+    pub fn stopped(&self) -> Option<StopReason> {
+        lock(&self.growth).stopped
+    }
+
+    fn grow(&self, growth: &mut Growth) -> Result<(), StopReason> {
+        if let Some(reason) = growth.stopped {
+            return Err(reason);
+        }
+        match self.new_segment(growth.n_bytes) {
+            Ok(segment) => {
+                let segment = Arc::new(segment);
+                growth.n_bytes += SEGMENT_BYTES;
+                for n in 0..SEGMENT_CHUNKS {
+                    // The queue has room for what is ready and a segment more, so that none is lost here.
+                    let _ = self.ready.push(Segment::chunk(&segment, n));
+                }
+                growth.segments.push(segment);
+                Ok(())
+            }
+            Err(reason) => {
+                growth.stopped = Some(reason);
+                Err(reason)
+            }
+        }
+    }
+
+    fn new_segment(&self, offset: u64) -> Result<Segment, StopReason> {
+        if offset + SEGMENT_BYTES > self.limit {
+            return Err(StopReason::Limit);
+        }
+        let segment = reserve(&self.file, offset, SEGMENT_BYTES)
+            .and_then(|()| Segment::map(&self.file, offset, SEGMENT_BYTES as usize))
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StopReason::NoSpace,
+                _ => StopReason::Io,
+            })?;
+        segment.populate();
+        Ok(segment)
+    }
+
+    /// Takes all memory away from those who may still hold chunks: what they write from now on goes nowhere, and soon
+    /// they ask for another chunk. To be called once, after which nothing is handed out.
+    pub fn revoke(&self) {
+        let mut growth = lock(&self.growth);
+        growth.stopped.get_or_insert(StopReason::Io);
+        while self.ready.pop().is_some()
+            || self.partial.pop().is_some()
+            || self.full.pop().is_some()
+        {}
+        for segment in growth.segments.drain(..) {
+            segment.revoke();
+        }
+    }
+
+    /// In a forked child: gives up the file, and with it the parent's lock on it. Nothing else of this spool may be used
+    /// there, not even dropped.
+    pub fn abandon_in_child(&self) {
+        #[cfg(unix)]
+        // SAFETY: the child has its own copy of the descriptor and never uses this spool again (see above), so the
+        // descriptor is closed once.
+        unsafe {
+            libc::close(std::os::fd::AsRawFd::as_raw_fd(&self.file));
+        }
+    }
+}
+
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// The lock, unless whoever has it keeps it for very long: the host must not hang with us.
+fn patient_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    let deadline = crate::clock::monotonic_nanos() + GROW_PATIENCE.as_nanos() as u64;
+    loop {
+        match mutex.try_lock() {
+            Ok(guard) => return Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+        }
+        if crate::clock::monotonic_nanos() > deadline {
+            return None;
+        }
+    }
+}
+
+/// A mapped part of the file.
+#[derive(Debug)]
+struct Segment {
+    start: *mut u8,
+    len: usize,
+    /// Where in the file it is.
+    offset: u64,
+}
+
+// SAFETY: the memory is shared and only used through atomics.
+unsafe impl Send for Segment {}
+// SAFETY: as for Send.
+unsafe impl Sync for Segment {}
+
+impl Segment {
+    fn chunk(segment: &Arc<Self>, n: usize) -> MappedChunk {
+        assert!((n + 1) * CHUNK_BYTES <= segment.len);
+        MappedChunk {
+            // SAFETY: the chunk lies within the segment, checked above; mappings are aligned to pages.
+            words: unsafe { segment.start.add(n * CHUNK_BYTES) } as *const AtomicU64,
+            index: segment.offset / CHUNK_BYTES as u64 + n as u64,
+            segment: Arc::clone(segment),
+        }
+    }
+}
+
+#[cfg(unix)]
+impl Segment {
+    fn map(file: &File, offset: u64, len: usize) -> io::Result<Self> {
+        use std::os::fd::AsRawFd;
+        let from = libc::off_t::try_from(offset).map_err(io::Error::other)?;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping at an address of the kernel's choice disturbs nothing; the file has been reserved up to
+        // the end of the range by our caller, so its pages exist.
+        let start = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                len,
+                protection,
+                libc::MAP_SHARED,
+                file.as_raw_fd(),
+                from,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = start as *mut u8;
+        Ok(Self { start, len, offset })
+    }
+
+    /// Has the kernel prepare all pages now, so that no thread pays for it when it first writes.
+    fn populate(&self) {
+        #[cfg(target_os = "linux")]
+        // SAFETY: the range is our own mapping; populating it for writing changes no content.
+        if unsafe { libc::madvise(self.start.cast(), self.len, libc::MADV_POPULATE_WRITE) } == 0 {
+            return;
+        }
+        for page in (0..self.len).step_by(4096) {
+            // SAFETY: the offset is within the mapping and aligned; nobody else has the segment yet, and it holds zeros.
+            unsafe { &*(self.start.add(page) as *const AtomicU64) }.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Replaces the file's pages by zeros of our own. A chunk of zeros has a limit of zero, so its writer will ask for
+    /// another one; a record being written right now goes into the zeros.
+    fn revoke(&self) {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_FIXED | libc::MAP_PRIVATE | libc::MAP_ANON | libc::MAP_NORESERVE;
+        // SAFETY: replaces exactly our own mapping, atomically, by memory of the same size and protection; all access is
+        // through atomics, which zeros are valid for.
+        unsafe { libc::mmap(self.start.cast(), self.len, protection, flags, -1, 0) };
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Segment {
+    fn drop(&mut self) {
+        // SAFETY: every chunk and counter that points here holds an Arc of this segment, so none is left.
+        unsafe { libc::munmap(self.start.cast(), self.len) };
+    }
+}
+
+/// Where files are not mapped this way, nothing can be recorded yet: the recorder says so and stays off.
+#[cfg(not(unix))]
+impl Segment {
+    fn map(_file: &File, _offset: u64, _len: usize) -> io::Result<Self> {
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
+
+    fn populate(&self) {}
+
+    fn revoke(&self) {}
+}
+
+/// Reserves disk space, so that writing to the pages cannot fail later.
+#[cfg(target_os = "linux")]
+fn reserve(file: &File, offset: u64, len: u64) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+    let to_off = |n: u64| libc::off_t::try_from(n).map_err(io::Error::other);
+    let (from, n_bytes) = (to_off(offset)?, to_off(len)?);
+    loop {
+        // SAFETY: only enlarges a file that is ours.
+        if unsafe { libc::fallocate(file.as_raw_fd(), 0, from, n_bytes) } == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        match error.raw_os_error() {
+            Some(libc::EINTR) => {}
+            Some(libc::EOPNOTSUPP | libc::ENOSYS) => return write_zeros(file, offset, len),
+            _ => return Err(error),
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn reserve(file: &File, offset: u64, len: u64) -> io::Result<()> {
+    write_zeros(file, offset, len)
+}
+
+fn write_zeros(file: &File, offset: u64, len: u64) -> io::Result<()> {
+    const ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
+    let mut at = offset;
+    while at < offset + len {
+        let n_bytes = ZEROS.len().min((offset + len - at) as usize);
+        #[cfg(unix)]
+        std::os::unix::fs::FileExt::write_all_at(file, &ZEROS[..n_bytes], at)?;
+        #[cfg(windows)]
+        std::os::windows::fs::FileExt::seek_write(file, &ZEROS[..n_bytes], at)?;
+        at += n_bytes as u64;
+    }
+    Ok(())
+}
+
+/// Which signal tells of a lease that somebody waits for. The same on all of Linux; the `libc` crate lacks it.
+#[cfg(target_os = "linux")]
+const F_SETSIG: libc::c_int = 10;
+
+/// Proof that nobody else has a file open, in this or any other process; who tries to open it waits until this is gone.
+pub struct Lease<'a> {
+    file: &'a File,
+}
+
+impl<'a> Lease<'a> {
+    /// `None` if somebody has the file open, or the system cannot tell.
+    pub fn take(file: &'a File) -> Option<Self> {
+        #[cfg(target_os = "linux")]
+        {
+            use std::os::fd::AsRawFd;
+            // The kernel tells the holder of a lease by a signal that somebody waits. SIGIO would end a process that
+            // does not expect it; SIGURG is ignored unless it is asked for.
+            // SAFETY: sets the signal of, and takes a lease on, our own descriptor.
+            let is_ours = unsafe {
+                libc::fcntl(file.as_raw_fd(), F_SETSIG, libc::SIGURG) == 0
+                    && libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_WRLCK) == 0
+            };
+            is_ours.then_some(Self { file })
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            let _ = file;
+            None
+        }
+    }
+}
+
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        #[cfg(target_os = "linux")]
+        // SAFETY: gives back the lease that `take` took.
+        unsafe {
+            libc::fcntl(
+                std::os::fd::AsRawFd::as_raw_fd(self.file),
+                libc::F_SETLEASE,
+                libc::F_UNLCK,
+            );
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = self.file;
+    }
+}
+
+/// Swaps the files of two names in one step. An error if the system cannot.
+pub fn exchange(one: &std::path::Path, other: &std::path::Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        let to_c = |path: &std::path::Path| std::ffi::CString::new(path.as_os_str().as_bytes());
+        let (one, other) = (to_c(one)?, to_c(other)?);
+        let here = libc::AT_FDCWD;
+        // SAFETY: both strings are valid and end in NUL; the call only renames.
+        let result = unsafe {
+            libc::renameat2(
+                here,
+                one.as_ptr(),
+                here,
+                other.as_ptr(),
+                libc::RENAME_EXCHANGE,
+            )
+        };
+        if result == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (one, other);
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
+}
+
+/// The system's number of the calling thread; 0 where there is none.
+pub fn os_thread_id() -> u64 {
+    #[cfg(target_os = "linux")]
+    // SAFETY: no arguments, no effect.
+    return unsafe { libc::gettid() } as u64;
+    #[cfg(not(target_os = "linux"))]
+    0
+}
+
+/// Has `before`, `in_parent` and `in_child` called around each fork of this process.
+pub fn on_fork(before: extern "C" fn(), in_parent: extern "C" fn(), in_child: extern "C" fn()) {
+    #[cfg(unix)]
+    // SAFETY: the functions are static and take no arguments.
+    unsafe {
+        libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child));
+    }
+    #[cfg(not(unix))]
+    let _ = (before, in_parent, in_child);
+}
+
+/// Runs when the process ends by returning from `main` or by `exit`: after all handlers of `atexit`, so that what those
+/// record is in the file too.
+#[cfg(target_os = "linux")]
+#[used]
+// SAFETY: the section holds pointers to functions of exactly this type, which the C library calls at exit.
+#[unsafe(link_section = ".fini_array")]
+static AT_END: extern "C" fn() = at_end;
+
+/// Elsewhere, `atexit` is the nearest thing.
+pub fn on_end() {
+    #[cfg(not(target_os = "linux"))]
+    // SAFETY: the function is static and takes no arguments.
+    unsafe {
+        unsafe extern "C" {
+            fn atexit(handler: extern "C" fn()) -> std::ffi::c_int;
+        }
+        atexit(at_end);
+    }
+}
+
+extern "C" fn at_end() {
+    // Nothing may unwind into the C library.
+    let _ = std::panic::catch_unwind(crate::global::finish_at_end);
+}

@@ -1,0 +1,155 @@
+//! Tracks that are no threads, and slices with times of their own.
+
+use crate::arg::Arg;
+use crate::attach;
+use crate::buffer::Draft;
+use crate::clock;
+use crate::global::{self, OFF};
+use crate::site::Site;
+use crate::span::DynamicName;
+use crate::spool::lock;
+use ferrum_trace_format::spool::record::Kind;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// A point in time, for what was measured rather than recorded as it happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp {
+    monotonic_nanos: u64,
+}
+
+impl Timestamp {
+    /// Now.
+    pub fn now() -> Self {
+        Self {
+            monotonic_nanos: clock::monotonic_nanos(),
+        }
+    }
+
+    /// A reading of the system's monotonic clock (`CLOCK_MONOTONIC`), as devices are calibrated against.
+    pub const fn from_monotonic_nanos(nanos: u64) -> Self {
+        Self {
+            monotonic_nanos: nanos,
+        }
+    }
+
+    /// The reading of the monotonic clock.
+    pub const fn monotonic_nanos(self) -> u64 {
+        self.monotonic_nanos
+    }
+}
+
+impl From<Instant> for Timestamp {
+    fn from(instant: Instant) -> Self {
+        let (now, now_instant) = (Self::now(), clock::instant_now());
+        match now_instant.checked_duration_since(instant) {
+            Some(ago) => now - ago,
+            None => now + instant.duration_since(now_instant),
+        }
+    }
+}
+
+impl std::ops::Add<Duration> for Timestamp {
+    type Output = Self;
+
+    fn add(self, later: Duration) -> Self {
+        let nanos = u64::try_from(later.as_nanos()).unwrap_or(u64::MAX);
+        Self::from_monotonic_nanos(self.monotonic_nanos.saturating_add(nanos))
+    }
+}
+
+impl std::ops::Sub<Duration> for Timestamp {
+    type Output = Self;
+
+    fn sub(self, earlier: Duration) -> Self {
+        let nanos = u64::try_from(earlier.as_nanos()).unwrap_or(u64::MAX);
+        Self::from_monotonic_nanos(self.monotonic_nanos.saturating_sub(nanos))
+    }
+}
+
+/// A row of the picture with a name of its own: a stream of a GPU, a connection.
+///
+/// ```
+/// use ferrum_trace::{Timestamp, Track, complete_at};
+/// let stream = Track::new("GPU 0 / stream 7").sort(7);
+/// let (begin, end) = (Timestamp::now(), Timestamp::now());
+/// complete_at!(stream, begin, end, "gemm", "gemm", m = 4096, n = 4096);
+/// stream.complete_at("softmax", "attention", begin, end);
+/// ```
+///
+/// Slices of one track may overlap: those that do not nest are drawn on rows of their own below it, `NAME (2)` and so on.
+#[derive(Debug)]
+pub struct Track {
+    name: String,
+    sort: i64,
+    /// The session that knows the track, and its number there.
+    known: Mutex<(u64, u32)>,
+}
+
+impl Track {
+    /// A track with this name.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            sort: 0,
+            known: Mutex::new((0, 0)),
+        }
+    }
+
+    /// Where it comes among the others, in viewers that can sort: smaller first.
+    pub fn sort(mut self, place: i64) -> Self {
+        self.sort = place;
+        self
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Records a slice with times that were measured elsewhere. [`complete_at!`](crate::complete_at) also takes arguments.
+    pub fn complete_at(&self, name: &str, category: &str, begin: Timestamp, end: Timestamp) {
+        if global::mode() != OFF {
+            let name = DynamicName::new(name, category);
+            self.record(begin, end, name.args(), || name.site());
+        }
+    }
+
+    #[doc(hidden)]
+    pub fn complete_with(
+        &self,
+        site: &'static Site,
+        begin: Timestamp,
+        end: Timestamp,
+        args: &[Arg],
+    ) {
+        self.record(begin, end, args, || site.id());
+    }
+
+    fn record(&self, begin: Timestamp, end: Timestamp, args: &[Arg], site_id: impl Fn() -> u32) {
+        let Some(id) = self.id() else { return };
+        let nanos = end.monotonic_nanos.saturating_sub(begin.monotonic_nanos);
+        let now = global::now();
+        let draft = Draft {
+            kind: Kind::TrackSpan,
+            site: 0,
+            start: now.saturating_sub(nanos),
+            end: now,
+            leading: &[u64::from(id), begin.monotonic_nanos],
+            args,
+        };
+        attach::record(site_id, &draft);
+    }
+
+    /// The track's number in the active session.
+    fn id(&self) -> Option<u32> {
+        attach::quietly(|| {
+            let session = global::active()?;
+            let mut known = lock(&self.known);
+            if known.0 != session.id() {
+                *known = (session.id(), session.define_track(&self.name, self.sort)?);
+            }
+            Some(known.1)
+        })
+    }
+}

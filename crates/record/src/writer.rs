@@ -1,0 +1,322 @@
+//! The interface of the reference: `TraceEvent`, `TraceWriter`, `global_trace`.
+
+use crate::attach;
+use crate::buffer::Draft;
+use crate::config::Options;
+use crate::global;
+use crate::say::say;
+use crate::session::Session;
+use crate::text::Text;
+use ferrum_trace_format::spool::record::{Kind, SITE_INLINE, TEXT_BYTES_MAX};
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+/// A slice as the reference's files have it: whole microseconds.
+///
+/// Files of this recorder have three decimals and also hold events of other phases, such as names of threads. Both are
+/// read: times are rounded, begin and end, and what an event does not have is zero or empty.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(from = "FileEvent")]
+pub struct TraceEvent {
+    /// What it was.
+    pub name: String,
+    /// Its category.
+    pub cat: String,
+    /// The phase: `X` for a slice.
+    pub ph: char,
+    /// Microseconds from the start of the trace to its begin.
+    pub ts: u64,
+    /// Its duration in microseconds.
+    pub dur: u64,
+    /// The process.
+    pub pid: u32,
+    /// The row it is drawn in.
+    pub tid: u32,
+    /// Anything else, such as the shape of a tensor.
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
+    pub args: serde_json::Map<String, serde_json::Value>,
+}
+
+impl TraceEvent {
+    /// A slice that began `start_ts_us` microseconds after the start of the trace and lasted `dur_ms` milliseconds.
+    ///
+    /// ```
+    /// let event = ferrum_trace::TraceEvent::complete("rms_norm", "norm", 1_000, 0.25, 1);
+    /// assert_eq!((event.ph, event.dur), ('X', 250));
+    /// ```
+    pub fn complete(
+        name: impl Into<String>,
+        cat: impl Into<String>,
+        start_ts_us: u64,
+        dur_ms: f64,
+        tid: u32,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            cat: cat.into(),
+            ph: 'X',
+            ts: start_ts_us,
+            dur: (dur_ms * 1000.0).round() as u64,
+            pid: 0,
+            tid,
+            args: serde_json::Map::new(),
+        }
+    }
+}
+
+/// An event as files have it.
+#[derive(Deserialize)]
+struct FileEvent {
+    name: String,
+    #[serde(default)]
+    cat: String,
+    ph: char,
+    #[serde(default)]
+    ts: f64,
+    #[serde(default)]
+    dur: f64,
+    #[serde(default)]
+    pid: u32,
+    #[serde(default)]
+    tid: u32,
+    #[serde(default)]
+    args: serde_json::Map<String, serde_json::Value>,
+}
+
+impl From<FileEvent> for TraceEvent {
+    fn from(event: FileEvent) -> Self {
+        let start = event.ts.round() as u64;
+        let end = (event.ts + event.dur).round() as u64;
+        Self {
+            name: event.name,
+            cat: event.cat,
+            ph: event.ph,
+            ts: start,
+            dur: end.saturating_sub(start),
+            pid: event.pid,
+            tid: event.tid,
+            args: event.args,
+        }
+    }
+}
+
+/// A trace that events are pushed to after the fact.
+///
+/// Each writer has a file of its own, complete after every [`flush`](Self::flush) and after the drop. Pushing takes no
+/// lock and allocates nothing; recording as it happens, with [`span!`](crate::span), costs less and knows when things
+/// really began.
+///
+/// ```
+/// # let folder = std::env::temp_dir().join(format!("ferrum-writer-doc-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder).unwrap();
+/// let writer = ferrum_trace::TraceWriter::enabled(folder.join("trace.json"));
+/// writer.push("rms_norm", "norm", 0.125, 1);
+/// writer.flush().unwrap();
+/// # drop(writer);
+/// # std::fs::remove_dir_all(folder).unwrap();
+/// ```
+#[derive(Debug)]
+pub struct TraceWriter {
+    target: Target,
+}
+
+#[derive(Debug)]
+enum Target {
+    Nothing,
+    /// The recording of the process.
+    Process,
+    /// One of its own, and the fork generation that may use it.
+    Own(Arc<Session>, u64),
+}
+
+/// The writer of the process's own recording, which `FERRUM_TRACE_OUT` switches on. The file is complete at the end of
+/// the process, with no call.
+///
+/// ```
+/// ferrum_trace::global_trace().push("rms_norm", "norm", 0.125, 1); // nothing happens: recording is off
+/// ```
+pub fn global_trace() -> &'static TraceWriter {
+    static GLOBAL: OnceLock<TraceWriter> = OnceLock::new();
+    GLOBAL.get_or_init(|| TraceWriter {
+        target: Target::Process,
+    })
+}
+
+/// Brings the file of the process's own recording up to date, if there is one.
+///
+/// ```
+/// ferrum_trace::flush_global_trace();
+/// ```
+pub fn flush_global_trace() {
+    let _ = global_trace().flush();
+}
+
+impl TraceWriter {
+    /// A writer for the path in `FERRUM_TRACE_OUT`, or one that does nothing if that is unset or empty.
+    pub fn from_env() -> Self {
+        Self::from_options(Options::from_vars(std::env::vars_os(), |complaint| {
+            say(&complaint)
+        }))
+    }
+
+    /// The same for variables that are given.
+    ///
+    /// ```
+    /// let writer = ferrum_trace::TraceWriter::from_env_vars([("FERRUM_TRACE_OUT", "")]);
+    /// assert!(!writer.is_enabled());
+    /// ```
+    pub fn from_env_vars<I, K, V>(vars: I) -> Self
+    where
+        I: IntoIterator<Item = (K, V)>,
+        K: Into<String>,
+        V: Into<String>,
+    {
+        let vars = vars
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()));
+        Self::from_options(Options::from_vars(vars, |complaint| say(&complaint)))
+    }
+
+    fn from_options(options: Option<Options>) -> Self {
+        options.map_or_else(Self::disabled, |options| Self::enabled(options.out))
+    }
+
+    /// A writer for this path. If it cannot be written to, one line says so and the writer does nothing.
+    pub fn enabled(out_path: PathBuf) -> Self {
+        if crate::COMPILED_OUT {
+            return Self::disabled();
+        }
+        let target = match global::start_private(out_path) {
+            Ok(session) => Target::Own(session, global::fork_generation()),
+            Err(error) => {
+                say(&format!("{error}; nothing is recorded"));
+                Target::Nothing
+            }
+        };
+        Self { target }
+    }
+
+    /// A writer that does nothing.
+    ///
+    /// ```
+    /// assert!(!ferrum_trace::TraceWriter::disabled().is_enabled());
+    /// ```
+    pub fn disabled() -> Self {
+        Self {
+            target: Target::Nothing,
+        }
+    }
+
+    /// Whether what is pushed is recorded.
+    #[inline]
+    pub fn is_enabled(&self) -> bool {
+        match &self.target {
+            Target::Nothing => false,
+            Target::Process => crate::is_on(),
+            Target::Own(_, generation) => *generation == global::fork_generation(),
+        }
+    }
+
+    /// Records a slice that ends now and lasted `dur_ms` milliseconds, in the row `tid`.
+    #[inline]
+    pub fn push(&self, name: impl Text, cat: impl Text, dur_ms: f64, tid: u32) {
+        if self.is_enabled() {
+            name.with_str(|name| cat.with_str(|cat| self.push_slice(name, cat, dur_ms, tid, None)));
+        }
+    }
+
+    /// The same with arguments. If their JSON is longer than 8 KiB, a text that says so takes their place.
+    pub fn push_with_args(
+        &self,
+        name: impl Text,
+        cat: impl Text,
+        dur_ms: f64,
+        tid: u32,
+        args: serde_json::Map<String, serde_json::Value>,
+    ) {
+        if !self.is_enabled() {
+            return;
+        }
+        let json = Some(args).filter(|args| !args.is_empty()).map(json_text);
+        name.with_str(|name| {
+            cat.with_str(|cat| self.push_slice(name, cat, dur_ms, tid, json.as_deref()))
+        });
+    }
+
+    fn push_slice(&self, name: &str, cat: &str, dur_ms: f64, tid: u32, json: Option<&str>) {
+        // Saturates: NaN and negative durations become zero.
+        let nanos = (dur_ms * 1e6).round() as u64;
+        let draft = |site, end, leading| Draft {
+            kind: Kind::Pushed,
+            site,
+            start: end,
+            end,
+            leading,
+            args: &[],
+        };
+        let leading = [u64::from(tid), nanos];
+        let texts: [&str; 3] = [name, cat, json.unwrap_or("")];
+        let n_texts = 2 + usize::from(json.is_some());
+        let (session, site, end) = match &self.target {
+            Target::Nothing => return,
+            Target::Process => {
+                let known = attach::quietly(|| global::active()?.intern(name, cat));
+                (None, known, global::now())
+            }
+            Target::Own(session, _) => (
+                Some(session),
+                session.intern(name, cat),
+                session.clock().now(),
+            ),
+        };
+        match site {
+            Some(site) => {
+                attach::record_with_texts(session, draft(site, end, &leading), &texts[2..n_texts])
+            }
+            None => attach::record_with_texts(
+                session,
+                draft(SITE_INLINE, end, &leading),
+                &texts[..n_texts],
+            ),
+        }
+    }
+
+    /// Brings the file up to date: it holds everything that was pushed before, once, however often this is called.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written. Nothing is lost by that.
+    pub fn flush(&self) -> io::Result<()> {
+        let result = match &self.target {
+            Target::Own(session, _) if self.is_enabled() => session.flush(),
+            Target::Process if self.is_enabled() => global::flush(),
+            Target::Nothing | Target::Process | Target::Own(..) => Ok(()),
+        };
+        result.map_err(crate::Error::into_io)
+    }
+}
+
+impl Drop for TraceWriter {
+    fn drop(&mut self) {
+        let is_ours = self.is_enabled();
+        match std::mem::replace(&mut self.target, Target::Nothing) {
+            Target::Own(session, _) if is_ours => {
+                global::finish_loudly(&session);
+                session.release_memory();
+            }
+            // In a forked child: the parent's, and not to be touched.
+            Target::Own(session, _) => std::mem::forget(session),
+            Target::Nothing | Target::Process => {}
+        }
+    }
+}
+
+fn json_text(args: serde_json::Map<String, serde_json::Value>) -> String {
+    let json = serde_json::Value::Object(args).to_string();
+    if json.len() <= TEXT_BYTES_MAX {
+        return json;
+    }
+    format!("arguments of {} bytes left out", json.len())
+}

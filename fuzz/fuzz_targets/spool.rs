@@ -1,0 +1,46 @@
+//! Any bytes may stand where a spool should be: a killed host leaves half-written ones, a full disk cut ones. The reader
+//! owes a file or an error; what it writes is JSON, of a size that the input accounts for.
+
+#![no_main]
+
+mod framing;
+
+use ferrum_trace_format::spool;
+use ferrum_trace_format::spool::layout::CHUNK_BYTES;
+use ferrum_trace_format::spool::record::HEADER_BYTES;
+use libfuzzer_sys::fuzz_target;
+use serde_json::Value;
+
+/// The smallest record may carry a name that fills a chunk, and each of its bytes may have to be spelled as `\u0001`.
+const OUTPUT_PER_INPUT_BYTE: usize = CHUNK_BYTES * 6 / HEADER_BYTES;
+
+/// What a file holds whatever was recorded: the brackets, the names of the process and its threads.
+const OUTPUT_AT_REST: usize = 64 << 10;
+
+fuzz_target!(|bytes: &[u8]| {
+    convert(bytes);
+    convert(&framing::framed(bytes));
+});
+
+fn convert(spool: &[u8]) {
+    let Ok((json, summary)) = spool::to_chrome_bytes(spool) else {
+        return;
+    };
+    let events: Vec<Value> = serde_json::from_slice(&json).expect("what was written is JSON");
+    let n_counters = events.iter().filter(|event| event["ph"] == "C").count() as u64;
+    let n_recorded = events.iter().filter(|event| is_recorded(event)).count() as u64;
+    // A counter with a value that is no number is written as an instant as well, and counted once.
+    assert!((n_recorded - n_counters..=n_recorded).contains(&summary.events));
+    let limit = spool.len() * OUTPUT_PER_INPUT_BYTE + OUTPUT_AT_REST;
+    assert!(
+        json.len() <= limit,
+        "{} bytes became {}",
+        spool.len(),
+        json.len()
+    );
+}
+
+/// Metadata, and the note on what was lost, are the converter's own.
+fn is_recorded(event: &Value) -> bool {
+    event["ph"] != "M" && event["cat"] != "ferrum_trace"
+}

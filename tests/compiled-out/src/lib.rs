@@ -1,1 +1,0 @@
-//! Every macro of ferrum-trace with all call sites compiled out.

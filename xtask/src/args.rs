@@ -1,0 +1,147 @@
+//! What was asked for.
+
+use std::fmt::Write as _;
+
+use crate::Result;
+use crate::check::STEPS;
+
+/// One chore with its options.
+#[derive(Debug, PartialEq)]
+pub enum Chore {
+    Help,
+    Check(Selection),
+    Fuzz { seconds: u32 },
+}
+
+/// Which of [`STEPS`] to run, by index.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Selection {
+    All,
+    From(usize),
+    Only(usize),
+}
+
+/// Long enough to find what one edit broke, short enough to wait for.
+const FUZZ_SECONDS: u32 = 60;
+
+/// Reads the words after `cargo xtask`.
+pub fn parse(words: &[String]) -> Result<Chore> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        [] | ["help" | "-h" | "--help", ..] | [_, "-h" | "--help"] => Ok(Chore::Help),
+        ["check"] => Ok(Chore::Check(Selection::All)),
+        ["check", "--from", step] => Ok(Chore::Check(Selection::From(index_of(step)?))),
+        ["check", "--only", step] => Ok(Chore::Check(Selection::Only(index_of(step)?))),
+        ["fuzz"] => Ok(Chore::Fuzz {
+            seconds: FUZZ_SECONDS,
+        }),
+        ["fuzz", seconds] => Ok(Chore::Fuzz {
+            seconds: parse_seconds(seconds)?,
+        }),
+        _ => Err(unknown(&words)),
+    }
+}
+
+/// The list of chores and of the steps of `check`.
+pub fn help() -> String {
+    let mut text = format!(
+        "The chores of this repository.
+
+Usage: cargo xtask CHORE
+
+  check               everything CI checks, in the steps below; stops at the first that fails
+  check --from STEP   from that step on
+  check --only STEP   that step alone
+  fuzz [SECONDS]      fuzz the spool reader with a nightly toolchain ({FUZZ_SECONDS} seconds unless told)
+
+Steps of check:
+
+"
+    );
+    for step in STEPS {
+        let _ = writeln!(text, "  {:<18}  {}", step.name, step.about);
+    }
+    text
+}
+
+fn index_of(name: &str) -> Result<usize> {
+    STEPS
+        .iter()
+        .position(|step| step.name == name)
+        .ok_or_else(|| {
+            let names: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
+            format!(
+                "expected a step of check ({}), found `{name}`",
+                names.join(", ")
+            )
+        })
+}
+
+fn parse_seconds(word: &str) -> Result<u32> {
+    match word.parse() {
+        // To the fuzzer zero means forever.
+        Ok(seconds) if seconds > 0 => Ok(seconds),
+        _ => Err(format!(
+            "expected a number of seconds above 0, found `{word}`"
+        )),
+    }
+}
+
+fn unknown(words: &[&str]) -> String {
+    format!(
+        "cannot read `{}`\n\nhint: `cargo xtask --help` lists the chores",
+        words.join(" ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Chore> {
+        let words: Vec<String> = line.split_whitespace().map(String::from).collect();
+        parse(&words)
+    }
+
+    #[test]
+    fn no_word_at_all_asks_for_help() {
+        for line in ["", "--help", "-h", "help", "check --help"] {
+            assert_eq!(parsed(line), Ok(Chore::Help), "`{line}`");
+        }
+    }
+
+    #[test]
+    fn a_step_is_chosen_by_its_name() {
+        assert_eq!(parsed("check"), Ok(Chore::Check(Selection::All)));
+        assert_eq!(
+            parsed("check --from clippy"),
+            Ok(Chore::Check(Selection::From(1)))
+        );
+        assert_eq!(
+            parsed("check --only fmt"),
+            Ok(Chore::Check(Selection::Only(0)))
+        );
+    }
+
+    #[test]
+    fn an_unknown_step_is_answered_with_the_list() {
+        let complaint = parsed("check --only lint").unwrap_err();
+        assert!(complaint.contains("`lint`"), "{complaint}");
+        assert!(complaint.contains("fmt, clippy"), "{complaint}");
+    }
+
+    #[test]
+    fn fuzzing_takes_a_number_of_seconds_above_zero() {
+        assert_eq!(parsed("fuzz 5"), Ok(Chore::Fuzz { seconds: 5 }));
+        assert!(parsed("fuzz 0").is_err());
+        assert!(parsed("fuzz forever").is_err());
+    }
+
+    #[test]
+    fn the_help_names_every_step() {
+        let help = help();
+        for step in STEPS {
+            assert!(help.contains(step.name), "`{}`", step.name);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The doors between the crates open one way.
+//!
+//! ```text
+//! cli -> { analyze, format } -> model        record -> format -> model
+//! ```
+
+use super::Finding;
+use super::file::TextFile;
+use super::manifest::{dependencies, package_name};
+
+/// Each crate and those of ours it may depend on. A new arrow is its own commit with its own reason.
+const DOORS: &[(&str, &[&str])] = &[
+    ("ferrum-trace-model", &[]),
+    ("ferrum-trace-format", &["ferrum-trace-model"]),
+    (
+        "ferrum-trace",
+        &["ferrum-trace-format", "ferrum-trace-model"],
+    ),
+    ("ferrum-trace-analyze", &["ferrum-trace-model"]),
+    (
+        "ferrum-trace-cli",
+        &[
+            "ferrum-trace-analyze",
+            "ferrum-trace-format",
+            "ferrum-trace-model",
+        ],
+    ),
+    ("ferrum-bench-core", &["ferrum-trace"]),
+    (
+        "ferrum-trace-testkit",
+        &["ferrum-trace-format", "ferrum-trace-model"],
+    ),
+];
+
+/// What only tests may use.
+const TESTKIT: &str = "ferrum-trace-testkit";
+
+const THIS_FILE: &str = "xtask/src/tidy/doors.rs";
+
+pub fn findings(file: &TextFile) -> Vec<Finding> {
+    if file.path.rsplit('/').next() != Some("Cargo.toml") {
+        return Vec::new();
+    }
+    let Some(package) = package_name(&file.text) else {
+        return Vec::new();
+    };
+    let doors = DOORS
+        .iter()
+        .find(|(name, _)| *name == package)
+        .map(|(_, doors)| *doors);
+    if doors.is_none() && file.path.starts_with("crates/") {
+        return vec![file.finding(0, format!("`{package}` has no line in {THIS_FILE}"))];
+    }
+    let inner = dependencies(&file.text)
+        .into_iter()
+        .filter(|it| !it.is_dev && is_ours(&it.name));
+    let closed = inner.filter(|it| match doors {
+        Some(doors) => !doors.contains(&it.name.as_str()),
+        None => it.name == TESTKIT,
+    });
+    closed
+        .map(|it| file.finding(it.line_idx, complaint(package, &it.name)))
+        .collect()
+}
+
+fn is_ours(name: &str) -> bool {
+    DOORS.iter().any(|(ours, _)| *ours == name)
+}
+
+fn complaint(package: &str, name: &str) -> String {
+    match name {
+        TESTKIT => format!("`{TESTKIT}` is for `[dev-dependencies]`"),
+        _ => format!("`{package}` may not depend on `{name}`: see {THIS_FILE}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaints(path: &str, package: &str, rest: &str) -> Vec<String> {
+        let text = format!("[package]\nname = \"{package}\"\n{rest}");
+        findings(&TextFile::new(path, text))
+            .into_iter()
+            .map(|finding| finding.words)
+            .collect()
+    }
+
+    #[test]
+    fn a_door_that_is_open_one_way_is_closed_the_other() {
+        let format = "[dependencies]\nferrum-trace-format.workspace = true\n";
+        assert!(complaints("crates/record/Cargo.toml", "ferrum-trace", format).is_empty());
+        assert_eq!(
+            complaints("crates/model/Cargo.toml", "ferrum-trace-model", format),
+            [
+                "`ferrum-trace-model` may not depend on `ferrum-trace-format`: see xtask/src/tidy/doors.rs"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_command_does_not_record() {
+        let record = "[dependencies]\nferrum-trace = { path = \"../record\" }\n";
+        assert_eq!(
+            complaints("crates/cli/Cargo.toml", "ferrum-trace-cli", record).len(),
+            1
+        );
+        let tests = record.replace("[dep", "[dev-dep");
+        assert!(complaints("crates/cli/Cargo.toml", "ferrum-trace-cli", &tests).is_empty());
+    }
+
+    #[test]
+    fn the_testkit_is_for_tests_alone() {
+        let testkit = "[dependencies]\nferrum-trace-testkit.workspace = true\n";
+        let expected = ["`ferrum-trace-testkit` is for `[dev-dependencies]`"];
+        assert_eq!(
+            complaints("crates/record/Cargo.toml", "ferrum-trace", testkit),
+            expected
+        );
+        assert_eq!(complaints("bench/Cargo.toml", "bench", testkit), expected);
+    }
+
+    #[test]
+    fn a_new_crate_must_be_given_its_doors() {
+        assert_eq!(
+            complaints("crates/new/Cargo.toml", "ferrum-trace-new", ""),
+            ["`ferrum-trace-new` has no line in xtask/src/tidy/doors.rs"]
+        );
+    }
+}

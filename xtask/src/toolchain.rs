@@ -1,0 +1,30 @@
+//! Parts of the Rust toolchain that a minimal installation lacks.
+
+use crate::Result;
+use crate::task::Task;
+use crate::workspace::Workspace;
+
+/// Whether `cargo NAME` exists.
+pub fn has_subcommand(workspace: &Workspace, name: &str) -> bool {
+    let task = Task::cargo(workspace).arg(name).arg("--version");
+    task.output().is_ok()
+}
+
+/// Installs a component of the toolchain in use, unless its `cargo SUBCOMMAND` is there.
+pub fn need_component(workspace: &Workspace, subcommand: &str, component: &str) -> Result {
+    if has_subcommand(workspace, subcommand) {
+        return Ok(());
+    }
+    let task = Task::new(workspace, "rustup").words("component add");
+    task.arg(component).run()
+}
+
+/// Installs the nightly toolchain, unless there is one.
+pub fn need_nightly(workspace: &Workspace) -> Result {
+    let there = Task::new(workspace, "rustup").words("run nightly rustc --version");
+    if there.output().is_ok() {
+        return Ok(());
+    }
+    let task = Task::new(workspace, "rustup").words("toolchain install nightly --profile minimal");
+    task.run()
+}

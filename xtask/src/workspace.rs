@@ -1,0 +1,45 @@
+//! Where things are.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use crate::Result;
+
+/// The folders that chores work in.
+pub struct Workspace {
+    root: PathBuf,
+    target: PathBuf,
+}
+
+impl Workspace {
+    /// This repository, and the target folder that the environment chose for it.
+    pub fn find() -> Result<Self> {
+        let own =
+            env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+        let root = Path::new(&own)
+            .parent()
+            .ok_or("the folder of xtask has no parent")?
+            .to_path_buf();
+        let target = match env::var_os("CARGO_TARGET_DIR") {
+            // Absolute, because the steps run in the root, and the chore was perhaps started elsewhere.
+            Some(chosen) => {
+                std::path::absolute(chosen).map_err(|err| format!("`CARGO_TARGET_DIR`: {err}"))?
+            }
+            None => root.join("target"),
+        };
+        Ok(Self { root, target })
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Where tests leave traces for the step `viewers`.
+    pub fn viewer_check(&self) -> PathBuf {
+        self.target.join("viewer-check")
+    }
+}
