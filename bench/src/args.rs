@@ -80,16 +80,12 @@ fn known_name(name: &str) -> Result<String, String> {
     if contenders::find(name).is_some() {
         return Ok(name.to_owned());
     }
-    let names: Vec<&str> = contenders::all()
-        .iter()
-        .map(|contender| contender.name())
-        .collect();
+    let names: Vec<&str> = contenders::all().iter().map(|contender| contender.name()).collect();
     Err(format!("expected one of {}", names.join(", ")))
 }
 
 fn file_name(name: &str) -> Result<String, String> {
-    let plain =
-        |character: char| character.is_ascii_alphanumeric() || character == '-' || character == '_';
+    let plain = |character: char| character.is_ascii_alphanumeric() || character == '-' || character == '_';
     if !name.is_empty() && name.chars().all(plain) {
         return Ok(name.to_owned());
     }
@@ -110,11 +106,7 @@ mod tests {
     #[test]
     fn the_floor_runs_even_when_not_asked_for() {
         let args = Args::parse_from(["bench", "span", "--only", "reference"]);
-        let names: Vec<&str> = args
-            .contenders()
-            .iter()
-            .map(|contender| contender.name())
-            .collect();
+        let names: Vec<&str> = args.contenders().iter().map(|contender| contender.name()).collect();
         assert_eq!(names, ["floor", "reference"]);
     }
 

@@ -49,26 +49,15 @@ pub type Answer = BTreeMap<String, f64>;
 impl Job {
     /// A job on one thread with nothing to count, to be completed by struct update.
     pub fn new(task: Task, contender: &str) -> Self {
-        Self {
-            task,
-            contender: contender.to_owned(),
-            threads: 1,
-            spans: 0,
-            args: false,
-            dir: PathBuf::new(),
-        }
+        Self { task, contender: contender.to_owned(), threads: 1, spans: 0, args: false, dir: PathBuf::new() }
     }
 
     pub fn work(&self) -> Work {
-        Work {
-            spans: self.spans,
-            args: self.args,
-        }
+        Work { spans: self.spans, args: self.args }
     }
 
     pub fn contender(&self) -> Outcome<&'static dyn Contender> {
-        contenders::find(&self.contender)
-            .ok_or_else(|| format!("no contender `{}`", self.contender).into())
+        contenders::find(&self.contender).ok_or_else(|| format!("no contender `{}`", self.contender).into())
     }
 
     /// Starts the child with its answer on a pipe and without the variables that would switch our recorder on.
@@ -80,31 +69,18 @@ impl Job {
                 command.env_remove(name);
             }
         }
-        Ok(command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?)
+        Ok(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
     }
 
     /// Runs the child to its end and returns what it measured.
     pub fn run(&self) -> Outcome<Answer> {
         let output = self.spawn()?.wait_with_output()?;
         let text = String::from_utf8_lossy(&output.stdout);
-        let answer = text
-            .lines()
-            .rev()
-            .find_map(|line| serde_json::from_str(line).ok());
+        let answer = text.lines().rev().find_map(|line| serde_json::from_str(line).ok());
         answer.ok_or_else(|| {
             let said = String::from_utf8_lossy(&output.stderr);
-            format!(
-                "`{}` {:?}: no answer ({}); it said: {}",
-                self.contender,
-                self.task,
-                output.status,
-                said.trim()
-            )
-            .into()
+            format!("`{}` {:?}: no answer ({}); it said: {}", self.contender, self.task, output.status, said.trim())
+                .into()
         })
     }
 }
@@ -121,10 +97,7 @@ pub fn first_answer(child: &mut Child) -> Outcome<Answer> {
 }
 
 /// Prints an answer and makes sure it has left the process.
-#[allow(
-    clippy::print_stdout,
-    reason = "the pipe to the parent is standard output"
-)]
+#[allow(clippy::print_stdout, reason = "the pipe to the parent is standard output")]
 pub fn tell(answer: &Answer) -> Outcome {
     println!("{}", serde_json::to_string(answer)?);
     std::io::stdout().flush()?;

@@ -25,10 +25,7 @@ pub struct Header {
 impl Header {
     pub fn collect(contenders: &[&'static dyn Contender]) -> Self {
         let packages = contenders.iter().flat_map(|contender| contender.packages());
-        let versions = packages
-            .chain(&["serde_json"])
-            .map(|name| ((*name).to_owned(), version(name)))
-            .collect();
+        let versions = packages.chain(&["serde_json"]).map(|name| ((*name).to_owned(), version(name))).collect();
         Self {
             date: civil_date(seconds_since_epoch()),
             machine: machine(),
@@ -36,21 +33,13 @@ impl Header {
             compiler: env!("BENCH_RUSTC"),
             versions,
             command: command(),
-            load: first_line("/proc/loadavg")
-                .split(' ')
-                .next()
-                .unwrap_or_default()
-                .to_owned(),
+            load: first_line("/proc/loadavg").split(' ').next().unwrap_or_default().to_owned(),
         }
     }
 
     pub fn to_markdown(&self) -> String {
         let mut out = format!("## Run of {}\n\n", self.date);
-        let versions: Vec<String> = self
-            .versions
-            .iter()
-            .map(|(name, version)| format!("{name} {version}"))
-            .collect();
+        let versions: Vec<String> = self.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
         for (key, value) in [
             ("command", format!("`{}`", self.command)),
             ("machine", self.machine.clone()),
@@ -66,11 +55,8 @@ impl Header {
     }
 
     pub fn to_json(&self) -> Value {
-        let versions: serde_json::Map<String, Value> = self
-            .versions
-            .iter()
-            .map(|(name, version)| (name.clone(), json!(version)))
-            .collect();
+        let versions: serde_json::Map<String, Value> =
+            self.versions.iter().map(|(name, version)| (name.clone(), json!(version))).collect();
         json!({
             "date": self.date, "machine": self.machine, "kernel": self.kernel, "compiler": self.compiler,
             "command": self.command, "load": self.load, "versions": versions,
@@ -85,13 +71,8 @@ fn version(name: &str) -> String {
     let mut found = String::from("?");
     while let Some(line) = lines.next() {
         if line == wanted {
-            let version = lines
-                .next()
-                .and_then(|line| line.strip_prefix("version = "));
-            version
-                .unwrap_or("?")
-                .trim_matches('"')
-                .clone_into(&mut found);
+            let version = lines.next().and_then(|line| line.strip_prefix("version = "));
+            version.unwrap_or("?").trim_matches('"').clone_into(&mut found);
         }
     }
     found
@@ -100,38 +81,20 @@ fn version(name: &str) -> String {
 /// The command without paths: what was asked, not where the binary lies.
 fn command() -> String {
     let given: Vec<String> = std::env::args().skip(1).collect();
-    let features = if cfg!(feature = "peers") {
-        ""
-    } else {
-        " --no-default-features"
-    };
+    let features = if cfg!(feature = "peers") { "" } else { " --no-default-features" };
     let separator = if given.is_empty() { "" } else { " -- " };
-    format!(
-        "cargo run --release -p bench{features}{separator}{}",
-        given.join(" ")
-    )
+    format!("cargo run --release -p bench{features}{separator}{}", given.join(" "))
 }
 
 fn machine() -> String {
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |key: &str| {
         let line = cpuinfo.lines().find(|line| line.starts_with(key));
-        line.and_then(|line| line.split(':').nth(1))
-            .unwrap_or("?")
-            .trim()
-            .to_owned()
+        line.and_then(|line| line.split(':').nth(1)).unwrap_or("?").trim().to_owned()
     };
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
-    let guest = if cpuinfo.contains("hypervisor") {
-        ", virtual machine"
-    } else {
-        ""
-    };
-    format!(
-        "{}, {cores} cores at {} MHz{guest}",
-        field("model name"),
-        field("cpu MHz")
-    )
+    let guest = if cpuinfo.contains("hypervisor") { ", virtual machine" } else { "" };
+    format!("{}, {cores} cores at {} MHz{guest}", field("model name"), field("cpu MHz"))
 }
 
 fn first_line(path: &str) -> String {
@@ -140,36 +103,19 @@ fn first_line(path: &str) -> String {
 }
 
 fn seconds_since_epoch() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |elapsed| elapsed.as_secs())
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs())
 }
 
 /// `YYYY-MM-DD` in UTC.
 fn civil_date(seconds: u64) -> String {
-    let leap = |year: u64| {
-        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-    };
+    let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let mut days = seconds / 86_400;
     let mut year = 1970;
     while days >= 365 + u64::from(leap(year)) {
         days -= 365 + u64::from(leap(year));
         year += 1;
     }
-    let lengths = [
-        31,
-        28 + u64::from(leap(year)),
-        31,
-        30,
-        31,
-        30,
-        31,
-        31,
-        30,
-        31,
-        30,
-        31,
-    ];
+    let lengths = [31, 28 + u64::from(leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
     let mut month = 0;
     while days >= lengths[month] {
         days -= lengths[month];

@@ -1,8 +1,5 @@
 //! ferrum-trace against a floor and its peers: what every figure means is in `bench/README.md`.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "asking the time is this program's whole work"
-)]
+#![allow(clippy::disallowed_methods, reason = "asking the time is this program's whole work")]
 
 mod args;
 mod child;
@@ -46,25 +43,15 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> Outcome {
     let header = Header::collect(&args.contenders());
-    let report = Report {
-        header,
-        tables: figures::run(args)?,
-    };
-    print(&if args.json {
-        report.to_json()?
-    } else {
-        report.to_markdown()
-    });
+    let report = Report { header, tables: figures::run(args)? };
+    print(&if args.json { report.to_json()? } else { report.to_markdown() });
     if let Some(name) = &args.save {
         say(&format!("saved bench/runs/{}", report.save(name)?));
     }
     Ok(())
 }
 
-#[allow(
-    clippy::print_stdout,
-    reason = "the tables are what this program is for"
-)]
+#[allow(clippy::print_stdout, reason = "the tables are what this program is for")]
 fn print(text: &str) {
     println!("{}", text.trim_end());
 }

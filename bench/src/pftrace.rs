@@ -11,11 +11,8 @@ pub fn slices(path: &Path) -> Outcome<u64> {
     }
     let bytes = std::fs::read(path)?;
     let packets = fields(&bytes).filter_map(|field| field.message(TRACE_PACKET));
-    let events = packets
-        .flat_map(fields)
-        .filter_map(|field| field.message(TRACK_EVENT));
-    let begun =
-        events.filter(|event| fields(event).any(|field| field.is_number(EVENT_TYPE, SLICE_BEGIN)));
+    let events = packets.flat_map(fields).filter_map(|field| field.message(TRACK_EVENT));
+    let begun = events.filter(|event| fields(event).any(|field| field.is_number(EVENT_TYPE, SLICE_BEGIN)));
     Ok(begun.count() as u64)
 }
 
@@ -57,24 +54,16 @@ fn fields(mut rest: &[u8]) -> impl Iterator<Item = Field<'_>> {
         let (key, tail) = varint(rest)?;
         let (payload, tail) = match key & 7 {
             0 => varint(tail).map(|(number, tail)| (Payload::Number(number), tail))?,
-            1 => tail
-                .split_at_checked(8)
-                .map(|(bytes, tail)| (Payload::Bytes(bytes), tail))?,
+            1 => tail.split_at_checked(8).map(|(bytes, tail)| (Payload::Bytes(bytes), tail))?,
             2 => {
                 let (len, tail) = varint(tail)?;
-                tail.split_at_checked(usize::try_from(len).ok()?)
-                    .map(|(bytes, tail)| (Payload::Bytes(bytes), tail))?
+                tail.split_at_checked(usize::try_from(len).ok()?).map(|(bytes, tail)| (Payload::Bytes(bytes), tail))?
             }
-            5 => tail
-                .split_at_checked(4)
-                .map(|(bytes, tail)| (Payload::Bytes(bytes), tail))?,
+            5 => tail.split_at_checked(4).map(|(bytes, tail)| (Payload::Bytes(bytes), tail))?,
             _ => return None,
         };
         rest = tail;
-        Some(Field {
-            tag: key >> 3,
-            payload,
-        })
+        Some(Field { tag: key >> 3, payload })
     })
 }
 

@@ -28,9 +28,7 @@ impl Report {
     /// `{version, run, tables}`; the shape of a table is described at [`Table::to_json`].
     pub fn to_json(&self) -> Outcome<String> {
         let tables: Vec<_> = self.tables.iter().map(Table::to_json).collect();
-        Ok(serde_json::to_string_pretty(
-            &json!({ "version": 1, "run": self.header.to_json(), "tables": tables }),
-        )?)
+        Ok(serde_json::to_string_pretty(&json!({ "version": 1, "run": self.header.to_json(), "tables": tables }))?)
     }
 
     /// Keeps the run in `bench/runs/`.

@@ -12,9 +12,6 @@ pub struct Start {
 
 impl Start {
     pub fn now() -> Self {
-        Self {
-            monotonic_ns: sys::monotonic_ns(),
-            cpu_ns: sys::process_cpu_ns(),
-        }
+        Self { monotonic_ns: sys::monotonic_ns(), cpu_ns: sys::process_cpu_ns() }
     }
 }

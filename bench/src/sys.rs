@@ -1,10 +1,7 @@
 //! What only the operating system or the processor can tell: clocks, CPU time, memory.
 //!
 //! The only file of this crate that calls C or reads the cycle counter, hence the only one with `unsafe`.
-#![allow(
-    unsafe_code,
-    reason = "clock, rusage and cycle counter have no safe spelling in std"
-)]
+#![allow(unsafe_code, reason = "clock, rusage and cycle counter have no safe spelling in std")]
 
 use std::mem::MaybeUninit;
 
@@ -71,12 +68,6 @@ fn status_bytes(key: &str) -> u64 {
     status
         .lines()
         .find_map(|line| line.strip_prefix(key))
-        .and_then(|rest| {
-            rest.trim()
-                .trim_end_matches("kB")
-                .trim()
-                .parse::<u64>()
-                .ok()
-        })
+        .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok())
         .map_or(0, |kibibytes| kibibytes * 1024)
 }

@@ -61,19 +61,13 @@ impl Cell {
 impl Table {
     /// GitHub Markdown whose columns also line up in a terminal. The first column is left-aligned, the rest right.
     pub fn to_markdown(&self) -> String {
-        let text: Vec<Vec<String>> = self
-            .rows
-            .iter()
-            .map(|row| row.iter().map(Cell::to_text).collect())
-            .collect();
+        let text: Vec<Vec<String>> = self.rows.iter().map(|row| row.iter().map(Cell::to_text).collect()).collect();
         let widths: Vec<usize> = self
             .columns
             .iter()
             .enumerate()
             .map(|(idx, name)| {
-                let cells = text
-                    .iter()
-                    .map(|row| row.get(idx).map_or(0, |cell| cell.chars().count()));
+                let cells = text.iter().map(|row| row.get(idx).map_or(0, |cell| cell.chars().count()));
                 cells.chain([name.chars().count(), 3]).max().unwrap_or(3)
             })
             .collect();
@@ -82,10 +76,7 @@ impl Table {
             out.push_str(&self.note);
             out.push_str("\n\n");
         }
-        out.push_str(&line(
-            self.columns.iter().map(|name| (*name).to_owned()),
-            &widths,
-        ));
+        out.push_str(&line(self.columns.iter().map(|name| (*name).to_owned()), &widths));
         out.push_str(&rule(&widths));
         for row in text {
             out.push_str(&line(row.into_iter(), &widths));
@@ -100,11 +91,7 @@ impl Table {
             .iter()
             .map(|row| {
                 let cells = self.columns.iter().zip(row);
-                Value::Object(
-                    cells
-                        .map(|(name, cell)| ((*name).to_owned(), cell.to_json()))
-                        .collect(),
-                )
+                Value::Object(cells.map(|(name, cell)| ((*name).to_owned(), cell.to_json())).collect())
             })
             .collect();
         json!({ "title": self.title, "note": self.note, "rows": rows })
@@ -114,11 +101,7 @@ impl Table {
 fn line(cells: impl Iterator<Item = String>, widths: &[usize]) -> String {
     let mut out = String::from("|");
     for (idx, (cell, width)) in cells.zip(widths).enumerate() {
-        let padded = if idx == 0 {
-            format!(" {cell:<width$} |")
-        } else {
-            format!(" {cell:>width$} |")
-        };
+        let padded = if idx == 0 { format!(" {cell:<width$} |") } else { format!(" {cell:>width$} |") };
         out.push_str(&padded);
     }
     out.push('\n');
@@ -138,12 +121,8 @@ fn rule(widths: &[usize]) -> String {
 /// `1234567.8` as `1,234,567.8`: long figures are read, not counted.
 fn grouped(value: f64, decimals: usize) -> String {
     let plain = format!("{value:.decimals$}");
-    let (sign, digits) = plain
-        .strip_prefix('-')
-        .map_or(("", plain.as_str()), |rest| ("-", rest));
-    let (whole, fraction) = digits
-        .split_once('.')
-        .map_or((digits, ""), |(whole, fraction)| (whole, fraction));
+    let (sign, digits) = plain.strip_prefix('-').map_or(("", plain.as_str()), |rest| ("-", rest));
+    let (whole, fraction) = digits.split_once('.').map_or((digits, ""), |(whole, fraction)| (whole, fraction));
     let mut out = String::from(sign);
     for (idx, digit) in whole.chars().enumerate() {
         if idx > 0 && (whole.len() - idx).is_multiple_of(3) {

@@ -32,12 +32,8 @@ pub fn parse(words: &[String]) -> Result<Chore> {
         ["check"] => Ok(Chore::Check(Selection::All)),
         ["check", "--from", step] => Ok(Chore::Check(Selection::From(index_of(step)?))),
         ["check", "--only", step] => Ok(Chore::Check(Selection::Only(index_of(step)?))),
-        ["fuzz"] => Ok(Chore::Fuzz {
-            seconds: FUZZ_SECONDS,
-        }),
-        ["fuzz", seconds] => Ok(Chore::Fuzz {
-            seconds: parse_seconds(seconds)?,
-        }),
+        ["fuzz"] => Ok(Chore::Fuzz { seconds: FUZZ_SECONDS }),
+        ["fuzz", seconds] => Ok(Chore::Fuzz { seconds: parse_seconds(seconds)? }),
         _ => Err(unknown(&words)),
     }
 }
@@ -65,33 +61,22 @@ Steps of check:
 }
 
 fn index_of(name: &str) -> Result<usize> {
-    STEPS
-        .iter()
-        .position(|step| step.name == name)
-        .ok_or_else(|| {
-            let names: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
-            format!(
-                "expected a step of check ({}), found `{name}`",
-                names.join(", ")
-            )
-        })
+    STEPS.iter().position(|step| step.name == name).ok_or_else(|| {
+        let names: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
+        format!("expected a step of check ({}), found `{name}`", names.join(", "))
+    })
 }
 
 fn parse_seconds(word: &str) -> Result<u32> {
     match word.parse() {
         // To the fuzzer zero means forever.
         Ok(seconds) if seconds > 0 => Ok(seconds),
-        _ => Err(format!(
-            "expected a number of seconds above 0, found `{word}`"
-        )),
+        _ => Err(format!("expected a number of seconds above 0, found `{word}`")),
     }
 }
 
 fn unknown(words: &[&str]) -> String {
-    format!(
-        "cannot read `{}`\n\nhint: `cargo xtask --help` lists the chores",
-        words.join(" ")
-    )
+    format!("cannot read `{}`\n\nhint: `cargo xtask --help` lists the chores", words.join(" "))
 }
 
 #[cfg(test)]
@@ -113,14 +98,8 @@ mod tests {
     #[test]
     fn a_step_is_chosen_by_its_name() {
         assert_eq!(parsed("check"), Ok(Chore::Check(Selection::All)));
-        assert_eq!(
-            parsed("check --from clippy"),
-            Ok(Chore::Check(Selection::From(1)))
-        );
-        assert_eq!(
-            parsed("check --only fmt"),
-            Ok(Chore::Check(Selection::Only(0)))
-        );
+        assert_eq!(parsed("check --from clippy"), Ok(Chore::Check(Selection::From(1))));
+        assert_eq!(parsed("check --only fmt"), Ok(Chore::Check(Selection::Only(0))));
     }
 
     #[test]

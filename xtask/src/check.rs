@@ -18,34 +18,14 @@ pub struct Step {
 pub const STEPS: &[Step] = &[
     step("fmt", "the code is formatted", steps::fmt),
     step("clippy", "no lint has a complaint", steps::clippy),
-    step(
-        "docs",
-        "the documentation builds without warnings",
-        steps::docs,
-    ),
+    step("docs", "the documentation builds without warnings", steps::docs),
     step("tests", "all tests pass", steps::tests),
-    step(
-        "doctests",
-        "the examples in the documentation run",
-        steps::doctests,
-    ),
-    step(
-        "loom",
-        "the publication protocol holds in all interleavings of 3 preemptions",
-        steps::loom,
-    ),
-    step(
-        "compiled-out",
-        "every call site builds with recording compiled out",
-        steps::compiled_out,
-    ),
+    step("doctests", "the examples in the documentation run", steps::doctests),
+    step("loom", "the publication protocol holds in all interleavings of 3 preemptions", steps::loom),
+    step("compiled-out", "every call site builds with recording compiled out", steps::compiled_out),
     step("fuzz", "the fuzz targets build", steps::fuzz),
     step("tidy", "the rules that no compiler checks", tidy::check),
-    step(
-        "viewers",
-        "Perfetto takes the traces that the tests wrote",
-        viewers::check,
-    ),
+    step("viewers", "Perfetto takes the traces that the tests wrote", viewers::check),
 ];
 
 const fn step(name: &'static str, about: &'static str, run: fn(&Workspace) -> Result) -> Step {
@@ -57,13 +37,7 @@ pub fn check(workspace: &Workspace, selection: Selection) -> Result {
     let selected = select(selection);
     let mut table: Vec<String> = Vec::new();
     for (step_idx, step) in selected.iter().enumerate() {
-        println!(
-            "\n== {}/{} {}: {}",
-            step_idx + 1,
-            selected.len(),
-            step.name,
-            step.about
-        );
+        println!("\n== {}/{} {}: {}", step_idx + 1, selected.len(), step.name, step.about);
         let (outcome, took) = timed(|| (step.run)(workspace));
         let took = spell(took);
         if let Err(complaint) = outcome {
@@ -71,11 +45,7 @@ pub fn check(workspace: &Workspace, selection: Selection) -> Result {
             let left = selected[step_idx + 1..].iter();
             table.extend(left.map(|step| format!("{} not run", step.name)));
             println!("\ncheck: {}", table.join(" | "));
-            return Err(format!(
-                "step `{}`: {complaint}\n\n{}",
-                step.name,
-                hint(step)
-            ));
+            return Err(format!("step `{}`: {complaint}\n\n{}", step.name, hint(step)));
         }
         println!("== {}: ok, {took}", step.name);
         table.push(format!("{} ok {took}", step.name));
@@ -92,10 +62,7 @@ fn select(selection: Selection) -> &'static [Step] {
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a chore has no other clock than the system's"
-)]
+#[expect(clippy::disallowed_methods, reason = "a chore has no other clock than the system's")]
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let start = Instant::now();
     let outcome = work();
@@ -112,10 +79,7 @@ fn spell(duration: Duration) -> String {
 }
 
 fn hint(step: &Step) -> String {
-    format!(
-        "hint: `cargo xtask check --only {0}` repeats this step, `--from {0}` goes on from it",
-        step.name
-    )
+    format!("hint: `cargo xtask check --only {0}` repeats this step, `--from {0}` goes on from it", step.name)
 }
 
 #[cfg(test)]

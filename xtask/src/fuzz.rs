@@ -21,9 +21,7 @@ const MEMORY_MIB: u32 = 1024;
 pub fn fuzz(workspace: &Workspace, seconds: u32) -> Result {
     need_nightly(workspace)?;
     if !has_subcommand(workspace, "fuzz") {
-        Task::cargo(workspace)
-            .words("install --locked cargo-fuzz")
-            .run()?;
+        Task::cargo(workspace).words("install --locked cargo-fuzz").run()?;
     }
     // Not the workspace's target folder: the sanitizer's flags would rebuild all of it.
     Task::new(workspace, "rustup")

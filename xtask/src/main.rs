@@ -2,11 +2,7 @@
 //!
 //! `cargo xtask check` is exactly what CI runs; CONTRIBUTING.md says what each of its steps is for.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a chore talks to the person who started it"
-)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to the person who started it")]
 
 mod args;
 mod check;

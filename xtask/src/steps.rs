@@ -14,10 +14,7 @@ const COMPILED_OUT: &str = "tests/compiled-out/Cargo.toml";
 pub fn fmt(workspace: &Workspace) -> Result {
     need_component(workspace, "fmt", "rustfmt")?;
     cargo(workspace, "fmt --all --check")?;
-    cargo(
-        workspace,
-        &format!("fmt --check --manifest-path {COMPILED_OUT}"),
-    )?;
+    cargo(workspace, &format!("fmt --check --manifest-path {COMPILED_OUT}"))?;
     cargo(workspace, &format!("fmt --check --manifest-path {FUZZ}"))
 }
 
@@ -28,10 +25,7 @@ pub fn clippy(workspace: &Workspace) -> Result {
 }
 
 pub fn docs(workspace: &Workspace) -> Result {
-    Task::cargo(workspace)
-        .words("doc --no-deps")
-        .env("RUSTDOCFLAGS", "-D warnings")
-        .run()
+    Task::cargo(workspace).words("doc --no-deps").env("RUSTDOCFLAGS", "-D warnings").run()
 }
 
 /// All of them, also after one has failed. Traces of an earlier run must not stand in for those of this one.
@@ -61,10 +55,7 @@ pub fn loom(workspace: &Workspace) -> Result {
 }
 
 pub fn compiled_out(workspace: &Workspace) -> Result {
-    cargo(
-        workspace,
-        &format!("clippy --all-targets --manifest-path {COMPILED_OUT} -- -D warnings"),
-    )?;
+    cargo(workspace, &format!("clippy --all-targets --manifest-path {COMPILED_OUT} -- -D warnings"))?;
     cargo(workspace, &format!("test --manifest-path {COMPILED_OUT}"))
 }
 
@@ -85,9 +76,7 @@ fn cargo(workspace: &Workspace, words: &str) -> Result {
 fn clear(workspace: &Workspace) -> Result {
     let folder = workspace.viewer_check();
     match fs::remove_dir_all(&folder) {
-        Err(err) if err.kind() != io::ErrorKind::NotFound => {
-            Err(format!("cannot empty `{}`: {err}", folder.display()))
-        }
+        Err(err) if err.kind() != io::ErrorKind::NotFound => Err(format!("cannot empty `{}`: {err}", folder.display())),
         _ => Ok(()),
     }
 }

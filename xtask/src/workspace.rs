@@ -14,17 +14,11 @@ pub struct Workspace {
 impl Workspace {
     /// This repository, and the target folder that the environment chose for it.
     pub fn find() -> Result<Self> {
-        let own =
-            env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-        let root = Path::new(&own)
-            .parent()
-            .ok_or("the folder of xtask has no parent")?
-            .to_path_buf();
+        let own = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+        let root = Path::new(&own).parent().ok_or("the folder of xtask has no parent")?.to_path_buf();
         let target = match env::var_os("CARGO_TARGET_DIR") {
             // Absolute, because the steps run in the root, and the chore was perhaps started elsewhere.
-            Some(chosen) => {
-                std::path::absolute(chosen).map_err(|err| format!("`CARGO_TARGET_DIR`: {err}"))?
-            }
+            Some(chosen) => std::path::absolute(chosen).map_err(|err| format!("`CARGO_TARGET_DIR`: {err}"))?,
             None => root.join("target"),
         };
         Ok(Self { root, target })

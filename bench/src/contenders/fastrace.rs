@@ -66,9 +66,7 @@ impl Contender for Fastrace {
         fastrace::flush();
         if let Some(mut out) = OUT.lock().expect("unpoisoned").take() {
             // The event that closes the list without a comma.
-            out.write_all(
-                b"{\"name\":\"end\",\"ph\":\"i\",\"ts\":0,\"pid\":1,\"tid\":1,\"s\":\"g\"}]",
-            )?;
+            out.write_all(b"{\"name\":\"end\",\"ph\":\"i\",\"ts\":0,\"pid\":1,\"tid\":1,\"s\":\"g\"}]")?;
             out.flush()?;
         }
         Ok(())
@@ -101,12 +99,8 @@ fn plain(spans: u64) {
 
 fn with_args(spans: u64) {
     for idx in 0..spans {
-        let _span = LocalSpan::enter_with_local_parent("rms_norm").with_properties(|| {
-            [
-                ("layer", idx.to_string()),
-                ("tokens", (idx + 1).to_string()),
-            ]
-        });
+        let _span = LocalSpan::enter_with_local_parent("rms_norm")
+            .with_properties(|| [("layer", idx.to_string()), ("tokens", (idx + 1).to_string())]);
         body();
     }
 }
@@ -127,19 +121,8 @@ impl Reporter for Json {
 fn write_event(out: &mut impl Write, span: &SpanRecord) -> std::io::Result<()> {
     let phase = if span.name == "step" { "x" } else { "X" };
     let (ts, dur) = (span.begin_time_unix_ns, span.duration_ns);
-    write!(
-        out,
-        "{{\"name\":\"{}\",\"ph\":\"{phase}\",\"ts\":{}.{:03}",
-        span.name,
-        ts / 1000,
-        ts % 1000
-    )?;
-    write!(
-        out,
-        ",\"dur\":{}.{:03},\"pid\":1,\"tid\":1",
-        dur / 1000,
-        dur % 1000
-    )?;
+    write!(out, "{{\"name\":\"{}\",\"ph\":\"{phase}\",\"ts\":{}.{:03}", span.name, ts / 1000, ts % 1000)?;
+    write!(out, ",\"dur\":{}.{:03},\"pid\":1,\"tid\":1", dur / 1000, dur % 1000)?;
     if !span.properties.is_empty() {
         out.write_all(b",\"args\":{")?;
         for (idx, (key, value)) in span.properties.iter().enumerate() {

@@ -43,20 +43,12 @@ impl Contender for Measureme {
         let profiler = Profiler::new(dir.join("spans"))?;
         let kind = profiler.alloc_string("norm");
         let label = profiler.alloc_string("rms_norm");
-        *SESSION.write().expect("unpoisoned") = Some(Arc::new(Session {
-            profiler,
-            kind,
-            label,
-        }));
+        *SESSION.write().expect("unpoisoned") = Some(Arc::new(Session { profiler, kind, label }));
         Ok(())
     }
 
     fn record(&self, work: Work) {
-        let session = SESSION
-            .read()
-            .expect("unpoisoned")
-            .clone()
-            .expect("started");
+        let session = SESSION.read().expect("unpoisoned").clone().expect("started");
         let thread = thread_number();
         if work.args {
             record_with_args(&session, thread, work.spans);
@@ -73,9 +65,7 @@ impl Contender for Measureme {
 
     fn readable(&self, dir: &Path) -> Outcome<Readable> {
         let bytes = std::fs::read(dir.join("spans.mm_profdata"))?;
-        Ok(Readable::Spans(
-            event_bytes(&bytes).saturating_sub(STREAM_HEADER) / size_of::<RawEvent>() as u64,
-        ))
+        Ok(Readable::Spans(event_bytes(&bytes).saturating_sub(STREAM_HEADER) / size_of::<RawEvent>() as u64))
     }
 }
 
@@ -86,9 +76,7 @@ const STREAM_HEADER: u64 = 8;
 fn record_plain(session: &Session, thread: u32, spans: u64) {
     let id = EventId::from_label(session.label);
     for _ in 0..spans {
-        let _timing = session
-            .profiler
-            .start_recording_interval_event(session.kind, id, thread);
+        let _timing = session.profiler.start_recording_interval_event(session.kind, id, thread);
         body();
     }
 }
@@ -98,13 +86,9 @@ fn record_with_args(session: &Session, thread: u32, spans: u64) {
     let builder = EventIdBuilder::new(&session.profiler);
     for idx in 0..spans {
         let layer = session.profiler.alloc_string(idx.to_string().as_str());
-        let tokens = session
-            .profiler
-            .alloc_string((idx + 1).to_string().as_str());
+        let tokens = session.profiler.alloc_string((idx + 1).to_string().as_str());
         let id = builder.from_label_and_args(session.label, &[layer, tokens]);
-        let _timing = session
-            .profiler
-            .start_recording_interval_event(session.kind, id, thread);
+        let _timing = session.profiler.start_recording_interval_event(session.kind, id, thread);
         body();
     }
 }

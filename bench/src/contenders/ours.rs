@@ -10,16 +10,8 @@ use ferrum_trace_format::spool;
 use super::{Contender, Outcome, Readable, SITES, Work, body, sixteen};
 use crate::spelling;
 
-pub static SPOOL: Ours = Ours {
-    name: "ferrum-trace",
-    file: "spans.spool",
-    output: "binary (spool)",
-};
-pub static JSON: Ours = Ours {
-    name: "ferrum-trace-json",
-    file: "spans.json",
-    output: "JSON",
-};
+pub static SPOOL: Ours = Ours { name: "ferrum-trace", file: "spans.spool", output: "binary (spool)" };
+pub static JSON: Ours = Ours { name: "ferrum-trace-json", file: "spans.json", output: "JSON" };
 
 /// The recorder with one of its output forms; recording is the same for both.
 pub struct Ours {
@@ -39,11 +31,7 @@ impl Contender for Ours {
     }
 
     fn packages(&self) -> &'static [&'static str] {
-        if self.times_spans() {
-            &["ferrum-trace"]
-        } else {
-            &[]
-        }
+        if self.times_spans() { &["ferrum-trace"] } else { &[] }
     }
 
     fn times_spans(&self) -> bool {
@@ -72,7 +60,12 @@ impl Contender for Ours {
     }
 
     fn finish(&self, _dir: &Path) -> Outcome {
-        finish()
+        finish()?;
+        Ok(())
+    }
+
+    fn verify(&self, spans: u64) -> Outcome {
+        verify(spans)
     }
 
     /// Reads the finished JSON if there is one, else what the spool gives back.
@@ -108,21 +101,21 @@ pub fn start(path: &Path) -> Outcome {
     Ok(())
 }
 
-/// Finishes the file, and refuses to go on if anything was lost: a dropped span is cheap and would flatter us.
-pub fn finish() -> Outcome {
-    let recorder = RECORDER
-        .lock()
-        .expect("unpoisoned")
-        .take()
-        .ok_or("not started")?;
+/// Finishes the file and returns how many events it holds; an error if any was dropped, since that would flatter us.
+pub fn finish() -> Outcome<u64> {
+    let recorder = RECORDER.lock().expect("unpoisoned").take().ok_or("not started")?;
     let stats = recorder.finish()?;
     if stats.dropped > 0 {
-        return Err(format!(
-            "{} of {} events were dropped",
-            stats.dropped,
-            stats.recorded + stats.dropped
-        )
-        .into());
+        return Err(format!("{} events were dropped, {} recorded", stats.dropped, stats.recorded).into());
+    }
+    Ok(stats.recorded)
+}
+
+/// Finishes, and refuses if the number of events is not the one that was timed.
+pub fn verify(events: u64) -> Outcome {
+    let recorded = finish()?;
+    if recorded != events {
+        return Err(format!("expected {events} events, found {recorded}").into());
     }
     Ok(())
 }

@@ -1,13 +1,6 @@
 //! perfetto-sdk: the C++ tracing service in process, track events through its Rust macros.
-#![allow(
-    unsafe_code,
-    reason = "`track_event_categories!` expands to a `static mut` of theirs; no block here is ours"
-)]
-#![allow(
-    missing_docs,
-    clippy::undocumented_unsafe_blocks,
-    reason = "likewise: their expansion"
-)]
+#![allow(unsafe_code, reason = "`track_event_categories!` expands to a `static mut` of theirs; no block here is ours")]
+#![allow(missing_docs, clippy::undocumented_unsafe_blocks, reason = "likewise: their expansion")]
 
 use std::fs::File;
 use std::io::Write;
@@ -18,9 +11,7 @@ use perfetto_sdk::heap_buffer::HeapBuffer;
 use perfetto_sdk::pb_msg::{PbMsg, PbMsgWriter};
 use perfetto_sdk::producer::{Backends, Producer, ProducerInitArgsBuilder};
 use perfetto_sdk::protos::config::data_source_config::DataSourceConfig;
-use perfetto_sdk::protos::config::trace_config::{
-    TraceConfig, TraceConfigBufferConfig, TraceConfigDataSource,
-};
+use perfetto_sdk::protos::config::trace_config::{TraceConfig, TraceConfigBufferConfig, TraceConfigDataSource};
 use perfetto_sdk::protos::config::track_event::track_event_config::TrackEventConfig;
 use perfetto_sdk::tracing_session::TracingSession;
 use perfetto_sdk::track_event::{EventContext, TrackEvent, TrackEventDebugArg};
@@ -101,10 +92,7 @@ impl Contender for PerfettoSdk {
         let Session(mut session) = SESSION.take().expect("started on this thread");
         session.stop_blocking();
         session.read_trace_blocking(move |bytes, _more| {
-            file.lock()
-                .expect("unpoisoned")
-                .write_all(bytes)
-                .expect("the scratch folder is writable");
+            file.lock().expect("unpoisoned").write_all(bytes).expect("the scratch folder is writable");
         });
         Ok(())
     }
@@ -129,9 +117,7 @@ impl Contender for PerfettoSdk {
 }
 
 fn init() -> Outcome {
-    let producer = ProducerInitArgsBuilder::new()
-        .backends(Backends::IN_PROCESS)
-        .shmem_size_hint_kb(SHARED_KIB);
+    let producer = ProducerInitArgsBuilder::new().backends(Backends::IN_PROCESS).shmem_size_hint_kb(SHARED_KIB);
     Producer::init(producer.build());
     TrackEvent::init();
     Ok(perfetto_te_ns::register()?)

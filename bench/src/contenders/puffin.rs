@@ -61,9 +61,7 @@ impl Contender for Puffin {
     fn finish(&self, dir: &Path) -> Outcome {
         let mut out = BufWriter::new(File::create(dir.join("spans.puffin"))?);
         let view = VIEW.lock().expect("unpoisoned").take().expect("started");
-        view.lock()
-            .write(&mut out)
-            .map_err(|error| error.to_string())?;
+        view.lock().write(&mut out).map_err(|error| error.to_string())?;
         out.flush()?;
         Ok(())
     }
@@ -73,13 +71,9 @@ impl Contender for Puffin {
         if !path.exists() {
             return Ok(Readable::Spans(0));
         }
-        let view = FrameView::read(&mut BufReader::new(File::open(path)?))
-            .map_err(|error| error.to_string())?;
+        let view = FrameView::read(&mut BufReader::new(File::open(path)?)).map_err(|error| error.to_string())?;
         // One scope of each frame is the outer one.
-        let spans = view
-            .all_uniq()
-            .map(|frame| frame.meta().num_scopes.saturating_sub(1) as u64)
-            .sum();
+        let spans = view.all_uniq().map(|frame| frame.meta().num_scopes.saturating_sub(1) as u64).sum();
         Ok(Readable::Spans(spans))
     }
 

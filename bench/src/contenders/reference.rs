@@ -35,9 +35,7 @@ impl Contender for Reference {
     }
 
     fn start(&self, dir: &Path, _work: Work) -> Outcome {
-        WRITER
-            .set(Model::enabled(dir.join("reference.json")))
-            .map_err(|_| "started twice")?;
+        WRITER.set(Model::enabled(dir.join("reference.json"))).map_err(|_| "started twice")?;
         Ok(())
     }
 
@@ -85,11 +83,7 @@ pub struct Model(Mutex<State>);
 
 enum State {
     Off,
-    On {
-        path: PathBuf,
-        events: Vec<Event>,
-        epoch: Instant,
-    },
+    On { path: PathBuf, events: Vec<Event>, epoch: Instant },
 }
 
 #[derive(Serialize)]
@@ -107,11 +101,7 @@ struct Event {
 
 impl Model {
     pub fn enabled(path: PathBuf) -> Self {
-        Self(Mutex::new(State::On {
-            path,
-            events: Vec::with_capacity(1024),
-            epoch: Instant::now(),
-        }))
+        Self(Mutex::new(State::On { path, events: Vec::with_capacity(1024), epoch: Instant::now() }))
     }
 
     pub const fn disabled() -> Self {

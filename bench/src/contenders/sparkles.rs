@@ -55,9 +55,7 @@ impl Contender for Sparkles {
 
     fn readable(&self, dir: &Path) -> Outcome<Readable> {
         let bytes = std::fs::read(dir.join("spans.sprk"))?;
-        Ok(Readable::Spans(
-            packets(&bytes).flat_map(buffers).map(own_ranges).sum(),
-        ))
+        Ok(Readable::Spans(packets(&bytes).flat_map(buffers).map(own_ranges).sum()))
     }
 }
 

@@ -63,9 +63,8 @@ impl Contender for TscTrace {
             return Ok(Readable::Spans(0));
         }
         let bytes = std::fs::read(path)?;
-        let spans = bytes
-            .chunks_exact(SPAN_BYTES)
-            .filter(|span| span[..8] == TAG.to_le_bytes() && span[16..] != [0; 8]);
+        let spans =
+            bytes.chunks_exact(SPAN_BYTES).filter(|span| span[..8] == TAG.to_le_bytes() && span[16..] != [0; 8]);
         Ok(Readable::Spans(spans.count() as u64))
     }
 }

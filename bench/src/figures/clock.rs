@@ -23,29 +23,13 @@ struct Mark {
 
 pub fn run(_args: &Args) -> Outcome<Vec<Table>> {
     let scratch = tempfile::tempdir()?;
-    let job = Job {
-        dir: scratch.path().to_owned(),
-        ..Job::new(Task::Clock, ours::SPOOL.name())
-    };
+    let job = Job { dir: scratch.path().to_owned(), ..Job::new(Task::Clock, ours::SPOOL.name()) };
     let answer = job.run()?;
-    let marks = marks(&serde_json::from_slice(&std::fs::read(
-        scratch.path().join("clock.json"),
-    )?)?)?;
-    let offsets: Vec<f64> = marks
-        .iter()
-        .map(|mark| mark.file_us - mark.monotonic_us)
-        .collect();
+    let marks = marks(&serde_json::from_slice(&std::fs::read(scratch.path().join("clock.json"))?)?)?;
+    let offsets: Vec<f64> = marks.iter().map(|mark| mark.file_us - mark.monotonic_us).collect();
     let middle = crate::rounds::Rounds::from_iter(offsets.iter().copied()).median();
-    let strayed = middle.and_then(|middle| {
-        offsets
-            .iter()
-            .map(|offset| (offset - middle).abs())
-            .reduce(f64::max)
-    });
-    let drift = offsets
-        .first()
-        .zip(offsets.last())
-        .map(|(first, last)| last - first);
+    let strayed = middle.and_then(|middle| offsets.iter().map(|offset| (offset - middle).abs()).reduce(f64::max));
+    let drift = offsets.first().zip(offsets.last()).map(|(first, last)| last - first);
     Ok(vec![Table {
         title: "Clock".to_owned(),
         note: format!(
@@ -79,10 +63,7 @@ pub fn child(job: &Job) -> Outcome {
         std::thread::sleep(Duration::from_nanos(1_000_000_000 / MARKS_PER_SECOND));
     }
     ours::finish()?;
-    child::tell(&Answer::from([(
-        "left_out".to_owned(),
-        f64::from(left_out),
-    )]))
+    child::tell(&Answer::from([("left_out".to_owned(), f64::from(left_out))]))
 }
 
 /// The instants of the file, without those that were spoiled.
@@ -92,17 +73,12 @@ fn marks(file: &Value) -> Outcome<Vec<Mark>> {
     let named = |name: &'static str| events.iter().filter(move |event| event["name"] == name);
     let spoiled: std::collections::HashSet<u64> = named("spoiled").filter_map(reading).collect();
     let whole = named("clock").filter_map(|event| Some((reading(event)?, event["ts"].as_f64()?)));
-    let kept: Vec<(u64, f64)> = whole
-        .filter(|(monotonic_ns, _)| !spoiled.contains(monotonic_ns))
-        .collect();
+    let kept: Vec<(u64, f64)> = whole.filter(|(monotonic_ns, _)| !spoiled.contains(monotonic_ns)).collect();
     let origin = kept.first().ok_or("no instants in the file")?.0;
     Ok(kept
         .iter()
         // From the first mark on, so that an `f64` keeps the nanoseconds.
-        .map(|(monotonic_ns, file_us)| Mark {
-            monotonic_us: (monotonic_ns - origin) as f64 / 1e3,
-            file_us: *file_us,
-        })
+        .map(|(monotonic_ns, file_us)| Mark { monotonic_us: (monotonic_ns - origin) as f64 / 1e3, file_us: *file_us })
         .collect())
 }
 
@@ -110,11 +86,7 @@ fn marks(file: &Value) -> Outcome<Vec<Mark>> {
 fn slope(marks: &[Mark]) -> Option<f64> {
     let n = marks.len() as f64;
     let mean_x = marks.iter().map(|mark| mark.monotonic_us).sum::<f64>() / n;
-    let mean_y = marks
-        .iter()
-        .map(|mark| mark.file_us - mark.monotonic_us)
-        .sum::<f64>()
-        / n;
+    let mean_y = marks.iter().map(|mark| mark.file_us - mark.monotonic_us).sum::<f64>() / n;
     let (mut covariance, mut variance) = (0.0, 0.0);
     for mark in marks {
         let x = mark.monotonic_us - mean_x;

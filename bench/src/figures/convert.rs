@@ -60,13 +60,7 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
              Million events per second of wall time, and per second of CPU time of all threads (per core); the best \
              round and the median."
         ),
-        columns: vec![
-            "writer",
-            "M/s best",
-            "M/s med",
-            "M/s/core best",
-            "M/s/core med",
-        ],
+        columns: vec!["writer", "M/s best", "M/s med", "M/s/core best", "M/s/core med"],
         rows: rows.collect(),
     }])
 }
@@ -74,10 +68,7 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
 /// Records the spool that the others read.
 pub fn spool_child(job: &Job) -> Outcome {
     ours::SPOOL.start(&job.dir, job.work())?;
-    ours::SPOOL.record(Work {
-        spans: job.spans,
-        args: false,
-    });
+    ours::SPOOL.record(Work { spans: job.spans, args: false });
     ours::SPOOL.finish(&job.dir)?;
     child::tell(&Answer::new())
 }
@@ -120,15 +111,7 @@ pub fn serde_child(job: &Job) -> Outcome {
 /// 40 ns apart and 12 ns long, in microseconds with three decimals like ours.
 fn event(idx: u64) -> Event {
     let ts = (idx * 40) as f64 / 1e3;
-    Event {
-        name: "rms_norm",
-        cat: "norm",
-        ph: "X",
-        ts,
-        dur: 0.012,
-        pid: 4242,
-        tid: 4242,
-    }
+    Event { name: "rms_norm", cat: "norm", ph: "X", ts, dur: 0.012, pid: 4242, tid: 4242 }
 }
 
 fn timed(work: impl FnOnce() -> Outcome<u64>) -> Outcome {

@@ -17,20 +17,14 @@ const DISTINCT: &str = "distinct";
 const REPEATED: &str = "repeated";
 
 pub fn run(args: &Args) -> Outcome<Vec<Table>> {
-    let (mut floor, mut laps, mut repeated) =
-        (Rounds::default(), Rounds::default(), Rounds::default());
+    let (mut floor, mut laps, mut repeated) = (Rounds::default(), Rounds::default(), Rounds::default());
     for _ in 0..args.rounds {
         floor.push(measure(FLOOR.name())?);
         laps.push(measure(DISTINCT)?);
         repeated.push(measure(REPEATED)?);
     }
-    let per_slice = laps
-        .iter()
-        .map(|ns| ns * ours::MARKS as f64 / (ours::MARKS + 1) as f64)
-        .collect();
-    let row = |name: &str, rounds: &Rounds| {
-        [vec![Cell::text(name)], against(rounds, &floor, 1).to_vec()].concat()
-    };
+    let per_slice = laps.iter().map(|ns| ns * ours::MARKS as f64 / (ours::MARKS + 1) as f64).collect();
+    let row = |name: &str, rounds: &Rounds| [vec![Cell::text(name)], against(rounds, &floor, 1).to_vec()].concat();
     Ok(vec![Table {
         title: "Laps".to_owned(),
         note: format!(
@@ -50,38 +44,23 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
 
 fn measure(contender: &str) -> Outcome<f64> {
     let scratch = tempfile::tempdir()?;
-    Ok(Job {
-        dir: scratch.path().to_owned(),
-        ..Job::new(Task::Laps, contender)
-    }
-    .run()?["cpu_ns"])
+    Ok(Job { dir: scratch.path().to_owned(), ..Job::new(Task::Laps, contender) }.run()?["cpu_ns"])
 }
 
 pub fn child(job: &Job) -> Outcome {
-    let spans = Work {
-        spans: LAYERS * ours::MARKS,
-        args: false,
-    };
+    let spans = Work { spans: LAYERS * ours::MARKS, args: false };
     let cpu_ns = if job.contender == FLOOR.name() {
-        FLOOR.record(Work {
-            spans: WARM_UP_LAYERS,
-            ..spans
-        });
+        FLOOR.record(Work { spans: WARM_UP_LAYERS, ..spans });
         timed(|| FLOOR.record(spans))
     } else {
-        let laps = if job.contender == REPEATED {
-            ours::run_laps_with_repeated_name
-        } else {
-            ours::run_laps
-        };
+        let laps = if job.contender == REPEATED { ours::run_laps_with_repeated_name } else { ours::run_laps };
         ours::start(&job.dir.join("laps.spool"))?;
         laps(WARM_UP_LAYERS);
-        timed(|| laps(LAYERS))
+        let cpu_ns = timed(|| laps(LAYERS));
+        ours::verify((LAYERS + WARM_UP_LAYERS) * (ours::MARKS + 1))?;
+        cpu_ns
     };
-    child::tell(&Answer::from([(
-        "cpu_ns".to_owned(),
-        cpu_ns / spans.spans as f64,
-    )]))?;
+    child::tell(&Answer::from([("cpu_ns".to_owned(), cpu_ns / spans.spans as f64)]))?;
     sys::exit_now()
 }
 

@@ -14,19 +14,12 @@ const CALLS: u64 = 64_000_000;
 const WARM_UP: u64 = 1_000_000;
 
 pub fn run(args: &Args) -> Outcome<Vec<Table>> {
-    let contenders: Vec<_> = args
-        .contenders()
-        .into_iter()
-        .filter(|contender| contender.times_spans())
-        .collect();
+    let contenders: Vec<_> = args.contenders().into_iter().filter(|contender| contender.times_spans()).collect();
     let mut rounds = vec![Rounds::default(); contenders.len()];
     for _ in 0..args.rounds {
         for (contender, rounds) in contenders.iter().zip(&mut rounds) {
             if contender.off().is_some() {
-                let job = Job {
-                    spans: CALLS,
-                    ..Job::new(Task::Off, contender.name())
-                };
+                let job = Job { spans: CALLS, ..Job::new(Task::Off, contender.name()) };
                 rounds.push(job.run()?["cpu_ns"]);
             }
         }
@@ -51,17 +44,11 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
 }
 
 pub fn child(job: &Job) -> Outcome {
-    let off = job
-        .contender()?
-        .off()
-        .ok_or("this contender cannot be off")?;
+    let off = job.contender()?.off().ok_or("this contender cannot be off")?;
     off(WARM_UP);
     let before = sys::thread_cpu_ns();
     off(job.spans);
     let elapsed = sys::thread_cpu_ns() - before;
-    child::tell(&Answer::from([(
-        "cpu_ns".to_owned(),
-        elapsed as f64 / job.spans as f64,
-    )]))?;
+    child::tell(&Answer::from([("cpu_ns".to_owned(), elapsed as f64 / job.spans as f64)]))?;
     sys::exit_now()
 }

@@ -28,18 +28,12 @@ struct Figures {
 }
 
 pub fn run(args: &Args) -> Outcome<Vec<Table>> {
-    [false, true]
-        .into_iter()
-        .map(|with_args| table(args, with_args))
-        .collect()
+    [false, true].into_iter().map(|with_args| table(args, with_args)).collect()
 }
 
 fn table(args: &Args, with_args: bool) -> Outcome<Table> {
-    let contenders: Vec<_> = args
-        .contenders()
-        .into_iter()
-        .filter(|contender| contender.takes_args() || !with_args)
-        .collect();
+    let contenders: Vec<_> =
+        args.contenders().into_iter().filter(|contender| contender.takes_args() || !with_args).collect();
     let mut figures: Vec<Figures> = Vec::new();
     figures.resize_with(contenders.len(), Figures::default);
     for _ in 0..args.rounds.min(MOST_ROUNDS) {
@@ -49,33 +43,18 @@ fn table(args: &Args, with_args: bool) -> Outcome<Table> {
     }
     let mut rows = Vec::new();
     for (contender, figures) in contenders.iter().zip(&figures) {
-        let survivors = if with_args {
-            None
-        } else {
-            Some(survivors(*contender)?)
-        };
+        let survivors = if with_args { None } else { Some(survivors(*contender)?) };
         rows.push(row(*contender, figures, survivors));
     }
-    let mut columns = vec![
-        "contender",
-        "output",
-        "cpu ns/span",
-        "finish s",
-        "peak MiB",
-        "RSS B/span",
-        "disk B/span",
-        "readable",
-    ];
+    let mut columns =
+        vec!["contender", "output", "cpu ns/span", "finish s", "peak MiB", "RSS B/span", "disk B/span", "readable"];
     if with_args {
         rows.iter_mut().for_each(|row| row.truncate(columns.len()));
     } else {
         columns.push("after kill -9");
     }
     Ok(Table {
-        title: format!(
-            "Process, {} arguments",
-            if with_args { "2 integer" } else { "no" }
-        ),
+        title: format!("Process, {} arguments", if with_args { "2 integer" } else { "no" }),
         note: format!(
             "{SPANS} spans on 1 thread, then the file is finished. User and system time of all threads from `main` on, \
              seconds from the last span to the finished file, highest resident memory, growth of resident memory while \
@@ -100,9 +79,7 @@ fn measure(contender: &dyn Contender, with_args: bool, figures: &mut Figures) ->
     figures.finish_s.push(answer["finish_s"]);
     figures.peak_mib.push(answer["peak_mib"]);
     figures.memory_bytes.push(answer["memory_bytes"]);
-    figures
-        .disk_bytes
-        .push(size_of_files(scratch.path())? as f64 / SPANS as f64);
+    figures.disk_bytes.push(size_of_files(scratch.path())? as f64 / SPANS as f64);
     let found = contender.readable(scratch.path())?;
     figures.readable = Some(match (figures.readable, found) {
         (Some(Readable::Spans(before)), Readable::Spans(now)) => Readable::Spans(before.min(now)),
@@ -138,20 +115,13 @@ fn found(readable: Option<Readable>) -> Cell {
 /// Lets a child record, kills it as soon as it says so, and counts what can be read.
 fn survivors(contender: &dyn Contender) -> Outcome<Readable> {
     let scratch = tempfile::tempdir()?;
-    let job = Job {
-        spans: SPANS,
-        dir: scratch.path().to_owned(),
-        ..Job::new(Task::Kill, contender.name())
-    };
+    let job = Job { spans: SPANS, dir: scratch.path().to_owned(), ..Job::new(Task::Kill, contender.name()) };
     let mut child = job.spawn()?;
     let told = first_answer(&mut child);
     child.kill()?;
     child.wait()?;
     let recorded = told?["recorded"];
-    assert_eq!(
-        recorded as u64, SPANS,
-        "the child records what it was asked to"
-    );
+    assert_eq!(recorded as u64, SPANS, "the child records what it was asked to");
     contender.readable(scratch.path())
 }
 
@@ -170,18 +140,9 @@ pub fn child(job: &Job, start: Start) -> Outcome {
     let spans = job.spans as f64;
     child::tell(&Answer::from([
         ("cpu_ns".to_owned(), cpu_ns as f64 / spans),
-        (
-            "finish_s".to_owned(),
-            (finished_ns - last_span_ns) as f64 / 1e9,
-        ),
-        (
-            "peak_mib".to_owned(),
-            sys::peak_resident_bytes() as f64 / f64::from(1 << 20),
-        ),
-        (
-            "memory_bytes".to_owned(),
-            resident_after.saturating_sub(resident_before) as f64 / spans,
-        ),
+        ("finish_s".to_owned(), (finished_ns - last_span_ns) as f64 / 1e9),
+        ("peak_mib".to_owned(), sys::peak_resident_bytes() as f64 / f64::from(1 << 20)),
+        ("memory_bytes".to_owned(), resident_after.saturating_sub(resident_before) as f64 / spans),
     ]))?;
     sys::exit_now()
 }

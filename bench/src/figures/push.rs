@@ -7,6 +7,7 @@ use crate::args::Args;
 use crate::child::{self, Answer, Job, Task};
 use crate::contenders::{Contender as _, Outcome, REFERENCE, ReferenceModel, ours};
 use crate::rounds::Rounds;
+use crate::spelling;
 use crate::sys;
 use crate::table::{Cell, Table};
 
@@ -14,10 +15,7 @@ const PUSHES: u64 = 300_000;
 const WARM_UP: u64 = 10_000;
 
 pub fn run(args: &Args) -> Outcome<Vec<Table>> {
-    [1, 2]
-        .into_iter()
-        .map(|threads| table(args, threads))
-        .collect()
+    [1, 2].into_iter().map(|threads| table(args, threads)).collect()
 }
 
 fn table(args: &Args, threads: usize) -> Outcome<Table> {
@@ -27,22 +25,14 @@ fn table(args: &Args, threads: usize) -> Outcome<Table> {
     for _ in 0..args.rounds {
         for (idx, name) in names.iter().enumerate() {
             let scratch = tempfile::tempdir()?;
-            let job = Job {
-                threads,
-                dir: scratch.path().to_owned(),
-                ..Job::new(Task::Push, name)
-            };
+            let job = Job { threads, dir: scratch.path().to_owned(), ..Job::new(Task::Push, name) };
             let answer = job.run()?;
             cpu[idx].push(answer["cpu_ns"]);
             wall[idx].push(answer["wall_ns"]);
         }
     }
     let rows = names.iter().enumerate().map(|(idx, name)| {
-        let figures = [
-            against(&cpu[idx], &cpu[0], 1),
-            against(&wall[idx], &wall[0], 1),
-        ]
-        .concat();
+        let figures = [against(&cpu[idx], &cpu[0], 1), against(&wall[idx], &wall[0], 1)].concat();
         [vec![Cell::text(*name)], figures].concat()
     });
     Ok(Table {
@@ -51,7 +41,15 @@ fn table(args: &Args, threads: usize) -> Outcome<Table> {
                around it. Ratios are to the reference model."
             .to_owned(),
         columns: vec![
-            "writer", "cpu min", "cpu med", "x min", "x med", "wall min", "wall med", "x wall min", "x wall med",
+            "writer",
+            "cpu min",
+            "cpu med",
+            "x min",
+            "x med",
+            "wall min",
+            "wall med",
+            "x wall min",
+            "x wall med",
         ],
         rows: rows.collect(),
     })
@@ -60,22 +58,21 @@ fn table(args: &Args, threads: usize) -> Outcome<Table> {
 pub fn child(job: &Job) -> Outcome {
     let path = job.dir.join("pushed.json");
     let (cpu_ns, wall_ns) = if job.contender == REFERENCE.name() {
-        let writer = ReferenceModel::enabled(path);
-        on_threads(job.threads, |name, category| {
-            writer.push(name, category, 0.001, 1)
-        })
+        let writer = ReferenceModel::enabled(path.clone());
+        let times = on_threads(job.threads, |name, category| writer.push(name, category, 0.001, 1));
+        writer.flush()?;
+        times
     } else {
-        let writer = ours::writer(path);
-        let times = on_threads(job.threads, |name, category| {
-            writer.push(name, category, 0.001, 1)
-        });
-        std::mem::forget(writer);
+        let writer = ours::writer(path.clone());
+        let times = on_threads(job.threads, |name, category| writer.push(name, category, 0.001, 1));
+        writer.flush()?;
         times
     };
-    child::tell(&Answer::from([
-        ("cpu_ns".to_owned(), cpu_ns),
-        ("wall_ns".to_owned(), wall_ns),
-    ]))?;
+    let (pushed, found) = ((PUSHES + WARM_UP) * job.threads as u64, spelling::json_events(&path, "X")?);
+    if found != pushed {
+        return Err(format!("expected {pushed} events in the file, found {found}").into());
+    }
+    child::tell(&Answer::from([("cpu_ns".to_owned(), cpu_ns), ("wall_ns".to_owned(), wall_ns)]))?;
     sys::exit_now()
 }
 
@@ -86,10 +83,7 @@ fn on_threads(threads: usize, push: impl Fn(&str, &str) + Sync) -> (f64, f64) {
         let many = |pushes: u64| {
             for _ in 0..pushes {
                 // Through a black box, so that the names are as unknown to the writer as a caller's would be.
-                push(
-                    std::hint::black_box("rms_norm"),
-                    std::hint::black_box("norm"),
-                );
+                push(std::hint::black_box("rms_norm"), std::hint::black_box("norm"));
             }
         };
         many(WARM_UP);
@@ -102,24 +96,10 @@ fn on_threads(threads: usize, push: impl Fn(&str, &str) + Sync) -> (f64, f64) {
     };
     let times: Vec<(u64, u64, u64)> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(one_thread)).collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().expect("no writer panics"))
-            .collect()
+        threads.into_iter().map(|thread| thread.join().expect("no writer panics")).collect()
     });
     let cpu: u64 = times.iter().map(|(cpu, ..)| cpu).sum();
-    let began = times
-        .iter()
-        .map(|(_, began, _)| *began)
-        .min()
-        .unwrap_or_default();
-    let ended = times
-        .iter()
-        .map(|(.., ended)| *ended)
-        .max()
-        .unwrap_or_default();
-    (
-        cpu as f64 / (PUSHES * threads as u64) as f64,
-        (ended - began) as f64 / PUSHES as f64,
-    )
+    let began = times.iter().map(|(_, began, _)| *began).min().unwrap_or_default();
+    let ended = times.iter().map(|(.., ended)| *ended).max().unwrap_or_default();
+    (cpu as f64 / (PUSHES * threads as u64) as f64, (ended - began) as f64 / PUSHES as f64)
 }

@@ -30,18 +30,10 @@ struct Times {
 }
 
 pub fn run(args: &Args) -> Outcome<Vec<Table>> {
-    let cases = [false, true]
-        .map(|args| THREADS.map(|threads| Case { threads, args }))
-        .concat();
-    let contenders: Vec<_> = args
-        .contenders()
-        .into_iter()
-        .filter(|contender| contender.times_spans())
-        .collect();
+    let cases = [false, true].map(|args| THREADS.map(|threads| Case { threads, args })).concat();
+    let contenders: Vec<_> = args.contenders().into_iter().filter(|contender| contender.times_spans()).collect();
     let mut times: Vec<Vec<Times>> = Vec::new();
-    times.resize_with(cases.len(), || {
-        contenders.iter().map(|_| Times::default()).collect()
-    });
+    times.resize_with(cases.len(), || contenders.iter().map(|_| Times::default()).collect());
     for round in 1..=args.rounds {
         crate::say(&format!("  round {round} of {}", args.rounds));
         for (case, times) in cases.iter().zip(&mut times) {
@@ -55,11 +47,7 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
             }
         }
     }
-    Ok(cases
-        .iter()
-        .zip(&times)
-        .map(|(case, times)| table(*case, &contenders, times))
-        .collect())
+    Ok(cases.iter().zip(&times).map(|(case, times)| table(*case, &contenders, times)).collect())
 }
 
 /// Warm-up, then all threads at once, each timed by its own CPU clock; wall time is from the first start to the last end.
@@ -69,24 +57,13 @@ pub fn child(job: &Job) -> Outcome {
     contender.start(&dir, job.work())?;
     let line = Barrier::new(job.threads);
     let laps: Vec<Lap> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..job.threads)
-            .map(|_| scope.spawn(|| one_thread(contender, job.work(), &line)))
-            .collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().expect("no contender panics"))
-            .collect()
+        let threads: Vec<_> =
+            (0..job.threads).map(|_| scope.spawn(|| one_thread(contender, job.work(), &line))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no contender panics")).collect()
     });
-    let began = laps
-        .iter()
-        .map(|lap| lap.began_ns)
-        .min()
-        .unwrap_or_default();
-    let ended = laps
-        .iter()
-        .map(|lap| lap.ended_ns)
-        .max()
-        .unwrap_or_default();
+    contender.verify((job.spans + contender.warm_up()) * job.threads as u64)?;
+    let began = laps.iter().map(|lap| lap.began_ns).min().unwrap_or_default();
+    let ended = laps.iter().map(|lap| lap.ended_ns).max().unwrap_or_default();
     let cpu: u64 = laps.iter().map(|lap| lap.cpu_ns).sum();
     let spans = job.spans as f64;
     child::tell(&Answer::from([
@@ -103,14 +80,8 @@ struct Lap {
 }
 
 fn one_thread(contender: &dyn Contender, work: Work, line: &Barrier) -> Lap {
-    let warm_up = Work {
-        spans: contender.warm_up(),
-        ..work
-    };
-    contender.reserve(Work {
-        spans: work.spans + warm_up.spans,
-        ..work
-    });
+    let warm_up = Work { spans: contender.warm_up(), ..work };
+    contender.reserve(Work { spans: work.spans + warm_up.spans, ..work });
     contender.record(warm_up);
     line.wait();
     let began_ns = sys::monotonic_ns();
@@ -120,11 +91,7 @@ fn one_thread(contender: &dyn Contender, work: Work, line: &Barrier) -> Lap {
     let ended_ns = sys::monotonic_ns();
     // Nobody exits (and gives its core away, or flushes its buffers) while another is still timed.
     line.wait();
-    Lap {
-        began_ns,
-        ended_ns,
-        cpu_ns,
-    }
+    Lap { began_ns, ended_ns, cpu_ns }
 }
 
 fn job(contender: &dyn Contender, case: Case) -> ScratchJob {
@@ -144,11 +111,7 @@ struct ScratchJob(Job);
 impl ScratchJob {
     fn run(self) -> Outcome<Answer> {
         let scratch = tempfile::tempdir()?;
-        Job {
-            dir: scratch.path().to_owned(),
-            ..self.0
-        }
-        .run()
+        Job { dir: scratch.path().to_owned(), ..self.0 }.run()
     }
 }
 
@@ -164,22 +127,13 @@ fn table(case: Case, contenders: &[&'static dyn Contender], times: &[Times]) -> 
         }
         row
     });
-    let args = if case.args {
-        "2 integer arguments"
-    } else {
-        "no arguments"
-    };
-    let threads = if case.threads == 1 {
-        "1 thread".to_owned()
-    } else {
-        format!("{} threads", case.threads)
-    };
+    let args = if case.args { "2 integer arguments" } else { "no arguments" };
+    let threads = if case.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", case.threads) };
     Table {
         title: format!("Span, {args}, {threads}"),
-        note:
-            "Nanoseconds per span: CPU time of the recording thread, and wall time of the batch. \
+        note: "Nanoseconds per span: CPU time of the recording thread, and wall time of the batch. \
                Ratios are to the floor's minimum and median of this run."
-                .to_owned(),
+            .to_owned(),
         columns: vec![
             "contender",
             "cpu min",

@@ -14,11 +14,7 @@ use crate::table::{Cell, Table};
 const REPETITIONS: u32 = 8;
 
 /// The file of each mode; none means that recording stays off.
-const MODES: [(&str, &str); 3] = [
-    ("off", ""),
-    ("on, .spool", "idle.spool"),
-    ("on, .json", "idle.json"),
-];
+const MODES: [(&str, &str); 3] = [("off", ""), ("on, .spool", "idle.spool"), ("on, .json", "idle.json")];
 
 pub fn run(args: &Args) -> Outcome<Vec<Table>> {
     let mut from_main = [Rounds::default(), Rounds::default(), Rounds::default()];
@@ -31,9 +27,7 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
         }
     }
     let delay = |rounds: &[Rounds; 3], idx: usize, pick: fn(&Rounds) -> Option<f64>| {
-        let delay = pick(&rounds[idx])
-            .zip(pick(&rounds[0]))
-            .map(|(on, off)| on - off);
+        let delay = pick(&rounds[idx]).zip(pick(&rounds[0])).map(|(on, off)| on - off);
         Cell::maybe(delay, 3)
     };
     let rows = MODES.iter().enumerate().map(|(idx, (name, _))| {
@@ -55,25 +49,14 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
              against recording off.",
             args.rounds * REPETITIONS
         ),
-        columns: vec![
-            "recording",
-            "main min",
-            "main med",
-            "delay min",
-            "delay med",
-            "spawn min",
-            "spawn med",
-        ],
+        columns: vec!["recording", "main min", "main med", "delay min", "delay med", "spawn min", "spawn med"],
         rows: rows.collect(),
     }])
 }
 
 fn measure(file: &str) -> Outcome<(f64, f64)> {
     let scratch = tempfile::tempdir()?;
-    let job = Job {
-        dir: scratch.path().to_owned(),
-        ..Job::new(Task::Startup, file)
-    };
+    let job = Job { dir: scratch.path().to_owned(), ..Job::new(Task::Startup, file) };
     let spawned_ns = sys::monotonic_ns();
     let mut child: Child = job.spawn()?;
     let main_ns = first_answer(&mut child)?["main_ns"];
@@ -82,10 +65,7 @@ fn measure(file: &str) -> Outcome<(f64, f64)> {
     if !status.success() {
         return Err(format!("a child that records nothing ended with {status}").into());
     }
-    Ok((
-        (ended_ns - main_ns) / 1e6,
-        (ended_ns - spawned_ns as f64) / 1e6,
-    ))
+    Ok(((ended_ns - main_ns) / 1e6, (ended_ns - spawned_ns as f64) / 1e6))
 }
 
 /// Starts, tells when `main` began, and returns from `main`: what recording does at exit is part of the delay.
@@ -93,8 +73,5 @@ pub fn child(job: &Job, start: Start) -> Outcome {
     if !job.contender.is_empty() {
         ours::start(&job.dir.join(&job.contender))?;
     }
-    child::tell(&Answer::from([(
-        "main_ns".to_owned(),
-        start.monotonic_ns as f64,
-    )]))
+    child::tell(&Answer::from([("main_ns".to_owned(), start.monotonic_ns as f64)]))
 }

@@ -26,19 +26,11 @@ enum Kind {
 impl Error {
     pub(crate) fn form(offset: u64, expected: impl Into<String>, found: impl Into<String>) -> Self {
         let (expected, found) = (expected.into(), found.into());
-        Self {
-            kind: Kind::Form {
-                offset,
-                expected,
-                found,
-            },
-        }
+        Self { kind: Kind::Form { offset, expected, found } }
     }
 
     pub(crate) fn io(doing: &'static str, cause: io::Error) -> Self {
-        Self {
-            kind: Kind::Io { doing, cause },
-        }
+        Self { kind: Kind::Io { doing, cause } }
     }
 
     /// True if the input is not of the format that was expected of it.
@@ -58,11 +50,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::Form {
-                offset,
-                expected,
-                found,
-            } => write!(f, "byte {offset}: expected {expected}, found {found}"),
+            Kind::Form { offset, expected, found } => write!(f, "byte {offset}: expected {expected}, found {found}"),
             Kind::Io { doing, cause } => write!(f, "{doing}: {cause}"),
         }
     }

@@ -14,9 +14,7 @@ pub trait ReadAt: Sync {
 
 impl ReadAt for [u8] {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let start = usize::try_from(offset)
-            .unwrap_or(usize::MAX)
-            .min(self.len());
+        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(self.len());
         let n_bytes = buffer.len().min(self.len() - start);
         buffer[..n_bytes].copy_from_slice(&self[start..start + n_bytes]);
         Ok(n_bytes)

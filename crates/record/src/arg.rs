@@ -11,10 +11,7 @@ pub struct Arg {
 }
 
 impl Arg {
-    pub(crate) const LOST: Self = Self {
-        word: 0,
-        kind: Type::Lost,
-    };
+    pub(crate) const LOST: Self = Self { word: 0, kind: Type::Lost };
 
     /// A text that was written before.
     pub(crate) const fn text_at(place: u64) -> Self {

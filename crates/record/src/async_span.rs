@@ -44,14 +44,8 @@ impl AsyncSpan {
         }
         let name = DynamicName::new(name, self.site.category());
         let now = global::now();
-        let draft = Draft {
-            kind: Kind::AsyncInstant,
-            site: 0,
-            start: now,
-            end: now,
-            leading: &[self.id],
-            args: name.args(),
-        };
+        let draft =
+            Draft { kind: Kind::AsyncInstant, site: 0, start: now, end: now, leading: &[self.id], args: name.args() };
         attach::record(|| name.site(), &draft);
     }
 

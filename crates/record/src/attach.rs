@@ -1,7 +1,7 @@
 //! How a thread comes to its chunks: everything that the hot path leaves over.
 
 use crate::arg::Arg;
-use crate::buffer::{Draft, Held, ThreadBuffer};
+use crate::buffer::{self, Draft, Held, ThreadBuffer};
 use crate::clock;
 use crate::global;
 use crate::session::{Session, ThreadEntry};
@@ -12,9 +12,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 thread_local! {
-    /// The thread's way into the process's recording. It has no destructor: reading it is one instruction.
-    static BUFFER: ThreadBuffer = const { ThreadBuffer::new() };
-    /// What that buffer points into, to be given back when the thread ends.
+    /// What the thread's buffer points into, to be given back when the thread ends.
     static ATTACHMENT: RefCell<Option<ActiveAttachment>> = const { RefCell::new(None) };
     /// The same for recordings that are not the process's own, of which there are few.
     static PRIVATE: RefCell<Vec<(Box<ThreadBuffer>, Attachment)>> = const { RefCell::new(Vec::new()) };
@@ -30,21 +28,13 @@ struct Attachment {
     chunk: Option<MappedChunk>,
 }
 
-/// An attachment to the process's own recording, which `BUFFER` points into.
+/// An attachment to the process's own recording, which the thread's buffer points into.
 struct ActiveAttachment(Attachment);
-
-/// Looks at the calling thread's buffer.
-#[inline(always)]
-pub fn with_buffer<T>(look: impl FnOnce(&ThreadBuffer) -> T) -> T {
-    BUFFER.with(look)
-}
 
 /// Keeps the signal handlers of this thread from recording while `work` holds a lock that recording may need.
 pub fn quietly<T>(work: impl FnOnce() -> T) -> T {
-    BUFFER.with(|buffer| {
-        let _held = buffer.hold();
-        work()
-    })
+    let _held = buffer::current().hold();
+    work()
 }
 
 /// Records an event of the calling thread in the process's recording. The site is asked for its number at a moment when
@@ -52,12 +42,7 @@ pub fn quietly<T>(work: impl FnOnce() -> T) -> T {
 #[cold]
 #[inline(never)]
 pub fn record(site_id: impl Fn() -> u32, draft: &Draft<'_>) {
-    write_active(|held| {
-        held.append(&Draft {
-            site: site_id(),
-            ..*draft
-        })
-    });
+    write_active(|held| held.append(&Draft { site: site_id(), ..*draft }));
 }
 
 /// Copies a text into the process's recording and returns what refers to it. `None` if it was lost.
@@ -78,13 +63,11 @@ fn write_text(held: &Held<'_>, text: &str) -> Option<u64> {
 }
 
 fn write_active<T>(write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
-    BUFFER.with(|buffer| {
-        let Some(held) = buffer.hold() else {
-            global::count_interrupted();
-            return None;
-        };
-        write(&held).or_else(|| refill_active(&held, write))
-    })
+    let Some(held) = buffer::current().hold() else {
+        global::count_interrupted();
+        return None;
+    };
+    write(&held).or_else(|| refill_active(&held, write))
 }
 
 /// Gets another chunk, and attaches the thread to the session first if it is not; then writes, or counts the loss.
@@ -92,10 +75,7 @@ fn refill_active<T>(held: &Held<'_>, write: impl Fn(&Held<'_>) -> Option<T>) -> 
     let refill = |slot: &RefCell<Option<ActiveAttachment>>| {
         // Held buffers are not entered twice, so nobody else has the slot.
         let mut slot = slot.try_borrow_mut().ok()?;
-        if slot
-            .as_ref()
-            .is_none_or(|active| !global::is_active(active.0.session.id()))
-        {
+        if slot.as_ref().is_none_or(|active| !global::is_active(active.0.session.id())) {
             held.clear_chunk();
             let session = global::active()?;
             *slot = Attachment::new(&session).map(ActiveAttachment);
@@ -105,21 +85,13 @@ fn refill_active<T>(held: &Held<'_>, write: impl Fn(&Held<'_>) -> Option<T>) -> 
         }
         slot.as_mut()?.0.refill_and_write(held, &write)
     };
-    ATTACHMENT
-        .try_with(refill)
-        .unwrap_or_else(|_| write_late(&*global::active()?, held.thread(), &write))
+    ATTACHMENT.try_with(refill).unwrap_or_else(|_| write_late(&*global::active()?, held.thread(), &write))
 }
 
 /// The thread is ending and its attachment is gone.
-fn write_late<T>(
-    session: &Session,
-    thread: u32,
-    write: impl Fn(&Held<'_>) -> Option<T>,
-) -> Option<T> {
+fn write_late<T>(session: &Session, thread: u32, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
     let thread = match thread {
-        0 => session
-            .define_thread(spool::os_thread_id(), "")
-            .map_or(0, |entry| entry.id),
+        0 => session.define_thread(spool::os_thread_id(), "").map_or(0, |entry| entry.id),
         thread => thread,
     };
     let written = lock(session.late()).write(session, thread, write);
@@ -153,9 +125,7 @@ fn write_private<T>(session: &Arc<Session>, write: impl Fn(&Held<'_>) -> Option<
             session.count_dropped(1);
             return Some(());
         };
-        let place = private
-            .iter()
-            .position(|(_, attachment)| attachment.session.id() == session.id());
+        let place = private.iter().position(|(_, attachment)| attachment.session.id() == session.id());
         let place = match place {
             Some(place) => place,
             None => {
@@ -170,9 +140,7 @@ fn write_private<T>(session: &Arc<Session>, write: impl Fn(&Held<'_>) -> Option<
         written.map(|_| ())
     };
     // What could not be written has been counted on the way.
-    let _ = PRIVATE
-        .try_with(with_private)
-        .unwrap_or_else(|_| write_late(session, 0, &write).map(|_| ()));
+    let _ = PRIVATE.try_with(with_private).unwrap_or_else(|_| write_late(session, 0, &write).map(|_| ()));
 }
 
 impl Attachment {
@@ -185,11 +153,7 @@ impl Attachment {
         })
     }
 
-    fn refill_and_write<T>(
-        &mut self,
-        held: &Held<'_>,
-        write: &impl Fn(&Held<'_>) -> Option<T>,
-    ) -> Option<T> {
+    fn refill_and_write<T>(&mut self, held: &Held<'_>, write: &impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
         let written = if self.refill(held) { write(held) } else { None };
         if written.is_none() {
             self.entry.dropped.add(1);
@@ -235,22 +199,14 @@ impl Drop for Attachment {
 /// In a forked child: lets go of the parent's chunk without touching it.
 pub fn forget_in_child() {
     clear_buffer();
-    let _ = ATTACHMENT.try_with(|slot| {
-        slot.try_borrow_mut()
-            .map(|mut slot| std::mem::forget(slot.take()))
-    });
-    let _ = PRIVATE.try_with(|slot| {
-        slot.try_borrow_mut()
-            .map(|mut slot| std::mem::forget(std::mem::take(&mut *slot)))
-    });
+    let _ = ATTACHMENT.try_with(|slot| slot.try_borrow_mut().map(|mut slot| std::mem::forget(slot.take())));
+    let _ = PRIVATE.try_with(|slot| slot.try_borrow_mut().map(|mut slot| std::mem::forget(std::mem::take(&mut *slot))));
 }
 
 fn clear_buffer() {
-    BUFFER.with(|buffer| {
-        if let Some(held) = buffer.hold() {
-            held.clear_chunk();
-        }
-    });
+    if let Some(held) = buffer::current().hold() {
+        held.clear_chunk();
+    }
 }
 
 fn thread_name() -> String {

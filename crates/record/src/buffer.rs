@@ -10,8 +10,8 @@ use crate::chunk::{self, ChunkMemory};
 use ferrum_trace_format::spool::layout::CHUNK_BYTES;
 use ferrum_trace_format::spool::layout::chunk::HEADER_WORDS;
 use ferrum_trace_format::spool::record::{
-    ARGS_IN_HEADER, ARGS_MAX, HEADER_BYTES, Kind, TIME_BITS, TIME_MASK, first_word, n_type_words,
-    second_word, second_word_many,
+    ARGS_IN_HEADER, ARGS_MAX, HEADER_BYTES, Kind, TIME_BITS, TIME_MASK, first_word, n_type_words, second_word,
+    second_word_many,
 };
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
@@ -19,12 +19,34 @@ use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 /// The header of no chunk: its limit is zero, so that nothing is ever written to it.
 static NO_CHUNK: [AtomicU64; HEADER_WORDS] = [const { AtomicU64::new(0) }; HEADER_WORDS];
 
+/// Set in a buffer's state while it is being changed.
+const HELD: u64 = 1 << 32;
+
+/// How far ahead of the record being written the processor is told to fetch memory, in words: the pages were prepared by
+/// another core, whose cache still has them.
+const PREFETCH_WORDS: usize = 128;
+
 /// Levels of guards that ended before one inside them, remembered per thread.
 const ENDED_LEVELS: usize = 32;
 
 /// The words of the chunk that a buffer writes to.
 #[derive(Clone, Copy)]
 struct Words(*const AtomicU64);
+
+impl Words {
+    /// Tells the processor that a word will be written soon. The address may be past the chunk: nothing is accessed.
+    #[inline(always)]
+    fn prefetch(&self, word: usize) {
+        let address = self.0.wrapping_add(word);
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a hint that faults on no address, and does nothing on processors without it.
+        unsafe {
+            core::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = address;
+    }
+}
 
 impl ChunkMemory for Words {
     #[inline(always)]
@@ -59,16 +81,8 @@ impl Draft<'_> {
     /// Bytes of the record, the one for a long duration before it included.
     fn size(&self) -> usize {
         let args = &self.args[..self.args.len().min(ARGS_MAX)];
-        let n_many = if args.len() > ARGS_IN_HEADER {
-            1 + n_type_words(args.len())
-        } else {
-            0
-        };
-        let long = if self.duration() > TIME_MASK {
-            HEADER_BYTES + 8
-        } else {
-            0
-        };
+        let n_many = if args.len() > ARGS_IN_HEADER { 1 + n_type_words(args.len()) } else { 0 };
+        let long = if self.duration() > TIME_MASK { HEADER_BYTES + 8 } else { 0 };
         long + HEADER_BYTES + 8 * (self.leading.len() + n_many + args.len())
     }
 
@@ -77,13 +91,26 @@ impl Draft<'_> {
     }
 }
 
+thread_local! {
+    /// The thread's way into the process's recording. It has no destructor: reading it is one instruction.
+    static BUFFER: ThreadBuffer = const { ThreadBuffer::new() };
+}
+
+/// The calling thread's buffer.
+#[inline(always)]
+pub fn current() -> &'static ThreadBuffer {
+    let buffer = BUFFER.with(std::ptr::from_ref);
+    // SAFETY: a thread-local without a destructor lives as long as its thread, and the reference cannot leave that:
+    // cells are not Sync. (Working inside `with` would do without this, but keeps the compiler from inlining.)
+    unsafe { &*buffer }
+}
+
 /// What a thread needs to record. Nothing in it is dropped, so that it can be used until the very end of the thread.
 pub struct ThreadBuffer {
     words: Cell<*const AtomicU64>,
-    /// Set while the buffer is being changed; a signal handler that finds it set keeps out.
-    busy: Cell<bool>,
-    /// Guards that are open on this thread.
-    depth: Cell<u32>,
+    /// Low 32 bits: how many guards are open on this thread. [`HELD`]: set while the buffer is being changed; a signal
+    /// handler that finds it set keeps out. Both in one word, so that one comparison tells that all is in order.
+    state: Cell<u64>,
     /// Levels of guards that ended while one inside them was still open.
     ended: [Cell<u32>; ENDED_LEVELS],
     n_ended: Cell<usize>,
@@ -105,8 +132,7 @@ impl ThreadBuffer {
     pub const fn new() -> Self {
         Self {
             words: Cell::new(NO_CHUNK.as_ptr()),
-            busy: Cell::new(false),
-            depth: Cell::new(0),
+            state: Cell::new(0),
             ended: [const { Cell::new(0) }; ENDED_LEVELS],
             n_ended: Cell::new(0),
             thread: Cell::new(0),
@@ -116,21 +142,22 @@ impl ThreadBuffer {
     /// Opens a level and returns it.
     #[inline(always)]
     pub fn open_level(&self) -> u32 {
-        let level = self.depth.get();
-        self.depth.set(level.wrapping_add(1));
-        level
+        let state = self.state.get();
+        self.state.set(state.wrapping_add(1));
+        state as u32
+    }
+
+    fn depth(&self) -> u32 {
+        self.state.get() as u32
+    }
+
+    fn set_depth(&self, depth: u32) {
+        self.state.set(self.state.get() & HELD | u64::from(depth));
     }
 
     /// The ordinary end of a span: false if it is not ordinary, and then nothing has happened.
     #[inline(always)]
-    pub fn try_span<const N: usize>(
-        &self,
-        site: u32,
-        start: u64,
-        end: u64,
-        level: u32,
-        args: &[Arg; N],
-    ) -> bool {
+    pub fn try_span<const N: usize>(&self, site: u32, start: u64, end: u64, level: u32, args: &[Arg; N]) -> bool {
         self.try_slice(Kind::Span, site, start, end, level, args, true)
     }
 
@@ -152,22 +179,22 @@ impl ThreadBuffer {
         args: &[Arg; N],
         closes: bool,
     ) -> bool {
-        if N > ARGS_IN_HEADER || self.busy.get() {
+        let state = u64::from(level) + 1;
+        // Not so if this is a signal handler, or if a guard inside this one is still open.
+        if N > ARGS_IN_HEADER || self.state.get() != state {
             return false;
         }
         // A signal handler that comes before this line is done when we go on; one that comes after it keeps out.
-        self.busy.set(true);
+        self.state.set(state | HELD);
         compiler_fence(Ordering::SeqCst);
         let words = Words(self.words.get());
         let at = chunk::len(&words);
         let next = at + (HEADER_BYTES + 8 * N) as u64;
         let since_base = end.wrapping_sub(chunk::base(&words));
         let duration = end.wrapping_sub(start);
-        let is_ordinary = next <= chunk::limit(&words)
-            && (since_base | duration) <= TIME_MASK
-            && self.depth.get() == level.wrapping_add(1)
-            && site != 0;
+        let is_ordinary = next <= chunk::limit(&words) && (since_base | duration) <= TIME_MASK && site != 0;
         if is_ordinary {
+            words.prefetch((at / 8) as usize + PREFETCH_WORDS);
             let mut types = 0;
             let mut n = 0;
             while n < N {
@@ -178,36 +205,34 @@ impl ThreadBuffer {
             chunk::put(&words, at, 0, first_word(site, since_base));
             chunk::put(&words, at, 1, second_word(kind, duration, N, types));
             chunk::publish(&words, next);
-            if closes {
-                self.depth.set(level);
-            }
         }
         compiler_fence(Ordering::SeqCst);
-        self.busy.set(false);
+        let depth_after = if closes && is_ordinary { level } else { level + 1 };
+        self.state.set(u64::from(depth_after));
         is_ordinary
     }
 
     /// Keeps signal handlers out of the buffer. `None` if this is one, and the buffer is held already.
     pub fn hold(&self) -> Option<Held<'_>> {
-        if self.busy.get() {
+        if self.is_held() {
             return None;
         }
-        self.busy.set(true);
+        self.state.set(self.state.get() | HELD);
         compiler_fence(Ordering::SeqCst);
         Some(Held { buffer: self })
     }
 
     /// True if a signal handler asks that interrupted the recorder.
     pub fn is_held(&self) -> bool {
-        self.busy.get()
+        self.state.get() & HELD != 0
     }
 
     /// Ends a level. False if a guard inside it is still open: the slice that ends now cannot be drawn around that one.
     pub fn close_level(&self, level: u32) -> bool {
         self.forget_ended_levels();
-        let is_innermost = self.depth.get() == level.wrapping_add(1);
+        let is_innermost = self.depth() == level.wrapping_add(1);
         if is_innermost {
-            self.depth.set(level);
+            self.set_depth(level);
         } else if let Some(slot) = self.ended.get(self.n_ended.get()) {
             slot.set(level);
             self.n_ended.set(self.n_ended.get() + 1);
@@ -218,21 +243,21 @@ impl ThreadBuffer {
     /// Whether the innermost open guard is the one of this level.
     pub fn is_innermost(&self, level: u32) -> bool {
         self.forget_ended_levels();
-        self.depth.get() == level.wrapping_add(1)
+        self.depth() == level.wrapping_add(1)
     }
 
     /// Takes back the levels on top whose guards have ended before.
     fn forget_ended_levels(&self) {
         loop {
             let ended = &self.ended[..self.n_ended.get()];
-            let top = self.depth.get().wrapping_sub(1);
+            let top = self.depth().wrapping_sub(1);
             let Some(found) = ended.iter().position(|level| level.get() == top) else {
                 return;
             };
             let last = ended.len() - 1;
             ended[found].set(ended[last].get());
             self.n_ended.set(last);
-            self.depth.set(top);
+            self.set_depth(top);
         }
     }
 }
@@ -245,7 +270,7 @@ pub struct Held<'a> {
 impl Drop for Held<'_> {
     fn drop(&mut self) {
         compiler_fence(Ordering::SeqCst);
-        self.buffer.busy.set(false);
+        self.buffer.state.set(self.buffer.state.get() & !HELD);
     }
 }
 
@@ -283,11 +308,7 @@ impl Held<'_> {
         let since_base = draft.end.wrapping_sub(chunk::base(&words));
         if since_base > TIME_MASK {
             // Some minutes after the base, and before it, times must count from a new one.
-            return if self.begin_segment(draft.end) {
-                self.append_since(draft, 0)
-            } else {
-                None
-            };
+            return if self.begin_segment(draft.end) { self.append_since(draft, 0) } else { None };
         }
         self.append_since(draft, since_base)
     }
@@ -357,11 +378,7 @@ impl RecordWriter {
     /// The record from its second word on.
     fn put_arguments(&mut self, draft: &Draft<'_>, duration: u64) {
         let args = &draft.args[..draft.args.len().min(ARGS_MAX)];
-        let nibbles = |args: &[Arg]| {
-            args.iter()
-                .rev()
-                .fold(0, |types, arg| types << 4 | arg.kind as u64)
-        };
+        let nibbles = |args: &[Arg]| args.iter().rev().fold(0, |types, arg| types << 4 | arg.kind as u64);
         let is_many = args.len() > ARGS_IN_HEADER;
         self.put(match is_many {
             true => second_word_many(draft.kind, duration),

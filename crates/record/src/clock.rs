@@ -39,15 +39,10 @@ pub fn ticks() -> u64 {
 /// The monotonic clock in nanoseconds.
 #[cfg(unix)]
 pub fn monotonic_nanos() -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid timespec that the call fills; CLOCK_MONOTONIC exists on all unix systems with std.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    (time.tv_sec as u64)
-        .wrapping_mul(1_000_000_000)
-        .wrapping_add(time.tv_nsec as u64)
+    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }
 
 /// The monotonic clock in nanoseconds, since its first use.
@@ -56,11 +51,7 @@ pub fn monotonic_nanos() -> u64 {
 pub fn monotonic_nanos() -> u64 {
     static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
     // Never zero: a start time of zero would look like the begin of the clock.
-    START
-        .get_or_init(std::time::Instant::now)
-        .elapsed()
-        .as_nanos() as u64
-        + 1
+    START.get_or_init(std::time::Instant::now).elapsed().as_nanos() as u64 + 1
 }
 
 /// The standard library's idea of now, to translate its times.
@@ -92,11 +83,7 @@ pub fn advancing_nanos() -> u64 {
 impl ClockKind {
     /// The fastest clock that can be trusted on this machine.
     pub fn best() -> Self {
-        if ticks_are_invariant() && kernel_trusts_ticks() {
-            Self::Ticks
-        } else {
-            Self::Monotonic
-        }
+        if ticks_are_invariant() && kernel_trusts_ticks() { Self::Ticks } else { Self::Monotonic }
     }
 
     /// Now, on this clock.
@@ -161,9 +148,7 @@ fn kernel_trusts_ticks() -> bool {
 fn trusts_ticks(current: &str, available: &str) -> bool {
     match current.trim() {
         "tsc" => true,
-        "kvm-clock" | "hyperv_clocksource_tsc_page" => {
-            available.split_whitespace().any(|name| name == "tsc")
-        }
+        "kvm-clock" | "hyperv_clocksource_tsc_page" => available.split_whitespace().any(|name| name == "tsc"),
         _ => false,
     }
 }

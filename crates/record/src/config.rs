@@ -32,13 +32,7 @@ pub struct Options {
 impl Options {
     /// The defaults.
     pub fn new(out: PathBuf) -> Self {
-        Self {
-            out,
-            limit: DEFAULT_LIMIT,
-            clock: None,
-            process_name: None,
-            is_forked: false,
-        }
+        Self { out, limit: DEFAULT_LIMIT, clock: None, process_name: None, is_forked: false }
     }
 
     /// What the environment asks for: `None` if it does not ask for a recording. Values that are not understood are
@@ -57,14 +51,7 @@ impl Options {
             }
         }
         let out = found.out.filter(|out| !is_off(out))?;
-        let identity = expand(&out, |name| {
-            found
-                .ranks
-                .iter()
-                .find(|(known, _)| *known == name)?
-                .1
-                .clone()
-        });
+        let identity = expand(&out, |name| found.ranks.iter().find(|(known, _)| *known == name)?.1.clone());
         let mut options = Self::new(identity.into());
         if let Some(limit) = found.limit.filter(|limit| !limit.is_empty()) {
             match limit.to_str().and_then(parse_bytes) {
@@ -120,11 +107,7 @@ impl Found {
 }
 
 fn is_off(out: &OsStr) -> bool {
-    out.to_str().is_some_and(|out| {
-        OUT_OFF_WORDS
-            .iter()
-            .any(|word| out.eq_ignore_ascii_case(word))
-    })
+    out.to_str().is_some_and(|out| OUT_OFF_WORDS.iter().any(|word| out.eq_ignore_ascii_case(word)))
 }
 
 /// `1000`, `64K`, `64KiB`, `64 MB`, `4G`: a unit is a power of 1024, whatever it is called.
@@ -157,10 +140,7 @@ fn parse_clock(text: &str) -> Option<Option<ClockKind>> {
 pub fn program_name() -> String {
     let program = std::env::current_exe().ok();
     let stem = program.as_deref().and_then(|program| program.file_stem());
-    stem.map_or_else(
-        || "program".to_owned(),
-        |stem| stem.to_string_lossy().into_owned(),
-    )
+    stem.map_or_else(|| "program".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]
@@ -169,70 +149,40 @@ mod tests {
 
     fn parsed(vars: &[(&str, &str)]) -> (Option<Options>, Vec<String>) {
         let mut complaints = Vec::new();
-        let options =
-            Options::from_vars(vars.iter().copied(), |complaint| complaints.push(complaint));
+        let options = Options::from_vars(vars.iter().copied(), |complaint| complaints.push(complaint));
         (options, complaints)
     }
 
     #[test]
     fn unset_empty_and_off_like_values_mean_off() {
-        for vars in [
-            &[][..],
-            &[(OUT, "")],
-            &[(OUT, "0")],
-            &[(OUT, "off")],
-            &[(OUT, "False")],
-            &[("OTHER", "x")],
-        ] {
+        for vars in [&[][..], &[(OUT, "")], &[(OUT, "0")], &[(OUT, "off")], &[(OUT, "False")], &[("OTHER", "x")]] {
             assert!(parsed(vars).0.is_none(), "{vars:?}");
         }
     }
 
     #[test]
     fn limits_are_read_with_and_without_units() {
-        for (text, bytes) in [
-            ("1000", 1000),
-            ("64K", 64 << 10),
-            ("2MiB", 2 << 20),
-            ("3 gb", 3 << 30),
-        ] {
-            assert_eq!(
-                parsed(&[(OUT, "t.json"), (LIMIT, text)]).0.unwrap().limit,
-                bytes
-            );
+        for (text, bytes) in [("1000", 1000), ("64K", 64 << 10), ("2MiB", 2 << 20), ("3 gb", 3 << 30)] {
+            assert_eq!(parsed(&[(OUT, "t.json"), (LIMIT, text)]).0.unwrap().limit, bytes);
         }
     }
 
     #[test]
     fn a_bad_value_is_told_once_and_the_default_is_taken() {
-        for (name, text) in [
-            (LIMIT, "lots"),
-            (LIMIT, "-1"),
-            (LIMIT, "99999999999G"),
-            (CLOCK, "sundial"),
-        ] {
+        for (name, text) in [(LIMIT, "lots"), (LIMIT, "-1"), (LIMIT, "99999999999G"), (CLOCK, "sundial")] {
             let (options, complaints) = parsed(&[(OUT, "t.json"), (name, text)]);
             let options = options.unwrap();
             assert_eq!((options.limit, options.clock), (DEFAULT_LIMIT, None));
             assert_eq!(complaints.len(), 1);
-            assert!(
-                complaints[0].contains(name) && complaints[0].contains(text),
-                "{complaints:?}"
-            );
+            assert!(complaints[0].contains(name) && complaints[0].contains(text), "{complaints:?}");
         }
     }
 
     #[test]
     fn the_rank_comes_from_the_first_variable_that_has_one() {
         let path = |vars: &[(&str, &str)]| parsed(vars).0.unwrap().out;
-        assert_eq!(
-            path(&[(OUT, "t.%r.json"), ("SLURM_PROCID", "3")]),
-            PathBuf::from("t.3.json")
-        );
-        assert_eq!(
-            path(&[("SLURM_PROCID", "3"), ("RANK", "1"), (OUT, "t.%r.json")]),
-            PathBuf::from("t.1.json")
-        );
+        assert_eq!(path(&[(OUT, "t.%r.json"), ("SLURM_PROCID", "3")]), PathBuf::from("t.3.json"));
+        assert_eq!(path(&[("SLURM_PROCID", "3"), ("RANK", "1"), (OUT, "t.%r.json")]), PathBuf::from("t.1.json"));
         assert_eq!(path(&[(OUT, "t.%r.json")]), PathBuf::from("t.0.json"));
     }
 
@@ -241,10 +191,7 @@ mod tests {
     fn variables_that_are_not_utf8_do_no_harm() {
         use std::os::unix::ffi::OsStringExt;
         let odd = OsString::from_vec(vec![b'/', 0xff, b'.', b'j']);
-        let vars = [
-            (odd.clone(), odd.clone()),
-            (OsString::from(OUT), odd.clone()),
-        ];
+        let vars = [(odd.clone(), odd.clone()), (OsString::from(OUT), odd.clone())];
         let options = Options::from_vars(vars, |_| {}).unwrap();
         assert_eq!(options.out.as_os_str(), odd);
     }

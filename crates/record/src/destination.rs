@@ -46,16 +46,8 @@ impl Destination {
         if !is_parents && let Some(destination) = Self::claim_path(&wanted)? {
             return Ok(destination);
         }
-        let why = if is_parents {
-            "this is a forked child"
-        } else {
-            "it is being recorded to already"
-        };
-        say(&format!(
-            "{}: {why}; recording to {}",
-            wanted.display(),
-            own.display()
-        ));
+        let why = if is_parents { "this is a forked child" } else { "it is being recorded to already" };
+        say(&format!("{}: {why}; recording to {}", wanted.display(), own.display()));
         let taken = || io::Error::from(io::ErrorKind::ResourceBusy);
         Self::claim_path(&own)?.ok_or_else(|| Error::io("cannot record to", &own, taken()))
     }
@@ -70,13 +62,7 @@ impl Destination {
         let cannot = |cause| Error::io("cannot record to", &spool_path, cause);
         for _ in 0..CLAIM_ATTEMPTS {
             let mut options = OpenOptions::new();
-            let file = options
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(&spool_path)
-                .map_err(cannot)?;
+            let file = options.read(true).write(true).create(true).truncate(false).open(&spool_path).map_err(cannot)?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(None),
@@ -92,12 +78,7 @@ impl Destination {
             }
             file.set_len(0).map_err(cannot)?;
             let output = output.to_owned();
-            return Ok(Some(Self {
-                output,
-                form,
-                spool_path,
-                file,
-            }));
+            return Ok(Some(Self { output, form, spool_path, file }));
         }
         Err(cannot(io::ErrorKind::ResourceBusy.into()))
     }
@@ -118,8 +99,7 @@ fn full_path(out: &Path, pid: u32) -> Result<PathBuf, Error> {
     if out.as_os_str().is_empty() {
         return Err(Error::no_path());
     }
-    let mut path =
-        std::path::absolute(out).map_err(|cause| Error::io("cannot record to", out, cause))?;
+    let mut path = std::path::absolute(out).map_err(|cause| Error::io("cannot record to", out, cause))?;
     if path.is_dir() {
         path.push(format!("{}-{pid}.json", program_name()));
     }
@@ -133,13 +113,8 @@ pub fn expand(out: &OsStr, rank_of: impl Fn(&str) -> Option<OsString>) -> OsStri
     };
     let rank = || {
         let ranks = ["RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"];
-        let rank = ranks
-            .iter()
-            .find_map(|name| rank_of(name).filter(|rank| !rank.is_empty()));
-        rank.map_or_else(
-            || "0".to_owned(),
-            |rank| rank.to_string_lossy().into_owned(),
-        )
+        let rank = ranks.iter().find_map(|name| rank_of(name).filter(|rank| !rank.is_empty()));
+        rank.map_or_else(|| "0".to_owned(), |rank| rank.to_string_lossy().into_owned())
     };
     let mut expanded = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -168,19 +143,13 @@ fn file_name_of(text: &str) -> String {
 fn host_name() -> String {
     let from_kernel = std::fs::read_to_string("/proc/sys/kernel/hostname");
     let name = from_kernel.ok().or_else(|| std::env::var("HOSTNAME").ok());
-    let name = name
-        .map(|name| name.trim().to_owned())
-        .filter(|name| !name.is_empty());
+    let name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
     name.unwrap_or_else(|| "host".to_owned())
 }
 
 /// `trace.json` and 17 make `trace.17.json`.
 fn with_pid(path: &Path, pid: u32) -> PathBuf {
-    let name = path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let name = match name.rsplit_once('.') {
         Some((stem, ending)) if !stem.is_empty() => format!("{stem}.{pid}.{ending}"),
         _ => format!("{name}.{pid}"),
@@ -198,8 +167,7 @@ pub fn with_ending(path: &Path, ending: &str) -> PathBuf {
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let same =
-        |a: &std::fs::Metadata, b: &std::fs::Metadata| a.ino() == b.ino() && a.dev() == b.dev();
+    let same = |a: &std::fs::Metadata, b: &std::fs::Metadata| a.ino() == b.ino() && a.dev() == b.dev();
     matches!((file.metadata(), std::fs::metadata(path)), (Ok(a), Ok(b)) if same(&a, &b))
 }
 
@@ -214,9 +182,7 @@ fn is_worth_keeping(spool: &File) -> bool {
     let mut words = [[0; 8]; file::FINISHED + 1];
     let n_bytes = spool.read_at(words.as_flattened_mut(), 0).unwrap_or(0);
     let is_whole = n_bytes == words.as_flattened().len();
-    is_whole
-        && u64::from_le_bytes(words[0]) == FILE_MAGIC
-        && u64::from_le_bytes(words[file::FINISHED]) != 1
+    is_whole && u64::from_le_bytes(words[0]) == FILE_MAGIC && u64::from_le_bytes(words[file::FINISHED]) != 1
 }
 
 /// Moves what a killed process left out of the way, and says so.
@@ -229,15 +195,10 @@ fn keep_aside(spool_path: &Path, spool: &File) -> io::Result<()> {
         0 => with_pid(spool_path, pid),
         n => with_pid(&with_pid(spool_path, pid), n),
     });
-    let kept = kept
-        .take(1000)
-        .find(|kept| !kept.exists())
-        .ok_or(io::ErrorKind::AlreadyExists)?;
+    let kept = kept.take(1000).find(|kept| !kept.exists()).ok_or(io::ErrorKind::AlreadyExists)?;
     std::fs::rename(spool_path, &kept)?;
     let (old, kept) = (spool_path.display(), kept.display());
-    say(&format!(
-        "{old}: left by process {pid}, which was killed; kept as {kept} for `ferrum-trace recover`"
-    ));
+    say(&format!("{old}: left by process {pid}, which was killed; kept as {kept} for `ferrum-trace recover`"));
     Ok(())
 }
 
@@ -261,11 +222,7 @@ mod tests {
 
     #[test]
     fn the_process_number_goes_before_the_ending() {
-        for (path, with) in [
-            ("a/trace.json", "a/trace.17.json"),
-            ("trace", "trace.17"),
-            (".hidden", ".hidden.17"),
-        ] {
+        for (path, with) in [("a/trace.json", "a/trace.17.json"), ("trace", "trace.17"), (".hidden", ".hidden.17")] {
             assert_eq!(with_pid(Path::new(path), 17), PathBuf::from(with));
         }
     }

@@ -12,15 +12,8 @@ pub struct Error {
 
 #[derive(Debug)]
 enum Kind {
-    Io {
-        doing: &'static str,
-        path: PathBuf,
-        cause: io::Error,
-    },
-    Format {
-        path: PathBuf,
-        cause: ferrum_trace_format::Error,
-    },
+    Io { doing: &'static str, path: PathBuf, cause: io::Error },
+    Format { path: PathBuf, cause: ferrum_trace_format::Error },
     AlreadyRecording,
     NotRecording,
     NoPath,
@@ -29,28 +22,20 @@ enum Kind {
 impl Error {
     pub(crate) fn io(doing: &'static str, path: &Path, cause: io::Error) -> Self {
         let path = path.to_owned();
-        Self {
-            kind: Kind::Io { doing, path, cause },
-        }
+        Self { kind: Kind::Io { doing, path, cause } }
     }
 
     pub(crate) fn format(path: &Path, cause: ferrum_trace_format::Error) -> Self {
         let path = path.to_owned();
-        Self {
-            kind: Kind::Format { path, cause },
-        }
+        Self { kind: Kind::Format { path, cause } }
     }
 
     pub(crate) fn already_recording() -> Self {
-        Self {
-            kind: Kind::AlreadyRecording,
-        }
+        Self { kind: Kind::AlreadyRecording }
     }
 
     pub(crate) fn not_recording() -> Self {
-        Self {
-            kind: Kind::NotRecording,
-        }
+        Self { kind: Kind::NotRecording }
     }
 
     pub(crate) fn no_path() -> Self {
@@ -71,9 +56,7 @@ impl Error {
     pub(crate) fn into_io(self) -> io::Error {
         let kind = match &self.kind {
             Kind::Io { cause, .. } => cause.kind(),
-            Kind::Format { cause, .. } => cause
-                .io_error()
-                .map_or(io::ErrorKind::InvalidData, io::Error::kind),
+            Kind::Format { cause, .. } => cause.io_error().map_or(io::ErrorKind::InvalidData, io::Error::kind),
             Kind::AlreadyRecording | Kind::NotRecording | Kind::NoPath => io::ErrorKind::Other,
         };
         io::Error::new(kind, self)

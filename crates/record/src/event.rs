@@ -21,13 +21,6 @@ pub fn counter(site: &'static Site, args: &[Arg]) {
 
 pub(crate) fn point(kind: Kind, site: &'static Site, leading: &[u64], args: &[Arg]) {
     let now = global::now();
-    let draft = Draft {
-        kind,
-        site: 0,
-        start: now,
-        end: now,
-        leading,
-        args,
-    };
+    let draft = Draft { kind, site: 0, start: now, end: now, leading, args };
     attach::record(|| site.id(), &draft);
 }

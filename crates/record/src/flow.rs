@@ -38,14 +38,7 @@ impl Flow {
 
     pub(crate) fn record(self, kind: Kind) {
         let now = global::now();
-        let draft = Draft {
-            kind,
-            site: 0,
-            start: now,
-            end: now,
-            leading: &[self.0],
-            args: &[],
-        };
+        let draft = Draft { kind, site: 0, start: now, end: now, leading: &[self.0], args: &[] };
         attach::record(|| SITE.id(), &draft);
     }
 }

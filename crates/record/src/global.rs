@@ -53,13 +53,7 @@ struct Registry {
 
 impl Registry {
     const fn new() -> Self {
-        Self {
-            active: None,
-            sites: Vec::new(),
-            sessions: Vec::new(),
-            restart: None,
-            options: None,
-        }
+        Self { active: None, sites: Vec::new(), sessions: Vec::new(), restart: None, options: None }
     }
 }
 
@@ -67,10 +61,13 @@ impl Registry {
 #[inline(always)]
 pub fn mode() -> u8 {
     // Relaxed: a thread that learns of a change a little later records a little more or less.
-    match MODE.load(Ordering::Relaxed) {
-        UNDECIDED => decide(),
-        mode => mode,
-    }
+    let mode = MODE.load(Ordering::Relaxed);
+    if mode <= TICKS { mode } else { other_mode(mode) }
+}
+
+#[cold]
+fn other_mode(mode: u8) -> u8 {
+    if mode == UNDECIDED { decide() } else { mode }
 }
 
 /// Now, on the clock of the process's recording.
@@ -82,15 +79,13 @@ pub fn now() -> u64 {
 }
 
 /// Asks the environment, once.
-#[cold]
 fn decide() -> u8 {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         if MODE.load(Ordering::Relaxed) == UNDECIDED {
             // Off at first: starting may take a path that records.
             MODE.store(OFF, Ordering::Relaxed);
-            if let Some(options) =
-                Options::from_vars(std::env::vars_os(), |complaint| say(&complaint))
+            if let Some(options) = Options::from_vars(std::env::vars_os(), |complaint| say(&complaint))
                 && let Err(error) = start(options)
                 && !error.is_already_recording()
             {
@@ -150,14 +145,11 @@ pub fn start_private(out: PathBuf) -> Result<Arc<Session>, Error> {
 /// The limit of the environment holds for all recordings.
 fn private_limit() -> u64 {
     let text = std::env::var(crate::config::LIMIT).ok();
-    text.and_then(|text| crate::config::parse_bytes(&text))
-        .unwrap_or(crate::config::DEFAULT_LIMIT)
+    text.and_then(|text| crate::config::parse_bytes(&text)).unwrap_or(crate::config::DEFAULT_LIMIT)
 }
 
 fn remember(registry: &mut Registry, session: &Arc<Session>) {
-    registry
-        .sessions
-        .retain(|session| session.upgrade().is_some_and(|session| session.is_open()));
+    registry.sessions.retain(|session| session.upgrade().is_some_and(|session| session.is_open()));
     registry.sessions.push(Arc::downgrade(session));
 }
 
@@ -247,11 +239,7 @@ pub fn finish(id: u64) -> Result<Stats, Error> {
 
 fn take_active(id: u64) -> Option<Arc<Session>> {
     with_registry(|registry| {
-        if registry
-            .active
-            .as_ref()
-            .is_none_or(|session| session.id() != id)
-        {
+        if registry.active.as_ref().is_none_or(|session| session.id() != id) {
             return None;
         }
         MODE.store(OFF, Ordering::Relaxed);
@@ -281,22 +269,15 @@ pub fn finish_loudly(session: &Session) {
                 Some(reason) => format!(" ({})", crate::session::describe(reason)),
                 None => String::new(),
             };
-            let Stats {
-                dropped, recorded, ..
-            } = stats;
+            let Stats { dropped, recorded, .. } = stats;
             session.with_output_path(|path| {
                 let path = path.display();
-                say(&format!(
-                    "{path}: {dropped} events lost{why}, {recorded} recorded"
-                ));
+                say(&format!("{path}: {dropped} events lost{why}, {recorded} recorded"));
             });
         }
         Err(error) if !error.is_not_recording() => {
             let spool = session.spool_path();
-            say(&format!(
-                "{error}; the trace is kept: ferrum-trace recover {}",
-                spool.display()
-            ));
+            say(&format!("{error}; the trace is kept: ferrum-trace recover {}", spool.display()));
         }
         Ok(_) | Err(_) => {}
     }
@@ -338,10 +319,7 @@ extern "C" fn after_fork_in_child() {
     INTERRUPTED.store(0, Ordering::Relaxed);
     ACTIVE_ID.store(0, Ordering::Release);
     attach::forget_in_child();
-    let guard = HELD_OVER_FORK
-        .try_with(|held| held.borrow_mut().take())
-        .ok()
-        .flatten();
+    let guard = HELD_OVER_FORK.try_with(|held| held.borrow_mut().take()).ok().flatten();
     let Some(mut registry) = guard else {
         MODE.store(OFF, Ordering::Relaxed);
         return;
@@ -355,10 +333,7 @@ extern "C" fn after_fork_in_child() {
     let options = registry.options.take();
     if let Some(session) = registry.active.take() {
         std::mem::forget(session);
-        registry.restart = options.map(|options| Options {
-            is_forked: true,
-            ..options
-        });
+        registry.restart = options.map(|options| Options { is_forked: true, ..options });
     }
 }
 

@@ -28,9 +28,7 @@ pub fn start(session: Weak<Session>) -> Option<Thread> {
             thread::park_timeout(schedule.pause());
         }
     };
-    let builder = thread::Builder::new()
-        .name("ferrum-trace".into())
-        .stack_size(128 * 1024);
+    let builder = thread::Builder::new().name("ferrum-trace".into()).stack_size(128 * 1024);
     Some(builder.spawn(keep).ok()?.thread().clone())
 }
 
@@ -45,11 +43,7 @@ impl Schedule {
     fn new() -> Self {
         let start = clock::monotonic_nanos();
         let interval = FIRST_CALIBRATION.as_nanos() as u64;
-        Self {
-            start,
-            next: start + interval,
-            interval,
-        }
+        Self { start, next: start + interval, interval }
     }
 
     fn is_due(&mut self) -> bool {
@@ -57,8 +51,7 @@ impl Schedule {
         if now < self.next {
             return false;
         }
-        let longest =
-            (LONGEST_PAUSE.as_nanos() as u64).max((now - self.start) / u64::from(PAUSES_PER_AGE));
+        let longest = (LONGEST_PAUSE.as_nanos() as u64).max((now - self.start) / u64::from(PAUSES_PER_AGE));
         self.interval = (self.interval * u64::from(PAUSE_GROWTH)).min(longest);
         self.next = now + self.interval;
         true

@@ -1,11 +1,11 @@
 //! Stretches that follow each other: one clock read each.
 
 use crate::arg::Arg;
-use crate::attach;
+use crate::buffer;
 use crate::clock;
 use crate::global;
 use crate::site::Site;
-use crate::span::{end_otherwise, now_of, open};
+use crate::span::{end_at_otherwise, end_site_otherwise, now_of, open};
 use ferrum_trace_format::spool::record::Kind;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
@@ -24,15 +24,8 @@ pub struct LapSite {
 
 impl LapSite {
     /// A site with the name, category and argument keys of the slice around the stretches.
-    pub const fn new(
-        name: &'static str,
-        category: &'static str,
-        keys: &'static [&'static str],
-    ) -> Self {
-        Self {
-            outer: Site::new(name, category, keys),
-            marks: [const { OnceLock::new() }; MARKS_MAX],
-        }
+    pub const fn new(name: &'static str, category: &'static str, keys: &'static [&'static str]) -> Self {
+        Self { outer: Site::new(name, category, keys), marks: [const { OnceLock::new() }; MARKS_MAX] }
     }
 
     /// The number of the mark that came `n`th last time, if it is this one.
@@ -47,15 +40,10 @@ impl LapSite {
 
     /// The number of a mark that came at another place, or for the first time.
     fn mark(&'static self, name: &'static str) -> u32 {
-        let mark = self
-            .marks
-            .iter()
-            .map(|mark| mark.get_or_init(|| Site::new(name, self.outer.category(), &[])));
+        let mark = self.marks.iter().map(|mark| mark.get_or_init(|| Site::new(name, self.outer.category(), &[])));
         match mark.into_iter().find(|mark| mark.name() == name) {
             Some(mark) => mark.id(),
-            None => global::active()
-                .and_then(|session| session.intern(name, self.outer.category()))
-                .unwrap_or(0),
+            None => global::active().and_then(|session| session.intern(name, self.outer.category())).unwrap_or(0),
         }
     }
 }
@@ -79,29 +67,13 @@ impl<const N: usize> Laps<N> {
     #[inline(always)]
     pub fn begin(mode: u8, site: &'static LapSite, args: [Arg; N]) -> Self {
         let (start, level) = open(mode);
-        Self {
-            site,
-            start,
-            last: start,
-            level,
-            n_marks: 0,
-            args,
-            on_one_thread: PhantomData,
-        }
+        Self { site, start, last: start, level, n_marks: 0, args, on_one_thread: PhantomData }
     }
 
     #[doc(hidden)]
     #[inline(always)]
     pub fn off(site: &'static LapSite) -> Self {
-        Self {
-            site,
-            start: 0,
-            last: 0,
-            level: OFF_LEVEL,
-            n_marks: 0,
-            args: [Arg::LOST; N],
-            on_one_thread: PhantomData,
-        }
+        Self { site, start: 0, last: 0, level: OFF_LEVEL, n_marks: 0, args: [Arg::LOST; N], on_one_thread: PhantomData }
     }
 
     /// Records the stretch since the last mark, or since the begin, under this name.
@@ -111,45 +83,21 @@ impl<const N: usize> Laps<N> {
             return;
         }
         let now = clock::ticks();
-        let kind = if self.n_marks == 0 {
-            Kind::FirstLap
-        } else {
-            Kind::Span
-        };
+        let kind = if self.n_marks == 0 { Kind::FirstLap } else { Kind::Span };
         let site = self.site.expected_mark(self.n_marks, name);
-        let is_written =
-            attach::with_buffer(|buffer| buffer.try_lap(kind, site, self.last, now, self.level));
-        self.last = if is_written {
-            now
-        } else {
-            self.mark_otherwise(kind, name, now)
-        };
+        let is_written = buffer::current().try_lap(kind, site, self.last, now, self.level);
+        self.last = if is_written { now } else { mark_otherwise(self.site, kind, name, self.last, now, self.level) };
         self.n_marks += 1;
     }
+}
 
-    #[cold]
-    #[inline(never)]
-    fn mark_otherwise(&self, kind: Kind, name: &'static str, ticks: u64) -> u64 {
-        let now = now_of(self.level, ticks);
-        end_otherwise(kind, self.last, now, self.level, &[], false, || {
-            self.site.mark(name)
-        });
-        now
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn end_otherwise(&self, end: u64) {
-        end_otherwise(
-            Kind::Span,
-            self.start,
-            end,
-            self.level,
-            &self.args,
-            true,
-            || self.site.outer.id(),
-        );
-    }
+/// Returns when the stretch ended, on the clock of its level.
+#[cold]
+#[inline(never)]
+fn mark_otherwise(site: &'static LapSite, kind: Kind, name: &'static str, last: u64, ticks: u64, level: u32) -> u64 {
+    let now = now_of(level, ticks);
+    end_at_otherwise(kind, last, now, level, &[], false, || site.mark(name));
+    now
 }
 
 impl<const N: usize> Drop for Laps<N> {
@@ -160,11 +108,8 @@ impl<const N: usize> Drop for Laps<N> {
         }
         let end = clock::ticks();
         let site = self.site.outer.known_id();
-        let is_written = attach::with_buffer(|buffer| {
-            buffer.try_span(site, self.start, end, self.level, &self.args)
-        });
-        if !is_written {
-            self.end_otherwise(end);
+        if !buffer::current().try_span(site, self.start, end, self.level, &self.args) {
+            end_site_otherwise(&self.site.outer, self.start, end, self.level, self.args);
         }
     }
 }

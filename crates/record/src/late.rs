@@ -13,27 +13,17 @@ pub struct LateWriter {
 
 impl std::fmt::Debug for LateWriter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LateWriter")
-            .field("chunk", &self.chunk)
-            .finish_non_exhaustive()
+        f.debug_struct("LateWriter").field("chunk", &self.chunk).finish_non_exhaustive()
     }
 }
 
 impl LateWriter {
     /// Has `write` write in the name of `thread`. `None` if there is no room.
-    pub fn write<T>(
-        &mut self,
-        session: &Session,
-        thread: u32,
-        write: impl Fn(&Held<'_>) -> Option<T>,
-    ) -> Option<T> {
+    pub fn write<T>(&mut self, session: &Session, thread: u32, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
         let now = session.clock().now();
         let held = self.buffer.hold()?;
         if let Some(chunk) = &self.chunk {
-            let written = held
-                .set_chunk(chunk.words(), thread, now)
-                .then(|| write(&held))
-                .flatten();
+            let written = held.set_chunk(chunk.words(), thread, now).then(|| write(&held)).flatten();
             if written.is_some() {
                 return written;
             }
@@ -43,8 +33,6 @@ impl LateWriter {
             session.spool().put_full(full);
         }
         let fresh = self.chunk.insert(session.fresh_chunk().ok()?);
-        held.set_chunk(fresh.words(), thread, now)
-            .then(|| write(&held))
-            .flatten()
+        held.set_chunk(fresh.words(), thread, now).then(|| write(&held)).flatten()
     }
 }

@@ -36,9 +36,7 @@ pub use async_span::AsyncSpan;
 pub use error::Error;
 pub use flow::Flow;
 pub use laps::Laps;
-pub use recorder::{
-    Recorder, RecorderBuilder, finish, flush, is_on, set_process_name, set_thread_name, stats,
-};
+pub use recorder::{Recorder, RecorderBuilder, finish, flush, is_on, set_process_name, set_thread_name, stats};
 pub use span::{DynamicSpan, Span};
 pub use stats::Stats;
 pub use text::Text;
@@ -57,10 +55,6 @@ pub mod __private {
     /// Whether and how the process records.
     #[inline(always)]
     pub fn mode() -> u8 {
-        if crate::COMPILED_OUT {
-            OFF
-        } else {
-            crate::global::mode()
-        }
+        if crate::COMPILED_OUT { OFF } else { crate::global::mode() }
     }
 }

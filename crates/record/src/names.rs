@@ -43,10 +43,7 @@ impl NameTable {
         self.n_names += 1;
         self.n_bytes += n_bytes;
         let id = 2 * self.n_names as u32 + 1;
-        self.ids
-            .entry(category.into())
-            .or_default()
-            .insert(name.into(), id);
+        self.ids.entry(category.into()).or_default().insert(name.into(), id);
         Lookup::New(id)
     }
 }
@@ -65,12 +62,7 @@ thread_local! {
 /// The number of a name that this thread has used before in the same session, or else what `ask` says, to be remembered
 /// if it is a number. The thread's memory may be gone or in use (the end of the thread, a signal handler): then `ask` is
 /// all there is.
-pub fn cached(
-    session: u64,
-    name: &str,
-    category: &str,
-    ask: impl Fn() -> Option<u32>,
-) -> Option<u32> {
+pub fn cached(session: u64, name: &str, category: &str, ask: impl Fn() -> Option<u32>) -> Option<u32> {
     let with_cache = |cache: &RefCell<Vec<Option<Entry>>>| {
         let mut cache = cache.try_borrow_mut().ok()?;
         if cache.is_empty() {
@@ -83,22 +75,13 @@ pub fn cached(
                 let id = ask();
                 if let Some(id) = id {
                     let (name, category) = (name.into(), category.into());
-                    *slot = Some(Entry {
-                        session,
-                        name,
-                        category,
-                        id,
-                    });
+                    *slot = Some(Entry { session, name, category, id });
                 }
                 Some(id)
             }
         }
     };
-    CACHE
-        .try_with(with_cache)
-        .ok()
-        .flatten()
-        .unwrap_or_else(ask)
+    CACHE.try_with(with_cache).ok().flatten().unwrap_or_else(ask)
 }
 
 impl Entry {
@@ -111,11 +94,7 @@ impl Entry {
 fn slot_of(name: &str, category: &str) -> usize {
     const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut hash = (name.len() as u64) << 8 | category.len() as u64;
-    for word in name
-        .as_bytes()
-        .chunks(8)
-        .chain(category.as_bytes().chunks(8))
-    {
+    for word in name.as_bytes().chunks(8).chain(category.as_bytes().chunks(8)) {
         let mut bytes = [0; 8];
         bytes[..word.len()].copy_from_slice(word);
         hash = (hash.rotate_left(5) ^ u64::from_le_bytes(bytes)).wrapping_mul(MULTIPLIER);

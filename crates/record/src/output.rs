@@ -41,12 +41,7 @@ struct Written {
 
 impl Output {
     pub fn new(destination: Destination) -> Self {
-        Self {
-            destination,
-            counter: None,
-            written: None,
-            spare: None,
-        }
+        Self { destination, counter: None, written: None, spare: None }
     }
 
     pub fn path(&self) -> &Path {
@@ -83,9 +78,7 @@ impl Output {
         let wrong = |cause| Error::format(path, cause);
         let counter = match &mut self.counter {
             Some(counter) => counter,
-            None => self
-                .counter
-                .insert(EventCounter::open(spool).map_err(wrong)?),
+            None => self.counter.insert(EventCounter::open(spool).map_err(wrong)?),
         };
         let summary = counter.summary(spool).map_err(wrong)?;
         Ok(Stats::new(&summary, spool_bytes))
@@ -122,18 +115,12 @@ impl Output {
     }
 
     fn write_first(&mut self, spool: &File) -> Result<Written, Error> {
-        let mut converter =
-            ChromeConverter::open(spool).map_err(|cause| self.cannot_convert(cause))?;
+        let mut converter = ChromeConverter::open(spool).map_err(|cause| self.cannot_convert(cause))?;
         let path = spare_path(&self.destination);
         let mut file = create(&path).map_err(|cause| self.cannot_write(cause))?;
         let (body_end, tail) = self.append(&mut file, 0, &mut converter, spool)?;
         std::fs::rename(&path, self.path()).map_err(|cause| self.cannot_write(cause))?;
-        Ok(Written {
-            converter,
-            current: file,
-            body_end,
-            tail,
-        })
+        Ok(Written { converter, current: file, body_end, tail })
     }
 
     fn write_next(&mut self, spool: &File, mut written: Written) -> Result<Written, Error> {
@@ -145,8 +132,7 @@ impl Output {
             _ => copy(&written.current, &path),
         }
         .map_err(|cause| self.cannot_write(cause))?;
-        let (body_end, tail) =
-            self.append(&mut file, written.body_end, &mut written.converter, spool)?;
+        let (body_end, tail) = self.append(&mut file, written.body_end, &mut written.converter, spool)?;
         if body_end == written.body_end && tail == written.tail {
             drop(lease);
             self.spare = Some(file);
@@ -179,14 +165,11 @@ impl Output {
         let cannot_write = |cause| self.cannot_write(cause);
         let cannot_convert = |cause| self.cannot_convert(cause);
         file.seek(SeekFrom::Start(body_end)).map_err(cannot_write)?;
-        let batch = converter
-            .convert_new(spool, file, n_workers())
-            .map_err(cannot_convert)?;
+        let batch = converter.convert_new(spool, file, n_workers()).map_err(cannot_convert)?;
         let tail = converter.tail(spool).map_err(cannot_convert)?;
         let body_end = body_end + batch.bytes;
         file.write_all(&tail).map_err(cannot_write)?;
-        file.set_len(body_end + tail.len() as u64)
-            .map_err(cannot_write)?;
+        file.set_len(body_end + tail.len() as u64).map_err(cannot_write)?;
         Ok((body_end, tail))
     }
 
@@ -205,12 +188,7 @@ fn spare_path(destination: &Destination) -> PathBuf {
 }
 
 fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .open(path)
+    OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)
 }
 
 /// A copy under another name. The system does it without moving data, where it can.
@@ -235,7 +213,5 @@ fn catch_up(before: &File, old_end: u64, written: &Written) -> Option<()> {
 
 /// As many as there are processors, within reason.
 fn n_workers() -> usize {
-    std::thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(WORKERS_MAX)
+    std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX)
 }

@@ -38,9 +38,7 @@ pub struct Recorder {
 impl Recorder {
     /// A builder with the defaults and no path.
     pub fn builder() -> RecorderBuilder {
-        RecorderBuilder {
-            options: Options::new(PathBuf::new()),
-        }
+        RecorderBuilder { options: Options::new(PathBuf::new()) }
     }
 
     /// Brings the output up to date: it then holds all that was recorded before the call, and recording goes on. The
@@ -192,10 +190,7 @@ pub fn set_thread_name(name: &str) {
     {
         attach::quietly(|| {
             let session = global::active()?;
-            session.define(&Definition::ThreadName {
-                id,
-                name: name.into(),
-            })
+            session.define(&Definition::ThreadName { id, name: name.into() })
         });
     }
 }

@@ -12,8 +12,8 @@ use crate::output::Output;
 use crate::spool::{Counter, MappedChunk, Spool, lock};
 use crate::stats::Stats;
 use ferrum_trace_format::spool::layout::{
-    CHUNK_BYTES, CLOCK_MONOTONIC, CLOCK_TICKS, DEFINITIONS_MAGIC, EVENTS_MAGIC, FILE_MAGIC,
-    StopReason, VERSION, chunk as chunk_layout, file,
+    CHUNK_BYTES, CLOCK_MONOTONIC, CLOCK_TICKS, DEFINITIONS_MAGIC, EVENTS_MAGIC, FILE_MAGIC, StopReason, VERSION,
+    chunk as chunk_layout, file,
 };
 use ferrum_trace_format::spool::record::{SITE_INLINE, cut_text};
 use ferrum_trace_format::spool::{Definition, THREAD_DROPPED_WORD};
@@ -64,23 +64,11 @@ impl Session {
         let clock = options.clock.unwrap_or_else(ClockKind::best);
         let first_point = clock.calibration_point();
         let limit = options.limit;
-        let spool = Spool::new(
-            destination
-                .file
-                .try_clone()
-                .map_err(|cause| Error::io("cannot share", &path, cause))?,
-            limit,
-        );
-        let header = spool
-            .take_fresh()
-            .map_err(|reason| cannot_start(&path, reason))?;
+        let spool =
+            Spool::new(destination.file.try_clone().map_err(|cause| Error::io("cannot share", &path, cause))?, limit);
+        let header = spool.take_fresh().map_err(|reason| cannot_start(&path, reason))?;
         write_header(&header, clock, limit);
-        let definitions = Definitions {
-            chunk: header.clone(),
-            n_threads: 0,
-            n_tracks: 0,
-            names: NameTable::default(),
-        };
+        let definitions = Definitions { chunk: header.clone(), n_threads: 0, n_tracks: 0, names: NameTable::default() };
         let session = Self {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             clock,
@@ -94,9 +82,7 @@ impl Session {
             keeper: OnceLock::new(),
         };
         session.define_point(first_point);
-        session.define(&Definition::Process {
-            name: kept_text(&options.process_name()),
-        });
+        session.define(&Definition::Process { name: kept_text(&options.process_name()) });
         session.define(&Definition::Site {
             id: SITE_INLINE,
             name: "(named in the event)".into(),
@@ -147,46 +133,26 @@ impl Session {
             keeper.unpark();
         }
         let fresh = fresh.inspect_err(|&reason| self.set_stop_reason(reason))?;
-        chunk::activate(
-            &fresh,
-            EVENTS_MAGIC,
-            fresh.index(),
-            chunk_layout::HEADER_WORDS,
-        );
+        chunk::activate(&fresh, EVENTS_MAGIC, fresh.index(), chunk_layout::HEADER_WORDS);
         Ok(fresh)
     }
 
     fn set_stop_reason(&self, reason: StopReason) {
-        self.header
-            .store(file::STOP_REASON, reason as u64, Ordering::Relaxed);
+        self.header.store(file::STOP_REASON, reason as u64, Ordering::Relaxed);
     }
 
     /// Writes a definition: what is recorded after this call may refer to it. `None` if there is no room.
     pub fn define(&self, definition: &Definition<'_>) -> Option<()> {
-        self.define_locked(&mut lock(&self.definitions), definition)
-            .map(|_| ())
+        self.define_locked(&mut lock(&self.definitions), definition).map(|_| ())
     }
 
     /// Returns where in the current chunk of definitions the new one begins.
-    fn define_locked(
-        &self,
-        definitions: &mut Definitions,
-        definition: &Definition<'_>,
-    ) -> Option<u64> {
+    fn define_locked(&self, definitions: &mut Definitions, definition: &Definition<'_>) -> Option<u64> {
         let bytes = definition.to_bytes();
         let n_bytes = bytes.len() as u64;
         if chunk::len(&definitions.chunk) + n_bytes > CHUNK_BYTES as u64 {
-            let fresh = self
-                .spool
-                .take_fresh()
-                .inspect_err(|&reason| self.set_stop_reason(reason))
-                .ok()?;
-            chunk::activate(
-                &fresh,
-                DEFINITIONS_MAGIC,
-                fresh.index(),
-                chunk_layout::HEADER_WORDS,
-            );
+            let fresh = self.spool.take_fresh().inspect_err(|&reason| self.set_stop_reason(reason)).ok()?;
+            chunk::activate(&fresh, DEFINITIONS_MAGIC, fresh.index(), chunk_layout::HEADER_WORDS);
             chunk::close(&definitions.chunk);
             definitions.chunk = fresh;
         }
@@ -205,17 +171,10 @@ impl Session {
     pub fn define_thread(&self, os_id: u64, name: &str) -> Option<ThreadEntry> {
         let mut definitions = lock(&self.definitions);
         let id = definitions.n_threads + 1;
-        let definition = Definition::Thread {
-            id,
-            os_id,
-            dropped: 0,
-            name: kept_text(name),
-        };
+        let definition = Definition::Thread { id, os_id, dropped: 0, name: kept_text(name) };
         let at = self.define_locked(&mut definitions, &definition)?;
         definitions.n_threads = id;
-        let dropped = definitions
-            .chunk
-            .counter((at / 8) as usize + 1 + THREAD_DROPPED_WORD);
+        let dropped = definitions.chunk.counter((at / 8) as usize + 1 + THREAD_DROPPED_WORD);
         Some(ThreadEntry { id, dropped })
     }
 
@@ -237,14 +196,9 @@ impl Session {
                 Lookup::Known(id) => Some(id),
                 Lookup::Full => None,
                 Lookup::New(id) => {
-                    let definition = Definition::Site {
-                        id,
-                        name: kept_text(name),
-                        category: kept_text(category),
-                        keys: vec![],
-                    };
-                    self.define_locked(&mut definitions, &definition)
-                        .map(|_| id)
+                    let definition =
+                        Definition::Site { id, name: kept_text(name), category: kept_text(category), keys: vec![] };
+                    self.define_locked(&mut definitions, &definition).map(|_| id)
                 }
             }
         })

@@ -15,17 +15,8 @@ pub struct Site {
 
 impl Site {
     /// A site with its name, category (may be empty) and the keys of its arguments.
-    pub const fn new(
-        name: &'static str,
-        category: &'static str,
-        keys: &'static [&'static str],
-    ) -> Self {
-        Self {
-            name,
-            category,
-            keys,
-            id: AtomicU32::new(0),
-        }
+    pub const fn new(name: &'static str, category: &'static str, keys: &'static [&'static str]) -> Self {
+        Self { name, category, keys, id: AtomicU32::new(0) }
     }
 
     /// The name of the events.

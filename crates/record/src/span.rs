@@ -2,7 +2,7 @@
 
 use crate::arg::Arg;
 use crate::attach;
-use crate::buffer::{Draft, ThreadBuffer};
+use crate::buffer::{self, Draft};
 use crate::clock;
 use crate::flow::Flow;
 use crate::global::{self, OFF, TICKS};
@@ -34,26 +34,14 @@ impl<const N: usize> Span<N> {
     #[inline(always)]
     pub fn begin(mode: u8, site: &'static Site, args: [Arg; N]) -> Self {
         let (start, level) = open(mode);
-        Self {
-            site,
-            start,
-            level,
-            args,
-            on_one_thread: PhantomData,
-        }
+        Self { site, start, level, args, on_one_thread: PhantomData }
     }
 
     /// A span that is not recorded.
     #[doc(hidden)]
     #[inline(always)]
     pub fn off(site: &'static Site) -> Self {
-        Self {
-            site,
-            start: 0,
-            level: OFF_LEVEL,
-            args: [Arg::LOST; N],
-            on_one_thread: PhantomData,
-        }
+        Self { site, start: 0, level: OFF_LEVEL, args: [Arg::LOST; N], on_one_thread: PhantomData }
     }
 
     /// Whether the span is recorded.
@@ -80,20 +68,6 @@ impl<const N: usize> Span<N> {
         if self.is_on() {
             flow.record(kind);
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn end_otherwise(&self, end: u64) {
-        end_otherwise(
-            Kind::Span,
-            self.start,
-            end,
-            self.level,
-            &self.args,
-            true,
-            || self.site.id(),
-        );
     }
 }
 
@@ -122,60 +96,59 @@ impl<const N: usize> Drop for Span<N> {
         }
         let end = clock::ticks();
         let site = self.site.known_id();
-        let is_written = attach::with_buffer(|buffer| {
-            buffer.try_span(site, self.start, end, self.level, &self.args)
-        });
-        if !is_written {
-            self.end_otherwise(end);
+        if !buffer::current().try_span(site, self.start, end, self.level, &self.args) {
+            // Copies, so that the guard itself can stay in registers.
+            end_site_otherwise(self.site, self.start, end, self.level, self.args);
         }
     }
+}
+
+#[cold]
+#[inline(never)]
+pub(crate) fn end_site_otherwise<const N: usize>(
+    site: &'static Site,
+    start: u64,
+    end: u64,
+    level: u32,
+    args: [Arg; N],
+) {
+    end_otherwise(start, end, level, &args, || site.id());
 }
 
 /// Opens a level and reads the clock, in this order, so that nothing of ours is in the span.
 #[inline(always)]
 pub(crate) fn open(mode: u8) -> (u64, u32) {
-    let level = attach::with_buffer(|buffer| buffer.open_level());
-    if mode == TICKS {
-        (clock::ticks(), level)
-    } else {
-        (clock::advancing_nanos(), level | SLOW_BIT)
-    }
+    let level = buffer::current().open_level();
+    if mode == TICKS { (clock::ticks(), level) } else { (clock::advancing_nanos(), level | SLOW_BIT) }
 }
 
 /// The time now on the clock that a level began with; `ticks` if that is the fast one.
 pub(crate) fn now_of(level: u32, ticks: u64) -> u64 {
-    if level & SLOW_BIT != 0 {
-        clock::advancing_nanos()
-    } else {
-        ticks
-    }
+    if level & SLOW_BIT != 0 { clock::advancing_nanos() } else { ticks }
 }
 
 /// Ends a slice that the hot path could not: its site may have no number, the thread no chunk, or a guard inside it may
 /// still be open.
-pub(crate) fn end_otherwise(
+fn end_otherwise(start: u64, ticks: u64, level: u32, args: &[Arg], site_id: impl Fn() -> u32) {
+    end_at_otherwise(Kind::Span, start, now_of(level, ticks), level, args, true, site_id);
+}
+
+/// The same, with the end on the clock of the level.
+pub(crate) fn end_at_otherwise(
     kind: Kind,
     start: u64,
-    ticks: u64,
+    end: u64,
     level: u32,
     args: &[Arg],
     closes: bool,
     site_id: impl Fn() -> u32,
 ) {
-    let end = now_of(level, ticks);
     let level = level & !SLOW_BIT;
-    let nests = attach::with_buffer(|buffer| match closes {
-        true => buffer.close_level(level),
-        false => buffer.is_innermost(level),
-    });
-    let draft = Draft {
-        kind: if nests { kind } else { Kind::Escaped },
-        site: 0,
-        start,
-        end,
-        leading: &[],
-        args,
+    let nests = match closes {
+        true => buffer::current().close_level(level),
+        false => buffer::current().is_innermost(level),
     };
+    let draft = Draft { kind: if nests { kind } else { Kind::Escaped }, site: 0, start, end, leading: &[], args };
     attach::record(site_id, &draft);
 }
 
@@ -197,35 +170,22 @@ pub(crate) struct DynamicName {
 }
 
 impl DynamicName {
-    const NONE: Self = Self {
-        site: SITE_INLINE,
-        args: [Arg::LOST; 2],
-    };
+    const NONE: Self = Self { site: SITE_INLINE, args: [Arg::LOST; 2] };
 
     pub(crate) fn new(name: &str, category: &str) -> Self {
-        if attach::with_buffer(ThreadBuffer::is_held) {
+        if buffer::current().is_held() {
             // A signal handler that interrupted the recorder: its event will be counted, not recorded.
             return Self::NONE;
         }
         let known = attach::quietly(|| global::active()?.intern(name, category));
         match known {
-            Some(site) => Self {
-                site,
-                args: [Arg::LOST; 2],
-            },
-            None => Self {
-                site: SITE_INLINE,
-                args: [name, category].map(crate::Value::to_arg),
-            },
+            Some(site) => Self { site, args: [Arg::LOST; 2] },
+            None => Self { site: SITE_INLINE, args: [name, category].map(crate::Value::to_arg) },
         }
     }
 
     pub(crate) fn args(&self) -> &[Arg] {
-        if self.site == SITE_INLINE {
-            &self.args
-        } else {
-            &[]
-        }
+        if self.site == SITE_INLINE { &self.args } else { &[] }
     }
 
     pub(crate) fn site(&self) -> u32 {
@@ -237,21 +197,11 @@ impl DynamicSpan {
     fn begin(mode: u8, name: &str, category: &str) -> Self {
         let name = DynamicName::new(name, category);
         let (start, level) = open(mode);
-        Self {
-            name,
-            start,
-            level,
-            on_one_thread: PhantomData,
-        }
+        Self { name, start, level, on_one_thread: PhantomData }
     }
 
     fn off() -> Self {
-        Self {
-            name: DynamicName::NONE,
-            start: 0,
-            level: OFF_LEVEL,
-            on_one_thread: PhantomData,
-        }
+        Self { name: DynamicName::NONE, start: 0, level: OFF_LEVEL, on_one_thread: PhantomData }
     }
 }
 
@@ -262,21 +212,11 @@ impl Drop for DynamicSpan {
             return;
         }
         let end = clock::ticks();
-        let name = &self.name;
-        let is_written = name.site != SITE_INLINE
-            && attach::with_buffer(|buffer| {
-                buffer.try_span(name.site, self.start, end, self.level, &[])
-            });
+        let name = self.name;
+        let is_written =
+            name.site != SITE_INLINE && buffer::current().try_span(name.site, self.start, end, self.level, &[]);
         if !is_written {
-            end_otherwise(
-                Kind::Span,
-                self.start,
-                end,
-                self.level,
-                name.args(),
-                true,
-                || name.site,
-            );
+            end_otherwise(self.start, end, self.level, name.args(), || name.site);
         }
     }
 }

@@ -18,11 +18,6 @@ pub struct Stats {
 
 impl Stats {
     pub(crate) fn new(summary: &Summary, bytes: u64) -> Self {
-        Self {
-            recorded: summary.events,
-            dropped: summary.dropped,
-            bytes,
-            threads: summary.threads,
-        }
+        Self { recorded: summary.events, dropped: summary.dropped, bytes, threads: summary.threads }
     }
 }

@@ -21,16 +21,12 @@ pub struct Timestamp {
 impl Timestamp {
     /// Now.
     pub fn now() -> Self {
-        Self {
-            monotonic_nanos: clock::monotonic_nanos(),
-        }
+        Self { monotonic_nanos: clock::monotonic_nanos() }
     }
 
     /// A reading of the system's monotonic clock (`CLOCK_MONOTONIC`), as devices are calibrated against.
     pub const fn from_monotonic_nanos(nanos: u64) -> Self {
-        Self {
-            monotonic_nanos: nanos,
-        }
+        Self { monotonic_nanos: nanos }
     }
 
     /// The reading of the monotonic clock.
@@ -89,11 +85,7 @@ pub struct Track {
 impl Track {
     /// A track with this name.
     pub fn new(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            sort: 0,
-            known: Mutex::new((0, 0)),
-        }
+        Self { name: name.into(), sort: 0, known: Mutex::new((0, 0)) }
     }
 
     /// Where it comes among the others, in viewers that can sort: smaller first.
@@ -116,13 +108,7 @@ impl Track {
     }
 
     #[doc(hidden)]
-    pub fn complete_with(
-        &self,
-        site: &'static Site,
-        begin: Timestamp,
-        end: Timestamp,
-        args: &[Arg],
-    ) {
+    pub fn complete_with(&self, site: &'static Site, begin: Timestamp, end: Timestamp, args: &[Arg]) {
         self.record(begin, end, args, || site.id());
     }
 

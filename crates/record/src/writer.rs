@@ -46,13 +46,7 @@ impl TraceEvent {
     /// let event = ferrum_trace::TraceEvent::complete("rms_norm", "norm", 1_000, 0.25, 1);
     /// assert_eq!((event.ph, event.dur), ('X', 250));
     /// ```
-    pub fn complete(
-        name: impl Into<String>,
-        cat: impl Into<String>,
-        start_ts_us: u64,
-        dur_ms: f64,
-        tid: u32,
-    ) -> Self {
+    pub fn complete(name: impl Into<String>, cat: impl Into<String>, start_ts_us: u64, dur_ms: f64, tid: u32) -> Self {
         Self {
             name: name.into(),
             cat: cat.into(),
@@ -139,9 +133,7 @@ enum Target {
 /// ```
 pub fn global_trace() -> &'static TraceWriter {
     static GLOBAL: OnceLock<TraceWriter> = OnceLock::new();
-    GLOBAL.get_or_init(|| TraceWriter {
-        target: Target::Process,
-    })
+    GLOBAL.get_or_init(|| TraceWriter { target: Target::Process })
 }
 
 /// Brings the file of the process's own recording up to date, if there is one.
@@ -156,9 +148,7 @@ pub fn flush_global_trace() {
 impl TraceWriter {
     /// A writer for the path in `FERRUM_TRACE_OUT`, or one that does nothing if that is unset or empty.
     pub fn from_env() -> Self {
-        Self::from_options(Options::from_vars(std::env::vars_os(), |complaint| {
-            say(&complaint)
-        }))
+        Self::from_options(Options::from_vars(std::env::vars_os(), |complaint| say(&complaint)))
     }
 
     /// The same for variables that are given.
@@ -173,9 +163,7 @@ impl TraceWriter {
         K: Into<String>,
         V: Into<String>,
     {
-        let vars = vars
-            .into_iter()
-            .map(|(name, value)| (name.into(), value.into()));
+        let vars = vars.into_iter().map(|(name, value)| (name.into(), value.into()));
         Self::from_options(Options::from_vars(vars, |complaint| say(&complaint)))
     }
 
@@ -204,9 +192,7 @@ impl TraceWriter {
     /// assert!(!ferrum_trace::TraceWriter::disabled().is_enabled());
     /// ```
     pub fn disabled() -> Self {
-        Self {
-            target: Target::Nothing,
-        }
+        Self { target: Target::Nothing }
     }
 
     /// Whether what is pushed is recorded.
@@ -240,22 +226,13 @@ impl TraceWriter {
             return;
         }
         let json = Some(args).filter(|args| !args.is_empty()).map(json_text);
-        name.with_str(|name| {
-            cat.with_str(|cat| self.push_slice(name, cat, dur_ms, tid, json.as_deref()))
-        });
+        name.with_str(|name| cat.with_str(|cat| self.push_slice(name, cat, dur_ms, tid, json.as_deref())));
     }
 
     fn push_slice(&self, name: &str, cat: &str, dur_ms: f64, tid: u32, json: Option<&str>) {
         // Saturates: NaN and negative durations become zero.
         let nanos = (dur_ms * 1e6).round() as u64;
-        let draft = |site, end, leading| Draft {
-            kind: Kind::Pushed,
-            site,
-            start: end,
-            end,
-            leading,
-            args: &[],
-        };
+        let draft = |site, end, leading| Draft { kind: Kind::Pushed, site, start: end, end, leading, args: &[] };
         let leading = [u64::from(tid), nanos];
         let texts: [&str; 3] = [name, cat, json.unwrap_or("")];
         let n_texts = 2 + usize::from(json.is_some());
@@ -265,21 +242,11 @@ impl TraceWriter {
                 let known = attach::quietly(|| global::active()?.intern(name, cat));
                 (None, known, global::now())
             }
-            Target::Own(session, _) => (
-                Some(session),
-                session.intern(name, cat),
-                session.clock().now(),
-            ),
+            Target::Own(session, _) => (Some(session), session.intern(name, cat), session.clock().now()),
         };
         match site {
-            Some(site) => {
-                attach::record_with_texts(session, draft(site, end, &leading), &texts[2..n_texts])
-            }
-            None => attach::record_with_texts(
-                session,
-                draft(SITE_INLINE, end, &leading),
-                &texts[..n_texts],
-            ),
+            Some(site) => attach::record_with_texts(session, draft(site, end, &leading), &texts[2..n_texts]),
+            None => attach::record_with_texts(session, draft(SITE_INLINE, end, &leading), &texts[..n_texts]),
         }
     }
 

@@ -12,24 +12,11 @@ use super::manifest::{dependencies, package_name};
 const DOORS: &[(&str, &[&str])] = &[
     ("ferrum-trace-model", &[]),
     ("ferrum-trace-format", &["ferrum-trace-model"]),
-    (
-        "ferrum-trace",
-        &["ferrum-trace-format", "ferrum-trace-model"],
-    ),
+    ("ferrum-trace", &["ferrum-trace-format", "ferrum-trace-model"]),
     ("ferrum-trace-analyze", &["ferrum-trace-model"]),
-    (
-        "ferrum-trace-cli",
-        &[
-            "ferrum-trace-analyze",
-            "ferrum-trace-format",
-            "ferrum-trace-model",
-        ],
-    ),
+    ("ferrum-trace-cli", &["ferrum-trace-analyze", "ferrum-trace-format", "ferrum-trace-model"]),
     ("ferrum-bench-core", &["ferrum-trace"]),
-    (
-        "ferrum-trace-testkit",
-        &["ferrum-trace-format", "ferrum-trace-model"],
-    ),
+    ("ferrum-trace-testkit", &["ferrum-trace-format", "ferrum-trace-model"]),
 ];
 
 /// What only tests may use.
@@ -44,23 +31,16 @@ pub fn findings(file: &TextFile) -> Vec<Finding> {
     let Some(package) = package_name(&file.text) else {
         return Vec::new();
     };
-    let doors = DOORS
-        .iter()
-        .find(|(name, _)| *name == package)
-        .map(|(_, doors)| *doors);
+    let doors = DOORS.iter().find(|(name, _)| *name == package).map(|(_, doors)| *doors);
     if doors.is_none() && file.path.starts_with("crates/") {
         return vec![file.finding(0, format!("`{package}` has no line in {THIS_FILE}"))];
     }
-    let inner = dependencies(&file.text)
-        .into_iter()
-        .filter(|it| !it.is_dev && is_ours(&it.name));
+    let inner = dependencies(&file.text).into_iter().filter(|it| !it.is_dev && is_ours(&it.name));
     let closed = inner.filter(|it| match doors {
         Some(doors) => !doors.contains(&it.name.as_str()),
         None => it.name == TESTKIT,
     });
-    closed
-        .map(|it| file.finding(it.line_idx, complaint(package, &it.name)))
-        .collect()
+    closed.map(|it| file.finding(it.line_idx, complaint(package, &it.name))).collect()
 }
 
 fn is_ours(name: &str) -> bool {
@@ -80,10 +60,7 @@ mod tests {
 
     fn complaints(path: &str, package: &str, rest: &str) -> Vec<String> {
         let text = format!("[package]\nname = \"{package}\"\n{rest}");
-        findings(&TextFile::new(path, text))
-            .into_iter()
-            .map(|finding| finding.words)
-            .collect()
+        findings(&TextFile::new(path, text)).into_iter().map(|finding| finding.words).collect()
     }
 
     #[test]
@@ -92,19 +69,14 @@ mod tests {
         assert!(complaints("crates/record/Cargo.toml", "ferrum-trace", format).is_empty());
         assert_eq!(
             complaints("crates/model/Cargo.toml", "ferrum-trace-model", format),
-            [
-                "`ferrum-trace-model` may not depend on `ferrum-trace-format`: see xtask/src/tidy/doors.rs"
-            ]
+            ["`ferrum-trace-model` may not depend on `ferrum-trace-format`: see xtask/src/tidy/doors.rs"]
         );
     }
 
     #[test]
     fn the_command_does_not_record() {
         let record = "[dependencies]\nferrum-trace = { path = \"../record\" }\n";
-        assert_eq!(
-            complaints("crates/cli/Cargo.toml", "ferrum-trace-cli", record).len(),
-            1
-        );
+        assert_eq!(complaints("crates/cli/Cargo.toml", "ferrum-trace-cli", record).len(), 1);
         let tests = record.replace("[dep", "[dev-dep");
         assert!(complaints("crates/cli/Cargo.toml", "ferrum-trace-cli", &tests).is_empty());
     }
@@ -113,10 +85,7 @@ mod tests {
     fn the_testkit_is_for_tests_alone() {
         let testkit = "[dependencies]\nferrum-trace-testkit.workspace = true\n";
         let expected = ["`ferrum-trace-testkit` is for `[dev-dependencies]`"];
-        assert_eq!(
-            complaints("crates/record/Cargo.toml", "ferrum-trace", testkit),
-            expected
-        );
+        assert_eq!(complaints("crates/record/Cargo.toml", "ferrum-trace", testkit), expected);
         assert_eq!(complaints("bench/Cargo.toml", "bench", testkit), expected);
     }
 

@@ -19,16 +19,8 @@ pub struct TextFile {
 
 impl TextFile {
     pub fn new(path: &str, text: String) -> Self {
-        let code = if path.ends_with(".rs") {
-            rust_code::blanked(&text)
-        } else {
-            String::new()
-        };
-        Self {
-            path: path.into(),
-            text,
-            code,
-        }
+        let code = if path.ends_with(".rs") { rust_code::blanked(&text) } else { String::new() };
+        Self { path: path.into(), text, code }
     }
 
     /// Samples are kept byte for byte as some program wrote them, so rules of form do not hold for them.
@@ -37,11 +29,7 @@ impl TextFile {
     }
 
     pub fn finding(&self, line_idx: usize, words: impl Into<String>) -> Finding {
-        Finding {
-            path: self.path.clone(),
-            line: line_idx + 1,
-            words: words.into(),
-        }
+        Finding { path: self.path.clone(), line: line_idx + 1, words: words.into() }
     }
 }
 
@@ -56,15 +44,11 @@ pub fn all(workspace: &Workspace) -> Result<Vec<TextFile>> {
         }
     };
     paths.sort();
-    Ok(paths
-        .iter()
-        .filter_map(|path| read(workspace.root(), path))
-        .collect())
+    Ok(paths.iter().filter_map(|path| read(workspace.root(), path)).collect())
 }
 
 fn tracked(workspace: &Workspace) -> Result<Vec<String>> {
-    let task =
-        Task::new(workspace, "git").words("ls-files -z --cached --others --exclude-standard");
+    let task = Task::new(workspace, "git").words("ls-files -z --cached --others --exclude-standard");
     let listed = String::from_utf8_lossy(&task.output()?).into_owned();
     Ok(listed.split_terminator('\0').map(String::from).collect())
 }
@@ -73,27 +57,20 @@ fn walked(root: &Path) -> Result<Vec<String>> {
     let mut files = Vec::new();
     let mut folders = vec![root.to_path_buf()];
     while let Some(folder) = folders.pop() {
-        let entries =
-            fs::read_dir(&folder).map_err(|err| format!("{}: {err}", folder.display()))?;
-        let (inner, found): (Vec<PathBuf>, Vec<PathBuf>) = entries
-            .flatten()
-            .map(|entry| entry.path())
-            .partition(|path| path.is_dir());
+        let entries = fs::read_dir(&folder).map_err(|err| format!("{}: {err}", folder.display()))?;
+        let (inner, found): (Vec<PathBuf>, Vec<PathBuf>) =
+            entries.flatten().map(|entry| entry.path()).partition(|path| path.is_dir());
         folders.extend(inner.into_iter().filter(|folder| !is_output(folder)));
         files.extend(found);
     }
     let relative = files.iter().filter_map(|file| file.strip_prefix(root).ok());
-    Ok(relative
-        .map(|file| file.to_string_lossy().replace('\\', "/"))
-        .collect())
+    Ok(relative.map(|file| file.to_string_lossy().replace('\\', "/")).collect())
 }
 
 /// The folders that `.gitignore` names.
 fn is_output(folder: &Path) -> bool {
     let name = folder.file_name().unwrap_or_default();
-    [".git", "target", "corpus", "artifacts"]
-        .iter()
-        .any(|output| name == *output)
+    [".git", "target", "corpus", "artifacts"].iter().any(|output| name == *output)
 }
 
 fn read(root: &Path, path: &str) -> Option<TextFile> {

@@ -10,10 +10,7 @@ pub fn findings(file: &TextFile) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (line_idx, line) in file.code.lines().enumerate() {
         if line.contains(IGNORED) {
-            findings.push(file.finding(
-                line_idx,
-                "assert today's answer instead of ignoring the test",
-            ));
+            findings.push(file.finding(line_idx, "assert today's answer instead of ignoring the test"));
         }
         for name in MACROS.into_iter().filter(|name| calls(line, name)) {
             findings.push(file.finding(line_idx, format!("`{name}!` is left over")));
@@ -39,10 +36,7 @@ mod tests {
 
     #[test]
     fn each_kind_is_found() {
-        assert_eq!(
-            lines("fn f() { todo§() }\ndbg§(x);\nunimplemented§()"),
-            [1, 2, 3]
-        );
+        assert_eq!(lines("fn f() { todo§() }\ndbg§(x);\nunimplemented§()"), [1, 2, 3]);
         assert_eq!(lines(&format!("{IGNORED} = \"slow\"]")), [1]);
     }
 

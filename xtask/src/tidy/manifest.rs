@@ -24,21 +24,11 @@ pub fn dependencies(text: &str) -> Vec<Dependency> {
         if let Some(header) = line.strip_prefix('[') {
             table = Table::of(header.trim_end_matches(']'));
             if let Table::One { name, is_dev } = &table {
-                found.push(Dependency {
-                    name: name.clone(),
-                    line_idx,
-                    is_dev: *is_dev,
-                });
+                found.push(Dependency { name: name.clone(), line_idx, is_dev: *is_dev });
             }
-        } else if let (Table::Many { is_dev }, Some((key, value))) = (&table, line.split_once('='))
-        {
-            let name =
-                renamed(value).unwrap_or_else(|| key.split('.').next().unwrap_or_default().trim());
-            found.push(Dependency {
-                name: name.trim_matches('"').into(),
-                line_idx,
-                is_dev: *is_dev,
-            });
+        } else if let (Table::Many { is_dev }, Some((key, value))) = (&table, line.split_once('=')) {
+            let name = renamed(value).unwrap_or_else(|| key.split('.').next().unwrap_or_default().trim());
+            found.push(Dependency { name: name.trim_matches('"').into(), line_idx, is_dev: *is_dev });
         }
     }
     found
@@ -67,10 +57,7 @@ impl Table {
         };
         let is_dev = kind.starts_with("dev");
         match header.rsplit_once(&format!("{kind}.")) {
-            Some((_, name)) => Self::One {
-                name: name.trim_matches('"').into(),
-                is_dev,
-            },
+            Some((_, name)) => Self::One { name: name.trim_matches('"').into(), is_dev },
             None => Self::Many { is_dev },
         }
     }
@@ -79,9 +66,7 @@ impl Table {
 /// The name behind `alias = { package = "name" }`.
 fn renamed(value: &str) -> Option<&str> {
     let inner = value.trim().strip_prefix('{')?;
-    inner
-        .split([',', '}'])
-        .find_map(|pair| value_of(pair, "package"))
+    inner.split([',', '}']).find_map(|pair| value_of(pair, "package"))
 }
 
 fn value_of<'a>(line: &'a str, key: &str) -> Option<&'a str> {
@@ -120,20 +105,8 @@ workspace = true
     #[test]
     fn every_spelling_of_a_dependency_is_read() {
         let found = dependencies(MANIFEST);
-        let names: Vec<(&str, bool)> = found
-            .iter()
-            .map(|it| (it.name.as_str(), it.is_dev))
-            .collect();
-        assert_eq!(
-            names,
-            [
-                ("b", false),
-                ("c", false),
-                ("d", false),
-                ("e", true),
-                ("f", false)
-            ]
-        );
+        let names: Vec<(&str, bool)> = found.iter().map(|it| (it.name.as_str(), it.is_dev)).collect();
+        assert_eq!(names, [("b", false), ("c", false), ("d", false), ("e", true), ("f", false)]);
         assert_eq!(found[0].line_idx, 8);
     }
 

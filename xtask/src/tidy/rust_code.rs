@@ -10,11 +10,7 @@ pub fn blanked(source: &str) -> String {
             code.push(first);
             rest = &rest[first.len_utf8()..];
         } else {
-            code.extend(
-                rest[..len]
-                    .chars()
-                    .map(|ch| if ch == '\n' { '\n' } else { ' ' }),
-            );
+            code.extend(rest[..len].chars().map(|ch| if ch == '\n' { '\n' } else { ' ' }));
             rest = &rest[len..];
         }
     }
@@ -73,9 +69,7 @@ fn raw_string_len(rest: &str) -> usize {
         return 0;
     }
     let end = format!("\"{}", "#".repeat(hashes));
-    rest[body..]
-        .find(&end)
-        .map_or(rest.len(), |at| body + at + end.len())
+    rest[body..].find(&end).map_or(rest.len(), |at| body + at + end.len())
 }
 
 /// `'x'` and `'\n'`; a lifetime is none.
@@ -93,10 +87,7 @@ mod tests {
     use super::*;
 
     fn words(source: &str) -> String {
-        blanked(source)
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ")
+        blanked(source).split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     #[test]
@@ -115,10 +106,7 @@ mod tests {
 
     #[test]
     fn lifetimes_and_raw_identifiers_are_code() {
-        assert_eq!(
-            words("fn f<'a>(r#type: &'a str) {}"),
-            "fn f<'a>(r#type: &'a str) {}"
-        );
+        assert_eq!(words("fn f<'a>(r#type: &'a str) {}"), "fn f<'a>(r#type: &'a str) {}");
     }
 
     #[test]

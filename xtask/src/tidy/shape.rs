@@ -46,10 +46,7 @@ mod tests {
     use super::*;
 
     fn complaints(path: &str, text: &str) -> Vec<String> {
-        findings(&TextFile::new(path, text.into()))
-            .iter()
-            .map(ToString::to_string)
-            .collect()
+        findings(&TextFile::new(path, text.into())).iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -78,25 +75,16 @@ mod tests {
     #[test]
     fn machine_paths_are_found_and_their_likes_are_not() {
         let path = |folder: &str| format!("see /{folder}/a\n");
-        assert_eq!(
-            complaints("a.md", &path("farm")),
-            ["a.md:1: the path of one machine"]
-        );
+        assert_eq!(complaints("a.md", &path("farm")), ["a.md:1: the path of one machine"]);
         for harmless in ["workspace", "home"] {
-            assert!(
-                complaints("a.md", &path(harmless)).is_empty(),
-                "`{harmless}`"
-            );
+            assert!(complaints("a.md", &path(harmless)).is_empty(), "`{harmless}`");
         }
     }
 
     #[test]
     fn only_files_of_crates_have_a_limit() {
         let long = "a\n".repeat(LINES_MAX + 1);
-        assert_eq!(
-            complaints("crates/a/b.rs", &long),
-            ["crates/a/b.rs:801: 801 lines, 800 at most"]
-        );
+        assert_eq!(complaints("crates/a/b.rs", &long), ["crates/a/b.rs:801: 801 lines, 800 at most"]);
         assert!(complaints("Cargo.lock", &long).is_empty());
     }
 }

@@ -6,11 +6,7 @@ use super::Finding;
 use super::file::TextFile;
 
 /// The files in which measurement asked for it. Tests and benchmarks have leave as well: see [`is_allowed`].
-const ALLOWED: [&str; 3] = [
-    "crates/record/src/buffer.rs",
-    "crates/record/src/clock.rs",
-    "crates/record/src/spool.rs",
-];
+const ALLOWED: [&str; 3] = ["crates/record/src/buffer.rs", "crates/record/src/clock.rs", "crates/record/src/spool.rs"];
 
 const KEYWORD: &str = "unsafe";
 const LINT: &str = "unsafe_code";
@@ -28,8 +24,7 @@ pub fn findings(file: &TextFile) -> Vec<Finding> {
         };
         if !is_allowed(&file.path) {
             findings.push(file.finding(line_idx, format!("`{KEYWORD}` may not stand here")));
-        } else if needs_reason(after, &code[line_idx + 1..]) && !has_reason(&text, &code, line_idx)
-        {
+        } else if needs_reason(after, &code[line_idx + 1..]) && !has_reason(&text, &code, line_idx) {
             findings.push(file.finding(line_idx, format!("`{KEYWORD}` without a SAFETY comment")));
         }
     }
@@ -45,10 +40,7 @@ fn is_allowed(path: &str) -> bool {
 }
 
 fn lifts_the_lint(line: &str) -> bool {
-    line.contains(LINT)
-        && ["allow", "expect", "warn"]
-            .iter()
-            .any(|level| line.contains(level))
+    line.contains(LINT) && ["allow", "expect", "warn"].iter().any(|level| line.contains(level))
 }
 
 /// What follows the keyword, if the line has it as a word.
@@ -106,10 +98,7 @@ mod tests {
     /// `§` stands for the keyword.
     fn complaints(path: &str, text: &str) -> Vec<String> {
         let file = TextFile::new(path, text.replace('§', KEYWORD));
-        findings(&file)
-            .iter()
-            .map(|finding| format!("{}: {}", finding.line, finding.words))
-            .collect()
+        findings(&file).iter().map(|finding| format!("{}: {}", finding.line, finding.words)).collect()
     }
 
     const HOME: &str = "crates/record/src/buffer.rs";
@@ -120,16 +109,8 @@ mod tests {
         for path in [HOME, "crates/record/tests/kill.rs", "bench/src/main.rs"] {
             assert_eq!(complaints(path, text), [""; 0], "`{path}`");
         }
-        for path in [
-            "crates/record/src/lib.rs",
-            "crates/format/src/spool.rs",
-            "xtask/src/main.rs",
-        ] {
-            assert_eq!(
-                complaints(path, text),
-                ["2: `unsafe` may not stand here"],
-                "`{path}`"
-            );
+        for path in ["crates/record/src/lib.rs", "crates/format/src/spool.rs", "xtask/src/main.rs"] {
+            assert_eq!(complaints(path, text), ["2: `unsafe` may not stand here"], "`{path}`");
         }
     }
 
@@ -137,23 +118,14 @@ mod tests {
     fn the_lint_may_be_lifted_only_there() {
         let text = "#![allow(§_code)]\n";
         assert_eq!(complaints(HOME, text), [""; 0]);
-        assert_eq!(
-            complaints("crates/cli/src/main.rs", text),
-            ["1: `unsafe_code` may not be lifted here"]
-        );
-        assert_eq!(
-            complaints("crates/cli/src/main.rs", "#![forbid(§_code)]\n"),
-            [""; 0]
-        );
+        assert_eq!(complaints("crates/cli/src/main.rs", text), ["1: `unsafe_code` may not be lifted here"]);
+        assert_eq!(complaints("crates/cli/src/main.rs", "#![forbid(§_code)]\n"), [""; 0]);
     }
 
     #[test]
     fn each_use_needs_its_own_reason() {
         let text = "// SAFETY: a.\n§ { a() };\n§ { b() };\n\n§ impl Send for A {}\n§ fn c() {}\n";
-        let lines: Vec<char> = complaints(HOME, text)
-            .iter()
-            .filter_map(|it| it.chars().next())
-            .collect();
+        let lines: Vec<char> = complaints(HOME, text).iter().filter_map(|it| it.chars().next()).collect();
         assert_eq!(lines, ['3', '5', '6']);
     }
 

@@ -4,6 +4,4 @@
 
 mod write;
 
-pub use write::{
-    Counterable, push_args_value, push_counter_value, push_decimal, push_micros, push_text,
-};
+pub use write::{Counterable, push_args_value, push_counter_value, push_decimal, push_micros, push_text};

@@ -48,9 +48,7 @@ pub fn push_micros(out: &mut Vec<u8>, nanos: u64) {
     let mut text = [0; 24];
     let pair = DIGIT_PAIRS[fraction % 100];
     text[20..].copy_from_slice(&[b'.', b'0' + (fraction / 100) as u8, pair[0], pair[1]]);
-    let (whole, _) = text
-        .split_first_chunk_mut::<20>()
-        .unwrap_or_else(|| unreachable!("24 is more than 20"));
+    let (whole, _) = text.split_first_chunk_mut::<20>().unwrap_or_else(|| unreachable!("24 is more than 20"));
     let start = put_decimal(whole, micros);
     out.extend_from_slice(&text[start..]);
 }
@@ -146,12 +144,8 @@ mod tests {
 
     #[test]
     fn microseconds_have_three_decimals() {
-        for (nanos, text) in [
-            (0, "0.000"),
-            (7, "0.007"),
-            (1_234_567, "1234.567"),
-            (u64::MAX, "18446744073709551.615"),
-        ] {
+        for (nanos, text) in [(0, "0.000"), (7, "0.007"), (1_234_567, "1234.567"), (u64::MAX, "18446744073709551.615")]
+        {
             assert_eq!(written(|out| push_micros(out, nanos)), text);
         }
     }
@@ -175,16 +169,10 @@ mod tests {
     fn a_counter_takes_numbers_only() {
         let mut out = Vec::new();
         for value in [Value::Float(f64::NAN), Value::Text("1".into()), Value::Lost] {
-            assert_eq!(
-                push_counter_value(&mut out, &value),
-                Counterable::NotANumber
-            );
+            assert_eq!(push_counter_value(&mut out, &value), Counterable::NotANumber);
         }
         assert!(out.is_empty());
-        assert_eq!(
-            push_counter_value(&mut out, &Value::Bool(true)),
-            Counterable::Written
-        );
+        assert_eq!(push_counter_value(&mut out, &Value::Bool(true)), Counterable::Written);
         assert_eq!(out, b"1");
     }
 

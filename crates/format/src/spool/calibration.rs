@@ -59,11 +59,7 @@ impl Calibration {
     pub fn cursor(&self) -> Cursor<'_> {
         Cursor {
             calibration: self,
-            line: self
-                .lines
-                .first()
-                .copied()
-                .unwrap_or_else(|| self.lonely_line()),
+            line: self.lines.first().copied().unwrap_or_else(|| self.lonely_line()),
             start_nanos: self.start_nanos(),
         }
     }
@@ -71,13 +67,7 @@ impl Calibration {
     /// With a single point, ticks are taken for nanoseconds: nothing better is known.
     fn lonely_line(&self) -> Line {
         let (ticks, nanos) = self.last.unwrap_or((0, 0));
-        Line {
-            ticks,
-            nanos,
-            scale: SCALE_ONE,
-            end_ticks: u64::MAX,
-            end_nanos: u64::MAX,
-        }
+        Line { ticks, nanos, scale: SCALE_ONE, end_ticks: u64::MAX, end_nanos: u64::MAX }
     }
 
     /// The line for `ticks`. Beyond the last point, and before the first, the nearest line is prolonged.
@@ -85,9 +75,7 @@ impl Calibration {
         let n_before = self.lines.partition_point(|line| line.ticks <= ticks);
         match self.lines.get(n_before.saturating_sub(1)) {
             None => self.lonely_line(),
-            Some(line) if n_before == self.lines.len() && ticks >= line.end_ticks => {
-                self.prolonged(*line)
-            }
+            Some(line) if n_before == self.lines.len() && ticks >= line.end_ticks => self.prolonged(*line),
             Some(line) => *line,
         }
     }
@@ -132,10 +120,7 @@ impl Cursor<'_> {
         }
         let nanos = (u128::from(ticks - line.ticks) * u128::from(line.scale)) >> SCALE_BITS;
         let nanos = u64::try_from(nanos).unwrap_or(u64::MAX);
-        line.nanos
-            .saturating_add(nanos)
-            .min(line.end_nanos)
-            .saturating_sub(self.start_nanos)
+        line.nanos.saturating_add(nanos).min(line.end_nanos).saturating_sub(self.start_nanos)
     }
 }
 
@@ -157,10 +142,7 @@ mod tests {
         calibration.add(3_000, 1_050);
         calibration.add(4_000, 2_050);
         let at = |ticks| calibration.nanos_since_start(ticks);
-        assert_eq!(
-            [at(1_000), at(2_000), at(3_000), at(3_500), at(4_000)],
-            [0, 500, 1_000, 1_500, 2_000]
-        );
+        assert_eq!([at(1_000), at(2_000), at(3_000), at(3_500), at(4_000)], [0, 500, 1_000, 1_500, 2_000]);
     }
 
     #[test]

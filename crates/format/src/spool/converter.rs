@@ -37,21 +37,11 @@ pub struct ChromeConverter {
 impl ChromeConverter {
     /// Checks that `source` is a spool.
     pub fn open<R: ReadAt + ?Sized>(source: &R) -> Result<Self, Error> {
-        Ok(Self {
-            progress: Progress::start(source)?,
-            state: FileState::default(),
-            has_opened: false,
-            n_events: 0,
-        })
+        Ok(Self { progress: Progress::start(source)?, state: FileState::default(), has_opened: false, n_events: 0 })
     }
 
     /// Writes what is new since the last call, with up to `n_workers` threads.
-    pub fn convert_new<R, W>(
-        &mut self,
-        source: &R,
-        out: &mut W,
-        n_workers: usize,
-    ) -> Result<Batch, Error>
+    pub fn convert_new<R, W>(&mut self, source: &R, out: &mut W, n_workers: usize) -> Result<Batch, Error>
     where
         R: ReadAt + ?Sized,
         W: Write + Send + ?Sized,
@@ -62,8 +52,7 @@ impl ChromeConverter {
             sink.write_plain(b"[")?;
             self.has_opened = true;
         }
-        let written =
-            write_pieces(source, &pieces, &mut sink, n_workers).and_then(|()| sink.place_loose());
+        let written = write_pieces(source, &pieces, &mut sink, n_workers).and_then(|()| sink.place_loose());
         let Sink { batch, damage, .. } = sink;
         for (offset, message) in damage {
             self.progress.diagnose(offset, message);
@@ -91,12 +80,7 @@ impl ChromeConverter {
         self.progress.summary(source, self.n_events)
     }
 
-    fn push_about<R: ReadAt + ?Sized>(
-        &self,
-        source: &R,
-        summary: &Summary,
-        out: &mut Vec<u8>,
-    ) -> Result<(), Error> {
+    fn push_about<R: ReadAt + ?Sized>(&self, source: &R, summary: &Summary, out: &mut Vec<u8>) -> Result<(), Error> {
         let header = Header::read(source)?;
         let start = self.progress.dictionary.calibration.start_nanos();
         if summary.dropped > 0 {
@@ -104,16 +88,10 @@ impl ChromeConverter {
             out.extend_from_slice(b",\n{\"name\":");
             push_text(out, &text);
             let time = ",\"cat\":\"ferrum_trace\",\"ph\":\"i\",\"s\":\"p\",\"ts\":0.000";
-            out.extend_from_slice(
-                format!("{time},\"pid\":{},\"tid\":{}}}", summary.pid, summary.pid).as_bytes(),
-            );
+            out.extend_from_slice(format!("{time},\"pid\":{},\"tid\":{}}}", summary.pid, summary.pid).as_bytes());
         }
         push_metadata(out, "ferrum_trace", summary.pid, summary.pid);
-        let clock = if header.clock == CLOCK_TICKS {
-            "ticks"
-        } else {
-            "monotonic"
-        };
+        let clock = if header.clock == CLOCK_TICKS { "ticks" } else { "monotonic" };
         let numbers = [
             ("recorded", summary.events),
             ("dropped", summary.dropped),
@@ -131,22 +109,14 @@ impl ChromeConverter {
         Ok(())
     }
 
-    fn push_dropped_by_thread<R: ReadAt + ?Sized>(
-        &self,
-        source: &R,
-        out: &mut Vec<u8>,
-    ) -> Result<(), Error> {
+    fn push_dropped_by_thread<R: ReadAt + ?Sized>(&self, source: &R, out: &mut Vec<u8>) -> Result<(), Error> {
         let mut n_threads = 0;
         for (_, thread) in self.progress.dictionary.threads() {
             let dropped = thread.dropped(source)?;
             if dropped == 0 {
                 continue;
             }
-            out.extend_from_slice(if n_threads == 0 {
-                b",\"dropped_by_thread\":{"
-            } else {
-                b","
-            });
+            out.extend_from_slice(if n_threads == 0 { b",\"dropped_by_thread\":{" } else { b"," });
             push_text(out, &format!("{} {}", thread.track.name, thread.track.id));
             out.push(b':');
             push_decimal(out, dropped);
@@ -170,12 +140,7 @@ fn lost_text(summary: &Summary, limit: u64) -> String {
 }
 
 /// Workers take the pieces in order, write them into memory at the same time, and hand them to the file in order.
-fn write_pieces<R, W>(
-    source: &R,
-    pieces: &[Piece],
-    sink: &mut Sink<'_, W>,
-    n_workers: usize,
-) -> Result<(), Error>
+fn write_pieces<R, W>(source: &R, pieces: &[Piece], sink: &mut Sink<'_, W>, n_workers: usize) -> Result<(), Error>
 where
     R: ReadAt + ?Sized,
     W: Write + Send + ?Sized,
@@ -203,8 +168,7 @@ where
     let mut converter = ChromeConverter::open(source)?;
     converter.convert_new(source, out, n_workers)?;
     let tail = converter.tail(source)?;
-    out.write_all(&tail)
-        .map_err(|cause| Error::io("cannot write", cause))?;
+    out.write_all(&tail).map_err(|cause| Error::io("cannot write", cause))?;
     converter.summary(source)
 }
 

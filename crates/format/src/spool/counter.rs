@@ -16,10 +16,7 @@ pub struct EventCounter {
 impl EventCounter {
     /// Checks that `source` is a spool.
     pub fn open<R: ReadAt + ?Sized>(source: &R) -> Result<Self, Error> {
-        Ok(Self {
-            progress: Progress::start(source)?,
-            n_events: 0,
-        })
+        Ok(Self { progress: Progress::start(source)?, n_events: 0 })
     }
 
     /// What the spool holds so far. The cost is that of reading what is new since the last call.
@@ -37,11 +34,7 @@ fn count_piece(piece: Piece, bytes: &[u8]) -> u64 {
     let whole = &bytes[..piece.to.min(bytes.len())];
     let mut at = piece.from.max(8 * chunk::HEADER_WORDS);
     let mut n_events = 0;
-    while let Some(Ok(record)) = whole
-        .get(at..)
-        .filter(|rest| !rest.is_empty())
-        .map(Record::read)
-    {
+    while let Some(Ok(record)) = whole.get(at..).filter(|rest| !rest.is_empty()).map(Record::read) {
         at += record.size;
         let is_event = !matches!(record.kind, Kind::Segment | Kind::Text | Kind::LongDuration);
         n_events += u64::from(is_event);

@@ -93,27 +93,15 @@ impl Definition<'_> {
 
     fn parts(&self) -> (u8, u32, Vec<u64>, Vec<&str>) {
         match self {
-            Self::Site {
-                id,
-                name,
-                category,
-                keys,
-            } => {
+            Self::Site { id, name, category, keys } => {
                 let mut texts = vec![name.as_ref(), category.as_ref()];
                 texts.extend(keys.iter().map(AsRef::as_ref));
                 (TAG_SITE, *id, vec![], texts)
             }
-            Self::Thread {
-                id,
-                os_id,
-                dropped,
-                name,
-            } => (TAG_THREAD, *id, vec![*os_id, *dropped], vec![name]),
+            Self::Thread { id, os_id, dropped, name } => (TAG_THREAD, *id, vec![*os_id, *dropped], vec![name]),
             Self::ThreadName { id, name } => (TAG_THREAD_NAME, *id, vec![], vec![name]),
             Self::Track { id, sort, name } => (TAG_TRACK, *id, vec![*sort as u64], vec![name]),
-            Self::Calibration { ticks, nanos } => {
-                (TAG_CALIBRATION, 0, vec![*ticks, *nanos], vec![])
-            }
+            Self::Calibration { ticks, nanos } => (TAG_CALIBRATION, 0, vec![*ticks, *nanos], vec![]),
             Self::Process { name } => (TAG_PROCESS, 0, vec![], vec![name]),
         }
     }
@@ -123,20 +111,13 @@ impl<'a> Definition<'a> {
     /// Reads the definition at the start of `bytes`; returns it and how many bytes it takes. `None` stands for one that
     /// is whole but of an unknown tag or with a payload that does not fit its tag.
     pub fn read(bytes: &'a [u8]) -> Result<(Option<Self>, usize), &'static str> {
-        let (first, rest) = bytes
-            .split_first_chunk::<8>()
-            .ok_or("fewer than 8 bytes are left")?;
+        let (first, rest) = bytes.split_first_chunk::<8>().ok_or("fewer than 8 bytes are left")?;
         let first = u64::from_le_bytes(*first);
         let n_payload = ((first >> 32) & 0xff_ffff) as usize;
-        let payload = rest
-            .get(..n_payload)
-            .ok_or("the definition is longer than what is left")?;
+        let payload = rest.get(..n_payload).ok_or("the definition is longer than what is left")?;
         let size = (8 + n_payload).next_multiple_of(8).min(bytes.len());
         let mut reader = Payload(payload);
-        Ok((
-            Self::from_payload((first >> 56) as u8, first as u32, &mut reader),
-            size,
-        ))
+        Ok((Self::from_payload((first >> 56) as u8, first as u32, &mut reader), size))
     }
 
     fn from_payload(tag: u8, id: u32, payload: &mut Payload<'a>) -> Option<Self> {
@@ -147,28 +128,13 @@ impl<'a> Definition<'a> {
                 category: payload.text()?,
                 keys: std::iter::from_fn(|| payload.text()).collect(),
             },
-            TAG_THREAD => Self::Thread {
-                id,
-                os_id: payload.number()?,
-                dropped: payload.number()?,
-                name: payload.text()?,
-            },
-            TAG_THREAD_NAME => Self::ThreadName {
-                id,
-                name: payload.text()?,
-            },
-            TAG_TRACK => Self::Track {
-                id,
-                sort: payload.number()? as i64,
-                name: payload.text()?,
-            },
-            TAG_CALIBRATION => Self::Calibration {
-                ticks: payload.number()?,
-                nanos: payload.number()?,
-            },
-            TAG_PROCESS => Self::Process {
-                name: payload.text()?,
-            },
+            TAG_THREAD => {
+                Self::Thread { id, os_id: payload.number()?, dropped: payload.number()?, name: payload.text()? }
+            }
+            TAG_THREAD_NAME => Self::ThreadName { id, name: payload.text()? },
+            TAG_TRACK => Self::Track { id, sort: payload.number()? as i64, name: payload.text()? },
+            TAG_CALIBRATION => Self::Calibration { ticks: payload.number()?, nanos: payload.number()? },
+            TAG_PROCESS => Self::Process { name: payload.text()? },
             _ => return None,
         })
     }
@@ -204,36 +170,16 @@ mod tests {
                 category: "norm".into(),
                 keys: vec!["layer".into(), "".into()],
             },
-            Definition::Thread {
-                id: 1,
-                os_id: 4711,
-                dropped: 5,
-                name: "main".into(),
-            },
-            Definition::ThreadName {
-                id: 1,
-                name: "werker №1".into(),
-            },
-            Definition::Track {
-                id: 9,
-                sort: -4,
-                name: "GPU 0 / stream 7".into(),
-            },
-            Definition::Calibration {
-                ticks: u64::MAX,
-                nanos: 1,
-            },
-            Definition::Process {
-                name: "engine".into(),
-            },
+            Definition::Thread { id: 1, os_id: 4711, dropped: 5, name: "main".into() },
+            Definition::ThreadName { id: 1, name: "werker №1".into() },
+            Definition::Track { id: 9, sort: -4, name: "GPU 0 / stream 7".into() },
+            Definition::Calibration { ticks: u64::MAX, nanos: 1 },
+            Definition::Process { name: "engine".into() },
         ];
         for definition in all {
             let bytes = definition.to_bytes();
             assert_eq!(bytes.len() % 8, 0);
-            assert_eq!(
-                Definition::read(&bytes),
-                Ok((Some(definition), bytes.len()))
-            );
+            assert_eq!(Definition::read(&bytes), Ok((Some(definition), bytes.len())));
         }
     }
 }

@@ -76,32 +76,21 @@ impl Dictionary {
     /// Adds a definition found at `offset`, or says why not.
     pub fn define(&mut self, definition: Definition<'_>, offset: u64) -> Result<(), String> {
         match definition {
-            Definition::Site {
-                id,
-                name,
-                category,
-                keys,
-            } => self.sites.insert(id, Site::new(&name, &category, &keys))?,
-            Definition::Thread {
-                id, os_id, name, ..
-            } => {
+            Definition::Site { id, name, category, keys } => {
+                self.sites.insert(id, Site::new(&name, &category, &keys))?
+            }
+            Definition::Thread { id, os_id, name, .. } => {
                 let track = self.thread_track(id, os_id, &name);
                 let dropped_at = offset + 8 + 8 * THREAD_DROPPED_WORD as u64;
                 self.threads.insert(id, Thread { track, dropped_at })?;
             }
             Definition::ThreadName { id, name } => {
-                let thread = self
-                    .threads
-                    .get_mut(id)
-                    .ok_or("a thread is renamed that was not defined")?;
+                let thread = self.threads.get_mut(id).ok_or("a thread is renamed that was not defined")?;
                 thread.track.name = name.into_owned();
             }
             Definition::Track { id, sort, name } => {
                 let number = TRACK_IDS + (id & ((1 << 29) - 1));
-                self.tracks.insert(
-                    id,
-                    Track::new(self.pid, number, name.into_owned(), Some(sort)),
-                )?;
+                self.tracks.insert(id, Track::new(self.pid, number, name.into_owned(), Some(sort)))?;
             }
             Definition::Calibration { ticks, nanos } => self.calibration.add(ticks, nanos),
             Definition::Process { name } => self.process_name = name.into_owned(),
@@ -112,10 +101,7 @@ impl Dictionary {
     /// A thread is known to viewers by the system's number. Where the system gave that number again to a thread of
     /// another name, the later one gets a number of its own.
     fn thread_track(&mut self, id: u32, os_id: u64, name: &str) -> Track {
-        let first_name = self
-            .names_of_os_ids
-            .entry(os_id)
-            .or_insert_with(|| name.to_owned());
+        let first_name = self.names_of_os_ids.entry(os_id).or_insert_with(|| name.to_owned());
         let usable = (1..u64::from(TRACK_IDS)).contains(&os_id) && first_name == name;
         let number = if usable {
             os_id as u32
@@ -123,11 +109,7 @@ impl Dictionary {
             self.next_other_thread = (self.next_other_thread + 1).min(LANE_IDS - 1);
             self.next_other_thread - 1
         };
-        let name = if name.is_empty() {
-            format!("thread {id}")
-        } else {
-            name.to_owned()
-        };
+        let name = if name.is_empty() { format!("thread {id}") } else { name.to_owned() };
         Track::new(self.pid, number, name, None)
     }
 
@@ -152,11 +134,7 @@ impl Dictionary {
 
 impl Site {
     pub fn new<S: AsRef<str>>(name: &str, category: &str, keys: &[S]) -> Self {
-        let category = if category.is_empty() {
-            DEFAULT_CATEGORY
-        } else {
-            category
-        };
+        let category = if category.is_empty() { DEFAULT_CATEGORY } else { category };
         let mut head = b",\n{\"name\":".to_vec();
         push_text(&mut head, name);
         head.extend_from_slice(b",\"cat\":");
@@ -165,11 +143,7 @@ impl Site {
         let mut slice_head = head.clone();
         slice_head.extend_from_slice(b"X\",\"ts\":");
         let keys = keys.iter().map(|key| spelled_key(key.as_ref())).collect();
-        Self {
-            head,
-            slice_head,
-            keys,
-        }
+        Self { head, slice_head, keys }
     }
 }
 
@@ -183,12 +157,7 @@ fn spelled_key(key: &str) -> Vec<u8> {
 
 impl Track {
     fn new(pid: u32, id: u32, name: String, sort: Option<i64>) -> Self {
-        Self {
-            name,
-            sort,
-            id,
-            tail: track_tail(pid, id),
-        }
+        Self { name, sort, id, tail: track_tail(pid, id) }
     }
 }
 
@@ -213,10 +182,7 @@ const SPARSE_SLACK: usize = 4096;
 
 impl<T> Default for Sparse<T> {
     fn default() -> Self {
-        Self {
-            entries: Vec::new(),
-            n_filled: 0,
-        }
+        Self { entries: Vec::new(), n_filled: 0 }
     }
 }
 
@@ -224,10 +190,7 @@ impl<T> Sparse<T> {
     fn insert(&mut self, id: u32, entry: T) -> Result<(), String> {
         let index = id as usize;
         if index > 4 * self.n_filled + SPARSE_SLACK {
-            return Err(format!(
-                "expected a number near {}, found {id}; definition passed over",
-                self.n_filled
-            ));
+            return Err(format!("expected a number near {}, found {id}; definition passed over", self.n_filled));
         }
         if index >= self.entries.len() {
             self.entries.resize_with(index + 1, || None);

@@ -78,20 +78,15 @@ impl Checker<'_> {
         .or_else(|| {
             // The recorder writes `\u00..` for control characters only, so no surrogates are let through.
             let (digits, rest) = self.rest.split_at_checked(4)?;
-            let is_control = *byte == b'u'
-                && digits.starts_with(b"00")
-                && digits.iter().all(u8::is_ascii_hexdigit);
+            let is_control = *byte == b'u' && digits.starts_with(b"00") && digits.iter().all(u8::is_ascii_hexdigit);
             self.rest = rest;
             is_control.then_some(())
         })
     }
 
     fn number(&mut self) -> Option<()> {
-        let len = self
-            .rest
-            .iter()
-            .take_while(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'))
-            .count();
+        let len =
+            self.rest.iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E')).count();
         let (number, rest) = self.rest.split_at(len);
         self.rest = rest;
         is_number(number).then_some(())
@@ -114,10 +109,7 @@ fn is_number(text: &[u8]) -> bool {
     match text.split_first() {
         None => true,
         Some((b'e' | b'E', exponent)) => {
-            let exponent = exponent
-                .strip_prefix(b"+")
-                .or(exponent.strip_prefix(b"-"))
-                .unwrap_or(exponent);
+            let exponent = exponent.strip_prefix(b"+").or(exponent.strip_prefix(b"-")).unwrap_or(exponent);
             let (digits, rest) = split_digits(exponent);
             !digits.is_empty() && rest.is_empty()
         }
@@ -136,24 +128,11 @@ mod tests {
 
     #[test]
     fn objects_are_told_from_what_only_looks_like_one() {
-        for good in [
-            "{}",
-            r#"{"a":1}"#,
-            r#"{"a":[1,-2.5e-3,{"b":null}],"c":"x\n\u001f","d":true}"#,
-        ] {
+        for good in ["{}", r#"{"a":1}"#, r#"{"a":[1,-2.5e-3,{"b":null}],"c":"x\n\u001f","d":true}"#] {
             assert!(is_object(good.as_bytes()), "{good}");
         }
-        for bad in [
-            "",
-            "[]",
-            "{",
-            "{}}",
-            r#"{"a":}"#,
-            r#"{"a":01}"#,
-            r#"{"a":"\ud800"}"#,
-            "{\"a\":\"\n\"}",
-            r#"{a:1}"#,
-        ] {
+        for bad in ["", "[]", "{", "{}}", r#"{"a":}"#, r#"{"a":01}"#, r#"{"a":"\ud800"}"#, "{\"a\":\"\n\"}", r#"{a:1}"#]
+        {
             assert!(!is_object(bad.as_bytes()), "{bad}");
         }
     }

@@ -81,8 +81,7 @@ impl Lane {
         while self.open.last().is_some_and(|&open_end| open_end <= start) {
             self.open.pop();
         }
-        if self.open.last().is_some_and(|&open_end| open_end < end) || !self.fits_earlier(interval)
-        {
+        if self.open.last().is_some_and(|&open_end| open_end < end) || !self.fits_earlier(interval) {
             return false;
         }
         self.open.push(end);
@@ -91,18 +90,13 @@ impl Lane {
     }
 
     fn fits_earlier(&self, interval: Interval) -> bool {
-        if interval.0 >= self.earlier_end && self.forgotten.is_none_or(|(_, end)| interval.0 >= end)
-        {
+        if interval.0 >= self.earlier_end && self.forgotten.is_none_or(|(_, end)| interval.0 >= end) {
             return true;
         }
         let clear_of_forgotten = self.forgotten.is_none_or(|(start, end)| {
             interval.0 >= end || interval.1 <= start || (interval.0 < start && interval.1 >= end)
         });
-        clear_of_forgotten
-            && self
-                .earlier
-                .iter()
-                .all(|&other| fits_after(interval, other))
+        clear_of_forgotten && self.earlier.iter().all(|&other| fits_after(interval, other))
     }
 
     fn end_batch(&mut self) {
@@ -153,16 +147,10 @@ mod tests {
     #[test]
     fn a_later_batch_may_enclose_all_that_was_forgotten() {
         let mut lanes = Lanes::default();
-        let many: Vec<Interval> = (1..=3 * REMEMBERED as u64)
-            .map(|i| (10 * i, 10 * i + 5))
-            .collect();
+        let many: Vec<Interval> = (1..=3 * REMEMBERED as u64).map(|i| (10 * i, 10 * i + 5)).collect();
         lanes.place(&many);
         assert_eq!(lanes.place(&[(0, u64::MAX)]).0, [0]);
-        assert_eq!(
-            lanes.place(&[(13, 27)]).0,
-            [1],
-            "cannot be told apart from what was forgotten"
-        );
+        assert_eq!(lanes.place(&[(13, 27)]).0, [1], "cannot be told apart from what was forgotten");
     }
 
     proptest! {

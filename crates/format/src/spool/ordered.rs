@@ -14,14 +14,7 @@ pub fn in_order<T>(
     hand_over: impl FnMut(T) -> Result<(), Error> + Send,
 ) -> Result<(), Error> {
     let next_unit = AtomicUsize::new(0);
-    let turn = Turn {
-        state: Mutex::new(TurnState {
-            next: 0,
-            result: Ok(()),
-            hand_over,
-        }),
-        moved: Condvar::new(),
-    };
+    let turn = Turn { state: Mutex::new(TurnState { next: 0, result: Ok(()), hand_over }), moved: Condvar::new() };
     let work = || {
         while turn.is_fine() {
             let unit = next_unit.fetch_add(1, Ordering::Relaxed);
@@ -34,16 +27,11 @@ pub fn in_order<T>(
     thread::scope(|scope| {
         for _ in 1..n_workers.clamp(1, n_units.max(1)) {
             // A process that may start no more threads does with the one it has.
-            let _ = thread::Builder::new()
-                .name("ferrum-trace-write".into())
-                .spawn_scoped(scope, work);
+            let _ = thread::Builder::new().name("ferrum-trace-write".into()).spawn_scoped(scope, work);
         }
         work();
     });
-    turn.state
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner)
-        .result
+    turn.state.into_inner().unwrap_or_else(PoisonError::into_inner).result
 }
 
 struct Turn<F> {
@@ -73,10 +61,7 @@ impl<F> Turn<F> {
     {
         let mut state = self.lock();
         while state.next != unit {
-            state = self
-                .moved
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            state = self.moved.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         if state.result.is_ok() {
             let result = made.and_then(|made| (state.hand_over)(made));

@@ -8,9 +8,7 @@ use super::record::{Kind, Record, SITE_INLINE, TIME_BITS};
 use super::source::Piece;
 use super::text::Texts;
 use crate::ReadAt;
-use crate::chrome::{
-    Counterable, push_args_value, push_counter_value, push_decimal, push_micros, push_text,
-};
+use crate::chrome::{Counterable, push_args_value, push_counter_value, push_decimal, push_micros, push_text};
 use ferrum_trace_model::Value;
 use std::ops::Range;
 
@@ -76,23 +74,14 @@ struct Timed<'r> {
 
 impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
     pub fn new(source: &'a R, dictionary: &'a Dictionary) -> Self {
-        Self {
-            source,
-            dictionary,
-            clock: dictionary.calibration.cursor(),
-            written: Written::default(),
-        }
+        Self { source, dictionary, clock: dictionary.calibration.cursor(), written: Written::default() }
     }
 
     /// Writes the events of `piece`. The chunk is read from its beginning on, since what went before says which thread
     /// and base hold.
     pub fn write(&mut self, piece: Piece, bytes: &[u8]) {
         let whole = &bytes[..piece.to.min(bytes.len())];
-        let texts = Texts {
-            source: self.source,
-            chunk: piece.chunk,
-            bytes: whole,
-        };
+        let texts = Texts { source: self.source, chunk: piece.chunk, bytes: whole };
         let mut at = 8 * super::layout::chunk::HEADER_WORDS;
         let mut segment = None;
         let mut long_duration = 0;
@@ -101,10 +90,7 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
             let record = match Record::read(&whole[at..]) {
                 Ok(record) => record,
                 Err(bad) => {
-                    self.damage(
-                        offset,
-                        format!("{}; the rest of the chunk was passed over", bad.0),
-                    );
+                    self.damage(offset, format!("{}; the rest of the chunk was passed over", bad.0));
                     return;
                 }
             };
@@ -128,33 +114,16 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
     }
 
     fn segment(&self, record: &Record<'_>) -> Segment<'a> {
-        Segment {
-            thread_id: record.site,
-            thread: self.dictionary.thread(record.site),
-            base: record.leading(0),
-        }
+        Segment { thread_id: record.site, thread: self.dictionary.thread(record.site), base: record.leading(0) }
     }
 
     fn damage(&mut self, offset: u64, message: impl Into<String>) {
         self.written.damage.push((offset, message.into()));
     }
 
-    fn event(
-        &mut self,
-        texts: &Texts<'_, R>,
-        segment: Segment<'a>,
-        record: Record<'_>,
-        long: u64,
-        offset: u64,
-    ) {
+    fn event(&mut self, texts: &Texts<'_, R>, segment: Segment<'a>, record: Record<'_>, long: u64, offset: u64) {
         let Some(thread) = segment.thread else {
-            self.damage(
-                offset,
-                format!(
-                    "an event of the unknown thread {} was passed over",
-                    segment.thread_id
-                ),
-            );
+            self.damage(offset, format!("an event of the unknown thread {} was passed over", segment.thread_id));
             return;
         };
         let timed = self.timed(segment, record, long);
@@ -166,21 +135,13 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
             match self.dictionary.site(timed.record.site) {
                 Some(site) => site,
                 None => {
-                    self.damage(
-                        offset,
-                        format!(
-                            "an event of the unknown site {} was passed over",
-                            timed.record.site
-                        ),
-                    );
+                    self.damage(offset, format!("an event of the unknown site {} was passed over", timed.record.site));
                     return;
                 }
             }
         };
         self.written.n_events += 1;
-        if timed.record.kind != Kind::Pushed
-            && self.written.threads.last() != Some(&segment.thread_id)
-        {
+        if timed.record.kind != Kind::Pushed && self.written.threads.last() != Some(&segment.thread_id) {
             self.written.threads.push(segment.thread_id);
         }
         match timed.record.kind {
@@ -203,16 +164,11 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
                 (start, start.saturating_add(duration))
             }
             Kind::Pushed => {
-                let start = self
-                    .clock
-                    .nanos_since_start(end_ticks)
-                    .saturating_sub(record.leading(1));
+                let start = self.clock.nanos_since_start(end_ticks).saturating_sub(record.leading(1));
                 (start, start.saturating_add(record.leading(1)))
             }
             kind => {
-                let start = self
-                    .clock
-                    .nanos_since_start(end_ticks.saturating_sub(duration));
+                let start = self.clock.nanos_since_start(end_ticks.saturating_sub(duration));
                 let end = self.clock.nanos_since_start(end_ticks);
                 // The slice around the first lap is written later and must not begin at the same nanosecond.
                 let start = start + u64::from(kind == Kind::FirstLap && start < end);
@@ -344,12 +300,7 @@ fn first_arg(record: &Record<'_>) -> usize {
     if record.site == SITE_INLINE { 2 } else { 0 }
 }
 
-fn push_args<R: ReadAt + ?Sized>(
-    out: &mut Vec<u8>,
-    texts: &Texts<'_, R>,
-    site: &Site,
-    record: &Record<'_>,
-) {
+fn push_args<R: ReadAt + ?Sized>(out: &mut Vec<u8>, texts: &Texts<'_, R>, site: &Site, record: &Record<'_>) {
     let first = first_arg(record);
     if first >= record.n_args() {
         return;
@@ -378,11 +329,7 @@ fn push_key(out: &mut Vec<u8>, site: &Site, n: usize) {
 
 /// The argument of a pushed event is the JSON text of all its arguments; if it was too long to keep, or is not
 /// there, a text says so in its place.
-fn push_json_args<R: ReadAt + ?Sized>(
-    out: &mut Vec<u8>,
-    texts: &Texts<'_, R>,
-    record: &Record<'_>,
-) {
+fn push_json_args<R: ReadAt + ?Sized>(out: &mut Vec<u8>, texts: &Texts<'_, R>, record: &Record<'_>) {
     let first = first_arg(record);
     if first >= record.n_args() {
         return;

@@ -102,8 +102,7 @@ impl Kind {
         use Kind::*;
         match self {
             Span | Escaped | FirstLap | Instant | Counter => 0,
-            AsyncBegin | AsyncInstant | AsyncEnd | FlowStart | FlowStep | FlowEnd | Segment
-            | LongDuration => 1,
+            AsyncBegin | AsyncInstant | AsyncEnd | FlowStart | FlowStep | FlowEnd | Segment | LongDuration => 1,
             TrackSpan | Pushed | Text => 2,
         }
     }
@@ -147,10 +146,7 @@ pub const fn first_word(site: u32, end: u64) -> u64 {
 /// The second word of a record with up to [`ARGS_IN_HEADER`] arguments.
 #[inline(always)]
 pub const fn second_word(kind: Kind, duration: u64, n_args: usize, types: u64) -> u64 {
-    duration
-        | ((kind as u64) << KIND_SHIFT)
-        | ((n_args as u64) << COUNT_SHIFT)
-        | (types << TYPES_SHIFT)
+    duration | ((kind as u64) << KIND_SHIFT) | ((n_args as u64) << COUNT_SHIFT) | (types << TYPES_SHIFT)
 }
 
 /// The second word of a record whose number of arguments and types follow.
@@ -305,9 +301,7 @@ fn word_at(bytes: &[u8], n: usize) -> u64 {
 
 #[inline]
 fn split(bytes: &[u8], n_words: usize) -> Result<(&[u8], &[u8]), BadRecord> {
-    bytes
-        .split_at_checked(8 * n_words)
-        .ok_or(BadRecord("the record is longer than what is left"))
+    bytes.split_at_checked(8 * n_words).ok_or(BadRecord("the record is longer than what is left"))
 }
 
 #[cfg(test)]
@@ -322,22 +316,14 @@ mod tests {
     fn a_span_is_two_words_and_comes_back() {
         let bytes = bytes(&[first_word(7, 1000), second_word(Kind::Span, 30, 0, 0)]);
         let record = Record::read(&bytes).unwrap();
-        assert_eq!(
-            (record.kind, record.site, record.end, record.duration),
-            (Kind::Span, 7, 1000, 30)
-        );
+        assert_eq!((record.kind, record.site, record.end, record.duration), (Kind::Span, 7, 1000, 30));
         assert_eq!((record.n_args(), record.size), (0, 16));
     }
 
     #[test]
     fn two_integers_take_two_more_words() {
         let types = Type::Unsigned as u64 | (Type::Signed as u64) << 4;
-        let bytes = bytes(&[
-            first_word(7, 1),
-            second_word(Kind::Span, 1, 2, types),
-            5,
-            -6i64 as u64,
-        ]);
+        let bytes = bytes(&[first_word(7, 1), second_word(Kind::Span, 1, 2, types), 5, -6i64 as u64]);
         let record = Record::read(&bytes).unwrap();
         assert_eq!(record.size, 32);
         assert_eq!(record.arg(0), (Some(Type::Unsigned), 5));
@@ -346,12 +332,7 @@ mod tests {
 
     #[test]
     fn a_record_that_is_cut_is_refused_at_any_length() {
-        let bytes = bytes(&[
-            first_word(7, 1),
-            second_word(Kind::AsyncBegin, 0, 1, 2),
-            9,
-            5,
-        ]);
+        let bytes = bytes(&[first_word(7, 1), second_word(Kind::AsyncBegin, 0, 1, 2), 9, 5]);
         assert!(Record::read(&bytes).is_ok());
         for len in 0..bytes.len() {
             assert!(Record::read(&bytes[..len]).is_err());

@@ -66,8 +66,7 @@ impl<'a, W: Write + ?Sized> Sink<'a, W> {
         self.write(&written.events)?;
         let shift = self.texts.len();
         self.texts.extend_from_slice(&written.texts);
-        self.loose
-            .extend(written.loose.into_iter().map(|loose| loose.shifted(shift)));
+        self.loose.extend(written.loose.into_iter().map(|loose| loose.shifted(shift)));
         if self.loose.len() >= LOOSE_MAX {
             self.place_loose()?;
         }
@@ -85,12 +84,7 @@ impl<'a, W: Write + ?Sized> Sink<'a, W> {
             group.intervals.push(slice.interval);
         }
         for (&key, group) in &mut groups {
-            (group.lane_of, group.order) = self
-                .state
-                .lanes
-                .entry(key)
-                .or_default()
-                .place(&group.intervals);
+            (group.lane_of, group.order) = self.state.lanes.entry(key).or_default().place(&group.intervals);
         }
         let mut out = Vec::new();
         for slice in &loose {
@@ -124,9 +118,7 @@ impl<'a, W: Write + ?Sized> Sink<'a, W> {
 
     pub fn write_plain(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.batch.bytes += bytes.len() as u64;
-        self.out
-            .write_all(bytes)
-            .map_err(|cause| Error::io("cannot write", cause))
+        self.out.write_all(bytes).map_err(|cause| Error::io("cannot write", cause))
     }
 
     /// `,"pid":…,"tid":…` of a lane. A new one gets a number and, if it has one to go by, a name.
@@ -139,9 +131,8 @@ impl<'a, W: Write + ?Sized> Sink<'a, W> {
             LaneKey::Thread(id) => self.dictionary.thread(id).map(|thread| &thread.track),
         };
         self.name_process(out);
-        let (name, sort, id) = track.map_or(("(unknown track)", None, LANE_IDS - 1), |track| {
-            (track.name.as_str(), track.sort, track.id)
-        });
+        let (name, sort, id) =
+            track.map_or(("(unknown track)", None, LANE_IDS - 1), |track| (track.name.as_str(), track.sort, track.id));
         // What has left a thread's own track never goes back to it.
         let lane = lane + usize::from(matches!(key, LaneKey::Thread(_)));
         if lane == 0 {
@@ -155,22 +146,13 @@ impl<'a, W: Write + ?Sized> Sink<'a, W> {
 
     fn lane_id(&mut self, key: LaneKey, lane: usize) -> u32 {
         let n_ids = self.state.lane_ids.len() as u32;
-        *self
-            .state
-            .lane_ids
-            .entry((key, lane))
-            .or_insert((LANE_IDS + n_ids).min(i32::MAX as u32))
+        *self.state.lane_ids.entry((key, lane)).or_insert((LANE_IDS + n_ids).min(i32::MAX as u32))
     }
 
     fn name_process(&mut self, out: &mut Vec<u8>) {
         if !self.state.has_threads {
             self.state.has_threads = true;
-            push_metadata(
-                out,
-                "process_name",
-                self.dictionary.pid,
-                self.dictionary.pid,
-            );
+            push_metadata(out, "process_name", self.dictionary.pid, self.dictionary.pid);
             push_name_args(out, &self.dictionary.process_name);
         }
     }
@@ -201,11 +183,7 @@ struct Group {
 
 impl Loose {
     fn shifted(self, by: usize) -> Self {
-        Self {
-            head: self.head.start + by..self.head.end + by,
-            args: self.args.start + by..self.args.end + by,
-            ..self
-        }
+        Self { head: self.head.start + by..self.head.end + by, args: self.args.start + by..self.args.end + by, ..self }
     }
 }
 

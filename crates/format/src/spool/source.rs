@@ -4,8 +4,7 @@ use super::definition::Definition;
 use super::diagnostic::{DIAGNOSTICS_MAX, Diagnostic};
 use super::dictionary::{Dictionary, Thread};
 use super::layout::{
-    CHUNK_BYTES, DEFINITIONS_MAGIC, EVENTS_MAGIC, FILE_MAGIC, StopReason, VERSION, chunk, file,
-    state,
+    CHUNK_BYTES, DEFINITIONS_MAGIC, EVENTS_MAGIC, FILE_MAGIC, StopReason, VERSION, chunk, file, state,
 };
 use super::summary::Summary;
 use crate::{Error, ReadAt};
@@ -109,9 +108,7 @@ impl Progress {
         self.find_chunks(source)?;
         let events = self.new_pieces(source, |magic| magic == EVENTS_MAGIC)?;
         self.find_chunks(source)?;
-        let definitions = self.new_pieces(source, |magic| {
-            magic == DEFINITIONS_MAGIC || magic == FILE_MAGIC
-        })?;
+        let definitions = self.new_pieces(source, |magic| magic == DEFINITIONS_MAGIC || magic == FILE_MAGIC)?;
         for piece in definitions {
             self.read_definitions(source, piece)?;
         }
@@ -152,9 +149,7 @@ impl Progress {
     /// Looks at the chunks that were not there before, and again at those that were reserved and unused.
     fn find_chunks<R: ReadAt + ?Sized>(&mut self, source: &R) -> Result<(), Error> {
         self.look_again_at_unused(source)?;
-        let size = source
-            .size()
-            .map_err(|cause| Error::io("cannot tell the size", cause))?;
+        let size = source.size().map_err(|cause| Error::io("cannot tell the size", cause))?;
         let n_chunks = size.div_ceil(CHUNK_BYTES as u64);
         for index in self.next_chunk..n_chunks {
             let offset = index * CHUNK_BYTES as u64;
@@ -164,18 +159,11 @@ impl Progress {
                 EVENTS_MAGIC | DEFINITIONS_MAGIC => 8 * chunk::HEADER_WORDS,
                 0 => 0,
                 _ => {
-                    self.diagnose(
-                        offset,
-                        format!("expected a chunk, found {magic:#018x}; 32 KiB passed over"),
-                    );
+                    self.diagnose(offset, format!("expected a chunk, found {magic:#018x}; 32 KiB passed over"));
                     continue;
                 }
             };
-            self.open.push(OpenChunk {
-                index,
-                magic,
-                read_to,
-            });
+            self.open.push(OpenChunk { index, magic, read_to });
         }
         self.next_chunk = self.next_chunk.max(n_chunks);
         Ok(())
@@ -197,20 +185,14 @@ impl Progress {
             return 0;
         }
         if len > CHUNK_BYTES as u64 || len % 8 != 0 {
-            let text = format!(
-                "expected a length of at most {CHUNK_BYTES}, found {len}; chunk passed over"
-            );
+            let text = format!("expected a length of at most {CHUNK_BYTES}, found {len}; chunk passed over");
             self.diagnose(open.index * CHUNK_BYTES as u64, text);
             return open.read_to;
         }
         len as usize
     }
 
-    fn read_definitions<R: ReadAt + ?Sized>(
-        &mut self,
-        source: &R,
-        piece: Piece,
-    ) -> Result<(), Error> {
+    fn read_definitions<R: ReadAt + ?Sized>(&mut self, source: &R, piece: Piece) -> Result<(), Error> {
         let bytes = read_chunk(source, piece.chunk)?;
         let start = piece.chunk * CHUNK_BYTES as u64;
         let whole = &bytes[..piece.to.min(bytes.len())];
@@ -225,17 +207,11 @@ impl Progress {
                     at += size;
                 }
                 Ok((None, size)) => {
-                    self.diagnose(
-                        start + at as u64,
-                        "a definition that is not understood was passed over",
-                    );
+                    self.diagnose(start + at as u64, "a definition that is not understood was passed over");
                     at += size;
                 }
                 Err(reason) => {
-                    self.diagnose(
-                        start + at as u64,
-                        format!("{reason}; the rest of the chunk was passed over"),
-                    );
+                    self.diagnose(start + at as u64, format!("{reason}; the rest of the chunk was passed over"));
                     return Ok(());
                 }
             }
@@ -250,29 +226,17 @@ impl Header {
         let words = read_words::<{ file::HEADER_WORDS }, R>(source, 0)?;
         if words[chunk::MAGIC] != FILE_MAGIC {
             let found = printable(words[chunk::MAGIC].to_le_bytes());
-            return Err(Error::form(
-                0,
-                "a spool, which begins with `FERRUMSP`",
-                found,
-            ));
+            return Err(Error::form(0, "a spool, which begins with `FERRUMSP`", found));
         }
         let version = words[file::VERSION] & 0xffff_ffff;
         if version != VERSION {
             let offset = 8 * file::VERSION as u64;
-            return Err(Error::form(
-                offset,
-                format!("version {VERSION}"),
-                format!("version {version}"),
-            ));
+            return Err(Error::form(offset, format!("version {VERSION}"), format!("version {version}")));
         }
         let chunk_bytes = words[file::VERSION] >> 32;
         if chunk_bytes != CHUNK_BYTES as u64 {
             let offset = 8 * file::VERSION as u64 + 4;
-            return Err(Error::form(
-                offset,
-                format!("chunks of {CHUNK_BYTES} bytes"),
-                format!("{chunk_bytes}"),
-            ));
+            return Err(Error::form(offset, format!("chunks of {CHUNK_BYTES} bytes"), format!("{chunk_bytes}")));
         }
         Ok(Self {
             pid: words[file::PID] as u32,
@@ -302,14 +266,9 @@ impl Thread {
 }
 
 /// The words at `offset`; zeros past the end.
-pub fn read_words<const N: usize, R: ReadAt + ?Sized>(
-    source: &R,
-    offset: u64,
-) -> Result<[u64; N], Error> {
+pub fn read_words<const N: usize, R: ReadAt + ?Sized>(source: &R, offset: u64) -> Result<[u64; N], Error> {
     let mut bytes = [[0; 8]; N];
-    source
-        .read_at(bytes.as_flattened_mut(), offset)
-        .map_err(|cause| Error::io("cannot read the spool", cause))?;
+    source.read_at(bytes.as_flattened_mut(), offset).map_err(|cause| Error::io("cannot read the spool", cause))?;
     Ok(bytes.map(u64::from_le_bytes))
 }
 
@@ -321,15 +280,10 @@ pub fn read_chunk<R: ReadAt + ?Sized>(source: &R, index: u64) -> Result<Vec<u8>,
 }
 
 /// Like [`read_chunk`], into a buffer that is used again.
-pub fn read_chunk_into<R: ReadAt + ?Sized>(
-    source: &R,
-    index: u64,
-    bytes: &mut Vec<u8>,
-) -> Result<(), Error> {
+pub fn read_chunk_into<R: ReadAt + ?Sized>(source: &R, index: u64, bytes: &mut Vec<u8>) -> Result<(), Error> {
     bytes.resize(CHUNK_BYTES, 0);
-    let n_bytes = source
-        .read_at(bytes, index * CHUNK_BYTES as u64)
-        .map_err(|cause| Error::io("cannot read the spool", cause))?;
+    let n_bytes =
+        source.read_at(bytes, index * CHUNK_BYTES as u64).map_err(|cause| Error::io("cannot read the spool", cause))?;
     bytes.truncate(n_bytes);
     Ok(())
 }

@@ -37,8 +37,7 @@ impl<R: ReadAt + ?Sized> Texts<'_, R> {
             Some(Type::Float) => Value::Float(f64::from_bits(word)),
             Some(Type::Bool) => Value::Bool(word != 0),
             Some(Type::ShortText) => {
-                let text =
-                    String::from_utf8_lossy(short_text_bytes(&word.to_le_bytes())).into_owned();
+                let text = String::from_utf8_lossy(short_text_bytes(&word.to_le_bytes())).into_owned();
                 Value::Text(text.into())
             }
             Some(Type::TextAt) => self.text(word).map_or(Value::Lost, Value::Text),
