@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 
 use crate::contenders::Contender;
+use crate::sys;
 
 /// The lock file as it was when this program was compiled.
 const LOCK: &str = include_str!("../../Cargo.lock");
@@ -20,6 +21,7 @@ pub struct Header {
     versions: Vec<(String, String)>,
     command: String,
     load: String,
+    scratch: &'static str,
 }
 
 impl Header {
@@ -33,6 +35,7 @@ impl Header {
             compiler: env!("BENCH_RUSTC"),
             versions,
             command: command(),
+            scratch: sys::file_system(&std::env::temp_dir()),
             load: first_line("/proc/loadavg").split(' ').next().unwrap_or_default().to_owned(),
         }
     }
@@ -46,6 +49,7 @@ impl Header {
             ("kernel", self.kernel.clone()),
             ("compiler", self.compiler.to_owned()),
             ("load before", self.load.clone()),
+            ("scratch files on", self.scratch.to_owned()),
             ("versions", versions.join(", ")),
         ] {
             // Writing to a string cannot fail.
@@ -59,7 +63,7 @@ impl Header {
             self.versions.iter().map(|(name, version)| (name.clone(), json!(version))).collect();
         json!({
             "date": self.date, "machine": self.machine, "kernel": self.kernel, "compiler": self.compiler,
-            "command": self.command, "load": self.load, "versions": versions,
+            "command": self.command, "load": self.load, "scratch": self.scratch, "versions": versions,
         })
     }
 }

@@ -3,7 +3,9 @@
 //! The only file of this crate that calls C or reads the cycle counter, hence the only one with `unsafe`.
 #![allow(unsafe_code, reason = "clock, rusage and cycle counter have no safe spelling in std")]
 
+use std::ffi::CString;
 use std::mem::MaybeUninit;
+use std::path::Path;
 
 /// The cycle counter, unfenced: the cheapest clock there is, and what the floor reads twice.
 #[cfg(target_arch = "x86_64")]
@@ -44,6 +46,25 @@ pub fn resident_bytes() -> u64 {
 /// The highest resident memory so far.
 pub fn peak_resident_bytes() -> u64 {
     status_bytes("VmHWM:")
+}
+
+/// The kind of file system that holds `path`: first-touch faults of a mapped file cost more on some than on others.
+pub fn file_system(path: &Path) -> &'static str {
+    let Ok(path) = CString::new(path.as_os_str().as_encoded_bytes()) else { return "?" };
+    let mut found = MaybeUninit::<libc::statfs>::uninit();
+    // SAFETY: both pointers are to live values, the path is terminated; the call fills `found` when it returns 0.
+    if unsafe { libc::statfs(path.as_ptr(), found.as_mut_ptr()) } != 0 {
+        return "?";
+    }
+    // SAFETY: filled by the successful call above.
+    match unsafe { found.assume_init() }.f_type {
+        libc::EXT4_SUPER_MAGIC => "ext4",
+        libc::TMPFS_MAGIC => "tmpfs",
+        libc::XFS_SUPER_MAGIC => "xfs",
+        libc::BTRFS_SUPER_MAGIC => "btrfs",
+        libc::OVERLAYFS_SUPER_MAGIC => "overlayfs",
+        _ => "other",
+    }
 }
 
 /// Ends the process without running destructors or exit handlers: a child that has told its figure owes no file.

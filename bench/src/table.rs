@@ -6,7 +6,12 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone)]
 pub enum Cell {
     Text(String),
-    Number { value: f64, decimals: usize },
+    Number {
+        value: f64,
+        decimals: usize,
+    },
+    /// How many times the base, printed as `1.05x`.
+    Ratio(f64),
     Absent(&'static str),
 }
 
@@ -33,10 +38,10 @@ impl Cell {
         value.map_or(Self::Absent("-"), |value| Self::number(value, decimals))
     }
 
-    /// `value / base`, printed as `1.05x`.
+    /// `value / base`, if both were measured.
     pub fn ratio(value: Option<f64>, base: Option<f64>) -> Self {
         match (value, base) {
-            (Some(value), Some(base)) if base > 0.0 => Self::text(format!("{:.2}x", value / base)),
+            (Some(value), Some(base)) if base > 0.0 => Self::Ratio(value / base),
             _ => Self::Absent("-"),
         }
     }
@@ -45,6 +50,7 @@ impl Cell {
         match self {
             Self::Text(text) => text.clone(),
             Self::Number { value, decimals } => grouped(*value, *decimals),
+            Self::Ratio(value) => format!("{}x", grouped(*value, 2)),
             Self::Absent(why) => (*why).to_owned(),
         }
     }
@@ -52,7 +58,7 @@ impl Cell {
     fn to_json(&self) -> Value {
         match self {
             Self::Text(text) => json!(text),
-            Self::Number { value, .. } => json!(value),
+            Self::Number { value, .. } | Self::Ratio(value) => json!(value),
             Self::Absent(_) => Value::Null,
         }
     }

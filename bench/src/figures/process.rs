@@ -46,8 +46,17 @@ fn table(args: &Args, with_args: bool) -> Outcome<Table> {
         let survivors = if with_args { None } else { Some(survivors(*contender)?) };
         rows.push(row(*contender, figures, survivors));
     }
-    let mut columns =
-        vec!["contender", "output", "cpu ns/span", "finish s", "peak MiB", "RSS B/span", "disk B/span", "readable"];
+    let mut columns = vec![
+        "contender",
+        "output",
+        "cpu min",
+        "cpu med",
+        "finish s",
+        "peak MiB",
+        "RSS B/span",
+        "disk B/span",
+        "readable",
+    ];
     if with_args {
         rows.iter_mut().for_each(|row| row.truncate(columns.len()));
     } else {
@@ -56,9 +65,10 @@ fn table(args: &Args, with_args: bool) -> Outcome<Table> {
     Ok(Table {
         title: format!("Process, {} arguments", if with_args { "2 integer" } else { "no" }),
         note: format!(
-            "{SPANS} spans on 1 thread, then the file is finished. User and system time of all threads from `main` on, \
-             seconds from the last span to the finished file, highest resident memory, growth of resident memory while \
-             recording, size of the files, spans found in them. Median of {} rounds.",
+            "{SPANS} spans on 1 thread, then the file is finished. Nanoseconds per span of user and system time of all threads \
+             from `main` on, seconds from the last span to the finished file, highest resident memory, growth of resident memory while \
+             recording, size of the files, spans found in them. Medians of {} rounds, \
+             of the CPU time also the minimum.",
             args.rounds.min(MOST_ROUNDS)
         ),
         columns,
@@ -94,6 +104,7 @@ fn row(contender: &dyn Contender, figures: &Figures, survivors: Option<Readable>
     vec![
         Cell::text(contender.name()),
         Cell::text(contender.output()),
+        Cell::maybe(figures.cpu_ns.min(), 1),
         Cell::maybe(figures.cpu_ns.median(), 1),
         if_file(Cell::maybe(figures.finish_s.median(), 3)),
         Cell::maybe(figures.peak_mib.median(), 0),

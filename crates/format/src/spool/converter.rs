@@ -2,7 +2,7 @@
 
 use super::layout::{CLOCK_TICKS, StopReason};
 use super::ordered::in_order;
-use super::piece::PieceWriter;
+use super::piece::{PieceWriter, Written};
 use super::sink::{FileState, Sink, push_metadata};
 use super::source::{Header, Piece, Progress, read_chunk_into};
 use super::summary::Summary;
@@ -54,9 +54,7 @@ impl ChromeConverter {
         }
         let written = write_pieces(source, &pieces, &mut sink, n_workers).and_then(|()| sink.place_loose());
         let Sink { batch, damage, .. } = sink;
-        for (offset, message) in damage {
-            self.progress.diagnose(offset, message);
-        }
+        self.progress.damage.merge(damage);
         self.n_events += batch.events;
         written.map(|()| batch)
     }
@@ -147,14 +145,14 @@ where
 {
     let units: Vec<&[Piece]> = pieces.chunks(UNIT_CHUNKS).collect();
     let dictionary = sink.dictionary;
-    let make = |unit: usize| {
+    let make = |unit: usize, emit: &mut dyn FnMut(Written) -> Result<(), Error>| {
         let mut writer = PieceWriter::new(source, dictionary);
         let mut bytes = Vec::new();
         for &piece in units[unit] {
             read_chunk_into(source, piece.chunk, &mut bytes)?;
-            writer.write(piece, &bytes);
+            writer.write(piece, &bytes, emit)?;
         }
-        Ok(writer.written)
+        emit(writer.written)
     };
     in_order(units.len(), n_workers, make, |written| sink.accept(written))
 }

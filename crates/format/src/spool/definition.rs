@@ -5,6 +5,7 @@
 //! then   │ payload, padded to whole words: numbers first, then texts as length (4 bytes) and bytes
 //! ```
 
+use super::record::TEXT_BYTES_MAX;
 use std::borrow::Cow;
 
 const TAG_SITE: u8 = 1;
@@ -153,7 +154,9 @@ impl<'a> Payload<'a> {
         let (len, rest) = self.0.split_first_chunk::<4>()?;
         let (text, rest) = rest.split_at_checked(u32::from_le_bytes(*len) as usize)?;
         self.0 = rest;
-        Some(String::from_utf8_lossy(text))
+        // The recorder cuts names to this; what is longer is damage, and would be copied into every event.
+        let kept = &text[..text.len().min(TEXT_BYTES_MAX)];
+        Some(String::from_utf8_lossy(kept))
     }
 }
 

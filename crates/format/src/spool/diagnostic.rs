@@ -18,4 +18,27 @@ impl fmt::Display for Diagnostic {
 }
 
 /// How many diagnostics are kept of one spool; further ones are only counted.
-pub const DIAGNOSTICS_MAX: usize = 1000;
+const DIAGNOSTICS_MAX: usize = 1000;
+
+/// All that is wrong with a spool: the first places in detail, the others counted.
+#[derive(Clone, Debug, Default)]
+pub struct Damage {
+    pub kept: Vec<Diagnostic>,
+    pub n_all: u64,
+}
+
+impl Damage {
+    pub fn add(&mut self, offset: u64, message: impl Into<String>) {
+        self.n_all += 1;
+        if self.kept.len() < DIAGNOSTICS_MAX {
+            let message = message.into();
+            self.kept.push(Diagnostic { offset, message });
+        }
+    }
+
+    pub fn merge(&mut self, other: Self) {
+        let room = DIAGNOSTICS_MAX.saturating_sub(self.kept.len());
+        self.kept.extend(other.kept.into_iter().take(room));
+        self.n_all += other.n_all;
+    }
+}

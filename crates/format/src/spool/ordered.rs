@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Does `make` for each number below `n_units`, on up to `n_workers` threads, and gives the results to `hand_over` one at
-/// a time and in order. The first error ends it.
+/// Does `make` for each number below `n_units`, on up to `n_workers` threads. What it emits is given to `hand_over` one at
+/// a time, in the order of the numbers. The first error ends it.
 pub fn in_order<T>(
     n_units: usize,
     n_workers: usize,
-    make: impl Fn(usize) -> Result<T, Error> + Sync,
+    make: impl Fn(usize, &mut dyn FnMut(T) -> Result<(), Error>) -> Result<(), Error> + Sync,
     hand_over: impl FnMut(T) -> Result<(), Error> + Send,
 ) -> Result<(), Error> {
     let next_unit = AtomicUsize::new(0);
@@ -21,7 +21,8 @@ pub fn in_order<T>(
             if unit >= n_units {
                 return;
             }
-            turn.take(unit, make(unit));
+            let made = make(unit, &mut |value| turn.hand_over(unit, value));
+            turn.end(unit, made);
         }
     };
     thread::scope(|scope| {
@@ -54,18 +55,28 @@ impl<F> Turn<F> {
         self.lock().result.is_ok()
     }
 
-    /// Waits until all before `unit` have had their turn.
-    fn take<T>(&self, unit: usize, made: Result<T, Error>)
-    where
-        F: FnMut(T) -> Result<(), Error>,
-    {
+    /// Waits until all units before this one have ended.
+    fn wait(&self, unit: usize) -> MutexGuard<'_, TurnState<F>> {
         let mut state = self.lock();
         while state.next != unit {
             state = self.moved.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+        state
+    }
+
+    fn hand_over<T>(&self, unit: usize, value: T) -> Result<(), Error>
+    where
+        F: FnMut(T) -> Result<(), Error>,
+    {
+        let mut state = self.wait(unit);
+        // After an error of a unit before this one, nothing more goes out.
+        if state.result.is_ok() { (state.hand_over)(value) } else { Ok(()) }
+    }
+
+    fn end(&self, unit: usize, made: Result<(), Error>) {
+        let mut state = self.wait(unit);
         if state.result.is_ok() {
-            let result = made.and_then(|made| (state.hand_over)(made));
-            state.result = result;
+            state.result = made;
         }
         state.next += 1;
         self.moved.notify_all();
@@ -84,16 +95,16 @@ mod tests {
                 seen.push(unit);
                 Ok(())
             };
-            in_order(100, n_workers, Ok, hand_over).unwrap();
+            in_order(100, n_workers, |unit, emit| emit(unit), hand_over).unwrap();
             assert_eq!(seen, (0..100).collect::<Vec<_>>());
         }
     }
 
     #[test]
     fn an_error_ends_the_work_and_comes_out() {
-        let make = |unit| match unit {
+        let make = |unit, emit: &mut dyn FnMut(usize) -> Result<(), Error>| match unit {
             5 => Err(Error::form(5, "a", "b")),
-            unit => Ok(unit),
+            unit => emit(unit),
         };
         let mut n_seen = 0;
         let hand_over = |_| {

@@ -1,16 +1,20 @@
 //! The events of one piece of a chunk, written as Chrome trace events.
 
 use super::calibration::Cursor;
+use super::diagnostic::Damage;
 use super::dictionary::{Dictionary, Site, Thread};
 use super::json_check::is_object;
 use super::layout::CHUNK_BYTES;
 use super::record::{Kind, Record, SITE_INLINE, TIME_BITS};
 use super::source::Piece;
 use super::text::Texts;
-use crate::ReadAt;
 use crate::chrome::{Counterable, push_args_value, push_counter_value, push_decimal, push_micros, push_text};
+use crate::{Error, ReadAt};
 use ferrum_trace_model::Value;
 use std::ops::Range;
+
+/// How much is held before it is emitted: more than what a worker's share of an ordinary spool makes.
+const EMIT_BYTES: usize = 8 << 20;
 
 /// Whose lanes a slice with times of its own shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,8 +49,7 @@ pub struct Written {
     pub texts: Vec<u8>,
     /// Threads that have events in here.
     pub threads: Vec<u32>,
-    /// Byte offset in the spool, and what is wrong there.
-    pub damage: Vec<(u64, String)>,
+    pub damage: Damage,
 }
 
 /// Writes pieces one after the other.
@@ -79,7 +82,15 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
 
     /// Writes the events of `piece`. The chunk is read from its beginning on, since what went before says which thread
     /// and base hold.
-    pub fn write(&mut self, piece: Piece, bytes: &[u8]) {
+    ///
+    /// What is written is emitted when it becomes much, so that a small spool that stands for a large file takes no more
+    /// memory than another.
+    pub fn write(
+        &mut self,
+        piece: Piece,
+        bytes: &[u8],
+        emit: &mut dyn FnMut(Written) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let whole = &bytes[..piece.to.min(bytes.len())];
         let texts = Texts { source: self.source, chunk: piece.chunk, bytes: whole };
         let mut at = 8 * super::layout::chunk::HEADER_WORDS;
@@ -91,7 +102,7 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
                 Ok(record) => record,
                 Err(bad) => {
                     self.damage(offset, format!("{}; the rest of the chunk was passed over", bad.0));
-                    return;
+                    break;
                 }
             };
             let is_new = at >= piece.from;
@@ -110,7 +121,11 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
                 },
             }
             long_duration = 0;
+            if self.written.events.len() + self.written.texts.len() > EMIT_BYTES {
+                emit(std::mem::take(&mut self.written))?;
+            }
         }
+        Ok(())
     }
 
     fn segment(&self, record: &Record<'_>) -> Segment<'a> {
@@ -118,7 +133,7 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
     }
 
     fn damage(&mut self, offset: u64, message: impl Into<String>) {
-        self.written.damage.push((offset, message.into()));
+        self.written.damage.add(offset, message);
     }
 
     fn event(&mut self, texts: &Texts<'_, R>, segment: Segment<'a>, record: Record<'_>, long: u64, offset: u64) {

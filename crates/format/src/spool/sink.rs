@@ -1,6 +1,7 @@
 //! Where written events go: the file, with slices of their own times put on lanes first.
 
 use super::converter::Batch;
+use super::diagnostic::Damage;
 use super::dictionary::{Dictionary, LANE_IDS, track_tail};
 use super::lanes::{Interval, Lanes};
 use super::piece::{LaneKey, Loose, Written};
@@ -11,6 +12,8 @@ use std::io::Write;
 
 /// How many slices with times of their own are placed together; about 15 MB of memory.
 const LOOSE_MAX: usize = 128 * 1024;
+/// How many bytes of their names and arguments wait at most.
+const LOOSE_TEXTS_MAX: usize = 16 << 20;
 
 /// What the file holds already, as far as later events depend on it.
 #[derive(Debug, Default)]
@@ -32,8 +35,7 @@ pub struct Sink<'a, W: ?Sized> {
     pub state: &'a mut FileState,
     pub dictionary: &'a Dictionary,
     pub batch: Batch,
-    /// Byte offsets in the spool, and what is wrong there.
-    pub damage: Vec<(u64, String)>,
+    pub damage: Damage,
     loose: Vec<Loose>,
     texts: Vec<u8>,
 }
@@ -45,7 +47,7 @@ impl<'a, W: Write + ?Sized> Sink<'a, W> {
             state,
             dictionary,
             batch: Batch::default(),
-            damage: Vec::new(),
+            damage: Damage::default(),
             loose: Vec::new(),
             texts: Vec::new(),
         }
@@ -54,7 +56,7 @@ impl<'a, W: Write + ?Sized> Sink<'a, W> {
     /// Takes what a worker has made.
     pub fn accept(&mut self, written: Written) -> Result<(), Error> {
         self.batch.events += written.n_events;
-        self.damage.extend(written.damage);
+        self.damage.merge(written.damage);
         let mut names = Vec::new();
         for thread_id in written.threads {
             if let Some(thread) = self.dictionary.thread(thread_id) {
@@ -67,7 +69,7 @@ impl<'a, W: Write + ?Sized> Sink<'a, W> {
         let shift = self.texts.len();
         self.texts.extend_from_slice(&written.texts);
         self.loose.extend(written.loose.into_iter().map(|loose| loose.shifted(shift)));
-        if self.loose.len() >= LOOSE_MAX {
+        if self.loose.len() >= LOOSE_MAX || self.texts.len() >= LOOSE_TEXTS_MAX {
             self.place_loose()?;
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Finding the new parts of a spool that may still be growing.
 
 use super::definition::Definition;
-use super::diagnostic::{DIAGNOSTICS_MAX, Diagnostic};
+use super::diagnostic::Damage;
 use super::dictionary::{Dictionary, Thread};
 use super::layout::{
     CHUNK_BYTES, DEFINITIONS_MAGIC, EVENTS_MAGIC, FILE_MAGIC, StopReason, VERSION, chunk, file, state,
@@ -38,9 +38,7 @@ pub struct Piece {
 #[derive(Debug)]
 pub struct Progress {
     pub dictionary: Dictionary,
-    pub diagnostics: Vec<Diagnostic>,
-    /// All diagnostics, also those that were not kept.
-    pub n_diagnostics: u64,
+    pub damage: Damage,
     /// The first chunk that was not looked at yet.
     next_chunk: u64,
     /// Chunks that may still grow.
@@ -58,13 +56,7 @@ impl Progress {
     /// Reads the header of a spool.
     pub fn start<R: ReadAt + ?Sized>(source: &R) -> Result<Self, Error> {
         let header = Header::read(source)?;
-        Ok(Self {
-            dictionary: Dictionary::new(header.pid),
-            diagnostics: Vec::new(),
-            n_diagnostics: 0,
-            next_chunk: 0,
-            open: Vec::new(),
-        })
+        Ok(Self { dictionary: Dictionary::new(header.pid), damage: Damage::default(), next_chunk: 0, open: Vec::new() })
     }
 
     /// Events that the recorder lost so far.
@@ -86,18 +78,9 @@ impl Progress {
             threads: self.dictionary.threads().count(),
             stop_reason: StopReason::from_word(header.stop_reason),
             finished: header.finished,
-            diagnostics: self.diagnostics.clone(),
-            n_diagnostics: self.n_diagnostics,
+            diagnostics: self.damage.kept.clone(),
+            n_diagnostics: self.damage.n_all,
         })
-    }
-
-    /// Takes note of something odd.
-    pub fn diagnose(&mut self, offset: u64, message: impl Into<String>) {
-        self.n_diagnostics += 1;
-        if self.diagnostics.len() < DIAGNOSTICS_MAX {
-            let message = message.into();
-            self.diagnostics.push(Diagnostic { offset, message });
-        }
     }
 
     /// Reads all definitions that are new, and lists the events that are.
@@ -159,7 +142,7 @@ impl Progress {
                 EVENTS_MAGIC | DEFINITIONS_MAGIC => 8 * chunk::HEADER_WORDS,
                 0 => 0,
                 _ => {
-                    self.diagnose(offset, format!("expected a chunk, found {magic:#018x}; 32 KiB passed over"));
+                    self.damage.add(offset, format!("expected a chunk, found {magic:#018x}; 32 KiB passed over"));
                     continue;
                 }
             };
@@ -186,7 +169,7 @@ impl Progress {
         }
         if len > CHUNK_BYTES as u64 || len % 8 != 0 {
             let text = format!("expected a length of at most {CHUNK_BYTES}, found {len}; chunk passed over");
-            self.diagnose(open.index * CHUNK_BYTES as u64, text);
+            self.damage.add(open.index * CHUNK_BYTES as u64, text);
             return open.read_to;
         }
         len as usize
@@ -202,16 +185,16 @@ impl Progress {
                 Ok((Some(definition), size)) => {
                     let offset = start + at as u64;
                     if let Err(reason) = self.dictionary.define(definition, offset) {
-                        self.diagnose(offset, reason);
+                        self.damage.add(offset, reason);
                     }
                     at += size;
                 }
                 Ok((None, size)) => {
-                    self.diagnose(start + at as u64, "a definition that is not understood was passed over");
+                    self.damage.add(start + at as u64, "a definition that is not understood was passed over");
                     at += size;
                 }
                 Err(reason) => {
-                    self.diagnose(start + at as u64, format!("{reason}; the rest of the chunk was passed over"));
+                    self.damage.add(start + at as u64, format!("{reason}; the rest of the chunk was passed over"));
                     return Ok(());
                 }
             }

@@ -1,0 +1,202 @@
+//! The publication protocol under every interleaving: `src/chunk.rs` itself, on loom's atomics.
+//!
+//! In the program the reader is another part of it (or another program) that reads the file; here it loads the same words
+//! in the same order.
+#![cfg(loom)]
+
+#[path = "../src/chunk.rs"]
+#[allow(dead_code)]
+mod chunk;
+
+use chunk::ChunkMemory;
+use ferrum_trace_format::spool::layout::{EVENTS_MAGIC, chunk as words, state};
+use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use loom::sync::{Arc, Mutex};
+use loom::thread;
+
+const HEADER_BYTES: u64 = 8 * words::HEADER_WORDS as u64;
+const RECORD_BYTES: u64 = 16;
+const N_WORDS: usize = words::HEADER_WORDS + 4;
+
+/// A chunk with room for two records.
+struct Memory([AtomicU64; N_WORDS]);
+
+impl Memory {
+    fn zeros() -> Arc<Self> {
+        Arc::new(Self(std::array::from_fn(|_| AtomicU64::new(0))))
+    }
+
+    fn active() -> Arc<Self> {
+        let memory = Self::zeros();
+        chunk::activate(&*memory, EVENTS_MAGIC, 7, words::HEADER_WORDS);
+        memory
+    }
+}
+
+impl ChunkMemory for Memory {
+    fn load(&self, word: usize, order: Ordering) -> u64 {
+        self.0[word].load(order)
+    }
+
+    fn store(&self, word: usize, value: u64, order: Ordering) {
+        self.0[word].store(value, order);
+    }
+}
+
+fn write_record(memory: &Memory) {
+    let at = chunk::len(memory);
+    chunk::put(memory, at, 0, 1);
+    chunk::put(memory, at, 1, 1);
+    chunk::publish(memory, at + RECORD_BYTES);
+}
+
+/// Reads as `Progress::new_pieces` does, and checks that all it may look at is there. Returns state and length.
+fn read(memory: &Memory) -> (u64, u64) {
+    let state = memory.load(words::STATE, Ordering::Acquire);
+    let len = memory.load(words::LEN, Ordering::Acquire);
+    for word in words::HEADER_WORDS..(len / 8) as usize {
+        assert_eq!(memory.load(word, Ordering::Relaxed), 1, "a word below the length is not there");
+    }
+    (state, len)
+}
+
+#[test]
+fn whatever_lies_below_the_length_is_whole() {
+    loom::model(|| {
+        let memory = Memory::active();
+        let writer = thread::spawn({
+            let memory = Arc::clone(&memory);
+            move || {
+                write_record(&memory);
+                write_record(&memory);
+            }
+        });
+        let (_, first) = read(&memory);
+        let (_, second) = read(&memory);
+        assert!(first <= second, "the chunk shrank");
+        writer.join().unwrap();
+        assert_eq!(read(&memory).1, HEADER_BYTES + 2 * RECORD_BYTES);
+    });
+}
+
+#[test]
+fn a_chunk_that_is_seen_has_its_header() {
+    loom::model(|| {
+        let memory = Memory::zeros();
+        let writer = thread::spawn({
+            let memory = Arc::clone(&memory);
+            move || {
+                chunk::activate(&*memory, EVENTS_MAGIC, 7, words::HEADER_WORDS);
+                write_record(&memory);
+            }
+        });
+        if memory.load(words::MAGIC, Ordering::Acquire) == EVENTS_MAGIC {
+            assert!(read(&memory).1 >= HEADER_BYTES);
+        }
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn a_chunk_that_is_closed_has_its_last_length() {
+    loom::model(|| {
+        let memory = Memory::active();
+        let writer = thread::spawn({
+            let memory = Arc::clone(&memory);
+            move || {
+                write_record(&memory);
+                chunk::close(&*memory);
+            }
+        });
+        let (state, len) = read(&memory);
+        if state == state::CLOSED {
+            assert_eq!(len, HEADER_BYTES + RECORD_BYTES, "a reader that gives the chunk up would lose a record");
+        }
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn the_next_thread_goes_on_where_the_last_one_stopped() {
+    loom::model(|| {
+        let memory = Memory::active();
+        let left_over = Arc::new(Mutex::new(None));
+        let first = thread::spawn({
+            let (memory, left_over) = (Arc::clone(&memory), Arc::clone(&left_over));
+            move || {
+                write_record(&memory);
+                *left_over.lock().unwrap() = Some(memory);
+            }
+        });
+        let second = thread::spawn({
+            let left_over = Arc::clone(&left_over);
+            move || {
+                let memory = left_over.lock().unwrap().take();
+                if let Some(memory) = &memory {
+                    write_record(memory);
+                }
+                memory.is_some()
+            }
+        });
+        let (_, seen) = read(&memory);
+        first.join().unwrap();
+        let went_on = second.join().unwrap();
+        let (_, len) = read(&memory);
+        assert!(seen <= len);
+        assert_eq!(len, HEADER_BYTES + RECORD_BYTES * (1 + u64::from(went_on)));
+    });
+}
+
+#[test]
+fn an_event_that_is_seen_has_its_site_defined() {
+    loom::model(|| {
+        let definitions = Memory::active();
+        let events = Memory::active();
+        let site = Arc::new(AtomicU32::new(0));
+        let registering = thread::spawn({
+            let (definitions, site) = (Arc::clone(&definitions), Arc::clone(&site));
+            move || {
+                write_record(&definitions);
+                site.store(2, Ordering::Release);
+            }
+        });
+        let recording = thread::spawn({
+            let (events, site) = (Arc::clone(&events), Arc::clone(&site));
+            move || {
+                if site.load(Ordering::Acquire) != 0 {
+                    write_record(&events);
+                }
+            }
+        });
+        // Events first, then definitions, as `Progress::advance` does.
+        let (_, n_events) = read(&events);
+        let (_, n_definitions) = read(&definitions);
+        assert!(n_events == HEADER_BYTES || n_definitions > HEADER_BYTES, "an event without a definition");
+        registering.join().unwrap();
+        recording.join().unwrap();
+    });
+}
+
+/// Stands for memory that `Segment::revoke` has replaced by zeros while a thread still holds the chunk.
+#[test]
+fn a_chunk_that_was_taken_away_sends_its_writer_for_another() {
+    loom::model(|| {
+        let memory = Memory::active();
+        let writer = thread::spawn({
+            let memory = Arc::clone(&memory);
+            move || {
+                for _ in 0..2 {
+                    let at = chunk::len(&*memory);
+                    if at + RECORD_BYTES <= chunk::limit(&*memory) {
+                        // May be late: what is written then is lost, but nothing is written outside the chunk.
+                        assert!(at + RECORD_BYTES <= 8 * N_WORDS as u64);
+                        write_record(&memory);
+                    }
+                }
+            }
+        });
+        memory.store(words::LIMIT, 0, Ordering::Relaxed);
+        writer.join().unwrap();
+        assert_eq!(chunk::limit(&*memory), 0, "the writer would go on for ever");
+    });
+}

@@ -1,0 +1,59 @@
+//! Every macro and type of ferrum-trace in a program that has them all compiled out.
+
+use ferrum_trace::{Flow, Span, Timestamp, TraceWriter, Track};
+
+/// Does some work with a probe at every turn. The arguments are never evaluated.
+pub fn instrumented(numbers: &[u64]) -> u64 {
+    let mut sum = 0;
+    for number in numbers {
+        let span = ferrum_trace::span!("add", "math", never = never(), number);
+        span.flow_out(Flow::new());
+        let mut lap = ferrum_trace::laps!("lap", number = never());
+        sum += number;
+        lap.mark("added");
+        ferrum_trace::instant!("added", value = never());
+        ferrum_trace::counter!("sum", sum = never());
+        let task = ferrum_trace::async_span!("task", "math", value = never());
+        task.instant("half");
+        ferrum_trace::async_begin!("request", "math", never(), value = 1);
+        ferrum_trace::async_instant!("token", "math", never());
+        ferrum_trace::async_end!("request", "math", never());
+    }
+    sum
+}
+
+/// One span around an addition: compiled out, no more than the addition.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn add_with_span(a: u64, b: u64) -> u64 {
+    let _span = ferrum_trace::span!("add", "math", a, b);
+    a.wrapping_mul(3) ^ b
+}
+
+/// The same without.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn add_without_span(a: u64, b: u64) -> u64 {
+    a.wrapping_mul(3) ^ b
+}
+
+/// The rest of the interface.
+pub fn everything_else() -> bool {
+    let _dynamic = Span::dynamic("made", "up");
+    let track = Track::new("GPU 0").sort(1);
+    let now = Timestamp::now();
+    ferrum_trace::complete_at!(track, now, now, "gemm", "gemm", value = never());
+    track.complete_at("gemm", "gemm", now, now);
+    ferrum_trace::set_thread_name("a");
+    ferrum_trace::set_process_name("b");
+    ferrum_trace::flush_global_trace();
+    let writer = TraceWriter::enabled("never.json".into());
+    writer.push("a", "b", 1.0, 1);
+    writer.push_with_args("a", "b", 1.0, 1, serde_json::Map::new());
+    ferrum_trace::global_trace().push("a", "b", 1.0, 1);
+    ferrum_trace::is_on() || writer.is_enabled() || ferrum_trace::stats().is_some()
+}
+
+fn never() -> u64 {
+    unreachable!("arguments are evaluated only while recording is on")
+}

@@ -1,0 +1,42 @@
+//! With the feature `compiled-out`, nothing is recorded and nothing is executed.
+
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn nothing_is_recorded_whatever_the_environment_says() {
+    // The variable cannot be set in this process once tests run in parallel; the recorder must not even ask for it.
+    assert_eq!(compiled_out::instrumented(&[1, 2, 3]), 6);
+    assert!(!compiled_out::everything_else());
+    assert!(!Path::new("never.json").exists() && !Path::new("never.json.spool").exists());
+    assert!(ferrum_trace::Recorder::builder().path("never.json").start().is_err());
+}
+
+/// What a tool of binutils says of this very program.
+fn binutils(tool: &str, arguments: &[&str]) -> String {
+    let program = std::env::current_exe().unwrap();
+    let output = Command::new(tool).args(arguments).arg(program).output().expect("binutils come with the compiler");
+    assert!(output.status.success());
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn address(function: &str) -> String {
+    let symbols = binutils("nm", &[]);
+    let line = symbols.lines().find(|line| line.ends_with(&format!(" {function}"))).expect("it is in the program");
+    line.split(' ').next().unwrap().to_owned()
+}
+
+fn instructions(function: &str) -> Vec<String> {
+    let text = binutils("objdump", &["-d", "--no-show-raw-insn", "--no-addresses"]);
+    let body = text.split(&format!("<{function}>:\n")).nth(1).expect("it is in the disassembly");
+    body.lines().take_while(|line| !line.is_empty()).map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn a_call_site_has_no_instruction() {
+    assert_eq!(compiled_out::add_with_span(5, 6), compiled_out::add_without_span(5, 6));
+    // The compiler makes one function of two that are the same to the last instruction.
+    if address("add_with_span") != address("add_without_span") {
+        assert_eq!(instructions("add_with_span"), instructions("add_without_span"));
+    }
+}
