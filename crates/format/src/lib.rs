@@ -8,7 +8,9 @@
 pub mod chrome;
 mod error;
 mod read_at;
+mod reserve_ahead;
 pub mod spool;
 
 pub use error::Error;
 pub use read_at::ReadAt;
+pub use reserve_ahead::ReserveAhead;

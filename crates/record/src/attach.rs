@@ -4,9 +4,10 @@ use crate::arg::Arg;
 use crate::buffer::{self, Draft, Held, ThreadBuffer};
 use crate::clock;
 use crate::global;
+use crate::names;
 use crate::session::{Session, ThreadEntry};
 use crate::spool::{self, MappedChunk, lock};
-use ferrum_trace_format::spool::record::cut_text;
+use ferrum_trace_format::spool::record::{Kind, SITE_INLINE, cut_text};
 use ferrum_trace_format::spool::{stamp_bits, text_reference};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -15,11 +16,8 @@ thread_local! {
     /// What the thread's buffer points into, to be given back when the thread ends.
     static ATTACHMENT: RefCell<Option<ActiveAttachment>> = const { RefCell::new(None) };
     /// The same for recordings that are not the process's own, of which there are few.
-    static PRIVATE: RefCell<Vec<(Box<ThreadBuffer>, Attachment)>> = const { RefCell::new(Vec::new()) };
+    static PRIVATE: RefCell<Private> = const { RefCell::new(Vec::new()) };
 }
-
-/// Most texts that [`record_with_texts`] takes.
-const TEXTS_MAX: usize = 3;
 
 /// What a thread holds of a session.
 struct Attachment {
@@ -42,17 +40,17 @@ pub fn quietly<T>(work: impl FnOnce() -> T) -> T {
 #[cold]
 #[inline(never)]
 pub fn record(site_id: impl Fn() -> u32, draft: &Draft<'_>) {
-    write_active(|held| held.append(&Draft { site: site_id(), ..*draft }));
+    write_active(Loss::Counts, |held| held.append(&Draft { site: site_id(), ..*draft }));
 }
 
 /// Copies a text into the process's recording and returns what refers to it. `None` if it was lost.
 pub fn text(text: &str) -> Option<u64> {
-    write_active(|held| write_text(held, text))
+    write_active(Loss::IsCountedLater, |held| write_text(held, text))
 }
 
 /// The number that the calling thread has in the process's recording, which it gets if it has none.
 pub fn thread_id() -> Option<u32> {
-    write_active(|held| held.has_chunk().then(|| held.thread()))
+    write_active(Loss::IsCountedLater, |held| held.has_chunk().then(|| held.thread()))
 }
 
 fn write_text(held: &Held<'_>, text: &str) -> Option<u64> {
@@ -62,16 +60,26 @@ fn write_text(held: &Held<'_>, text: &str) -> Option<u64> {
     Some(text_reference(offset, stamp))
 }
 
-fn write_active<T>(write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
+/// Whether what cannot be written is an event of its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Loss {
+    Counts,
+    /// A part of an event that is yet to come: the text of an argument.
+    IsCountedLater,
+}
+
+fn write_active<T>(loss: Loss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
     let Some(held) = buffer::current().hold() else {
-        global::count_interrupted();
+        if loss == Loss::Counts {
+            global::count_interrupted();
+        }
         return None;
     };
-    write(&held).or_else(|| refill_active(&held, write))
+    write(&held).or_else(|| refill_active(&held, loss, write))
 }
 
 /// Gets another chunk, and attaches the thread to the session first if it is not; then writes, or counts the loss.
-fn refill_active<T>(held: &Held<'_>, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
+fn refill_active<T>(held: &Held<'_>, loss: Loss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
     let refill = |slot: &RefCell<Option<ActiveAttachment>>| {
         // Held buffers are not entered twice, so nobody else has the slot.
         let mut slot = slot.try_borrow_mut().ok()?;
@@ -79,68 +87,137 @@ fn refill_active<T>(held: &Held<'_>, write: impl Fn(&Held<'_>) -> Option<T>) -> 
             held.clear_chunk();
             let session = global::active()?;
             *slot = Attachment::new(&session).map(ActiveAttachment);
-            if slot.is_none() {
+            if slot.is_none() && loss == Loss::Counts {
                 session.count_dropped(1);
             }
         }
-        slot.as_mut()?.0.refill_and_write(held, &write)
+        slot.as_mut()?.0.refill_and_write(held, loss, &write)
     };
-    ATTACHMENT.try_with(refill).unwrap_or_else(|_| write_late(&*global::active()?, held.thread(), &write))
+    ATTACHMENT.try_with(refill).unwrap_or_else(|_| write_late(&*global::active()?, held.thread(), loss, &write))
 }
 
 /// The thread is ending and its attachment is gone.
-fn write_late<T>(session: &Session, thread: u32, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
+fn write_late<T>(session: &Session, thread: u32, loss: Loss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
     let thread = match thread {
         0 => session.define_thread(spool::os_thread_id(), "").map_or(0, |entry| entry.id),
         thread => thread,
     };
     let written = lock(session.late()).write(session, thread, write);
-    if written.is_none() {
+    if written.is_none() && loss == Loss::Counts {
         session.count_dropped(1);
     }
     written
 }
 
-/// Records an event with arguments of text in the process's recording, or in another if one is given.
-pub fn record_with_texts(session: Option<&Arc<Session>>, draft: Draft<'_>, texts: &[&str]) {
-    let write = |held: &Held<'_>| {
-        let mut args = [Arg::LOST; TEXTS_MAX];
-        for (arg, text) in args.iter_mut().zip(texts) {
-            *arg = Arg::text_at(write_text(held, text)?);
-        }
-        let args = &args[..texts.len().min(TEXTS_MAX)];
-        held.append(&Draft { args, ..draft })
-    };
-    match session {
-        Some(session) => write_private(session, write),
-        None => {
-            write_active(write);
+/// The number of a name made at run time in the process's recording. `None` if it has too many to number, or if this is
+/// a signal handler that interrupted the recorder and whose event will be counted, not recorded.
+pub fn site_of(name: &str, category: &str) -> Option<u32> {
+    let held = buffer::current().hold()?;
+    site_of_active(&held, name, category)
+}
+
+fn site_of_active(held: &Held<'_>, name: &str, category: &str) -> Option<u32> {
+    names::recall(held, global::active_id(), name, category)
+        .or_else(|| intern(held, &*global::active()?, name, category))
+}
+
+#[cold]
+fn intern(held: &Held<'_>, session: &Session, name: &str, category: &str) -> Option<u32> {
+    let id = session.intern(name, category)?;
+    names::remember(held, session.id(), name, category, id);
+    Some(id)
+}
+
+/// A slice of the reference's interface.
+#[derive(Clone, Copy)]
+pub struct Pushed<'a> {
+    pub name: &'a str,
+    pub category: &'a str,
+    pub tid: u32,
+    pub nanos: u64,
+    /// The text of a JSON object with its arguments.
+    pub json: Option<&'a str>,
+}
+
+impl Pushed<'_> {
+    /// Records the slice in the process's recording.
+    pub fn record(&self) {
+        let Some(held) = buffer::current().hold() else {
+            global::count_interrupted();
+            return;
+        };
+        let site = site_of_active(&held, self.name, self.category);
+        let end = global::now();
+        let write = |held: &Held<'_>| self.write(held, site, end);
+        let _ = write(&held).or_else(|| refill_active(&held, Loss::Counts, write));
+    }
+
+    /// Records the slice in another recording.
+    pub fn record_in(&self, session: &Arc<Session>) {
+        // The thread's own buffer is not written to, but guards what is.
+        let Some(guard) = buffer::current().hold() else {
+            session.count_dropped(1);
+            return;
+        };
+        let site = names::recall(&guard, session.id(), self.name, self.category)
+            .or_else(|| intern(&guard, session, self.name, self.category));
+        let end = session.clock().now();
+        write_private(session, |held| self.write(held, site, end));
+    }
+
+    #[inline]
+    fn write(&self, held: &Held<'_>, site: Option<u32>, end: u64) -> Option<u64> {
+        let leading = [u64::from(self.tid), self.nanos];
+        let draft = Draft { kind: Kind::Pushed, site: 0, start: end, end, leading: &leading, args: &[] };
+        match (site, self.json) {
+            (Some(site), None) => held.append(&Draft { site, ..draft }),
+            (Some(site), Some(json)) => {
+                let args = &[Arg::text_at(write_text(held, json)?)];
+                held.append(&Draft { site, args, ..draft })
+            }
+            (None, json) => {
+                let texts = [self.name, self.category, json.unwrap_or("")];
+                let mut args = [Arg::LOST; 3];
+                for (arg, text) in args.iter_mut().zip(texts) {
+                    *arg = Arg::text_at(write_text(held, text)?);
+                }
+                let args = &args[..2 + usize::from(json.is_some())];
+                held.append(&Draft { site: SITE_INLINE, args, ..draft })
+            }
         }
     }
 }
 
+/// A thread's buffers of recordings that are not the process's own.
+type Private = Vec<(Box<ThreadBuffer>, Attachment)>;
+
+/// Writes into a recording that is not the process's own. The caller holds the thread's buffer.
+#[inline]
 fn write_private<T>(session: &Arc<Session>, write: impl Fn(&Held<'_>) -> Option<T>) {
-    let with_private = |private: &RefCell<Vec<(Box<ThreadBuffer>, Attachment)>>| {
-        let Ok(mut private) = private.try_borrow_mut() else {
-            session.count_dropped(1);
-            return Some(());
-        };
+    let with_private = |private: &RefCell<Private>| {
+        // Only who holds the thread's buffer comes here, so nobody else has the list.
+        let mut private = private.try_borrow_mut().ok()?;
         let place = private.iter().position(|(_, attachment)| attachment.session.id() == session.id());
-        let place = match place {
-            Some(place) => place,
-            None => {
-                private.retain(|(_, attachment)| attachment.session.is_open());
-                private.push((Box::default(), Attachment::new(session)?));
-                private.len() - 1
-            }
-        };
+        let place = place.or_else(|| attach_private(&mut private, session))?;
         let (buffer, attachment) = &mut private[place];
         let held = buffer.hold()?;
-        let written = write(&held).or_else(|| attachment.refill_and_write(&held, &write));
-        written.map(|_| ())
+        // What cannot be written is counted there.
+        write(&held).or_else(|| attachment.refill_and_write(&held, Loss::Counts, &write)).map(|_| ())
     };
-    // What could not be written has been counted on the way.
-    let _ = PRIVATE.try_with(with_private).unwrap_or_else(|_| write_late(session, 0, &write).map(|_| ()));
+    if PRIVATE.try_with(with_private).is_err() {
+        write_late(session, 0, Loss::Counts, &write);
+    }
+}
+
+#[cold]
+fn attach_private(private: &mut Private, session: &Arc<Session>) -> Option<usize> {
+    private.retain(|(_, attachment)| attachment.session.is_open());
+    let Some(attachment) = Attachment::new(session) else {
+        session.count_dropped(1);
+        return None;
+    };
+    private.push((Box::default(), attachment));
+    Some(private.len() - 1)
 }
 
 impl Attachment {
@@ -153,9 +230,14 @@ impl Attachment {
         })
     }
 
-    fn refill_and_write<T>(&mut self, held: &Held<'_>, write: &impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
+    fn refill_and_write<T>(
+        &mut self,
+        held: &Held<'_>,
+        loss: Loss,
+        write: &impl Fn(&Held<'_>) -> Option<T>,
+    ) -> Option<T> {
         let written = if self.refill(held) { write(held) } else { None };
-        if written.is_none() {
+        if written.is_none() && loss == Loss::Counts {
             self.entry.dropped.add(1);
         }
         written

@@ -61,6 +61,7 @@ pub fn instant_now() -> std::time::Instant {
 }
 
 /// Nanoseconds since the Unix epoch.
+#[allow(clippy::disallowed_methods)]
 pub fn wall_nanos() -> u64 {
     let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since_epoch.map_or(0, |elapsed| elapsed.as_nanos() as u64)

@@ -167,9 +167,14 @@ pub fn active() -> Option<Arc<Session>> {
     })
 }
 
+/// The id of the active session, 0 if there is none.
+pub fn active_id() -> u64 {
+    ACTIVE_ID.load(Ordering::Acquire)
+}
+
 /// Whether `id` is that of the active session.
 pub fn is_active(id: u64) -> bool {
-    ACTIVE_ID.load(Ordering::Acquire) == id
+    active_id() == id
 }
 
 /// Gives a site its number, and defines it in the active session.

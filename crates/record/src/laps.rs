@@ -18,8 +18,8 @@ const OFF_LEVEL: u32 = u32::MAX;
 #[derive(Debug)]
 pub struct LapSite {
     outer: Site,
-    /// In the order in which they were first met, which is that of the code.
-    marks: [OnceLock<Site>; MARKS_MAX],
+    /// What is expected at each place: in the order of the code, with repetitions.
+    marks: [OnceLock<&'static Site>; MARKS_MAX],
 }
 
 impl LapSite {
@@ -28,22 +28,32 @@ impl LapSite {
         Self { outer: Site::new(name, category, keys), marks: [const { OnceLock::new() }; MARKS_MAX] }
     }
 
-    /// The number of the mark that came `n`th last time, if it is this one.
+    /// The mark at place `n`, if it is this one.
     #[inline(always)]
-    fn expected_mark(&self, n: usize, name: &'static str) -> u32 {
-        match self.marks.get(n).and_then(OnceLock::get) {
-            // The same literal, by its address: another with the same text takes the slow way.
-            Some(mark) if std::ptr::eq(mark.name(), name) => mark.known_id(),
-            _ => 0,
+    fn expected_mark(&self, n: usize, name: &'static str) -> Option<&'static Site> {
+        // The same literal, by its address: another with the same text takes the slow way.
+        self.marks.get(n)?.get().copied().filter(|mark| std::ptr::eq(mark.name(), name))
+    }
+
+    /// The mark of this name and its place, if it came before at another place than `n`. An empty place `n` expects it
+    /// from now on.
+    #[inline(never)]
+    fn other_mark(&self, n: usize, name: &'static str) -> Option<(&'static Site, usize)> {
+        let known = self.marks.iter().map_while(|mark| mark.get().copied());
+        let (place, mark) = known.enumerate().find(|(_, mark)| mark.name() == name)?;
+        match self.marks.get(n) {
+            Some(slot) if slot.get().is_none() && std::ptr::eq(*slot.get_or_init(|| mark), mark) => Some((mark, n)),
+            _ => Some((mark, place)),
         }
     }
 
-    /// The number of a mark that came at another place, or for the first time.
-    fn mark(&'static self, name: &'static str) -> u32 {
-        let mark = self.marks.iter().map(|mark| mark.get_or_init(|| Site::new(name, self.outer.category(), &[])));
-        match mark.into_iter().find(|mark| mark.name() == name) {
-            Some(mark) => mark.id(),
-            None => global::active().and_then(|session| session.intern(name, self.outer.category())).unwrap_or(0),
+    /// The number of a mark that comes for the first time, at place `n`.
+    fn new_mark(&'static self, n: usize, name: &'static str) -> u32 {
+        // Leaked once for each place in the code, as a `static` would be.
+        let make = || &*Box::leak(Box::new(Site::new(name, self.outer.category(), &[])));
+        match self.marks.get(n).map(|slot| *slot.get_or_init(make)) {
+            Some(mark) if mark.name() == name => mark.id(),
+            _ => global::active().and_then(|session| session.intern(name, self.outer.category())).unwrap_or(0),
         }
     }
 }
@@ -57,7 +67,8 @@ pub struct Laps<const N: usize = 0> {
     /// When the last stretch ended.
     last: u64,
     level: u32,
-    n_marks: usize,
+    /// Where in `site.marks` the next one is expected.
+    place: usize,
     args: [Arg; N],
     on_one_thread: PhantomData<*const ()>,
 }
@@ -67,13 +78,13 @@ impl<const N: usize> Laps<N> {
     #[inline(always)]
     pub fn begin(mode: u8, site: &'static LapSite, args: [Arg; N]) -> Self {
         let (start, level) = open(mode);
-        Self { site, start, last: start, level, n_marks: 0, args, on_one_thread: PhantomData }
+        Self { site, start, last: start, level, place: 0, args, on_one_thread: PhantomData }
     }
 
     #[doc(hidden)]
     #[inline(always)]
     pub fn off(site: &'static LapSite) -> Self {
-        Self { site, start: 0, last: 0, level: OFF_LEVEL, n_marks: 0, args: [Arg::LOST; N], on_one_thread: PhantomData }
+        Self { site, start: 0, last: 0, level: OFF_LEVEL, place: 0, args: [Arg::LOST; N], on_one_thread: PhantomData }
     }
 
     /// Records the stretch since the last mark, or since the begin, under this name.
@@ -83,20 +94,37 @@ impl<const N: usize> Laps<N> {
             return;
         }
         let now = clock::ticks();
-        let kind = if self.n_marks == 0 { Kind::FirstLap } else { Kind::Span };
-        let site = self.site.expected_mark(self.n_marks, name);
+        let kind = if self.last == self.start { Kind::FirstLap } else { Kind::Span };
+        let expected = self.site.expected_mark(self.place, name).map(|mark| (mark, self.place));
+        let found = expected.or_else(|| self.site.other_mark(self.place, name));
+        let (site, place) = found.map_or((0, self.place), |(mark, place)| (mark.known_id(), place));
         let is_written = buffer::current().try_lap(kind, site, self.last, now, self.level);
-        self.last = if is_written { now } else { mark_otherwise(self.site, kind, name, self.last, now, self.level) };
-        self.n_marks += 1;
+        self.last = match is_written {
+            true => now,
+            false => mark_otherwise(self.site, place, kind, name, self.last, now, self.level),
+        };
+        self.place = place + 1;
     }
 }
 
 /// Returns when the stretch ended, on the clock of its level.
 #[cold]
 #[inline(never)]
-fn mark_otherwise(site: &'static LapSite, kind: Kind, name: &'static str, last: u64, ticks: u64, level: u32) -> u64 {
+fn mark_otherwise(
+    site: &'static LapSite,
+    place: usize,
+    kind: Kind,
+    name: &'static str,
+    last: u64,
+    ticks: u64,
+    level: u32,
+) -> u64 {
     let now = now_of(level, ticks);
-    end_at_otherwise(kind, last, now, level, &[], false, || site.mark(name));
+    let site_id = || match site.other_mark(place, name) {
+        Some((mark, _)) => mark.id(),
+        None => site.new_mark(place, name),
+    };
+    end_at_otherwise(kind, last, now, level, &[], false, site_id);
     now
 }
 

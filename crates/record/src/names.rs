@@ -1,15 +1,17 @@
 //! Names made at run time, and the numbers they have in one spool.
 
-use std::cell::RefCell;
+use crate::buffer::Held;
+use std::cell::Cell;
 use std::collections::HashMap;
-use std::rc::Rc;
 
 /// How many such names a spool defines; further ones are written with each event instead.
 const NAMES_MAX: usize = 1 << 16;
 /// How many bytes they may take in memory.
 const NAME_BYTES_MAX: usize = 16 << 20;
 /// Names each thread remembers, so that it need not ask for the spool's table.
-const CACHE_ENTRIES: usize = 256;
+const CACHE_ENTRIES: usize = 64;
+/// Bytes of name and category that such a memory has room for: what makes it 64 in all.
+const ENTRY_BYTES: usize = 50;
 
 /// The names of one spool.
 #[derive(Debug, Default)]
@@ -48,58 +50,76 @@ impl NameTable {
     }
 }
 
+/// A name that a thread has used before.
+#[derive(Clone, Copy)]
 struct Entry {
     session: u64,
-    name: Rc<str>,
-    category: Rc<str>,
     id: u32,
+    name_len: u8,
+    category_len: u8,
+    /// The name, then the category.
+    text: [u8; ENTRY_BYTES],
 }
+
+const NO_ENTRY: Entry = Entry { session: 0, id: 0, name_len: 0, category_len: 0, text: [0; ENTRY_BYTES] };
 
 thread_local! {
-    static CACHE: RefCell<Vec<Option<Entry>>> = const { RefCell::new(Vec::new()) };
+    /// Nothing to allocate and nothing to drop. Used only while the thread's buffer is held, so that no signal handler
+    /// sees an entry half written.
+    static CACHE: [Cell<Entry>; CACHE_ENTRIES] = const { [const { Cell::new(NO_ENTRY) }; CACHE_ENTRIES] };
 }
 
-/// The number of a name that this thread has used before in the same session, or else what `ask` says, to be remembered
-/// if it is a number. The thread's memory may be gone or in use (the end of the thread, a signal handler): then `ask` is
-/// all there is.
-pub fn cached(session: u64, name: &str, category: &str, ask: impl Fn() -> Option<u32>) -> Option<u32> {
-    let with_cache = |cache: &RefCell<Vec<Option<Entry>>>| {
-        let mut cache = cache.try_borrow_mut().ok()?;
-        if cache.is_empty() {
-            cache.resize_with(CACHE_ENTRIES, || None);
-        }
-        let slot = &mut cache[slot_of(name, category)];
-        match slot {
-            Some(entry) if entry.is(session, name, category) => Some(Some(entry.id)),
-            _ => {
-                let id = ask();
-                if let Some(id) = id {
-                    let (name, category) = (name.into(), category.into());
-                    *slot = Some(Entry { session, name, category, id });
-                }
-                Some(id)
-            }
-        }
-    };
-    CACHE.try_with(with_cache).ok().flatten().unwrap_or_else(ask)
+/// The number of a name that this thread has used before in the same session.
+#[inline]
+pub fn recall(_held: &Held<'_>, session: u64, name: &str, category: &str) -> Option<u32> {
+    let entry = CACHE.with(|cache| cache[slot_of(name, category)].get());
+    entry.is(session, name, category).then_some(entry.id)
+}
+
+/// Has the thread remember a number, if the name is not too long.
+pub fn remember(_held: &Held<'_>, session: u64, name: &str, category: &str, id: u32) {
+    let mut entry = NO_ENTRY;
+    let (name_len, len) = (name.len(), name.len() + category.len());
+    if len > ENTRY_BYTES {
+        return;
+    }
+    entry.text[..name_len].copy_from_slice(name.as_bytes());
+    entry.text[name_len..len].copy_from_slice(category.as_bytes());
+    (entry.name_len, entry.category_len) = (name_len as u8, category.len() as u8);
+    (entry.session, entry.id) = (session, id);
+    CACHE.with(|cache| cache[slot_of(name, category)].set(entry));
 }
 
 impl Entry {
+    #[inline]
     fn is(&self, session: u64, name: &str, category: &str) -> bool {
-        self.session == session && *self.name == *name && *self.category == *category
+        let (name_len, category_len) = (usize::from(self.name_len), usize::from(self.category_len));
+        self.session == session
+            && name_len == name.len()
+            && category_len == category.len()
+            && self.text[..name_len] == *name.as_bytes()
+            && self.text[name_len..name_len + category_len] == *category.as_bytes()
     }
 }
 
 /// Any spread will do: a collision costs a look into the table, nothing else.
+#[inline]
 fn slot_of(name: &str, category: &str) -> usize {
-    const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut hash = (name.len() as u64) << 8 | category.len() as u64;
-    for word in name.as_bytes().chunks(8).chain(category.as_bytes().chunks(8)) {
-        let mut bytes = [0; 8];
-        bytes[..word.len()].copy_from_slice(word);
-        hash = (hash.rotate_left(5) ^ u64::from_le_bytes(bytes)).wrapping_mul(MULTIPLIER);
+    let mixed = edges(name.as_bytes()) ^ edges(category.as_bytes()).rotate_left(23);
+    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % CACHE_ENTRIES
+}
+
+/// The first and the last bytes of a text and its length, in one word.
+#[inline]
+fn edges(text: &[u8]) -> u64 {
+    let len = text.len() as u64;
+    if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        return u64::from_le_bytes(*first) ^ u64::from_le_bytes(*last).rotate_left(9) ^ len;
     }
-    (hash >> 56) as usize % CACHE_ENTRIES
+    if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+        return u64::from(u32::from_le_bytes(*first)) ^ u64::from(u32::from_le_bytes(*last)) << 32 ^ len;
+    }
+    text.iter().fold(len, |word, &byte| word << 8 | u64::from(byte))
 }
 
 #[cfg(test)]
@@ -121,11 +141,23 @@ mod tests {
 
     #[test]
     fn names_that_share_a_slot_are_not_mixed_up() {
-        let names: Vec<String> = (0..2000).map(|n| format!("name {n}")).collect();
-        for _ in 0..2 {
-            for (n, name) in names.iter().enumerate() {
-                assert_eq!(cached(1, name, "c", || Some(n as u32)), Some(n as u32));
-            }
+        let held = crate::buffer::current().hold().unwrap();
+        for (n, name) in (0..2000).map(|n| (n, format!("name {n}"))) {
+            assert_eq!(recall(&held, 1, &name, "c"), None);
+            remember(&held, 1, &name, "c", n);
+            assert_eq!(recall(&held, 1, &name, "c"), Some(n));
+            assert_eq!(recall(&held, 2, &name, "c"), None);
+            assert_eq!(recall(&held, 1, &name, ""), None);
         }
+    }
+
+    #[test]
+    fn a_name_that_is_too_long_is_not_remembered() {
+        let held = crate::buffer::current().hold().unwrap();
+        let name = "n".repeat(ENTRY_BYTES);
+        remember(&held, 1, &name, "", 7);
+        assert_eq!(recall(&held, 1, &name, ""), Some(7));
+        remember(&held, 1, &name, "x", 8);
+        assert_eq!(recall(&held, 1, &name, "x"), None);
     }
 }

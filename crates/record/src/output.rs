@@ -8,8 +8,9 @@
 
 use crate::destination::{Destination, Form, with_ending};
 use crate::error::Error;
-use crate::spool::{Lease, exchange};
+use crate::spool::{Lease, exchange, reserve_beyond_end};
 use crate::stats::Stats;
+use ferrum_trace_format::ReserveAhead;
 use ferrum_trace_format::spool::{ChromeConverter, EventCounter};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -117,8 +118,8 @@ impl Output {
     fn write_first(&mut self, spool: &File) -> Result<Written, Error> {
         let mut converter = ChromeConverter::open(spool).map_err(|cause| self.cannot_convert(cause))?;
         let path = spare_path(&self.destination);
-        let mut file = create(&path).map_err(|cause| self.cannot_write(cause))?;
-        let (body_end, tail) = self.append(&mut file, 0, &mut converter, spool)?;
+        let file = create(&path).map_err(|cause| self.cannot_write(cause))?;
+        let (body_end, tail) = self.append(&file, 0, &mut converter, spool)?;
         std::fs::rename(&path, self.path()).map_err(|cause| self.cannot_write(cause))?;
         Ok(Written { converter, current: file, body_end, tail })
     }
@@ -127,12 +128,12 @@ impl Output {
         let path = spare_path(&self.destination);
         let spare = self.spare.take();
         let lease = spare.as_ref().and_then(Lease::take);
-        let mut file = match (&spare, &lease) {
+        let file = match (&spare, &lease) {
             (Some(spare), Some(_)) => spare.try_clone(),
             _ => copy(&written.current, &path),
         }
         .map_err(|cause| self.cannot_write(cause))?;
-        let (body_end, tail) = self.append(&mut file, written.body_end, &mut written.converter, spool)?;
+        let (body_end, tail) = self.append(&file, written.body_end, &mut written.converter, spool)?;
         if body_end == written.body_end && tail == written.tail {
             drop(lease);
             self.spare = Some(file);
@@ -157,7 +158,7 @@ impl Output {
     /// Writes what is new over the tail, and a new tail. Returns where that begins, and it.
     fn append(
         &self,
-        file: &mut File,
+        mut file: &File,
         body_end: u64,
         converter: &mut ChromeConverter,
         spool: &File,
@@ -165,7 +166,8 @@ impl Output {
         let cannot_write = |cause| self.cannot_write(cause);
         let cannot_convert = |cause| self.cannot_convert(cause);
         file.seek(SeekFrom::Start(body_end)).map_err(cannot_write)?;
-        let batch = converter.convert_new(spool, file, n_workers()).map_err(cannot_convert)?;
+        let mut out = ReserveAhead::new(file, body_end, |from, len| reserve_beyond_end(file, from, len));
+        let batch = converter.convert_new(spool, &mut out, n_workers()).map_err(cannot_convert)?;
         let tail = converter.tail(spool).map_err(cannot_convert)?;
         let body_end = body_end + batch.bytes;
         file.write_all(&tail).map_err(cannot_write)?;

@@ -190,18 +190,16 @@ impl Session {
 
     /// The number of a name made at run time; `None` if there are too many of them to define.
     pub fn intern(&self, name: &str, category: &str) -> Option<u32> {
-        crate::names::cached(self.id, name, category, || {
-            let mut definitions = lock(&self.definitions);
-            match definitions.names.look_up(name, category) {
-                Lookup::Known(id) => Some(id),
-                Lookup::Full => None,
-                Lookup::New(id) => {
-                    let definition =
-                        Definition::Site { id, name: kept_text(name), category: kept_text(category), keys: vec![] };
-                    self.define_locked(&mut definitions, &definition).map(|_| id)
-                }
+        let mut definitions = lock(&self.definitions);
+        match definitions.names.look_up(name, category) {
+            Lookup::Known(id) => Some(id),
+            Lookup::Full => None,
+            Lookup::New(id) => {
+                let (name, category) = (kept_text(name), kept_text(category));
+                let definition = Definition::Site { id, name, category, keys: vec![] };
+                self.define_locked(&mut definitions, &definition).map(|_| id)
             }
-        })
+        }
     }
 
     /// Notes how the clock and the monotonic clock stand to each other now.

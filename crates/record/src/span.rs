@@ -173,12 +173,7 @@ impl DynamicName {
     const NONE: Self = Self { site: SITE_INLINE, args: [Arg::LOST; 2] };
 
     pub(crate) fn new(name: &str, category: &str) -> Self {
-        if buffer::current().is_held() {
-            // A signal handler that interrupted the recorder: its event will be counted, not recorded.
-            return Self::NONE;
-        }
-        let known = attach::quietly(|| global::active()?.intern(name, category));
-        match known {
+        match attach::site_of(name, category) {
             Some(site) => Self { site, args: [Arg::LOST; 2] },
             None => Self { site: SITE_INLINE, args: [name, category].map(crate::Value::to_arg) },
         }

@@ -1,13 +1,12 @@
 //! The interface of the reference: `TraceEvent`, `TraceWriter`, `global_trace`.
 
-use crate::attach;
-use crate::buffer::Draft;
+use crate::attach::Pushed;
 use crate::config::Options;
 use crate::global;
 use crate::say::say;
 use crate::session::Session;
 use crate::text::Text;
-use ferrum_trace_format::spool::record::{Kind, SITE_INLINE, TEXT_BYTES_MAX};
+use ferrum_trace_format::spool::record::TEXT_BYTES_MAX;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::PathBuf;
@@ -232,21 +231,11 @@ impl TraceWriter {
     fn push_slice(&self, name: &str, cat: &str, dur_ms: f64, tid: u32, json: Option<&str>) {
         // Saturates: NaN and negative durations become zero.
         let nanos = (dur_ms * 1e6).round() as u64;
-        let draft = |site, end, leading| Draft { kind: Kind::Pushed, site, start: end, end, leading, args: &[] };
-        let leading = [u64::from(tid), nanos];
-        let texts: [&str; 3] = [name, cat, json.unwrap_or("")];
-        let n_texts = 2 + usize::from(json.is_some());
-        let (session, site, end) = match &self.target {
-            Target::Nothing => return,
-            Target::Process => {
-                let known = attach::quietly(|| global::active()?.intern(name, cat));
-                (None, known, global::now())
-            }
-            Target::Own(session, _) => (Some(session), session.intern(name, cat), session.clock().now()),
-        };
-        match site {
-            Some(site) => attach::record_with_texts(session, draft(site, end, &leading), &texts[2..n_texts]),
-            None => attach::record_with_texts(session, draft(SITE_INLINE, end, &leading), &texts[..n_texts]),
+        let pushed = Pushed { name, category: cat, tid, nanos, json };
+        match &self.target {
+            Target::Nothing => {}
+            Target::Process => pushed.record(),
+            Target::Own(session, _) => pushed.record_in(session),
         }
     }
 

@@ -1,3 +1,83 @@
-//! A program for the tests of this crate to run: each argument names a scene.
+//! A program for the tests of this package to run: the first argument names a scene, which may take further ones.
+//! Whether and where it records is for the environment to say, as for any program that links the recorder.
 
-fn main() {}
+mod scenes {
+    pub mod api;
+    pub mod everything;
+    pub mod limits;
+    pub mod memory;
+    pub mod names;
+    pub mod paths;
+    pub mod programs;
+    pub mod say;
+    pub mod values;
+}
+
+use scenes::{api, everything, limits, memory, names, paths, programs, values};
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["texts"] => values::texts(),
+        ["numbers"] => values::numbers(),
+        ["odd numbers in counters"] => values::counters(),
+        ["keys"] => values::keys(),
+        ["hundred arguments"] => values::hundred_arguments(),
+        ["generics"] => values::generics(),
+        ["empty names"] => values::empty_names(),
+        ["ids"] => values::ids(),
+
+        ["distinct names", n] => names::distinct(number(n)),
+        ["long names", n] => names::long(number(n)),
+        ["long constants"] => names::long_constants(),
+        ["strange threads and tracks"] => names::strange_threads_and_tracks(),
+        ["long names of processes and threads"] => names::long_processes_and_threads(),
+
+        ["some spans", n] => paths::some_spans(number(n)),
+        ["change of directory", to] => paths::change_of_directory(to),
+        ["wait to be killed", n] => paths::wait_to_be_killed(number(n)),
+        ["look at the output", output] => paths::look_at_the_output(output),
+        ["fill the disk", filler] => paths::fill_the_disk(filler),
+
+        ["spans on threads", threads, n] => limits::spans_on_threads(number(threads), number(n)),
+        ["spans under a builder's limit", path, bytes, n] => limits::builder(path, number(bytes), number(n)),
+        ["texts beyond the limit", n] => limits::texts(number(n)),
+        ["dynamic names beyond the limit", n] => limits::dynamic_names(number(n)),
+        ["all kinds beyond the limit", n] => limits::all_kinds(number(n)),
+        ["definitions beyond the limit"] => limits::definitions(),
+        ["pushes beyond the limit", n] => limits::pushes(number(n)),
+
+        ["memory", threads, n] => memory::spans(number(threads), number(n)),
+        ["memory of texts", n] => memory::texts(number(n)),
+        ["memory of overlaps", n] => memory::overlaps(number(n)),
+
+        ["program", own_path] => programs::play(own_path),
+
+        ["macro forms"] => api::macro_forms(),
+        ["side effects"] => api::side_effects(),
+        ["processes and threads"] => api::processes_and_threads(),
+        ["late names"] => api::late_names(),
+        ["tracks"] => api::tracks(),
+        ["explicit times"] => api::explicit_times(),
+        ["times before the trace"] => api::times_before_the_trace(),
+        ["long explicit times"] => api::long_explicit_times(),
+        ["instants of the standard library"] => api::standard_instants(),
+        ["flows"] => api::flows(),
+        ["async"] => api::asynchronous(),
+        ["builder", path] => api::builder(path),
+        ["two recordings", one, other] => api::two_recordings(one, other),
+        ["builder mistakes", path] => api::builder_mistakes(path),
+        ["stats while running"] => api::stats_while_running(),
+        ["finish by name"] => api::finish_by_name(),
+
+        ["everything"] => everything::everything(),
+        ["reference"] => everything::reference(),
+
+        _ => panic!("no such scene: {words:?}"),
+    }
+}
+
+fn number(word: &str) -> u64 {
+    word.parse().unwrap_or_else(|_| panic!("expected a number, found `{word}`"))
+}

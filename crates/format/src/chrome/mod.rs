@@ -2,6 +2,10 @@
 //!
 //! What is written, field by field, is in `docs/chrome-json.md`.
 
+mod snippet;
 mod write;
 
-pub use write::{Counterable, push_args_value, push_counter_value, push_decimal, push_micros, push_text};
+pub use snippet::Snippet;
+pub use write::{
+    Counterable, push_args_value, push_counter_value, push_decimal, push_micros, push_start_and_duration, push_text,
+};

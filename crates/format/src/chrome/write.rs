@@ -23,12 +23,17 @@ pub fn push_decimal(out: &mut Vec<u8>, number: u64) {
 
 /// Puts the digits at the end of `digits` and returns where they begin.
 #[inline]
-fn put_decimal<const N: usize>(digits: &mut [u8; N], mut number: u64) -> usize {
-    let mut at = N;
+fn put_decimal<const N: usize>(digits: &mut [u8; N], number: u64) -> usize {
+    put_decimal_before(digits, N, number)
+}
+
+/// Puts the digits before `end` and returns where they begin.
+#[inline]
+fn put_decimal_before<const N: usize>(digits: &mut [u8; N], end: usize, mut number: u64) -> usize {
+    let mut at = end;
     while number >= 100 {
         at -= 2;
-        let pair = DIGIT_PAIRS[(number % 100) as usize];
-        digits[at..at + 2].copy_from_slice(&pair);
+        digits[at..at + 2].copy_from_slice(&DIGIT_PAIRS[(number % 100) as usize]);
         number /= 100;
     }
     if number >= 10 {
@@ -44,13 +49,42 @@ fn put_decimal<const N: usize>(digits: &mut [u8; N], mut number: u64) -> usize {
 /// Writes nanoseconds as microseconds with exactly three decimals.
 #[inline]
 pub fn push_micros(out: &mut Vec<u8>, nanos: u64) {
-    let (micros, fraction) = (nanos / 1000, (nanos % 1000) as usize);
     let mut text = [0; 24];
-    let pair = DIGIT_PAIRS[fraction % 100];
-    text[20..].copy_from_slice(&[b'.', b'0' + (fraction / 100) as u8, pair[0], pair[1]]);
-    let (whole, _) = text.split_first_chunk_mut::<20>().unwrap_or_else(|| unreachable!("24 is more than 20"));
-    let start = put_decimal(whole, micros);
+    let start = put_micros(&mut text, 24, nanos);
     out.extend_from_slice(&text[start..]);
+}
+
+/// Puts microseconds with three decimals before `end` and returns where they begin.
+#[inline]
+fn put_micros<const N: usize>(text: &mut [u8; N], end: usize, nanos: u64) -> usize {
+    let (micros, fraction) = (nanos / 1000, (nanos % 1000) as usize);
+    let [tens, ones] = DIGIT_PAIRS[fraction % 100];
+    text[end - 4..end].copy_from_slice(&[b'.', b'0' + (fraction / 100) as u8, tens, ones]);
+    put_decimal_before(text, end - 4, micros)
+}
+
+/// Between the two times of a slice.
+const DURATION_KEY: &[u8; 7] = b",\"dur\":";
+/// Room for two times and what is between them: 24 + 7 + 24 bytes, and what a copy of fixed length takes along.
+const TIMES_BYTES: usize = 55;
+/// What is copied of two times at once, whatever their length; longer ones take two steps.
+const TIMES_COPIED: usize = 32;
+
+/// Writes the times of a slice, `1234.567,"dur":0.089`.
+#[inline]
+pub fn push_start_and_duration(out: &mut Vec<u8>, start: u64, duration: u64) {
+    let mut text = [0; TIMES_BYTES + TIMES_COPIED];
+    let at = put_micros(&mut text, TIMES_BYTES, duration);
+    text[at - DURATION_KEY.len()..at].copy_from_slice(DURATION_KEY);
+    let at = put_micros(&mut text, at - DURATION_KEY.len(), start);
+    let n_bytes = TIMES_BYTES - at;
+    if n_bytes <= TIMES_COPIED {
+        let end = out.len() + n_bytes;
+        out.extend_from_slice(&text[at..at + TIMES_COPIED]);
+        out.truncate(end);
+    } else {
+        out.extend_from_slice(&text[at..TIMES_BYTES]);
+    }
 }
 
 /// Writes a JSON string as raw UTF-8. Only what JSON demands is escaped, since viewers show escapes as typed; NUL becomes
@@ -147,6 +181,15 @@ mod tests {
         for (nanos, text) in [(0, "0.000"), (7, "0.007"), (1_234_567, "1234.567"), (u64::MAX, "18446744073709551.615")]
         {
             assert_eq!(written(|out| push_micros(out, nanos)), text);
+        }
+    }
+
+    #[test]
+    fn both_times_of_a_slice_are_written_whatever_their_length() {
+        for (start, duration) in [(0, 0), (1_234_567, 89), (u64::MAX, u64::MAX), (123_456_789_012_345, 1)] {
+            let text = written(|out| push_start_and_duration(out, start, duration));
+            let apart = (written(|out| push_micros(out, start)), written(|out| push_micros(out, duration)));
+            assert_eq!(text, format!("{},\"dur\":{}", apart.0, apart.1));
         }
     }
 

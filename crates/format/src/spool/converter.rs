@@ -9,6 +9,7 @@ use super::summary::Summary;
 use crate::chrome::{push_decimal, push_text};
 use crate::{Error, ReadAt};
 use std::io::Write;
+use std::sync::{Mutex, PoisonError};
 
 /// Chunks that a worker turns into text at a time: about 2 MB of it.
 const UNIT_CHUNKS: usize = 8;
@@ -145,8 +146,11 @@ where
 {
     let units: Vec<&[Piece]> = pieces.chunks(UNIT_CHUNKS).collect();
     let dictionary = sink.dictionary;
+    let memory = Mutex::new(Vec::new());
+    let lock_memory = || memory.lock().unwrap_or_else(PoisonError::into_inner);
     let make = |unit: usize, emit: &mut dyn FnMut(Written) -> Result<(), Error>| {
-        let mut writer = PieceWriter::new(source, dictionary);
+        let events = lock_memory().pop().unwrap_or_default();
+        let mut writer = PieceWriter::new(source, dictionary, events);
         let mut bytes = Vec::new();
         for &piece in units[unit] {
             read_chunk_into(source, piece.chunk, &mut bytes)?;
@@ -154,7 +158,12 @@ where
         }
         emit(writer.written)
     };
-    in_order(units.len(), n_workers, make, |written| sink.accept(written))
+    let hand_over = |written| {
+        let emptied = sink.accept(written)?;
+        lock_memory().push(emptied);
+        Ok(())
+    };
+    in_order(units.len(), n_workers, make, hand_over)
 }
 
 /// Writes a whole spool as Chrome trace events, with up to `n_workers` threads.

@@ -2,7 +2,7 @@
 
 use super::calibration::Calibration;
 use super::definition::{Definition, THREAD_DROPPED_WORD};
-use crate::chrome::{push_decimal, push_text};
+use crate::chrome::{Snippet, push_decimal, push_text};
 use std::collections::HashMap;
 
 /// Category of events that were given none.
@@ -21,7 +21,7 @@ pub struct Site {
     /// `,⏎{"name":"…","cat":"…","ph":"`
     pub head: Vec<u8>,
     /// The same for a slice: `… "ph":"X","ts":`
-    pub slice_head: Vec<u8>,
+    pub slice_head: Snippet,
     /// `"key":` for each argument.
     pub keys: Vec<Vec<u8>>,
 }
@@ -35,6 +35,8 @@ pub struct Track {
     pub id: u32,
     /// `,"pid":…,"tid":…`
     pub tail: Vec<u8>,
+    /// The same and the end of an event without arguments, `}`.
+    pub end: Snippet,
 }
 
 /// A thread.
@@ -143,7 +145,7 @@ impl Site {
         let mut slice_head = head.clone();
         slice_head.extend_from_slice(b"X\",\"ts\":");
         let keys = keys.iter().map(|key| spelled_key(key.as_ref())).collect();
-        Self { head, slice_head, keys }
+        Self { head, slice_head: Snippet::new(&slice_head), keys }
     }
 }
 
@@ -157,7 +159,9 @@ fn spelled_key(key: &str) -> Vec<u8> {
 
 impl Track {
     fn new(pid: u32, id: u32, name: String, sort: Option<i64>) -> Self {
-        Self { name, sort, id, tail: track_tail(pid, id) }
+        let tail = track_tail(pid, id);
+        let end = Snippet::new(&[tail.as_slice(), b"}"].concat());
+        Self { name, sort, id, tail, end }
     }
 }
 

@@ -5,10 +5,12 @@ use super::diagnostic::Damage;
 use super::dictionary::{Dictionary, Site, Thread};
 use super::json_check::is_object;
 use super::layout::CHUNK_BYTES;
-use super::record::{Kind, Record, SITE_INLINE, TIME_BITS};
+use super::record::{HEADER_BYTES, Kind, Record, SITE_INLINE, TIME_BITS};
 use super::source::Piece;
 use super::text::Texts;
-use crate::chrome::{Counterable, push_args_value, push_counter_value, push_decimal, push_micros, push_text};
+use crate::chrome::{
+    Counterable, push_args_value, push_counter_value, push_decimal, push_micros, push_start_and_duration, push_text,
+};
 use crate::{Error, ReadAt};
 use ferrum_trace_model::Value;
 use std::ops::Range;
@@ -76,8 +78,14 @@ struct Timed<'r> {
 }
 
 impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
-    pub fn new(source: &'a R, dictionary: &'a Dictionary) -> Self {
-        Self { source, dictionary, clock: dictionary.calibration.cursor(), written: Written::default() }
+    /// `events` is where to write: emptied, and used again to save the system the work of finding memory.
+    pub fn new(source: &'a R, dictionary: &'a Dictionary, events: Vec<u8>) -> Self {
+        Self {
+            source,
+            dictionary,
+            clock: dictionary.calibration.cursor(),
+            written: Written { events, ..Written::default() },
+        }
     }
 
     /// Writes the events of `piece`. The chunk is read from its beginning on, since what went before says which thread
@@ -97,6 +105,10 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
         let mut segment = None;
         let mut long_duration = 0;
         while at < whole.len() {
+            if at >= piece.from && long_duration == 0 && self.plain_span(&whole[at..], segment) {
+                at += HEADER_BYTES;
+                continue;
+            }
             let offset = piece.chunk * CHUNK_BYTES as u64 + at as u64;
             let record = match Record::read(&whole[at..]) {
                 Ok(record) => record,
@@ -128,6 +140,37 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
         Ok(())
     }
 
+    /// Writes the record at the start of `bytes` if it is a span without arguments and nothing is wrong with it.
+    #[inline(always)]
+    fn plain_span(&mut self, bytes: &[u8], segment: Option<Segment<'a>>) -> bool {
+        let Some((site, end, duration)) = Record::plain_span(bytes) else {
+            return false;
+        };
+        let Some(Segment { thread_id, thread: Some(thread), base }) = segment else {
+            return false;
+        };
+        let Some(site) = self.dictionary.site(site) else {
+            return false;
+        };
+        let end = base.wrapping_add(end);
+        let start = self.clock.nanos_since_start(end.saturating_sub(duration));
+        let end = self.clock.nanos_since_start(end);
+        self.note_thread(thread_id);
+        self.written.n_events += 1;
+        let out = &mut self.written.events;
+        site.slice_head.push_to(out);
+        push_start_and_duration(out, start, end - start);
+        thread.track.end.push_to(out);
+        true
+    }
+
+    #[inline(always)]
+    fn note_thread(&mut self, thread_id: u32) {
+        if self.written.threads.last() != Some(&thread_id) {
+            self.written.threads.push(thread_id);
+        }
+    }
+
     fn segment(&self, record: &Record<'_>) -> Segment<'a> {
         Segment { thread_id: record.site, thread: self.dictionary.thread(record.site), base: record.leading(0) }
     }
@@ -156,8 +199,8 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
             }
         };
         self.written.n_events += 1;
-        if timed.record.kind != Kind::Pushed && self.written.threads.last() != Some(&segment.thread_id) {
-            self.written.threads.push(segment.thread_id);
+        if timed.record.kind != Kind::Pushed {
+            self.note_thread(segment.thread_id);
         }
         match timed.record.kind {
             Kind::Span | Kind::FirstLap => self.slice(texts, site, thread, &timed),
@@ -196,10 +239,8 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
     #[inline]
     fn slice(&mut self, texts: &Texts<'_, R>, site: &Site, thread: &Thread, timed: &Timed<'_>) {
         let out = &mut self.written.events;
-        out.extend_from_slice(&site.slice_head);
-        push_micros(out, timed.start);
-        out.extend_from_slice(b",\"dur\":");
-        push_micros(out, timed.end - timed.start);
+        site.slice_head.push_to(out);
+        push_start_and_duration(out, timed.start, timed.end - timed.start);
         out.extend_from_slice(&thread.track.tail);
         if timed.record.n_args() > 0 {
             push_args(out, texts, site, &timed.record);
@@ -285,7 +326,7 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
         };
         let out = &mut self.written.texts;
         let head_start = out.len();
-        out.extend_from_slice(&site.slice_head);
+        site.slice_head.push_to(out);
         let args_start = out.len();
         if timed.record.kind == Kind::Pushed {
             push_json_args(out, texts, &timed.record);

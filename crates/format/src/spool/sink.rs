@@ -6,7 +6,7 @@ use super::dictionary::{Dictionary, LANE_IDS, track_tail};
 use super::lanes::{Interval, Lanes};
 use super::piece::{LaneKey, Loose, Written};
 use crate::Error;
-use crate::chrome::{push_decimal, push_micros, push_text};
+use crate::chrome::{push_decimal, push_start_and_duration, push_text};
 use std::collections::HashMap;
 use std::io::Write;
 
@@ -53,8 +53,8 @@ impl<'a, W: Write + ?Sized> Sink<'a, W> {
         }
     }
 
-    /// Takes what a worker has made.
-    pub fn accept(&mut self, written: Written) -> Result<(), Error> {
+    /// Takes what a worker has made, and gives the memory back.
+    pub fn accept(&mut self, written: Written) -> Result<Vec<u8>, Error> {
         self.batch.events += written.n_events;
         self.damage.merge(written.damage);
         let mut names = Vec::new();
@@ -72,7 +72,9 @@ impl<'a, W: Write + ?Sized> Sink<'a, W> {
         if self.loose.len() >= LOOSE_MAX || self.texts.len() >= LOOSE_TEXTS_MAX {
             self.place_loose()?;
         }
-        Ok(())
+        let mut memory = written.events;
+        memory.clear();
+        Ok(memory)
     }
 
     /// Writes the slices that have waited for their lanes, in the order they came, but outer ones first.
@@ -192,9 +194,7 @@ impl Loose {
 fn push_slice(out: &mut Vec<u8>, slice: &Loose, texts: &[u8], tail: &[u8]) {
     let (start, end) = slice.interval;
     out.extend_from_slice(&texts[slice.head.clone()]);
-    push_micros(out, start);
-    out.extend_from_slice(b",\"dur\":");
-    push_micros(out, end - start);
+    push_start_and_duration(out, start, end - start);
     out.extend_from_slice(tail);
     out.extend_from_slice(&texts[slice.args.clone()]);
     out.push(b'}');

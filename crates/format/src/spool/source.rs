@@ -167,7 +167,7 @@ impl Progress {
         if open.magic == 0 {
             return 0;
         }
-        if len > CHUNK_BYTES as u64 || len % 8 != 0 {
+        if len > CHUNK_BYTES as u64 || !len.is_multiple_of(8) {
             let text = format!("expected a length of at most {CHUNK_BYTES}, found {len}; chunk passed over");
             self.damage.add(open.index * CHUNK_BYTES as u64, text);
             return open.read_to;

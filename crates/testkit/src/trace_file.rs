@@ -1,0 +1,205 @@
+//! Strict reading of what was written.
+
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+/// What an event may have besides what every one has.
+const EXTRA_KEYS: [&str; 4] = ["s", "id", "id2", "bp"];
+
+/// One event of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// What it is called.
+    pub name: String,
+    /// Its category.
+    pub category: String,
+    /// The letter of its phase.
+    pub phase: char,
+    /// Nanoseconds from the start of the trace.
+    pub start_ns: u64,
+    /// Nanoseconds from the start of the trace; the same as the start for what has no duration.
+    pub end_ns: u64,
+    /// The process.
+    pub pid: u64,
+    /// The track.
+    pub tid: u64,
+    /// The arguments.
+    pub args: Map<String, Value>,
+    /// What it has besides: scope, ids, binding point, as they stand in the file.
+    pub extra: Map<String, Value>,
+}
+
+/// A file of Chrome trace events, all of it read and checked.
+#[derive(Clone, Debug)]
+pub struct TraceFile {
+    /// All events, metadata included, in the order of the file.
+    pub events: Vec<Event>,
+}
+
+impl TraceFile {
+    /// Reads a file. Panics if there is none or anything is wrong with it.
+    #[track_caller]
+    pub fn read(path: &Path) -> Self {
+        let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        match Self::parse(&bytes) {
+            Ok(file) => file,
+            Err(wrong) => panic!("{}: {wrong}", path.display()),
+        }
+    }
+
+    /// Reads a file that lies in memory, or says what is wrong with it.
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let values: Vec<Value> = serde_json::from_slice(bytes).map_err(|error| {
+            let around = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(200)..]).into_owned();
+            format!("no valid JSON: {error}; {} bytes, the last are `{around}`", bytes.len())
+        })?;
+        let events = values.into_iter().map(Event::from_value).collect::<Result<_, _>>()?;
+        Ok(Self { events })
+    }
+
+    /// Events that are no metadata.
+    pub fn recorded(&self) -> impl Iterator<Item = &Event> {
+        self.events.iter().filter(|event| event.phase != 'M' && event.category != "ferrum_trace")
+    }
+
+    /// Events of a name.
+    pub fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Event> {
+        self.recorded().filter(move |event| event.name == name)
+    }
+
+    /// How many events of a name there are.
+    pub fn count(&self, name: &str) -> usize {
+        self.named(name).count()
+    }
+
+    /// The integers that the events of a name have as one of their arguments, in ascending order.
+    #[track_caller]
+    pub fn numbers(&self, name: &str, key: &str) -> Vec<u64> {
+        let mut numbers: Vec<u64> = self.named(name).map(|event| event.number(key)).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// The same for the events of one track.
+    #[track_caller]
+    pub fn numbers_on(&self, tid: u64, name: &str, key: &str) -> Vec<u64> {
+        let events = self.named(name).filter(|event| event.tid == tid);
+        let mut numbers: Vec<u64> = events.map(|event| event.number(key)).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// The names of tracks, by their numbers.
+    pub fn thread_names(&self) -> BTreeMap<u64, String> {
+        let names = self.events.iter().filter(|event| event.phase == 'M' && event.name == "thread_name");
+        names.map(|event| (event.tid, event.text("name"))).collect()
+    }
+
+    /// The number of the one track of this name.
+    #[track_caller]
+    pub fn tid_of(&self, thread_name: &str) -> u64 {
+        let names = self.thread_names();
+        let mut found = names.iter().filter(|(_, name)| *name == thread_name).map(|(&tid, _)| tid);
+        let tid = found.next().unwrap_or_else(|| panic!("no track is called `{thread_name}`: {names:?}"));
+        assert_eq!(found.next(), None, "two tracks are called `{thread_name}`");
+        tid
+    }
+
+    /// A number that the file tells about its recording, such as `recorded` or `dropped`.
+    #[track_caller]
+    pub fn about(&self, key: &str) -> u64 {
+        let mut found = self.events.iter().filter(|event| event.phase == 'M' && event.name == "ferrum_trace");
+        let about = found.next().expect("the file tells about its recording");
+        assert_eq!(found.next(), None, "the file tells about its recording twice");
+        about.number(key)
+    }
+
+    /// Panics unless the slices of each track nest or are disjoint.
+    #[track_caller]
+    pub fn assert_nested(&self) {
+        let mut tracks: HashMap<(u64, u64), Vec<&Event>> = HashMap::new();
+        for event in self.events.iter().filter(|event| event.phase == 'X') {
+            tracks.entry((event.pid, event.tid)).or_default().push(event);
+        }
+        for slices in tracks.values_mut() {
+            // Outer ones first.
+            slices.sort_by_key(|slice| (slice.start_ns, std::cmp::Reverse(slice.end_ns)));
+            let mut open: Vec<&Event> = Vec::new();
+            for slice in slices {
+                while open.last().is_some_and(|outer| outer.end_ns <= slice.start_ns) {
+                    open.pop();
+                }
+                if let Some(outer) = open.last() {
+                    assert!(slice.end_ns <= outer.end_ns, "neither nested nor disjoint:\n{outer:?}\n{slice:?}");
+                }
+                open.push(slice);
+            }
+        }
+    }
+}
+
+impl Event {
+    /// The integer that is one of its arguments.
+    #[track_caller]
+    pub fn number(&self, key: &str) -> u64 {
+        let number = self.args.get(key).and_then(Value::as_u64);
+        number.unwrap_or_else(|| panic!("expected a number `{key}` in {self:?}"))
+    }
+
+    /// The text that is one of its arguments.
+    #[track_caller]
+    pub fn text(&self, key: &str) -> String {
+        let text = self.args.get(key).and_then(Value::as_str);
+        text.unwrap_or_else(|| panic!("expected a text `{key}` in {self:?}")).to_owned()
+    }
+
+    fn from_value(value: Value) -> Result<Self, String> {
+        let Value::Object(mut fields) = value else {
+            return Err(format!("expected an event, found {value}"));
+        };
+        Self::take_from(&mut fields).map_err(|wrong| format!("{wrong}, found {}", Value::Object(fields)))
+    }
+
+    fn take_from(fields: &mut Map<String, Value>) -> Result<Self, String> {
+        let (name, category, phase) = (text(fields, "name")?, text(fields, "cat")?, text(fields, "ph")?);
+        let phase = match (phase.chars().next(), phase.len()) {
+            (Some(letter), 1) => letter,
+            _ => return Err("expected `ph` to be one letter".into()),
+        };
+        let start_ns = nanos(fields.remove("ts")).ok_or("expected a time `ts`")?;
+        let duration_ns = match phase {
+            'X' => nanos(fields.remove("dur")).ok_or("expected a time `dur`")?,
+            _ => 0,
+        };
+        let (pid, tid) = (whole(fields, "pid")?, whole(fields, "tid")?);
+        let args = match fields.remove("args") {
+            None => Map::new(),
+            Some(Value::Object(args)) => args,
+            Some(_) => return Err("expected `args` to be an object".into()),
+        };
+        if let Some(key) = fields.keys().find(|key| !EXTRA_KEYS.contains(&key.as_str())) {
+            return Err(format!("expected no `{key}` in `{name}`"));
+        }
+        let extra = std::mem::take(fields);
+        Ok(Self { name, category, phase, start_ns, end_ns: start_ns + duration_ns, pid, tid, args, extra })
+    }
+}
+
+fn text(fields: &mut Map<String, Value>, key: &str) -> Result<String, String> {
+    match fields.remove(key) {
+        Some(Value::String(text)) => Ok(text),
+        _ => Err(format!("expected a text `{key}`")),
+    }
+}
+
+fn whole(fields: &mut Map<String, Value>, key: &str) -> Result<u64, String> {
+    let number = fields.remove(key).as_ref().and_then(Value::as_u64);
+    number.ok_or_else(|| format!("expected an integer `{key}`"))
+}
+
+/// Microseconds with three decimals. A double holds them to the nanosecond for some decades.
+fn nanos(micros: Option<Value>) -> Option<u64> {
+    let micros = micros?.as_f64().filter(|micros| *micros >= 0.0)?;
+    Some((micros * 1000.0).round() as u64)
+}

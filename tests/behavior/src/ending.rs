@@ -1,0 +1,172 @@
+//! Scenes that end by themselves, in all the ways there are.
+
+use crate::sys::{SharedCounters, at_exit};
+use crate::work::{Workers, counters, record};
+use crate::{Scene, tell};
+use ferrum_trace::{Span, counter, instant, span};
+use std::cell::Cell;
+use std::sync::OnceLock;
+use std::thread::Builder;
+
+pub const SCENES: &[Scene] = &[
+    ("return", return_from_main),
+    ("exit", || exit_with_code(3)),
+    ("exit-on-another-thread", exit_on_another_thread),
+    ("exit-on-two-threads", exit_on_two_threads),
+    ("panic", panic_on_main),
+    ("panic-on-another-thread", panic_on_another_thread),
+    ("threads-still-running", threads_still_running),
+    ("threads-gone", threads_gone),
+    ("many-threads", many_threads),
+    ("thread-locals", thread_locals),
+    ("thread-locals-only", thread_locals_only),
+    ("exit-handlers", exit_handlers),
+    ("exit-handlers-after-exit", exit_handlers_after_exit),
+];
+
+fn return_from_main() {
+    let _whole = span!("whole");
+    record(1, 100);
+}
+
+fn exit_with_code(code: i32) -> ! {
+    let _never_dropped = span!("never dropped");
+    record(1, 100);
+    std::process::exit(code);
+}
+
+fn exit_on_another_thread() {
+    record(1, 50);
+    let exit = || {
+        record(51, 100);
+        std::process::exit(3);
+    };
+    let _ = std::thread::spawn(exit).join();
+}
+
+/// Which one wins does not matter. (The standard library lets the other one wait.)
+fn exit_on_two_threads() {
+    record(1, 100);
+    let threads: Vec<_> = (0..2).map(|_| std::thread::spawn(|| std::process::exit(3))).collect();
+    for thread in threads {
+        let _ = thread.join();
+    }
+}
+
+fn panic_on_main() {
+    record(1, 100);
+    let _unwound = span!("unwound");
+    panic!("as it was asked to");
+}
+
+fn panic_on_another_thread() {
+    let panics = || {
+        record(1, 100);
+        let _unwound = span!("unwound");
+        panic!("as it was asked to");
+    };
+    assert!(Builder::new().name("panics".into()).spawn(panics).unwrap().join().is_err());
+    record(101, 200);
+}
+
+fn threads_still_running() {
+    let workers = Workers::start(4);
+    workers.wait_for_more(100);
+    tell!("done {:?}", workers.counters.all());
+    // The threads go on while the file is being written.
+    std::mem::forget(workers);
+}
+
+fn threads_gone() {
+    for n in 0..100 {
+        let work = move || record(10 * n + 1, 10 * n + 10);
+        Builder::new().name(format!("gone {n}")).spawn(work).unwrap().join().unwrap();
+    }
+}
+
+fn many_threads() {
+    const THREADS: u64 = 5000;
+    const AT_A_TIME: u64 = 10;
+    for first in (0..THREADS).step_by(AT_A_TIME as usize) {
+        std::thread::scope(|scope| {
+            for n in first..first + AT_A_TIME {
+                scope.spawn(move || record(3 * n + 1, 3 * n + 3));
+            }
+        });
+    }
+    let stats = ferrum_trace::stats().unwrap();
+    tell!("threads {}", stats.threads);
+    tell!("bytes {}", stats.bytes);
+}
+
+static ATTEMPTS: OnceLock<SharedCounters> = OnceLock::new();
+
+/// Records all kinds of events, and counts them.
+fn record_late() {
+    let attempt = |record: fn()| {
+        ATTEMPTS.get_or_init(|| counters(1)).add_one(0);
+        record();
+    };
+    attempt(|| drop(span!("late", n = 1)));
+    attempt(|| drop(span!("late", text = "longer than a word")));
+    attempt(|| drop(Span::dynamic("late", "dynamic")));
+    attempt(|| instant!("late"));
+    attempt(|| counter!("late", n = 1));
+}
+
+/// Records when its thread ends.
+struct RecordsInDrop(Cell<bool>);
+
+impl Drop for RecordsInDrop {
+    fn drop(&mut self) {
+        record_late();
+    }
+}
+
+thread_local! {
+    static FIRST: RecordsInDrop = const { RecordsInDrop(Cell::new(false)) };
+    static LAST: RecordsInDrop = const { RecordsInDrop(Cell::new(false)) };
+}
+
+/// Destructors run in the opposite order of first uses: one before and one after those of the recorder.
+fn record_between_thread_locals() {
+    FIRST.with(|local| local.0.set(true));
+    record(1, 10);
+    LAST.with(|local| local.0.set(true));
+}
+
+fn thread_locals() {
+    record_between_thread_locals();
+    for _ in 0..50 {
+        std::thread::spawn(record_between_thread_locals).join().unwrap();
+    }
+    std::thread::scope(|scope| (0..50).for_each(|_| drop(scope.spawn(record_between_thread_locals))));
+}
+
+/// Threads whose first and only events come from a destructor.
+fn thread_locals_only() {
+    for _ in 0..50 {
+        std::thread::spawn(|| FIRST.with(|local| local.0.set(true))).join().unwrap();
+    }
+    FIRST.with(|local| local.0.set(true));
+}
+
+extern "C" fn records_at_exit() {
+    record_late();
+}
+
+fn exit_handlers() {
+    at_exit(records_at_exit);
+    record(1, 10);
+    at_exit(records_at_exit);
+}
+
+fn exit_handlers_after_exit() {
+    exit_handlers();
+    FIRST.with(|local| local.0.set(true));
+    let exits = || {
+        FIRST.with(|local| local.0.set(true));
+        std::process::exit(0);
+    };
+    let _ = std::thread::spawn(exits).join();
+}

@@ -1,0 +1,214 @@
+//! What the scenes ask of the system: every `unsafe` of this program is here.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+pub use libc::{SIGABRT, SIGKILL, SIGSEGV, SIGURG, SIGUSR1, SIGUSR2, pthread_t};
+
+/// Milliseconds that a process is waited for before it is held to hang.
+const PATIENCE_MILLIS: u32 = 20_000;
+
+/// Numbers in a file that others can read at any moment, also after this process was killed.
+#[derive(Clone, Copy)]
+pub struct SharedCounters {
+    slots: &'static [Slot],
+}
+
+/// One number, on a cache line of its own.
+#[repr(align(64))]
+pub struct Slot(AtomicU64);
+
+impl SharedCounters {
+    /// Creates the file with `n` zeros in it. It stays mapped until the process ends.
+    pub fn create(path: &Path, n: usize) -> Self {
+        let n_bytes = n * size_of::<Slot>();
+        let file = File::options().read(true).write(true).create(true).truncate(true).open(path).unwrap();
+        file.set_len(n_bytes as u64).unwrap();
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping of a file of that size; the result is checked below.
+        let start = unsafe {
+            libc::mmap(std::ptr::null_mut(), n_bytes, protection, libc::MAP_SHARED, file.as_raw_fd(), 0)
+        };
+        assert_ne!(start, libc::MAP_FAILED, "{}", io::Error::last_os_error());
+        // SAFETY: the mapping holds `n` slots, is aligned to a page, is used through atomics only and never unmapped.
+        let slots = unsafe { std::slice::from_raw_parts(start as *const Slot, n) };
+        Self { slots }
+    }
+
+    /// A number.
+    pub fn get(&self, slot: usize) -> u64 {
+        self.slots[slot].0.load(Ordering::SeqCst)
+    }
+
+    /// Says that `value` has been reached. Not before what came before it in the program.
+    pub fn set(&self, slot: usize, value: u64) {
+        self.slots[slot].0.store(value, Ordering::Release);
+    }
+
+    /// Counts one more.
+    pub fn add_one(&self, slot: usize) {
+        self.slots[slot].0.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// All numbers.
+    pub fn all(&self) -> Vec<u64> {
+        (0..self.slots.len()).map(|slot| self.get(slot)).collect()
+    }
+}
+
+/// Has `handler` called when the process exits.
+pub fn at_exit(handler: extern "C" fn()) {
+    // SAFETY: the function is static and takes no arguments.
+    assert_eq!(unsafe { libc::atexit(handler) }, 0);
+}
+
+/// Ends the process at once: no handlers of `atexit`, no destructors.
+pub fn exit_at_once(code: i32) -> ! {
+    // SAFETY: does not return.
+    unsafe { libc::_exit(code) }
+}
+
+/// Reads where nothing is mapped.
+pub fn read_nowhere() {
+    // SAFETY: it is not: this is to be a real fault. Volatile, so that the compiler leaves it in.
+    unsafe { std::ptr::read_volatile(std::ptr::without_provenance::<u64>(8)) };
+}
+
+/// Which of the two processes after a fork this is.
+pub enum Fork {
+    Child,
+    Parent { child: i32 },
+}
+
+/// Makes two processes of this one.
+pub fn fork() -> Fork {
+    // SAFETY: that the child may do more than system calls after the fork is what the tests are about: the C library
+    // keeps its allocator usable, and the scenes use no lock that another thread may hold.
+    match unsafe { libc::fork() } {
+        0 => Fork::Child,
+        child if child > 0 => Fork::Parent { child },
+        _ => panic!("cannot fork: {}", io::Error::last_os_error()),
+    }
+}
+
+/// How a child ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Code(i32),
+    Signal(i32),
+    /// It did not, for very long, and was killed.
+    Hung,
+}
+
+/// Waits for a child to end, and kills it if it does not.
+pub fn wait_for(child: i32) -> Ending {
+    let mut status = 0;
+    for _ in 0..PATIENCE_MILLIS {
+        // SAFETY: `status` is a valid place for the result.
+        match unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) } {
+            0 => std::thread::sleep(Duration::from_millis(1)),
+            pid if pid == child => {
+                return match libc::WIFEXITED(status) {
+                    true => Ending::Code(libc::WEXITSTATUS(status)),
+                    false => Ending::Signal(libc::WTERMSIG(status)),
+                };
+            }
+            _ => {
+                let error = io::Error::last_os_error();
+                assert_eq!(error.kind(), io::ErrorKind::Interrupted, "cannot wait for {child}: {error}");
+            }
+        }
+    }
+    send_to_process(child, SIGKILL);
+    // SAFETY: as above; a process that was killed ends.
+    unsafe { libc::waitpid(child, &mut status, 0) };
+    Ending::Hung
+}
+
+/// Sends a signal to a process.
+pub fn send_to_process(pid: i32, signal: i32) {
+    // SAFETY: the process is a child of ours that was not waited for, or this one.
+    assert_eq!(unsafe { libc::kill(pid, signal) }, 0);
+}
+
+/// The calling thread, to send signals to.
+pub fn this_thread() -> pthread_t {
+    // SAFETY: no arguments, no effect.
+    unsafe { libc::pthread_self() }
+}
+
+/// Sends a signal to a thread, which the caller has not joined yet.
+pub fn send_to_thread(thread: pthread_t, signal: i32) {
+    // SAFETY: the thread exists until it is joined; it may have ended, which the C library can tell.
+    unsafe { libc::pthread_kill(thread, signal) };
+}
+
+/// Has `handler` called on the thread that a signal interrupts.
+pub fn on_signal(signal: i32, handler: extern "C" fn(i32)) {
+    // SAFETY: zeros are a valid `sigaction`: an empty mask and no flags.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = handler as *const () as usize;
+    action.sa_flags = libc::SA_RESTART;
+    // SAFETY: the action is valid, and the handler static.
+    assert_eq!(unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) }, 0);
+}
+
+/// What happens on each signal that has a number a program may ask for: the address of its handler, and flags.
+pub fn dispositions() -> Vec<(i32, usize, i32)> {
+    let ask = |signal| {
+        // SAFETY: zeros are a valid `sigaction`, which the call fills.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        // SAFETY: a null action asks only.
+        let known = unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) } == 0;
+        known.then_some((signal, action.sa_sigaction, action.sa_flags))
+    };
+    (1..=libc::SIGRTMAX()).filter_map(ask).collect()
+}
+
+/// Which signals the calling thread blocks.
+pub fn blocked_signals() -> Vec<i32> {
+    // SAFETY: zeros are a valid set, which the call fills; a null set asks only.
+    let mut blocked: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: as above.
+    assert_eq!(unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), &mut blocked) }, 0);
+    // SAFETY: the set was filled above.
+    (1..=libc::SIGRTMAX()).filter(|&signal| unsafe { libc::sigismember(&blocked, signal) } == 1).collect()
+}
+
+/// Has a signal sent to the process every so often, of the time that it computes.
+pub fn set_profiling_timer(every: Duration) {
+    let micros = libc::suseconds_t::try_from(every.subsec_micros()).unwrap();
+    let every = libc::timeval { tv_sec: 0, tv_usec: micros };
+    let timer = libc::itimerval { it_interval: every, it_value: every };
+    // SAFETY: the timer is valid; nothing is asked back.
+    assert_eq!(unsafe { libc::setitimer(libc::ITIMER_PROF, &timer, std::ptr::null_mut()) }, 0);
+}
+
+/// Makes everybody who opens the file wait until this is dropped.
+pub struct Lease(File);
+
+impl Lease {
+    /// Takes the lease.
+    pub fn take(file: File) -> Self {
+        /// The same on all of Linux; the `libc` crate lacks it.
+        const F_SETSIG: libc::c_int = 10;
+        // SAFETY: our own descriptor; SIGURG, which tells that somebody waits, is ignored by default.
+        let taken = unsafe {
+            libc::fcntl(file.as_raw_fd(), F_SETSIG, SIGURG) == 0
+                && libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_WRLCK) == 0
+        };
+        assert!(taken, "{}", io::Error::last_os_error());
+        Self(file)
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        // SAFETY: gives back the lease that `take` took.
+        unsafe { libc::fcntl(self.0.as_raw_fd(), libc::F_SETLEASE, libc::F_UNLCK) };
+    }
+}

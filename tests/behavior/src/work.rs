@@ -1,0 +1,93 @@
+//! What many scenes do: threads that record, and count what they have done.
+
+use crate::sys::SharedCounters;
+use ferrum_trace::span;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, JoinHandle};
+
+/// The name of the file of [`counters`].
+const COUNTERS: &str = "counters";
+
+/// Numbers that the test can read.
+pub fn counters(n: usize) -> SharedCounters {
+    SharedCounters::create(Path::new(COUNTERS), n)
+}
+
+/// Records `work` spans numbered from `first` to `last`.
+pub fn record(first: u64, last: u64) {
+    for n in first..=last {
+        let _span = span!("work", n);
+    }
+}
+
+/// Threads called `worker 0` and so on, which record `work` spans without a pause, numbered from 1 on.
+pub struct Workers {
+    pub counters: SharedCounters,
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Workers {
+    /// Starts `n` threads, and waits until each has recorded something.
+    pub fn start(n: usize) -> Self {
+        let workers = Self::start_with(n, counters(n));
+        workers.wait_for_more(1);
+        workers
+    }
+
+    /// The same, with numbers that are there already, and no waiting.
+    pub fn start_with(n: usize, counters: SharedCounters) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let start = |worker: usize| {
+            let stop = Arc::clone(&stop);
+            let work = move || {
+                let mut n = 0;
+                while !stop.load(Ordering::Relaxed) {
+                    n += 1;
+                    let span = span!("work", n, worker);
+                    drop(span);
+                    // Only now: the test holds us to this number.
+                    counters.set(worker, n);
+                }
+            };
+            Builder::new().name(format!("worker {worker}")).spawn(work).unwrap()
+        };
+        Self { counters, threads: (0..n).map(start).collect(), stop }
+    }
+
+    /// Waits until each thread has recorded `n` more spans.
+    pub fn wait_for_more(&self, n: u64) {
+        for (worker, before) in self.counters.all().into_iter().enumerate().take(self.threads.len()) {
+            while self.counters.get(worker) < before + n {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// Lets the threads end, and returns how many spans each has recorded.
+    pub fn stop(self) -> Vec<u64> {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads {
+            thread.join().unwrap();
+        }
+        self.counters.all()
+    }
+}
+
+/// Tells the test something.
+#[macro_export]
+macro_rules! tell {
+    ($($words:tt)*) => {{
+        use std::io::Write;
+        // Not `println!`, which panics when nobody listens.
+        let _ = writeln!(std::io::stdout(), $($words)*);
+    }};
+}
+
+/// Waits until the test closes standard input, or tells something.
+pub fn wait_for_test() {
+    let mut line = String::new();
+    let _ = std::io::stdin().read_line(&mut line);
+}

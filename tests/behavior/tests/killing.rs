@@ -1,0 +1,192 @@
+//! A program that is killed, by whatever means, leaves a spool with everything that it had recorded.
+
+mod common;
+
+use common::{Running, Stage, TraceFile, assert_counts_up, recover};
+use ferrum_trace_testkit::process::run;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+/// Sends a signal to a scene, the way users do.
+#[track_caller]
+fn send(signal: &str, scene: &Running) {
+    let sent = Command::new("kill").args(["-s", signal, &scene.pid().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// Checks that everything is in the trace of a scene with workers that they have counted, and at most one span more: the
+/// one that a worker had recorded but not counted yet.
+#[track_caller]
+fn assert_nothing_is_missing(trace: &TraceFile, counted: &[u64]) {
+    for (worker, &counted) in counted.iter().enumerate() {
+        if counted == 0 {
+            // It may not even have a name yet.
+            continue;
+        }
+        let numbers = trace.numbers_on(trace.tid_of(&format!("worker {worker}")), "work", "n");
+        assert_counts_up(&numbers);
+        let found = numbers.len() as u64;
+        assert!(found >= counted, "worker {worker}: {} of {counted} are missing", counted - found);
+        assert!(found <= counted + 1, "worker {worker}: {found} found, {counted} recorded");
+    }
+    trace.assert_nested();
+}
+
+#[test]
+fn nothing_is_missing_after_kill_9_at_full_speed() {
+    for millis in [0, 1, 2, 5, 10, 20, 40] {
+        let stage = Stage::new();
+        let mut scene = stage.begin("full-speed");
+        scene.wait_for_line("ready");
+        std::thread::sleep(Duration::from_millis(millis));
+        scene.kill();
+        scene.finish().expect_signal(libc::SIGKILL);
+        assert!(!stage.trace().exists());
+        let counted = stage.counters();
+        assert_eq!(counted.len(), 4);
+        assert!(counted.iter().all(|&counted| counted > 0));
+        let (trace, summary) = recover(&stage.path("trace.json.spool"));
+        assert!(!summary.finished);
+        assert_eq!(summary.dropped, 0);
+        assert_nothing_is_missing(&trace, &counted);
+    }
+}
+
+#[test]
+fn nothing_is_missing_after_kill_9_at_any_moment_of_the_start() {
+    for step in 0..40 {
+        let stage = Stage::new();
+        let mut scene = stage.begin("full-speed-at-once");
+        std::thread::sleep(Duration::from_micros(200 * step));
+        scene.kill();
+        scene.finish().expect_signal(libc::SIGKILL);
+        let counted = stage.counters();
+        if counted.iter().any(|&counted| counted > 0) {
+            let (trace, _) = recover(&stage.path("trace.json.spool"));
+            assert_nothing_is_missing(&trace, &counted);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_missing_after_kill_9_amid_flushes() {
+    for millis in [1, 3, 10, 30] {
+        let stage = Stage::new();
+        let mut scene = stage.begin("full-speed-with-flushes");
+        scene.wait_for_line("ready");
+        std::thread::sleep(Duration::from_millis(millis));
+        scene.kill();
+        scene.finish().expect_signal(libc::SIGKILL);
+        let [counted @ .., n_flushes] = &stage.counters()[..] else {
+            panic!("the scene counts flushes");
+        };
+        let (trace, _) = recover(&stage.path("trace.json.spool"));
+        assert_nothing_is_missing(&trace, counted);
+        if *n_flushes > 0 || stage.trace().exists() {
+            // What the last flush has left is whole too.
+            let flushed = TraceFile::read(&stage.trace());
+            assert!(flushed.recorded().count() <= trace.recorded().count());
+            flushed.assert_nested();
+        }
+    }
+}
+
+#[test]
+fn nothing_is_missing_after_kill_9_while_the_file_is_written_at_the_end() {
+    let mut n_killed = 0;
+    for millis in [0, 5, 20, 50, 100, 200, 400] {
+        let stage = Stage::new();
+        let mut scene = stage.begin("leave-with-much");
+        scene.wait_for_line("ready");
+        std::thread::sleep(Duration::from_millis(millis));
+        scene.kill();
+        n_killed += u32::from(!scene.finish().status.success());
+        let trace = match stage.trace().exists() {
+            true => TraceFile::read(&stage.trace()),
+            false => recover(&stage.path("trace.json.spool")).0,
+        };
+        let work = trace.numbers("work", "n");
+        assert_counts_up(&work);
+        assert_eq!(work.len(), 100_000);
+    }
+    assert!(n_killed > 0);
+}
+
+/// Plays a scene that is ended by a signal, and checks what it leaves.
+#[track_caller]
+fn assert_is_recovered_after(signal: i32, end: impl FnOnce(&Stage) -> Running) {
+    let stage = Stage::new();
+    let scene = end(&stage);
+    scene.finish().expect_signal(signal);
+    let (trace, _) = recover(&stage.path("trace.json.spool"));
+    assert_eq!(stage.counters().len(), 4);
+    assert_nothing_is_missing(&trace, &stage.counters());
+}
+
+#[test]
+fn nothing_is_missing_after_a_signal_that_ends_the_program() {
+    let signals = [
+        ("TERM", libc::SIGTERM),
+        ("INT", libc::SIGINT),
+        ("HUP", libc::SIGHUP),
+        ("QUIT", libc::SIGQUIT),
+        ("SEGV", libc::SIGSEGV),
+        ("BUS", libc::SIGBUS),
+        ("USR1", libc::SIGUSR1),
+        ("ABRT", libc::SIGABRT),
+    ];
+    for (name, signal) in signals {
+        assert_is_recovered_after(signal, |stage| {
+            let mut scene = stage.begin("full-speed");
+            scene.wait_for_line("ready");
+            send(name, &scene);
+            scene
+        });
+    }
+}
+
+#[test]
+fn nothing_is_missing_after_abort() {
+    assert_is_recovered_after(libc::SIGABRT, |stage| stage.begin("abort"));
+}
+
+#[test]
+fn nothing_is_missing_after_a_fault_in_memory() {
+    assert_is_recovered_after(libc::SIGSEGV, |stage| stage.begin("fault"));
+}
+
+/// Builds this package's program anew, such that a panic aborts it. Dependencies are compiled once a target folder.
+fn build_with_panic_abort() -> std::path::PathBuf {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("panic-abort");
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--offline", "--locked", "--bin", "behavior-child"]);
+    cargo.args(["--config", "profile.dev.panic='abort'"]);
+    cargo.arg("--manifest-path").arg(manifest).arg("--target-dir").arg(&target);
+    run(&mut cargo).expect_success();
+    target.join("debug/behavior-child")
+}
+
+#[test]
+fn nothing_is_missing_after_a_panic_that_aborts() {
+    let program = build_with_panic_abort();
+    for (scene, thread, n_work) in [("panic", "main", 100), ("panic-on-another-thread", "panics", 100)] {
+        let stage = Stage::new();
+        run(&mut stage.scene_of(&program, scene)).expect_signal(libc::SIGABRT);
+        let (trace, _) = recover(&stage.path("trace.json.spool"));
+        let work = trace.numbers_on(trace.tid_of(thread), "work", "n");
+        assert_counts_up(&work);
+        assert_eq!(work.len(), n_work);
+        // Nothing is unwound: the guard was never dropped.
+        assert_eq!(trace.count("unwound"), 0);
+    }
+}
+
+#[test]
+fn what_the_program_does_on_signals_is_left_alone() {
+    let stage = Stage::new();
+    let finished = stage.play("dispositions").expect_success();
+    assert_eq!(finished.answer("after"), finished.answer("before"));
+    assert_eq!(stage.finished_trace().count("work"), 40);
+}
