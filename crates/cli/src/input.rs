@@ -35,13 +35,23 @@ pub struct Unrecovered {
 }
 
 impl Input {
-    /// What it is called in words and in JSON.
-    pub fn name(&self) -> String {
+    /// The file that is read.
+    pub fn path(&self) -> Option<&Path> {
         match self {
-            Self::Stdin => DASH.to_owned(),
-            Self::Spool(path) | Self::Other(path) => path.display().to_string(),
-            Self::Unrecovered(unrecovered) => unrecovered.spool.display().to_string(),
+            Self::Stdin => None,
+            Self::Spool(path) | Self::Other(path) => Some(path),
+            Self::Unrecovered(unrecovered) => Some(&unrecovered.spool),
         }
+    }
+
+    /// What it is called in JSON.
+    pub fn name(&self) -> String {
+        self.path().map_or_else(|| DASH.to_owned(), |path| path.display().to_string())
+    }
+
+    /// What it is called in words.
+    pub fn words(&self) -> String {
+        self.path().map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
     }
 }
 
@@ -53,7 +63,7 @@ impl Unrecovered {
             let what = format!("missing, but its spool is there: recovering {}", spool.display());
             words.note(&self.trace, &what);
         }
-        recovery.run(&Input::Spool(self.spool.clone()))
+        recovery.run(Input::Spool(self.spool.clone()))
     }
 }
 
@@ -72,7 +82,8 @@ pub fn expand(typed: &[PathBuf]) -> Vec<Result<Input, NoInput>> {
             Err(trouble) => found.push(Err(NoInput { name: word.display().to_string(), trouble })),
             Ok(inputs) => {
                 for input in inputs {
-                    let is_known = |known: &Result<Input, NoInput>| known.as_ref().is_ok_and(|known| same(known, &input));
+                    let is_known =
+                        |known: &Result<Input, NoInput>| known.as_ref().is_ok_and(|known| same(known, &input));
                     if !found.iter().any(is_known) {
                         found.push(Ok(input));
                     }
@@ -85,7 +96,7 @@ pub fn expand(typed: &[PathBuf]) -> Vec<Result<Input, NoInput>> {
 
 /// A spool may be found by its own name and by its trace's.
 fn same(one: &Input, other: &Input) -> bool {
-    one.name() == other.name()
+    one.path() == other.path()
 }
 
 /// The files that one typed word stands for; at least one.
@@ -110,8 +121,10 @@ fn resolve_missing(word: &Path) -> Result<Vec<Input>, Trouble> {
     }
     let what = "no such file";
     let trouble = match trace_path(word) {
-        Some(trace) if trace.is_file() => Trouble::at(word, what)
-            .hint(format!("{} is there: a process that ends by itself completes it and removes the spool", trace.display())),
+        Some(trace) if trace.is_file() => Trouble::at(word, what).hint(format!(
+            "{} is there: a process that ends by itself completes it and removes the spool",
+            trace.display()
+        )),
         Some(_) => Trouble::at(word, what),
         None => Trouble::at(word, format!("{what}, and no `{}` either", spool_path(word).display())),
     };

@@ -136,7 +136,7 @@ fn kernel_trusts_ticks() -> bool {
         let path = format!("/sys/devices/system/clocksource/clocksource0/{name}_clocksource");
         std::fs::read_to_string(path).unwrap_or_default()
     };
-    trusts_ticks(&read("current"), &read("available"))
+    trusts_ticks(&read("current"), || read("available"))
 }
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
@@ -146,10 +146,10 @@ fn kernel_trusts_ticks() -> bool {
 
 /// In a guest, the clock of the hypervisor may be the current one while the counter is still held to be good.
 #[cfg(any(test, all(target_os = "linux", target_arch = "x86_64")))]
-fn trusts_ticks(current: &str, available: &str) -> bool {
+fn trusts_ticks(current: &str, available: impl FnOnce() -> String) -> bool {
     match current.trim() {
         "tsc" => true,
-        "kvm-clock" | "hyperv_clocksource_tsc_page" => available.split_whitespace().any(|name| name == "tsc"),
+        "kvm-clock" | "hyperv_clocksource_tsc_page" => available().split_whitespace().any(|name| name == "tsc"),
         _ => false,
     }
 }
@@ -160,11 +160,12 @@ mod tests {
 
     #[test]
     fn the_counter_is_used_only_where_the_kernel_trusts_it() {
-        assert!(trusts_ticks("tsc\n", "tsc hpet acpi_pm \n"));
-        assert!(trusts_ticks("kvm-clock\n", "kvm-clock tsc acpi_pm \n"));
-        assert!(!trusts_ticks("kvm-clock\n", "kvm-clock acpi_pm \n"));
-        assert!(!trusts_ticks("hpet\n", "hpet tsc \n"));
-        assert!(!trusts_ticks("", ""));
+        let trusts = |current, available: &str| trusts_ticks(current, || available.to_owned());
+        assert!(trusts("tsc\n", "tsc hpet acpi_pm \n"));
+        assert!(trusts("kvm-clock\n", "kvm-clock tsc acpi_pm \n"));
+        assert!(!trusts("kvm-clock\n", "kvm-clock acpi_pm \n"));
+        assert!(!trusts("hpet\n", "hpet tsc \n"));
+        assert!(!trusts("", ""));
     }
 
     #[test]

@@ -62,7 +62,12 @@ impl Registry {
 pub fn mode() -> u8 {
     // Relaxed: a thread that learns of a change a little later records a little more or less.
     let mode = MODE.load(Ordering::Relaxed);
-    if mode <= TICKS { mode } else { other_mode(mode) }
+    if mode == OFF {
+        return OFF;
+    }
+    // Laid out of the way, so that being off is one branch that is not taken; being on costs a jump more.
+    std::hint::cold_path();
+    if mode == TICKS { TICKS } else { other_mode(mode) }
 }
 
 #[cold]
@@ -118,7 +123,6 @@ fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Ses
     for site in &registry.sites {
         define_site(&session, site);
     }
-    session.start_keeper();
     registry.active = Some(Arc::clone(&session));
     registry.options = Some(options);
     registry.restart = None;

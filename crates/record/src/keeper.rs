@@ -23,6 +23,7 @@ pub fn start(session: Weak<Session>) -> Option<Thread> {
             session.spool().top_up();
             if schedule.is_due() {
                 session.calibrate();
+                session.spool().release_lingering();
             }
             drop(session);
             thread::park_timeout(schedule.pause());

@@ -20,7 +20,7 @@ use ferrum_trace_format::spool::{Definition, THREAD_DROPPED_WORD};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::thread::Thread;
 
 /// A recording in progress, or one that has ended.
@@ -37,8 +37,16 @@ pub struct Session {
     output: Mutex<Output>,
     late: Mutex<LateWriter>,
     is_open: AtomicBool,
-    keeper: OnceLock<Thread>,
+    /// `None` in it if no thread could be had.
+    keeper: OnceLock<Option<Thread>>,
+    /// Chunks that threads have taken, up to [`CHUNKS_WITHOUT_KEEPER`].
+    n_taken: AtomicU64,
+    me: Weak<Self>,
 }
+
+/// How many chunks a recording uses before it gets a thread of its own to prepare more: none is started for programs
+/// that record nothing or little.
+const CHUNKS_WITHOUT_KEEPER: u64 = 4;
 
 #[derive(Debug)]
 struct Definitions {
@@ -69,7 +77,7 @@ impl Session {
         let header = spool.take_fresh().map_err(|reason| cannot_start(&path, reason))?;
         write_header(&header, clock, limit);
         let definitions = Definitions { chunk: header.clone(), n_threads: 0, n_tracks: 0, names: NameTable::default() };
-        let session = Self {
+        let session = Arc::new_cyclic(|me| Self {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             clock,
             dropped: header.counter(file::DROPPED),
@@ -80,7 +88,9 @@ impl Session {
             late: Mutex::new(LateWriter::default()),
             is_open: AtomicBool::new(true),
             keeper: OnceLock::new(),
-        };
+            n_taken: AtomicU64::new(0),
+            me: me.clone(),
+        });
         session.define_point(first_point);
         session.define(&Definition::Process { name: kept_text(&options.process_name()) });
         session.define(&Definition::Site {
@@ -91,14 +101,7 @@ impl Session {
         });
         // A second point now: should the process be killed in its first millisecond, the clock's rate is known roughly.
         session.calibrate();
-        Ok(Arc::new(session))
-    }
-
-    /// Has a thread of its own keep chunks ready and the clock calibrated.
-    pub fn start_keeper(self: &Arc<Self>) {
-        if let Some(thread) = keeper::start(Arc::downgrade(self)) {
-            let _ = self.keeper.set(thread);
-        }
+        Ok(session)
     }
 
     pub fn id(&self) -> u64 {
@@ -129,8 +132,11 @@ impl Session {
     /// A chunk for events that nobody has written to yet.
     pub fn fresh_chunk(&self) -> Result<MappedChunk, StopReason> {
         let fresh = self.spool.take_fresh();
-        if let Some(keeper) = self.keeper.get().filter(|_| self.spool.is_low()) {
-            keeper.unpark();
+        if self.n_taken.fetch_add(1, Ordering::Relaxed) >= CHUNKS_WITHOUT_KEEPER {
+            let keeper = self.keeper.get_or_init(|| keeper::start(self.me.clone()));
+            if let Some(keeper) = keeper.as_ref().filter(|_| self.spool.is_low()) {
+                keeper.unpark();
+            }
         }
         let fresh = fresh.inspect_err(|&reason| self.set_stop_reason(reason))?;
         chunk::activate(&fresh, EVENTS_MAGIC, fresh.index(), chunk_layout::HEADER_WORDS);
@@ -226,10 +232,11 @@ impl Session {
         }
         self.count_dropped(crate::global::take_interrupted());
         self.calibrate();
-        let bytes = self.spool.n_bytes();
         if lock(&self.output).form() == Form::Spool {
             self.header.store(file::FINISHED, 1, Ordering::Release);
+            self.spool.trim();
         }
+        let bytes = self.spool.n_bytes();
         let stats = lock(&self.output).finish(self.spool.file(), bytes);
         self.unpark_keeper();
         stats
@@ -241,7 +248,7 @@ impl Session {
     }
 
     fn unpark_keeper(&self) {
-        if let Some(keeper) = self.keeper.get() {
+        if let Some(Some(keeper)) = self.keeper.get() {
             keeper.unpark();
         }
     }

@@ -1,8 +1,8 @@
 //! The spool file as shared memory, and what keeps it whole when the process forks or ends.
 //!
-//! The file grows by segments of 1 MiB. Each is reserved on the disk before it is mapped, so that a full disk is an
-//! error here and not a signal later, and is mapped as a whole; chunks are handed out from it. A chunk that is full
-//! leaves the process's memory at once, the kernel keeps its pages.
+//! The file begins small and grows by segments of 1 MiB. Each is reserved on the disk before it is mapped, so that a full disk is an
+//! error here and not a signal later, and is mapped as a whole; chunks are handed out from it. A segment whose chunks are
+//! full leaves the process's memory, the kernel keeps its pages.
 #![allow(unsafe_code)]
 
 use crate::chunk::{self, ChunkMemory};
@@ -10,16 +10,23 @@ use crossbeam_queue::ArrayQueue;
 use ferrum_trace_format::spool::layout::{CHUNK_BYTES, CHUNK_WORDS, StopReason};
 use std::fs::File;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
 use std::time::Duration;
 
+/// Chunks that the file begins with: beginning must not take long.
+const FIRST_CHUNKS: usize = 4;
 /// Chunks that the file grows by.
 const SEGMENT_CHUNKS: usize = 32;
-/// Bytes that the file grows by.
-pub const SEGMENT_BYTES: u64 = (SEGMENT_CHUNKS * CHUNK_BYTES) as u64;
-/// Chunks that are kept ready, so that no thread waits for a page: 4 MiB, or 2.5 ms of two threads at full speed.
-const READY_CHUNKS: usize = 4 * SEGMENT_CHUNKS;
+/// The smallest limit: one segment.
+const LIMIT_MIN: u64 = (SEGMENT_CHUNKS * CHUNK_BYTES) as u64;
+/// Chunks that are kept ready at first, so that no thread waits for a page.
+const READY_CHUNKS_MIN: usize = SEGMENT_CHUNKS;
+/// Chunks that are kept ready for threads that used them up before: 24 MiB, or 15 ms of two threads at full speed, which
+/// is longer than the thread that prepares them may have to wait for a processor.
+const READY_CHUNKS_MAX: usize = 24 * SEGMENT_CHUNKS;
+/// Full chunks that may wait for being let go of.
+const FULL_CHUNKS: usize = 1024;
 /// Chunks of threads that have ended, kept for the next thread to go on in.
 const PARTIAL_CHUNKS: usize = 1024;
 /// How long a thread tries to enlarge the spool before it counts its event as lost.
@@ -62,6 +69,11 @@ impl MappedChunk {
         assert!(word < CHUNK_WORDS);
         // SAFETY: a chunk has CHUNK_WORDS words, checked above; `Segment::chunk` made the pointer to the first.
         unsafe { self.words.add(word) }
+    }
+
+    fn lingering(&self) -> Lingering {
+        let n = self.index as usize - (self.segment.offset / CHUNK_BYTES as u64) as usize;
+        Lingering { n, segment: Arc::downgrade(&self.segment) }
     }
 
     /// Gives the pages back to the kernel, which keeps what is in them.
@@ -114,6 +126,8 @@ pub struct Spool {
     limit: u64,
     growth: Mutex<Growth>,
     ready: ArrayQueue<MappedChunk>,
+    /// How many chunks are to be kept ready: doubled whenever they run out.
+    n_ready_wanted: AtomicUsize,
     partial: ArrayQueue<MappedChunk>,
     full: ArrayQueue<MappedChunk>,
 }
@@ -124,19 +138,29 @@ struct Growth {
     stopped: Option<StopReason>,
     /// Segments that may have a chunk in use, to be taken away from their writers at the end.
     segments: Vec<Arc<Segment>>,
+    /// Full chunks whose pages are still in memory, because others of the same segment are in use.
+    lingering: Vec<Lingering>,
+}
+
+/// A full chunk, which does not keep its segment.
+#[derive(Debug)]
+struct Lingering {
+    n: usize,
+    segment: Weak<Segment>,
 }
 
 impl Spool {
-    /// Takes over an empty file. `limit` is rounded up to one segment at least.
+    /// Takes over an empty file. `limit` is raised to one segment if it is less.
     pub fn new(file: File, limit: u64) -> Self {
-        let growth = Growth { n_bytes: 0, stopped: None, segments: Vec::new() };
+        let growth = Growth { n_bytes: 0, stopped: None, segments: Vec::new(), lingering: Vec::new() };
         Self {
             file,
-            limit: limit.max(SEGMENT_BYTES),
+            limit: limit.max(LIMIT_MIN),
             growth: Mutex::new(growth),
-            ready: ArrayQueue::new(READY_CHUNKS + SEGMENT_CHUNKS),
+            ready: ArrayQueue::new(READY_CHUNKS_MAX + SEGMENT_CHUNKS),
+            n_ready_wanted: AtomicUsize::new(READY_CHUNKS_MIN),
             partial: ArrayQueue::new(PARTIAL_CHUNKS),
-            full: ArrayQueue::new(4 * READY_CHUNKS),
+            full: ArrayQueue::new(FULL_CHUNKS),
         }
     }
 
@@ -155,6 +179,8 @@ impl Spool {
         if let Some(chunk) = self.ready.pop() {
             return Ok(chunk);
         }
+        let more = |n: usize| Some((2 * n).min(READY_CHUNKS_MAX));
+        let _ = self.n_ready_wanted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         let mut growth = patient_lock(&self.growth).ok_or(StopReason::Io)?;
         match self.ready.pop() {
             Some(chunk) => Ok(chunk),
@@ -180,36 +206,47 @@ impl Spool {
         }
     }
 
-    /// Takes back a chunk that nobody will write to.
+    /// Takes back a chunk that nobody will write to. If too many wait for being let go of, its segment goes here.
     pub fn put_full(&self, chunk: MappedChunk) {
         chunk::close(&chunk);
-        if let Err(chunk) = self.full.push(chunk) {
-            chunk.release_pages();
-        }
+        let _ = self.full.push(chunk);
     }
 
     /// True if a thread may soon find no chunk ready.
     pub fn is_low(&self) -> bool {
-        self.ready.len() < READY_CHUNKS / 2
+        self.ready.len() < self.n_ready_wanted.load(Ordering::Relaxed) / 2
     }
 
     /// Makes chunks ready ahead of need, and lets go of the full ones.
     pub fn top_up(&self) {
-        while self.ready.len() < READY_CHUNKS {
+        while self.ready.len() < self.n_ready_wanted.load(Ordering::Relaxed) {
             if self.grow(&mut lock(&self.growth)).is_err() {
                 break;
             }
+            self.let_go_of_full();
         }
-        self.release_full();
+        self.let_go_of_full();
     }
 
-    /// Lets go of the pages of full chunks.
-    pub fn release_full(&self) {
+    /// Lets go of full chunks: a segment is unmapped with the last of its own.
+    fn let_go_of_full(&self) {
+        let mut growth = lock(&self.growth);
         while let Some(chunk) = self.full.pop() {
-            chunk.release_pages();
+            growth.lingering.push(chunk.lingering());
         }
-        // A segment whose chunks are all gone is unmapped with its last holder; one holder is this list.
-        lock(&self.growth).segments.retain(|segment| Arc::strong_count(segment) > 1);
+        // One holder of a segment is this list.
+        growth.segments.retain(|segment| Arc::strong_count(segment) > 1);
+        growth.lingering.retain(|lingering| lingering.segment.strong_count() > 0);
+    }
+
+    /// Gives the pages of full chunks back to the kernel, which keeps what is in them: those of segments that are still
+    /// in use after some time, because a thread that records little has a chunk in them.
+    pub fn release_lingering(&self) {
+        for Lingering { n, segment } in std::mem::take(&mut lock(&self.growth).lingering) {
+            if let Some(segment) = segment.upgrade() {
+                Segment::chunk(&segment, n).release_pages();
+            }
+        }
     }
 
     /// Why there will be no more chunks, if so.
@@ -224,8 +261,8 @@ impl Spool {
         match self.new_segment(growth.n_bytes) {
             Ok(segment) => {
                 let segment = Arc::new(segment);
-                growth.n_bytes += SEGMENT_BYTES;
-                for n in 0..SEGMENT_CHUNKS {
+                growth.n_bytes += segment.len as u64;
+                for n in 0..segment.len / CHUNK_BYTES {
                     // The queue has room for what is ready and a segment more, so that none is lost here.
                     let _ = self.ready.push(Segment::chunk(&segment, n));
                 }
@@ -240,19 +277,37 @@ impl Spool {
     }
 
     fn new_segment(&self, offset: u64) -> Result<Segment, StopReason> {
-        if offset + SEGMENT_BYTES > self.limit {
+        let n_wanted = if offset == 0 { FIRST_CHUNKS } else { SEGMENT_CHUNKS };
+        let n_allowed = self.limit.saturating_sub(offset) / CHUNK_BYTES as u64;
+        let n_chunks = n_wanted.min(usize::try_from(n_allowed).unwrap_or(usize::MAX));
+        if n_chunks == 0 {
             return Err(StopReason::Limit);
         }
-        let segment = reserve(&self.file, offset, SEGMENT_BYTES)
+        let len = n_chunks * CHUNK_BYTES;
+        let segment = reserve(&self.file, offset, len as u64)
             // Writing through the file first gives large pages to map: a quarter of the time of faulting in small ones.
-            .and_then(|()| write_zeros(&self.file, offset, SEGMENT_BYTES))
-            .and_then(|()| Segment::map(&self.file, offset, SEGMENT_BYTES as usize))
+            .and_then(|()| write_zeros(&self.file, offset, len as u64))
+            .and_then(|()| Segment::map(&self.file, offset, len))
             .map_err(|error| match error.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StopReason::NoSpace,
                 _ => StopReason::Io,
             })?;
         segment.populate();
         Ok(segment)
+    }
+
+    /// Cuts off the part of the file that nobody has written to. Chunks are handed out in order, so it is at the end,
+    /// but for the few that threads took out of turn. Only for a process that ends or goes on without this spool.
+    pub fn trim(&self) {
+        let mut growth = lock(&self.growth);
+        growth.stopped.get_or_insert(StopReason::Io);
+        let mut unused: Vec<u64> = std::iter::from_fn(|| self.ready.pop()).map(|chunk| chunk.index()).collect();
+        unused.sort_unstable();
+        while unused.last().is_some_and(|&last| (last + 1) * CHUNK_BYTES as u64 == growth.n_bytes) {
+            unused.pop();
+            growth.n_bytes -= CHUNK_BYTES as u64;
+        }
+        let _ = self.file.set_len(growth.n_bytes);
     }
 
     /// Takes all memory away from those who may still hold chunks: what they write from now on goes nowhere, and soon
@@ -425,7 +480,7 @@ fn reserve(_file: &File, _offset: u64, _len: u64) -> io::Result<()> {
 }
 
 fn write_zeros(file: &File, offset: u64, len: u64) -> io::Result<()> {
-    static ZEROS: [u8; SEGMENT_BYTES as usize] = [0; SEGMENT_BYTES as usize];
+    static ZEROS: [u8; SEGMENT_CHUNKS * CHUNK_BYTES] = [0; SEGMENT_CHUNKS * CHUNK_BYTES];
     let mut at = offset;
     while at < offset + len {
         let n_bytes = ZEROS.len().min((offset + len - at) as usize);

@@ -6,6 +6,7 @@ use crate::{Scene, tell};
 use ferrum_trace::{Span, counter, instant, span};
 use std::cell::Cell;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
 
 pub const SCENES: &[Scene] = &[
@@ -17,6 +18,7 @@ pub const SCENES: &[Scene] = &[
     ("panic-on-another-thread", panic_on_another_thread),
     ("threads-still-running", threads_still_running),
     ("threads-gone", threads_gone),
+    ("threads-at-once", threads_at_once),
     ("many-threads", many_threads),
     ("thread-locals", thread_locals),
     ("thread-locals-only", thread_locals_only),
@@ -70,8 +72,9 @@ fn panic_on_another_thread() {
 }
 
 fn threads_still_running() {
-    let workers = Workers::start(4);
-    workers.wait_for_more(100);
+    let workers = Workers::ready(4);
+    workers.go();
+    workers.wait_for_more(1);
     tell!("done {:?}", workers.counters.all());
     // The threads go on while the file is being written.
     std::mem::forget(workers);
@@ -84,9 +87,28 @@ fn threads_gone() {
     }
 }
 
+/// Whichever records first starts the recorder, which takes a while, and the others do not wait for that.
+fn threads_at_once() {
+    let go = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for n in 0..4 {
+            let go = &go;
+            scope.spawn(move || {
+                // Awake, so that all go at one moment.
+                while !go.load(Ordering::Relaxed) {
+                    std::thread::yield_now();
+                }
+                record(1000 * n + 1, 1000 * n + 1000);
+            });
+        }
+        go.store(true, Ordering::Relaxed);
+    });
+}
+
 fn many_threads() {
     const THREADS: u64 = 5000;
     const AT_A_TIME: u64 = 10;
+    assert!(ferrum_trace::is_on());
     for first in (0..THREADS).step_by(AT_A_TIME as usize) {
         std::thread::scope(|scope| {
             for n in first..first + AT_A_TIME {
@@ -137,10 +159,11 @@ fn record_between_thread_locals() {
 
 fn thread_locals() {
     record_between_thread_locals();
-    for _ in 0..50 {
-        std::thread::spawn(record_between_thread_locals).join().unwrap();
+    for _ in 0..10 {
+        let threads: Vec<_> = (0..10).map(|_| std::thread::spawn(record_between_thread_locals)).collect();
+        // Unlike the end of a scope, this waits for the destructors too.
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
     }
-    std::thread::scope(|scope| (0..50).for_each(|_| drop(scope.spawn(record_between_thread_locals))));
 }
 
 /// Threads whose first and only events come from a destructor.

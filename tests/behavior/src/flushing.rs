@@ -1,1 +1,148 @@
-pub const SCENES: &[crate::Scene] = &[];
+//! Scenes that flush, again and again.
+
+use crate::sys::SharedCounters;
+use crate::work::{Workers, counters, record, wait_for_test};
+use crate::{Scene, tell};
+use ferrum_trace::{flush, instant, span, stats};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub const SCENES: &[Scene] = &[
+    ("flush-from-many", flush_from_many),
+    ("flush-for-readers", flush_for_readers),
+    ("flush-little-after-much", flush_little_after_much),
+    ("flush-nothing", flush_nothing),
+    ("flush-amid-exits", flush_amid_exits),
+];
+
+const RECORDERS: u64 = 3;
+const FLUSHERS: u64 = 3;
+const EACH: u64 = 4000;
+
+fn out() -> PathBuf {
+    std::env::var_os("FERRUM_TRACE_OUT").unwrap().into()
+}
+
+/// The output, which must be there and valid.
+fn read_out() -> Vec<Value> {
+    serde_json::from_slice(&std::fs::read(out()).unwrap()).unwrap()
+}
+
+fn has_mark(events: &[Value], n: u64) -> bool {
+    events.iter().any(|event| event["name"] == "mark" && event["args"]["n"] == n)
+}
+
+/// Threads that record, threads that flush and look at what they get, and one that watches the size.
+fn flush_from_many() {
+    assert!(ferrum_trace::is_on());
+    flush().unwrap();
+    let n_done = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for recorder in 0..RECORDERS {
+            scope.spawn(move || record(recorder * EACH + 1, (recorder + 1) * EACH));
+        }
+        for flusher in 0..FLUSHERS {
+            let n_done = &n_done;
+            scope.spawn(move || {
+                for n in 0..8 {
+                    let mark = 10 * flusher + n;
+                    instant!("mark", n = mark);
+                    flush().unwrap();
+                    assert!(has_mark(&read_out(), mark), "mark {mark} was recorded before the flush");
+                }
+                n_done.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+        scope.spawn(|| {
+            let mut before = 0;
+            while n_done.load(Ordering::Relaxed) < FLUSHERS {
+                let size = std::fs::metadata(out()).unwrap().len();
+                assert!(size >= before, "shrunk from {before} bytes to {size}");
+                before = size;
+            }
+        });
+    });
+    let stats = stats().unwrap();
+    tell!("recorded {}", stats.recorded);
+    tell!("dropped {}", stats.dropped);
+}
+
+/// Until the test has seen enough: it reads all the time, from outside. The last counter is the number of flushes.
+fn flush_for_readers() {
+    let counters = counters(3);
+    assert!(ferrum_trace::is_on());
+    let workers = Workers::with_counters(2, counters);
+    tell!("ready");
+    wait_for_test();
+    std::thread::scope(|scope| {
+        let flushing = scope.spawn(|| flush_while_wanted(counters));
+        workers.go();
+        // Enough to see, not too much to read: the flushes go on without anything new, and then with little.
+        workers.wait_for_more(1);
+        let done = workers.stop();
+        tell!("done {done:?}");
+        wait_for_test();
+        flushing.join().unwrap();
+    });
+}
+
+fn flush_while_wanted(counters: SharedCounters) {
+    for n in 1..=300 {
+        {
+            let _span = span!("little", n);
+        }
+        flush().unwrap();
+        counters.set(2, n);
+    }
+}
+
+/// Bytes that this process has read and written so far.
+fn bytes_moved() -> (u64, u64) {
+    let io = std::fs::read_to_string("/proc/self/io").unwrap();
+    let number = |key: &str| io.lines().find_map(|line| line.strip_prefix(key)).unwrap().trim().parse().unwrap();
+    (number("rchar:"), number("wchar:"))
+}
+
+fn flush_little_after_much() {
+    record(1, 2_000_000);
+    // The first one writes everything, twice.
+    flush().unwrap();
+    for _ in 0..5 {
+        record(1, 10);
+        let (read_before, written_before) = bytes_moved();
+        flush().unwrap();
+        let (read, written) = bytes_moved();
+        tell!("read {}", read - read_before);
+        tell!("written {}", written - written_before);
+    }
+}
+
+fn flush_nothing() {
+    assert!(ferrum_trace::is_on());
+    for _ in 0..3 {
+        flush().unwrap();
+        assert_eq!(read_out(), Vec::<Value>::new());
+    }
+    record(1, 10);
+    for _ in 0..3 {
+        flush().unwrap();
+        assert_eq!(read_out().iter().filter(|event| event["name"] == "work").count(), 10);
+    }
+}
+
+/// The process ends in the middle of flushes on other threads.
+fn flush_amid_exits() {
+    record(1, 1000);
+    for _ in 0..3 {
+        std::thread::spawn(|| {
+            while flush().is_ok() {
+                drop(span!("more"));
+            }
+        });
+    }
+    for n in 1..=20 {
+        flush().unwrap();
+        drop(span!("last", n));
+    }
+}

@@ -16,17 +16,20 @@ pub const SCENES: &[Scene] = &[
     ("dispositions", signals_are_left_alone),
 ];
 
-/// Until it is killed, or told to end.
+/// When it is told to, until it is killed.
 fn full_speed() {
-    let workers = Workers::start(4);
+    let workers = Workers::ready(4);
     tell!("ready");
+    wait_for_test();
+    workers.go();
     wait_for_test();
     workers.stop();
 }
 
 /// The same, without a word when it has begun.
 fn full_speed_at_once() {
-    let workers = Workers::start_with(4, counters(4));
+    let workers = Workers::with_counters(4, counters(4));
+    workers.go();
     wait_for_test();
     workers.stop();
 }
@@ -34,31 +37,34 @@ fn full_speed_at_once() {
 /// The last counter is how many flushes are complete.
 fn full_speed_with_flushes() {
     let counters = counters(3);
-    let workers = Workers::start_with(2, counters);
+    record(1, 1);
+    let workers = Workers::with_counters(2, counters);
     tell!("ready");
-    for n in 1..=200 {
+    wait_for_test();
+    workers.go();
+    for n in 1.. {
         flush().unwrap();
         counters.set(2, n);
     }
-    wait_for_test();
-    workers.stop();
 }
 
 /// Has enough to write at the end that it can be killed then.
 fn leave_with_much() {
-    record(1, 100_000);
+    record(1, 50_000);
     tell!("ready");
 }
 
 fn abort() {
-    let workers = Workers::start(4);
-    workers.wait_for_more(100);
+    let workers = Workers::ready(4);
+    workers.go();
+    workers.wait_for_more(1);
     std::process::abort();
 }
 
 fn fault() {
-    let workers = Workers::start(4);
-    workers.wait_for_more(100);
+    let workers = Workers::ready(4);
+    workers.go();
+    workers.wait_for_more(1);
     read_nowhere();
 }
 

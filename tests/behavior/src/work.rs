@@ -25,26 +25,35 @@ pub fn record(first: u64, last: u64) {
 /// Threads called `worker 0` and so on, which record `work` spans without a pause, numbered from 1 on.
 pub struct Workers {
     pub counters: SharedCounters,
-    stop: Arc<AtomicBool>,
+    orders: Arc<Orders>,
     threads: Vec<JoinHandle<()>>,
 }
 
+#[derive(Default)]
+struct Orders {
+    go: AtomicBool,
+    stop: AtomicBool,
+}
+
 impl Workers {
-    /// Starts `n` threads, and waits until each has recorded something.
-    pub fn start(n: usize) -> Self {
-        let workers = Self::start_with(n, counters(n));
-        workers.wait_for_more(1);
-        workers
+    /// `n` threads that wait for [`go`](Self::go). The recorder has started.
+    pub fn ready(n: usize) -> Self {
+        // Starting takes some milliseconds, and is the subject of other scenes.
+        assert!(ferrum_trace::is_on());
+        Self::with_counters(n, counters(n))
     }
 
-    /// The same, with numbers that are there already, and no waiting.
-    pub fn start_with(n: usize, counters: SharedCounters) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
+    /// The same with numbers that are there already, and whether the recorder has started or not.
+    pub fn with_counters(n: usize, counters: SharedCounters) -> Self {
+        let orders = Arc::new(Orders::default());
         let start = |worker: usize| {
-            let stop = Arc::clone(&stop);
+            let orders = Arc::clone(&orders);
             let work = move || {
+                while !orders.go.load(Ordering::Relaxed) {
+                    std::thread::park();
+                }
                 let mut n = 0;
-                while !stop.load(Ordering::Relaxed) {
+                while !orders.stop.load(Ordering::Relaxed) {
                     n += 1;
                     let span = span!("work", n, worker);
                     drop(span);
@@ -54,7 +63,15 @@ impl Workers {
             };
             Builder::new().name(format!("worker {worker}")).spawn(work).unwrap()
         };
-        Self { counters, threads: (0..n).map(start).collect(), stop }
+        Self { counters, threads: (0..n).map(start).collect(), orders }
+    }
+
+    /// Has all threads record.
+    pub fn go(&self) {
+        self.orders.go.store(true, Ordering::Relaxed);
+        for thread in &self.threads {
+            thread.thread().unpark();
+        }
     }
 
     /// Waits until each thread has recorded `n` more spans.
@@ -68,7 +85,7 @@ impl Workers {
 
     /// Lets the threads end, and returns how many spans each has recorded.
     pub fn stop(self) -> Vec<u64> {
-        self.stop.store(true, Ordering::Relaxed);
+        self.orders.stop.store(true, Ordering::Relaxed);
         for thread in self.threads {
             thread.join().unwrap();
         }

@@ -29,7 +29,7 @@ fn main() {
         ["ids"] => values::ids(),
 
         ["distinct names", n] => names::distinct(number(n)),
-        ["long names", n] => names::long(number(n)),
+        ["long names", n, letter] => names::long(number(n), letter),
         ["long constants"] => names::long_constants(),
         ["strange threads and tracks"] => names::strange_threads_and_tracks(),
         ["long names of processes and threads"] => names::long_processes_and_threads(),

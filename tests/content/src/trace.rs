@@ -153,8 +153,7 @@ impl FileEvent<'_> {
             return Err(format!("`{}`: tid 0", self.name));
         }
         let args = self.args.unwrap_or_default();
-        let event =
-            Event { name: self.name, cat: self.cat, phase, start, end, pid: self.pid, tid: self.tid, args };
+        let event = Event { name: self.name, cat: self.cat, phase, start, end, pid: self.pid, tid: self.tid, args };
         event.has_right_args().map(|()| event)
     }
 }

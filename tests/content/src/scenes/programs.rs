@@ -2,7 +2,7 @@
 
 use super::say::say;
 use content::program::{Guard, MARKS, Op, Program, TRACKS, dynamic_name, mark_name, track_slice_name};
-use ferrum_trace::{DynamicSpan, Laps, Span, Timestamp, Track, TraceWriter, complete_at, global_trace, laps, span};
+use ferrum_trace::{DynamicSpan, Laps, Span, Timestamp, TraceWriter, Track, complete_at, global_trace, laps, span};
 use std::io::Read;
 use std::time::Duration;
 

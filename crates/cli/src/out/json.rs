@@ -1,0 +1,122 @@
+//! What was found, as JSON: one object a line and file.
+//!
+//! The fields are told in the help of `recover`. A change that breaks a reader raises [`VERSION`].
+
+use crate::recovery::Recovered;
+use crate::trouble::Trouble;
+use ferrum_trace_format::spool::layout::StopReason;
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// The version of the objects.
+const VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct RecoveredObject<'a> {
+    version: u32,
+    file: String,
+    output: String,
+    pid: u32,
+    events: u64,
+    threads: usize,
+    dropped: u64,
+    stop_reason: Option<&'static str>,
+    finished: bool,
+    live: bool,
+    damaged: u64,
+    diagnostics: Vec<DiagnosticObject<'a>>,
+}
+
+#[derive(Serialize)]
+struct DiagnosticObject<'a> {
+    offset: u64,
+    message: &'a str,
+}
+
+#[derive(Serialize)]
+struct TroubleObject<'a> {
+    version: u32,
+    file: &'a str,
+    error: String,
+}
+
+/// Writes a line for a spool that was recovered.
+pub fn recovered(out: &mut impl Write, recovered: &Recovered) -> io::Result<()> {
+    let summary = &recovered.summary;
+    let diagnostics = summary.diagnostics.iter();
+    let object = RecoveredObject {
+        version: VERSION,
+        file: recovered.input.name(),
+        output: recovered.target.name(),
+        pid: summary.pid,
+        events: summary.events,
+        threads: summary.threads,
+        dropped: summary.dropped,
+        stop_reason: summary.stop_reason.map(spelled),
+        finished: summary.finished,
+        live: recovered.is_live(),
+        damaged: summary.n_diagnostics,
+        diagnostics: diagnostics.map(|it| DiagnosticObject { offset: it.offset, message: &it.message }).collect(),
+    };
+    line(out, &object)
+}
+
+/// Writes a line for a file that could not be recovered.
+pub fn trouble(out: &mut impl Write, file: &str, trouble: &Trouble) -> io::Result<()> {
+    line(out, &TroubleObject { version: VERSION, file, error: trouble.to_string() })
+}
+
+fn line(out: &mut impl Write, object: &impl Serialize) -> io::Result<()> {
+    let mut text = serde_json::to_vec(object)?;
+    text.push(b'\n');
+    out.write_all(&text)?;
+    out.flush()
+}
+
+fn spelled(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Limit => "limit",
+        StopReason::NoSpace => "no_space",
+        StopReason::Io => "io",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::Input;
+    use crate::out::target::Target;
+    use ferrum_trace_format::spool::{Diagnostic, Summary};
+
+    #[test]
+    fn every_field_is_there_under_its_name() {
+        let summary = Summary {
+            pid: 7,
+            events: 5,
+            dropped: 3,
+            threads: 2,
+            stop_reason: Some(StopReason::NoSpace),
+            finished: true,
+            diagnostics: vec![Diagnostic { offset: 64, message: "odd \"thing\"".to_owned() }],
+            n_diagnostics: 9,
+        };
+        let input = Input::Spool("t.spool".into());
+        let found = Recovered { input, target: Target::Stdout, summary, stay: None, leftovers: Vec::new() };
+        let mut out = Vec::new();
+        recovered(&mut out, &found).unwrap();
+        let expected = concat!(
+            r#"{"version":1,"file":"t.spool","output":"-","pid":7,"events":5,"threads":2,"dropped":3,"#,
+            r#""stop_reason":"no_space","finished":true,"live":false,"damaged":9,"#,
+            r#""diagnostics":[{"offset":64,"message":"odd \"thing\""}]}"#,
+            "\n"
+        );
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn trouble_is_an_object_too() {
+        let mut out = Vec::new();
+        trouble(&mut out, "a", &Trouble::new("a", "is wrong")).unwrap();
+        assert_eq!(out, b"{\"version\":1,\"file\":\"a\",\"error\":\"a: is wrong\"}\n");
+    }
+}

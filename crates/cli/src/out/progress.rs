@@ -1,0 +1,92 @@
+//! A bar on standard error for work that takes long.
+
+use ferrum_trace_format::ReadAt;
+use ferrum_trace_format::spool::layout::CHUNK_BYTES;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::fs::File;
+use std::io;
+use std::sync::Once;
+use std::time::Duration;
+
+/// Work that is done sooner than this needs no bar.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+const OF_TOTAL: &str = "{msg} [{bar:30}] {bytes} of {total_bytes}, {eta} left";
+const WITHOUT_TOTAL: &str = "{msg}: {bytes} read";
+
+/// How far the work is. Nothing is drawn within the first second, nor where standard error is no terminal.
+#[derive(Debug)]
+pub struct Progress {
+    bar: ProgressBar,
+    is_drawn: Once,
+}
+
+impl Progress {
+    /// For work on something of that name and that many bytes, if that is known.
+    pub fn start(name: String, n_bytes: Option<u64>) -> Self {
+        let bar = ProgressBar::with_draw_target(n_bytes, ProgressDrawTarget::hidden());
+        let template = if n_bytes.is_some() { OF_TOTAL } else { WITHOUT_TOTAL };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        bar.set_message(name);
+        Self { bar, is_drawn: Once::new() }
+    }
+
+    /// That many more bytes are done.
+    pub fn advance(&self, n_bytes: u64) {
+        self.bar.inc(n_bytes);
+        if !self.is_drawn.is_completed() && self.bar.elapsed() >= PATIENCE {
+            self.is_drawn.call_once(|| self.bar.set_draw_target(ProgressDrawTarget::stderr()));
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A spool whose reading is watched.
+#[derive(Debug)]
+pub struct Watched<'a> {
+    pub file: &'a File,
+    pub progress: &'a Progress,
+}
+
+impl ReadAt for Watched<'_> {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let n_bytes = self.file.read_at(buffer, offset)?;
+        // Each chunk is read as a whole once; smaller reads look something up.
+        if buffer.len() >= CHUNK_BYTES {
+            self.progress.advance(n_bytes as u64);
+        }
+        Ok(n_bytes)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        self.file.size()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_chunks_are_counted_and_small_reads_are_not() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(3 * CHUNK_BYTES as u64).unwrap();
+        let progress = Progress::start("a.spool".to_owned(), Some(3 * CHUNK_BYTES as u64));
+        let watched = Watched { file: &file, progress: &progress };
+        watched.read_at(&mut [0; 8], 0).unwrap();
+        assert_eq!(progress.bar.position(), 0);
+        let mut chunk = vec![0; CHUNK_BYTES];
+        for n in 0..3 {
+            watched.read_at(&mut chunk, n * CHUNK_BYTES as u64).unwrap();
+        }
+        assert_eq!(progress.bar.position(), 3 * CHUNK_BYTES as u64);
+        assert!(progress.bar.is_hidden(), "nothing to see within the first second");
+    }
+}

@@ -1,0 +1,193 @@
+//! Where a trace goes.
+
+use super::pending::{Existing, PendingFile};
+use crate::input::DASH;
+use crate::trouble::Trouble;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Where a trace is to go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    Stdout,
+    File(PathBuf),
+}
+
+impl Target {
+    /// What the user asked for.
+    pub fn of(typed: &Path) -> Self {
+        if typed == Path::new(DASH) { Self::Stdout } else { Self::File(typed.to_owned()) }
+    }
+
+    /// What it is called in JSON.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Stdout => DASH.to_owned(),
+            Self::File(path) => path.display().to_string(),
+        }
+    }
+
+    /// What it is called in words.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Stdout => "standard output".to_owned(),
+            Self::File(path) => path.display().to_string(),
+        }
+    }
+
+    /// Whether both are the same file, or would be.
+    pub fn is_at(&self, path: &Path) -> bool {
+        match self {
+            Self::Stdout => false,
+            Self::File(own) => full(own) == full(path),
+        }
+    }
+
+    /// Begins a trace there. A file of that name is not touched before the trace is complete.
+    pub fn begin(&self, existing: Existing) -> Result<TraceWriter, Trouble> {
+        let (kind, existing) = match self {
+            Self::Stdout => (Kind::Stdout(io::stdout()), existing),
+            Self::File(path) => (begin_file(path, existing)?, existing),
+        };
+        Ok(TraceWriter { kind, existing, words: self.words(), failure: None })
+    }
+}
+
+fn begin_file(path: &Path, existing: Existing) -> Result<Kind, Trouble> {
+    let cannot = |cause: io::Error| cannot_write(path.display().to_string(), &cause);
+    match fs::metadata(path) {
+        Ok(about) if about.is_dir() => {
+            let hint = format!("name a file: `-o {}`", path.join("trace.json").display());
+            Err(Trouble::at(path, "expected a file to write, found a folder").hint(hint))
+        }
+        Ok(about) if about.is_file() && existing == Existing::Stays => Err(exists(path.display().to_string())),
+        // Through links, so that it is the file that is replaced.
+        Ok(about) if about.is_file() => {
+            let path = fs::canonicalize(path).map_err(cannot)?;
+            PendingFile::create(&path).map(Kind::Pending).map_err(cannot)
+        }
+        // A pipe, `/dev/null` and their like keep their place.
+        Ok(_) => File::options().write(true).open(path).map(Kind::Device).map_err(cannot),
+        Err(_) => PendingFile::create(path).map(Kind::Pending).map_err(cannot),
+    }
+}
+
+fn exists(name: String) -> Trouble {
+    Trouble::new(name, "exists already, and is left as it is").hint("`--force` replaces it, `-o PATH` writes elsewhere")
+}
+
+fn cannot_write(name: String, cause: &io::Error) -> Trouble {
+    let trouble = Trouble::new(name, format!("cannot write: {cause}"));
+    match cause.kind() {
+        io::ErrorKind::StorageFull
+        | io::ErrorKind::QuotaExceeded
+        | io::ErrorKind::PermissionDenied
+        | io::ErrorKind::ReadOnlyFilesystem => trouble.hint("`-o PATH` writes elsewhere; the spool stays as it is"),
+        _ => trouble,
+    }
+}
+
+/// The place of a file, whether it is there or not.
+fn full(path: &Path) -> PathBuf {
+    let by_folder = || {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some(fs::canonicalize(folder).ok()?.join(path.file_name()?))
+    };
+    fs::canonicalize(path).ok().or_else(by_folder).unwrap_or_else(|| path.to_owned())
+}
+
+/// A trace that is being written.
+#[derive(Debug)]
+pub struct TraceWriter {
+    kind: Kind,
+    existing: Existing,
+    words: String,
+    failure: Option<Failure>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Stdout(io::Stdout),
+    Device(File),
+    Pending(PendingFile),
+}
+
+/// Why a trace was given up.
+#[derive(Debug)]
+pub enum Failure {
+    /// Whoever was reading it has seen enough.
+    NobodyReads,
+    Trouble(Trouble),
+}
+
+impl TraceWriter {
+    /// Why writing has failed, if it has.
+    pub fn failure(&mut self) -> Option<Failure> {
+        self.failure.take()
+    }
+
+    /// The trace is complete.
+    pub fn commit(self) -> Result<(), Failure> {
+        let Self { kind, existing, words, .. } = self;
+        let committed = match kind {
+            Kind::Stdout(mut stdout) => stdout.flush(),
+            Kind::Device(_) => Ok(()),
+            Kind::Pending(file) => file.commit(existing),
+        };
+        committed.map_err(|cause| Failure::of(words, &cause))
+    }
+}
+
+impl Failure {
+    fn of(words: String, cause: &io::Error) -> Self {
+        match cause.kind() {
+            io::ErrorKind::BrokenPipe => Self::NobodyReads,
+            io::ErrorKind::AlreadyExists => Self::Trouble(exists(words)),
+            _ => Self::Trouble(cannot_write(words, cause)),
+        }
+    }
+}
+
+impl Write for TraceWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = match &mut self.kind {
+            Kind::Stdout(stdout) => stdout.write(bytes),
+            Kind::Device(file) => file.write(bytes),
+            Kind::Pending(pending) => pending.file().write(bytes),
+        };
+        if let Err(cause) = &written
+            && cause.kind() != io::ErrorKind::Interrupted
+        {
+            self.failure = Some(Failure::of(self.words.clone(), cause));
+        }
+        written
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dash_is_standard_output_and_all_else_a_file() {
+        assert_eq!(Target::of(Path::new("-")), Target::Stdout);
+        assert_eq!(Target::of(Path::new("./-")), Target::File("./-".into()));
+    }
+
+    #[test]
+    fn a_place_is_known_by_any_of_its_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        let roundabout = Target::File(folder.path().join(".").join("a.json"));
+        assert!(roundabout.is_at(&path), "not there yet");
+        fs::write(&path, "[]").unwrap();
+        assert!(roundabout.is_at(&path), "there");
+        assert!(!roundabout.is_at(&folder.path().join("b.json")));
+        assert!(!Target::Stdout.is_at(&path));
+    }
+}

@@ -1,0 +1,69 @@
+//! Spans, and what happens around the file that they go to.
+
+use super::say::say;
+use ferrum_trace::span;
+use std::fs::File;
+use std::io::{Read, Write};
+
+pub fn some_spans(n: u64) {
+    record(n);
+    say("pushed", n);
+}
+
+fn record(n: u64) {
+    for n in 0..n {
+        let _span = span!("span", "paths", n);
+    }
+}
+
+/// Records one span here and one in another directory.
+pub fn change_of_directory(to: &str) {
+    record(1);
+    std::env::set_current_dir(to).expect("a directory");
+    record(1);
+}
+
+/// Records, says so, and waits.
+pub fn wait_to_be_killed(n: u64) {
+    record(n);
+    say("pushed", n);
+    std::io::stdin().read_to_end(&mut Vec::new()).expect("nothing to read");
+}
+
+/// What is at the output's place while recording goes on, and after a flush.
+pub fn look_at_the_output(output: &str) {
+    let look = || std::fs::read_to_string(output).unwrap_or_default();
+    let before = look();
+    record(10);
+    say("intact_while_recording", u64::from(look() == before));
+    ferrum_trace::flush().expect("the trace can be written");
+    say("replaced_by_flush", u64::from(look() != before));
+    record(10);
+}
+
+/// Records before, while and after the disk is filled to its last byte by something else.
+pub fn fill_the_disk(filler: &str) {
+    const BEFORE: u64 = 20_000;
+    const AFTER: u64 = 200_000;
+    std::thread::scope(|scope| {
+        scope.spawn(|| record(BEFORE));
+        scope.spawn(|| record(BEFORE));
+    });
+    std::thread::scope(|scope| {
+        scope.spawn(|| record(AFTER));
+        fill(filler);
+        record(AFTER);
+    });
+    say("pushed", 2 * BEFORE + 2 * AFTER);
+}
+
+fn fill(path: &str) {
+    let mut file = File::create(path).expect("the file can be made");
+    let zeros = [0; 4096];
+    let why = loop {
+        if let Err(error) = file.write_all(&zeros) {
+            break error;
+        }
+    };
+    assert_eq!(why.kind(), std::io::ErrorKind::StorageFull);
+}
