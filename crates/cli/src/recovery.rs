@@ -69,6 +69,7 @@ impl Recovery {
     /// Makes the trace of a spool.
     pub fn run(&self, input: Input) -> Result<Outcome, Trouble> {
         let spool = open(&input)?;
+        refuse_others(&spool.file, &input.words())?;
         let target = self.target_for(input.path())?;
         if !matches!(spool.owner, Owner::Us | Owner::Copy) {
             leave_to_recorder(&target, input.path())?;
@@ -156,7 +157,6 @@ enum Written {
 
 fn write(spool: &File, input: &Input, target: &Target, existing: Existing) -> Result<Written, Trouble> {
     let name = input.words();
-    refuse_others(spool, &name)?;
     let mut out = target.begin(existing)?;
     let summary = {
         let progress = Progress::start(name.clone(), spool.size().ok());
@@ -179,7 +179,7 @@ fn failure_of(out: &mut TraceWriter, name: &str, error: &ferrum_trace_format::Er
     out.failure().unwrap_or_else(|| Failure::Trouble(Trouble::new(name, error.to_string())))
 }
 
-/// What is no spool is found out before there is a file to write to.
+/// What is no spool is found out before anything else is asked about it.
 fn refuse_others(spool: &File, name: &str) -> Result<(), Trouble> {
     let cannot = |cause: io::Error| Trouble::new(name, format!("cannot read the spool: {cause}"));
     let mut first_bytes = [0; 512];

@@ -103,7 +103,23 @@ fn full_path(out: &Path, pid: u32) -> Result<PathBuf, Error> {
     if path.is_dir() {
         path.push(format!("{}-{pid}.json", program_name()));
     }
+    if let Some(json) = without_unwritten_form(&path) {
+        say(&format!("{}: this version writes plain JSON; recording to {}", path.display(), json.display()));
+        return Ok(json);
+    }
     Ok(path)
+}
+
+/// For endings that promise a form that is not written yet, the path of a JSON file.
+fn without_unwritten_form(path: &Path) -> Option<PathBuf> {
+    let ending = path.extension()?.to_str()?;
+    match ending {
+        "gz" | "zst" if path.file_stem().is_some_and(|stem| Path::new(stem).extension().is_some()) => {
+            Some(path.with_extension(""))
+        }
+        "gz" | "zst" | "pftrace" | "perfetto-trace" => Some(path.with_extension("json")),
+        _ => None,
+    }
 }
 
 /// `%p` becomes the process's number, `%r` its rank (0 if it has none), `%h` the host's name, `%%` a percent sign.
@@ -218,6 +234,18 @@ mod tests {
         assert_eq!(expanded("%r.json"), "7_.._x.json");
         assert_eq!(expanded("100%%-%x-%"), "100%-%x-%");
         assert!(!expanded("%h").is_empty() && !expanded("%h").contains('%'));
+    }
+
+    #[test]
+    fn a_form_that_is_not_written_yet_becomes_json_by_name_too() {
+        for (path, json) in
+            [("a/t.json.gz", "a/t.json"), ("t.json.zst", "t.json"), ("t.gz", "t.json"), ("t.pftrace", "t.json")]
+        {
+            assert_eq!(without_unwritten_form(Path::new(path)), Some(PathBuf::from(json)));
+        }
+        for path in ["t.json", "t", "t.spool", "gz"] {
+            assert_eq!(without_unwritten_form(Path::new(path)), None);
+        }
     }
 
     #[test]

@@ -1,5 +1,112 @@
 //! Records every step, layer and operation of a program at a cost near two clock reads, and loses nothing.
+//!
+//! ```
+//! use ferrum_trace::{counter, instant, laps, span};
+//!
+//! # struct Pool; impl Pool { fn used(&self) -> usize { 1 } fn free(&self) -> usize { 2 } }
+//! # let (pool, tokens, request) = (Pool, [1, 2, 3], 7);
+//! for layer in 0..2u32 {
+//!     let _span = span!("rms_norm", "norm", layer, tokens = tokens.len()); // ends when dropped
+//! }
+//! let mut lap = laps!("layer", layer = 2); // stretches that follow each other: one clock read each
+//! lap.mark("attention");
+//! lap.mark("mlp");
+//! drop(lap);
+//! counter!("kv_cache", used = pool.used(), free = pool.free());
+//! instant!("preempt", "scheduler", request);
+//! ```
+//!
+//! Run the program with `FERRUM_TRACE_OUT=trace.json` and open `trace.json` in <https://ui.perfetto.dev>,
+//! chrome://tracing, speedscope or the Firefox Profiler. There is no guard to hold and no call to make: the file is
+//! complete after `main` returns, after `std::process::exit` and after a panic. After `kill -9`, `abort` or a crash,
+//! everything recorded up to that instant is in `trace.json.spool`, and `ferrum-trace recover trace.json` makes the file.
+//!
+//! # Words
+//!
+//! - A **span** is a slice of a thread's time. [`span!`] for a name known when compiling, [`Span::dynamic`] for others,
+//!   [`laps!`] for stretches that follow each other.
+//! - An **instant** is a point in time: [`instant!`]. A **counter** is a value that changes: [`counter!`].
+//! - An **asynchronous** span may begin and end on different threads: [`async_span!`] with a guard,
+//!   [`async_begin!`], [`async_instant!`], [`async_end!`] with an id of yours, such as that of a request.
+//! - A **flow** is an arrow between spans: [`Flow`].
+//! - A **track** is a row that is no thread, such as a stream of a GPU; slices on it have times of their own: [`Track`],
+//!   [`complete_at!`], [`Timestamp`].
+//! - **Arguments** are integers, floats, truth values and texts: [`Value`]. They are evaluated only while recording.
+//! - The **spool** is the file that is being recorded to, through memory shared with the kernel: `trace.json.spool`. The
+//!   **output** is made of it at the end, at a [`flush`] and by `ferrum-trace recover`.
+//!
+//! # Settings
+//!
+//! | variable | meaning |
+//! | --- | --- |
+//! | `FERRUM_TRACE_OUT` | where the trace goes; unset, empty, `0`, `off`, `false`, `no` or `none`: nothing is recorded |
+//! | `FERRUM_TRACE_LIMIT` | how large the spool may become, 4 GiB if not given; `512MiB`, `2G`, … |
+//! | `FERRUM_TRACE_CLOCK` | `auto`, `ticks` (the processor's counter) or `monotonic` (the system's clock) |
+//!
+//! The path: the ending `.spool` leaves the spool, to be converted later; any other ending gives Chrome JSON (and
+//! compressed or Perfetto endings are told in one line that they do, for now). `%p` is the
+//! process, `%r` the rank (`RANK`, `OMPI_COMM_WORLD_RANK` or `SLURM_PROCID`, else 0), `%h` the host, `%%` a percent sign.
+//! A directory means `DIR/PROGRAM-PID.json`. If a live process records to the path, the next one takes `trace.PID.json`
+//! and says so; so does a forked child that records. What a killed process left there is kept aside, never overwritten.
+//!
+//! A program that wants to decide by itself uses [`Recorder::builder`]. The environment is asked at the first call of
+//! any macro or function of this crate, once.
+//!
+//! # What it costs
+//!
+//! Measured on 2 cores of an AMD EPYC (`bench/runs/` has the tables), as a multiple of the floor: two reads of the cycle
+//! counter and one store, about 19 ns.
+//!
+//! | mode | cost |
+//! | --- | --- |
+//! | compiled out (feature `compiled-out`) | no instruction |
+//! | off | one relaxed load and a branch that is not taken: 0.15 ns |
+//! | on: a span, or one with two integers | 1.0 to 1.1 times the floor; 16 and 32 bytes of spool |
+//! | on: a stretch of `laps!` | 0.6 times the floor |
+//! | on: instant, counter | about 1 to 2 times the floor |
+//! | on: [`Span::dynamic`], [`TraceWriter::push`] | about 1.5 to 2 times the floor |
+//! | on: text of more than 7 bytes as argument | a copy of it |
+//!
+//! The first event of a call site takes a lock and defines its name; the first event of a thread takes a lock and gives it
+//! a number and a chunk. After that no event takes a lock, allocates or calls the system. Memory grows by less than
+//! 64 MiB, plus 32 KiB a thread that is alive, whatever is recorded.
+//!
+//! # Limits
+//!
+//! - Names and texts: 8 KiB of UTF-8 each; what is longer is cut and ends in `… [cut: N bytes]`. JSON arguments of
+//!   [`TraceWriter::push_with_args`] longer than that are replaced by a text that says so.
+//! - Arguments: 255 an event. Call sites: 8 million. Names made at run time: 65,536 are numbered; further ones are
+//!   written with each event and cost more.
+//! - In JSON, NaN and the infinities become the texts `NaN`, `Infinity`, `-Infinity`; NUL becomes `␀`; a counter value
+//!   that is no finite number becomes an argument of an instant of the same name.
+//! - At the limit of the spool, or when the disk is full, recording stops, what comes later is counted by thread, and the
+//!   count is in the file, in [`Stats`] and in one line on standard error.
+//! - Spans of a thread are drawn nested. A guard that is dropped before one that began after it moves to a row of its own,
+//!   `NAME (2)`.
+//! - Between threads, times may differ by up to 40 ns: the counters of two cores are read without a fence.
+//! - A signal handler may record. If it interrupts the recorder itself on the same thread, its event is counted as lost.
+//!   The first event of a thread should not come from a signal handler, since it allocates.
+//!
+//! # No file appears?
+//!
+//! - `FERRUM_TRACE_OUT` is not set in the environment of the process, or no call site of this crate was reached.
+//! - The line on standard error says why: the directory is missing, read-only or full.
+//! - The process was killed, aborted, or ended by `_exit`: `trace.json.spool` is there, use `ferrum-trace recover`.
+//! - Another process had the path: look for `trace.PID.json`.
+//! - The feature `compiled-out` is on somewhere in the build (`cargo tree -e features -i ferrum-trace`).
+//!
+//! # Where it runs
+//!
+//! Tested on Linux. On macOS it compiles with the same code for memory and files (without reserved disk space, and the end
+//! of the process is seen by `atexit`, so that what handlers registered before it record is missing). On Windows it
+//! compiles and stays off, with one line that says so.
+//!
+//! # What it does not do
+//!
+//! It samples nothing, sends nothing anywhere, and takes over no signal. It reads no traces: that is the command
+//! `ferrum-trace`.
 
+/// Whether all call sites are to vanish.
 pub(crate) const COMPILED_OUT: bool = cfg!(feature = "compiled-out");
 
 mod arg;

@@ -18,7 +18,8 @@ pub const SCENES: &[Scene] = &[
 
 const RECORDERS: u64 = 3;
 const FLUSHERS: u64 = 3;
-const EACH: u64 = 4000;
+const BATCHES: u64 = 15;
+const BATCH: u64 = 100;
 
 fn out() -> PathBuf {
     std::env::var_os("FERRUM_TRACE_OUT").unwrap().into()
@@ -37,26 +38,34 @@ fn has_mark(events: &[Value], n: u64) -> bool {
 fn flush_from_many() {
     assert!(ferrum_trace::is_on());
     flush().unwrap();
-    let n_done = AtomicU64::new(0);
+    let n_flushes = &AtomicU64::new(0);
     std::thread::scope(|scope| {
         for recorder in 0..RECORDERS {
-            scope.spawn(move || record(recorder * EACH + 1, (recorder + 1) * EACH));
+            scope.spawn(move || {
+                for batch in 0..BATCHES {
+                    let first = (recorder * BATCHES + batch) * BATCH + 1;
+                    record(first, first + BATCH - 1);
+                    // Spread over the whole time of the flushes.
+                    while n_flushes.load(Ordering::Relaxed) < batch {
+                        std::thread::yield_now();
+                    }
+                }
+            });
         }
         for flusher in 0..FLUSHERS {
-            let n_done = &n_done;
             scope.spawn(move || {
-                for n in 0..8 {
+                for n in 0..BATCHES / FLUSHERS {
                     let mark = 10 * flusher + n;
                     instant!("mark", n = mark);
                     flush().unwrap();
                     assert!(has_mark(&read_out(), mark), "mark {mark} was recorded before the flush");
+                    n_flushes.fetch_add(1, Ordering::Relaxed);
                 }
-                n_done.fetch_add(1, Ordering::Relaxed);
             });
         }
         scope.spawn(|| {
             let mut before = 0;
-            while n_done.load(Ordering::Relaxed) < FLUSHERS {
+            while n_flushes.load(Ordering::Relaxed) < BATCHES {
                 let size = std::fs::metadata(out()).unwrap().len();
                 assert!(size >= before, "shrunk from {before} bytes to {size}");
                 before = size;
@@ -88,7 +97,7 @@ fn flush_for_readers() {
 }
 
 fn flush_while_wanted(counters: SharedCounters) {
-    for n in 1..=300 {
+    for n in 1..=150 {
         {
             let _span = span!("little", n);
         }

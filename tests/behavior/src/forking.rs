@@ -1,1 +1,282 @@
-pub const SCENES: &[crate::Scene] = &[];
+//! Scenes that fork, and scenes that meet others at one path.
+
+use crate::sys::{self, Fork, Lease, exit_at_once, fork, wait_for};
+use crate::work::{Workers, record, wait_for_test};
+use crate::{Scene, tell};
+use ferrum_trace::{flush, span};
+use std::cell::Cell;
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+pub const SCENES: &[Scene] = &[
+    ("fork-amid-recording", fork_amid_recording),
+    ("fork-and-record-nothing", fork_and_record_nothing),
+    ("fork-and-fork-again", fork_and_fork_again),
+    ("fork-before-recording", fork_before_recording),
+    ("fork-at-the-start", fork_at_the_start),
+    ("fork-during-a-slow-start", fork_during_a_slow_start),
+    ("fork-amid-flushes", fork_amid_flushes),
+    ("fork-amid-words-on-stderr", fork_amid_words_on_stderr),
+    ("fork-amid-new-sites", fork_amid_new_sites),
+    ("fork-in-a-destructor", fork_in_a_destructor),
+    ("fork-in-an-exit-handler", fork_in_an_exit_handler),
+    ("fork-and-outlive", fork_and_outlive),
+    ("spawn", spawn),
+    ("two-at-once", two_at_once),
+];
+
+/// How many spans each child records.
+const CHILD_SPANS: u64 = 20;
+
+fn out() -> PathBuf {
+    std::env::var_os("FERRUM_TRACE_OUT").unwrap().into()
+}
+
+fn record_as_child() {
+    for n in 1..=CHILD_SPANS {
+        let _span = span!("child", n, pid = std::process::id());
+    }
+}
+
+/// Forks; the child plays its part, and must not return from it. Tells how it ended, under `key`.
+fn with_child(key: &str, part: impl FnOnce()) {
+    match fork() {
+        Fork::Child => {
+            part();
+            exit_at_once(99);
+        }
+        Fork::Parent { child } => tell!("{key} {child} {:?}", wait_for(child)),
+    }
+}
+
+fn fork_amid_recording() {
+    let workers = Workers::ready(3);
+    workers.go();
+    for n in 1..=20 {
+        with_child("exited", || {
+            record_as_child();
+            std::process::exit(0);
+        });
+        with_child("gone", || {
+            record_as_child();
+            exit_at_once(0);
+        });
+        {
+            let _span = span!("parent", n);
+        }
+    }
+    tell!("done {:?}", workers.stop());
+}
+
+fn fork_and_record_nothing() {
+    record(1, 10);
+    with_child("exited", || std::process::exit(0));
+    with_child("gone", || exit_at_once(0));
+    record(11, 20);
+}
+
+fn fork_and_fork_again() {
+    record(1, 10);
+    with_child("child", || {
+        with_child("grandchild-before", || {
+            record_as_child();
+            std::process::exit(0);
+        });
+        record_as_child();
+        with_child("grandchild-after", || {
+            record_as_child();
+            std::process::exit(0);
+        });
+        std::process::exit(0);
+    });
+    record(11, 20);
+}
+
+fn fork_before_recording() {
+    with_child("exited", || {
+        record_as_child();
+        std::process::exit(0);
+    });
+    record(1, 10);
+}
+
+/// At the very moment when another thread starts the recorder.
+fn fork_at_the_start() {
+    let go = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !go.load(Ordering::Relaxed) {}
+            record(1, 10);
+        });
+        go.store(true, Ordering::Relaxed);
+        // Later from time to time: the test plays this often.
+        let delay = std::env::args().nth(2).unwrap().parse().unwrap();
+        (0..delay).for_each(|_| std::hint::spin_loop());
+        with_child("exited", || {
+            record_as_child();
+            std::process::exit(0);
+        });
+    });
+}
+
+/// While another thread starts the recorder and has to wait for its file.
+fn fork_during_a_slow_start() {
+    let mut spool = out().into_os_string();
+    spool.push(".spool");
+    let lease = Lease::take(File::options().write(true).create(true).truncate(false).open(spool).unwrap());
+    std::thread::scope(|scope| {
+        scope.spawn(|| record(1, 10));
+        // Nothing tells that the other thread has come to the file: that is what it waits in.
+        std::thread::sleep(Duration::from_millis(50));
+        with_child("exited", || std::process::exit(0));
+        drop(lease);
+    });
+}
+
+fn fork_amid_flushes() {
+    record(1, 1000);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    drop(span!("flushed"));
+                    flush().unwrap();
+                }
+            });
+        }
+        for _ in 0..20 {
+            with_child("exited", || {
+                record_as_child();
+                flush().unwrap();
+                std::process::exit(0);
+            });
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+/// The lock of the standard library's stream may be held by a thread that the child does not have.
+fn fork_amid_words_on_stderr() {
+    record(1, 10);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    eprintln!("words");
+                }
+            });
+        }
+        for _ in 0..20 {
+            with_child("exited", || {
+                record_as_child();
+                std::process::exit(0);
+            });
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+/// Other threads are in the middle of giving numbers to sites, names and threads.
+fn fork_amid_new_sites() {
+    record(1, 10);
+    let stop = AtomicBool::new(false);
+    let n_names = std::sync::atomic::AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    let n = n_names.fetch_add(1, Ordering::Relaxed);
+                    drop(ferrum_trace::Span::dynamic(&format!("name {n}"), ""));
+                    std::thread::spawn(|| drop(span!("on a new thread"))).join().unwrap();
+                }
+            });
+        }
+        for _ in 0..20 {
+            with_child("exited", || {
+                record_as_child();
+                drop(ferrum_trace::Span::dynamic("name", ""));
+                std::process::exit(0);
+            });
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+/// Forks when its thread ends.
+struct ForksInDrop(Cell<bool>);
+
+impl Drop for ForksInDrop {
+    fn drop(&mut self) {
+        with_child("exited", || std::process::exit(0));
+    }
+}
+
+thread_local! {
+    static FORKS_IN_DROP: ForksInDrop = const { ForksInDrop(Cell::new(false)) };
+}
+
+/// The destructor runs after those of the recorder, which has been through a fork on this thread before.
+fn fork_in_a_destructor() {
+    let fork_late = || {
+        FORKS_IN_DROP.with(|local| local.0.set(true));
+        record(1, 10);
+        with_child("exited", || std::process::exit(0));
+    };
+    std::thread::spawn(fork_late).join().unwrap();
+    tell!("spool {}", PathBuf::from(format!("{}.spool", out().display())).exists());
+    tell!("trace {}", out().exists());
+    record(11, 20);
+}
+
+extern "C" fn forks_at_exit() {
+    with_child("gone", || {
+        record_as_child();
+        exit_at_once(0);
+    });
+}
+
+fn fork_in_an_exit_handler() {
+    sys::at_exit(forks_at_exit);
+    record(1, 10);
+}
+
+/// The parent is killed; a child lives until the test ends it.
+fn fork_and_outlive() {
+    record(1, 10);
+    if let Fork::Child = fork() {
+        tell!("child {}", std::process::id());
+        wait_for_test();
+        exit_at_once(0);
+    }
+    // Waits to be killed.
+    std::thread::sleep(Duration::from_secs(600));
+}
+
+/// Runs another program, which records too, while this one does.
+fn spawn() {
+    let workers = Workers::ready(2);
+    workers.go();
+    let program = std::env::current_exe().unwrap();
+    for _ in 0..5 {
+        let mut command = Command::new(&program);
+        let child = command.arg("return").stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let pid = child.id();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success());
+        tell!("spawned {pid} {}", String::from_utf8(output.stderr).unwrap().trim());
+    }
+    tell!("done {:?}", workers.stop());
+}
+
+/// Records, and lives until the test has all that it wants together.
+fn two_at_once() {
+    record(1, 100);
+    tell!("ready");
+    wait_for_test();
+    record(101, 200);
+}

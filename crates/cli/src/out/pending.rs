@@ -33,10 +33,9 @@ impl PendingFile {
         prefix.push(".");
         let mut builder = tempfile::Builder::new();
         builder.prefix(&prefix).suffix(".tmp");
-        // As for any new file: the user's mask decides who may read it. Temporary files are private otherwise.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = interrupt::guard(|| builder.tempfile_in(folder), |file| file.path())?;
+        // As for any new file, the user's mask decides who may read it. Temporary files are private otherwise.
+        let make = || builder.make_in(folder, |path| File::create_new(path));
+        let file = interrupt::guard(make, |file| file.path())?;
         Ok(Self { file, path: path.to_owned() })
     }
 

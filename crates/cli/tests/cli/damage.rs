@@ -1,0 +1,248 @@
+use crate::maker::killed;
+use crate::scene::{Run, Scene};
+
+const CHUNK_BYTES: usize = 32 * 1024;
+
+/// A scene, and a spool of several chunks.
+fn scene_with_spool() -> (Scene, Vec<u8>) {
+    let scene = Scene::new();
+    killed(&scene, "trace.json", 3000);
+    let spool = scene.read("trace.json.spool");
+    std::fs::remove_file(scene.path("trace.json.spool")).unwrap();
+    (scene, spool)
+}
+
+/// Recovers a spool and checks what holds for all of them, whatever is wrong.
+#[track_caller]
+fn recover(scene: &Scene, spool: &[u8]) -> Run {
+    scene.write("bad.json.spool", spool);
+    let run = scene.run("recover bad.json.spool");
+    match run.code {
+        Some(0 | 1) => {
+            assert_eq!(scene.names(), ["bad.json"], "{run:#?}");
+            // Damage may make slices overlap, but every event is whole.
+            let trace = ferrum_trace_testkit::trace_file::TraceFile::read(&scene.path("bad.json"));
+            assert!(trace.recorded().count() <= 6000 + 1);
+            assert_eq!(run.code == Some(1), run.stderr.contains("damaged place"), "{run:#?}");
+            std::fs::remove_file(scene.path("bad.json")).unwrap();
+        }
+        Some(2) => {
+            assert!(run.stderr.starts_with("error: bad.json.spool: "), "{run:#?}");
+            assert_eq!(scene.names(), ["bad.json.spool"], "{run:#?}");
+            assert_eq!(scene.read("bad.json.spool"), spool);
+        }
+        code => panic!("{code:?}: {run:#?}"),
+    }
+    assert_eq!(run.stdout, "");
+    run
+}
+
+#[test]
+fn bytes_overwritten_in_the_middle_cost_their_chunk_and_no_more() {
+    let (scene, mut spool) = scene_with_spool();
+    // The middle of the first chunk of events.
+    let events = spool.chunks(CHUNK_BYTES).position(|chunk| chunk.starts_with(b"FTEVENTS")).unwrap();
+    let at = events * CHUNK_BYTES + CHUNK_BYTES / 2;
+    spool[at..at + 64].fill(0xff);
+    let run = recover(&scene, &spool).expect_code(1);
+    let (line, places) = run.stderr.split_once('\n').unwrap();
+    assert!(line.contains(" events of 2 threads recovered to bad.json; 1 damaged place passed over:"), "{line}");
+    let offset = places.trim().strip_prefix("byte ").unwrap().split(':').next().unwrap();
+    let offset: usize = offset.parse().unwrap();
+    assert!((at - 64..at + 64).contains(&offset), "{places}");
+    assert!(places.ends_with("the rest of the chunk was passed over\n"), "{places}");
+}
+
+#[test]
+fn at_most_twenty_damaged_places_are_shown_unless_all_are_asked_for() {
+    let (scene, mut spool) = scene_with_spool();
+    // Chunks that nothing was written to: damaged or not, nothing is lost.
+    let mut n_damaged = 0;
+    for chunk in spool.chunks_mut(CHUNK_BYTES).filter(|chunk| chunk.starts_with(&[0; 8])) {
+        chunk[..8].fill(0xee);
+        n_damaged += 1;
+    }
+    assert!(n_damaged > 20);
+    let run = recover(&scene, &spool).expect_code(1);
+    assert!(run.stderr.starts_with(&format!(
+        "bad.json.spool: 6,000 events of 2 threads recovered to bad.json; {n_damaged} damaged places passed over:\n  byte "
+    )));
+    assert_eq!(run.stderr.lines().count(), 1 + 20 + 1);
+    assert!(run.stderr.ends_with(&format!("\n  … and {} more (-v shows them)\n", n_damaged - 20)), "{}", run.stderr);
+    scene.write("bad.json.spool", &spool);
+    let run = scene.run("recover -v bad.json.spool").expect_code(1);
+    assert_eq!(run.stderr.lines().count(), 1 + n_damaged);
+}
+
+#[test]
+fn a_spool_may_be_cut_anywhere() {
+    let (scene, spool) = scene_with_spool();
+    let around = |at: usize| [at - 1, at, at + 1];
+    let mut lengths: Vec<usize> = [8, 64, 72, 512, CHUNK_BYTES, 2 * CHUNK_BYTES].into_iter().flat_map(around).collect();
+    // A step that is no multiple of anything in the format.
+    lengths.extend((1..spool.len()).step_by(24_989).take(40));
+    lengths.extend([0, 1, spool.len()]);
+    for len in lengths {
+        let run = recover(&scene, &spool[..len]);
+        // The version ends at byte 70. Right would be trouble, or damage, for any header that is not whole.
+        assert_eq!(run.code == Some(2), len < 70, "{len}: {run:#?}");
+    }
+}
+
+#[test]
+fn bytes_may_be_overwritten_anywhere() {
+    let (scene, spool) = scene_with_spool();
+    let mut random = Random(1);
+    for _ in 0..60 {
+        let mut bad = spool.clone();
+        for _ in 0..1 + random.below(20) {
+            let at = random.below(bad.len() - 64);
+            let len = 1 + random.below(64);
+            bad[at..at + len].fill_with(|| random.next() as u8);
+        }
+        recover(&scene, &bad);
+    }
+}
+
+#[test]
+fn random_bytes_are_refused_and_so_is_what_comes_after_a_header() {
+    let (scene, spool) = scene_with_spool();
+    let mut random = Random(2);
+    for len in [8, 100, 5 * CHUNK_BYTES] {
+        let mut noise = vec![0; len];
+        noise.fill_with(|| random.next() as u8);
+        let run = recover(&scene, &noise).expect_code(2);
+        assert!(run.stderr.contains("byte 0: expected a spool, which begins with `FERRUMSP`, found `"), "{run:?}");
+        // Whatever follows a header is damage, not trouble.
+        let mut headed = spool[..512].to_vec();
+        headed.extend_from_slice(&noise);
+        recover(&scene, &headed);
+    }
+}
+
+/// A xorshift: the same numbers each time.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+}
+
+#[test]
+fn an_empty_file_is_refused() {
+    let scene = Scene::new();
+    recover(&scene, b"").expect(
+        2,
+        "",
+        "error: bad.json.spool: expected a spool, found an empty file\n\n\
+         hint: its process ended before it had begun to record\n",
+    );
+}
+
+#[test]
+fn a_json_file_is_refused_and_named_for_what_it_is() {
+    let scene = Scene::new();
+    scene.write("trace.json", "  [\n{\"name\":\"a\"}]");
+    scene.run("recover trace.json").expect(
+        2,
+        "",
+        "error: trace.json: byte 0: expected a spool, which begins with `FERRUMSP`, found `  [\\n{\\\"na`\n\n\
+         hint: this looks like a finished trace, which needs no recovery\n",
+    );
+    assert_eq!(scene.names(), ["trace.json"]);
+}
+
+#[test]
+fn a_spool_of_another_version_is_refused() {
+    let (scene, mut spool) = scene_with_spool();
+    spool[64] = 99;
+    recover(&scene, &spool).expect(
+        2,
+        "",
+        "error: bad.json.spool: byte 64: expected version 1, found version 99\n\n\
+         hint: use the version of ferrum-trace that recorded it\n",
+    );
+}
+
+#[test]
+fn a_folder_without_spools_is_refused() {
+    let scene = Scene::new();
+    scene.write("folder/trace.json", "[]");
+    scene.run("recover folder").expect(
+        2,
+        "",
+        "error: folder: expected a folder with spools, found no file in it that ends in `.spool`\n",
+    );
+}
+
+#[test]
+fn what_is_missing_is_refused() {
+    let scene = Scene::new();
+    scene.write("there.json", "[]");
+    scene.run("recover trace.json").expect(
+        2,
+        "",
+        "error: trace.json: no such file, and no `trace.json.spool` either\n",
+    );
+    scene.run("recover trace.json.spool").expect(2, "", "error: trace.json.spool: no such file\n");
+    scene.run("recover *.spool").expect(2, "", "error: *.spool: no file matches\n");
+    scene.run("recover there.json.spool").expect(
+        2,
+        "",
+        "error: there.json.spool: no such file\n\n\
+         hint: there.json is there: a process that ends by itself completes it and removes the spool\n",
+    );
+}
+
+#[test]
+fn what_cannot_be_opened_is_refused() {
+    let scene = Scene::new();
+    std::os::unix::fs::symlink("loop.spool", scene.path("loop.spool")).unwrap();
+    scene.run("recover loop.spool").expect(
+        2,
+        "",
+        "error: loop.spool: cannot open: Too many levels of symbolic links (os error 40)\n",
+    );
+    scene.write("file", "");
+    scene.run("recover file/trace.json.spool").expect(
+        2,
+        "",
+        "error: file/trace.json.spool: cannot open: Not a directory (os error 20)\n",
+    );
+}
+
+#[test]
+fn what_may_not_be_read_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let (scene, spool) = scene_with_spool();
+    scene.write("secret.spool", &spool);
+    std::fs::set_permissions(scene.path("secret.spool"), std::fs::Permissions::from_mode(0)).unwrap();
+    // The superuser may read it all the same.
+    if std::fs::File::open(scene.path("secret.spool")).is_ok() {
+        scene.run("recover secret.spool").expect_code(0);
+    } else {
+        let words = "error: secret.spool: cannot open: Permission denied (os error 13)\n";
+        scene.run("recover secret.spool").expect(2, "", words);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_opens_and_cannot_be_read_is_refused() {
+    let scene = Scene::new();
+    // Nothing is mapped at the beginning of a process's memory.
+    scene.run("recover -o x.json /proc/self/mem").expect(
+        2,
+        "",
+        "error: /proc/self/mem: cannot read the spool: Input/output error (os error 5)\n",
+    );
+    assert_eq!(scene.names(), [""; 0]);
+}

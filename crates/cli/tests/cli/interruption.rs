@@ -1,0 +1,44 @@
+use crate::maker::killed;
+use crate::scene::{Run, Scene};
+use std::process::{Command, Stdio};
+
+/// Has the command write a trace, and ends it by this signal once its file is there.
+///
+/// Nobody can say how far it is by then, so whichever comes out must be whole: no trace and all of the spool, or all of
+/// the trace.
+fn interrupt(signal: &str) {
+    let scene = Scene::new();
+    killed(&scene, "trace.json", 200_000);
+    let spool = scene.read("trace.json.spool");
+    let mut command = scene.command("recover trace.json.spool");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while scene.names().len() < 2 && child.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    let pid = child.id().to_string();
+    Command::new("kill").args(["-s", signal, &pid]).stderr(Stdio::null()).status().unwrap();
+    let run = Run::of(child.wait_with_output().unwrap());
+    match run.code {
+        Some(130) => {
+            run.expect(130, "", "\ninterrupted: no half trace is left behind, and the spool stays as it was\n");
+            assert_eq!(scene.names(), ["trace.json.spool"]);
+            assert_eq!(scene.read("trace.json.spool"), spool);
+        }
+        _ => {
+            run.expect_code(0);
+            assert_eq!(scene.names(), ["trace.json"]);
+            assert_eq!(scene.n_events("trace.json"), 400_000);
+        }
+    }
+}
+
+#[test]
+fn control_c_leaves_no_half_trace() {
+    interrupt("INT");
+}
+
+#[test]
+fn termination_and_hanging_up_leave_none_either() {
+    interrupt("TERM");
+    interrupt("HUP");
+}

@@ -1,0 +1,23 @@
+//! Whole runs of the command: arguments, exit code, standard output, standard error, and the files that are left.
+
+/// A child process that records, and is killed or lives on.
+mod maker;
+/// Running the command in a folder of its own.
+mod scene;
+
+/// Spools with something wrong in them, and files that are no spools.
+mod damage;
+/// Help, version, completions, manual pages, and commands that do not exist.
+mod help;
+/// Being told to end while a trace is written.
+mod interruption;
+/// `--json`.
+mod json;
+/// Spools whose process still records.
+mod live;
+/// `-o`, `--force`, `--keep`, and the name that a trace gets.
+mod output;
+/// What a killed process left, and how it is found.
+mod recover;
+/// Pipes.
+mod stdio;

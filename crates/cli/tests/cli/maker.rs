@@ -1,0 +1,99 @@
+//! Spools as killed processes leave them.
+
+use crate::scene::Scene;
+use ferrum_trace_testkit::process::Running;
+use std::io::BufRead;
+use std::process::Command;
+
+/// Says that this process is the child.
+const CHILD: &str = "FERRUM_TRACE_CLI_TEST_CHILD";
+/// What the child writes when it has done what it was told.
+const DONE: &str = "@done";
+
+/// A process that records what it is told to.
+pub struct Maker {
+    running: Running,
+}
+
+impl Maker {
+    /// Starts a process that records to this file of the scene.
+    pub fn start(scene: &Scene, trace: &str) -> Self {
+        Self::start_with(scene, trace, &[])
+    }
+
+    /// The same with more variables.
+    pub fn start_with(scene: &Scene, trace: &str, vars: &[(&str, &str)]) -> Self {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "maker::the_child_records_until_it_is_killed", "--nocapture"]);
+        command.env(CHILD, "1").env("FERRUM_TRACE_OUT", scene.path(trace)).envs(vars.iter().copied());
+        let mut maker = Self { running: Running::start(&mut command) };
+        maker.running.wait_for_line(DONE);
+        maker
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.running.pid()
+    }
+
+    /// Has two threads record so many spans each.
+    pub fn record(&mut self, n_spans: u32) {
+        self.tell(&format!("record {n_spans}"));
+    }
+
+    /// Has it bring its trace up to date.
+    pub fn flush(&mut self) {
+        self.tell("flush");
+    }
+
+    /// Kills it.
+    pub fn kill(mut self) {
+        self.running.kill();
+        self.running.finish();
+    }
+
+    /// Has it end by itself.
+    pub fn exit(self) {
+        self.running.finish().expect_success();
+    }
+
+    fn tell(&mut self, order: &str) {
+        self.running.tell(order);
+        self.running.wait_for_line(DONE);
+    }
+}
+
+/// A spool with `2 * n_spans` spans of two threads, whose process was killed.
+pub fn killed(scene: &Scene, trace: &str, n_spans: u32) {
+    let mut maker = Maker::start(scene, trace);
+    maker.record(n_spans);
+    maker.kill();
+}
+
+/// Not a test of anything when it is run with the others: [`Maker`] runs it alone, as the child.
+#[test]
+fn the_child_records_until_it_is_killed() {
+    if std::env::var_os(CHILD).is_none() {
+        return;
+    }
+    assert!(ferrum_trace::is_on(), "the environment asks for a recording");
+    // What the test harness has written so far is no whole line.
+    println!("\n{DONE}");
+    for order in std::io::stdin().lock().lines() {
+        match order.unwrap().split_once(' ') {
+            Some(("record", n_spans)) => record(n_spans.parse().unwrap()),
+            _ => ferrum_trace::flush().unwrap(),
+        }
+        println!("{DONE}");
+    }
+}
+
+fn record(n_spans: u32) {
+    for name in ["prefill loop", "decode loop"] {
+        let work = move || {
+            for n in 0..n_spans {
+                let _span = ferrum_trace::span!("step", "engine", n, text = "a text that is longer than eight bytes");
+            }
+        };
+        std::thread::Builder::new().name(name.to_owned()).spawn(work).unwrap().join().unwrap();
+    }
+}

@@ -1,0 +1,185 @@
+use crate::maker::{Maker, killed};
+use crate::scene::Scene;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+const RECOVERED: &str = "trace.json.spool: 2 events of 2 threads recovered to trace.json; none lost\n";
+
+fn scene_with_spool() -> Scene {
+    let scene = Scene::new();
+    killed(&scene, "trace.json", 1);
+    scene
+}
+
+#[test]
+fn output_names_the_trace() {
+    let scene = scene_with_spool();
+    scene.run("recover -o other.json trace.json.spool").expect(
+        0,
+        "",
+        "trace.json.spool: 2 events of 2 threads recovered to other.json; none lost\n",
+    );
+    assert_eq!(scene.names(), ["other.json"]);
+    assert_eq!(scene.n_events("other.json"), 2);
+}
+
+#[test]
+fn output_is_for_one_file_only() {
+    let scene = scene_with_spool();
+    killed(&scene, "second.json", 1);
+    let words = "error: -o: expected one FILE to write there, found 2\n\n\
+                 hint: without `-o`, each trace is written beside its spool\n";
+    scene.run("recover -o x.json trace.json.spool second.json.spool").expect(2, "", words);
+    scene.run("recover -o x.json .").expect(2, "", words);
+    assert_eq!(scene.names(), ["second.json.spool", "trace.json.spool"]);
+}
+
+#[test]
+fn an_existing_trace_stays_unless_force_is_given() {
+    let scene = scene_with_spool();
+    scene.write("trace.json", "mine");
+    for line in ["recover trace.json.spool", "recover trace.json", "recover -o trace.json trace.json.spool"] {
+        scene.run(line).expect(
+            2,
+            "",
+            "error: trace.json: exists already, and is left as it is\n\n\
+             hint: `--force` replaces it, `-o PATH` writes elsewhere\n",
+        );
+        assert_eq!(scene.names(), ["trace.json", "trace.json.spool"]);
+        assert_eq!(scene.read("trace.json"), b"mine");
+    }
+    scene.run("recover --force trace.json.spool").expect(0, "", RECOVERED);
+    assert_eq!(scene.names(), ["trace.json"]);
+    assert_eq!(scene.n_events("trace.json"), 2);
+}
+
+#[test]
+fn keep_keeps_the_spool_as_it_is() {
+    let scene = scene_with_spool();
+    let before = scene.read("trace.json.spool");
+    scene.run("recover --keep trace.json.spool").expect(0, "", RECOVERED);
+    assert_eq!(scene.names(), ["trace.json", "trace.json.spool"]);
+    assert_eq!(scene.read("trace.json.spool"), before);
+}
+
+#[test]
+fn a_spool_without_the_ending_needs_a_name_for_its_trace() {
+    let scene = scene_with_spool();
+    std::fs::rename(scene.path("trace.json.spool"), scene.path("left")).unwrap();
+    let words = "error: left: the trace would have the name of its spool, which does not end in `.spool`\n\n\
+                 hint: name the trace with `-o PATH`\n";
+    for line in ["recover left", "recover --force left", "recover --force -o ./left left"] {
+        scene.run(line).expect(2, "", words);
+    }
+    scene.run("recover -o trace.json left").expect_code(0);
+    assert_eq!(scene.names(), ["trace.json"]);
+}
+
+#[test]
+fn a_trace_cannot_be_a_folder_or_be_in_none() {
+    let scene = scene_with_spool();
+    scene.write("folder/file", "");
+    scene.run("recover -o folder trace.json.spool").expect(
+        2,
+        "",
+        "error: folder: expected a file to write, found a folder\n\n\
+         hint: name a file: `-o folder/trace.json`\n",
+    );
+    scene.run("recover -o nowhere/trace.json trace.json.spool").expect(
+        2,
+        "",
+        "error: nowhere/trace.json: cannot write: No such file or directory (os error 2)\n",
+    );
+    assert_eq!(scene.names(), ["folder", "trace.json.spool"]);
+}
+
+#[test]
+fn devices_are_written_to_and_not_replaced() {
+    let scene = scene_with_spool();
+    scene.run("recover --keep -o /dev/null trace.json.spool").expect_code(0);
+    let null = std::fs::metadata("/dev/null").unwrap();
+    assert!(!null.is_file(), "it is the device still");
+    let run = scene.run("recover --keep -o /dev/stdout trace.json.spool").expect_code(0);
+    assert_eq!(run.stdout.matches("\"step\"").count(), 2);
+}
+
+#[test]
+fn a_full_disk_costs_nothing_but_the_attempt() {
+    let scene = scene_with_spool();
+    scene.run("recover -o /dev/full trace.json.spool").expect(
+        2,
+        "",
+        "error: /dev/full: cannot write: No space left on device (os error 28)\n\n\
+         hint: `-o PATH` writes elsewhere; the spool stays as it is\n",
+    );
+    assert_eq!(scene.names(), ["trace.json.spool"]);
+}
+
+#[test]
+fn a_link_stays_a_link_and_its_file_is_replaced() {
+    let scene = scene_with_spool();
+    scene.write("real.json", "old");
+    symlink("real.json", scene.path("link.json")).unwrap();
+    scene.run("recover --force -o link.json trace.json.spool").expect_code(0);
+    assert!(std::fs::symlink_metadata(scene.path("link.json")).unwrap().is_symlink());
+    assert_eq!(scene.n_events("real.json"), 2);
+}
+
+#[test]
+fn a_trace_may_be_read_by_whom_any_new_file_may() {
+    let scene = scene_with_spool();
+    scene.write("new", "");
+    scene.run("recover trace.json.spool").expect_code(0);
+    let mode = |name: &str| std::fs::metadata(scene.path(name)).unwrap().permissions().mode();
+    assert_eq!(mode("trace.json"), mode("new"));
+}
+
+#[test]
+fn a_spool_that_cannot_be_removed_is_trouble_although_the_trace_is_there() {
+    let scene = Scene::new();
+    std::fs::create_dir(scene.path("locked")).unwrap();
+    killed(&scene, "locked/trace.json", 1);
+    let lock = |mode| {
+        std::fs::set_permissions(scene.path("locked"), std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    lock(0o555);
+    let is_obeyed = std::fs::File::create(scene.path("locked/probe")).is_err();
+    let run = scene.run("recover -o trace.json locked/trace.json.spool");
+    lock(0o755);
+    // The superuser may remove it all the same.
+    if is_obeyed {
+        run.expect(
+            2,
+            "",
+            "locked/trace.json.spool: 2 events of 2 threads recovered to trace.json; none lost\n\
+             error: locked/trace.json.spool: cannot remove: Permission denied (os error 13)\n",
+        );
+    } else {
+        run.expect_code(0);
+    }
+    assert_eq!(scene.n_events("trace.json"), 2);
+}
+
+#[test]
+fn the_trace_of_a_spool_that_was_put_aside_is_put_beside_it() {
+    let scene = scene_with_spool();
+    let first = scene.read("trace.json.spool");
+    let pid = u64::from_le_bytes(first[72..80].try_into().unwrap());
+    // A second recording to the same name finds the spool of the first.
+    Maker::start(&scene, "trace.json").exit();
+    let aside = format!("trace.json.{pid}.spool");
+    assert!(scene.names().contains(&aside), "{:?}", scene.names());
+    scene.run(&format!("recover {aside}")).expect_code(0);
+    assert_eq!(scene.n_events(&format!("trace.json.{pid}")), 2);
+}
+
+#[test]
+fn the_trace_is_a_new_file_and_not_the_old_one_overwritten() {
+    let scene = scene_with_spool();
+    scene.write("trace.json", "mine");
+    std::fs::hard_link(scene.path("trace.json"), scene.path("held")).unwrap();
+    let inode = || std::fs::metadata(scene.path("trace.json")).unwrap().ino();
+    let before = inode();
+    scene.run("recover --force trace.json").expect_code(0);
+    assert_ne!(inode(), before);
+    assert_eq!(scene.read("held"), b"mine", "who has the old file open sees it whole");
+}

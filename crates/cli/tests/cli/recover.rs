@@ -1,0 +1,133 @@
+use crate::maker::{Maker, killed};
+use crate::scene::Scene;
+
+#[test]
+fn the_spool_of_a_killed_process_becomes_its_trace() {
+    let scene = Scene::new();
+    killed(&scene, "trace.json", 1000);
+    assert_eq!(scene.names(), ["trace.json.spool"]);
+    scene.run("recover trace.json.spool").expect(
+        0,
+        "",
+        "trace.json.spool: 2,000 events of 2 threads recovered to trace.json; none lost\n",
+    );
+    assert_eq!(scene.names(), ["trace.json"]);
+    assert_eq!(scene.n_events("trace.json"), 2000);
+}
+
+#[test]
+fn a_missing_trace_is_recovered_from_the_spool_beside_it() {
+    let scene = Scene::new();
+    killed(&scene, "trace.json", 10);
+    scene.run("recover trace.json").expect(
+        0,
+        "",
+        "trace.json: missing, but its spool is there: recovering trace.json.spool\n\
+         trace.json.spool: 20 events of 2 threads recovered to trace.json; none lost\n",
+    );
+    assert_eq!(scene.names(), ["trace.json"]);
+}
+
+#[test]
+fn what_did_not_fit_is_told_with_its_reason() {
+    let scene = Scene::new();
+    let mut maker = Maker::start_with(&scene, "trace.json", &[("FERRUM_TRACE_LIMIT", "1MiB")]);
+    maker.record(100_000);
+    maker.kill();
+    let run = scene.run("recover trace.json.spool").expect_code(0);
+    let n_events = scene.n_events("trace.json");
+    let expected = format!(
+        "trace.json.spool: {} events of 2 threads recovered to trace.json; {} events lost: \
+         the spool reached its limit (FERRUM_TRACE_LIMIT)\n",
+        grouped(n_events),
+        grouped(200_000 - n_events),
+    );
+    assert_eq!(run.stderr, expected);
+}
+
+/// `12,345`
+fn grouped(n: usize) -> String {
+    let digits = n.to_string();
+    let (first, rest) = digits.split_at(digits.len() - 3);
+    format!("{first},{rest}")
+}
+
+#[test]
+fn folders_and_globs_stand_for_the_spools_in_them() {
+    let scene = Scene::new();
+    std::fs::create_dir_all(scene.path("runs/1")).unwrap();
+    std::fs::create_dir_all(scene.path("runs/2")).unwrap();
+    for trace in ["runs/1/a.json", "runs/1/b.json", "runs/2/a.json"] {
+        killed(&scene, trace, 1);
+    }
+    scene.write("runs/1/notes.txt", "no spool");
+    scene.run("recover --keep runs/1").expect(
+        0,
+        "",
+        "runs/1/a.json.spool: 2 events of 2 threads recovered to runs/1/a.json; none lost\n\
+         runs/1/b.json.spool: 2 events of 2 threads recovered to runs/1/b.json; none lost\n",
+    );
+    scene.run("recover --force runs/*/*.spool").expect(
+        0,
+        "",
+        "runs/1/a.json.spool: 2 events of 2 threads recovered to runs/1/a.json; none lost\n\
+         runs/1/b.json.spool: 2 events of 2 threads recovered to runs/1/b.json; none lost\n\
+         runs/2/a.json.spool: 2 events of 2 threads recovered to runs/2/a.json; none lost\n",
+    );
+    assert_eq!(scene.n_events("runs/2/a.json"), 2);
+}
+
+#[test]
+fn one_bad_file_does_not_keep_the_others_from_being_recovered() {
+    let scene = Scene::new();
+    killed(&scene, "a.json", 1);
+    killed(&scene, "c.json", 1);
+    scene.run("recover a.json.spool b.json c.json.spool").expect(
+        2,
+        "",
+        "a.json.spool: 2 events of 2 threads recovered to a.json; none lost\n\
+         error: b.json: no such file, and no `b.json.spool` either\n\
+         c.json.spool: 2 events of 2 threads recovered to c.json; none lost\n",
+    );
+    assert_eq!(scene.names(), ["a.json", "c.json"]);
+}
+
+#[test]
+fn a_spool_that_was_asked_for_is_recovered_like_one_that_was_left() {
+    let scene = Scene::new();
+    let mut maker = Maker::start(&scene, "run.spool");
+    maker.record(5);
+    maker.exit();
+    assert_eq!(scene.names(), ["run.spool"]);
+    let run = scene.run("recover --json run.spool").expect_code(0);
+    assert!(run.stdout.contains("\"finished\":true"), "{}", run.stdout);
+    assert_eq!(run.stderr, "run.spool: 10 events of 2 threads recovered to run; none lost\n");
+    assert_eq!(scene.n_events("run"), 10);
+}
+
+#[test]
+fn the_file_for_the_next_flush_goes_with_the_spool() {
+    let scene = Scene::new();
+    let mut maker = Maker::start(&scene, "trace.json");
+    maker.record(5);
+    maker.flush();
+    maker.record(5);
+    maker.kill();
+    assert_eq!(scene.names(), ["trace.json", "trace.json.next", "trace.json.spool"]);
+    scene.run("recover --force trace.json").expect(
+        0,
+        "",
+        "trace.json.spool: 20 events of 4 threads recovered to trace.json; none lost\n",
+    );
+    assert_eq!(scene.names(), ["trace.json"]);
+    assert_eq!(scene.n_events("trace.json"), 20);
+}
+
+#[test]
+fn a_file_that_only_has_the_name_of_a_next_flush_stays() {
+    let scene = Scene::new();
+    killed(&scene, "trace.json", 1);
+    scene.write("trace.json.next", "to do: sleep");
+    scene.run("recover trace.json.spool").expect_code(0);
+    assert_eq!(scene.names(), ["trace.json", "trace.json.next"]);
+}

@@ -1,0 +1,116 @@
+//! A folder, and runs of the command in it.
+
+use ferrum_trace_testkit::trace_file::TraceFile;
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// A folder that the command is run in.
+pub struct Scene {
+    folder: TempDir,
+}
+
+impl Scene {
+    pub fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+
+    pub fn exists(&self, name: &str) -> bool {
+        fs::symlink_metadata(self.path(name)).is_ok()
+    }
+
+    /// The names in the folder, in order.
+    pub fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.path()).unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// How many events a trace has. It is read strictly, and its slices must nest.
+    pub fn n_events(&self, trace: &str) -> usize {
+        let file = TraceFile::read(&self.path(trace));
+        file.assert_nested();
+        file.recorded().count()
+    }
+
+    pub fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ferrum-trace"));
+        command.current_dir(self.folder.path()).args(line.split_whitespace());
+        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
+            command.env_remove(name);
+        }
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the command with these arguments, which have no blanks in them.
+    pub fn run(&self, line: &str) -> Run {
+        Run::of(self.command(line).output().unwrap())
+    }
+
+    /// The same with something to read.
+    pub fn run_with_stdin(&self, line: &str, bytes: &[u8]) -> Run {
+        let mut command = self.command(line);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let output = std::thread::scope(|scope| {
+            // It may have seen enough before the end.
+            scope.spawn(move || stdin.write_all(bytes));
+            child.wait_with_output()
+        });
+        Run::of(output.unwrap())
+    }
+}
+
+/// What one run left.
+#[derive(Debug)]
+pub struct Run {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Run {
+    pub fn of(output: Output) -> Self {
+        let run = Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        };
+        assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
+        run
+    }
+
+    /// Panics unless the run ended with this code, and with these words on standard output and standard error.
+    #[track_caller]
+    pub fn expect(self, code: i32, stdout: &str, stderr: &str) {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        assert_eq!(self.stdout, stdout);
+        assert_eq!(self.stderr, stderr);
+    }
+
+    /// Panics unless the run ended with this code.
+    #[track_caller]
+    pub fn expect_code(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        self
+    }
+}

@@ -1,0 +1,3 @@
+//! A small language model that serves a few requests on the CPU, recorded.
+
+fn main() {}

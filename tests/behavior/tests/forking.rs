@@ -1,0 +1,269 @@
+//! Processes that fork, processes that start others, and processes that want the same file.
+
+mod common;
+
+use common::{Finished, Stage, TraceFile, assert_counts_up, recover};
+use ferrum_trace_testkit::process::run;
+use std::collections::BTreeSet;
+
+const CHILD_SPANS: usize = 20;
+
+/// The process numbers of the children that a scene tells of under `key`. All of them ended with code 0.
+#[track_caller]
+fn children(finished: &Finished, key: &str) -> Vec<String> {
+    let child = |line: &str| {
+        let (pid, ending) = line.split_once(' ').unwrap();
+        assert_eq!(ending, "Code(0)", "child {pid}\n{finished}");
+        pid.to_owned()
+    };
+    finished.answers(key).map(child).collect()
+}
+
+/// Checks that the trace of a child has what the child recorded, and nothing else.
+#[track_caller]
+fn assert_is_childs(trace: &TraceFile, pid: &str) {
+    let numbers = trace.numbers("child", "n");
+    assert_counts_up(&numbers);
+    assert_eq!(numbers.len(), CHILD_SPANS);
+    assert_eq!(trace.recorded().count(), CHILD_SPANS);
+    assert!(trace.events.iter().all(|event| event.pid.to_string() == pid));
+    assert!(trace.named("child").all(|event| event.number("pid").to_string() == pid));
+}
+
+/// Checks that a trace has `work` from 1 to `n_work`, and nothing of children.
+#[track_caller]
+fn assert_is_parents(trace: &TraceFile, n_work: usize) {
+    let numbers = trace.numbers("work", "n");
+    assert_counts_up(&numbers);
+    assert_eq!(numbers.len(), n_work);
+    assert_eq!(trace.count("child"), 0);
+    assert_eq!(trace.about("recorded") as usize, trace.recorded().count());
+    assert_eq!(trace.about("dropped"), 0);
+}
+
+#[test]
+fn a_fork_amid_recording_gives_parent_and_child_each_their_own() {
+    let stage = Stage::new();
+    let finished = stage.play("fork-amid-recording").expect_success();
+    let (exited, gone) = (children(&finished, "exited"), children(&finished, "gone"));
+    assert_eq!((exited.len(), gone.len()), (20, 20));
+    for pid in &exited {
+        assert_is_childs(&TraceFile::read(&stage.path(&format!("trace.{pid}.json"))), pid);
+        assert!(!stage.path(&format!("trace.{pid}.json.spool")).exists());
+    }
+    for pid in &gone {
+        assert!(!stage.path(&format!("trace.{pid}.json")).exists());
+        let (trace, _) = recover(&stage.path(&format!("trace.{pid}.json.spool")));
+        assert_is_childs(&trace, pid);
+    }
+    for pid in exited.iter().chain(&gone) {
+        let words = format!("this is a forked child; recording to {}", stage.path(&format!("trace.{pid}.json")).display());
+        assert_eq!(finished.stderr.matches(&words).count(), 1, "{}", finished.stderr);
+    }
+    let trace = stage.finished_trace();
+    let done: Vec<u64> = serde_json::from_str(finished.answer("done")).unwrap();
+    for (worker, &done) in done.iter().enumerate() {
+        let numbers = trace.numbers_on(trace.tid_of(&format!("worker {worker}")), "work", "n");
+        assert_counts_up(&numbers);
+        assert_eq!(numbers.len() as u64, done);
+    }
+    assert_eq!(trace.numbers("parent", "n"), (1..=20).collect::<Vec<u64>>());
+    assert_eq!(trace.count("child"), 0);
+    assert_eq!(trace.about("recorded") as usize, trace.recorded().count());
+    trace.assert_nested();
+}
+
+#[test]
+fn a_child_that_records_nothing_leaves_nothing() {
+    let stage = Stage::new();
+    let finished = stage.play("fork-and-record-nothing").expect_success();
+    assert_eq!((children(&finished, "exited").len(), children(&finished, "gone").len()), (1, 1));
+    assert_eq!(stage.files(), BTreeSet::from(["trace.json".to_owned()]));
+    assert_is_parents(&stage.finished_trace(), 20);
+}
+
+#[test]
+fn children_of_children_have_files_of_their_own() {
+    let stage = Stage::new();
+    let finished = stage.play("fork-and-fork-again").expect_success();
+    for key in ["child", "grandchild-before", "grandchild-after"] {
+        let pids = children(&finished, key);
+        assert_eq!(pids.len(), 1, "{finished}");
+        assert_is_childs(&TraceFile::read(&stage.path(&format!("trace.{}.json", pids[0]))), &pids[0]);
+    }
+    assert_is_parents(&stage.finished_trace(), 20);
+    assert_eq!(stage.files().len(), 4);
+}
+
+#[test]
+fn a_fork_before_anything_is_recorded_makes_two_programs() {
+    let stage = Stage::new();
+    let finished = stage.play("fork-before-recording").expect_success();
+    assert_eq!(children(&finished, "exited").len(), 1);
+    // The child had the path to itself and has ended; then came the parent.
+    assert_is_parents(&stage.finished_trace(), 10);
+    assert_eq!(stage.files(), BTreeSet::from(["trace.json".to_owned()]));
+}
+
+#[test]
+fn a_fork_while_another_thread_starts_the_recorder_hangs_nobody() {
+    for step in 0..60 {
+        let stage = Stage::new();
+        let finished = run(stage.scene("fork-at-the-start").arg((step * step * 40).to_string())).expect_success();
+        assert_eq!(children(&finished, "exited").len(), 1);
+        // Who of the two has which file is open; each has its own, or nothing if the fork came amid the start.
+        let mut n_parents = 0;
+        for name in stage.files() {
+            let trace = TraceFile::read(&stage.path(&name));
+            match trace.count("child") {
+                0 => {
+                    assert_is_parents(&trace, 10);
+                    n_parents += 1;
+                }
+                _ => assert_eq!((trace.count("child"), trace.count("work")), (CHILD_SPANS, 0)),
+            }
+        }
+        assert_eq!(n_parents, 1, "{:?}\n{finished}", stage.files());
+    }
+}
+
+#[test]
+fn a_fork_while_the_recorder_is_slow_to_start_hangs_nobody() {
+    let stage = Stage::new();
+    let finished = stage.play("fork-during-a-slow-start").expect_success();
+    assert_eq!(children(&finished, "exited").len(), 1);
+    assert_is_parents(&stage.finished_trace(), 10);
+}
+
+#[test]
+fn a_fork_amid_flushes_hangs_nobody_and_leaves_all_files_whole() {
+    let stage = Stage::new();
+    let finished = stage.play("fork-amid-flushes").expect_success();
+    let exited = children(&finished, "exited");
+    assert_eq!(exited.len(), 20);
+    for pid in &exited {
+        assert_is_childs(&TraceFile::read(&stage.path(&format!("trace.{pid}.json"))), pid);
+    }
+    assert_is_parents(&stage.finished_trace(), 1000);
+    assert_eq!(stage.files().len(), 21, "{:?}", stage.files());
+}
+
+#[test]
+fn a_fork_amid_words_on_standard_error_hangs_nobody() {
+    let stage = Stage::new();
+    let finished = stage.play("fork-amid-words-on-stderr").expect_success();
+    let exited = children(&finished, "exited");
+    assert_eq!(exited.len(), 20);
+    for pid in &exited {
+        assert_is_childs(&TraceFile::read(&stage.path(&format!("trace.{pid}.json"))), pid);
+    }
+}
+
+#[test]
+fn a_fork_amid_new_names_and_threads_hangs_nobody() {
+    let stage = Stage::new();
+    let finished = stage.play("fork-amid-new-sites").expect_success();
+    let exited = children(&finished, "exited");
+    assert_eq!(exited.len(), 20);
+    for pid in &exited {
+        let trace = TraceFile::read(&stage.path(&format!("trace.{pid}.json")));
+        assert_eq!((trace.count("child"), trace.count("name")), (CHILD_SPANS, 1));
+        assert_eq!(trace.recorded().count(), CHILD_SPANS + 1);
+    }
+    assert_is_parents(&stage.finished_trace(), 10);
+}
+
+#[test]
+fn a_child_forked_in_a_destructor_leaves_the_parents_files_alone() {
+    let stage = Stage::new();
+    let finished = stage.play("fork-in-a-destructor").expect_success();
+    assert_eq!(children(&finished, "exited").len(), 2);
+    assert_eq!((finished.answer("spool"), finished.answer("trace")), ("true", "false"));
+    assert_is_parents(&stage.finished_trace(), 20);
+}
+
+#[test]
+fn a_child_forked_in_an_exit_handler_has_a_file_of_its_own() {
+    let stage = Stage::new();
+    let finished = stage.play("fork-in-an-exit-handler").expect_success();
+    let gone = children(&finished, "gone");
+    assert_eq!(gone.len(), 1);
+    let (trace, _) = recover(&stage.path(&format!("trace.{}.json.spool", gone[0])));
+    assert_is_childs(&trace, &gone[0]);
+    assert_is_parents(&TraceFile::read(&stage.trace()), 10);
+}
+
+#[test]
+fn a_child_that_outlives_its_killed_parent_does_not_keep_the_parents_path() {
+    let stage = Stage::new();
+    let mut scene = stage.begin("fork-and-outlive");
+    let told = scene.next_line().unwrap();
+    assert!(told.starts_with("child "), "{told}");
+    let parent = scene.pid();
+    scene.kill();
+    while !scene.has_ended() {
+        std::thread::yield_now();
+    }
+    // The child lives, but has nothing to do with the parent's recording.
+    let next = stage.play("return").expect_success();
+    let kept = stage.path(&format!("trace.json.{parent}.spool"));
+    assert!(stage.trace().exists(), "{next}");
+    assert_is_parents(&TraceFile::read(&stage.trace()), 100);
+    assert_is_parents(&recover(&kept).0, 10);
+    // Ends the child.
+    scene.tell("");
+    scene.finish().expect_signal(libc::SIGKILL);
+}
+
+#[test]
+fn a_program_started_by_another_records_to_a_file_of_its_own_and_says_so() {
+    let stage = Stage::new();
+    let finished = stage.play("spawn").expect_success();
+    let spawned: Vec<(&str, &str)> = finished.answers("spawned").map(|line| line.split_once(' ').unwrap()).collect();
+    assert_eq!(spawned.len(), 5);
+    for (pid, words) in spawned {
+        let own = stage.path(&format!("trace.{pid}.json"));
+        let wanted = stage.trace();
+        let (wanted, shown) = (wanted.display(), own.display());
+        assert_eq!(words, format!("ferrum-trace: {wanted}: it is being recorded to already; recording to {shown}"));
+        assert_is_parents(&TraceFile::read(&own), 100);
+    }
+    let trace = stage.finished_trace();
+    let done: Vec<u64> = serde_json::from_str(finished.answer("done")).unwrap();
+    for (worker, &done) in done.iter().enumerate() {
+        let numbers = trace.numbers_on(trace.tid_of(&format!("worker {worker}")), "work", "n");
+        assert_counts_up(&numbers);
+        assert_eq!(numbers.len() as u64, done);
+    }
+}
+
+#[test]
+fn processes_that_want_one_path_at_once_have_a_file_each() {
+    let stage = Stage::new();
+    let mut scenes: Vec<_> = (0..6).map(|_| stage.begin("two-at-once")).collect();
+    for scene in &mut scenes {
+        scene.wait_for_line("ready");
+    }
+    let mut n_elsewhere = 0;
+    let mut pids = BTreeSet::new();
+    for scene in scenes {
+        let finished = scene.finish().expect_success();
+        pids.insert(u64::from(finished.pid));
+        let own = stage.path(&format!("trace.{}.json", finished.pid));
+        if own.exists() {
+            assert!(finished.stderr.contains("it is being recorded to already"), "{finished}");
+            n_elsewhere += 1;
+        } else {
+            assert_eq!(finished.stderr, "");
+        }
+    }
+    assert_eq!(n_elsewhere, 5);
+    assert_eq!(stage.files().len(), 6, "{:?}", stage.files());
+    let mut found = BTreeSet::new();
+    for name in stage.files() {
+        let trace = TraceFile::read(&stage.path(&name));
+        assert_is_parents(&trace, 200);
+        found.insert(trace.events[0].pid);
+    }
+    assert_eq!(found, pids);
+}
