@@ -30,14 +30,12 @@ pub struct Destination {
     pub output: PathBuf,
     pub form: Form,
     pub spool_path: PathBuf,
-    /// The spool, locked for as long as it is open.
-    pub file: File,
 }
 
 impl Destination {
-    /// Opens and locks the spool of what `options` ask for, or of a name with the process's number in it if another
-    /// process has that.
-    pub fn claim(options: &Options) -> Result<Self, Error> {
+    /// Opens the spool of what `options` ask for, or of a name with the process's number in it if another process has
+    /// that. The spool is locked for as long as it is open.
+    pub fn claim(options: &Options) -> Result<(Self, File), Error> {
         let pid = std::process::id();
         let wanted = full_path(&options.out, pid)?;
         let own = with_pid(&wanted, pid);
@@ -53,7 +51,7 @@ impl Destination {
     }
 
     /// `None` if a live process records to that path.
-    fn claim_path(output: &Path) -> Result<Option<Self>, Error> {
+    fn claim_path(output: &Path) -> Result<Option<(Self, File)>, Error> {
         let form = Form::of(output);
         let spool_path = match form {
             Form::Spool => output.to_owned(),
@@ -78,7 +76,7 @@ impl Destination {
             }
             file.set_len(0).map_err(cannot)?;
             let output = output.to_owned();
-            return Ok(Some(Self { output, form, spool_path, file }));
+            return Ok(Some((Self { output, form, spool_path }, file)));
         }
         Err(cannot(io::ErrorKind::ResourceBusy.into()))
     }

@@ -272,9 +272,10 @@ pub fn finish_at_end() {
 
 /// Finishes a session, and says in one line what was lost or went wrong.
 pub fn finish_loudly(session: &Session) {
+    let stopped = session.spool().stopped();
     match session.finish() {
         Ok(stats) if stats.dropped > 0 => {
-            let why = match session.spool().stopped() {
+            let why = match stopped {
                 Some(reason) => format!(" ({})", crate::session::describe(reason)),
                 None => String::new(),
             };

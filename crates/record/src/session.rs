@@ -67,13 +67,12 @@ impl Session {
     /// Begins to record. Nothing is visible under the output's name until the first flush.
     pub fn start(options: &Options) -> Result<Arc<Self>, Error> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
-        let destination = Destination::claim(options)?;
+        let (destination, file) = Destination::claim(options)?;
         let path = destination.spool_path.clone();
         let clock = options.clock.unwrap_or_else(ClockKind::best);
         let first_point = clock.calibration_point();
         let limit = options.limit;
-        let spool =
-            Spool::new(destination.file.try_clone().map_err(|cause| Error::io("cannot share", &path, cause))?, limit);
+        let spool = Spool::new(file, limit);
         let header = spool.take_fresh().map_err(|reason| cannot_start(&path, reason))?;
         write_header(&header, clock, limit);
         let definitions = Definitions { chunk: header.clone(), n_threads: 0, n_tracks: 0, names: NameTable::default() };
@@ -131,6 +130,10 @@ impl Session {
 
     /// A chunk for events that nobody has written to yet.
     pub fn fresh_chunk(&self) -> Result<MappedChunk, StopReason> {
+        if let Some(reason) = self.spool.stopped_and_used_up() {
+            self.set_stop_reason(reason);
+            return Err(reason);
+        }
         let fresh = self.spool.take_fresh();
         if self.n_taken.fetch_add(1, Ordering::Relaxed) >= CHUNKS_WITHOUT_KEEPER {
             let keeper = self.keeper.get_or_init(|| keeper::start(self.me.clone()));
@@ -144,7 +147,10 @@ impl Session {
     }
 
     fn set_stop_reason(&self, reason: StopReason) {
-        self.header.store(file::STOP_REASON, reason as u64, Ordering::Relaxed);
+        // After the end, the spool has stopped for no other reason than that.
+        if self.is_open() {
+            self.header.store(file::STOP_REASON, reason as u64, Ordering::Relaxed);
+        }
     }
 
     /// Writes a definition: what is recorded after this call may refer to it. `None` if there is no room.
@@ -219,6 +225,9 @@ impl Session {
 
     /// Brings the output up to date with all that was recorded before this call.
     pub fn flush(&self) -> Result<(), Error> {
+        if !self.is_open() {
+            return Err(Error::not_recording());
+        }
         self.count_dropped(crate::global::take_interrupted());
         self.calibrate();
         lock(&self.output).flush(self.spool.file())

@@ -124,6 +124,8 @@ impl Counter {
 pub struct Spool {
     file: File,
     limit: u64,
+    /// A [`StopReason`] once the file cannot grow any more.
+    stopped: AtomicU64,
     growth: Mutex<Growth>,
     ready: ArrayQueue<MappedChunk>,
     /// How many chunks are to be kept ready: doubled whenever they run out.
@@ -135,7 +137,6 @@ pub struct Spool {
 #[derive(Debug)]
 struct Growth {
     n_bytes: u64,
-    stopped: Option<StopReason>,
     /// Segments that may have a chunk in use, to be taken away from their writers at the end.
     segments: Vec<Arc<Segment>>,
     /// Full chunks whose pages are still in memory, because others of the same segment are in use.
@@ -152,10 +153,11 @@ struct Lingering {
 impl Spool {
     /// Takes over an empty file. `limit` is raised to one segment if it is less.
     pub fn new(file: File, limit: u64) -> Self {
-        let growth = Growth { n_bytes: 0, stopped: None, segments: Vec::new(), lingering: Vec::new() };
+        let growth = Growth { n_bytes: 0, segments: Vec::new(), lingering: Vec::new() };
         Self {
             file,
             limit: limit.max(LIMIT_MIN),
+            stopped: AtomicU64::new(0),
             growth: Mutex::new(growth),
             ready: ArrayQueue::new(READY_CHUNKS_MAX + SEGMENT_CHUNKS),
             n_ready_wanted: AtomicUsize::new(READY_CHUNKS_MIN),
@@ -249,13 +251,23 @@ impl Spool {
         }
     }
 
-    /// Why there will be no more chunks, if so.
+    /// Why the spool stopped growing, if it did.
     pub fn stopped(&self) -> Option<StopReason> {
-        lock(&self.growth).stopped
+        StopReason::from_word(self.stopped.load(Ordering::Relaxed))
+    }
+
+    /// The same, if there is no chunk left either: asked for each event that is lost from then on.
+    pub fn stopped_and_used_up(&self) -> Option<StopReason> {
+        self.stopped().filter(|_| self.ready.is_empty())
+    }
+
+    /// Has the file grow no more. The first reason is the one that is told.
+    fn stop(&self, reason: StopReason) {
+        let _ = self.stopped.compare_exchange(0, reason as u64, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     fn grow(&self, growth: &mut Growth) -> Result<(), StopReason> {
-        if let Some(reason) = growth.stopped {
+        if let Some(reason) = self.stopped() {
             return Err(reason);
         }
         match self.new_segment(growth.n_bytes) {
@@ -270,7 +282,7 @@ impl Spool {
                 Ok(())
             }
             Err(reason) => {
-                growth.stopped = Some(reason);
+                self.stop(reason);
                 Err(reason)
             }
         }
@@ -300,7 +312,7 @@ impl Spool {
     /// but for the few that threads took out of turn. Only for a process that ends or goes on without this spool.
     pub fn trim(&self) {
         let mut growth = lock(&self.growth);
-        growth.stopped.get_or_insert(StopReason::Io);
+        self.stop(StopReason::Io);
         let mut unused: Vec<u64> = std::iter::from_fn(|| self.ready.pop()).map(|chunk| chunk.index()).collect();
         unused.sort_unstable();
         while unused.last().is_some_and(|&last| (last + 1) * CHUNK_BYTES as u64 == growth.n_bytes) {
@@ -314,7 +326,7 @@ impl Spool {
     /// they ask for another chunk. To be called once, after which nothing is handed out.
     pub fn revoke(&self) {
         let mut growth = lock(&self.growth);
-        growth.stopped.get_or_insert(StopReason::Io);
+        self.stop(StopReason::Io);
         while self.ready.pop().is_some() || self.partial.pop().is_some() || self.full.pop().is_some() {}
         for segment in growth.segments.drain(..) {
             segment.revoke();
