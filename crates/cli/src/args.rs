@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  ferrum-trace recover trace.json.spool    # what a killed process left: makes trace.json
-  ferrum-trace recover -h                  # the flags of a command on one screen
-  ferrum-trace man recover | man -l -      # all there is to say about it
+  ferrum-trace recover trace.json.spool   # makes trace.json
+  ferrum-trace recover -h                 # its flags, on one screen
+  ferrum-trace man recover | man -l -     # all there is to say about it
 
 Exit codes: 0 fine, 1 something was found, 2 trouble";
 
@@ -44,9 +44,9 @@ pub enum Command {
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
-  ferrum-trace completions bash > ~/.local/share/bash-completion/completions/ferrum-trace
-  ferrum-trace completions fish > ~/.config/fish/completions/ferrum-trace.fish
-  source <(ferrum-trace completions zsh)";
+  source <(ferrum-trace completions bash)                 # in ~/.bashrc
+  ferrum-trace completions fish | source                  # in config.fish
+  ferrum-trace completions zsh > ~/.zfunc/_ferrum-trace   # if fpath has it";
 
 const MAN_EXAMPLES: &str = "\
 Examples:
@@ -123,7 +123,9 @@ pub struct RecoverArgs {
     #[arg(short, long)]
     pub force: bool,
 
-    /// Keep the spool; without this it is removed once the trace has its name
+    /// Keep the spool, which is removed otherwise
+    ///
+    /// It is removed once the trace has its name, and all of it is on the disk.
     #[arg(short, long)]
     pub keep: bool,
 

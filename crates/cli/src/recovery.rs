@@ -158,11 +158,10 @@ enum Written {
 fn write(spool: &File, input: &Input, target: &Target, existing: Existing) -> Result<Written, Trouble> {
     let name = input.words();
     let mut out = target.begin(existing)?;
-    let summary = {
-        let progress = Progress::start(name.clone(), spool.size().ok());
-        to_chrome(&Watched { file: spool, progress: &progress }, &mut out, n_workers())
-    };
-    let failure = match summary {
+    let progress = Progress::start(name.clone(), spool.size().ok());
+    let converted = to_chrome(&Watched { file: spool, progress: &progress }, &mut out, n_workers());
+    progress.wait_for_disk();
+    let failure = match converted {
         Ok(summary) => match out.commit() {
             Ok(()) => return Ok(Written::Whole(summary)),
             Err(failure) => failure,

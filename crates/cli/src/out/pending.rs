@@ -2,7 +2,7 @@
 
 use crate::interrupt;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -39,19 +39,24 @@ impl PendingFile {
         Ok(Self { file, path: path.to_owned() })
     }
 
-    /// What to write to.
-    pub fn file(&mut self) -> &mut File {
-        self.file.as_file_mut()
-    }
-
     /// Gives the file its name, once the disk has all of it: what it was made of may be removed after this.
     pub fn commit(self, existing: Existing) -> io::Result<()> {
-        self.file.as_file().sync_all()?;
         let Self { file, path } = self;
+        file.as_file().sync_all()?;
         let named = interrupt::release(|| match existing {
             Existing::Stays => file.persist_noclobber(&path),
             Existing::IsReplaced => file.persist(&path),
         });
         named.map(|_| ()).map_err(|refused| refused.error)
+    }
+}
+
+impl Write for PendingFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.as_file_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_file_mut().flush()
     }
 }

@@ -11,8 +11,9 @@ use std::time::Duration;
 /// Work that is done sooner than this needs no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-const OF_TOTAL: &str = "{msg} [{bar:30}] {bytes} of {total_bytes}, {eta} left";
-const WITHOUT_TOTAL: &str = "{msg}: {bytes} read";
+const OF_TOTAL: &str = "[{bar:20}] {bytes} of {total_bytes}, {eta} left: {wide_msg}";
+const WITHOUT_TOTAL: &str = "{bytes} read: {wide_msg}";
+const TO_DISK: &str = "waiting for the disk: {wide_msg}";
 
 /// How far the work is. Nothing is drawn within the first second, nor where standard error is no terminal.
 #[derive(Debug)]
@@ -26,11 +27,10 @@ impl Progress {
     pub fn start(name: String, n_bytes: Option<u64>) -> Self {
         let bar = ProgressBar::with_draw_target(n_bytes, ProgressDrawTarget::hidden());
         let template = if n_bytes.is_some() { OF_TOTAL } else { WITHOUT_TOTAL };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style.progress_chars("=> "));
-        }
-        bar.set_message(name);
-        Self { bar, is_drawn: Once::new() }
+        let progress = Self { bar, is_drawn: Once::new() };
+        progress.look_like(template);
+        progress.bar.set_message(name);
+        progress
     }
 
     /// That many more bytes are done.
@@ -38,6 +38,18 @@ impl Progress {
         self.bar.inc(n_bytes);
         if !self.is_drawn.is_completed() && self.bar.elapsed() >= PATIENCE {
             self.is_drawn.call_once(|| self.bar.set_draw_target(ProgressDrawTarget::stderr()));
+        }
+    }
+
+    /// All is done but for what the system still has to write.
+    pub fn wait_for_disk(&self) {
+        self.look_like(TO_DISK);
+        self.bar.force_draw();
+    }
+
+    fn look_like(&self, template: &str) {
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.bar.set_style(style.progress_chars("=> "));
         }
     }
 }
@@ -59,9 +71,8 @@ impl ReadAt for Watched<'_> {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let n_bytes = self.file.read_at(buffer, offset)?;
         // Each chunk is read as a whole once; smaller reads look something up.
-        if buffer.len() >= CHUNK_BYTES {
-            self.progress.advance(n_bytes as u64);
-        }
+        let n_new = if buffer.len() >= CHUNK_BYTES { n_bytes as u64 } else { 0 };
+        self.progress.advance(n_new);
         Ok(n_bytes)
     }
 

@@ -154,7 +154,7 @@ impl Write for TraceWriter {
         let written = match &mut self.kind {
             Kind::Stdout(stdout) => stdout.write(bytes),
             Kind::Device(file) => file.write(bytes),
-            Kind::Pending(pending) => pending.file().write(bytes),
+            Kind::Pending(pending) => pending.write(bytes),
         };
         if let Err(cause) = &written
             && cause.kind() != io::ErrorKind::Interrupted

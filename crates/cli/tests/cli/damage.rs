@@ -57,6 +57,7 @@ fn bytes_overwritten_in_the_middle_cost_their_chunk_and_no_more() {
 fn at_most_twenty_damaged_places_are_shown_unless_all_are_asked_for() {
     let (scene, mut spool) = scene_with_spool();
     // Chunks that nothing was written to: damaged or not, nothing is lost.
+    spool.resize(spool.len() + 30 * CHUNK_BYTES, 0);
     let mut n_damaged = 0;
     for chunk in spool.chunks_mut(CHUNK_BYTES).filter(|chunk| chunk.starts_with(&[0; 8])) {
         chunk[..8].fill(0xee);
@@ -224,7 +225,7 @@ fn what_may_not_be_read_is_refused() {
     use std::os::unix::fs::PermissionsExt;
     let (scene, spool) = scene_with_spool();
     scene.write("secret.spool", &spool);
-    std::fs::set_permissions(scene.path("secret.spool"), std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(scene.path("secret.spool"), std::fs::Permissions::from_mode(0o000)).unwrap();
     // The superuser may read it all the same.
     if std::fs::File::open(scene.path("secret.spool")).is_ok() {
         scene.run("recover secret.spool").expect_code(0);

@@ -31,10 +31,6 @@ impl Scene {
         fs::read(self.path(name)).unwrap()
     }
 
-    pub fn exists(&self, name: &str) -> bool {
-        fs::symlink_metadata(self.path(name)).is_ok()
-    }
-
     /// The names in the folder, in order.
     pub fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder.path()).unwrap();
