@@ -204,9 +204,20 @@ fn spool_path(trace: &Path) -> PathBuf {
     name.into()
 }
 
-/// `trace.json` for `trace.json.spool`. `None` if the name has no such ending, or nothing else.
+/// `trace.json` for `trace.json.spool`, and `run.json` for `run.spool` and the like, which had no ending of a trace. `None`
+/// if the name has no such ending, or nothing else.
 pub fn trace_path(spool: &Path) -> Option<PathBuf> {
-    has_spool_ending(spool).then(|| spool.with_extension(""))
+    let trace = has_spool_ending(spool).then(|| spool.with_extension(""))?;
+    let ending = trace.extension().map(|ending| ending.to_string_lossy().into_owned());
+    // A number is that of a process or a rank.
+    match ending.filter(|ending| ending.parse::<u64>().is_err()) {
+        Some(_) => Some(trace),
+        None => {
+            let mut name = trace.into_os_string();
+            name.push(".json");
+            Some(name.into())
+        }
+    }
 }
 
 fn has_spool_ending(path: &Path) -> bool {

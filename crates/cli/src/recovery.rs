@@ -79,7 +79,7 @@ impl Recovery {
             Written::Whole(summary) => summary,
             Written::NobodyReads => return Ok(Outcome::NobodyReads),
         };
-        let (stay, leftovers) = self.clean_up(input.path(), spool, &target);
+        let (stay, leftovers) = self.clean_up(input.path(), spool, &target, summary.finished);
         Ok(Outcome::Recovered(Box::new(Recovered { input, target, summary, stay, leftovers })))
     }
 
@@ -98,8 +98,15 @@ impl Recovery {
         }
     }
 
-    /// Removes what is not needed any more, now that the trace has its name.
-    fn clean_up(&self, path: Option<&Path>, spool: SpoolFile, target: &Target) -> (Option<Stay>, Vec<Trouble>) {
+    /// Removes what is not needed any more, now that the trace has its name. A spool that its recorder has finished is
+    /// what somebody asked for, and stays.
+    fn clean_up(
+        &self,
+        path: Option<&Path>,
+        spool: SpoolFile,
+        target: &Target,
+        is_finished: bool,
+    ) -> (Option<Stay>, Vec<Trouble>) {
         let Some(path) = path else {
             return (None, Vec::new());
         };
@@ -109,7 +116,7 @@ impl Recovery {
             Owner::Recorder => return (Some(Stay::Recorder), leftovers),
             Owner::Unknown(cause) => return (Some(Stay::Unknown(cause)), leftovers),
             Owner::Us if *target == Target::Stdout => return (Some(Stay::Asked), leftovers),
-            Owner::Us if self.keep => Some(Stay::Asked),
+            Owner::Us if self.keep || is_finished => Some(Stay::Asked),
             Owner::Us => {
                 leftovers.extend(remove(path).err());
                 None
@@ -178,10 +185,13 @@ fn failure_of(out: &mut TraceWriter, name: &str, error: &ferrum_trace_format::Er
     out.failure().unwrap_or_else(|| Failure::Trouble(Trouble::new(name, error.to_string())))
 }
 
+/// Bytes that tell a spool from other files.
+const HEADER_BYTES: usize = 512;
+
 /// What is no spool is found out before anything else is asked about it.
 fn refuse_others(spool: &File, name: &str) -> Result<(), Trouble> {
     let cannot = |cause: io::Error| Trouble::new(name, format!("cannot read the spool: {cause}"));
-    let mut first_bytes = [0; 512];
+    let mut first_bytes = [0; HEADER_BYTES];
     let n_bytes = spool.read_at(&mut first_bytes, 0).map_err(cannot)?;
     let first_bytes = &first_bytes[..n_bytes];
     if first_bytes.is_empty() {
@@ -192,7 +202,9 @@ fn refuse_others(spool: &File, name: &str) -> Result<(), Trouble> {
         Err(error) if error.is_wrong_format() => {
             let trouble = Trouble::new(name, error.to_string());
             Err(match first_bytes.trim_ascii_start() {
-                bytes if is_spool(bytes) => trouble.hint("use the version of ferrum-trace that recorded it"),
+                bytes if is_spool(bytes) && n_bytes == HEADER_BYTES => {
+                    trouble.hint("use the version of ferrum-trace that recorded it")
+                }
                 [b'[' | b'{', ..] => trouble.hint("this looks like a finished trace, which needs no recovery"),
                 _ => trouble,
             })

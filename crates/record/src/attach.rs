@@ -254,7 +254,7 @@ impl Attachment {
             }
             None => spool.take_partial(),
         };
-        let Some(chunk) = left_over.or_else(|| self.session.fresh_chunk().ok()) else {
+        let Some(chunk) = left_over.or_else(|| self.session.fresh_chunk()) else {
             return false;
         };
         let now = self.session.clock().now();

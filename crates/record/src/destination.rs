@@ -53,10 +53,7 @@ impl Destination {
     /// `None` if a live process records to that path.
     fn claim_path(output: &Path) -> Result<Option<(Self, File)>, Error> {
         let form = Form::of(output);
-        let spool_path = match form {
-            Form::Spool => output.to_owned(),
-            Form::Json => with_ending(output, ".spool"),
-        };
+        let spool_path = form.spool_path(output);
         let cannot = |cause| Error::io("cannot record to", &spool_path, cause);
         for _ in 0..CLAIM_ATTEMPTS {
             let mut options = OpenOptions::new();
@@ -71,7 +68,7 @@ impl Destination {
                 continue;
             }
             if is_worth_keeping(&file) {
-                keep_aside(&spool_path, &file).map_err(cannot)?;
+                keep_aside(output, &spool_path, &file).map_err(cannot)?;
                 continue;
             }
             file.set_len(0).map_err(cannot)?;
@@ -83,6 +80,14 @@ impl Destination {
 }
 
 impl Form {
+    /// Where the spool of an output is.
+    fn spool_path(self, output: &Path) -> PathBuf {
+        match self {
+            Self::Spool => output.to_owned(),
+            Self::Json => with_ending(output, ".spool"),
+        }
+    }
+
     fn of(output: &Path) -> Self {
         match output.extension() {
             Some(ending) if ending == "spool" => Self::Spool,
@@ -178,15 +183,16 @@ pub fn with_ending(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
+/// Whether the file has this name.
 #[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
+pub fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let same = |a: &std::fs::Metadata, b: &std::fs::Metadata| a.ino() == b.ino() && a.dev() == b.dev();
     matches!((file.metadata(), std::fs::metadata(path)), (Ok(a), Ok(b)) if same(&a, &b))
 }
 
 #[cfg(not(unix))]
-fn is_at(_file: &File, path: &Path) -> bool {
+pub fn is_at(_file: &File, path: &Path) -> bool {
     path.exists()
 }
 
@@ -199,17 +205,16 @@ fn is_worth_keeping(spool: &File) -> bool {
     is_whole && u64::from_le_bytes(words[0]) == FILE_MAGIC && u64::from_le_bytes(words[file::FINISHED]) != 1
 }
 
-/// Moves what a killed process left out of the way, and says so.
-fn keep_aside(spool_path: &Path, spool: &File) -> io::Result<()> {
+/// Moves what a killed process left out of the way, under a name that recovers to `trace.PID.json`, and says so.
+fn keep_aside(output: &Path, spool_path: &Path, spool: &File) -> io::Result<()> {
     use ferrum_trace_format::ReadAt;
     let mut pid = [0; 8];
     spool.read_at(&mut pid, 8 * file::PID as u64)?;
     let pid = u64::from_le_bytes(pid) as u32;
-    let kept = (0..).map(|n| match n {
-        0 => with_pid(spool_path, pid),
-        n => with_pid(&with_pid(spool_path, pid), n),
-    });
-    let kept = kept.take(1000).find(|kept| !kept.exists()).ok_or(io::ErrorKind::AlreadyExists)?;
+    let own_name = with_pid(output, pid);
+    let names = std::iter::once(own_name.clone()).chain((1..1000).map(|n| with_pid(&own_name, n)));
+    let kept = names.map(|name| Form::of(output).spool_path(&name)).find(|kept| !kept.exists());
+    let kept = kept.ok_or(io::ErrorKind::AlreadyExists)?;
     std::fs::rename(spool_path, &kept)?;
     let (old, kept) = (spool_path.display(), kept.display());
     say(&format!("{old}: left by process {pid}, which was killed; kept as {kept} for `ferrum-trace recover`"));

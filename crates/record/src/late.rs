@@ -32,7 +32,7 @@ impl LateWriter {
         if let Some(full) = self.chunk.take() {
             session.spool().put_full(full);
         }
-        let fresh = self.chunk.insert(session.fresh_chunk().ok()?);
+        let fresh = self.chunk.insert(session.fresh_chunk()?);
         held.set_chunk(fresh.words(), thread, now).then(|| write(&held)).flatten()
     }
 }

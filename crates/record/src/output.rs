@@ -6,7 +6,7 @@
 //! other one. A file that somebody has open is never written to; then, and where the system cannot swap, a new spare is
 //! copied.
 
-use crate::destination::{Destination, Form, with_ending};
+use crate::destination::{Destination, Form, is_at, with_ending};
 use crate::error::Error;
 use crate::spool::{Lease, exchange, reserve_beyond_end};
 use crate::stats::Stats;
@@ -147,7 +147,10 @@ impl Output {
         let before = std::mem::replace(&mut written.current, file);
         let old_end = std::mem::replace(&mut written.body_end, body_end);
         written.tail = tail;
-        if is_swapped && catch_up(&before, old_end, &written).is_some() {
+        // If somebody had put another file in the output's place, that is what lies at the spare's now, and goes as it
+        // would have gone under a plain rename.
+        let is_ours = is_swapped && is_at(&before, &path);
+        if is_ours && catch_up(&before, old_end, &written).is_some() {
             self.spare = Some(before);
         } else {
             self.drop_spare();

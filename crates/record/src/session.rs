@@ -129,10 +129,10 @@ impl Session {
     }
 
     /// A chunk for events that nobody has written to yet.
-    pub fn fresh_chunk(&self) -> Result<MappedChunk, StopReason> {
+    pub fn fresh_chunk(&self) -> Option<MappedChunk> {
         if let Some(reason) = self.spool.stopped_and_used_up() {
             self.set_stop_reason(reason);
-            return Err(reason);
+            return None;
         }
         let fresh = self.spool.take_fresh();
         if self.n_taken.fetch_add(1, Ordering::Relaxed) >= CHUNKS_WITHOUT_KEEPER {
@@ -141,9 +141,9 @@ impl Session {
                 keeper.unpark();
             }
         }
-        let fresh = fresh.inspect_err(|&reason| self.set_stop_reason(reason))?;
+        let fresh = fresh.map_err(|reason| reason.map(|reason| self.set_stop_reason(reason))).ok()?;
         chunk::activate(&fresh, EVENTS_MAGIC, fresh.index(), chunk_layout::HEADER_WORDS);
-        Ok(fresh)
+        Some(fresh)
     }
 
     fn set_stop_reason(&self, reason: StopReason) {
@@ -163,7 +163,8 @@ impl Session {
         let bytes = definition.to_bytes();
         let n_bytes = bytes.len() as u64;
         if chunk::len(&definitions.chunk) + n_bytes > CHUNK_BYTES as u64 {
-            let fresh = self.spool.take_fresh().inspect_err(|&reason| self.set_stop_reason(reason)).ok()?;
+            let fresh =
+                self.spool.take_fresh().map_err(|reason| reason.map(|reason| self.set_stop_reason(reason))).ok()?;
             chunk::activate(&fresh, DEFINITIONS_MAGIC, fresh.index(), chunk_layout::HEADER_WORDS);
             chunk::close(&definitions.chunk);
             definitions.chunk = fresh;
@@ -306,10 +307,10 @@ pub fn describe(reason: StopReason) -> &'static str {
     }
 }
 
-fn cannot_start(path: &Path, reason: StopReason) -> Error {
+fn cannot_start(path: &Path, reason: Option<StopReason>) -> Error {
     let kind = match reason {
-        StopReason::NoSpace => std::io::ErrorKind::StorageFull,
-        StopReason::Limit | StopReason::Io => std::io::ErrorKind::Other,
+        Some(StopReason::NoSpace) => std::io::ErrorKind::StorageFull,
+        Some(StopReason::Limit | StopReason::Io) | None => std::io::ErrorKind::Other,
     };
     Error::io("cannot reserve the spool", path, kind.into())
 }

@@ -29,8 +29,11 @@ const READY_CHUNKS_MAX: usize = 24 * SEGMENT_CHUNKS;
 const FULL_CHUNKS: usize = 1024;
 /// Chunks of threads that have ended, kept for the next thread to go on in.
 const PARTIAL_CHUNKS: usize = 1024;
-/// How long a thread tries to enlarge the spool before it counts its event as lost.
-const GROW_PATIENCE: Duration = Duration::from_millis(200);
+/// How long a thread waits for another that enlarges the spool before it counts its event as lost. Only a thread that
+/// records faster than the disk takes it comes here at all, and to lose nothing is what it asked for.
+const GROW_PATIENCE: Duration = Duration::from_secs(1);
+/// Between two looks at whether the other has done.
+const GROW_PAUSE: Duration = Duration::from_micros(20);
 /// Room that a chunk of a thread that ended must have to be used again.
 const PARTIAL_ROOM: u64 = 4096;
 
@@ -176,18 +179,20 @@ impl Spool {
         lock(&self.growth).n_bytes
     }
 
-    /// A chunk that nobody has written to yet. If none is ready, the file is enlarged here and now.
-    pub fn take_fresh(&self) -> Result<MappedChunk, StopReason> {
+    /// A chunk that nobody has written to yet. If none is ready, the file is enlarged here and now. `None` for the reason
+    /// if another thread is at that for too long.
+    pub fn take_fresh(&self) -> Result<MappedChunk, Option<StopReason>> {
         if let Some(chunk) = self.ready.pop() {
             return Ok(chunk);
         }
         let more = |n: usize| Some((2 * n).min(READY_CHUNKS_MAX));
         let _ = self.n_ready_wanted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
-        let mut growth = patient_lock(&self.growth).ok_or(StopReason::Io)?;
-        match self.ready.pop() {
-            Some(chunk) => Ok(chunk),
-            None => self.grow(&mut growth).and_then(|()| self.ready.pop().ok_or(StopReason::Io)),
+        let mut growth = patient_lock(&self.growth).ok_or(None)?;
+        if let Some(chunk) = self.ready.pop() {
+            return Ok(chunk);
         }
+        self.grow(&mut growth)?;
+        self.ready.pop().ok_or(None)
     }
 
     /// A chunk of a thread that has ended, if one with some room is left.
@@ -356,7 +361,7 @@ fn patient_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
         match mutex.try_lock() {
             Ok(guard) => return Some(guard),
             Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(GROW_PAUSE),
         }
         if crate::clock::monotonic_nanos() > deadline {
             return None;

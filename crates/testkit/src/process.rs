@@ -66,8 +66,14 @@ impl Finished {
 
 impl std::fmt::Display for Finished {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}\n--- stdout\n{}--- stderr\n{}", self.status, self.stdout, self.stderr)
+        write!(f, "{}\n--- stdout\n{}--- stderr\n{}", self.status, last_of(&self.stdout), last_of(&self.stderr))
     }
+}
+
+/// What of a long output helps to see what went wrong.
+fn last_of(output: &str) -> &str {
+    const BYTES: usize = 8000;
+    &output[output.ceil_char_boundary(output.len().saturating_sub(BYTES))..]
 }
 
 /// Runs a program to its end, and to that of all programs that it left its standard output to. Panics if that takes
@@ -180,7 +186,7 @@ impl Running {
     fn give_up(&mut self) -> ! {
         let threads = describe_group(self.child.id());
         self.kill_group();
-        panic!("the program hangs:\n{threads}--- stderr\n{}", self.take_stderr());
+        panic!("the program hangs:\n{threads}--- stderr\n{}", last_of(&self.take_stderr()));
     }
 
     fn kill_group(&mut self) {

@@ -166,10 +166,10 @@ fn the_trace_of_a_spool_that_was_put_aside_is_put_beside_it() {
     let pid = u64::from_le_bytes(first[72..80].try_into().unwrap());
     // A second recording to the same name finds the spool of the first.
     Maker::start(&scene, "trace.json").exit();
-    let aside = format!("trace.json.{pid}.spool");
+    let aside = format!("trace.{pid}.json.spool");
     assert!(scene.names().contains(&aside), "{:?}", scene.names());
     scene.run(&format!("recover {aside}")).expect_code(0);
-    assert_eq!(scene.n_events(&format!("trace.json.{pid}")), 2);
+    assert_eq!(scene.n_events(&format!("trace.{pid}.json")), 2);
 }
 
 #[test]

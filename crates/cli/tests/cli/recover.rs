@@ -93,7 +93,7 @@ fn one_bad_file_does_not_keep_the_others_from_being_recovered() {
 }
 
 #[test]
-fn a_spool_that_was_asked_for_is_recovered_like_one_that_was_left() {
+fn a_spool_that_was_asked_for_is_converted_and_stays() {
     let scene = Scene::new();
     let mut maker = Maker::start(&scene, "run.spool");
     maker.record(5);
@@ -101,8 +101,9 @@ fn a_spool_that_was_asked_for_is_recovered_like_one_that_was_left() {
     assert_eq!(scene.names(), ["run.spool"]);
     let run = scene.run("recover --json run.spool").expect_code(0);
     assert!(run.stdout.contains("\"finished\":true"), "{}", run.stdout);
-    assert_eq!(run.stderr, "run.spool: 10 events of 2 threads recovered to run; none lost\n");
-    assert_eq!(scene.n_events("run"), 10);
+    assert_eq!(run.stderr, "run.spool: 10 events of 2 threads recovered to run.json; none lost\n");
+    assert_eq!(scene.n_events("run.json"), 10);
+    assert_eq!(scene.names(), ["run.json", "run.spool"]);
 }
 
 #[test]

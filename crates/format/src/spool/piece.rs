@@ -6,7 +6,7 @@ use super::dictionary::{Dictionary, Site, Thread};
 use super::json_check::is_object;
 use super::layout::CHUNK_BYTES;
 use super::record::{HEADER_BYTES, Kind, Record, SITE_INLINE, TIME_BITS};
-use super::source::Piece;
+use super::source::{Piece, missing_bytes};
 use super::text::Texts;
 use crate::chrome::{
     Counterable, push_args_value, push_counter_value, push_decimal, push_micros, push_start_and_duration, push_text,
@@ -100,6 +100,10 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
         emit: &mut dyn FnMut(Written) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let whole = &bytes[..piece.to.min(bytes.len())];
+        if whole.len() < piece.to {
+            let end = piece.chunk * CHUNK_BYTES as u64 + whole.len() as u64;
+            self.damage(end, missing_bytes(piece.to - whole.len()));
+        }
         let texts = Texts { source: self.source, chunk: piece.chunk, bytes: whole };
         let mut at = 8 * super::layout::chunk::HEADER_WORDS;
         let mut segment = None;

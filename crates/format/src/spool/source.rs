@@ -179,6 +179,9 @@ impl Progress {
         let bytes = read_chunk(source, piece.chunk)?;
         let start = piece.chunk * CHUNK_BYTES as u64;
         let whole = &bytes[..piece.to.min(bytes.len())];
+        if whole.len() < piece.to {
+            self.damage.add(start + whole.len() as u64, missing_bytes(piece.to - whole.len()));
+        }
         let mut at = piece.from;
         while at < whole.len() {
             match Definition::read(&whole[at..]) {
@@ -207,9 +210,14 @@ impl Header {
     /// Reads and checks the header.
     pub fn read<R: ReadAt + ?Sized>(source: &R) -> Result<Self, Error> {
         let words = read_words::<{ file::HEADER_WORDS }, R>(source, 0)?;
+        let size = source.size().map_err(|cause| Error::io("cannot tell the size", cause))?;
         if words[chunk::MAGIC] != FILE_MAGIC {
             let found = printable(words[chunk::MAGIC].to_le_bytes());
             return Err(Error::form(0, "a spool, which begins with `FERRUMSP`", found));
+        }
+        if size < 8 * file::HEADER_WORDS as u64 {
+            let expected = format!("a header of {} bytes", 8 * file::HEADER_WORDS);
+            return Err(Error::form(size, expected, "the end of the file"));
         }
         let version = words[file::VERSION] & 0xffff_ffff;
         if version != VERSION {
@@ -231,6 +239,11 @@ impl Header {
             limit: words[file::LIMIT],
         })
     }
+}
+
+/// What is said of a chunk that is shorter than its length.
+pub fn missing_bytes(n_bytes: usize) -> String {
+    format!("the file ends here, {n_bytes} bytes of the chunk are missing")
 }
 
 fn printable(bytes: [u8; 8]) -> String {
