@@ -125,7 +125,8 @@ pub struct RecoverArgs {
 
     /// Keep the spool, which is removed otherwise
     ///
-    /// It is removed once the trace has its name, and all of it is on the disk.
+    /// It is removed once the trace has its name, and all of it is on the disk. A spool that its recorder has finished (a
+    /// path that ends in `.spool`) stays in any case.
     #[arg(short, long)]
     pub keep: bool,
 

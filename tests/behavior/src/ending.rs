@@ -1,7 +1,7 @@
 //! Scenes that end by themselves, in all the ways there are.
 
 use crate::sys::{SharedCounters, at_exit};
-use crate::work::{Workers, counters, record};
+use crate::work::{Pace, Workers, counters, record};
 use crate::{Scene, tell};
 use ferrum_trace::{Span, counter, instant, span};
 use std::cell::Cell;
@@ -72,7 +72,7 @@ fn panic_on_another_thread() {
 }
 
 fn threads_still_running() {
-    let workers = Workers::ready(4);
+    let workers = Workers::ready(4, Pace::Full);
     workers.go();
     workers.wait_for_more(1);
     tell!("done {:?}", workers.counters.all());

@@ -1,7 +1,7 @@
 //! Scenes that flush, again and again.
 
 use crate::sys::SharedCounters;
-use crate::work::{Workers, counters, record, wait_for_test};
+use crate::work::{Pace, Workers, counters, record, wait_for_test};
 use crate::{Scene, tell};
 use ferrum_trace::{flush, instant, span, stats};
 use serde_json::Value;
@@ -81,7 +81,7 @@ fn flush_from_many() {
 fn flush_for_readers() {
     let counters = counters(3);
     assert!(ferrum_trace::is_on());
-    let workers = Workers::with_counters(2, counters);
+    let workers = Workers::with_counters(2, Pace::Full, counters);
     tell!("ready");
     wait_for_test();
     std::thread::scope(|scope| {

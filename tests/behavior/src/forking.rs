@@ -1,7 +1,7 @@
 //! Scenes that fork, and scenes that meet others at one path.
 
-use crate::sys::{self, Fork, Lease, exit_at_once, fork, wait_for};
-use crate::work::{Workers, record, wait_for_test};
+use crate::sys::{self, Ending, Fork, Lease, exit_at_once, fork, wait_for};
+use crate::work::{Pace, Workers, record, wait_for_test};
 use crate::{Scene, tell};
 use ferrum_trace::{flush, span};
 use std::cell::Cell;
@@ -48,14 +48,21 @@ fn with_child(key: &str, part: impl FnOnce()) {
             part();
             exit_at_once(99);
         }
-        Fork::Parent { child } => tell!("{key} {child} {:?}", wait_for(child)),
+        Fork::Parent { child } => {
+            let ending = wait_for(child);
+            tell!("{key} {child} {ending:?}");
+            if ending == Ending::Hung {
+                // Others would hang too.
+                exit_at_once(98);
+            }
+        }
     }
 }
 
 fn fork_amid_recording() {
-    let workers = Workers::ready(3);
+    let workers = Workers::ready(3, Pace::Slow);
     workers.go();
-    for n in 1..=20 {
+    for n in 1..=10 {
         with_child("exited", || {
             record_as_child();
             std::process::exit(0);
@@ -167,7 +174,9 @@ fn fork_amid_words_on_stderr() {
         for _ in 0..2 {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
-                    eprintln!("words");
+                    let words = std::io::stderr().lock();
+                    (0..100).for_each(|_| std::hint::spin_loop());
+                    drop(words);
                 }
             });
         }
@@ -225,7 +234,7 @@ fn fork_in_a_destructor() {
     let fork_late = || {
         FORKS_IN_DROP.with(|local| local.0.set(true));
         record(1, 10);
-        with_child("exited", || std::process::exit(0));
+        with_child("gone", || exit_at_once(0));
     };
     std::thread::spawn(fork_late).join().unwrap();
     tell!("spool {}", PathBuf::from(format!("{}.spool", out().display())).exists());
@@ -259,7 +268,7 @@ fn fork_and_outlive() {
 
 /// Runs another program, which records too, while this one does.
 fn spawn() {
-    let workers = Workers::ready(2);
+    let workers = Workers::ready(2, Pace::Slow);
     workers.go();
     let program = std::env::current_exe().unwrap();
     for _ in 0..5 {

@@ -1,1 +1,399 @@
-pub const SCENES: &[crate::Scene] = &[];
+//! Scenes in which signal handlers record, whatever they interrupt.
+//!
+//! Two ways to interrupt: a storm of signals from another thread, and the processor's trap before every instruction,
+//! which leaves no place out.
+
+use crate::sys::{
+    Ending, Fork, SIGPROF, SIGTRAP, SIGUSR1, SIGUSR2, allocate_and_free, exit_at_once, fork, on_signal, send_to_thread,
+    set_alarm, set_profiling_timer, set_trap_flag, step_through, this_thread, wait_for,
+};
+use crate::work::record;
+use crate::{Scene, tell};
+use ferrum_trace::{
+    Recorder, Span, Timestamp, Track, async_begin, async_end, async_span, complete_at, counter, finish, flush, instant,
+    laps, set_thread_name, span, stats,
+};
+use std::cell::Cell;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+pub const SCENES: &[Scene] = &[
+    ("interrupt-every-instruction", interrupt_every_instruction),
+    ("interrupt-the-first-record", interrupt_the_first_record),
+    ("interrupt-the-end-of-a-thread", interrupt_the_end_of_a_thread),
+    ("storm", storm_on_recording),
+    ("storm-of-two-signals", storm_of_two_signals),
+    ("storm-on-flushes", storm_on_flushes),
+    ("storm-on-flushes-by-new-names", storm_on_flushes_by_new_names),
+    ("storm-on-allocations", storm_on_allocations),
+    ("storm-on-forks", || storm_on_forks(true)),
+    ("storm-on-forks-and-first-records", || storm_on_forks(false)),
+    ("storm-on-restarts", storm_on_restarts),
+    ("timer", timer),
+    ("first-record-amid-allocation", first_record_amid_allocation),
+];
+
+/// Events that handlers have recorded, or tried to.
+static HANDLED: AtomicU64 = AtomicU64::new(0);
+
+/// Signals whose handlers have begun.
+static DELIVERED: AtomicU64 = AtomicU64::new(0);
+
+/// Seconds after which a scene is held to hang.
+const ALARM: u32 = 60;
+
+extern "C" fn record_span(_signal: i32) {
+    DELIVERED.fetch_add(1, Ordering::Relaxed);
+    HANDLED.fetch_add(1, Ordering::Relaxed);
+    let _span = span!("handler");
+}
+
+extern "C" fn record_all_kinds(_signal: i32) {
+    DELIVERED.fetch_add(1, Ordering::Relaxed);
+    HANDLED.fetch_add(5, Ordering::Relaxed);
+    let _outer = span!("handler", text = "longer than a word", n = 1);
+    let _inner = span!("handler", n = 1);
+    instant!("handler");
+    counter!("handler", n = 1);
+    drop(Span::dynamic("handler", "dynamic"));
+}
+
+/// Tells what came of it all. Nothing may be recorded any more.
+fn tell_counts(n_work: u64) {
+    let stats = finish().unwrap();
+    tell!("work {n_work}");
+    tell!("handled {}", HANDLED.load(Ordering::Relaxed));
+    tell!("recorded {}", stats.recorded);
+    tell!("dropped {}", stats.dropped);
+}
+
+/// Ends a storm, also when what goes on in it panics.
+struct StopInDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopInDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Has another thread send signals to this one, each as soon as the handler of the last has begun and this thread has
+/// come some way since: without that, a fast sender would leave it no time for anything else.
+fn with_storm(signals: &[i32], work: impl FnOnce()) {
+    let target = this_thread();
+    let stop = AtomicBool::new(false);
+    let is_stopped = || stop.load(Ordering::Relaxed);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 0u64.. {
+                let before = DELIVERED.load(Ordering::Relaxed);
+                signals.iter().for_each(|&signal| send_to_thread(target, signal));
+                while !is_stopped() && DELIVERED.load(Ordering::Relaxed) == before {
+                    std::hint::spin_loop();
+                }
+                // Never twice the same way.
+                let pause = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 57;
+                (0..pause).for_each(|_| std::hint::spin_loop());
+                if is_stopped() {
+                    break;
+                }
+            }
+        });
+        let stop_in_drop = StopInDrop(&stop);
+        work();
+        drop(stop_in_drop);
+    });
+}
+
+/// Everything that can be recorded, under the name `work`. Returns how many events that was.
+fn record_everything(n: u64) -> u64 {
+    drop(span!("work"));
+    drop(span!("work", n, m = n));
+    drop(span!("work", text = "longer than a word", n));
+    drop(span!("work", a = 1, b = 2, c = 3, d = 4, e = 5, f = 6, g = 7));
+    drop(Span::dynamic("work", "dynamic"));
+    instant!("work", n);
+    counter!("work", n);
+    async_begin!("work", "async", n);
+    async_end!("work", "async", n);
+    drop(async_span!("work"));
+    {
+        let _outer = span!("work", n);
+        let _inner = span!("work");
+    }
+    {
+        // The one inside outlives the one around it.
+        let outer = span!("work");
+        let _inner = span!("work");
+        drop(outer);
+    }
+    {
+        let mut laps = laps!("work", n);
+        laps.mark("work");
+        laps.mark("work");
+    }
+    complete_at!(Track::new("a track"), Timestamp::now(), Timestamp::now(), "work", "track");
+    19
+}
+
+fn interrupt_every_instruction() {
+    set_alarm(ALARM);
+    on_signal(SIGTRAP, record_span);
+    // Outside: what is new, such as the number of a site, is the subject of other scenes.
+    let mut n_work = record_everything(0);
+    drop(span!("handler"));
+    n_work += 1;
+    let stepped = step_through(|| {
+        for n in 1..=2 {
+            n_work += record_everything(n);
+        }
+    });
+    tell!("stepped {stepped}");
+    // One of them is called as those of the handler are.
+    tell_counts(n_work);
+}
+
+/// On a thread that has not recorded yet, with sites that have not either.
+fn interrupt_the_first_record() {
+    set_alarm(ALARM);
+    on_signal(SIGTRAP, record_span);
+    record(1, 1);
+    let mut n_work = 1;
+    let work = || {
+        let mut n_here = 0;
+        // Not before `record_everything` has begun, so that it is not the handler that records first.
+        tell!("stepped {}", step_through(|| n_here = record_everything(1)));
+        n_here
+    };
+    n_work += std::thread::spawn(work).join().unwrap();
+    tell_counts(n_work);
+}
+
+/// Ends the stepping when its thread ends, after all destructors that were registered later have run.
+struct StopsInDrop(Cell<bool>);
+
+impl Drop for StopsInDrop {
+    fn drop(&mut self) {
+        set_trap_flag(false);
+    }
+}
+
+thread_local! {
+    static STOPS_IN_DROP: StopsInDrop = const { StopsInDrop(Cell::new(false)) };
+}
+
+fn interrupt_the_end_of_a_thread() {
+    set_alarm(ALARM);
+    on_signal(SIGTRAP, record_span);
+    drop(span!("handler"));
+    let mut n_work = 1;
+    for n in 1..=5 {
+        let work = move || {
+            STOPS_IN_DROP.with(|local| local.0.set(true));
+            record(1, n);
+            set_trap_flag(true);
+        };
+        std::thread::spawn(work).join().unwrap();
+        n_work += n;
+    }
+    tell!("stepped {}", cfg!(target_arch = "x86_64"));
+    tell_counts(n_work);
+}
+
+/// Until handlers have recorded this much.
+const ENOUGH: u64 = 5000;
+
+fn is_enough() -> bool {
+    HANDLED.load(Ordering::Relaxed) >= ENOUGH
+}
+
+fn storm_on_recording() {
+    set_alarm(ALARM);
+    on_signal(SIGUSR1, record_span);
+    let mut n_work = record_everything(0);
+    drop(span!("handler"));
+    n_work += 1;
+    with_storm(&[SIGUSR1], || {
+        while !is_enough() {
+            n_work += record_everything(1);
+        }
+    });
+    tell_counts(n_work);
+}
+
+/// The handler of one may interrupt that of the other.
+fn storm_of_two_signals() {
+    set_alarm(ALARM);
+    on_signal(SIGUSR1, record_span);
+    on_signal(SIGUSR2, record_all_kinds);
+    let mut n_work = record_everything(0);
+    record_span(0);
+    record_all_kinds(0);
+    with_storm(&[SIGUSR1, SIGUSR2], || {
+        while !is_enough() {
+            n_work += record_everything(1);
+        }
+    });
+    tell_counts(n_work);
+}
+
+/// The recorder's own locks are taken on this thread.
+fn storm_on_flushes() {
+    set_alarm(ALARM);
+    on_signal(SIGUSR1, record_all_kinds);
+    record_all_kinds(0);
+    let mut n_work = 0;
+    with_storm(&[SIGUSR1], || {
+        while !is_enough() {
+            n_work += record_everything(1);
+            flush().unwrap();
+            assert!(stats().is_some());
+            set_thread_name("stormy");
+        }
+    });
+    tell_counts(n_work);
+}
+
+/// A name that no handler has used before.
+fn record_new_name() {
+    const LETTERS: &str =
+        "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrs";
+    let n = HANDLED.fetch_add(1, Ordering::Relaxed) as usize;
+    // Built without allocating.
+    let (from, len) = (n % 26, 2 + n / 26 % 70);
+    let category = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"][n / 26 / 70 % 12];
+    drop(Span::dynamic(&LETTERS[from..from + len], category));
+}
+
+extern "C" fn record_with_new_name(_signal: i32) {
+    DELIVERED.fetch_add(1, Ordering::Relaxed);
+    record_new_name();
+}
+
+fn storm_on_flushes_by_new_names() {
+    set_alarm(ALARM);
+    on_signal(SIGUSR1, record_with_new_name);
+    record_new_name();
+    let mut n_work = 0;
+    with_storm(&[SIGUSR1], || {
+        while !is_enough() {
+            n_work += record_everything(1);
+            flush().unwrap();
+            assert!(stats().is_some());
+            set_thread_name("stormy");
+        }
+    });
+    tell_counts(n_work);
+}
+
+/// The allocator's locks are held by this thread when the handler comes, also when the handler needs a new chunk.
+fn storm_on_allocations() {
+    set_alarm(ALARM);
+    on_signal(SIGUSR1, record_all_kinds);
+    record_all_kinds(0);
+    let mut n_work = 0;
+    with_storm(&[SIGUSR1], || {
+        while !is_enough() {
+            for size in [24, 700, 5000, 40_000] {
+                let first = black_box(vec![0u8; size]);
+                let second = black_box(vec![0u8; size]);
+                drop(first);
+                drop(second);
+            }
+            n_work += record_everything(1);
+        }
+    });
+    tell_counts(n_work);
+}
+
+/// Locks of the recorder are held over a fork. Each fork is on a new thread, for which the handler may be the first to
+/// record.
+fn storm_on_forks(is_known: bool) {
+    set_alarm(ALARM);
+    on_signal(SIGUSR1, record_span);
+    drop(span!("handler"));
+    let mut n_work = 1;
+    let round = move || {
+        let n_before = if is_known { record_everything(1) } else { 0 };
+        let mut child = 0;
+        with_storm(&[SIGUSR1], || match fork() {
+            Fork::Child => exit_at_once(0),
+            Fork::Parent { child: it } => child = it,
+        });
+        assert_eq!(wait_for(child), Ending::Code(0));
+        n_before + record_everything(1)
+    };
+    for _ in 0..50 {
+        n_work += std::thread::spawn(round).join().unwrap();
+    }
+    tell_counts(n_work);
+}
+
+/// The recording ends and another begins on the thread that is interrupted.
+fn storm_on_restarts() {
+    set_alarm(ALARM);
+    on_signal(SIGUSR1, record_all_kinds);
+    let folder = std::env::current_dir().unwrap();
+    with_storm(&[SIGUSR1], || {
+        for n in 0..20 {
+            let path = folder.join(format!("again.{n}.json"));
+            let recorder = Recorder::builder().path(path).start().unwrap();
+            record(1, 100);
+            recorder.flush().unwrap();
+            record(101, 200);
+            let stats = recorder.finish().unwrap();
+            tell!("again {n} {}", stats.recorded);
+        }
+    });
+}
+
+/// The kernel's own profiling signal, on whichever thread computes.
+fn timer() {
+    set_alarm(ALARM);
+    on_signal(SIGPROF, record_span);
+    record(1, 1);
+    drop(span!("handler"));
+    let n_work = AtomicU64::new(2);
+    set_profiling_timer(Duration::from_micros(100));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut n_here = 0;
+                while HANDLED.load(Ordering::Relaxed) < 50 {
+                    n_here += record_everything(1);
+                }
+                n_work.fetch_add(n_here, Ordering::Relaxed);
+            });
+        }
+    });
+    set_profiling_timer(Duration::ZERO);
+    tell_counts(n_work.into_inner());
+}
+
+/// At which step of the current thread its handler records, and how many steps it has made.
+static RECORD_AT: AtomicU64 = AtomicU64::new(0);
+static STEPS: AtomicU64 = AtomicU64::new(0);
+
+extern "C" fn record_at_one_step(_signal: i32) {
+    if STEPS.fetch_add(1, Ordering::Relaxed) == RECORD_AT.load(Ordering::Relaxed) {
+        record_span(0);
+    }
+}
+
+/// Threads that allocate and never record, but for one event from a handler: at each instruction once.
+fn first_record_amid_allocation() {
+    set_alarm(ALARM);
+    on_signal(SIGTRAP, record_at_one_step);
+    drop(span!("handler"));
+    let mut stepped = true;
+    for step in 0.. {
+        RECORD_AT.store(step, Ordering::Relaxed);
+        STEPS.store(0, Ordering::Relaxed);
+        stepped &= std::thread::spawn(move || step_through(|| allocate_and_free(5000))).join().unwrap();
+        if STEPS.load(Ordering::Relaxed) <= step {
+            break;
+        }
+    }
+    tell!("stepped {stepped}");
+    tell_counts(1);
+}

@@ -1,7 +1,7 @@
 //! Scenes that are killed, or kill themselves.
 
 use crate::sys::{blocked_signals, dispositions, read_nowhere};
-use crate::work::{Workers, counters, record, wait_for_test};
+use crate::work::{Pace, Workers, counters, record, wait_for_test};
 use crate::{Scene, tell};
 use ferrum_trace::{flush, span};
 use std::fs::File;
@@ -18,7 +18,7 @@ pub const SCENES: &[Scene] = &[
 
 /// When it is told to, until it is killed.
 fn full_speed() {
-    let workers = Workers::ready(4);
+    let workers = Workers::ready(4, Pace::Full);
     tell!("ready");
     wait_for_test();
     workers.go();
@@ -28,7 +28,7 @@ fn full_speed() {
 
 /// The same, without a word when it has begun.
 fn full_speed_at_once() {
-    let workers = Workers::with_counters(4, counters(4));
+    let workers = Workers::with_counters(4, Pace::Full, counters(4));
     workers.go();
     wait_for_test();
     workers.stop();
@@ -38,7 +38,7 @@ fn full_speed_at_once() {
 fn full_speed_with_flushes() {
     let counters = counters(3);
     record(1, 1);
-    let workers = Workers::with_counters(2, counters);
+    let workers = Workers::with_counters(2, Pace::Full, counters);
     tell!("ready");
     wait_for_test();
     workers.go();
@@ -55,14 +55,14 @@ fn leave_with_much() {
 }
 
 fn abort() {
-    let workers = Workers::ready(4);
+    let workers = Workers::ready(4, Pace::Full);
     workers.go();
     workers.wait_for_more(1);
     std::process::abort();
 }
 
 fn fault() {
-    let workers = Workers::ready(4);
+    let workers = Workers::ready(4, Pace::Full);
     workers.go();
     workers.wait_for_more(1);
     read_nowhere();

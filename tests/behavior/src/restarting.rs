@@ -1,1 +1,216 @@
-pub const SCENES: &[crate::Scene] = &[];
+//! Scenes that end their recording and begin another.
+
+use crate::work::{Pace, Workers, counters, record};
+use crate::{Scene, tell};
+use ferrum_trace::{Recorder, flush, is_on, span};
+use std::cell::Cell;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+pub const SCENES: &[Scene] = &[
+    ("restart-amid-recording", restart_amid_recording),
+    ("restart-at-one-path", restart_at_one_path),
+    ("restart-amid-flushes", restart_amid_flushes),
+    ("restart-while-finishing", restart_while_finishing),
+    ("restart-and-end-threads", restart_and_end_threads),
+    ("restart-often", restart_often),
+    ("restart-with-open-spans", restart_with_open_spans),
+];
+
+fn path(n: usize) -> PathBuf {
+    std::env::current_dir().unwrap().join(format!("run.{n}.json"))
+}
+
+fn start(n: usize) -> Recorder {
+    Recorder::builder().path(path(n)).start().unwrap()
+}
+
+/// Threads record all the time, whether anybody listens or not. For each recording, tells how many spans each had
+/// recorded when it had begun and when it was about to end.
+fn restart_amid_recording() {
+    assert!(!is_on());
+    let workers = Workers::with_counters(4, Pace::Full, counters(4));
+    workers.go();
+    for n in 0..8 {
+        let recorder = start(n);
+        let begun = workers.counters.all();
+        workers.wait_for_more(1);
+        let ending = workers.counters.all();
+        let stats = recorder.finish().unwrap();
+        tell!("run {begun:?} {ending:?} {} {}", stats.recorded, stats.dropped);
+    }
+    workers.stop();
+}
+
+/// Each recording replaces the file of the one before.
+fn restart_at_one_path() {
+    for n in 1..=10 {
+        let recorder = start(0);
+        record(1, n);
+        assert_eq!(recorder.finish().unwrap().recorded, n);
+        assert!(path(0).exists());
+    }
+    // The last one is ended by the process.
+    let _recorder = start(0);
+    record(1, 11);
+}
+
+/// Threads flush all the time, also at the moment of the end, and threads record. After each end, the file holds what
+/// the end says, and stays like that.
+fn restart_amid_flushes() {
+    let workers = Workers::with_counters(1, Pace::Slow, counters(1));
+    workers.go();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    let _ = flush();
+                }
+            });
+        }
+        for n in 0..10 {
+            let recorder = start(n);
+            workers.wait_for_more(1);
+            let stats = recorder.finish().unwrap();
+            let size = std::fs::metadata(path(n)).unwrap().len();
+            tell!("run {} {size}", stats.recorded);
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    workers.stop();
+}
+
+/// One thread ends a recording that takes its time; another begins the next as soon as it can. What a third records
+/// after that belongs to the next.
+fn restart_while_finishing() {
+    let counters = counters(1);
+    let recorder = start(0);
+    let is_done = AtomicBool::new(false);
+    let (ready, is_ready) = channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // Enough for the end to take a while.
+            record(1, 50_000);
+            ready.send(()).unwrap();
+            let mut n = 0;
+            while !is_done.load(Ordering::Relaxed) {
+                n += 1;
+                drop(span!("on", n));
+                counters.set(0, n);
+                std::thread::sleep(Duration::from_micros(10));
+            }
+        });
+        is_ready.recv().unwrap();
+        let finishing = scope.spawn(|| recorder.finish().unwrap());
+        let next = loop {
+            match Recorder::builder().path(path(1)).start() {
+                Ok(recorder) => break recorder,
+                Err(error) => assert!(error.is_already_recording()),
+            }
+        };
+        let begun = counters.get(0);
+        while counters.get(0) < begun + 20 {
+            std::thread::yield_now();
+        }
+        let ending = counters.get(0);
+        finishing.join().unwrap();
+        is_done.store(true, Ordering::Relaxed);
+        let stats = next.finish().unwrap();
+        tell!("run {begun} {ending} {} {}", stats.recorded, stats.dropped);
+    });
+}
+
+/// Records when its thread ends.
+struct RecordsInDrop(Cell<bool>);
+
+impl Drop for RecordsInDrop {
+    fn drop(&mut self) {
+        drop(span!("late"));
+    }
+}
+
+thread_local! {
+    static RECORDS_IN_DROP: RecordsInDrop = const { RecordsInDrop(Cell::new(false)) };
+}
+
+/// A thread that records in one recording and, from a destructor, in the next, where others have their numbers.
+fn restart_and_end_threads() {
+    let first = start(0);
+    record(1, 1);
+    let (end, is_end) = channel::<()>();
+    let (ready, is_ready) = channel();
+    let work = move || {
+        RECORDS_IN_DROP.with(|local| local.0.set(true));
+        record(2, 2);
+        ready.send(()).unwrap();
+        let _ = is_end.recv();
+    };
+    let thread = std::thread::Builder::new().name("of both".into()).spawn(work).unwrap();
+    is_ready.recv().unwrap();
+    assert_eq!(first.finish().unwrap().recorded, 2);
+    let second = start(1);
+    // These have the numbers now that the thread had before, or not.
+    for n in 0..3 {
+        let other = std::thread::Builder::new().name(format!("other {n}"));
+        other.spawn(|| record(1, 1)).unwrap().join().unwrap();
+    }
+    drop(end);
+    thread.join().unwrap();
+    let stats = second.finish().unwrap();
+    tell!("recorded {}", stats.recorded);
+    tell!("dropped {}", stats.dropped);
+}
+
+/// What the process holds of the system: open files, mappings, threads.
+fn holdings() -> [usize; 3] {
+    let count = |folder: &str| std::fs::read_dir(folder).unwrap().count();
+    let n_mappings = std::fs::read_to_string("/proc/self/maps").unwrap().lines().count();
+    [count("/proc/self/fd"), n_mappings, count("/proc/self/task")]
+}
+
+/// Threads that record in all of them, and one that did only in the first.
+fn restart_often() {
+    let workers = Workers::with_counters(2, Pace::Slow, counters(2));
+    let (end, is_end) = channel::<()>();
+    let idle = std::thread::spawn(move || {
+        while !is_on() {
+            std::thread::yield_now();
+        }
+        record(1, 1);
+        let _ = is_end.recv();
+    });
+    workers.go();
+    for n in 0..40 {
+        let recorder = start(n % 2);
+        workers.wait_for_more(1);
+        flush().unwrap();
+        recorder.finish().unwrap();
+        if n % 20 == 19 {
+            tell!("holds {:?}", holdings());
+        }
+    }
+    drop(end);
+    idle.join().unwrap();
+    workers.stop();
+}
+
+/// Spans that begin in one recording, or in none, and end in another, or in none.
+fn restart_with_open_spans() {
+    let recorder = start(0);
+    let in_first = span!("begun in the first");
+    let in_first_too = span!("begun in the first, ended in none");
+    recorder.finish().unwrap();
+    drop(in_first_too);
+    let in_none = span!("begun in none");
+    let recorder = start(1);
+    record(1, 1);
+    drop(in_none);
+    drop(in_first);
+    record(2, 2);
+    let stats = recorder.finish().unwrap();
+    tell!("recorded {}", stats.recorded);
+    tell!("dropped {}", stats.dropped);
+}

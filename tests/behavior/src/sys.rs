@@ -7,10 +7,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-pub use libc::{SIGABRT, SIGKILL, SIGSEGV, SIGURG, SIGUSR1, SIGUSR2, pthread_t};
+use libc::{SIGKILL, SIGURG};
+pub use libc::{SIGPROF, SIGTRAP, SIGUSR1, SIGUSR2, pthread_t};
 
 /// Milliseconds that a process is waited for before it is held to hang.
-const PATIENCE_MILLIS: u32 = 20_000;
+const PATIENCE_MILLIS: u32 = 10_000;
 
 /// Numbers in a file that others can read at any moment, also after this process was killed.
 #[derive(Clone, Copy)]
@@ -30,9 +31,8 @@ impl SharedCounters {
         file.set_len(n_bytes as u64).unwrap();
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a new mapping of a file of that size; the result is checked below.
-        let start = unsafe {
-            libc::mmap(std::ptr::null_mut(), n_bytes, protection, libc::MAP_SHARED, file.as_raw_fd(), 0)
-        };
+        let start =
+            unsafe { libc::mmap(std::ptr::null_mut(), n_bytes, protection, libc::MAP_SHARED, file.as_raw_fd(), 0) };
         assert_ne!(start, libc::MAP_FAILED, "{}", io::Error::last_os_error());
         // SAFETY: the mapping holds `n` slots, is aligned to a page, is used through atomics only and never unmapped.
         let slots = unsafe { std::slice::from_raw_parts(start as *const Slot, n) };
@@ -70,6 +70,12 @@ pub fn at_exit(handler: extern "C" fn()) {
 pub fn exit_at_once(code: i32) -> ! {
     // SAFETY: does not return.
     unsafe { libc::_exit(code) }
+}
+
+/// Asks the C library for memory and gives it back.
+pub fn allocate_and_free(n_bytes: usize) {
+    // SAFETY: what was got is given back once, and not used.
+    unsafe { libc::free(libc::malloc(n_bytes)) };
 }
 
 /// Reads where nothing is mapped.
@@ -186,6 +192,36 @@ pub fn set_profiling_timer(every: Duration) {
     let timer = libc::itimerval { it_interval: every, it_value: every };
     // SAFETY: the timer is valid; nothing is asked back.
     assert_eq!(unsafe { libc::setitimer(libc::ITIMER_PROF, &timer, std::ptr::null_mut()) }, 0);
+}
+
+/// Ends the process by a signal unless it ends before: a hang must not last.
+pub fn set_alarm(seconds: u32) {
+    // SAFETY: only sets a timer of the process, whose signal nobody handles.
+    unsafe { libc::alarm(seconds) };
+}
+
+/// Has the handler of SIGTRAP called before every single instruction of `work`, system calls aside. False where the
+/// processor is not known to do that; then `work` is just done.
+pub fn step_through(work: impl FnOnce()) -> bool {
+    set_trap_flag(true);
+    work();
+    set_trap_flag(false);
+    cfg!(target_arch = "x86_64")
+}
+
+/// Has this thread trap before every instruction from now on, or not any more.
+#[inline(never)]
+pub fn set_trap_flag(on: bool) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: changes one bit of the flags, which the kernel answers with SIGTRAP; pushes and pops as much.
+    unsafe {
+        match on {
+            true => std::arch::asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq"),
+            false => std::arch::asm!("pushfq", "and qword ptr [rsp], -0x101", "popfq"),
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = on;
 }
 
 /// Makes everybody who opens the file wait until this is dropped.

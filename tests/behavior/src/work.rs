@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
 /// The name of the file of [`counters`].
 const COUNTERS: &str = "counters";
@@ -22,7 +23,16 @@ pub fn record(first: u64, last: u64) {
     }
 }
 
-/// Threads called `worker 0` and so on, which record `work` spans without a pause, numbered from 1 on.
+/// How much a worker records.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Pace {
+    /// Without a pause: some million spans a second.
+    Full,
+    /// With pauses, for scenes that take their time: the test must read it all.
+    Slow,
+}
+
+/// Threads called `worker 0` and so on, which record `work` spans numbered from 1 on.
 pub struct Workers {
     pub counters: SharedCounters,
     orders: Arc<Orders>,
@@ -37,14 +47,14 @@ struct Orders {
 
 impl Workers {
     /// `n` threads that wait for [`go`](Self::go). The recorder has started.
-    pub fn ready(n: usize) -> Self {
+    pub fn ready(n: usize, pace: Pace) -> Self {
         // Starting takes some milliseconds, and is the subject of other scenes.
         assert!(ferrum_trace::is_on());
-        Self::with_counters(n, counters(n))
+        Self::with_counters(n, pace, counters(n))
     }
 
     /// The same with numbers that are there already, and whether the recorder has started or not.
-    pub fn with_counters(n: usize, counters: SharedCounters) -> Self {
+    pub fn with_counters(n: usize, pace: Pace, counters: SharedCounters) -> Self {
         let orders = Arc::new(Orders::default());
         let start = |worker: usize| {
             let orders = Arc::clone(&orders);
@@ -59,6 +69,9 @@ impl Workers {
                     drop(span);
                     // Only now: the test holds us to this number.
                     counters.set(worker, n);
+                    if pace == Pace::Slow && n % 10 == 0 {
+                        std::thread::sleep(Duration::from_micros(100));
+                    }
                 }
             };
             Builder::new().name(format!("worker {worker}")).spawn(work).unwrap()

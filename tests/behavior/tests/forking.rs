@@ -46,7 +46,7 @@ fn a_fork_amid_recording_gives_parent_and_child_each_their_own() {
     let stage = Stage::new();
     let finished = stage.play("fork-amid-recording").expect_success();
     let (exited, gone) = (children(&finished, "exited"), children(&finished, "gone"));
-    assert_eq!((exited.len(), gone.len()), (20, 20));
+    assert_eq!((exited.len(), gone.len()), (10, 10));
     for pid in &exited {
         assert_is_childs(&TraceFile::read(&stage.path(&format!("trace.{pid}.json"))), pid);
         assert!(!stage.path(&format!("trace.{pid}.json.spool")).exists());
@@ -57,7 +57,8 @@ fn a_fork_amid_recording_gives_parent_and_child_each_their_own() {
         assert_is_childs(&trace, pid);
     }
     for pid in exited.iter().chain(&gone) {
-        let words = format!("this is a forked child; recording to {}", stage.path(&format!("trace.{pid}.json")).display());
+        let words =
+            format!("this is a forked child; recording to {}", stage.path(&format!("trace.{pid}.json")).display());
         assert_eq!(finished.stderr.matches(&words).count(), 1, "{}", finished.stderr);
     }
     let trace = stage.finished_trace();
@@ -67,7 +68,7 @@ fn a_fork_amid_recording_gives_parent_and_child_each_their_own() {
         assert_counts_up(&numbers);
         assert_eq!(numbers.len() as u64, done);
     }
-    assert_eq!(trace.numbers("parent", "n"), (1..=20).collect::<Vec<u64>>());
+    assert_eq!(trace.numbers("parent", "n"), (1..=10).collect::<Vec<u64>>());
     assert_eq!(trace.count("child"), 0);
     assert_eq!(trace.about("recorded") as usize, trace.recorded().count());
     trace.assert_nested();
@@ -177,7 +178,7 @@ fn a_fork_amid_new_names_and_threads_hangs_nobody() {
 fn a_child_forked_in_a_destructor_leaves_the_parents_files_alone() {
     let stage = Stage::new();
     let finished = stage.play("fork-in-a-destructor").expect_success();
-    assert_eq!(children(&finished, "exited").len(), 2);
+    assert_eq!((children(&finished, "gone").len(), children(&finished, "exited").len()), (1, 1));
     assert_eq!((finished.answer("spool"), finished.answer("trace")), ("true", "false"));
     assert_is_parents(&stage.finished_trace(), 20);
 }
@@ -206,7 +207,7 @@ fn a_child_that_outlives_its_killed_parent_does_not_keep_the_parents_path() {
     }
     // The child lives, but has nothing to do with the parent's recording.
     let next = stage.play("return").expect_success();
-    let kept = stage.path(&format!("trace.json.{parent}.spool"));
+    let kept = stage.path(&format!("trace.{parent}.json.spool"));
     assert!(stage.trace().exists(), "{next}");
     assert_is_parents(&TraceFile::read(&stage.trace()), 100);
     assert_is_parents(&recover(&kept).0, 10);

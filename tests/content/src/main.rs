@@ -53,6 +53,7 @@ fn main() {
         ["memory of overlaps", n] => memory::overlaps(number(n)),
 
         ["program", own_path] => programs::play(own_path),
+        ["tight nesting", n] => programs::tight_nesting(number(n)),
 
         ["macro forms"] => api::macro_forms(),
         ["side effects"] => api::side_effects(),

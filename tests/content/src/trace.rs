@@ -218,10 +218,11 @@ impl Trace {
     pub fn read(path: impl AsRef<Path>) -> Self {
         let path = path.as_ref();
         let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        Self::parse(&bytes).unwrap_or_else(|complaint| panic!("{}: {complaint}", path.display()))
+        let trace = Self::parse(&bytes).and_then(|trace| trace.check_tracks().map(|()| trace));
+        trace.unwrap_or_else(|complaint| panic!("{}: {complaint}", path.display()))
     }
 
-    /// The same for the bytes of one.
+    /// Reads the bytes of a file, event by event.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
         if !text.starts_with('[') || !text.ends_with("\n]\n") {
@@ -229,20 +230,28 @@ impl Trace {
         }
         let events: Vec<FileEvent<'_>> = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let events = events.into_iter().map(FileEvent::understood).collect::<Result<Vec<_>, _>>()?;
-        let trace = Self { events };
-        trace.check_tracks()?;
-        Ok(trace)
+        Ok(Self { events })
     }
 
-    fn check_tracks(&self) -> Result<(), String> {
+    /// Every track has a name, and slices that can be drawn: no two of them overlap in part.
+    pub fn check_tracks(&self) -> Result<(), String> {
         let names = self.thread_names();
         for (track, slices) in self.slices_by_track() {
             if track.0 != 0 && !names.contains_key(&track) {
                 return Err(format!("the track {track:?} has no name"));
             }
-            let intervals: Vec<_> = slices.iter().map(|slice| (slice.start, slice.end)).collect();
-            if let Some((one, other)) = nesting::misfit(&intervals) {
+            if let Some((one, other)) = nesting::overlap(&intervals(&slices)) {
                 return Err(format!("the track {track:?} cannot have both {:?} and {:?}", slices[one], slices[other]));
+            }
+        }
+        Ok(())
+    }
+
+    /// Of slices that begin together the outer one comes first: chrome://tracing draws them over each other otherwise.
+    pub fn check_order(&self) -> Result<(), String> {
+        for (track, slices) in self.slices_by_track() {
+            if let Some((outer, inner)) = nesting::inner_first(&intervals(&slices)) {
+                return Err(format!("{track:?}: {:?} must come before {:?}", slices[outer], slices[inner]));
             }
         }
         Ok(())
@@ -321,12 +330,17 @@ impl Trace {
     }
 }
 
+fn intervals(slices: &[&Event]) -> Vec<nesting::Interval> {
+    slices.iter().map(|slice| (slice.start, slice.end)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn complaint(event: &str) -> String {
-        Trace::parse(format!("[\n{event}\n]\n").as_bytes()).expect_err("this is wrong")
+        let trace = Trace::parse(format!("[\n{event}\n]\n").as_bytes());
+        trace.and_then(|trace| trace.check_tracks()).expect_err("this is wrong")
     }
 
     #[test]

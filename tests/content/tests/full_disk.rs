@@ -100,7 +100,7 @@ fn a_file_that_exists_survives_a_disk_too_full_for_the_new_one() {
 
 #[test]
 fn a_disk_that_is_full_from_the_start_is_told_and_the_program_runs_on() {
-    let mount = Mount::small(MIB / 2);
+    let mount = Mount::small(64 << 10);
     let path = mount.file("trace.json");
     let outcome = child!("some spans").number(10).out(&path).run();
     let line = outcome.one_line();

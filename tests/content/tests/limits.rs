@@ -73,7 +73,8 @@ fn the_file_says_in_an_instant_that_and_why_events_were_lost() {
 
 #[test]
 fn what_was_dropped_is_counted_by_thread() {
-    const SPANS: u64 = 200_000;
+    // More than fit into all of 4 MiB, so that no thread is done before the limit is reached.
+    const SPANS: u64 = 300_000;
     let limited = limited(child!("spans on threads").number(4).number(SPANS), "4MiB");
     limited.adds_up();
     let names = limited.trace.thread_names();

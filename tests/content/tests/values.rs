@@ -80,6 +80,29 @@ fn text_is_written_as_raw_utf8_with_only_the_escapes_that_json_demands() {
     assert!(text.bytes().all(|byte| byte >= 0x20 || byte == b'\n'), "no control byte but the ends of lines");
 }
 
+/// Perfetto v52 takes the last two characters of `"…\\\\"` for an escaped quote: it refuses the file, or shows nothing of it.
+#[test]
+fn no_text_in_the_file_ends_in_two_backslashes() {
+    let folder = tempfile::tempdir().unwrap();
+    for scene in ["texts", "strange threads and tracks"] {
+        let path = folder.path().join(format!("{scene}.json"));
+        child!(scene).out(&path).run().is_quiet();
+        let file = std::fs::read_to_string(path).unwrap();
+        let mut last = "";
+        let mut rest = file.as_str();
+        let mut is_inside = false;
+        while let Some(quote) = rest.find(['"', '\\']) {
+            // An escape is two characters, whatever the second is.
+            let token = &rest[quote..quote + if rest[quote..].starts_with('"') { 1 } else { 2 }];
+            let ends = is_inside && token == "\"";
+            assert!(!(ends && quote == 0 && last == "\\\\"), "`{scene}`: {}", &rest[..rest.len().min(100)]);
+            is_inside ^= token == "\"";
+            (last, rest) = (token, &rest[quote + token.len()..]);
+        }
+        assert!(!is_inside);
+    }
+}
+
 #[test]
 fn whole_numbers_come_back_exactly_at_their_ends() {
     let trace = trace_of("numbers");

@@ -42,6 +42,13 @@ impl Stage {
         command
     }
 
+    /// A scene that begins recordings by itself.
+    pub fn scene_of_its_own(&self, name: &str) -> Command {
+        let mut command = self.scene(name);
+        command.env_remove("FERRUM_TRACE_OUT");
+        command
+    }
+
     /// Plays a scene to its end.
     #[track_caller]
     pub fn play(&self, name: &str) -> Finished {
@@ -57,8 +64,7 @@ impl Stage {
     /// The trace of a scene that has ended by itself: it is there, and nothing else of it is.
     #[track_caller]
     pub fn finished_trace(&self) -> TraceFile {
-        let leftovers: Vec<String> =
-            self.files().into_iter().filter(|name| name.starts_with("trace.json.")).collect();
+        let leftovers: Vec<String> = self.files().into_iter().filter(|name| name.starts_with("trace.json.")).collect();
         assert!(leftovers.is_empty(), "beside the trace lies {leftovers:?}");
         TraceFile::read(&self.trace())
     }

@@ -81,30 +81,36 @@ pub fn all_kinds(n: u64) {
 
 /// A thread that still has room for events meets names, places and tracks for which there is no room.
 pub fn definitions() {
-    let (filled, wait_until_filled) = mpsc::channel();
+    assert!(ferrum_trace::is_on());
     let mut pushed = 0;
     std::thread::scope(|scope| {
+        // In here, so that the other thread does not wait for ever if this one panics.
+        let (filled, wait_until_filled) = mpsc::channel();
         let late = scope.spawn(move || {
             drop(span!("early"));
             wait_until_filled.recv().expect("the others are done");
+            fill_definitions();
             1 + undefined()
         });
         while ferrum_trace::stats().expect("recording is on").dropped == 0 {
             pushed += 1000;
             spans(1000);
         }
-        // Names of threads are defined in the same place as everything else, and this fills it.
-        let long = "n".repeat(8000);
-        for n in 0..10 {
-            ferrum_trace::set_thread_name(&format!("{long} {n}"));
-        }
-        for n in 0..2000 {
-            ferrum_trace::set_thread_name(&format!("short {n}"));
-        }
         filled.send(()).expect("the other thread waits");
         pushed += late.join().expect("the other thread ends");
     });
     say("pushed", pushed);
+}
+
+/// Names of threads are defined in the same place as everything else, and this fills it.
+fn fill_definitions() {
+    let long = "n".repeat(8000);
+    for n in 0..10 {
+        ferrum_trace::set_thread_name(&format!("{long} {n}"));
+    }
+    for n in 0..2000 {
+        ferrum_trace::set_thread_name(&format!("short {n}"));
+    }
 }
 
 /// Uses everything that must be defined, twice. Returns how many events that makes.

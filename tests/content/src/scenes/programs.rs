@@ -123,3 +123,16 @@ fn work(rounds: u32) {
         std::hint::black_box(round);
     }
 }
+
+/// Slices that begin with nothing between them: the processor's counter may tell their begins apart by less than a
+/// nanosecond.
+pub fn tight_nesting(n: u64) {
+    for _ in 0..n {
+        let _outer = span!("outer", "nesting");
+        let _middle = span!("middle", "nesting");
+        let _inner = span!("inner", "nesting");
+        let mut laps = laps!("laps", "nesting");
+        laps.mark(MARKS[0]);
+        laps.mark(MARKS[1]);
+    }
+}
