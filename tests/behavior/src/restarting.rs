@@ -12,10 +12,12 @@ use std::time::Duration;
 pub const SCENES: &[Scene] = &[
     ("restart-amid-recording", restart_amid_recording),
     ("restart-at-one-path", restart_at_one_path),
+    ("restart-at-one-spool", restart_at_one_spool),
     ("restart-amid-flushes", restart_amid_flushes),
     ("restart-while-finishing", restart_while_finishing),
     ("restart-and-end-threads", restart_and_end_threads),
     ("restart-often", restart_often),
+    ("restart-very-often", restart_very_often),
     ("restart-with-open-spans", restart_with_open_spans),
 ];
 
@@ -31,7 +33,7 @@ fn start(n: usize) -> Recorder {
 /// recorded when it had begun and when it was about to end.
 fn restart_amid_recording() {
     assert!(!is_on());
-    let workers = Workers::with_counters(4, Pace::Full, counters(4));
+    let workers = Workers::with_counters(2, Pace::Full, counters(2));
     workers.go();
     for n in 0..8 {
         let recorder = start(n);
@@ -57,10 +59,34 @@ fn restart_at_one_path() {
     record(1, 11);
 }
 
+/// The same, while a thread lives that has recorded in each but does nothing more.
+fn restart_at_one_spool() {
+    let spool = path(0).with_extension("spool");
+    let mut threads = Vec::new();
+    for n in 1..=5 {
+        let recorder = Recorder::builder().path(&spool).start().unwrap();
+        assert_eq!(recorder.path(), spool);
+        let (end, is_end) = channel::<()>();
+        let (ready, is_ready) = channel();
+        let thread = std::thread::spawn(move || {
+            record(1, n);
+            ready.send(()).unwrap();
+            let _ = is_end.recv();
+        });
+        is_ready.recv().unwrap();
+        threads.push((end, thread));
+        assert_eq!(recorder.finish().unwrap().recorded, n);
+    }
+    for (end, thread) in threads {
+        drop(end);
+        thread.join().unwrap();
+    }
+}
+
 /// Threads flush all the time, also at the moment of the end, and threads record. After each end, the file holds what
 /// the end says, and stays like that.
 fn restart_amid_flushes() {
-    let workers = Workers::with_counters(1, Pace::Slow, counters(1));
+    let workers = Workers::with_counters(1, Pace::Full, counters(1));
     workers.go();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -194,6 +220,27 @@ fn restart_often() {
     }
     drop(end);
     idle.join().unwrap();
+    workers.stop();
+}
+
+/// So often that the end of a recording meets threads at every point of their way to another chunk.
+fn restart_very_often() {
+    let workers = Workers::with_counters(6, Pace::Full, counters(6));
+    workers.go();
+    let mut n_lost = 0;
+    for n in 0..200 {
+        let recorder = Recorder::builder().path(path(n).with_extension("spool")).start().unwrap();
+        let begun = workers.counters.all();
+        while workers.counters.get(n % 6) < begun[n % 6] + 3 {
+            std::thread::yield_now();
+        }
+        let ending = workers.counters.all();
+        let stats = recorder.finish().unwrap();
+        // The next one after the begin may have begun before it, when nothing was recorded.
+        let least: u64 = begun.iter().zip(ending).map(|(begun, ending)| ending.saturating_sub(begun + 1)).sum();
+        n_lost += least.saturating_sub(stats.recorded + stats.dropped);
+    }
+    tell!("lost {n_lost}");
     workers.stop();
 }
 

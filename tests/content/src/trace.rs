@@ -323,8 +323,15 @@ impl Trace {
     /// What the recorder says about itself.
     #[track_caller]
     pub fn about(&self) -> &Args {
+        self.about_if_any().expect("the recorder says a word about itself")
+    }
+
+    /// The same; a file of nothing but pushes of which none was lost has those and nothing else.
+    #[track_caller]
+    pub fn about_if_any(&self) -> Option<&Args> {
         match self.metadata("ferrum_trace").collect::<Vec<_>>()[..] {
-            [event] => &event.args,
+            [] => None,
+            [event] => Some(&event.args),
             ref events => panic!("expected one word about the recording, found {events:?}"),
         }
     }

@@ -206,7 +206,7 @@ fn the_path_itself_may_be_no_utf8() {
     let folder = tempdir().unwrap();
     let name = OsString::from_vec(b"odd \xff name.json".to_vec());
     child!("some spans").number(10).out(folder.path().join(&name)).run().is_quiet();
-    assert_eq!(names_in(folder.path()), [name.clone()]);
+    assert_eq!(names_in(folder.path()), std::slice::from_ref(&name));
     assert_eq!(Trace::read(folder.path().join(name)).slices().count(), 10);
 }
 

@@ -31,13 +31,13 @@ pub fn macro_forms() {
     drop(span!("span 7", "cat", layer, tokens = tokens.len(), text = "short", copied = "a longer text",));
     drop(span!("span 8", layer));
     drop(span!("span 9", layer,));
-    drop(span!("span 10", layer, n = tokens[0] + 1, m = { let m = 4; m }));
+    drop(span!("span 10", layer, n = tokens[0] + 1, m = { let m = tokens[1]; m * 2 }));
     drop(span!(NAME));
     drop(span!(NAME, "cat", layer));
     drop(span!(names::ELSEWHERE, layer));
     drop(span!(concat!("span", " ", 11), "cat"));
     drop(span!(stringify!(a::path), "cat"));
-    drop(ferrum_trace::span!("span 12", closure = (|| 12)()));
+    drop(ferrum_trace::span!("span 12", closure = tokens.iter().map(|n| 2 * n).sum::<i32>()));
 
     drop(laps!("laps 1"));
     drop(laps!("laps 2",));

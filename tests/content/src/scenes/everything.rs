@@ -99,10 +99,14 @@ pub fn reference() {
         let args = serde_json::Map::from_iter([("layer".to_owned(), layer.into())]);
         global_trace().push_with_args(format!("layer {layer}"), "layer", 0.002, 2, args);
     }
-    // Longer than the time since the last ones: these overlap in part and need rows of their own.
+    // Longer than the time since the last one: these overlap in part and need rows of their own.
     for _ in 0..3 {
-        work(10_000);
-        global_trace().push("overlapping", "engine", 50.0, 3);
+        work(100);
+        global_trace().push("overlapping", "engine", 0.05, 3);
+    }
+    // Longer than all the time that there was: these begin together.
+    for millis in [10_000.0, 30_000.0, 20_000.0] {
+        global_trace().push("before all", "engine", millis, 4);
     }
 }
 

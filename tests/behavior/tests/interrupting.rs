@@ -1,0 +1,131 @@
+//! Signal handlers that record, whatever they interrupt: what they record is in the file or counted, and nothing hangs,
+//! crashes or is torn.
+
+mod common;
+
+use common::{Stage, TraceFile, recover};
+use ferrum_trace_testkit::process::{Finished, run};
+
+/// Plays a scene that leaves its spool, so that damage in it would be told. Checks that every event is in it, or counted
+/// as lost, and that only handlers have lost any.
+#[track_caller]
+fn assert_all_is_recorded_or_counted(scene: &str, clock: &str) -> (Finished, TraceFile) {
+    let stage = Stage::new();
+    let spool = stage.path("trace.spool");
+    let mut command = stage.scene(scene);
+    let command = command.env("FERRUM_TRACE_OUT", &spool).env("FERRUM_TRACE_CLOCK", clock);
+    let finished = run(command).expect_success();
+    let (work, handled) = (finished.number("work"), finished.number("handled"));
+    let (recorded, dropped) = (finished.number("recorded"), finished.number("dropped"));
+    assert_eq!(recorded + dropped, work + handled, "{finished}");
+    let (trace, summary) = recover(&spool);
+    assert_eq!((summary.events, summary.dropped), (recorded, dropped));
+    assert_eq!(trace.recorded().count() as u64, recorded);
+    // What was interrupted is all there: losses are the handlers' alone.
+    assert!(dropped <= handled, "{finished}");
+    trace.assert_nested();
+    (finished, trace)
+}
+
+#[test]
+fn a_handler_that_interrupts_recording_at_any_instruction_is_recorded_or_counted() {
+    let (finished, trace) = assert_all_is_recorded_or_counted("interrupt-every-instruction", "ticks");
+    let (work, handled, dropped) = (finished.number("work"), finished.number("handled"), finished.number("dropped"));
+    assert_eq!(trace.count("work") as u64, work - 1);
+    assert_eq!(trace.count("handler") as u64 + dropped, handled + 1);
+    if finished.answer("stepped") == "true" {
+        // Some instructions are the recorder's, most are not.
+        assert!(handled > 1000 && dropped > 100 && trace.count("handler") > 100, "{finished}");
+    }
+}
+
+#[test]
+fn the_same_holds_for_the_slow_clock() {
+    let (finished, trace) = assert_all_is_recorded_or_counted("interrupt-every-instruction", "monotonic");
+    assert_eq!(trace.count("work") as u64, finished.number("work") - 1);
+}
+
+#[test]
+fn a_handler_that_interrupts_the_first_event_of_a_thread_is_recorded_or_counted() {
+    let (finished, trace) = assert_all_is_recorded_or_counted("interrupt-the-first-record", "ticks");
+    assert_eq!(trace.count("work") as u64, finished.number("work"));
+}
+
+#[test]
+fn a_handler_that_interrupts_the_end_of_a_thread_is_recorded_or_counted() {
+    let (finished, trace) = assert_all_is_recorded_or_counted("interrupt-the-end-of-a-thread", "ticks");
+    assert_eq!(trace.count("work") as u64, finished.number("work") - 1);
+}
+
+#[test]
+fn handlers_in_a_storm_of_signals_are_recorded_or_counted() {
+    for clock in ["ticks", "monotonic"] {
+        let (finished, trace) = assert_all_is_recorded_or_counted("storm", clock);
+        assert_eq!(trace.count("work") as u64, finished.number("work") - 1);
+    }
+}
+
+#[test]
+fn handlers_that_interrupt_each_other_are_recorded_or_counted() {
+    let (finished, trace) = assert_all_is_recorded_or_counted("storm-of-two-signals", "ticks");
+    assert_eq!(trace.count("work") as u64, finished.number("work"));
+}
+
+#[test]
+fn handlers_that_interrupt_flushes_are_recorded_or_counted() {
+    assert_all_is_recorded_or_counted("storm-on-flushes", "ticks");
+}
+
+#[test]
+fn handlers_that_interrupt_flushes_with_new_names_are_recorded_or_counted() {
+    assert_all_is_recorded_or_counted("storm-on-flushes-by-new-names", "ticks");
+}
+
+#[test]
+fn handlers_that_interrupt_flushes_to_json_are_recorded_or_counted() {
+    let stage = Stage::new();
+    let finished = stage.play("storm-on-flushes").expect_success();
+    let trace = stage.finished_trace();
+    assert_eq!(trace.recorded().count() as u64, finished.number("recorded"));
+    trace.assert_nested();
+}
+
+#[test]
+fn handlers_that_interrupt_allocations_are_recorded_or_counted() {
+    assert_all_is_recorded_or_counted("storm-on-allocations", "ticks");
+}
+
+#[test]
+fn a_handler_that_records_for_the_first_time_amid_an_allocation_is_recorded_or_counted() {
+    assert_all_is_recorded_or_counted("first-record-amid-allocation", "ticks");
+}
+
+#[test]
+fn handlers_that_interrupt_forks_are_recorded_or_counted() {
+    assert_all_is_recorded_or_counted("storm-on-forks", "ticks");
+}
+
+#[test]
+fn handlers_that_record_for_the_first_time_amid_a_fork_are_recorded_or_counted() {
+    assert_all_is_recorded_or_counted("storm-on-forks-and-first-records", "ticks");
+}
+
+#[test]
+fn handlers_on_the_timer_of_profilers_are_recorded_or_counted() {
+    assert_all_is_recorded_or_counted("timer", "ticks");
+}
+
+#[test]
+fn handlers_that_interrupt_the_end_of_a_recording_harm_no_file() {
+    let stage = Stage::new();
+    let finished = run(&mut stage.scene_of_its_own("storm-on-restarts")).expect_success();
+    let recorded: Vec<&str> = finished.answers("again").collect();
+    assert_eq!(recorded.len(), 20);
+    for line in recorded {
+        let (n, recorded) = line.split_once(' ').unwrap();
+        let trace = TraceFile::read(&stage.path(&format!("again.{n}.json")));
+        assert_eq!(trace.numbers("work", "n"), (1..=200).collect::<Vec<u64>>());
+        assert_eq!(trace.recorded().count().to_string(), recorded);
+        trace.assert_nested();
+    }
+}

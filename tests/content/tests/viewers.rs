@@ -1,0 +1,118 @@
+//! Traces for the step `viewers` of `cargo xtask check`: written here as anybody would write them, and left in the target
+//! folder with the counts that Perfetto must arrive at.
+
+use content::child;
+use content::texts::strange;
+use content::trace::{Event, Phase, Trace};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tempfile::tempdir;
+
+/// Counts of a trace as Perfetto has them. See CONTRIBUTING.md.
+#[derive(Debug, PartialEq, Eq)]
+struct Counts {
+    slices: usize,
+    instants: usize,
+    flows: usize,
+    counters: usize,
+    threads: usize,
+    processes: usize,
+}
+
+/// The same, counted in the file.
+fn counted(trace: &Trace) -> Counts {
+    let of = |wanted: fn(&&Event) -> bool| trace.events.iter().filter(wanted);
+    let is_begin = |event: &&Event| matches!(event.phase, Phase::AsyncBegin(_));
+    let is_arrow = |event: &&Event| matches!(event.phase, Phase::FlowStep(_) | Phase::FlowEnd(_));
+    // Instants, and what has no length, are slices of no duration.
+    let is_instant = |event: &&Event| matches!(event.phase, Phase::Instant(_) | Phase::AsyncInstant(_));
+    let n_empty = trace.slices().filter(|slice| slice.start == slice.end).count();
+    let tracks: BTreeSet<(u32, u32)> =
+        trace.thread_names().into_keys().chain(trace.slices().map(Event::track)).collect();
+    let processes: BTreeSet<u32> = trace.events.iter().map(|event| event.pid).collect();
+    Counts {
+        slices: trace.slices().count() + of(is_begin).count() + of(is_instant).count(),
+        instants: of(is_instant).count() + n_empty,
+        flows: of(is_arrow).count(),
+        counters: of(|event| event.phase == Phase::Counter).map(|event| event.args.0.len()).sum(),
+        threads: tracks.len(),
+        processes: processes.len(),
+    }
+}
+
+/// Leaves a trace for the viewers.
+fn leave(name: &str, trace: &Path, counts: &Counts) {
+    let folder: PathBuf = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("viewer-check");
+    fs::create_dir_all(&folder).unwrap();
+    let Counts { slices, instants, flows, counters, threads, processes } = counts;
+    let expectation = format!(
+        "slices={slices}\ninstants={instants}\nunended=0\nflows={flows}\ncounters={counters}\nthreads={threads}\n\
+         processes={processes}\n"
+    );
+    fs::copy(trace, folder.join(name)).unwrap();
+    fs::write(folder.join(format!("{name}.expect")), expectation).unwrap();
+}
+
+#[test]
+fn a_trace_with_everything_in_it_is_left_for_the_viewers() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("everything.json");
+    child!("everything").out(&path).run().is_quiet();
+    let trace = Trace::read(&path);
+    trace.check_order().unwrap();
+    let n_strange = strange().iter().filter(|text| text.len() < 100).count();
+    let counts = counted(&trace);
+    // By the scene: steps with their layers, two stretches and a norm each; the scheduler; guards out of order; strange names
+    // and an instant each; kernels on two streams; a token a step; a counter that is none; two requests with a point each.
+    let slices = 3 * (1 + 4 * 4) + 1 + 4 + (1 + n_strange) + 11;
+    let instants = 3 + n_strange + 1;
+    assert_eq!(trace.slices().count(), slices);
+    assert_eq!(
+        (counts.slices, counts.flows, counts.counters, counts.processes),
+        (slices + instants + 4, 1, 8, 1),
+        "{counts:?}"
+    );
+    let names: BTreeSet<String> = trace.thread_names().into_values().collect();
+    let expected = [
+        "GPU 0 / stream 7",
+        "GPU 0 / stream 8",
+        "GPU 0 / stream 8 (2)",
+        "main",
+        "out of order",
+        "out of order (2)",
+        "out of order (3)",
+        "scheduler",
+        "strange \"names\" 🦀",
+    ];
+    assert_eq!(names, expected.map(String::from).into());
+    leave("everything.json", &path, &counts);
+}
+
+#[test]
+fn a_trace_of_the_reference_interface_is_left_for_the_viewers() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("reference.json");
+    child!("reference").out(&path).run().is_quiet();
+    let trace = Trace::read(&path);
+    trace.check_order().unwrap();
+    let counts = counted(&trace);
+    assert_eq!((trace.slices().count(), counts.slices, counts.processes), (26, 26, 1), "{counts:?}");
+    assert!(trace.slices().all(|slice| slice.pid == 0));
+    leave("reference.json", &path, &counts);
+}
+
+#[test]
+fn a_trace_recovered_from_a_killed_program_is_left_for_the_viewers() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("recovered.json");
+    let outcome = child!("wait to be killed").number(1000).out(&path).run_until_line_then_kill();
+    assert!(!outcome.status.success() && !path.exists());
+    let spool = fs::read(folder.path().join("recovered.json.spool")).unwrap();
+    let (json, summary) = ferrum_trace_format::spool::to_chrome_bytes(&spool).unwrap();
+    assert!(!summary.finished);
+    fs::write(&path, json).unwrap();
+    let counts = counted(&Trace::read(&path));
+    assert_eq!((counts.slices, counts.threads, counts.processes), (1000, 1, 1), "{counts:?}");
+    leave("recovered.json", &path, &counts);
+}
