@@ -7,6 +7,7 @@
 
 use crate::arg::Arg;
 use crate::chunk::{self, ChunkMemory};
+use crate::clock::TICKS_APART;
 use ferrum_trace_format::spool::layout::CHUNK_BYTES;
 use ferrum_trace_format::spool::layout::chunk::HEADER_WORDS;
 use ferrum_trace_format::spool::record::{
@@ -111,6 +112,8 @@ pub struct ThreadBuffer {
     /// Low 32 bits: how many guards are open on this thread. [`HELD`]: set while the buffer is being changed; a signal
     /// handler that finds it set keeps out. Both in one word, so that one comparison tells that all is in order.
     state: Cell<u64>,
+    /// The latest time that the thread has read, in ticks.
+    last: Cell<u64>,
     /// Levels of guards that ended while one inside them was still open.
     ended: [Cell<u32>; ENDED_LEVELS],
     n_ended: Cell<usize>,
@@ -133,6 +136,7 @@ impl ThreadBuffer {
         Self {
             words: Cell::new(NO_CHUNK.as_ptr()),
             state: Cell::new(0),
+            last: Cell::new(0),
             ended: [const { Cell::new(0) }; ENDED_LEVELS],
             n_ended: Cell::new(0),
             thread: Cell::new(0),
@@ -145,6 +149,22 @@ impl ThreadBuffer {
         let state = self.state.get();
         self.state.set(state.wrapping_add(1));
         state as u32
+    }
+
+    /// When a span begins that is opened at `ticks`: later than all that the thread has read before.
+    #[inline(always)]
+    pub fn start_at(&self, ticks: u64) -> u64 {
+        let start = ticks.max(self.last.get() + TICKS_APART);
+        self.last.set(start);
+        start
+    }
+
+    /// When a span ends that is closed at `ticks`: not before anything that the thread has read.
+    #[inline(always)]
+    pub fn end_at(&self, ticks: u64) -> u64 {
+        let end = ticks.max(self.last.get());
+        self.last.set(end);
+        end
     }
 
     fn depth(&self) -> u32 {

@@ -36,6 +36,14 @@ pub fn ticks() -> u64 {
     monotonic_nanos()
 }
 
+/// Ticks that are more than a nanosecond on any processor of the kind. Counters advance in steps of up to 10 ns, so that
+/// two reads may give the same; what begins inside of another thing must begin later.
+#[cfg(target_arch = "x86_64")]
+pub const TICKS_APART: u64 = 16;
+/// As above: Arm's counter has at most 1 GHz.
+#[cfg(not(target_arch = "x86_64"))]
+pub const TICKS_APART: u64 = 3;
+
 /// The monotonic clock in nanoseconds.
 #[cfg(unix)]
 pub fn monotonic_nanos() -> u64 {

@@ -93,12 +93,13 @@ impl<const N: usize> Laps<N> {
         if crate::COMPILED_OUT || self.level == OFF_LEVEL {
             return;
         }
-        let now = clock::ticks();
+        let buffer = buffer::current();
+        let now = buffer.end_at(clock::ticks());
         let kind = if self.last == self.start { Kind::FirstLap } else { Kind::Span };
         let expected = self.site.expected_mark(self.place, name).map(|mark| (mark, self.place));
         let found = expected.or_else(|| self.site.other_mark(self.place, name));
         let (site, place) = found.map_or((0, self.place), |(mark, place)| (mark.known_id(), place));
-        let is_written = buffer::current().try_lap(kind, site, self.last, now, self.level);
+        let is_written = buffer.try_lap(kind, site, self.last, now, self.level);
         self.last = match is_written {
             true => now,
             false => mark_otherwise(self.site, place, kind, name, self.last, now, self.level),
@@ -134,9 +135,10 @@ impl<const N: usize> Drop for Laps<N> {
         if crate::COMPILED_OUT || self.level == OFF_LEVEL {
             return;
         }
-        let end = clock::ticks();
+        let buffer = buffer::current();
+        let end = buffer.end_at(clock::ticks());
         let site = self.site.outer.known_id();
-        if !buffer::current().try_span(site, self.start, end, self.level, &self.args) {
+        if !buffer.try_span(site, self.start, end, self.level, &self.args) {
             end_site_otherwise(&self.site.outer, self.start, end, self.level, self.args);
         }
     }

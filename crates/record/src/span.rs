@@ -94,9 +94,10 @@ impl<const N: usize> Drop for Span<N> {
         if crate::COMPILED_OUT || self.level == OFF_LEVEL {
             return;
         }
-        let end = clock::ticks();
+        let buffer = buffer::current();
+        let end = buffer.end_at(clock::ticks());
         let site = self.site.known_id();
-        if !buffer::current().try_span(site, self.start, end, self.level, &self.args) {
+        if !buffer.try_span(site, self.start, end, self.level, &self.args) {
             // Copies, so that the guard itself can stay in registers.
             end_site_otherwise(self.site, self.start, end, self.level, self.args);
         }
@@ -118,8 +119,12 @@ pub(crate) fn end_site_otherwise<const N: usize>(
 /// Opens a level and reads the clock, in this order, so that nothing of ours is in the span.
 #[inline(always)]
 pub(crate) fn open(mode: u8) -> (u64, u32) {
-    let level = buffer::current().open_level();
-    if mode == TICKS { (clock::ticks(), level) } else { (clock::advancing_nanos(), level | SLOW_BIT) }
+    let buffer = buffer::current();
+    let level = buffer.open_level();
+    match mode {
+        TICKS => (buffer.start_at(clock::ticks()), level),
+        _ => (clock::advancing_nanos(), level | SLOW_BIT),
+    }
 }
 
 /// The time now on the clock that a level began with; `ticks` if that is the fast one.

@@ -225,13 +225,13 @@ fn restart_often() {
 
 /// So often that the end of a recording meets threads at every point of their way to another chunk.
 fn restart_very_often() {
-    let workers = Workers::with_counters(6, Pace::Full, counters(6));
+    let workers = Workers::with_counters(3, Pace::Full, counters(3));
     workers.go();
     let mut n_lost = 0;
     for n in 0..200 {
         let recorder = Recorder::builder().path(path(n).with_extension("spool")).start().unwrap();
         let begun = workers.counters.all();
-        while workers.counters.get(n % 6) < begun[n % 6] + 3 {
+        while workers.counters.get(n % 3) < begun[n % 3] + 3 {
             std::thread::yield_now();
         }
         let ending = workers.counters.all();

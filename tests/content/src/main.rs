@@ -70,6 +70,7 @@ fn main() {
         ["two recordings", one, other] => api::two_recordings(one, other),
         ["builder mistakes", path] => api::builder_mistakes(path),
         ["stats while running"] => api::stats_while_running(),
+        ["first spans at once", n] => api::first_spans_at_once(number(n)),
         ["finish by name"] => api::finish_by_name(),
 
         ["everything"] => everything::everything(),

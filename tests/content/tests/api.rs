@@ -358,6 +358,17 @@ fn what_the_builder_refuses_is_told_in_words() {
 }
 
 #[test]
+fn threads_that_record_at_the_same_moment_first_thing_lose_nothing() {
+    for _ in 0..20 {
+        let (_, trace) = played(child!("first spans at once").number(8));
+        let mut found: Vec<u64> = trace.slices().map(|slice| slice.args.number("n")).collect();
+        found.sort_unstable();
+        assert_eq!(found, [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(trace.about().number("dropped"), 0);
+    }
+}
+
+#[test]
 fn counts_are_right_while_recording_goes_on() {
     let (outcome, trace) = played(child!("stats while running"));
     let counts = ["at_first", "then", "at_last", "dropped", "threads"].map(|key| outcome.said(key));

@@ -323,6 +323,20 @@ pub fn builder_mistakes(path: &str) {
     assert!(ferrum_trace::flush().expect_err("nothing is recorded").is_not_recording());
 }
 
+/// The first thing that each of `n` threads does is to record a span, all at the same moment.
+pub fn first_spans_at_once(n: u64) {
+    let barrier = std::sync::Barrier::new(n as usize);
+    std::thread::scope(|scope| {
+        for n in 0..n {
+            let barrier = &barrier;
+            scope.spawn(move || {
+                barrier.wait();
+                drop(span!("first", "api", n));
+            });
+        }
+    });
+}
+
 /// Counts while threads come and record.
 pub fn stats_while_running() {
     assert!(ferrum_trace::is_on());
