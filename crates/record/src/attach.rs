@@ -40,7 +40,20 @@ pub fn quietly<T>(work: impl FnOnce() -> T) -> T {
 #[cold]
 #[inline(never)]
 pub fn record(site_id: impl Fn() -> u32, draft: &Draft<'_>) {
-    write_active(Loss::Counts, |held| held.append(&Draft { site: site_id(), ..*draft }));
+    let Some(held) = buffer::current().hold() else {
+        global::count_interrupted();
+        return;
+    };
+    let site = site_id();
+    if site == 0 {
+        // There was no room to define it.
+        if let Some(session) = global::active() {
+            session.count_dropped(1);
+        }
+        return;
+    }
+    let write = |held: &Held<'_>| held.append(&Draft { site, ..*draft });
+    let _ = write(&held).or_else(|| refill_active(&held, Loss::Counts, write));
 }
 
 /// Copies a text into the process's recording and returns what refers to it. `None` if it was lost.

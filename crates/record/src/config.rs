@@ -47,7 +47,10 @@ impl Options {
         for (name, value) in vars {
             let (name, value) = (name.into(), value.into());
             if let Some(slot) = found.slot(&name) {
-                slot.get_or_insert(value);
+                // Of several, the first that says something.
+                if slot.as_ref().is_none_or(|before| before.is_empty()) {
+                    *slot = Some(value);
+                }
             }
         }
         let out = found.out.filter(|out| !is_off(out))?;

@@ -106,6 +106,14 @@ fn full_path(out: &Path, pid: u32) -> Result<PathBuf, Error> {
     if path.is_dir() {
         path.push(format!("{}-{pid}.json", program_name()));
     }
+    if path.exists() {
+        // What a link leads to is replaced, not the link; and only a file is.
+        path = path.canonicalize().map_err(|cause| Error::io("cannot record to", out, cause))?;
+        if !path.is_file() {
+            let cause = io::Error::other("expected a file or a directory, found something else");
+            return Err(Error::io("cannot record to", out, cause));
+        }
+    }
     if let Some(json) = without_unwritten_form(&path) {
         say(&format!("{}: this version writes plain JSON; recording to {}", path.display(), json.display()));
         return Ok(json);
@@ -127,31 +135,38 @@ fn without_unwritten_form(path: &Path) -> Option<PathBuf> {
 
 /// `%p` becomes the process's number, `%r` its rank (0 if it has none), `%h` the host's name, `%%` a percent sign.
 pub fn expand(out: &OsStr, rank_of: impl Fn(&str) -> Option<OsString>) -> OsString {
-    let Some(text) = out.to_str().filter(|text| text.contains('%')) else {
-        return out.to_owned();
-    };
     let rank = || {
         let ranks = ["RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"];
         let rank = ranks.iter().find_map(|name| rank_of(name).filter(|rank| !rank.is_empty()));
         rank.map_or_else(|| "0".to_owned(), |rank| rank.to_string_lossy().into_owned())
     };
-    let mut expanded = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(char) = chars.next() {
-        let replacement = match (char, chars.peek()) {
-            ('%', Some('p')) => std::process::id().to_string(),
-            ('%', Some('r')) => file_name_of(&rank()),
-            ('%', Some('h')) => file_name_of(&host_name()),
-            ('%', Some('%')) => "%".to_owned(),
+    let mut expanded = Vec::new();
+    let mut bytes = out.as_encoded_bytes().iter().peekable();
+    while let Some(&byte) = bytes.next() {
+        let replacement = match (byte, bytes.peek()) {
+            (b'%', Some(b'p')) => std::process::id().to_string(),
+            (b'%', Some(b'r')) => file_name_of(&rank()),
+            (b'%', Some(b'h')) => file_name_of(&host_name()),
+            (b'%', Some(b'%')) => "%".to_owned(),
             _ => {
-                expanded.push(char);
+                expanded.push(byte);
                 continue;
             }
         };
-        chars.next();
-        expanded.push_str(&replacement);
+        bytes.next();
+        expanded.extend_from_slice(replacement.as_bytes());
     }
-    expanded.into()
+    os_string(expanded)
+}
+
+#[cfg(unix)]
+fn os_string(bytes: Vec<u8>) -> OsString {
+    std::os::unix::ffi::OsStringExt::from_vec(bytes)
+}
+
+#[cfg(not(unix))]
+fn os_string(bytes: Vec<u8>) -> OsString {
+    String::from_utf8_lossy(&bytes).into_owned().into()
 }
 
 /// What comes from outside must not lead out of the folder.

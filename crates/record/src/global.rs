@@ -1,6 +1,7 @@
 //! The recording of the process: whether there is one, and what happens to it when the process forks or ends.
 
 use crate::attach;
+use crate::buffer;
 use crate::clock::{self, ClockKind};
 use crate::config::Options;
 use crate::error::Error;
@@ -9,10 +10,8 @@ use crate::session::Session;
 use crate::site::Site;
 use crate::spool::{self, lock};
 use crate::stats::Stats;
-use ferrum_trace_format::spool::Definition;
 use ferrum_trace_format::spool::record::SITE_MAX;
 use std::cell::RefCell;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, TryLockError, Weak};
 
@@ -86,17 +85,23 @@ pub fn now() -> u64 {
 /// Asks the environment, once.
 fn decide() -> u8 {
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        if MODE.load(Ordering::Relaxed) == UNDECIDED {
-            // Off at first: starting may take a path that records.
-            MODE.store(OFF, Ordering::Relaxed);
-            if let Some(options) = Options::from_vars(std::env::vars_os(), |complaint| say(&complaint))
-                && let Err(error) = start(options)
-                && !error.is_already_recording()
-            {
-                say(&format!("{error}; nothing is recorded"));
+    if buffer::current().is_held() {
+        // Somebody records from within the recorder, an allocator perhaps.
+        return OFF;
+    }
+    // Other threads wait here, so that none of their events is lost.
+    attach::quietly(|| {
+        ONCE.call_once(|| {
+            if MODE.load(Ordering::Relaxed) == UNDECIDED {
+                if let Some(options) = Options::from_vars(std::env::vars_os(), |complaint| say(&complaint))
+                    && let Err(error) = start(options)
+                    && !error.is_already_recording()
+                {
+                    say(&format!("{error}; nothing is recorded"));
+                }
+                let _ = MODE.compare_exchange(UNDECIDED, OFF, Ordering::Relaxed, Ordering::Relaxed);
             }
-        }
+        });
     });
     MODE.load(Ordering::Relaxed)
 }
@@ -121,7 +126,7 @@ fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Ses
     }
     let session = Session::start(&options)?;
     for site in &registry.sites {
-        define_site(&session, site);
+        session.define_site(site, site.known_id());
     }
     registry.active = Some(Arc::clone(&session));
     registry.options = Some(options);
@@ -137,19 +142,11 @@ fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Ses
 }
 
 /// A recording besides the process's own.
-pub fn start_private(out: PathBuf) -> Result<Arc<Session>, Error> {
+pub fn start_private(options: &Options) -> Result<Arc<Session>, Error> {
     install_hooks();
-    let mut options = Options::new(out);
-    options.limit = private_limit();
-    let session = Session::start(&options)?;
+    let session = Session::start(options)?;
     with_registry(|registry| remember(registry, &session));
     Ok(session)
-}
-
-/// The limit of the environment holds for all recordings.
-fn private_limit() -> u64 {
-    let text = std::env::var(crate::config::LIMIT).ok();
-    text.and_then(|text| crate::config::parse_bytes(&text)).unwrap_or(crate::config::DEFAULT_LIMIT)
 }
 
 fn remember(registry: &mut Registry, session: &Arc<Session>) {
@@ -181,7 +178,7 @@ pub fn is_active(id: u64) -> bool {
     active_id() == id
 }
 
-/// Gives a site its number, and defines it in the active session.
+/// Gives a site its number, and defines it in the active session. 0 if that has no room for it.
 #[cold]
 pub fn register_site(site: &'static Site) -> u32 {
     with_registry(|registry| {
@@ -190,26 +187,16 @@ pub fn register_site(site: &'static Site) -> u32 {
         }
         // Even numbers: the odd ones are of names made at run time.
         let id = (2 * (registry.sites.len() as u32 + 1)).min(SITE_MAX - 1);
-        registry.sites.push(site);
-        if let Some(session) = &registry.active {
-            define_site_as(session, site, id);
+        if let Some(session) = &registry.active
+            && session.define_site(site, id).is_none()
+        {
+            // No room for its name, so its events are lost. There may be room in another recording.
+            return 0;
         }
+        registry.sites.push(site);
         site.set_id(id);
         id
     })
-}
-
-fn define_site(session: &Session, site: &'static Site) {
-    define_site_as(session, site, site.known_id());
-}
-
-fn define_site_as(session: &Session, site: &'static Site, id: u32) {
-    session.define(&Definition::Site {
-        id,
-        name: site.name().into(),
-        category: site.category().into(),
-        keys: site.keys().iter().map(|&key| key.into()).collect(),
-    });
 }
 
 /// Counts an event that a signal handler could not record because it interrupted the recorder.
@@ -272,22 +259,20 @@ pub fn finish_at_end() {
 
 /// Finishes a session, and says in one line what was lost or went wrong.
 pub fn finish_loudly(session: &Session) {
-    let stopped = session.spool().stopped();
+    let losses = session.losses();
     match session.finish() {
         Ok(stats) if stats.dropped > 0 => {
-            let why = match stopped {
-                Some(reason) => format!(" ({})", crate::session::describe(reason)),
-                None => String::new(),
-            };
             let Stats { dropped, recorded, .. } = stats;
+            let why = losses.map_or(String::new(), |(_, why)| why);
             session.with_output_path(|path| {
-                let path = path.display();
-                say(&format!("{path}: {dropped} events lost{why}, {recorded} recorded"));
+                say(&format!("{}: {dropped} events lost{why}, {recorded} recorded", path.display()));
             });
         }
         Err(error) if !error.is_not_recording() => {
+            let lost =
+                losses.map_or(String::new(), |(dropped, why)| format!(" but for {dropped} events that were lost{why}"));
             let spool = session.spool_path();
-            say(&format!("{error}; the trace is kept: ferrum-trace recover {}", spool.display()));
+            say(&format!("{error}; the trace is kept{lost}: ferrum-trace recover {}", spool.display()));
         }
         Ok(_) | Err(_) => {}
     }

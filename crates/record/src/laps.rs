@@ -67,6 +67,8 @@ pub struct Laps<const N: usize = 0> {
     /// When the last stretch ended.
     last: u64,
     level: u32,
+    /// Whether a guard that was open at the last mark may still be, or has ended since: the stretch would cross it.
+    is_crossed: bool,
     /// Where in `site.marks` the next one is expected.
     place: usize,
     args: [Arg; N],
@@ -78,13 +80,22 @@ impl<const N: usize> Laps<N> {
     #[inline(always)]
     pub fn begin(mode: u8, site: &'static LapSite, args: [Arg; N]) -> Self {
         let (start, level) = open(mode);
-        Self { site, start, last: start, level, place: 0, args, on_one_thread: PhantomData }
+        Self { site, start, last: start, level, is_crossed: false, place: 0, args, on_one_thread: PhantomData }
     }
 
     #[doc(hidden)]
     #[inline(always)]
     pub fn off(site: &'static LapSite) -> Self {
-        Self { site, start: 0, last: 0, level: OFF_LEVEL, place: 0, args: [Arg::LOST; N], on_one_thread: PhantomData }
+        Self {
+            site,
+            start: 0,
+            last: 0,
+            level: OFF_LEVEL,
+            is_crossed: false,
+            place: 0,
+            args: [Arg::LOST; N],
+            on_one_thread: PhantomData,
+        }
     }
 
     /// Records the stretch since the last mark, or since the begin, under this name.
@@ -99,16 +110,17 @@ impl<const N: usize> Laps<N> {
         let expected = self.site.expected_mark(self.place, name).map(|mark| (mark, self.place));
         let found = expected.or_else(|| self.site.other_mark(self.place, name));
         let (site, place) = found.map_or((0, self.place), |(mark, place)| (mark.known_id(), place));
-        let is_written = buffer.try_lap(kind, site, self.last, now, self.level);
-        self.last = match is_written {
-            true => now,
-            false => mark_otherwise(self.site, place, kind, name, self.last, now, self.level),
-        };
+        if !self.is_crossed && buffer.try_lap(kind, site, self.last, now, self.level) {
+            self.last = now;
+        } else {
+            let kind = if self.is_crossed { Kind::Escaped } else { kind };
+            (self.last, self.is_crossed) = mark_otherwise(self.site, place, kind, name, self.last, now, self.level);
+        }
         self.place = place + 1;
     }
 }
 
-/// Returns when the stretch ended, on the clock of its level.
+/// Returns when the stretch ended, on the clock of its level, and whether a guard inside it was open then.
 #[cold]
 #[inline(never)]
 fn mark_otherwise(
@@ -119,14 +131,14 @@ fn mark_otherwise(
     last: u64,
     ticks: u64,
     level: u32,
-) -> u64 {
+) -> (u64, bool) {
     let now = now_of(level, ticks);
     let site_id = || match site.other_mark(place, name) {
         Some((mark, _)) => mark.id(),
         None => site.new_mark(place, name),
     };
-    end_at_otherwise(kind, last, now, level, &[], false, site_id);
-    now
+    let nests = end_at_otherwise(kind, last, now, level, &[], false, site_id);
+    (now, !nests)
 }
 
 impl<const N: usize> Drop for Laps<N> {

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 
 /// How many such names a spool defines; further ones are written with each event instead.
 const NAMES_MAX: usize = 1 << 16;
-/// How many bytes they may take in memory.
-const NAME_BYTES_MAX: usize = 16 << 20;
+/// How many bytes they may have: the writer of the file keeps them some times over, with all that must be escaped.
+const NAME_BYTES_MAX: usize = 2 << 20;
 /// Names each thread remembers, so that it need not ask for the spool's table.
 const CACHE_ENTRIES: usize = 64;
 /// Bytes of name and category that such a memory has room for: what makes it 64 in all.

@@ -7,7 +7,6 @@ use crate::error::Error;
 use crate::global;
 use crate::session::Session;
 use crate::stats::Stats;
-use ferrum_trace_format::spool::Definition;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -174,7 +173,7 @@ pub fn set_process_name(name: &str) {
     if is_on() {
         attach::quietly(|| {
             let session = global::active()?;
-            session.define(&Definition::Process { name: name.into() })
+            session.define_process(name)
         });
     }
 }
@@ -190,7 +189,7 @@ pub fn set_thread_name(name: &str) {
     {
         attach::quietly(|| {
             let session = global::active()?;
-            session.define(&Definition::ThreadName { id, name: name.into() })
+            session.define_thread_name(id, name)
         });
     }
 }

@@ -9,6 +9,7 @@ use crate::keeper;
 use crate::late::LateWriter;
 use crate::names::{Lookup, NameTable};
 use crate::output::Output;
+use crate::site::Site;
 use crate::spool::{Counter, MappedChunk, Spool, lock};
 use crate::stats::Stats;
 use ferrum_trace_format::spool::layout::{
@@ -73,7 +74,10 @@ impl Session {
         let first_point = clock.calibration_point();
         let limit = options.limit;
         let spool = Spool::new(file, limit);
-        let header = spool.take_fresh().map_err(|reason| cannot_start(&path, reason))?;
+        let header = spool.take_fresh().map_err(|reason| {
+            let _ = std::fs::remove_file(&path);
+            cannot_start(&path, reason)
+        })?;
         write_header(&header, clock, limit);
         let definitions = Definitions { chunk: header.clone(), n_threads: 0, n_tracks: 0, names: NameTable::default() };
         let session = Arc::new_cyclic(|me| Self {
@@ -91,7 +95,7 @@ impl Session {
             me: me.clone(),
         });
         session.define_point(first_point);
-        session.define(&Definition::Process { name: kept_text(&options.process_name()) });
+        session.define_process(&options.process_name());
         session.define(&Definition::Site {
             id: SITE_INLINE,
             name: "(named in the event)".into(),
@@ -153,8 +157,28 @@ impl Session {
         }
     }
 
+    /// Defines a call site under a number. `None` if there is no room.
+    pub fn define_site(&self, site: &Site, id: u32) -> Option<()> {
+        self.define(&Definition::Site {
+            id,
+            name: kept_text(site.name()),
+            category: kept_text(site.category()),
+            keys: site.keys().iter().map(|&key| kept_text(key)).collect(),
+        })
+    }
+
+    /// Names the process.
+    pub fn define_process(&self, name: &str) -> Option<()> {
+        self.define(&Definition::Process { name: kept_text(name) })
+    }
+
+    /// Names a thread anew.
+    pub fn define_thread_name(&self, id: u32, name: &str) -> Option<()> {
+        self.define(&Definition::ThreadName { id, name: kept_text(name) })
+    }
+
     /// Writes a definition: what is recorded after this call may refer to it. `None` if there is no room.
-    pub fn define(&self, definition: &Definition<'_>) -> Option<()> {
+    fn define(&self, definition: &Definition<'_>) -> Option<()> {
         self.define_locked(&mut lock(&self.definitions), definition).map(|_| ())
     }
 
@@ -269,6 +293,13 @@ impl Session {
         lock(&self.output).stats(self.spool.file(), bytes)
     }
 
+    /// How many events were lost so far, and why in brackets, if any were.
+    pub fn losses(&self) -> Option<(u64, String)> {
+        let dropped = self.stats().map_or(0, |stats| stats.dropped);
+        let why = self.spool.stopped().map_or(String::new(), |reason| format!(" ({})", describe(reason)));
+        (dropped > 0).then_some((dropped, why))
+    }
+
     /// Where the spool is.
     pub fn spool_path(&self) -> PathBuf {
         lock(&self.output).spool_path().to_owned()
@@ -299,7 +330,7 @@ fn write_header(header: &MappedChunk, clock: ClockKind, limit: u64) {
 }
 
 /// Why a recording stopped early, in words.
-pub fn describe(reason: StopReason) -> &'static str {
+fn describe(reason: StopReason) -> &'static str {
     match reason {
         StopReason::Limit => "the limit was reached",
         StopReason::NoSpace => "no space left on the device",

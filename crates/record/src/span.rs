@@ -138,7 +138,7 @@ fn end_otherwise(start: u64, ticks: u64, level: u32, args: &[Arg], site_id: impl
     end_at_otherwise(Kind::Span, start, now_of(level, ticks), level, args, true, site_id);
 }
 
-/// The same, with the end on the clock of the level.
+/// The same, with the end on the clock of the level. False if a guard inside it is still open.
 pub(crate) fn end_at_otherwise(
     kind: Kind,
     start: u64,
@@ -147,7 +147,7 @@ pub(crate) fn end_at_otherwise(
     args: &[Arg],
     closes: bool,
     site_id: impl Fn() -> u32,
-) {
+) -> bool {
     let level = level & !SLOW_BIT;
     let nests = match closes {
         true => buffer::current().close_level(level),
@@ -155,6 +155,7 @@ pub(crate) fn end_at_otherwise(
     };
     let draft = Draft { kind: if nests { kind } else { Kind::Escaped }, site: 0, start, end, leading: &[], args };
     attach::record(site_id, &draft);
+    nests
 }
 
 /// A span with a name made at run time, see [`Span::dynamic`].

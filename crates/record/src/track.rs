@@ -9,7 +9,7 @@ use crate::site::Site;
 use crate::span::DynamicName;
 use crate::spool::lock;
 use ferrum_trace_format::spool::record::Kind;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// A point in time, for what was measured rather than recorded as it happened.
@@ -37,10 +37,12 @@ impl Timestamp {
 
 impl From<Instant> for Timestamp {
     fn from(instant: Instant) -> Self {
-        let (now, now_instant) = (Self::now(), clock::instant_now());
-        match now_instant.checked_duration_since(instant) {
-            Some(ago) => now - ago,
-            None => now + instant.duration_since(now_instant),
+        // One pair for all, so that what is apart by some nanoseconds stays so.
+        static PAIR: OnceLock<(Timestamp, Instant)> = OnceLock::new();
+        let (then, then_instant) = *PAIR.get_or_init(|| (Self::now(), clock::instant_now()));
+        match then_instant.checked_duration_since(instant) {
+            Some(ago) => then - ago,
+            None => then + instant.duration_since(then_instant),
         }
     }
 }
@@ -119,9 +121,9 @@ impl Track {
         let draft = Draft {
             kind: Kind::TrackSpan,
             site: 0,
-            start: now.saturating_sub(nanos),
+            start: now,
             end: now,
-            leading: &[u64::from(id), begin.monotonic_nanos],
+            leading: &[u64::from(id), begin.monotonic_nanos, nanos],
             args,
         };
         attach::record(site_id, &draft);

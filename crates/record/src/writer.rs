@@ -67,9 +67,9 @@ struct FileEvent {
     cat: String,
     ph: char,
     #[serde(default)]
-    ts: f64,
+    ts: Micros,
     #[serde(default)]
-    dur: f64,
+    dur: Micros,
     #[serde(default)]
     pid: u32,
     #[serde(default)]
@@ -78,20 +78,46 @@ struct FileEvent {
     args: serde_json::Map<String, serde_json::Value>,
 }
 
+/// Microseconds: whole ones exactly, fractions as far as a float has them.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(untagged)]
+enum Micros {
+    Whole(u64),
+    Fraction(f64),
+}
+
+impl Default for Micros {
+    fn default() -> Self {
+        Self::Whole(0)
+    }
+}
+
+impl Micros {
+    fn as_float(self) -> f64 {
+        match self {
+            Self::Whole(micros) => micros as f64,
+            Self::Fraction(micros) => micros,
+        }
+    }
+
+    fn rounded(self) -> u64 {
+        match self {
+            Self::Whole(micros) => micros,
+            Self::Fraction(micros) => micros.round() as u64,
+        }
+    }
+}
+
 impl From<FileEvent> for TraceEvent {
     fn from(event: FileEvent) -> Self {
-        let start = event.ts.round() as u64;
-        let end = (event.ts + event.dur).round() as u64;
-        Self {
-            name: event.name,
-            cat: event.cat,
-            ph: event.ph,
-            ts: start,
-            dur: end.saturating_sub(start),
-            pid: event.pid,
-            tid: event.tid,
-            args: event.args,
-        }
+        let ts = event.ts.rounded();
+        let dur = match (event.ts, event.dur) {
+            (Micros::Whole(_), dur) => dur.rounded(),
+            // The end is rounded, not the duration: neighbors stay neighbors.
+            (ts, dur) => ((ts.as_float() + dur.as_float()).round() as u64).saturating_sub(ts.rounded()),
+        };
+        let FileEvent { name, cat, ph, pid, tid, args, .. } = event;
+        Self { name, cat, ph, ts, dur, pid, tid, args }
     }
 }
 
@@ -167,15 +193,19 @@ impl TraceWriter {
     }
 
     fn from_options(options: Option<Options>) -> Self {
-        options.map_or_else(Self::disabled, |options| Self::enabled(options.out))
+        options.map_or_else(Self::disabled, |options| Self::with_options(&options))
     }
 
     /// A writer for this path. If it cannot be written to, one line says so and the writer does nothing.
     pub fn enabled(out_path: PathBuf) -> Self {
+        Self::with_options(&Options::new(out_path))
+    }
+
+    fn with_options(options: &Options) -> Self {
         if crate::COMPILED_OUT {
             return Self::disabled();
         }
-        let target = match global::start_private(out_path) {
+        let target = match global::start_private(options) {
             Ok(session) => Target::Own(session, global::fork_generation()),
             Err(error) => {
                 say(&format!("{error}; nothing is recorded"));

@@ -114,7 +114,7 @@ fn bytes_moved() -> (u64, u64) {
 }
 
 fn flush_little_after_much() {
-    record(1, 2_000_000);
+    record(1, 1_000_000);
     // The first one writes everything, twice.
     flush().unwrap();
     for _ in 0..5 {

@@ -3,7 +3,7 @@
 use crate::sys::{self, Ending, Fork, Lease, exit_at_once, fork, wait_for};
 use crate::work::{Pace, Workers, record, wait_for_test};
 use crate::{Scene, tell};
-use ferrum_trace::{flush, span};
+use ferrum_trace::{TraceWriter, flush, span};
 use std::cell::Cell;
 use std::fs::File;
 use std::path::PathBuf;
@@ -21,6 +21,8 @@ pub const SCENES: &[Scene] = &[
     ("fork-amid-flushes", fork_amid_flushes),
     ("fork-amid-words-on-stderr", fork_amid_words_on_stderr),
     ("fork-amid-new-sites", fork_amid_new_sites),
+    ("fork-in-a-span", fork_in_a_span),
+    ("fork-with-a-writer", fork_with_a_writer),
     ("fork-in-a-destructor", fork_in_a_destructor),
     ("fork-in-an-exit-handler", fork_in_an_exit_handler),
     ("fork-and-outlive", fork_and_outlive),
@@ -115,7 +117,9 @@ fn fork_at_the_start() {
     let go = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            while !go.load(Ordering::Relaxed) {}
+            while !go.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
             record(1, 10);
         });
         go.store(true, Ordering::Relaxed);
@@ -214,6 +218,41 @@ fn fork_amid_new_sites() {
         }
         stop.store(true, Ordering::Relaxed);
     });
+}
+
+/// Guards that are open at the fork are dropped in both processes.
+fn fork_in_a_span() {
+    record(1, 10);
+    let outer = span!("outer");
+    let inner = span!("inner");
+    let mut guards = Some((outer, inner));
+    with_child("exited", || {
+        record_as_child();
+        let (outer, inner) = guards.take().unwrap();
+        drop(inner);
+        drop(outer);
+        std::process::exit(0);
+    });
+}
+
+/// A writer of the reference's interface, with a file of its own, is there in both processes.
+fn fork_with_a_writer() {
+    let path = out().with_file_name("writer.json");
+    let mut writer = Some(TraceWriter::enabled(path.clone()));
+    let push = |writer: &Option<TraceWriter>, name: &str| writer.as_ref().unwrap().push(name, "", 1.0, 1);
+    push(&writer, "before");
+    with_child("exited", || {
+        push(&writer, "in the child");
+        let _ = writer.as_ref().unwrap().flush();
+        drop(writer.take());
+        std::process::exit(0);
+    });
+    with_child("exited", || {
+        push(&writer, "in the child");
+        std::process::exit(0);
+    });
+    tell!("written {}", path.exists());
+    push(&writer, "after");
 }
 
 /// Forks when its thread ends.

@@ -203,7 +203,11 @@ fn interrupt_the_end_of_a_thread() {
 /// Until handlers have recorded this much.
 const ENOUGH: u64 = 5000;
 
-fn is_enough() -> bool {
+/// Whether handlers have recorded enough. Waits for them if `n_work` is much already: the test must read it all.
+fn is_enough(n_work: u64) -> bool {
+    while n_work > 1000 + 10 * HANDLED.load(Ordering::Relaxed) {
+        std::thread::yield_now();
+    }
     HANDLED.load(Ordering::Relaxed) >= ENOUGH
 }
 
@@ -214,7 +218,7 @@ fn storm_on_recording() {
     drop(span!("handler"));
     n_work += 1;
     with_storm(&[SIGUSR1], || {
-        while !is_enough() {
+        while !is_enough(n_work) {
             n_work += record_everything(1);
         }
     });
@@ -230,7 +234,7 @@ fn storm_of_two_signals() {
     record_span(0);
     record_all_kinds(0);
     with_storm(&[SIGUSR1, SIGUSR2], || {
-        while !is_enough() {
+        while !is_enough(n_work) {
             n_work += record_everything(1);
         }
     });
@@ -244,7 +248,7 @@ fn storm_on_flushes() {
     record_all_kinds(0);
     let mut n_work = 0;
     with_storm(&[SIGUSR1], || {
-        while !is_enough() {
+        while !is_enough(n_work) {
             n_work += record_everything(1);
             flush().unwrap();
             assert!(stats().is_some());
@@ -276,7 +280,7 @@ fn storm_on_flushes_by_new_names() {
     record_new_name();
     let mut n_work = 0;
     with_storm(&[SIGUSR1], || {
-        while !is_enough() {
+        while !is_enough(n_work) {
             n_work += record_everything(1);
             flush().unwrap();
             assert!(stats().is_some());
@@ -293,7 +297,7 @@ fn storm_on_allocations() {
     record_all_kinds(0);
     let mut n_work = 0;
     with_storm(&[SIGUSR1], || {
-        while !is_enough() {
+        while !is_enough(n_work) {
             for size in [24, 700, 5000, 40_000] {
                 let first = black_box(vec![0u8; size]);
                 let second = black_box(vec![0u8; size]);

@@ -50,7 +50,7 @@ fn full_speed_with_flushes() {
 
 /// Has enough to write at the end that it can be killed then.
 fn leave_with_much() {
-    record(1, 50_000);
+    record(1, 20_000);
     tell!("ready");
 }
 

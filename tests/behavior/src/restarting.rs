@@ -33,7 +33,7 @@ fn start(n: usize) -> Recorder {
 /// recorded when it had begun and when it was about to end.
 fn restart_amid_recording() {
     assert!(!is_on());
-    let workers = Workers::with_counters(2, Pace::Full, counters(2));
+    let workers = Workers::with_counters(2, Pace::Bursts, counters(2));
     workers.go();
     for n in 0..8 {
         let recorder = start(n);
@@ -86,7 +86,7 @@ fn restart_at_one_spool() {
 /// Threads flush all the time, also at the moment of the end, and threads record. After each end, the file holds what
 /// the end says, and stays like that.
 fn restart_amid_flushes() {
-    let workers = Workers::with_counters(1, Pace::Full, counters(1));
+    let workers = Workers::with_counters(1, Pace::Bursts, counters(1));
     workers.go();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -225,10 +225,10 @@ fn restart_often() {
 
 /// So often that the end of a recording meets threads at every point of their way to another chunk.
 fn restart_very_often() {
-    let workers = Workers::with_counters(3, Pace::Full, counters(3));
+    let workers = Workers::with_counters(3, Pace::Endless, counters(3));
     workers.go();
     let mut n_lost = 0;
-    for n in 0..200 {
+    for n in 0..60 {
         let recorder = Recorder::builder().path(path(n).with_extension("spool")).start().unwrap();
         let begun = workers.counters.all();
         while workers.counters.get(n % 3) < begun[n % 3] + 3 {

@@ -187,7 +187,7 @@ pub fn blocked_signals() -> Vec<i32> {
 
 /// Has a signal sent to the process every so often, of the time that it computes.
 pub fn set_profiling_timer(every: Duration) {
-    let micros = libc::suseconds_t::try_from(every.subsec_micros()).unwrap();
+    let micros = libc::suseconds_t::from(every.subsec_micros());
     let every = libc::timeval { tv_sec: 0, tv_usec: micros };
     let timer = libc::itimerval { it_interval: every, it_value: every };
     // SAFETY: the timer is valid; nothing is asked back.

@@ -23,13 +23,30 @@ pub fn record(first: u64, last: u64) {
     }
 }
 
-/// How much a worker records.
+/// How much a worker records. The test must read it all, however long a busy machine makes the scene.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Pace {
-    /// Without a pause: some million spans a second.
+    /// Without a pause, some million spans a second. But slowly after some milliseconds of that.
     Full,
-    /// With pauses, for scenes that take their time: the test must read it all.
+    /// Without a pause.
+    Endless,
+    /// Some at a time.
     Slow,
+    /// As many at a time as fill more than a chunk.
+    Bursts,
+}
+
+impl Pace {
+    fn pause_after(self, n: u64) -> Option<Duration> {
+        const FULL_SPANS: u64 = 25_000;
+        let (is_due, micros) = match self {
+            Self::Full => (n >= FULL_SPANS, 1000),
+            Self::Endless => (false, 0),
+            Self::Slow => (n % 10 == 0, 100),
+            Self::Bursts => (n % 1500 == 0, 5000),
+        };
+        is_due.then_some(Duration::from_micros(micros))
+    }
 }
 
 /// Threads called `worker 0` and so on, which record `work` spans numbered from 1 on.
@@ -69,8 +86,8 @@ impl Workers {
                     drop(span);
                     // Only now: the test holds us to this number.
                     counters.set(worker, n);
-                    if pace == Pace::Slow && n % 10 == 0 {
-                        std::thread::sleep(Duration::from_micros(100));
+                    if let Some(pause) = pace.pause_after(n) {
+                        std::thread::sleep(pause);
                     }
                 }
             };

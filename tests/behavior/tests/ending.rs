@@ -93,8 +93,8 @@ fn thousands_of_short_threads_share_a_small_spool() {
     assert_counts_up(&trace.numbers("work", "n"));
     assert_eq!(trace.count("work"), 15_000);
     assert_eq!(finished.number("threads"), 5000);
-    // Were each to leave a chunk of its own, there would be 160 MiB.
-    assert!(finished.number("bytes") <= 8 * MIB, "{} bytes", finished.number("bytes"));
+    // What is kept ready is up to 24 MiB. Were each thread to leave a chunk of its own, there would be 160 MiB.
+    assert!(finished.number("bytes") <= 32 * MIB, "{} bytes", finished.number("bytes"));
 }
 
 /// Plays a scene and checks that each of the events that it recorded late is in the file, or counted there as lost.

@@ -175,6 +175,34 @@ fn a_fork_amid_new_names_and_threads_hangs_nobody() {
 }
 
 #[test]
+fn a_span_that_is_open_over_a_fork_spoils_no_file() {
+    let stage = Stage::new();
+    let finished = stage.play("fork-in-a-span").expect_success();
+    let pid = &children(&finished, "exited")[0];
+    let trace = TraceFile::read(&stage.path(&format!("trace.{pid}.json")));
+    assert_eq!((trace.count("child"), trace.count("work")), (CHILD_SPANS, 0));
+    // Each process has left the spans once.
+    assert_eq!((trace.count("outer"), trace.count("inner")), (1, 1));
+    trace.assert_nested();
+    let trace = stage.finished_trace();
+    assert_is_parents(&trace, 10);
+    assert_eq!((trace.count("outer"), trace.count("inner")), (1, 1));
+    trace.assert_nested();
+}
+
+#[test]
+fn a_writer_over_a_fork_is_the_parents_alone() {
+    let stage = Stage::new();
+    let finished = stage.play("fork-with-a-writer").expect_success();
+    assert_eq!(children(&finished, "exited").len(), 2);
+    assert_eq!(finished.answer("written"), "false");
+    let trace = TraceFile::read(&stage.path("writer.json"));
+    let names: Vec<&str> = trace.recorded().map(|event| event.name.as_str()).collect();
+    assert_eq!(names, ["before", "after"]);
+    assert!(!stage.files().iter().any(|name| name.starts_with("writer.json.")), "{:?}", stage.files());
+}
+
+#[test]
 fn a_child_forked_in_a_destructor_leaves_the_parents_files_alone() {
     let stage = Stage::new();
     let finished = stage.play("fork-in-a-destructor").expect_success();

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Finished, Stage, TraceFile, assert_counts_up, recover};
+use common::{Finished, Stage, TraceFile, recover};
 use ferrum_trace_testkit::process::run;
 use std::collections::BTreeSet;
 

@@ -94,7 +94,8 @@ pub fn push_text(out: &mut Vec<u8>, text: &str) {
     let mut rest = text.as_bytes();
     while let Some(plain) = rest.iter().position(|&byte| needs_escape(byte)) {
         out.extend_from_slice(&rest[..plain]);
-        push_escaped(out, rest[plain]);
+        let is_last = plain + 1 == rest.len();
+        push_escaped(out, rest[plain], is_last);
         rest = &rest[plain + 1..];
     }
     out.extend_from_slice(rest);
@@ -105,8 +106,10 @@ fn needs_escape(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\' || byte == 0x7f
 }
 
-fn push_escaped(out: &mut Vec<u8>, byte: u8) {
+fn push_escaped(out: &mut Vec<u8>, byte: u8, is_last: bool) {
     match byte {
+        // Perfetto takes the quote after `\\` for an escaped one, and loses the file.
+        b'\\' if is_last => out.extend_from_slice(b"\\u005c"),
         b'"' => out.extend_from_slice(b"\\\""),
         b'\\' => out.extend_from_slice(b"\\\\"),
         b'\n' => out.extend_from_slice(b"\\n"),
@@ -203,6 +206,7 @@ mod tests {
             (Value::Float(1e300), "1e300"),
             (Value::Signed(i64::MIN), "-9223372036854775808"),
             (Value::Text("a\0b".into()), "\"a␀b\""),
+            (Value::Text("C:\\a\\".into()), r#""C:\\a\u005c""#),
         ] {
             assert_eq!(written(|out| push_args_value(out, &value)), text);
         }

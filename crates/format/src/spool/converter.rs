@@ -53,7 +53,9 @@ impl ChromeConverter {
             sink.write_plain(b"[")?;
             self.has_opened = true;
         }
-        let written = write_pieces(source, &pieces, &mut sink, n_workers).and_then(|()| sink.place_loose());
+        let written = write_pieces(source, &pieces, &mut sink, n_workers)
+            .and_then(|()| sink.place_loose())
+            .and_then(|()| sink.rename());
         let Sink { batch, damage, .. } = sink;
         self.progress.damage.merge(damage);
         self.n_events += batch.events;
@@ -64,7 +66,7 @@ impl ChromeConverter {
     pub fn tail<R: ReadAt + ?Sized>(&self, source: &R) -> Result<Vec<u8>, Error> {
         let summary = self.summary(source)?;
         let mut tail = Vec::new();
-        if self.state.has_threads || summary.dropped > 0 {
+        if self.state.has_threads() || summary.dropped > 0 {
             self.push_about(source, &summary, &mut tail)?;
         }
         if !self.state.has_begun && !tail.is_empty() {

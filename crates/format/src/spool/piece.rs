@@ -222,8 +222,9 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
         let end_ticks = segment.base.wrapping_add(record.end);
         let (start, end) = match record.kind {
             Kind::TrackSpan => {
-                let start = record.leading(1).saturating_sub(self.clock.start_nanos());
-                (start, start.saturating_add(duration))
+                let (start, end) = (record.leading(1), record.leading(1).saturating_add(record.leading(2)));
+                let origin = self.clock.start_nanos();
+                (start.saturating_sub(origin), end.saturating_sub(origin))
             }
             Kind::Pushed => {
                 let start = self.clock.nanos_since_start(end_ticks).saturating_sub(record.leading(1));

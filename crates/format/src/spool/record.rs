@@ -60,7 +60,7 @@ pub enum Kind {
     /// Where a flow arrives. Leading word: its id.
     FlowEnd = 11,
     /// A slice with times of its own on a named track. Leading words: track, start in nanoseconds of the monotonic
-    /// clock. Its duration is in nanoseconds too.
+    /// clock, duration in nanoseconds.
     TrackSpan = 12,
     /// A slice pushed through the reference's interface. Leading words: its `tid`, its duration in nanoseconds. Its
     /// argument, if any, is the text of a JSON object.
@@ -103,7 +103,8 @@ impl Kind {
         match self {
             Span | Escaped | FirstLap | Instant | Counter => 0,
             AsyncBegin | AsyncInstant | AsyncEnd | FlowStart | FlowStep | FlowEnd | Segment | LongDuration => 1,
-            TrackSpan | Pushed | Text => 2,
+            Pushed | Text => 2,
+            TrackSpan => 3,
         }
     }
 }

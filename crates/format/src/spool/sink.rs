@@ -25,8 +25,15 @@ pub struct FileState {
     named: HashMap<u32, String>,
     /// Whether there is an event in the file yet.
     pub has_begun: bool,
-    /// Whether there is an event of a real thread, and so the name of the process.
-    pub has_threads: bool,
+    /// The name of the process in the file, which comes with the first event of a real thread.
+    process_name: Option<String>,
+}
+
+impl FileState {
+    /// Whether there is an event of a real thread.
+    pub fn has_threads(&self) -> bool {
+        self.process_name.is_some()
+    }
 }
 
 /// The file, and what waits to be written.
@@ -154,11 +161,25 @@ impl<'a, W: Write + ?Sized> Sink<'a, W> {
     }
 
     fn name_process(&mut self, out: &mut Vec<u8>) {
-        if !self.state.has_threads {
-            self.state.has_threads = true;
+        if self.state.process_name.as_ref() != Some(&self.dictionary.process_name) {
+            self.state.process_name = Some(self.dictionary.process_name.clone());
             push_metadata(out, "process_name", self.dictionary.pid, self.dictionary.pid);
             push_name_args(out, &self.dictionary.process_name);
         }
+    }
+
+    /// Writes names that were changed after they had been written.
+    pub fn rename(&mut self) -> Result<(), Error> {
+        let mut names = Vec::new();
+        if self.state.has_threads() {
+            self.name_process(&mut names);
+        }
+        for (_, thread) in self.dictionary.threads() {
+            if self.state.named.contains_key(&thread.track.id) {
+                self.name_track(&mut names, thread.track.id, &thread.track.name, None);
+            }
+        }
+        self.write(&names)
     }
 
     fn name_track(&mut self, out: &mut Vec<u8>, id: u32, name: &str, sort: Option<i64>) {

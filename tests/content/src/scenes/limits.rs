@@ -131,8 +131,10 @@ fn undefined() -> u64 {
 
 /// Pushes to the process's trace and to a writer beside it.
 pub fn pushes(n: u64) {
-    let own = std::env::var("FERRUM_TRACE_OUT").expect("a path") + ".own.json";
-    let own = TraceWriter::enabled(own.into());
+    let var = |name| std::env::var(name).expect("it is set");
+    let own_path = var("FERRUM_TRACE_OUT") + ".own.json";
+    let limit = var("FERRUM_TRACE_LIMIT");
+    let own = TraceWriter::from_env_vars([("FERRUM_TRACE_OUT", own_path), ("FERRUM_TRACE_LIMIT", limit)]);
     for n in 0..n {
         let args = || serde_json::Map::from_iter([("n".to_owned(), n.into())]);
         global_trace().push("push", "limits", 0.0, 1);
