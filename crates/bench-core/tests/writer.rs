@@ -120,16 +120,17 @@ fn the_file_has_exactly_the_pushed_events_in_the_order_of_the_pushes() {
 }
 
 #[test]
-fn pushes_that_began_before_the_writer_keep_their_order_too() {
+fn pushes_that_began_before_the_writer_all_begin_with_it_and_the_longest_comes_first() {
     let path = scratch::folder("pushes_that_began_before_the_writer").join("trace.json");
     let writer = TraceWriter::enabled(path.clone());
     writer.push("short", "test", 500.0, 1);
     writer.push("longer", "test", 1000.0, 1);
     writer.push("longest", "test", 2000.0, 1);
     drop(writer);
-    assert_eq!(names(&path), ["short", "longer", "longest"]);
+    // Viewers want the outer one of two slices that begin together first.
+    assert_eq!(names(&path), ["longest", "longer", "short"]);
     let durations: Vec<u64> = events(&path).iter().map(|event| event.dur).collect();
-    assert_eq!(durations, [500_000, 1_000_000, 2_000_000]);
+    assert_eq!(durations, [2_000_000, 1_000_000, 500_000]);
 }
 
 #[test]

@@ -47,9 +47,7 @@ pub fn record(site_id: impl Fn() -> u32, draft: &Draft<'_>) {
     let site = site_id();
     if site == 0 {
         // There was no room to define it.
-        if let Some(session) = global::active() {
-            session.count_dropped(1);
-        }
+        global::count_lost();
         return;
     }
     let write = |held: &Held<'_>| held.append(&Draft { site, ..*draft });
@@ -106,14 +104,27 @@ fn refill_active<T>(held: &Held<'_>, loss: Loss, write: impl Fn(&Held<'_>) -> Op
         }
         slot.as_mut()?.0.refill_and_write(held, loss, &write)
     };
-    ATTACHMENT.try_with(refill).unwrap_or_else(|_| write_late(&*global::active()?, held.thread(), loss, &write))
+    ATTACHMENT.try_with(refill).unwrap_or_else(|_| write_late(&*global::active()?, Some(held), loss, &write))
 }
 
-/// The thread is ending and its attachment is gone.
-fn write_late<T>(session: &Session, thread: u32, loss: Loss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
-    let thread = match thread {
-        0 => session.define_thread(spool::os_thread_id(), "").map_or(0, |entry| entry.id),
-        thread => thread,
+/// The thread is ending and its attachment is gone. Its buffer, if it is given, remembers its number.
+fn write_late<T>(
+    session: &Session,
+    own: Option<&Held<'_>>,
+    loss: Loss,
+    write: impl Fn(&Held<'_>) -> Option<T>,
+) -> Option<T> {
+    let known = own.and_then(|held| held.thread_in(session.id()));
+    let thread = known.or_else(|| {
+        let id = session.define_thread(spool::os_thread_id(), &late_thread_name())?.id;
+        own.inspect(|held| held.set_thread(session.id(), id));
+        Some(id)
+    });
+    let Some(thread) = thread else {
+        if loss == Loss::Counts {
+            session.count_dropped(1);
+        }
+        return None;
     };
     let written = lock(session.late()).write(session, thread, write);
     if written.is_none() && loss == Loss::Counts {
@@ -218,7 +229,7 @@ fn write_private<T>(session: &Arc<Session>, write: impl Fn(&Held<'_>) -> Option<
         write(&held).or_else(|| attachment.refill_and_write(&held, Loss::Counts, &write)).map(|_| ())
     };
     if PRIVATE.try_with(with_private).is_err() {
-        write_late(session, 0, Loss::Counts, &write);
+        write_late(session, None, Loss::Counts, &write);
     }
 }
 
@@ -272,6 +283,7 @@ impl Attachment {
         };
         let now = self.session.clock().now();
         let chunk = self.chunk.insert(chunk);
+        held.set_thread(self.session.id(), self.entry.id);
         held.set_chunk(chunk.words(), self.entry.id, now)
     }
 }
@@ -302,6 +314,11 @@ fn clear_buffer() {
     if let Some(held) = buffer::current().hold() {
         held.clear_chunk();
     }
+}
+
+/// The handle of a thread that is ending may be gone.
+fn late_thread_name() -> String {
+    std::panic::catch_unwind(thread_name).unwrap_or_default()
 }
 
 fn thread_name() -> String {

@@ -117,8 +117,9 @@ pub struct ThreadBuffer {
     /// Levels of guards that ended while one inside them was still open.
     ended: [Cell<u32>; ENDED_LEVELS],
     n_ended: Cell<usize>,
-    /// The number that the spool knows the thread by.
+    /// The number that the spool knows the thread by, and the session that gave it.
     thread: Cell<u32>,
+    session: Cell<u64>,
 }
 
 impl Default for ThreadBuffer {
@@ -140,6 +141,7 @@ impl ThreadBuffer {
             ended: [const { Cell::new(0) }; ENDED_LEVELS],
             n_ended: Cell::new(0),
             thread: Cell::new(0),
+            session: Cell::new(0),
         }
     }
 
@@ -320,6 +322,17 @@ impl Held<'_> {
     /// The thread's number in the spool, if it has one.
     pub fn thread(&self) -> u32 {
         self.buffer.thread.get()
+    }
+
+    /// The thread's number in the spool of a session, if that has given it one.
+    pub fn thread_in(&self, session: u64) -> Option<u32> {
+        (self.buffer.session.get() == session).then(|| self.buffer.thread.get())
+    }
+
+    /// Remembers the thread's number in the spool of a session.
+    pub fn set_thread(&self, session: u64, thread: u32) {
+        self.buffer.session.set(session);
+        self.buffer.thread.set(thread);
     }
 
     /// Writes a record. Returns where in the chunk it is, or `None` if there is no room for it.

@@ -35,6 +35,12 @@ impl Options {
         Self { out, limit: DEFAULT_LIMIT, clock: None, process_name: None, is_forked: false }
     }
 
+    /// The defaults, but for the limit: that of the environment holds for all recordings.
+    pub fn with_limit_of_environment(out: PathBuf) -> Self {
+        let limit = std::env::var(LIMIT).ok().and_then(|text| parse_bytes(&text));
+        Self { limit: limit.unwrap_or(DEFAULT_LIMIT), ..Self::new(out) }
+    }
+
     /// What the environment asks for: `None` if it does not ask for a recording. Values that are not understood are
     /// told to `complain`, and the default is taken.
     pub fn from_vars<I, K, V>(vars: I, mut complain: impl FnMut(String)) -> Option<Self>

@@ -11,8 +11,9 @@ use crate::site::Site;
 use crate::spool::{self, lock};
 use crate::stats::Stats;
 use ferrum_trace_format::spool::record::SITE_MAX;
-use std::cell::RefCell;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::cell::Cell;
+use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, TryLockError, Weak};
 
 /// Nothing is recorded.
@@ -35,6 +36,10 @@ static ACTIVE_ID: AtomicU64 = AtomicU64::new(0);
 static INTERRUPTED: AtomicU64 = AtomicU64::new(0);
 /// How many forks this process is away from the one that was started.
 static FORKS: AtomicU64 = AtomicU64::new(0);
+
+/// Set in a child that was forked while another thread had the registry for long: it belongs to nobody there, and the
+/// child records nothing.
+static IS_BLIND: AtomicBool = AtomicBool::new(false);
 
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry::new());
 
@@ -107,6 +112,9 @@ fn decide() -> u8 {
 }
 
 fn with_registry<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
+    if IS_BLIND.load(Ordering::Relaxed) {
+        return work(&mut Registry::new());
+    }
     attach::quietly(|| work(&mut lock(&REGISTRY)))
 }
 
@@ -205,6 +213,14 @@ pub fn count_interrupted() {
     INTERRUPTED.fetch_add(1, Ordering::Relaxed);
 }
 
+/// Counts an event that no thread's own count has.
+#[cold]
+pub fn count_lost() {
+    if let Some(session) = active() {
+        session.count_dropped(1);
+    }
+}
+
 /// The events counted by [`count_interrupted`] since the last call.
 pub fn take_interrupted() -> u64 {
     INTERRUPTED.swap(0, Ordering::Relaxed)
@@ -212,7 +228,8 @@ pub fn take_interrupted() -> u64 {
 
 /// Brings the output of the process's recording up to date.
 pub fn flush() -> Result<(), Error> {
-    running().ok_or_else(Error::not_recording)?.flush()
+    let session = running().ok_or_else(Error::not_recording)?;
+    session.flush()
 }
 
 /// Counts of the process's recording, if there is one.
@@ -269,10 +286,9 @@ pub fn finish_loudly(session: &Session) {
             });
         }
         Err(error) if !error.is_not_recording() => {
-            let lost =
-                losses.map_or(String::new(), |(dropped, why)| format!(" but for {dropped} events that were lost{why}"));
+            let lost = losses.map_or(String::new(), |(dropped, why)| format!("; {dropped} events lost{why}"));
             let spool = session.spool_path();
-            say(&format!("{error}; the trace is kept{lost}: ferrum-trace recover {}", spool.display()));
+            say(&format!("{error}{lost}; the trace is kept: ferrum-trace recover {}", spool.display()));
         }
         Ok(_) | Err(_) => {}
     }
@@ -288,7 +304,8 @@ fn install_hooks() {
 
 thread_local! {
     /// Held over a fork, so that no other thread holds it at that moment: it would never be given back in the child.
-    static HELD_OVER_FORK: RefCell<Option<MutexGuard<'static, Registry>>> = const { RefCell::new(None) };
+    /// It has no destructor: threads may fork while they end.
+    static HELD_OVER_FORK: Cell<Option<ManuallyDrop<MutexGuard<'static, Registry>>>> = const { Cell::new(None) };
 }
 
 extern "C" fn before_fork() {
@@ -301,11 +318,11 @@ extern "C" fn before_fork() {
             Err(TryLockError::WouldBlock) => std::thread::yield_now(),
         }
     };
-    let _ = HELD_OVER_FORK.try_with(|held| *held.borrow_mut() = guard);
+    HELD_OVER_FORK.with(|held| held.set(guard.map(ManuallyDrop::new)));
 }
 
 extern "C" fn after_fork_in_parent() {
-    let _ = HELD_OVER_FORK.try_with(|held| held.borrow_mut().take());
+    drop(HELD_OVER_FORK.with(Cell::take).map(ManuallyDrop::into_inner));
 }
 
 /// The child leaves its parent's recordings alone. If the parent records, the child begins its own when it first does.
@@ -314,11 +331,12 @@ extern "C" fn after_fork_in_child() {
     INTERRUPTED.store(0, Ordering::Relaxed);
     ACTIVE_ID.store(0, Ordering::Release);
     attach::forget_in_child();
-    let guard = HELD_OVER_FORK.try_with(|held| held.borrow_mut().take()).ok().flatten();
-    let Some(mut registry) = guard else {
+    let Some(registry) = HELD_OVER_FORK.with(Cell::take) else {
+        IS_BLIND.store(true, Ordering::Relaxed);
         MODE.store(OFF, Ordering::Relaxed);
         return;
     };
+    let mut registry = ManuallyDrop::into_inner(registry);
     for session in std::mem::take(&mut registry.sessions) {
         if let Some(session) = session.upgrade() {
             session.spool().abandon_in_child();

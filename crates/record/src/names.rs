@@ -7,7 +7,7 @@ use std::collections::HashMap;
 /// How many such names a spool defines; further ones are written with each event instead.
 const NAMES_MAX: usize = 1 << 16;
 /// How many bytes they may have: the writer of the file keeps them some times over, with all that must be escaped.
-const NAME_BYTES_MAX: usize = 2 << 20;
+const NAME_BYTES_MAX: usize = 1 << 20;
 /// Names each thread remembers, so that it need not ask for the spool's table.
 const CACHE_ENTRIES: usize = 64;
 /// Bytes of name and category that such a memory has room for: what makes it 64 in all.
@@ -47,6 +47,13 @@ impl NameTable {
         let id = 2 * self.n_names as u32 + 1;
         self.ids.entry(category.into()).or_default().insert(name.into(), id);
         Lookup::New(id)
+    }
+
+    /// Takes back a name that could not be defined. Its number is not used again.
+    pub fn forget(&mut self, name: &str, category: &str) {
+        if let Some(names) = self.ids.get_mut(category) {
+            names.remove(name);
+        }
     }
 }
 

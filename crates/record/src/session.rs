@@ -1,5 +1,6 @@
 //! One recording: a spool, what it has defined, and the file that is made of it.
 
+use crate::attach;
 use crate::chunk::{self, ChunkMemory};
 use crate::clock::{self, ClockKind};
 use crate::config::Options;
@@ -28,6 +29,8 @@ use std::thread::Thread;
 #[derive(Debug)]
 pub struct Session {
     id: u64,
+    /// The process that records. In a forked child of it, the session is not to be touched.
+    pid: u32,
     clock: ClockKind,
     spool: Spool,
     /// The first chunk, with the file header.
@@ -82,6 +85,7 @@ impl Session {
         let definitions = Definitions { chunk: header.clone(), n_threads: 0, n_tracks: 0, names: NameTable::default() };
         let session = Arc::new_cyclic(|me| Self {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            pid: std::process::id(),
             clock,
             dropped: header.counter(file::DROPPED),
             header,
@@ -134,6 +138,9 @@ impl Session {
 
     /// A chunk for events that nobody has written to yet.
     pub fn fresh_chunk(&self) -> Option<MappedChunk> {
+        if !self.is_open() {
+            return None;
+        }
         if let Some(reason) = self.spool.stopped_and_used_up() {
             self.set_stop_reason(reason);
             return None;
@@ -232,9 +239,13 @@ impl Session {
             Lookup::Known(id) => Some(id),
             Lookup::Full => None,
             Lookup::New(id) => {
-                let (name, category) = (kept_text(name), kept_text(category));
-                let definition = Definition::Site { id, name, category, keys: vec![] };
-                self.define_locked(&mut definitions, &definition).map(|_| id)
+                let (kept_name, kept_category) = (kept_text(name), kept_text(category));
+                let definition = Definition::Site { id, name: kept_name, category: kept_category, keys: vec![] };
+                let is_defined = self.define_locked(&mut definitions, &definition).is_some();
+                if !is_defined {
+                    definitions.names.forget(name, category);
+                }
+                is_defined.then_some(id)
             }
         }
     }
@@ -250,29 +261,40 @@ impl Session {
 
     /// Brings the output up to date with all that was recorded before this call.
     pub fn flush(&self) -> Result<(), Error> {
-        if !self.is_open() {
-            return Err(Error::not_recording());
-        }
-        self.count_dropped(crate::global::take_interrupted());
-        self.calibrate();
-        lock(&self.output).flush(self.spool.file())
+        // Signal handlers of this thread keep out: they might need what is held here.
+        attach::quietly(|| {
+            let mut output = lock(&self.output);
+            if !self.is_open() {
+                return Err(Error::not_recording());
+            }
+            self.count_dropped(crate::global::take_interrupted());
+            self.calibrate();
+            output.flush(self.spool.file())
+        })
     }
 
     /// Ends the recording: the output is complete, and the spool is gone unless it is the output. Only the first call
     /// does anything.
     pub fn finish(&self) -> Result<Stats, Error> {
-        if !self.is_open.swap(false, Ordering::AcqRel) {
+        if self.pid != std::process::id() || !self.is_open.swap(false, Ordering::AcqRel) {
             return Err(Error::not_recording());
         }
-        self.count_dropped(crate::global::take_interrupted());
-        self.calibrate();
-        if lock(&self.output).form() == Form::Spool {
-            self.header.store(file::FINISHED, 1, Ordering::Release);
-            self.spool.trim();
-        }
-        let bytes = self.spool.n_bytes();
-        let stats = lock(&self.output).finish(self.spool.file(), bytes);
+        // Whoever records from now on asks for a chunk first, and finds another recording or none.
+        self.spool.close_chunks();
+        let stats = attach::quietly(|| {
+            // Waits for a flush that is under way; later ones see that the recording has ended.
+            let mut output = lock(&self.output);
+            self.count_dropped(crate::global::take_interrupted());
+            self.calibrate();
+            if output.form() == Form::Spool {
+                self.header.store(file::FINISHED, 1, Ordering::Release);
+                self.spool.trim();
+            }
+            output.finish(self.spool.file(), self.spool.n_bytes())
+        });
         self.unpark_keeper();
+        // Some thread may hold the file for as long as it lives; others may have the path from now on.
+        let _ = self.spool.file().unlock();
         stats
     }
 
@@ -289,8 +311,10 @@ impl Session {
 
     /// Counts so far. Reads what is new in the spool since the last call.
     pub fn stats(&self) -> Result<Stats, Error> {
-        let bytes = self.spool.n_bytes();
-        lock(&self.output).stats(self.spool.file(), bytes)
+        attach::quietly(|| {
+            let bytes = self.spool.n_bytes();
+            lock(&self.output).stats(self.spool.file(), bytes)
+        })
     }
 
     /// How many events were lost so far, and why in brackets, if any were.

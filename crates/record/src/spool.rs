@@ -7,7 +7,7 @@
 
 use crate::chunk::{self, ChunkMemory};
 use crossbeam_queue::ArrayQueue;
-use ferrum_trace_format::spool::layout::{CHUNK_BYTES, CHUNK_WORDS, StopReason};
+use ferrum_trace_format::spool::layout::{CHUNK_BYTES, CHUNK_WORDS, StopReason, chunk as layout};
 use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -313,6 +313,15 @@ impl Spool {
         Ok(segment)
     }
 
+    /// Has every writer ask for another chunk at its next record.
+    pub fn close_chunks(&self) {
+        for segment in &lock(&self.growth).segments {
+            for n in 0..segment.len / CHUNK_BYTES {
+                Segment::chunk(segment, n).store(layout::LIMIT, 0, Ordering::Relaxed);
+            }
+        }
+    }
+
     /// Cuts off the part of the file that nobody has written to. Chunks are handed out in order, so it is at the end,
     /// but for the few that threads took out of turn. Only for a process that ends or goes on without this spool.
     pub fn trim(&self) {
@@ -342,10 +351,20 @@ impl Spool {
     /// there, not even dropped.
     pub fn abandon_in_child(&self) {
         #[cfg(unix)]
-        // SAFETY: the child has its own copy of the descriptor and never uses this spool again (see above), so the
-        // descriptor is closed once.
-        unsafe {
-            libc::close(std::os::fd::AsRawFd::as_raw_fd(&self.file));
+        {
+            // The mappings hold the lock as well. Should another thread of the parent be enlarging the spool right now, they
+            // stay, and the parent's path is taken until the child ends.
+            let segments = self.growth.try_lock().map(|mut growth| std::mem::take(&mut growth.segments));
+            for segment in segments.unwrap_or_default() {
+                // SAFETY: nobody in the child uses this spool again (see above): only the forking thread is there, and its
+                // buffer has been cleared. The segment is leaked, so it is not unmapped twice.
+                unsafe { libc::munmap(segment.start.cast(), segment.len) };
+                std::mem::forget(segment);
+            }
+            // SAFETY: the child has its own copy of the descriptor and never uses this spool again, so it is closed once.
+            unsafe {
+                libc::close(std::os::fd::AsRawFd::as_raw_fd(&self.file));
+            }
         }
     }
 }
@@ -570,6 +589,21 @@ pub fn exchange(one: &std::path::Path, other: &std::path::Path) -> io::Result<()
     {
         let _ = (one, other);
         Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
+}
+
+/// Writes to standard error without the standard library's lock on it, which another thread may have held when this
+/// process was forked.
+pub fn write_to_stderr(bytes: &[u8]) {
+    #[cfg(unix)]
+    // SAFETY: the bytes are valid for their length. That the descriptor may be closed or full is the host's business.
+    unsafe {
+        libc::write(libc::STDERR_FILENO, bytes.as_ptr().cast(), bytes.len());
+    }
+    #[cfg(not(unix))]
+    {
+        use std::io::Write;
+        let _ = std::io::stderr().write_all(bytes);
     }
 }
 

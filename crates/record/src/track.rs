@@ -115,7 +115,11 @@ impl Track {
     }
 
     fn record(&self, begin: Timestamp, end: Timestamp, args: &[Arg], site_id: impl Fn() -> u32) {
-        let Some(id) = self.id() else { return };
+        let Some(id) = self.id() else {
+            // There was no room to define it.
+            global::count_lost();
+            return;
+        };
         let nanos = end.monotonic_nanos.saturating_sub(begin.monotonic_nanos);
         let now = global::now();
         let draft = Draft {

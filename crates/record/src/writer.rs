@@ -198,7 +198,7 @@ impl TraceWriter {
 
     /// A writer for this path. If it cannot be written to, one line says so and the writer does nothing.
     pub fn enabled(out_path: PathBuf) -> Self {
-        Self::with_options(&Options::new(out_path))
+        Self::with_options(&Options::with_limit_of_environment(out_path))
     }
 
     fn with_options(options: &Options) -> Self {
@@ -300,9 +300,45 @@ impl Drop for TraceWriter {
 }
 
 fn json_text(args: serde_json::Map<String, serde_json::Value>) -> String {
-    let json = serde_json::Value::Object(args).to_string();
+    let json = without_final_backslashes(serde_json::Value::Object(args).to_string());
     if json.len() <= TEXT_BYTES_MAX {
         return json;
     }
     format!("arguments of {} bytes left out", json.len())
+}
+
+/// Perfetto takes the quote after `\\\\` for an escaped one, so a backslash at the end of a text is spelled otherwise.
+fn without_final_backslashes(json: String) -> String {
+    if !json.contains(r#"\\""#) {
+        return json;
+    }
+    let mut spelled = String::with_capacity(json.len() + 16);
+    let mut chars = json.chars().peekable();
+    while let Some(char) = chars.next() {
+        match (char, chars.peek().copied()) {
+            ('\\', Some('\\')) => {
+                chars.next();
+                spelled.push_str(if chars.peek() == Some(&'"') { r"\u005c" } else { r"\\" });
+            }
+            ('\\', Some(escaped)) => {
+                chars.next();
+                spelled.extend([char, escaped]);
+            }
+            _ => spelled.push(char),
+        }
+    }
+    spelled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backslash_at_the_end_of_a_text_is_spelled_for_perfetto() {
+        let value = serde_json::json!({"path": "C:\\", "quote\\": "\\\"", "plain": "a\\b\n", "two": "\\\\"});
+        let spelled = without_final_backslashes(value.to_string());
+        assert!(!spelled.contains(r#"\\","#) && !spelled.contains(r#"\\"}"#), "{spelled}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&spelled).unwrap(), value);
+    }
 }

@@ -1,13 +1,13 @@
 //! Scenes that end by themselves, in all the ways there are.
 
 use crate::sys::{SharedCounters, at_exit};
-use crate::work::{Pace, Workers, counters, record};
+use crate::work::{Pace, Workers, counters, record, slow_start};
 use crate::{Scene, tell};
 use ferrum_trace::{Span, counter, instant, span};
 use std::cell::Cell;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
+use std::time::Duration;
 
 pub const SCENES: &[Scene] = &[
     ("return", return_from_main),
@@ -87,21 +87,16 @@ fn threads_gone() {
     }
 }
 
-/// Whichever records first starts the recorder, which takes a while, and the others do not wait for that.
+/// One thread starts the recorder, which takes a while here; others record meanwhile.
 fn threads_at_once() {
-    let go = AtomicBool::new(false);
+    let lease = slow_start();
     std::thread::scope(|scope| {
         for n in 0..4 {
-            let go = &go;
-            scope.spawn(move || {
-                // Awake, so that all go at one moment.
-                while !go.load(Ordering::Relaxed) {
-                    std::thread::yield_now();
-                }
-                record(1000 * n + 1, 1000 * n + 1000);
-            });
+            scope.spawn(move || record(1000 * n + 1, 1000 * n + 1000));
         }
-        go.store(true, Ordering::Relaxed);
+        // Nothing tells how far they have come: the first to the file, the others wherever they wait for it.
+        std::thread::sleep(Duration::from_millis(100));
+        drop(lease);
     });
 }
 

@@ -1,11 +1,10 @@
 //! Scenes that fork, and scenes that meet others at one path.
 
-use crate::sys::{self, Ending, Fork, Lease, exit_at_once, fork, wait_for};
-use crate::work::{Pace, Workers, record, wait_for_test};
+use crate::sys::{self, Ending, Fork, exit_at_once, fork, wait_for};
+use crate::work::{Pace, Workers, record, slow_start, wait_for_test};
 use crate::{Scene, tell};
 use ferrum_trace::{TraceWriter, flush, span};
 use std::cell::Cell;
-use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -135,9 +134,7 @@ fn fork_at_the_start() {
 
 /// While another thread starts the recorder and has to wait for its file.
 fn fork_during_a_slow_start() {
-    let mut spool = out().into_os_string();
-    spool.push(".spool");
-    let lease = Lease::take(File::options().write(true).create(true).truncate(false).open(spool).unwrap());
+    let lease = slow_start();
     std::thread::scope(|scope| {
         scope.spawn(|| record(1, 10));
         // Nothing tells that the other thread has come to the file: that is what it waits in.

@@ -33,12 +33,12 @@ fn start(n: usize) -> Recorder {
 /// recorded when it had begun and when it was about to end.
 fn restart_amid_recording() {
     assert!(!is_on());
-    let workers = Workers::with_counters(2, Pace::Bursts, counters(2));
+    let workers = Workers::with_counters(4, Pace::Steady, counters(4));
     workers.go();
-    for n in 0..8 {
+    for n in 0..16 {
         let recorder = start(n);
         let begun = workers.counters.all();
-        workers.wait_for_more(1);
+        workers.wait_for_more(100);
         let ending = workers.counters.all();
         let stats = recorder.finish().unwrap();
         tell!("run {begun:?} {ending:?} {} {}", stats.recorded, stats.dropped);
@@ -86,11 +86,11 @@ fn restart_at_one_spool() {
 /// Threads flush all the time, also at the moment of the end, and threads record. After each end, the file holds what
 /// the end says, and stays like that.
 fn restart_amid_flushes() {
-    let workers = Workers::with_counters(1, Pace::Bursts, counters(1));
+    let workers = Workers::with_counters(1, Pace::Steady, counters(1));
     workers.go();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        for _ in 0..3 {
+        for _ in 0..4 {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
                     let _ = flush();

@@ -1,7 +1,8 @@
 //! What many scenes do: threads that record, and count what they have done.
 
-use crate::sys::SharedCounters;
+use crate::sys::{Lease, SharedCounters};
 use ferrum_trace::span;
+use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +15,13 @@ const COUNTERS: &str = "counters";
 /// Numbers that the test can read.
 pub fn counters(n: usize) -> SharedCounters {
     SharedCounters::create(Path::new(COUNTERS), n)
+}
+
+/// Makes the start of the recorder wait, until what is returned is dropped.
+pub fn slow_start() -> Lease {
+    let mut spool = std::env::var_os("FERRUM_TRACE_OUT").unwrap();
+    spool.push(".spool");
+    Lease::take(File::options().write(true).create(true).truncate(false).open(spool).unwrap())
 }
 
 /// Records `work` spans numbered from `first` to `last`.
@@ -30,20 +38,24 @@ pub enum Pace {
     Full,
     /// Without a pause.
     Endless,
-    /// Some at a time.
+    /// Some at a time, then a pause.
     Slow,
-    /// As many at a time as fill more than a chunk.
-    Bursts,
+    /// Some dozens a millisecond, without a pause.
+    Steady,
 }
 
 impl Pace {
+    /// How long a worker sleeps after its `n`th span.
     fn pause_after(self, n: u64) -> Option<Duration> {
         const FULL_SPANS: u64 = 25_000;
         let (is_due, micros) = match self {
             Self::Full => (n >= FULL_SPANS, 1000),
             Self::Endless => (false, 0),
-            Self::Slow => (n % 10 == 0, 100),
-            Self::Bursts => (n % 1500 == 0, 5000),
+            Self::Slow => (n.is_multiple_of(10), 100),
+            Self::Steady => {
+                (0..500).for_each(|_| std::hint::spin_loop());
+                (false, 0)
+            }
         };
         is_due.then_some(Duration::from_micros(micros))
     }

@@ -80,10 +80,10 @@ fn recordings_of_one_process_hold_what_was_recorded_while_they_ran() {
     let stage = Stage::new();
     let finished = run(&mut stage.scene_of_its_own("restart-amid-recording")).expect_success();
     let runs = runs(&finished);
-    assert_eq!(runs.len(), 8);
+    assert_eq!(runs.len(), 16);
     let mut seen = BTreeSet::new();
     for (n, run) in runs.iter().enumerate() {
-        let (begun, ending, dropped) = (&run[..2], &run[2..4], run[5]);
+        let (begun, ending, dropped) = (&run[..4], &run[4..8], run[9]);
         let trace = TraceFile::read(&stage.path(&format!("run.{n}.json")));
         assert_eq!(trace.about("recorded") as usize, trace.recorded().count());
         assert_eq!(dropped, 0);
@@ -91,7 +91,7 @@ fn recordings_of_one_process_hold_what_was_recorded_while_they_ran() {
         for event in trace.named("work") {
             assert!(seen.insert((event.number("worker"), event.number("n"))), "twice: {event:?}");
         }
-        for worker in 0..2 {
+        for worker in 0..4 {
             // The next one after the begin may have begun before it, when nothing was recorded.
             let missing: Vec<u64> =
                 (begun[worker] + 2..=ending[worker]).filter(|n| !seen.contains(&(worker as u64, *n))).collect();
@@ -99,7 +99,7 @@ fn recordings_of_one_process_hold_what_was_recorded_while_they_ran() {
             assert!(missing.is_empty(), "run {n}: {n_missing} of worker {worker} are missing, from {}", missing[0]);
         }
     }
-    assert_eq!(stage.files().len(), 8 + 1, "{:?}", stage.files());
+    assert_eq!(stage.files().len(), 16 + 1, "{:?}", stage.files());
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn the_end_of_a_recording_tells_what_is_in_its_file() {
     let finished = run(&mut stage.scene_of_its_own("restart-amid-recording")).expect_success();
     for (n, run) in runs(&finished).iter().enumerate() {
         let trace = TraceFile::read(&stage.path(&format!("run.{n}.json")));
-        assert_eq!(run[4], trace.about("recorded"), "run {n}");
+        assert_eq!(run[8], trace.about("recorded"), "run {n}");
     }
 }
 

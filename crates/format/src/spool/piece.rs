@@ -16,7 +16,7 @@ use ferrum_trace_model::Value;
 use std::ops::Range;
 
 /// How much is held before it is emitted: more than what a worker's share of an ordinary spool makes.
-const EMIT_BYTES: usize = 8 << 20;
+const EMIT_BYTES: usize = 4 << 20;
 
 /// Whose lanes a slice with times of its own shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -10,10 +10,10 @@ use crate::chrome::{push_decimal, push_start_and_duration, push_text};
 use std::collections::HashMap;
 use std::io::Write;
 
-/// How many slices with times of their own are placed together; about 15 MB of memory.
-const LOOSE_MAX: usize = 128 * 1024;
+/// How many slices with times of their own are placed together; about 8 MB of memory.
+const LOOSE_MAX: usize = 64 * 1024;
 /// How many bytes of their names and arguments wait at most.
-const LOOSE_TEXTS_MAX: usize = 16 << 20;
+const LOOSE_TEXTS_MAX: usize = 4 << 20;
 
 /// What the file holds already, as far as later events depend on it.
 #[derive(Debug, Default)]

@@ -44,7 +44,8 @@ pub fn look_at_the_output(output: &str) {
 /// Records before, while and after the disk is filled to its last byte by something else.
 pub fn fill_the_disk(filler: &str) {
     const BEFORE: u64 = 20_000;
-    const AFTER: u64 = 200_000;
+    // More than what may have been reserved before.
+    const AFTER: u64 = 1_000_000;
     std::thread::scope(|scope| {
         scope.spawn(|| record(BEFORE));
         scope.spawn(|| record(BEFORE));
