@@ -87,26 +87,22 @@ pub fn now() -> u64 {
     }
 }
 
-/// Asks the environment, once.
+/// Asks the environment, once. Other threads wait for the answer, so that none of their events is lost.
 fn decide() -> u8 {
-    static ONCE: Once = Once::new();
     if buffer::current().is_held() {
         // Somebody records from within the recorder, an allocator perhaps.
         return OFF;
     }
-    // Other threads wait here, so that none of their events is lost.
-    attach::quietly(|| {
-        ONCE.call_once(|| {
-            if MODE.load(Ordering::Relaxed) == UNDECIDED {
-                if let Some(options) = Options::from_vars(std::env::vars_os(), |complaint| say(&complaint))
-                    && let Err(error) = start(options)
-                    && !error.is_already_recording()
-                {
-                    say(&format!("{error}; nothing is recorded"));
-                }
-                let _ = MODE.compare_exchange(UNDECIDED, OFF, Ordering::Relaxed, Ordering::Relaxed);
-            }
-        });
+    with_registry(|registry| {
+        if MODE.load(Ordering::Relaxed) != UNDECIDED {
+            return;
+        }
+        if let Some(options) = Options::from_vars(std::env::vars_os(), |complaint| say(&complaint))
+            && let Err(error) = start_locked(registry, options)
+        {
+            say(&format!("{error}; nothing is recorded"));
+        }
+        let _ = MODE.compare_exchange(UNDECIDED, OFF, Ordering::Relaxed, Ordering::Relaxed);
     });
     MODE.load(Ordering::Relaxed)
 }
@@ -151,7 +147,7 @@ fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Ses
 
 /// A recording besides the process's own.
 pub fn start_private(options: &Options) -> Result<Arc<Session>, Error> {
-    install_hooks();
+    with_registry(|_| install_hooks());
     let session = Session::start(options)?;
     with_registry(|registry| remember(registry, &session));
     Ok(session)
@@ -294,6 +290,7 @@ pub fn finish_loudly(session: &Session) {
     }
 }
 
+/// The caller has the registry, so that no fork comes in between.
 fn install_hooks() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
