@@ -65,12 +65,7 @@ fn first_chunk(header: &[u8], definitions: &[u8]) -> Vec<u8> {
 }
 
 fn known_definitions() -> Vec<u8> {
-    let thread = Definition::Thread {
-        id: THREAD,
-        os_id: 7,
-        dropped: 0,
-        name: "worker".into(),
-    };
+    let thread = Definition::Thread { id: THREAD, os_id: 7, dropped: 0, name: "worker".into() };
     let site = Definition::Site {
         id: SITE,
         name: "step".into(),
@@ -88,11 +83,7 @@ fn further_chunk(tag: u8, bytes: &[u8]) -> Vec<u8> {
     } else {
         words[chunk::MAGIC] = EVENTS_MAGIC;
     }
-    let segment = [
-        first_word(THREAD, 0),
-        second_word(Kind::Segment, 0, 0, 0),
-        0,
-    ];
+    let segment = [first_word(THREAD, 0), second_word(Kind::Segment, 0, 0, 0), 0];
     let mut body = Vec::new();
     if tag & (DEFINITIONS | WITHOUT_SEGMENT) == 0 {
         body.extend(segment.iter().flat_map(|word| word.to_le_bytes()));
@@ -101,10 +92,7 @@ fn further_chunk(tag: u8, bytes: &[u8]) -> Vec<u8> {
     let mut filled = filled(&mut words, &body);
     if tag & DAMAGED != 0 {
         // The length, or what else the input's last bytes hit.
-        let (at, value) = (
-            usize::from(tag >> 4),
-            bytes.last().copied().unwrap_or_default(),
-        );
+        let (at, value) = (usize::from(tag >> 4), bytes.last().copied().unwrap_or_default());
         filled[at] ^= value;
     }
     filled

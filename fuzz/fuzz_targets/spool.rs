@@ -32,12 +32,7 @@ fn convert(spool: &[u8]) {
     // A counter with a value that is no number is written as an instant as well, and counted once.
     assert!((n_recorded - n_counters..=n_recorded).contains(&summary.events));
     let limit = spool.len() * OUTPUT_PER_INPUT_BYTE + OUTPUT_AT_REST;
-    assert!(
-        json.len() <= limit,
-        "{} bytes became {}",
-        spool.len(),
-        json.len()
-    );
+    assert!(json.len() <= limit, "{} bytes became {}", spool.len(), json.len());
 }
 
 /// Metadata, and the note on what was lost, are the converter's own.

@@ -75,8 +75,8 @@
 //!
 //! - Names and texts: 8 KiB of UTF-8 each; what is longer is cut and ends in `… [cut: N bytes]`. JSON arguments of
 //!   [`TraceWriter::push_with_args`] longer than that are replaced by a text that says so.
-//! - Arguments: 255 an event. Call sites: 8 million. Names made at run time: 65,536 are numbered; further ones are
-//!   written with each event and cost more.
+//! - Arguments: 255 an event. Call sites: 8 million. Names made at run time: 65,536 or 1 MiB of them are numbered;
+//!   further ones are written with each event and cost more.
 //! - In JSON, NaN and the infinities become the texts `NaN`, `Infinity`, `-Infinity`; NUL becomes `␀`; a counter value
 //!   that is no finite number becomes an argument of an instant of the same name.
 //! - At the limit of the spool, or when the disk is full, recording stops, what comes later is counted by thread, and the
