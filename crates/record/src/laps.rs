@@ -5,14 +5,13 @@ use crate::buffer;
 use crate::clock;
 use crate::global;
 use crate::site::Site;
-use crate::span::{end_at_otherwise, end_site_otherwise, now_of, open};
+use crate::span::{OFF_LEVEL, end_at_otherwise, end_site_otherwise, now_of, open};
 use ferrum_trace_format::spool::record::Kind;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 
 /// Marks of one `laps!` that are known by their place; further ones cost as much as a name made at run time.
 const MARKS_MAX: usize = 32;
-const OFF_LEVEL: u32 = u32::MAX;
 
 /// The place of a [`laps!`](crate::laps) in the code, and of its marks.
 #[derive(Debug)]

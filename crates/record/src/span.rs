@@ -11,7 +11,7 @@ use ferrum_trace_format::spool::record::{Kind, SITE_INLINE};
 use std::marker::PhantomData;
 
 /// Level of a span that is not recorded.
-const OFF_LEVEL: u32 = u32::MAX;
+pub(crate) const OFF_LEVEL: u32 = u32::MAX;
 /// Set in the level of a span whose times are of the slow clock: it fails the hot path's comparison.
 const SLOW_BIT: u32 = 1 << 31;
 
