@@ -2,6 +2,7 @@
 
 use crate::arg::Arg;
 use crate::buffer::{self, Draft, Held, ThreadBuffer};
+use crate::chunk;
 use crate::clock;
 use crate::global;
 use crate::names;
@@ -11,6 +12,7 @@ use ferrum_trace_format::spool::record::{Kind, SITE_INLINE, cut_text};
 use ferrum_trace_format::spool::{stamp_bits, text_reference};
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 
 thread_local! {
     /// What the thread's buffer points into, to be given back when the thread ends.
@@ -283,6 +285,13 @@ impl Attachment {
         };
         let now = self.session.clock().now();
         let chunk = self.chunk.insert(chunk);
+        // The recording may have ended since it was asked for the chunk. It marks its end, then closes all chunks; here a
+        // chunk is opened, then the mark is looked at: one of the two sees the other.
+        fence(Ordering::SeqCst);
+        if !self.session.is_open() {
+            chunk::revoke(chunk);
+            return false;
+        }
         held.set_thread(self.session.id(), self.entry.id);
         held.set_chunk(chunk.words(), self.entry.id, now)
     }

@@ -66,6 +66,11 @@ pub fn publish(memory: &impl ChunkMemory, len: u64) {
     memory.store(chunk::LEN, len, Ordering::Release);
 }
 
+/// Has the chunk's writer ask for another one at its next record.
+pub fn revoke(memory: &impl ChunkMemory) {
+    memory.store(chunk::LIMIT, 0, Ordering::Relaxed);
+}
+
 /// Says that nothing more will come. The length was published before.
 pub fn close(memory: &impl ChunkMemory) {
     // Pairs with the reader's load of the state, which comes before that of the length.

@@ -294,8 +294,7 @@ pub fn finish_loudly(session: &Session) {
 fn install_hooks() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        spool::on_fork(before_fork, after_fork_in_parent, after_fork_in_child);
-        spool::on_end();
+        spool::install_hooks();
     });
 }
 
@@ -305,7 +304,8 @@ thread_local! {
     static HELD_OVER_FORK: Cell<Option<ManuallyDrop<MutexGuard<'static, Registry>>>> = const { Cell::new(None) };
 }
 
-extern "C" fn before_fork() {
+/// Called before each fork, on the thread that forks.
+pub extern "C" fn before_fork() {
     let deadline = clock::monotonic_nanos() + FORK_PATIENCE_NANOS;
     let guard = loop {
         match REGISTRY.try_lock() {
@@ -318,12 +318,13 @@ extern "C" fn before_fork() {
     HELD_OVER_FORK.with(|held| held.set(guard.map(ManuallyDrop::new)));
 }
 
-extern "C" fn after_fork_in_parent() {
+/// Called in the parent after each fork.
+pub extern "C" fn after_fork_in_parent() {
     drop(HELD_OVER_FORK.with(Cell::take).map(ManuallyDrop::into_inner));
 }
 
 /// The child leaves its parent's recordings alone. If the parent records, the child begins its own when it first does.
-extern "C" fn after_fork_in_child() {
+pub extern "C" fn after_fork_in_child() {
     FORKS.fetch_add(1, Ordering::Relaxed);
     INTERRUPTED.store(0, Ordering::Relaxed);
     ACTIVE_ID.store(0, Ordering::Release);

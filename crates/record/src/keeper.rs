@@ -2,6 +2,7 @@
 
 use crate::clock;
 use crate::session::Session;
+use crate::spool::without_signals;
 use std::sync::Weak;
 use std::thread::{self, Thread};
 use std::time::Duration;
@@ -30,7 +31,8 @@ pub fn start(session: Weak<Session>) -> Option<Thread> {
         }
     };
     let builder = thread::Builder::new().name("ferrum-trace".into()).stack_size(128 * 1024);
-    Some(builder.spawn(keep).ok()?.thread().clone())
+    let keeper = without_signals(|| builder.spawn(keep)).ok()?;
+    Some(keeper.thread().clone())
 }
 
 /// When to calibrate: soon after the start, when little is known of the clock's rate, and then ever more rarely.

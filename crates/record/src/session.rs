@@ -21,7 +21,7 @@ use ferrum_trace_format::spool::record::{SITE_INLINE, cut_text};
 use ferrum_trace_format::spool::{Definition, THREAD_DROPPED_WORD};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::thread::Thread;
 
@@ -279,7 +279,9 @@ impl Session {
         if self.pid != std::process::id() || !self.is_open.swap(false, Ordering::AcqRel) {
             return Err(Error::not_recording());
         }
-        // Whoever records from now on asks for a chunk first, and finds another recording or none.
+        // Whoever records from now on asks for a chunk first, and finds another recording or none. The fence is for those who
+        // are being given one right now, see `Attachment::refill`.
+        fence(Ordering::SeqCst);
         self.spool.close_chunks();
         let stats = attach::quietly(|| {
             // Waits for a flush that is under way; later ones see that the recording has ended.

@@ -7,7 +7,7 @@
 
 use crate::chunk::{self, ChunkMemory};
 use crossbeam_queue::ArrayQueue;
-use ferrum_trace_format::spool::layout::{CHUNK_BYTES, CHUNK_WORDS, StopReason, chunk as layout};
+use ferrum_trace_format::spool::layout::{CHUNK_BYTES, CHUNK_WORDS, StopReason};
 use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -317,7 +317,7 @@ impl Spool {
     pub fn close_chunks(&self) {
         for segment in &lock(&self.growth).segments {
             for n in 0..segment.len / CHUNK_BYTES {
-                Segment::chunk(segment, n).store(layout::LIMIT, 0, Ordering::Relaxed);
+                chunk::revoke(&Segment::chunk(segment, n));
             }
         }
     }
@@ -616,15 +616,41 @@ pub fn os_thread_id() -> u64 {
     0
 }
 
-/// Has `before`, `in_parent` and `in_child` called around each fork of this process.
-pub fn on_fork(before: extern "C" fn(), in_parent: extern "C" fn(), in_child: extern "C" fn()) {
+/// Before `main`, so that no thread can be in the recorder yet and be forked over.
+#[cfg(target_os = "linux")]
+#[used]
+// SAFETY: the section holds pointers to functions that the C library calls at the start; one without parameters may be
+// among them.
+#[unsafe(link_section = ".init_array")]
+static AT_BEGIN: extern "C" fn() = at_begin;
+
+/// Has the recorder called around each fork of this process.
+extern "C" fn at_begin() {
+    use crate::global::{after_fork_in_child, after_fork_in_parent, before_fork};
     #[cfg(unix)]
     // SAFETY: the functions are static and take no arguments.
     unsafe {
-        libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child));
+        libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child));
     }
     #[cfg(not(unix))]
-    let _ = (before, in_parent, in_child);
+    let _ = (before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+/// Runs `work` with no signal delivered to this thread: a thread started in it never gets one, so that no handler of the
+/// host runs, and records, on a thread of ours.
+pub fn without_signals<T>(work: impl FnOnce() -> T) -> T {
+    #[cfg(unix)]
+    // SAFETY: both sets are valid; the mask of the calling thread is put back as it was.
+    unsafe {
+        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+        let result = work();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+        result
+    }
+    #[cfg(not(unix))]
+    work()
 }
 
 /// Runs when the process ends by returning from `main` or by `exit`: after all handlers of `atexit`, so that what those
@@ -635,8 +661,10 @@ pub fn on_fork(before: extern "C" fn(), in_parent: extern "C" fn(), in_child: ex
 #[unsafe(link_section = ".fini_array")]
 static AT_END: extern "C" fn() = at_end;
 
-/// Elsewhere, `atexit` is the nearest thing.
-pub fn on_end() {
+/// Elsewhere, both are asked for when the first recording begins.
+pub fn install_hooks() {
+    #[cfg(not(target_os = "linux"))]
+    at_begin();
     #[cfg(not(target_os = "linux"))]
     // SAFETY: the function is static and takes no arguments.
     unsafe {

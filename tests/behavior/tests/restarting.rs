@@ -86,7 +86,8 @@ fn recordings_of_one_process_hold_what_was_recorded_while_they_ran() {
         let (begun, ending, dropped) = (&run[..4], &run[4..8], run[9]);
         let trace = TraceFile::read(&stage.path(&format!("run.{n}.json")));
         assert_eq!(trace.about("recorded") as usize, trace.recorded().count());
-        assert_eq!(dropped, 0);
+        // One of each worker may have come just when the recording ended.
+        assert!(dropped <= 4, "run {n}: {dropped} were lost");
         trace.assert_nested();
         for event in trace.named("work") {
             assert!(seen.insert((event.number("worker"), event.number("n"))), "twice: {event:?}");
