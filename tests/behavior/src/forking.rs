@@ -1,6 +1,6 @@
 //! Scenes that fork, and scenes that meet others at one path.
 
-use crate::sys::{self, Ending, Fork, exit_at_once, fork, wait_for};
+use crate::sys::{self, Ending, Fork, exit_as_in_c, exit_at_once, fork, wait_for};
 use crate::work::{Pace, Workers, record, slow_start, wait_for_test};
 use crate::{Scene, tell};
 use ferrum_trace::{TraceWriter, flush, span};
@@ -20,6 +20,7 @@ pub const SCENES: &[Scene] = &[
     ("fork-amid-flushes", fork_amid_flushes),
     ("fork-amid-words-on-stderr", fork_amid_words_on_stderr),
     ("fork-amid-new-sites", fork_amid_new_sites),
+    ("fork-amid-new-threads", fork_amid_new_threads),
     ("fork-in-a-span", fork_in_a_span),
     ("fork-with-a-writer", fork_with_a_writer),
     ("fork-in-a-destructor", fork_in_a_destructor),
@@ -210,7 +211,30 @@ fn fork_amid_new_sites() {
             with_child("exited", || {
                 record_as_child();
                 drop(ferrum_trace::Span::dynamic("name", ""));
-                std::process::exit(0);
+                exit_as_in_c(0);
+            });
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+/// Other threads start and end, which the standard library has a lock for. The child has enough to write that the
+/// recorder may want threads of its own.
+fn fork_amid_new_threads() {
+    record(1, 10);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    std::thread::spawn(|| ()).join().unwrap();
+                }
+            });
+        }
+        for _ in 0..50 {
+            with_child("exited", || {
+                record(1, 20_000);
+                exit_as_in_c(0);
             });
         }
         stop.store(true, Ordering::Relaxed);

@@ -66,6 +66,13 @@ pub fn at_exit(handler: extern "C" fn()) {
     assert_eq!(unsafe { libc::atexit(handler) }, 0);
 }
 
+/// Ends the process with all handlers of `atexit`, as C programs do. The standard library's `exit` takes a lock that its
+/// threads take when they start and end: a child that was forked at such a moment would hang in it, whoever records.
+pub fn exit_as_in_c(code: i32) -> ! {
+    // SAFETY: does not return; the scenes call it on one thread only.
+    unsafe { libc::exit(code) }
+}
+
 /// Ends the process at once: no handlers of `atexit`, no destructors.
 pub fn exit_at_once(code: i32) -> ! {
     // SAFETY: does not return.
