@@ -175,6 +175,19 @@ fn a_fork_amid_new_names_and_threads_hangs_nobody() {
 }
 
 #[test]
+fn a_fork_amid_threads_that_start_and_end_hangs_nobody() {
+    let stage = Stage::new();
+    let finished = stage.play("fork-amid-new-threads").expect_success();
+    let exited = children(&finished, "exited");
+    assert_eq!(exited.len(), 50);
+    for pid in &exited {
+        let trace = TraceFile::read(&stage.path(&format!("trace.{pid}.json")));
+        assert_eq!(trace.recorded().count(), 20_000);
+    }
+    assert_is_parents(&stage.finished_trace(), 10);
+}
+
+#[test]
 fn a_span_that_is_open_over_a_fork_spoils_no_file() {
     let stage = Stage::new();
     let finished = stage.play("fork-in-a-span").expect_success();
