@@ -8,7 +8,7 @@ use crate::global;
 use crate::names;
 use crate::session::{Session, ThreadEntry};
 use crate::spool::{self, MappedChunk, lock};
-use ferrum_trace_format::spool::record::{Kind, SITE_INLINE, cut_text};
+use ferrum_trace_format::spool::record::{Kind, SITE_INLINE, cut_text, second_word_pushed};
 use ferrum_trace_format::spool::{stamp_bits, text_reference};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -196,7 +196,10 @@ impl Pushed<'_> {
         let leading = [u64::from(self.tid), self.nanos];
         let draft = Draft { kind: Kind::Pushed, site: 0, start: end, end, leading: &leading, args: &[] };
         match (site, self.json) {
-            (Some(site), None) => held.append(&Draft { site, ..draft }),
+            (Some(site), None) => match second_word_pushed(self.nanos, self.tid) {
+                Some(second_word) => held.append_short(site, end, second_word),
+                None => held.append(&Draft { site, ..draft }),
+            },
             (Some(site), Some(json)) => {
                 let args = &[Arg::text_at(write_text(held, json)?)];
                 held.append(&Draft { site, args, ..draft })

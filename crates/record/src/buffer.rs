@@ -346,6 +346,24 @@ impl Held<'_> {
         self.append_since(draft, since_base)
     }
 
+    /// Writes a record of two words, the second of which is ready.
+    #[inline]
+    pub fn append_short(&self, site: u32, end: u64, second_word: u64) -> Option<u64> {
+        let words = Words(self.buffer.words.get());
+        let mut since_base = end.wrapping_sub(chunk::base(&words));
+        if since_base > TIME_MASK {
+            if !self.begin_segment(end) {
+                return None;
+            }
+            since_base = 0;
+        }
+        let mut writer = self.writer(HEADER_BYTES)?;
+        writer.words.prefetch((writer.at / 8) as usize + PREFETCH_WORDS);
+        writer.put(first_word(site, since_base));
+        writer.put(second_word);
+        Some(writer.publish())
+    }
+
     /// Writes a text. Returns where in the file it is, or `None` if there is no room for it.
     pub fn append_text(&self, stamp: u64, text: &str, note: &str) -> Option<u64> {
         let n_bytes = text.len() + note.len();

@@ -203,12 +203,12 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
             }
         };
         self.written.n_events += 1;
-        if timed.record.kind != Kind::Pushed {
+        if !matches!(timed.record.kind, Kind::Pushed | Kind::PushedShort) {
             self.note_thread(segment.thread_id);
         }
         match timed.record.kind {
             Kind::Span | Kind::FirstLap => self.slice(texts, site, thread, &timed),
-            Kind::Escaped | Kind::TrackSpan | Kind::Pushed => {
+            Kind::Escaped | Kind::TrackSpan | Kind::Pushed | Kind::PushedShort => {
                 self.loose(texts, site, segment.thread_id, &timed);
             }
             Kind::Counter => self.counter(texts, site, thread, &timed),
@@ -226,9 +226,9 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
                 let origin = self.clock.start_nanos();
                 (start.saturating_sub(origin), end.saturating_sub(origin))
             }
-            Kind::Pushed => {
-                let start = self.clock.nanos_since_start(end_ticks).saturating_sub(record.leading(1));
-                (start, start.saturating_add(record.leading(1)))
+            Kind::Pushed | Kind::PushedShort => {
+                let start = self.clock.nanos_since_start(end_ticks).saturating_sub(record.pushed_nanos());
+                (start, start.saturating_add(record.pushed_nanos()))
             }
             kind => {
                 let start = self.clock.nanos_since_start(end_ticks.saturating_sub(duration));
@@ -325,7 +325,7 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
 
     fn loose(&mut self, texts: &Texts<'_, R>, site: &Site, thread_id: u32, timed: &Timed<'_>) {
         let key = match timed.record.kind {
-            Kind::Pushed => LaneKey::Pushed(timed.record.leading(0) as u32),
+            Kind::Pushed | Kind::PushedShort => LaneKey::Pushed(timed.record.pushed_tid()),
             Kind::TrackSpan => LaneKey::Track(timed.record.leading(0) as u32),
             _ => LaneKey::Thread(thread_id),
         };

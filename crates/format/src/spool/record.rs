@@ -71,12 +71,14 @@ pub enum Kind {
     Text = 15,
     /// The upper bits of the duration of the record that follows. Leading word: them.
     LongDuration = 16,
+    /// A [`Kind::Pushed`] in two words: its duration is in nanoseconds, its `tid` is where the types of arguments would be.
+    PushedShort = 17,
 }
 
 impl Kind {
     fn from_bits(bits: u64) -> Option<Self> {
         use Kind::*;
-        const ALL: [Kind; 16] = [
+        const ALL: [Kind; 17] = [
             Span,
             Escaped,
             FirstLap,
@@ -93,6 +95,7 @@ impl Kind {
             Segment,
             Text,
             LongDuration,
+            PushedShort,
         ];
         ALL.get((bits as usize).wrapping_sub(1)).copied()
     }
@@ -101,7 +104,7 @@ impl Kind {
     pub const fn n_leading(self) -> usize {
         use Kind::*;
         match self {
-            Span | Escaped | FirstLap | Instant | Counter => 0,
+            Span | Escaped | FirstLap | Instant | Counter | PushedShort => 0,
             AsyncBegin | AsyncInstant | AsyncEnd | FlowStart | FlowStep | FlowEnd | Segment | LongDuration => 1,
             Pushed | Text => 2,
             TrackSpan => 3,
@@ -154,6 +157,13 @@ pub const fn second_word(kind: Kind, duration: u64, n_args: usize, types: u64) -
 #[inline(always)]
 pub const fn second_word_many(kind: Kind, duration: u64) -> u64 {
     duration | ((kind as u64) << KIND_SHIFT) | (COUNT_MANY << COUNT_SHIFT)
+}
+
+/// The second word of a [`Kind::PushedShort`], if both numbers fit in.
+#[inline(always)]
+pub fn second_word_pushed(nanos: u64, tid: u32) -> Option<u64> {
+    let fits = nanos <= TIME_MASK && tid <= u32::from(u16::MAX);
+    fits.then(|| second_word(Kind::PushedShort, nanos, 0, u64::from(tid)))
 }
 
 /// Words that hold the types of `n_args` arguments, where they do not fit into the header.
@@ -276,6 +286,20 @@ impl<'a> Record<'a> {
         word_at(self.leading, n)
     }
 
+    /// The `tid` of a slice pushed through the reference's interface.
+    pub fn pushed_tid(&self) -> u32 {
+        match (self.kind, self.types) {
+            (Kind::PushedShort, Types::InHeader(tid)) => tid as u32,
+            (Kind::PushedShort, Types::Apart(_)) => 0,
+            _ => self.leading(0) as u32,
+        }
+    }
+
+    /// The duration of such a slice in nanoseconds.
+    pub fn pushed_nanos(&self) -> u64 {
+        if self.kind == Kind::PushedShort { self.duration } else { self.leading(1) }
+    }
+
     /// How many arguments there are.
     pub fn n_args(&self) -> usize {
         self.args.len() / 8
@@ -329,6 +353,16 @@ mod tests {
         let record = Record::read(&bytes).unwrap();
         assert_eq!((record.kind, record.site, record.end, record.duration), (Kind::Span, 7, 1000, 30));
         assert_eq!((record.n_args(), record.size), (0, 16));
+    }
+
+    #[test]
+    fn a_pushed_slice_is_two_words_if_its_numbers_are_small() {
+        let bytes = bytes(&[first_word(7, 1000), second_word_pushed(250_000, 47).unwrap()]);
+        let record = Record::read(&bytes).unwrap();
+        assert_eq!((record.kind, record.pushed_tid(), record.pushed_nanos()), (Kind::PushedShort, 47, 250_000));
+        assert_eq!((record.n_args(), record.size), (0, 16));
+        assert_eq!(second_word_pushed(TIME_MASK + 1, 0), None);
+        assert_eq!(second_word_pushed(0, 1 << 16), None);
     }
 
     #[test]
