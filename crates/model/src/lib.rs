@@ -1,7 +1,23 @@
-//! What a trace is, whatever file it came from. So far: the values of arguments.
+//! What a trace is, whatever file it came from.
+//!
+//! A [`Trace`] is a set of columns: times are integer nanoseconds, texts are numbers of [`Strings`], rows are numbers of
+//! [`Tracks`]. [`Value`] is the value of one argument, and all that the recorder needs: the rest is behind the feature
+//! `columns`.
 //!
 //! This crate knows nothing of files, clocks, threads, the environment, or how any format spells these things.
 
+#[cfg(feature = "columns")]
+mod strings;
+#[cfg(feature = "columns")]
+mod trace;
+#[cfg(feature = "columns")]
+mod tracks;
 mod value;
 
+#[cfg(feature = "columns")]
+pub use strings::{StringId, Strings};
+#[cfg(feature = "columns")]
+pub use trace::{Anomalies, ArgColumn, Asyncs, Census, Counters, End, Flows, Order, Points, Slice, Slices, Trace};
+#[cfg(feature = "columns")]
+pub use tracks::{Process, ProcessId, Track, TrackId, Tracks};
 pub use value::Value;

@@ -315,9 +315,12 @@ impl Drop for Attachment {
     }
 }
 
-/// In a forked child: lets go of the parent's chunk without touching it.
-pub fn forget_in_child() {
-    clear_buffer();
+/// In a forked child: lets go of the parent's chunk without touching it. `held` is the thread's buffer, held since before
+/// the fork.
+pub fn forget_in_child(held: Option<&Held<'_>>) {
+    if let Some(held) = held {
+        held.clear_chunk();
+    }
     let _ = ATTACHMENT.try_with(|slot| slot.try_borrow_mut().map(|mut slot| std::mem::forget(slot.take())));
     let _ = PRIVATE.try_with(|slot| slot.try_borrow_mut().map(|mut slot| std::mem::forget(std::mem::take(&mut *slot))));
 }

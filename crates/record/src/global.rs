@@ -1,7 +1,7 @@
 //! The recording of the process: whether there is one, and what happens to it when the process forks or ends.
 
 use crate::attach;
-use crate::buffer;
+use crate::buffer::{self, Held};
 use crate::clock::{self, ClockKind};
 use crate::config::Options;
 use crate::error::Error;
@@ -298,16 +298,33 @@ fn install_hooks() {
     });
 }
 
+/// What a thread holds while it forks. It is given back in this order: the registry is free before a signal handler may
+/// ask for it.
+#[derive(Default)]
+struct HeldOverFork {
+    /// So that no other thread holds it at that moment: it would never be given back in the child. `None` if another
+    /// thread has had it for long.
+    registry: Option<MutexGuard<'static, Registry>>,
+    /// So that signal handlers of this thread keep out: one that needs the registry would wait for the very fork that it
+    /// interrupts, for ever. `None` if the fork is itself in a handler that interrupted the recorder.
+    buffer: Option<Held<'static>>,
+}
+
 thread_local! {
-    /// Held over a fork, so that no other thread holds it at that moment: it would never be given back in the child.
     /// It has no destructor: threads may fork while they end.
-    static HELD_OVER_FORK: Cell<Option<ManuallyDrop<MutexGuard<'static, Registry>>>> = const { Cell::new(None) };
+    static HELD_OVER_FORK: Cell<ManuallyDrop<HeldOverFork>> =
+        const { Cell::new(ManuallyDrop::new(HeldOverFork { registry: None, buffer: None })) };
+}
+
+fn take_held_over_fork() -> HeldOverFork {
+    ManuallyDrop::into_inner(HELD_OVER_FORK.with(Cell::take))
 }
 
 /// Called before each fork, on the thread that forks.
 pub extern "C" fn before_fork() {
+    let buffer = buffer::current().hold();
     let deadline = clock::monotonic_nanos() + FORK_PATIENCE_NANOS;
-    let guard = loop {
+    let registry = loop {
         match REGISTRY.try_lock() {
             Ok(guard) => break Some(guard),
             Err(TryLockError::Poisoned(poisoned)) => break Some(poisoned.into_inner()),
@@ -315,12 +332,12 @@ pub extern "C" fn before_fork() {
             Err(TryLockError::WouldBlock) => std::thread::yield_now(),
         }
     };
-    HELD_OVER_FORK.with(|held| held.set(guard.map(ManuallyDrop::new)));
+    HELD_OVER_FORK.with(|held| held.set(ManuallyDrop::new(HeldOverFork { registry, buffer })));
 }
 
 /// Called in the parent after each fork.
 pub extern "C" fn after_fork_in_parent() {
-    drop(HELD_OVER_FORK.with(Cell::take).map(ManuallyDrop::into_inner));
+    drop(take_held_over_fork());
 }
 
 /// The child leaves its parent's recordings alone. If the parent records, the child begins its own when it first does.
@@ -328,13 +345,13 @@ pub extern "C" fn after_fork_in_child() {
     FORKS.fetch_add(1, Ordering::Relaxed);
     INTERRUPTED.store(0, Ordering::Relaxed);
     ACTIVE_ID.store(0, Ordering::Release);
-    attach::forget_in_child();
-    let Some(registry) = HELD_OVER_FORK.with(Cell::take) else {
+    let mut held = take_held_over_fork();
+    attach::forget_in_child(held.buffer.as_ref());
+    let Some(registry) = &mut held.registry else {
         IS_BLIND.store(true, Ordering::Relaxed);
         MODE.store(OFF, Ordering::Relaxed);
         return;
     };
-    let mut registry = ManuallyDrop::into_inner(registry);
     for session in std::mem::take(&mut registry.sessions) {
         if let Some(session) = session.upgrade() {
             session.spool().abandon_in_child();
@@ -351,4 +368,19 @@ pub extern "C" fn after_fork_in_child() {
 /// A number that differs between a process and its forked children.
 pub fn fork_generation() -> u64 {
     FORKS.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handler_that_interrupts_a_fork_does_not_wait_for_it() {
+        before_fork();
+        // What a handler would call: this thread has the registry, so asking for it would take for ever.
+        assert!(buffer::current().is_held());
+        assert_eq!(attach::thread_id(), None);
+        after_fork_in_parent();
+        assert!(!buffer::current().is_held());
+    }
 }

@@ -2,6 +2,8 @@
 //!
 //! What is written, field by field, is in `docs/chrome-json.md`.
 
+#[cfg(feature = "read")]
+pub mod read;
 mod snippet;
 mod write;
 

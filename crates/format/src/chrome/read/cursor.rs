@@ -1,0 +1,478 @@
+//! JSON, byte by byte: only what is needed to find values and to know that they are whole.
+
+use super::text::Text;
+
+/// Why a value could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The bytes end before the value does.
+    End,
+    /// The value is not JSON.
+    Bad {
+        /// Where.
+        at: usize,
+        /// What should have been there.
+        expected: &'static str,
+    },
+}
+
+/// A place in a text.
+#[derive(Clone, Debug)]
+pub struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    nest: Nest,
+}
+
+impl<'a> Cursor<'a> {
+    /// At a place in `bytes`.
+    pub fn new(bytes: &'a [u8], at: usize) -> Self {
+        Self { bytes, at, nest: Nest::default() }
+    }
+
+    /// All of the text.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Where it is.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Goes somewhere else.
+    pub fn jump(&mut self, at: usize) {
+        self.at = at;
+    }
+
+    /// The next byte, if there is one.
+    #[inline(always)]
+    pub fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    /// Goes over the next byte.
+    #[inline(always)]
+    pub fn step(&mut self) {
+        self.at += 1;
+    }
+
+    /// Goes over spaces and line ends.
+    #[inline(always)]
+    pub fn skip_space(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    /// The next byte that is no space, without going over it.
+    #[inline(always)]
+    pub fn next_visible(&mut self) -> Result<u8, Stop> {
+        self.skip_space();
+        self.peek().ok_or(Stop::End)
+    }
+
+    /// Goes over a byte that must come next, after spaces.
+    #[inline(always)]
+    pub fn expect(&mut self, byte: u8, expected: &'static str) -> Result<(), Stop> {
+        if self.next_visible()? != byte {
+            return Err(self.bad(expected));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// What is here is not what it should be.
+    #[inline]
+    pub fn bad(&self, expected: &'static str) -> Stop {
+        Stop::Bad { at: self.at, expected }
+    }
+
+    /// Reads a text, whose quote is the next byte.
+    #[inline]
+    pub fn text(&mut self) -> Result<Text<'a>, Stop> {
+        if self.peek().ok_or(Stop::End)? != b'"' {
+            return Err(self.bad("a text"));
+        }
+        self.at += 1;
+        let start = self.at;
+        let mut is_escaped = false;
+        loop {
+            match self.seek_quote_or_backslash()? {
+                b'"' => {
+                    let raw = &self.bytes[start..self.at];
+                    self.at += 1;
+                    return Ok(Text { raw, is_escaped });
+                }
+                _ => {
+                    is_escaped = true;
+                    self.escape()?;
+                }
+            }
+        }
+    }
+
+    /// Goes to the next quote or backslash, eight bytes at a time.
+    #[inline(always)]
+    fn seek_quote_or_backslash(&mut self) -> Result<u8, Stop> {
+        const ONES: u64 = u64::from_ne_bytes([1; 8]);
+        const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
+        const QUOTES: u64 = u64::from_ne_bytes([b'"'; 8]);
+        const BACKSLASHES: u64 = u64::from_ne_bytes([b'\\'; 8]);
+        while let Some(eight) = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<8>()) {
+            let word = u64::from_le_bytes(*eight);
+            let (quote, backslash) = (word ^ QUOTES, word ^ BACKSLASHES);
+            // A byte's high bit is set where it is zero; above the first such byte there may be others.
+            let zeros = ((quote.wrapping_sub(ONES) & !quote) | (backslash.wrapping_sub(ONES) & !backslash)) & HIGHS;
+            if zeros != 0 {
+                self.at += (zeros.trailing_zeros() / 8) as usize;
+                return Ok(self.bytes[self.at]);
+            }
+            self.at += 8;
+        }
+        loop {
+            match self.peek().ok_or(Stop::End)? {
+                byte @ (b'"' | b'\\') => return Ok(byte),
+                _ => self.at += 1,
+            }
+        }
+    }
+
+    /// Goes over a backslash and what it escapes.
+    #[inline]
+    fn escape(&mut self) -> Result<(), Stop> {
+        let escaped = *self.bytes.get(self.at + 1).ok_or(Stop::End)?;
+        match escaped {
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.at += 2,
+            b'u' => {
+                let digits = self.bytes.get(self.at + 2..self.at + 6).ok_or(Stop::End)?;
+                if !digits.iter().all(u8::is_ascii_hexdigit) {
+                    return Err(self.bad("four hexadecimal digits after `\\u`"));
+                }
+                self.at += 6;
+            }
+            _ => return Err(self.bad("an escape that JSON has")),
+        }
+        Ok(())
+    }
+
+    /// Reads a number, whose first byte is next.
+    #[inline]
+    pub fn number(&mut self) -> Result<&'a [u8], Stop> {
+        let start = self.at;
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        self.digits()?;
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.peek() {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        // More digits may come with more bytes.
+        self.peek().ok_or(Stop::End)?;
+        Ok(&self.bytes[start..self.at])
+    }
+
+    #[inline]
+    fn digits(&mut self) -> Result<(), Stop> {
+        if !self.peek().ok_or(Stop::End)?.is_ascii_digit() {
+            return Err(self.bad("a digit"));
+        }
+        self.at += 1;
+        while let Some(b'0'..=b'9') = self.peek() {
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    fn word(&mut self, word: &'static [u8], expected: &'static str) -> Result<(), Stop> {
+        let rest = &self.bytes[self.at..];
+        let n_same = rest.iter().zip(word).take_while(|(found, wanted)| found == wanted).count();
+        if n_same == word.len() {
+            self.at += word.len();
+            return Ok(());
+        }
+        if n_same == rest.len() { Err(Stop::End) } else { Err(self.bad(expected)) }
+    }
+
+    /// Reads any value and gives its spelling.
+    #[inline]
+    pub fn value(&mut self) -> Result<&'a [u8], Stop> {
+        self.skip_space();
+        let start = self.at;
+        self.skip_value()?;
+        Ok(&self.bytes[start..self.at])
+    }
+
+    /// Goes over a value of any depth, making sure that it is JSON.
+    pub fn skip_value(&mut self) -> Result<(), Stop> {
+        self.nest.clear();
+        loop {
+            if self.open_or_skip_scalar()? == Opened::Container {
+                continue;
+            }
+            if self.close()? == Closed::All {
+                return Ok(());
+            }
+        }
+    }
+
+    /// At a value: goes over a scalar or an empty container, or goes into a container up to its first value.
+    #[inline(always)]
+    fn open_or_skip_scalar(&mut self) -> Result<Opened, Stop> {
+        match self.next_visible()? {
+            b'"' => self.text().map(|_| Opened::Nothing),
+            b'-' | b'0'..=b'9' => self.number().map(|_| Opened::Nothing),
+            b'{' => {
+                self.at += 1;
+                if self.next_visible()? == b'}' {
+                    self.at += 1;
+                    return Ok(Opened::Nothing);
+                }
+                self.nest.push(Container::Object);
+                self.key().map(|_| Opened::Container)
+            }
+            b'[' => {
+                self.at += 1;
+                if self.next_visible()? == b']' {
+                    self.at += 1;
+                    return Ok(Opened::Nothing);
+                }
+                self.nest.push(Container::Array);
+                Ok(Opened::Container)
+            }
+            b't' => self.word(b"true", "`true`").map(|()| Opened::Nothing),
+            b'f' => self.word(b"false", "`false`").map(|()| Opened::Nothing),
+            b'n' => self.word(b"null", "`null`").map(|()| Opened::Nothing),
+            b'N' | b'I' => Err(self.bad("a number that JSON has, not NaN or Infinity")),
+            _ => Err(self.bad("a value")),
+        }
+    }
+
+    /// After a value: closes containers, and goes to the next value if there is one.
+    #[inline(always)]
+    fn close(&mut self) -> Result<Closed, Stop> {
+        loop {
+            let Some(container) = self.nest.top() else {
+                return Ok(Closed::All);
+            };
+            match (container, self.next_visible()?) {
+                (Container::Object, b',') => {
+                    self.at += 1;
+                    self.skip_space();
+                    self.key()?;
+                    return Ok(Closed::Some);
+                }
+                (Container::Array, b',') => {
+                    self.at += 1;
+                    return Ok(Closed::Some);
+                }
+                (Container::Object, b'}') | (Container::Array, b']') => {
+                    self.at += 1;
+                    self.nest.pop();
+                }
+                (Container::Object, _) => return Err(self.bad("`,` or `}`")),
+                (Container::Array, _) => return Err(self.bad("`,` or `]`")),
+            }
+        }
+    }
+
+    /// Reads a key and goes over its colon.
+    #[inline(always)]
+    pub fn key(&mut self) -> Result<Text<'a>, Stop> {
+        let key = self.text()?;
+        if self.peek() == Some(b':') {
+            self.at += 1;
+        } else {
+            self.expect(b':', "`:`")?;
+        }
+        Ok(key)
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Opened {
+    Container,
+    Nothing,
+}
+
+#[derive(PartialEq, Eq)]
+enum Closed {
+    All,
+    Some,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Container {
+    Array,
+    Object,
+}
+
+/// The containers around a place: one bit each, so that a hundred thousand levels are a few kilobytes.
+#[derive(Clone, Debug, Default)]
+struct Nest {
+    /// The innermost up to 64: the lowest bit is the innermost, set for an object.
+    inner: u64,
+    n_inner: u32,
+    /// Those around them.
+    outer: Vec<u64>,
+}
+
+impl Nest {
+    fn clear(&mut self) {
+        self.inner = 0;
+        self.n_inner = 0;
+        self.outer.clear();
+    }
+
+    #[inline(always)]
+    fn push(&mut self, container: Container) {
+        if self.n_inner == 64 {
+            self.outer.push(self.inner);
+            self.n_inner = 0;
+        }
+        self.inner = self.inner << 1 | u64::from(container == Container::Object);
+        self.n_inner += 1;
+    }
+
+    #[inline(always)]
+    fn pop(&mut self) {
+        self.inner >>= 1;
+        self.n_inner -= 1;
+        if self.n_inner == 0
+            && let Some(outer) = self.outer.pop()
+        {
+            self.inner = outer;
+            self.n_inner = 64;
+        }
+    }
+
+    #[inline(always)]
+    fn top(&self) -> Option<Container> {
+        let container = if self.inner & 1 == 1 { Container::Object } else { Container::Array };
+        (self.n_inner > 0).then_some(container)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What is read of a text with something behind it.
+    fn read(text: &str) -> Result<usize, Stop> {
+        let text = format!("{text} ");
+        let mut cursor = Cursor::new(text.as_bytes(), 0);
+        cursor.skip_value().map(|()| cursor.at())
+    }
+
+    #[test]
+    fn values_of_every_kind_are_read_to_their_end() {
+        let values = [
+            r#""""#,
+            r#""a\"b\\""#,
+            r#""\u00e9 and more than eight""#,
+            "0",
+            "-1.5e+7",
+            "1E9",
+            "true",
+            "false",
+            "null",
+            "[]",
+            "{}",
+            "[1,[2,{}],\"]\"]",
+            r#"{"a":{"b":[1,2]},"c":"}"}"#,
+            "[ 1 , 2 ]",
+            "{ \"a\" : 1 }",
+        ];
+        for value in values {
+            assert_eq!(read(value), Ok(value.len()), "{value}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_json_is_refused_where_it_is() {
+        let cases = [
+            ("NaN", 0),
+            ("-Infinity", 1),
+            ("[1 2]", 3),
+            ("{\"a\" 1}", 5),
+            ("{a:1}", 1),
+            ("[1}", 2),
+            ("tru}", 0),
+            ("\"\\x\"", 1),
+            ("\"\\u12g4\"", 1),
+            ("1.x", 2),
+            ("{\"a\":1,}", 7),
+            ("[1,]", 3),
+            ("]", 0),
+        ];
+        for (text, place) in cases {
+            match read(text) {
+                Err(Stop::Bad { at, .. }) => assert_eq!(at, place, "{text}"),
+                other => panic!("{text}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_cut_is_not_called_bad() {
+        let text = r#"{"a":[1.5e3,true,null,"x\u00e9\"yyyyyyyyyyyyyy"],"b":{"c":-12}} "#;
+        assert!(Cursor::new(text.as_bytes(), 0).skip_value().is_ok());
+        for len in 0..text.len() - 1 {
+            assert_eq!(Cursor::new(&text.as_bytes()[..len], 0).skip_value(), Err(Stop::End), "{len}");
+        }
+    }
+
+    #[test]
+    fn any_depth_is_fine() {
+        for depth in [63, 64, 65, 128, 129, 100_000] {
+            let text = format!("{}{}", "[{\"a\":".repeat(depth), "0");
+            let text = format!("{text}{}", "}]".repeat(depth));
+            assert_eq!(read(&text), Ok(text.len()), "{depth}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_serde_json(value in json_value()) {
+            let text = serde_json::to_string(&value).unwrap();
+            prop_assert_eq!(read(&text), Ok(text.len()));
+            let text = serde_json::to_string_pretty(&value).unwrap();
+            prop_assert_eq!(read(&text), Ok(text.len()));
+        }
+
+        #[test]
+        fn never_takes_what_serde_json_refuses(text in "[\\[\\]{},:\"a1.e\\\\-]{0,12}") {
+            if let Ok(len) = read(&text) {
+                prop_assert!(serde_json::from_str::<serde_json::Value>(&text[..len.min(text.len())]).is_ok()
+                    // Numbers with a zero in front are taken.
+                    || text.contains('0'));
+            }
+        }
+    }
+
+    fn json_value() -> impl Strategy<Value = serde_json::Value> {
+        let leaf = prop_oneof![
+            Just(serde_json::Value::Null),
+            any::<bool>().prop_map(Into::into),
+            any::<i64>().prop_map(Into::into),
+            any::<f64>().prop_map(Into::into),
+            any::<String>().prop_map(Into::into),
+        ];
+        leaf.prop_recursive(5, 40, 6, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..6).prop_map(Into::into),
+                proptest::collection::btree_map(any::<String>(), inner, 0..6)
+                    .prop_map(|map| serde_json::Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+}

@@ -1,0 +1,218 @@
+//! One event, as the file spells it.
+
+use super::cursor::{Cursor, Stop};
+use super::decimal;
+use super::text::Text;
+use std::borrow::Cow;
+
+/// One element of the list of events. It borrows the file's bytes; nothing is decoded that nobody asks for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Event<'a> {
+    /// All of it, from brace to brace.
+    pub json: &'a [u8],
+    /// Where in the file it begins.
+    pub offset: u64,
+    /// `ph`: its first byte, or zero if there is none.
+    pub phase: u8,
+    /// `name`.
+    pub name: Option<Scalar<'a>>,
+    /// `cat`.
+    pub category: Option<Scalar<'a>>,
+    /// `ts`.
+    pub start: Number<'a>,
+    /// `dur`.
+    pub duration: Number<'a>,
+    /// `pid`.
+    pub pid: Option<Scalar<'a>>,
+    /// `tid`.
+    pub tid: Option<Scalar<'a>>,
+    /// `id`.
+    pub id: Option<Scalar<'a>>,
+    /// `id2`, as JSON.
+    pub id2: Option<&'a [u8]>,
+    /// `bind_id`.
+    pub bind_id: Option<Scalar<'a>>,
+    /// `s`: the scope of an instant.
+    pub instant_scope: Option<Scalar<'a>>,
+    /// `scope`: what an id is unique in.
+    pub id_scope: Option<Scalar<'a>>,
+    /// `bp`: what the end of a flow binds to.
+    pub binding_point: Option<Scalar<'a>>,
+    /// `flow_in`.
+    pub flow_in: bool,
+    /// `flow_out`.
+    pub flow_out: bool,
+    /// `args`, as JSON.
+    pub args: Option<&'a [u8]>,
+}
+
+/// A value that is no container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scalar<'a> {
+    /// A text.
+    Text(Text<'a>),
+    /// A number or a truth value, as it is spelled. Containers that stand where a scalar should are here too.
+    Other(&'a [u8]),
+}
+
+impl<'a> Scalar<'a> {
+    /// What it says: the text 7 and the number 7 say the same.
+    pub fn decode(&self) -> Cow<'a, str> {
+        match self {
+            Self::Text(text) => text.decode(),
+            Self::Other(spelling) => String::from_utf8_lossy(spelling),
+        }
+    }
+
+    /// What it says, where that needs no decoding: it may still be no UTF-8.
+    pub fn plain(&self) -> Option<&'a [u8]> {
+        match self {
+            Self::Text(text) => (!text.is_escaped).then_some(text.raw),
+            Self::Other(spelling) => Some(spelling),
+        }
+    }
+}
+
+/// A time or a duration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Number<'a> {
+    /// There is none.
+    #[default]
+    Missing,
+    /// Nanoseconds.
+    Nanos(i64),
+    /// Nanoseconds, from a text that holds a number.
+    Quoted(i64),
+    /// Something else, as it is spelled.
+    Unusable(&'a [u8]),
+}
+
+impl Number<'_> {
+    /// The nanoseconds, if there are any.
+    #[inline]
+    pub fn nanos(self) -> Option<i64> {
+        match self {
+            Self::Nanos(nanos) | Self::Quoted(nanos) => Some(nanos),
+            Self::Missing | Self::Unusable(_) => None,
+        }
+    }
+}
+
+impl<'a> Event<'a> {
+    /// Reads the event whose brace the cursor is at. `base` is where in the file the cursor's bytes begin.
+    #[inline]
+    pub fn read(cursor: &mut Cursor<'a>, base: u64) -> Result<Self, Stop> {
+        let begin = cursor.at();
+        let mut event = Self { offset: base + begin as u64, ..Self::default() };
+        cursor.expect(b'{', "`{`")?;
+        if cursor.next_visible()? == b'}' {
+            cursor.step();
+        } else {
+            loop {
+                let key = cursor.key()?;
+                event.read_field(key, cursor)?;
+                match cursor.next_visible()? {
+                    b',' => {
+                        cursor.step();
+                        cursor.skip_space();
+                    }
+                    b'}' => {
+                        cursor.step();
+                        break;
+                    }
+                    _ => return Err(cursor.bad("`,` or `}`")),
+                }
+            }
+        }
+        event.json = &cursor.bytes()[begin..cursor.at()];
+        Ok(event)
+    }
+
+    #[inline(always)]
+    fn read_field(&mut self, key: Text<'a>, cursor: &mut Cursor<'a>) -> Result<(), Stop> {
+        match key.raw {
+            b"ph" => self.phase = scalar(cursor)?.and_then(|phase| phase.plain()?.first().copied()).unwrap_or(0),
+            b"name" => self.name = scalar(cursor)?,
+            b"cat" => self.category = scalar(cursor)?,
+            b"ts" => self.start = number(cursor)?,
+            b"dur" => self.duration = number(cursor)?,
+            b"pid" => self.pid = scalar(cursor)?,
+            b"tid" => self.tid = scalar(cursor)?,
+            b"args" => self.args = Some(cursor.value()?),
+            b"id" => self.id = scalar(cursor)?,
+            b"id2" => self.id2 = Some(cursor.value()?),
+            b"bind_id" => self.bind_id = scalar(cursor)?,
+            b"s" => self.instant_scope = scalar(cursor)?,
+            b"scope" => self.id_scope = scalar(cursor)?,
+            b"bp" => self.binding_point = scalar(cursor)?,
+            b"flow_in" => self.flow_in = cursor.value()? == b"true",
+            b"flow_out" => self.flow_out = cursor.value()? == b"true",
+            _ => cursor.skip_value()?,
+        }
+        Ok(())
+    }
+
+    /// When it ends: at its start, if it has no duration.
+    pub fn end(&self) -> Option<i64> {
+        self.start.nanos()?.checked_add(self.duration.nanos().unwrap_or(0))
+    }
+}
+
+/// A scalar; `null` is none.
+#[inline(always)]
+fn scalar<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Scalar<'a>>, Stop> {
+    match cursor.next_visible()? {
+        b'"' => cursor.text().map(|text| Some(Scalar::Text(text))),
+        b'-' | b'0'..=b'9' => cursor.number().map(|number| Some(Scalar::Other(number))),
+        _ => {
+            let value = cursor.value()?;
+            Ok((value != b"null").then_some(Scalar::Other(value)))
+        }
+    }
+}
+
+#[inline(always)]
+fn number<'a>(cursor: &mut Cursor<'a>) -> Result<Number<'a>, Stop> {
+    match cursor.next_visible()? {
+        b'-' | b'0'..=b'9' => {
+            let spelling = cursor.number()?;
+            Ok(decimal::nanos(spelling).map_or(Number::Unusable(spelling), Number::Nanos))
+        }
+        b'"' => {
+            let text = cursor.text()?;
+            Ok(decimal::nanos(text.raw).map_or(Number::Unusable(text.raw), Number::Quoted))
+        }
+        _ => cursor.value().map(Number::Unusable),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Event<'_> {
+        Event::read(&mut Cursor::new(text.as_bytes(), 0), 100).unwrap()
+    }
+
+    #[test]
+    fn fields_are_found_in_any_order() {
+        let text =
+            r#"{ "args" : {"a":[1]}, "dur":2.5,"ts" :"7", "ph":"X","tid":"stream 7","pid":-1,"name":"a\"b","zz":[{}]}"#;
+        let event = read(text);
+        assert_eq!((event.phase, event.offset, event.json), (b'X', 100, text.as_bytes()));
+        assert_eq!((event.start, event.duration), (Number::Quoted(7000), Number::Nanos(2500)));
+        assert_eq!((event.tid.unwrap().decode(), event.pid.unwrap().decode()), ("stream 7".into(), "-1".into()));
+        assert_eq!(event.name.unwrap().decode(), "a\"b");
+        assert_eq!(event.args, Some(&br#"{"a":[1]}"#[..]));
+        assert_eq!(event.category, None);
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_kept_as_it_is_spelled() {
+        let event = read(r#"{"ts":null,"dur":"soon","name":null,"pid":[1],"ph":""}"#);
+        assert_eq!((event.start, event.duration), (Number::Unusable(b"null"), Number::Unusable(b"soon")));
+        assert_eq!((event.name, event.phase), (None, 0));
+        assert_eq!(event.pid, Some(Scalar::Other(b"[1]")));
+        assert_eq!(read("{}").phase, 0);
+    }
+}

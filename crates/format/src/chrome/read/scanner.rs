@@ -1,0 +1,441 @@
+//! Finds the events of a document, whatever has happened to it.
+//!
+//! A scanner is fed bytes and remembers where in the document it is, so that it can be fed in parts. Where something is not
+//! as it should be, it looks for the next whole event and goes on there; what it passed over is a [`Loss`].
+
+use super::cursor::{Cursor, Stop};
+use super::event::Event;
+use super::loss::Loss;
+use super::text::Text;
+use crate::Error;
+use memchr::memchr;
+
+/// What takes what is found.
+pub trait Sink {
+    /// An event, in the order of the file.
+    fn event(&mut self, event: &Event<'_>);
+    /// Something was passed over.
+    fn loss(&mut self, loss: Loss);
+    /// A field of the object around the list of events, and its value as JSON.
+    fn field(&mut self, key: Text<'_>, value: &[u8]);
+}
+
+/// How a document is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A list of events.
+    Array,
+    /// An object with a list `traceEvents`.
+    Object,
+    /// Events one after the other, without a list.
+    Lines,
+}
+
+/// Where in a document a scanner is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Start,
+    /// In the object, outside of the list.
+    Fields,
+    /// In the list.
+    Events {
+        /// After an event, where a comma or the end of the list should be.
+        needs_comma: bool,
+    },
+    Done,
+}
+
+/// How many bytes may follow the ones at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum More {
+    /// Some.
+    Coming,
+    /// Some, but what the scanner waits for the end of is longer than anything that is kept.
+    TooLong,
+    /// None.
+    Nothing,
+}
+
+/// The largest event, and the largest field of the object around the list, that is read.
+pub const VALUE_BYTES_MAX: usize = 64 << 20;
+
+/// How much reading in vain is allowed for each byte of damage, and how much in any case.
+const TRIES_PER_BYTE: u64 = 16;
+const TRIES_IN_ANY_CASE: u64 = 1 << 20;
+
+/// Finds events.
+#[derive(Clone, Debug)]
+pub struct Scanner {
+    state: State,
+    form: Form,
+    /// Damage whose end has not been found yet.
+    damage: Option<Damage>,
+    /// Keys of the object around the list, until the list is found: what to tell of a file that has none.
+    keys: Vec<String>,
+    has_list: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Damage {
+    since: u64,
+    reason: String,
+    /// Bytes that were read in vain.
+    tried: u64,
+}
+
+impl Scanner {
+    /// At the beginning of a document.
+    pub fn new() -> Self {
+        Self { state: State::Start, form: Form::Array, damage: None, keys: Vec::new(), has_list: false }
+    }
+
+    /// Before an event in the midst of a list.
+    pub fn before_event(form: Form) -> Self {
+        Self { state: State::Events { needs_comma: false }, form, has_list: true, ..Self::new() }
+    }
+
+    /// Whether it is where [`before_event`](Self::before_event) begins.
+    pub fn is_before_event(&self) -> bool {
+        self.state == State::Events { needs_comma: false } && self.damage.is_none()
+    }
+
+    /// How the document is built, as far as it has been seen.
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// Whether events have been, or could be, found.
+    pub fn has_list(&self) -> bool {
+        self.has_list
+    }
+
+    /// Reads what is whole in `bytes`, which begin at `base` in the file. Returns how many bytes it needs no more; the
+    /// others must be given again, with what follows them.
+    ///
+    /// # Errors
+    ///
+    /// If this is no trace at all.
+    pub fn scan(&mut self, bytes: &[u8], base: u64, more: More, sink: &mut impl Sink) -> Result<usize, Error> {
+        let mut cursor = Cursor::new(bytes, 0);
+        let place = Place { base, more };
+        loop {
+            let before = cursor.at();
+            let step = match self.damage {
+                Some(_) => self.seek_event(&mut cursor, place, sink),
+                None => self.step(&mut cursor, place, sink)?,
+            };
+            match step {
+                Step::Done => {}
+                Step::Waits => {
+                    if more == More::Coming {
+                        return Ok(cursor.at());
+                    }
+                    // Nothing more will come: what waits here is cut.
+                    debug_assert!(cursor.at() >= before);
+                    return self.end(&cursor, place, sink);
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, cursor: &Cursor<'_>, place: Place, sink: &mut impl Sink) -> Result<usize, Error> {
+        let end = cursor.bytes().len();
+        if place.more == More::Nothing {
+            if let Some(damage) = self.damage.take() {
+                sink.loss(damage.until(place.base + end as u64));
+            }
+            if !self.has_list {
+                return Err(self.no_list(place.base + end as u64));
+            }
+        }
+        Ok(end)
+    }
+
+    fn step(&mut self, cursor: &mut Cursor<'_>, place: Place, sink: &mut impl Sink) -> Result<Step, Error> {
+        cursor.skip_space();
+        let Some(byte) = cursor.peek() else {
+            return Ok(Step::Waits);
+        };
+        match self.state {
+            State::Start => self.start(byte, cursor, place),
+            State::Fields => Ok(self.field(byte, cursor, place, sink)),
+            State::Events { needs_comma } => Ok(self.element(byte, needs_comma, cursor, place, sink)),
+            State::Done => {
+                let at = cursor.at();
+                Ok(self.damaged(cursor, at, place, "expected the end of the file, found more"))
+            }
+        }
+    }
+
+    fn start(&mut self, byte: u8, cursor: &mut Cursor<'_>, place: Place) -> Result<Step, Error> {
+        match byte {
+            b'[' => {
+                cursor.step();
+                self.begin_list(Form::Array);
+                Ok(Step::Done)
+            }
+            b'{' => self.start_object(cursor, place),
+            _ => {
+                let found = describe(&cursor.bytes()[cursor.at()..]);
+                Err(Error::form(place.base + cursor.at() as u64, "a trace: JSON that begins with `[` or `{`", found))
+            }
+        }
+    }
+
+    /// An object may have a list of events in it, or be an event itself.
+    fn start_object(&mut self, cursor: &mut Cursor<'_>, place: Place) -> Result<Step, Error> {
+        let begin = cursor.at();
+        let is_event = first_telling_key(cursor) == Some(Telling::IsEvent);
+        let has_ended = cursor.at() >= cursor.bytes().len();
+        cursor.jump(begin);
+        if has_ended && place.more == More::Coming {
+            return Ok(Step::Waits);
+        }
+        if is_event {
+            self.begin_list(Form::Lines);
+        } else {
+            cursor.step();
+            (self.state, self.form) = (State::Fields, Form::Object);
+        }
+        Ok(Step::Done)
+    }
+
+    fn begin_list(&mut self, form: Form) {
+        self.form = form;
+        self.has_list = true;
+        self.state = State::Events { needs_comma: false };
+    }
+
+    fn field(&mut self, byte: u8, cursor: &mut Cursor<'_>, place: Place, sink: &mut impl Sink) -> Step {
+        match byte {
+            b',' => cursor.step(),
+            b'}' => {
+                cursor.step();
+                self.state = State::Done;
+            }
+            _ => return self.named_field(cursor, place, sink),
+        }
+        Step::Done
+    }
+
+    fn named_field(&mut self, cursor: &mut Cursor<'_>, place: Place, sink: &mut impl Sink) -> Step {
+        let begin = cursor.at();
+        let mut read = || {
+            let key = cursor.key()?;
+            if key.raw == b"traceEvents" && cursor.next_visible()? == b'[' {
+                cursor.step();
+                return Ok((key, None));
+            }
+            Ok((key, Some(cursor.value()?)))
+        };
+        match read() {
+            Ok((_, None)) => self.begin_list(Form::Object),
+            Ok((key, Some(value))) => {
+                if self.keys.len() < 8 && !self.has_list {
+                    self.keys.push(key.decode().into_owned());
+                }
+                sink.field(key, value);
+            }
+            Err(stop) => return self.stopped(cursor, begin, stop, place),
+        }
+        Step::Done
+    }
+
+    #[inline(always)]
+    fn element(
+        &mut self,
+        byte: u8,
+        needs_comma: bool,
+        cursor: &mut Cursor<'_>,
+        place: Place,
+        sink: &mut impl Sink,
+    ) -> Step {
+        match byte {
+            b'{' => self.object(needs_comma, cursor, place, sink),
+            b',' => {
+                if !needs_comma {
+                    sink.loss(place.loss(cursor.at(), 1, "expected an event, found another `,`"));
+                }
+                cursor.step();
+                self.state = State::Events { needs_comma: false };
+                Step::Done
+            }
+            b']' => {
+                cursor.step();
+                self.state = if self.form == Form::Object { State::Fields } else { State::Done };
+                Step::Done
+            }
+            _ => self.no_event(cursor, place, sink),
+        }
+    }
+
+    #[inline(always)]
+    fn object(&mut self, needs_comma: bool, cursor: &mut Cursor<'_>, place: Place, sink: &mut impl Sink) -> Step {
+        let begin = cursor.at();
+        match Event::read(cursor, place.base) {
+            Ok(event) => {
+                if needs_comma && self.form != Form::Lines {
+                    sink.loss(place.loss(begin, 0, "expected `,` between events, found none"));
+                }
+                sink.event(&event);
+                self.state = State::Events { needs_comma: true };
+                Step::Done
+            }
+            Err(stop) => self.stopped(cursor, begin, stop, place),
+        }
+    }
+
+    /// An element that is no object.
+    fn no_event(&mut self, cursor: &mut Cursor<'_>, place: Place, sink: &mut impl Sink) -> Step {
+        let begin = cursor.at();
+        match cursor.skip_value() {
+            Ok(()) => {
+                let found = describe(&cursor.bytes()[begin..cursor.at()]);
+                sink.loss(place.loss(begin, cursor.at() - begin, &format!("expected an event, found {found}")));
+                self.state = State::Events { needs_comma: true };
+                Step::Done
+            }
+            Err(stop) => self.stopped(cursor, begin, stop, place),
+        }
+    }
+
+    /// A value that began at `begin` could not be read.
+    fn stopped(&mut self, cursor: &mut Cursor<'_>, begin: usize, stop: Stop, place: Place) -> Step {
+        match (stop, place.more) {
+            (Stop::End, More::Coming) => {
+                cursor.jump(begin);
+                Step::Waits
+            }
+            (Stop::End, More::TooLong) => self.damaged(cursor, begin, place, "longer than 64 MiB"),
+            (Stop::End, More::Nothing) => self.damaged(cursor, begin, place, "the file ends in the middle of it"),
+            (Stop::Bad { at, expected }, _) => {
+                let found = describe(cursor.bytes().get(at..).unwrap_or_default());
+                let reason = format!("byte {}: expected {expected}, found {found}", place.base + at as u64);
+                self.damaged(cursor, begin, place, &reason)
+            }
+        }
+    }
+
+    fn damaged(&mut self, cursor: &mut Cursor<'_>, begin: usize, place: Place, reason: &str) -> Step {
+        self.damage = Some(Damage { since: place.base + begin as u64, reason: reason.to_owned(), tried: 0 });
+        cursor.jump(begin);
+        // The byte at which the damage begins is the beginning of no event: that has just been tried.
+        if cursor.peek() == Some(b'{') {
+            cursor.step();
+        }
+        Step::Done
+    }
+
+    /// Looks for the next whole event.
+    fn seek_event(&mut self, cursor: &mut Cursor<'_>, place: Place, sink: &mut impl Sink) -> Step {
+        let Some(damage) = &mut self.damage else {
+            return Step::Done;
+        };
+        let Some(distance) = cursor.bytes().get(cursor.at()..).and_then(|rest| memchr(b'{', rest)) else {
+            cursor.jump(cursor.bytes().len());
+            return Step::Waits;
+        };
+        let candidate = cursor.at() + distance;
+        cursor.jump(candidate);
+        let failed_at = match Event::read(cursor, place.base) {
+            Ok(event) if event.phase != 0 => {
+                let until = place.base + candidate as u64;
+                let damage = damage.clone();
+                self.damage = None;
+                self.has_list = true;
+                self.state = State::Events { needs_comma: false };
+                sink.loss(damage.until(until));
+                cursor.jump(candidate);
+                return Step::Done;
+            }
+            Ok(_) => cursor.at(),
+            Err(Stop::End) if place.more == More::Coming => {
+                cursor.jump(candidate);
+                return Step::Waits;
+            }
+            Err(Stop::End) => cursor.bytes().len(),
+            Err(Stop::Bad { at, .. }) => at,
+        };
+        damage.tried += (failed_at - candidate) as u64;
+        let passed = place.base + candidate as u64 - damage.since;
+        let is_in_vain = damage.tried > TRIES_IN_ANY_CASE + TRIES_PER_BYTE * passed;
+        cursor.jump(if is_in_vain { failed_at.max(candidate + 1) } else { candidate + 1 });
+        Step::Done
+    }
+
+    fn no_list(&self, offset: u64) -> Error {
+        let expected = "a trace: a list of events, or an object with a list `traceEvents`";
+        let found = match (self.state, self.keys.as_slice()) {
+            (State::Start, _) => "nothing".to_owned(),
+            (_, []) => "an object without fields".to_owned(),
+            (_, keys) => format!("an object of `{}`", keys.join("`, `")),
+        };
+        Error::form(if self.state == State::Start { offset } else { 0 }, expected, found)
+    }
+}
+
+impl Default for Scanner {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+enum Step {
+    Done,
+    /// More bytes are needed.
+    Waits,
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    base: u64,
+    more: More,
+}
+
+impl Place {
+    fn loss(self, at: usize, n_bytes: usize, reason: &str) -> Loss {
+        Loss { offset: self.base + at as u64, n_bytes: n_bytes as u64, reason: reason.to_owned() }
+    }
+}
+
+impl Damage {
+    fn until(self, end: u64) -> Loss {
+        Loss { offset: self.since, n_bytes: end.saturating_sub(self.since), reason: self.reason }
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Telling {
+    IsEvent,
+    HasList,
+}
+
+/// Reads an object up to the first key that tells what it is.
+fn first_telling_key(cursor: &mut Cursor<'_>) -> Option<Telling> {
+    cursor.expect(b'{', "`{`").ok()?;
+    loop {
+        cursor.skip_space();
+        match cursor.key().ok()?.raw {
+            b"ph" => return Some(Telling::IsEvent),
+            b"traceEvents" => return Some(Telling::HasList),
+            _ => cursor.skip_value().ok()?,
+        }
+        cursor.expect(b',', "`,`").ok()?;
+    }
+}
+
+/// The beginning of what was found, for a message.
+pub(crate) fn describe(bytes: &[u8]) -> String {
+    let Some(&first) = bytes.first() else {
+        return "nothing".to_owned();
+    };
+    let start = &bytes[..bytes.len().min(24)];
+    let is_text = start.iter().all(|&byte| byte >= b' ' || matches!(byte, b'\n' | b'\r' | b'\t'));
+    match std::str::from_utf8(start) {
+        Ok(text) if is_text => {
+            let line = text.lines().next().unwrap_or_default();
+            if line.is_empty() { "the end of a line".to_owned() } else { format!("`{line}`") }
+        }
+        _ => format!("byte {first:#04x}"),
+    }
+}

@@ -1,0 +1,235 @@
+//! A trace in memory: columns, one entry an event of its kind.
+
+use crate::{StringId, Strings, TrackId, Tracks};
+
+/// The place of an event in its file, counted in events from zero.
+pub type Order = u32;
+
+/// Everything that is known of a trace. Times are nanoseconds, as the file has them: the first event may have any.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// Every text that the columns refer to.
+    pub strings: Strings,
+    /// Processes and rows.
+    pub tracks: Tracks,
+    /// What lasted from one time to another on a track.
+    pub slices: Slices,
+    /// Points in time on a track.
+    pub instants: Points,
+    /// Ends of arrows between slices.
+    pub flows: Flows,
+    /// Ends of what is on no thread: requests, tasks.
+    pub asyncs: Asyncs,
+    /// Values over time.
+    pub counters: Counters,
+    /// Arguments that were asked for, in the order of asking.
+    pub args: Vec<ArgColumn>,
+    /// What the file holds, in numbers.
+    pub census: Census,
+}
+
+/// Slices. Those of one track may be in any order.
+#[derive(Clone, Debug, Default)]
+pub struct Slices {
+    /// When each begins.
+    pub start: Vec<i64>,
+    /// How long each lasts; never negative.
+    pub duration: Vec<i64>,
+    /// What each is called.
+    pub name: Vec<StringId>,
+    /// The category of each; empty if it has none.
+    pub category: Vec<StringId>,
+    /// Where each is.
+    pub track: Vec<TrackId>,
+    /// Where in the file each begins: of two with the same times, the earlier one is the outer one.
+    pub order: Vec<Order>,
+}
+
+impl Slices {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.start.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.start.is_empty()
+    }
+
+    /// When one ends.
+    pub fn end(&self, n: usize) -> i64 {
+        self.start[n].saturating_add(self.duration[n])
+    }
+
+    /// Adds one.
+    pub fn push(&mut self, slice: Slice) {
+        self.start.push(slice.start);
+        self.duration.push(slice.duration);
+        self.name.push(slice.name);
+        self.category.push(slice.category);
+        self.track.push(slice.track);
+        self.order.push(slice.order);
+    }
+}
+
+/// One of [`Slices`].
+#[derive(Clone, Copy, Debug)]
+pub struct Slice {
+    /// When it begins.
+    pub start: i64,
+    /// How long it lasts.
+    pub duration: i64,
+    /// What it is called.
+    pub name: StringId,
+    /// Its category.
+    pub category: StringId,
+    /// Where it is.
+    pub track: TrackId,
+    /// Its place in the file.
+    pub order: Order,
+}
+
+/// Points in time.
+#[derive(Clone, Debug, Default)]
+pub struct Points {
+    /// When each is.
+    pub time: Vec<i64>,
+    /// What each is called.
+    pub name: Vec<StringId>,
+    /// The category of each.
+    pub category: Vec<StringId>,
+    /// Where each is.
+    pub track: Vec<TrackId>,
+}
+
+/// Which end of an arrow, or of something asynchronous, an event is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Where it begins.
+    Begin,
+    /// What it passes through.
+    Step,
+    /// Where it ends.
+    Finish,
+}
+
+/// Ends of arrows. Those of one category, name and id belong together.
+#[derive(Clone, Debug, Default)]
+pub struct Flows {
+    /// When each is.
+    pub time: Vec<i64>,
+    /// What each is called.
+    pub name: Vec<StringId>,
+    /// The category of each.
+    pub category: Vec<StringId>,
+    /// Where each is.
+    pub track: Vec<TrackId>,
+    /// What joins them, as text.
+    pub id: Vec<StringId>,
+    /// Which end each is.
+    pub end: Vec<End>,
+}
+
+/// Ends of asynchronous things. Those of one category, id and, for those that nest, name belong together.
+#[derive(Clone, Debug, Default)]
+pub struct Asyncs {
+    /// When each is.
+    pub time: Vec<i64>,
+    /// What each is called.
+    pub name: Vec<StringId>,
+    /// The category of each.
+    pub category: Vec<StringId>,
+    /// Where each was recorded.
+    pub track: Vec<TrackId>,
+    /// What joins them, as text. An id that is local to its process has the process's id before it.
+    pub id: Vec<StringId>,
+    /// Which end each is.
+    pub end: Vec<End>,
+    /// Whether each is of the older kind (phases S, T, p, F), which does not nest.
+    pub is_legacy: Vec<bool>,
+}
+
+/// Values over time.
+#[derive(Clone, Debug, Default)]
+pub struct Counters {
+    /// When each is.
+    pub time: Vec<i64>,
+    /// What each is called.
+    pub name: Vec<StringId>,
+    /// Which of the counter's values it is.
+    pub series: Vec<StringId>,
+    /// Where each was recorded; counters belong to the process of it.
+    pub track: Vec<TrackId>,
+    /// The value.
+    pub value: Vec<f64>,
+}
+
+/// The values of one argument, of the events that have it.
+#[derive(Clone, Debug, Default)]
+pub struct ArgColumn {
+    /// The key that was asked for.
+    pub key: String,
+    /// Which events have it, in order.
+    pub order: Vec<Order>,
+    /// The value of each: the text of a text, the spelling of anything else.
+    pub value: Vec<StringId>,
+}
+
+impl ArgColumn {
+    /// The value that an event has.
+    pub fn of(&self, order: Order) -> Option<StringId> {
+        self.order.binary_search(&order).ok().map(|place| self.value[place])
+    }
+}
+
+/// What a file holds, in numbers.
+#[derive(Clone, Debug)]
+pub struct Census {
+    /// Events of all phases.
+    pub events: u64,
+    /// Events by the letter of their phase; those without one are at zero.
+    pub phases: [u64; 128],
+    /// The earliest time of an event that is no metadata.
+    pub first: Option<i64>,
+    /// The latest end of one.
+    pub last: Option<i64>,
+    /// What is odd about slices.
+    pub anomalies: Anomalies,
+}
+
+impl Default for Census {
+    fn default() -> Self {
+        Self { events: 0, phases: [0; 128], first: None, last: None, anomalies: Anomalies::default() }
+    }
+}
+
+impl Census {
+    /// From the first event to the end of the last, in nanoseconds.
+    pub fn span(&self) -> i64 {
+        match (self.first, self.last) {
+            (Some(first), Some(last)) => last.saturating_sub(first),
+            _ => 0,
+        }
+    }
+
+    /// Notes that something was there from one time to another.
+    pub fn note_time(&mut self, from: i64, to: i64) {
+        self.first = Some(self.first.map_or(from, |first| first.min(from)));
+        self.last = Some(self.last.map_or(to, |last| last.max(to)));
+    }
+}
+
+/// Events that should be slices, and are not or are odd ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Anomalies {
+    /// Complete events without a usable start or duration.
+    pub unusable: u64,
+    /// Begins without an end.
+    pub unclosed: u64,
+    /// Ends without a begin.
+    pub unopened: u64,
+    /// Ends whose name is not that of the begin they close.
+    pub misnamed: u64,
+    /// Tracks whose begins and ends are not in the order of their times.
+    pub unordered_tracks: u64,
+}

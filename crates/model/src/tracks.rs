@@ -1,0 +1,167 @@
+//! Processes and the rows in them.
+
+use crate::{StringId, Strings};
+use hashbrown::HashMap;
+
+/// The number of a track in [`Tracks`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TrackId(pub u32);
+
+/// The number of a process in [`Tracks`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProcessId(pub u32);
+
+impl TrackId {
+    /// Its place in arrays that have one entry a track.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl ProcessId {
+    /// Its place in arrays that have one entry a process.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A process, or what a file calls one: a device, a group of rows.
+#[derive(Clone, Debug, Default)]
+pub struct Process {
+    /// Its id as text, so that 7 and "7" are one. `None` if events did not say.
+    pub pid: Option<StringId>,
+    /// What a file calls it.
+    pub name: Option<StringId>,
+    /// What a file says of it besides.
+    pub labels: Option<StringId>,
+    /// Where it wants to stand among the others.
+    pub sort_index: Option<i64>,
+}
+
+/// A row of slices: a thread, a stream, a lane.
+#[derive(Clone, Debug)]
+pub struct Track {
+    /// The process it belongs to.
+    pub process: ProcessId,
+    /// Its id as text. `None` if events did not say.
+    pub tid: Option<StringId>,
+    /// What a file calls it.
+    pub name: Option<StringId>,
+    /// Where it wants to stand among the others.
+    pub sort_index: Option<i64>,
+}
+
+/// The processes and tracks of a trace, numbered in the order in which they were first seen.
+#[derive(Clone, Debug, Default)]
+pub struct Tracks {
+    processes: Vec<Process>,
+    tracks: Vec<Track>,
+    process_ids: HashMap<Option<StringId>, ProcessId>,
+    track_ids: HashMap<(ProcessId, Option<StringId>), TrackId>,
+}
+
+impl Tracks {
+    /// The process of that id, a new one if it has not been seen before.
+    pub fn process(&mut self, pid: Option<StringId>) -> ProcessId {
+        let Self { processes, process_ids, .. } = self;
+        *process_ids.entry(pid).or_insert_with(|| {
+            processes.push(Process { pid, ..Process::default() });
+            ProcessId(processes.len() as u32 - 1)
+        })
+    }
+
+    /// The track of these ids, a new one if it has not been seen before.
+    pub fn track(&mut self, pid: Option<StringId>, tid: Option<StringId>) -> TrackId {
+        let process = self.process(pid);
+        let Self { tracks, track_ids, .. } = self;
+        *track_ids.entry((process, tid)).or_insert_with(|| {
+            tracks.push(Track { process, tid, name: None, sort_index: None });
+            TrackId(tracks.len() as u32 - 1)
+        })
+    }
+
+    /// What is known of a process.
+    pub fn get_process(&self, id: ProcessId) -> &Process {
+        &self.processes[id.index()]
+    }
+
+    /// The same, for changing it.
+    pub fn get_process_mut(&mut self, id: ProcessId) -> &mut Process {
+        &mut self.processes[id.index()]
+    }
+
+    /// What is known of a track.
+    pub fn get(&self, id: TrackId) -> &Track {
+        &self.tracks[id.index()]
+    }
+
+    /// The same, for changing it.
+    pub fn get_mut(&mut self, id: TrackId) -> &mut Track {
+        &mut self.tracks[id.index()]
+    }
+
+    /// All tracks, in the order of their numbers.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (TrackId, &Track)> {
+        self.tracks.iter().enumerate().map(|(n, track)| (TrackId(n as u32), track))
+    }
+
+    /// All processes, in the order of their numbers.
+    pub fn processes(&self) -> impl ExactSizeIterator<Item = (ProcessId, &Process)> {
+        self.processes.iter().enumerate().map(|(n, process)| (ProcessId(n as u32), process))
+    }
+
+    /// How many tracks there are.
+    pub fn len(&self) -> usize {
+        self.tracks.len()
+    }
+
+    /// Whether there is no track.
+    pub fn is_empty(&self) -> bool {
+        self.tracks.is_empty()
+    }
+
+    /// What to call a process: its name and its id, as far as they are known.
+    pub fn process_label(&self, id: ProcessId, strings: &Strings) -> String {
+        let process = self.get_process(id);
+        let pid = process.pid.map(|pid| strings.get(pid));
+        match (process.name.map(|name| strings.get(name)), pid) {
+            (Some(name), Some(pid)) => format!("{name} ({pid})"),
+            (Some(name), None) => name.to_owned(),
+            (None, Some(pid)) => format!("process {pid}"),
+            (None, None) => "no process".to_owned(),
+        }
+    }
+
+    /// What to call a track: its name and its id, as far as they are known.
+    pub fn label(&self, id: TrackId, strings: &Strings) -> String {
+        let track = self.get(id);
+        let tid = track.tid.map(|tid| strings.get(tid));
+        match (track.name.map(|name| strings.get(name)), tid) {
+            (Some(name), Some(tid)) => format!("{name} ({tid})"),
+            (Some(name), None) => name.to_owned(),
+            (None, Some(tid)) => format!("thread {tid}"),
+            (None, None) => "no thread".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_ids_are_the_same_track() {
+        let (mut strings, mut tracks) = (Strings::default(), Tracks::default());
+        let [one, seven] = ["1", "7"].map(|id| Some(strings.intern(id)));
+        let first = tracks.track(one, seven);
+        let second = tracks.track(seven, seven);
+        assert_eq!(tracks.track(one, seven), first);
+        assert_ne!(first, second);
+        assert_ne!(tracks.track(one, None), first);
+        assert_eq!((tracks.processes().len(), tracks.len()), (2, 3));
+        tracks.get_mut(first).name = Some(strings.intern("worker"));
+        assert_eq!(tracks.label(first, &strings), "worker (7)");
+        assert_eq!(tracks.label(second, &strings), "thread 7");
+        assert_eq!(tracks.process_label(ProcessId(0), &strings), "process 1");
+    }
+}
