@@ -4,7 +4,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
 /// The number of a text in [`Strings`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StringId(pub u32);
 
 impl StringId {
@@ -49,7 +49,7 @@ impl Strings {
     ///
     /// After 4 billion different texts, which are more than 16 GB.
     pub fn intern(&mut self, text: &str) -> StringId {
-        let hash = self.hasher.hash_one(text);
+        let hash = self.hasher.hash_one(text.as_bytes());
         let Self { text: all, ends, ids, hasher } = self;
         if let Some(&id) = ids.find(hash, |&id| text_at(all, ends, id) == text) {
             return StringId(id);
@@ -57,13 +57,22 @@ impl Strings {
         let id = u32::try_from(ends.len()).expect("fewer than 2^32 different texts");
         all.push_str(text);
         ends.push(all.len());
-        ids.insert_unique(hash, id, |&id| hasher.hash_one(text_at(all, ends, id)));
+        ids.insert_unique(hash, id, |&id| hasher.hash_one(text_at(all, ends, id).as_bytes()));
         StringId(id)
+    }
+
+    /// The number of a text of which it is not known whether it is UTF-8; what is not becomes U+FFFD.
+    pub fn intern_bytes(&mut self, bytes: &[u8]) -> StringId {
+        let hash = self.hasher.hash_one(bytes);
+        if let Some(&id) = self.ids.find(hash, |&id| text_at(&self.text, &self.ends, id).as_bytes() == bytes) {
+            return StringId(id);
+        }
+        self.intern(&String::from_utf8_lossy(bytes))
     }
 
     /// The number of a text that has been seen.
     pub fn find(&self, text: &str) -> Option<StringId> {
-        let hash = self.hasher.hash_one(text);
+        let hash = self.hasher.hash_one(text.as_bytes());
         self.ids.find(hash, |&id| text_at(&self.text, &self.ends, id) == text).copied().map(StringId)
     }
 

@@ -12,7 +12,7 @@ pub struct Event<'a> {
     pub json: &'a [u8],
     /// Where in the file it begins.
     pub offset: u64,
-    /// `ph`: its first byte, or zero if there is none.
+    /// `ph`: its first byte, or zero if there is none or it is no text.
     pub phase: u8,
     /// `name`.
     pub name: Option<Scalar<'a>>,
@@ -131,7 +131,7 @@ impl<'a> Event<'a> {
     #[inline(always)]
     fn read_field(&mut self, key: Text<'a>, cursor: &mut Cursor<'a>) -> Result<(), Stop> {
         match key.raw {
-            b"ph" => self.phase = scalar(cursor)?.and_then(|phase| phase.plain()?.first().copied()).unwrap_or(0),
+            b"ph" => self.phase = phase(scalar(cursor)?),
             b"name" => self.name = scalar(cursor)?,
             b"cat" => self.category = scalar(cursor)?,
             b"ts" => self.start = number(cursor)?,
@@ -155,6 +155,14 @@ impl<'a> Event<'a> {
     /// When it ends: at its start, if it has no duration.
     pub fn end(&self) -> Option<i64> {
         self.start.nanos()?.checked_add(self.duration.nanos().unwrap_or(0))
+    }
+}
+
+#[inline(always)]
+fn phase(scalar: Option<Scalar<'_>>) -> u8 {
+    match scalar {
+        Some(Scalar::Text(text)) => text.raw.first().copied().unwrap_or(0),
+        _ => 0,
     }
 }
 

@@ -1,17 +1,29 @@
 //! Reading Chrome trace events, as they are found in the wild.
 //!
-//! [`Scanner`] finds [`Event`]s in bytes, [`Pieces`] cuts a stream of bytes into parts that can be scanned at the same
-//! time, [`read`] does both, and [`load`] makes a [`Trace`](ferrum_trace_model::Trace) of them.
+//! [`Scanner`] finds [`Event`]s in bytes, [`for_each`] and, on several threads, [`read`](read()) find them in a stream, and
+//! [`load`] makes a [`Trace`](ferrum_trace_model::Trace) of them.
 
+mod columns;
 mod cursor;
 mod decimal;
 mod event;
+mod load;
 mod loss;
+mod losses;
+mod merge;
+mod pairing;
+mod pieces;
+#[allow(clippy::module_inception)]
+mod read;
 mod scanner;
 mod text;
 
+pub use columns::for_each_member;
 pub use cursor::{Cursor, Stop};
 pub use event::{Event, Number, Scalar};
+pub use load::{LoadOptions, Loaded, load};
 pub use loss::Loss;
+pub use losses::Losses;
+pub use read::{for_each, read};
 pub use scanner::{Form, More, Scanner, Sink, VALUE_BYTES_MAX};
 pub use text::Text;

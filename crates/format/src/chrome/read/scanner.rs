@@ -4,7 +4,7 @@
 //! as it should be, it looks for the next whole event and goes on there; what it passed over is a [`Loss`].
 
 use super::cursor::{Cursor, Stop};
-use super::event::Event;
+use super::event::{Event, Number};
 use super::loss::Loss;
 use super::text::Text;
 use crate::Error;
@@ -319,10 +319,6 @@ impl Scanner {
     fn damaged(&mut self, cursor: &mut Cursor<'_>, begin: usize, place: Place, reason: &str) -> Step {
         self.damage = Some(Damage { since: place.base + begin as u64, reason: reason.to_owned(), tried: 0 });
         cursor.jump(begin);
-        // The byte at which the damage begins is the beginning of no event: that has just been tried.
-        if cursor.peek() == Some(b'{') {
-            cursor.step();
-        }
         Step::Done
     }
 
@@ -338,7 +334,7 @@ impl Scanner {
         let candidate = cursor.at() + distance;
         cursor.jump(candidate);
         let failed_at = match Event::read(cursor, place.base) {
-            Ok(event) if event.phase != 0 => {
+            Ok(event) if is_surely_event(&event) => {
                 let until = place.base + candidate as u64;
                 let damage = damage.clone();
                 self.damage = None;
@@ -402,6 +398,11 @@ impl Damage {
     fn until(self, end: u64) -> Loss {
         Loss { offset: self.since, n_bytes: end.saturating_sub(self.since), reason: self.reason }
     }
+}
+
+/// Whether an object that was found amid damage is an event, and not an argument of one.
+fn is_surely_event(event: &Event<'_>) -> bool {
+    event.phase != 0 && (event.pid.is_some() || event.start != Number::Missing)
 }
 
 #[derive(PartialEq, Eq)]

@@ -1,0 +1,55 @@
+//! Reads a file into columns.
+
+use super::columns::{Columns, Edges};
+use super::losses::Losses;
+use super::merge::Merge;
+use super::pairing::pair;
+use super::read::read;
+use super::scanner::Form;
+use crate::Error;
+use ferrum_trace_model::Trace;
+use std::io::Read;
+
+/// What is wanted of a file, and how it is to be read.
+#[derive(Clone, Debug)]
+pub struct LoadOptions {
+    /// Keys of arguments whose values are kept.
+    pub args: Vec<String>,
+    /// How many threads read.
+    pub n_workers: usize,
+}
+
+impl Default for LoadOptions {
+    /// No arguments, all processors.
+    fn default() -> Self {
+        let n_workers = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { args: Vec::new(), n_workers }
+    }
+}
+
+/// A file in memory.
+#[derive(Debug)]
+pub struct Loaded {
+    /// Its events.
+    pub trace: Trace,
+    /// What could not be read.
+    pub losses: Losses,
+    /// How it is built.
+    pub form: Form,
+    /// The other fields of the object around the list, with their values as JSON.
+    pub fields: Vec<(String, Vec<u8>)>,
+}
+
+/// Reads a file into columns. Begins and ends are paired to slices.
+///
+/// # Errors
+///
+/// If the file cannot be read, is no trace, or has more than four billion events.
+pub fn load(input: impl Read + Send, options: &LoadOptions) -> Result<Loaded, Error> {
+    let mut merge = Merge::new(&options.args);
+    let form = read(input, options.n_workers, || Columns::new(&options.args), |columns| merge.append(columns))?;
+    let Merge { mut trace, edges, losses, fields } = merge;
+    pair(&mut trace, &edges);
+    drop::<Edges>(edges);
+    Ok(Loaded { trace, losses, form, fields })
+}

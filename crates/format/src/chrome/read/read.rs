@@ -1,0 +1,222 @@
+//! Reads a whole file: one thread in order, or several that take piece by piece.
+
+use super::pieces::{Piece, Pieces};
+use super::scanner::{Form, More, Scanner, Sink, VALUE_BYTES_MAX};
+use crate::Error;
+use std::io::Read;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// Finds every event of a file, in order.
+///
+/// # Errors
+///
+/// If the file cannot be read, or is no trace.
+pub fn for_each<S: Sink>(input: impl Read, sink: &mut S) -> Result<Form, Error> {
+    let mut pieces = Pieces::new(input);
+    let mut joint = Joint::default();
+    while let Some(piece) = next_piece(&mut pieces)? {
+        joint.add(&piece, sink)?;
+        pieces.give_back(piece.bytes);
+    }
+    joint.finish(sink)
+}
+
+/// Finds every event of a file, on several threads. Each piece of the file goes to a sink of its own; the sinks are handed
+/// over one after the other, in the order of the file. What is found is the same whatever the number of threads.
+///
+/// # Errors
+///
+/// If the file cannot be read, or is no trace, or `take` says so.
+pub fn read<S: Sink + Send>(
+    input: impl Read + Send,
+    n_workers: usize,
+    new_sink: impl Fn() -> S + Sync,
+    mut take: impl FnMut(S) -> Result<(), Error> + Send,
+) -> Result<Form, Error> {
+    let mut pieces = Pieces::new(input);
+    let mut joint = Joint::default();
+    // What comes before the list decides how the rest is to be read.
+    while !joint.scanner.has_list() {
+        let Some(piece) = next_piece(&mut pieces)? else {
+            break;
+        };
+        let mut sink = new_sink();
+        joint.add(&piece, &mut sink)?;
+        take(sink)?;
+        pieces.give_back(piece.bytes);
+    }
+    let form = joint.scanner.form();
+    let line = Line {
+        pieces: Mutex::new((pieces, 0)),
+        state: Mutex::new(LineState { next: 0, result: Ok(()), joint, take }),
+        moved: Condvar::new(),
+    };
+    thread::scope(|scope| {
+        for _ in 1..n_workers {
+            // A process that may start no more threads does with the one it has.
+            let _ = thread::Builder::new()
+                .name("ferrum-trace-read".into())
+                .spawn_scoped(scope, || line.work(form, &new_sink));
+        }
+        line.work(form, &new_sink);
+    });
+    let LineState { result, joint, mut take, .. } = line.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    result?;
+    let mut sink = new_sink();
+    let form = joint.finish(&mut sink)?;
+    take(sink)?;
+    Ok(form)
+}
+
+fn next_piece<R: Read>(pieces: &mut Pieces<R>) -> Result<Option<Piece>, Error> {
+    pieces.next_piece().map_err(|cause| match cause.downcast::<Error>() {
+        Ok(error) => error,
+        Err(cause) => Error::io("cannot read", cause),
+    })
+}
+
+/// Pieces put together again, in order.
+#[derive(Default)]
+struct Joint {
+    scanner: Scanner,
+    /// What the scanner waits for the end of.
+    rest: Vec<u8>,
+    /// Where in the file that begins.
+    offset: u64,
+}
+
+impl Joint {
+    /// Scans the next piece.
+    fn add(&mut self, piece: &Piece, sink: &mut impl Sink) -> Result<(), Error> {
+        if self.rest.is_empty() {
+            self.offset = piece.offset;
+            let n_done = self.scanner.scan(&piece.bytes, piece.offset, More::Coming, sink)?;
+            self.keep(&piece.bytes, n_done);
+            return Ok(());
+        }
+        self.rest.extend_from_slice(&piece.bytes);
+        self.scan_rest(More::Coming, sink)?;
+        if self.rest.len() > VALUE_BYTES_MAX {
+            self.scan_rest(More::TooLong, sink)?;
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, bytes: &[u8], n_done: usize) {
+        self.rest.extend_from_slice(&bytes[n_done..]);
+        self.offset += n_done as u64;
+    }
+
+    fn scan_rest(&mut self, more: More, sink: &mut impl Sink) -> Result<(), Error> {
+        let n_done = self.scanner.scan(&self.rest, self.offset, more, sink)?;
+        self.rest.drain(..n_done);
+        self.offset += n_done as u64;
+        Ok(())
+    }
+
+    /// Takes over what was found in a piece by a scanner that began before an event, if that guess was right.
+    fn accept(&mut self, piece: &Piece, scanner: &Scanner, n_done: usize) -> bool {
+        let is_right = self.rest.is_empty() && self.scanner.is_before_event();
+        if is_right {
+            self.scanner.clone_from(scanner);
+            self.offset = piece.offset;
+            self.keep(&piece.bytes, n_done);
+        }
+        is_right
+    }
+
+    fn finish(mut self, sink: &mut impl Sink) -> Result<Form, Error> {
+        self.scan_rest(More::Nothing, sink)?;
+        Ok(self.scanner.form())
+    }
+}
+
+/// Threads that take pieces in order, scan them at the same time, and hand them over in order.
+struct Line<R, F> {
+    pieces: Mutex<(Pieces<R>, usize)>,
+    state: Mutex<LineState<F>>,
+    moved: Condvar,
+}
+
+struct LineState<F> {
+    /// Whose turn it is.
+    next: usize,
+    result: Result<(), Error>,
+    joint: Joint,
+    take: F,
+}
+
+impl<R: Read, F> Line<R, F> {
+    fn work<S: Sink>(&self, form: Form, new_sink: &impl Fn() -> S)
+    where
+        F: FnMut(S) -> Result<(), Error>,
+    {
+        while let Some((turn, piece)) = self.next_piece() {
+            let mut sink = new_sink();
+            let mut scanner = Scanner::before_event(form);
+            let scanned = scanner.scan(&piece.bytes, piece.offset, More::Coming, &mut sink);
+            let mut state = self.wait(turn);
+            if state.result.is_ok() {
+                state.result = scanned.and_then(|n_done| state.hand_over(&piece, &scanner, n_done, sink, new_sink));
+            }
+            state.next += 1;
+            drop(state);
+            self.moved.notify_all();
+            lock(&self.pieces).0.give_back(piece.bytes);
+        }
+    }
+
+    /// The next piece and its turn; `None` if there is no more, or no more is wanted.
+    fn next_piece(&self) -> Option<(usize, Piece)> {
+        let mut pieces = lock(&self.pieces);
+        let (stream, next_turn) = &mut *pieces;
+        if lock(&self.state).result.is_err() {
+            return None;
+        }
+        match next_piece(stream) {
+            Ok(piece) => {
+                let turn = *next_turn;
+                *next_turn += 1;
+                piece.map(|piece| (turn, piece))
+            }
+            Err(error) => {
+                lock(&self.state).result = Err(error);
+                None
+            }
+        }
+    }
+
+    fn wait(&self, turn: usize) -> MutexGuard<'_, LineState<F>> {
+        let mut state = lock(&self.state);
+        while state.next != turn {
+            state = self.moved.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state
+    }
+}
+
+impl<F> LineState<F> {
+    fn hand_over<S: Sink>(
+        &mut self,
+        piece: &Piece,
+        scanner: &Scanner,
+        n_done: usize,
+        sink: S,
+        new_sink: &impl Fn() -> S,
+    ) -> Result<(), Error>
+    where
+        F: FnMut(S) -> Result<(), Error>,
+    {
+        if self.joint.accept(piece, scanner, n_done) {
+            return (self.take)(sink);
+        }
+        let mut sink = new_sink();
+        self.joint.add(piece, &mut sink)?;
+        (self.take)(sink)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

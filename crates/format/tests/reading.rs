@@ -1,0 +1,273 @@
+//! Files as they are found: whole, damaged, cut, and no traces at all.
+#![cfg(feature = "read")]
+
+use ferrum_trace_format::chrome::read::{Event, Form, LoadOptions, Loss, Sink, Text, for_each, load, read};
+use proptest::prelude::*;
+
+/// Everything that was found, as text.
+#[derive(Default, Debug, PartialEq)]
+struct Found {
+    events: Vec<String>,
+    losses: Vec<Loss>,
+    fields: Vec<(String, String)>,
+}
+
+impl Sink for Found {
+    fn event(&mut self, event: &Event<'_>) {
+        self.events.push(format!("{} {}", event.offset, String::from_utf8_lossy(event.json)));
+    }
+
+    fn loss(&mut self, loss: Loss) {
+        self.losses.push(loss);
+    }
+
+    fn field(&mut self, key: Text<'_>, value: &[u8]) {
+        self.fields.push((key.decode().into_owned(), String::from_utf8_lossy(value).into_owned()));
+    }
+}
+
+fn found(file: &[u8]) -> Result<(Form, Found), String> {
+    let mut sink = Found::default();
+    let form = for_each(file, &mut sink).map_err(|error| error.to_string())?;
+    Ok((form, sink))
+}
+
+/// The names of the events that were found, and the losses.
+fn names(file: &[u8]) -> (Vec<String>, Vec<Loss>) {
+    let (_, found) = found(file).unwrap();
+    let name = |event: &String| {
+        let json: serde_json::Value = serde_json::from_str(event.split_once(' ').unwrap().1).unwrap();
+        json["name"].as_str().unwrap_or_default().to_owned()
+    };
+    (found.events.iter().map(name).collect(), found.losses)
+}
+
+const A: &str = r#"{"name":"a","ph":"X","ts":1,"dur":5,"pid":1,"tid":1}"#;
+const B: &str = r#"{"name":"b","ph":"X","ts":2,"dur":1,"pid":1,"tid":1,"args":{"x":{"y":[{"ph":1}]}}}"#;
+
+#[test]
+fn a_list_and_an_object_and_lines_are_forms_of_a_trace() {
+    let (form, list) = found(format!("[{A},\n{B}]\n").as_bytes()).unwrap();
+    assert_eq!((form, list.events.len(), list.losses), (Form::Array, 2, vec![]));
+    let text = format!(r#"{{"a":[1,{{}}],"traceEvents":[{A}, {B}],"b":"c"}}"#);
+    let (form, object) = found(text.as_bytes()).unwrap();
+    assert_eq!((form, object.events.len(), object.losses), (Form::Object, 2, vec![]));
+    assert_eq!(object.fields, [("a".to_owned(), "[1,{}]".to_owned()), ("b".to_owned(), "\"c\"".to_owned())]);
+    let (form, lines) = found(format!("{A}\n{B}\n").as_bytes()).unwrap();
+    assert_eq!((form, lines.events.len(), lines.losses), (Form::Lines, 2, vec![]));
+}
+
+#[test]
+fn an_empty_list_is_a_trace() {
+    assert_eq!(found(b"[]").unwrap().1, Found::default());
+    assert_eq!(found(b" {\"traceEvents\": [ ] } ").unwrap().1, Found::default());
+}
+
+#[test]
+fn what_is_not_closed_loses_nothing() {
+    for ending in ["", ",", ",\n", "\n"] {
+        let (names, losses) = names(format!("[{A},{B}{ending}").as_bytes());
+        assert_eq!((names, losses), (vec!["a".to_owned(), "b".to_owned()], vec![]), "{ending:?}");
+    }
+    let (names, losses) = names(format!("{{\"traceEvents\":[{A}").as_bytes());
+    assert_eq!((names, losses), (vec!["a".to_owned()], vec![]));
+}
+
+#[test]
+fn an_event_that_is_cut_is_a_loss_with_its_place() {
+    let text = format!("[{A},{B}");
+    for len in 2 + A.len() + 1..text.len() - 1 {
+        let (names, losses) = names(&text.as_bytes()[..len]);
+        assert_eq!(names, ["a"], "{len}");
+        assert_eq!(losses.len(), usize::from(len > A.len() + 2), "{len}");
+        if let [loss] = losses.as_slice() {
+            assert_eq!((loss.offset, loss.n_bytes), (A.len() as u64 + 2, (len - A.len() - 2) as u64));
+        }
+    }
+}
+
+#[test]
+fn stray_commas_are_told_and_cost_nothing() {
+    for text in [format!("[,{A}]"), format!("[{A},,{B}]")] {
+        let (names, losses) = names(text.as_bytes());
+        assert_eq!(names[0], "a");
+        assert_eq!(losses.len(), 1, "{text}");
+    }
+    assert_eq!(names(format!("[{A},]").as_bytes()).0, ["a"]);
+    assert_eq!(names(format!("[{A} {B}]").as_bytes()).0, ["a", "b"]);
+}
+
+#[test]
+fn damage_costs_the_event_it_is_in() {
+    let broken = [
+        r#"{"name":"x,"ph":"X","ts":1}"#,
+        r#"{"name":"x","ph":"X","ts":NaN}"#,
+        r#"{"name":"x" "ph":"X"}"#,
+        r#"{"name":"x","ph":"X","args":{"a":}}"#,
+        "{\"name\":\"x\"\0\0\0\0,\"ph\":\"X\"}",
+        r#"{"name":"x","args":{"n":[{"a":1},{"b":2}"#,
+        "garbage",
+        "\0\0\0",
+    ];
+    for broken in broken {
+        let (found, losses) = names(format!("[{A},{broken},{B}]").as_bytes());
+        assert_eq!(found, ["a", "b"], "{broken}");
+        assert_eq!(losses.len(), 1, "{broken}: {losses:?}");
+        assert_eq!(losses[0].offset, A.len() as u64 + 2, "{broken}");
+    }
+}
+
+#[test]
+fn events_behind_the_end_of_the_list_are_found() {
+    for middle in ["]\0\0\0\0", "]", "]}\0", "] junk {"] {
+        let (found, losses) = names(format!("[{A}{middle}{B},{A}]").as_bytes());
+        assert_eq!(found, ["a", "b", "a"], "{middle:?}");
+        assert_eq!(losses.len(), 1, "{middle:?}");
+    }
+}
+
+#[test]
+fn elements_that_are_no_events_are_told() {
+    let (found, losses) = names(format!("[null,{A},7,\"x\",[1]]").as_bytes());
+    assert_eq!(found, ["a"]);
+    assert_eq!(losses.len(), 4);
+    assert_eq!(losses[0].reason, "expected an event, found `null`");
+}
+
+#[test]
+fn what_is_no_trace_is_refused_with_what_was_found() {
+    let refusal = |file: &[u8]| found(file).unwrap_err();
+    assert!(refusal(b"<html><body>").contains("found `<html><body>`"));
+    assert!(refusal(b"").contains("found nothing"));
+    assert!(refusal(b"  \n").contains("found nothing"));
+    assert!(refusal(b"\x7fELF\x02\x01").contains("found byte 0x7f"));
+    assert!(refusal(br#"{"a":1,"b":{"c":[]}}"#).contains("found an object of `a`, `b`"));
+    assert!(refusal(b"{}").contains("without fields"));
+    assert!(refusal(br#"{"traceEvents":null}"#).contains("found an object of `traceEvents`"));
+}
+
+#[test]
+fn arguments_may_nest_as_deep_as_they_like() {
+    let deep = format!("{}0{}", "[{\"a\":".repeat(100_000), "}]".repeat(100_000));
+    let (found, losses) = names_of_deep(&deep);
+    assert_eq!((found, losses), (3, 0));
+    // The same, broken at the innermost place: found out without trying each level to its end.
+    let (found, losses) = names_of_deep(&deep.replace('0', "NaN"));
+    assert_eq!((found, losses), (2, 1));
+}
+
+fn names_of_deep(args: &str) -> (usize, usize) {
+    let text = format!("[{A},{{\"name\":\"d\",\"ph\":\"X\",\"args\":{{\"x\":{args}}}}},{A}]");
+    let (_, found) = found(text.as_bytes()).unwrap();
+    (found.events.len(), found.losses.len())
+}
+
+#[test]
+fn columns_hold_what_the_file_says() {
+    let text = r#"[
+        {"ph":"M","name":"thread_name","pid":1,"tid":"7","args":{"name":"worker"}},
+        {"ph":"M","name":"process_name","pid":"1","args":{"name":"engine"}},
+        {"ph":"B","name":"outer","cat":"c","pid":1,"tid":7,"ts":10},
+        {"ph":"X","name":"inner","pid":1,"tid":7,"ts":"11.5","dur":2},
+        {"ph":"E","pid":1,"tid":7,"ts":20.001},
+        {"ph":"E","pid":1,"tid":7,"ts":21},
+        {"ph":"B","name":"open","pid":1,"tid":7,"ts":22},
+        {"ph":"X","name":"no dur","pid":1,"tid":7,"ts":30},
+        {"ph":"C","name":"kv","pid":1,"ts":12,"args":{"used":3,"free":1.5,"what":"x"}},
+        {"ph":"s","name":"f","cat":"c","id":5,"pid":1,"tid":7,"ts":12},
+        {"ph":"b","name":"r","cat":"c","id2":{"local":"0x1"},"pid":1,"tid":7,"ts":12}
+    ]"#;
+    let options = LoadOptions { args: vec!["layer".to_owned()], n_workers: 1 };
+    let trace = load(text.as_bytes(), &options).unwrap().trace;
+    let text = |id| trace.strings.get(id);
+    assert_eq!(trace.slices.start, [11_500, 10_000]);
+    assert_eq!(trace.slices.duration, [2_000, 10_001]);
+    assert_eq!(trace.slices.name.iter().map(|&id| text(id)).collect::<Vec<_>>(), ["inner", "outer"]);
+    assert_eq!(trace.slices.track[0], trace.slices.track[1]);
+    assert_eq!(trace.tracks.label(trace.slices.track[0], &trace.strings), "worker (7)");
+    let anomalies = trace.census.anomalies;
+    assert_eq!((anomalies.unopened, anomalies.unclosed, anomalies.unusable), (1, 1, 1));
+    assert_eq!(trace.counters.value, [3.0, 1.5]);
+    assert_eq!((text(trace.flows.id[0]), text(trace.asyncs.id[0])), ("5", "1/0x1"));
+    assert_eq!((trace.census.events, trace.census.span()), (11, 20_000));
+}
+
+/// A file large enough for many pieces.
+fn large_file() -> String {
+    let mut file = String::from("{\"schemaVersion\":1,\"traceEvents\":[\n");
+    for n in 0..40_000 {
+        let (name, tid) = (n % 977, n % 5);
+        file.push_str(&format!(
+            "{{\"ph\":\"X\",\"cat\":\"op\",\"name\":\"n{name}\",\"pid\":1,\"tid\":{tid},\"ts\":{n}.25,\"dur\":0.5,\
+             \"args\":{{\"External id\":{n},\"Dims\":[[1,2],[{{\"name\":1}},{{\"name\":2}}]],\"layer\":{name}}}}},\n"
+        ));
+    }
+    file.push_str("{\"ph\":\"i\",\"name\":\"last\",\"ts\":1,\"pid\":1,\"tid\":1}],\"end\":true}");
+    file
+}
+
+fn in_parallel(file: &[u8], n_workers: usize) -> Result<Found, String> {
+    let mut all = Found::default();
+    let take = |part: Found| {
+        all.events.extend(part.events);
+        all.losses.extend(part.losses);
+        all.fields.extend(part.fields);
+        Ok(())
+    };
+    read(file, n_workers, Found::default, take).map_err(|error| error.to_string())?;
+    Ok(all)
+}
+
+#[test]
+fn several_threads_find_what_one_finds() {
+    let mut file = large_file().into_bytes();
+    let one = found(&file).unwrap().1;
+    assert_eq!((one.events.len(), one.losses.len(), one.fields.len()), (40_001, 0, 2));
+    for n_workers in [1, 2, 5] {
+        assert!(in_parallel(&file, n_workers).unwrap() == one);
+    }
+    // The same with damage in many places.
+    for n in (300_000..file.len()).step_by(377_777) {
+        let end = (n + 40).min(file.len());
+        file[n..end].fill(b"\0]\"}{"[n % 5]);
+    }
+    let one = found(&file).unwrap().1;
+    assert!(one.losses.len() > 10, "{}", one.losses.len());
+    for n_workers in [1, 2, 5] {
+        assert!(in_parallel(&file, n_workers).unwrap() == one);
+    }
+}
+
+#[test]
+fn columns_are_the_same_whatever_the_number_of_threads() {
+    let file = large_file();
+    let options = |n_workers| LoadOptions { args: vec!["layer".to_owned()], n_workers };
+    let one = load(file.as_bytes(), &options(1)).unwrap().trace;
+    let many = load(file.as_bytes(), &options(4)).unwrap().trace;
+    assert_eq!(one.args[0].value.len(), 40_000);
+    assert_eq!(format!("{:?}", one.slices), format!("{:?}", many.slices));
+    assert_eq!(format!("{:?}", one.args), format!("{:?}", many.args));
+    let layer = one.args[0].of(one.slices.order[1000]).unwrap();
+    assert_eq!(one.strings.get(layer), "23");
+    assert!(one.strings.iter().eq(many.strings.iter()));
+}
+
+proptest! {
+    /// Whatever is done to a file, the events that are left whole are found, and threads do not matter.
+    #[test]
+    fn any_bytes_anywhere_are_survived(
+        events in proptest::collection::vec(0usize..3, 0..12),
+        edits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+    ) {
+        let list: Vec<&str> = events.iter().map(|&n| [A, B, "{\"ph\":\"i\"}"][n]).collect();
+        let mut file = format!("[{}]", list.join(",")).into_bytes();
+        for (place, byte) in edits {
+            let place = place.index(file.len());
+            file[place] = byte;
+        }
+        match (found(&file), in_parallel(&file, 2)) {
+            (Ok((_, one)), Ok(two)) => prop_assert_eq!(one, two),
+            (one, two) => prop_assert!(one.is_err() && two.is_err()),
+        }
+    }
+}
