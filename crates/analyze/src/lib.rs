@@ -3,6 +3,24 @@
 //! Functions from a [`Trace`](ferrum_trace_model::Trace), or from a stream of events, to figures. This crate prints nothing
 //! and opens no file.
 
+mod asyncs;
+mod counters;
+mod flows;
+mod gpu;
+mod layers;
+mod nesting;
+mod percentile;
 mod placement;
+mod select;
+mod summary;
 
+pub use asyncs::{AsyncCount, count_asyncs};
+pub use counters::{CounterSeries, counters};
+pub use flows::{FlowCount, count_flows};
+pub use gpu::{Device, Stream, devices};
+pub use layers::{Cell, LAYER_ARG, LayerSource, Layers, LayersOptions, PhaseLayers, layer_in, layers};
+pub use nesting::{Nesting, TrackNesting};
+pub use percentile::{Distribution, nearest_rank};
 pub use placement::{Lanes, Placement};
+pub use select::{Enclosing, Glob, Selected, Selection};
+pub use summary::{GroupBy, Key, Rest, Row, SortBy, Summary, SummaryOptions, summarize};

@@ -1,0 +1,39 @@
+//! What is on no thread (requests, tasks), in numbers.
+
+use ferrum_trace_model::{End, Trace};
+use hashbrown::HashMap;
+
+/// How many asynchronous things there are. Events of one category, id and name belong to one; ids that are local to a
+/// process are told apart by process. The older kind (phases S, T, p, F) is not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AsyncCount {
+    /// Things, whole or not.
+    pub groups: u64,
+    /// Those that begin as often as they end, and at least once.
+    pub balanced: u64,
+    /// Beginnings (`b`).
+    pub begins: u64,
+    /// Points in between (`n`).
+    pub steps: u64,
+    /// Ends (`e`).
+    pub finishes: u64,
+}
+
+/// Counts the asynchronous things of a trace.
+pub fn count_asyncs(trace: &Trace) -> AsyncCount {
+    let asyncs = &trace.asyncs;
+    let mut count = AsyncCount::default();
+    let mut groups: HashMap<_, (u64, u64)> = HashMap::new();
+    for (event, &end) in asyncs.end.iter().enumerate().filter(|(event, _)| !asyncs.is_legacy[*event]) {
+        let (begins, finishes) =
+            groups.entry((asyncs.category[event], asyncs.id[event], asyncs.name[event])).or_default();
+        match end {
+            End::Begin => (count.begins, *begins) = (count.begins + 1, *begins + 1),
+            End::Step => count.steps += 1,
+            End::Finish => (count.finishes, *finishes) = (count.finishes + 1, *finishes + 1),
+        }
+    }
+    count.groups = groups.len() as u64;
+    count.balanced = groups.values().filter(|(begins, finishes)| begins == finishes && *begins > 0).count() as u64;
+    count
+}

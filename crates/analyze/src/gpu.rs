@@ -1,0 +1,177 @@
+//! What devices do: how busy they are, and how much of their communication is hidden behind computation.
+
+use ferrum_trace_model::{ProcessId, StringId, Trace, TrackId};
+use std::collections::BTreeMap;
+
+/// What one device does; a process of the trace that has kernels or copies. Times are nanoseconds.
+///
+/// Kernels are slices of the category `kernel`, copies those of `gpu_memcpy` and `gpu_memset`, or as torch spelled them
+/// in 2021: `Kernel`, `Memcpy`, `Memset`. A kernel communicates if its name starts with `nccl` or `rccl`, in any case of
+/// letters, or contains `ncclDevKernel` or `ncclKernel`; the other kernels compute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// The process that stands for it.
+    pub process: ProcessId,
+    /// How many kernels and copies there are.
+    pub n_slices: usize,
+    /// How many of them are kernels.
+    pub n_kernels: usize,
+    /// How many kernels communicate.
+    pub n_comm: usize,
+    /// The sum of the durations of kernels.
+    pub kernel_total: i64,
+    /// From the start of the first to the end of the last.
+    pub span: i64,
+    /// The time at which there is a kernel or a copy on any stream.
+    pub busy: i64,
+    /// The rest of the span.
+    pub idle: i64,
+    /// The time at which any kernel communicates.
+    pub comm: i64,
+    /// The time at which any kernel computes.
+    pub comp: i64,
+    /// The time at which there is both.
+    pub overlap: i64,
+    /// The time at which a kernel communicates and none computes.
+    pub exposed_comm: i64,
+    /// Its streams, in the order in which the trace has them.
+    pub streams: Vec<Stream>,
+}
+
+/// One stream of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// The track that stands for it.
+    pub track: TrackId,
+    /// How many kernels and copies it has.
+    pub n_slices: usize,
+    /// The time at which it has any, in nanoseconds.
+    pub busy: i64,
+}
+
+/// What a slice of a device does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Comm,
+    Comp,
+    Copy,
+}
+
+/// The devices of a trace, in the order in which the trace has them.
+pub fn devices(trace: &Trace) -> Vec<Device> {
+    let mut works: BTreeMap<ProcessId, Work> = BTreeMap::new();
+    let kinds = DeviceCategories::of(trace);
+    for (slice, &category) in trace.slices.category.iter().enumerate() {
+        let Some(is_kernel) = kinds.is_kernel(category) else { continue };
+        let kind = match is_kernel {
+            false => Kind::Copy,
+            true if is_comm(trace.strings.get(trace.slices.name[slice])) => Kind::Comm,
+            true => Kind::Comp,
+        };
+        let track = trace.slices.track[slice];
+        let work = works.entry(trace.tracks.get(track).process).or_default();
+        work.add(track, kind, (trace.slices.start[slice], trace.slices.end(slice)));
+    }
+    works.into_iter().map(|(process, work)| work.device(process)).collect()
+}
+
+/// Which categories a device's slices have.
+struct DeviceCategories {
+    kernels: [Option<StringId>; 2],
+    copies: [Option<StringId>; 4],
+}
+
+impl DeviceCategories {
+    fn of(trace: &Trace) -> Self {
+        Self {
+            kernels: ["kernel", "Kernel"].map(|text| trace.strings.find(text)),
+            copies: ["gpu_memcpy", "gpu_memset", "Memcpy", "Memset"].map(|text| trace.strings.find(text)),
+        }
+    }
+
+    fn is_kernel(&self, category: StringId) -> Option<bool> {
+        if self.kernels.contains(&Some(category)) {
+            return Some(true);
+        }
+        self.copies.contains(&Some(category)).then_some(false)
+    }
+}
+
+fn is_comm(name: &str) -> bool {
+    let starts_with_library =
+        name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("nccl") || start.eq_ignore_ascii_case("rccl"));
+    starts_with_library || name.contains("ncclDevKernel") || name.contains("ncclKernel")
+}
+
+/// Stretches of time, from and to.
+type Times = Vec<(i64, i64)>;
+
+/// What a device does, by the kind of work.
+#[derive(Default)]
+struct Work {
+    comm: Times,
+    comp: Times,
+    copies: Times,
+    streams: BTreeMap<TrackId, Times>,
+}
+
+impl Work {
+    fn add(&mut self, track: TrackId, kind: Kind, time: (i64, i64)) {
+        match kind {
+            Kind::Comm => self.comm.push(time),
+            Kind::Comp => self.comp.push(time),
+            Kind::Copy => self.copies.push(time),
+        }
+        self.streams.entry(track).or_default().push(time);
+    }
+
+    fn device(mut self, process: ProcessId) -> Device {
+        let (n_comm, n_kernels) = (self.comm.len(), self.comm.len() + self.comp.len());
+        let kernel_total = self.comm.iter().chain(&self.comp).fold(0, |sum, time| add(sum, length(*time)));
+        let (comm, comp) = (union(&mut self.comm), union(&mut self.comp));
+        let mut all = [self.comm, self.comp].concat();
+        let overlap = add(comm, comp).saturating_sub(union(&mut all));
+        all.append(&mut self.copies);
+        let busy = union(&mut all);
+        let first = all.iter().map(|&(from, _)| from).min().unwrap_or(0);
+        let last = all.iter().map(|&(_, to)| to).max().unwrap_or(0);
+        let span = length((first, last));
+        let stream =
+            |(track, mut times): (TrackId, Times)| Stream { track, n_slices: times.len(), busy: union(&mut times) };
+        Device {
+            process,
+            n_slices: all.len(),
+            n_kernels,
+            n_comm,
+            kernel_total,
+            span,
+            busy,
+            idle: span.saturating_sub(busy),
+            comm,
+            comp,
+            overlap,
+            exposed_comm: comm.saturating_sub(overlap),
+            streams: self.streams.into_iter().map(stream).collect(),
+        }
+    }
+}
+
+fn add(time: i64, other: i64) -> i64 {
+    time.saturating_add(other)
+}
+
+fn length((from, to): (i64, i64)) -> i64 {
+    to.saturating_sub(from)
+}
+
+/// The time that any of the stretches covers. Sorts them.
+fn union(times: &mut Times) -> i64 {
+    times.sort_unstable();
+    let mut covered_to = i64::MIN;
+    let mut sum = 0;
+    for &(from, to) in times.iter() {
+        sum = add(sum, length((from.max(covered_to), to)).max(0));
+        covered_to = covered_to.max(to);
+    }
+    sum
+}

@@ -1,0 +1,310 @@
+//! Time by layer of a model and category.
+
+use crate::{Enclosing, Glob, Nesting, Selected};
+use ferrum_trace_model::{StringId, Trace};
+use hashbrown::HashMap;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::hash::Hash;
+
+/// The argument that says which layer a slice belongs to. Ask for it when loading, or [`LayerSource::Arg`] finds nothing.
+pub const LAYER_ARG: &str = "layer";
+
+/// What tells the layer of a slice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LayerSource {
+    /// The first of the others, in their order, that tells of more than one layer; [`Name`](Self::Name) if none does. Ids
+    /// of tracks count only if they are consecutive numbers: those of threads are no layers.
+    #[default]
+    Auto,
+    /// The argument [`LAYER_ARG`] of the slice, or of the one around it: a number, or a text that [`layer_in`] understands.
+    Arg,
+    /// The name of the slice, or of the one around it, as [`layer_in`] understands it.
+    Name,
+    /// The id of the track, if it is a number.
+    Tid,
+}
+
+/// How to make [`Layers`].
+#[derive(Clone, Debug, Default)]
+pub struct LayersOptions {
+    /// What tells the layer of a slice.
+    pub source: LayerSource,
+    /// Phases to tell apart: patterns for the name of a slice around, see [`Enclosing`]. All of the trace if there are
+    /// none.
+    pub phases: Vec<Glob>,
+}
+
+/// Time by layer and category.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layers {
+    /// What told the layers; never [`LayerSource::Auto`].
+    pub source: LayerSource,
+    /// The numbers of the layers, ascending: the rows.
+    pub layers: Vec<u32>,
+    /// The categories of slices, that with the most self time in layers first: the columns.
+    pub categories: Vec<StringId>,
+    /// One table a phase.
+    pub phases: Vec<PhaseLayers>,
+}
+
+/// Time by layer and category, in one phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PhaseLayers {
+    /// The pattern of the phase; `None` is all of the trace.
+    pub phase: Option<String>,
+    /// How many slices match the pattern: how often the phase was there. Zero if there is no pattern.
+    pub n_enclosing: usize,
+    /// What belongs to no layer, one cell for each category.
+    pub without_layer: Vec<Cell>,
+    /// The cells that are not empty, by row and column. A table of all would be large where most are empty.
+    cells: HashMap<(u32, u32), Cell>,
+}
+
+impl PhaseLayers {
+    /// The cell of a row and a column, by their places in [`Layers::layers`] and [`Layers::categories`].
+    pub fn cell(&self, row: usize, column: usize) -> Cell {
+        self.cells.get(&(row as u32, column as u32)).copied().unwrap_or_default()
+    }
+
+    /// The sum of all cells, without what belongs to no layer.
+    pub fn sum(&self) -> Cell {
+        sum(self.cells.values().copied())
+    }
+}
+
+/// What some slices sum to. Times are nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cell {
+    /// How many slices.
+    pub count: u64,
+    /// Their self times. Of all cells together, they are the busy time of the tracks.
+    pub self_time: i64,
+    /// Their durations. Slices that lie in each other both count.
+    pub total: i64,
+}
+
+impl Cell {
+    fn add(&mut self, other: Self) {
+        self.count += other.count;
+        self.self_time = self.self_time.saturating_add(other.self_time);
+        self.total = self.total.saturating_add(other.total);
+    }
+}
+
+impl Layers {
+    /// The sum of a row.
+    pub fn row_sum(&self, phase: &PhaseLayers, row: usize) -> Cell {
+        sum((0..self.categories.len()).map(|column| phase.cell(row, column)))
+    }
+
+    /// The sum of a column, without what belongs to no layer.
+    pub fn column_sum(&self, phase: &PhaseLayers, column: usize) -> Cell {
+        sum((0..self.layers.len()).map(|row| phase.cell(row, column)))
+    }
+}
+
+fn sum(cells: impl Iterator<Item = Cell>) -> Cell {
+    cells.fold(Cell::default(), |mut sum, cell| {
+        sum.add(cell);
+        sum
+    })
+}
+
+/// Sums the selected slices of a trace by layer and category.
+pub fn layers(trace: &Trace, nesting: &Nesting, selected: &Selected, options: &LayersOptions) -> Layers {
+    let (source, layer_of) = find_layers(trace, nesting, options.source);
+    let mut layers: Vec<u32> = selected.iter().map(|slice| layer_of[slice]).filter(|&layer| layer != NONE).collect();
+    layers.sort_unstable();
+    layers.dedup();
+    let categories = categories(trace, nesting, selected, &layer_of);
+    let table =
+        Table { trace, nesting, selected, layer_of: &layer_of, rows: places(&layers), columns: places(&categories) };
+    let phases = match &options.phases[..] {
+        [] => vec![table.fill(None)],
+        phases => phases.iter().map(|phase| table.fill(Some(phase))).collect(),
+    };
+    Layers { source, layers, categories, phases }
+}
+
+/// No layer.
+const NONE: u32 = u32::MAX;
+
+/// The place of each element.
+fn places<T: Copy + Eq + Hash>(list: &[T]) -> HashMap<T, u32> {
+    list.iter().zip(0..).map(|(&element, place)| (element, place)).collect()
+}
+
+/// The categories of selected slices, that with the most self time in layers first.
+fn categories(trace: &Trace, nesting: &Nesting, selected: &Selected, layer_of: &[u32]) -> Vec<StringId> {
+    let mut in_layers: HashMap<StringId, i64> = HashMap::new();
+    for slice in selected.iter() {
+        let sum = in_layers.entry(trace.slices.category[slice]).or_default();
+        if layer_of[slice] != NONE {
+            *sum = sum.saturating_add(nesting.self_time[slice]);
+        }
+    }
+    let mut categories: Vec<StringId> = in_layers.keys().copied().collect();
+    categories.sort_by_key(|category| (Reverse(in_layers[category]), trace.strings.get(*category)));
+    categories
+}
+
+/// All that it takes to fill the table of a phase.
+struct Table<'a> {
+    trace: &'a Trace,
+    nesting: &'a Nesting,
+    selected: &'a Selected,
+    layer_of: &'a [u32],
+    rows: HashMap<u32, u32>,
+    columns: HashMap<StringId, u32>,
+}
+
+impl Table<'_> {
+    fn fill(&self, phase: Option<&Glob>) -> PhaseLayers {
+        let enclosing = phase.map(|phase| Enclosing::new(self.trace, std::slice::from_ref(phase)));
+        let mut filled = PhaseLayers {
+            phase: phase.map(|phase| phase.as_str().to_owned()),
+            n_enclosing: enclosing.as_ref().map_or(0, Enclosing::len),
+            without_layer: vec![Cell::default(); self.columns.len()],
+            cells: HashMap::new(),
+        };
+        let is_in = |slice| enclosing.as_ref().is_none_or(|enclosing| enclosing.holds(self.trace, slice));
+        for slice in self.selected.iter().filter(|&slice| is_in(slice)) {
+            let column = self.columns[&self.trace.slices.category[slice]];
+            let cell = match self.rows.get(&self.layer_of[slice]) {
+                Some(&row) => filled.cells.entry((row, column)).or_default(),
+                None => &mut filled.without_layer[column as usize],
+            };
+            let (self_time, total) = (self.nesting.self_time[slice], self.trace.slices.duration[slice]);
+            cell.add(Cell { count: 1, self_time, total });
+        }
+        filled
+    }
+}
+
+/// The layer of each slice, and what told it.
+fn find_layers(trace: &Trace, nesting: &Nesting, source: LayerSource) -> (LayerSource, Vec<u32>) {
+    match source {
+        LayerSource::Arg => (source, by_arg(trace, nesting)),
+        LayerSource::Name => (source, by_name(trace, nesting)),
+        LayerSource::Tid => (source, by_tid(trace)),
+        LayerSource::Auto => {
+            let layer_of = by_arg(trace, nesting);
+            if has_several(&layer_of) {
+                return (LayerSource::Arg, layer_of);
+            }
+            let layer_of = by_name(trace, nesting);
+            if !has_several(&layer_of) {
+                let by_tid = by_tid(trace);
+                if has_several(&by_tid) && are_consecutive(&by_tid) {
+                    return (LayerSource::Tid, by_tid);
+                }
+            }
+            (LayerSource::Name, layer_of)
+        }
+    }
+}
+
+fn has_several(layer_of: &[u32]) -> bool {
+    let mut layers = layer_of.iter().filter(|&&layer| layer != NONE);
+    layers.next().is_some_and(|first| layers.any(|layer| layer != first))
+}
+
+fn are_consecutive(layer_of: &[u32]) -> bool {
+    let layers: BTreeSet<u32> = layer_of.iter().copied().filter(|&layer| layer != NONE).collect();
+    let (first, last) = (layers.first().copied().unwrap_or(0), layers.last().copied().unwrap_or(0));
+    layers.len() == (last - first) as usize + 1
+}
+
+fn by_arg(trace: &Trace, nesting: &Nesting) -> Vec<u32> {
+    let Some(column) = trace.args.iter().find(|column| column.key == LAYER_ARG) else {
+        return vec![NONE; trace.slices.len()];
+    };
+    let mut known: HashMap<StringId, u32> = HashMap::new();
+    let mut layer_of_value = |value: StringId| {
+        *known.entry(value).or_insert_with(|| {
+            let text = trace.strings.get(value);
+            number(text).or_else(|| layer_in(text)).unwrap_or(NONE)
+        })
+    };
+    inherit(trace, nesting, |slice| column.of(trace.slices.order[slice]).map_or(NONE, &mut layer_of_value))
+}
+
+fn by_name(trace: &Trace, nesting: &Nesting) -> Vec<u32> {
+    let mut known: HashMap<StringId, u32> = HashMap::new();
+    inherit(trace, nesting, |slice| {
+        let name = trace.slices.name[slice];
+        *known.entry(name).or_insert_with(|| layer_in(trace.strings.get(name)).unwrap_or(NONE))
+    })
+}
+
+fn by_tid(trace: &Trace) -> Vec<u32> {
+    let of_track = |tid: Option<StringId>| number(trace.strings.get(tid?));
+    let layers: Vec<u32> = trace.tracks.iter().map(|(_, track)| of_track(track.tid).unwrap_or(NONE)).collect();
+    trace.slices.track.iter().map(|track| layers[track.index()]).collect()
+}
+
+/// Gives each slice its own layer, or that of the nearest slice around it on its track.
+fn inherit(trace: &Trace, nesting: &Nesting, mut own: impl FnMut(usize) -> u32) -> Vec<u32> {
+    let mut layer_of = vec![NONE; trace.slices.len()];
+    for (track, _) in trace.tracks.iter() {
+        nesting.walk(trace, track, |slice, around| {
+            let own = own(slice as usize);
+            layer_of[slice as usize] = match around.last() {
+                Some(&parent) if own == NONE => layer_of[parent as usize],
+                _ => own,
+            };
+        });
+    }
+    layer_of
+}
+
+/// A number of digits only.
+fn number(text: &str) -> Option<u32> {
+    let is_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_digits.then(|| text.parse().ok()).flatten().filter(|&layer| layer != NONE)
+}
+
+/// The layer that a name speaks of, the first if of several: a number after a word for layers.
+///
+/// | spelling | seen in |
+/// | --- | --- |
+/// | `model.layers.12.self_attn`, `layers[12]`, `layer_12`, `layer 12`, `layer12` | Hugging Face, vLLM, SGLang, engines of all kinds |
+/// | `transformer.h.12.attn` | GPT-2 and its kin |
+/// | `blk.12.attn_q`, `blocks.12.attn` | GGUF, vision transformers |
+/// | `nn.Module: LlamaDecoderLayer_12`, `nn.Module: T5Block_3` | torch.profiler with modules |
+///
+/// What follows the number must not be a letter: `h.3x3` is no layer.
+pub fn layer_in(name: &str) -> Option<u32> {
+    let bytes = name.as_bytes();
+    let is_module = name.starts_with("nn.Module: ");
+    let mut at = 0;
+    while at < bytes.len() {
+        let n_digits = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let after = at + n_digits;
+        if n_digits > 0
+            && !bytes.get(after).is_some_and(u8::is_ascii_alphabetic)
+            && is_word_for_layer(&name[..at], is_module)
+            && let Some(layer) = number(&name[at..after])
+        {
+            return Some(layer);
+        }
+        at = after + 1;
+    }
+    None
+}
+
+/// Whether what comes before a number says that the number is that of a layer.
+fn is_word_for_layer(before: &str, is_module: bool) -> bool {
+    let text = before.trim_end_matches(['.', '_', '/', '[', ' ', ':', '=', '-']);
+    let separator = &before[text.len()..];
+    let word_at = text.rfind(|letter: char| !letter.is_ascii_alphabetic()).map_or(0, |at| at + 1);
+    // The last letter of a word that is not plain is longer than a byte.
+    let Some(word) = text.get(word_at..) else { return false };
+    match word {
+        "layers" => separator.len() == 1,
+        "layer" => separator.len() <= 1,
+        "h" | "blk" | "block" | "blocks" => separator == ".",
+        _ => is_module && separator == "_" && (word.ends_with("Layer") || word.ends_with("Block")),
+    }
+}

@@ -1,0 +1,265 @@
+//! Which slices count.
+
+use crate::nesting::nesting_key;
+use ferrum_trace_model::{ProcessId, Slices, StringId, Trace, TrackId};
+use std::cmp::Reverse;
+use std::ops::Range;
+use std::str::Chars;
+
+/// A pattern for whole texts: `*` is any text, also none, `?` is any one character, everything else is itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Glob {
+    pattern: String,
+}
+
+impl Glob {
+    /// Every text is a pattern.
+    pub fn new(pattern: impl Into<String>) -> Self {
+        Self { pattern: pattern.into() }
+    }
+
+    /// The pattern.
+    pub fn as_str(&self) -> &str {
+        &self.pattern
+    }
+
+    /// Whether a text is what the pattern says. Letters are told from capitals.
+    pub fn matches(&self, text: &str) -> bool {
+        let (mut pattern, mut text) = (self.pattern.chars(), text.chars());
+        // The pattern after the latest `*`, and the text after what that `*` stands for.
+        let mut star: Option<(Chars, Chars)> = None;
+        loop {
+            let rest = text.clone();
+            match (pattern.next(), text.next()) {
+                (Some('*'), _) => {
+                    star = Some((pattern.clone(), rest.clone()));
+                    text = rest;
+                }
+                (None, None) => return true,
+                (Some('?'), Some(_)) => {}
+                (Some(wanted), Some(found)) if wanted == found => {}
+                _ => {
+                    // Let the `*` stand for one character more.
+                    let Some((after_star, longer)) = &mut star else { return false };
+                    if longer.next().is_none() {
+                        return false;
+                    }
+                    (pattern, text) = (after_star.clone(), longer.clone());
+                }
+            }
+        }
+    }
+}
+
+/// Which slices count: those that satisfy everything that is asked for. By default, all do.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// Any of these must match the name; none of them means any name. The same for the others.
+    pub names: Vec<Glob>,
+    /// Patterns for the category.
+    pub categories: Vec<Glob>,
+    /// Patterns for the track: its id, its name or its label.
+    pub tracks: Vec<Glob>,
+    /// Patterns for the process: its id, its name or its label.
+    pub processes: Vec<Glob>,
+    /// Nanoseconds from the first event of the trace. A slice belongs to the range in which it starts, so that ranges
+    /// which touch share none and lose none.
+    pub time: Option<Range<i64>>,
+    /// Patterns for the name of a slice that it must lie in; see [`Enclosing`].
+    pub within: Vec<Glob>,
+}
+
+/// The slices that were selected.
+#[derive(Clone, Debug)]
+pub struct Selected {
+    n_slices: usize,
+    /// One entry a slice, or none if all are selected.
+    mask: Option<Vec<bool>>,
+}
+
+impl Selected {
+    /// All slices of a trace.
+    pub fn all(trace: &Trace) -> Self {
+        Self { n_slices: trace.slices.len(), mask: None }
+    }
+
+    /// Whether the slice of that number is among them.
+    #[inline]
+    pub fn contains(&self, slice: usize) -> bool {
+        self.mask.as_ref().is_none_or(|mask| mask[slice])
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.mask.as_ref().map_or(self.n_slices, |mask| mask.iter().filter(|&&is_in| is_in).count())
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = usize> {
+        (0..self.n_slices).filter(|&slice| self.contains(slice))
+    }
+
+    /// Drops those that do not satisfy a condition.
+    pub fn retain(&mut self, mut condition: impl FnMut(usize) -> bool) {
+        let mask = self.mask.get_or_insert_with(|| vec![true; self.n_slices]);
+        for (slice, is_in) in mask.iter_mut().enumerate() {
+            *is_in = *is_in && condition(slice);
+        }
+    }
+}
+
+impl Selection {
+    /// Whether every slice counts.
+    pub fn is_everything(&self) -> bool {
+        let Self { names, categories, tracks, processes, time, within } = self;
+        time.is_none() && [names, categories, tracks, processes, within].iter().all(|globs| globs.is_empty())
+    }
+
+    /// Selects among the slices of a trace.
+    pub fn apply(&self, trace: &Trace) -> Selected {
+        let mut selected = Selected::all(trace);
+        let slices = &trace.slices;
+        if !self.names.is_empty() {
+            let matching = matching_strings(trace, &self.names);
+            selected.retain(|slice| matching[slices.name[slice].index()]);
+        }
+        if !self.categories.is_empty() {
+            let matching = matching_strings(trace, &self.categories);
+            selected.retain(|slice| matching[slices.category[slice].index()]);
+        }
+        if !self.tracks.is_empty() || !self.processes.is_empty() {
+            let matching: Vec<bool> = trace
+                .tracks
+                .iter()
+                .map(|(id, track)| self.matches_track(trace, id) && self.matches_process(trace, track.process))
+                .collect();
+            selected.retain(|slice| matching[slices.track[slice].index()]);
+        }
+        if let Some(time) = &self.time {
+            let first = trace.census.first.unwrap_or(0);
+            selected.retain(|slice| time.contains(&slices.start[slice].saturating_sub(first)));
+        }
+        if !self.within.is_empty() {
+            let enclosing = Enclosing::new(trace, &self.within);
+            selected.retain(|slice| enclosing.holds(trace, slice));
+        }
+        selected
+    }
+
+    fn matches_track(&self, trace: &Trace, id: TrackId) -> bool {
+        let track = trace.tracks.get(id);
+        let label = || trace.tracks.label(id, &trace.strings);
+        self.tracks.is_empty() || matches_any(&self.tracks, trace, &[track.tid, track.name], label)
+    }
+
+    fn matches_process(&self, trace: &Trace, id: ProcessId) -> bool {
+        let process = trace.tracks.get_process(id);
+        let label = || trace.tracks.process_label(id, &trace.strings);
+        self.processes.is_empty() || matches_any(&self.processes, trace, &[process.pid, process.name], label)
+    }
+}
+
+fn matches_any(globs: &[Glob], trace: &Trace, texts: &[Option<StringId>], label: impl Fn() -> String) -> bool {
+    let matches = |text: &str| globs.iter().any(|glob| glob.matches(text));
+    texts.iter().flatten().any(|&text| matches(trace.strings.get(text))) || matches(&label())
+}
+
+/// For each text of a trace, whether any of the patterns matches it.
+fn matching_strings(trace: &Trace, globs: &[Glob]) -> Vec<bool> {
+    trace.strings.iter().map(|(_, text)| globs.iter().any(|glob| glob.matches(text))).collect()
+}
+
+/// Slices that others lie in: phases, steps, requests.
+///
+/// A slice lies in another one if it neither starts before nor ends after it. Which of the enclosing slices are asked
+/// depends on where the slice is: on a track that has enclosing slices, only these (two threads may be in different
+/// phases at the same time); else those of its process, if that has any; else all, which is how the kernels of a device
+/// lie in the steps of a thread. No slice lies in itself: on a track that has enclosing slices, one of these is
+/// counted only if it lies in another of them.
+#[derive(Clone, Debug)]
+pub struct Enclosing {
+    /// One entry a track: empty where a track has none.
+    tracks: Vec<Cover>,
+    /// One entry a process.
+    processes: Vec<Cover>,
+    everywhere: Cover,
+    n_slices: usize,
+}
+
+impl Enclosing {
+    /// The slices whose names match any of the patterns.
+    pub fn new(trace: &Trace, names: &[Glob]) -> Self {
+        let matching = matching_strings(trace, names);
+        let slices = &trace.slices;
+        let mut enclosing: Vec<u32> =
+            (0..slices.len() as u32).filter(|&slice| matching[slices.name[slice as usize].index()]).collect();
+        enclosing.sort_unstable_by_key(|&slice| nesting_key(slices, slice));
+
+        let mut tracks = vec![Cover::default(); trace.tracks.len()];
+        let mut processes = vec![Cover::default(); trace.tracks.processes().len()];
+        let mut everywhere = Cover::default();
+        for &slice in &enclosing {
+            let track = slices.track[slice as usize];
+            tracks[track.index()].push(slices, slice);
+            processes[trace.tracks.get(track).process.index()].push(slices, slice);
+            everywhere.push(slices, slice);
+        }
+        Self { tracks, processes, everywhere, n_slices: enclosing.len() }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.n_slices
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.n_slices == 0
+    }
+
+    /// Whether a slice lies in one of them.
+    pub fn holds(&self, trace: &Trace, slice: usize) -> bool {
+        let slices = &trace.slices;
+        let (track, end) = (slices.track[slice], slices.end(slice));
+        let own = &self.tracks[track.index()];
+        if !own.is_empty() {
+            return own.latest_end_before(nesting_key(slices, slice as u32)) >= Some(end);
+        }
+        let of_process = &self.processes[trace.tracks.get(track).process.index()];
+        let others = if of_process.is_empty() { &self.everywhere } else { of_process };
+        let not_after = (slices.start[slice], Reverse(i64::MIN), u32::MAX);
+        others.latest_end_before(not_after) >= Some(end)
+    }
+}
+
+/// Stretches of time, for asking whether one of them holds another stretch.
+#[derive(Clone, Debug, Default)]
+struct Cover {
+    /// What sorts them.
+    keys: Vec<(i64, Reverse<i64>, u32)>,
+    /// The latest end of each and all before it.
+    latest_ends: Vec<i64>,
+}
+
+impl Cover {
+    /// Adds a slice that comes after all that are there.
+    fn push(&mut self, slices: &Slices, slice: u32) {
+        let end = slices.end(slice as usize);
+        self.keys.push(nesting_key(slices, slice));
+        self.latest_ends.push(self.latest_ends.last().map_or(end, |&latest| latest.max(end)));
+    }
+
+    fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    fn latest_end_before(&self, key: (i64, Reverse<i64>, u32)) -> Option<i64> {
+        let n_before = self.keys.partition_point(|&other| other < key);
+        Some(self.latest_ends[n_before.checked_sub(1)?])
+    }
+}
