@@ -1,14 +1,20 @@
 //! How a trace is spelled: bytes to model and back, on anything that can be read or written.
 //!
 //! - [`spool`]: the file the recorder fills while the program runs, and its conversion into what viewers open;
-//! - [`chrome`]: Chrome trace events as JSON, the array form.
+//! - [`chrome`]: Chrome trace events as JSON, the array form;
+//! - `perfetto` (feature `read`): Perfetto's own traces;
+//! - `spill_sort` (feature `read`): sorting more than fits in memory.
 //!
 //! This crate knows nothing of paths, standard output, clocks or the recorder.
 
 pub mod chrome;
 mod error;
+#[cfg(feature = "read")]
+pub mod perfetto;
 mod read_at;
 mod reserve_ahead;
+#[cfg(feature = "read")]
+pub mod spill_sort;
 pub mod spool;
 
 pub use error::Error;

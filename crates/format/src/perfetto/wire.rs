@@ -1,0 +1,324 @@
+//! Protobuf's wire: variable-length integers, tagged fields, lengths.
+
+/// The longest variable-length integer.
+pub const VARINT_BYTES_MAX: usize = 10;
+
+/// How a field is laid out.
+const VARINT: u32 = 0;
+const FIXED64: u32 = 1;
+const BYTES: u32 = 2;
+const FIXED32: u32 = 5;
+
+/// How many bytes a number takes.
+#[inline]
+pub const fn varint_len(number: u64) -> usize {
+    // Seven bits a byte; zero takes one, too.
+    (70 - (number | 1).leading_zeros() as usize) / 7
+}
+
+/// A few fields on the stack: one copy into the output instead of one a byte.
+pub struct Small<const N: usize> {
+    bytes: [u8; N],
+    len: usize,
+}
+
+impl<const N: usize> Small<N> {
+    #[inline]
+    pub fn new() -> Self {
+        Self { bytes: [0; N], len: 0 }
+    }
+
+    #[inline]
+    pub fn as_slice(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub fn byte(&mut self, byte: u8) {
+        self.bytes[self.len] = byte;
+        self.len += 1;
+    }
+
+    #[inline]
+    pub fn varint(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.byte(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.byte(number as u8);
+    }
+
+    /// A field that holds a number.
+    #[inline]
+    pub fn number(&mut self, field: u32, number: u64) {
+        self.varint(tag(field, VARINT));
+        self.varint(number);
+    }
+
+    /// The head of a field that holds bytes.
+    #[inline]
+    pub fn bytes_head(&mut self, field: u32, len: usize) {
+        self.varint(tag(field, BYTES));
+        self.varint(len as u64);
+    }
+}
+
+const fn tag(field: u32, wire_type: u32) -> u64 {
+    (field << 3 | wire_type) as u64
+}
+
+/// Writes fields behind what is there.
+pub trait Push {
+    fn push_varint(&mut self, number: u64);
+    /// A field that holds a number; negative ones as their two's complement.
+    fn push_number(&mut self, field: u32, number: u64);
+    /// A field that holds eight bytes.
+    fn push_fixed64(&mut self, field: u32, number: u64);
+    /// A field that holds bytes, a text or a message.
+    fn push_bytes(&mut self, field: u32, bytes: &[u8]);
+    /// Begins a field whose length is not known yet, and returns where to end it.
+    fn open_bytes(&mut self, field: u32) -> usize;
+    /// Ends what was begun at a place.
+    fn close_bytes(&mut self, place: usize);
+}
+
+/// How long a field may be whose length is written afterwards: four bytes of seven bits.
+pub const OPENED_BYTES_MAX: usize = (1 << 28) - 1;
+
+impl Push for Vec<u8> {
+    #[inline]
+    fn push_varint(&mut self, number: u64) {
+        let mut small = Small::<VARINT_BYTES_MAX>::new();
+        small.varint(number);
+        self.extend_from_slice(small.as_slice());
+    }
+
+    #[inline]
+    fn push_number(&mut self, field: u32, number: u64) {
+        let mut small = Small::<16>::new();
+        small.number(field, number);
+        self.extend_from_slice(small.as_slice());
+    }
+
+    fn push_fixed64(&mut self, field: u32, number: u64) {
+        self.push_varint(tag(field, FIXED64));
+        self.extend_from_slice(&number.to_le_bytes());
+    }
+
+    #[inline]
+    fn push_bytes(&mut self, field: u32, bytes: &[u8]) {
+        let mut small = Small::<16>::new();
+        small.bytes_head(field, bytes.len());
+        self.extend_from_slice(small.as_slice());
+        self.extend_from_slice(bytes);
+    }
+
+    fn open_bytes(&mut self, field: u32) -> usize {
+        self.push_varint(tag(field, BYTES));
+        self.extend_from_slice(&[0; 4]);
+        self.len()
+    }
+
+    /// The length is written in four bytes, whatever it is: moving what follows, level by level, would cost the square of
+    /// the depth. It cannot be more than [`OPENED_BYTES_MAX`], since no event that is read is as long as that.
+    fn close_bytes(&mut self, place: usize) {
+        let len = (self.len() - place).min(OPENED_BYTES_MAX);
+        for n in 0..4 {
+            let more = if n < 3 { 0x80 } else { 0 };
+            self[place - 4 + n] = (len >> (7 * n)) as u8 & 0x7f | more;
+        }
+    }
+}
+
+/// The value of a field.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Payload<'a> {
+    Number(u64),
+    Fixed64(u64),
+    Fixed32(u32),
+    Bytes(&'a [u8]),
+}
+
+impl<'a> Payload<'a> {
+    /// A number, however it is laid out.
+    pub fn number(self) -> u64 {
+        match self {
+            Self::Number(number) | Self::Fixed64(number) => number,
+            Self::Fixed32(number) => u64::from(number),
+            Self::Bytes(_) => 0,
+        }
+    }
+
+    /// Bytes; none if it is a number.
+    pub fn bytes(self) -> &'a [u8] {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            _ => &[],
+        }
+    }
+
+    /// A float of either width.
+    pub fn float(self) -> f64 {
+        match self {
+            Self::Fixed64(bits) => f64::from_bits(bits),
+            Self::Fixed32(bits) => f64::from(f32::from_bits(bits)),
+            Self::Number(_) | Self::Bytes(_) => 0.0,
+        }
+    }
+
+    /// The numbers of a repeated field: one, or many packed into bytes.
+    pub fn numbers(self, mut take: impl FnMut(u64)) {
+        match self {
+            Self::Bytes(mut bytes) => {
+                while let Some((number, len)) = read_varint(bytes) {
+                    take(number);
+                    bytes = &bytes[len..];
+                }
+            }
+            one => take(one.number()),
+        }
+    }
+
+    /// The same, where each is eight bytes.
+    pub fn fixed_numbers(self, mut take: impl FnMut(u64)) {
+        match self {
+            Self::Bytes(bytes) => bytes.as_chunks().0.iter().for_each(|eight| take(u64::from_le_bytes(*eight))),
+            one => take(one.number()),
+        }
+    }
+}
+
+/// Why a message could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// How far into the message.
+    pub at: usize,
+    /// What should have been there.
+    pub expected: &'static str,
+}
+
+/// The fields of a message, one after the other.
+pub struct Fields<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Fields<'a> {
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    /// The next field and its value; `None` at the end.
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<(u32, Payload<'a>)>, Broken> {
+        if self.at >= self.bytes.len() {
+            return Ok(None);
+        }
+        let begin = self.at;
+        let tag = self.varint()?;
+        let Some(field) = u32::try_from(tag >> 3).ok().filter(|&field| field != 0) else {
+            return Err(Broken { at: begin, expected: "the number of a field" });
+        };
+        let payload = match tag as u32 & 7 {
+            VARINT => Payload::Number(self.varint()?),
+            FIXED64 => Payload::Fixed64(u64::from_le_bytes(self.fixed()?)),
+            FIXED32 => Payload::Fixed32(u32::from_le_bytes(self.fixed()?)),
+            BYTES => {
+                let at = self.at;
+                let len = usize::try_from(self.varint()?).unwrap_or(usize::MAX);
+                let end = self.at.checked_add(len).filter(|&end| end <= self.bytes.len());
+                let end = end.ok_or(Broken { at, expected: "a length that ends inside of the message" })?;
+                let bytes = &self.bytes[self.at..end];
+                self.at = end;
+                Payload::Bytes(bytes)
+            }
+            _ => return Err(Broken { at: begin, expected: "a wire type that protobuf has" }),
+        };
+        Ok(Some((field, payload)))
+    }
+
+    #[inline]
+    fn varint(&mut self) -> Result<u64, Broken> {
+        let (number, len) =
+            read_varint(&self.bytes[self.at..]).ok_or(Broken { at: self.at, expected: "a whole number" })?;
+        self.at += len;
+        Ok(number)
+    }
+
+    fn fixed<const N: usize>(&mut self) -> Result<[u8; N], Broken> {
+        let bytes = self.bytes[self.at..].first_chunk::<N>();
+        let bytes = *bytes.ok_or(Broken { at: self.at, expected: "a number of fixed length" })?;
+        self.at += N;
+        Ok(bytes)
+    }
+}
+
+/// A number and how many bytes it takes; `None` if it is cut or too long.
+#[inline]
+pub fn read_varint(bytes: &[u8]) -> Option<(u64, usize)> {
+    let mut number = 0;
+    for (n, &byte) in bytes.iter().enumerate().take(VARINT_BYTES_MAX) {
+        number |= u64::from(byte & 0x7f) << (7 * n);
+        if byte < 0x80 {
+            return Some((number, n + 1));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_is_opened_is_read_back_whatever_its_length() {
+        for len in [0, 1, 127, 128, 16_384, 3_000_000] {
+            let mut out = Vec::new();
+            let place = out.open_bytes(7);
+            out.resize(out.len() + len, 5);
+            out.close_bytes(place);
+            let field = Fields::new(&out).next().unwrap().unwrap();
+            assert_eq!(field, (7, Payload::Bytes(&vec![5; len])));
+        }
+    }
+
+    #[test]
+    fn broken_messages_are_refused_where_they_break() {
+        for (bytes, at) in [
+            (&[0x08][..], 1),
+            (&[0x08, 0x80], 1),
+            (&[0x0a, 5, 1], 1),
+            (&[0x0b], 0),
+            (&[0x00, 1], 0),
+            (&[0x09, 1, 2], 1),
+            (&[0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1], 1),
+        ] {
+            assert_eq!(Fields::new(bytes).next().unwrap_err().at, at, "{bytes:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_are_read_back(number: u64, field in 1u32..1 << 29) {
+            let mut out = Vec::new();
+            out.push_varint(number);
+            prop_assert_eq!(out.len(), varint_len(number));
+            prop_assert_eq!(read_varint(&out), Some((number, out.len())));
+            out.clear();
+            out.push_number(field, number);
+            out.push_fixed64(field, number);
+            out.push_bytes(field, b"abc");
+            let mut fields = Fields::new(&out);
+            prop_assert_eq!(fields.next(), Ok(Some((field, Payload::Number(number)))));
+            prop_assert_eq!(fields.next(), Ok(Some((field, Payload::Fixed64(number)))));
+            prop_assert_eq!(fields.next(), Ok(Some((field, Payload::Bytes(b"abc")))));
+            prop_assert_eq!(fields.next(), Ok(None));
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Arguments of events: debug annotations, as Perfetto calls them.
+
+use super::interner::{Interner, SeenOnce, Word};
+use crate::perfetto::field::{annotation, event, interned, nested};
+use crate::perfetto::wire::{Push, Small};
+use ferrum_trace_model::Value;
+use std::hash::{BuildHasher, RandomState};
+
+/// Longer texts are never defined, since they hardly come again.
+const DEFINED_VALUE_BYTES_MAX: usize = 256;
+
+/// What a value is a part of.
+#[derive(Clone, Copy, Debug)]
+pub enum Slot<'a> {
+    /// An event: it has this name.
+    Argument(&'a str),
+    /// An object: it has this key.
+    Entry(&'a str),
+    /// A list.
+    Element,
+}
+
+impl<'a> Slot<'a> {
+    fn field(self) -> u32 {
+        match self {
+            Self::Argument(_) => event::DEBUG_ANNOTATIONS,
+            Self::Entry(_) => annotation::DICT_ENTRIES,
+            Self::Element => annotation::ARRAY_VALUES,
+        }
+    }
+
+    fn key(self) -> Option<&'a str> {
+        match self {
+            Self::Argument(key) | Self::Entry(key) => Some(key),
+            Self::Element => None,
+        }
+    }
+}
+
+/// A container without anything in it.
+#[derive(Clone, Copy, Debug)]
+pub enum Empty {
+    Object,
+    List,
+}
+
+/// Spells arguments; knows which words are defined.
+#[derive(Debug)]
+pub struct Arguments {
+    keys: Interner,
+    values: Interner,
+    seen: SeenOnce,
+    hasher: RandomState,
+}
+
+impl Arguments {
+    pub fn new() -> Self {
+        Self {
+            keys: Interner::new(interned::ANNOTATION_NAMES),
+            values: Interner::new(interned::ANNOTATION_STRINGS),
+            seen: SeenOnce::new(),
+            hasher: RandomState::new(),
+        }
+    }
+    /// A value that holds no others.
+    pub fn push(&mut self, out: &mut Pair<'_>, slot: Slot<'_>, value: &Value<'_>) {
+        match value {
+            Value::Signed(number) => self.push_number(out, slot, annotation::INT, *number as u64),
+            Value::Unsigned(number) => match i64::try_from(*number) {
+                Ok(_) => self.push_number(out, slot, annotation::INT, *number),
+                Err(_) => self.push_number(out, slot, annotation::UINT, *number),
+            },
+            Value::Bool(truth) => self.push_number(out, slot, annotation::BOOL, u64::from(*truth)),
+            Value::Float(number) => {
+                let place = self.open(out, slot);
+                out.fields.push_fixed64(annotation::DOUBLE, number.to_bits());
+                out.fields.close_bytes(place);
+            }
+            Value::Text(text) => self.push_text(out, slot, text),
+            Value::Lost => self.push_text(out, slot, "(lost)"),
+        }
+    }
+
+    /// An object or a list with nothing in it: there is only the older way to write that.
+    pub fn push_empty(&mut self, out: &mut Pair<'_>, slot: Slot<'_>, empty: Empty) {
+        let place = self.open(out, slot);
+        let kind = match empty {
+            Empty::Object => nested::DICT,
+            Empty::List => nested::ARRAY,
+        };
+        let inner = out.fields.open_bytes(annotation::NESTED);
+        out.fields.push_number(nested::TYPE, kind);
+        out.fields.close_bytes(inner);
+        out.fields.close_bytes(place);
+    }
+
+    /// Begins a value that holds others, and returns where to end it.
+    pub fn open(&mut self, out: &mut Pair<'_>, slot: Slot<'_>) -> usize {
+        let place = out.fields.open_bytes(slot.field());
+        match self.key(out, slot) {
+            Some(Word::Interned(id)) => out.fields.push_number(annotation::NAME_IID, id),
+            Some(Word::Spelled(key)) => out.fields.push_bytes(annotation::NAME, key.as_bytes()),
+            None => {}
+        }
+        place
+    }
+
+    fn key<'k>(&mut self, out: &mut Pair<'_>, slot: Slot<'k>) -> Option<Word<'k>> {
+        slot.key().map(|key| self.keys.word(key, out.definitions))
+    }
+
+    /// The usual case, in one copy: the number of the key, and a number.
+    fn push_number(&mut self, out: &mut Pair<'_>, slot: Slot<'_>, field: u32, number: u64) {
+        let mut body = Small::<32>::new();
+        match self.key(out, slot) {
+            Some(Word::Interned(id)) => body.number(annotation::NAME_IID, id),
+            Some(Word::Spelled(_)) => {
+                let place = self.open(out, slot);
+                out.fields.push_number(field, number);
+                out.fields.close_bytes(place);
+                return;
+            }
+            None => {}
+        }
+        body.number(field, number);
+        out.fields.push_bytes(slot.field(), body.as_slice());
+    }
+
+    fn push_text(&mut self, out: &mut Pair<'_>, slot: Slot<'_>, text: &str) {
+        match self.value(out, text) {
+            Word::Interned(id) => self.push_number(out, slot, annotation::STRING_IID, id),
+            Word::Spelled(text) => {
+                let place = self.open(out, slot);
+                out.fields.push_bytes(annotation::STRING, text.as_bytes());
+                out.fields.close_bytes(place);
+            }
+        }
+    }
+
+    fn value<'t>(&mut self, out: &mut Pair<'_>, text: &'t str) -> Word<'t> {
+        if text.len() > DEFINED_VALUE_BYTES_MAX || !self.seen.is_again(self.hasher.hash_one(text)) {
+            return Word::Spelled(text);
+        }
+        self.values.word(text, out.definitions)
+    }
+}
+
+/// Where arguments go: the fields of an event, and the definitions that must come before it.
+pub struct Pair<'a> {
+    pub fields: &'a mut Vec<u8>,
+    pub definitions: &'a mut Vec<u8>,
+}

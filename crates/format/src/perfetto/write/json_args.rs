@@ -1,0 +1,146 @@
+//! Arguments that are spelled as JSON.
+
+use super::argument::{Arguments, Empty, Pair, Slot};
+use crate::chrome::read::{Cursor, Stop, Text};
+use crate::perfetto::wire::Push;
+use ferrum_trace_model::Value;
+
+/// Deeper values are written as text: trace_processor and others read them level by level on their stack.
+const DEPTH_MAX: usize = 64;
+/// What an argument is called that is no object, so that nothing in it has a name.
+const NAMELESS: &str = "args";
+
+/// Writes the fields of a JSON object as arguments. What is no JSON is a text.
+pub fn push(arguments: &mut Arguments, out: &mut Pair<'_>, json: &[u8]) {
+    let trimmed = json.trim_ascii();
+    let n_before = out.fields.len();
+    let mut cursor = Cursor::new(trimmed, 0);
+    let written = match trimmed.first() {
+        Some(b'{') => push_entries(arguments, out, &mut cursor, true, 1),
+        _ => push_value(arguments, out, &mut cursor, Slot::Argument(NAMELESS), 1),
+    };
+    // A number at the very end of the bytes is taken for cut, and lands here too.
+    if written.is_err() {
+        out.fields.truncate(n_before);
+        push_leaf(arguments, out, Slot::Argument(NAMELESS), trimmed);
+    }
+}
+
+/// The entries of an object whose brace comes next.
+fn push_entries(
+    arguments: &mut Arguments,
+    out: &mut Pair<'_>,
+    cursor: &mut Cursor<'_>,
+    is_outermost: bool,
+    depth: usize,
+) -> Result<(), Stop> {
+    cursor.step();
+    if cursor.next_visible()? == b'}' {
+        cursor.step();
+        return Ok(());
+    }
+    loop {
+        cursor.skip_space();
+        let key = cursor.key()?.decode();
+        let slot = if is_outermost { Slot::Argument(&key) } else { Slot::Entry(&key) };
+        push_value(arguments, out, cursor, slot, depth)?;
+        if cursor.next_visible()? != b',' {
+            return cursor.expect(b'}', "`}`");
+        }
+        cursor.step();
+    }
+}
+
+fn push_elements(
+    arguments: &mut Arguments,
+    out: &mut Pair<'_>,
+    cursor: &mut Cursor<'_>,
+    depth: usize,
+) -> Result<(), Stop> {
+    cursor.step();
+    loop {
+        push_value(arguments, out, cursor, Slot::Element, depth)?;
+        if cursor.next_visible()? != b',' {
+            return cursor.expect(b']', "`]`");
+        }
+        cursor.step();
+    }
+}
+
+fn push_value(
+    arguments: &mut Arguments,
+    out: &mut Pair<'_>,
+    cursor: &mut Cursor<'_>,
+    slot: Slot<'_>,
+    depth: usize,
+) -> Result<(), Stop> {
+    let first = cursor.next_visible()?;
+    if !matches!(first, b'{' | b'[') || depth >= DEPTH_MAX {
+        let value = cursor.value()?;
+        push_leaf(arguments, out, slot, value);
+        return Ok(());
+    }
+    if let Some(empty) = empty_container(cursor)? {
+        arguments.push_empty(out, slot, empty);
+        return Ok(());
+    }
+    let place = arguments.open(out, slot);
+    if first == b'{' {
+        push_entries(arguments, out, cursor, false, depth + 1)?;
+    } else {
+        push_elements(arguments, out, cursor, depth + 1)?;
+    }
+    out.fields.close_bytes(place);
+    Ok(())
+}
+
+/// Goes over `{}` or `[]`, and over nothing else.
+fn empty_container(cursor: &mut Cursor<'_>) -> Result<Option<Empty>, Stop> {
+    let begin = cursor.at();
+    let opening = cursor.next_visible()?;
+    cursor.step();
+    let empty = match (opening, cursor.next_visible()?) {
+        (b'{', b'}') => Some(Empty::Object),
+        (b'[', b']') => Some(Empty::List),
+        _ => None,
+    };
+    match empty {
+        Some(_) => cursor.step(),
+        None => cursor.jump(begin),
+    }
+    Ok(empty)
+}
+
+/// A value that is written as one, whatever it is.
+fn push_leaf(arguments: &mut Arguments, out: &mut Pair<'_>, slot: Slot<'_>, json: &[u8]) {
+    let value = match json {
+        b"true" => Value::Bool(true),
+        b"false" => Value::Bool(false),
+        [b'"', .., b'"'] => {
+            let raw = &json[1..json.len() - 1];
+            Value::Text(Text { raw, is_escaped: raw.contains(&b'\\') }.decode())
+        }
+        [b'-' | b'0'..=b'9', ..] => number(json),
+        _ => Value::Text(String::from_utf8_lossy(json)),
+    };
+    arguments.push(out, slot, &value);
+}
+
+/// The number that is spelled so, as an integer if it is one. One that no number can hold exactly stays text.
+fn number(spelling: &[u8]) -> Value<'_> {
+    let text = String::from_utf8_lossy(spelling);
+    if text == "-0" {
+        return Value::Float(-0.0);
+    }
+    if let Ok(number) = text.parse::<i64>() {
+        return Value::Signed(number);
+    }
+    if let Ok(number) = text.parse::<u64>() {
+        return Value::Unsigned(number);
+    }
+    let is_whole = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && (!is_whole || format!("{number:.0}") == *text) => Value::Float(number),
+        _ => Value::Text(text),
+    }
+}

@@ -1,0 +1,29 @@
+//! Writing Perfetto traces.
+//!
+//! One sequence of packets. Its first packet sets a clock of its own, whose times are differences to the packet before;
+//! names, categories, keys and repeated texts are defined once and then numbers. So the begin of a slice is some 16 bytes
+//! and its end 12.
+//!
+//! ```
+//! use ferrum_trace_format::perfetto::write::{Encoder, Process, Thread};
+//! use ferrum_trace_model::Value;
+//!
+//! let mut encoder = Encoder::new(1_000);
+//! encoder.process(1, &Process { pid: 7, name: "engine", ..Process::default() });
+//! encoder.thread(2, &Thread { process_track: 1, pid: 7, tid: 8, name: "main", sort_index: None });
+//! let (name, category) = (encoder.name("decode"), encoder.category("step"));
+//! encoder.push_arg("tokens", &Value::Signed(32));
+//! encoder.begin(1_000, 2, name, category);
+//! encoder.end(1_500, 2);
+//! assert!(ferrum_trace_format::perfetto::read::is_pftrace(encoder.bytes()));
+//! ```
+
+mod argument;
+mod encoder;
+mod interner;
+mod json_args;
+mod track;
+
+pub use encoder::{Encoder, FlowPhase};
+pub use interner::Word;
+pub use track::{Process, Thread, Track};

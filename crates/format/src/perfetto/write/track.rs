@@ -1,0 +1,112 @@
+//! Processes, threads and other rows.
+
+use crate::perfetto::field::{counter, process, thread, track};
+use crate::perfetto::wire::Push;
+
+/// A process.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Process<'a> {
+    /// Its number.
+    pub pid: i32,
+    /// Its name; empty if it has none.
+    pub name: &'a str,
+    /// What is said of it besides; empty if nothing.
+    pub label: &'a str,
+    /// Where it wants to stand among the others.
+    pub sort_index: Option<i32>,
+    /// Whether its threads say where they want to stand.
+    pub orders_children: bool,
+}
+
+/// A thread.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Thread<'a> {
+    /// The track of its process.
+    pub process_track: u64,
+    /// The number of its process.
+    pub pid: i32,
+    /// Its own number.
+    pub tid: i64,
+    /// Its name; empty if it has none.
+    pub name: &'a str,
+    /// Where it wants to stand among the others.
+    pub sort_index: Option<i32>,
+}
+
+/// Any other row.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Track<'a> {
+    /// The track it belongs to, of a process, a thread or another row; zero for none.
+    pub parent: u64,
+    /// Its name.
+    pub name: &'a str,
+    /// Where it wants to stand among its siblings.
+    pub rank: Option<i32>,
+    /// Whether it holds the values of a counter.
+    pub is_counter: bool,
+}
+
+/// The bytes of a negative number are those of its 64 bits.
+fn signed(number: impl Into<i64>) -> u64 {
+    number.into() as u64
+}
+
+/// The `TrackDescriptor` of a process.
+pub fn of_process(out: &mut Vec<u8>, uuid: u64, it: &Process<'_>) {
+    out.push_number(track::UUID, uuid);
+    let place = out.open_bytes(track::PROCESS);
+    out.push_number(process::PID, signed(it.pid));
+    push_text(out, process::NAME, it.name);
+    push_text(out, process::LABELS, it.label);
+    if let Some(index) = it.sort_index {
+        out.push_number(process::LEGACY_SORT_INDEX, signed(index));
+    }
+    out.close_bytes(place);
+    push_rank(out, it.sort_index);
+    if it.orders_children {
+        out.push_number(track::CHILD_ORDERING, track::EXPLICIT_ORDERING);
+    }
+}
+
+/// The `TrackDescriptor` of a thread.
+pub fn of_thread(out: &mut Vec<u8>, uuid: u64, it: &Thread<'_>) {
+    out.push_number(track::UUID, uuid);
+    out.push_number(track::PARENT_UUID, it.process_track);
+    let place = out.open_bytes(track::THREAD);
+    out.push_number(thread::PID, signed(it.pid));
+    out.push_number(thread::TID, signed(it.tid));
+    push_text(out, thread::NAME, it.name);
+    if let Some(index) = it.sort_index {
+        out.push_number(thread::LEGACY_SORT_INDEX, signed(index));
+    }
+    out.close_bytes(place);
+    push_rank(out, it.sort_index);
+}
+
+/// The `TrackDescriptor` of another row.
+pub fn of_track(out: &mut Vec<u8>, uuid: u64, it: &Track<'_>) {
+    out.push_number(track::UUID, uuid);
+    if it.parent != 0 {
+        out.push_number(track::PARENT_UUID, it.parent);
+    }
+    out.push_bytes(track::NAME, it.name.as_bytes());
+    if it.is_counter {
+        let place = out.open_bytes(track::COUNTER);
+        // One is what it would be without: it makes the message one that is not empty.
+        out.push_number(counter::UNIT_MULTIPLIER, 1);
+        out.close_bytes(place);
+    }
+    push_rank(out, it.rank);
+}
+
+fn push_text(out: &mut Vec<u8>, field: u32, text: &str) {
+    if !text.is_empty() {
+        out.push_bytes(field, text.as_bytes());
+    }
+}
+
+fn push_rank(out: &mut Vec<u8>, rank: Option<i32>) {
+    if let Some(rank) = rank {
+        out.push_number(track::SIBLING_ORDER_RANK, signed(rank));
+    }
+}
