@@ -8,6 +8,7 @@
 
 use crate::destination::{Destination, Form, is_at, with_ending};
 use crate::error::Error;
+use crate::global;
 use crate::spool::{Lease, exchange, reserve_beyond_end};
 use crate::stats::Stats;
 use ferrum_trace_format::ReserveAhead;
@@ -216,7 +217,12 @@ fn catch_up(before: &File, old_end: u64, written: &Written) -> Option<()> {
     before.set_len(old_end + n_bytes).ok()
 }
 
-/// As many as there are processors, within reason.
+/// As many as there are processors, within reason. Only the calling thread in a forked child: if a thread of the parent was
+/// starting or ending at the fork, the lock that the standard library takes for that is never given back in the child. A
+/// new thread would wait for it, and we for the thread.
 fn n_workers() -> usize {
+    if global::fork_generation() > 0 {
+        return 1;
+    }
     std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX)
 }
