@@ -2,6 +2,7 @@
 //!
 //! - [`spool`]: the file the recorder fills while the program runs, and its conversion into what viewers open;
 //! - [`chrome`]: Chrome trace events as JSON, the array form;
+//! - `open` (feature `read`): whatever a trace comes in;
 //! - `perfetto` (feature `read`): Perfetto's own traces;
 //! - `spill_sort` (feature `read`): sorting more than fits in memory.
 //!
@@ -9,6 +10,8 @@
 
 pub mod chrome;
 mod error;
+#[cfg(feature = "read")]
+pub mod open;
 #[cfg(feature = "read")]
 pub mod perfetto;
 mod read_at;

@@ -25,5 +25,5 @@ pub use load::{LoadOptions, Loaded, load};
 pub use loss::Loss;
 pub use losses::Losses;
 pub use read::{for_each, read};
-pub use scanner::{Form, More, Scanner, Sink, VALUE_BYTES_MAX};
+pub use scanner::{DOCUMENT_SEPARATOR, Form, More, Scanner, Sink, VALUE_BYTES_MAX};
 pub use text::Text;

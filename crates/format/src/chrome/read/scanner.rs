@@ -63,6 +63,9 @@ pub const VALUE_BYTES_MAX: usize = 64 << 20;
 const TRIES_PER_BYTE: u64 = 16;
 const TRIES_IN_ANY_CASE: u64 = 1 << 20;
 
+/// Stands before each of several documents in one stream, as RFC 7464 has it.
+pub const DOCUMENT_SEPARATOR: u8 = 0x1e;
+
 /// Finds events.
 #[derive(Clone, Debug)]
 pub struct Scanner {
@@ -156,6 +159,11 @@ impl Scanner {
         let Some(byte) = cursor.peek() else {
             return Ok(Step::Waits);
         };
+        if byte == DOCUMENT_SEPARATOR {
+            cursor.step();
+            self.state = State::Start;
+            return Ok(Step::Done);
+        }
         match self.state {
             State::Start => self.start(byte, cursor, place),
             State::Fields => Ok(self.field(byte, cursor, place, sink)),

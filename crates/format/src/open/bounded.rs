@@ -1,0 +1,88 @@
+//! Unpacking that neither goes on for ever nor gives up what it has.
+
+use super::Notes;
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How many times larger than its packed form a trace may be. Real ones stay below 100.
+const RATIO_MAX: u64 = 400;
+/// So many bytes may come out in any case.
+const BYTES_IN_ANY_CASE: u64 = 64 << 20;
+
+/// How many bytes so many packed ones may become.
+pub fn unpacked_max(n_packed: u64) -> u64 {
+    n_packed.saturating_mul(RATIO_MAX).max(BYTES_IN_ANY_CASE)
+}
+
+/// Counts what is read through it.
+pub struct Counted<R> {
+    input: R,
+    n_bytes: Arc<AtomicU64>,
+}
+
+/// A stream, and the count of what has been read of it.
+pub fn counted<R: Read>(input: R) -> (Counted<R>, Arc<AtomicU64>) {
+    let n_bytes = Arc::new(AtomicU64::new(0));
+    (Counted { input, n_bytes: Arc::clone(&n_bytes) }, n_bytes)
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n_bytes = self.input.read(buffer)?;
+        self.n_bytes.fetch_add(n_bytes as u64, Ordering::Relaxed);
+        Ok(n_bytes)
+    }
+}
+
+/// A stream that is being unpacked. If it breaks off, what came before is kept and a note says so; if it grows beyond all
+/// measure, that is an error.
+pub struct Bounded<D> {
+    decoder: D,
+    n_packed: Arc<AtomicU64>,
+    n_unpacked: u64,
+    notes: Notes,
+    what: &'static str,
+    has_ended: bool,
+}
+
+impl<D: Read> Bounded<D> {
+    /// Unpacks `input`.
+    pub fn new<R: Read>(input: R, notes: Notes, what: &'static str, decoder: impl FnOnce(Counted<R>) -> D) -> Self {
+        let (input, n_packed) = counted(input);
+        Self::around(decoder(input), n_packed, notes, what)
+    }
+
+    /// The same around a decoder that is there already, and the count of what it has read.
+    pub fn around(decoder: D, n_packed: Arc<AtomicU64>, notes: Notes, what: &'static str) -> Self {
+        Self { decoder, n_packed, n_unpacked: 0, notes, what, has_ended: false }
+    }
+}
+
+impl<D: Read> Read for Bounded<D> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.has_ended {
+            return Ok(0);
+        }
+        let n_bytes = match self.decoder.read(buffer) {
+            Err(cause) if cause.kind() != io::ErrorKind::Interrupted && self.n_unpacked > 0 => {
+                let (what, at) = (self.what, self.n_packed.load(Ordering::Relaxed));
+                self.notes.add(format!("the {what} data break off near byte {at} ({cause}): what came before is read"));
+                self.has_ended = true;
+                return Ok(0);
+            }
+            other => other?,
+        };
+        self.n_unpacked += n_bytes as u64;
+        let n_packed = self.n_packed.load(Ordering::Relaxed);
+        if self.n_unpacked > unpacked_max(n_packed) {
+            let what = self.what;
+            return Err(io::Error::other(format!(
+                "{n_packed} bytes of {what} have become {}, more than {RATIO_MAX} times as many: no trace does that; if \
+                 this is one, unpack it first",
+                self.n_unpacked
+            )));
+        }
+        Ok(n_bytes)
+    }
+}

@@ -1,0 +1,152 @@
+//! vLLM's layerwise profiles: trees of modules with the time each took on the device, phase by phase.
+//!
+//! They hold durations, not times. As a trace, each phase is a process with one row in which the modules of a level stand
+//! one after the other, children inside their parent.
+
+use crate::Error;
+use crate::chrome::{push_decimal, push_micros, push_text};
+use serde_json::{Map, Value};
+use std::io::Read;
+
+/// The largest profile that is read.
+const BYTES_MAX: u64 = 256 << 20;
+/// Where the tree of modules of a phase is.
+const TREE: &str = "model_stats";
+
+/// Whether a file begins like such a profile: an object whose first field is `context`, with what vLLM puts there.
+pub fn is_layerwise(head: &[u8]) -> bool {
+    let rest = head.trim_ascii_start();
+    let rest = rest.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+    rest.is_some_and(|rest| {
+        rest.starts_with(b"\"context\"") && memchr::memmem::find(head, b"\"engine_args\"").is_some()
+    })
+}
+
+/// The profile as Chrome trace events.
+pub fn to_chrome(input: impl Read) -> Result<Vec<u8>, Error> {
+    let mut text = Vec::new();
+    input.take(BYTES_MAX + 1).read_to_end(&mut text).map_err(|cause| Error::io("cannot read", cause))?;
+    let wrong = |found: String| Error::form(0, "a layerwise profile of vLLM", found);
+    if text.len() as u64 > BYTES_MAX {
+        return Err(wrong("more than 256 MiB".to_owned()));
+    }
+    let profile: Value =
+        serde_json::from_slice(&text).map_err(|cause| wrong(format!("JSON that is broken: {cause}")))?;
+    let mut out = Writer { json: b"{\"traceEvents\":[".to_vec(), is_first: true };
+    for (n, (name, phase)) in phases(&profile).into_iter().enumerate() {
+        let pid = n as u64 + 1;
+        out.process_name(pid, name);
+        let mut start = 0;
+        for node in phase.get(TREE).and_then(Value::as_array).into_iter().flatten() {
+            start += out.node(node, pid, start);
+        }
+    }
+    if out.is_first {
+        return Err(wrong("no phase in it".to_owned()));
+    }
+    out.json.extend_from_slice(b"]}");
+    Ok(out.json)
+}
+
+/// The fields that have a tree of modules: `prefill`, then `decode_1`, `decode_2` and so on.
+fn phases(profile: &Value) -> Vec<(&String, &Map<String, Value>)> {
+    let fields = profile.as_object().into_iter().flatten();
+    let with_tree = |(name, phase)| Some((name, Value::as_object(phase).filter(|phase| phase.contains_key(TREE))?));
+    let mut phases: Vec<_> = fields.filter_map(with_tree).collect();
+    phases.sort_by_key(|(name, _)| match name.split_once('_') {
+        Some(("decode", number)) => (1, number.parse::<u64>().unwrap_or(u64::MAX)),
+        _ => (0, 0),
+    });
+    phases
+}
+
+struct Writer {
+    json: Vec<u8>,
+    is_first: bool,
+}
+
+impl Writer {
+    fn process_name(&mut self, pid: u64, name: &str) {
+        self.begin("M", "process_name", pid);
+        self.json.extend_from_slice(b",\"args\":{\"name\":");
+        push_text(&mut self.json, name);
+        self.json.extend_from_slice(b"}}");
+    }
+
+    fn begin(&mut self, phase: &str, name: &str, pid: u64) {
+        self.json.extend_from_slice(if self.is_first { b"\n" } else { b",\n" });
+        self.is_first = false;
+        self.json.extend_from_slice(b"{\"ph\":");
+        push_text(&mut self.json, phase);
+        self.json.extend_from_slice(b",\"name\":");
+        push_text(&mut self.json, name);
+        self.json.extend_from_slice(b",\"pid\":");
+        push_decimal(&mut self.json, pid);
+        self.json.extend_from_slice(b",\"tid\":1");
+    }
+
+    /// Writes a module and what is in it; returns how long it took, in nanoseconds.
+    fn node(&mut self, node: &Value, pid: u64, start: u64) -> u64 {
+        let entry = &node["entry"];
+        let own = entry["cuda_time_us"].as_f64().map_or(0, |micros| (micros * 1000.0).round() as u64);
+        let children = node["children"].as_array();
+        let inside: u64 = children.into_iter().flatten().map(nanos_of).sum();
+        // Rounding may make the parts longer than the whole.
+        let duration = own.max(inside);
+        let is_kernel = children.is_none_or(Vec::is_empty);
+        self.begin("X", entry["name"].as_str().unwrap_or_default(), pid);
+        self.json.extend_from_slice(if is_kernel { b",\"cat\":\"kernel\"" } else { b",\"cat\":\"module\"" });
+        self.json.extend_from_slice(b",\"ts\":");
+        push_micros(&mut self.json, start);
+        self.json.extend_from_slice(b",\"dur\":");
+        push_micros(&mut self.json, duration);
+        self.json.extend_from_slice(b",\"args\":");
+        self.json.extend_from_slice(entry.to_string().as_bytes());
+        self.json.push(b'}');
+        let mut child_start = start;
+        for child in children.into_iter().flatten() {
+            child_start += self.node(child, pid, child_start);
+        }
+        duration
+    }
+}
+
+/// How long a module took: its own time, or that of what is in it if that is more.
+fn nanos_of(node: &Value) -> u64 {
+    let own = node["entry"]["cuda_time_us"].as_f64().map_or(0, |micros| (micros * 1000.0).round() as u64);
+    let inside: u64 = node["children"].as_array().into_iter().flatten().map(nanos_of).sum();
+    own.max(inside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROFILE: &str = r#"{"context": {"engine_args": {"model": "m"}, "batch_size": 1},
+        "prefill": {"metadata": {"num_running_seqs": 1}, "summary_stats": [], "model_stats": [
+            {"entry": {"name": "Model", "cpu_time_us": 9.0, "cuda_time_us": 3.5, "pct_cuda_time": 100.0, "trace": ""},
+             "children": [
+                {"entry": {"name": "Attn", "cuda_time_us": 1.25}, "children": []},
+                {"entry": {"name": "Mlp", "cuda_time_us": 2.0}, "children": []}]}]},
+        "decode_1": {"model_stats": [{"entry": {"name": "Model", "cuda_time_us": 1.0}, "children": []}]}}"#;
+
+    #[test]
+    fn modules_stand_one_after_the_other_inside_their_parents() {
+        assert!(is_layerwise(PROFILE.as_bytes()));
+        let json: Value = serde_json::from_slice(&to_chrome(PROFILE.as_bytes()).unwrap()).unwrap();
+        let slice =
+            |event: &Value| (event["name"].as_str().map(str::to_owned), event["ts"].as_f64(), event["dur"].as_f64());
+        let events = json["traceEvents"].as_array().unwrap();
+        let slices: Vec<_> = events.iter().filter(|event| event["ph"] == "X").map(slice).collect();
+        let expected = [("Model", 0.0, 3.5), ("Attn", 0.0, 1.25), ("Mlp", 1.25, 2.0), ("Model", 0.0, 1.0)];
+        let expected: Vec<_> = expected.map(|(name, ts, dur)| (Some(name.to_owned()), Some(ts), Some(dur))).into();
+        assert_eq!(slices, expected);
+        assert_eq!(events.last().unwrap()["pid"], 2);
+    }
+
+    #[test]
+    fn other_objects_are_not_taken_for_profiles() {
+        assert!(!is_layerwise(br#"{"context": 1, "traceEvents": []}"#));
+        assert!(!is_layerwise(b"[]"));
+    }
+}

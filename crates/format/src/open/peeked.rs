@@ -1,0 +1,45 @@
+//! A stream whose beginning has been looked at.
+
+use std::io::{self, Read};
+
+/// How much of a stream is looked at.
+const HEAD_BYTES: usize = 64 << 10;
+
+/// A stream whose beginning is known.
+pub struct Peeked {
+    head: Vec<u8>,
+    n_taken: usize,
+    rest: Box<dyn Read + Send>,
+}
+
+impl Peeked {
+    /// Looks at the beginning.
+    pub fn new(mut input: Box<dyn Read + Send>) -> io::Result<Self> {
+        let mut head = Vec::new();
+        input.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+        Ok(Self { head, n_taken: 0, rest: input })
+    }
+
+    /// The beginning, as far as it has not been read.
+    pub fn head(&self) -> &[u8] {
+        &self.head[self.n_taken..]
+    }
+
+    /// Leaves out some of the beginning.
+    pub fn skip(&mut self, n_bytes: usize) {
+        self.n_taken = (self.n_taken + n_bytes).min(self.head.len());
+    }
+}
+
+impl Read for Peeked {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let head = &self.head[self.n_taken..];
+        if head.is_empty() {
+            return self.rest.read(buffer);
+        }
+        let n_bytes = head.len().min(buffer.len());
+        buffer[..n_bytes].copy_from_slice(&head[..n_bytes]);
+        self.n_taken += n_bytes;
+        Ok(n_bytes)
+    }
+}

@@ -1,0 +1,59 @@
+//! The files in a zip, one after the other.
+
+use super::{Kind, Opened, Opening, channel};
+use crate::Error;
+use crate::chrome::read::DOCUMENT_SEPARATOR;
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use zip::ZipArchive;
+
+/// Opens all files in a zip as one trace, each a document of its own.
+pub fn open(opening: Opening, file: File) -> Result<Opened, Error> {
+    let mut archive = ZipArchive::new(file).map_err(broken)?;
+    let members: Vec<usize> = (0..archive.len()).filter(|&n| is_trace_file(&mut archive, n)).collect();
+    if members.is_empty() {
+        return Err(Error::form(0, "a zip with a trace in it", format!("one with {} entries, no file", archive.len())));
+    }
+    let notes = opening.notes.clone();
+    if members.len() > 1 {
+        notes.add(format!("{} files of the zip are read as one trace", members.len()));
+    }
+    let stream = channel::spawn(move |output| {
+        for member in members {
+            copy_member(&mut archive, member, output)?;
+        }
+        Ok(())
+    })?;
+    Ok(opening.opened(Box::new(stream), Kind::Json))
+}
+
+/// Folders, and what macOS adds, are no traces.
+fn is_trace_file(archive: &mut ZipArchive<File>, member: usize) -> bool {
+    archive.by_index_raw(member).is_ok_and(|file| {
+        let is_of_macos = file.name().is_ok_and(|name| name.starts_with("__MACOSX/"));
+        file.is_file() && !is_of_macos
+    })
+}
+
+fn copy_member(archive: &mut ZipArchive<File>, member: usize, output: &mut impl Write) -> Result<(), Error> {
+    let failed = |cause: io::Error| Error::io("cannot unpack the zip", cause);
+    output.write_all(&[DOCUMENT_SEPARATOR]).map_err(failed)?;
+    let mut unpacked = tempfile::tempfile().map_err(super::cannot_copy)?;
+    let packed = archive.by_index(member).map_err(broken)?;
+    let n_packed = packed.compressed_size();
+    // A member may say anything of its size: what counts is what comes out.
+    let n_max = super::bounded::unpacked_max(n_packed);
+    let n_bytes = io::copy(&mut packed.take(n_max + 1), &mut unpacked).map_err(failed)?;
+    if n_bytes > n_max {
+        let what = format!("{n_packed} bytes of zip that become more than {n_max}");
+        return Err(Error::form(0, "a trace", what));
+    }
+    unpacked.rewind().map_err(super::cannot_copy)?;
+    let mut inner = super::open_file(unpacked)?;
+    io::copy(&mut inner, output).map_err(failed)?;
+    Ok(())
+}
+
+fn broken(cause: zip::result::ZipError) -> Error {
+    Error::io("cannot unpack the zip", io::Error::other(cause))
+}
