@@ -90,8 +90,8 @@ impl Nesting {
     pub fn walk(&self, trace: &Trace, track: TrackId, mut visit: impl FnMut(u32, &[u32])) {
         let mut open: Vec<u32> = Vec::new();
         for &slice in self.of_track(track) {
-            let end = trace.slices.end(slice as usize);
-            while open.pop_if(|top| trace.slices.end(*top as usize) < end).is_some() {}
+            let end_min = enclosing_end_min(&trace.slices, slice as usize);
+            while open.pop_if(|top| trace.slices.end(*top as usize) < end_min).is_some() {}
             visit(slice, &open);
             open.push(slice);
         }
@@ -206,6 +206,12 @@ pub(crate) fn nesting_key(slices: &Slices, slice: u32) -> (i64, Reverse<i64>, u3
     (slices.start[slice], Reverse(slices.end(slice)), slices.order[slice])
 }
 
+/// The earliest end of a slice that this one lies in, if that one starts no later. What starts where another ends is not
+/// in it, even if it takes no time.
+pub(crate) fn enclosing_end_min(slices: &Slices, slice: usize) -> i64 {
+    slices.end(slice).max(slices.start[slice].saturating_add(1))
+}
+
 /// An open slice.
 struct Open {
     slice: u32,
@@ -242,7 +248,7 @@ fn sweep(slices: &Slices, part: &[u32], self_time: &[AtomicI64], open: &mut Vec<
             track.busy = track.busy.saturating_add(overlapped.self_time);
             store(&overlapped);
         }
-        depths.enter(end);
+        depths.enter(enclosing_end_min(slices, slice as usize), end);
         track.last = track.last.max(end);
         open.push(Open { slice, end, self_time: 0 });
     }
@@ -266,8 +272,8 @@ struct Depths {
 }
 
 impl Depths {
-    fn enter(&mut self, end: i64) {
-        let depth = self.ends.partition_point(|&outer| outer >= end);
+    fn enter(&mut self, outer_end_min: i64, end: i64) {
+        let depth = self.ends.partition_point(|&outer| outer >= outer_end_min);
         match self.ends.get_mut(depth) {
             Some(at_depth) => *at_depth = end,
             None => self.ends.push(end),

@@ -1,6 +1,6 @@
 //! Which slices count.
 
-use crate::nesting::nesting_key;
+use crate::nesting::{enclosing_end_min, nesting_key};
 use ferrum_trace_model::{ProcessId, Slices, StringId, Trace, TrackId};
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -176,7 +176,7 @@ fn matching_strings(trace: &Trace, globs: &[Glob]) -> Vec<bool> {
 
 /// Slices that others lie in: phases, steps, requests.
 ///
-/// A slice lies in another one if it neither starts before nor ends after it. Which of the enclosing slices are asked
+/// A slice lies in another one if it neither starts before nor ends after it, nor starts where that one ends. Which of the enclosing slices are asked
 /// depends on where the slice is: on a track that has enclosing slices, only these (two threads may be in different
 /// phases at the same time); else those of its process, if that has any; else all, which is how the kernels of a device
 /// lie in the steps of a thread. No slice lies in itself: on a track that has enclosing slices, one of these is
@@ -225,15 +225,15 @@ impl Enclosing {
     /// Whether a slice lies in one of them.
     pub fn holds(&self, trace: &Trace, slice: usize) -> bool {
         let slices = &trace.slices;
-        let (track, end) = (slices.track[slice], slices.end(slice));
+        let (track, end_min) = (slices.track[slice], enclosing_end_min(slices, slice));
         let own = &self.tracks[track.index()];
         if !own.is_empty() {
-            return own.latest_end_before(nesting_key(slices, slice as u32)) >= Some(end);
+            return own.latest_end_before(nesting_key(slices, slice as u32)) >= Some(end_min);
         }
         let of_process = &self.processes[trace.tracks.get(track).process.index()];
         let others = if of_process.is_empty() { &self.everywhere } else { of_process };
         let not_after = (slices.start[slice], Reverse(i64::MIN), u32::MAX);
-        others.latest_end_before(not_after) >= Some(end)
+        others.latest_end_before(not_after) >= Some(end_min)
     }
 }
 
