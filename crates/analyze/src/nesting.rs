@@ -280,3 +280,170 @@ impl Depths {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use ferrum_trace_model::Slice;
+    use proptest::prelude::*;
+
+    #[test]
+    fn time_belongs_to_the_innermost_slice() {
+        let trace = sample::track(&[("outer", 0, 11), ("inner", 2, 8), ("leaf", 4, 6), ("later", 20, 23)]);
+        let nesting = Nesting::of(&trace);
+        assert_eq!(nesting.self_time, [5, 4, 2, 3]);
+        let expected =
+            TrackNesting { n_slices: 4, first: 0, last: 23, busy: 14, depth_max: 3, n_partial_overlaps: 0 };
+        assert_eq!(nesting.tracks, [expected]);
+        assert_eq!((nesting.total_self(), expected.span()), (14, 23));
+    }
+
+    #[test]
+    fn children_that_are_written_before_their_parents_are_still_in_them() {
+        let trace = sample::track(&[("leaf", 4, 6), ("inner", 2, 8), ("outer", 0, 11)]);
+        let nesting = Nesting::of(&trace);
+        assert_eq!(nesting.self_time, [2, 4, 5]);
+        assert_eq!(nesting.of_track(TrackId(0)), [2, 1, 0]);
+    }
+
+    #[test]
+    fn of_twins_the_earlier_in_the_file_is_the_outer_one() {
+        let nesting = Nesting::of(&sample::track(&[("outer", 0, 5), ("inner", 0, 5)]));
+        assert_eq!(nesting.self_time, [0, 5]);
+        assert_eq!(nesting.tracks[0].depth_max, 2);
+    }
+
+    #[test]
+    fn time_of_two_that_overlap_in_part_belongs_to_the_later_one() {
+        let nesting = Nesting::of(&sample::track(&[("one", 0, 10), ("two", 5, 15), ("three", 8, 9)]));
+        assert_eq!(nesting.self_time, [5, 9, 1]);
+        let track = nesting.tracks[0];
+        assert_eq!((track.busy, track.depth_max, track.n_partial_overlaps), (15, 2, 1));
+    }
+
+    #[test]
+    fn the_deepest_chain_counts_where_slices_overlap_in_part() {
+        // The last one is in three that lie in each other, and in one that overlaps all of these.
+        let slices = [("1", 0, 10), ("2", 1, 10), ("3", 2, 10), ("across", 5, 20), ("last", 6, 7)];
+        let nesting = Nesting::of(&sample::track(&slices));
+        assert_eq!((nesting.tracks[0].depth_max, nesting.tracks[0].n_partial_overlaps), (4, 3));
+    }
+
+    #[test]
+    fn tracks_are_apart() {
+        let slices = [("1", "1", "", "a", 0, 10), ("1", "2", "", "b", 2, 4), ("2", "1", "", "c", 3, 5)];
+        let nesting = Nesting::of(&sample::trace(&slices));
+        assert_eq!(nesting.self_time, [10, 2, 2]);
+        assert_eq!(nesting.tracks.iter().map(|track| track.busy).collect::<Vec<_>>(), [10, 2, 2]);
+    }
+
+    #[test]
+    fn the_longest_times_do_not_overflow() {
+        let mut trace = sample::track(&[("a", -1, 0), ("b", 0, 1)]);
+        (trace.slices.start, trace.slices.duration) = (vec![i64::MIN, i64::MAX], vec![i64::MAX, i64::MAX]);
+        let nesting = Nesting::of(&trace);
+        assert_eq!(nesting.self_time, [i64::MAX, 0]);
+        assert_eq!((nesting.tracks[0].busy, nesting.tracks[0].span()), (i64::MAX, i64::MAX));
+        assert_eq!(Nesting::of(&Trace::default()).tracks, []);
+    }
+
+    #[test]
+    fn a_walk_shows_what_a_slice_lies_in() {
+        let trace = sample::track(&[("outer", 0, 10), ("inner", 2, 8), ("leaf", 4, 6), ("at the end", 10, 10)]);
+        let mut seen = Vec::new();
+        Nesting::of(&trace).walk(&trace, TrackId(0), |slice, around| seen.push((slice, around.to_vec())));
+        assert_eq!(seen, [(0, vec![]), (1, vec![0]), (2, vec![0, 1]), (3, vec![])]);
+    }
+
+    /// Slices at few times, so that they often touch, overlap and lie in each other.
+    fn slices() -> impl Strategy<Value = Trace> {
+        let slice = (0_u32..3, 0_i64..40, 0_i64..12);
+        prop::collection::vec(slice, 0..60).prop_map(|slices| {
+            let mut trace = Trace::default();
+            for (order, (tid, start, duration)) in slices.into_iter().enumerate() {
+                let tid = trace.strings.intern(&tid.to_string());
+                let (track, order) = (trace.tracks.track(None, Some(tid)), order as u32);
+                trace.slices.push(Slice { start, duration, name: tid, category: tid, track, order });
+            }
+            trace
+        })
+    }
+
+    /// The self time of each slice, instant by instant.
+    fn naive_self_time(trace: &Trace) -> Vec<i64> {
+        let slices = &trace.slices;
+        let mut self_time = vec![0; slices.len()];
+        for track in trace.tracks.iter().map(|(track, _)| track) {
+            for time in 0..60 {
+                let is_open = |slice: &usize| {
+                    slices.track[*slice] == track && slices.start[*slice] <= time && time < slices.end(*slice)
+                };
+                let latest = (0..slices.len()).filter(is_open).max_by_key(|&slice| nesting_key(slices, slice as u32));
+                if let Some(latest) = latest {
+                    self_time[latest] += 1;
+                }
+            }
+        }
+        self_time
+    }
+
+    fn naive_track(trace: &Trace, track: TrackId) -> TrackNesting {
+        let slices = &trace.slices;
+        let mut own: Vec<usize> = (0..slices.len()).filter(|&slice| slices.track[slice] == track).collect();
+        own.sort_by_key(|&slice| nesting_key(slices, slice as u32));
+        let mut depths: Vec<usize> = Vec::new();
+        for (place, &slice) in own.iter().enumerate() {
+            let (start, end) = (slices.start[slice], slices.end(slice));
+            let is_outer = |outer: usize| slices.end(outer) >= end && slices.end(outer) > start;
+            let outer = (0..place).filter(|&outer| is_outer(own[outer])).map(|outer| depths[outer]).max();
+            depths.push(outer.unwrap_or(0) + 1);
+        }
+        let is_overlapped = |place: usize| {
+            let end = slices.end(own[place]);
+            own[place + 1..].iter().any(|&later| slices.start[later] < end && end < slices.end(later))
+        };
+        TrackNesting {
+            n_slices: own.len(),
+            first: own.iter().map(|&slice| slices.start[slice]).min().unwrap_or(0),
+            last: own.iter().map(|&slice| slices.end(slice)).max().unwrap_or(0),
+            busy: own.iter().map(|&slice| naive_self_time(trace)[slice]).sum(),
+            depth_max: depths.iter().copied().max().unwrap_or(0),
+            n_partial_overlaps: (0..own.len()).filter(|&place| is_overlapped(place)).count(),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+
+        #[test]
+        fn the_sweep_finds_what_looking_at_each_instant_finds(trace in slices()) {
+            let nesting = Nesting::of(&trace);
+            prop_assert_eq!(&nesting.self_time, &naive_self_time(&trace));
+            for (track, _) in trace.tracks.iter() {
+                prop_assert_eq!(nesting.tracks[track.index()], naive_track(&trace, track));
+            }
+            prop_assert_eq!(nesting.self_time.iter().sum::<i64>(), nesting.total_self());
+        }
+    }
+
+    #[test]
+    fn several_workers_find_what_one_finds() {
+        let mut trace = Trace::default();
+        let tids: Vec<_> = (0..100).map(|n: u32| trace.strings.intern(&n.to_string())).collect();
+        let tracks: Vec<_> = tids.iter().map(|&tid| trace.tracks.track(None, Some(tid))).collect();
+        let mut random = 1_u32;
+        for order in 0..100_000 {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let (start, duration) = (i64::from(random >> 16), i64::from(random >> 12 & 0xff));
+            // One track has half of all slices.
+            let n_track = (random >> 8) as usize % 200;
+            let track = tracks[if n_track < 100 { n_track } else { 7 }];
+            trace.slices.push(Slice { start, duration, name: tids[0], category: tids[0], track, order });
+        }
+        let (one, four) = (Nesting::with_workers(&trace, 1), Nesting::with_workers(&trace, 4));
+        assert_eq!(one.self_time, four.self_time);
+        assert_eq!(one.tracks, four.tracks);
+        assert_eq!(one.by_track.slices, four.by_track.slices);
+    }
+}

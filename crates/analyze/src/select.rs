@@ -263,3 +263,120 @@ impl Cover {
         Some(self.latest_ends[n_before.checked_sub(1)?])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_glob_matches_whole_texts() {
+        let matches = |pattern: &str, text: &str| Glob::new(pattern).matches(text);
+        assert!(matches("decode", "decode") && !matches("decode", "decode 1") && !matches("decode", "Decode"));
+        assert!(matches("decode*", "decode") && matches("decode*", "decode 1"));
+        assert!(matches("*", "") && matches("", "") && !matches("", "a") && !matches("?", ""));
+        assert!(matches("a*b*c", "a--b-b--c") && !matches("a*b*c", "a--b-b--cd"));
+        assert!(matches("step[*]", "step[DECODE bs=4]") && matches("??", "äö") && !matches("?", "äö"));
+        assert!(matches("**a?*", "bab") && !matches("**a?*", "ba"));
+    }
+
+    /// The same by trying everything.
+    fn naive_match(pattern: &[char], text: &[char]) -> bool {
+        match (pattern, text) {
+            ([], text) => text.is_empty(),
+            (['*', rest @ ..], text) => (0..=text.len()).any(|n| naive_match(rest, &text[n..])),
+            (['?', rest @ ..], [_, text @ ..]) => naive_match(rest, text),
+            ([wanted, rest @ ..], [found, text @ ..]) => wanted == found && naive_match(rest, text),
+            (_, []) => false,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_glob_finds_what_trying_everything_finds(pattern in "[ab*?]{0,8}", text in "[ab]{0,10}") {
+            let [pattern_chars, text_chars] = [&pattern, &text].map(|text| text.chars().collect::<Vec<_>>());
+            prop_assert_eq!(Glob::new(pattern).matches(&text), naive_match(&pattern_chars, &text_chars));
+        }
+    }
+
+    fn globs(patterns: &[&str]) -> Vec<Glob> {
+        patterns.iter().map(|&pattern| Glob::new(pattern)).collect()
+    }
+
+    fn selected(trace: &Trace, selection: &Selection) -> Vec<usize> {
+        let selected = selection.apply(trace);
+        let found: Vec<usize> = selected.iter().collect();
+        assert_eq!((selected.len(), selected.is_empty()), (found.len(), found.is_empty()));
+        found
+    }
+
+    #[test]
+    fn everything_that_is_asked_for_must_be_so() {
+        let mut trace = sample::trace(&[
+            ("1", "7", "attention", "qkv", 100, 110),
+            ("1", "7", "gemm", "qkv", 110, 120),
+            ("1", "8", "gemm", "up", 120, 130),
+            ("2", "7", "gemm", "qkv", 130, 140),
+        ]);
+        let name = trace.strings.intern("worker");
+        trace.tracks.get_mut(TrackId(1)).name = Some(name);
+        let all = Selection::default();
+        assert!(all.is_everything());
+        assert_eq!(selected(&trace, &all), [0, 1, 2, 3]);
+        let names = Selection { names: globs(&["up", "q*"]), ..all.clone() };
+        assert_eq!(selected(&trace, &names), [0, 1, 2, 3]);
+        assert!(!names.is_everything());
+        let both = Selection { names: globs(&["qkv"]), categories: globs(&["g?mm"]), ..all.clone() };
+        assert_eq!(selected(&trace, &both), [1, 3]);
+        for pattern in ["8", "worker", "worker (8)"] {
+            assert_eq!(selected(&trace, &Selection { tracks: globs(&[pattern]), ..all.clone() }), [2]);
+        }
+        for pattern in ["2", "process 2"] {
+            assert_eq!(selected(&trace, &Selection { processes: globs(&[pattern]), ..all.clone() }), [3]);
+        }
+        assert_eq!(selected(&trace, &Selection { time: Some(10..30), ..all.clone() }), [1, 2]);
+        assert_eq!(selected(&trace, &Selection { names: globs(&["nobody"]), ..all }), [0; 0]);
+    }
+
+    fn within(trace: &Trace, pattern: &str) -> Vec<usize> {
+        selected(trace, &Selection { within: globs(&[pattern]), ..Selection::default() })
+    }
+
+    #[test]
+    fn a_track_that_has_phases_asks_its_own() {
+        let trace = sample::trace(&[
+            ("1", "1", "", "decode 1", 0, 10),
+            ("1", "1", "", "a", 2, 4),
+            ("1", "1", "", "b", 12, 14),
+            ("1", "2", "", "decode 2", 20, 30),
+            ("1", "2", "", "while the other decodes", 2, 4),
+            ("1", "2", "", "c", 20, 30),
+            ("1", "2", "", "ends later", 25, 31),
+            ("1", "2", "", "at the end", 30, 30),
+        ]);
+        assert_eq!(within(&trace, "decode*"), [1, 5]);
+        assert_eq!(within(&trace, "prefill*"), [0; 0]);
+    }
+
+    #[test]
+    fn a_track_without_phases_asks_its_process_and_then_all() {
+        let trace = sample::trace(&[
+            ("1", "1", "", "step", 0, 10),
+            ("2", "1", "", "step", 20, 30),
+            ("1", "2", "", "in the process", 0, 10),
+            ("1", "2", "", "in another process only", 22, 24),
+            ("gpu", "7", "", "kernel", 22, 24),
+            ("gpu", "7", "", "kernel", 12, 14),
+        ]);
+        assert_eq!(within(&trace, "step"), [2, 4]);
+        assert_eq!(Enclosing::new(&trace, &globs(&["step"])).len(), 2);
+        assert!(Enclosing::new(&trace, &globs(&["nobody"])).is_empty());
+    }
+
+    #[test]
+    fn a_phase_is_in_another_of_its_name_but_not_in_itself() {
+        let trace = sample::track(&[("step", 0, 10), ("step", 0, 10), ("step", 2, 5), ("step", 11, 12)]);
+        assert_eq!(within(&trace, "step"), [1, 2]);
+    }
+}

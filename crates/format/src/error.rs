@@ -33,6 +33,11 @@ impl Error {
         Self { kind: Kind::Io { doing, cause } }
     }
 
+    /// The output could not be written.
+    pub fn writing(cause: io::Error) -> Self {
+        Self::io("cannot write", cause)
+    }
+
     /// True if the input is not of the format that was expected of it.
     pub fn is_wrong_format(&self) -> bool {
         matches!(self.kind, Kind::Form { .. })

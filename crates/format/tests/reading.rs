@@ -1,7 +1,7 @@
 //! Files as they are found: whole, damaged, cut, and no traces at all.
 #![cfg(feature = "read")]
 
-use ferrum_trace_format::chrome::read::{Event, Form, LoadOptions, Loss, Sink, Text, for_each, load, read};
+use ferrum_trace_format::chrome::read::{Event, Form, LoadOptions, Loss, Sink, Text, for_each, load, read_in_pieces};
 use proptest::prelude::*;
 
 /// Everything that was found, as text.
@@ -207,6 +207,10 @@ fn large_file() -> String {
 }
 
 fn in_parallel(file: &[u8], n_workers: usize) -> Result<Found, String> {
+    in_pieces(file, 1 << 18, n_workers)
+}
+
+fn in_pieces(file: &[u8], piece_bytes: usize, n_workers: usize) -> Result<Found, String> {
     let mut all = Found::default();
     let take = |part: Found| {
         all.events.extend(part.events);
@@ -214,7 +218,7 @@ fn in_parallel(file: &[u8], n_workers: usize) -> Result<Found, String> {
         all.fields.extend(part.fields);
         Ok(())
     };
-    read(file, n_workers, Found::default, take).map_err(|error| error.to_string())?;
+    read_in_pieces(file, piece_bytes, n_workers, Found::default, take).map_err(|error| error.to_string())?;
     Ok(all)
 }
 
@@ -265,7 +269,7 @@ proptest! {
             let place = place.index(file.len());
             file[place] = byte;
         }
-        match (found(&file), in_parallel(&file, 2)) {
+        match (found(&file), in_pieces(&file, 40, 2)) {
             (Ok((_, one)), Ok(two)) => prop_assert_eq!(one, two),
             (one, two) => prop_assert!(one.is_err() && two.is_err()),
         }

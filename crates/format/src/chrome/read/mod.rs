@@ -24,6 +24,6 @@ pub use event::{Event, Number, Scalar};
 pub use load::{LoadOptions, Loaded, load};
 pub use loss::Loss;
 pub use losses::Losses;
-pub use read::{for_each, read};
+pub use read::{for_each, read, read_in_pieces};
 pub use scanner::{DOCUMENT_SEPARATOR, Form, More, Scanner, Sink, VALUE_BYTES_MAX};
 pub use text::Text;

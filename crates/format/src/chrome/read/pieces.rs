@@ -7,7 +7,7 @@ use memchr::memrchr;
 use std::io::{self, Read};
 
 /// How large a piece is, about.
-const PIECE_BYTES: usize = 2 << 20;
+pub const PIECE_BYTES: usize = 2 << 20;
 /// How far back from the end of what was read the beginning of an event is looked for.
 const SEARCH_BYTES: usize = 256 << 10;
 /// Keys that events begin with.
@@ -26,6 +26,8 @@ pub struct Piece {
 #[derive(Debug)]
 pub struct Pieces<R> {
     input: R,
+    /// How large a piece is, about.
+    n_bytes: usize,
     /// What was read already and belongs to the next piece.
     carry: Vec<u8>,
     offset: u64,
@@ -35,9 +37,9 @@ pub struct Pieces<R> {
 }
 
 impl<R: Read> Pieces<R> {
-    /// Begins to read.
-    pub fn new(input: R) -> Self {
-        Self { input, carry: Vec::new(), offset: 0, is_at_end: false, spare: Vec::new() }
+    /// Begins to read, in pieces of about so many bytes.
+    pub fn new(input: R, n_bytes: usize) -> Self {
+        Self { input, n_bytes, carry: Vec::new(), offset: 0, is_at_end: false, spare: Vec::new() }
     }
 
     /// The next piece; `None` after the last.
@@ -45,8 +47,10 @@ impl<R: Read> Pieces<R> {
         let mut bytes = self.spare.pop().unwrap_or_default();
         bytes.clear();
         bytes.append(&mut self.carry);
-        while bytes.len() < PIECE_BYTES && !self.is_at_end {
-            let n_wanted = PIECE_BYTES - bytes.len();
+        // What was carried over may be most of a piece: half of each is new, so that all of a file takes linear time.
+        let n_bytes = self.n_bytes.max(2 * bytes.len());
+        while bytes.len() < n_bytes && !self.is_at_end {
+            let n_wanted = n_bytes - bytes.len();
             bytes.reserve(n_wanted);
             self.is_at_end = self.input.by_ref().take(n_wanted as u64).read_to_end(&mut bytes)? == 0;
         }
@@ -66,7 +70,7 @@ impl<R: Read> Pieces<R> {
 
     /// Takes the memory of a piece that is done with.
     pub fn give_back(&mut self, bytes: Vec<u8>) {
-        if self.spare.len() < 8 && bytes.capacity() <= 2 * PIECE_BYTES {
+        if self.spare.len() < 8 && bytes.capacity() <= 2 * self.n_bytes {
             self.spare.push(bytes);
         }
     }
@@ -109,7 +113,7 @@ mod tests {
     fn pieces_are_the_file_and_most_begin_with_an_event() {
         let event = r#"{"name":"a","args":{"b":[{"x":1},{"x":2}],"text":"},{\"ph\""}}"#;
         let file = format!("[{}]", vec![event; 100_000].join(",\n"));
-        let mut pieces = Pieces::new(file.as_bytes());
+        let mut pieces = Pieces::new(file.as_bytes(), PIECE_BYTES);
         let mut joined = Vec::new();
         while let Some(piece) = pieces.next_piece().unwrap() {
             assert_eq!(piece.offset, joined.len() as u64);
@@ -123,7 +127,7 @@ mod tests {
     #[test]
     fn what_has_no_events_is_cut_anywhere() {
         let file = vec![b'x'; 3 * PIECE_BYTES + 7];
-        let mut pieces = Pieces::new(&file[..]);
+        let mut pieces = Pieces::new(&file[..], PIECE_BYTES);
         let mut n_bytes = 0;
         while let Some(piece) = pieces.next_piece().unwrap() {
             assert!(piece.bytes.len() <= PIECE_BYTES);

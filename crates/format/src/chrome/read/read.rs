@@ -1,6 +1,6 @@
 //! Reads a whole file: one thread in order, or several that take piece by piece.
 
-use super::pieces::{Piece, Pieces};
+use super::pieces::{PIECE_BYTES, Piece, Pieces};
 use super::scanner::{Form, More, Scanner, Sink, VALUE_BYTES_MAX};
 use crate::Error;
 use std::io::Read;
@@ -13,7 +13,7 @@ use std::thread;
 ///
 /// If the file cannot be read, or is no trace.
 pub fn for_each<S: Sink>(input: impl Read, sink: &mut S) -> Result<Form, Error> {
-    let mut pieces = Pieces::new(input);
+    let mut pieces = Pieces::new(input, PIECE_BYTES);
     let mut joint = Joint::default();
     while let Some(piece) = next_piece(&mut pieces)? {
         joint.add(&piece, sink)?;
@@ -32,9 +32,21 @@ pub fn read<S: Sink + Send>(
     input: impl Read + Send,
     n_workers: usize,
     new_sink: impl Fn() -> S + Sync,
+    take: impl FnMut(S) -> Result<(), Error> + Send,
+) -> Result<Form, Error> {
+    read_in_pieces(input, PIECE_BYTES, n_workers, new_sink, take)
+}
+
+/// The same with pieces of another size, for tests: what is found does not depend on it.
+#[doc(hidden)]
+pub fn read_in_pieces<S: Sink + Send>(
+    input: impl Read + Send,
+    piece_bytes: usize,
+    n_workers: usize,
+    new_sink: impl Fn() -> S + Sync,
     mut take: impl FnMut(S) -> Result<(), Error> + Send,
 ) -> Result<Form, Error> {
-    let mut pieces = Pieces::new(input);
+    let mut pieces = Pieces::new(input, piece_bytes);
     let mut joint = Joint::default();
     // What comes before the list decides how the rest is to be read.
     while !joint.scanner.has_list() {

@@ -59,6 +59,9 @@ pub enum More {
 /// The largest event, and the largest field of the object around the list, that is read.
 pub const VALUE_BYTES_MAX: usize = 64 << 20;
 
+/// How much of what was found is shown in a message.
+const SHOWN_BYTES: usize = 24;
+
 /// How much reading in vain is allowed for each byte of damage, and how much in any case.
 const TRIES_PER_BYTE: u64 = 16;
 const TRIES_IN_ANY_CASE: u64 = 1 << 20;
@@ -183,6 +186,7 @@ impl Scanner {
                 Ok(Step::Done)
             }
             b'{' => self.start_object(cursor, place),
+            _ if place.more == More::Coming && cursor.bytes().len() < cursor.at() + SHOWN_BYTES => Ok(Step::Waits),
             _ => {
                 let found = describe(&cursor.bytes()[cursor.at()..]);
                 Err(Error::form(place.base + cursor.at() as u64, "a trace: JSON that begins with `[` or `{`", found))
@@ -316,6 +320,11 @@ impl Scanner {
             }
             (Stop::End, More::TooLong) => self.damaged(cursor, begin, place, "longer than 64 MiB"),
             (Stop::End, More::Nothing) => self.damaged(cursor, begin, place, "the file ends in the middle of it"),
+            // The message shows what was found, so that must be there.
+            (Stop::Bad { at, .. }, More::Coming) if cursor.bytes().len() < at + SHOWN_BYTES => {
+                cursor.jump(begin);
+                Step::Waits
+            }
             (Stop::Bad { at, expected }, _) => {
                 let found = describe(cursor.bytes().get(at..).unwrap_or_default());
                 let reason = format!("byte {}: expected {expected}, found {found}", place.base + at as u64);
@@ -438,7 +447,7 @@ pub(crate) fn describe(bytes: &[u8]) -> String {
     let Some(&first) = bytes.first() else {
         return "nothing".to_owned();
     };
-    let start = &bytes[..bytes.len().min(24)];
+    let start = &bytes[..bytes.len().min(SHOWN_BYTES)];
     let is_text = start.iter().all(|&byte| byte >= b' ' || matches!(byte, b'\n' | b'\r' | b'\t'));
     match std::str::from_utf8(start) {
         Ok(text) if is_text => {
