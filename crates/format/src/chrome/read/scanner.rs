@@ -187,6 +187,11 @@ impl Scanner {
             }
             b'{' => self.start_object(cursor, place),
             _ if place.more == More::Coming && cursor.bytes().len() < cursor.at() + SHOWN_BYTES => Ok(Step::Waits),
+            // A later one of several documents does not spoil the others.
+            _ if self.has_list => {
+                let at = cursor.at();
+                Ok(self.damaged(cursor, at, place, "expected `[` or `{` at the beginning of a document"))
+            }
             _ => {
                 let found = describe(&cursor.bytes()[cursor.at()..]);
                 Err(Error::form(place.base + cursor.at() as u64, "a trace: JSON that begins with `[` or `{`", found))
