@@ -4,6 +4,7 @@
 //! and opens no file.
 
 mod asyncs;
+pub mod convert;
 mod counters;
 mod flows;
 mod gpu;

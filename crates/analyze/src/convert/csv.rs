@@ -1,0 +1,88 @@
+//! A table with a row a slice, in the order of time.
+
+use super::intake::{Collected, Wanted, collect};
+use super::lanes::{LaneId, Owner};
+use super::record::{NEVER, Record};
+use super::timeline::{Stage, play};
+use super::{Error, Summary};
+use csv::Writer;
+use ferrum_trace_model::{StringId, Strings, TrackId, Tracks};
+use std::borrow::Cow;
+use std::io::{Read, Write};
+
+const HEADER: [&str; 9] = ["start_ns", "duration_ns", "name", "category", "process", "pid", "thread", "tid", "args"];
+
+/// Converts slices of threads.
+pub fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
+    let Collected { items, strings, tracks, n_events, left, losses, .. } = collect(input, Wanted::Slices)?;
+    let mut scene = Scene {
+        table: Writer::from_writer(output),
+        tracks: &tracks,
+        strings: &strings,
+        summary: Summary { n_events, left, losses, ..Summary::default() },
+    };
+    scene.table.write_record(HEADER).map_err(trouble)?;
+    play(items, &mut scene)?;
+    scene.table.flush().map_err(Error::Write)?;
+    Ok(scene.summary)
+}
+
+struct Scene<'a> {
+    table: Writer<&'a mut dyn Write>,
+    tracks: &'a Tracks,
+    strings: &'a Strings,
+    summary: Summary,
+}
+
+impl Stage for Scene<'_> {
+    fn lane(&mut self, _lane: LaneId, _owner: Owner, _nth: u32, _name: &str) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn begin(&mut self, _lane: LaneId, time: i64, slice: &Record<'_>) -> Result<(), Error> {
+        let text = |id: Option<StringId>| id.map_or("", |id| self.strings.get(id));
+        let track = self.tracks.get(TrackId(slice.row));
+        let process = self.tracks.get_process(track.process);
+        let duration = match slice.end {
+            NEVER => String::new(),
+            end => end.saturating_sub(time).to_string(),
+        };
+        let args = joined(slice.args, slice.end_args);
+        let row = [
+            &time.to_string(),
+            &duration,
+            slice.name,
+            slice.category,
+            text(process.name),
+            text(process.pid),
+            text(track.name),
+            text(track.tid),
+            &String::from_utf8_lossy(&args),
+        ];
+        self.table.write_record(row).map_err(trouble)?;
+        self.summary.n_slices += 1;
+        Ok(())
+    }
+
+    fn end(&mut self, _lane: LaneId, _time: i64) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn point(&mut self, _lane: Option<LaneId>, _time: i64, _point: &Record<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// The arguments of a begin and those of its end, as one object.
+fn joined<'a>(begin: &'a [u8], end: &'a [u8]) -> Cow<'a, [u8]> {
+    let inside = |json: &'a [u8]| json.trim_ascii().strip_prefix(b"{")?.strip_suffix(b"}").map(<[u8]>::trim_ascii);
+    match (inside(begin), inside(end)) {
+        (_, None | Some([])) => begin.into(),
+        (None | Some([]), _) => end.into(),
+        (Some(begin), Some(end)) => [b"{", begin, b",", end, b"}"].concat().into(),
+    }
+}
+
+fn trouble(error: csv::Error) -> Error {
+    Error::Write(error.into())
+}

@@ -1,0 +1,373 @@
+//! From the events of a file to records in the sorter.
+
+use super::record::{Binding, Kind, NEVER, Record};
+use super::{Error, Left, hash, pairing};
+use ferrum_trace_format::chrome::read::{Event, Loss, Losses, Scalar, Sink, Text, for_each, for_each_member};
+use ferrum_trace_format::spill_sort::{BUDGET_BYTES, SpillSort};
+use ferrum_trace_model::{ProcessId, Strings, TrackId, Tracks};
+use std::borrow::Cow;
+use std::io::{self, Read};
+
+/// How much memory begins and ends may take until they are paired.
+const EDGES_BUDGET_BYTES: usize = 32 << 20;
+
+/// What is wanted of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Slices of threads, one track after the other, without arguments.
+    SlicesByTrack,
+    /// Slices of threads, by time, with arguments.
+    Slices,
+    /// Everything, by time.
+    Everything,
+}
+
+/// All that is wanted of a file, on its way to being sorted.
+#[derive(Debug)]
+pub struct Collected {
+    /// Records, by their keys.
+    pub items: SpillSort,
+    /// Texts of `tracks`.
+    pub strings: Strings,
+    /// Processes and threads.
+    pub tracks: Tracks,
+    /// The earliest time of all.
+    pub first: Option<i64>,
+    /// How many events there are.
+    pub n_events: u64,
+    /// What has no place.
+    pub left: Left,
+    /// What could not be read.
+    pub losses: Losses,
+}
+
+/// Reads a file.
+///
+/// # Errors
+///
+/// If the file cannot be read or is no trace, or a temporary file cannot be written.
+pub fn collect(input: impl Read, wanted: Wanted) -> Result<Collected, Error> {
+    let mut intake = Intake {
+        wanted,
+        collected: Collected {
+            items: SpillSort::new(BUDGET_BYTES),
+            strings: Strings::default(),
+            tracks: Tracks::default(),
+            first: None,
+            n_events: 0,
+            left: Left::default(),
+            losses: Losses::default(),
+        },
+        edges: SpillSort::new(EDGES_BUDGET_BYTES),
+        last_track: None,
+        scratch: Vec::new(),
+        trouble: None,
+    };
+    for_each(input, &mut intake)?;
+    if let Some(trouble) = intake.trouble {
+        return Err(Error::Spill(trouble));
+    }
+    let Intake { mut collected, edges, mut scratch, .. } = intake;
+    let items = &mut collected.items;
+    let unpaired = pairing::pair(edges, |time, order, slice| push(items, &mut scratch, wanted, time, order, slice));
+    let unpaired = unpaired.map_err(Error::Spill)?;
+    collected.left.unclosed = unpaired.begins;
+    collected.left.unopened = unpaired.ends;
+    Ok(collected)
+}
+
+fn push(
+    sorter: &mut SpillSort,
+    scratch: &mut Vec<u8>,
+    wanted: Wanted,
+    time: i64,
+    order: u64,
+    record: &Record<'_>,
+) -> io::Result<()> {
+    let major = match wanted {
+        Wanted::SlicesByTrack => u64::from(record.row),
+        Wanted::Slices | Wanted::Everything => 0,
+    };
+    scratch.clear();
+    record.push_to(scratch);
+    sorter.push(record.key(major, time, order), scratch)
+}
+
+struct Intake {
+    wanted: Wanted,
+    collected: Collected,
+    /// Begins and ends, by time.
+    edges: SpillSort,
+    last_track: Option<LastTrack>,
+    scratch: Vec<u8>,
+    /// Why sorting has failed; nothing more is taken then.
+    trouble: Option<io::Error>,
+}
+
+/// The track of the event before: most often that of the next one too.
+struct LastTrack {
+    pid: Vec<u8>,
+    tid: Vec<u8>,
+    id: TrackId,
+}
+
+/// Where a record goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum To {
+    Items,
+    Edges,
+}
+
+impl Sink for Intake {
+    fn event(&mut self, event: &Event<'_>) {
+        let order = self.collected.n_events;
+        self.collected.n_events += 1;
+        if self.trouble.is_some() {
+            return;
+        }
+        if event.phase == b'M' {
+            self.metadata(event);
+            return;
+        }
+        let Some(time) = event.start.nanos() else {
+            self.leave_out(event);
+            return;
+        };
+        if let Err(trouble) = self.take(event, time, order) {
+            self.trouble = Some(trouble);
+        }
+    }
+
+    fn loss(&mut self, loss: Loss) {
+        self.collected.losses.push(loss);
+    }
+
+    fn field(&mut self, _key: Text<'_>, _value: &[u8]) {}
+}
+
+impl Intake {
+    fn take(&mut self, event: &Event<'_>, time: i64, order: u64) -> io::Result<()> {
+        match event.phase {
+            b'X' => self.complete(event, time, order),
+            b'B' => self.slice(event, time, NEVER, order, To::Edges),
+            b'E' => {
+                let row = self.track(event).0;
+                self.add(To::Edges, time, order, &Record { args: self.args(event), ..empty(Kind::End, row, time) })
+            }
+            _ if self.wanted != Wanted::Everything => {
+                self.leave_out(event);
+                Ok(())
+            }
+            b'i' | b'I' | b'R' => self.instant(event, time, order),
+            b'C' => self.counter(event, time, order),
+            b's' | b't' | b'f' => self.flow(event, time, order),
+            b'b' | b'n' | b'e' | b'S' | b'T' | b'p' | b'F' => self.asynchronous(event, time, order),
+            _ => {
+                self.leave_out(event);
+                Ok(())
+            }
+        }
+    }
+
+    fn complete(&mut self, event: &Event<'_>, time: i64, order: u64) -> io::Result<()> {
+        let duration = event.duration.nanos().filter(|&duration| duration >= 0);
+        match duration.and_then(|duration| time.checked_add(duration)) {
+            Some(end) => self.slice(event, time, end, order, To::Items),
+            None => {
+                self.leave_out(event);
+                Ok(())
+            }
+        }
+    }
+
+    fn slice(&mut self, event: &Event<'_>, time: i64, end: i64, order: u64, to: To) -> io::Result<()> {
+        let row = self.track(event).0;
+        let (name, category) = (text(event.name), text(event.category));
+        let bind_id = event.bind_id.filter(|_| event.flow_in || event.flow_out);
+        let record = Record {
+            group: bind_id.map_or(0, |id| hash(&("bind_id", id.decode()))),
+            binding: Binding { is_in: event.flow_in && bind_id.is_some(), is_out: event.flow_out && bind_id.is_some() },
+            name: &name,
+            category: &category,
+            args: self.args(event),
+            ..empty(Kind::Slice, row, end)
+        };
+        self.add(to, time, order, &record)
+    }
+
+    fn instant(&mut self, event: &Event<'_>, time: i64, order: u64) -> io::Result<()> {
+        let scope = text(event.instant_scope);
+        let (kind, row) = match &*scope {
+            "g" => (Kind::GlobalInstant, 0),
+            "p" => (Kind::ProcessInstant, self.process(event).0),
+            _ => (Kind::Instant, self.track(event).0),
+        };
+        let (name, category) = (text(event.name), text(event.category));
+        let args = self.args(event);
+        let record = Record { name: &name, category: &category, args, ..empty(kind, row, time) };
+        self.add(To::Items, time, order, &record)
+    }
+
+    fn counter(&mut self, event: &Event<'_>, time: i64, order: u64) -> io::Result<()> {
+        let row = self.process(event).0;
+        let (name, id) = (text(event.name), text(event.id));
+        let record = Record { name: &name, id: &id, args: self.args(event), ..empty(Kind::Counter, row, time) };
+        self.add(To::Items, time, order, &record)
+    }
+
+    fn flow(&mut self, event: &Event<'_>, time: i64, order: u64) -> io::Result<()> {
+        let row = self.track(event).0;
+        let (name, category) = (text(event.name), text(event.category));
+        let kind = match event.phase {
+            b's' => Kind::FlowBegin,
+            b't' => Kind::FlowStep,
+            _ if event.binding_point.is_some_and(|point| point.plain() == Some(b"e")) => Kind::FlowEnd,
+            _ => Kind::FlowEndAtNext,
+        };
+        let record = Record {
+            group: hash(&(&*category, &*name, async_id(event))),
+            name: &name,
+            category: &category,
+            args: self.args(event),
+            ..empty(kind, row, time)
+        };
+        self.add(To::Items, time, order, &record)
+    }
+
+    fn asynchronous(&mut self, event: &Event<'_>, time: i64, order: u64) -> io::Result<()> {
+        let row = self.process(event).0;
+        let (name, category, id) = (text(event.name), text(event.category), async_id(event));
+        let (kind, to) = match event.phase {
+            b'b' | b'S' => (Kind::AsyncSlice, To::Edges),
+            b'e' | b'F' => (Kind::End, To::Edges),
+            _ => (Kind::AsyncInstant, To::Items),
+        };
+        let record = Record {
+            group: hash(&(&*category, &*id)),
+            name: &name,
+            category: &category,
+            // One without an id still belongs to others like it.
+            id: if id.is_empty() { "(none)" } else { &id },
+            args: self.args(event),
+            ..empty(kind, row, if to == To::Edges { NEVER } else { time })
+        };
+        self.add(to, time, order, &record)
+    }
+
+    fn add(&mut self, to: To, time: i64, order: u64, record: &Record<'_>) -> io::Result<()> {
+        let first = &mut self.collected.first;
+        *first = Some(first.map_or(time, |first| first.min(time)));
+        match to {
+            To::Items => push(&mut self.collected.items, &mut self.scratch, self.wanted, time, order, record),
+            To::Edges => {
+                self.scratch.clear();
+                record.push_to(&mut self.scratch);
+                // By time and place in the file alone: what begins and ends at once is written in that order.
+                let [_, time, ..] = record.key(0, time, order);
+                self.edges.push([0, time, 0, order], &self.scratch)
+            }
+        }
+    }
+
+    fn args<'a>(&self, event: &Event<'a>) -> &'a [u8] {
+        match self.wanted {
+            Wanted::SlicesByTrack => &[],
+            Wanted::Slices | Wanted::Everything => event.args.unwrap_or_default(),
+        }
+    }
+
+    fn leave_out(&mut self, event: &Event<'_>) {
+        let phase = if event.phase.is_ascii() { event.phase } else { 0 };
+        self.collected.left.phases[usize::from(phase)] += 1;
+    }
+
+    fn track(&mut self, event: &Event<'_>) -> TrackId {
+        let plain = |id: Option<Scalar<'_>>| id.and_then(|id| id.plain().map(<[u8]>::to_vec));
+        let is = |id: Option<Scalar<'_>>, last: &[u8]| id.and_then(|id| id.plain()).is_some_and(|raw| raw == last);
+        if let Some(last) = &self.last_track
+            && is(event.pid, &last.pid)
+            && is(event.tid, &last.tid)
+        {
+            return last.id;
+        }
+        let Collected { strings, tracks, .. } = &mut self.collected;
+        let [pid, tid] = [event.pid, event.tid].map(|id| id.map(|id| strings.intern(&id.decode())));
+        let id = tracks.track(pid, tid);
+        if let (Some(pid), Some(tid)) = (plain(event.pid), plain(event.tid)) {
+            self.last_track = Some(LastTrack { pid, tid, id });
+        }
+        id
+    }
+
+    fn process(&mut self, event: &Event<'_>) -> ProcessId {
+        let Collected { strings, tracks, .. } = &mut self.collected;
+        let pid = event.pid.map(|pid| strings.intern(&pid.decode()));
+        tracks.process(pid)
+    }
+
+    fn metadata(&mut self, event: &Event<'_>) {
+        let kind = text(event.name);
+        let args = event.args.unwrap_or_default();
+        if kind.starts_with("process_") {
+            self.process_metadata(event, &kind, args);
+        } else if kind.starts_with("thread_") {
+            self.thread_metadata(event, &kind, args);
+        } else {
+            self.leave_out(event);
+        }
+    }
+
+    fn process_metadata(&mut self, event: &Event<'_>, kind: &str, args: &[u8]) {
+        let id = self.process(event);
+        let Collected { strings, tracks, .. } = &mut self.collected;
+        let process = tracks.get_process_mut(id);
+        for_each_member(args, |key, value| match (kind, key.raw) {
+            ("process_name", b"name") => process.name = Some(strings.intern(&value.decode())),
+            ("process_labels", b"labels") => process.labels = Some(strings.intern(&value.decode())),
+            ("process_sort_index", b"sort_index") => process.sort_index = value.decode().parse().ok(),
+            _ => {}
+        });
+    }
+
+    fn thread_metadata(&mut self, event: &Event<'_>, kind: &str, args: &[u8]) {
+        let id = self.track(event);
+        let Collected { strings, tracks, .. } = &mut self.collected;
+        let track = tracks.get_mut(id);
+        for_each_member(args, |key, value| match (kind, key.raw) {
+            ("thread_name", b"name") => track.name = Some(strings.intern(&value.decode())),
+            ("thread_sort_index", b"sort_index") => track.sort_index = value.decode().parse().ok(),
+            _ => {}
+        });
+    }
+}
+
+fn text<'a>(scalar: Option<Scalar<'a>>) -> Cow<'a, str> {
+    scalar.map(|scalar| scalar.decode()).unwrap_or_default()
+}
+
+/// What joins the ends of something. An id that is local to its process has the process's before it.
+fn async_id<'a>(event: &Event<'a>) -> Cow<'a, str> {
+    let scope = text(event.id_scope);
+    let mut id = text(event.id);
+    for_each_member(event.id2.unwrap_or_default(), |key, value| match key.raw {
+        b"global" => id = value.decode(),
+        b"local" => id = format!("{}/{}", text(event.pid), value.decode()).into(),
+        _ => {}
+    });
+    if scope.is_empty() { id } else { format!("{scope}/{id}").into() }
+}
+
+fn empty(kind: Kind, row: u32, end: i64) -> Record<'static> {
+    Record {
+        kind,
+        row,
+        end,
+        group: 0,
+        binding: Binding::default(),
+        name: "",
+        category: "",
+        id: "",
+        args: &[],
+        end_args: &[],
+    }
+}

@@ -1,0 +1,283 @@
+//! Rows in which slices nest, given out while time goes by.
+//!
+//! Slices come in the order of their starts, the outer ones first. Those of a thread go into its first lane in which they
+//! nest; what is on no thread goes beside what it belongs to, or into a lane that is free. So a thread without overlaps has
+//! one lane, and requests have as many as there are at a time, not one each.
+
+use ferrum_trace_model::{ProcessId, TrackId};
+use hashbrown::HashMap;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::record::NEVER;
+
+/// How many lanes of a thread, or of one asynchronous thing, are asked whether a slice nests in them. The others are only
+/// taken when they are empty, so that the cost of a slice does not grow with their number.
+const ASKED_MAX: usize = 8;
+
+/// What lanes belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Owner {
+    /// A thread, or what a file calls one.
+    Track(TrackId),
+    /// Asynchronous things of a process that have this hash of a name.
+    Async(ProcessId, u64),
+}
+
+/// The number of a lane.
+pub type LaneId = u32;
+
+/// Where a slice was put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The lane.
+    pub lane: LaneId,
+    /// If the lane is new: which one of its owner's it is, from zero.
+    pub is_new: Option<u32>,
+}
+
+/// An end that is due: the lane and the time.
+pub type Due = (LaneId, i64);
+
+/// All lanes.
+#[derive(Debug, Default)]
+pub struct Lanes {
+    lanes: Vec<Lane>,
+    owners: HashMap<Owner, Owned>,
+    /// Lanes in which something of a group is open.
+    groups: HashMap<u64, Vec<LaneId>>,
+    /// When something ends, and where. What has ended already is in here still.
+    ends: BinaryHeap<Reverse<(i64, LaneId)>>,
+}
+
+#[derive(Debug)]
+struct Lane {
+    owner: Owner,
+    /// Whether it is one of those that are asked.
+    is_asked: bool,
+    group: u64,
+    /// Start and end of what is open, the outermost first.
+    open: Vec<(i64, i64)>,
+}
+
+#[derive(Debug, Default)]
+struct Owned {
+    asked: Vec<LaneId>,
+    free: Vec<LaneId>,
+    n: u32,
+}
+
+impl Lanes {
+    /// Ends all that ends before a time.
+    pub fn end_before(&mut self, time: i64, due: &mut Vec<Due>) {
+        while let Some(&Reverse((end, lane))) = self.ends.peek() {
+            if end >= time {
+                break;
+            }
+            self.ends.pop();
+            self.end_in(lane, end, due);
+        }
+    }
+
+    /// Puts a slice of a thread into a lane. What has ended there by then is ended first.
+    pub fn place_on_track(&mut self, track: TrackId, start: i64, end: i64, due: &mut Vec<Due>) -> Place {
+        let owner = Owner::Track(track);
+        let n_asked = self.owners.entry(owner).or_default().asked.len();
+        for n in 0..n_asked {
+            let lane = self.owners[&owner].asked[n];
+            self.end_in(lane, start, due);
+            if self.nests_in(lane, end) {
+                self.open(lane, start, end);
+                return Place { lane, is_new: None };
+            }
+        }
+        let place = self.free_lane(owner);
+        self.open(place.lane, start, end);
+        place
+    }
+
+    /// Puts a slice that is on no thread beside others of its group, or into a lane of its own.
+    pub fn place_async(&mut self, owner: Owner, group: u64, start: i64, end: i64, due: &mut Vec<Due>) -> Place {
+        let mates: Vec<LaneId> = self
+            .groups
+            .get(&group)
+            .map(|lanes| lanes.iter().rev().take(ASKED_MAX).copied().collect())
+            .unwrap_or_default();
+        for lane in mates {
+            self.end_in(lane, start, due);
+            if !self.lanes[lane as usize].open.is_empty() && self.nests_in(lane, end) {
+                self.open(lane, start, end);
+                return Place { lane, is_new: None };
+            }
+        }
+        let place = self.free_lane(owner);
+        self.lanes[place.lane as usize].group = group;
+        self.groups.entry(group).or_default().push(place.lane);
+        self.open(place.lane, start, end);
+        place
+    }
+
+    /// The lane of a thread in which a point is: that of the slice around it that began last.
+    pub fn lane_around(&self, track: TrackId, time: i64) -> Option<LaneId> {
+        let asked = &self.owners.get(&Owner::Track(track))?.asked;
+        let innermost = |lane: LaneId| self.lanes[lane as usize].open.last().filter(|(_, end)| *end >= time);
+        let around = asked.iter().filter_map(|&lane| innermost(lane).map(|&(start, _)| (start, lane)));
+        around.max_by_key(|&(start, _)| start).map(|(_, lane)| lane)
+    }
+
+    /// A lane in which something of a group is open.
+    pub fn lane_of_group(&self, group: u64) -> Option<LaneId> {
+        self.groups.get(&group)?.first().copied()
+    }
+
+    /// A lane for a point of something that is not open: one of the owner's in which nothing is.
+    pub fn place_point(&mut self, owner: Owner) -> Place {
+        let place = self.free_lane(owner);
+        self.owners.entry(owner).or_default().free.push(place.lane);
+        place
+    }
+
+    /// Ends everything that ends, and forgets all lanes.
+    pub fn end_all(&mut self, due: &mut Vec<Due>) {
+        self.end_before(NEVER, due);
+        *self = Self::default();
+    }
+
+    fn nests_in(&self, lane: LaneId, end: i64) -> bool {
+        self.lanes[lane as usize].open.last().is_none_or(|&(_, outer_end)| end <= outer_end)
+    }
+
+    fn open(&mut self, lane: LaneId, start: i64, end: i64) {
+        self.lanes[lane as usize].open.push((start, end));
+        if end != NEVER {
+            self.ends.push(Reverse((end, lane)));
+        }
+    }
+
+    /// Ends what has ended in a lane by a time, the innermost first.
+    fn end_in(&mut self, lane: LaneId, time: i64, due: &mut Vec<Due>) {
+        let id = lane;
+        let lane = &mut self.lanes[id as usize];
+        let mut has_ended = false;
+        while let Some(&(_, end)) = lane.open.last() {
+            if end > time || end == NEVER {
+                break;
+            }
+            lane.open.pop();
+            due.push((id, end));
+            has_ended = true;
+        }
+        if has_ended && lane.open.is_empty() {
+            self.is_empty_now(id);
+        }
+    }
+
+    /// Those that are asked need not be given back: they are found.
+    fn is_empty_now(&mut self, id: LaneId) {
+        let lane = &self.lanes[id as usize];
+        if let Owner::Async(..) = lane.owner
+            && let Some(lanes) = self.groups.get_mut(&lane.group)
+        {
+            lanes.retain(|&other| other != id);
+            if lanes.is_empty() {
+                self.groups.remove(&lane.group);
+            }
+        }
+        if !lane.is_asked {
+            self.owners.entry(lane.owner).or_default().free.push(id);
+        }
+    }
+
+    fn free_lane(&mut self, owner: Owner) -> Place {
+        let owned = self.owners.entry(owner).or_default();
+        if let Some(lane) = owned.free.pop() {
+            return Place { lane, is_new: None };
+        }
+        let lane = self.lanes.len() as LaneId;
+        let is_asked = matches!(owner, Owner::Track(_)) && owned.asked.len() < ASKED_MAX;
+        if is_asked {
+            owned.asked.push(lane);
+        }
+        let nth = owned.n;
+        owned.n += 1;
+        self.lanes.push(Lane { owner, is_asked, group: 0, open: Vec::new() });
+        Place { lane, is_new: Some(nth) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TRACK: TrackId = TrackId(0);
+
+    #[test]
+    fn what_nests_stays_in_one_lane_and_what_overlaps_does_not() {
+        let (mut lanes, mut due) = (Lanes::default(), Vec::new());
+        let mut place = |start, end| lanes.place_on_track(TRACK, start, end, &mut due).lane;
+        assert_eq!([place(0, 10), place(0, 5), place(5, 10), place(7, 12), place(10, 12)], [0, 0, 0, 1, 0]);
+        assert_eq!(due, [(0, 5), (0, 10), (0, 10)]);
+    }
+
+    #[test]
+    fn what_never_ends_has_nothing_around_it_that_ends() {
+        let (mut lanes, mut due) = (Lanes::default(), Vec::new());
+        let mut place = |start, end| lanes.place_on_track(TRACK, start, end, &mut due).lane;
+        assert_eq!([place(0, 10), place(3, NEVER), place(5, 6), place(20, 30)], [0, 1, 0, 0]);
+        lanes.end_before(100, &mut due);
+        assert_eq!(due, [(0, 6), (0, 10), (0, 30)]);
+    }
+
+    #[test]
+    fn requests_take_as_many_lanes_as_there_are_at_a_time() {
+        let (mut lanes, mut due) = (Lanes::default(), Vec::new());
+        let owner = Owner::Async(ProcessId(0), 1);
+        let mut place = |group, start, end| {
+            lanes.end_before(start, &mut due);
+            lanes.place_async(owner, group, start, end, &mut due).lane
+        };
+        assert_eq!(
+            [place(1, 0, 10), place(2, 5, 15), place(1, 6, 8), place(3, 11, 20), place(4, 16, 17)],
+            [0, 1, 0, 0, 1]
+        );
+    }
+
+    #[test]
+    fn a_point_belongs_to_the_innermost_slice_with_both_ends() {
+        let (mut lanes, mut due) = (Lanes::default(), Vec::new());
+        lanes.place_on_track(TRACK, 0, 10, &mut due);
+        lanes.place_on_track(TRACK, 5, 12, &mut due);
+        assert_eq!((lanes.lane_around(TRACK, 4), lanes.lane_around(TRACK, 10)), (Some(1), Some(1)));
+        lanes.end_before(13, &mut due);
+        assert_eq!((lanes.lane_around(TRACK, 13), lanes.lane_around(TrackId(1), 0)), (None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn every_slice_ends_once_and_those_of_a_lane_nest(
+            slices in proptest::collection::vec((0i64..50, 0i64..20), 0..60)
+        ) {
+            let mut slices: Vec<(i64, i64)> = slices.into_iter().map(|(start, len)| (start, start + len)).collect();
+            slices.sort_by_key(|&(start, end)| (start, Reverse(end)));
+            let (mut lanes, mut due) = (Lanes::default(), Vec::new());
+            let mut placed: Vec<(LaneId, i64, i64)> = Vec::new();
+            for &(start, end) in &slices {
+                lanes.end_before(start, &mut due);
+                placed.push((lanes.place_on_track(TRACK, start, end, &mut due).lane, start, end));
+            }
+            lanes.end_all(&mut due);
+            for (n, one) in placed.iter().enumerate() {
+                for other in &placed[n + 1..] {
+                    let apart = other.1 >= one.2 || one.1 >= other.2;
+                    prop_assert!(one.0 != other.0 || apart || other.2 <= one.2);
+                }
+            }
+            prop_assert!(due.is_sorted_by_key(|&(_, end)| end));
+            let (mut ends, mut expected) = (due, placed.iter().map(|&(lane, _, end)| (lane, end)).collect::<Vec<_>>());
+            ends.sort_unstable();
+            expected.sort_unstable();
+            prop_assert_eq!(ends, expected);
+        }
+    }
+}

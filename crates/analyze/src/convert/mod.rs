@@ -1,0 +1,145 @@
+//! Traces in other formats.
+//!
+//! However large a file is, it takes some 200 MiB to convert it: events go through an external sort, and come out of it in the
+//! order of time.
+
+mod csv;
+mod folded;
+mod intake;
+mod lanes;
+mod numbering;
+mod pairing;
+mod perfetto;
+mod record;
+mod speedscope;
+mod stacks;
+mod svg;
+mod timeline;
+
+use ferrum_trace_format::chrome::read::Losses;
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, Read, Write};
+
+/// What a trace can be converted into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A Perfetto trace, `.pftrace`: everything but what `docs/convert.md` lists.
+    Perfetto,
+    /// A profile for speedscope: slices of threads.
+    Speedscope,
+    /// Folded stacks, one line each: self times by stack.
+    Folded,
+    /// A flame graph of the same.
+    Svg,
+    /// A table with a row a slice of a thread.
+    Csv,
+}
+
+/// Opens the input.
+pub type Open<'a> = &'a dyn Fn() -> Result<Box<dyn Read + Send>, ferrum_trace_format::Error>;
+
+/// What became of a trace.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Events that were read.
+    pub n_events: u64,
+    /// Slices that were written, those that never end among them.
+    pub n_slices: u64,
+    /// Points in time that were written.
+    pub n_instants: u64,
+    /// Values of counters that were written.
+    pub n_counter_values: u64,
+    /// Points of arrows that were written.
+    pub n_flow_points: u64,
+    /// Slices that overlap with others of their thread and got a row of their own.
+    pub n_moved: u64,
+    /// How much later than in the input everything is, in nanoseconds: where times are negative and must not be.
+    pub shift_ns: i64,
+    /// What was not written, or not as it was.
+    pub left: Left,
+    /// What could not be read.
+    pub losses: Losses,
+}
+
+/// What has no place in the output.
+#[derive(Clone, Debug)]
+pub struct Left {
+    /// Events that are not in the output at all, by the letter of their phase; those without one are at zero.
+    pub phases: [u64; 128],
+    /// Begins that nothing closes.
+    pub unclosed: u64,
+    /// Ends that close nothing.
+    pub unopened: u64,
+    /// Points of arrows with no slice around them, or no begin before them.
+    pub unbound_flow_points: u64,
+    /// Values of counters that are no numbers.
+    pub odd_counter_values: u64,
+    /// Slices whose time counts for the slice around them, since there are too many different stacks.
+    pub cut_stacks: u64,
+}
+
+impl Default for Left {
+    fn default() -> Self {
+        Self {
+            phases: [0; 128],
+            unclosed: 0,
+            unopened: 0,
+            unbound_flow_points: 0,
+            odd_counter_values: 0,
+            cut_stacks: 0,
+        }
+    }
+}
+
+/// A trace could not be converted.
+#[derive(Debug)]
+pub enum Error {
+    /// The input could not be read, or is no trace.
+    Read(ferrum_trace_format::Error),
+    /// The output could not be written.
+    Write(io::Error),
+    /// A temporary file could not be written or read.
+    Spill(io::Error),
+}
+
+impl From<ferrum_trace_format::Error> for Error {
+    fn from(error: ferrum_trace_format::Error) -> Self {
+        Self::Read(error)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(cause) => write!(f, "{cause}"),
+            Self::Write(cause) => write!(f, "cannot write: {cause}"),
+            Self::Spill(cause) => write!(f, "cannot use a temporary file: {cause}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Converts a trace. The input is opened once, and read once.
+///
+/// # Errors
+///
+/// If the input cannot be read or is no trace, or the output or a temporary file cannot be written.
+pub fn convert(target: Target, open: Open<'_>, output: &mut dyn Write) -> Result<Summary, Error> {
+    let input = open()?;
+    match target {
+        Target::Perfetto => perfetto::convert(input, output),
+        Target::Speedscope => speedscope::convert(input, output),
+        Target::Folded => folded::convert(input, output),
+        Target::Svg => svg::convert(input, output),
+        Target::Csv => csv::convert(input, output),
+    }
+}
+
+/// The same each time, so that the same input gives the same output.
+fn hash(of: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,69 @@
+//! Numbers for processes and threads where a file has none that others take.
+
+use ferrum_trace_model::{ProcessId, StringId, Strings, TrackId, Tracks};
+use hashbrown::HashSet;
+
+/// Where numbers begin that are given out here.
+const FIRST_GIVEN: i32 = 1 << 30;
+
+/// The numbers of all processes and threads: those of the file where they are whole numbers from 1 to 2^31 - 1, and others
+/// where they are not, since viewers take 0 for something else and have no place for the rest.
+#[derive(Debug)]
+pub struct Numbering {
+    pids: Vec<i32>,
+    tids: Vec<i32>,
+}
+
+impl Numbering {
+    /// Numbers for these.
+    pub fn of(tracks: &Tracks, strings: &Strings) -> Self {
+        let pids: Vec<_> = tracks.processes().map(|(_, process)| process.pid).collect();
+        let tids: Vec<_> = tracks.iter().map(|(_, track)| track.tid).collect();
+        Self { pids: numbers(&pids, strings), tids: numbers(&tids, strings) }
+    }
+
+    /// The number of a process.
+    pub fn pid(&self, process: ProcessId) -> i32 {
+        self.pids[process.index()]
+    }
+
+    /// The number of a thread.
+    pub fn tid(&self, track: TrackId) -> i32 {
+        self.tids[track.index()]
+    }
+}
+
+/// Those that are given are different from all others, of whatever process.
+fn numbers(ids: &[Option<StringId>], strings: &Strings) -> Vec<i32> {
+    let known = |id: &Option<StringId>| id.and_then(|id| usable(strings.get(id)));
+    let taken: HashSet<i32> = ids.iter().filter_map(known).collect();
+    let mut free = (FIRST_GIVEN..i32::MAX).filter(|number| !taken.contains(number));
+    ids.iter().map(|id| known(id).or_else(|| free.next()).unwrap_or(i32::MAX)).collect()
+}
+
+/// The number that an id is, spelled as numbers are: `07` is something else than `7`.
+pub fn usable(id: &str) -> Option<i32> {
+    let number: i32 = id.parse().ok()?;
+    (number > 0 && number.to_string() == id).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_usable_number_gets_one_that_nobody_has() {
+        let (mut strings, mut tracks) = (Strings::default(), Tracks::default());
+        let ids = ["7", "0", "stream 7", "07", "-3", "1073741824", "99999999999"];
+        for id in ids {
+            let id = Some(strings.intern(id));
+            tracks.track(id, id);
+        }
+        tracks.track(None, None);
+        let numbering = Numbering::of(&tracks, &strings);
+        let given = |n: i32| FIRST_GIVEN + n;
+        let expected = [7, given(1), given(2), given(3), given(4), FIRST_GIVEN, given(5), given(6)];
+        assert_eq!(numbering.pids, expected);
+        assert_eq!(numbering.tids, expected);
+    }
+}

@@ -1,0 +1,213 @@
+//! An event on its way through the sorter.
+
+use ferrum_trace_format::spill_sort::Key;
+
+/// The end of a slice that nothing closed.
+pub const NEVER: i64 = i64::MAX;
+
+/// What an event is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Kind {
+    /// A slice of a track.
+    Slice,
+    /// A slice that is on no thread.
+    AsyncSlice,
+    /// A point in time on a track, of a process, and of all.
+    Instant,
+    ProcessInstant,
+    GlobalInstant,
+    /// A point in time of something that is on no thread.
+    AsyncInstant,
+    /// Values of a counter.
+    Counter,
+    /// Points of an arrow.
+    FlowBegin,
+    FlowStep,
+    FlowEnd,
+    /// The end of an arrow at the slice that begins next.
+    FlowEndAtNext,
+    /// What closes a slice; only before begins and ends are paired.
+    End,
+}
+
+const KINDS: [Kind; 12] = [
+    Kind::Slice,
+    Kind::AsyncSlice,
+    Kind::Instant,
+    Kind::ProcessInstant,
+    Kind::GlobalInstant,
+    Kind::AsyncInstant,
+    Kind::Counter,
+    Kind::FlowBegin,
+    Kind::FlowStep,
+    Kind::FlowEnd,
+    Kind::FlowEndAtNext,
+    Kind::End,
+];
+
+/// An arrow that is bound to a slice itself (`bind_id`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Binding {
+    /// It ends here, or passes through.
+    pub is_in: bool,
+    /// It begins here, or passes through.
+    pub is_out: bool,
+}
+
+/// An event.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// What it is.
+    pub kind: Kind,
+    /// The number of its track or, of what is on no thread, of its process.
+    pub row: u32,
+    /// When it ends; of a point, when it is.
+    pub end: i64,
+    /// What it shares with those it belongs to: arrows, asynchronous things.
+    pub group: u64,
+    /// Whether `group` is that of an arrow bound to this slice.
+    pub binding: Binding,
+    /// Its name.
+    pub name: &'a str,
+    /// Its category; empty if it has none.
+    pub category: &'a str,
+    /// The id it has in the file, if it is on no thread.
+    pub id: &'a str,
+    /// Its arguments as JSON; empty if it has none.
+    pub args: &'a [u8],
+    /// The arguments of what closed it.
+    pub end_args: &'a [u8],
+}
+
+/// Bytes before the texts: kind, binding, row, end, group, and five lengths.
+const HEAD_BYTES: usize = 1 + 1 + 4 + 8 + 8 + 5 * 4;
+
+impl<'a> Record<'a> {
+    /// Spells it behind what is there.
+    pub fn push_to(&self, out: &mut Vec<u8>) {
+        out.push(self.kind as u8);
+        out.push(u8::from(self.binding.is_in) | u8::from(self.binding.is_out) << 1);
+        out.extend_from_slice(&self.row.to_le_bytes());
+        out.extend_from_slice(&self.end.to_le_bytes());
+        out.extend_from_slice(&self.group.to_le_bytes());
+        for part in self.parts() {
+            // Events are at most 64 MiB.
+            out.extend_from_slice(&(part.len() as u32).to_le_bytes());
+        }
+        for part in self.parts() {
+            out.extend_from_slice(part);
+        }
+    }
+
+    fn parts(&self) -> [&'a [u8]; 5] {
+        [self.name.as_bytes(), self.category.as_bytes(), self.id.as_bytes(), self.args, self.end_args]
+    }
+
+    /// Reads what [`push_to`](Self::push_to) has spelled; `None` if it has not.
+    pub fn read(bytes: &'a [u8]) -> Option<Self> {
+        let (head, mut rest) = bytes.split_first_chunk::<HEAD_BYTES>()?;
+        let word = |at: usize| head[at..].first_chunk::<4>().map(|word| u32::from_le_bytes(*word));
+        let long = |at: usize| head[at..].first_chunk::<8>().map(|long| u64::from_le_bytes(*long));
+        let mut parts = [&[][..]; 5];
+        for (n, part) in parts.iter_mut().enumerate() {
+            (*part, rest) = rest.split_at_checked(word(22 + 4 * n)? as usize)?;
+        }
+        let [name, category, id, args, end_args] = parts;
+        let [name, category, id] = [name, category, id].map(|text| std::str::from_utf8(text).unwrap_or_default());
+        Some(Self {
+            kind: *KINDS.get(usize::from(head[0]))?,
+            row: word(2)?,
+            end: long(6)? as i64,
+            group: long(14)?,
+            binding: Binding { is_in: head[1] & 1 != 0, is_out: head[1] & 2 != 0 },
+            name,
+            category,
+            id,
+            args,
+            end_args,
+        })
+    }
+
+    /// Where it belongs among the others of the same time. Ends of arrows that bind to what begins next come first, then
+    /// slices, the outer ones before the inner ones, then points, and arrows from their begins to their ends.
+    fn rank(&self) -> u64 {
+        const POINTS: u64 = u64::MAX - 8;
+        match self.kind {
+            Kind::FlowEndAtNext => 0,
+            Kind::Slice | Kind::AsyncSlice => (!sortable(self.end)).clamp(1, POINTS - 1),
+            Kind::FlowBegin => POINTS + 1,
+            Kind::FlowStep => POINTS + 2,
+            Kind::FlowEnd => POINTS + 3,
+            _ => POINTS,
+        }
+    }
+
+    /// What to sort it by. `major` comes before the time; `order` is its place in the file.
+    pub fn key(&self, major: u64, time: i64, order: u64) -> Key {
+        [major, sortable(time), self.rank(), order]
+    }
+}
+
+/// A number that sorts as the time does.
+fn sortable(time: i64) -> u64 {
+    time as u64 ^ 1 << 63
+}
+
+/// The time in a key.
+pub fn time_of(key: &Key) -> i64 {
+    (key[1] ^ 1 << 63) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slice(end: i64) -> Record<'static> {
+        Record {
+            kind: Kind::Slice,
+            row: 7,
+            end,
+            group: 9,
+            binding: Binding { is_in: true, is_out: false },
+            name: "näme",
+            category: "",
+            id: "0x1",
+            args: b"{}",
+            end_args: b"{\"a\":1}",
+        }
+    }
+
+    #[test]
+    fn a_record_is_read_back_and_never_when_it_is_cut() {
+        for (n, &kind) in KINDS.iter().enumerate() {
+            assert_eq!(kind as usize, n);
+            let mut bytes = Vec::new();
+            Record { kind, ..slice(-5) }.push_to(&mut bytes);
+            assert_eq!(format!("{:?}", Record::read(&bytes).unwrap()), format!("{:?}", Record { kind, ..slice(-5) }));
+            for len in 0..bytes.len() {
+                assert!(Record::read(&bytes[..len]).is_none());
+            }
+        }
+    }
+
+    #[test]
+    fn at_one_time_outer_slices_come_first_and_points_last() {
+        let at = |kind, end| Record { kind, ..slice(end) }.key(0, -3, 0);
+        let keys = [
+            Record { kind: Kind::Slice, ..slice(0) }.key(0, -4, 9),
+            at(Kind::FlowEndAtNext, -3),
+            at(Kind::Slice, NEVER),
+            at(Kind::Slice, 10),
+            at(Kind::Slice, 5),
+            at(Kind::Slice, -3),
+            at(Kind::Instant, -3),
+            at(Kind::FlowBegin, -3),
+            at(Kind::FlowStep, -3),
+            at(Kind::FlowEnd, -3),
+            Record { kind: Kind::FlowEndAtNext, ..slice(0) }.key(0, -2, 0),
+        ];
+        assert!(keys.is_sorted());
+        assert_eq!(time_of(&keys[3]), -3);
+    }
+}

@@ -1,0 +1,194 @@
+//! Self times by stack: a tree of names.
+
+use super::intake::{Collected, Wanted, collect};
+use super::lanes::{LaneId, Owner};
+use super::record::{NEVER, Record};
+use super::timeline::{Stage, play};
+use super::{Error, Summary};
+use ferrum_trace_model::{StringId, Strings, Tracks};
+use hashbrown::HashMap;
+use std::io::Read;
+
+/// How many different stacks there may be. They are some 60 bytes each with their place in the table, so this keeps them
+/// below 130 MiB.
+const NODES_MAX: usize = 1 << 21;
+
+/// The number of a stack.
+type NodeId = u32;
+
+/// What all stacks begin with: nothing.
+const ROOT: NodeId = 0;
+
+struct Node {
+    parent: NodeId,
+    name: StringId,
+    self_ns: i64,
+}
+
+/// Stacks and the time that was spent in each, apart from what was spent in longer ones. A stack begins with process and
+/// thread.
+pub struct Stacks {
+    nodes: Vec<Node>,
+    children: HashMap<(NodeId, StringId), NodeId>,
+    names: Strings,
+}
+
+/// Reads the stacks of a trace.
+pub fn read(input: impl Read) -> Result<(Stacks, Summary), Error> {
+    let Collected { items, strings, tracks, n_events, left, losses, .. } = collect(input, Wanted::SlicesByTrack)?;
+    let root = Node { parent: ROOT, name: StringId::EMPTY, self_ns: 0 };
+    let mut scene = Scene {
+        stacks: Stacks { nodes: vec![root], children: HashMap::new(), names: Strings::default() },
+        tracks: &tracks,
+        strings: &strings,
+        lanes: Vec::new(),
+        summary: Summary { n_events, left, losses, ..Summary::default() },
+    };
+    play(items, &mut scene)?;
+    Ok((scene.stacks, scene.summary))
+}
+
+impl Stacks {
+    /// Every stack in which time was spent, its names joined by semicolons, and how much.
+    pub fn for_each<E>(&self, mut take: impl FnMut(&str, i64) -> Result<(), E>) -> Result<(), E> {
+        let mut path = Vec::new();
+        let mut line = String::new();
+        for node in self.nodes.iter().filter(|node| node.self_ns > 0) {
+            self.path_to(node, &mut path);
+            line.clear();
+            for (n, &name) in path.iter().rev().enumerate() {
+                if n > 0 {
+                    line.push(';');
+                }
+                push_clean(&mut line, self.names.get(name));
+            }
+            take(&line, node.self_ns)?;
+        }
+        Ok(())
+    }
+
+    /// Gives the time of stacks that have less than a part of the whole to those they begin with.
+    pub fn prune(&mut self, part: i64) {
+        // A node comes after the one it begins with, so one round from the end sums up, and prunes from the leaves.
+        let mut totals: Vec<i64> = self.nodes.iter().map(|node| node.self_ns.max(0)).collect();
+        for n in (1..self.nodes.len()).rev() {
+            totals[self.nodes[n].parent as usize] = totals[self.nodes[n].parent as usize].saturating_add(totals[n]);
+        }
+        let least = totals[ROOT as usize] / part;
+        for n in (1..self.nodes.len()).rev() {
+            if totals[n] < least {
+                let time = std::mem::take(&mut self.nodes[n].self_ns).max(0);
+                let parent = self.nodes[n].parent as usize;
+                self.nodes[parent].self_ns = self.nodes[parent].self_ns.saturating_add(time);
+            }
+        }
+    }
+
+    /// The names of a stack, the last one first.
+    fn path_to(&self, node: &Node, path: &mut Vec<StringId>) {
+        path.clear();
+        path.push(node.name);
+        let mut at = node.parent;
+        while at != ROOT {
+            let node = &self.nodes[at as usize];
+            path.push(node.name);
+            at = node.parent;
+        }
+    }
+
+    /// A stack with one more name; `None` if there are too many already.
+    fn child(&mut self, parent: NodeId, name: &str) -> Option<NodeId> {
+        let is_full = self.nodes.len() >= NODES_MAX;
+        let name = if is_full { self.names.find(name)? } else { self.names.intern(name) };
+        if let Some(&child) = self.children.get(&(parent, name)) {
+            return Some(child);
+        }
+        if is_full {
+            return None;
+        }
+        let child = self.nodes.len() as NodeId;
+        self.nodes.push(Node { parent, name, self_ns: 0 });
+        self.children.insert((parent, name), child);
+        Some(child)
+    }
+
+    fn add(&mut self, node: NodeId, time: i64) {
+        let self_ns = &mut self.nodes[node as usize].self_ns;
+        *self_ns = self_ns.saturating_add(time);
+    }
+}
+
+/// A name in which nothing can be taken for the end of it.
+fn push_clean(line: &mut String, name: &str) {
+    line.extend(name.chars().map(|letter| match letter {
+        ';' => ':',
+        letter if letter.is_control() => ' ',
+        letter => letter,
+    }));
+}
+
+struct Scene<'a> {
+    stacks: Stacks,
+    tracks: &'a Tracks,
+    strings: &'a Strings,
+    lanes: Vec<Lane>,
+    summary: Summary,
+}
+
+/// The stack of a lane's thread, and those of what is open in it.
+struct Lane {
+    thread: NodeId,
+    open: Vec<NodeId>,
+    is_moved: bool,
+}
+
+impl Stage for Scene<'_> {
+    fn lane(&mut self, _lane: LaneId, owner: Owner, nth: u32, _name: &str) -> Result<(), Error> {
+        let mut thread = ROOT;
+        if let Owner::Track(track) = owner {
+            let process = self.tracks.process_label(self.tracks.get(track).process, self.strings);
+            let label = self.tracks.label(track, self.strings);
+            let process = self.stacks.child(ROOT, &process).unwrap_or(ROOT);
+            thread = self.stacks.child(process, &label).unwrap_or(process);
+        }
+        self.lanes.push(Lane { thread, open: Vec::new(), is_moved: nth > 0 });
+        Ok(())
+    }
+
+    fn begin(&mut self, lane: LaneId, time: i64, slice: &Record<'_>) -> Result<(), Error> {
+        let lane = &mut self.lanes[lane as usize];
+        let around = lane.open.last().copied();
+        let parent = around.unwrap_or(lane.thread);
+        self.summary.n_slices += 1;
+        self.summary.n_moved += u64::from(lane.is_moved);
+        // What never ends has no duration.
+        if slice.end == NEVER {
+            lane.open.push(parent);
+            return Ok(());
+        }
+        let node = self.stacks.child(parent, slice.name);
+        self.summary.left.cut_stacks += u64::from(node.is_none());
+        let node = node.unwrap_or(parent);
+        let duration = slice.end.saturating_sub(time);
+        if let Some(around) = around {
+            self.stacks.add(around, -duration);
+        }
+        self.stacks.add(node, duration);
+        lane.open.push(node);
+        Ok(())
+    }
+
+    fn end(&mut self, lane: LaneId, _time: i64) -> Result<(), Error> {
+        self.lanes[lane as usize].open.pop();
+        Ok(())
+    }
+
+    fn point(&mut self, _lane: Option<LaneId>, _time: i64, _point: &Record<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn track_done(&mut self) -> Result<(), Error> {
+        self.lanes.clear();
+        Ok(())
+    }
+}

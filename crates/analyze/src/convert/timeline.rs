@@ -1,0 +1,121 @@
+//! Plays what was collected, in the order of time.
+
+use super::lanes::{Due, LaneId, Lanes, Owner, Place};
+use super::record::{Kind, Record, time_of};
+use super::{Error, hash};
+use ferrum_trace_format::spill_sort::SpillSort;
+use ferrum_trace_model::{ProcessId, TrackId};
+
+/// Whom a trace is played to. Of one lane, begins and ends come as if they were brackets, each at a time not before the last.
+pub trait Stage {
+    /// A lane that will be used, the `nth` of its owner. `name` is that of the first thing in it.
+    fn lane(&mut self, lane: LaneId, owner: Owner, nth: u32, name: &str) -> Result<(), Error>;
+    /// A slice begins.
+    fn begin(&mut self, lane: LaneId, time: i64, slice: &Record<'_>) -> Result<(), Error>;
+    /// What began last in a lane ends.
+    fn end(&mut self, lane: LaneId, time: i64) -> Result<(), Error>;
+    /// Something without a length. The lane is that of the slice around it, if it looks for one and there is one.
+    fn point(&mut self, lane: Option<LaneId>, time: i64, point: &Record<'_>) -> Result<(), Error>;
+    /// All of a track has been played, where tracks come one after the other: its lanes are gone.
+    fn track_done(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// Plays records.
+///
+/// # Errors
+///
+/// If a temporary file cannot be read, or the stage says so.
+pub fn play(items: SpillSort, stage: &mut impl Stage) -> Result<(), Error> {
+    let mut player = Player { lanes: Lanes::default(), due: Vec::new(), stage };
+    let mut sorted = items.finish().map_err(Error::Spill)?;
+    let mut major = None;
+    while let Some((key, bytes)) = sorted.next().map_err(Error::Spill)? {
+        let Some(record) = Record::read(bytes) else {
+            continue;
+        };
+        if major.replace(key[0]).is_some_and(|major| major != key[0]) {
+            player.finish()?;
+        }
+        player.play(time_of(&key), &record)?;
+    }
+    player.finish()
+}
+
+struct Player<'a, S> {
+    lanes: Lanes,
+    due: Vec<Due>,
+    stage: &'a mut S,
+}
+
+impl<S: Stage> Player<'_, S> {
+    fn play(&mut self, time: i64, record: &Record<'_>) -> Result<(), Error> {
+        // What ends at this very time may still be what a point belongs to.
+        self.lanes.end_before(time, &mut self.due);
+        self.tell_ends()?;
+        match record.kind {
+            Kind::Slice => {
+                let track = TrackId(record.row);
+                let place = self.lanes.place_on_track(track, time, record.end, &mut self.due);
+                self.begin(place, Owner::Track(track), time, record)
+            }
+            Kind::AsyncSlice => {
+                let (owner, group) = (async_owner(record), async_group(record));
+                let place = self.lanes.place_async(owner, group, time, record.end, &mut self.due);
+                self.begin(place, owner, time, record)
+            }
+            Kind::AsyncInstant => self.async_instant(time, record),
+            Kind::FlowBegin | Kind::FlowStep | Kind::FlowEnd => {
+                let lane = self.lanes.lane_around(TrackId(record.row), time);
+                self.stage.point(lane, time, record)
+            }
+            _ => self.stage.point(None, time, record),
+        }
+    }
+
+    fn begin(&mut self, place: Place, owner: Owner, time: i64, record: &Record<'_>) -> Result<(), Error> {
+        self.tell_ends()?;
+        if let Some(nth) = place.is_new {
+            self.stage.lane(place.lane, owner, nth, record.name)?;
+        }
+        self.stage.begin(place.lane, time, record)
+    }
+
+    fn async_instant(&mut self, time: i64, record: &Record<'_>) -> Result<(), Error> {
+        let lane = match self.lanes.lane_of_group(async_group(record)) {
+            Some(lane) => lane,
+            None => {
+                let owner = async_owner(record);
+                let place = self.lanes.place_point(owner);
+                if let Some(nth) = place.is_new {
+                    self.stage.lane(place.lane, owner, nth, record.name)?;
+                }
+                place.lane
+            }
+        };
+        self.stage.point(Some(lane), time, record)
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
+        self.lanes.end_all(&mut self.due);
+        self.tell_ends()?;
+        self.stage.track_done()
+    }
+
+    fn tell_ends(&mut self) -> Result<(), Error> {
+        for (lane, time) in self.due.drain(..) {
+            self.stage.end(lane, time)?;
+        }
+        Ok(())
+    }
+}
+
+fn async_owner(record: &Record<'_>) -> Owner {
+    Owner::Async(ProcessId(record.row), hash(&record.name))
+}
+
+/// Ids may be the same in two processes.
+fn async_group(record: &Record<'_>) -> u64 {
+    hash(&(record.row, record.group))
+}
