@@ -4,6 +4,7 @@
 //! and opens no file.
 
 mod asyncs;
+pub mod check;
 pub mod convert;
 mod counters;
 mod flows;
@@ -25,3 +26,6 @@ pub use percentile::{Distribution, nearest_rank};
 pub use placement::{Lanes, Placement};
 pub use select::{Enclosing, Glob, Selected, Selection};
 pub use summary::{GroupBy, Key, Rest, Row, SortBy, Summary, SummaryOptions, summarize};
+
+/// Opens a file anew, for each pass over it.
+pub type Opener<'a> = &'a dyn Fn() -> Result<Box<dyn std::io::Read + Send>, ferrum_trace_format::Error>;

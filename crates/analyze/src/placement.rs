@@ -128,8 +128,10 @@ impl ByTrack {
 ///
 /// A slice goes into the first lane whose innermost open slice ends no earlier than it does. A tree over the lanes finds
 /// it, a heap tells which slices have ended, so that a thousand open slices cost ten steps, not a thousand.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Lanes {
+    /// How many slices may be open in a lane.
+    depth_max: usize,
     /// The ends of the open slices of each lane, outermost first.
     open: Vec<Vec<i64>>,
     /// The lanes of all open slices, by their ends.
@@ -143,7 +145,25 @@ const ANY: i64 = i64::MAX;
 /// No lane takes less than this.
 const NONE: i64 = i64::MIN;
 
+impl Default for Lanes {
+    /// Lanes of any depth.
+    fn default() -> Self {
+        Self::with_depth_max(usize::MAX)
+    }
+}
+
 impl Lanes {
+    /// Lanes in which no more than so many slices are inside of each other.
+    pub fn with_depth_max(depth_max: usize) -> Self {
+        Self { depth_max, open: Vec::new(), ending: BinaryHeap::new(), room: Vec::new() }
+    }
+
+    /// Whether a lane has no room for a slice of that end only because too many are open.
+    pub fn is_too_deep(&self, lane: u32, end: i64) -> bool {
+        let open = &self.open[lane as usize];
+        open.len() >= self.depth_max && open.last().is_some_and(|&innermost| innermost >= end)
+    }
+
     /// How many lanes there are.
     pub fn len(&self) -> u32 {
         self.open.len() as u32
@@ -163,11 +183,12 @@ impl Lanes {
 
     /// The lane of the next slice. Slices come by their starts, the longer ones first.
     pub fn place(&mut self, start: i64, end: i64) -> u32 {
+        let end = end.max(NONE + 1);
         self.close_until(start);
         let lane = self.first_with_room(end);
         self.open[lane as usize].push(end);
         self.ending.push(Reverse((end, lane)));
-        self.set_room(lane, end);
+        self.set_room(lane, self.room_in(lane));
         lane
     }
 
@@ -177,11 +198,18 @@ impl Lanes {
                 return;
             }
             self.ending.pop();
-            let open = &mut self.open[lane as usize];
             // Those of a lane nest, so the one that ends first is the innermost.
-            open.pop();
-            let room = open.last().copied().unwrap_or(ANY);
-            self.set_room(lane, room);
+            self.open[lane as usize].pop();
+            self.set_room(lane, self.room_in(lane));
+        }
+    }
+
+    /// The latest end that a lane has room for.
+    fn room_in(&self, lane: u32) -> i64 {
+        match self.open[lane as usize].as_slice() {
+            [] => ANY,
+            open if open.len() >= self.depth_max => NONE,
+            [.., innermost] => *innermost,
         }
     }
 
@@ -206,8 +234,8 @@ impl Lanes {
         if self.room.len() < 2 * self.open.len() {
             let n_leaves = self.open.len().next_power_of_two();
             self.room = vec![NONE; 2 * n_leaves];
-            for (lane, open) in self.open.iter().enumerate() {
-                self.room[n_leaves + lane] = open.last().copied().unwrap_or(ANY);
+            for lane in 0..self.open.len() {
+                self.room[n_leaves + lane] = self.room_in(lane as u32);
             }
             for node in (1..n_leaves).rev() {
                 self.room[node] = self.room[2 * node].max(self.room[2 * node + 1]);

@@ -1,0 +1,257 @@
+//! Looks at events one by one.
+
+use super::findings::Findings;
+use super::rules::asyncs::{ASYNC_WITHOUT_ID, LEGACY_ASYNC};
+use super::rules::counters::{COUNTER_NOT_NUMBER, COUNTER_WITHOUT_ARGS};
+use super::rules::events::{
+    ARGS_NOT_OBJECT, EMPTY_EVENT, INSTANT_SCOPE, MISSING_CATEGORY, MISSING_NAME, NAME_NOT_TEXT, PHASE_NOT_SHOWN,
+    UNKNOWN_PHASE,
+};
+use super::rules::flows::{FLOW_ID_TEXT, FLOW_WITHOUT_ID};
+use super::rules::times::{
+    EPOCH_PRECISION, MISSING_DUR, MISSING_TS, NEGATIVE_DUR, NEGATIVE_TS, QUOTED_NUMBER, SUB_NANOSECOND,
+};
+use super::texts::check_texts;
+use ferrum_trace_format::chrome::read::{Event, Number, Scalar, for_each_member};
+
+/// Up to here a double keeps microseconds to the nanosecond.
+pub const EXACT_NANOS_MAX: i64 = 1 << 53;
+
+/// What viewers make of a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `X`.
+    Complete,
+    /// `B`.
+    Begin,
+    /// `E`.
+    End,
+    /// `i`, `I`, `R`.
+    Instant,
+    /// `C`.
+    Counter,
+    /// `s`, `t`, `f`.
+    Flow,
+    /// `b`, `n`, `e`.
+    Async,
+    /// `S`, `T`, `p`, `F`.
+    LegacyAsync,
+    /// `M`.
+    Metadata,
+    /// One that only chrome://tracing shows.
+    Other,
+    /// One that the format does not have.
+    Unknown,
+    /// None.
+    Missing,
+}
+
+impl Kind {
+    /// Of an event.
+    pub fn of(event: &Event<'_>) -> Self {
+        match event.phase {
+            b'X' => Self::Complete,
+            b'B' => Self::Begin,
+            b'E' => Self::End,
+            b'i' | b'I' | b'R' => Self::Instant,
+            b'C' => Self::Counter,
+            b's' | b't' | b'f' => Self::Flow,
+            b'b' | b'n' | b'e' => Self::Async,
+            b'S' | b'T' | b'p' | b'F' => Self::LegacyAsync,
+            b'M' => Self::Metadata,
+            b'N' | b'O' | b'D' | b'P' | b'v' | b'V' | b'a' | b'c' | b'(' | b')' | b'=' => Self::Other,
+            0 => Self::Missing,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Whether its events are shown on a thread.
+    pub fn is_on_thread(self) -> bool {
+        matches!(self, Self::Complete | Self::Begin | Self::End | Self::Instant | Self::Flow | Self::Unknown)
+    }
+}
+
+/// Looks at all of an event that needs no other event to be judged.
+pub fn check_event(event: &Event<'_>, findings: &mut Findings) {
+    let kind = Kind::of(event);
+    match kind {
+        Kind::Missing => return findings.note(&EMPTY_EVENT, event),
+        Kind::Unknown => findings.note(&UNKNOWN_PHASE, event),
+        Kind::Other => findings.note(&PHASE_NOT_SHOWN, event),
+        Kind::LegacyAsync => findings.note(&LEGACY_ASYNC, event),
+        Kind::Counter => check_counter(event, findings),
+        Kind::Instant => check_scope(event, findings),
+        Kind::Complete if event.category.is_none() => findings.note(&MISSING_CATEGORY, event),
+        _ => {}
+    }
+    match event.name {
+        Some(Scalar::Text(_)) => {}
+        Some(Scalar::Other(_)) => findings.note(&NAME_NOT_TEXT, event),
+        None => findings.note(&MISSING_NAME, event),
+    }
+    if event.args.is_some_and(|args| !is_object_or_null(args)) {
+        findings.note(&ARGS_NOT_OBJECT, event);
+    }
+    if kind != Kind::Metadata {
+        check_times(event, kind, findings);
+    }
+    check_id(event, kind, findings);
+    check_texts(event, findings);
+}
+
+/// Whether viewers take these arguments.
+pub fn is_object_or_null(args: &[u8]) -> bool {
+    args.starts_with(b"{") || args == b"null"
+}
+
+fn check_times(event: &Event<'_>, kind: Kind, findings: &mut Findings) {
+    match event.start.nanos() {
+        None => findings.note(&MISSING_TS, event),
+        Some(start) if start < 0 => findings.note(&NEGATIVE_TS, event),
+        Some(start) if start > EXACT_NANOS_MAX && start % 1000 != 0 => findings.note(&EPOCH_PRECISION, event),
+        Some(_) => {}
+    }
+    if kind == Kind::Complete {
+        match event.duration.nanos() {
+            None => findings.note(&MISSING_DUR, event),
+            Some(duration) if duration < 0 => findings.note(&NEGATIVE_DUR, event),
+            // The end is beyond all time.
+            Some(_) if event.start.nanos().is_some() && event.end().is_none() => findings.note(&MISSING_DUR, event),
+            Some(_) => {}
+        }
+    }
+    if matches!(event.start, Number::Quoted(_)) || matches!(event.duration, Number::Quoted(_)) {
+        findings.note(&QUOTED_NUMBER, event);
+    }
+    if has_sub_nanoseconds(event) {
+        findings.note(&SUB_NANOSECOND, event);
+    }
+}
+
+/// Whether the time or the duration has more than three decimals.
+pub fn has_sub_nanoseconds(event: &Event<'_>) -> bool {
+    // A quick look first: few events have a point with four digits behind it anywhere.
+    if !event.json.windows(5).any(|five| five[0] == b'.' && five[1..].iter().all(u8::is_ascii_digit)) {
+        return false;
+    }
+    let mut found = false;
+    for_each_member(event.json, |key, value| {
+        if let (b"ts" | b"dur", Some(spelling)) = (key.raw, value.plain()) {
+            found |= is_below_nanoseconds(spelling);
+        }
+    });
+    found
+}
+
+/// Whether a decimal has more than three decimals that are not zero.
+fn is_below_nanoseconds(spelling: &[u8]) -> bool {
+    let Some(point) = spelling.iter().position(|&byte| byte == b'.') else {
+        return false;
+    };
+    let decimals = &spelling[point + 1..];
+    decimals.iter().any(|byte| matches!(byte, b'e' | b'E')) || decimals.iter().skip(3).any(|&digit| digit != b'0')
+}
+
+fn check_scope(event: &Event<'_>, findings: &mut Findings) {
+    if !has_good_scope(event) {
+        findings.note(&INSTANT_SCOPE, event);
+    }
+}
+
+/// Whether an instant says for what it is, in a way that viewers understand.
+pub fn has_good_scope(event: &Event<'_>) -> bool {
+    let scope = event.instant_scope.map(|scope| scope.plain());
+    event.phase == b'R' || matches!(scope, None | Some(Some(b"t" | b"p" | b"g")))
+}
+
+/// A value of a counter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CounterValue<'a> {
+    /// A number, as it is spelled.
+    Number(&'a [u8]),
+    /// A number in quotes, or a truth value.
+    Hidden(f64),
+    /// Something else.
+    None,
+}
+
+impl<'a> CounterValue<'a> {
+    /// Of what stands there.
+    pub fn of(value: Scalar<'a>) -> Self {
+        match value {
+            Scalar::Other(spelling) if matches!(spelling.first(), Some(b'-' | b'0'..=b'9')) => Self::Number(spelling),
+            Scalar::Other(b"true") => Self::Hidden(1.0),
+            Scalar::Other(b"false") => Self::Hidden(0.0),
+            Scalar::Other(_) => Self::None,
+            Scalar::Text(text) => match text.decode().trim().parse::<f64>() {
+                Ok(number) if number.is_finite() => Self::Hidden(number),
+                _ => Self::None,
+            },
+        }
+    }
+}
+
+fn check_counter(event: &Event<'_>, findings: &mut Findings) {
+    let (mut n_values, mut n_bad) = (0, 0);
+    for_each_member(event.args.unwrap_or_default(), |_, value| {
+        n_values += 1;
+        n_bad += u32::from(!matches!(CounterValue::of(value), CounterValue::Number(_)));
+    });
+    if n_values == 0 {
+        findings.note(&COUNTER_WITHOUT_ARGS, event);
+    }
+    if n_bad > 0 {
+        findings.note(&COUNTER_NOT_NUMBER, event);
+    }
+}
+
+fn check_id(event: &Event<'_>, kind: Kind, findings: &mut Findings) {
+    match kind {
+        Kind::Flow if event.id.is_none() => findings.note(&FLOW_WITHOUT_ID, event),
+        Kind::Flow if !event.id.is_some_and(is_flow_id) => findings.note(&FLOW_ID_TEXT, event),
+        Kind::Async | Kind::LegacyAsync if event.id.is_none() && event.id2.is_none() => {
+            findings.note(&ASYNC_WITHOUT_ID, event);
+        }
+        _ => {}
+    }
+}
+
+/// Whether Perfetto takes an id of a flow: 64 bits, in decimal, or as text in hexadecimal.
+pub fn is_flow_id(id: Scalar<'_>) -> bool {
+    flow_number(id).is_some()
+}
+
+/// The number that Perfetto reads in the id of a flow.
+pub fn flow_number(id: Scalar<'_>) -> Option<i64> {
+    match id {
+        Scalar::Other(spelling) => std::str::from_utf8(spelling).ok()?.parse().ok(),
+        Scalar::Text(text) => {
+            let text = text.decode();
+            i64::from_str_radix(text.strip_prefix("0x").unwrap_or(&text), 16).ok()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_below_nanoseconds_are_seen() {
+        for (spelling, expected) in
+            [("1.5", false), ("1.123", false), ("1.1230", false), ("1.1234", true), ("12", false), ("1.5e-9", true)]
+        {
+            assert_eq!(is_below_nanoseconds(spelling.as_bytes()), expected, "{spelling}");
+        }
+    }
+
+    #[test]
+    fn ids_of_flows_are_numbers_or_hexadecimal() {
+        use ferrum_trace_format::chrome::read::Text;
+        for (text, expected) in [("0x1f", Some(31)), ("1f", Some(31)), ("req-1", None), ("", None)] {
+            assert_eq!(flow_number(Scalar::Text(Text::plain(text.as_bytes()))), expected, "{text}");
+        }
+        assert_eq!(flow_number(Scalar::Other(b"9223372036854775813")), None);
+        assert_eq!(flow_number(Scalar::Other(b"-1")), Some(-1));
+    }
+}

@@ -1,0 +1,166 @@
+//! What was found, counted by rule.
+
+use super::rule::Rule;
+use ferrum_trace_format::chrome::read::{Event, Sink};
+use ferrum_trace_format::chrome::read::{Loss, Text};
+use ferrum_trace_model::Order;
+
+/// How many places of a finding are kept.
+pub const PLACES_MAX: usize = 5;
+/// How many bytes of an event are shown.
+const EXCERPT_BYTES: usize = 100;
+
+/// A rule that a file does not keep.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// How often.
+    pub n: u64,
+    /// The first places.
+    pub first: Vec<Place>,
+}
+
+/// Where something was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Bytes from the start of the (decompressed) file.
+    pub offset: u64,
+    /// What stands there, cut short; or what the reader said.
+    pub excerpt: String,
+}
+
+/// Findings while they are being counted.
+#[derive(Debug, Default)]
+pub struct Findings {
+    tallies: Vec<Tally>,
+}
+
+#[derive(Debug)]
+struct Tally {
+    rule: &'static Rule,
+    n: u64,
+    first: Vec<Place>,
+    /// Events whose places are not known yet: those that come first in the file.
+    orders: Vec<Order>,
+}
+
+impl Findings {
+    /// Counts something about an event that is at hand.
+    pub fn note(&mut self, rule: &'static Rule, event: &Event<'_>) {
+        let tally = self.tally(rule);
+        tally.n += 1;
+        if tally.first.len() < PLACES_MAX {
+            tally.first.push(Place { offset: event.offset, excerpt: excerpt(event.json) });
+        }
+    }
+
+    /// Counts something at a place.
+    pub fn note_place(&mut self, rule: &'static Rule, offset: u64, excerpt: impl Into<String>) {
+        let tally = self.tally(rule);
+        tally.n += 1;
+        if tally.first.len() < PLACES_MAX {
+            tally.first.push(Place { offset, excerpt: excerpt.into() });
+        }
+    }
+
+    /// Counts something about an event that has passed, in whatever order.
+    pub fn note_order(&mut self, rule: &'static Rule, order: Order) {
+        let tally = self.tally(rule);
+        tally.n += 1;
+        let place = tally.orders.partition_point(|&other| other < order);
+        if place < PLACES_MAX {
+            tally.orders.insert(place, order);
+            tally.orders.truncate(PLACES_MAX);
+        }
+    }
+
+    /// How often a rule was not kept.
+    pub fn n(&self, rule: &'static Rule) -> u64 {
+        self.tallies.iter().find(|tally| std::ptr::eq(tally.rule, rule)).map_or(0, |tally| tally.n)
+    }
+
+    /// Events whose places are asked for.
+    pub fn wanted(&self) -> Vec<Order> {
+        let mut orders: Vec<Order> = self.tallies.iter().flat_map(|tally| tally.orders.iter().copied()).collect();
+        orders.sort_unstable();
+        orders.dedup();
+        orders
+    }
+
+    /// The findings, in the order of the rules. `places` are those of the wanted events.
+    pub fn finish(self, places: &Places) -> Vec<Finding> {
+        let mut tallies = self.tallies;
+        for tally in &mut tallies {
+            tally.first.extend(tally.orders.iter().filter_map(|&order| places.get(order)));
+            tally.first.sort_by_key(|place| place.offset);
+            tally.first.truncate(PLACES_MAX);
+        }
+        let of_rule = |rule: &'static Rule| {
+            let place = tallies.iter().position(|tally| std::ptr::eq(tally.rule, rule))?;
+            let Tally { rule, n, ref first, .. } = tallies[place];
+            Some(Finding { rule, n, first: first.clone() })
+        };
+        super::rules::all().filter_map(of_rule).collect()
+    }
+
+    fn tally(&mut self, rule: &'static Rule) -> &mut Tally {
+        let place = match self.tallies.iter().position(|tally| std::ptr::eq(tally.rule, rule)) {
+            Some(place) => place,
+            None => {
+                self.tallies.push(Tally { rule, n: 0, first: Vec::new(), orders: Vec::new() });
+                self.tallies.len() - 1
+            }
+        };
+        &mut self.tallies[place]
+    }
+}
+
+/// Finds the places of events in a second pass.
+#[derive(Debug, Default)]
+pub struct Places {
+    wanted: Vec<Order>,
+    found: Vec<Place>,
+    next: Order,
+}
+
+impl Places {
+    /// Of these events, in order.
+    pub fn of(wanted: Vec<Order>) -> Self {
+        Self { wanted, ..Self::default() }
+    }
+
+    /// Whether none is wanted.
+    pub fn is_empty(&self) -> bool {
+        self.wanted.is_empty()
+    }
+
+    fn get(&self, order: Order) -> Option<Place> {
+        let place = self.wanted.binary_search(&order).ok()?;
+        self.found.get(place).cloned()
+    }
+}
+
+impl Sink for Places {
+    fn event(&mut self, event: &Event<'_>) {
+        if self.wanted.get(self.found.len()) == Some(&self.next) {
+            self.found.push(Place { offset: event.offset, excerpt: excerpt(event.json) });
+        }
+        self.next += 1;
+    }
+
+    fn loss(&mut self, _: Loss) {}
+
+    fn field(&mut self, _: Text<'_>, _: &[u8]) {}
+}
+
+/// The beginning of something, on one line.
+pub fn excerpt(json: &[u8]) -> String {
+    let is_cut = json.len() > EXCERPT_BYTES;
+    let text = String::from_utf8_lossy(&json[..json.len().min(EXCERPT_BYTES)]);
+    let mut line: String = text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
+    if is_cut {
+        line.push('…');
+    }
+    line
+}

@@ -1,0 +1,290 @@
+//! Flows: which ends belong together, and whether each lies in a slice.
+
+use super::events::{flow_number, is_flow_id};
+use super::findings::Findings;
+use super::labels::decoded;
+use super::rules::flows::{DUPLICATE_FLOW, FLOW_FAN_OUT, FLOW_OUTSIDE_SLICE, FLOW_WITHOUT_BP, FLOW_WITHOUT_START};
+use ferrum_trace_format::chrome::read::Event;
+use ferrum_trace_model::{Order, TrackId};
+use hashbrown::DefaultHashBuilder;
+use std::hash::BuildHasher;
+
+/// All ends of flows of a file: 24 bytes each.
+#[derive(Debug, Default)]
+pub struct FlowLog {
+    ends: Vec<FlowEnd>,
+    hasher: DefaultHashBuilder,
+    /// The largest id that is a number.
+    id_max: i64,
+    is_sorted: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct FlowEnd {
+    time: i64,
+    /// Of category, name and id. Two of 64 bits are as good as never the same by chance.
+    key: u64,
+    order: Order,
+    /// The track; then bits for the phase, and for what is known.
+    track: u32,
+}
+
+const TRACK_BITS: u32 = 26;
+const STEP: u32 = 1 << TRACK_BITS;
+const FINISH: u32 = 2 << TRACK_BITS;
+const HAS_BP: u32 = 4 << TRACK_BITS;
+const HAS_TEXT_ID: u32 = 8 << TRACK_BITS;
+const IS_INSIDE: u32 = 16 << TRACK_BITS;
+/// Binds to the slice that begins next.
+const BINDS_NEXT: u32 = 32 << TRACK_BITS;
+
+impl FlowEnd {
+    fn track(&self) -> u32 {
+        self.track & ((1 << TRACK_BITS) - 1)
+    }
+
+    fn is(&self, bits: u32) -> bool {
+        self.track & bits != 0
+    }
+}
+
+/// What has to be done to flows.
+#[derive(Debug, Default)]
+pub struct FlowPlan {
+    /// Those that are left out.
+    pub dropped: Vec<Order>,
+    /// Those that get another id.
+    pub ids: Vec<(Order, i64)>,
+    /// Begins that are written again with other ids.
+    pub copies: Vec<(Order, i64)>,
+    /// Those that have to be moved to the lane of the slice they are in.
+    pub moved: Vec<(Order, u32)>,
+    /// Ends that need `bp`.
+    pub unbound: Vec<Order>,
+}
+
+impl FlowPlan {
+    /// Whether one is left out.
+    pub fn is_dropped(&self, order: Order) -> bool {
+        self.dropped.binary_search(&order).is_ok()
+    }
+
+    /// The new id of one.
+    pub fn id(&self, order: Order) -> Option<i64> {
+        self.ids.binary_search_by_key(&order, |&(other, _)| other).ok().map(|place| self.ids[place].1)
+    }
+
+    /// The ids with which a begin is written again.
+    pub fn copies(&self, order: Order) -> impl Iterator<Item = i64> + '_ {
+        let begin = self.copies.partition_point(|&(other, _)| other < order);
+        self.copies[begin..].iter().take_while(move |&&(other, _)| other == order).map(|&(_, id)| id)
+    }
+
+    /// The lane of one.
+    pub fn lane(&self, order: Order) -> u32 {
+        self.moved.binary_search_by_key(&order, |&(other, _)| other).map_or(0, |place| self.moved[place].1)
+    }
+
+    /// Whether one needs `bp`.
+    pub fn needs_bp(&self, order: Order) -> bool {
+        self.unbound.binary_search(&order).is_ok()
+    }
+}
+
+impl FlowLog {
+    /// Notes an end that has an id.
+    pub fn add(&mut self, event: &Event<'_>, time: i64, track: TrackId, order: Order) {
+        let Some(id) = event.id else {
+            return;
+        };
+        self.id_max = self.id_max.max(flow_number(id).unwrap_or(0));
+        let key = self.hasher.hash_one((decoded(event.category), decoded(event.name), id.decode()));
+        let mut bits = match event.phase {
+            b't' => STEP,
+            b'f' => FINISH,
+            _ => 0,
+        };
+        if event.binding_point.is_some_and(|point| point.plain() == Some(b"e")) {
+            bits |= HAS_BP;
+        }
+        if !is_flow_id(id) {
+            bits |= HAS_TEXT_ID;
+        }
+        let track = track.0 & ((1 << TRACK_BITS) - 1) | bits;
+        self.ends.push(FlowEnd { time, key, order, track });
+    }
+
+    /// The flows of a track, which the slices of the track will tell where they are.
+    pub fn of_track(&mut self, track: TrackId) -> FlowsOfTrack<'_> {
+        if !self.is_sorted {
+            self.ends.sort_unstable_by_key(|end| (end.track(), end.time, end.order));
+            self.is_sorted = true;
+        }
+        let begin = self.ends.partition_point(|end| end.track() < track.0);
+        let rest = &mut self.ends[begin..];
+        let n = rest.partition_point(|end| end.track() == track.0);
+        FlowsOfTrack { ends: &mut rest[..n], next: 0, lane_ends: Vec::new(), waiting: Vec::new(), moved: Vec::new() }
+    }
+
+    /// Finds out which belong together, after all tracks have been gone through.
+    pub fn plan(mut self, mut moved: Vec<(Order, u32)>, findings: &mut Findings) -> FlowPlan {
+        moved.sort_unstable();
+        let mut plan = FlowPlan { moved, ..FlowPlan::default() };
+        self.ends.sort_unstable_by_key(|end| (end.key, end.time, end.order));
+        let mut next_id = self.id_max.saturating_add(1).max(1);
+        for flow in self.ends.chunk_by(|one, other| one.key == other.key) {
+            Chain { next_id: &mut next_id, plan: &mut plan, findings, start: Start::None, id: None, has_ended: false }
+                .follow(flow);
+        }
+        plan.dropped.sort_unstable();
+        plan.ids.sort_unstable();
+        plan.copies.sort_unstable();
+        plan.unbound.sort_unstable();
+        plan
+    }
+}
+
+/// The flows of one track, while its slices are gone through.
+pub struct FlowsOfTrack<'a> {
+    ends: &'a mut [FlowEnd],
+    next: usize,
+    /// By lane: the latest end of a slice that has begun.
+    lane_ends: Vec<i64>,
+    /// Ends that bind to the slice that begins next.
+    waiting: Vec<usize>,
+    /// Those that are in another lane than the first.
+    pub moved: Vec<(Order, u32)>,
+}
+
+impl FlowsOfTrack<'_> {
+    /// All slices that begin before this time are known.
+    pub fn bind_before(&mut self, time: i64) {
+        while let Some(end) = self.ends.get(self.next)
+            && end.time < time
+        {
+            self.bind();
+        }
+    }
+
+    /// Binds the next one to a slice that is open.
+    fn bind(&mut self) {
+        let end = &mut self.ends[self.next];
+        match self.lane_ends.iter().position(|&lane_end| lane_end >= end.time) {
+            Some(lane) => {
+                end.track |= IS_INSIDE;
+                if lane > 0 {
+                    self.moved.push((end.order, lane as u32));
+                }
+            }
+            None if end.is(FINISH) && !end.is(HAS_BP) => self.waiting.push(self.next),
+            None => {}
+        }
+        self.next += 1;
+    }
+
+    /// A slice of a lane lasts until then.
+    pub fn slice(&mut self, lane: u32, end: i64) {
+        let lane = lane as usize;
+        if self.lane_ends.len() <= lane {
+            self.lane_ends.resize(lane + 1, i64::MIN);
+        }
+        self.lane_ends[lane] = self.lane_ends[lane].max(end);
+        if lane == 0 {
+            for waiting in self.waiting.drain(..) {
+                self.ends[waiting].track |= BINDS_NEXT;
+            }
+        }
+    }
+
+    /// All slices are known.
+    pub fn finish(&mut self) {
+        while self.next < self.ends.len() {
+            self.bind();
+        }
+    }
+}
+
+/// The flow that is being followed, of those that share category, name and id.
+struct Chain<'a> {
+    next_id: &'a mut i64,
+    plan: &'a mut FlowPlan,
+    findings: &'a mut Findings,
+    start: Start,
+    /// The id that it gets, if it cannot keep its own.
+    id: Option<i64>,
+    has_ended: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Start {
+    /// None yet.
+    None,
+    /// Left out.
+    Dropped,
+    /// Written.
+    At(Order),
+}
+
+impl Chain<'_> {
+    fn follow(mut self, flow: &[FlowEnd]) {
+        for end in flow {
+            if end.is(STEP | FINISH) { self.go_on(end) } else { self.start(end) }
+        }
+    }
+
+    fn new_id(&mut self) -> i64 {
+        let id = *self.next_id;
+        *self.next_id = self.next_id.wrapping_add(1);
+        id
+    }
+
+    fn start(&mut self, end: &FlowEnd) {
+        let is_second = matches!(self.start, Start::At(_));
+        if !end.is(IS_INSIDE) {
+            self.findings.note_order(&FLOW_OUTSIDE_SLICE, end.order);
+            self.plan.dropped.push(end.order);
+            self.start = Start::Dropped;
+            return;
+        }
+        if is_second || self.id.is_some() {
+            self.findings.note_order(&DUPLICATE_FLOW, end.order);
+        }
+        self.id = (is_second || self.id.is_some() || end.is(HAS_TEXT_ID)).then(|| self.new_id());
+        self.start = Start::At(end.order);
+        self.has_ended = false;
+        self.keep(end);
+    }
+
+    fn go_on(&mut self, end: &FlowEnd) {
+        let is_bound = end.is(IS_INSIDE | BINDS_NEXT);
+        let start = match self.start {
+            Start::At(start) if is_bound => start,
+            state => {
+                match state {
+                    Start::None => self.findings.note_order(&FLOW_WITHOUT_START, end.order),
+                    _ if !is_bound => self.findings.note_order(&FLOW_OUTSIDE_SLICE, end.order),
+                    _ => self.findings.note_order(&FLOW_WITHOUT_START, end.order),
+                }
+                return self.plan.dropped.push(end.order);
+            }
+        };
+        if self.has_ended {
+            self.findings.note_order(&FLOW_FAN_OUT, end.order);
+            let id = self.new_id();
+            self.id = Some(id);
+            self.plan.copies.push((start, id));
+        }
+        self.has_ended = end.is(FINISH);
+        if end.is(FINISH) && end.is(IS_INSIDE) && !end.is(HAS_BP) {
+            self.findings.note_order(&FLOW_WITHOUT_BP, end.order);
+            self.plan.unbound.push(end.order);
+        }
+        self.keep(end);
+    }
+
+    fn keep(&mut self, end: &FlowEnd) {
+        if let Some(id) = self.id {
+            self.plan.ids.push((end.order, id));
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Processes and threads: which of a file's ids viewers take as they are.
+
+use super::events::Kind;
+use super::findings::Findings;
+use super::rules::ids::{ID_RANGE, MISSING_ID, MIXED_ID, TEXT_ID, TID_ZERO};
+use ferrum_trace_format::chrome::read::{Event, Scalar, for_each_member};
+use ferrum_trace_model::{StringId, Strings, TrackId, Tracks};
+
+/// The largest id that all viewers keep apart.
+const ID_MAX: u32 = i32::MAX as u32;
+
+/// The tracks of a file, and how it spells them.
+#[derive(Debug, Default)]
+pub struct Ids {
+    /// Their ids and names.
+    pub tracks: Tracks,
+    /// The texts of both.
+    pub strings: Strings,
+    /// By track.
+    uses: Vec<Use>,
+    last: Option<Last>,
+}
+
+/// How a track is used.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Use {
+    /// Something is shown on it.
+    pub is_shown: bool,
+    /// An id of it was a number here, a text there.
+    pid_spelling: Spelling,
+    tid_spelling: Spelling,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Spelling {
+    number: bool,
+    text: bool,
+}
+
+/// The track of the event before: most often that of the next one too.
+#[derive(Debug)]
+struct Last {
+    pid: Vec<u8>,
+    tid: Vec<u8>,
+    are_texts: (bool, bool),
+    track: TrackId,
+}
+
+impl Ids {
+    /// Judges the ids of an event, and tells its track.
+    pub fn look(&mut self, event: &Event<'_>, findings: &mut Findings) -> TrackId {
+        let kind = Kind::of(event);
+        let track = self.track(event);
+        if kind == Kind::Metadata {
+            self.name(event, track);
+        }
+        let is_about_process = is_about_process(event, kind);
+        let usage = &mut self.uses[track.index()];
+        usage.is_shown |= is_bound(event, kind);
+        if event.pid.is_none() || (event.tid.is_none() && kind.is_on_thread()) {
+            findings.note(&MISSING_ID, event);
+        }
+        let ids = [(event.pid, &mut usage.pid_spelling), (event.tid, &mut usage.tid_spelling)];
+        let mut is_mixed = false;
+        for (id, spelling) in ids {
+            match id {
+                Some(Scalar::Text(_)) => {
+                    findings.note(&TEXT_ID, event);
+                    spelling.text = true;
+                }
+                Some(Scalar::Other(id)) => {
+                    if number(id).is_none() {
+                        findings.note(&ID_RANGE, event);
+                    }
+                    spelling.number = true;
+                }
+                None => {}
+            }
+            is_mixed |= spelling.number && spelling.text;
+        }
+        if is_mixed {
+            findings.note(&MIXED_ID, event);
+        }
+        if !is_about_process && is_zero(event.tid) && !is_zero(event.pid) && is_bound(event, kind) {
+            findings.note(&TID_ZERO, event);
+        }
+        track
+    }
+
+    /// How a track is used.
+    pub fn usage(&self, track: TrackId) -> Use {
+        self.uses.get(track.index()).copied().unwrap_or_default()
+    }
+
+    /// The track of an event that has been looked at before, or is looked at now.
+    pub fn track(&mut self, event: &Event<'_>) -> TrackId {
+        let is_text = |id: Option<Scalar<'_>>| matches!(id, Some(Scalar::Text(_)));
+        let are_texts = (is_text(event.pid), is_text(event.tid));
+        let (pid, tid) = (event.pid.and_then(|id| id.plain()), event.tid.and_then(|id| id.plain()));
+        if let Some(last) = &self.last
+            && pid.is_some_and(|pid| pid == last.pid)
+            && tid.is_some_and(|tid| tid == last.tid)
+            && last.are_texts == are_texts
+        {
+            return last.track;
+        }
+        let ids = [event.pid, event.tid].map(|id| id.map(|id| self.strings.intern(&id.decode())));
+        let track = self.tracks.track(ids[0], ids[1]);
+        self.uses.resize(self.tracks.len(), Use::default());
+        if let (Some(pid), Some(tid)) = (pid, tid) {
+            self.last = Some(Last { pid: pid.to_vec(), tid: tid.to_vec(), are_texts, track });
+        }
+        track
+    }
+
+    fn name(&mut self, event: &Event<'_>, track: TrackId) {
+        let (Some(kind), Some(args)) = (event.name, event.args) else {
+            return;
+        };
+        let process = self.tracks.get(track).process;
+        let kind = kind.decode();
+        for_each_member(args, |key, value| {
+            let name = match (&*kind, key.raw) {
+                ("process_name", b"name") => &mut self.tracks.get_process_mut(process).name,
+                ("thread_name", b"name") => &mut self.tracks.get_mut(track).name,
+                ("thread_sort_index", b"sort_index") => {
+                    self.tracks.get_mut(track).sort_index = value.decode().parse().ok();
+                    return;
+                }
+                _ => return,
+            };
+            *name = Some(self.strings.intern(&value.decode()));
+        });
+    }
+
+    /// The text of an id.
+    pub fn text(&self, id: StringId) -> &str {
+        self.strings.get(id)
+    }
+}
+
+/// Whether an event tells something of a process, so that its thread means nothing.
+pub fn is_about_process(event: &Event<'_>, kind: Kind) -> bool {
+    kind == Kind::Metadata && event.name.is_some_and(|name| name.decode().starts_with("process_"))
+}
+
+/// Whether the thread of an event matters.
+fn is_bound(event: &Event<'_>, kind: Kind) -> bool {
+    kind.is_on_thread() || (kind == Kind::Metadata && event.name.is_some_and(|name| name.decode() == "thread_name"))
+}
+
+fn is_zero(id: Option<Scalar<'_>>) -> bool {
+    matches!(id, Some(Scalar::Other(b"0")))
+}
+
+/// The number of an id that viewers take as it is.
+pub fn number(id: &[u8]) -> Option<u32> {
+    let is_plain = id.iter().all(u8::is_ascii_digit) && (id.len() == 1 || id.first() != Some(&b'0'));
+    let number: u32 = is_plain.then(|| std::str::from_utf8(id).ok()?.parse().ok()).flatten()?;
+    (number <= ID_MAX).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_numbers_of_31_bits_are_ids() {
+        for (id, expected) in [("7", Some(7)), ("0", Some(0)), ("2147483647", Some(i32::MAX as u32))] {
+            assert_eq!(number(id.as_bytes()), expected);
+        }
+        for id in ["2147483648", "-1", "7.0", "07", "", "x", "99999999999999999999"] {
+            assert_eq!(number(id.as_bytes()), None, "{id}");
+        }
+    }
+}

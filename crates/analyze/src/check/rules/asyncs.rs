@@ -1,0 +1,51 @@
+//! Asynchronous events.
+
+use crate::check::rule::{Rule, error};
+
+/// An asynchronous event without an id.
+pub static ASYNC_WITHOUT_ID: Rule = error(
+    "async-without-id",
+    "An asynchronous event without an id.",
+    "PC",
+    "Perfetto and chrome://tracing drop it",
+    "leaves it out",
+);
+
+/// Asynchronous events of the old kind (S, T, p, F).
+pub static LEGACY_ASYNC: Rule = error(
+    "legacy-async",
+    "Asynchronous events of the old kind (S, T, p, F).",
+    "PF",
+    "Perfetto and Firefox ignore them",
+    "writes them as b, n, e",
+);
+
+/// An asynchronous begin without an end of its name, or an end without a begin.
+pub static UNMATCHED_ASYNC: Rule = error(
+    "unmatched-async",
+    "An asynchronous begin without an end of its name, or an end without a begin.",
+    "PC",
+    "Perfetto shows a slice that never ends, chrome://tracing warns; ends are ignored",
+    "ends it at the end of the trace, marked by the argument `unclosed`; leaves the end out",
+);
+
+/// An asynchronous slice that overlaps another one of its id in part.
+pub static CROSSED_ASYNC: Rule = error(
+    "crossed-async",
+    "An asynchronous slice that overlaps another one of its id in part.",
+    "PC",
+    "Perfetto counts a misplaced end, and closes the wrong one",
+    "gives it an id of its own",
+);
+
+/// Asynchronous slices of several processes that share an id.
+pub static SHARED_ASYNC_ID: Rule = error(
+    "shared-async-id",
+    "Asynchronous slices of several processes that share an id.",
+    "P",
+    "Perfetto takes ids for global, and puts the one into the other",
+    "makes the id local to its process",
+);
+
+/// All of them.
+pub const ALL: &[&Rule] = &[&ASYNC_WITHOUT_ID, &LEGACY_ASYNC, &UNMATCHED_ASYNC, &CROSSED_ASYNC, &SHARED_ASYNC_ID];

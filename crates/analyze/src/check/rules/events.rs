@@ -1,0 +1,82 @@
+//! Single events.
+
+use crate::check::rule::{Rule, error, note};
+
+/// An element without a phase.
+pub static EMPTY_EVENT: Rule = error(
+    "empty-event",
+    "An element without a phase.",
+    "PCSF",
+    "Perfetto refuses a file that begins with one and counts an error for others; chrome://tracing warns",
+    "leaves it out",
+);
+
+/// A phase that the format does not have.
+pub static UNKNOWN_PHASE: Rule = error(
+    "unknown-phase",
+    "A phase that the format does not have.",
+    "PC",
+    "Perfetto and chrome://tracing ignore the event",
+    "makes it an instant that keeps the phase as argument `ph`",
+);
+
+/// A phase that chrome://tracing knows and others ignore: objects, memory dumps, samples, contexts.
+pub static PHASE_NOT_SHOWN: Rule = note(
+    "phase-not-shown",
+    "A phase that chrome://tracing knows and others ignore: objects, memory dumps, samples, contexts.",
+    "P",
+    "Perfetto and others do not show the event",
+    "keeps it as it is",
+);
+
+/// An event without a name.
+pub static MISSING_NAME: Rule = error(
+    "missing-name",
+    "An event without a name.",
+    "CF",
+    "chrome://tracing and Firefox refuse the file",
+    "gives it an empty name",
+);
+
+/// A name that is a number or something else.
+pub static NAME_NOT_TEXT: Rule = error(
+    "name-not-text",
+    "A name that is a number or something else.",
+    "CF",
+    "chrome://tracing and Firefox refuse the file",
+    "makes it a text",
+);
+
+/// Arguments that are no object.
+pub static ARGS_NOT_OBJECT: Rule = error(
+    "args-not-object",
+    "Arguments that are no object.",
+    "P",
+    "Perfetto drops the arguments",
+    "wraps them as `{\"value\": ...}`",
+);
+
+/// An instant whose scope is not t, p or g.
+pub static INSTANT_SCOPE: Rule = error(
+    "instant-scope",
+    "An instant whose scope is not t, p or g.",
+    "C",
+    "chrome://tracing drops it",
+    "makes it an instant of its thread",
+);
+
+/// A slice without a category.
+pub static MISSING_CATEGORY: Rule =
+    note("missing-category", "A slice without a category.", "H", "HTA drops it", "keeps it as it is");
+
+/// All of them.
+pub const ALL: &[&Rule] = &[
+    &EMPTY_EVENT,
+    &UNKNOWN_PHASE,
+    &PHASE_NOT_SHOWN,
+    &MISSING_NAME,
+    &NAME_NOT_TEXT,
+    &ARGS_NOT_OBJECT,
+    &INSTANT_SCOPE,
+    &MISSING_CATEGORY,
+];

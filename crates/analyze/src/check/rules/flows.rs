@@ -1,0 +1,72 @@
+//! Flows.
+
+use crate::check::rule::{Rule, error};
+
+/// A flow without an id.
+pub static FLOW_WITHOUT_ID: Rule =
+    error("flow-without-id", "A flow without an id.", "PC", "no arrow is drawn", "leaves it out");
+
+/// A flow whose id is neither a number nor hexadecimal.
+pub static FLOW_ID_TEXT: Rule = error(
+    "flow-id-text",
+    "A flow whose id is neither a number nor hexadecimal.",
+    "P",
+    "Perfetto draws no arrow",
+    "numbers it",
+);
+
+/// A flow that begins twice with one id.
+pub static DUPLICATE_FLOW: Rule = error(
+    "duplicate-flow",
+    "A flow that begins twice with one id.",
+    "PC",
+    "Perfetto draws all arrows from the first begin",
+    "gives the later one an id of its own",
+);
+
+/// A step or end of a flow without a begin before it in time.
+pub static FLOW_WITHOUT_START: Rule = error(
+    "flow-without-start",
+    "A step or end of a flow without a begin before it in time.",
+    "PC",
+    "no arrow is drawn",
+    "leaves it out",
+);
+
+/// An end of a flow that lies in no slice of its thread.
+pub static FLOW_OUTSIDE_SLICE: Rule = error(
+    "flow-outside-slice",
+    "An end of a flow that lies in no slice of its thread.",
+    "PC",
+    "no arrow is drawn",
+    "leaves it out, and the rest of the flow if it is its begin",
+);
+
+/// The end of a flow in a slice, without `"bp":"e"`.
+pub static FLOW_WITHOUT_BP: Rule = error(
+    "flow-without-bp",
+    "The end of a flow in a slice, without `\"bp\":\"e\"`.",
+    "PC",
+    "Perfetto and chrome://tracing draw the arrow to the slice that begins next",
+    "adds it",
+);
+
+/// A step or end of a flow after its end.
+pub static FLOW_FAN_OUT: Rule = error(
+    "flow-fan-out",
+    "A step or end of a flow after its end.",
+    "C",
+    "chrome://tracing draws only the arrow to the first end",
+    "gives it an id and a begin of its own",
+);
+
+/// All of them.
+pub const ALL: &[&Rule] = &[
+    &FLOW_WITHOUT_ID,
+    &FLOW_ID_TEXT,
+    &DUPLICATE_FLOW,
+    &FLOW_WITHOUT_START,
+    &FLOW_OUTSIDE_SLICE,
+    &FLOW_WITHOUT_BP,
+    &FLOW_FAN_OUT,
+];

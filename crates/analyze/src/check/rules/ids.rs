@@ -1,0 +1,51 @@
+//! Processes and threads.
+
+use crate::check::rule::{Rule, error};
+
+/// An event without `pid`, or without `tid` where it belongs to a thread.
+pub static MISSING_ID: Rule = error(
+    "missing-id",
+    "An event without `pid`, or without `tid` where it belongs to a thread.",
+    "CS",
+    "chrome://tracing and speedscope refuse the file",
+    "gives it a number of its own",
+);
+
+/// A `pid` or `tid` that is a text.
+pub static TEXT_ID: Rule = error(
+    "text-id",
+    "A `pid` or `tid` that is a text.",
+    "S",
+    "speedscope refuses the file; Perfetto makes up a number",
+    "numbers it, and keeps the text as the name",
+);
+
+/// A thread or process whose id is a number here and a text there.
+pub static MIXED_ID: Rule = error(
+    "mixed-id",
+    "A thread or process whose id is a number here and a text there.",
+    "PS",
+    "Perfetto makes two of it, speedscope refuses the file",
+    "writes the number everywhere",
+);
+
+/// A `pid` or `tid` that is no integer from 0 to 2^31-1.
+pub static ID_RANGE: Rule = error(
+    "id-range",
+    "A `pid` or `tid` that is no integer from 0 to 2^31-1.",
+    "P",
+    "Perfetto takes all such ids for 0, so that threads merge and slices are dropped",
+    "numbers it, and keeps the old id as the name",
+);
+
+/// Thread 0 of a process that is not process 0.
+pub static TID_ZERO: Rule = error(
+    "tid-zero",
+    "Thread 0 of a process that is not process 0.",
+    "P",
+    "Perfetto takes it for the thread whose tid is the pid, so that slices of both may be dropped",
+    "numbers it, and keeps the old id as the name",
+);
+
+/// All of them.
+pub const ALL: &[&Rule] = &[&MISSING_ID, &TEXT_ID, &MIXED_ID, &ID_RANGE, &TID_ZERO];

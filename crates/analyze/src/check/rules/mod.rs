@@ -1,0 +1,43 @@
+//! The rules, by what they are about.
+
+pub mod asyncs;
+pub mod counters;
+pub mod document;
+pub mod events;
+pub mod flows;
+pub mod ids;
+pub mod slices;
+pub mod texts;
+pub mod times;
+
+use super::rule::Rule;
+
+/// All rules there are, in the order in which they are told.
+pub fn all() -> impl Iterator<Item = &'static Rule> {
+    let groups: [&[&Rule]; 9] = [
+        document::ALL,
+        events::ALL,
+        texts::ALL,
+        ids::ALL,
+        times::ALL,
+        slices::ALL,
+        flows::ALL,
+        asyncs::ALL,
+        counters::ALL,
+    ];
+    groups.into_iter().flatten().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_code_is_there_once() {
+        let mut seen = HashSet::new();
+        for rule in super::all() {
+            assert!(seen.insert(rule.code), "{} is there twice", rule.code);
+            assert!(rule.viewers.0.chars().all(|letter| "PCSFH".contains(letter)), "{}", rule.code);
+        }
+    }
+}

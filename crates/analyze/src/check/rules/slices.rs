@@ -1,0 +1,82 @@
+//! Slices.
+
+use crate::check::rule::{Rule, error};
+
+/// A slice that overlaps another one of its thread in part.
+pub static OVERLAP: Rule = error(
+    "overlap",
+    "A slice that overlaps another one of its thread in part.",
+    "PCS",
+    "Perfetto drops it, chrome://tracing draws one over the other, speedscope cuts or stretches them",
+    "moves it to a thread beside, `NAME (2)`",
+);
+
+/// A slice inside of 512 others.
+pub static DEEP_NESTING: Rule = error(
+    "deep-nesting",
+    "A slice inside of 512 others.",
+    "P",
+    "Perfetto draws it at the top",
+    "moves it to a thread beside, `NAME (2)`",
+);
+
+/// A slice that begins with another one inside of it, and is written after it.
+pub static OUTER_NOT_FIRST: Rule = error(
+    "outer-not-first",
+    "A slice that begins with another one inside of it, and is written after it.",
+    "PC",
+    "chrome://tracing draws one over the other; for a begin and end, Perfetto counts a misplaced end",
+    "writes the outer one first",
+);
+
+/// A begin or end that is written after a later one of its thread.
+pub static UNORDERED_BE: Rule = error(
+    "unordered-be",
+    "A begin or end that is written after a later one of its thread.",
+    "C",
+    "chrome://tracing drops it",
+    "makes complete events of the thread's begins and ends",
+);
+
+/// An end without a begin.
+pub static UNMATCHED_END: Rule =
+    error("unmatched-end", "An end without a begin.", "C", "chrome://tracing warns, all ignore it", "leaves it out");
+
+/// A begin without an end.
+pub static UNCLOSED_BEGIN: Rule = error(
+    "unclosed-begin",
+    "A begin without an end.",
+    "PCS",
+    "Perfetto shows a slice that never ends, the others close it at the end",
+    "closes it at the end of the trace, marked by the argument `unclosed`",
+);
+
+/// An end whose name or category is not that of its begin, or that has no name.
+pub static MISNAMED_END: Rule = error(
+    "misnamed-end",
+    "An end whose name or category is not that of its begin, or that has no name.",
+    "PCS",
+    "Perfetto and speedscope ignore it, so that the slice never ends",
+    "makes a complete event of the two",
+);
+
+/// A begin and end of one time, together with a complete event of that time.
+pub static ZERO_LENGTH_PAIR: Rule = error(
+    "zero-length-pair",
+    "A begin and end of one time, together with a complete event of that time.",
+    "P",
+    "Perfetto shows a slice that never ends",
+    "makes a complete event of begin and end",
+);
+
+/// All of them.
+pub const ALL: &[&Rule] = &[
+    &OVERLAP,
+    &DEEP_NESTING,
+    &OUTER_NOT_FIRST,
+    &UNORDERED_BE,
+    &UNMATCHED_END,
+    &UNCLOSED_BEGIN,
+    &MISNAMED_END,
+    &ZERO_LENGTH_PAIR,
+];

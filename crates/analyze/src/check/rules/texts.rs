@@ -1,0 +1,55 @@
+//! Texts.
+
+use crate::check::rule::{Rule, error};
+
+/// An escape that need not be one, such as `\u00e9` for é.
+pub static ESCAPE: Rule = error(
+    "escape",
+    "An escape that need not be one, such as `\\u00e9` for é.",
+    "P",
+    "Perfetto shows it as typed",
+    "writes the character itself",
+);
+
+/// A surrogate pair, or half of one, as escapes.
+pub static SURROGATE_PAIR: Rule = error(
+    "surrogate-pair",
+    "A surrogate pair, or half of one, as escapes.",
+    "P",
+    "Perfetto refuses the file if the text also holds an escaped quote; else it shows the escapes as typed",
+    "writes the character itself",
+);
+
+/// A text that ends with an escaped backslash.
+pub static FINAL_BACKSLASH: Rule = error(
+    "final-backslash",
+    "A text that ends with an escaped backslash.",
+    "P",
+    "Perfetto takes the quote after it for an escaped one, and loses the file",
+    "spells it `\\u005c`",
+);
+
+/// A NUL character in a text.
+pub static NUL: Rule =
+    error("nul", "A NUL character in a text.", "P", "Perfetto cuts the text there", "writes `␀` (U+2400)");
+
+/// A control byte in a text that is not escaped.
+pub static CONTROL_BYTE: Rule = error(
+    "control-byte",
+    "A control byte in a text that is not escaped.",
+    "CSF",
+    "all but Perfetto refuse the file",
+    "escapes it",
+);
+
+/// Bytes that are no UTF-8.
+pub static INVALID_UTF8: Rule = error(
+    "invalid-utf8",
+    "Bytes that are no UTF-8.",
+    "F",
+    "Firefox refuses the file, the others show U+FFFD",
+    "writes U+FFFD",
+);
+
+/// All of them.
+pub const ALL: &[&Rule] = &[&ESCAPE, &SURROGATE_PAIR, &FINAL_BACKSLASH, &NUL, &CONTROL_BYTE, &INVALID_UTF8];

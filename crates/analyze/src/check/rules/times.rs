@@ -1,0 +1,65 @@
+//! Times and durations.
+
+use crate::check::rule::{Rule, error, note};
+
+/// An event without a usable time.
+pub static MISSING_TS: Rule = error(
+    "missing-ts",
+    "An event without a usable time.",
+    "PS",
+    "Perfetto drops it, speedscope refuses the file",
+    "leaves it out",
+);
+
+/// A complete event without a usable duration.
+pub static MISSING_DUR: Rule = error(
+    "missing-dur",
+    "A complete event without a usable duration.",
+    "PF",
+    "Perfetto and Firefox drop it; for a null Perfetto refuses the file",
+    "makes it an instant, marked by the argument `unusable_dur`",
+);
+
+/// A negative duration.
+pub static NEGATIVE_DUR: Rule = error(
+    "negative-dur",
+    "A negative duration.",
+    "PSF",
+    "Perfetto and speedscope show a slice that never ends",
+    "makes it an instant, marked by the argument `unusable_dur`",
+);
+
+/// A time or duration that is a text.
+pub static QUOTED_NUMBER: Rule =
+    error("quoted-number", "A time or duration that is a text.", "F", "Firefox refuses the file", "writes the number");
+
+/// A time before zero.
+pub static NEGATIVE_TS: Rule = error(
+    "negative-ts",
+    "A time before zero.",
+    "P",
+    "Perfetto drops the event",
+    "moves all times so that the first is 0",
+);
+
+/// A time with nanoseconds that is larger than 2^53 nanoseconds.
+pub static EPOCH_PRECISION: Rule = error(
+    "epoch-precision",
+    "A time with nanoseconds that is larger than 2^53 nanoseconds.",
+    "PCSF",
+    "viewers read times as doubles, which keep only a quarter of a microsecond of it",
+    "moves all times so that the first is 0",
+);
+
+/// A time or duration with parts of a nanosecond.
+pub static SUB_NANOSECOND: Rule = note(
+    "sub-nanosecond",
+    "A time or duration with parts of a nanosecond.",
+    "PC",
+    "viewers round them each in its own way, so that slices may overlap by a nanosecond",
+    "rounds to whole nanoseconds",
+);
+
+/// All of them.
+pub const ALL: &[&Rule] =
+    &[&MISSING_TS, &MISSING_DUR, &NEGATIVE_DUR, &QUOTED_NUMBER, &NEGATIVE_TS, &EPOCH_PRECISION, &SUB_NANOSECOND];

@@ -1,0 +1,406 @@
+//! Slices: which begin belongs to which end, and which slices do not nest.
+//!
+//! The log has 20 bytes for each complete event, begin and end. When the file has been read, it is sorted by track, and
+//! each track is gone through once, in the order of time, together with its flows.
+
+use super::flows::{FlowLog, FlowsOfTrack};
+use super::rules::slices::{
+    DEEP_NESTING, MISNAMED_END, OUTER_NOT_FIRST, OVERLAP, UNCLOSED_BEGIN, UNMATCHED_END, UNORDERED_BE, ZERO_LENGTH_PAIR,
+};
+use super::{findings::Findings, labels::Labels};
+use crate::placement::Lanes;
+use ferrum_trace_format::chrome::read::Event;
+use ferrum_trace_model::{Order, TrackId};
+use hashbrown::{HashMap, HashSet};
+use std::cmp::Reverse;
+
+/// More levels than these Perfetto does not draw.
+const DEPTH_MAX: usize = 512;
+
+/// All complete events, begins and ends of a file.
+#[derive(Debug, Default)]
+pub struct SliceLog {
+    entries: Vec<Entry>,
+    /// Durations that are too long for an entry.
+    long: HashMap<Order, i64>,
+    labels: Labels,
+    /// By track: the time of the last begin or end.
+    last_edge: Vec<i64>,
+    unordered: HashSet<u32>,
+}
+
+/// A complete event, a begin, or an end.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// The time in two halves, so that there is no padding.
+    time: [u32; 2],
+    /// Of a slice: its duration. Of a begin or an end: its label.
+    payload: u32,
+    /// The track, and in the two highest bits the kind.
+    track: u32,
+    order: Order,
+}
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Edge {
+    Complete,
+    Begin,
+    End,
+    /// An end with arguments.
+    EndWithArgs,
+}
+
+const TRACK_BITS: u32 = 30;
+/// A duration that is in the map of long ones.
+const LONG: u32 = u32::MAX;
+
+impl Entry {
+    fn new(time: i64, payload: u32, track: TrackId, edge: Edge, order: Order) -> Self {
+        let time = [(time >> 32) as u32, time as u32];
+        Self { time, payload, track: track.0 & ((1 << TRACK_BITS) - 1) | (edge as u32) << TRACK_BITS, order }
+    }
+
+    fn time(&self) -> i64 {
+        i64::from(self.time[0] as i32) << 32 | i64::from(self.time[1])
+    }
+
+    fn track(&self) -> u32 {
+        self.track & ((1 << TRACK_BITS) - 1)
+    }
+
+    fn edge(&self) -> Edge {
+        match self.track >> TRACK_BITS {
+            0 => Edge::Complete,
+            1 => Edge::Begin,
+            2 => Edge::End,
+            _ => Edge::EndWithArgs,
+        }
+    }
+}
+
+/// What has to be done to slices so that they nest.
+#[derive(Debug, Default)]
+pub struct SlicePlan {
+    /// Slices that are not in lane 0, by order.
+    pub moved: Vec<(Order, u32)>,
+    /// Tracks with several lanes.
+    pub n_lanes: HashMap<u32, u32>,
+    /// Begins that become complete events, by order.
+    pub joined: Vec<Joined>,
+    /// Ends that are left out: their begin, or `None` if they have none. By order.
+    pub ends: Vec<(Order, Option<Order>)>,
+    /// Slices that must be written after another one that is written later: `(inner, outer)`, by order.
+    pub waiting: Vec<(Order, Order)>,
+}
+
+/// A begin and its end, as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Joined {
+    /// The begin.
+    pub begin: Order,
+    /// How long it lasts.
+    pub duration: i64,
+    /// Whether there are arguments at the end.
+    pub has_end_args: bool,
+    /// Whether there is no end.
+    pub is_unclosed: bool,
+}
+
+impl SlicePlan {
+    /// The lane of a slice.
+    pub fn lane(&self, order: Order) -> u32 {
+        self.moved.binary_search_by_key(&order, |&(moved, _)| moved).map_or(0, |place| self.moved[place].1)
+    }
+
+    /// What becomes of a begin.
+    pub fn joined(&self, order: Order) -> Option<Joined> {
+        self.joined.binary_search_by_key(&order, |joined| joined.begin).ok().map(|place| self.joined[place])
+    }
+
+    /// Whether an end is left out, and what for.
+    pub fn end(&self, order: Order) -> Option<Option<Order>> {
+        self.ends.binary_search_by_key(&order, |&(end, _)| end).ok().map(|place| self.ends[place].1)
+    }
+
+    /// The slice that has to be written before this one.
+    pub fn waits_for(&self, order: Order) -> Option<Order> {
+        self.waiting.binary_search_by_key(&order, |&(inner, _)| inner).ok().map(|place| self.waiting[place].1)
+    }
+}
+
+impl SliceLog {
+    /// Notes a complete event with usable times.
+    pub fn complete(&mut self, start: i64, duration: i64, track: TrackId, order: Order) {
+        let payload = self.payload(order, duration);
+        self.entries.push(Entry::new(start, payload, track, Edge::Complete, order));
+    }
+
+    /// Notes a begin or an end.
+    pub fn edge(&mut self, event: &Event<'_>, time: i64, track: TrackId, order: Order, findings: &mut Findings) {
+        if self.last_edge.len() <= track.index() {
+            self.last_edge.resize(track.index() + 1, i64::MIN);
+        }
+        let last = &mut self.last_edge[track.index()];
+        if time < *last {
+            findings.note(&UNORDERED_BE, event);
+            self.unordered.insert(track.0);
+        }
+        *last = (*last).max(time);
+        let edge = match event.phase {
+            b'B' => Edge::Begin,
+            _ if event.args.is_some_and(|args| args.len() > 2) => Edge::EndWithArgs,
+            _ => Edge::End,
+        };
+        let label = self.labels.label(event);
+        self.entries.push(Entry::new(time, label, track, edge, order));
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    fn payload(&mut self, order: Order, duration: i64) -> u32 {
+        match u32::try_from(duration) {
+            Ok(short) if short != LONG => short,
+            _ => {
+                self.long.insert(order, duration);
+                LONG
+            }
+        }
+    }
+
+    fn end(&self, entry: &Entry) -> i64 {
+        let duration = match entry.payload {
+            LONG => self.long.get(&entry.order).copied().unwrap_or(0),
+            short => i64::from(short),
+        };
+        entry.time().saturating_add(duration)
+    }
+
+    /// Finds out what does not nest. `last` is the end of the trace. Flows are bound to the slices around them; those that
+    /// are not in the first lane of their track are returned with their lane.
+    pub fn plan(mut self, last: i64, flows: &mut FlowLog, findings: &mut Findings) -> (SlicePlan, Vec<(Order, u32)>) {
+        let mut moved_flows = Vec::new();
+        let mut plan = SlicePlan::default();
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.sort_unstable_by_key(|entry| (entry.track(), entry.time(), entry.order));
+        let mut scratch = Lanes::with_depth_max(DEPTH_MAX);
+        for of_track in entries.chunk_by_mut(|one, other| one.track() == other.track()) {
+            let track = of_track[0].track();
+            let (n_slices, mut pairs) = self.pair(of_track, last, &mut plan, findings);
+            let slices = &mut of_track[..n_slices];
+            slices.sort_unstable_by_key(|slice| (slice.time(), Reverse(self.end(slice)), slice.order));
+            let flows = flows.of_track(TrackId(track));
+            scratch.clear();
+            let (lanes, tops) = (&mut scratch, Vec::new());
+            let track_state = Track { log: &self, pairs: &mut pairs, plan: &mut plan, findings, lanes, flows, tops };
+            moved_flows.extend(track_state.place(slices));
+            if scratch.len() > 1 {
+                plan.n_lanes.insert(track, scratch.len());
+            }
+            pairs.join(&of_track[..n_slices], &self, &mut plan);
+        }
+        plan.moved.sort_unstable();
+        plan.joined.sort_unstable_by_key(|joined| joined.begin);
+        plan.ends.sort_unstable();
+        plan.waiting.sort_unstable();
+        (plan, moved_flows)
+    }
+
+    /// Makes slices of the begins and ends of a track, which come in the order of time. The slices are put in front.
+    /// Returns how many there are, and what is known of the pairs.
+    fn pair(
+        &mut self,
+        of_track: &mut [Entry],
+        last: i64,
+        plan: &mut SlicePlan,
+        findings: &mut Findings,
+    ) -> (usize, Pairs) {
+        let is_unordered = self.unordered.contains(&of_track[0].track());
+        let mut pairs = Pairs::default();
+        let mut open: Vec<usize> = Vec::new();
+        let mut n_slices = 0;
+        for n in 0..of_track.len() {
+            let entry = of_track[n];
+            match entry.edge() {
+                Edge::Complete => {}
+                Edge::Begin => open.push(n_slices),
+                Edge::End | Edge::EndWithArgs => {
+                    match open.pop() {
+                        Some(begin) => {
+                            let begin = &mut of_track[begin];
+                            let is_misnamed = !self.labels.is_end_of(begin.payload, entry.payload);
+                            if is_misnamed {
+                                findings.note_order(&MISNAMED_END, entry.order);
+                            }
+                            begin.payload = self.payload(begin.order, entry.time().saturating_sub(begin.time()));
+                            pairs.add(begin.order, &entry, is_misnamed || is_unordered);
+                        }
+                        None => {
+                            findings.note_order(&UNMATCHED_END, entry.order);
+                            plan.ends.push((entry.order, None));
+                        }
+                    }
+                    continue;
+                }
+            }
+            of_track[n_slices] = entry;
+            n_slices += 1;
+        }
+        for begin in open {
+            let begin = &mut of_track[begin];
+            findings.note_order(&UNCLOSED_BEGIN, begin.order);
+            begin.payload = self.payload(begin.order, last.saturating_sub(begin.time()).max(0));
+            pairs.unclosed.insert(begin.order);
+        }
+        pairs.sort();
+        (n_slices, pairs)
+    }
+}
+
+/// The begins and ends of one track that belong together.
+#[derive(Debug, Default)]
+struct Pairs {
+    /// `(begin, end, end has arguments)`, by begin.
+    pairs: Vec<(Order, Order, bool)>,
+    unclosed: HashSet<Order>,
+    /// Begins that have to become complete events.
+    joined: HashSet<Order>,
+}
+
+impl Pairs {
+    fn add(&mut self, begin: Order, end: &Entry, is_joined: bool) {
+        self.pairs.push((begin, end.order, end.edge() == Edge::EndWithArgs));
+        if is_joined {
+            self.joined.insert(begin);
+        }
+    }
+
+    fn sort(&mut self) {
+        self.pairs.sort_unstable();
+    }
+
+    fn is_begin(&self, order: Order) -> bool {
+        self.pairs.binary_search_by_key(&order, |&(begin, ..)| begin).is_ok()
+    }
+
+    /// Tells the plan which begins become complete events.
+    fn join(self, slices: &[Entry], log: &SliceLog, plan: &mut SlicePlan) {
+        if self.joined.is_empty() && self.unclosed.is_empty() {
+            return;
+        }
+        for slice in slices.iter().filter(|slice| slice.edge() == Edge::Begin) {
+            let begin = slice.order;
+            let is_unclosed = self.unclosed.contains(&begin);
+            if !is_unclosed && !self.joined.contains(&begin) {
+                continue;
+            }
+            let pair =
+                self.pairs.binary_search_by_key(&begin, |&(begin, ..)| begin).ok().map(|place| self.pairs[place]);
+            let has_end_args = pair.is_some_and(|(.., has_args)| has_args);
+            let duration = log.end(slice).saturating_sub(slice.time());
+            plan.joined.push(Joined { begin, duration, has_end_args, is_unclosed });
+            plan.ends.extend(pair.map(|(begin, end, _)| (end, Some(begin))));
+        }
+    }
+}
+
+/// Whether the slice before or after one begins at the same time.
+fn begins_with_another(slices: &[Entry], n: usize) -> bool {
+    let time_at = |n: Option<usize>| n.and_then(|n| slices.get(n)).map(Entry::time);
+    let time = Some(slices[n].time());
+    time_at(n.checked_sub(1)) == time || time_at(n.checked_add(1)) == time
+}
+
+/// One track while its slices are placed.
+struct Track<'a> {
+    log: &'a SliceLog,
+    pairs: &'a mut Pairs,
+    plan: &'a mut SlicePlan,
+    findings: &'a mut Findings,
+    lanes: &'a mut Lanes,
+    flows: FlowsOfTrack<'a>,
+    /// By lane: the slice that was placed last.
+    tops: Vec<Top>,
+}
+
+#[derive(Clone, Copy)]
+struct Top {
+    start: i64,
+    order: Order,
+    /// The event after which it can be written.
+    written_at: Order,
+}
+
+impl Track<'_> {
+    fn place(mut self, slices: &[Entry]) -> Vec<(Order, u32)> {
+        let has_complete = slices.iter().any(|slice| slice.edge() == Edge::Complete);
+        for (n, slice) in slices.iter().enumerate() {
+            let (start, end, order) = (slice.time(), self.log.end(slice), slice.order);
+            self.flows.bind_before(start);
+            let lane = self.lanes.place(start, end);
+            let is_begin = slice.edge() == Edge::Begin;
+            if is_begin && has_complete && start == end && begins_with_another(slices, n) {
+                self.findings.note_order(&ZERO_LENGTH_PAIR, order);
+                self.join(order, is_begin);
+            }
+            if lane > 0 {
+                let rule = if self.lanes.is_too_deep(0, end) { &DEEP_NESTING } else { &OVERLAP };
+                self.findings.note_order(rule, order);
+                self.plan.moved.push((order, lane));
+                self.join(order, is_begin);
+            }
+            self.order_after_outer(lane, start, order, is_begin);
+            // Perfetto ends what began with `B` before it looks at flows of the same time.
+            let is_pair = is_begin && !self.pairs.joined.contains(&order) && self.pairs.is_begin(order);
+            self.flows.slice(lane, if is_pair { end.saturating_sub(1).max(start) } else { end });
+        }
+        self.flows.finish();
+        self.flows.moved
+    }
+
+    fn join(&mut self, order: Order, is_begin: bool) {
+        if is_begin {
+            self.pairs.joined.insert(order);
+        }
+    }
+
+    /// Of slices that begin together, the outer one has to be written first.
+    fn order_after_outer(&mut self, lane: u32, start: i64, order: Order, is_begin: bool) {
+        let mut written_at = order;
+        if let Some(&outer) = self.tops.get(lane as usize)
+            && outer.start == start
+            && outer.written_at > order
+        {
+            self.findings.note_order(&OUTER_NOT_FIRST, order);
+            self.plan.waiting.push((order, outer.order));
+            written_at = outer.written_at;
+            self.join(order, is_begin);
+            let is_outer_begin = self.pairs.is_begin(outer.order);
+            self.join(outer.order, is_outer_begin);
+        }
+        let top = Top { start, order, written_at };
+        match self.tops.get_mut(lane as usize) {
+            Some(place) => *place = top,
+            None => self.tops.resize(lane as usize + 1, top),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_gives_back_what_it_was_made_of() {
+        for time in [0, 1, -1, i64::MIN, i64::MAX, 1 << 32, -(1 << 33) + 5] {
+            for edge in [Edge::Complete, Edge::Begin, Edge::End, Edge::EndWithArgs] {
+                let entry = Entry::new(time, 7, TrackId(12), edge, 3);
+                assert_eq!((entry.time(), entry.track(), entry.edge()), (time, 12, edge));
+            }
+        }
+        assert_eq!(size_of::<Entry>(), 20);
+    }
+}

@@ -1,0 +1,120 @@
+//! The first pass over a file: judges what can be judged event by event, and notes what cannot.
+
+use super::asyncs::{AsyncLog, AsyncPlan};
+use super::document::{Seen, Watch, check_document, check_loss};
+use super::events::{Kind, check_event};
+use super::findings::Findings;
+use super::flows::{FlowLog, FlowPlan};
+use super::ids::Ids;
+use super::rules::document::NO_SLICES;
+use super::slices::{SliceLog, SlicePlan};
+use crate::Opener;
+use ferrum_trace_format::Error;
+use ferrum_trace_format::chrome::read::{Event, Form, Loss, Sink, Text, for_each};
+use ferrum_trace_model::Order;
+
+/// What the first pass finds.
+#[derive(Debug, Default)]
+pub struct Survey {
+    findings: Findings,
+    ids: Ids,
+    slices: SliceLog,
+    flows: FlowLog,
+    asyncs: AsyncLog,
+    n_events: Order,
+    /// The first and the last time.
+    span: Option<(i64, i64)>,
+    last_event_end: Option<u64>,
+}
+
+/// All that is known of a file after the first pass.
+#[derive(Debug)]
+pub struct Surveyed {
+    /// What is wrong.
+    pub findings: Findings,
+    /// Its processes and threads.
+    pub ids: Ids,
+    /// What has to be done to slices.
+    pub slices: SlicePlan,
+    /// What has to be done to flows.
+    pub flows: FlowPlan,
+    /// What has to be done to asynchronous events.
+    pub asyncs: AsyncPlan,
+    /// How it is built.
+    pub form: Form,
+    /// How many events it has.
+    pub n_events: Order,
+    /// The first and the last time, if there are any.
+    pub span: Option<(i64, i64)>,
+}
+
+/// Reads a file for the first time.
+pub fn survey(open: Opener<'_>) -> Result<Surveyed, Error> {
+    let mut survey = Survey::default();
+    let mut watch = Watch::new(open()?);
+    let form = for_each(&mut watch, &mut survey)?;
+    Ok(survey.finish(form, &watch.finish()))
+}
+
+impl Survey {
+    fn finish(self, form: Form, seen: &Seen) -> Surveyed {
+        let Self { mut findings, ids, slices, mut flows, asyncs, n_events, span, last_event_end, .. } = self;
+        check_document(seen, form, u64::from(n_events), last_event_end, &mut findings);
+        if slices.is_empty() && n_events > 0 {
+            findings.note_place(&NO_SLICES, 0, "no slices");
+        }
+        let last = span.map_or(0, |(_, last)| last);
+        let (slices, moved_flows) = slices.plan(last, &mut flows, &mut findings);
+        let flows = flows.plan(moved_flows, &mut findings);
+        let asyncs = asyncs.plan(&mut findings);
+        Surveyed { findings, ids, slices, flows, asyncs, form, n_events, span }
+    }
+
+    fn note_time(&mut self, from: i64, to: i64) {
+        self.span = Some(self.span.map_or((from, to), |(first, last)| (first.min(from), last.max(to))));
+    }
+}
+
+impl Sink for Survey {
+    fn event(&mut self, event: &Event<'_>) {
+        let order = self.n_events;
+        // More than four billion events are not told apart any more, but nothing breaks.
+        self.n_events = self.n_events.saturating_add(1);
+        self.last_event_end = Some(event.offset + event.json.len() as u64);
+        check_event(event, &mut self.findings);
+        let kind = Kind::of(event);
+        if kind == Kind::Missing {
+            return;
+        }
+        let track = self.ids.look(event, &mut self.findings);
+        let Some(time) = event.start.nanos() else {
+            return;
+        };
+        if kind == Kind::Metadata {
+            return;
+        }
+        self.note_time(time, time);
+        match kind {
+            Kind::Complete => {
+                let duration = event.duration.nanos().filter(|&duration| duration >= 0);
+                if let (Some(duration), Some(end)) = (duration, event.end()) {
+                    self.note_time(time, end);
+                    self.slices.complete(time, duration, track, order);
+                }
+            }
+            Kind::Begin | Kind::End => self.slices.edge(event, time, track, order, &mut self.findings),
+            Kind::Flow => self.flows.add(event, time, track, order),
+            Kind::Async | Kind::LegacyAsync => {
+                let process = self.ids.tracks.get(track).process;
+                self.asyncs.add(event, time, process, order);
+            }
+            _ => {}
+        }
+    }
+
+    fn loss(&mut self, loss: Loss) {
+        check_loss(&loss, &mut self.findings);
+    }
+
+    fn field(&mut self, _: Text<'_>, _: &[u8]) {}
+}
