@@ -52,6 +52,8 @@ pub enum Figure {
     Process,
     /// spool to finished JSON, against serde_json
     Convert,
+    /// a large trace to its summary, against serde_json and trace_processor; needs 4 GB of disk
+    Read,
     /// how long recording nothing delays a program
     Startup,
     /// percentiles of one span at a million a second

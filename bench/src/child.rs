@@ -27,6 +27,7 @@ pub enum Task {
     Spool,
     Convert,
     Serde,
+    Read,
     Startup,
     Latency,
     Clock,
@@ -118,6 +119,7 @@ pub fn serve(job: &str, start: Start) -> Outcome {
         Task::Laps => figures::laps::child(&job),
         Task::Spool => figures::convert::spool_child(&job),
         Task::Convert => figures::convert::child(&job),
+        Task::Read => figures::read::child(&job),
         Task::Startup => figures::startup::child(&job, start),
         Task::Clock => figures::clock::child(&job),
     }

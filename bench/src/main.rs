@@ -14,6 +14,7 @@ mod spelling;
 mod start;
 mod sys;
 mod table;
+mod torch_like;
 
 use std::process::ExitCode;
 

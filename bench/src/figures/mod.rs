@@ -7,6 +7,7 @@ pub mod latency;
 pub mod off;
 pub mod process;
 pub mod push;
+pub mod read;
 pub mod span;
 pub mod startup;
 
@@ -18,13 +19,14 @@ use crate::table::{Cell, Table};
 /// Measures what was asked for, in the order of the help.
 pub fn run(args: &Args) -> Outcome<Vec<Table>> {
     type Run = fn(&Args) -> Outcome<Vec<Table>>;
-    let figures: [(Figure, Run); 9] = [
+    let figures: [(Figure, Run); 10] = [
         (Figure::Span, span::run),
         (Figure::Off, off::run),
         (Figure::Laps, laps::run),
         (Figure::Push, push::run),
         (Figure::Process, process::run),
         (Figure::Convert, convert::run),
+        (Figure::Read, read::run),
         (Figure::Startup, startup::run),
         (Figure::Latency, latency::run),
         (Figure::Clock, clock::run),

@@ -128,12 +128,12 @@ impl Joint {
     }
 
     /// Takes over what was found in a piece by a scanner that began before an event, if that guess was right.
-    fn accept(&mut self, piece: &Piece, scanner: &Scanner, n_done: usize) -> bool {
-        let is_right = self.rest.is_empty() && self.scanner.is_before_event();
+    fn accept(&mut self, guess: &Guess<'_>) -> bool {
+        let is_right = self.rest.is_empty() && self.scanner.is_before_event(guess.form);
         if is_right {
-            self.scanner.clone_from(scanner);
-            self.offset = piece.offset;
-            self.keep(&piece.bytes, n_done);
+            self.scanner.clone_from(&guess.scanner);
+            self.offset = guess.piece.offset;
+            self.keep(&guess.piece.bytes, guess.n_done);
         }
         is_right
     }
@@ -142,6 +142,14 @@ impl Joint {
         self.scan_rest(More::Nothing, sink)?;
         Ok(self.scanner.form())
     }
+}
+
+/// What a scanner made of a piece that began before an event of a document of that form, if it did.
+struct Guess<'a> {
+    piece: &'a Piece,
+    form: Form,
+    scanner: Scanner,
+    n_done: usize,
 }
 
 /// Threads that take pieces in order, scan them at the same time, and hand them over in order.
@@ -170,7 +178,10 @@ impl<R: Read, F> Line<R, F> {
             let scanned = scanner.scan(&piece.bytes, piece.offset, More::Coming, &mut sink);
             let mut state = self.wait(turn);
             if state.result.is_ok() {
-                state.result = scanned.and_then(|n_done| state.hand_over(&piece, &scanner, n_done, sink, new_sink));
+                state.result = scanned.and_then(|n_done| {
+                    let guess = Guess { piece: &piece, form, scanner, n_done };
+                    state.hand_over(&guess, sink, new_sink)
+                });
             }
             state.next += 1;
             drop(state);
@@ -209,22 +220,15 @@ impl<R: Read, F> Line<R, F> {
 }
 
 impl<F> LineState<F> {
-    fn hand_over<S: Sink>(
-        &mut self,
-        piece: &Piece,
-        scanner: &Scanner,
-        n_done: usize,
-        sink: S,
-        new_sink: &impl Fn() -> S,
-    ) -> Result<(), Error>
+    fn hand_over<S: Sink>(&mut self, guess: &Guess<'_>, sink: S, new_sink: &impl Fn() -> S) -> Result<(), Error>
     where
         F: FnMut(S) -> Result<(), Error>,
     {
-        if self.joint.accept(piece, scanner, n_done) {
+        if self.joint.accept(guess) {
             return (self.take)(sink);
         }
         let mut sink = new_sink();
-        self.joint.add(piece, &mut sink)?;
+        self.joint.add(guess.piece, &mut sink)?;
         (self.take)(sink)
     }
 }

@@ -100,9 +100,9 @@ impl Scanner {
         Self { state: State::Events { needs_comma: false }, form, has_list: true, ..Self::new() }
     }
 
-    /// Whether it is where [`before_event`](Self::before_event) begins.
-    pub fn is_before_event(&self) -> bool {
-        self.state == State::Events { needs_comma: false } && self.damage.is_none()
+    /// Whether it is where [`before_event`](Self::before_event) of that form begins.
+    pub fn is_before_event(&self, form: Form) -> bool {
+        self.state == State::Events { needs_comma: false } && self.form == form && self.damage.is_none()
     }
 
     /// How the document is built, as far as it has been seen.
