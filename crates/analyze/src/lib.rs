@@ -13,6 +13,7 @@ mod layers;
 mod nesting;
 mod percentile;
 mod placement;
+pub mod repair;
 mod select;
 mod summary;
 

@@ -75,6 +75,13 @@ impl Findings {
         }
     }
 
+    /// What was found by one rule was found by another.
+    pub fn rename(&mut self, from: &'static Rule, to: &'static Rule) {
+        if let Some(tally) = self.tallies.iter_mut().find(|tally| std::ptr::eq(tally.rule, from)) {
+            tally.rule = to;
+        }
+    }
+
     /// How often a rule was not kept.
     pub fn n(&self, rule: &'static Rule) -> u64 {
         self.tallies.iter().find(|tally| std::ptr::eq(tally.rule, rule)).map_or(0, |tally| tally.n)

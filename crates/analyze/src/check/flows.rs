@@ -3,6 +3,7 @@
 use super::events::{flow_number, is_flow_id};
 use super::findings::Findings;
 use super::labels::decoded;
+use super::rule::Rule;
 use super::rules::flows::{DUPLICATE_FLOW, FLOW_FAN_OUT, FLOW_OUTSIDE_SLICE, FLOW_WITHOUT_BP, FLOW_WITHOUT_START};
 use ferrum_trace_format::chrome::read::Event;
 use ferrum_trace_model::{Order, TrackId};
@@ -51,8 +52,8 @@ impl FlowEnd {
 /// What has to be done to flows.
 #[derive(Debug, Default)]
 pub struct FlowPlan {
-    /// Those that are left out.
-    pub dropped: Vec<Order>,
+    /// Those that are left out, and why.
+    pub dropped: Vec<(Order, &'static Rule)>,
     /// Those that get another id.
     pub ids: Vec<(Order, i64)>,
     /// Begins that are written again with other ids.
@@ -64,9 +65,9 @@ pub struct FlowPlan {
 }
 
 impl FlowPlan {
-    /// Whether one is left out.
-    pub fn is_dropped(&self, order: Order) -> bool {
-        self.dropped.binary_search(&order).is_ok()
+    /// Why one is left out, if it is.
+    pub fn dropped(&self, order: Order) -> Option<&'static Rule> {
+        self.dropped.binary_search_by_key(&order, |&(other, _)| other).ok().map(|place| self.dropped[place].1)
     }
 
     /// The new id of one.
@@ -136,7 +137,7 @@ impl FlowLog {
             Chain { next_id: &mut next_id, plan: &mut plan, findings, start: Start::None, id: None, has_ended: false }
                 .follow(flow);
         }
-        plan.dropped.sort_unstable();
+        plan.dropped.sort_unstable_by_key(|&(order, _)| order);
         plan.ids.sort_unstable();
         plan.copies.sort_unstable();
         plan.unbound.sort_unstable();
@@ -241,10 +242,8 @@ impl Chain<'_> {
     fn start(&mut self, end: &FlowEnd) {
         let is_second = matches!(self.start, Start::At(_));
         if !end.is(IS_INSIDE) {
-            self.findings.note_order(&FLOW_OUTSIDE_SLICE, end.order);
-            self.plan.dropped.push(end.order);
             self.start = Start::Dropped;
-            return;
+            return self.leave_out(end, &FLOW_OUTSIDE_SLICE);
         }
         if is_second || self.id.is_some() {
             self.findings.note_order(&DUPLICATE_FLOW, end.order);
@@ -259,14 +258,8 @@ impl Chain<'_> {
         let is_bound = end.is(IS_INSIDE | BINDS_NEXT);
         let start = match self.start {
             Start::At(start) if is_bound => start,
-            state => {
-                match state {
-                    Start::None => self.findings.note_order(&FLOW_WITHOUT_START, end.order),
-                    _ if !is_bound => self.findings.note_order(&FLOW_OUTSIDE_SLICE, end.order),
-                    _ => self.findings.note_order(&FLOW_WITHOUT_START, end.order),
-                }
-                return self.plan.dropped.push(end.order);
-            }
+            Start::At(_) | Start::Dropped if !is_bound => return self.leave_out(end, &FLOW_OUTSIDE_SLICE),
+            _ => return self.leave_out(end, &FLOW_WITHOUT_START),
         };
         if self.has_ended {
             self.findings.note_order(&FLOW_FAN_OUT, end.order);
@@ -280,6 +273,11 @@ impl Chain<'_> {
             self.plan.unbound.push(end.order);
         }
         self.keep(end);
+    }
+
+    fn leave_out(&mut self, end: &FlowEnd, rule: &'static Rule) {
+        self.findings.note_order(rule, end.order);
+        self.plan.dropped.push((end.order, rule));
     }
 
     fn keep(&mut self, end: &FlowEnd) {

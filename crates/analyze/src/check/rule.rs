@@ -19,6 +19,13 @@ pub struct Rule {
     pub repair: &'static str,
 }
 
+impl Rule {
+    /// Whether `repair` does something about it.
+    pub fn is_repaired(&self) -> bool {
+        !self.repair.starts_with("keeps") && !self.repair.starts_with("nothing")
+    }
+}
+
 /// How bad something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {

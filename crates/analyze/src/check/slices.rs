@@ -286,6 +286,13 @@ impl Pairs {
         self.pairs.binary_search_by_key(&order, |&(begin, ..)| begin).is_ok()
     }
 
+    /// The end of a begin, if it has arguments.
+    fn end_with_args(&self, order: Order) -> Option<Order> {
+        let place = self.pairs.binary_search_by_key(&order, |&(begin, ..)| begin).ok()?;
+        let (_, end, has_args) = self.pairs[place];
+        has_args.then_some(end)
+    }
+
     /// Tells the plan which begins become complete events.
     fn join(self, slices: &[Entry], log: &SliceLog, plan: &mut SlicePlan) {
         if self.joined.is_empty() && self.unclosed.is_empty() {
@@ -367,19 +374,28 @@ impl Track<'_> {
         }
     }
 
+    /// The event after which a slice can be written: its end, if that has arguments that are joined to those of the begin.
+    fn written_at(&self, order: Order, is_begin: bool) -> Order {
+        let end = (is_begin && self.pairs.joined.contains(&order)).then(|| self.pairs.end_with_args(order)).flatten();
+        end.map_or(order, |end| end.max(order))
+    }
+
     /// Of slices that begin together, the outer one has to be written first.
     fn order_after_outer(&mut self, lane: u32, start: i64, order: Order, is_begin: bool) {
-        let mut written_at = order;
+        let mut written_at = self.written_at(order, is_begin);
         if let Some(&outer) = self.tops.get(lane as usize)
             && outer.start == start
             && outer.written_at > order
         {
-            self.findings.note_order(&OUTER_NOT_FIRST, order);
-            self.plan.waiting.push((order, outer.order));
-            written_at = outer.written_at;
-            self.join(order, is_begin);
             let is_outer_begin = self.pairs.is_begin(outer.order);
-            self.join(outer.order, is_outer_begin);
+            if outer.order > order {
+                self.findings.note_order(&OUTER_NOT_FIRST, order);
+                self.join(order, is_begin);
+                self.join(outer.order, is_outer_begin);
+            }
+            self.plan.waiting.push((order, outer.order));
+            let outer_written_at = outer.written_at.max(self.written_at(outer.order, is_outer_begin));
+            written_at = self.written_at(order, is_begin).max(outer_written_at);
         }
         let top = Top { start, order, written_at };
         match self.tops.get_mut(lane as usize) {

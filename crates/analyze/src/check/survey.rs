@@ -2,11 +2,12 @@
 
 use super::asyncs::{AsyncLog, AsyncPlan};
 use super::document::{Seen, Watch, check_document, check_loss};
-use super::events::{Kind, check_event};
+use super::events::{EXACT_NANOS_MAX, Kind, check_event};
 use super::findings::Findings;
 use super::flows::{FlowLog, FlowPlan};
 use super::ids::Ids;
 use super::rules::document::NO_SLICES;
+use super::rules::times::{EPOCH_PRECISION, LONG_SPAN};
 use super::slices::{SliceLog, SlicePlan};
 use crate::Opener;
 use ferrum_trace_format::Error;
@@ -62,6 +63,10 @@ impl Survey {
         check_document(seen, form, u64::from(n_events), last_event_end, &mut findings);
         if slices.is_empty() && n_events > 0 {
             findings.note_place(&NO_SLICES, 0, "no slices");
+        }
+        if span.is_some_and(|(first, _)| (0..=EXACT_NANOS_MAX).contains(&first)) {
+            // Counting from the first time would not help.
+            findings.rename(&EPOCH_PRECISION, &LONG_SPAN);
         }
         let last = span.map_or(0, |(_, last)| last);
         let (slices, moved_flows) = slices.plan(last, &mut flows, &mut findings);

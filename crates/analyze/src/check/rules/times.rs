@@ -60,6 +60,23 @@ pub static SUB_NANOSECOND: Rule = note(
     "rounds to whole nanoseconds",
 );
 
+/// A time with nanoseconds that is more than 2^53 nanoseconds after the first.
+pub static LONG_SPAN: Rule = note(
+    "long-span",
+    "A time with nanoseconds that is more than 2^53 nanoseconds (104 days) after the first.",
+    "PCSF",
+    "viewers read times as doubles, which do not keep all of it",
+    "keeps it as it is",
+);
+
 /// All of them.
-pub const ALL: &[&Rule] =
-    &[&MISSING_TS, &MISSING_DUR, &NEGATIVE_DUR, &QUOTED_NUMBER, &NEGATIVE_TS, &EPOCH_PRECISION, &SUB_NANOSECOND];
+pub const ALL: &[&Rule] = &[
+    &MISSING_TS,
+    &MISSING_DUR,
+    &NEGATIVE_DUR,
+    &QUOTED_NUMBER,
+    &NEGATIVE_TS,
+    &EPOCH_PRECISION,
+    &SUB_NANOSECOND,
+    &LONG_SPAN,
+];

@@ -1,0 +1,178 @@
+//! The file that is written: fields, events, and what stands between them.
+
+use super::OutputForm;
+use crate::check::texts::mend_texts;
+use ferrum_trace_format::chrome::read::Text;
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+/// How much is written at once.
+const BUFFER_BYTES: usize = 256 << 10;
+/// How many bytes of fields in the midst of the events are kept until these end.
+const LATE_BYTES_MAX: usize = 64 << 20;
+
+/// A file that is being written. The first error ends it.
+pub struct Document<'w> {
+    out: &'w mut dyn Write,
+    buffer: Vec<u8>,
+    form: OutputForm,
+    state: State,
+    /// Fields that came in the midst of the events.
+    late: Vec<u8>,
+    /// How many events were written.
+    pub n_events: u64,
+    /// How many fields had no place.
+    pub n_fields_lost: u64,
+    result: io::Result<()>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Before the list of events.
+    Before { has_fields: bool },
+    /// In it.
+    Events,
+    /// After it.
+    After,
+}
+
+impl<'w> Document<'w> {
+    /// An empty file.
+    pub fn new(out: &'w mut dyn Write, form: OutputForm) -> Self {
+        Self {
+            out,
+            buffer: Vec::with_capacity(2 * BUFFER_BYTES),
+            form,
+            state: State::Before { has_fields: false },
+            late: Vec::new(),
+            n_events: 0,
+            n_fields_lost: 0,
+            result: Ok(()),
+        }
+    }
+
+    /// Whether writing has failed.
+    pub fn has_failed(&self) -> bool {
+        self.result.is_err()
+    }
+
+    /// Writes an event.
+    pub fn event(&mut self, json: &[u8]) {
+        self.begin_events();
+        self.buffer.extend_from_slice(if self.n_events == 0 { b"\n" } else { b",\n" });
+        self.buffer.extend_from_slice(json);
+        self.n_events += 1;
+        self.flush_if_full();
+    }
+
+    /// Writes a field of the object around the events. `is_last` if no event follows.
+    pub fn field(&mut self, key: Text<'_>, value: &[u8], is_last: bool) {
+        // The list itself is written, whatever else bears its name.
+        if self.form == OutputForm::Array || key.raw == b"traceEvents" {
+            self.n_fields_lost += 1;
+            return;
+        }
+        let quoted = [b"\"", key.raw, b"\""].concat();
+        let key = mend_texts(&quoted).unwrap_or(quoted);
+        let value = mend_texts(value).map_or(Cow::Borrowed(value), Cow::Owned);
+        match self.state {
+            State::Before { has_fields } => {
+                self.buffer.extend_from_slice(if has_fields { b",\n" } else { b"{" });
+                self.state = State::Before { has_fields: true };
+                self.push_member(&key, &value);
+            }
+            State::Events if !is_last => {
+                if self.late.len() + key.len() + value.len() > LATE_BYTES_MAX {
+                    self.n_fields_lost += 1;
+                    return;
+                }
+                for part in [b",\n", &key[..], b":", &value] {
+                    self.late.extend_from_slice(part);
+                }
+            }
+            State::Events | State::After => {
+                self.end_events();
+                self.buffer.extend_from_slice(b",\n");
+                self.push_member(&key, &value);
+            }
+        }
+        self.flush_if_full();
+    }
+
+    fn push_member(&mut self, key: &[u8], value: &[u8]) {
+        self.buffer.extend_from_slice(key);
+        self.buffer.push(b':');
+        self.buffer.extend_from_slice(value);
+    }
+
+    fn begin_events(&mut self) {
+        if let State::Before { has_fields } = self.state {
+            self.buffer.extend_from_slice(match (self.form, has_fields) {
+                (OutputForm::Array, _) => b"[",
+                (OutputForm::Object, true) => b",\n\"traceEvents\":[",
+                (OutputForm::Object, false) => b"{\"traceEvents\":[",
+            });
+            self.state = State::Events;
+        }
+    }
+
+    fn end_events(&mut self) {
+        self.begin_events();
+        if self.state == State::Events {
+            self.buffer.extend_from_slice(b"\n]");
+            let late = std::mem::take(&mut self.late);
+            self.buffer.extend_from_slice(&late);
+            self.state = State::After;
+        }
+    }
+
+    /// Closes the file.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.end_events();
+        self.buffer.extend_from_slice(if self.form == OutputForm::Object { b"}\n" } else { b"\n" });
+        self.flush();
+        self.result?;
+        self.out.flush()
+    }
+
+    fn flush_if_full(&mut self) {
+        if self.buffer.len() >= BUFFER_BYTES {
+            self.flush();
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.result.is_ok() {
+            self.result = self.out.write_all(&self.buffer);
+        }
+        self.buffer.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(form: OutputForm, write: impl FnOnce(&mut Document<'_>)) -> String {
+        let mut out = Vec::new();
+        let mut document = Document::new(&mut out, form);
+        write(&mut document);
+        document.finish().unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn fields_stay_where_they_were() {
+        let all = |document: &mut Document<'_>| {
+            document.field(Text::plain(b"a"), b"1", false);
+            document.event(b"{}");
+            document.field(Text::plain(b"b"), b"2", false);
+            document.event(b"{}");
+            document.field(Text::plain(b"c"), b"3", true);
+        };
+        let object = "{\"a\":1,\n\"traceEvents\":[\n{},\n{}\n],\n\"b\":2,\n\"c\":3}\n";
+        assert_eq!(written(OutputForm::Object, all), object);
+        assert_eq!(written(OutputForm::Array, all), "[\n{},\n{}\n]\n");
+        assert_eq!(written(OutputForm::Object, |_| {}), "{\"traceEvents\":[\n]}\n");
+    }
+}

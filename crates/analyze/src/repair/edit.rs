@@ -1,0 +1,156 @@
+//! Changes single fields of an event, and leaves the others as they are, byte for byte.
+
+use ferrum_trace_format::chrome::read::{Cursor, Stop};
+
+/// New values of fields.
+#[derive(Debug, Default)]
+pub struct Edits {
+    fields: Vec<(&'static str, Option<Vec<u8>>)>,
+    /// Members that are added to `args`, each as JSON.
+    args: Vec<(&'static str, Vec<u8>)>,
+}
+
+impl Edits {
+    /// Whether nothing is changed.
+    pub fn is_empty(&self) -> bool {
+        self.fields.is_empty() && self.args.is_empty()
+    }
+
+    /// Gives a field a value, as JSON.
+    pub fn set(&mut self, key: &'static str, value: impl Into<Vec<u8>>) {
+        self.put(key, Some(value.into()));
+    }
+
+    /// Leaves a field out.
+    pub fn remove(&mut self, key: &'static str) {
+        self.put(key, None);
+    }
+
+    /// Adds an argument, as JSON.
+    pub fn add_arg(&mut self, key: &'static str, value: impl Into<Vec<u8>>) {
+        self.args.push((key, value.into()));
+    }
+
+    fn put(&mut self, key: &'static str, value: Option<Vec<u8>>) {
+        match self.fields.iter_mut().find(|(other, _)| *other == key) {
+            Some(field) => field.1 = value,
+            None => self.fields.push((key, value)),
+        }
+    }
+
+    /// The event with these changes.
+    pub fn apply(mut self, json: &[u8], args: Option<&[u8]>) -> Vec<u8> {
+        if !self.args.is_empty() {
+            let args = match self.fields.iter().find(|(key, _)| *key == "args") {
+                Some((_, changed)) => changed.as_deref(),
+                None => args,
+            };
+            let args = self.args.iter().fold(args.unwrap_or(b"{}").to_vec(), |args, (key, value)| {
+                join_objects(&args, &[b"{\"", key.as_bytes(), b"\":", value, b"}"].concat())
+            });
+            self.set("args", args);
+        }
+        let mut out = Vec::with_capacity(json.len() + 64);
+        out.push(b'{');
+        let mut is_written = vec![false; self.fields.len()];
+        for_each_field(json, |key, field| {
+            match self.fields.iter().position(|(changed, _)| changed.as_bytes() == key) {
+                None => push_field(&mut out, field),
+                // Of a field that is there twice, one remains.
+                Some(n) if !std::mem::replace(&mut is_written[n], true) => {
+                    let (key, value) = &self.fields[n];
+                    if let Some(value) = value {
+                        push_member(&mut out, key, value);
+                    }
+                }
+                Some(_) => {}
+            }
+        });
+        for (n, (key, value)) in self.fields.iter().enumerate() {
+            if let (false, Some(value)) = (is_written[n], value) {
+                push_member(&mut out, key, value);
+            }
+        }
+        out.push(b'}');
+        out
+    }
+}
+
+fn push_field(out: &mut Vec<u8>, field: &[u8]) {
+    if out.len() > 1 {
+        out.push(b',');
+    }
+    out.extend_from_slice(field);
+}
+
+fn push_member(out: &mut Vec<u8>, key: &str, value: &[u8]) {
+    push_field(out, b"\"");
+    out.extend_from_slice(key.as_bytes());
+    out.extend_from_slice(b"\":");
+    out.extend_from_slice(value);
+}
+
+/// The members of two objects in one. What is no object has none.
+pub fn join_objects(one: &[u8], other: &[u8]) -> Vec<u8> {
+    let members = |object: &[u8]| -> Vec<u8> {
+        let inner = object.strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}"));
+        inner.unwrap_or_default().trim_ascii().to_vec()
+    };
+    let (one, other) = (members(one), members(other));
+    let comma: &[u8] = if one.is_empty() || other.is_empty() { b"" } else { b"," };
+    [b"{", &one[..], comma, &other[..], b"}"].concat()
+}
+
+/// The fields of an object: key, and key with value as they stand there.
+fn for_each_field<'a>(json: &'a [u8], mut look: impl FnMut(&'a [u8], &'a [u8])) {
+    let mut cursor = Cursor::new(json, 0);
+    let mut next = || -> Result<(&'a [u8], &'a [u8]), Stop> {
+        cursor.step();
+        cursor.skip_space();
+        let begin = cursor.at();
+        let key = cursor.key()?;
+        cursor.skip_value()?;
+        let field = &json[begin..cursor.at()];
+        cursor.skip_space();
+        Ok((key.raw, field))
+    };
+    while let Ok((key, field)) = next() {
+        look(key, field);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edited(json: &str, edit: impl FnOnce(&mut Edits)) -> String {
+        let mut edits = Edits::default();
+        edit(&mut edits);
+        String::from_utf8(edits.apply(json.as_bytes(), None)).unwrap()
+    }
+
+    #[test]
+    fn only_the_fields_that_are_named_change() {
+        let json = r#"{ "a" : 1 , "b":[1, 2],"c":"x", "b" : 3 }"#;
+        assert_eq!(edited(json, |edits| edits.set("b", "7")), r#"{"a" : 1,"b":7,"c":"x"}"#);
+        assert_eq!(edited(json, |edits| edits.remove("a")), r#"{"b":[1, 2],"c":"x","b" : 3}"#);
+        assert_eq!(edited("{}", |edits| edits.set("d", "\"y\"")), r#"{"d":"y"}"#);
+    }
+
+    #[test]
+    fn arguments_are_added_to_those_that_are_there() {
+        let add = |edits: &mut Edits| edits.add_arg("k", "1");
+        assert_eq!(edited(r#"{"a":1}"#, add), r#"{"a":1,"args":{"k":1}}"#);
+        let mut edits = Edits::default();
+        add(&mut edits);
+        let json = br#"{"args":{ "x":2 },"a":1}"#;
+        assert_eq!(edits.apply(json, Some(b"{ \"x\":2 }")), br#"{"args":{"x":2,"k":1},"a":1}"#);
+    }
+
+    #[test]
+    fn objects_are_joined() {
+        assert_eq!(join_objects(b"{\"a\":1}", b"{\"b\":2}"), b"{\"a\":1,\"b\":2}");
+        assert_eq!(join_objects(b"null", b"{\"b\":2}"), b"{\"b\":2}");
+        assert_eq!(join_objects(b"{ }", b"{}"), b"{}");
+    }
+}

@@ -1,0 +1,168 @@
+//! Makes of any file one that all viewers take, and lose nothing of.
+//!
+//! What is wrong is found as [`check`](crate::check) finds it. Then the file is read a second time, and each event is
+//! written as it is, or changed where a rule asks for it. What each rule asks for is its [`repair`](crate::check::Rule).
+
+mod document;
+mod edit;
+mod numbering;
+mod pass;
+mod rewrite;
+
+use crate::Opener;
+use crate::check::Finding;
+use crate::check::document::Watch;
+use crate::check::survey::survey;
+use document::Document;
+use ferrum_trace_format::Error;
+use ferrum_trace_format::chrome::read::{Event, Loss, Sink, Text, for_each};
+use pass::Pass;
+use std::cell::Cell;
+use std::io::{self, Read, Write};
+
+/// How a file is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OutputForm {
+    /// An object with a list `traceEvents`, the form that all viewers take.
+    #[default]
+    Object,
+    /// A list of events. It has no room for other fields.
+    Array,
+}
+
+/// How to repair.
+#[derive(Clone, Debug, Default)]
+pub struct RepairOptions {
+    /// How the file is written.
+    pub form: OutputForm,
+}
+
+/// How to write Chrome JSON.
+#[derive(Clone, Debug, Default)]
+pub struct ChromeOptions {
+    /// How the file is written.
+    pub form: OutputForm,
+    /// Whether every event is written as it is, byte for byte, whatever viewers make of it.
+    pub as_is: bool,
+}
+
+/// What was changed.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// What was put right, by rule: how often, and where first.
+    pub repaired: Vec<Finding>,
+    /// Events that were left out, by the rule that asked for it. They are among the repaired too.
+    pub left_out: Vec<Finding>,
+    /// How many nanoseconds were taken from each time. The file keeps it as field `ferrumTraceShiftNs`.
+    pub shift: i64,
+    /// How many events were read.
+    pub n_read: u64,
+    /// How many events were written: also metadata that names new threads, and ends of what had none.
+    pub n_written: u64,
+    /// How many fields of the object around the events were left out.
+    pub n_fields_lost: u64,
+    /// How many ends had arguments that were too far from their begin to be kept.
+    pub n_args_lost: u64,
+}
+
+impl Changes {
+    /// Whether nothing had to be changed.
+    pub fn is_empty(&self) -> bool {
+        self.repaired.is_empty() && self.n_fields_lost == 0
+    }
+}
+
+/// Writes a file on which [`check`](crate::check::check()) finds no error.
+///
+/// # Errors
+///
+/// If the file cannot be read or written, or is no trace.
+pub fn repair(open: Opener<'_>, out: &mut dyn Write, options: &RepairOptions) -> Result<Changes, Error> {
+    let surveyed = survey(open)?;
+    let mut pass = Pass::new(surveyed, Document::new(out, options.form));
+    let stop = Cell::new(false);
+    for_each(Watch::new(Stoppable { input: open()?, stop: &stop }), &mut Stopping { sink: &mut pass, stop: &stop })?;
+    pass.finish().map_err(Error::writing)
+}
+
+/// Writes Chrome JSON that viewers take, or the very same events in another form.
+///
+/// # Errors
+///
+/// If the file cannot be read or written, or is no trace.
+pub fn chrome(open: Opener<'_>, out: &mut dyn Write, options: &ChromeOptions) -> Result<Changes, Error> {
+    if !options.as_is {
+        return repair(open, out, &RepairOptions { form: options.form });
+    }
+    let mut copy = Copy { document: Document::new(out, options.form), changes: Changes::default() };
+    let stop = Cell::new(false);
+    for_each(Watch::new(Stoppable { input: open()?, stop: &stop }), &mut Stopping { sink: &mut copy, stop: &stop })?;
+    let Copy { document, mut changes } = copy;
+    (changes.n_written, changes.n_fields_lost) = (document.n_events, document.n_fields_lost);
+    document.finish().map_err(Error::writing)?;
+    Ok(changes)
+}
+
+/// Takes every event as it is.
+struct Copy<'w> {
+    document: Document<'w>,
+    changes: Changes,
+}
+
+impl Sink for Copy<'_> {
+    fn event(&mut self, event: &Event<'_>) {
+        self.changes.n_read += 1;
+        self.document.event(event.json);
+    }
+
+    fn loss(&mut self, _: Loss) {}
+
+    fn field(&mut self, key: Text<'_>, value: &[u8]) {
+        self.document.field(key, value, false);
+    }
+}
+
+/// Something that may want no more.
+trait Stop {
+    fn wants_no_more(&self) -> bool;
+}
+
+impl Stop for Copy<'_> {
+    fn wants_no_more(&self) -> bool {
+        self.document.has_failed()
+    }
+}
+
+/// A sink that ends the reading when it wants no more: nobody reads the rest of a large file for a closed pipe.
+struct Stopping<'a, S> {
+    sink: &'a mut S,
+    stop: &'a Cell<bool>,
+}
+
+impl<S: Sink + Stop> Sink for Stopping<'_, S> {
+    fn event(&mut self, event: &Event<'_>) {
+        if !self.stop.get() {
+            self.sink.event(event);
+            self.stop.set(self.sink.wants_no_more());
+        }
+    }
+
+    fn loss(&mut self, loss: Loss) {
+        self.sink.loss(loss);
+    }
+
+    fn field(&mut self, key: Text<'_>, value: &[u8]) {
+        self.sink.field(key, value);
+    }
+}
+
+struct Stoppable<'a, R> {
+    input: R,
+    stop: &'a Cell<bool>,
+}
+
+impl<R: Read> Read for Stoppable<'_, R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        if self.stop.get() { Ok(0) } else { self.input.read(bytes) }
+    }
+}

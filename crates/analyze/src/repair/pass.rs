@@ -1,0 +1,289 @@
+//! The second pass: writes each event, in an order that viewers like.
+
+use super::document::Document;
+use super::edit::{Edits, join_objects};
+use super::numbering::Numbering;
+use super::rewrite::{Fate, Rewriter};
+use super::{Changes, Stop};
+use crate::check::Finding;
+use crate::check::findings::{Findings, Places};
+use crate::check::rules::slices::OUTER_NOT_FIRST;
+use crate::check::rules::times::{EPOCH_PRECISION, NEGATIVE_TS};
+use crate::check::survey::Surveyed;
+use crate::check::texts::mend_texts;
+use ferrum_trace_format::chrome::read::{Event, Loss, Sink, Text};
+use ferrum_trace_model::Order;
+use hashbrown::{HashMap, HashSet};
+use std::io;
+
+/// How many bytes of events are held back at most, until what they wait for has come.
+const HELD_BYTES_MAX: usize = 32 << 20;
+/// The field that keeps by how much times were moved.
+const SHIFT_FIELD: &[u8] = b"ferrumTraceShiftNs";
+
+/// Writes a file anew.
+pub struct Pass<'w> {
+    rewriter: Rewriter,
+    document: Document<'w>,
+    /// How many events the first pass has seen.
+    n_events: Order,
+    next: Order,
+    held: Held,
+    /// Ends of asynchronous slices that have none: the last to begin is the first to end.
+    async_ends: Vec<Vec<u8>>,
+    found: Findings,
+    left_out: Findings,
+    places: Places,
+    n_args_lost: u64,
+}
+
+/// Events that are held back.
+#[derive(Default)]
+struct Held {
+    n_bytes: usize,
+    /// By the slice that has to be written before them.
+    waiting: HashMap<Order, Vec<(Order, Vec<u8>)>>,
+    /// Slices that others wait for.
+    awaited: HashSet<Order>,
+    /// Begins that wait for the arguments of their ends.
+    begins: HashMap<Order, Vec<u8>>,
+    /// Arguments of ends that stand before their begins.
+    end_args: HashMap<Order, Vec<u8>>,
+}
+
+impl<'w> Pass<'w> {
+    /// Begins to write.
+    pub fn new(surveyed: Surveyed, mut document: Document<'w>) -> Self {
+        let Surveyed { findings, ids, slices, flows, asyncs, n_events, span, .. } = surveyed;
+        let (first, last) = span.unwrap_or_default();
+        let is_shifted = findings.n(&EPOCH_PRECISION) > 0 || findings.n(&NEGATIVE_TS) > 0;
+        let shift = if is_shifted { first } else { 0 };
+        let numbering = Numbering::of(&ids, &slices);
+        if shift != 0 {
+            document.field(Text::plain(SHIFT_FIELD), format!("\"{shift}\"").as_bytes(), false);
+        }
+        let held = Held { awaited: slices.waiting.iter().map(|&(_, outer)| outer).collect(), ..Held::default() };
+        let places = Places::of(findings.wanted());
+        let rewriter = Rewriter { ids, slices, flows, asyncs, numbering, shift, last };
+        Self {
+            rewriter,
+            document,
+            n_events,
+            next: 0,
+            held,
+            async_ends: Vec::new(),
+            found: findings,
+            left_out: Findings::default(),
+            places,
+            n_args_lost: 0,
+        }
+    }
+
+    fn begin(&mut self) {
+        for name in self.rewriter.numbering.names(&self.rewriter.ids) {
+            self.document.event(&name);
+        }
+    }
+
+    /// Writes an event, or holds it back until its time has come.
+    fn keep(&mut self, event: &Event<'_>, order: Order, edits: Edits) {
+        let changed = if edits.is_empty() { None } else { Some(edits.apply(event.json, event.args)) };
+        let json = mend_texts(changed.as_deref().unwrap_or(event.json)).or(changed);
+        if event.phase == b'B' {
+            return self.keep_begin(order, json.unwrap_or_else(|| event.json.to_vec()));
+        }
+        match self.rewriter.slices.waits_for(order) {
+            Some(_) => self.write_in_order(order, json.unwrap_or_else(|| event.json.to_vec())),
+            None => {
+                let json = json.as_deref().unwrap_or(event.json);
+                self.write(order, json);
+                self.follow_up(event, order, json);
+            }
+        }
+    }
+
+    /// Writes what belongs to an event besides: more begins of a flow, the end of an asynchronous slice.
+    fn follow_up(&mut self, event: &Event<'_>, order: Order, json: &[u8]) {
+        if event.phase == b's' {
+            for id in self.rewriter.flows.copies(order) {
+                let mut edits = Edits::default();
+                edits.set("id", id.to_string());
+                self.document.event(&edits.apply(json, None));
+            }
+        }
+        if matches!(event.phase, b'b' | b'S') && self.rewriter.asyncs.is_unclosed(order) {
+            let end = self.rewriter.end_of_async(json);
+            if self.held.takes(end.len()) {
+                self.async_ends.push(end);
+            } else {
+                self.document.event(&end);
+            }
+        }
+    }
+
+    /// A begin that becomes a complete event waits for the arguments of its end.
+    fn keep_begin(&mut self, order: Order, json: Vec<u8>) {
+        let Some(joined) = self.rewriter.slices.joined(order).filter(|joined| joined.has_end_args) else {
+            return self.write_in_order(order, json);
+        };
+        if let Some(args) = self.held.end_args.remove(&order) {
+            self.held.gives(args.len());
+            return self.write_in_order(joined.begin, with_args(&json, &args));
+        }
+        if self.held.takes(json.len()) {
+            self.held.begins.insert(order, json);
+        } else {
+            self.n_args_lost += 1;
+            self.write_in_order(order, json);
+        }
+    }
+
+    /// The end of a slice whose begin becomes a complete event.
+    fn end(&mut self, event: &Event<'_>, order: Order, begin: Order) {
+        let args = event.args.unwrap_or(b"{}");
+        let args = mend_texts(args).unwrap_or_else(|| args.to_vec());
+        if let Some(json) = self.held.begins.remove(&begin) {
+            self.held.gives(json.len());
+            return self.write_in_order(begin, with_args(&json, &args));
+        }
+        if begin > order && args.len() > 2 {
+            if self.held.takes(args.len()) {
+                self.held.end_args.insert(begin, args);
+            } else {
+                self.n_args_lost += 1;
+            }
+        }
+    }
+
+    /// Writes a slice after the one that has to come before it.
+    fn write_in_order(&mut self, order: Order, json: Vec<u8>) {
+        if let Some(outer) = self.rewriter.slices.waits_for(order)
+            && self.held.awaited.contains(&outer)
+        {
+            if self.held.takes(json.len()) {
+                self.held.waiting.entry(outer).or_default().push((order, json));
+                return;
+            }
+            self.left_out.note_order(&OUTER_NOT_FIRST, order);
+        }
+        self.write(order, &json);
+    }
+
+    /// Writes an event, and those that have waited for it.
+    fn write(&mut self, order: Order, json: &[u8]) {
+        self.document.event(json);
+        if !self.held.awaited.remove(&order) {
+            return;
+        }
+        let mut next: Vec<(Order, Vec<u8>)> = self.held.waiting.remove(&order).unwrap_or_default();
+        next.reverse();
+        while let Some((order, json)) = next.pop() {
+            self.held.gives(json.len());
+            self.document.event(&json);
+            self.held.awaited.remove(&order);
+            let waiting = self.held.waiting.remove(&order).unwrap_or_default();
+            next.extend(waiting.into_iter().rev());
+        }
+    }
+
+    /// Writes what was held back to the end.
+    fn end_events(&mut self) {
+        if self.document.n_events == 0 && self.next == 0 {
+            self.begin();
+        }
+        let mut begins: Vec<(Order, Vec<u8>)> = self.held.begins.drain().collect();
+        begins.sort_unstable_by_key(|&(order, _)| order);
+        for (order, json) in begins {
+            self.write_in_order(order, json);
+        }
+        let mut waiting: Vec<(Order, Vec<u8>)> = self.held.waiting.drain().flat_map(|(_, held)| held).collect();
+        waiting.sort_unstable_by_key(|&(order, _)| order);
+        for (_, json) in waiting {
+            self.document.event(&json);
+        }
+        while let Some(end) = self.async_ends.pop() {
+            self.document.event(&end);
+        }
+    }
+
+    /// Closes the file, and tells what was changed.
+    pub fn finish(mut self) -> io::Result<Changes> {
+        self.end_events();
+        let repaired = |finding: &Finding| finding.rule.is_repaired();
+        let changes = Changes {
+            repaired: self.found.finish(&self.places).into_iter().filter(repaired).collect(),
+            left_out: self.left_out.finish(&Places::default()),
+            shift: self.rewriter.shift,
+            n_read: u64::from(self.next),
+            n_written: self.document.n_events,
+            n_fields_lost: self.document.n_fields_lost,
+            n_args_lost: self.n_args_lost,
+        };
+        self.document.finish()?;
+        Ok(changes)
+    }
+}
+
+impl Held {
+    /// Makes room for bytes, if there is some.
+    fn takes(&mut self, n_bytes: usize) -> bool {
+        let has_room = self.n_bytes + n_bytes <= HELD_BYTES_MAX;
+        if has_room {
+            self.n_bytes += n_bytes;
+        }
+        has_room
+    }
+
+    fn gives(&mut self, n_bytes: usize) {
+        self.n_bytes = self.n_bytes.saturating_sub(n_bytes);
+    }
+}
+
+impl Stop for Pass<'_> {
+    fn wants_no_more(&self) -> bool {
+        self.document.has_failed()
+    }
+}
+
+impl Sink for Pass<'_> {
+    fn event(&mut self, event: &Event<'_>) {
+        if self.next == 0 {
+            self.begin();
+        }
+        let order = self.next;
+        self.next = self.next.saturating_add(1);
+        self.places.event(event);
+        match self.rewriter.decide(event, order) {
+            Fate::Kept(edits) => self.keep(event, order, edits),
+            Fate::LeftOut(rule) => self.left_out.note(rule, event),
+            Fate::EndOf(begin) => self.end(event, order, begin),
+        }
+    }
+
+    fn loss(&mut self, _: Loss) {}
+
+    fn field(&mut self, key: Text<'_>, value: &[u8]) {
+        let is_last = self.next >= self.n_events;
+        if is_last && self.next > 0 {
+            self.end_events();
+        }
+        self.document.field(key, value, is_last);
+    }
+}
+
+/// An event with more arguments.
+fn with_args(json: &[u8], more: &[u8]) -> Vec<u8> {
+    let mut args: &[u8] = b"{}";
+    let mut found = Vec::new();
+    ferrum_trace_format::chrome::read::for_each_member(json, |key, value| {
+        if let (b"args", ferrum_trace_format::chrome::read::Scalar::Other(value)) = (key.raw, value) {
+            found = value.to_vec();
+        }
+    });
+    if !found.is_empty() {
+        args = &found;
+    }
+    let mut edits = Edits::default();
+    edits.set("args", join_objects(args, more));
+    edits.apply(json, None)
+}

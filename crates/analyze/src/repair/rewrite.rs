@@ -1,0 +1,321 @@
+//! What becomes of one event.
+
+use super::edit::Edits;
+use super::numbering::{Id, Numbering};
+use crate::check::Rule;
+use crate::check::asyncs::{self, AsyncPlan};
+use crate::check::events::{CounterValue, Kind, flow_number, has_good_scope, has_sub_nanoseconds, is_object_or_null};
+use crate::check::flows::FlowPlan;
+use crate::check::ids::{Ids, is_about_process};
+use crate::check::rules::asyncs::{ASYNC_WITHOUT_ID, UNMATCHED_ASYNC};
+use crate::check::rules::counters::{COUNTER_NOT_NUMBER, COUNTER_WITHOUT_ARGS};
+use crate::check::rules::events::EMPTY_EVENT;
+use crate::check::rules::flows::FLOW_WITHOUT_ID;
+use crate::check::rules::slices::UNMATCHED_END;
+use crate::check::rules::times::MISSING_TS;
+use crate::check::slices::SlicePlan;
+use ferrum_trace_format::chrome::read::{Event, Number, Scalar, for_each_member};
+use ferrum_trace_format::chrome::{push_decimal, push_micros, push_text};
+use ferrum_trace_model::{Order, TrackId};
+
+/// All that is known when events are rewritten.
+#[derive(Debug)]
+pub struct Rewriter {
+    /// The tracks of the file.
+    pub ids: Ids,
+    /// What has to be done to slices.
+    pub slices: SlicePlan,
+    /// What has to be done to flows.
+    pub flows: FlowPlan,
+    /// What has to be done to asynchronous events.
+    pub asyncs: AsyncPlan,
+    /// Numbers of processes and threads.
+    pub numbering: Numbering,
+    /// Nanoseconds that are taken from each time.
+    pub shift: i64,
+    /// When the trace ends.
+    pub last: i64,
+}
+
+/// What becomes of an event.
+pub enum Fate {
+    /// It is written with these changes.
+    Kept(Edits),
+    /// It is left out.
+    LeftOut(&'static Rule),
+    /// It ends a slice that is written as one event with that begin.
+    EndOf(Order),
+}
+
+impl Rewriter {
+    /// Decides about an event.
+    pub fn decide(&mut self, event: &Event<'_>, order: Order) -> Fate {
+        let kind = Kind::of(event);
+        if kind == Kind::Missing {
+            return Fate::LeftOut(&EMPTY_EVENT);
+        }
+        if kind != Kind::Metadata && event.start.nanos().is_none() {
+            return Fate::LeftOut(&MISSING_TS);
+        }
+        let mut edits = Edits::default();
+        let mut lane = 0;
+        let left_out = match kind {
+            Kind::Complete => {
+                lane = self.slices.lane(order);
+                edit_complete(event, &mut edits);
+                None
+            }
+            Kind::Begin => {
+                lane = self.slices.lane(order);
+                self.edit_begin(order, &mut edits);
+                None
+            }
+            Kind::End => match self.slices.end(order) {
+                Some(Some(begin)) => return Fate::EndOf(begin),
+                Some(None) => Some(&UNMATCHED_END),
+                None => None,
+            },
+            Kind::Instant => {
+                if !has_good_scope(event) {
+                    edits.set("s", "\"t\"");
+                }
+                None
+            }
+            Kind::Counter => edit_counter(event, &mut edits),
+            Kind::Flow => {
+                lane = self.flows.lane(order);
+                self.edit_flow(event, order, &mut edits)
+            }
+            Kind::Async | Kind::LegacyAsync => self.edit_async(event, order, &mut edits),
+            Kind::Unknown => {
+                edits.set("ph", "\"i\"");
+                edits.set("s", "\"t\"");
+                edits.add_arg("ph", text(&char::from(event.phase).to_string()));
+                None
+            }
+            Kind::Metadata | Kind::Other | Kind::Missing => None,
+        };
+        if let Some(rule) = left_out {
+            return Fate::LeftOut(rule);
+        }
+        edit_name_and_args(event, kind, &mut edits);
+        self.edit_ids(event, kind, lane, &mut edits);
+        self.edit_times(event, kind, &mut edits);
+        Fate::Kept(edits)
+    }
+
+    fn edit_begin(&self, order: Order, edits: &mut Edits) {
+        if let Some(joined) = self.slices.joined(order) {
+            edits.set("ph", "\"X\"");
+            edits.set("dur", micros(joined.duration));
+            if joined.is_unclosed {
+                edits.add_arg("unclosed", "true");
+            }
+        }
+    }
+
+    fn edit_flow(&self, event: &Event<'_>, order: Order, edits: &mut Edits) -> Option<&'static Rule> {
+        let Some(id) = event.id else {
+            return Some(&FLOW_WITHOUT_ID);
+        };
+        if let Some(new) = self.flows.id(order) {
+            edits.set("id", new.to_string());
+        } else if flow_number(id).is_none() {
+            // A flow without a usable time, which nothing else knows of.
+            return self.flows.dropped(order).or(Some(&FLOW_WITHOUT_ID));
+        }
+        if self.flows.needs_bp(order) {
+            edits.set("bp", "\"e\"");
+        }
+        self.flows.dropped(order)
+    }
+
+    fn edit_async(&self, event: &Event<'_>, order: Order, edits: &mut Edits) -> Option<&'static Rule> {
+        let Some((id, is_local)) = asyncs::id(event) else {
+            return Some(&ASYNC_WITHOUT_ID);
+        };
+        if self.asyncs.is_dropped(order) {
+            return Some(&UNMATCHED_ASYNC);
+        }
+        match event.phase {
+            b'S' => edits.set("ph", "\"b\""),
+            b'T' | b'p' => edits.set("ph", "\"n\""),
+            b'F' => edits.set("ph", "\"e\""),
+            _ => {}
+        }
+        let becomes_local = self.asyncs.is_local(order);
+        let other = self.asyncs.id(order).map(|n| format!("{id} ({})", n + 1));
+        if becomes_local || other.is_some() {
+            let id = text(other.as_deref().unwrap_or(&id));
+            edits.remove("id");
+            let scope: &[u8] = if becomes_local || is_local { b"{\"local\":" } else { b"{\"global\":" };
+            edits.set("id2", [scope, &id, b"}"].concat());
+        }
+        None
+    }
+
+    fn edit_ids(&mut self, event: &Event<'_>, kind: Kind, lane: u32, edits: &mut Edits) {
+        let track = self.ids.track(event);
+        let process = self.ids.tracks.get(track).process;
+        let pid = self.numbering.pid(process);
+        edit_id(event.pid, pid, "pid", edits);
+        if is_about_process(event, kind) && event.tid.is_none_or(|tid| tid.plain() == Some(b"0")) {
+            self.keep_old_pid(event, pid, edits);
+            return;
+        }
+        let tid = self.numbering.tid(track, lane);
+        edit_id(event.tid, tid, "tid", edits);
+        if kind == Kind::Metadata {
+            self.keep_old_pid(event, pid, edits);
+            self.keep_old_tid(event, track, edits);
+        }
+    }
+
+    /// A process that has a name and gets a new number keeps the old one as an argument of its name.
+    fn keep_old_pid(&self, event: &Event<'_>, pid: Option<Id>, edits: &mut Edits) {
+        let is_name = event.name.is_some_and(|name| name.decode() == "process_name");
+        if let (true, Some(old), true) = (is_name, event.pid, pid.is_some_and(|pid| pid.is_new)) {
+            edits.add_arg("old_pid", text(&old.decode()));
+        }
+    }
+
+    fn keep_old_tid(&self, event: &Event<'_>, track: TrackId, edits: &mut Edits) {
+        let is_name = event.name.is_some_and(|name| name.decode() == "thread_name");
+        let is_new = self.numbering.tid(track, 0).is_some_and(|tid| tid.is_new);
+        if let (true, Some(old), true) = (is_name, event.tid, is_new) {
+            edits.add_arg("old_tid", text(&old.decode()));
+        }
+    }
+
+    fn edit_times(&self, event: &Event<'_>, kind: Kind, edits: &mut Edits) {
+        let is_odd = |number: Number<'_>| matches!(number, Number::Quoted(_));
+        let is_inexact = has_sub_nanoseconds(event);
+        if let Some(start) = event.start.nanos()
+            && (self.shift != 0 || is_odd(event.start) || is_inexact)
+        {
+            let start = start.saturating_sub(self.shift);
+            let is_metadata = kind == Kind::Metadata;
+            edits.set("ts", micros(if is_metadata { start.max(0) } else { start }));
+        }
+        if let Some(duration) = event.duration.nanos()
+            && is_usable(event, kind)
+            && (is_odd(event.duration) || is_inexact)
+        {
+            edits.set("dur", micros(duration));
+        }
+    }
+
+    /// The end of an asynchronous slice that has none. Only what joins it to its begin is in it.
+    pub fn end_of_async(&self, begin: &[u8]) -> Vec<u8> {
+        let mut edits = Edits::default();
+        edits.set("ph", "\"e\"");
+        edits.set("ts", micros(self.last.saturating_sub(self.shift)));
+        edits.set("args", "{\"unclosed\":true}");
+        edits.apply(begin, None)
+    }
+}
+
+/// Whether the duration of an event stays in its place.
+fn is_usable(event: &Event<'_>, kind: Kind) -> bool {
+    kind != Kind::Complete || has_usable_duration(event)
+}
+
+fn has_usable_duration(event: &Event<'_>) -> bool {
+    event.duration.nanos().is_some_and(|duration| duration >= 0) && event.end().is_some()
+}
+
+/// A slice without a usable duration is no slice: it becomes an instant, which keeps its place in time.
+fn edit_complete(event: &Event<'_>, edits: &mut Edits) {
+    if has_usable_duration(event) {
+        return;
+    }
+    edits.set("ph", "\"i\"");
+    edits.set("s", "\"t\"");
+    edits.remove("dur");
+    let duration = match event.duration {
+        Number::Missing => "missing".to_owned(),
+        Number::Nanos(nanos) | Number::Quoted(nanos) => String::from_utf8_lossy(&micros(nanos)).into_owned(),
+        Number::Unusable(spelling) => String::from_utf8_lossy(spelling).into_owned(),
+    };
+    edits.add_arg("unusable_dur", text(&duration));
+}
+
+/// Leaves out the values of a counter that are no numbers.
+fn edit_counter(event: &Event<'_>, edits: &mut Edits) -> Option<&'static Rule> {
+    let mut args = Vec::new();
+    let (mut n_values, mut n_changed) = (0, 0);
+    for_each_member(event.args.unwrap_or_default(), |key, value| {
+        n_values += 1;
+        let number = match CounterValue::of(value) {
+            CounterValue::Number(spelling) => spelling.to_vec(),
+            CounterValue::Hidden(number) => {
+                n_changed += 1;
+                format!("{number}").into_bytes()
+            }
+            CounterValue::None => {
+                n_changed += 1;
+                return;
+            }
+        };
+        args.extend_from_slice(if args.is_empty() { b"{\"" } else { b",\"" });
+        args.extend_from_slice(key.raw);
+        args.extend_from_slice(b"\":");
+        args.extend_from_slice(&number);
+    });
+    if n_values == 0 {
+        return Some(&COUNTER_WITHOUT_ARGS);
+    }
+    if args.is_empty() {
+        return Some(&COUNTER_NOT_NUMBER);
+    }
+    if n_changed > 0 {
+        args.push(b'}');
+        edits.set("args", args);
+    }
+    None
+}
+
+fn edit_name_and_args(event: &Event<'_>, kind: Kind, edits: &mut Edits) {
+    match event.name {
+        Some(Scalar::Text(_)) => {}
+        Some(Scalar::Other(spelling)) => edits.set("name", text(&String::from_utf8_lossy(spelling))),
+        None => edits.set("name", "\"\""),
+    }
+    if let Some(args) = event.args
+        && kind != Kind::Counter
+        && !is_object_or_null(args)
+    {
+        edits.set("args", [b"{\"value\":", args, b"}"].concat());
+    }
+}
+
+fn edit_id(id: Option<Scalar<'_>>, wanted: Option<Id>, key: &'static str, edits: &mut Edits) {
+    let Some(wanted) = wanted else {
+        return;
+    };
+    let mut number = Vec::new();
+    push_decimal(&mut number, u64::from(wanted.number));
+    if id != Some(Scalar::Other(&number)) {
+        edits.set(key, number);
+    }
+}
+
+/// Nanoseconds as microseconds: whole ones without decimals.
+pub fn micros(nanos: i64) -> Vec<u8> {
+    let mut out = Vec::new();
+    if nanos < 0 {
+        out.push(b'-');
+    }
+    match nanos.unsigned_abs() {
+        whole if whole % 1000 == 0 => push_decimal(&mut out, whole / 1000),
+        size => push_micros(&mut out, size),
+    }
+    out
+}
+
+/// A text as JSON.
+fn text(text: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    push_text(&mut out, text);
+    out
+}
