@@ -14,7 +14,10 @@ mod nesting;
 mod percentile;
 mod placement;
 pub mod repair;
+#[cfg(test)]
+mod sample;
 mod select;
+mod share_out;
 mod summary;
 
 pub use asyncs::{AsyncCount, count_asyncs};

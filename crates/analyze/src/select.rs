@@ -1,7 +1,7 @@
 //! Which slices count.
 
-use crate::nesting::{enclosing_end_min, nesting_key};
-use ferrum_trace_model::{ProcessId, Slices, StringId, Trace, TrackId};
+use crate::nesting::{NestingKey, enclosing_end_min, nesting_key};
+use ferrum_trace_model::{ProcessId, StringId, Trace, TrackId};
 use std::cmp::Reverse;
 use std::ops::Range;
 use std::str::Chars;
@@ -204,10 +204,10 @@ impl Enclosing {
         let mut processes = vec![Cover::default(); trace.tracks.processes().len()];
         let mut everywhere = Cover::default();
         for &slice in &enclosing {
-            let track = slices.track[slice as usize];
-            tracks[track.index()].push(slices, slice);
-            processes[trace.tracks.get(track).process.index()].push(slices, slice);
-            everywhere.push(slices, slice);
+            let (track, key) = (slices.track[slice as usize], nesting_key(slices, slice));
+            tracks[track.index()].push(key);
+            processes[trace.tracks.get(track).process.index()].push(key);
+            everywhere.push(key);
         }
         Self { tracks, processes, everywhere, n_slices: enclosing.len() }
     }
@@ -240,27 +240,27 @@ impl Enclosing {
 /// Stretches of time, for asking whether one of them holds another stretch.
 #[derive(Clone, Debug, Default)]
 struct Cover {
-    /// What sorts them.
-    keys: Vec<(i64, Reverse<i64>, u32)>,
-    /// The latest end of each and all before it.
-    latest_ends: Vec<i64>,
+    /// What sorts them. Each ends after all before it: one that does not is of no use beside those.
+    keys: Vec<NestingKey>,
 }
 
 impl Cover {
     /// Adds a slice that comes after all that are there.
-    fn push(&mut self, slices: &Slices, slice: u32) {
-        let end = slices.end(slice as usize);
-        self.keys.push(nesting_key(slices, slice));
-        self.latest_ends.push(self.latest_ends.last().map_or(end, |&latest| latest.max(end)));
+    fn push(&mut self, key: NestingKey) {
+        let (_, Reverse(end), _) = key;
+        if self.keys.last().is_none_or(|&(_, Reverse(latest_end), _)| latest_end < end) {
+            self.keys.push(key);
+        }
     }
 
     fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    fn latest_end_before(&self, key: (i64, Reverse<i64>, u32)) -> Option<i64> {
+    fn latest_end_before(&self, key: NestingKey) -> Option<i64> {
         let n_before = self.keys.partition_point(|&other| other < key);
-        Some(self.latest_ends[n_before.checked_sub(1)?])
+        let (_, Reverse(latest_end), _) = self.keys[n_before.checked_sub(1)?];
+        Some(latest_end)
     }
 }
 

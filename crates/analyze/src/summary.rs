@@ -1,5 +1,6 @@
 //! Where the time went: slices in groups.
 
+use crate::share_out::share_out;
 use crate::{Distribution, Nesting, Selected};
 use ferrum_trace_model::{ProcessId, StringId, Trace, TrackId};
 use hashbrown::HashMap;
@@ -159,57 +160,38 @@ pub fn summarize(trace: &Trace, nesting: &Nesting, selected: &Selected, options:
 const NO_GROUP: u32 = u32::MAX;
 
 fn rows(trace: &Trace, nesting: &Nesting, selected: &Selected, by: &[GroupBy]) -> Vec<Row> {
-    let (group_of, mut rows) = group(trace, selected, by);
-    for (slice, &group) in group_of.iter().enumerate().filter(|(_, group)| **group != NO_GROUP) {
-        let row = &mut rows[group as usize];
-        row.count += 1;
-        row.total = row.total.saturating_add(trace.slices.duration[slice]);
-        row.self_time = row.self_time.saturating_add(nesting.self_time[slice]);
-    }
+    let (group_of, mut rows) = group(trace, nesting, selected, by);
     let mut durations = durations_by_group(trace, &group_of, &rows);
-    let mut rest = &mut durations[..];
-    for row in &mut rows {
-        let (own, later) = rest.split_at_mut(row.count as usize);
-        row.durations = Distribution::of(own);
-        rest = later;
-    }
+    distribute(&mut rows, &mut durations);
     rows
 }
 
-/// The group of each slice, and the groups.
-fn group(trace: &Trace, selected: &Selected, by: &[GroupBy]) -> (Vec<u32>, Vec<Row>) {
+/// The group of each slice, and the groups with their sums.
+fn group(trace: &Trace, nesting: &Nesting, selected: &Selected, by: &[GroupBy]) -> (Vec<u32>, Vec<Row>) {
     let slices = &trace.slices;
-    let process_of = |slice: usize| trace.tracks.get(slices.track[slice]).process;
     let [by_name, by_category, by_track, by_process] =
         [GroupBy::Name, GroupBy::Category, GroupBy::Track, GroupBy::Process].map(|kind| by.contains(&kind));
     let mut groups: HashMap<Key, u32> = HashMap::new();
     let mut rows: Vec<Row> = Vec::new();
-    // Slices of the same group often follow each other.
-    let mut latest = None;
-    let group_of = (0..slices.len())
-        .map(|slice| {
-            if !selected.contains(slice) {
-                return NO_GROUP;
-            }
-            let key = Key {
-                name: by_name.then(|| slices.name[slice]),
-                category: by_category.then(|| slices.category[slice]),
-                track: by_track.then(|| slices.track[slice]),
-                process: by_process.then(|| process_of(slice)),
-            };
-            if let Some((latest_key, group)) = latest
-                && latest_key == key
-            {
-                return group;
-            }
-            let group = *groups.entry(key).or_insert_with(|| {
-                rows.push(Row { key, ..Row::default() });
-                rows.len() as u32 - 1
-            });
-            latest = Some((key, group));
-            group
-        })
-        .collect();
+    let mut group_of = vec![NO_GROUP; slices.len()];
+    for slice in selected.iter() {
+        let track = slices.track[slice];
+        let key = Key {
+            name: by_name.then(|| slices.name[slice]),
+            category: by_category.then(|| slices.category[slice]),
+            track: by_track.then_some(track),
+            process: by_process.then(|| trace.tracks.get(track).process),
+        };
+        let group = *groups.entry(key).or_insert_with(|| {
+            rows.push(Row { key, ..Row::default() });
+            rows.len() as u32 - 1
+        });
+        group_of[slice] = group;
+        let row = &mut rows[group as usize];
+        row.count += 1;
+        row.total = row.total.saturating_add(slices.duration[slice]);
+        row.self_time = row.self_time.saturating_add(nesting.self_time[slice]);
+    }
     (group_of, rows)
 }
 
@@ -222,12 +204,37 @@ fn durations_by_group(trace: &Trace, group_of: &[u32], rows: &[Row]) -> Vec<i64>
         n_slices += row.count as usize;
     }
     let mut durations = vec![0; n_slices];
-    for (slice, &group) in group_of.iter().enumerate().filter(|(_, group)| **group != NO_GROUP) {
-        let place = &mut next[group as usize];
-        durations[*place] = trace.slices.duration[slice];
-        *place += 1;
+    for (&group, &duration) in group_of.iter().zip(&trace.slices.duration) {
+        if group != NO_GROUP {
+            let place = &mut next[group as usize];
+            durations[*place] = duration;
+            *place += 1;
+        }
     }
     durations
+}
+
+/// Finds how the durations of each row are distributed.
+fn distribute(rows: &mut [Row], durations: &mut [i64]) {
+    let n_workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let size = durations.len();
+    let mut rest = durations;
+    let parts = rows.iter_mut().map(|row| {
+        let (own, later) = std::mem::take(&mut rest).split_at_mut(row.count as usize);
+        rest = later;
+        (row, own)
+    });
+    share_out(
+        parts,
+        size,
+        |(_, own)| own.len(),
+        n_workers,
+        |trip| {
+            for (row, own) in trip {
+                row.durations = Distribution::of(own);
+            }
+        },
+    );
 }
 
 fn sort(trace: &Trace, rows: &mut [Row], by: SortBy) {
