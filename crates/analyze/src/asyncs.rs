@@ -37,3 +37,35 @@ pub fn count_asyncs(trace: &Trace) -> AsyncCount {
     count.balanced = groups.values().filter(|(begins, finishes)| begins == finishes && *begins > 0).count() as u64;
     count
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn things_are_balanced_that_begin_as_often_as_they_end() {
+        let mut trace = Trace::default();
+        let ids = ["whole", "twice begun", "point", "older"].map(|text| trace.strings.intern(text));
+        let [whole, twice_begun, point, older] = ids;
+        let events = [
+            (whole, End::Begin, false),
+            (whole, End::Step, false),
+            (whole, End::Finish, false),
+            (twice_begun, End::Begin, false),
+            (twice_begun, End::Begin, false),
+            (twice_begun, End::Finish, false),
+            (point, End::Step, false),
+            (older, End::Begin, true),
+            (older, End::Finish, true),
+        ];
+        for (id, end, is_legacy) in events {
+            trace.asyncs.category.push(whole);
+            trace.asyncs.name.push(whole);
+            trace.asyncs.id.push(id);
+            trace.asyncs.end.push(end);
+            trace.asyncs.is_legacy.push(is_legacy);
+        }
+        let expected = AsyncCount { groups: 3, balanced: 1, begins: 3, steps: 2, finishes: 2 };
+        assert_eq!(count_asyncs(&trace), expected);
+    }
+}

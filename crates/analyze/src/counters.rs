@@ -42,3 +42,31 @@ pub fn counters(trace: &Trace) -> Vec<CounterSeries> {
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_of_two_processes_is_two() {
+        let mut trace = Trace::default();
+        let [one, two, used] = ["1", "2", "used"].map(|text| trace.strings.intern(text));
+        let tracks = [one, two].map(|pid| trace.tracks.track(Some(pid), None));
+        for (track, value) in [(tracks[0], 3.0), (tracks[0], -1.5), (tracks[1], 7.0), (tracks[0], 2.0)] {
+            trace.counters.name.push(used);
+            trace.counters.series.push(used);
+            trace.counters.track.push(track);
+            trace.counters.value.push(value);
+        }
+        let series = |process, count, [min, max, last]: [f64; 3]| CounterSeries {
+            process: ProcessId(process),
+            name: used,
+            series: used,
+            count,
+            min,
+            max,
+            last,
+        };
+        assert_eq!(counters(&trace), [series(0, 3, [-1.5, 3.0, 2.0]), series(1, 1, [7.0; 3])]);
+    }
+}

@@ -36,3 +36,32 @@ pub fn count_flows(trace: &Trace) -> FlowCount {
     count.complete = groups.values().filter(|group| **group == (true, true)).count() as u64;
     count
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrows_are_told_apart_by_category_name_and_id() {
+        let mut trace = Trace::default();
+        let [a, b] = ["a", "b"].map(|text| trace.strings.intern(text));
+        let ends = [
+            (a, a, a, End::Begin),
+            (a, a, a, End::Step),
+            (a, a, a, End::Finish),
+            (a, a, a, End::Finish),
+            (b, a, a, End::Begin),
+            (a, b, a, End::Finish),
+            (a, a, b, End::Step),
+        ];
+        for (category, name, id, end) in ends {
+            trace.flows.category.push(category);
+            trace.flows.name.push(name);
+            trace.flows.id.push(id);
+            trace.flows.end.push(end);
+        }
+        let expected = FlowCount { groups: 4, complete: 1, begins: 2, steps: 2, finishes: 3 };
+        assert_eq!(count_flows(&trace), expected);
+        assert_eq!(count_flows(&Trace::default()), FlowCount::default());
+    }
+}

@@ -175,3 +175,62 @@ fn union(times: &mut Times) -> i64 {
     }
     sum
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use proptest::prelude::*;
+
+    #[test]
+    fn communication_is_exposed_where_nothing_computes() {
+        let trace = sample::trace(&[
+            ("0", "7", "kernel", "gemm", 0, 10),
+            ("0", "20", "kernel", "ncclDevKernel_AllReduce", 5, 15),
+            ("0", "7", "gpu_memcpy", "Memcpy HtoD", 14, 18),
+            ("9", "9", "cpu_op", "aten::mm", 0, 90),
+            ("1", "7", "Kernel", "old", 30, 31),
+        ]);
+        let [first, second] = &devices(&trace)[..] else { panic!("two devices") };
+        let expected = Device {
+            process: ProcessId(0),
+            n_slices: 3,
+            n_kernels: 2,
+            n_comm: 1,
+            kernel_total: 20,
+            span: 18,
+            busy: 18,
+            idle: 0,
+            comm: 10,
+            comp: 10,
+            overlap: 5,
+            exposed_comm: 5,
+            streams: vec![
+                Stream { track: TrackId(0), n_slices: 2, busy: 14 },
+                Stream { track: TrackId(1), n_slices: 1, busy: 10 },
+            ],
+        };
+        assert_eq!(first, &expected);
+        assert_eq!((second.busy, second.span, second.idle, second.n_kernels), (1, 1, 0, 1));
+        assert_eq!(devices(&sample::track(&[("a", 0, 1)])), []);
+    }
+
+    #[test]
+    fn names_tell_communication() {
+        for name in ["ncclKernel", "NCCL_x", "RcclY", "void ncclDevKernel_z", "_ncclKernel"] {
+            assert!(is_comm(name), "{name}");
+        }
+        for name in ["", "ncc", "gemm nccl", "ncç", "all_reduce"] {
+            assert!(!is_comm(name), "{name}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_union_is_what_counting_instants_gives(times in prop::collection::vec((0_i64..50, 0_i64..10), 0..20)) {
+            let mut times: Times = times.into_iter().map(|(from, length)| (from, from + length)).collect();
+            let covered = (0..60).filter(|now| times.iter().any(|(from, to)| from <= now && now < to)).count();
+            prop_assert_eq!(union(&mut times), covered as i64);
+        }
+    }
+}

@@ -308,3 +308,151 @@ fn is_word_for_layer(before: &str, is_module: bool) -> bool {
         _ => is_module && separator == "_" && (word.ends_with("Layer") || word.ends_with("Block")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use ferrum_trace_model::ArgColumn;
+
+    #[test]
+    fn names_that_speak_of_layers_are_understood() {
+        let layers = [
+            ("layers.12.attn", 12),
+            ("model.layers.7", 7),
+            ("model.layers.0.self_attn.layers.9", 0),
+            ("transformer.h.3.mlp", 3),
+            ("h.31", 31),
+            ("blk.12.attn_q.weight", 12),
+            ("vision.blocks.4.norm1", 4),
+            ("layers[5]", 5),
+            ("layer_6 attn", 6),
+            ("layer 8", 8),
+            ("layer12", 12),
+            ("attn/layer=2", 2),
+            ("nn.Module: Qwen2DecoderLayer_9", 9),
+            ("nn.Module: BertLayer_0", 0),
+            ("nn.Module: T5Block_3", 3),
+            ("int8 gemm, layers.4", 4),
+            ("größer.layers.1", 1),
+        ];
+        for (name, layer) in layers {
+            assert_eq!(layer_in(name), Some(layer), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_do_not_speak_of_layers_have_none() {
+        let names = [
+            "",
+            "12",
+            "gemm_128",
+            "layers",
+            "layers.x",
+            "players.3",
+            "h.3x3",
+            "conv_h3",
+            "gemm_block_128",
+            "nn.Module: LayerNorm_12",
+            "nn.Module: Linear_5",
+            "CustomLayer_4",
+            "layers..4",
+            "layers.99999999999",
+            "ölayers.1",
+        ];
+        for name in names {
+            assert_eq!(layer_in(name), None, "{name}");
+        }
+    }
+
+    fn found(trace: &Trace, source: LayerSource, phases: &[&str]) -> Layers {
+        let phases = phases.iter().map(|&phase| Glob::new(phase)).collect();
+        let options = LayersOptions { source, phases };
+        layers(trace, &Nesting::of(trace), &Selected::all(trace), &options)
+    }
+
+    fn cell(count: u64, self_time: i64, total: i64) -> Cell {
+        Cell { count, self_time, total }
+    }
+
+    fn category_names(trace: &Trace, layers: &Layers) -> Vec<String> {
+        layers.categories.iter().map(|&category| trace.strings.get(category).to_owned()).collect()
+    }
+
+    fn two_layers() -> Trace {
+        sample::trace(&[
+            ("1", "1", "step", "decode 1", 0, 100),
+            ("1", "1", "module", "layers.0", 10, 40),
+            ("1", "1", "gemm", "qkv", 12, 30),
+            ("1", "1", "module", "layers.1", 40, 70),
+            ("1", "1", "gemm", "qkv", 45, 65),
+            ("1", "1", "sampling", "argmax", 80, 90),
+            ("1", "1", "step", "prefill", 200, 300),
+            ("1", "1", "module", "layers.0", 210, 290),
+        ])
+    }
+
+    #[test]
+    fn what_lies_in_a_layer_belongs_to_it() {
+        let trace = two_layers();
+        let layers = found(&trace, LayerSource::Auto, &[]);
+        assert_eq!((layers.source, &layers.layers[..]), (LayerSource::Name, &[0, 1][..]));
+        assert_eq!(category_names(&trace, &layers), ["module", "gemm", "sampling", "step"]);
+        let all = &layers.phases[0];
+        assert_eq!((all.cell(0, 0), all.cell(0, 1)), (cell(2, 92, 110), cell(1, 18, 18)));
+        assert_eq!((all.cell(1, 0), all.cell(1, 1)), (cell(1, 10, 30), cell(1, 20, 20)));
+        assert_eq!(all.without_layer, [cell(0, 0, 0), cell(0, 0, 0), cell(1, 10, 10), cell(2, 50, 200)]);
+        assert_eq!(layers.row_sum(all, 1), cell(2, 30, 50));
+        assert_eq!(layers.column_sum(all, 0), cell(3, 102, 140));
+        assert_eq!((all.sum(), all.n_enclosing, &all.phase), (cell(5, 140, 178), 0, &None));
+    }
+
+    #[test]
+    fn phases_are_side_by_side() {
+        let trace = two_layers();
+        let layers = found(&trace, LayerSource::Name, &["prefill", "decode*"]);
+        let [prefill, decode] = &layers.phases[..] else { panic!("two phases") };
+        assert_eq!((prefill.phase.as_deref(), prefill.n_enclosing), (Some("prefill"), 1));
+        assert_eq!((prefill.cell(0, 0), prefill.cell(1, 0)), (cell(1, 80, 80), Cell::default()));
+        assert_eq!((decode.cell(0, 0), decode.cell(1, 1)), (cell(1, 12, 30), cell(1, 20, 20)));
+        assert_eq!(decode.without_layer[2], cell(1, 10, 10));
+    }
+
+    #[test]
+    fn an_argument_tells_the_layer_before_a_name_does() {
+        let mut trace = two_layers();
+        let values = ["4", "model.layers.5", "none"].map(|text| trace.strings.intern(text));
+        trace.args.push(ArgColumn { key: LAYER_ARG.to_owned(), order: vec![1, 3, 5], value: values.to_vec() });
+        let layers = found(&trace, LayerSource::Auto, &[]);
+        assert_eq!((layers.source, &layers.layers[..]), (LayerSource::Arg, &[4, 5][..]));
+        assert_eq!(layers.row_sum(&layers.phases[0], 0), cell(2, 30, 48));
+    }
+
+    #[test]
+    fn tracks_are_layers_if_their_ids_are_consecutive() {
+        let slices = |tids: [&'static str; 3]| {
+            sample::trace(&[
+                ("0", tids[0], "attention", "attn", 0, 10),
+                ("0", tids[1], "moe", "moe", 10, 20),
+                ("0", tids[2], "moe", "moe", 20, 30),
+            ])
+        };
+        let layers = found(&slices(["0", "1", "2"]), LayerSource::Auto, &[]);
+        assert_eq!((layers.source, &layers.layers[..]), (LayerSource::Tid, &[0, 1, 2][..]));
+        assert_eq!(layers.phases[0].sum(), cell(3, 30, 30));
+        let threads = slices(["25738", "25745", "main"]);
+        let layers = found(&threads, LayerSource::Auto, &[]);
+        assert_eq!((layers.source, &layers.layers[..]), (LayerSource::Name, &[][..]));
+        assert_eq!(found(&threads, LayerSource::Tid, &[]).layers, [25738, 25745]);
+    }
+
+    #[test]
+    fn the_cells_of_all_layers_and_of_none_are_the_busy_time() {
+        let trace = two_layers();
+        let layers = found(&trace, LayerSource::Name, &[]);
+        let all = &layers.phases[0];
+        let without = sum(all.without_layer.iter().copied());
+        assert_eq!(all.sum().self_time + without.self_time, Nesting::of(&trace).total_self());
+        assert_eq!(all.sum().count + without.count, trace.slices.len() as u64);
+    }
+}

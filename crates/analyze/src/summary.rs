@@ -261,3 +261,129 @@ fn compare_keys(trace: &Trace, key: &Key, other: &Key) -> std::cmp::Ordering {
         .then_with(|| key.process.cmp(&other.process))
         .then_with(|| key.track.cmp(&other.track))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Glob, Selection, sample};
+    use proptest::prelude::*;
+
+    fn two_threads() -> Trace {
+        sample::trace(&[
+            ("1", "1", "engine", "step", 0, 100),
+            ("1", "1", "op", "gemm", 10, 40),
+            ("1", "1", "op", "gemm", 50, 60),
+            ("1", "2", "op", "gemm", 0, 20),
+            ("2", "1", "op", "attn", 0, 5),
+        ])
+    }
+
+    fn summary(trace: &Trace, selection: &Selection, options: &SummaryOptions) -> Summary {
+        summarize(trace, &Nesting::of(trace), &selection.apply(trace), options)
+    }
+
+    fn by(by: &[GroupBy]) -> SummaryOptions {
+        SummaryOptions { by: by.to_vec(), ..SummaryOptions::default() }
+    }
+
+    fn names(trace: &Trace, summary: &Summary) -> Vec<String> {
+        summary.rows.iter().map(|row| trace.strings.get(row.key.name.unwrap()).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_row_sums_what_has_one_name() {
+        let trace = two_threads();
+        let summary = summary(&trace, &Selection::default(), &SummaryOptions::default());
+        assert_eq!(names(&trace, &summary), ["step", "gemm", "attn"]);
+        let gemm = summary.rows[1];
+        assert_eq!((gemm.count, gemm.total, gemm.self_time, gemm.mean()), (3, 60, 60, 20.0));
+        assert_eq!(gemm.durations, Distribution { min: 10, p50: 20, p95: 30, p99: 30, max: 30 });
+        assert_eq!((summary.rows[0].total, summary.rows[0].self_time), (100, 60));
+        assert_eq!(summary.all, Rest { n_rows: 3, count: 5, total: 165, self_time: 125 });
+        assert_eq!((summary.rest, summary.wall), (Rest::default(), 100));
+        assert_eq!((summary.share_of_wall(60), summary.share_of_self(25)), (0.6, 0.2));
+    }
+
+    #[test]
+    fn groups_are_made_of_any_of_the_four() {
+        let trace = two_threads();
+        let n_rows = |kinds: &[GroupBy]| summary(&trace, &Selection::default(), &by(kinds)).rows.len();
+        assert_eq!(n_rows(&[GroupBy::Category]), 2);
+        assert_eq!(n_rows(&[GroupBy::Track]), 3);
+        assert_eq!(n_rows(&[GroupBy::Process]), 2);
+        assert_eq!(n_rows(&[GroupBy::Name, GroupBy::Track]), 4);
+        assert_eq!(n_rows(&[GroupBy::Process, GroupBy::Category]), 3);
+        assert_eq!(n_rows(&[]), 1);
+        let of_process = summary(&trace, &Selection::default(), &by(&[GroupBy::Process])).rows[0];
+        assert_eq!((of_process.key.process, of_process.key.name), (Some(ProcessId(0)), None));
+    }
+
+    #[test]
+    fn rows_are_sorted_and_the_rest_is_counted() {
+        let trace = two_threads();
+        let sorted = |sort, top| {
+            let options = SummaryOptions { sort, top, ..SummaryOptions::default() };
+            summary(&trace, &Selection::default(), &options)
+        };
+        let order = |sort| names(&trace, &sorted(sort, None));
+        assert_eq!(order(SortBy::Count), ["gemm", "attn", "step"]);
+        assert_eq!(order(SortBy::SelfTime), ["gemm", "step", "attn"]);
+        assert_eq!(order(SortBy::Mean), ["step", "gemm", "attn"]);
+        assert_eq!(order(SortBy::Max), ["step", "gemm", "attn"]);
+        assert_eq!(order(SortBy::P99), ["step", "gemm", "attn"]);
+        assert_eq!(order(SortBy::Name), ["attn", "gemm", "step"]);
+        let top = sorted(SortBy::Total, Some(1));
+        assert_eq!((top.rows.len(), top.rest), (1, Rest { n_rows: 2, count: 4, total: 65, self_time: 65 }));
+        assert_eq!(sorted(SortBy::Total, Some(0)).rest, top.all);
+        assert_eq!(sorted(SortBy::Total, Some(9)).rest, Rest::default());
+    }
+
+    #[test]
+    fn what_is_selected_does_not_change_self_times() {
+        let trace = two_threads();
+        let selection = Selection { names: vec![Glob::new("step")], ..Selection::default() };
+        let summary = summary(&trace, &selection, &SummaryOptions::default());
+        assert_eq!((summary.rows.len(), summary.rows[0].self_time, summary.wall), (1, 60, 100));
+    }
+
+    #[test]
+    fn a_trace_without_slices_has_no_rows() {
+        let trace = Trace::default();
+        let summary = summary(&trace, &Selection::default(), &SummaryOptions::default());
+        assert!(summary.rows.is_empty());
+        assert_eq!((summary.share_of_wall(1), summary.share_of_self(1)), (0.0, 0.0));
+    }
+
+    proptest! {
+        #[test]
+        fn however_slices_are_grouped_the_sums_are_the_same(
+            slices in prop::collection::vec((0_u8..3, 0_u8..3, 0_u8..3, 0_u8..3, 0_i64..50, 0_i64..20), 0..80),
+            kinds in prop::sample::subsequence(
+                vec![GroupBy::Name, GroupBy::Category, GroupBy::Track, GroupBy::Process], 0..=4),
+            top in 0_usize..6,
+        ) {
+            let texts = ["a", "b", "c"];
+            let slices: Vec<_> = slices
+                .into_iter()
+                .map(|(pid, tid, category, name, start, duration)| {
+                    let [pid, tid, category, name] = [pid, tid, category, name].map(|n| texts[usize::from(n)]);
+                    (pid, tid, category, name, start, start + duration)
+                })
+                .collect();
+            let trace = sample::trace(&slices);
+            let nesting = Nesting::of(&trace);
+            let options = SummaryOptions { by: kinds, top: Some(top), ..SummaryOptions::default() };
+            let summary = summarize(&trace, &nesting, &Selected::all(&trace), &options);
+            prop_assert_eq!(summary.all.count as usize, slices.len());
+            prop_assert_eq!(summary.all.total, trace.slices.duration.iter().sum::<i64>());
+            prop_assert_eq!(summary.all.self_time, nesting.total_self());
+            let shown = Rest::of(&summary.rows);
+            prop_assert_eq!(shown.total + summary.rest.total, summary.all.total);
+            prop_assert_eq!(shown.n_rows + summary.rest.n_rows, summary.all.n_rows);
+            for row in &summary.rows {
+                let Distribution { min, p50, p95, p99, max } = row.durations;
+                prop_assert!(min <= p50 && p50 <= p95 && p95 <= p99 && p99 <= max);
+            }
+        }
+    }
+}
