@@ -10,6 +10,9 @@ pub mod trace {
 
 /// `TracePacket`.
 pub mod packet {
+    pub const FTRACE_EVENTS: u32 = 1;
+    pub const PROCESS_TREE: u32 = 2;
+    pub const TRUSTED_UID: u32 = 3;
     pub const CLOCK_SNAPSHOT: u32 = 6;
     /// On the clock of `TIMESTAMP_CLOCK_ID`.
     pub const TIMESTAMP: u32 = 8;
@@ -17,15 +20,23 @@ pub mod packet {
     pub const TRACK_EVENT: u32 = 11;
     pub const INTERNED_DATA: u32 = 12;
     pub const SEQUENCE_FLAGS: u32 = 13;
+    pub const TRACE_CONFIG: u32 = 33;
+    pub const SYNCHRONIZATION_MARKER: u32 = 36;
     pub const INCREMENTAL_STATE_CLEARED: u32 = 41;
     pub const PREVIOUS_PACKET_DROPPED: u32 = 42;
-    pub const THREAD_DESCRIPTOR: u32 = 44;
     pub const PROCESS_DESCRIPTOR: u32 = 43;
+    pub const THREAD_DESCRIPTOR: u32 = 44;
+    pub const SYSTEM_INFO: u32 = 45;
+    /// A `Trace`, deflated.
     pub const COMPRESSED_PACKETS: u32 = 50;
     pub const TIMESTAMP_CLOCK_ID: u32 = 58;
     pub const DEFAULTS: u32 = 59;
     pub const TRACK_DESCRIPTOR: u32 = 60;
+    pub const TRUSTED_PID: u32 = 79;
     pub const FIRST_ON_SEQUENCE: u32 = 87;
+    pub const TRACE_UUID: u32 = 89;
+    /// A `Trace`, in zstd.
+    pub const ZSTD_COMPRESSED_PACKETS: u32 = 133;
 }
 
 /// Values of `TracePacket.sequence_flags`.
@@ -48,6 +59,8 @@ pub mod event_defaults {
 /// `ClockSnapshot`.
 pub mod clock_snapshot {
     pub const CLOCK: u32 = 1;
+    /// The clock that times of the trace are shown on.
+    pub const PRIMARY: u32 = 2;
 }
 
 /// `ClockSnapshot.Clock`.
@@ -57,6 +70,8 @@ pub mod clock {
     pub const IS_INCREMENTAL: u32 = 3;
     pub const UNIT_MULTIPLIER_NS: u32 = 4;
 
+    /// What old producers count from their reference on.
+    pub const MONOTONIC: u64 = 3;
     /// The clock that times are on unless a packet says otherwise: nanoseconds since boot.
     pub const BOOTTIME: u64 = 6;
     /// The first id of a clock that only one sequence of packets knows.

@@ -206,11 +206,17 @@ pub struct Broken {
 pub struct Fields<'a> {
     bytes: &'a [u8],
     at: usize,
+    begin: usize,
 }
 
 impl<'a> Fields<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+        Self { bytes, at: 0, begin: 0 }
+    }
+
+    /// Where the last field began, or the one that could not be read.
+    pub fn last_begin(&self) -> usize {
+        self.begin
     }
 
     /// The next field and its value; `None` at the end.
@@ -220,6 +226,7 @@ impl<'a> Fields<'a> {
             return Ok(None);
         }
         let begin = self.at;
+        self.begin = begin;
         let tag = self.varint()?;
         let Some(field) = u32::try_from(tag >> 3).ok().filter(|&field| field != 0) else {
             return Err(Broken { at: begin, expected: "the number of a field" });

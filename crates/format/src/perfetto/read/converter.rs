@@ -1,0 +1,465 @@
+//! From packets to Chrome trace events.
+
+use super::PACKET_BYTES_MAX;
+use super::annotation;
+use super::clocks::{ClockId, Clocks, Time};
+use super::counters::Sums;
+use super::event::{Legacy, TrackEvent};
+use super::interned::DEFINED_BYTES_MAX;
+use super::line::{Line, push_sort_index};
+use super::packet::{Compressed, Packet, read_clock_snapshot};
+use super::packets::Packets;
+use super::sequence::Sequence;
+use super::summary::Summary;
+use super::tracks::{Counter, Kind, Row, Scope, ThreadId, Track, Tracks, read_process, read_thread, read_track};
+use crate::Error;
+use crate::perfetto::field::{clock, event};
+use crate::perfetto::wire::Broken;
+use ferrum_trace_model::Value;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::io::{Read, Write};
+
+/// How much is written at once.
+const HANDED_OVER_BYTES: usize = 1 << 16;
+/// How many sequences are told apart, and how many arrows are known to have begun.
+const SEQUENCES_MAX: usize = 1 << 16;
+const FLOWS_MAX: usize = 1 << 22;
+/// The name and category of arrows, which have none in Perfetto.
+const FLOW: &str = "flow";
+
+/// Converts a Perfetto trace to Chrome trace events, an object with a list of them. Slices become begins and ends on the
+/// thread of their track; a track that is no thread becomes one with a number of its own, named as the track.
+///
+/// Memory is bounded by what the trace defines: tracks, names, clocks, each with a limit.
+///
+/// # Errors
+///
+/// If the input cannot be read or has no packet at all, or the output cannot be written. What is damaged inside of it is told
+/// in the summary.
+pub fn to_chrome<R: Read, W: Write>(input: R, mut output: W) -> Result<Summary, Error> {
+    let mut converter = Converter::default();
+    converter.text.extend_from_slice(b"{\"traceEvents\":[");
+    let mut packets = Packets::new(input);
+    loop {
+        // The summary is lent to the packets while they look for the next one.
+        let mut summary = std::mem::take(&mut converter.summary);
+        let next = packets.next(&mut summary);
+        converter.summary = summary;
+        let Some((offset, packet)) = next? else {
+            break;
+        };
+        converter.packet(offset, packet, IsInner::No);
+        converter.hand_over(&mut output, HANDED_OVER_BYTES)?;
+    }
+    if converter.summary.n_packets == 0 {
+        let found = converter.summary.losses.first.first().map_or("nothing".to_owned(), |loss| loss.reason.clone());
+        return Err(Error::form(0, "a Perfetto trace: a list of packets", found));
+    }
+    converter.text.extend_from_slice(b"\n]}\n");
+    converter.hand_over(&mut output, 0)?;
+    output.flush().map_err(cannot_write)?;
+    Ok(converter.summary)
+}
+
+fn cannot_write(cause: std::io::Error) -> Error {
+    Error::io("cannot write", cause)
+}
+
+/// Whether a packet was inside of a compressed one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum IsInner {
+    Yes,
+    No,
+}
+
+struct Converter {
+    sequences: HashMap<u32, Sequence>,
+    tracks: Tracks,
+    clocks: Clocks,
+    sums: Sums,
+    /// Room that the definitions of all sequences take.
+    defined_bytes: usize,
+    /// Arrows that have begun.
+    flows: HashSet<u64>,
+    n_lines: u64,
+    text: Vec<u8>,
+    summary: Summary,
+}
+
+impl Default for Converter {
+    fn default() -> Self {
+        Self {
+            sequences: HashMap::new(),
+            tracks: Tracks::default(),
+            clocks: Clocks::new(),
+            sums: Sums::default(),
+            defined_bytes: 0,
+            flows: HashSet::new(),
+            n_lines: 0,
+            text: Vec::new(),
+            summary: Summary::default(),
+        }
+    }
+}
+
+impl Converter {
+    fn packet(&mut self, offset: u64, data: &[u8], is_inner: IsInner) {
+        self.summary.n_packets += 1;
+        let (n_text, n_lines) = (self.text.len(), self.n_lines);
+        if let Err(broken) = Packet::read(data).and_then(|packet| self.read(offset, &packet, is_inner)) {
+            // Of a packet that is half understood nothing is written.
+            self.text.truncate(n_text);
+            self.n_lines = n_lines;
+            let reason = format!("a packet that breaks off: expected {} in it", broken.expected);
+            self.summary.lose(offset, data.len() as u64, reason);
+        }
+    }
+
+    fn read(&mut self, offset: u64, packet: &Packet<'_>, is_inner: IsInner) -> Result<(), Broken> {
+        if !packet.is_read() && !packet.is_cleared {
+            self.summary.pass_over(packet.other.unwrap_or(0));
+        }
+        if let Some(compressed) = packet.compressed {
+            self.unpack(offset, compressed, is_inner);
+        }
+        let defined_bytes = self.defined_bytes;
+        let Some(sequence) = self.sequence(packet.sequence) else {
+            self.summary.n_without_state += 1;
+            return Ok(());
+        };
+        if packet.is_after_loss {
+            sequence.is_complete = false;
+        }
+        let others_bytes = defined_bytes.saturating_sub(sequence.interned.n_bytes());
+        if packet.is_cleared {
+            sequence.clear();
+        }
+        if let Some(data) = packet.interned {
+            let room = DEFINED_BYTES_MAX.saturating_sub(others_bytes + sequence.interned.n_bytes());
+            let defined = sequence.interned.define(data, room);
+            self.defined_bytes = others_bytes + sequence.interned.n_bytes();
+            self.summary.n_undefined += defined?;
+        } else {
+            self.defined_bytes = others_bytes + sequence.interned.n_bytes();
+        }
+        if let Some(data) = packet.defaults {
+            self.sequence(packet.sequence).map_or(Ok(()), |sequence| sequence.set_defaults(data))?;
+        }
+        if let Some(data) = packet.clock_snapshot {
+            let (readings, primary) = read_clock_snapshot(data, packet.sequence)?;
+            self.clocks.snapshot(&readings, primary);
+        }
+        self.read_descriptors(packet)?;
+        match packet.event {
+            Some(data) => self.event(packet, &TrackEvent::read(data)?),
+            None => Ok(()),
+        }
+    }
+
+    /// The state of a sequence; `None` if there are too many.
+    fn sequence(&mut self, id: u32) -> Option<&mut Sequence> {
+        if self.sequences.len() >= SEQUENCES_MAX && !self.sequences.contains_key(&id) {
+            return None;
+        }
+        Some(self.sequences.entry(id).or_default())
+    }
+
+    fn unpack(&mut self, offset: u64, compressed: Compressed<'_>, is_inner: IsInner) {
+        if is_inner == IsInner::Yes {
+            self.summary.lose(offset, 0, "compressed packets inside of compressed packets");
+            return;
+        }
+        let limit = PACKET_BYTES_MAX as u64 + 1;
+        let mut inner = Vec::new();
+        let unpacked = match compressed {
+            Compressed::Deflate(data) => flate2::read::ZlibDecoder::new(data).take(limit).read_to_end(&mut inner),
+            Compressed::Zstd(data) => match zstd::stream::read::Decoder::new(data) {
+                Ok(decoder) => decoder.take(limit).read_to_end(&mut inner),
+                Err(error) => Err(error),
+            },
+        };
+        if let Err(error) = unpacked {
+            self.summary.lose(offset, 0, format!("compressed packets that cannot be unpacked: {error}"));
+        }
+        if inner.len() as u64 == limit {
+            self.summary.lose(offset, 0, "compressed packets of more than 64 MiB, read up to there");
+        }
+        let mut packets = Packets::new(&inner[..]);
+        loop {
+            let mut lost = Summary::default();
+            let next = packets.next(&mut lost);
+            // Places inside of a packet are of no use to anybody: that of the packet is told.
+            for loss in lost.losses.first {
+                self.summary.lose(offset, loss.n_bytes, loss.reason);
+            }
+            let Ok(Some((_, packet))) = next else {
+                break;
+            };
+            self.packet(offset, packet, IsInner::Yes);
+        }
+    }
+
+    fn read_descriptors(&mut self, packet: &Packet<'_>) -> Result<(), Broken> {
+        if let Some(data) = packet.track_descriptor {
+            let (uuid, track) = read_track(data)?;
+            self.describe(&track, self.tracks.get(uuid).cloned());
+            self.tracks.describe(uuid, &track);
+        }
+        if let Some(data) = packet.process_descriptor {
+            let mut track = Track::default();
+            read_process(data, &mut track)?;
+            self.describe(&track, None);
+        }
+        if let Some(data) = packet.thread_descriptor {
+            let mut track = Track::default();
+            let reference_us = read_thread(data, &mut track)?;
+            self.describe(&track, None);
+            if let (Kind::Thread(thread), Some(sequence)) = (track.kind, self.sequence(packet.sequence)) {
+                sequence.thread = Some(thread);
+                sequence.reference_us = reference_us.unwrap_or(sequence.reference_us);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what is new about a process or a thread.
+    fn describe(&mut self, track: &Track, known: Option<Track>) {
+        let (thread, of) = match track.kind {
+            Kind::Process { pid } => (ThreadId { pid, tid: pid }, "process"),
+            Kind::Thread(thread) => (thread, "thread"),
+            Kind::Other => return,
+        };
+        let known = known.unwrap_or_default();
+        if !track.name.is_empty() && track.name != known.name {
+            self.metadata(thread, &format!("{of}_name"), |line| line.one_arg("name", &text(&track.name)));
+        }
+        if !track.label.is_empty() && track.label != known.label {
+            self.metadata(thread, "process_labels", |line| line.one_arg("labels", &text(&track.label)));
+        }
+        if let Some(index) = track.sort_index.filter(|_| track.sort_index != known.sort_index) {
+            self.metadata(thread, &format!("{of}_sort_index"), |line| {
+                let Ok(()) = line.args(|out| {
+                    push_sort_index(out, index);
+                    Ok::<(), std::convert::Infallible>(())
+                });
+            });
+        }
+    }
+
+    fn metadata(&mut self, thread: ThreadId, name: &str, args: impl FnOnce(&mut Line<'_>)) {
+        let mut line = self.line(b'M', thread);
+        line.text("name", name);
+        args(&mut line);
+        line.end();
+    }
+
+    fn event(&mut self, packet: &Packet<'_>, event: &TrackEvent<'_>) -> Result<(), Broken> {
+        let is_complete = self.sequences.get(&packet.sequence).is_some_and(|sequence| sequence.is_complete);
+        if packet.needs_state && !is_complete {
+            self.summary.n_without_state += 1;
+            return Ok(());
+        }
+        let Some(time) = self.time(packet, event) else {
+            self.summary.n_without_state += 1;
+            return Ok(());
+        };
+        if event.kind == event::COUNTER {
+            return self.counter(packet.sequence, time, event);
+        }
+        let row = self.row(packet.sequence, event);
+        match (event.kind, event.legacy_phase()) {
+            (event::SLICE_BEGIN, _) => {
+                self.named_line(b'B', packet.sequence, time, &row, event, None)?;
+                self.flows(time, &row, event);
+            }
+            (event::SLICE_END, _) => {
+                self.flows(time, &row, event);
+                self.named_line(b'E', packet.sequence, time, &row, event, None)?;
+            }
+            (event::INSTANT, _) => self.named_line(b'i', packet.sequence, time, &row, event, None)?,
+            (_, Some(legacy)) => {
+                self.named_line(legacy.phase, packet.sequence, time, &row, event, Some(&legacy))?;
+            }
+            _ => {
+                self.summary.pass_over(crate::perfetto::field::packet::TRACK_EVENT);
+                return Ok(());
+            }
+        }
+        self.summary.n_events += 1;
+        Ok(())
+    }
+
+    /// When an event is, in nanoseconds of the trace.
+    fn time(&mut self, packet: &Packet<'_>, event: &TrackEvent<'_>) -> Option<u64> {
+        let sequence = self.sequences.get_mut(&packet.sequence)?;
+        let (id, timestamp) = if let Some(us) = event.absolute_us {
+            (clock::MONOTONIC, u64::try_from(us).unwrap_or(0).saturating_mul(1000))
+        } else if let Some(delta_us) = event.delta_us {
+            sequence.reference_us = sequence.reference_us.saturating_add(delta_us);
+            (clock::MONOTONIC, u64::try_from(sequence.reference_us).unwrap_or(0).saturating_mul(1000))
+        } else {
+            let default = sequence.default_clock.unwrap_or(clock::BOOTTIME);
+            (packet.clock.unwrap_or(default), packet.timestamp?)
+        };
+        match self.clocks.time(ClockId::new(packet.sequence, id), timestamp) {
+            Time::OfTrace(time) => Some(time),
+            Time::AsItStands(time) => {
+                self.summary.n_unknown_clock += 1;
+                Some(time)
+            }
+        }
+    }
+
+    /// Where an event is shown.
+    fn row(&mut self, sequence: u32, event: &TrackEvent<'_>) -> Row {
+        let sequence = self.sequences.get(&sequence);
+        let uuid = event.track.or(sequence.and_then(|sequence| sequence.default_track));
+        let thread = sequence.and_then(|sequence| sequence.thread);
+        let mut row = match (uuid, thread) {
+            (None, Some(thread)) => Row { thread, new_name: None, scope: Scope::Thread },
+            (uuid, _) => self.tracks.row(uuid.unwrap_or(0)),
+        };
+        if let Some(legacy) = event.legacy {
+            row.thread.pid = legacy.pid.unwrap_or(row.thread.pid);
+            row.thread.tid = legacy.tid.unwrap_or(row.thread.tid);
+        }
+        if let Some(name) = row.new_name.take() {
+            self.metadata(row.thread, "thread_name", |line| line.one_arg("name", &text(&name)));
+        }
+        row
+    }
+
+    fn counter(&mut self, sequence: u32, time: u64, event: &TrackEvent<'_>) -> Result<(), Broken> {
+        let uuid = event.track.or(self.sequences.get(&sequence).and_then(|it| it.default_track)).unwrap_or(0);
+        let track = self.tracks.get(uuid);
+        let name = track.map_or_else(|| format!("counter {uuid}"), |track| track.name.clone());
+        let counter = track.and_then(|track| track.counter).unwrap_or(Counter { multiplier: 1, is_incremental: false });
+        let pid = self.tracks.pid(uuid).unwrap_or(0);
+        let thread = ThreadId { pid, tid: pid };
+        let Some(value) = self.sums.value(event, counter, (sequence, uuid)) else {
+            self.summary.pass_over(crate::perfetto::field::packet::TRACK_EVENT);
+            return Ok(());
+        };
+        let mut line = self.line(b'C', thread);
+        line.time(time);
+        line.text("name", &name);
+        line.one_arg("value", &value);
+        line.end();
+        self.summary.n_events += 1;
+        Ok(())
+    }
+
+    /// Arrows of a slice, as points inside of it.
+    fn flows(&mut self, time: u64, row: &Row, event: &TrackEvent<'_>) {
+        let passing = event.flows.iter().map(|&id| (id, false));
+        let ending = event.terminating_flows.iter().map(|&id| (id, true));
+        for (id, is_end) in passing.chain(ending) {
+            let phase = match (self.flows.contains(&id), is_end) {
+                (false, _) => b's',
+                (true, false) => b't',
+                (true, true) => b'f',
+            };
+            if self.flows.len() < FLOWS_MAX {
+                self.flows.insert(id);
+            }
+            let mut line = self.line(phase, row.thread);
+            line.time(time);
+            line.text("name", FLOW);
+            line.text("cat", FLOW);
+            line.id("id", id);
+            if phase == b'f' {
+                line.text("bp", "e");
+            }
+            line.end();
+        }
+    }
+
+    fn named_line(
+        &mut self,
+        phase: u8,
+        sequence: u32,
+        time: u64,
+        row: &Row,
+        event: &TrackEvent<'_>,
+        legacy: Option<&Legacy<'_>>,
+    ) -> Result<(), Broken> {
+        self.begin_line();
+        let none = Sequence::default();
+        let interned = &self.sequences.get(&sequence).unwrap_or(&none).interned;
+        let mut line = Line::new(&mut self.text, phase, row.thread);
+        line.time(time);
+        let name_iid = event.name_iid.or(legacy.and_then(|legacy| legacy.name_iid));
+        if let Some(name) = spelled(event.name, name_iid.map(|id| interned.name(id))) {
+            line.text("name", &name);
+        }
+        let by_number = event.category_iids.iter().filter_map(|&id| interned.category(id).map(Cow::Borrowed));
+        let by_text = event.categories.iter().map(|text| String::from_utf8_lossy(text));
+        let categories: Vec<Cow<'_, str>> = by_number.chain(by_text).collect();
+        if !categories.is_empty() {
+            line.text("cat", &categories.join(","));
+        }
+        if phase == b'X' {
+            let us = legacy.and_then(|legacy| legacy.duration_us).unwrap_or(0);
+            line.duration(u64::try_from(us).unwrap_or(0).saturating_mul(1000));
+        }
+        if matches!(phase, b'i' | b'I') {
+            line.text("s", instant_scope(row, legacy));
+        }
+        if let Some(legacy) = legacy {
+            line.legacy(legacy);
+        }
+        if !event.annotations.is_empty() {
+            line.args(|out| {
+                for (n, data) in event.annotations.iter().enumerate() {
+                    if n > 0 {
+                        out.push(b',');
+                    }
+                    annotation::push_entry(out, data, interned, 1)?;
+                }
+                Ok(())
+            })?;
+        }
+        line.end();
+        Ok(())
+    }
+
+    fn begin_line(&mut self) {
+        self.text.extend_from_slice(if self.n_lines > 0 { b",\n" } else { b"\n" });
+        self.n_lines += 1;
+    }
+
+    fn line(&mut self, phase: u8, thread: ThreadId) -> Line<'_> {
+        self.begin_line();
+        Line::new(&mut self.text, phase, thread)
+    }
+
+    fn hand_over(&mut self, output: &mut impl Write, least: usize) -> Result<(), Error> {
+        if self.text.len() >= least {
+            output.write_all(&self.text).map_err(cannot_write)?;
+            self.text.clear();
+        }
+        Ok(())
+    }
+}
+
+fn text(text: &str) -> Value<'_> {
+    Value::Text(text.into())
+}
+
+/// A text that is there itself, or by a number that may not have been defined.
+fn spelled<'a>(text: Option<&'a [u8]>, by_number: Option<Option<&'a str>>) -> Option<Cow<'a, str>> {
+    match (text, by_number) {
+        (Some(text), _) => Some(String::from_utf8_lossy(text)),
+        (None, Some(known)) => Some(known.unwrap_or("(undefined)").into()),
+        (None, None) => None,
+    }
+}
+
+fn instant_scope(row: &Row, legacy: Option<&Legacy<'_>>) -> &'static str {
+    match (legacy.map(|legacy| legacy.instant_scope), row.scope) {
+        (Some(1), _) | (None | Some(0), Scope::Global) => "g",
+        (Some(2), _) | (None | Some(0), Scope::Process) => "p",
+        _ => "t",
+    }
+}

@@ -1,0 +1,180 @@
+//! Cuts a stream of bytes into packets.
+
+use super::PACKET_BYTES_MAX;
+use super::summary::Summary;
+use crate::Error;
+use crate::perfetto::field::trace;
+use crate::perfetto::wire::{Fields, Payload, VARINT_BYTES_MAX, read_varint};
+use std::io::Read;
+
+/// How much is read at once.
+const CHUNK_BYTES: usize = 1 << 18;
+
+/// Packets of a stream.
+pub struct Packets<R> {
+    input: R,
+    /// What has been read; the part before `at` is done.
+    buffer: Vec<u8>,
+    at: usize,
+    /// Where in the file the buffer begins.
+    base: u64,
+    is_ended: bool,
+}
+
+/// Where a packet is in the buffer.
+struct Found {
+    start: usize,
+    len: usize,
+}
+
+/// What is next in the stream.
+enum Next {
+    Packet(Found),
+    /// A field of the trace that is no packet, or a packet that is passed over.
+    Passed,
+    /// What is no packet begins here.
+    Damage(&'static str),
+    End,
+}
+
+impl<R: Read> Packets<R> {
+    pub fn new(input: R) -> Self {
+        Self { input, buffer: Vec::new(), at: 0, base: 0, is_ended: false }
+    }
+
+    /// The next packet and where in the file it is. What is damaged is told and passed over.
+    pub fn next(&mut self, summary: &mut Summary) -> Result<Option<(u64, &[u8])>, Error> {
+        loop {
+            match self.step(summary)? {
+                Next::Packet(Found { start, len }) => {
+                    self.at = start + len;
+                    return Ok(Some((self.base + start as u64, &self.buffer[start..start + len])));
+                }
+                Next::Passed => {}
+                Next::Damage(reason) => self.pass_damage(reason, summary)?,
+                Next::End => return Ok(None),
+            }
+        }
+    }
+
+    fn step(&mut self, summary: &mut Summary) -> Result<Next, Error> {
+        self.fill(2 * VARINT_BYTES_MAX)?;
+        let rest = &self.buffer[self.at..];
+        if rest.is_empty() {
+            return Ok(Next::End);
+        }
+        let Some((tag, tag_len)) = read_varint(rest) else {
+            return Ok(Next::Damage("expected a packet, found no number of a field"));
+        };
+        if tag != u64::from(trace::PACKET << 3 | 2) {
+            return Ok(Next::Damage("expected a packet, found another field"));
+        }
+        let Some((len, len_len)) = read_varint(&rest[tag_len..]) else {
+            return Ok(Next::Damage("expected the length of a packet, found no number"));
+        };
+        let head = tag_len + len_len;
+        match usize::try_from(len) {
+            Ok(len) if len <= PACKET_BYTES_MAX => self.whole(head, len),
+            _ => self.pass_large(head, len, summary),
+        }
+    }
+
+    fn whole(&mut self, head: usize, len: usize) -> Result<Next, Error> {
+        self.fill(head + len)?;
+        if self.buffer.len() - self.at < head + len {
+            return Ok(Next::Damage("the file ends in the middle of a packet"));
+        }
+        Ok(Next::Packet(Found { start: self.at + head, len }))
+    }
+
+    /// Goes over a packet that is larger than any that is kept, or one whose length is damaged.
+    fn pass_large(&mut self, head: usize, len: u64, summary: &mut Summary) -> Result<Next, Error> {
+        let offset = self.base + self.at as u64;
+        let mut missing = len.saturating_add(head as u64);
+        while missing > 0 {
+            self.fill(1)?;
+            let n_here = (self.buffer.len() - self.at).min(usize::try_from(missing).unwrap_or(usize::MAX));
+            if n_here == 0 {
+                break;
+            }
+            self.at += n_here;
+            missing -= n_here as u64;
+        }
+        let n_bytes = self.base + self.at as u64 - offset;
+        summary.lose(offset, n_bytes, "a packet longer than 64 MiB");
+        Ok(Next::Passed)
+    }
+
+    /// Looks for the next place that could be a packet, and that has another one behind it.
+    fn pass_damage(&mut self, reason: &str, summary: &mut Summary) -> Result<(), Error> {
+        let offset = self.base + self.at as u64;
+        self.at += 1;
+        loop {
+            self.fill(CHUNK_BYTES)?;
+            let rest = &self.buffer[self.at..];
+            if rest.is_empty() {
+                break;
+            }
+            match find_packet(rest, self.is_ended) {
+                Some(place) => {
+                    self.at += place;
+                    break;
+                }
+                // A packet may begin in the last bytes and be seen when there are more.
+                None if self.is_ended => self.at = self.buffer.len(),
+                None => self.at += rest.len().saturating_sub(SEEN_BYTES).max(1),
+            }
+        }
+        summary.lose(offset, self.base + self.at as u64 - offset, reason);
+        Ok(())
+    }
+
+    /// Reads until there are so many bytes, or no more.
+    fn fill(&mut self, n_wanted: usize) -> Result<(), Error> {
+        while self.buffer.len() - self.at < n_wanted && !self.is_ended {
+            self.buffer.drain(..self.at);
+            self.base += self.at as u64;
+            self.at = 0;
+            let n_more = CHUNK_BYTES.max(n_wanted - self.buffer.len()).min(1 << 22);
+            let before = self.buffer.len();
+            let taken = self.input.by_ref().take(n_more as u64).read_to_end(&mut self.buffer);
+            let n_read = taken.map_err(|cause| Error::io("cannot read", cause))?;
+            self.is_ended = n_read == 0;
+            debug_assert_eq!(self.buffer.len(), before + n_read);
+        }
+        Ok(())
+    }
+}
+
+/// What a packet found after damage may have at most, with the head of the one behind it.
+const SEEN_BYTES: usize = 1 << 12;
+
+/// Where two packets stand one behind the other, the first of which is whole and not empty.
+fn find_packet(bytes: &[u8], is_end: bool) -> Option<usize> {
+    let is_packet = |place: usize| {
+        let rest = &bytes[place..];
+        let (len, n_bytes) = read_varint(rest.get(1..)?)?;
+        let len = usize::try_from(len).ok().filter(|&len| len > 1 && len < SEEN_BYTES)?;
+        let body = rest.get(1 + n_bytes..)?.get(..len)?;
+        let behind = rest.get(1 + n_bytes + len);
+        let is_followed = behind.map_or(is_end, |&next| next == PACKET_TAG);
+        (is_followed && is_message(body)).then_some(())
+    };
+    memchr::memchr_iter(PACKET_TAG, bytes).find(|&place| is_packet(place).is_some())
+}
+
+const PACKET_TAG: u8 = (trace::PACKET << 3 | 2) as u8;
+
+/// Whether bytes are whole fields to the end, with the one that all packets of track events have.
+fn is_message(bytes: &[u8]) -> bool {
+    let mut fields = Fields::new(bytes);
+    let mut has_sequence = false;
+    loop {
+        match fields.next() {
+            Ok(Some((crate::perfetto::field::packet::TRUSTED_SEQUENCE_ID, Payload::Number(_)))) => has_sequence = true,
+            Ok(Some(_)) => {}
+            Ok(None) => return has_sequence,
+            Err(_) => return false,
+        }
+    }
+}

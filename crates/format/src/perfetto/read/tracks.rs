@@ -1,0 +1,218 @@
+//! Tracks, and the process and thread that each is shown as.
+
+use crate::perfetto::field::{counter, process, thread, track};
+use crate::perfetto::wire::{Broken, Fields};
+use std::collections::HashMap;
+
+/// How many tracks are known. Events of others are all on one row.
+const TRACKS_MAX: usize = 1 << 19;
+/// How far up a track is looked for its process.
+const PARENTS_MAX: usize = 32;
+/// Where numbers of rows begin that are no threads.
+const FIRST_ROW: i64 = 1 << 30;
+
+/// The process and thread of an event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ThreadId {
+    pub pid: i64,
+    pub tid: i64,
+}
+
+/// What a track is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    #[default]
+    Other,
+    Process {
+        pid: i64,
+    },
+    Thread(ThreadId),
+}
+
+/// A `TrackDescriptor`.
+#[derive(Clone, Debug, Default)]
+pub struct Track {
+    pub parent: u64,
+    pub kind: Kind,
+    pub name: String,
+    pub label: String,
+    pub sort_index: Option<i64>,
+    pub counter: Option<Counter>,
+    /// The row it is shown as, once it has been used.
+    row: Option<ThreadId>,
+}
+
+/// A `CounterDescriptor`.
+#[derive(Clone, Copy, Debug)]
+pub struct Counter {
+    pub multiplier: i64,
+    pub is_incremental: bool,
+}
+
+/// Where an event is shown.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub thread: ThreadId,
+    /// What to call it, if it is no thread and was not known before.
+    pub new_name: Option<String>,
+    pub scope: Scope,
+}
+
+/// What a row belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    Thread,
+    Process,
+    Global,
+}
+
+/// All tracks.
+#[derive(Debug, Default)]
+pub struct Tracks {
+    tracks: HashMap<u64, Track>,
+    n_rows: i64,
+    /// The row of what has no track.
+    nowhere: Option<ThreadId>,
+}
+
+impl Tracks {
+    pub fn get(&self, uuid: u64) -> Option<&Track> {
+        self.tracks.get(&uuid)
+    }
+
+    /// Takes a descriptor; what it does not say stays as it was.
+    pub fn describe(&mut self, uuid: u64, described: &Track) {
+        if self.tracks.len() >= TRACKS_MAX && !self.tracks.contains_key(&uuid) {
+            return;
+        }
+        let it = self.tracks.entry(uuid).or_default();
+        if described.parent != 0 && described.parent != uuid {
+            it.parent = described.parent;
+        }
+        if described.kind != Kind::Other {
+            it.kind = described.kind;
+        }
+        if !described.name.is_empty() {
+            it.name.clone_from(&described.name);
+        }
+        it.counter = described.counter.or(it.counter);
+    }
+
+    /// The process that a track belongs to.
+    pub fn pid(&self, uuid: u64) -> Option<i64> {
+        let mut uuid = uuid;
+        for _ in 0..PARENTS_MAX {
+            let it = self.tracks.get(&uuid)?;
+            match it.kind {
+                Kind::Process { pid } => return Some(pid),
+                Kind::Thread(thread) => return Some(thread.pid),
+                Kind::Other => uuid = it.parent,
+            }
+        }
+        None
+    }
+
+    /// The row of a track; that of a thread is its own.
+    pub fn row(&mut self, uuid: u64) -> Row {
+        let pid = self.pid(uuid);
+        let Some(it) = self.tracks.get_mut(&uuid) else {
+            return self.nowhere();
+        };
+        let scope = match it.kind {
+            Kind::Thread(thread) => return Row { thread, new_name: None, scope: Scope::Thread },
+            Kind::Process { .. } => Scope::Process,
+            Kind::Other if pid.is_none() && it.parent == 0 => Scope::Global,
+            Kind::Other => Scope::Thread,
+        };
+        if let Some(thread) = it.row {
+            return Row { thread, new_name: None, scope };
+        }
+        let thread = ThreadId { pid: pid.unwrap_or(0), tid: FIRST_ROW + self.n_rows };
+        self.n_rows += 1;
+        it.row = Some(thread);
+        let name = if scope == Scope::Process { "process".to_owned() } else { it.name.clone() };
+        Row { thread, new_name: Some(name), scope }
+    }
+
+    fn nowhere(&mut self) -> Row {
+        if let Some(thread) = self.nowhere {
+            return Row { thread, new_name: None, scope: Scope::Global };
+        }
+        let thread = ThreadId { pid: 0, tid: FIRST_ROW + self.n_rows };
+        self.n_rows += 1;
+        self.nowhere = Some(thread);
+        Row { thread, new_name: Some("no track".to_owned()), scope: Scope::Global }
+    }
+}
+
+/// Reads a `TrackDescriptor`, and returns the track's number too.
+pub fn read_track(data: &[u8]) -> Result<(u64, Track), Broken> {
+    let (mut uuid, mut it) = (0, Track::default());
+    let mut fields = Fields::new(data);
+    while let Some((field, payload)) = fields.next()? {
+        match field {
+            track::UUID => uuid = payload.number(),
+            track::PARENT_UUID => it.parent = payload.number(),
+            track::NAME | track::STATIC_NAME | track::ATRACE_NAME => it.name = text(payload.bytes()),
+            track::PROCESS => read_process(payload.bytes(), &mut it)?,
+            track::THREAD => {
+                read_thread(payload.bytes(), &mut it)?;
+            }
+            track::COUNTER => it.counter = Some(read_counter(payload.bytes())?),
+            _ => {}
+        }
+    }
+    Ok((uuid, it))
+}
+
+/// Reads a `ProcessDescriptor`.
+pub fn read_process(data: &[u8], it: &mut Track) -> Result<(), Broken> {
+    let mut pid = 0;
+    let mut fields = Fields::new(data);
+    while let Some((field, payload)) = fields.next()? {
+        match field {
+            process::PID => pid = payload.number() as i64,
+            process::NAME => it.name = text(payload.bytes()),
+            process::LABELS => it.label = text(payload.bytes()),
+            process::LEGACY_SORT_INDEX => it.sort_index = Some(payload.number() as i64),
+            _ => {}
+        }
+    }
+    it.kind = Kind::Process { pid };
+    Ok(())
+}
+
+/// Reads a `ThreadDescriptor`; returns the time that old producers count from, in microseconds.
+pub fn read_thread(data: &[u8], it: &mut Track) -> Result<Option<i64>, Broken> {
+    let (mut id, mut reference_us) = (ThreadId::default(), None);
+    let mut fields = Fields::new(data);
+    while let Some((field, payload)) = fields.next()? {
+        match field {
+            thread::PID => id.pid = payload.number() as i64,
+            thread::TID => id.tid = payload.number() as i64,
+            thread::NAME => it.name = text(payload.bytes()),
+            thread::LEGACY_SORT_INDEX => it.sort_index = Some(payload.number() as i64),
+            thread::REFERENCE_TIMESTAMP_US => reference_us = Some(payload.number() as i64),
+            _ => {}
+        }
+    }
+    it.kind = Kind::Thread(id);
+    Ok(reference_us)
+}
+
+fn read_counter(data: &[u8]) -> Result<Counter, Broken> {
+    let mut it = Counter { multiplier: 1, is_incremental: false };
+    let mut fields = Fields::new(data);
+    while let Some((field, payload)) = fields.next()? {
+        match field {
+            counter::UNIT_MULTIPLIER => it.multiplier = payload.number() as i64,
+            counter::IS_INCREMENTAL => it.is_incremental = payload.number() != 0,
+            _ => {}
+        }
+    }
+    Ok(it)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
