@@ -74,11 +74,20 @@ pub struct NoInput {
     pub trouble: Trouble,
 }
 
+/// What a folder stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Folders {
+    /// The spools in it.
+    HoldSpools,
+    /// Nothing.
+    AreRefused,
+}
+
 /// The files that the typed words stand for, in their order, each once.
-pub fn expand(typed: &[PathBuf]) -> Vec<Result<Input, NoInput>> {
+pub fn expand(typed: &[PathBuf], folders: Folders) -> Vec<Result<Input, NoInput>> {
     let mut found: Vec<Result<Input, NoInput>> = Vec::new();
     for word in typed {
-        match resolve(word) {
+        match resolve(word, folders) {
             Err(trouble) => found.push(Err(NoInput { name: word.display().to_string(), trouble })),
             Ok(inputs) => {
                 for input in inputs {
@@ -100,24 +109,32 @@ fn same(one: &Input, other: &Input) -> bool {
 }
 
 /// The files that one typed word stands for; at least one.
-fn resolve(word: &Path) -> Result<Vec<Input>, Trouble> {
+fn resolve(word: &Path, folders: Folders) -> Result<Vec<Input>, Trouble> {
     if word == Path::new(DASH) {
         return Ok(vec![Input::Stdin]);
     }
     match fs::metadata(word) {
-        Ok(about) if about.is_dir() => spools_in(word),
+        Ok(about) if about.is_dir() => match folders {
+            Folders::HoldSpools => spools_in(word),
+            Folders::AreRefused => Err(is_folder(word)),
+        },
         Ok(about) => Ok(vec![input_at(word, about.is_file())]),
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => resolve_missing(word),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => resolve_missing(word, folders),
         Err(cause) => Err(Trouble::at(word, format!("cannot open: {cause}"))),
     }
 }
 
-fn resolve_missing(word: &Path) -> Result<Vec<Input>, Trouble> {
+fn is_folder(word: &Path) -> Trouble {
+    let hint = format!("name the traces in it: `{}`", word.join("*.json").display());
+    Trouble::at(word, "expected a trace, found a folder").hint(hint)
+}
+
+fn resolve_missing(word: &Path, folders: Folders) -> Result<Vec<Input>, Trouble> {
     if let Some(unrecovered) = Unrecovered::of(word) {
         return Ok(vec![Input::Unrecovered(unrecovered)]);
     }
     if let Some(pattern) = word.to_str().filter(|word| word.contains(['*', '?', '['])) {
-        return matches(word, pattern);
+        return matches(word, pattern, folders);
     }
     let what = "no such file";
     let trouble = match trace_path(word) {
@@ -131,15 +148,18 @@ fn resolve_missing(word: &Path) -> Result<Vec<Input>, Trouble> {
     Err(trouble)
 }
 
-fn matches(word: &Path, pattern: &str) -> Result<Vec<Input>, Trouble> {
+fn matches(word: &Path, pattern: &str, folders: Folders) -> Result<Vec<Input>, Trouble> {
     let mut found = glob_paths(word, pattern)?;
+    if folders == Folders::AreRefused {
+        found.retain(|path| !path.is_dir());
+    }
     if found.is_empty() {
         found = glob_paths(word, &format!("{pattern}.{SPOOL_ENDING}"))?;
     }
     if found.is_empty() {
         return Err(Trouble::at(word, "no file matches"));
     }
-    let inputs: Result<Vec<Vec<Input>>, Trouble> = found.iter().map(|path| resolve(path)).collect();
+    let inputs: Result<Vec<Vec<Input>>, Trouble> = found.iter().map(|path| resolve(path, folders)).collect();
     Ok(inputs?.concat())
 }
 
@@ -191,11 +211,6 @@ impl Unrecovered {
     }
 }
 
-/// Whether there is something to recover under this name.
-pub fn has_spool(path: &Path) -> bool {
-    has_spool_ending(path) || Unrecovered::of(path).is_some()
-}
-
 /// `trace.json.spool` for `trace.json`.
 fn spool_path(trace: &Path) -> PathBuf {
     let mut name = trace.as_os_str().to_owned();
@@ -241,6 +256,10 @@ mod tests {
     /// What is found for a word within the folder: names, or the complaint, without the folder.
     fn found(folder: &tempfile::TempDir, words: &[&str]) -> Vec<String> {
         let typed: Vec<PathBuf> = words.iter().map(|word| folder.path().join(word)).collect();
+        spelled(folder, expand(&typed, Folders::HoldSpools))
+    }
+
+    fn spelled(folder: &tempfile::TempDir, inputs: Vec<Result<Input, NoInput>>) -> Vec<String> {
         let spell = |input: Result<Input, NoInput>| match input {
             Ok(Input::Stdin) => "stdin".to_owned(),
             Ok(Input::Spool(path)) => format!("spool {}", path.display()),
@@ -249,7 +268,7 @@ mod tests {
             Err(no) => no.trouble.to_string(),
         };
         let prefix = format!("{}/", folder.path().display());
-        expand(&typed).into_iter().map(|input| spell(input).replace(&prefix, "")).collect()
+        inputs.into_iter().map(|input| spell(input).replace(&prefix, "")).collect()
     }
 
     #[test]
@@ -274,6 +293,14 @@ mod tests {
     fn a_folder_stands_for_the_spools_right_in_it_in_order() {
         let folder = folder_of(&[("d/b.spool", b""), ("d/a.spool", b""), ("d/c.json", b""), ("d/e/x.spool", b"")]);
         assert_eq!(found(&folder, &["d"]), ["spool d/a.spool", "spool d/b.spool"]);
+    }
+
+    #[test]
+    fn a_folder_is_no_trace() {
+        let folder = folder_of(&[("d/a.json", b"[]"), ("d/e/b.json", b"[]")]);
+        let typed = ["d", "d/*"].map(|word| folder.path().join(word));
+        let found = spelled(&folder, expand(&typed, Folders::AreRefused));
+        assert_eq!(found, ["d: expected a trace, found a folder", "other d/a.json"]);
     }
 
     #[test]

@@ -10,15 +10,15 @@ const EXIT_CODE: i32 = 130;
 /// The file that is being written. Whoever holds the lock decides what becomes of it.
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-/// From now on, a file that is being written is removed when the process is told to end.
+/// From now on, a file that is being written is removed when the process is told to end, and this is said about it.
 ///
 /// Where a signal is being ignored already (`nohup`), all stay as they are: not to be ended is what was asked for.
-pub fn install() {
+pub fn install(consolation: &'static str) {
     // Without a handler the work is the same, only an interruption leaves more behind.
-    let _ = ctrlc::try_set_handler(|| {
+    let _ = ctrlc::try_set_handler(move || {
         let mut unfinished = lock();
         remove(&mut unfinished);
-        let words = "\ninterrupted: no half trace is left behind, and the spool stays as it was\n";
+        let words = format!("\ninterrupted: {consolation}\n");
         let _ = std::io::stderr().write_all(words.as_bytes());
         // The lock is held to the end, so that the file cannot get its name after all.
         std::process::exit(EXIT_CODE);

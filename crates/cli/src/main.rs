@@ -1,7 +1,7 @@
 //! The ferrum-trace command.
 //!
 //! Flags, glue and words; what is computed is computed in the other crates. Data goes to standard output, words go to
-//! standard error, and the exit code is a [`Verdict`].
+//! standard error, and the exit code is a [`Verdict`](verdict::Verdict).
 
 mod args;
 mod cmd;
@@ -9,22 +9,18 @@ mod input;
 mod interrupt;
 mod out;
 mod recovery;
+mod replay;
+mod source;
 mod spool_file;
 mod trouble;
 mod verdict;
 
-use out::words::Words;
 use std::process::ExitCode;
-use verdict::Verdict;
 
 fn main() -> ExitCode {
-    let verdict = match args::parse(std::env::args_os()) {
-        Ok(args) => cmd::run(args.command),
-        Err(args::Unparsed::ByClap(error)) => error.exit(),
-        Err(args::Unparsed::FileAlone(trouble)) => {
-            Words::default().trouble(&trouble);
-            Verdict::Trouble
-        }
-    };
-    verdict.into()
+    match args::parse(std::env::args_os()) {
+        Ok(command) => cmd::run(command).into(),
+        // Also help and version, which are printed instead.
+        Err(error) => error.exit(),
+    }
 }

@@ -1,23 +1,31 @@
-//! The flags, and what each is called in the help.
+//! The flags, and what each is called in the help: one file a command.
 
-use crate::trouble::Trouble;
+mod recover;
+mod selection;
+mod summary;
+
+pub use recover::RecoverArgs;
+pub use selection::SelectionArgs;
+pub use summary::{By, SummaryArgs};
+
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  ferrum-trace recover trace.json.spool   # makes trace.json
-  ferrum-trace recover -h                 # its flags, on one screen
-  ferrum-trace man recover | man -l -     # all there is to say about it
+  ferrum-trace trace.json               # where the time went: the same as `summary`
+  ferrum-trace summary -h               # its flags, on one screen
+  ferrum-trace man summary | man -l -   # all there is to say about it
 
 Exit codes: 0 fine, 1 something was found, 2 trouble";
 
-/// Tools for the traces that ferrum-trace records.
+/// Tools for traces of inference engines: Chrome trace JSON, Perfetto, and what ferrum-trace records.
 #[derive(Debug, Parser)]
 #[command(name = "ferrum-trace", version, arg_required_else_help = true, after_help = EXAMPLES)]
+#[command(override_usage = "ferrum-trace <COMMAND> [FLAGS] FILE...\n       ferrum-trace FILE...")]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]
@@ -27,6 +35,7 @@ pub struct Args {
 /// One for each file in `cmd`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Summary(SummaryArgs),
     Recover(RecoverArgs),
     /// Print a script that completes commands and flags in your shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
@@ -53,127 +62,46 @@ Examples:
   ferrum-trace man recover | man -l -
   ferrum-trace man > /usr/local/share/man/man1/ferrum-trace.1";
 
-const RECOVER_EXAMPLES: &str = "\
-Examples:
-  ferrum-trace recover trace.json.spool           # makes trace.json
-  ferrum-trace recover traces/ 'runs/*/*.spool'   # every spool there
-  ferrum-trace recover -o - trace.json | gzip > trace.json.gz
-
-Exit codes: 0 fine, 1 damage was found and passed over, 2 trouble";
-
-const RECOVER_LONG_EXAMPLES: &str = "\
-Examples:
-  ferrum-trace recover trace.json.spool           # makes trace.json
-  ferrum-trace recover traces/ 'runs/*/*.spool'   # every spool there
-  ferrum-trace recover -o - trace.json | gzip > trace.json.gz
-  ssh host cat run/trace.json.spool | ferrum-trace recover - > trace.json
-  ferrum-trace recover --json traces/ | jq .events
-
-With --json, one object a line and file, in the order of the files:
-  version      1; any change that breaks a reader raises it
-  file         the spool as it was found; `-` is standard input
-  output       the trace that was written; `-` is standard output
-  pid          the process that recorded
-  events       events in the trace
-  threads      threads that recorded
-  dropped      events that the recorder had to drop, and counted
-  stop_reason  why recording stopped early: `limit`, `no_space`, `io`, or null
-  finished     whether the recorder finished the spool by itself
-  live         whether its process still records: the trace is a snapshot then
-  damaged      places that are damaged and were passed over
-  diagnostics  the first 1000 of them, as objects of `offset` (bytes from the
-               start of the spool) and `message`
-For a file that could not be recovered there is an object of `version`, `file`
-and `error` only.
-
-Exit codes:
-  0    every file was recovered, and none was damaged
-  1    every file was recovered, but damage was found and passed over
-  2    at least one file could not be recovered, or the flags make no sense
-  130  interrupted; no half trace is left behind";
-
-/// Make a trace from the spool that a killed process left
-///
-/// While a program records, its events are in a spool beside the trace (`trace.json.spool`). A program that is killed
-/// leaves it behind, and nothing recorded is lost: this makes the trace of it, as Chrome trace events in JSON, which
-/// ui.perfetto.dev opens.
-///
-/// The trace gets its name when it is complete; only then is the spool removed. A spool whose process still runs is left
-/// alone, and the trace made of it is a snapshot.
+/// The traces to read.
 #[derive(Debug, Default, clap::Args)]
-#[command(after_help = RECOVER_EXAMPLES, after_long_help = RECOVER_LONG_EXAMPLES)]
-pub struct RecoverArgs {
-    /// Spools, folders of them, globs, or traces whose spool lies beside them; `-` is stdin
+pub struct InputArgs {
+    /// Traces, or globs of them; `-` is stdin
     ///
-    /// A folder stands for all files in it that end in `.spool`. Globs are expanded here if the shell has not done so.
-    /// For `trace.json`, `trace.json.spool` is taken.
+    /// Chrome trace JSON however broken, Perfetto traces, spools, vLLM's layerwise profiles; also in gzip, zstd or zip. What
+    /// a file is, its content says, not its name. Globs are expanded here if the shell has not done so. A trace that is
+    /// missing, and whose spool lies beside it, is recovered first.
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub files: Vec<PathBuf>,
-
-    /// Write the trace here (one FILE only); `-` is stdout
-    ///
-    /// If this is not given, it is the spool's name without `.spool`, or standard output for standard input. With `-`,
-    /// the spool is kept.
-    #[arg(short, long, value_name = "PATH", value_hint = ValueHint::FilePath)]
-    pub output: Option<PathBuf>,
-
-    /// Replace a trace that exists already
-    ///
-    /// A program that flushes and is killed later leaves both: a trace up to the last flush, and the spool with all.
-    #[arg(short, long)]
-    pub force: bool,
-
-    /// Keep the spool, which is removed otherwise
-    ///
-    /// It is removed once the trace has its name, and all of it is on the disk. A spool that its recorder has finished (a
-    /// path that ends in `.spool`) stays in any case.
-    #[arg(short, long)]
-    pub keep: bool,
-
-    /// Say what was found as JSON on stdout, one object a file
-    #[arg(long)]
-    pub json: bool,
-
-    /// Show all places that are damaged, not only the first 20
-    #[arg(short, long)]
-    pub verbose: bool,
 }
 
-/// Why there are no arguments.
-#[derive(Debug)]
-pub enum Unparsed {
-    /// Also help and version, which are printed instead.
-    ByClap(clap::Error),
-    /// A file, where a command should be.
-    FileAlone(Trouble),
+/// Reads the command line, its first word being the program's name. Files without a command are summed up.
+pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command, clap::Error> {
+    let mut words: Vec<OsString> = words.into_iter().collect();
+    let parsed = Args::try_parse_from(&words);
+    if let Err(error) = &parsed
+        && lacks_command(error, &words)
+    {
+        words.insert(1, "summary".into());
+        return Args::try_parse_from(&words).map(|args| args.command);
+    }
+    parsed.map(|args| args.command)
 }
 
-/// Reads the command line, its first word being the program's name.
-pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Args, Unparsed> {
-    Args::try_parse_from(words).map_err(|error| match file_alone(&error) {
-        Some(file) => Unparsed::FileAlone(no_command(Path::new(file))),
-        None => Unparsed::ByClap(error),
-    })
+/// Whether what stands where a command should can only be meant as a file, or as a flag of `summary`.
+fn lacks_command(error: &clap::Error, words: &[OsString]) -> bool {
+    match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
+        (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) => is_file(word),
+        (ErrorKind::UnknownArgument, _) => words.get(1).is_some_and(|first| is_flag(first)),
+        _ => false,
+    }
 }
 
-/// The first word, if it is no command and can only be meant as a file.
-fn file_alone(error: &clap::Error) -> Option<&str> {
-    let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) =
-        (error.kind(), error.get(ContextKind::InvalidSubcommand))
-    else {
-        return None;
-    };
-    let is_file = word == "-" || word.contains(['.', '/', '\\', '*', '?', '[']) || Path::new(word).exists();
-    is_file.then_some(word)
+fn is_file(word: &str) -> bool {
+    word == "-" || word.contains(['.', '/', '\\', '*', '?', '[']) || Path::new(word).exists()
 }
 
-fn no_command(file: &Path) -> Trouble {
-    let what = "expected a command, found a file; this version can `recover` a trace, and shows no summary of one";
-    let hint = match crate::input::has_spool(file) {
-        true => format!("ferrum-trace recover {}", file.display()),
-        false => "`ferrum-trace -h` lists the commands; ui.perfetto.dev shows traces".to_owned(),
-    };
-    Trouble::at(file, what).hint(hint)
+fn is_flag(word: &OsStr) -> bool {
+    word.as_encoded_bytes().starts_with(b"-")
 }
 
 #[cfg(test)]
@@ -181,20 +109,14 @@ mod tests {
     use super::*;
     use clap::CommandFactory;
 
-    fn parsed(line: &str) -> Result<Args, Unparsed> {
+    pub fn parsed(line: &str) -> Result<Command, clap::Error> {
         parse(line.split(' ').map(OsString::from))
     }
 
-    fn recover(flags: &str) -> RecoverArgs {
-        match parsed(&format!("ferrum-trace recover {flags}")) {
-            Ok(Args { command: Command::Recover(args) }) => args,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    fn refusal(line: &str) -> ErrorKind {
+    #[track_caller]
+    pub fn refusal(line: &str) -> ErrorKind {
         match parsed(line) {
-            Err(Unparsed::ByClap(error)) => error.kind(),
+            Err(error) => error.kind(),
             other => panic!("{other:?}"),
         }
     }
@@ -205,55 +127,19 @@ mod tests {
     }
 
     #[test]
-    fn without_flags_everything_is_off() {
-        let args = recover("a.spool");
-        assert_eq!(args.files, [PathBuf::from("a.spool")]);
-        assert_eq!(args.output, None);
-        assert_eq!([args.force, args.keep, args.json, args.verbose], [false; 4]);
-    }
-
-    #[test]
-    fn files_are_several_and_at_least_one() {
-        assert_eq!(recover("a b - c/*.spool").files.len(), 4);
-        assert_eq!(refusal("ferrum-trace recover"), ErrorKind::MissingRequiredArgument);
-    }
-
-    #[test]
-    fn output_takes_a_path_or_a_dash() {
-        for flags in ["-o x.json a", "--output x.json a", "--output=x.json a", "a -ox.json"] {
-            assert_eq!(recover(flags).output, Some("x.json".into()), "{flags}");
+    fn files_without_a_command_are_summed_up() {
+        let lines =
+            ["trace.json", "runs/a --json", "-", "*", "--top 5 trace.json", "--json a.json b.json", "-v x.json"];
+        for line in lines {
+            assert!(matches!(parsed(&format!("ferrum-trace {line}")), Ok(Command::Summary(_))), "{line}");
         }
-        assert_eq!(recover("-o - a").output, Some("-".into()));
-        assert_eq!(refusal("ferrum-trace recover a -o"), ErrorKind::InvalidValue);
     }
 
     #[test]
-    fn force_has_a_short_and_a_long_name() {
-        assert!(recover("-f a").force && recover("--force a").force);
-    }
-
-    #[test]
-    fn keep_has_a_short_and_a_long_name() {
-        assert!(recover("-k a").keep && recover("--keep a").keep);
-    }
-
-    #[test]
-    fn json_has_a_long_name_only() {
-        assert!(recover("--json a").json);
-        assert_eq!(refusal("ferrum-trace recover -j a"), ErrorKind::UnknownArgument);
-    }
-
-    #[test]
-    fn verbose_has_a_short_and_a_long_name() {
-        assert!(recover("-v a").verbose && recover("--verbose a").verbose);
-    }
-
-    #[test]
-    fn a_file_without_a_command_is_told_from_a_mistyped_command() {
-        for line in ["ferrum-trace trace.json", "ferrum-trace runs/a --json", "ferrum-trace -", "ferrum-trace *"] {
-            assert!(matches!(parsed(line), Err(Unparsed::FileAlone(_))), "{line}");
-        }
+    fn a_mistyped_command_is_no_file() {
         assert_eq!(refusal("ferrum-trace recovr a.spool"), ErrorKind::InvalidSubcommand);
+        assert_eq!(refusal("ferrum-trace recover --kep a.spool"), ErrorKind::UnknownArgument);
+        assert_eq!(refusal("ferrum-trace --kep a.spool"), ErrorKind::UnknownArgument);
     }
 
     #[test]

@@ -3,9 +3,13 @@
 mod completions;
 mod man;
 mod recover;
+pub mod summary;
 
-use crate::args::Command;
+use crate::args::{Command, InputArgs};
+use crate::input::{self, Folders, NoInput};
+use crate::out::printer::Printer;
 use crate::out::words::Words;
+use crate::source::{Passes, Source};
 use crate::trouble::Trouble;
 use crate::verdict::Verdict;
 use std::io::{ErrorKind, Write};
@@ -13,10 +17,38 @@ use std::io::{ErrorKind, Write};
 /// Does what was asked for.
 pub fn run(command: Command) -> Verdict {
     match command {
+        Command::Summary(args) => summary::run(&args),
         Command::Recover(args) => recover::run(args),
         Command::Completions { shell } => completions::run(shell),
         Command::Man { command } => man::run(command.as_deref()),
     }
+}
+
+/// Works on each trace in turn, whatever becomes of the others, and gives the worst of it. Ends early when nobody reads
+/// what is printed.
+fn each_trace(
+    inputs: &InputArgs,
+    passes: Passes,
+    words: &Words,
+    printer: &mut Printer,
+    mut work: impl FnMut(&Source, &mut Printer) -> Result<Verdict, Trouble>,
+) -> Verdict {
+    let mut worst = Verdict::Fine;
+    for input in input::expand(&inputs.files, Folders::AreRefused) {
+        let verdict = match input {
+            Err(NoInput { name, trouble }) => printer.trouble(&name, &trouble),
+            Ok(input) => {
+                let name = input.name();
+                let done = Source::of(input, passes, words).and_then(|source| work(&source, printer));
+                done.unwrap_or_else(|trouble| printer.trouble(&name, &trouble))
+            }
+        };
+        worst = worst.max(verdict);
+        if !printer.is_read() {
+            break;
+        }
+    }
+    worst
 }
 
 /// Writes a whole text to standard output. That nobody reads on is no trouble.

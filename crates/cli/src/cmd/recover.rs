@@ -1,7 +1,7 @@
 //! `recover`: traces from the spools that killed processes left.
 
 use crate::args::RecoverArgs;
-use crate::input::{self, Input, NoInput};
+use crate::input::{self, Folders, Input, NoInput};
 use crate::interrupt;
 use crate::out::json;
 use crate::out::target::Target;
@@ -13,7 +13,7 @@ use std::io::{self, Write};
 
 pub fn run(args: RecoverArgs) -> Verdict {
     let words = Words { verbose: args.verbose };
-    let inputs = input::expand(&args.files);
+    let inputs = input::expand(&args.files, Folders::HoldSpools);
     let recovery = match recovery(&args, &inputs) {
         Ok(recovery) => recovery,
         Err(trouble) => {
@@ -21,7 +21,7 @@ pub fn run(args: RecoverArgs) -> Verdict {
             return Verdict::Trouble;
         }
     };
-    interrupt::install();
+    interrupt::install("no half trace is left behind, and the spool stays as it was");
     let mut report = Report { words, json: args.json.then(io::stdout), verdict: Verdict::Fine };
     for input in inputs {
         match input {

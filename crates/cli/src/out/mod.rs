@@ -1,7 +1,11 @@
-//! What comes out: traces, words, JSON and a bar that moves.
+//! What comes out: traces, tables, words, JSON and a bar that moves.
 
 pub mod json;
+pub mod overview;
 pub mod pending;
+pub mod printer;
 pub mod progress;
+pub mod table;
 pub mod target;
+pub mod units;
 pub mod words;

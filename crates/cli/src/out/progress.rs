@@ -4,7 +4,7 @@ use ferrum_trace_format::ReadAt;
 use ferrum_trace_format::spool::layout::CHUNK_BYTES;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::sync::Once;
 use std::time::Duration;
 
@@ -57,6 +57,21 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// A stream whose reading is watched.
+#[derive(Debug)]
+pub struct WatchedRead<R> {
+    pub input: R,
+    pub progress: Progress,
+}
+
+impl<R: Read> Read for WatchedRead<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n_bytes = self.input.read(buffer)?;
+        self.progress.advance(n_bytes as u64);
+        Ok(n_bytes)
     }
 }
 

