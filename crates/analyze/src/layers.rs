@@ -14,7 +14,7 @@ pub const LAYER_ARG: &str = "layer";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LayerSource {
     /// The first of the others, in their order, that tells of more than one layer; [`Name`](Self::Name) if none does. Ids
-    /// of tracks count only if they are consecutive numbers: those of threads are no layers.
+    /// of tracks count only if they are consecutive numbers from 0 or 1: those of threads are no layers.
     #[default]
     Auto,
     /// The argument [`LAYER_ARG`] of the slice, or of the one around it: a number, or a text that [`layer_in`] understands.
@@ -210,10 +210,11 @@ fn has_several(layer_of: &[u32]) -> bool {
     layers.next().is_some_and(|first| layers.any(|layer| layer != first))
 }
 
+/// Whether there is every number from 0 or 1 to the largest.
 fn are_consecutive(layer_of: &[u32]) -> bool {
     let layers: BTreeSet<u32> = layer_of.iter().copied().filter(|&layer| layer != NONE).collect();
     let (first, last) = (layers.first().copied().unwrap_or(0), layers.last().copied().unwrap_or(0));
-    layers.len() == (last - first) as usize + 1
+    first <= 1 && layers.len() == (last - first) as usize + 1
 }
 
 fn by_arg(trace: &Trace, nesting: &Nesting) -> Vec<u32> {
@@ -440,9 +441,11 @@ mod tests {
         let layers = found(&slices(["0", "1", "2"]), LayerSource::Auto, &[]);
         assert_eq!((layers.source, &layers.layers[..]), (LayerSource::Tid, &[0, 1, 2][..]));
         assert_eq!(layers.phases[0].sum(), cell(3, 30, 30));
+        for tids in [["25738", "25739", "main"], ["0", "1", "3"]] {
+            let layers = found(&slices(tids), LayerSource::Auto, &[]);
+            assert_eq!((layers.source, &layers.layers[..]), (LayerSource::Name, &[][..]));
+        }
         let threads = slices(["25738", "25745", "main"]);
-        let layers = found(&threads, LayerSource::Auto, &[]);
-        assert_eq!((layers.source, &layers.layers[..]), (LayerSource::Name, &[][..]));
         assert_eq!(found(&threads, LayerSource::Tid, &[]).layers, [25738, 25745]);
     }
 
