@@ -48,7 +48,7 @@ Usage: cargo xtask CHORE
   check               everything CI checks, in the steps below; stops at the first that fails
   check --from STEP   from that step on
   check --only STEP   that step alone
-  fuzz [SECONDS]      fuzz the spool reader with a nightly toolchain ({FUZZ_SECONDS} seconds unless told)
+  fuzz [SECONDS]      fuzz each reader with a nightly toolchain ({FUZZ_SECONDS} seconds each unless told)
 
 Steps of check:
 

@@ -1,13 +1,16 @@
-//! `cargo xtask fuzz`: the fuzz target of the spool reader, for a while.
+//! `cargo xtask fuzz`: the fuzz targets of the readers, for a while.
 
 use crate::Result;
 use crate::task::Task;
 use crate::toolchain::{has_subcommand, need_nightly};
 use crate::workspace::Workspace;
 
-const TARGET: &str = "spool";
+/// Each target, and where inputs to begin with are.
+const TARGETS: &[(&str, Option<&str>)] =
+    &[("spool", None), ("chrome", Some(SMALL_TRACES)), ("open", Some(SMALL_TRACES)), ("perfetto", None)];
+const SMALL_TRACES: &str = "tests/data/corpus-small";
 
-/// The target builds whole chunks around few bytes; larger inputs only slow the search down.
+/// What a reader does wrong, it does on small inputs; larger ones only slow the search down.
 const INPUT_BYTES_MAX: u32 = 8 << 10;
 
 /// The reader's whole answer to such an input takes milliseconds. One that needs this long hangs.
@@ -16,18 +19,27 @@ const SECONDS_PER_INPUT: u32 = 10;
 /// The limit holds for the reader and the sanitizer's own memory together.
 const MEMORY_MIB: u32 = 1024;
 
-/// Installs what is missing, then searches for `seconds`. What it finds stays in `fuzz/artifacts`, and what it learned
+/// Installs what is missing, then searches for `seconds` with each target. What it finds stays in `fuzz/artifacts`, and what it learned
 /// in `fuzz/corpus`, neither tracked.
 pub fn fuzz(workspace: &Workspace, seconds: u32) -> Result {
     need_nightly(workspace)?;
     if !has_subcommand(workspace, "fuzz") {
         Task::cargo(workspace).words("install --locked cargo-fuzz").run()?;
     }
+    TARGETS.iter().try_for_each(|(target, seeds)| search(workspace, target, *seeds, seconds))
+}
+
+fn search(workspace: &Workspace, target: &str, seeds: Option<&str>, seconds: u32) -> Result {
+    let corpus = workspace.root().join("fuzz/corpus").join(target);
+    std::fs::create_dir_all(&corpus).map_err(|cause| format!("`{}`: {cause}", corpus.display()))?;
+    // What is learned goes to the first folder.
+    let folders = [Some(corpus), seeds.map(|seeds| workspace.root().join(seeds))];
+    let mut task = Task::new(workspace, "rustup").words("run nightly cargo fuzz run").arg(target);
+    for folder in folders.into_iter().flatten() {
+        task = task.arg(folder);
+    }
     // Not the workspace's target folder: the sanitizer's flags would rebuild all of it.
-    Task::new(workspace, "rustup")
-        .words("run nightly cargo fuzz run")
-        .arg(TARGET)
-        .arg("--")
+    task.arg("--")
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-max_len={INPUT_BYTES_MAX}"))
         .arg(format!("-timeout={SECONDS_PER_INPUT}"))

@@ -256,12 +256,34 @@ fn columns_are_the_same_whatever_the_number_of_threads() {
     assert!(one.strings.iter().eq(many.strings.iter()));
 }
 
+/// Any byte, and those that mean something more often.
+fn nasty_byte() -> impl Strategy<Value = u8> {
+    prop_oneof![any::<u8>(), prop::sample::select(b"\x1e\0[]{}\",:\\ 1n".as_slice())]
+}
+
+#[test]
+fn documents_may_follow_each_other_behind_separators() {
+    let text = format!("\x1e[{A}]\x1e{{\"x\":1,\"traceEvents\":[{B}]}}\n\x1e{A}\n{B}\x1enot a document\x1e[{A}]");
+    let (found, losses) = names(text.as_bytes());
+    assert_eq!(found, ["a", "b", "a", "b", "a"]);
+    assert_eq!(losses.len(), 1);
+    // A separator in the midst of a list costs nothing either, wherever the file is cut.
+    let text = format!("{{\"traceEvents\":[{A},\x1e{B},{A}],\"y\":2}}");
+    let (_, one) = found_in(&text);
+    assert_eq!(one.events.len(), 3);
+    assert_eq!(in_pieces(text.as_bytes(), 40, 2).unwrap(), one);
+}
+
+fn found_in(text: &str) -> (Form, Found) {
+    found(text.as_bytes()).unwrap()
+}
+
 proptest! {
     /// Whatever is done to a file, the events that are left whole are found, and threads do not matter.
     #[test]
     fn any_bytes_anywhere_are_survived(
         events in proptest::collection::vec(0usize..3, 0..12),
-        edits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        edits in proptest::collection::vec((any::<prop::sample::Index>(), nasty_byte()), 0..6),
     ) {
         let list: Vec<&str> = events.iter().map(|&n| [A, B, "{\"ph\":\"i\"}"][n]).collect();
         let mut file = format!("[{}]", list.join(",")).into_bytes();

@@ -10,6 +10,7 @@ mod peeked;
 mod zipped;
 
 use crate::Error;
+use crate::perfetto::read as perfetto;
 use crate::spool::{ChromeConverter, is_spool};
 use bounded::Bounded;
 use peeked::Peeked;
@@ -171,6 +172,17 @@ impl Opening {
 
     fn trace(self, input: Peeked) -> Result<Opened, Error> {
         let head = input.head();
+        if perfetto::is_pftrace(head) {
+            let notes = self.notes.clone();
+            let stream = channel::spawn(move |output| {
+                let summary = perfetto::to_chrome(input, output)?;
+                for note in perfetto_notes(&summary) {
+                    notes.add(note);
+                }
+                Ok(())
+            })?;
+            return Ok(self.opened(Box::new(stream), Kind::Perfetto));
+        }
         if layerwise::is_layerwise(head) {
             let json = layerwise::to_chrome(input)?;
             return Ok(self.opened(Box::new(io::Cursor::new(json)), Kind::Layerwise));
@@ -209,6 +221,19 @@ fn container_of(head: &[u8]) -> Option<Container> {
         [b'P', b'K', 3, 4, ..] => Some(Container::Zip),
         _ => None,
     }
+}
+
+/// What a reader of a Perfetto trace should know of what was not read.
+fn perfetto_notes(summary: &perfetto::Summary) -> Vec<String> {
+    let n_passed_over: u64 = summary.passed_over.values().sum();
+    let counts = [
+        (n_passed_over, "packets are of kinds that are no track events, and are not read"),
+        (summary.n_without_state, "events refer to names or tracks that were lost before them"),
+        (summary.n_unknown_clock, "events are of a clock that cannot be compared with that of the trace"),
+        (summary.n_undefined, "definitions of names found no room"),
+    ];
+    let counted = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+    counted.chain(summary.losses.first.iter().map(ToString::to_string)).collect()
 }
 
 /// A file with all of the stream, from its beginning.

@@ -9,8 +9,11 @@ use crate::perfetto::wire::{Push, Small, varint_len};
 use ferrum_trace_model::Value;
 use std::io::{self, Write};
 
-/// The number of the one sequence of packets.
+/// The number of the sequence of packets with events.
 const SEQUENCE: u64 = 1;
+/// That of the packets with tracks. trace_processor takes the last thread that a sequence describes for that of its events on
+/// other tracks, and tells so in their arguments.
+const TRACKS_SEQUENCE: u64 = 2;
 /// Its clock, on which each time is the difference to the one before.
 const CLOCK: u64 = clock::FIRST_OF_SEQUENCE;
 
@@ -294,7 +297,7 @@ impl Encoder {
 
     fn descriptor(&mut self, push: impl FnOnce(&mut Vec<u8>)) {
         let place = self.out.open_bytes(trace::PACKET);
-        self.out.push_number(packet::TRUSTED_SEQUENCE_ID, SEQUENCE);
+        self.out.push_number(packet::TRUSTED_SEQUENCE_ID, TRACKS_SEQUENCE);
         let inner = self.out.open_bytes(packet::TRACK_DESCRIPTOR);
         push(&mut self.out);
         self.out.close_bytes(inner);

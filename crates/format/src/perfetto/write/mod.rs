@@ -1,6 +1,6 @@
 //! Writing Perfetto traces.
 //!
-//! One sequence of packets. Its first packet sets a clock of its own, whose times are differences to the packet before;
+//! One sequence of packets for events, and one for tracks. The first packet sets a clock of its own, whose times are differences to the packet before;
 //! names, categories, keys and repeated texts are defined once and then numbers. So the begin of a slice is some 16 bytes
 //! and its end 12.
 //!

@@ -1,0 +1,20 @@
+//! Any bytes may stand where a Perfetto trace should be. What comes out is a whole Chrome trace, of which nothing is lost
+//! on the way back in.
+
+#![no_main]
+
+use ferrum_trace_format::chrome::read::{LoadOptions, load};
+use ferrum_trace_format::perfetto::read::to_chrome;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut json = Vec::new();
+    let Ok(summary) = to_chrome(bytes, &mut json) else {
+        return;
+    };
+    let events: serde_json::Value = serde_json::from_slice(&json).expect("what was written is JSON");
+    assert!(events.is_array() || events["traceEvents"].is_array());
+    let loaded = load(&json[..], &LoadOptions { args: Vec::new(), n_workers: 1 }).expect("what was written is a trace");
+    assert_eq!(loaded.losses.n, 0, "{:?}", loaded.losses);
+    assert!(loaded.trace.census.events >= summary.n_events);
+});
