@@ -16,10 +16,11 @@ mod stacks;
 mod svg;
 mod timeline;
 
+use crate::Opener;
 use ferrum_trace_format::chrome::read::Losses;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 
 /// What a trace can be converted into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +36,6 @@ pub enum Target {
     /// A table with a row a slice of a thread.
     Csv,
 }
-
-/// Opens the input.
-pub type Open<'a> = &'a dyn Fn() -> Result<Box<dyn Read + Send>, ferrum_trace_format::Error>;
 
 /// What became of a trace.
 #[derive(Clone, Debug, Default)]
@@ -126,7 +124,7 @@ impl std::error::Error for Error {}
 /// # Errors
 ///
 /// If the input cannot be read or is no trace, or the output or a temporary file cannot be written.
-pub fn convert(target: Target, open: Open<'_>, output: &mut dyn Write) -> Result<Summary, Error> {
+pub fn convert(target: Target, open: Opener<'_>, output: &mut dyn Write) -> Result<Summary, Error> {
     let input = open()?;
     match target {
         Target::Perfetto => perfetto::convert(input, output),

@@ -12,6 +12,8 @@ const FIRST_GIVEN: i32 = 1 << 30;
 pub struct Numbering {
     pids: Vec<i32>,
     tids: Vec<i32>,
+    /// Above all numbers of threads that are taken or were given out.
+    next_tid: i32,
 }
 
 impl Numbering {
@@ -19,7 +21,9 @@ impl Numbering {
     pub fn of(tracks: &Tracks, strings: &Strings) -> Self {
         let pids: Vec<_> = tracks.processes().map(|(_, process)| process.pid).collect();
         let tids: Vec<_> = tracks.iter().map(|(_, track)| track.tid).collect();
-        Self { pids: numbers(&pids, strings), tids: numbers(&tids, strings) }
+        let (pids, tids) = (numbers(&pids, strings), numbers(&tids, strings));
+        let next_tid = tids.iter().copied().fold(FIRST_GIVEN - 1, i32::max).saturating_add(1);
+        Self { pids, tids, next_tid }
     }
 
     /// The number of a process.
@@ -30,6 +34,13 @@ impl Numbering {
     /// The number of a thread.
     pub fn tid(&self, track: TrackId) -> i32 {
         self.tids[track.index()]
+    }
+
+    /// The number of a row that the file does not have.
+    pub fn another_tid(&mut self) -> i32 {
+        let tid = self.next_tid;
+        self.next_tid = tid.saturating_add(1);
+        tid
     }
 }
 
@@ -60,10 +71,11 @@ mod tests {
             tracks.track(id, id);
         }
         tracks.track(None, None);
-        let numbering = Numbering::of(&tracks, &strings);
+        let mut numbering = Numbering::of(&tracks, &strings);
         let given = |n: i32| FIRST_GIVEN + n;
         let expected = [7, given(1), given(2), given(3), given(4), FIRST_GIVEN, given(5), given(6)];
         assert_eq!(numbering.pids, expected);
         assert_eq!(numbering.tids, expected);
+        assert_eq!((numbering.another_tid(), numbering.another_tid()), (given(7), given(8)));
     }
 }

@@ -25,6 +25,7 @@ pub fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Erro
         encoder: Encoder::new(first_time),
         output,
         uuids: Uuids::new(&tracks),
+        numbering: Numbering::of(&tracks, &strings),
         tracks: &tracks,
         strings: &strings,
         shift_ns,
@@ -76,6 +77,7 @@ struct Scene<'a> {
     encoder: Encoder,
     output: &'a mut dyn Write,
     uuids: Uuids,
+    numbering: Numbering,
     tracks: &'a Tracks,
     strings: &'a Strings,
     shift_ns: i64,
@@ -94,7 +96,6 @@ struct Scene<'a> {
 impl Scene<'_> {
     fn describe_tracks(&mut self) {
         let (tracks, strings) = (self.tracks, self.strings);
-        let numbering = Numbering::of(tracks, strings);
         let mut orders_children = vec![false; tracks.processes().len()];
         for (_, track) in tracks.iter() {
             orders_children[track.process.index()] |= track.sort_index.is_some();
@@ -102,7 +103,7 @@ impl Scene<'_> {
         for (id, process) in tracks.processes() {
             let name = name_of(process.name, process.pid, strings, "process");
             let process = Process {
-                pid: numbering.pid(id),
+                pid: self.numbering.pid(id),
                 name: &name,
                 label: process.labels.map_or("", |label| strings.get(label)),
                 sort_index: rank(process.sort_index),
@@ -114,13 +115,30 @@ impl Scene<'_> {
             let name = name_of(track.name, track.tid, strings, "thread");
             let thread = Thread {
                 process_track: self.uuids.process(track.process),
-                pid: numbering.pid(track.process),
-                tid: i64::from(numbering.tid(id)),
+                pid: self.numbering.pid(track.process),
+                tid: i64::from(self.numbering.tid(id)),
                 name: &name,
                 sort_index: rank(track.sort_index),
             };
             self.encoder.thread(self.uuids.thread(id), &thread);
         }
+    }
+
+    /// A further lane of a thread is a thread too: the ends of arrows find slices on threads only.
+    fn describe_lane(&mut self, uuid: u64, track: TrackId, nth: u32) {
+        let it = self.tracks.get(track);
+        let label = match name_of(it.name, it.tid, self.strings, "thread") {
+            name if name.is_empty() => self.tracks.label(track, self.strings),
+            name => name,
+        };
+        let thread = Thread {
+            process_track: self.uuids.process(it.process),
+            pid: self.numbering.pid(it.process),
+            tid: i64::from(self.numbering.another_tid()),
+            name: &format!("{label} ({})", nth + 1),
+            sort_index: rank(it.sort_index),
+        };
+        self.encoder.thread(uuid, &thread);
     }
 
     fn time(&self, time: i64) -> u64 {
@@ -258,11 +276,7 @@ impl Stage for Scene<'_> {
             Owner::Track(track) if nth == 0 => self.uuids.thread(track),
             Owner::Track(track) => {
                 let uuid = self.uuids.another();
-                let it = self.tracks.get(track);
-                let label = name_of(it.name, it.tid, self.strings, "thread");
-                let name = format!("{label} ({})", nth + 1);
-                let parent = self.uuids.thread(track);
-                self.encoder.track(uuid, &Track { parent, name: &name, ..Track::default() });
+                self.describe_lane(uuid, track, nth);
                 uuid
             }
             Owner::Async(process, _) => {

@@ -1,0 +1,210 @@
+//! Chrome trace events to a Perfetto trace and back: every slice is there, to the nanosecond, with all it had.
+
+use crate::converted;
+use ferrum_trace_analyze::convert::Target;
+use ferrum_trace_format::perfetto::read::{is_pftrace, to_chrome};
+use proptest::collection::{btree_map, vec};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+
+/// A slice, as text that can be compared: start, end, process, name, category, arguments.
+fn spell(start: i64, end: i64, pid: u64, event: &Value, args: Value) -> String {
+    let text = |key: &str| event[key].as_str().unwrap_or_default().to_owned();
+    format!("{start}..{end} in {pid}: {} [{}] {args}", text("name"), text("cat"))
+}
+
+/// Nanoseconds of a time. Those of the tests are small enough for floats.
+fn nanos(event: &Value, key: &str) -> i64 {
+    (event[key].as_f64().unwrap() * 1000.0).round() as i64
+}
+
+/// The slices that begins and ends are, in the order in which they begin.
+fn slices_of(events: &[Value]) -> Vec<String> {
+    let mut open: HashMap<(u64, u64), Vec<usize>> = HashMap::new();
+    let mut slices: Vec<(&Value, Option<i64>)> = Vec::new();
+    let mut last = 0;
+    for event in events {
+        let track = || (event["pid"].as_u64().unwrap(), event["tid"].as_u64().unwrap());
+        match event["ph"].as_str().unwrap() {
+            "B" => {
+                open.entry(track()).or_default().push(slices.len());
+                slices.push((event, None));
+            }
+            "E" => {
+                let begin = open.get_mut(&track()).and_then(Vec::pop).expect("a begin for every end");
+                slices[begin].1 = Some(nanos(event, "ts"));
+            }
+            _ => continue,
+        }
+        assert!(nanos(event, "ts") >= last, "in order");
+        last = nanos(event, "ts");
+    }
+    let spelled = slices.iter().map(|(event, end)| {
+        let args = event.get("args").cloned().unwrap_or(json!({}));
+        spell(nanos(event, "ts"), end.unwrap_or(i64::MAX), event["pid"].as_u64().unwrap(), event, args)
+    });
+    spelled.collect()
+}
+
+/// To Perfetto and back.
+fn there_and_back(events: &[Value]) -> (Vec<Value>, i64) {
+    let (pftrace, summary) = converted(Target::Perfetto, &Value::from(events).to_string());
+    assert!(is_pftrace(&pftrace[..pftrace.len().min(64)]));
+    let mut back = Vec::new();
+    let read = to_chrome(&pftrace[..], &mut back).unwrap();
+    assert_eq!((read.losses.n, read.n_without_state, read.n_undefined), (0, 0, 0));
+    let document: Value = serde_json::from_slice(&back).unwrap();
+    (document["traceEvents"].as_array().unwrap().clone(), summary.shift_ns)
+}
+
+/// Perfetto has no null.
+fn without_null(value: Value) -> Value {
+    match value {
+        Value::Null => json!("null"),
+        Value::Array(values) => values.into_iter().map(without_null).collect(),
+        Value::Object(entries) => {
+            entries.into_iter().map(|(key, value)| (key, without_null(value))).collect::<Map<_, _>>().into()
+        }
+        other => other,
+    }
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<f64>().prop_filter("finite", |number| number.is_finite()).prop_map(Value::from),
+        "[a-c]{0,2}".prop_map(Value::from),
+        any::<String>().prop_filter("no NUL", |text| !text.contains('\0')).prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 12, 4, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..4).prop_map(Value::from),
+            btree_map("[a-d]{1,2}", inner, 0..4).prop_map(|entries| entries.into_iter().collect::<Map<_, _>>().into()),
+        ]
+    })
+}
+
+/// A complete event, of a few names on a few tracks, so that they meet.
+fn any_event() -> impl Strategy<Value = Value> {
+    let args = prop_oneof![Just(json!({})), btree_map("[a-e]", any_json(), 0..4).prop_map(|args| json!(args))];
+    (-50i64..300, 0i64..100, 1..3u64, 1..3u64, "[a-c]|é\\n", prop_oneof![Just(""), Just("op")], args).prop_map(
+        |(start, len, pid, tid, name, category, args)| {
+            let mut event = json!({ "ph": "X", "pid": pid, "tid": tid, "name": name, "args": args });
+            event["ts"] = json!(start as f64 / 1000.0);
+            event["dur"] = json!(len as f64 / 1000.0);
+            if !category.is_empty() {
+                event["cat"] = json!(category);
+            }
+            event
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn slices_come_back_whatever_they_are(events in vec(any_event(), 0..40)) {
+        let (back, shift) = there_and_back(&events);
+        let mut expected: Vec<String> = events
+            .iter()
+            .map(|event| {
+                let start = nanos(event, "ts") + shift;
+                let end = start + nanos(event, "dur");
+                spell(start, end, event["pid"].as_u64().unwrap(), event, without_null(event["args"].clone()))
+            })
+            .collect();
+        let mut found = slices_of(&back);
+        expected.sort_unstable();
+        found.sort_unstable();
+        prop_assert_eq!(found, expected);
+    }
+
+    /// As complete events, and as the same slices in begins and ends.
+    #[test]
+    fn begins_and_ends_are_the_same_as_complete_events(lens in vec((0i64..20, 0i64..20), 0..20)) {
+        let time = |nanos: i64| json!(nanos as f64 / 1000.0);
+        let (mut complete, mut edges) = (Vec::new(), Vec::new());
+        let mut at = 0;
+        for (n, (gap, len)) in lens.into_iter().enumerate() {
+            let (start, inner_end, end) = (at + gap, at + gap + len, at + gap + len + 1);
+            for (name, end) in [("outer", end), ("inner", inner_end)] {
+                let name = format!("{name} {n}");
+                complete.push(json!({"ph":"X","pid":1,"tid":1,"name":name,"ts":time(start),"dur":time(end - start)}));
+                edges.push(json!({"ph":"B","pid":1,"tid":1,"name":name,"ts":time(start)}));
+            }
+            for end in [inner_end, end] {
+                edges.push(json!({"ph":"E","pid":1,"tid":1,"ts":time(end)}));
+            }
+            at = end;
+        }
+        let (from_complete, from_edges) = (there_and_back(&complete).0, there_and_back(&edges).0);
+        prop_assert_eq!(slices_of(&from_complete), slices_of(&from_edges));
+    }
+}
+
+#[test]
+fn times_since_1970_keep_their_nanoseconds() {
+    let trace = r#"[{"ph":"X","name":"a","ts":1700000000123456.789,"dur":0.001,"pid":1,"tid":1}]"#;
+    let mut back = Vec::new();
+    to_chrome(&converted(Target::Perfetto, trace).0[..], &mut back).unwrap();
+    let back = String::from_utf8(back).unwrap();
+    assert!(back.contains("\"ts\":1700000000123456.789,") && back.contains("\"ts\":1700000000123456.790"), "{back}");
+}
+
+#[test]
+fn points_counters_and_arrows_come_back() {
+    let events = json!([
+        {"ph":"X","name":"a","ts":1,"dur":5,"pid":1,"tid":1},
+        {"ph":"X","name":"b","ts":8,"dur":5,"pid":1,"tid":2},
+        {"ph":"i","name":"t","ts":2,"pid":1,"tid":1,"s":"t"},
+        {"ph":"i","name":"p","ts":2,"pid":1,"tid":1,"s":"p"},
+        {"ph":"i","name":"g","ts":2,"pid":1,"tid":1,"s":"g"},
+        {"ph":"s","name":"f","cat":"c","id":"req-1","ts":3,"pid":1,"tid":1},
+        {"ph":"f","name":"f","cat":"c","id":"req-1","ts":9,"pid":1,"tid":2,"bp":"e"},
+        {"ph":"f","name":"f","cat":"c","id":"nobody","ts":9,"pid":1,"tid":2,"bp":"e"},
+        {"ph":"s","name":"f","cat":"c","id":"outside","ts":7,"pid":1,"tid":1},
+        {"ph":"C","name":"mem","ts":4,"pid":1,"tid":1,"args":{"used":7,"free":0.5,"odd":"x"}},
+        {"ph":"N","name":"object","ts":4,"pid":1,"tid":1,"id":"0x1"}
+    ]);
+    let (_, summary) = converted(Target::Perfetto, &events.to_string());
+    assert_eq!((summary.n_slices, summary.n_instants, summary.n_counter_values, summary.n_flow_points), (2, 3, 2, 2));
+    assert_eq!((summary.left.unbound_flow_points, summary.left.odd_counter_values), (2, 1));
+    assert_eq!(summary.left.phases[usize::from(b'N')], 1);
+    let (back, _) = there_and_back(events.as_array().unwrap());
+    let spell = |event: &Value| {
+        let more = ["s", "id", "bp"].map(|key| event[key].as_str().unwrap_or_default()).join("");
+        format!("{}{} {} {}{}", event["ph"], event["name"], event["ts"], more, event["args"]).replace('"', "")
+    };
+    let mut found: Vec<String> =
+        back.iter().filter(|event| !["M", "B", "E"].iter().any(|phase| event["ph"] == *phase)).map(spell).collect();
+    found.sort_unstable();
+    let expected = [
+        "Cmem free 4.0 {value:0.5}",
+        "Cmem used 4.0 {value:7}",
+        "ff 9.0 0x1enull",
+        "ig 2.0 gnull",
+        "ip 2.0 pnull",
+        "it 2.0 tnull",
+        "sf 3.0 0x1enull",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn deep_arguments_are_text_from_some_level_on() {
+    let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    let trace = format!(r#"[{{"ph":"X","name":"a","ts":1,"dur":1,"pid":1,"tid":1,"args":{{"deep":{deep},"x":1}}}}]"#);
+    let mut back = Vec::new();
+    to_chrome(&converted(Target::Perfetto, &trace).0[..], &mut back).unwrap();
+    let document: Value = serde_json::from_slice(&back).unwrap();
+    let begin = document["traceEvents"].as_array().unwrap().iter().find(|event| event["ph"] == "B").unwrap();
+    assert_eq!(begin["args"]["x"], 1);
+    let mut inner = &begin["args"]["deep"];
+    while let Some(values) = inner.as_array() {
+        inner = &values[0];
+    }
+    assert!(inner.as_str().unwrap().len() > 199_000);
+}
