@@ -12,7 +12,7 @@ use ferrum_trace_format::spool::is_spool;
 use ferrum_trace_format::{Error, ReadAt};
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Seek};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How often a trace will be read.
@@ -28,6 +28,8 @@ pub struct Source {
     pub name: String,
     /// What it is called in words.
     pub words: String,
+    /// Where it is; `None` for standard input.
+    pub path: Option<PathBuf>,
     bytes: Bytes,
     facts: Mutex<Option<Facts>>,
 }
@@ -77,7 +79,13 @@ impl Source {
             Some(path) => Bytes::of_file(path, passes),
         };
         let cannot = |cause: io::Error| Trouble::new(input.words(), format!("cannot open: {cause}"));
-        Ok(Self { name: input.name(), words: input.words(), bytes: bytes.map_err(cannot)?, facts: Mutex::default() })
+        Ok(Self {
+            name: input.name(),
+            words: input.words(),
+            path: input.path().map(Path::to_owned),
+            bytes: bytes.map_err(cannot)?,
+            facts: Mutex::default(),
+        })
     }
 
     /// Opens it. What was given for one pass can be opened once.
@@ -97,6 +105,11 @@ impl Source {
         let facts = Facts { containers: opened.containers.clone(), kind: opened.kind, notes: opened.notes.clone() };
         *self.facts.lock().unwrap_or_else(PoisonError::into_inner) = Some(facts);
         Ok(opened)
+    }
+
+    /// The same, for those who only want to read.
+    pub fn open_boxed(&self) -> Result<Box<dyn Read + Send>, Error> {
+        Ok(Box::new(self.open()?))
     }
 
     /// What is known since it was opened last.

@@ -1,10 +1,16 @@
 //! The flags, and what each is called in the help: one file a command.
 
+mod check;
+mod convert;
 mod recover;
+mod repair;
 mod selection;
 mod summary;
 
+pub use check::CheckArgs;
+pub use convert::{ConvertArgs, Format};
 pub use recover::RecoverArgs;
+pub use repair::RepairArgs;
 pub use selection::SelectionArgs;
 pub use summary::{By, SummaryArgs};
 
@@ -17,6 +23,8 @@ use std::path::{Path, PathBuf};
 const EXAMPLES: &str = "\
 Examples:
   ferrum-trace trace.json               # where the time went: the same as `summary`
+  ferrum-trace layers trace.json.gz     # by layer and category
+  ferrum-trace convert trace.json -o trace.pftrace
   ferrum-trace summary -h               # its flags, on one screen
   ferrum-trace man summary | man -l -   # all there is to say about it
 
@@ -36,6 +44,9 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Summary(SummaryArgs),
+    Check(CheckArgs),
+    Repair(RepairArgs),
+    Convert(ConvertArgs),
     Recover(RecoverArgs),
     /// Print a script that completes commands and flags in your shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
@@ -72,6 +83,21 @@ pub struct InputArgs {
     /// missing, and whose spool lies beside it, is recovered first.
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub files: Vec<PathBuf>,
+}
+
+/// Where what is made of a trace goes.
+#[derive(Debug, Default, clap::Args)]
+pub struct OutputArgs {
+    /// Write here (one FILE only); `-` is stdout
+    ///
+    /// An ending `.gz` or `.zst` packs it. If this is not given, it is a name beside the input, or standard output for
+    /// standard input. The file gets its name when it is complete.
+    #[arg(short, long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+
+    /// Replace a file that exists already, also the input
+    #[arg(short, long)]
+    pub force: bool,
 }
 
 /// Reads the command line, its first word being the program's name. Files without a command are summed up.

@@ -1,8 +1,12 @@
 //! The commands: one file each.
 
+mod check;
 mod completions;
+pub mod convert;
+mod making;
 mod man;
 mod recover;
+mod repair;
 pub mod summary;
 
 use crate::args::{Command, InputArgs};
@@ -18,6 +22,9 @@ use std::io::{ErrorKind, Write};
 pub fn run(command: Command) -> Verdict {
     match command {
         Command::Summary(args) => summary::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Repair(args) => repair::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Recover(args) => recover::run(args),
         Command::Completions { shell } => completions::run(shell),
         Command::Man { command } => man::run(command.as_deref()),

@@ -2,6 +2,7 @@
 
 pub mod json;
 pub mod overview;
+pub mod packed;
 pub mod pending;
 pub mod printer;
 pub mod progress;

@@ -215,7 +215,7 @@ b                                1,000   1 ms  2 ms
         assert_eq!(first(50), "a kernel with q…te a long name      1  12 ms  1 ms");
         assert_eq!(first(40), "a kernel w…long name      1  12 ms  1 ms");
         assert_eq!(first(39), "a kernel wit… a long name      1  12 ms");
-        assert_eq!(first(33), "a kernel with…a long name  12 ms");
+        assert_eq!(first(33), "a kernel with… a long name  12 ms");
         assert_eq!(first(5), "a kernel w…long name  12 ms", "never less");
     }
 

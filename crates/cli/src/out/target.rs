@@ -83,7 +83,7 @@ fn cannot_write(name: String, cause: &io::Error) -> Trouble {
         io::ErrorKind::StorageFull
         | io::ErrorKind::QuotaExceeded
         | io::ErrorKind::PermissionDenied
-        | io::ErrorKind::ReadOnlyFilesystem => trouble.hint("`-o PATH` writes elsewhere; the spool stays as it is"),
+        | io::ErrorKind::ReadOnlyFilesystem => trouble.hint("`-o PATH` writes elsewhere; the input stays as it is"),
         _ => trouble,
     }
 }
@@ -140,7 +140,8 @@ impl TraceWriter {
 }
 
 impl Failure {
-    fn of(words: String, cause: &io::Error) -> Self {
+    /// What an error of the system comes to.
+    pub fn of(words: String, cause: &io::Error) -> Self {
         match cause.kind() {
             io::ErrorKind::BrokenPipe => Self::NobodyReads,
             io::ErrorKind::AlreadyExists => Self::Trouble(exists(words)),

@@ -30,6 +30,11 @@ impl Words {
         say(&format!("{}: {what}\n", path.display()));
     }
 
+    /// A text of several lines.
+    pub fn say(&self, text: &str) {
+        say(text);
+    }
+
     /// What could not be done, and the way out.
     pub fn trouble(&self, trouble: &Trouble) {
         say(&trouble_text(trouble));

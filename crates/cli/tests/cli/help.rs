@@ -5,7 +5,7 @@ use crate::scene::Scene;
 const SCREEN: (usize, usize) = (40, 100);
 
 /// All commands.
-const COMMANDS: &[&str] = &["summary", "recover", "completions", "man"];
+const COMMANDS: &[&str] = &["summary", "check", "repair", "convert", "recover", "completions", "man"];
 
 #[track_caller]
 fn assert_fits_a_screen(text: &str) {
@@ -36,7 +36,13 @@ fn the_long_help_tells_every_field_of_the_json_and_every_exit_code() {
     let scene = Scene::new();
     killed(&scene, "trace.json", 1);
     scene.write("whole.json", r#"[{"ph":"X","name":"a","ts":1,"dur":2,"pid":1,"tid":1}]"#);
-    let lines = ["recover --json trace.json", "summary --json whole.json"];
+    let lines = [
+        "recover --json trace.json",
+        "summary --json whole.json",
+        "check --json whole.json",
+        "repair --json whole.json",
+        "convert --json --to csv whole.json",
+    ];
     for line in lines {
         let (command, _) = line.split_once(' ').unwrap();
         let help = scene.run(&format!("{command} --help")).expect_code(0).stdout;

@@ -109,7 +109,7 @@ fn a_full_disk_costs_nothing_but_the_attempt() {
         2,
         "",
         "error: /dev/full: cannot write: No space left on device (os error 28)\n\n\
-         hint: `-o PATH` writes elsewhere; the spool stays as it is\n",
+         hint: `-o PATH` writes elsewhere; the input stays as it is\n",
     );
     assert_eq!(scene.names(), ["trace.json.spool"]);
 }

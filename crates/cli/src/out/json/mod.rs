@@ -2,12 +2,18 @@
 //!
 //! The fields are told in the help of each command and in `docs/json.md`. A change that breaks a reader raises [`VERSION`].
 
+mod check;
+mod convert;
 mod losses;
 mod recover;
+mod repair;
 mod summary;
 
+pub use check::CheckObject;
+pub use convert::ConvertObject;
 pub use losses::LossesObject;
 pub use recover::recovered;
+pub use repair::RepairObject;
 pub use summary::SummaryObject;
 
 use crate::trouble::Trouble;

@@ -1,0 +1,171 @@
+//! The flags of `convert`.
+
+use super::{InputArgs, OutputArgs};
+use clap::ValueEnum;
+use std::path::Path;
+
+const EXAMPLES: &str = "\
+Examples:
+  ferrum-trace convert trace.json -o trace.pftrace    # by the ending of the output
+  ferrum-trace convert --to speedscope 'runs/*.json'  # each beside its trace
+  ferrum-trace convert --to folded -o - trace.json | sort -nrk2 | head
+
+Exit codes: 0 fine, 2 trouble";
+
+const LONG_EXAMPLES: &str = "\
+Examples:
+  ferrum-trace convert trace.json -o trace.pftrace    # by the ending of the output
+  ferrum-trace convert --to speedscope 'runs/*.json'  # each beside its trace
+  ferrum-trace convert --to folded -o - trace.json | sort -nrk2 | head
+  ferrum-trace convert trace.json -o flames.svg       # a flame graph
+  ferrum-trace convert trace.json.spool -o trace.json.zst
+
+Formats and their endings; `.gz` or `.zst` after any of them packs the file:
+  chrome        .json             Chrome trace JSON, an object; mended as by `repair`
+  chrome-array                    the same as a list
+  perfetto      .pftrace          Perfetto's protobuf
+  speedscope    .speedscope.json  for speedscope.app
+  folded        .folded, .txt     a line a stack, with its self time in ns
+  svg           .svg              a flame graph
+  csv           .csv              a row a slice
+
+With --json, one object a line and file:
+  version   1; any change that breaks a reader raises it
+  file      the trace as it was named; `-` is standard input
+  output    the file that was written; `-` is standard output
+  format    as above
+  events    events that were read
+  written   what was written, as far as the format has it: `events`, `slices`,
+            `instants`, `counter_values`, `flow_points`
+  moved     slices that overlap others of their thread, and got rows of their own
+  shift_ns  nanoseconds by which everything is later than in the input
+  left      what has no place in the output: `phases` (events by the letter of
+            their phase), `unclosed` begins, `unopened` ends,
+            `unbound_flow_points`, `odd_counter_values`, `cut_stacks`
+  repaired  what was put right on the way to Chrome JSON, as `repair` has it
+  losses    what could not be read: `count`, `bytes`, and `first`
+  notes     what else is worth knowing, as texts
+For a file that could not be converted there is an object of `version`, `file`
+and `error` only.
+
+Exit codes:
+  0    every file was written; what has no place in it is told on stderr
+  2    at least one file could not be read or written, or the flags make no sense
+  130  interrupted; no half file is left behind";
+
+/// Write a trace in another format: Perfetto, Chrome JSON, speedscope, flame graph, CSV
+///
+/// Times are kept to the nanosecond. What the other format has no place for is counted and said on standard error.
+#[derive(Debug, Default, clap::Args)]
+#[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
+pub struct ConvertArgs {
+    #[command(flatten)]
+    pub inputs: InputArgs,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    /// The format, if not that of the output's ending
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub to: Option<Format>,
+
+    /// Chrome JSON only: write every event as it is, byte for byte, also what viewers stumble over
+    #[arg(long)]
+    pub as_is: bool,
+
+    /// Say what was written as JSON on stdout, one object a file
+    #[arg(long)]
+    pub json: bool,
+
+    /// Show all that could not be read, not only the first 20
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+/// What to convert to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Chrome trace JSON: an object with a list `traceEvents`
+    Chrome,
+    /// Chrome trace JSON: a list of events
+    ChromeArray,
+    /// Perfetto's protobuf
+    Perfetto,
+    /// Profile for speedscope
+    Speedscope,
+    /// Folded stacks
+    Folded,
+    /// Flame graph
+    Svg,
+    /// A row a slice
+    Csv,
+}
+
+impl Format {
+    /// What it is called in flags and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Chrome => "chrome",
+            Self::ChromeArray => "chrome-array",
+            Self::Perfetto => "perfetto",
+            Self::Speedscope => "speedscope",
+            Self::Folded => "folded",
+            Self::Svg => "svg",
+            Self::Csv => "csv",
+        }
+    }
+
+    /// What its files end in.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Chrome | Self::ChromeArray => "json",
+            Self::Perfetto => "pftrace",
+            Self::Speedscope => "speedscope.json",
+            Self::Folded => "folded",
+            Self::Svg => "svg",
+            Self::Csv => "csv",
+        }
+    }
+
+    /// The format that a file's name asks for.
+    pub fn of(path: &Path) -> Option<Self> {
+        const ENDINGS: [(&str, Format); 8] = [
+            (".speedscope.json", Format::Speedscope),
+            (".json", Format::Chrome),
+            (".pftrace", Format::Perfetto),
+            (".perfetto-trace", Format::Perfetto),
+            (".folded", Format::Folded),
+            (".txt", Format::Folded),
+            (".svg", Format::Svg),
+            (".csv", Format::Csv),
+        ];
+        let name = path.file_name()?.to_string_lossy().to_lowercase();
+        let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
+        ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, format)| *format)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ending_tells_the_format() {
+        let of = |name: &str| Format::of(Path::new(name));
+        assert_eq!(of("d/a.json"), Some(Format::Chrome));
+        assert_eq!(of("a.JSON.gz"), Some(Format::Chrome));
+        assert_eq!(of("a.speedscope.json.zst"), Some(Format::Speedscope));
+        assert_eq!(of("a.pftrace.gz"), Some(Format::Perfetto));
+        assert_eq!(of("a.txt"), Some(Format::Folded));
+        assert_eq!([of("a"), of("a.gz"), of("json"), of("d.json/a")], [None; 4]);
+    }
+
+    #[test]
+    fn each_format_is_told_by_its_own_ending() {
+        for format in Format::value_variants() {
+            let told = Format::of(Path::new(&format!("a.{}", format.ending())));
+            assert!(told == Some(*format) || *format == Format::ChromeArray, "{format:?}");
+            assert_eq!(format.to_possible_value().unwrap().get_name(), format.name());
+        }
+    }
+}

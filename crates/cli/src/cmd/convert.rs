@@ -1,0 +1,163 @@
+//! `convert`: a trace in another format.
+
+use super::making::Making;
+use super::repair::push_changes;
+use crate::args::{ConvertArgs, Format};
+use crate::interrupt;
+use crate::out::json::ConvertObject;
+use crate::out::printer::Printer;
+use crate::out::table::clean;
+use crate::out::target::Target;
+use crate::out::units::{count, number, time};
+use crate::out::words::Words;
+use crate::source::{Passes, Source};
+use crate::trouble::Trouble;
+use crate::verdict::Verdict;
+use ferrum_trace_analyze::convert::{self, Left, Summary};
+use ferrum_trace_analyze::repair::{Changes, ChromeOptions, OutputForm, chrome};
+use ferrum_trace_format::chrome::read::Losses;
+use std::fmt::Write as _;
+use std::io;
+
+/// What became of a trace.
+pub enum Converted {
+    Chrome(Changes),
+    Other(Box<Summary>),
+}
+
+impl Converted {
+    /// What could not be read.
+    pub fn losses(&self) -> Losses {
+        match self {
+            // They are among what was repaired.
+            Self::Chrome(_) => Losses::default(),
+            Self::Other(summary) => summary.losses.clone(),
+        }
+    }
+}
+
+pub fn run(args: &ConvertArgs) -> Verdict {
+    let words = Words { verbose: args.verbose };
+    let prepared = format_of(args).and_then(|format| Ok((format, Making::new(&args.inputs, &args.output, args.json)?)));
+    let (format, making) = match prepared {
+        Ok(prepared) => prepared,
+        Err(trouble) => {
+            words.trouble(&trouble);
+            return Verdict::Trouble;
+        }
+    };
+    interrupt::install("no half file is left behind");
+    // What has to be mended is known only when all has been read.
+    let is_mended = matches!(format, Format::Chrome | Format::ChromeArray) && !args.as_is;
+    let passes = if is_mended { Passes::Several } else { Passes::One };
+    let mut printer = Printer::new(words, args.json);
+    super::each_trace(&args.inputs, passes, &words, &mut printer, |source, printer| {
+        let target = making.target(source, format.ending());
+        if making.is_by_itself() && source.path.as_deref().is_some_and(|path| target.is_at(path)) {
+            let trouble = Trouble::new(source.words.clone(), "what is made of it would have its own name");
+            return Err(trouble.hint("`-o PATH` writes elsewhere"));
+        }
+        let made = making.make(source, &target, |output| write(source, format, args.as_is, output))?;
+        let Some(converted) = made else { return Ok(Verdict::Fine) };
+        let (losses, notes) = (converted.losses(), source.facts().notes());
+        words.say(&text(source, &target, &converted, args.verbose));
+        words.losses(&source.words, &losses, &notes);
+        let object = || ConvertObject::new(source, &target, format, &converted, &notes);
+        Ok(if args.json { printer.object(&object()) } else { Verdict::Fine })
+    })
+}
+
+fn format_of(args: &ConvertArgs) -> Result<Format, Trouble> {
+    let hint = "`--to FORMAT` says it: chrome, chrome-array, perfetto, speedscope, folded, svg or csv";
+    let format = match (args.to, args.output.output.as_deref().map(Target::of)) {
+        (Some(format), _) => format,
+        (None, None) => return Err(Trouble::new("convert", "expected a format or an output").hint(hint)),
+        (None, Some(Target::Stdout)) => return Err(Trouble::new("-o -", "expected a format").hint(hint)),
+        (None, Some(Target::File(path))) => {
+            let unknown = || Trouble::at(&path, "the ending says nothing about the format").hint(hint);
+            Format::of(&path).ok_or_else(unknown)?
+        }
+    };
+    if args.as_is && !matches!(format, Format::Chrome | Format::ChromeArray) {
+        let what = format!("events can be kept as they are in Chrome JSON only, not in `{}`", format.name());
+        return Err(Trouble::new("--as-is", what));
+    }
+    Ok(format)
+}
+
+fn write(source: &Source, format: Format, as_is: bool, output: &mut dyn io::Write) -> Result<Converted, String> {
+    let target = match format {
+        Format::Chrome | Format::ChromeArray => {
+            let form = if format == Format::Chrome { OutputForm::Object } else { OutputForm::Array };
+            let changes = chrome(&|| source.open_boxed(), output, &ChromeOptions { form, as_is });
+            return changes.map(Converted::Chrome).map_err(|error| error.to_string());
+        }
+        Format::Perfetto => convert::Target::Perfetto,
+        Format::Speedscope => convert::Target::Speedscope,
+        Format::Folded => convert::Target::Folded,
+        Format::Svg => convert::Target::Svg,
+        Format::Csv => convert::Target::Csv,
+    };
+    let summary = convert::convert(target, &|| source.open_boxed(), output);
+    summary.map(|summary| Converted::Other(Box::new(summary))).map_err(|error| error.to_string())
+}
+
+fn text(source: &Source, target: &Target, converted: &Converted, is_verbose: bool) -> String {
+    let (name, output) = (clean(&source.words), target.words());
+    match converted {
+        Converted::Chrome(changes) => {
+            let (read, written) = (count(changes.n_read, "event"), number(changes.n_written));
+            let mut text = format!("{name}: {read} read, {written} written to {output}");
+            text.push_str(if changes.is_empty() { "\n" } else { "; mended:\n" });
+            push_changes(&mut text, changes, is_verbose);
+            text
+        }
+        Converted::Other(summary) => {
+            let written = [
+                (summary.n_slices, "slice"),
+                (summary.n_instants, "instant"),
+                (summary.n_counter_values, "counter value"),
+                (summary.n_flow_points, "flow point"),
+            ];
+            let written = written.into_iter().filter(|(n, _)| *n > 0).map(|(n, thing)| count(n, thing));
+            let written: Vec<String> = written.collect();
+            let written = if written.is_empty() { "nothing".to_owned() } else { written.join(", ") };
+            let mut text =
+                format!("{name}: {} read; {written} written to {output}\n", count(summary.n_events, "event"));
+            push_left(&mut text, summary);
+            text
+        }
+    }
+}
+
+/// What is not in the output, or not as it was, a line each. Writing to a string cannot fail.
+fn push_left(text: &mut String, summary: &Summary) {
+    let Left { phases, unclosed, unopened, unbound_flow_points, odd_counter_values, cut_stacks } = &summary.left;
+    let counts = [
+        (summary.n_moved, "slices overlap others of their thread and got rows of their own"),
+        (*unclosed, "begins without an end"),
+        (*unopened, "ends without a begin"),
+        (*unbound_flow_points, "flow points without a slice or a begin are not in it"),
+        (*odd_counter_values, "counter values that are no numbers are not in it"),
+        (*cut_stacks, "slices count for those around them: there are too many stacks"),
+    ];
+    for (n, what) in counts.into_iter().filter(|(n, _)| *n > 0) {
+        let _ = writeln!(text, "  {} {what}", number(n));
+    }
+    if summary.shift_ns != 0 {
+        let _ = writeln!(text, "  everything is {} later than in the input", time(summary.shift_ns));
+    }
+    let left: Vec<String> = phase_counts(phases).map(|(phase, n)| format!("{} {phase}", number(n))).collect();
+    if !left.is_empty() {
+        let _ = writeln!(text, "  events of phases that have no place in it: {}", left.join(", "));
+    }
+}
+
+/// Counts by the letter of the phase, without those that are zero.
+pub fn phase_counts(phases: &[u64; 128]) -> impl Iterator<Item = (String, u64)> + '_ {
+    let spelled = |phase: usize| match u8::try_from(phase) {
+        Ok(0) | Err(_) => "without a phase".to_owned(),
+        Ok(letter) => char::from(letter).escape_default().to_string(),
+    };
+    phases.iter().enumerate().filter(|(_, n)| **n > 0).map(move |(phase, &n)| (spelled(phase), n))
+}

@@ -1,0 +1,75 @@
+//! Making a file of a trace: where it goes, and that it is whole or not there.
+
+use crate::args::{InputArgs, OutputArgs};
+use crate::out::packed::{Packed, Packing, bare_name};
+use crate::out::pending::Existing;
+use crate::out::target::{Failure, Target};
+use crate::source::Source;
+use crate::trouble::Trouble;
+use std::io::Write;
+use std::path::Path;
+
+/// Where files go.
+pub struct Making {
+    target: Option<Target>,
+    existing: Existing,
+}
+
+impl Making {
+    /// What the flags ask for, if they agree with each other and with the files.
+    pub fn new(inputs: &InputArgs, output: &OutputArgs, is_json: bool) -> Result<Self, Trouble> {
+        let target = output.output.as_deref().map(Target::of);
+        let n_files = inputs.files.len();
+        if target.is_some() && n_files > 1 {
+            let what = format!("expected one FILE to write there, found {n_files}");
+            return Err(Trouble::new("-o", what).hint("without `-o`, each is written beside its trace"));
+        }
+        let has_stdin = inputs.files.iter().any(|file| file == Path::new(crate::input::DASH));
+        if is_json && (target == Some(Target::Stdout) || (target.is_none() && has_stdin)) {
+            let trouble = Trouble::new("--json", "standard output is where the trace goes already");
+            return Err(trouble.hint("write the trace to a file: `-o PATH`"));
+        }
+        let existing = if output.force { Existing::IsReplaced } else { Existing::Stays };
+        Ok(Self { target, existing })
+    }
+
+    /// Whether nobody says where files go.
+    pub fn is_by_itself(&self) -> bool {
+        self.target.is_none()
+    }
+
+    /// Where the file of a trace goes; beside it, with this ending, if nobody says otherwise.
+    pub fn target(&self, source: &Source, ending: &str) -> Target {
+        match (&self.target, &source.path) {
+            (Some(target), _) => target.clone(),
+            (None, None) => Target::Stdout,
+            (None, Some(path)) => Target::File(path.with_file_name(format!("{}.{ending}", bare_name(path)))),
+        }
+    }
+
+    /// Makes a file. `None` if whoever was reading it has seen enough.
+    pub fn make<T>(
+        &self,
+        source: &Source,
+        target: &Target,
+        write: impl FnOnce(&mut dyn Write) -> Result<T, String>,
+    ) -> Result<Option<T>, Trouble> {
+        let name = target.words();
+        let cannot = |cause: std::io::Error| Trouble::new(name.clone(), format!("cannot write: {cause}"));
+        let mut output = Packed::new(target.begin(self.existing)?, Packing::of(target)).map_err(cannot)?;
+        let failure = match write(&mut output) {
+            Ok(made) => match output.commit(&name) {
+                Ok(()) => return Ok(Some(made)),
+                Err(failure) => failure,
+            },
+            Err(what) => {
+                let trouble = || Failure::Trouble(Trouble::new(source.words.clone(), what));
+                output.failure().unwrap_or_else(trouble)
+            }
+        };
+        match failure {
+            Failure::NobodyReads => Ok(None),
+            Failure::Trouble(trouble) => Err(trouble),
+        }
+    }
+}

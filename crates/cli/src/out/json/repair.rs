@@ -1,0 +1,65 @@
+//! The object of `repair`, and what was repaired in that of `convert`.
+
+use super::VERSION;
+use super::check::PlaceObject;
+use crate::out::target::Target;
+use crate::source::Source;
+use ferrum_trace_analyze::check::Finding;
+use ferrum_trace_analyze::repair::Changes;
+use serde::Serialize;
+
+#[derive(Serialize)]
+pub struct RepairObject<'a> {
+    version: u32,
+    file: &'a str,
+    output: String,
+    events: u64,
+    written: u64,
+    repaired: Vec<RepairedObject<'a>>,
+    left_out: Vec<RepairedObject<'a>>,
+    shift_ns: i64,
+    fields_lost: u64,
+    args_lost: u64,
+    notes: &'a [String],
+}
+
+/// What was put right.
+#[derive(Serialize)]
+pub struct RepairedObject<'a> {
+    code: &'static str,
+    count: u64,
+    what: &'static str,
+    repair: &'static str,
+    first: Vec<PlaceObject<'a>>,
+}
+
+impl<'a> RepairedObject<'a> {
+    /// Of each rule that was not kept.
+    pub fn all(findings: &'a [Finding]) -> Vec<Self> {
+        let new = |finding: &'a Finding| {
+            let rule = finding.rule;
+            let first = PlaceObject::of(finding);
+            Self { code: rule.code, count: finding.n, what: rule.what, repair: rule.repair, first }
+        };
+        findings.iter().map(new).collect()
+    }
+}
+
+impl<'a> RepairObject<'a> {
+    /// Of a trace that was repaired.
+    pub fn new(source: &'a Source, target: &Target, changes: &'a Changes, notes: &'a [String]) -> Self {
+        Self {
+            version: VERSION,
+            file: &source.name,
+            output: target.name(),
+            events: changes.n_read,
+            written: changes.n_written,
+            repaired: RepairedObject::all(&changes.repaired),
+            left_out: RepairedObject::all(&changes.left_out),
+            shift_ns: changes.shift,
+            fields_lost: changes.n_fields_lost,
+            args_lost: changes.n_args_lost,
+            notes,
+        }
+    }
+}
