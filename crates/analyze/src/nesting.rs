@@ -72,8 +72,11 @@ impl Nesting {
         let work = |trip: Vec<(&mut [u32], &mut TrackNesting)>| {
             let (mut starts, mut open) = (Vec::new(), Vec::new());
             for (part, track) in trip {
-                sort(slices, part, &mut starts);
-                *track = sweep(slices, part, &self_time, &mut open);
+                // Most tracks are sorted already. The sweep finds out by itself, so that no time is spent on asking.
+                *track = sweep(slices, part, &self_time, &mut open).unwrap_or_else(|Unsorted| {
+                    sort(slices, part, &mut starts);
+                    sweep(slices, part, &self_time, &mut open).unwrap_or_default()
+                });
             }
         };
         let parts = by_track.parts_mut().zip(&mut tracks);
@@ -159,10 +162,6 @@ impl ByTrack {
 /// key. Few slices start together; those are sorted among themselves.
 fn sort(slices: &Slices, part: &mut [u32], starts: &mut Vec<(i64, u32)>) {
     let start = |slice: u32| slices.start[slice as usize];
-    let key = |&slice: &u32| nesting_key(slices, slice);
-    if part.is_sorted_by_key(key) {
-        return;
-    }
     starts.clear();
     starts.extend(part.iter().map(|&slice| (start(slice), slice)));
     starts.sort_unstable();
@@ -170,7 +169,7 @@ fn sort(slices: &Slices, part: &mut [u32], starts: &mut Vec<(i64, u32)>) {
         *place = slice;
     }
     for together in part.chunk_by_mut(|&slice, &next| start(slice) == start(next)) {
-        together.sort_unstable_by_key(key);
+        together.sort_unstable_by_key(|&slice| nesting_key(slices, slice));
     }
 }
 
@@ -196,20 +195,34 @@ struct Open {
     self_time: i64,
 }
 
-/// Passes through the time of one track. `part` is sorted; `open` is room for the open slices.
+/// The slices of a track are not in the order of their [`NestingKey`]s.
+struct Unsorted;
+
+/// Passes through the time of one track. `part` should be sorted; `open` is room for the open slices.
 ///
 /// All that are open lie in each other: one that is overlapped in part by a later one ends before that one does, so it
 /// is never again the latest, and can be taken out at once.
-fn sweep(slices: &Slices, part: &[u32], self_time: &[AtomicI64], open: &mut Vec<Open>) -> TrackNesting {
-    let Some(&first) = part.first() else { return TrackNesting::default() };
-    let first = slices.start[first as usize];
+fn sweep(
+    slices: &Slices,
+    part: &[u32],
+    self_time: &[AtomicI64],
+    open: &mut Vec<Open>,
+) -> Result<TrackNesting, Unsorted> {
+    open.clear();
+    let Some(&(mut latest)) = part.first() else { return Ok(TrackNesting::default()) };
+    let first = slices.start[latest as usize];
     let mut track = TrackNesting { n_slices: part.len(), first, last: first, ..TrackNesting::default() };
+    // When the latest slice started, and from there on the time that is accounted for.
     let mut now = first;
     let mut depths = Depths::default();
     let store = |done: &Open| self_time[done.slice as usize].store(done.self_time, Ordering::Relaxed);
 
     for &slice in part {
         let (start, end) = (slices.start[slice as usize], slices.end(slice as usize));
+        if start <= now && nesting_key(slices, slice) < nesting_key(slices, latest) {
+            return Err(Unsorted);
+        }
+        latest = slice;
         while let Some(mut done) = open.pop_if(|top| top.end <= start) {
             done.self_time += done.end - now;
             now = done.end;
@@ -236,7 +249,7 @@ fn sweep(slices: &Slices, part: &[u32], self_time: &[AtomicI64], open: &mut Vec<
         store(&done);
     }
     track.depth_max = depths.ends.len();
-    track
+    Ok(track)
 }
 
 /// How deep slices lie in each other, when they come in the order of their starts.
