@@ -4,8 +4,8 @@ use super::findings::Findings;
 use super::rules::asyncs::{ASYNC_WITHOUT_ID, LEGACY_ASYNC};
 use super::rules::counters::{COUNTER_NOT_NUMBER, COUNTER_WITHOUT_ARGS};
 use super::rules::events::{
-    ARGS_NOT_OBJECT, EMPTY_EVENT, INSTANT_SCOPE, MISSING_CATEGORY, MISSING_NAME, NAME_NOT_TEXT, PHASE_NOT_SHOWN,
-    UNKNOWN_PHASE,
+    ARGS_NOT_OBJECT, EMPTY_EVENT, EMPTY_ROW_NAME, INSTANT_SCOPE, MISSING_CATEGORY, MISSING_NAME, NAME_NOT_TEXT,
+    PHASE_NOT_SHOWN, UNKNOWN_PHASE,
 };
 use super::rules::flows::{FLOW_ID_TEXT, FLOW_WITHOUT_ID};
 use super::rules::times::{
@@ -14,8 +14,8 @@ use super::rules::times::{
 use super::texts::check_texts;
 use ferrum_trace_format::chrome::read::{Event, Number, Scalar, for_each_member};
 
-/// Up to here a double keeps microseconds to the nanosecond.
-pub const EXACT_NANOS_MAX: i64 = 1 << 53;
+/// Up to here a double keeps microseconds to the nanosecond, also the sum of a start and a duration.
+pub const EXACT_NANOS_MAX: i64 = 1 << 51;
 
 /// What viewers make of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +81,7 @@ pub fn check_event(event: &Event<'_>, findings: &mut Findings) {
         Kind::LegacyAsync => findings.note(&LEGACY_ASYNC, event),
         Kind::Counter => check_counter(event, findings),
         Kind::Instant => check_scope(event, findings),
+        Kind::Metadata if has_empty_name(event) => findings.note(&EMPTY_ROW_NAME, event),
         Kind::Complete if event.category.is_none() => findings.note(&MISSING_CATEGORY, event),
         _ => {}
     }
@@ -97,6 +98,23 @@ pub fn check_event(event: &Event<'_>, findings: &mut Findings) {
     }
     check_id(event, kind, findings);
     check_texts(event, findings);
+}
+
+/// Whether an event gives a process or thread an empty name, or none.
+pub fn has_empty_name(event: &Event<'_>) -> bool {
+    let Some(kind) = event.name.map(|kind| kind.decode()) else {
+        return false;
+    };
+    let mut name = None;
+    if matches!(&*kind, "process_name" | "thread_name") {
+        for_each_member(event.args.unwrap_or_default(), |key, value| {
+            if key.raw == b"name" {
+                name = Some(value);
+            }
+        });
+        return !matches!(name, Some(Scalar::Text(text)) if !text.raw.is_empty());
+    }
+    false
 }
 
 /// Whether viewers take these arguments.

@@ -30,12 +30,14 @@ struct FlowEnd {
     track: u32,
 }
 
-const TRACK_BITS: u32 = 26;
+const TRACK_BITS: u32 = 25;
 const STEP: u32 = 1 << TRACK_BITS;
 const FINISH: u32 = 2 << TRACK_BITS;
 const HAS_BP: u32 = 4 << TRACK_BITS;
 const HAS_TEXT_ID: u32 = 8 << TRACK_BITS;
 const IS_INSIDE: u32 = 16 << TRACK_BITS;
+/// A slice with `bind_id`.
+const IS_SLICE: u32 = 64 << TRACK_BITS;
 /// Binds to the slice that begins next.
 const BINDS_NEXT: u32 = 32 << TRACK_BITS;
 
@@ -115,6 +117,26 @@ impl FlowLog {
         self.ends.push(FlowEnd { time, key, order, track });
     }
 
+    /// Notes a slice that says itself what flows into it and out of it.
+    pub fn add_slice(&mut self, event: &Event<'_>, time: i64, track: TrackId, order: Order) {
+        let Some(id) = event.bind_id else {
+            return;
+        };
+        let mut bits = match (event.flow_in, event.flow_out) {
+            (false, true) => 0,
+            (true, true) => STEP,
+            (true, false) => FINISH,
+            (false, false) => return,
+        };
+        self.id_max = self.id_max.max(flow_number(id).unwrap_or(0));
+        if !is_flow_id(id) {
+            bits |= HAS_TEXT_ID;
+        }
+        let key = self.hasher.hash_one(("bind_id", id.decode()));
+        let track = track.0 & ((1 << TRACK_BITS) - 1) | bits | IS_SLICE | IS_INSIDE | HAS_BP;
+        self.ends.push(FlowEnd { time, key, order, track });
+    }
+
     /// The flows of a track, which the slices of the track will tell where they are.
     pub fn of_track(&mut self, track: TrackId) -> FlowsOfTrack<'_> {
         if !self.is_sorted {
@@ -167,9 +189,23 @@ impl FlowsOfTrack<'_> {
         }
     }
 
+    /// The same for those of this time that stand before an event.
+    pub fn bind_at(&mut self, time: i64, order: Order) {
+        while let Some(end) = self.ends.get(self.next)
+            && end.time == time
+            && end.order < order
+        {
+            self.bind();
+        }
+    }
+
     /// Binds the next one to a slice that is open.
     fn bind(&mut self) {
         let end = &mut self.ends[self.next];
+        if end.is(IS_SLICE) {
+            self.next += 1;
+            return;
+        }
         match self.lane_ends.iter().position(|&lane_end| lane_end >= end.time) {
             Some(lane) => {
                 end.track |= IS_INSIDE;
@@ -261,7 +297,7 @@ impl Chain<'_> {
             Start::At(_) | Start::Dropped if !is_bound => return self.leave_out(end, &FLOW_OUTSIDE_SLICE),
             _ => return self.leave_out(end, &FLOW_WITHOUT_START),
         };
-        if self.has_ended {
+        if self.has_ended && !end.is(IS_SLICE) {
             self.findings.note_order(&FLOW_FAN_OUT, end.order);
             let id = self.new_id();
             self.id = Some(id);

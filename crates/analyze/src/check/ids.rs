@@ -129,7 +129,9 @@ impl Ids {
                 }
                 _ => return,
             };
-            *name = Some(self.strings.intern(&value.decode()));
+            if !value.decode().is_empty() {
+                *name = Some(self.strings.intern(&value.decode()));
+            }
         });
     }
 

@@ -5,7 +5,8 @@
 
 use super::flows::{FlowLog, FlowsOfTrack};
 use super::rules::slices::{
-    DEEP_NESTING, MISNAMED_END, OUTER_NOT_FIRST, OVERLAP, UNCLOSED_BEGIN, UNMATCHED_END, UNORDERED_BE, ZERO_LENGTH_PAIR,
+    DEEP_NESTING, MISNAMED_END, OUTER_NOT_FIRST, OVERLAP, SHARED_START, UNCLOSED_BEGIN, UNMATCHED_END, UNORDERED_BE,
+    ZERO_LENGTH_PAIR,
 };
 use super::{findings::Findings, labels::Labels};
 use crate::placement::Lanes;
@@ -194,8 +195,9 @@ impl SliceLog {
             slices.sort_unstable_by_key(|slice| (slice.time(), Reverse(self.end(slice)), slice.order));
             let flows = flows.of_track(TrackId(track));
             scratch.clear();
-            let (lanes, tops) = (&mut scratch, Vec::new());
-            let track_state = Track { log: &self, pairs: &mut pairs, plan: &mut plan, findings, lanes, flows, tops };
+            let (lanes, tops, begins) = (&mut scratch, Vec::new(), Vec::new());
+            let track_state =
+                Track { log: &self, pairs: &mut pairs, plan: &mut plan, findings, lanes, flows, tops, begins };
             moved_flows.extend(track_state.place(slices));
             if scratch.len() > 1 {
                 plan.n_lanes.insert(track, scratch.len());
@@ -331,6 +333,8 @@ struct Track<'a> {
     flows: FlowsOfTrack<'a>,
     /// By lane: the slice that was placed last.
     tops: Vec<Top>,
+    /// By lane: begins of the time of that slice, with their starts and ends.
+    begins: Vec<Vec<(Order, i64, i64)>>,
 }
 
 #[derive(Clone, Copy)]
@@ -346,13 +350,17 @@ impl Track<'_> {
         let has_complete = slices.iter().any(|slice| slice.edge() == Edge::Complete);
         for (n, slice) in slices.iter().enumerate() {
             let (start, end, order) = (slice.time(), self.log.end(slice), slice.order);
-            self.flows.bind_before(start);
-            let lane = self.lanes.place(start, end);
             let is_begin = slice.edge() == Edge::Begin;
             if is_begin && has_complete && start == end && begins_with_another(slices, n) {
                 self.findings.note_order(&ZERO_LENGTH_PAIR, order);
                 self.join(order, is_begin);
             }
+            self.flows.bind_before(start);
+            if self.is_pair(order, is_begin) {
+                // What stands before a `B` of the same time is not in it.
+                self.flows.bind_at(start, order);
+            }
+            let lane = self.lanes.place(start, end);
             if lane > 0 {
                 let rule = if self.lanes.is_too_deep(0, end) { &DEEP_NESTING } else { &OVERLAP };
                 self.findings.note_order(rule, order);
@@ -360,12 +368,39 @@ impl Track<'_> {
                 self.join(order, is_begin);
             }
             self.order_after_outer(lane, start, order, is_begin);
+            self.note_shared_start(lane, start, end, order, is_begin);
             // Perfetto ends what began with `B` before it looks at flows of the same time.
-            let is_pair = is_begin && !self.pairs.joined.contains(&order) && self.pairs.is_begin(order);
+            let is_pair = self.is_pair(order, is_begin);
             self.flows.slice(lane, if is_pair { end.saturating_sub(1).max(start) } else { end });
         }
         self.flows.finish();
         self.flows.moved
+    }
+
+    /// Whether a slice is written as begin and end.
+    fn is_pair(&self, order: Order, is_begin: bool) -> bool {
+        is_begin && !self.pairs.joined.contains(&order) && self.pairs.is_begin(order)
+    }
+
+    /// Perfetto takes a complete event for the outer one of a begin of the same time, wherever it stands.
+    fn note_shared_start(&mut self, lane: u32, start: i64, end: i64, order: Order, is_begin: bool) {
+        let lane = lane as usize;
+        if self.begins.len() <= lane {
+            self.begins.resize_with(lane + 1, Vec::new);
+        }
+        if self.begins[lane].first().is_some_and(|&(_, other, _)| other != start) {
+            self.begins[lane].clear();
+        }
+        if is_begin {
+            self.begins[lane].push((order, start, end));
+            return;
+        }
+        for (outer, _, outer_end) in std::mem::take(&mut self.begins[lane]) {
+            if outer_end > end && self.is_pair(outer, true) {
+                self.findings.note_order(&SHARED_START, outer);
+                self.join(outer, true);
+            }
+        }
     }
 
     fn join(&mut self, order: Order, is_begin: bool) {

@@ -105,9 +105,15 @@ impl Sink for Survey {
                 if let (Some(duration), Some(end)) = (duration, event.end()) {
                     self.note_time(time, end);
                     self.slices.complete(time, duration, track, order);
+                    self.flows.add_slice(event, time, track, order);
                 }
             }
-            Kind::Begin | Kind::End => self.slices.edge(event, time, track, order, &mut self.findings),
+            Kind::Begin | Kind::End => {
+                self.slices.edge(event, time, track, order, &mut self.findings);
+                if kind == Kind::Begin {
+                    self.flows.add_slice(event, time, track, order);
+                }
+            }
             Kind::Flow => self.flows.add(event, time, track, order),
             Kind::Async | Kind::LegacyAsync => {
                 let process = self.ids.tracks.get(track).process;

@@ -93,7 +93,7 @@ impl Numbering {
         let mut events = Vec::new();
         for (process, of_process) in ids.tracks.processes() {
             if let (Some(pid), None) = (self.pid(process).filter(|pid| pid.is_new), of_process.name) {
-                let name = of_process.pid.map_or("no process", |pid| ids.text(pid));
+                let name = old_id(of_process.pid, ids, "no process");
                 events.push(metadata("process_name", pid.number, None, |out| push_text_member(out, "name", name)));
             }
         }
@@ -101,7 +101,7 @@ impl Numbering {
             let Some(pid) = self.pid(of_track.process).map(|pid| pid.number) else {
                 continue;
             };
-            let old = of_track.tid.map_or("no thread", |tid| ids.text(tid));
+            let old = old_id(of_track.tid, ids, "no thread");
             if let (Some(tid), None) = (self.tid(track, 0).filter(|tid| tid.is_new), of_track.name) {
                 let name = |out: &mut Vec<u8>| push_text_member(out, "name", old);
                 events.push(metadata("thread_name", pid, Some(tid.number), name));
@@ -123,6 +123,11 @@ impl Numbering {
         }
         events
     }
+}
+
+/// What to call something by its old id. Perfetto does not take empty names.
+fn old_id<'a>(id: Option<StringId>, ids: &'a Ids, none: &'a str) -> &'a str {
+    id.map(|id| ids.text(id)).filter(|id| !id.is_empty()).unwrap_or(none)
 }
 
 fn metadata(kind: &str, pid: u32, tid: Option<u32>, push_arg: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {

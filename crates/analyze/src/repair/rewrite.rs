@@ -4,12 +4,14 @@ use super::edit::Edits;
 use super::numbering::{Id, Numbering};
 use crate::check::Rule;
 use crate::check::asyncs::{self, AsyncPlan};
-use crate::check::events::{CounterValue, Kind, flow_number, has_good_scope, has_sub_nanoseconds, is_object_or_null};
+use crate::check::events::{
+    CounterValue, Kind, flow_number, has_empty_name, has_good_scope, has_sub_nanoseconds, is_object_or_null,
+};
 use crate::check::flows::FlowPlan;
 use crate::check::ids::{Ids, is_about_process};
 use crate::check::rules::asyncs::{ASYNC_WITHOUT_ID, UNMATCHED_ASYNC};
 use crate::check::rules::counters::{COUNTER_NOT_NUMBER, COUNTER_WITHOUT_ARGS};
-use crate::check::rules::events::EMPTY_EVENT;
+use crate::check::rules::events::{EMPTY_EVENT, EMPTY_ROW_NAME};
 use crate::check::rules::flows::FLOW_WITHOUT_ID;
 use crate::check::rules::slices::UNMATCHED_END;
 use crate::check::rules::times::MISSING_TS;
@@ -63,11 +65,13 @@ impl Rewriter {
             Kind::Complete => {
                 lane = self.slices.lane(order);
                 edit_complete(event, &mut edits);
+                self.edit_bound_flow(event, order, &mut edits);
                 None
             }
             Kind::Begin => {
                 lane = self.slices.lane(order);
                 self.edit_begin(order, &mut edits);
+                self.edit_bound_flow(event, order, &mut edits);
                 None
             }
             Kind::End => match self.slices.end(order) {
@@ -93,6 +97,7 @@ impl Rewriter {
                 edits.add_arg("ph", text(&char::from(event.phase).to_string()));
                 None
             }
+            Kind::Metadata if has_empty_name(event) => Some(&EMPTY_ROW_NAME),
             Kind::Metadata | Kind::Other | Kind::Missing => None,
         };
         if let Some(rule) = left_out {
@@ -111,6 +116,21 @@ impl Rewriter {
             if joined.is_unclosed {
                 edits.add_arg("unclosed", "true");
             }
+        }
+    }
+
+    /// A slice that says itself what flows into it.
+    fn edit_bound_flow(&self, event: &Event<'_>, order: Order, edits: &mut Edits) {
+        let Some(id) = event.bind_id else {
+            return;
+        };
+        if let Some(new) = self.flows.id(order) {
+            edits.set("bind_id", format!("\"{new:#x}\""));
+        } else if self.flows.dropped(order).is_some() {
+            edits.remove("bind_id");
+            edits.remove("flow_in");
+            edits.remove("flow_out");
+            edits.add_arg("bind_id", text(&id.decode()));
         }
     }
 

@@ -65,6 +65,15 @@ pub static INSTANT_SCOPE: Rule = error(
     "makes it an instant of its thread",
 );
 
+/// Metadata that give a process or thread an empty name, or one that is no text.
+pub static EMPTY_ROW_NAME: Rule = error(
+    "empty-row-name",
+    "Metadata that give a process or thread an empty name, or one that is no text.",
+    "P",
+    "Perfetto counts an error",
+    "leaves them out",
+);
+
 /// A slice without a category.
 pub static MISSING_CATEGORY: Rule =
     note("missing-category", "A slice without a category.", "H", "HTA drops it", "keeps it as it is");
@@ -78,5 +87,6 @@ pub const ALL: &[&Rule] = &[
     &NAME_NOT_TEXT,
     &ARGS_NOT_OBJECT,
     &INSTANT_SCOPE,
+    &EMPTY_ROW_NAME,
     &MISSING_CATEGORY,
 ];

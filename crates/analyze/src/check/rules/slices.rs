@@ -69,6 +69,15 @@ pub static ZERO_LENGTH_PAIR: Rule = error(
     "makes a complete event of begin and end",
 );
 
+/// A begin at the time of a complete event inside of it.
+pub static SHARED_START: Rule = error(
+    "shared-start",
+    "A begin at the time of a complete event inside of it.",
+    "P",
+    "Perfetto takes the complete event for the outer one, and counts a misplaced end",
+    "makes a complete event of begin and end",
+);
+
 /// All of them.
 pub const ALL: &[&Rule] = &[
     &OVERLAP,
@@ -79,4 +88,5 @@ pub const ALL: &[&Rule] = &[
     &UNCLOSED_BEGIN,
     &MISNAMED_END,
     &ZERO_LENGTH_PAIR,
+    &SHARED_START,
 ];

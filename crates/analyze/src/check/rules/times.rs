@@ -42,10 +42,10 @@ pub static NEGATIVE_TS: Rule = error(
     "moves all times so that the first is 0",
 );
 
-/// A time with nanoseconds that is larger than 2^53 nanoseconds.
+/// A time with nanoseconds that is larger than 2^51 nanoseconds.
 pub static EPOCH_PRECISION: Rule = error(
     "epoch-precision",
-    "A time with nanoseconds that is larger than 2^53 nanoseconds.",
+    "A time with nanoseconds that is larger than 2^51 nanoseconds.",
     "PCSF",
     "viewers read times as doubles, which keep only a quarter of a microsecond of it",
     "moves all times so that the first is 0",
@@ -60,10 +60,10 @@ pub static SUB_NANOSECOND: Rule = note(
     "rounds to whole nanoseconds",
 );
 
-/// A time with nanoseconds that is more than 2^53 nanoseconds after the first.
+/// A time with nanoseconds that is more than 2^51 nanoseconds after the first.
 pub static LONG_SPAN: Rule = note(
     "long-span",
-    "A time with nanoseconds that is more than 2^53 nanoseconds (104 days) after the first.",
+    "A time with nanoseconds that is more than 2^51 nanoseconds (26 days) after the first.",
     "PCSF",
     "viewers read times as doubles, which do not keep all of it",
     "keeps it as it is",
