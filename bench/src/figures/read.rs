@@ -6,9 +6,13 @@ use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use ferrum_trace_analyze::check::check;
+use ferrum_trace_analyze::convert::{Target, convert};
+use ferrum_trace_analyze::repair::{RepairOptions, repair};
 use ferrum_trace_analyze::{Nesting, Selected, SummaryOptions, summarize};
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
 use ferrum_trace_format::open::open_file;
+use ferrum_trace_format::perfetto::write::{Encoder, Thread};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
@@ -69,7 +73,7 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
     let dir = scratch.path();
     let events = make(&dir.join("large.json"), LARGE_BYTES)?;
     pack(dir)?;
-    let mut tables = vec![readers(args, dir, events)?];
+    let mut tables = vec![readers(args, dir, events)?, rewriting(args, dir, events)?];
     std::fs::remove_file(dir.join("large.json.gz"))?;
     std::fs::remove_file(dir.join("large.json"))?;
     tables.push(growth(args, dir)?);
@@ -132,6 +136,45 @@ fn row(what: impl Into<String>, speed: &Speed, base: Option<f64>) -> Vec<Cell> {
     ]
 }
 
+/// What goes over a file without keeping it.
+fn rewriting(args: &Args, dir: &Path, events: u64) -> Outcome<Table> {
+    let tasks = [
+        ("check", "check"),
+        ("repair, to Chrome JSON", "repair"),
+        ("convert, to Perfetto", "perfetto"),
+        ("Perfetto packets alone, from memory", "packets"),
+    ];
+    let mut rows = Vec::new();
+    for (what, task) in tasks {
+        let (mut wall, mut cpu, mut memory) = (Rounds::default(), Rounds::default(), Rounds::default());
+        for _ in 0..args.rounds.min(3) {
+            let answer = job(task, 1, &dir.join("large.json")).run()?;
+            let events = if task == "packets" { answer["bytes"] } else { events as f64 };
+            wall.push(events / 1e6 / answer["wall_s"]);
+            cpu.push(events / 1e6 / answer["cpu_s"]);
+            memory.push(answer["peak_bytes"] / f64::from(1 << 20));
+        }
+        rows.push(vec![
+            Cell::text(what),
+            Cell::maybe(wall.max(), 2),
+            Cell::maybe(wall.median(), 2),
+            Cell::maybe(cpu.max(), 2),
+            Cell::maybe(cpu.median(), 2),
+            Cell::maybe(memory.max(), 0),
+        ]);
+    }
+    Ok(Table {
+        title: "Rewrite".to_owned(),
+        note:
+            "The same trace, read twice and written to nowhere: million events per second of wall time and per second \
+               of CPU time (per core), and the highest resident memory in MiB. The last row writes slices without \
+               arguments, begin and end counted as one event."
+                .to_owned(),
+        columns: vec!["what", "M/s best", "M/s med", "M/s/core best", "M/s/core med", "MiB"],
+        rows,
+    })
+}
+
 fn growth(args: &Args, dir: &Path) -> Outcome<Table> {
     let path = dir.join("grown.json");
     let mut rows = Vec::new();
@@ -187,6 +230,8 @@ pub fn child(job: &Job) -> Outcome {
     let (bytes, names) = match job.contender.as_str() {
         "summary" => summary(&job.dir, job.threads)?,
         "gunzip" => gunzip(&job.dir)?,
+        "check" | "repair" | "perfetto" => rewrite(&job.contender, &job.dir)?,
+        "packets" => packets()?,
         "serde" => typed::<Map<String, Value>>(&job.dir)?,
         "serde-lean" => typed::<IgnoredAny>(&job.dir)?,
         other => return Err(format!("no reader `{other}`").into()),
@@ -210,6 +255,38 @@ fn summary(path: &Path, n_workers: usize) -> Outcome<(u64, usize)> {
     let nesting = Nesting::with_workers(&trace, n_workers);
     let table = summarize(&trace, &nesting, &Selected::all(&trace), &SummaryOptions::default());
     Ok((bytes, table.rows.len()))
+}
+
+fn rewrite(task: &str, path: &Path) -> Outcome<(u64, usize)> {
+    let open = || -> Result<Box<dyn std::io::Read + Send>, ferrum_trace_format::Error> {
+        let file = File::open(path).expect("the trace was just written");
+        Ok(Box::new(open_file(file)?))
+    };
+    let mut nowhere = std::io::sink();
+    match task {
+        "check" => drop(check(&open)?),
+        "repair" => drop(repair(&open, &mut nowhere, &RepairOptions::default())?),
+        _ => drop(convert(Target::Perfetto, &open, &mut nowhere)?),
+    }
+    Ok((std::fs::metadata(path)?.len(), 0))
+}
+
+/// Slices that are spelled as Perfetto packets; how many.
+fn packets() -> Outcome<(u64, usize)> {
+    const SLICES: u64 = 4_000_000;
+    const TRACK: u64 = 7;
+    let mut encoder = Encoder::new(0);
+    encoder.thread(TRACK, &Thread { process_track: 1, pid: 1, tid: 1, name: "engine", sort_index: None });
+    let (name, category) = (encoder.name("rms_norm"), encoder.category("norm"));
+    for n in 0..SLICES {
+        encoder.begin(n * 40, TRACK, name, Some(category));
+        encoder.end(n * 40 + 12, TRACK);
+        if n % 4096 == 0 {
+            encoder.drain(&mut std::io::sink())?;
+        }
+    }
+    encoder.drain(&mut std::io::sink())?;
+    Ok((SLICES, 0))
 }
 
 struct Counted<'a, R> {
