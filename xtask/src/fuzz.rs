@@ -44,6 +44,8 @@ fn search(workspace: &Workspace, target: &str, seeds: Option<&str>, seconds: u32
         .arg(format!("-max_len={INPUT_BYTES_MAX}"))
         .arg(format!("-timeout={SECONDS_PER_INPUT}"))
         .arg(format!("-rss_limit_mb={MEMORY_MIB}"))
+        // Threads that are just ending are taken for leaks.
+        .arg("-detect_leaks=0")
         .env("CARGO_TARGET_DIR", workspace.root().join("fuzz/target"))
         .run()
 }
