@@ -38,7 +38,7 @@ pub struct Args {
 /// One group of figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Figure {
-    /// Everything below, about five minutes
+    /// Everything below, about eight minutes
     All,
     /// ns per span, 0 and 2 arguments, 1, 2 and 8 threads
     Span,
