@@ -2,6 +2,7 @@
 
 mod check;
 mod convert;
+mod layers;
 mod recover;
 mod repair;
 mod selection;
@@ -9,6 +10,7 @@ mod summary;
 
 pub use check::CheckArgs;
 pub use convert::{ConvertArgs, Format};
+pub use layers::LayersArgs;
 pub use recover::RecoverArgs;
 pub use repair::RepairArgs;
 pub use selection::SelectionArgs;
@@ -44,6 +46,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Summary(SummaryArgs),
+    Layers(LayersArgs),
     Check(CheckArgs),
     Repair(RepairArgs),
     Convert(ConvertArgs),

@@ -3,6 +3,7 @@
 mod check;
 mod completions;
 pub mod convert;
+pub mod layers;
 mod making;
 mod man;
 mod recover;
@@ -22,6 +23,7 @@ use std::io::{ErrorKind, Write};
 pub fn run(command: Command) -> Verdict {
     match command {
         Command::Summary(args) => summary::run(&args),
+        Command::Layers(args) => layers::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Repair(args) => repair::run(&args),
         Command::Convert(args) => convert::run(&args),

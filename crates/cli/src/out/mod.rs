@@ -4,6 +4,7 @@ pub mod json;
 pub mod overview;
 pub mod packed;
 pub mod pending;
+pub mod picture;
 pub mod printer;
 pub mod progress;
 pub mod table;

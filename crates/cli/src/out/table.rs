@@ -71,6 +71,16 @@ impl Table {
         self.rows.push(cells.into_iter().map(|cell| clean(&cell)).collect());
     }
 
+    /// What stands above the columns.
+    pub fn titles(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|column| column.title.as_str())
+    }
+
+    /// The cells, row by row.
+    pub fn rows(&self) -> &[Vec<String>] {
+        &self.rows
+    }
+
     /// The table as lines of text.
     pub fn render(&self, width: usize) -> String {
         let natural: Vec<usize> = (0..self.columns.len()).map(|column| self.natural_width(column)).collect();

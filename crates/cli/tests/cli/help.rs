@@ -5,7 +5,7 @@ use crate::scene::Scene;
 const SCREEN: (usize, usize) = (40, 100);
 
 /// All commands.
-const COMMANDS: &[&str] = &["summary", "check", "repair", "convert", "recover", "completions", "man"];
+const COMMANDS: &[&str] = &["summary", "layers", "check", "repair", "convert", "recover", "completions", "man"];
 
 #[track_caller]
 fn assert_fits_a_screen(text: &str) {
@@ -39,6 +39,7 @@ fn the_long_help_tells_every_field_of_the_json_and_every_exit_code() {
     let lines = [
         "recover --json trace.json",
         "summary --json whole.json",
+        "layers --json --layer-from tid whole.json",
         "check --json whole.json",
         "repair --json whole.json",
         "convert --json --to csv whole.json",

@@ -5,6 +5,10 @@ mod maker;
 /// Running the command in a folder of its own.
 mod scene;
 
+/// `check`.
+mod check;
+/// `convert`.
+mod convert;
 /// Spools with something wrong in them, and files that are no spools.
 mod damage;
 /// Help, version, completions, manual pages, and commands that do not exist.
@@ -13,12 +17,16 @@ mod help;
 mod interruption;
 /// `--json`.
 mod json;
+/// `layers`, and pictures of it.
+mod layers;
 /// Spools whose process still records.
 mod live;
 /// `-o`, `--force`, `--keep`, and the name that a trace gets.
 mod output;
 /// What a killed process left, and how it is found.
 mod recover;
+/// `repair`.
+mod repair;
 /// Whatever a trace comes in: pipes, globs, packed, broken, growing, missing.
 mod sources;
 /// Pipes.

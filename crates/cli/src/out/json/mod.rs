@@ -4,6 +4,7 @@
 
 mod check;
 mod convert;
+mod layers;
 mod losses;
 mod recover;
 mod repair;
@@ -11,6 +12,7 @@ mod summary;
 
 pub use check::CheckObject;
 pub use convert::ConvertObject;
+pub use layers::LayersObject;
 pub use losses::LossesObject;
 pub use recover::recovered;
 pub use repair::RepairObject;

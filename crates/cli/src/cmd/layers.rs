@@ -1,0 +1,221 @@
+//! `layers`: time by layer of the model and category.
+
+use super::making::Making;
+use crate::args::{LayersArgs, OutputArgs};
+use crate::interrupt;
+use crate::out::json::LayersObject;
+use crate::out::picture::{Chart, Panel, PictureKind, SERIES_MAX};
+use crate::out::printer::Printer;
+use crate::out::table::{self, Column, Table, clean, cut};
+use crate::out::target::Target;
+use crate::out::units::{count, time_in_column};
+use crate::out::words::Words;
+use crate::source::{Passes, Source};
+use crate::trouble::Trouble;
+use crate::verdict::Verdict;
+use anstyle::Style;
+use ferrum_trace_analyze::{Cell, LAYER_ARG, LayerSource, Layers, Nesting, PhaseLayers, layers};
+use ferrum_trace_format::chrome::read::{LoadOptions, Loaded, load};
+use ferrum_trace_model::StringId;
+
+const TITLE: Style = Style::new().bold();
+/// Layers that are drawn.
+const LAYERS_DRAWN: usize = 1000;
+/// What of a category or a phase stands above a column.
+const TITLE_CHARS: usize = 18;
+
+pub fn run(args: &LayersArgs) -> Verdict {
+    let words = Words { verbose: args.verbose };
+    let picture = match Picture::of(args) {
+        Ok(picture) => picture,
+        Err(trouble) => {
+            words.trouble(&trouble);
+            return Verdict::Trouble;
+        }
+    };
+    interrupt::install("no half file is left behind");
+    let mut is_first = true;
+    let mut printer = Printer::new(words, args.json);
+    super::each_trace(&args.inputs, Passes::One, &words, &mut printer, |source, printer| {
+        let layered = Layered::of(source, args)?;
+        if let Some(picture) = &picture {
+            picture.make(source, &layered, &words)?;
+        }
+        if args.json {
+            return Ok(printer.object(&LayersObject::new(source, &layered)));
+        }
+        let gap = if std::mem::take(&mut is_first) { "" } else { "\n" };
+        let verdict = printer.text(&format!("{gap}{}", text(source, &layered)));
+        words.losses(&source.words, &layered.loaded.losses, &layered.notes);
+        Ok(verdict)
+    })
+}
+
+/// All that is said of a trace.
+pub struct Layered {
+    pub loaded: Loaded,
+    pub notes: Vec<String>,
+    pub layers: Layers,
+    /// Whether durations count, not self times.
+    is_total: bool,
+}
+
+impl Layered {
+    fn of(source: &Source, args: &LayersArgs) -> Result<Self, Trouble> {
+        let options = LoadOptions { args: vec![LAYER_ARG.to_owned()], ..LoadOptions::default() };
+        let opened = source.open().map_err(|error| source.trouble(&error))?;
+        let loaded = load(opened, &options).map_err(|error| source.trouble(&error))?;
+        let nesting = Nesting::of(&loaded.trace);
+        let selected = args.selection.selection().apply(&loaded.trace);
+        let layers = layers(&loaded.trace, &nesting, &selected, &args.options());
+        let mut notes = source.facts().notes();
+        for phase in layers.phases.iter().filter(|phase| phase.n_enclosing == 0) {
+            notes.extend(phase.phase.as_ref().map(|pattern| format!("no slice has a name like `{pattern}`")));
+        }
+        if layers.layers.is_empty() {
+            let what = "expected slices that belong to a layer, found none";
+            let hint = "a layer is told by an argument `layer`, by a name such as `layers.12.attn`, or by the tid: \
+                        `--layer-from` says which";
+            return Err(Trouble::new(source.words.clone(), what).hint(hint));
+        }
+        Ok(Self { notes, layers, is_total: args.total, loaded })
+    }
+
+    /// What told the layers.
+    pub fn source_name(&self) -> &'static str {
+        match self.layers.source {
+            LayerSource::Auto => "auto",
+            LayerSource::Arg => "arg",
+            LayerSource::Name => "name",
+            LayerSource::Tid => "tid",
+        }
+    }
+
+    /// What a category is called.
+    pub fn category(&self, id: StringId) -> &str {
+        self.loaded.trace.strings.get(id)
+    }
+
+    fn time(&self, cell: Cell) -> i64 {
+        if self.is_total { cell.total } else { cell.self_time }
+    }
+
+    fn words(&self) -> String {
+        let what = if self.is_total { "total" } else { "self" };
+        let told = match self.layers.source {
+            LayerSource::Arg => "the argument `layer`",
+            LayerSource::Tid => "the tid",
+            LayerSource::Name | LayerSource::Auto => "names",
+        };
+        format!("{what} time of {}, told by {told}", count(self.layers.layers.len() as u64, "layer"))
+    }
+}
+
+fn text(source: &Source, layered: &Layered) -> String {
+    let table = table(layered).render(table::width());
+    format!("{TITLE}{}{TITLE:#}: {}\n\n{table}", clean(&source.words), layered.words())
+}
+
+/// Categories without a name have one here.
+fn named(category: &str) -> &str {
+    if category.is_empty() { "(no category)" } else { category }
+}
+
+fn table(layered: &Layered) -> Table {
+    let layers = &layered.layers;
+    let n_categories = layers.categories.len();
+    let mut columns = vec![Column::number("layer")];
+    for phase in &layers.phases {
+        let prefix = phase.phase.as_ref().map_or_else(String::new, |phase| format!("{} ", cut(phase, TITLE_CHARS)));
+        columns.push(Column::number(format!("{prefix}all")));
+        for (place, &category) in layers.categories.iter().enumerate() {
+            let title = format!("{prefix}{}", cut(&clean(named(layered.category(category))), TITLE_CHARS));
+            // Those with the most time stay longest.
+            columns.push(Column::number(title).importance(n_categories - place));
+        }
+    }
+    let mut table = Table::new(columns);
+    for (row, layer) in layers.layers.iter().enumerate() {
+        table.push(cells(layered, layer.to_string(), |phase, column| phase.cell(row, column)));
+    }
+    table.push(cells(layered, "all".to_owned(), |phase, column| layers.column_sum(phase, column)));
+    table.push(cells(layered, "none".to_owned(), |phase, column| phase.without_layer[column]));
+    table
+}
+
+fn cells(layered: &Layered, label: String, cell: impl Fn(&PhaseLayers, usize) -> Cell) -> Vec<String> {
+    let spelled = |time: i64| if time == 0 { "-".to_owned() } else { time_in_column(time) };
+    let mut cells = vec![label];
+    for phase in &layered.layers.phases {
+        let times: Vec<i64> =
+            (0..layered.layers.categories.len()).map(|column| layered.time(cell(phase, column))).collect();
+        cells.push(spelled(times.iter().fold(0, |sum: i64, &time| sum.saturating_add(time))));
+        cells.extend(times.into_iter().map(spelled));
+    }
+    cells
+}
+
+/// A picture that is wanted.
+struct Picture {
+    kind: PictureKind,
+    target: Target,
+    making: Making,
+}
+
+impl Picture {
+    fn of(args: &LayersArgs) -> Result<Option<Self>, Trouble> {
+        let Some(path) = &args.output else { return Ok(None) };
+        let target = Target::of(path);
+        let Target::File(path) = &target else {
+            return Err(Trouble::new("-o -", "expected a file that ends in .svg, .png or .html"));
+        };
+        let kind = PictureKind::of(path)
+            .ok_or_else(|| Trouble::at(path, "expected a file that ends in .svg, .png or .html"))?;
+        let output = OutputArgs { output: Some(path.clone()), force: args.force };
+        let making = Making::new(&args.inputs, &output, false)?;
+        Ok(Some(Self { kind, target, making }))
+    }
+
+    fn make(&self, source: &Source, layered: &Layered, words: &Words) -> Result<(), Trouble> {
+        let picture = chart(source, layered).render(self.kind, &table(layered))?;
+        let write = |output: &mut dyn std::io::Write| output.write_all(&picture).map_err(|cause| cause.to_string());
+        if self.making.make(source, &self.target, write)?.is_some() {
+            words.say(&format!("{}: drawn to {}\n", clean(&source.words), self.target.words()));
+        }
+        Ok(())
+    }
+}
+
+fn chart(source: &Source, layered: &Layered) -> Chart {
+    let layers = &layered.layers;
+    let n_rows = layers.layers.len().min(LAYERS_DRAWN);
+    // What has no color of its own shares the last.
+    let n_own = if layers.categories.len() > SERIES_MAX { SERIES_MAX - 1 } else { layers.categories.len() };
+    let n_others = layers.categories.len() - n_own;
+    let own = layers.categories[..n_own].iter().map(|&category| named(layered.category(category)).to_owned());
+    let mut series: Vec<String> = own.collect();
+    series.extend((n_others > 0).then(|| format!("{n_others} others")));
+    let bar = |phase: &PhaseLayers, row: usize| {
+        let time = |column: usize| layered.time(phase.cell(row, column));
+        let mut parts: Vec<i64> = (0..n_own).map(time).collect();
+        let others = (n_own..layers.categories.len()).map(time);
+        parts.extend((n_others > 0).then(|| others.fold(0, |sum: i64, time| sum.saturating_add(time))));
+        parts
+    };
+    let panel = |phase: &PhaseLayers| Panel {
+        title: phase
+            .phase
+            .as_ref()
+            .map_or_else(String::new, |pattern| format!("{pattern} ({})", count(phase.n_enclosing as u64, "slice"))),
+        bars: (0..n_rows).map(|row| bar(phase, row)).collect(),
+    };
+    let cut_off = if n_rows < layers.layers.len() { format!("; the first {n_rows} are drawn") } else { String::new() };
+    let name = source.path.as_deref().and_then(|path| path.file_name());
+    Chart {
+        title: name.map_or_else(|| source.words.clone(), |name| name.to_string_lossy().into_owned()),
+        subtitle: format!("{}{cut_off}", layered.words()),
+        series,
+        rows: layers.layers[..n_rows].iter().map(u32::to_string).collect(),
+        panels: layers.phases.iter().map(panel).collect(),
+    }
+}

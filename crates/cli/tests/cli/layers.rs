@@ -1,0 +1,148 @@
+use crate::scene::{Run, Scene};
+use serde::Deserialize;
+
+/// Two layers by name, told apart in a prefill and a decode.
+const TRACE: &str = r#"[
+{"ph":"X","name":"prefill","cat":"step","ts":0,"dur":100,"pid":1,"tid":1},
+{"ph":"X","name":"layers.0.attn","cat":"attn","ts":0,"dur":40,"pid":1,"tid":1},
+{"ph":"X","name":"layers.1.mlp","cat":"mlp","ts":50,"dur":20,"pid":1,"tid":1},
+{"ph":"X","name":"decode","cat":"step","ts":200,"dur":50,"pid":1,"tid":1},
+{"ph":"X","name":"layers.0.attn","cat":"attn","ts":200,"dur":10,"pid":1,"tid":1},
+{"ph":"X","name":"layers.1.mlp","cat":"mlp","ts":220,"dur":5,"pid":1,"tid":1}
+]"#;
+
+fn scene() -> Scene {
+    let scene = Scene::new();
+    scene.write("t.json", TRACE);
+    scene
+}
+
+#[test]
+fn layers_are_rows_and_categories_are_columns() {
+    let expected = "\
+t.json: self time of 2 layers, told by names
+
+layer       all      attn       mlp      step
+    0  50.00 µs  50.00 µs         -         -
+    1  25.00 µs         -  25.00 µs         -
+  all  75.00 µs  50.00 µs  25.00 µs         -
+ none  75.00 µs         -         -  75.00 µs
+";
+    scene().run("layers t.json").expect(0, expected, "");
+}
+
+#[test]
+fn phases_are_side_by_side() {
+    let run =
+        scene().run("layers --phase prefill --phase dec* --phase none --filter cat=[!s]* --filter cat=?????? t.json");
+    assert_eq!(run.code, Some(2), "no such category: {run:?}");
+    let run = scene().run("layers --phase prefill --phase dec* --filter name=layers* t.json").expect_code(0);
+    let lines: Vec<Vec<&str>> = run
+        .stdout
+        .lines()
+        .skip(2)
+        .map(|line| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect())
+        .collect();
+    assert_eq!(lines[0], ["layer", "prefill all", "prefill attn", "prefill mlp", "dec* all", "dec* attn", "dec* mlp"]);
+    assert_eq!(lines[1], ["0", "40.00 µs", "40.00 µs", "-", "10.00 µs", "10.00 µs", "-"]);
+    let run = scene().run("layers --phase nothing t.json").expect_code(0);
+    assert_eq!(run.stderr, "t.json: no slice has a name like `nothing`\n");
+}
+
+#[test]
+fn a_layer_is_told_by_an_argument_a_name_or_a_track() {
+    let scene = Scene::new();
+    let event = |layer: u32, tid: u32| {
+        format!(r#"{{"ph":"X","name":"op","ts":{layer},"dur":1,"pid":1,"tid":{tid},"args":{{"layer":{layer}}}}}"#)
+    };
+    scene.write("t.json", format!("[{},{},{}]", event(3, 0), event(4, 1), event(4, 2)));
+    let title = |flags: &str| {
+        let run = scene.run(&format!("layers {flags} t.json")).expect_code(0);
+        run.stdout.lines().next().unwrap().to_owned()
+    };
+    assert_eq!(title(""), "t.json: self time of 2 layers, told by the argument `layer`");
+    assert_eq!(title("--layer-from tid --total"), "t.json: total time of 3 layers, told by the tid");
+    let run = scene.run("layers --layer-from name t.json").expect_code(2);
+    assert!(run.stderr.starts_with("error: t.json: expected slices that belong to a layer, found none\n\nhint: "));
+}
+
+#[test]
+fn pictures_are_written_whole_and_replaced_only_if_that_is_asked_for() {
+    let scene = scene();
+    for (name, begin) in [("a.svg", "<svg "), ("a.html", "<!doctype html>"), ("a.png", "\u{fffd}PNG")] {
+        let line = format!("layers --phase prefill --phase decode -o {name} t.json");
+        let run = scene.run(&line).expect_code(0);
+        assert_eq!(run.stderr, format!("t.json: drawn to {name}\n"));
+        assert!(String::from_utf8_lossy(&scene.read(name)).starts_with(begin), "{name}");
+        let run = scene.run(&line).expect_code(2);
+        assert!(run.stderr.starts_with(&format!("error: {name}: exists already")), "{}", run.stderr);
+        scene.run(&format!("{line} --force")).expect_code(0);
+    }
+    assert_eq!(scene.names(), ["a.html", "a.png", "a.svg", "t.json"]);
+    for line in ["layers -o a.gif t.json", "layers -o - t.json", "layers -o b.svg t.json t.json x.json"] {
+        let run = scene.run(line).expect_code(2);
+        assert!(run.stderr.contains("expected "), "{}", run.stderr);
+    }
+    assert_eq!(scene.names(), ["a.html", "a.png", "a.svg", "t.json"]);
+}
+
+#[test]
+fn narrow_terminals_see_the_sum_and_the_largest_categories() {
+    let scene = scene();
+    let run = Run::of(scene.command("layers t.json").env("COLUMNS", "28").output().unwrap()).expect_code(0);
+    assert_eq!(run.stdout.lines().nth(2), Some("layer       all      attn"), "{}", run.stdout);
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Object {
+    version: u32,
+    file: String,
+    layer_from: String,
+    categories: Vec<String>,
+    phases: Vec<Phase>,
+    losses: serde_json::Value,
+    notes: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Phase {
+    phase: Option<String>,
+    slices: u64,
+    rows: Vec<Row>,
+    without_layer: Vec<Cell>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    layer: u32,
+    count: u64,
+    self_ns: i64,
+    total_ns: i64,
+    cells: Vec<Cell>,
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+struct Cell {
+    cat: String,
+    count: u64,
+    self_ns: i64,
+    total_ns: i64,
+}
+
+#[test]
+fn json_has_every_field_and_no_other() {
+    let run = scene().run("layers --json --phase decode t.json").expect_code(0);
+    let object: Object = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((object.version, object.file.as_str(), object.layer_from.as_str()), (1, "t.json", "name"));
+    assert_eq!(object.categories, ["attn", "mlp", "step"]);
+    assert_eq!((object.losses["count"].as_u64(), object.notes.len()), (Some(0), 0));
+    let [Phase { phase, slices, rows, without_layer }] = &object.phases[..] else { panic!("{object:?}") };
+    assert_eq!((phase.as_deref(), *slices, rows.len(), without_layer.len()), (Some("decode"), 1, 2, 0));
+    let Row { layer, count, self_ns, total_ns, cells } = &rows[1];
+    assert_eq!((*layer, *count, *self_ns, *total_ns), (1, 1, 5000, 5000));
+    assert_eq!(cells[..], [Cell { cat: "mlp".to_owned(), count: 1, self_ns: 5000, total_ns: 5000 }]);
+}
