@@ -4,7 +4,9 @@
 //! order of time.
 
 mod csv;
+mod flows;
 mod folded;
+mod held;
 mod intake;
 mod lanes;
 mod numbering;

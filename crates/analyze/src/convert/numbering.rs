@@ -3,8 +3,9 @@
 use ferrum_trace_model::{ProcessId, StringId, Strings, TrackId, Tracks};
 use hashbrown::HashSet;
 
-/// Where numbers begin that are given out here.
-const FIRST_GIVEN: i32 = 1 << 30;
+/// Where numbers begin that are given out here. A thread that has the number of its process would be taken for its main one.
+const FIRST_GIVEN_PID: i32 = 1 << 30;
+const FIRST_GIVEN_TID: i32 = 1 << 30 | 1 << 29;
 
 /// The numbers of all processes and threads: those of the file where they are whole numbers from 1 to 2^31 - 1, and others
 /// where they are not, since viewers take 0 for something else and have no place for the rest.
@@ -21,8 +22,8 @@ impl Numbering {
     pub fn of(tracks: &Tracks, strings: &Strings) -> Self {
         let pids: Vec<_> = tracks.processes().map(|(_, process)| process.pid).collect();
         let tids: Vec<_> = tracks.iter().map(|(_, track)| track.tid).collect();
-        let (pids, tids) = (numbers(&pids, strings), numbers(&tids, strings));
-        let next_tid = tids.iter().copied().fold(FIRST_GIVEN - 1, i32::max).saturating_add(1);
+        let (pids, tids) = (numbers(&pids, FIRST_GIVEN_PID, strings), numbers(&tids, FIRST_GIVEN_TID, strings));
+        let next_tid = tids.iter().copied().fold(FIRST_GIVEN_TID - 1, i32::max).saturating_add(1);
         Self { pids, tids, next_tid }
     }
 
@@ -45,10 +46,10 @@ impl Numbering {
 }
 
 /// Those that are given are different from all others, of whatever process.
-fn numbers(ids: &[Option<StringId>], strings: &Strings) -> Vec<i32> {
+fn numbers(ids: &[Option<StringId>], first_given: i32, strings: &Strings) -> Vec<i32> {
     let known = |id: &Option<StringId>| id.and_then(|id| usable(strings.get(id)));
     let taken: HashSet<i32> = ids.iter().filter_map(known).collect();
-    let mut free = (FIRST_GIVEN..i32::MAX).filter(|number| !taken.contains(number));
+    let mut free = (first_given..i32::MAX).filter(|number| !taken.contains(number));
     ids.iter().map(|id| known(id).or_else(|| free.next()).unwrap_or(i32::MAX)).collect()
 }
 
@@ -72,10 +73,10 @@ mod tests {
         }
         tracks.track(None, None);
         let mut numbering = Numbering::of(&tracks, &strings);
-        let given = |n: i32| FIRST_GIVEN + n;
-        let expected = [7, given(1), given(2), given(3), given(4), FIRST_GIVEN, given(5), given(6)];
-        assert_eq!(numbering.pids, expected);
-        assert_eq!(numbering.tids, expected);
-        assert_eq!((numbering.another_tid(), numbering.another_tid()), (given(7), given(8)));
+        let pid = |n: i32| FIRST_GIVEN_PID + n;
+        assert_eq!(numbering.pids, [7, pid(1), pid(2), pid(3), pid(4), FIRST_GIVEN_PID, pid(5), pid(6)]);
+        let tid = |n: i32| FIRST_GIVEN_TID + n;
+        assert_eq!(numbering.tids, [7, tid(0), tid(1), tid(2), tid(3), FIRST_GIVEN_PID, tid(4), tid(5)]);
+        assert_eq!((numbering.another_tid(), numbering.another_tid()), (tid(6), tid(7)));
     }
 }

@@ -1,7 +1,8 @@
 //! Begins and ends become slices, in the order of time.
 
+use super::held::{Held, Place};
 use super::record::{Kind, NEVER, Record, time_of};
-use ferrum_trace_format::spill_sort::{Key, SpillSort};
+use ferrum_trace_format::spill_sort::SpillSort;
 use hashbrown::HashMap;
 use std::io;
 
@@ -21,7 +22,7 @@ type PairKey = (Kind, u64);
 struct Open {
     time: i64,
     order: u64,
-    record: Vec<u8>,
+    record: Place,
 }
 
 /// Pairs the begins and ends in `edges`, whose keys are times, and hands over a slice for each begin: an end closes what
@@ -33,6 +34,7 @@ struct Open {
 pub fn pair(edges: SpillSort, mut take: impl FnMut(i64, u64, &Record<'_>) -> io::Result<()>) -> io::Result<Unpaired> {
     let mut open: HashMap<PairKey, Vec<Open>> = HashMap::new();
     let mut unpaired = Unpaired::default();
+    let mut held = Held::default();
     let mut sorted = edges.finish()?;
     while let Some((key, bytes)) = sorted.next()? {
         let Some(edge) = Record::read(bytes) else {
@@ -40,13 +42,16 @@ pub fn pair(edges: SpillSort, mut take: impl FnMut(i64, u64, &Record<'_>) -> io:
         };
         let (kind, key_of_pair) = (pair_kind(&edge), pair_key(&edge));
         if edge.kind != Kind::End {
-            open.entry((kind, key_of_pair)).or_default().push(opened(&key, bytes));
+            let begin = Open { time: time_of(&key), order: key[3], record: held.keep(bytes)? };
+            open.entry((kind, key_of_pair)).or_default().push(begin);
             continue;
         }
-        let begin = open.get_mut(&(kind, key_of_pair)).and_then(Vec::pop);
-        match begin.as_ref().and_then(|begin| Some((begin, Record::read(&begin.record)?))) {
-            Some((begin, record)) => {
-                take(begin.time, begin.order, &Record { end: time_of(&key), end_args: edge.args, ..record })?;
+        match open.get_mut(&(kind, key_of_pair)).and_then(Vec::pop) {
+            Some(begin) => {
+                let bytes = held.take(begin.record)?;
+                if let Some(record) = Record::read(&bytes) {
+                    take(begin.time, begin.order, &Record { end: time_of(&key), end_args: edge.args, ..record })?;
+                }
             }
             None => unpaired.ends += 1,
         }
@@ -57,15 +62,12 @@ pub fn pair(edges: SpillSort, mut take: impl FnMut(i64, u64, &Record<'_>) -> io:
     }
     for begin in open.into_values().flatten() {
         unpaired.begins += 1;
-        if let Some(record) = Record::read(&begin.record) {
+        let bytes = held.take(begin.record)?;
+        if let Some(record) = Record::read(&bytes) {
             take(begin.time, begin.order, &Record { end: NEVER, ..record })?;
         }
     }
     Ok(unpaired)
-}
-
-fn opened(key: &Key, bytes: &[u8]) -> Open {
-    Open { time: time_of(key), order: key[3], record: bytes.to_vec() }
 }
 
 /// An end says by having an id what it is the end of.

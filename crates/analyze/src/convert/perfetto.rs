@@ -1,5 +1,6 @@
 //! Perfetto traces.
 
+use super::flows::Flows;
 use super::intake::{Collected, Wanted, collect};
 use super::lanes::{LaneId, Owner};
 use super::numbering::{Numbering, usable};
@@ -31,8 +32,7 @@ pub fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Erro
         shift_ns,
         lanes: Vec::new(),
         counters: HashMap::new(),
-        flows: HashMap::new(),
-        n_flows: 0,
+        flows: Flows::default(),
         global_track: None,
         summary: Summary { n_events, shift_ns, left, losses, ..Summary::default() },
     };
@@ -85,9 +85,7 @@ struct Scene<'a> {
     lanes: Vec<(u64, bool)>,
     /// Tracks of counters, by the hash of process, name and key.
     counters: HashMap<u64, u64>,
-    /// The number that an arrow has now, by what joins its points.
-    flows: HashMap<u64, u64>,
-    n_flows: u64,
+    flows: Flows,
     /// Where points are that belong to no process.
     global_track: Option<u64>,
     summary: Summary,
@@ -159,9 +157,9 @@ impl Scene<'_> {
         if record.kind != Kind::Slice || (!binding.is_in && !binding.is_out) {
             return;
         }
-        let flow = match self.flows.get(&record.group) {
-            Some(&flow) => flow,
-            None if binding.is_out => self.begin_flow(record.group),
+        let flow = match self.flows.get(record.group) {
+            Some(flow) => flow,
+            None if binding.is_out => self.flows.begin(record.group),
             None => {
                 self.summary.left.unbound_flow_points += 1;
                 return;
@@ -173,13 +171,6 @@ impl Scene<'_> {
         } else {
             self.encoder.push_terminating_flow(flow);
         }
-    }
-
-    /// A number of its own for each arrow: files use ids again, and trace_processor does not take that.
-    fn begin_flow(&mut self, group: u64) -> u64 {
-        self.n_flows += 1;
-        self.flows.insert(group, self.n_flows);
-        self.n_flows
     }
 
     fn instant(&mut self, uuid: u64, time: i64, record: &Record<'_>) {
@@ -211,8 +202,8 @@ impl Scene<'_> {
         };
         let flow = match (uuid, phase) {
             (None, _) => None,
-            (Some(_), FlowPhase::Begin) => Some(self.begin_flow(record.group)),
-            (Some(_), FlowPhase::Step | FlowPhase::End) => self.flows.get(&record.group).copied(),
+            (Some(_), FlowPhase::Begin) => Some(self.flows.begin(record.group)),
+            (Some(_), FlowPhase::Step | FlowPhase::End) => self.flows.get(record.group),
         };
         let (Some(uuid), Some(flow)) = (uuid, flow) else {
             self.summary.left.unbound_flow_points += 1;

@@ -9,9 +9,8 @@ use ferrum_trace_model::{StringId, Strings, Tracks};
 use hashbrown::HashMap;
 use std::io::Read;
 
-/// How many different stacks there may be. They are some 60 bytes each with their place in the table, so this keeps them
-/// below 130 MiB.
-const NODES_MAX: usize = 1 << 21;
+/// How many different stacks there may be. With their place in the table and a name of their own they are some 100 bytes each.
+const NODES_MAX: usize = 1 << 20;
 
 /// The number of a stack.
 type NodeId = u32;

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 const TRACKS_MAX: usize = 1 << 19;
 /// How far up a track is looked for its process.
 const PARENTS_MAX: usize = 32;
-/// Where numbers of rows begin that are no threads.
-const FIRST_ROW: i64 = 1 << 30;
+/// Where numbers of rows begin that are no threads: above all that anybody gives out, and below 2^31, where viewers stop.
+const FIRST_ROW: i64 = 0x7800_0000;
 
 /// The process and thread of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -1,0 +1,75 @@
+//! Records that wait for their end, in memory as long as they are few.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+
+/// How many bytes wait in memory. More than this are begins that nothing closes.
+const IN_MEMORY_BYTES: usize = 16 << 20;
+
+/// Where a record is.
+#[derive(Debug)]
+pub enum Place {
+    Memory(Box<[u8]>),
+    File { offset: u64, len: u32 },
+}
+
+/// All that waits.
+#[derive(Debug, Default)]
+pub struct Held {
+    n_in_memory: usize,
+    file: Option<File>,
+    file_len: u64,
+}
+
+impl Held {
+    /// Keeps a record.
+    pub fn keep(&mut self, record: &[u8]) -> io::Result<Place> {
+        if self.n_in_memory + record.len() <= IN_MEMORY_BYTES {
+            self.n_in_memory += record.len();
+            return Ok(Place::Memory(record.into()));
+        }
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(tempfile::tempfile()?),
+        };
+        let offset = self.file_len;
+        file.seek(SeekFrom::Start(offset))?;
+        file.write_all(record)?;
+        self.file_len += record.len() as u64;
+        Ok(Place::File { offset, len: record.len() as u32 })
+    }
+
+    /// Gives a record back.
+    pub fn take(&mut self, place: Place) -> io::Result<Box<[u8]>> {
+        match (place, &mut self.file) {
+            (Place::Memory(record), _) => {
+                self.n_in_memory -= record.len();
+                Ok(record)
+            }
+            (Place::File { offset, len }, Some(file)) => {
+                let mut record = vec![0; len as usize];
+                file.seek(SeekFrom::Start(offset))?;
+                file.read_exact(&mut record)?;
+                Ok(record.into())
+            }
+            (Place::File { .. }, None) => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_comes_back_from_memory_and_from_the_file() {
+        let mut held = Held::default();
+        let record = |n: u8| vec![n; IN_MEMORY_BYTES / 3];
+        let places: Vec<Place> = (0..6).map(|n| held.keep(&record(n)).unwrap()).collect();
+        assert!(matches!(places[..], [Place::Memory(_), Place::Memory(_), Place::Memory(_), Place::File { .. }, ..]));
+        for (n, place) in places.into_iter().enumerate().rev() {
+            assert!(*held.take(place).unwrap() == *record(n as u8));
+        }
+        assert!(matches!(held.keep(b"again"), Ok(Place::Memory(_))));
+    }
+}
