@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 /// process are told apart by process. The older kind (phases S, T, p, F) is not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AsyncCount {
-    /// Things, whole or not.
+    /// Things that begin or end, whole or not.
     pub groups: u64,
     /// Those that begin as often as they end, and at least once.
     pub balanced: u64,
@@ -25,12 +25,17 @@ pub fn count_asyncs(trace: &Trace) -> AsyncCount {
     let mut count = AsyncCount::default();
     let mut groups: HashMap<_, (u64, u64)> = HashMap::new();
     for (event, &end) in asyncs.end.iter().enumerate().filter(|(event, _)| !asyncs.is_legacy[*event]) {
+        // A point in between has a name of its own.
+        if end == End::Step {
+            count.steps += 1;
+            continue;
+        }
         let (begins, finishes) =
             groups.entry((asyncs.category[event], asyncs.id[event], asyncs.name[event])).or_default();
-        match end {
-            End::Begin => (count.begins, *begins) = (count.begins + 1, *begins + 1),
-            End::Step => count.steps += 1,
-            End::Finish => (count.finishes, *finishes) = (count.finishes + 1, *finishes + 1),
+        if end == End::Begin {
+            (count.begins, *begins) = (count.begins + 1, *begins + 1);
+        } else {
+            (count.finishes, *finishes) = (count.finishes + 1, *finishes + 1);
         }
     }
     count.groups = groups.len() as u64;
@@ -65,7 +70,7 @@ mod tests {
             trace.asyncs.end.push(end);
             trace.asyncs.is_legacy.push(is_legacy);
         }
-        let expected = AsyncCount { groups: 3, balanced: 1, begins: 3, steps: 2, finishes: 2 };
+        let expected = AsyncCount { groups: 2, balanced: 1, begins: 3, steps: 2, finishes: 2 };
         assert_eq!(count_asyncs(&trace), expected);
     }
 }
