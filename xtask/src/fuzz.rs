@@ -6,8 +6,13 @@ use crate::toolchain::{has_subcommand, need_nightly};
 use crate::workspace::Workspace;
 
 /// Each target, and where inputs to begin with are.
-const TARGETS: &[(&str, Option<&str>)] =
-    &[("spool", None), ("chrome", Some(SMALL_TRACES)), ("open", Some(SMALL_TRACES)), ("perfetto", None)];
+const TARGETS: &[(&str, Option<&str>)] = &[
+    ("spool", None),
+    ("chrome", Some(SMALL_TRACES)),
+    ("open", Some(SMALL_TRACES)),
+    ("perfetto", None),
+    ("repair", Some(SMALL_TRACES)),
+];
 const SMALL_TRACES: &str = "tests/data/corpus-small";
 
 /// What a reader does wrong, it does on small inputs; larger ones only slow the search down.
