@@ -1,5 +1,6 @@
 //! Traces in other formats: what is written, and that nothing is lost on the way.
 
+mod collection;
 mod formats;
 mod round_trip;
 mod viewers;

@@ -1,0 +1,90 @@
+//! Every sample to a Perfetto trace and back: as many slices of each name, lasting as long in sum, to the nanosecond.
+//!
+//! The small set in `tests/data` is always converted, and left for the step `viewers`; the collection of real traces where
+//! there is one: `FERRUM_TRACE_CORPUS`, or `../shared/corpus` beside the workspace.
+
+use ferrum_trace_analyze::convert::{Summary, Target, convert};
+use ferrum_trace_format::chrome::read::{LoadOptions, load};
+use ferrum_trace_format::open::open;
+use ferrum_trace_model::{Trace, TrackId};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{Cursor, Read};
+use std::path::{Path, PathBuf};
+
+/// Where rows that are no threads begin when a Perfetto trace is read.
+const FIRST_ROW: u64 = 0x7800_0000;
+
+#[test]
+fn the_small_set_keeps_its_slices_and_is_left_for_the_viewers() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/corpus-small");
+    let n_converted = convert_all(&folder, &mut |name, pftrace, summary| {
+        let Summary { n_slices, n_instants, n_counter_values, left, .. } = summary;
+        let expectation =
+            format!("slices={}\nunended={}\ncounters={n_counter_values}\n", n_slices + n_instants, left.unclosed);
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("viewer-check");
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join(format!("small-{name}.pftrace"));
+        fs::write(&path, pftrace).unwrap();
+        fs::write(path.with_extension("pftrace.expect"), expectation).unwrap();
+    });
+    assert!(n_converted >= 10, "the small set is not there");
+}
+
+#[test]
+fn the_collection_keeps_its_slices() {
+    let named = std::env::var_os("FERRUM_TRACE_CORPUS").map(PathBuf::from);
+    let folder = named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus"));
+    let n_converted = if folder.is_dir() { convert_all(&folder, &mut |_, _, _| {}) } else { 0 };
+    println!("{n_converted} files of the collection converted");
+}
+
+/// Converts every trace below a folder, and returns how many there are.
+fn convert_all(folder: &Path, look: &mut dyn FnMut(&str, &[u8], &Summary)) -> usize {
+    let mut n_converted = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() {
+            n_converted += convert_all(&path, look);
+        } else if let Some((pftrace, summary)) = to_perfetto(&path) {
+            assert_same(&path, &pftrace, &summary);
+            look(&name, &pftrace, &summary);
+            n_converted += 1;
+        }
+    }
+    n_converted
+}
+
+/// `None` if it is no trace.
+fn to_perfetto(path: &Path) -> Option<(Vec<u8>, Summary)> {
+    let open = || Ok(Box::new(open(File::open(path).unwrap())?) as Box<dyn Read + Send>);
+    let mut pftrace = Vec::new();
+    let summary = convert(Target::Perfetto, &open, &mut pftrace).ok()?;
+    Some((pftrace, summary))
+}
+
+fn assert_same(path: &Path, pftrace: &[u8], summary: &Summary) {
+    let before = load(open(File::open(path).unwrap()).unwrap(), &LoadOptions::default()).unwrap().trace;
+    let input = Cursor::new(pftrace.to_vec());
+    let after = load(open(input).unwrap(), &LoadOptions::default()).unwrap().trace;
+    assert_eq!(sums(&after), sums(&before), "{}", path.display());
+    assert_eq!(after.census.anomalies.unclosed, summary.left.unclosed, "{}", path.display());
+    assert_eq!(after.counters.value.len() as u64, summary.n_counter_values, "{}", path.display());
+}
+
+/// How many slices each name has on threads, and how long they last in sum.
+fn sums(trace: &Trace) -> BTreeMap<&str, (u64, i128)> {
+    let mut sums = BTreeMap::new();
+    for n in (0..trace.slices.len()).filter(|&n| is_thread(trace, trace.slices.track[n])) {
+        let sum: &mut (u64, i128) = sums.entry(trace.strings.get(trace.slices.name[n])).or_default();
+        sum.0 += 1;
+        sum.1 += i128::from(trace.slices.duration[n]);
+    }
+    sums
+}
+
+fn is_thread(trace: &Trace, track: TrackId) -> bool {
+    let tid = trace.tracks.get(track).tid.map_or("", |tid| trace.strings.get(tid));
+    tid.parse::<u64>().map_or(true, |tid| tid < FIRST_ROW || tid >= 1 << 31)
+}
