@@ -3,7 +3,7 @@
 use super::PACKET_BYTES_MAX;
 use super::summary::Summary;
 use crate::Error;
-use crate::perfetto::field::trace;
+use crate::perfetto::field::{packet, trace};
 use crate::perfetto::wire::{Fields, Payload, VARINT_BYTES_MAX, read_varint};
 use std::io::Read;
 
@@ -149,18 +149,36 @@ impl<R: Read> Packets<R> {
 /// What a packet found after damage may have at most, with the head of the one behind it.
 const SEEN_BYTES: usize = 1 << 12;
 
+/// How much reading in vain is allowed for each byte that is searched. From there on, what has been read is not read again, so
+/// that no input is searched for hours.
+const TRIES_PER_BYTE: usize = 16;
+
 /// Where two packets stand one behind the other, the first of which is whole and not empty.
 fn find_packet(bytes: &[u8], is_end: bool) -> Option<usize> {
-    let is_packet = |place: usize| {
-        let rest = &bytes[place..];
-        let (len, n_bytes) = read_varint(rest.get(1..)?)?;
-        let len = usize::try_from(len).ok().filter(|&len| len > 1 && len < SEEN_BYTES)?;
-        let body = rest.get(1 + n_bytes..)?.get(..len)?;
-        let behind = rest.get(1 + n_bytes + len);
-        let is_followed = behind.map_or(is_end, |&next| next == PACKET_TAG);
-        (is_followed && is_message(body)).then_some(())
-    };
-    memchr::memchr_iter(PACKET_TAG, bytes).find(|&place| is_packet(place).is_some())
+    let (mut n_tried, mut n_passed) = (0, 0);
+    for place in memchr::memchr_iter(PACKET_TAG, bytes) {
+        let Some(body) = body_at(bytes, place, is_end).filter(|_| place >= n_passed) else {
+            continue;
+        };
+        if is_message(body) {
+            return Some(place);
+        }
+        n_tried += body.len();
+        if n_tried > TRIES_PER_BYTE * bytes.len() {
+            n_passed = place + body.len();
+        }
+    }
+    None
+}
+
+/// The inside of what would be a packet at a place, if another one follows it.
+fn body_at(bytes: &[u8], place: usize, is_end: bool) -> Option<&[u8]> {
+    let rest = bytes.get(place + 1..)?;
+    let (len, n_bytes) = read_varint(rest)?;
+    let len = usize::try_from(len).ok().filter(|&len| len > 1 && len < SEEN_BYTES)?;
+    let body = rest.get(n_bytes..)?.get(..len)?;
+    let is_followed = rest.get(n_bytes + len).map_or(is_end, |&next| next == PACKET_TAG);
+    is_followed.then_some(body)
 }
 
 const PACKET_TAG: u8 = (trace::PACKET << 3 | 2) as u8;
@@ -171,7 +189,7 @@ fn is_message(bytes: &[u8]) -> bool {
     let mut has_sequence = false;
     loop {
         match fields.next() {
-            Ok(Some((crate::perfetto::field::packet::TRUSTED_SEQUENCE_ID, Payload::Number(_)))) => has_sequence = true,
+            Ok(Some((packet::TRUSTED_SEQUENCE_ID, Payload::Number(_)))) => has_sequence = true,
             Ok(Some(_)) => {}
             Ok(None) => return has_sequence,
             Err(_) => return false,

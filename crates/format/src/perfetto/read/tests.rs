@@ -342,6 +342,18 @@ fn damage_is_told_with_its_place_and_the_rest_is_read() {
 }
 
 #[test]
+fn a_search_that_is_made_to_be_long_ends() {
+    // At every other byte a packet seems to begin that has thousands of fields and breaks off in the last.
+    let mut bytes = sample(1);
+    let n_events = read(&bytes).1.n_events;
+    bytes.push(0xff);
+    for _ in 0..200_000 {
+        bytes.extend_from_slice(&[0x0a, 0x8a, 0x1f, 0x08]);
+    }
+    assert_eq!(read(&bytes).1.n_events, n_events);
+}
+
+#[test]
 fn a_packet_that_is_too_large_is_passed_over() {
     let mut bytes = sample(1);
     let n_before = bytes.len();

@@ -128,6 +128,10 @@ fn push_leaf(arguments: &mut Arguments, out: &mut Pair<'_>, slot: Slot<'_>, json
 
 /// The number that is spelled so, as an integer if it is one. One that no number can hold exactly stays text.
 fn number(spelling: &[u8]) -> Value<'_> {
+    // The usual case: 18 digits always fit.
+    if spelling.len() <= 18 && spelling.iter().all(u8::is_ascii_digit) {
+        return Value::Signed(spelling.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0')));
+    }
     let text = String::from_utf8_lossy(spelling);
     if text == "-0" {
         return Value::Float(-0.0);
