@@ -131,7 +131,7 @@ const CASES: &[(&str, &str, &str)] = &[
     (
         "crossed-async",
         r#"{"ph":"b","name":"a","pid":1,"tid":11,"ts":1,"id":1},{"ph":"b","name":"b","pid":1,"tid":11,"ts":2,"id":1},{"ph":"e","name":"a","pid":1,"tid":11,"ts":3,"id":1},{"ph":"e","name":"b","pid":1,"tid":11,"ts":4,"id":1}"#,
-        r#""id2":{"global":"1 (1)"}"#,
+        r#""id2":{"global":"1 (2)"}"#,
     ),
     (
         "shared-async-id",

@@ -3,9 +3,10 @@
 use super::findings::Findings;
 use super::labels::{Labels, decoded};
 use super::rules::asyncs::{CROSSED_ASYNC, SHARED_ASYNC_ID, UNMATCHED_ASYNC};
+use crate::placement::Lanes;
 use ferrum_trace_format::chrome::read::{Event, for_each_member};
 use ferrum_trace_model::{Order, ProcessId};
-use hashbrown::DefaultHashBuilder;
+use hashbrown::{DefaultHashBuilder, HashMap};
 use std::hash::BuildHasher;
 
 /// All begins and ends of asynchronous slices: 32 bytes each.
@@ -91,17 +92,14 @@ impl AsyncLog {
     pub fn plan(mut self, findings: &mut Findings) -> AsyncPlan {
         let mut plan = AsyncPlan::default();
         self.edges.sort_unstable_by_key(|edge| (edge.key, edge.time, edge.order));
-        for of_id in self.edges.chunk_by_mut(|one, other| one.key == other.key) {
-            if is_shared(of_id) {
+        for of_id in self.edges.chunk_by(|one, other| one.key == other.key) {
+            let pairing = Pairing::of(of_id);
+            pairing.note_unmatched(&mut plan, findings);
+            let shared = pairing.is_shared();
+            if shared {
                 findings.note_order(&SHARED_ASYNC_ID, of_id[0].order);
-                plan.local.extend(of_id.iter().map(|edge| edge.order));
-                of_id.sort_by_key(|edge| edge.process);
-                for of_process in of_id.chunk_by(|one, other| one.process == other.process) {
-                    pair(of_process, &mut plan, findings);
-                }
-            } else {
-                pair(of_id, &mut plan, findings);
             }
+            pairing.separate(shared, &mut plan, findings);
         }
         plan.dropped.sort_unstable();
         plan.unclosed.sort_unstable();
@@ -127,58 +125,90 @@ pub fn id(event: &Event<'_>) -> Option<(String, bool)> {
     event.id.map(|id| (id.decode().into_owned(), false))
 }
 
-/// Whether several processes use an id each for itself: all that one of them begins, it ends.
-fn is_shared(of_id: &[AsyncEdge]) -> bool {
-    let first = of_id[0].process;
-    if of_id[0].is_local || of_id.iter().all(|edge| edge.process == first) {
-        return false;
-    }
-    let mut balances: Vec<(u32, i64, u64)> = Vec::new();
-    for edge in of_id {
-        let place = match balances.iter().position(|&(process, ..)| process == edge.process) {
-            Some(place) => place,
-            None => {
-                balances.push((edge.process, 0, 0));
-                balances.len() - 1
-            }
-        };
-        let (_, balance, n_begins) = &mut balances[place];
-        match edge.kind {
-            AsyncKind::Begin => (*balance, *n_begins) = (*balance + 1, *n_begins + 1),
-            AsyncKind::End => *balance -= 1,
-            AsyncKind::Point => {}
-        }
-    }
-    let n_beginners = balances.iter().filter(|&&(_, _, n_begins)| n_begins > 0).count();
-    n_beginners > 1 && balances.iter().all(|&(_, balance, _)| balance == 0)
+/// The begins and ends of one id, in the order of time.
+struct Pairing<'a> {
+    edges: &'a [AsyncEdge],
+    /// Of each edge: its other end.
+    other: Vec<Option<usize>>,
 }
 
-/// Pairs the begins and ends of one id: an end closes the innermost open begin of its name.
-fn pair(of_id: &[AsyncEdge], plan: &mut AsyncPlan, findings: &mut Findings) {
-    let mut open: Vec<&AsyncEdge> = Vec::new();
-    for edge in of_id {
-        match edge.kind {
-            AsyncKind::Begin => open.push(edge),
-            AsyncKind::Point => {}
-            AsyncKind::End => match open.iter().rposition(|begin| begin.name == edge.name) {
-                Some(place) => {
-                    if place + 1 < open.len() {
-                        // Those above will end later: the one that ends now is not around them.
-                        findings.note_order(&CROSSED_ASYNC, open[place].order);
-                        let id = plan.ids.len() as u32;
-                        plan.ids.extend([(open[place].order, id), (edge.order, id)]);
+impl<'a> Pairing<'a> {
+    /// An end closes the innermost open begin of its name: of its own process, if there is one.
+    fn of(edges: &'a [AsyncEdge]) -> Self {
+        let mut other: Vec<Option<usize>> = vec![None; edges.len()];
+        let mut of_process: HashMap<(u32, u32), Vec<usize>> = HashMap::new();
+        let mut of_name: HashMap<u32, Vec<usize>> = HashMap::new();
+        for (n, edge) in edges.iter().enumerate() {
+            match edge.kind {
+                AsyncKind::Begin => {
+                    of_process.entry((edge.name, edge.process)).or_default().push(n);
+                    of_name.entry(edge.name).or_default().push(n);
+                }
+                AsyncKind::Point => {}
+                AsyncKind::End => {
+                    // Each begin is in both lists, and closed in one of them only.
+                    let mut innermost = |open: Option<&mut Vec<usize>>| {
+                        let open = open?;
+                        while open.pop_if(|begin| other[*begin].is_some()).is_some() {}
+                        open.pop()
+                    };
+                    let own = innermost(of_process.get_mut(&(edge.name, edge.process)));
+                    if let Some(begin) = own.or_else(|| innermost(of_name.get_mut(&edge.name))) {
+                        (other[begin], other[n]) = (Some(n), Some(begin));
                     }
-                    open.remove(place);
                 }
-                None => {
-                    findings.note_order(&UNMATCHED_ASYNC, edge.order);
-                    plan.dropped.push(edge.order);
-                }
-            },
+            }
+        }
+        Self { edges, other }
+    }
+
+    fn note_unmatched(&self, plan: &mut AsyncPlan, findings: &mut Findings) {
+        for (edge, other) in self.edges.iter().zip(&self.other) {
+            let list = match edge.kind {
+                AsyncKind::Begin => &mut plan.unclosed,
+                AsyncKind::End => &mut plan.dropped,
+                AsyncKind::Point => continue,
+            };
+            if other.is_none() {
+                findings.note_order(&UNMATCHED_ASYNC, edge.order);
+                list.push(edge.order);
+            }
         }
     }
-    for begin in open {
-        findings.note_order(&UNMATCHED_ASYNC, begin.order);
-        plan.unclosed.push(begin.order);
+
+    /// Whether what begins here ends in another process.
+    fn is_across(&self, n: usize) -> bool {
+        self.other[n].is_some_and(|other| self.edges[other].process != self.edges[n].process)
+    }
+
+    /// Whether several processes use the id each for itself.
+    fn is_shared(&self) -> bool {
+        let mut own = (0..self.edges.len())
+            .filter(|&n| self.edges[n].kind == AsyncKind::Begin && !self.edges[n].is_local && !self.is_across(n))
+            .map(|n| self.edges[n].process);
+        own.next().is_some_and(|first| own.any(|process| process != first))
+    }
+
+    /// Gives ids of their own to slices that overlap others in part. If the id is shared, those of a process stand for
+    /// themselves, and what goes from one process to another stays what it is.
+    fn separate(&self, is_shared: bool, plan: &mut AsyncPlan, findings: &mut Findings) {
+        let mut lanes: HashMap<Option<u32>, Lanes> = HashMap::new();
+        for (n, edge) in self.edges.iter().enumerate() {
+            let owner = (is_shared && !self.is_across(n)).then_some(edge.process);
+            if owner.is_some() {
+                plan.local.push(edge.order);
+            }
+            if edge.kind != AsyncKind::Begin {
+                continue;
+            }
+            // Places in the list stand for times. What has no end gets one after all others, the last begin first.
+            let end = self.other[n].unwrap_or(2 * self.edges.len() - n);
+            let lane = lanes.entry(owner).or_default().place(n as i64, end as i64);
+            if lane > 0 {
+                findings.note_order(&CROSSED_ASYNC, edge.order);
+                plan.ids.push((edge.order, lane));
+                plan.ids.extend(self.other[n].map(|other| (self.edges[other].order, lane)));
+            }
+        }
     }
 }

@@ -46,6 +46,11 @@ impl FlowEnd {
         self.track & ((1 << TRACK_BITS) - 1)
     }
 
+    /// Slices of one time are not always written in the order of the file: what begins a flow among them comes first.
+    fn rank(&self) -> u32 {
+        if self.is(IS_SLICE) { self.track & (STEP | FINISH) } else { 0 }
+    }
+
     fn is(&self, bits: u32) -> bool {
         self.track & bits != 0
     }
@@ -153,11 +158,19 @@ impl FlowLog {
     pub fn plan(mut self, mut moved: Vec<(Order, u32)>, findings: &mut Findings) -> FlowPlan {
         moved.sort_unstable();
         let mut plan = FlowPlan { moved, ..FlowPlan::default() };
-        self.ends.sort_unstable_by_key(|end| (end.key, end.time, end.order));
+        self.ends.sort_unstable_by_key(|end| (end.key, end.time, end.rank(), end.order));
         let mut next_id = self.id_max.saturating_add(1).max(1);
         for flow in self.ends.chunk_by(|one, other| one.key == other.key) {
-            Chain { next_id: &mut next_id, plan: &mut plan, findings, start: Start::None, id: None, has_ended: false }
-                .follow(flow);
+            Chain {
+                next_id: &mut next_id,
+                plan: &mut plan,
+                findings,
+                start: Start::None,
+                id: None,
+                has_ended: false,
+                is_id_used: false,
+            }
+            .follow(flow);
         }
         plan.dropped.sort_unstable_by_key(|&(order, _)| order);
         plan.ids.sort_unstable();
@@ -250,6 +263,8 @@ struct Chain<'a> {
     /// The id that it gets, if it cannot keep its own.
     id: Option<i64>,
     has_ended: bool,
+    /// Whether a flow before it had the same id.
+    is_id_used: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -276,15 +291,15 @@ impl Chain<'_> {
     }
 
     fn start(&mut self, end: &FlowEnd) {
-        let is_second = matches!(self.start, Start::At(_));
         if !end.is(IS_INSIDE) {
             self.start = Start::Dropped;
             return self.leave_out(end, &FLOW_OUTSIDE_SLICE);
         }
-        if is_second || self.id.is_some() {
+        if self.is_id_used {
             self.findings.note_order(&DUPLICATE_FLOW, end.order);
         }
-        self.id = (is_second || self.id.is_some() || end.is(HAS_TEXT_ID)).then(|| self.new_id());
+        self.id = (self.is_id_used || end.is(HAS_TEXT_ID)).then(|| self.new_id());
+        self.is_id_used = true;
         self.start = Start::At(end.order);
         self.has_ended = false;
         self.keep(end);

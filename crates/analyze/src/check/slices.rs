@@ -316,13 +316,6 @@ impl Pairs {
     }
 }
 
-/// Whether the slice before or after one begins at the same time.
-fn begins_with_another(slices: &[Entry], n: usize) -> bool {
-    let time_at = |n: Option<usize>| n.and_then(|n| slices.get(n)).map(Entry::time);
-    let time = Some(slices[n].time());
-    time_at(n.checked_sub(1)) == time || time_at(n.checked_add(1)) == time
-}
-
 /// One track while its slices are placed.
 struct Track<'a> {
     log: &'a SliceLog,
@@ -347,11 +340,12 @@ struct Top {
 
 impl Track<'_> {
     fn place(mut self, slices: &[Entry]) -> Vec<(Order, u32)> {
-        let has_complete = slices.iter().any(|slice| slice.edge() == Edge::Complete);
-        for (n, slice) in slices.iter().enumerate() {
+        // Begins and ends that will be joined are complete events too.
+        let has_complete = slices.iter().any(|slice| !self.is_pair(slice.order, slice.edge() == Edge::Begin));
+        for slice in slices {
             let (start, end, order) = (slice.time(), self.log.end(slice), slice.order);
             let is_begin = slice.edge() == Edge::Begin;
-            if is_begin && has_complete && start == end && begins_with_another(slices, n) {
+            if is_begin && has_complete && start == end {
                 self.findings.note_order(&ZERO_LENGTH_PAIR, order);
                 self.join(order, is_begin);
             }
@@ -368,9 +362,9 @@ impl Track<'_> {
                 self.join(order, is_begin);
             }
             self.order_after_outer(lane, start, order, is_begin);
-            self.note_shared_start(lane, start, end, order, is_begin);
-            // Perfetto ends what began with `B` before it looks at flows of the same time.
             let is_pair = self.is_pair(order, is_begin);
+            self.note_shared_start(lane, start, end, order, is_pair);
+            // Perfetto ends what began with `B` before it looks at flows of the same time.
             self.flows.slice(lane, if is_pair { end.saturating_sub(1).max(start) } else { end });
         }
         self.flows.finish();
@@ -383,7 +377,7 @@ impl Track<'_> {
     }
 
     /// Perfetto takes a complete event for the outer one of a begin of the same time, wherever it stands.
-    fn note_shared_start(&mut self, lane: u32, start: i64, end: i64, order: Order, is_begin: bool) {
+    fn note_shared_start(&mut self, lane: u32, start: i64, end: i64, order: Order, is_pair: bool) {
         let lane = lane as usize;
         if self.begins.len() <= lane {
             self.begins.resize_with(lane + 1, Vec::new);
@@ -391,12 +385,15 @@ impl Track<'_> {
         if self.begins[lane].first().is_some_and(|&(_, other, _)| other != start) {
             self.begins[lane].clear();
         }
-        if is_begin {
+        if is_pair {
             self.begins[lane].push((order, start, end));
             return;
         }
-        for (outer, _, outer_end) in std::mem::take(&mut self.begins[lane]) {
-            if outer_end > end && self.is_pair(outer, true) {
+        // They come by their ends, the latest first.
+        let n_longer = self.begins[lane].partition_point(|&(.., outer_end)| outer_end > end);
+        let longer: Vec<Order> = self.begins[lane].drain(..n_longer).map(|(outer, ..)| outer).collect();
+        for outer in longer {
+            if self.is_pair(outer, true) {
                 self.findings.note_order(&SHARED_START, outer);
                 self.join(outer, true);
             }

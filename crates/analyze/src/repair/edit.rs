@@ -16,6 +16,11 @@ impl Edits {
         self.fields.is_empty() && self.args.is_empty()
     }
 
+    /// Whether a field is changed.
+    pub fn changes(&self, key: &str) -> bool {
+        self.fields.iter().any(|(changed, _)| *changed == key)
+    }
+
     /// Gives a field a value, as JSON.
     pub fn set(&mut self, key: &'static str, value: impl Into<Vec<u8>>) {
         self.put(key, Some(value.into()));

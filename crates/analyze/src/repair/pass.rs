@@ -30,7 +30,7 @@ pub struct Pass<'w> {
     next: Order,
     held: Held,
     /// Ends of asynchronous slices that have none: the last to begin is the first to end.
-    async_ends: Vec<Vec<u8>>,
+    async_ends: Vec<(i64, Order, Vec<u8>)>,
     found: Findings,
     left_out: Findings,
     places: Places,
@@ -114,7 +114,7 @@ impl<'w> Pass<'w> {
         if matches!(event.phase, b'b' | b'S') && self.rewriter.asyncs.is_unclosed(order) {
             let end = self.rewriter.end_of_async(json);
             if self.held.takes(end.len()) {
-                self.async_ends.push(end);
+                self.async_ends.push((event.start.nanos().unwrap_or(0), order, end));
             } else {
                 self.document.event(&end);
             }
@@ -201,7 +201,8 @@ impl<'w> Pass<'w> {
         for (_, json) in waiting {
             self.document.event(&json);
         }
-        while let Some(end) = self.async_ends.pop() {
+        self.async_ends.sort_unstable_by_key(|&(begin, order, _)| (begin, order));
+        while let Some((.., end)) = self.async_ends.pop() {
             self.document.event(&end);
         }
     }

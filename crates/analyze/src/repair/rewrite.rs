@@ -218,7 +218,7 @@ impl Rewriter {
             edits.set("ts", micros(if is_metadata { start.max(0) } else { start }));
         }
         if let Some(duration) = event.duration.nanos()
-            && is_usable(event, kind)
+            && !edits.changes("dur")
             && (is_odd(event.duration) || is_inexact)
         {
             edits.set("dur", micros(duration));
@@ -233,11 +233,6 @@ impl Rewriter {
         edits.set("args", "{\"unclosed\":true}");
         edits.apply(begin, None)
     }
-}
-
-/// Whether the duration of an event stays in its place.
-fn is_usable(event: &Event<'_>, kind: Kind) -> bool {
-    kind != Kind::Complete || has_usable_duration(event)
 }
 
 fn has_usable_duration(event: &Event<'_>) -> bool {

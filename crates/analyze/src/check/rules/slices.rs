@@ -60,12 +60,12 @@ pub static MISNAMED_END: Rule = error(
     "makes a complete event of the two",
 );
 
-/// A begin and end of one time, together with a complete event of that time.
+/// A begin and end of one time, on a thread that has complete events too.
 pub static ZERO_LENGTH_PAIR: Rule = error(
     "zero-length-pair",
-    "A begin and end of one time, together with a complete event of that time.",
+    "A begin and end of one time, on a thread that has complete events too.",
     "P",
-    "Perfetto shows a slice that never ends",
+    "Perfetto shows a slice that never ends, if a complete event begins or ends at that time",
     "makes a complete event of begin and end",
 );
 
