@@ -50,6 +50,23 @@ impl Facts {
     }
 }
 
+/// A trace that is being read, as Chrome trace events.
+pub struct Reading {
+    opened: Opened,
+    /// Of what is not watched where it is read from.
+    progress: Option<Progress>,
+}
+
+impl Read for Reading {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n_bytes = self.opened.read(buffer)?;
+        if let Some(progress) = &self.progress {
+            progress.advance(n_bytes as u64);
+        }
+        Ok(n_bytes)
+    }
+}
+
 enum Bytes {
     /// A file of which that many bytes are read: it may be growing.
     File {
@@ -89,13 +106,17 @@ impl Source {
     }
 
     /// Opens it. What was given for one pass can be opened once.
-    pub fn open(&self) -> Result<Opened, Error> {
+    pub fn open(&self) -> Result<Reading, Error> {
+        let mut progress = None;
         let opened = match &self.bytes {
             Bytes::File { file, n_bytes } => {
                 let progress = Progress::start(self.words.clone(), Some(*n_bytes).filter(|&n_bytes| n_bytes > 0));
                 open::open(WatchedRead { input: FileView::of(file, *n_bytes), progress })
             }
-            Bytes::Seekable(file) => open_from_start(file),
+            Bytes::Seekable(file) => {
+                progress = Some(Progress::start(self.words.clone(), None));
+                open_from_start(file)
+            }
             Bytes::Stream(stream) => {
                 let stream = stream.lock().unwrap_or_else(PoisonError::into_inner).take();
                 open::open(self.watched(stream.unwrap_or_else(|| Box::new(io::empty()))))
@@ -104,7 +125,7 @@ impl Source {
         }?;
         let facts = Facts { containers: opened.containers.clone(), kind: opened.kind, notes: opened.notes.clone() };
         *self.facts.lock().unwrap_or_else(PoisonError::into_inner) = Some(facts);
-        Ok(opened)
+        Ok(Reading { opened, progress })
     }
 
     /// The same, for those who only want to read.
