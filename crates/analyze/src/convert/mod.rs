@@ -123,6 +123,17 @@ impl std::error::Error for Error {}
 
 /// Converts a trace. The input is opened once, and read once.
 ///
+/// ```
+/// use ferrum_trace_analyze::convert::{Target, convert};
+///
+/// let trace = br#"[{"ph":"X","name":"decode","ts":1,"dur":2.5,"pid":1,"tid":2}]"#;
+/// let mut table = Vec::new();
+/// let summary = convert(Target::Csv, &|| Ok(Box::new(&trace[..])), &mut table)?;
+/// assert_eq!(summary.n_slices, 1);
+/// assert!(String::from_utf8_lossy(&table).contains("\n1000,2500,decode,"));
+/// # Ok::<(), ferrum_trace_analyze::convert::Error>(())
+/// ```
+///
 /// # Errors
 ///
 /// If the input cannot be read or is no trace, or the output or a temporary file cannot be written.

@@ -31,6 +31,20 @@ const FLOW: &str = "flow";
 /// Converts a Perfetto trace to Chrome trace events, an object with a list of them. Slices become begins and ends on the
 /// thread of their track; a track that is no thread becomes one with a number of its own, named as the track.
 ///
+/// ```
+/// use ferrum_trace_format::perfetto::{read::to_chrome, write::Encoder};
+///
+/// let mut encoder = Encoder::new(0);
+/// let name = encoder.name("decode");
+/// encoder.begin(1_500, 1, name, None);
+/// encoder.end(2_000, 1);
+/// let mut json = Vec::new();
+/// let summary = to_chrome(encoder.bytes(), &mut json)?;
+/// assert_eq!(summary.n_events, 2);
+/// assert!(String::from_utf8_lossy(&json).contains(r#""ts":1.500,"name":"decode""#));
+/// # Ok::<(), ferrum_trace_format::Error>(())
+/// ```
+///
 /// Memory is bounded by what the trace defines: tracks, names, clocks, each with a limit.
 ///
 /// # Errors

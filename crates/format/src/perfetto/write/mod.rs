@@ -11,7 +11,7 @@
 //! let mut encoder = Encoder::new(1_000);
 //! encoder.process(1, &Process { pid: 7, name: "engine", ..Process::default() });
 //! encoder.thread(2, &Thread { process_track: 1, pid: 7, tid: 8, name: "main", sort_index: None });
-//! let (name, category) = (encoder.name("decode"), encoder.category("step"));
+//! let (name, category) = (encoder.name("decode"), Some(encoder.category("step")));
 //! encoder.push_arg("tokens", &Value::Signed(32));
 //! encoder.begin(1_000, 2, name, category);
 //! encoder.end(1_500, 2);
