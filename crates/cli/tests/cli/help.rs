@@ -50,12 +50,23 @@ fn the_long_help_tells_every_field_of_the_json_and_every_exit_code() {
         let json = scene.run(line).stdout;
         let json: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&json).unwrap();
         for field in json.keys() {
+            assert!(document(command).contains(&format!("`{field}`")), "{command}: `{field}` is not in docs/json.md");
             assert!(help.contains(&format!("\n  {field} ")), "{command}: `{field}` is not in the help:\n{help}");
         }
         for code in [0, 2, 130] {
             assert!(help.contains(&format!("\n  {code} ")), "{command}: {code} is not in the help:\n{help}");
         }
     }
+}
+
+/// What `docs/json.md` says of all commands, and of one.
+fn document(command: &str) -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let (general, _) = text.split_once("\n## ").unwrap();
+    let (_, rest) = text.split_once(&format!("\n## `{command}`\n")).unwrap();
+    let own = rest.split("\n## ").next().unwrap();
+    format!("{general}{own}")
 }
 
 #[test]

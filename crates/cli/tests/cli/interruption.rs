@@ -42,3 +42,29 @@ fn termination_and_hanging_up_leave_none_either() {
     interrupt("TERM");
     interrupt("HUP");
 }
+
+/// The same for a file that is made of a trace.
+#[test]
+fn control_c_leaves_no_half_conversion() {
+    let scene = Scene::new();
+    let event = r#"{"ph":"X","name":"a","cat":"c","ts":1,"dur":2,"pid":1,"tid":1},"#;
+    scene.write("t.json", format!("[{}", event.repeat(100_000)));
+    let mut command = scene.command("convert --to chrome -o out.json.gz t.json");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while scene.names().len() < 2 && child.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    let pid = child.id().to_string();
+    Command::new("kill").args(["-s", "INT", &pid]).stderr(Stdio::null()).status().unwrap();
+    let run = Run::of(child.wait_with_output().unwrap());
+    match run.code {
+        Some(130) => {
+            run.expect(130, "", "\ninterrupted: no half file is left behind\n");
+            assert_eq!(scene.names(), ["t.json"]);
+        }
+        _ => {
+            run.expect_code(0);
+            assert_eq!(scene.names(), ["out.json.gz", "t.json"]);
+        }
+    }
+}
