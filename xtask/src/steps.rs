@@ -11,6 +11,9 @@ use crate::workspace::Workspace;
 const FUZZ: &str = "fuzz/Cargo.toml";
 const COMPILED_OUT: &str = "tests/compiled-out/Cargo.toml";
 
+/// What is off unless asked for, and is checked all the same.
+const FEATURES: &str = "--features ferrum-trace/tracing";
+
 pub fn fmt(workspace: &Workspace) -> Result {
     need_component(workspace, "fmt", "rustfmt")?;
     cargo(workspace, "fmt --all --check")?;
@@ -20,26 +23,26 @@ pub fn fmt(workspace: &Workspace) -> Result {
 
 pub fn clippy(workspace: &Workspace) -> Result {
     need_component(workspace, "clippy", "clippy")?;
-    cargo(workspace, "clippy --all-targets -- -D warnings")?;
+    cargo(workspace, &format!("clippy --all-targets {FEATURES} -- -D warnings"))?;
     cargo(workspace, "clippy -p bench --all-targets -- -D warnings")
 }
 
 pub fn docs(workspace: &Workspace) -> Result {
-    Task::cargo(workspace).words("doc --no-deps").env("RUSTDOCFLAGS", "-D warnings").run()
+    Task::cargo(workspace).words("doc --no-deps").words(FEATURES).env("RUSTDOCFLAGS", "-D warnings").run()
 }
 
 /// All of them, also after one has failed. Traces of an earlier run must not stand in for those of this one.
 pub fn tests(workspace: &Workspace) -> Result {
     clear(workspace)?;
     if has_subcommand(workspace, "nextest") {
-        cargo(workspace, "nextest run --all-targets --no-fail-fast")
+        cargo(workspace, &format!("nextest run --all-targets --no-fail-fast {FEATURES}"))
     } else {
-        cargo(workspace, "test --all-targets --no-fail-fast")
+        cargo(workspace, &format!("test --all-targets --no-fail-fast {FEATURES}"))
     }
 }
 
 pub fn doctests(workspace: &Workspace) -> Result {
-    cargo(workspace, "test --doc")
+    cargo(workspace, &format!("test --doc {FEATURES}"))
 }
 
 /// Three preemptions find what two threads can do to each other in practice; without a bound the search

@@ -23,11 +23,16 @@ pub struct AsyncSpan {
     id: u64,
 }
 
+/// An id that nothing else of this process has.
+pub(crate) fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(FIRST_OWN_ID);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 impl AsyncSpan {
     #[doc(hidden)]
     pub fn begin(site: &'static Site, args: &[Arg]) -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(FIRST_OWN_ID);
-        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        let id = next_id();
         point(Kind::AsyncBegin, site, &[id], args);
         Self { site, id }
     }

@@ -136,6 +136,8 @@ mod spool;
 mod stats;
 mod text;
 mod track;
+#[cfg(feature = "tracing")]
+pub mod tracing;
 mod writer;
 
 pub use arg::{Arg, Value};

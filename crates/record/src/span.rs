@@ -127,6 +127,12 @@ pub(crate) fn open(mode: u8) -> (u64, u32) {
     }
 }
 
+/// Closes a level of which nothing is recorded.
+#[cfg(feature = "tracing")]
+pub(crate) fn close(level: u32) {
+    buffer::current().close_level(level & !SLOW_BIT);
+}
+
 /// The time now on the clock that a level began with; `ticks` if that is the fast one.
 pub(crate) fn now_of(level: u32, ticks: u64) -> u64 {
     if level & SLOW_BIT != 0 { clock::advancing_nanos() } else { ticks }
@@ -134,7 +140,7 @@ pub(crate) fn now_of(level: u32, ticks: u64) -> u64 {
 
 /// Ends a slice that the hot path could not: its site may have no number, the thread no chunk, or a guard inside it may
 /// still be open.
-fn end_otherwise(start: u64, ticks: u64, level: u32, args: &[Arg], site_id: impl Fn() -> u32) {
+pub(crate) fn end_otherwise(start: u64, ticks: u64, level: u32, args: &[Arg], site_id: impl Fn() -> u32) {
     end_at_otherwise(Kind::Span, start, now_of(level, ticks), level, args, true, site_id);
 }
 

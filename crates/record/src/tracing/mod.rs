@@ -1,0 +1,32 @@
+//! The spans and events of [`tracing`](https://docs.rs/tracing) in the same recording (feature `tracing`).
+//!
+//! ```
+//! use tracing_subscriber::prelude::*;
+//!
+//! tracing_subscriber::registry().with(ferrum_trace::tracing::layer()).init();
+//!
+//! let _span = tracing::info_span!("decode", layer = 3, tokens = 128).entered();
+//! tracing::info!(request = 7, "first token");
+//! ```
+//!
+//! There is no guard to keep: the file is complete when the process ends, as ever. What is recorded:
+//!
+//! - **Each time a span is entered** is a slice of the thread that entered it, with the span's fields as arguments and its
+//!   target as category.
+//! - **A span that is entered more than once**, as those of tasks are that wait, is also drawn on a row of its own, from its
+//!   first to its last moment; `busy_ns` and `idle_ns` at its end say how much of that it was entered. Slices on threads are
+//!   when it worked, the row is how long it took.
+//! - **Events** are instants. One that has nothing but a message is called by it; otherwise the message is an argument.
+//!
+//! Fields keep their types. Those named `layer`, `request`, `batch`, `tokens` mean what the words of this crate mean.
+//!
+//! Whether the process records is asked when a span is *entered*: one that was made before recording began is recorded
+//! from then on. What filters of other layers leave out is not seen here; to leave out more, give this layer a filter of
+//! its own (`.with_filter(…)`).
+
+mod callsite;
+mod fields;
+mod layer;
+mod stack;
+
+pub use layer::{Layer, layer};
