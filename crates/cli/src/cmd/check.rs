@@ -1,5 +1,6 @@
 //! `check`: what viewers would stumble over.
 
+use super::Unread;
 use crate::args::CheckArgs;
 use crate::interrupt;
 use crate::out::json::CheckObject;
@@ -26,7 +27,7 @@ pub fn run(args: &CheckArgs) -> Verdict {
     let words = Words { verbose: args.verbose };
     let mut is_first = true;
     let mut printer = Printer::new(words, args.json);
-    super::each_trace(&args.inputs, Passes::Several, &words, &mut printer, |source, printer| {
+    super::each_trace(super::expand(&args.inputs), Passes::Several, Unread::Ends, &mut printer, |source, printer| {
         let mut report = check(&|| source.open_boxed()).map_err(|error| source.trouble(&error))?;
         report.findings.sort_by_key(|finding| finding.rule.severity);
         let (facts, notes) = (source.facts(), source.facts().notes());

@@ -1,5 +1,6 @@
 //! `convert`: a trace in another format.
 
+use super::Unread;
 use super::making::Making;
 use super::repair::push_changes;
 use crate::args::{ConvertArgs, Format};
@@ -17,7 +18,7 @@ use ferrum_trace_analyze::convert::{self, Left, Summary};
 use ferrum_trace_analyze::repair::{Changes, ChromeOptions, OutputForm, chrome};
 use ferrum_trace_format::chrome::read::Losses;
 use std::fmt::Write as _;
-use std::io;
+use std::io::{self, IsTerminal};
 
 /// What became of a trace.
 pub enum Converted {
@@ -38,24 +39,27 @@ impl Converted {
 
 pub fn run(args: &ConvertArgs) -> Verdict {
     let words = Words { verbose: args.verbose };
-    let prepared = format_of(args).and_then(|format| Ok((format, Making::new(&args.inputs, &args.output, args.json)?)));
-    let (format, making) = match prepared {
+    let inputs = super::expand(&args.inputs);
+    let making = Making::new(&inputs, &args.output, args.json);
+    let (format, making) = match format_of(args).and_then(|format| Ok((format, making?))) {
         Ok(prepared) => prepared,
-        Err(trouble) => {
-            words.trouble(&trouble);
-            return Verdict::Trouble;
-        }
+        Err(trouble) => return super::refuse(&words, &trouble),
     };
     interrupt::install("no half file is left behind");
     // What has to be mended is known only when all has been read.
     let is_mended = matches!(format, Format::Chrome | Format::ChromeArray) && !args.as_is;
     let passes = if is_mended { Passes::Several } else { Passes::One };
     let mut printer = Printer::new(words, args.json);
-    super::each_trace(&args.inputs, passes, &words, &mut printer, |source, printer| {
+    super::each_trace(inputs, passes, Unread::GoesOn, &mut printer, |source, printer| {
         let target = making.target(source, format.ending());
         if making.is_by_itself() && source.path.as_deref().is_some_and(|path| target.is_at(path)) {
             let trouble = Trouble::new(source.words.clone(), "what is made of it would have its own name");
             return Err(trouble.hint("`-o PATH` writes elsewhere"));
+        }
+        if format == Format::Perfetto && target == Target::Stdout && io::stdout().is_terminal() {
+            let trouble =
+                Trouble::new("standard output", "expected a file or a pipe for a binary format, found a terminal");
+            return Err(trouble.hint("`-o PATH` writes to a file"));
         }
         let made = making.make(source, &target, |output| write(source, format, args.as_is, output))?;
         let Some(converted) = made else { return Ok(Verdict::Fine) };

@@ -1,6 +1,7 @@
 //! `layers`: time by layer of the model and category.
 
 use super::making::Making;
+use super::{Inputs, Unread};
 use crate::args::{LayersArgs, OutputArgs};
 use crate::interrupt;
 use crate::out::json::LayersObject;
@@ -26,17 +27,15 @@ const TITLE_CHARS: usize = 18;
 
 pub fn run(args: &LayersArgs) -> Verdict {
     let words = Words { verbose: args.verbose };
-    let picture = match Picture::of(args) {
+    let inputs = super::expand(&args.inputs);
+    let picture = match Picture::of(args, &inputs) {
         Ok(picture) => picture,
-        Err(trouble) => {
-            words.trouble(&trouble);
-            return Verdict::Trouble;
-        }
+        Err(trouble) => return super::refuse(&words, &trouble),
     };
     interrupt::install("no half file is left behind");
     let mut is_first = true;
     let mut printer = Printer::new(words, args.json);
-    super::each_trace(&args.inputs, Passes::One, &words, &mut printer, |source, printer| {
+    super::each_trace(inputs, Passes::One, Unread::Ends, &mut printer, |source, printer| {
         let layered = Layered::of(source, args)?;
         if let Some(picture) = &picture {
             picture.make(source, &layered, &words)?;
@@ -163,7 +162,7 @@ struct Picture {
 }
 
 impl Picture {
-    fn of(args: &LayersArgs) -> Result<Option<Self>, Trouble> {
+    fn of(args: &LayersArgs, inputs: &Inputs) -> Result<Option<Self>, Trouble> {
         let Some(path) = &args.output else { return Ok(None) };
         let target = Target::of(path);
         let Target::File(path) = &target else {
@@ -172,7 +171,7 @@ impl Picture {
         let kind = PictureKind::of(path)
             .ok_or_else(|| Trouble::at(path, "expected a file that ends in .svg, .png or .html"))?;
         let output = OutputArgs { output: Some(path.clone()), force: args.force };
-        let making = Making::new(&args.inputs, &output, false)?;
+        let making = Making::new(inputs, &output, false)?;
         Ok(Some(Self { kind, target, making }))
     }
 

@@ -1,13 +1,14 @@
 //! Making a file of a trace: where it goes, and that it is whole or not there.
 
-use crate::args::{InputArgs, OutputArgs};
+use super::Inputs;
+use crate::args::OutputArgs;
+use crate::input::Input;
 use crate::out::packed::{Packed, Packing, bare_name};
 use crate::out::pending::Existing;
 use crate::out::target::{Failure, Target};
 use crate::source::Source;
 use crate::trouble::Trouble;
 use std::io::Write;
-use std::path::Path;
 
 /// Where files go.
 pub struct Making {
@@ -17,14 +18,13 @@ pub struct Making {
 
 impl Making {
     /// What the flags ask for, if they agree with each other and with the files.
-    pub fn new(inputs: &InputArgs, output: &OutputArgs, is_json: bool) -> Result<Self, Trouble> {
+    pub fn new(inputs: &Inputs, output: &OutputArgs, is_json: bool) -> Result<Self, Trouble> {
         let target = output.output.as_deref().map(Target::of);
-        let n_files = inputs.files.len();
-        if target.is_some() && n_files > 1 {
-            let what = format!("expected one FILE to write there, found {n_files}");
+        if target.is_some() && inputs.len() > 1 {
+            let what = format!("expected one FILE to write there, found {}", inputs.len());
             return Err(Trouble::new("-o", what).hint("without `-o`, each is written beside its trace"));
         }
-        let has_stdin = inputs.files.iter().any(|file| file == Path::new(crate::input::DASH));
+        let has_stdin = inputs.iter().flatten().any(|input| *input == Input::Stdin);
         if is_json && (target == Some(Target::Stdout) || (target.is_none() && has_stdin)) {
             let trouble = Trouble::new("--json", "standard output is where the trace goes already");
             return Err(trouble.hint("write the trace to a file: `-o PATH`"));

@@ -11,7 +11,7 @@ mod repair;
 pub mod summary;
 
 use crate::args::{Command, InputArgs};
-use crate::input::{self, Folders, NoInput};
+use crate::input::{self, Folders, Input, NoInput};
 use crate::out::printer::Printer;
 use crate::out::words::Words;
 use crate::source::{Passes, Source};
@@ -33,31 +33,52 @@ pub fn run(command: Command) -> Verdict {
     }
 }
 
-/// Works on each trace in turn, whatever becomes of the others, and gives the worst of it. Ends early when nobody reads
-/// what is printed.
+/// The traces that words of the command line stand for.
+type Inputs = Vec<Result<Input, NoInput>>;
+
+/// What becomes of the remaining traces when nobody reads what is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unread {
+    /// They are not worked on.
+    Ends,
+    /// Files are made of them all the same.
+    GoesOn,
+}
+
+fn expand(args: &InputArgs) -> Inputs {
+    input::expand(&args.files, Folders::AreRefused)
+}
+
+/// Works on each trace in turn, whatever becomes of the others, and gives the worst of it.
 fn each_trace(
-    inputs: &InputArgs,
+    inputs: Inputs,
     passes: Passes,
-    words: &Words,
+    unread: Unread,
     printer: &mut Printer,
     mut work: impl FnMut(&Source, &mut Printer) -> Result<Verdict, Trouble>,
 ) -> Verdict {
     let mut worst = Verdict::Fine;
-    for input in input::expand(&inputs.files, Folders::AreRefused) {
+    for input in inputs {
         let verdict = match input {
             Err(NoInput { name, trouble }) => printer.trouble(&name, &trouble),
             Ok(input) => {
                 let name = input.name();
-                let done = Source::of(input, passes, words).and_then(|source| work(&source, printer));
+                let done = Source::of(input, passes, &printer.words).and_then(|source| work(&source, printer));
                 done.unwrap_or_else(|trouble| printer.trouble(&name, &trouble))
             }
         };
         worst = worst.max(verdict);
-        if !printer.is_read() {
+        if unread == Unread::Ends && !printer.is_read() {
             break;
         }
     }
     worst
+}
+
+/// What the flags ask for makes no sense.
+fn refuse(words: &Words, trouble: &Trouble) -> Verdict {
+    words.trouble(trouble);
+    Verdict::Trouble
 }
 
 /// Writes a whole text to standard output. That nobody reads on is no trouble.

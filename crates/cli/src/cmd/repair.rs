@@ -1,5 +1,6 @@
 //! `repair`: a trace that viewers take whole.
 
+use super::Unread;
 use super::making::Making;
 use crate::args::RepairArgs;
 use crate::interrupt;
@@ -18,16 +19,14 @@ use std::fmt::Write as _;
 
 pub fn run(args: &RepairArgs) -> Verdict {
     let words = Words { verbose: args.verbose };
-    let making = match Making::new(&args.inputs, &args.output, args.json) {
+    let inputs = super::expand(&args.inputs);
+    let making = match Making::new(&inputs, &args.output, args.json) {
         Ok(making) => making,
-        Err(trouble) => {
-            words.trouble(&trouble);
-            return Verdict::Trouble;
-        }
+        Err(trouble) => return super::refuse(&words, &trouble),
     };
     interrupt::install("no half file is left behind");
     let mut printer = Printer::new(words, args.json);
-    super::each_trace(&args.inputs, Passes::Several, &words, &mut printer, |source, printer| {
+    super::each_trace(inputs, Passes::Several, Unread::GoesOn, &mut printer, |source, printer| {
         let target = making.target(source, "repaired.json");
         let made = making.make(source, &target, |output| {
             repair(&|| source.open_boxed(), output, &RepairOptions::default()).map_err(|error| error.to_string())

@@ -1,5 +1,6 @@
 //! `summary`: where the time went.
 
+use super::Unread;
 use crate::args::{By, SummaryArgs};
 use crate::interrupt;
 use crate::out::json::SummaryObject;
@@ -26,7 +27,7 @@ pub fn run(args: &SummaryArgs) -> Verdict {
     let words = Words { verbose: args.verbose };
     let mut is_first = true;
     let mut printer = Printer::new(words, args.json);
-    super::each_trace(&args.inputs, Passes::One, &words, &mut printer, |source, printer| {
+    super::each_trace(super::expand(&args.inputs), Passes::One, Unread::Ends, &mut printer, |source, printer| {
         let summed = Summed::of(source, args)?;
         if args.json {
             return Ok(printer.object(&SummaryObject::new(source, &summed, args)));

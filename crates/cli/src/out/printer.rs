@@ -10,7 +10,8 @@ use std::io::{self, Write};
 /// Standard output.
 #[derive(Debug)]
 pub struct Printer {
-    words: Words,
+    /// What says the rest.
+    pub words: Words,
     /// Whether JSON is wanted.
     pub is_json: bool,
     is_read: bool,

@@ -90,20 +90,33 @@ fn pipes_lead_in_and_out() {
 #[test]
 fn flags_that_make_no_sense_are_refused_before_anything_is_written() {
     let scene = scene();
+    scene.write("v.json", TRACE);
     for line in [
         "convert t.json",
         "convert t.json -o -",
         "convert t.json -o x.gif",
         "convert t.json --to gif",
         "convert t.json --as-is -o x.csv",
-        "convert t.json t.json u.json -o x.csv",
+        "convert t.json u.json -o x.csv",
+        "convert -f *.js* -o x.csv",
         "convert t.json --json --to csv -o -",
         "convert missing.json -o x.csv",
     ] {
         let run = scene.run(line).expect_code(2);
         assert!(run.stderr.starts_with("error: ") && run.stdout.is_empty(), "{line}: {run:?}");
     }
-    assert_eq!(scene.names(), ["t.json"]);
+    assert_eq!(scene.names(), ["t.json", "v.json"]);
+}
+
+#[test]
+fn files_are_made_although_nobody_reads_the_json() {
+    let scene = scene();
+    scene.write("u.json", TRACE);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = scene.command("convert --json --to csv t.json u.json");
+    Run::of(command.stdout(writer).stderr(Stdio::piped()).output().unwrap()).expect_code(0);
+    assert_eq!(scene.names(), ["t.csv", "t.json", "u.csv", "u.json"]);
 }
 
 #[derive(Debug, Deserialize)]
