@@ -13,6 +13,7 @@ use crate::verdict::Verdict;
 use anstyle::{AnsiColor, Style};
 use ferrum_trace_analyze::check::{Finding, Report, Severity, Viewer, check};
 use ferrum_trace_format::chrome::read::Losses;
+use ferrum_trace_format::open::Kind;
 use std::fmt::Write as _;
 
 const TITLE: Style = Style::new().bold();
@@ -30,7 +31,11 @@ pub fn run(args: &CheckArgs) -> Verdict {
     super::each_trace(super::expand(&args.inputs), Passes::Several, Unread::Ends, &mut printer, |source, printer| {
         let mut report = check(&|| source.open_boxed()).map_err(|error| source.trouble(&error))?;
         report.findings.sort_by_key(|finding| finding.rule.severity);
-        let (facts, notes) = (source.facts(), source.facts().notes());
+        let facts = source.facts();
+        let mut notes = facts.notes();
+        if facts.kind != Kind::Json {
+            notes.push(format!("a {} is checked as the Chrome trace JSON that it stands for", facts.kind.name()));
+        }
         let printed = if args.json {
             printer.object(&CheckObject::new(source, &facts, &report, &notes))
         } else {

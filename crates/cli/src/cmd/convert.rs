@@ -138,15 +138,15 @@ fn text(source: &Source, target: &Target, converted: &Converted, is_verbose: boo
 fn push_left(text: &mut String, summary: &Summary) {
     let Left { phases, unclosed, unopened, unbound_flow_points, odd_counter_values, cut_stacks } = &summary.left;
     let counts = [
-        (summary.n_moved, "slices overlap others of their thread and got rows of their own"),
-        (*unclosed, "begins without an end"),
-        (*unopened, "ends without a begin"),
-        (*unbound_flow_points, "flow points without a slice or a begin are not in it"),
-        (*odd_counter_values, "counter values that are no numbers are not in it"),
-        (*cut_stacks, "slices count for those around them: there are too many stacks"),
+        (summary.n_moved, "slice", "moved to a row beside, for overlapping another one of its thread"),
+        (*unclosed, "begin", "without an end"),
+        (*unopened, "end", "without a begin"),
+        (*unbound_flow_points, "flow point", "left out, for want of a slice or a begin"),
+        (*odd_counter_values, "counter value", "left out, being no number"),
+        (*cut_stacks, "slice", "counted for the one around it: there are too many different stacks"),
     ];
-    for (n, what) in counts.into_iter().filter(|(n, _)| *n > 0) {
-        let _ = writeln!(text, "  {} {what}", number(n));
+    for (n, thing, what) in counts.into_iter().filter(|(n, ..)| *n > 0) {
+        let _ = writeln!(text, "  {} {what}", count(n, thing));
     }
     if summary.shift_ns != 0 {
         let _ = writeln!(text, "  everything is {} later than in the input", time(summary.shift_ns));

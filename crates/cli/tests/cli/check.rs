@@ -51,6 +51,14 @@ fn what_comes_through_a_pipe_can_be_read_twice() {
     scene.run("check /dev/zero").expect_code(2);
 }
 
+#[test]
+fn what_is_no_json_is_checked_as_what_it_stands_for() {
+    let scene = scene();
+    scene.run("convert good.json -o t.pftrace").expect_code(0);
+    let run = scene.run("check t.pftrace");
+    assert_eq!(run.stderr, "t.pftrace: a Perfetto trace is checked as the Chrome trace JSON that it stands for\n");
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Object {

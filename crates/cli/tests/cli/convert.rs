@@ -55,6 +55,20 @@ fn chrome_json_comes_back_to_the_nanosecond() {
 }
 
 #[test]
+fn what_has_no_place_in_the_output_is_told() {
+    let scene = Scene::new();
+    let slices = r#"{"ph":"X","name":"a","ts":0,"dur":10,"pid":1,"tid":1},{"ph":"X","name":"b","ts":5,"dur":10,"pid":1,"tid":1}"#;
+    scene.write("t.json", format!(r#"[{slices},{{"ph":"B","name":"c","ts":20,"pid":1,"tid":1}},{{"ph":"i","name":"m","ts":1,"pid":1,"tid":1}}]"#));
+    let run = scene.run("convert t.json -o t.csv").expect_code(0);
+    assert!(run.stderr.contains("\n  1 begin without an end\n"), "{}", run.stderr);
+    assert!(run.stderr.contains("\n  events of phases that have no place in it: 1 i\n"), "{}", run.stderr);
+    let run = scene.run("convert t.json -o t.pftrace").expect_code(0);
+    assert!(run.stderr.contains("\n  1 slice moved to a row beside, "), "{}", run.stderr);
+    let run = scene.run("t.pftrace").expect_code(0);
+    assert!(run.stdout.starts_with("t.pftrace: Perfetto trace\n"), "{}", run.stdout);
+}
+
+#[test]
 fn without_an_output_files_lie_beside_their_traces() {
     let scene = scene();
     scene.write("u.json.gz", TRACE);
