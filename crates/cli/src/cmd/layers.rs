@@ -20,6 +20,7 @@ use ferrum_trace_format::chrome::read::{LoadOptions, Loaded, load};
 use ferrum_trace_model::StringId;
 
 const TITLE: Style = Style::new().bold();
+const REST: Style = Style::new().dimmed();
 /// Layers that are drawn.
 const LAYERS_DRAWN: usize = 1000;
 /// What of a category or a phase stands above a column.
@@ -111,8 +112,15 @@ impl Layered {
 }
 
 fn text(source: &Source, layered: &Layered) -> String {
-    let table = table(layered).render(table::width());
-    format!("{TITLE}{}{TITLE:#}: {}\n\n{table}", clean(&source.words), layered.words())
+    let (table, width) = (table(layered), table::width());
+    let mut text = format!("{TITLE}{}{TITLE:#}: {}\n\n", clean(&source.words), layered.words());
+    text.push_str(&table.render(width));
+    let n_left_out = table.n_left_out(width) as u64;
+    if n_left_out > 0 {
+        let columns = count(n_left_out, "column");
+        text.push_str(&format!("{REST}… {columns} more, for which there is no room: --json has them{REST:#}\n"));
+    }
+    text
 }
 
 /// Categories without a name have one here.

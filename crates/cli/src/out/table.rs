@@ -81,6 +81,12 @@ impl Table {
         &self.rows
     }
 
+    /// How many columns there is no room for.
+    pub fn n_left_out(&self, width: usize) -> usize {
+        let natural: Vec<usize> = (0..self.columns.len()).map(|column| self.natural_width(column)).collect();
+        self.columns.len() - self.fitting_columns(&natural, width).len()
+    }
+
     /// The table as lines of text.
     pub fn render(&self, width: usize) -> String {
         let natural: Vec<usize> = (0..self.columns.len()).map(|column| self.natural_width(column)).collect();
@@ -227,6 +233,11 @@ b                                1,000   1 ms  2 ms
         assert_eq!(first(39), "a kernel wit… a long name      1  12 ms");
         assert_eq!(first(33), "a kernel with… a long name  12 ms");
         assert_eq!(first(5), "a kernel w…long name  12 ms", "never less");
+    }
+
+    #[test]
+    fn what_is_left_out_can_be_counted() {
+        assert_eq!([80, 39, 33].map(|width| table().n_left_out(width)), [0, 1, 2]);
     }
 
     #[test]

@@ -91,6 +91,8 @@ fn narrow_terminals_see_the_sum_and_the_largest_categories() {
     let scene = scene();
     let run = Run::of(scene.command("layers t.json").env("COLUMNS", "28").output().unwrap()).expect_code(0);
     assert_eq!(run.stdout.lines().nth(2), Some("layer       all      attn"), "{}", run.stdout);
+    let last = run.stdout.lines().last();
+    assert_eq!(last, Some("… 2 columns more, for which there is no room: --json has them"));
 }
 
 #[derive(Debug, Deserialize)]
