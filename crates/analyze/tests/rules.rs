@@ -294,3 +294,13 @@ fn a_closed_output_ends_the_work() {
     let error = repair(&open, &mut Closed, &RepairOptions::default()).unwrap_err();
     assert_eq!(error.io_error().map(std::io::Error::kind), Some(std::io::ErrorKind::BrokenPipe));
 }
+
+#[test]
+fn every_rule_is_documented() {
+    let documented = include_str!("../../../docs/check.md");
+    for rule in rules::all() {
+        let row = format!("| `{}` | {} | ", rule.code, rule.severity);
+        assert!(documented.contains(&row), "docs/check.md says nothing of `{}`", rule.code);
+        assert!(documented.contains(rule.what) && documented.contains(rule.repair), "docs/check.md on `{}`", rule.code);
+    }
+}

@@ -147,7 +147,7 @@ impl<'a> Pairing<'a> {
                 AsyncKind::Point => {}
                 AsyncKind::End => {
                     // Each begin is in both lists, and closed in one of them only.
-                    let mut innermost = |open: Option<&mut Vec<usize>>| {
+                    let innermost = |open: Option<&mut Vec<usize>>| {
                         let open = open?;
                         while open.pop_if(|begin| other[*begin].is_some()).is_some() {}
                         open.pop()

@@ -149,7 +149,7 @@ fn check_times(event: &Event<'_>, kind: Kind, findings: &mut Findings) {
 /// Whether the time or the duration has more than three decimals.
 pub fn has_sub_nanoseconds(event: &Event<'_>) -> bool {
     // A quick look first: few events have a point with four digits behind it anywhere.
-    if !event.json.windows(5).any(|five| five[0] == b'.' && five[1..].iter().all(u8::is_ascii_digit)) {
+    if !has_four_decimals(event.json) {
         return false;
     }
     let mut found = false;
@@ -159,6 +159,17 @@ pub fn has_sub_nanoseconds(event: &Event<'_>) -> bool {
         }
     });
     found
+}
+
+fn has_four_decimals(json: &[u8]) -> bool {
+    let mut rest = json;
+    while let Some(point) = rest.iter().position(|&byte| byte == b'.') {
+        rest = &rest[point + 1..];
+        if rest.first_chunk::<4>().is_some_and(|four| four.iter().all(u8::is_ascii_digit)) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether a decimal has more than three decimals that are not zero.

@@ -38,12 +38,12 @@ struct Spelling {
 }
 
 /// The track of the event before: most often that of the next one too.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Last {
     pid: Vec<u8>,
     tid: Vec<u8>,
     are_texts: (bool, bool),
-    track: TrackId,
+    track: Option<TrackId>,
 }
 
 impl Ids {
@@ -101,14 +101,20 @@ impl Ids {
             && pid.is_some_and(|pid| pid == last.pid)
             && tid.is_some_and(|tid| tid == last.tid)
             && last.are_texts == are_texts
+            && let Some(track) = last.track
         {
-            return last.track;
+            return track;
         }
         let ids = [event.pid, event.tid].map(|id| id.map(|id| self.strings.intern(&id.decode())));
         let track = self.tracks.track(ids[0], ids[1]);
         self.uses.resize(self.tracks.len(), Use::default());
         if let (Some(pid), Some(tid)) = (pid, tid) {
-            self.last = Some(Last { pid: pid.to_vec(), tid: tid.to_vec(), are_texts, track });
+            let last = self.last.get_or_insert_default();
+            last.pid.clear();
+            last.pid.extend_from_slice(pid);
+            last.tid.clear();
+            last.tid.extend_from_slice(tid);
+            (last.are_texts, last.track) = (are_texts, Some(track));
         }
         track
     }

@@ -52,6 +52,9 @@ enum Edge {
     EndWithArgs,
 }
 
+/// Stands for the begin of an end that has none.
+const NO_BEGIN: Order = Order::MAX;
+
 const TRACK_BITS: u32 = 30;
 /// A duration that is in the map of long ones.
 const LONG: u32 = u32::MAX;
@@ -89,8 +92,8 @@ pub struct SlicePlan {
     pub n_lanes: HashMap<u32, u32>,
     /// Begins that become complete events, by order.
     pub joined: Vec<Joined>,
-    /// Ends that are left out: their begin, or `None` if they have none. By order.
-    pub ends: Vec<(Order, Option<Order>)>,
+    /// Ends that are left out: their begin, or [`NO_BEGIN`] if they have none. By order.
+    pub ends: Vec<(Order, Order)>,
     /// Slices that must be written after another one that is written later: `(inner, outer)`, by order.
     pub waiting: Vec<(Order, Order)>,
 }
@@ -121,7 +124,8 @@ impl SlicePlan {
 
     /// Whether an end is left out, and what for.
     pub fn end(&self, order: Order) -> Option<Option<Order>> {
-        self.ends.binary_search_by_key(&order, |&(end, _)| end).ok().map(|place| self.ends[place].1)
+        let place = self.ends.binary_search_by_key(&order, |&(end, _)| end).ok()?;
+        Some(Some(self.ends[place].1).filter(|&begin| begin != NO_BEGIN))
     }
 
     /// The slice that has to be written before this one.
@@ -188,21 +192,27 @@ impl SliceLog {
         let mut entries = std::mem::take(&mut self.entries);
         entries.sort_unstable_by_key(|entry| (entry.track(), entry.time(), entry.order));
         let mut scratch = Lanes::with_depth_max(DEPTH_MAX);
-        for of_track in entries.chunk_by_mut(|one, other| one.track() == other.track()) {
-            let track = of_track[0].track();
+        // From the last track to the first, so that the memory of those that are done can be given back.
+        while let Some(last_entry) = entries.last() {
+            let track = last_entry.track();
+            let begin = entries.partition_point(|entry| entry.track() < track);
+            let of_track = &mut entries[begin..];
             let (n_slices, mut pairs) = self.pair(of_track, last, &mut plan, findings);
             let slices = &mut of_track[..n_slices];
             slices.sort_unstable_by_key(|slice| (slice.time(), Reverse(self.end(slice)), slice.order));
             let flows = flows.of_track(TrackId(track));
             scratch.clear();
-            let (lanes, tops, begins) = (&mut scratch, Vec::new(), Vec::new());
-            let track_state =
-                Track { log: &self, pairs: &mut pairs, plan: &mut plan, findings, lanes, flows, tops, begins };
+            let (lanes, run) = (&mut scratch, Vec::new());
+            let track_state = Track { log: &self, pairs: &mut pairs, plan: &mut plan, findings, lanes, flows, run };
             moved_flows.extend(track_state.place(slices));
             if scratch.len() > 1 {
                 plan.n_lanes.insert(track, scratch.len());
             }
             pairs.join(&of_track[..n_slices], &self, &mut plan);
+            entries.truncate(begin);
+            if entries.len() < entries.capacity() / 2 {
+                entries.shrink_to_fit();
+            }
         }
         plan.moved.sort_unstable();
         plan.joined.sort_unstable_by_key(|joined| joined.begin);
@@ -242,7 +252,7 @@ impl SliceLog {
                         }
                         None => {
                             findings.note_order(&UNMATCHED_END, entry.order);
-                            plan.ends.push((entry.order, None));
+                            plan.ends.push((entry.order, NO_BEGIN));
                         }
                     }
                     continue;
@@ -311,7 +321,7 @@ impl Pairs {
             let has_end_args = pair.is_some_and(|(.., has_args)| has_args);
             let duration = log.end(slice).saturating_sub(slice.time());
             plan.joined.push(Joined { begin, duration, has_end_args, is_unclosed });
-            plan.ends.extend(pair.map(|(begin, end, _)| (end, Some(begin))));
+            plan.ends.extend(pair.map(|(begin, end, _)| (end, begin)));
         }
     }
 }
@@ -324,18 +334,17 @@ struct Track<'a> {
     findings: &'a mut Findings,
     lanes: &'a mut Lanes,
     flows: FlowsOfTrack<'a>,
-    /// By lane: the slice that was placed last.
-    tops: Vec<Top>,
-    /// By lane: begins of the time of that slice, with their starts and ends.
-    begins: Vec<Vec<(Order, i64, i64)>>,
+    /// Slices that begin at the same time, as far as they are known: outer ones first.
+    run: Vec<RunSlice>,
 }
 
 #[derive(Clone, Copy)]
-struct Top {
+struct RunSlice {
+    lane: u32,
     start: i64,
+    end: i64,
     order: Order,
-    /// The event after which it can be written.
-    written_at: Order,
+    is_begin: bool,
 }
 
 impl Track<'_> {
@@ -344,15 +353,13 @@ impl Track<'_> {
         let has_complete = slices.iter().any(|slice| !self.is_pair(slice.order, slice.edge() == Edge::Begin));
         for slice in slices {
             let (start, end, order) = (slice.time(), self.log.end(slice), slice.order);
+            if self.run.first().is_some_and(|first| first.start != start) {
+                self.finish_run();
+            }
             let is_begin = slice.edge() == Edge::Begin;
             if is_begin && has_complete && start == end {
                 self.findings.note_order(&ZERO_LENGTH_PAIR, order);
                 self.join(order, is_begin);
-            }
-            self.flows.bind_before(start);
-            if self.is_pair(order, is_begin) {
-                // What stands before a `B` of the same time is not in it.
-                self.flows.bind_at(start, order);
             }
             let lane = self.lanes.place(start, end);
             if lane > 0 {
@@ -361,43 +368,44 @@ impl Track<'_> {
                 self.plan.moved.push((order, lane));
                 self.join(order, is_begin);
             }
-            self.order_after_outer(lane, start, order, is_begin);
-            let is_pair = self.is_pair(order, is_begin);
-            self.note_shared_start(lane, start, end, order, is_pair);
-            // Perfetto ends what began with `B` before it looks at flows of the same time.
-            self.flows.slice(lane, if is_pair { end.saturating_sub(1).max(start) } else { end });
+            self.run.push(RunSlice { lane, start, end, order, is_begin });
         }
+        self.finish_run();
         self.flows.finish();
         self.flows.moved
+    }
+
+    /// All slices that begin at a time are known: decides in which order they are written, and binds flows to them.
+    fn finish_run(&mut self) {
+        let mut run = std::mem::take(&mut self.run);
+        let Some(start) = run.first().map(|slice| slice.start) else {
+            return;
+        };
+        self.flows.bind_before(start);
+        if run.len() > 1 {
+            run.sort_by_key(|slice| slice.lane);
+            for of_lane in run.chunk_by(|one, other| one.lane == other.lane) {
+                self.join_misordered(of_lane);
+                self.join_shared_starts(of_lane);
+                self.order_after_outer(of_lane);
+            }
+        }
+        for slice in &run {
+            let is_pair = self.is_pair(slice.order, slice.is_begin);
+            if is_pair {
+                // What stands before a `B` of the same time is not in it.
+                self.flows.bind_at(start, slice.order);
+            }
+            // Perfetto ends what began with `B` before it looks at flows of the same time.
+            self.flows.slice(slice.lane, if is_pair { slice.end.saturating_sub(1).max(start) } else { slice.end });
+        }
+        run.clear();
+        self.run = run;
     }
 
     /// Whether a slice is written as begin and end.
     fn is_pair(&self, order: Order, is_begin: bool) -> bool {
         is_begin && !self.pairs.joined.contains(&order) && self.pairs.is_begin(order)
-    }
-
-    /// Perfetto takes a complete event for the outer one of a begin of the same time, wherever it stands.
-    fn note_shared_start(&mut self, lane: u32, start: i64, end: i64, order: Order, is_pair: bool) {
-        let lane = lane as usize;
-        if self.begins.len() <= lane {
-            self.begins.resize_with(lane + 1, Vec::new);
-        }
-        if self.begins[lane].first().is_some_and(|&(_, other, _)| other != start) {
-            self.begins[lane].clear();
-        }
-        if is_pair {
-            self.begins[lane].push((order, start, end));
-            return;
-        }
-        // They come by their ends, the latest first.
-        let n_longer = self.begins[lane].partition_point(|&(.., outer_end)| outer_end > end);
-        let longer: Vec<Order> = self.begins[lane].drain(..n_longer).map(|(outer, ..)| outer).collect();
-        for outer in longer {
-            if self.is_pair(outer, true) {
-                self.findings.note_order(&SHARED_START, outer);
-                self.join(outer, true);
-            }
-        }
     }
 
     fn join(&mut self, order: Order, is_begin: bool) {
@@ -406,34 +414,52 @@ impl Track<'_> {
         }
     }
 
-    /// The event after which a slice can be written: its end, if that has arguments that are joined to those of the begin.
-    fn written_at(&self, order: Order, is_begin: bool) -> Order {
-        let end = (is_begin && self.pairs.joined.contains(&order)).then(|| self.pairs.end_with_args(order)).flatten();
-        end.map_or(order, |end| end.max(order))
+    /// Of slices that begin together, the outer one has to be written first.
+    fn join_misordered(&mut self, of_lane: &[RunSlice]) {
+        let mut latest = of_lane[0];
+        for slice in &of_lane[1..] {
+            if latest.order > slice.order {
+                self.findings.note_order(&OUTER_NOT_FIRST, slice.order);
+                self.join(slice.order, slice.is_begin);
+                self.join(latest.order, latest.is_begin);
+            } else {
+                latest = *slice;
+            }
+        }
     }
 
-    /// Of slices that begin together, the outer one has to be written first.
-    fn order_after_outer(&mut self, lane: u32, start: i64, order: Order, is_begin: bool) {
-        let mut written_at = self.written_at(order, is_begin);
-        if let Some(&outer) = self.tops.get(lane as usize)
-            && outer.start == start
-            && outer.written_at > order
-        {
-            let is_outer_begin = self.pairs.is_begin(outer.order);
-            if outer.order > order {
-                self.findings.note_order(&OUTER_NOT_FIRST, order);
-                self.join(order, is_begin);
-                self.join(outer.order, is_outer_begin);
+    /// Perfetto takes a complete event for the outer one of a begin of the same time, wherever it stands.
+    fn join_shared_starts(&mut self, of_lane: &[RunSlice]) {
+        let mut shortest_complete = i64::MAX;
+        for slice in of_lane.iter().rev() {
+            if !self.is_pair(slice.order, slice.is_begin) {
+                shortest_complete = shortest_complete.min(slice.end);
+            } else if shortest_complete < slice.end {
+                self.findings.note_order(&SHARED_START, slice.order);
+                self.join(slice.order, true);
             }
-            self.plan.waiting.push((order, outer.order));
-            let outer_written_at = outer.written_at.max(self.written_at(outer.order, is_outer_begin));
-            written_at = self.written_at(order, is_begin).max(outer_written_at);
         }
-        let top = Top { start, order, written_at };
-        match self.tops.get_mut(lane as usize) {
-            Some(place) => *place = top,
-            None => self.tops.resize(lane as usize + 1, top),
+    }
+
+    /// Lets slices wait for outer ones that are written later.
+    fn order_after_outer(&mut self, of_lane: &[RunSlice]) {
+        let mut outer = of_lane[0].order;
+        let mut outer_written_at = self.written_at(&of_lane[0]);
+        for slice in &of_lane[1..] {
+            let written_at = self.written_at(slice);
+            if outer_written_at > written_at {
+                self.plan.waiting.push((slice.order, outer));
+            }
+            outer = slice.order;
+            outer_written_at = outer_written_at.max(written_at);
         }
+    }
+
+    /// The event after which a slice can be written: its end, if that has arguments that are joined to those of the begin.
+    fn written_at(&self, slice: &RunSlice) -> Order {
+        let is_joined = slice.is_begin && self.pairs.joined.contains(&slice.order);
+        let end = is_joined.then(|| self.pairs.end_with_args(slice.order)).flatten();
+        end.map_or(slice.order, |end| end.max(slice.order))
     }
 }
 

@@ -89,16 +89,16 @@ impl<'w> Pass<'w> {
     fn keep(&mut self, event: &Event<'_>, order: Order, edits: Edits) {
         let changed = if edits.is_empty() { None } else { Some(edits.apply(event.json, event.args)) };
         let json = mend_texts(changed.as_deref().unwrap_or(event.json)).or(changed);
-        if event.phase == b'B' {
-            return self.keep_begin(order, json.unwrap_or_else(|| event.json.to_vec()));
-        }
-        match self.rewriter.slices.waits_for(order) {
-            Some(_) => self.write_in_order(order, json.unwrap_or_else(|| event.json.to_vec())),
-            None => {
-                let json = json.as_deref().unwrap_or(event.json);
-                self.write(order, json);
-                self.follow_up(event, order, json);
-            }
+        let slices = &self.rewriter.slices;
+        let is_joined = event.phase == b'B' && slices.joined(order).is_some_and(|joined| joined.has_end_args);
+        if is_joined {
+            self.keep_begin(order, json.unwrap_or_else(|| event.json.to_vec()));
+        } else if slices.waits_for(order).is_some() {
+            self.write_in_order(order, json.unwrap_or_else(|| event.json.to_vec()));
+        } else {
+            let json = json.as_deref().unwrap_or(event.json);
+            self.write(order, json);
+            self.follow_up(event, order, json);
         }
     }
 
@@ -123,12 +123,9 @@ impl<'w> Pass<'w> {
 
     /// A begin that becomes a complete event waits for the arguments of its end.
     fn keep_begin(&mut self, order: Order, json: Vec<u8>) {
-        let Some(joined) = self.rewriter.slices.joined(order).filter(|joined| joined.has_end_args) else {
-            return self.write_in_order(order, json);
-        };
         if let Some(args) = self.held.end_args.remove(&order) {
             self.held.gives(args.len());
-            return self.write_in_order(joined.begin, with_args(&json, &args));
+            return self.write_in_order(order, with_args(&json, &args));
         }
         if self.held.takes(json.len()) {
             self.held.begins.insert(order, json);
