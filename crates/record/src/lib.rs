@@ -135,9 +135,9 @@ mod span;
 mod spool;
 mod stats;
 mod text;
-mod track;
 #[cfg(feature = "tracing")]
 pub mod tracing;
+mod track;
 mod writer;
 
 pub use arg::{Arg, Value};
