@@ -32,7 +32,7 @@ impl Replay {
 
 fn cannot_keep(cause: io::Error) -> io::Error {
     let folder = std::env::temp_dir();
-    io::Error::new(cause.kind(), format!("no room for a temporary file in {}: {cause}", folder.display()))
+    io::Error::new(cause.kind(), format!("cannot write a temporary file in {}: {cause}", folder.display()))
 }
 
 /// Reads it from the beginning.

@@ -1,5 +1,6 @@
 use crate::maker::killed;
 use crate::scene::{Run, Scene};
+use std::io::Write;
 use std::process::{Command, Stdio};
 
 /// Has the command write a trace, and ends it by this signal once its file is there.
@@ -67,4 +68,24 @@ fn control_c_leaves_no_half_conversion() {
             assert_eq!(scene.names(), ["out.json.gz", "t.json"]);
         }
     }
+}
+
+#[test]
+fn control_c_ends_the_reading_of_a_pipe_that_does_not_end() {
+    let scene = Scene::new();
+    let events = r#"{"ph":"X","name":"a","ts":1,"dur":2,"pid":1,"tid":1},"#.repeat(20_000);
+    for line in ["-", "check -", "layers -", "repair -o out.json -", "convert -o out.csv -"] {
+        let mut command = scene.command(line);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        // More than a pipe holds: the command is reading when all has been written.
+        stdin.write_all(format!("[{events}").as_bytes()).unwrap();
+        let pid = child.id().to_string();
+        Command::new("kill").args(["-s", "INT", &pid]).status().unwrap();
+        let run = Run::of(child.wait_with_output().unwrap()).expect_code(130);
+        assert!(run.stdout.is_empty() && run.stderr.starts_with("\ninterrupted: "), "{line}: {run:?}");
+        drop(stdin);
+    }
+    assert_eq!(scene.names(), [""; 0], "no half file");
 }
