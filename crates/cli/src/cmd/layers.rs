@@ -23,6 +23,9 @@ const TITLE: Style = Style::new().bold();
 const REST: Style = Style::new().dimmed();
 /// Layers that are drawn.
 const LAYERS_DRAWN: usize = 1000;
+/// Cells of a table, empty ones included. Models have hundreds of layers and dozens of categories; what has more cells than
+/// this has other things in them.
+const CELLS_MAX: usize = 1_000_000;
 /// What of a category or a phase stands above a column.
 const TITLE_CHARS: usize = 18;
 
@@ -76,6 +79,12 @@ impl Layered {
             let what = "expected slices that belong to a layer, found none";
             let hint = "a layer is told by an argument `layer`, by a name such as `layers.12.attn`, or by the tid: \
                         `--layer-from` says which";
+            return Err(Trouble::new(source.words.clone(), what).hint(hint));
+        }
+        let (n_layers, n_categories) = (layers.layers.len(), layers.categories.len());
+        if n_layers.saturating_mul(n_categories).saturating_mul(layers.phases.len()) > CELLS_MAX {
+            let what = format!("{n_layers} layers and {n_categories} categories are too many for a table");
+            let hint = "`--filter cat=GLOB` narrows it down, `--layer-from` says what a layer is";
             return Err(Trouble::new(source.words.clone(), what).hint(hint));
         }
         Ok(Self { notes, layers, is_total: args.total, loaded })
@@ -196,17 +205,20 @@ impl Picture {
 fn chart(source: &Source, layered: &Layered) -> Chart {
     let layers = &layered.layers;
     let n_rows = layers.layers.len().min(LAYERS_DRAWN);
+    let is_seen =
+        |&column: &usize| layers.phases.iter().any(|phase| layered.time(layers.column_sum(phase, column)) > 0);
+    let columns: Vec<usize> = (0..layers.categories.len()).filter(is_seen).collect();
     // What has no color of its own shares the last.
-    let n_own = if layers.categories.len() > SERIES_MAX { SERIES_MAX - 1 } else { layers.categories.len() };
-    let n_others = layers.categories.len() - n_own;
-    let own = layers.categories[..n_own].iter().map(|&category| named(layered.category(category)).to_owned());
-    let mut series: Vec<String> = own.collect();
-    series.extend((n_others > 0).then(|| format!("{n_others} others")));
+    let n_own = if columns.len() > SERIES_MAX { SERIES_MAX - 1 } else { columns.len() };
+    let (own, others) = columns.split_at(n_own);
+    let name = |&column: &usize| named(layered.category(layers.categories[column])).to_owned();
+    let mut series: Vec<String> = own.iter().map(name).collect();
+    series.extend((!others.is_empty()).then(|| format!("{} others", others.len())));
     let bar = |phase: &PhaseLayers, row: usize| {
-        let time = |column: usize| layered.time(phase.cell(row, column));
-        let mut parts: Vec<i64> = (0..n_own).map(time).collect();
-        let others = (n_own..layers.categories.len()).map(time);
-        parts.extend((n_others > 0).then(|| others.fold(0, |sum: i64, time| sum.saturating_add(time))));
+        let time = |&column: &usize| layered.time(phase.cell(row, column));
+        let mut parts: Vec<i64> = own.iter().map(time).collect();
+        let rest = others.iter().map(time).fold(0, |sum: i64, time| sum.saturating_add(time));
+        parts.extend((!others.is_empty()).then_some(rest));
         parts
     };
     let panel = |phase: &PhaseLayers| Panel {

@@ -87,6 +87,19 @@ fn pictures_are_written_whole_and_replaced_only_if_that_is_asked_for() {
 }
 
 #[test]
+fn tables_that_nobody_could_read_are_refused() {
+    let scene = Scene::new();
+    let event = |n: u32| format!(r#"{{"ph":"X","name":"op","cat":"c{n}","ts":{n},"dur":1,"pid":1,"tid":{n}}}"#);
+    let events: Vec<String> = (0..2000).map(event).collect();
+    scene.write("t.json", format!("[{}]", events.join(",")));
+    let run = scene.run("layers t.json").expect_code(2);
+    let words = "error: t.json: 2000 layers and 2000 categories are too many for a table\n";
+    assert!(run.stderr.starts_with(words), "{}", run.stderr);
+    let run = scene.run("layers --filter cat=c1? -o t.svg t.json").expect_code(0);
+    assert_eq!(run.stdout.lines().count(), 15, "{}", run.stdout);
+}
+
+#[test]
 fn narrow_terminals_see_the_sum_and_the_largest_categories() {
     let scene = scene();
     let run = Run::of(scene.command("layers t.json").env("COLUMNS", "28").output().unwrap()).expect_code(0);
