@@ -23,6 +23,8 @@ mod sparkles;
 #[cfg(feature = "peers")]
 mod tracing_chrome;
 #[cfg(feature = "peers")]
+mod tracing_ours;
+#[cfg(feature = "peers")]
 mod tracy;
 #[cfg(feature = "peers")]
 mod tsc_trace;
@@ -126,6 +128,8 @@ pub fn all() -> Vec<&'static dyn Contender> {
         &puffin::PUFFIN,
         &perfetto_sdk::PERFETTO_SDK,
         &tracing_chrome::TRACING_CHROME,
+        &tracing_ours::TRACING_ALONE,
+        &tracing_ours::TRACING_OURS,
     ]);
     all.extend([&reference::REFERENCE as &dyn Contender, &ours::SPOOL, &ours::JSON]);
     all

@@ -20,6 +20,21 @@ struct Guard(FlushGuard);
 
 static GUARD: Mutex<Option<Guard>> = Mutex::new(None);
 
+/// Spans of `tracing`, whoever listens.
+pub fn record(work: Work) {
+    if work.args {
+        for idx in 0..work.spans {
+            let _span = span!(Level::INFO, "rms_norm", layer = idx, tokens = idx + 1).entered();
+            body();
+        }
+    } else {
+        for _ in 0..work.spans {
+            let _span = span!(Level::INFO, "rms_norm").entered();
+            body();
+        }
+    }
+}
+
 impl Contender for TracingChrome {
     fn name(&self) -> &'static str {
         "tracing-chrome"
@@ -50,17 +65,7 @@ impl Contender for TracingChrome {
     }
 
     fn record(&self, work: Work) {
-        if work.args {
-            for idx in 0..work.spans {
-                let _span = span!(Level::INFO, "rms_norm", layer = idx, tokens = idx + 1).entered();
-                body();
-            }
-        } else {
-            for _ in 0..work.spans {
-                let _span = span!(Level::INFO, "rms_norm").entered();
-                body();
-            }
-        }
+        record(work);
     }
 
     fn finish(&self, _dir: &Path) -> Outcome {
