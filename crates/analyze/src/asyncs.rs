@@ -7,8 +7,10 @@ use hashbrown::HashMap;
 /// process are told apart by process. The older kind (phases S, T, p, F) is not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AsyncCount {
-    /// Things that begin or end, whole or not.
+    /// Things, whole or not, and points that are in none.
     pub groups: u64,
+    /// Those of them that are points only: a point in between has a name of its own.
+    pub only_points: u64,
     /// Those that begin as often as they end, and at least once.
     pub balanced: u64,
     /// Beginnings (`b`).
@@ -25,20 +27,16 @@ pub fn count_asyncs(trace: &Trace) -> AsyncCount {
     let mut count = AsyncCount::default();
     let mut groups: HashMap<_, (u64, u64)> = HashMap::new();
     for (event, &end) in asyncs.end.iter().enumerate().filter(|(event, _)| !asyncs.is_legacy[*event]) {
-        // A point in between has a name of its own.
-        if end == End::Step {
-            count.steps += 1;
-            continue;
-        }
         let (begins, finishes) =
             groups.entry((asyncs.category[event], asyncs.id[event], asyncs.name[event])).or_default();
-        if end == End::Begin {
-            (count.begins, *begins) = (count.begins + 1, *begins + 1);
-        } else {
-            (count.finishes, *finishes) = (count.finishes + 1, *finishes + 1);
+        match end {
+            End::Begin => (count.begins, *begins) = (count.begins + 1, *begins + 1),
+            End::Step => count.steps += 1,
+            End::Finish => (count.finishes, *finishes) = (count.finishes + 1, *finishes + 1),
         }
     }
     count.groups = groups.len() as u64;
+    count.only_points = groups.values().filter(|counts| **counts == (0, 0)).count() as u64;
     count.balanced = groups.values().filter(|(begins, finishes)| begins == finishes && *begins > 0).count() as u64;
     count
 }
@@ -70,7 +68,7 @@ mod tests {
             trace.asyncs.end.push(end);
             trace.asyncs.is_legacy.push(is_legacy);
         }
-        let expected = AsyncCount { groups: 2, balanced: 1, begins: 3, steps: 2, finishes: 2 };
+        let expected = AsyncCount { groups: 3, only_points: 1, balanced: 1, begins: 3, steps: 2, finishes: 2 };
         assert_eq!(count_asyncs(&trace), expected);
     }
 }

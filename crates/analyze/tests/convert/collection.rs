@@ -86,5 +86,5 @@ fn sums(trace: &Trace) -> BTreeMap<&str, (u64, i128)> {
 
 fn is_thread(trace: &Trace, track: TrackId) -> bool {
     let tid = trace.tracks.get(track).tid.map_or("", |tid| trace.strings.get(tid));
-    tid.parse::<u64>().map_or(true, |tid| tid < FIRST_ROW || tid >= 1 << 31)
+    tid.parse::<u64>().map_or(true, |tid| !(FIRST_ROW..1 << 31).contains(&tid))
 }

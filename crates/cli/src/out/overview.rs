@@ -29,9 +29,10 @@ pub fn text(source: &Source, summed: &Summed) -> String {
     line("tracks", format!("{} in {}", number(tracks), count(processes, "process")));
     line("events", events(&trace.census));
     line("slices", slices(summed));
-    if summed.asyncs.groups > 0 {
-        let open = summed.asyncs.groups - summed.asyncs.balanced;
-        line("async", format!("{}{}", number(summed.asyncs.groups), odd(open, "without their end or begin")));
+    let things = summed.asyncs.groups - summed.asyncs.only_points;
+    if things > 0 {
+        let open = things - summed.asyncs.balanced;
+        line("async", format!("{}{}", number(things), odd(open, "without their end or begin")));
     }
     if summed.flows.groups > 0 {
         let open = summed.flows.groups - summed.flows.complete;

@@ -192,7 +192,7 @@ impl From<Anomalies> for AnomaliesObject {
 
 impl From<AsyncCount> for AsyncsObject {
     fn from(asyncs: AsyncCount) -> Self {
-        let AsyncCount { groups, balanced, begins, steps, finishes } = asyncs;
+        let AsyncCount { groups, balanced, begins, steps, finishes, .. } = asyncs;
         Self { groups, balanced, begins, steps, finishes }
     }
 }

@@ -332,7 +332,7 @@ impl Scanner {
             }
             (Stop::Bad { at, expected }, _) => {
                 let found = describe(cursor.bytes().get(at..).unwrap_or_default());
-                let reason = format!("byte {}: expected {expected}, found {found}", place.base + at as u64);
+                let reason = format!("expected {expected} at byte {}, found {found}", place.base + at as u64);
                 self.damaged(cursor, begin, place, &reason)
             }
         }
