@@ -101,6 +101,11 @@
 //! of the process is seen by `atexit`, so that what handlers registered before it record is missing). On Windows it
 //! compiles and stays off, with one line that says so.
 //!
+//! # Features
+//!
+//! - `tracing`: `ferrum_trace::tracing::layer()` records the spans and events of `tracing` as well.
+//! - `compiled-out`: every call site compiles to nothing.
+//!
 //! # What it does not do
 //!
 //! It samples nothing, sends nothing anywhere, and takes over no signal. It reads no traces: that is the command
