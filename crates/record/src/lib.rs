@@ -85,7 +85,7 @@
 //!   `NAME (2)`.
 //! - Between threads, times may differ by up to 40 ns: the counters of two cores are read without a fence.
 //! - A signal handler may record. If it interrupts the recorder itself on the same thread, its event is counted as lost.
-//!   The first event of a thread should not come from a signal handler, since it allocates.
+//!   The first event of a thread, and of a call site, should not come from a signal handler, since it allocates.
 //!
 //! # No file appears?
 //!

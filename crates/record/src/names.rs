@@ -2,23 +2,45 @@
 
 use crate::buffer::Held;
 use std::cell::Cell;
-use std::collections::HashMap;
 
 /// How many such names a spool defines; further ones are written with each event instead.
 const NAMES_MAX: usize = 1 << 16;
 /// How many bytes they may have: the writer of the file keeps them some times over, with all that must be escaped.
 const NAME_BYTES_MAX: usize = 1 << 20;
+/// Twice as many as there can be names, so that few stand in each other's way.
+const SLOTS: usize = 2 * NAMES_MAX;
 /// Names each thread remembers, so that it need not ask for the spool's table.
 const CACHE_ENTRIES: usize = 64;
 /// Bytes of name and category that such a memory has room for: what makes it 64 in all.
 const ENTRY_BYTES: usize = 50;
 
-/// The names of one spool.
-#[derive(Debug, Default)]
+/// The names of one spool. All its memory is there from the beginning (the system gives it page by page, as it is used):
+/// a signal handler that records a new name may have interrupted the allocator.
+#[derive(Debug)]
 pub struct NameTable {
-    ids: HashMap<Box<str>, HashMap<Box<str>, u32>>,
-    n_names: usize,
-    n_bytes: usize,
+    /// Each name and its category, one after the other.
+    text: Vec<u8>,
+    names: Vec<Name>,
+    /// By hash: places in `names`, counted from one; zero is free.
+    slots: Box<[u32]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Name {
+    start: u32,
+    name_len: u32,
+    category_len: u32,
+    slot: u32,
+}
+
+impl Default for NameTable {
+    fn default() -> Self {
+        Self {
+            text: Vec::with_capacity(NAME_BYTES_MAX),
+            names: Vec::with_capacity(NAMES_MAX),
+            slots: vec![0; SLOTS].into(),
+        }
+    }
 }
 
 /// What the table says of a name.
@@ -35,26 +57,53 @@ pub enum Lookup {
 impl NameTable {
     /// The number of a name in a category. Numbers are odd: the even ones are of call sites.
     pub fn look_up(&mut self, name: &str, category: &str) -> Lookup {
-        if let Some(&id) = self.ids.get(category).and_then(|names| names.get(name)) {
-            return Lookup::Known(id);
+        let mut slot = hash(name, category) as usize % SLOTS;
+        while self.slots[slot] != 0 {
+            let n = self.slots[slot];
+            if self.is(self.names[n as usize - 1], name, category) {
+                return Lookup::Known(id_of(n));
+            }
+            // At most half of the slots are taken.
+            slot = (slot + 1) % SLOTS;
         }
         let n_bytes = name.len() + category.len();
-        if self.n_names >= NAMES_MAX || self.n_bytes + n_bytes > NAME_BYTES_MAX {
+        if self.names.len() >= NAMES_MAX || self.text.len() + n_bytes > NAME_BYTES_MAX {
             return Lookup::Full;
         }
-        self.n_names += 1;
-        self.n_bytes += n_bytes;
-        let id = 2 * self.n_names as u32 + 1;
-        self.ids.entry(category.into()).or_default().insert(name.into(), id);
-        Lookup::New(id)
+        let [start, name_len, category_len] = [self.text.len(), name.len(), category.len()].map(|n| n as u32);
+        self.text.extend_from_slice(name.as_bytes());
+        self.text.extend_from_slice(category.as_bytes());
+        self.names.push(Name { start, name_len, category_len, slot: slot as u32 });
+        let n = self.names.len() as u32;
+        self.slots[slot] = n;
+        Lookup::New(id_of(n))
     }
 
-    /// Takes back a name that could not be defined. Its number is not used again.
-    pub fn forget(&mut self, name: &str, category: &str) {
-        if let Some(names) = self.ids.get_mut(category) {
-            names.remove(name);
+    fn is(&self, known: Name, name: &str, category: &str) -> bool {
+        let (start, name_len) = (known.start as usize, known.name_len as usize);
+        let (name_end, end) = (start + name_len, start + name_len + known.category_len as usize);
+        self.text[start..name_end] == *name.as_bytes() && self.text[name_end..end] == *category.as_bytes()
+    }
+
+    /// Takes back the name that was new last, since it could not be defined.
+    pub fn forget_last(&mut self) {
+        if let Some(last) = self.names.pop() {
+            self.text.truncate(last.start as usize);
+            // Nothing has come to stand behind it since.
+            self.slots[last.slot as usize] = 0;
         }
     }
+}
+
+fn id_of(n: u32) -> u32 {
+    2 * n + 1
+}
+
+fn hash(name: &str, category: &str) -> u64 {
+    let bytes = name.bytes().chain([0xff]).chain(category.bytes());
+    let mixed = bytes
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    mixed >> 20
 }
 
 /// A name that a thread has used before.
@@ -144,6 +193,17 @@ mod tests {
         }
         assert_eq!(table.look_up("one too many", ""), Lookup::Full);
         assert_eq!(table.look_up("a", "y"), Lookup::Known(5));
+    }
+
+    #[test]
+    fn a_name_that_could_not_be_defined_leaves_no_trace() {
+        let mut table = NameTable::default();
+        assert_eq!(table.look_up("a", "x"), Lookup::New(3));
+        assert_eq!(table.look_up("b", "x"), Lookup::New(5));
+        table.forget_last();
+        assert_eq!(table.look_up("b", "y"), Lookup::New(5));
+        assert_eq!(table.look_up("b", "x"), Lookup::New(7));
+        assert_eq!(table.look_up("a", "x"), Lookup::Known(3));
     }
 
     #[test]

@@ -17,8 +17,8 @@ use ferrum_trace_format::spool::layout::{
     CHUNK_BYTES, CLOCK_MONOTONIC, CLOCK_TICKS, DEFINITIONS_MAGIC, EVENTS_MAGIC, FILE_MAGIC, StopReason, VERSION,
     chunk as chunk_layout, file,
 };
-use ferrum_trace_format::spool::record::{SITE_INLINE, cut_text};
-use ferrum_trace_format::spool::{Definition, THREAD_DROPPED_WORD};
+use ferrum_trace_format::spool::record::{SITE_INLINE, TEXT_BYTES_MAX, cut_text};
+use ferrum_trace_format::spool::{Definition, THREAD_DROPPED_WORD, push_site_without_keys};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
@@ -52,12 +52,17 @@ pub struct Session {
 /// that record nothing or little.
 const CHUNKS_WITHOUT_KEEPER: u64 = 4;
 
+/// Room for the definition of the longest name in the longest category.
+const SCRATCH_BYTES: usize = 2 * TEXT_BYTES_MAX + 64;
+
 #[derive(Debug)]
 struct Definitions {
     chunk: MappedChunk,
     n_threads: u32,
     n_tracks: u32,
     names: NameTable,
+    /// For the definition of a name.
+    scratch: Vec<u8>,
 }
 
 /// A thread's number in the spool, and the count of its lost events.
@@ -82,7 +87,13 @@ impl Session {
             cannot_start(&path, reason)
         })?;
         write_header(&header, clock, limit);
-        let definitions = Definitions { chunk: header.clone(), n_threads: 0, n_tracks: 0, names: NameTable::default() };
+        let definitions = Definitions {
+            chunk: header.clone(),
+            n_threads: 0,
+            n_tracks: 0,
+            names: NameTable::default(),
+            scratch: Vec::with_capacity(SCRATCH_BYTES),
+        };
         let session = Arc::new_cyclic(|me| Self {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             pid: std::process::id(),
@@ -191,7 +202,10 @@ impl Session {
 
     /// Returns where in the current chunk of definitions the new one begins.
     fn define_locked(&self, definitions: &mut Definitions, definition: &Definition<'_>) -> Option<u64> {
-        let bytes = definition.to_bytes();
+        self.define_bytes(definitions, &definition.to_bytes())
+    }
+
+    fn define_bytes(&self, definitions: &mut Definitions, bytes: &[u8]) -> Option<u64> {
         let n_bytes = bytes.len() as u64;
         if chunk::len(&definitions.chunk) + n_bytes > CHUNK_BYTES as u64 {
             let fresh =
@@ -239,11 +253,13 @@ impl Session {
             Lookup::Known(id) => Some(id),
             Lookup::Full => None,
             Lookup::New(id) => {
-                let (kept_name, kept_category) = (kept_text(name), kept_text(category));
-                let definition = Definition::Site { id, name: kept_name, category: kept_category, keys: vec![] };
-                let is_defined = self.define_locked(&mut definitions, &definition).is_some();
+                // In memory that is there already: this may be a signal handler that interrupted the allocator.
+                let mut bytes = std::mem::take(&mut definitions.scratch);
+                push_site_without_keys(&mut bytes, id, &kept_text(name), &kept_text(category));
+                let is_defined = self.define_bytes(&mut definitions, &bytes).is_some();
+                definitions.scratch = bytes;
                 if !is_defined {
-                    definitions.names.forget(name, category);
+                    definitions.names.forget_last();
                 }
                 is_defined.then_some(id)
             }

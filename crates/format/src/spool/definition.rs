@@ -73,22 +73,34 @@ pub enum Definition<'a> {
     },
 }
 
+/// Writes the definition of a site without keys in place of what is in `bytes`, as [`Definition::to_bytes`] spells it. If
+/// there is room for it, nothing is allocated.
+pub fn push_site_without_keys(bytes: &mut Vec<u8>, id: u32, name: &str, category: &str) {
+    put(bytes, TAG_SITE, id, &[], &[name, category]);
+}
+
+fn put(bytes: &mut Vec<u8>, tag: u8, id: u32, numbers: &[u64], texts: &[&str]) {
+    bytes.clear();
+    bytes.extend_from_slice(&[0; 8]);
+    for number in numbers {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    for text in texts {
+        bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(text.as_bytes());
+    }
+    let n_payload = (bytes.len() - 8) as u64;
+    let first = u64::from(id) | (n_payload << 32) | (u64::from(tag) << 56);
+    bytes[..8].copy_from_slice(&first.to_le_bytes());
+    bytes.resize(bytes.len().next_multiple_of(8), 0);
+}
+
 impl Definition<'_> {
     /// The bytes of the definition, a whole number of words.
     pub fn to_bytes(&self) -> Vec<u8> {
         let (tag, id, numbers, texts) = self.parts();
-        let mut bytes = vec![0; 8];
-        for number in numbers {
-            bytes.extend_from_slice(&number.to_le_bytes());
-        }
-        for text in texts {
-            bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
-            bytes.extend_from_slice(text.as_bytes());
-        }
-        let n_payload = (bytes.len() - 8) as u64;
-        let first = u64::from(id) | (n_payload << 32) | (u64::from(tag) << 56);
-        bytes[..8].copy_from_slice(&first.to_le_bytes());
-        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        let mut bytes = Vec::new();
+        put(&mut bytes, tag, id, &numbers, &texts);
         bytes
     }
 

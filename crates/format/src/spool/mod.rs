@@ -23,7 +23,7 @@ mod text;
 
 pub use converter::{Batch, ChromeConverter, to_chrome, to_chrome_bytes};
 pub use counter::EventCounter;
-pub use definition::{Definition, THREAD_DROPPED_WORD};
+pub use definition::{Definition, THREAD_DROPPED_WORD, push_site_without_keys};
 pub use diagnostic::Diagnostic;
 pub use source::is_spool;
 pub use summary::Summary;
