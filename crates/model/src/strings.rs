@@ -43,6 +43,14 @@ impl Default for Strings {
 }
 
 impl Strings {
+    /// Forgets all but the empty text; the memory stays.
+    pub fn clear(&mut self) {
+        self.text.clear();
+        self.ends.clear();
+        self.ids.clear();
+        self.intern("");
+    }
+
     /// The number of a text, a new one if it has not been seen before.
     ///
     /// # Panics
@@ -117,6 +125,15 @@ mod tests {
         assert_eq!((strings.get(a), strings.get(b), strings.get(StringId::EMPTY)), ("a", "b", ""));
         assert_eq!((strings.find("b"), strings.find("c")), (Some(b), None));
         assert_eq!(strings.len(), 3);
+    }
+
+    #[test]
+    fn what_was_forgotten_is_new_again() {
+        let mut strings = Strings::default();
+        strings.intern("a");
+        strings.clear();
+        assert_eq!((strings.len(), strings.find("a")), (1, None));
+        assert_eq!(strings.intern("b"), StringId(1));
     }
 
     #[test]

@@ -28,6 +28,42 @@ pub struct Trace {
     pub census: Census,
 }
 
+impl Trace {
+    /// Forgets everything but which arguments were asked for; the memory stays.
+    pub fn clear(&mut self) {
+        let Self { strings, tracks, slices, instants, flows, asyncs, counters, args, census } = self;
+        strings.clear();
+        tracks.clear();
+        slices.clear();
+        instants.clear();
+        flows.clear();
+        asyncs.clear();
+        counters.clear();
+        for column in args {
+            column.order.clear();
+            column.value.clear();
+        }
+        *census = Census::default();
+    }
+}
+
+/// Empties every column of a table.
+macro_rules! clear_columns {
+    ($table:ident: $($column:ident),*) => {
+        impl $table {
+            fn clear(&mut self) {
+                $(self.$column.clear();)*
+            }
+        }
+    };
+}
+
+clear_columns!(Slices: start, duration, name, category, track, order);
+clear_columns!(Points: time, name, category, track);
+clear_columns!(Flows: time, name, category, track, id, end);
+clear_columns!(Asyncs: time, name, category, track, id, end, is_legacy);
+clear_columns!(Counters: time, name, series, track, value);
+
 /// Slices. Those of one track may be in any order.
 #[derive(Clone, Debug, Default)]
 pub struct Slices {

@@ -61,6 +61,14 @@ pub struct Tracks {
 }
 
 impl Tracks {
+    /// Forgets all of them; the memory stays.
+    pub fn clear(&mut self) {
+        self.processes.clear();
+        self.tracks.clear();
+        self.process_ids.clear();
+        self.track_ids.clear();
+    }
+
     /// The process of that id, a new one if it has not been seen before.
     pub fn process(&mut self, pid: Option<StringId>) -> ProcessId {
         let Self { processes, process_ids, .. } = self;

@@ -41,6 +41,30 @@ impl<'w> Columns<'w> {
     }
 }
 
+impl Columns<'_> {
+    /// Ready for another part; the memory stays.
+    pub fn clear(&mut self) {
+        self.trace.clear();
+        self.edges.clear();
+        self.losses = Losses::default();
+        self.fields.clear();
+        self.last_track = LastTrack::default();
+        self.last_category = LastText::default();
+    }
+}
+
+impl Edges {
+    fn clear(&mut self) {
+        let Self { time, name, category, track, order, is_begin } = self;
+        time.clear();
+        name.clear();
+        category.clear();
+        track.clear();
+        order.clear();
+        is_begin.clear();
+    }
+}
+
 /// The track of the event before: most often that of the next one too.
 #[derive(Debug, Default)]
 struct LastTrack {

@@ -4,11 +4,12 @@ use super::columns::{Columns, Edges};
 use super::losses::Losses;
 use super::merge::Merge;
 use super::pairing::pair;
-use super::read::read;
+use super::read::{lock, read};
 use super::scanner::Form;
 use crate::Error;
 use ferrum_trace_model::Trace;
 use std::io::Read;
+use std::sync::Mutex;
 
 /// What is wanted of a file, and how it is to be read.
 #[derive(Clone, Debug)]
@@ -47,9 +48,30 @@ pub struct Loaded {
 /// If the file cannot be read, is no trace, or has more than four billion events.
 pub fn load(input: impl Read + Send, options: &LoadOptions) -> Result<Loaded, Error> {
     let mut merge = Merge::new(&options.args);
-    let form = read(input, options.n_workers, || Columns::new(&options.args), |columns| merge.append(columns))?;
+    let spare = Spare { columns: Mutex::default(), wanted: &options.args };
+    let take = |columns| spare.merge(columns, &mut merge);
+    let form = read(input, options.n_workers, || spare.columns(), take)?;
     let Merge { mut trace, edges, losses, fields } = merge;
     pair(&mut trace, &edges);
     drop::<Edges>(edges);
     Ok(Loaded { trace, losses, form, fields })
+}
+
+/// Columns that are used again: giving memory back to the system has all processors wait for each other.
+struct Spare<'w> {
+    columns: Mutex<Vec<Columns<'w>>>,
+    wanted: &'w [String],
+}
+
+impl<'w> Spare<'w> {
+    fn columns(&self) -> Columns<'w> {
+        lock(&self.columns).pop().unwrap_or_else(|| Columns::new(self.wanted))
+    }
+
+    fn merge(&self, mut columns: Columns<'w>, merge: &mut Merge) -> Result<(), Error> {
+        merge.append(&mut columns)?;
+        columns.clear();
+        lock(&self.columns).push(columns);
+        Ok(())
+    }
 }

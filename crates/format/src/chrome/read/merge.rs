@@ -23,21 +23,21 @@ impl Merge {
     }
 
     /// Adds the next part.
-    pub fn append(&mut self, part: Columns<'_>) -> Result<(), Error> {
-        let Columns { trace: part, edges, losses, fields, .. } = part;
-        self.losses.append(losses);
-        self.fields.extend(fields);
+    pub fn append(&mut self, part: &mut Columns<'_>) -> Result<(), Error> {
+        self.losses.append(std::mem::take(&mut part.losses));
+        self.fields.append(&mut part.fields);
+        let Columns { trace: part, edges, .. } = part;
         let n_before = self.trace.census.events;
         if Order::try_from(n_before + part.census.events).is_err() {
             return Err(Error::form(0, "fewer than 4,294,967,296 events", "more"));
         }
-        let numbers = self.numbers(&part, n_before as Order);
-        append_slices(&mut self.trace, &part, &numbers);
-        append_points(&mut self.trace, &part, &numbers);
-        append_counters(&mut self.trace, &part, &numbers);
-        append_args(&mut self.trace, &part, &numbers);
-        append_census(&mut self.trace, &part);
-        append_edges(&mut self.edges, &edges, &numbers);
+        let numbers = self.numbers(part, n_before as Order);
+        append_slices(&mut self.trace, part, &numbers);
+        append_points(&mut self.trace, part, &numbers);
+        append_counters(&mut self.trace, part, &numbers);
+        append_args(&mut self.trace, part, &numbers);
+        append_census(&mut self.trace, part);
+        append_edges(&mut self.edges, edges, &numbers);
         Ok(())
     }
 
