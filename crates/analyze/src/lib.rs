@@ -9,10 +9,10 @@ pub mod convert;
 mod counters;
 mod flows;
 mod gpu;
+mod lanes;
 mod layers;
 mod nesting;
 mod percentile;
-mod placement;
 pub mod repair;
 #[cfg(test)]
 mod sample;
@@ -27,7 +27,6 @@ pub use gpu::{Device, Stream, devices};
 pub use layers::{Cell, LAYER_ARG, LayerSource, Layers, LayersOptions, PhaseLayers, layer_in, layers};
 pub use nesting::{Nesting, TrackNesting};
 pub use percentile::{Distribution, nearest_rank};
-pub use placement::{Lanes, Placement};
 pub use select::{Enclosing, Glob, Selected, Selection};
 pub use summary::{GroupBy, Key, Rest, Row, SortBy, Summary, SummaryOptions, summarize};
 

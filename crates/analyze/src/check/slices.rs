@@ -9,7 +9,7 @@ use super::rules::slices::{
     ZERO_LENGTH_PAIR,
 };
 use super::{findings::Findings, labels::Labels};
-use crate::placement::Lanes;
+use crate::lanes::Lanes;
 use ferrum_trace_format::chrome::read::Event;
 use ferrum_trace_model::{Order, TrackId};
 use hashbrown::{HashMap, HashSet};
