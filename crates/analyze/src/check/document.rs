@@ -5,13 +5,11 @@ use super::rules::document::{
     ARRAY_FORM, BOM, CUT_CONTAINER, CUT_EVENT, DAMAGE, EMPTY_ARRAY, LINES_FORM, MISSING_COMMA, NAN, NO_EVENTS,
     STRAY_COMMA, UNCLOSED_ARRAY, UNCLOSED_FILE,
 };
-use ferrum_trace_format::chrome::read::{Form, Loss};
+use ferrum_trace_format::chrome::read::{BYTE_ORDER_MARK, Form, Loss};
 use std::io::{self, ErrorKind, Read};
 
 /// How much of the end of a file is kept.
 const TAIL_BYTES: usize = 64 << 10;
-/// Perfetto takes a file that begins with this for something else.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads a file for somebody else, and remembers its beginning and its end.
 pub struct Watch<R> {

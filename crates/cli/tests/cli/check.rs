@@ -109,3 +109,13 @@ fn json_has_every_field_and_no_other() {
     let [Place { offset, excerpt }] = &first[..] else { panic!("{first:?}") };
     assert!(*offset == 82 && excerpt.contains("\"b\""));
 }
+
+#[test]
+fn a_byte_order_mark_is_found_and_repaired() {
+    let scene = scene();
+    scene.write("bom.json", format!("\u{feff}{GOOD}"));
+    let run = scene.run("check bom.json").expect_code(1);
+    assert!(run.stdout.contains("error     bom"), "{}", run.stdout);
+    scene.run("repair bom.json -o mended.json").expect_code(0);
+    scene.run("check mended.json").expect(0, "mended.json: 1 event: nothing to complain about\n", "");
+}

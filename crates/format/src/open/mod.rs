@@ -20,7 +20,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// How deep containers may be nested.
 const CONTAINERS_MAX: usize = 4;
-const BYTE_ORDER_MARK: &[u8] = &[0xef, 0xbb, 0xbf];
 
 /// What is around a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +137,7 @@ struct Opening {
 impl Opening {
     /// `file` is the same as `input`, if that is a file and nothing is around it.
     fn open(mut self, input: Box<dyn Read + Send>, file: Option<File>) -> Result<Opened, Error> {
-        let mut input = Peeked::new(input).map_err(unpacking_failed)?;
+        let input = Peeked::new(input).map_err(unpacking_failed)?;
         let head = input.head();
         if is_spool(head) {
             return self.spool(whole(input, file)?);
@@ -149,9 +148,6 @@ impl Opening {
             }
             self.containers.push(container);
             return self.unpack(container, input, file);
-        }
-        if head.starts_with(BYTE_ORDER_MARK) {
-            input.skip(BYTE_ORDER_MARK.len());
         }
         self.trace(input)
     }

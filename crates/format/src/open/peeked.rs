@@ -24,11 +24,6 @@ impl Peeked {
     pub fn head(&self) -> &[u8] {
         &self.head[self.n_taken..]
     }
-
-    /// Leaves out some of the beginning.
-    pub fn skip(&mut self, n_bytes: usize) {
-        self.n_taken = (self.n_taken + n_bytes).min(self.head.len());
-    }
 }
 
 impl Read for Peeked {

@@ -69,6 +69,9 @@ const TRIES_IN_ANY_CASE: u64 = 1 << 20;
 /// Stands before each of several documents in one stream, as RFC 7464 has it.
 pub const DOCUMENT_SEPARATOR: u8 = 0x1e;
 
+/// Some write it at the beginning of a text.
+pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Finds events.
 #[derive(Clone, Debug)]
 pub struct Scanner {
@@ -125,7 +128,6 @@ impl Scanner {
         let mut cursor = Cursor::new(bytes, 0);
         let place = Place { base, more };
         loop {
-            let before = cursor.at();
             let step = match self.damage {
                 Some(_) => self.seek_event(&mut cursor, place, sink),
                 None => self.step(&mut cursor, place, sink)?,
@@ -137,7 +139,6 @@ impl Scanner {
                         return Ok(cursor.at());
                     }
                     // Nothing more will come: what waits here is cut.
-                    debug_assert!(cursor.at() >= before);
                     return self.end(&cursor, place, sink);
                 }
             }
@@ -186,6 +187,10 @@ impl Scanner {
                 Ok(Step::Done)
             }
             b'{' => self.start_object(cursor, place),
+            _ if cursor.bytes()[cursor.at()..].starts_with(BYTE_ORDER_MARK) => {
+                cursor.jump(cursor.at() + BYTE_ORDER_MARK.len());
+                Ok(Step::Done)
+            }
             _ if place.more == More::Coming && cursor.bytes().len() < cursor.at() + SHOWN_BYTES => Ok(Step::Waits),
             // A later one of several documents does not spoil the others.
             _ if self.has_list => {
@@ -202,7 +207,7 @@ impl Scanner {
     /// An object may have a list of events in it, or be an event itself.
     fn start_object(&mut self, cursor: &mut Cursor<'_>, place: Place) -> Result<Step, Error> {
         let begin = cursor.at();
-        let is_event = first_telling_key(cursor) == Some(Telling::IsEvent);
+        let is_event = is_event(cursor);
         let has_ended = cursor.at() >= cursor.bytes().len();
         cursor.jump(begin);
         if has_ended && place.more == More::Coming {
@@ -427,24 +432,21 @@ fn is_surely_event(event: &Event<'_>) -> bool {
     event.phase != 0 && (event.pid.is_some() || event.start != Number::Missing)
 }
 
-#[derive(PartialEq, Eq)]
-enum Telling {
-    IsEvent,
-    HasList,
-}
-
-/// Reads an object up to the first key that tells what it is.
-fn first_telling_key(cursor: &mut Cursor<'_>) -> Option<Telling> {
-    cursor.expect(b'{', "`{`").ok()?;
-    loop {
-        cursor.skip_space();
-        match cursor.key().ok()?.raw {
-            b"ph" => return Some(Telling::IsEvent),
-            b"traceEvents" => return Some(Telling::HasList),
-            _ => cursor.skip_value().ok()?,
+/// Whether an object is an event, and none with a list of them: reads it up to the first key that tells.
+fn is_event(cursor: &mut Cursor<'_>) -> bool {
+    let mut read = || {
+        cursor.expect(b'{', "`{`").ok()?;
+        loop {
+            cursor.skip_space();
+            match cursor.key().ok()?.raw {
+                b"ph" => return Some(true),
+                b"traceEvents" => return Some(false),
+                _ => cursor.skip_value().ok()?,
+            }
+            cursor.expect(b',', "`,`").ok()?;
         }
-        cursor.expect(b',', "`,`").ok()?;
-    }
+    };
+    read().unwrap_or(false)
 }
 
 /// The beginning of what was found, for a message.
