@@ -3,8 +3,8 @@
 use super::findings::Findings;
 use super::labels::{Labels, decoded};
 use super::rules::asyncs::{CROSSED_ASYNC, SHARED_ASYNC_ID, UNMATCHED_ASYNC};
-use crate::placement::Lanes;
-use ferrum_trace_format::chrome::read::{Event, for_each_member};
+use crate::lanes::Lanes;
+use ferrum_trace_format::chrome::read::Event;
 use ferrum_trace_model::{Order, ProcessId};
 use hashbrown::{DefaultHashBuilder, HashMap};
 use std::hash::BuildHasher;
@@ -74,7 +74,7 @@ impl AsyncPlan {
 impl AsyncLog {
     /// Notes an event that has an id.
     pub fn add(&mut self, event: &Event<'_>, time: i64, process: ProcessId, order: Order) {
-        let Some((id, is_local)) = id(event) else {
+        let Some((id, is_local)) = event.async_id() else {
             return;
         };
         let owner = is_local.then_some(process);
@@ -107,22 +107,6 @@ impl AsyncLog {
         plan.ids.sort_unstable();
         plan
     }
-}
-
-/// The id of an asynchronous event, and whether it is one of its process only.
-pub fn id(event: &Event<'_>) -> Option<(String, bool)> {
-    if let Some(id2) = event.id2 {
-        let mut found = None;
-        for_each_member(id2, |key, value| match key.raw {
-            b"local" => found = Some((value.decode().into_owned(), true)),
-            b"global" => found = Some((value.decode().into_owned(), false)),
-            _ => {}
-        });
-        if found.is_some() {
-            return found;
-        }
-    }
-    event.id.map(|id| (id.decode().into_owned(), false))
 }
 
 /// The begins and ends of one id, in the order of time.

@@ -3,7 +3,7 @@
 use super::events::Kind;
 use super::findings::Findings;
 use super::rules::ids::{ID_RANGE, MISSING_ID, MIXED_ID, TEXT_ID, TID_ZERO};
-use ferrum_trace_format::chrome::read::{Event, Scalar, for_each_member};
+use ferrum_trace_format::chrome::read::{Event, RowFinder, Scalar, for_each_member};
 use ferrum_trace_model::{StringId, Strings, TrackId, Tracks};
 
 /// The largest id that all viewers keep apart.
@@ -18,7 +18,7 @@ pub struct Ids {
     pub strings: Strings,
     /// By track.
     uses: Vec<Use>,
-    last: Option<Last>,
+    rows: RowFinder,
 }
 
 /// How a track is used.
@@ -35,15 +35,6 @@ pub struct Use {
 struct Spelling {
     number: bool,
     text: bool,
-}
-
-/// The track of the event before: most often that of the next one too.
-#[derive(Debug, Default)]
-struct Last {
-    pid: Vec<u8>,
-    tid: Vec<u8>,
-    are_texts: (bool, bool),
-    track: Option<TrackId>,
 }
 
 impl Ids {
@@ -94,27 +85,9 @@ impl Ids {
 
     /// The track of an event that has been looked at before, or is looked at now.
     pub fn track(&mut self, event: &Event<'_>) -> TrackId {
-        let is_text = |id: Option<Scalar<'_>>| matches!(id, Some(Scalar::Text(_)));
-        let are_texts = (is_text(event.pid), is_text(event.tid));
-        let (pid, tid) = (event.pid.and_then(|id| id.plain()), event.tid.and_then(|id| id.plain()));
-        if let Some(last) = &self.last
-            && pid.is_some_and(|pid| pid == last.pid)
-            && tid.is_some_and(|tid| tid == last.tid)
-            && last.are_texts == are_texts
-            && let Some(track) = last.track
-        {
-            return track;
-        }
-        let ids = [event.pid, event.tid].map(|id| id.map(|id| self.strings.intern(&id.decode())));
-        let track = self.tracks.track(ids[0], ids[1]);
-        self.uses.resize(self.tracks.len(), Use::default());
-        if let (Some(pid), Some(tid)) = (pid, tid) {
-            let last = self.last.get_or_insert_default();
-            last.pid.clear();
-            last.pid.extend_from_slice(pid);
-            last.tid.clear();
-            last.tid.extend_from_slice(tid);
-            (last.are_texts, last.track) = (are_texts, Some(track));
+        let track = self.rows.track(event, &mut self.strings, &mut self.tracks);
+        if self.uses.len() < self.tracks.len() {
+            self.uses.resize(self.tracks.len(), Use::default());
         }
         track
     }

@@ -2,7 +2,7 @@
 
 use super::record::{Binding, Kind, NEVER, Record};
 use super::{Error, Left, hash, pairing};
-use ferrum_trace_format::chrome::read::{Event, Loss, Losses, Scalar, Sink, Text, for_each, for_each_member};
+use ferrum_trace_format::chrome::read::{Event, Loss, Losses, RowFinder, Scalar, Sink, Text, for_each};
 use ferrum_trace_format::spill_sort::{BUDGET_BYTES, SpillSort};
 use ferrum_trace_model::{ProcessId, Strings, TrackId, Tracks};
 use std::borrow::Cow;
@@ -59,7 +59,7 @@ pub fn collect(input: impl Read, wanted: Wanted) -> Result<Collected, Error> {
             losses: Losses::default(),
         },
         edges: SpillSort::new(EDGES_BUDGET_BYTES),
-        last_track: None,
+        rows: RowFinder::default(),
         scratch: Vec::new(),
         trouble: None,
     };
@@ -98,17 +98,10 @@ struct Intake {
     collected: Collected,
     /// Begins and ends, by time.
     edges: SpillSort,
-    last_track: Option<LastTrack>,
+    rows: RowFinder,
     scratch: Vec<u8>,
     /// Why sorting has failed; nothing more is taken then.
     trouble: Option<io::Error>,
-}
-
-/// The track of the event before: most often that of the next one too.
-struct LastTrack {
-    pid: Vec<u8>,
-    tid: Vec<u8>,
-    id: TrackId,
 }
 
 /// Where a record goes.
@@ -282,62 +275,17 @@ impl Intake {
     }
 
     fn track(&mut self, event: &Event<'_>) -> TrackId {
-        let plain = |id: Option<Scalar<'_>>| id.and_then(|id| id.plain().map(<[u8]>::to_vec));
-        let is = |id: Option<Scalar<'_>>, last: &[u8]| id.and_then(|id| id.plain()).is_some_and(|raw| raw == last);
-        if let Some(last) = &self.last_track
-            && is(event.pid, &last.pid)
-            && is(event.tid, &last.tid)
-        {
-            return last.id;
-        }
-        let Collected { strings, tracks, .. } = &mut self.collected;
-        let [pid, tid] = [event.pid, event.tid].map(|id| id.map(|id| strings.intern(&id.decode())));
-        let id = tracks.track(pid, tid);
-        if let (Some(pid), Some(tid)) = (plain(event.pid), plain(event.tid)) {
-            self.last_track = Some(LastTrack { pid, tid, id });
-        }
-        id
+        self.rows.track(event, &mut self.collected.strings, &mut self.collected.tracks)
     }
 
     fn process(&mut self, event: &Event<'_>) -> ProcessId {
-        let Collected { strings, tracks, .. } = &mut self.collected;
-        let pid = event.pid.map(|pid| strings.intern(&pid.decode()));
-        tracks.process(pid)
+        self.rows.process(event, &mut self.collected.strings, &mut self.collected.tracks)
     }
 
     fn metadata(&mut self, event: &Event<'_>) {
-        let kind = text(event.name);
-        let args = event.args.unwrap_or_default();
-        if kind.starts_with("process_") {
-            self.process_metadata(event, &kind, args);
-        } else if kind.starts_with("thread_") {
-            self.thread_metadata(event, &kind, args);
-        } else {
+        if !self.rows.describe(event, &mut self.collected.strings, &mut self.collected.tracks) {
             self.leave_out(event);
         }
-    }
-
-    fn process_metadata(&mut self, event: &Event<'_>, kind: &str, args: &[u8]) {
-        let id = self.process(event);
-        let Collected { strings, tracks, .. } = &mut self.collected;
-        let process = tracks.get_process_mut(id);
-        for_each_member(args, |key, value| match (kind, key.raw) {
-            ("process_name", b"name") => process.name = Some(strings.intern(&value.decode())),
-            ("process_labels", b"labels") => process.labels = Some(strings.intern(&value.decode())),
-            ("process_sort_index", b"sort_index") => process.sort_index = value.decode().parse().ok(),
-            _ => {}
-        });
-    }
-
-    fn thread_metadata(&mut self, event: &Event<'_>, kind: &str, args: &[u8]) {
-        let id = self.track(event);
-        let Collected { strings, tracks, .. } = &mut self.collected;
-        let track = tracks.get_mut(id);
-        for_each_member(args, |key, value| match (kind, key.raw) {
-            ("thread_name", b"name") => track.name = Some(strings.intern(&value.decode())),
-            ("thread_sort_index", b"sort_index") => track.sort_index = value.decode().parse().ok(),
-            _ => {}
-        });
     }
 }
 
@@ -348,12 +296,11 @@ fn text<'a>(scalar: Option<Scalar<'a>>) -> Cow<'a, str> {
 /// What joins the ends of something. An id that is local to its process has the process's before it.
 fn async_id<'a>(event: &Event<'a>) -> Cow<'a, str> {
     let scope = text(event.id_scope);
-    let mut id = text(event.id);
-    for_each_member(event.id2.unwrap_or_default(), |key, value| match key.raw {
-        b"global" => id = value.decode(),
-        b"local" => id = format!("{}/{}", text(event.pid), value.decode()).into(),
-        _ => {}
-    });
+    let id = match event.async_id() {
+        None => Cow::default(),
+        Some((id, false)) => id,
+        Some((id, true)) => format!("{}/{id}", text(event.pid)).into(),
+    };
     if scope.is_empty() { id } else { format!("{scope}/{id}").into() }
 }
 

@@ -3,7 +3,7 @@
 use super::edit::Edits;
 use super::numbering::{Id, Numbering};
 use crate::check::Rule;
-use crate::check::asyncs::{self, AsyncPlan};
+use crate::check::asyncs::AsyncPlan;
 use crate::check::events::{
     CounterValue, Kind, flow_number, has_empty_name, has_good_scope, has_sub_nanoseconds, is_object_or_null,
 };
@@ -151,7 +151,7 @@ impl Rewriter {
     }
 
     fn edit_async(&self, event: &Event<'_>, order: Order, edits: &mut Edits) -> Option<&'static Rule> {
-        let Some((id, is_local)) = asyncs::id(event) else {
+        let Some((id, is_local)) = event.async_id() else {
             return Some(&ASYNC_WITHOUT_ID);
         };
         if self.asyncs.is_dropped(order) {

@@ -1,12 +1,13 @@
 //! Makes columns of events.
 
-use super::cursor::Cursor;
 use super::event::{Event, Scalar};
 use super::loss::Loss;
 use super::losses::Losses;
+use super::members::for_each_member;
+use super::rows::{RowFinder, intern};
 use super::scanner::Sink;
 use super::text::Text;
-use ferrum_trace_model::{End, Order, Slice, StringId, Strings, Trace, TrackId};
+use ferrum_trace_model::{End, Order, Slice, StringId, Trace, TrackId};
 
 /// Begins and ends of slices, before they are paired.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +29,7 @@ pub struct Columns<'w> {
     pub fields: Vec<(String, Vec<u8>)>,
     /// The arguments that are wanted.
     wanted: &'w [String],
-    last_track: LastTrack,
+    rows: RowFinder,
     last_category: LastText,
 }
 
@@ -48,7 +49,7 @@ impl Columns<'_> {
         self.edges.clear();
         self.losses = Losses::default();
         self.fields.clear();
-        self.last_track = LastTrack::default();
+        self.rows.clear();
         self.last_category = LastText::default();
     }
 }
@@ -63,14 +64,6 @@ impl Edges {
         order.clear();
         is_begin.clear();
     }
-}
-
-/// The track of the event before: most often that of the next one too.
-#[derive(Debug, Default)]
-struct LastTrack {
-    pid: Vec<u8>,
-    tid: Vec<u8>,
-    id: Option<TrackId>,
 }
 
 #[derive(Debug, Default)]
@@ -194,19 +187,14 @@ impl Columns<'_> {
 
     /// An id that is local to a process has the process's before it.
     fn async_id(&mut self, event: &Event<'_>) -> StringId {
-        let Some(id2) = event.id2 else {
-            return self.scalar(event.id);
-        };
-        let mut id = StringId::EMPTY;
-        for_each_member(id2, |key, value| match key.raw {
-            b"global" => id = self.trace.strings.intern(&value.decode()),
-            b"local" => {
+        match event.async_id() {
+            None => StringId::EMPTY,
+            Some((id, false)) => self.trace.strings.intern(&id),
+            Some((id, true)) => {
                 let pid = event.pid.map(|pid| pid.decode()).unwrap_or_default();
-                id = self.trace.strings.intern(&format!("{pid}/{}", value.decode()));
+                self.trace.strings.intern(&format!("{pid}/{id}"))
             }
-            _ => {}
-        });
-        id
+        }
     }
 
     fn counter(&mut self, event: &Event<'_>) {
@@ -228,26 +216,7 @@ impl Columns<'_> {
     }
 
     fn metadata(&mut self, event: &Event<'_>) {
-        let (Some(kind), Some(args)) = (event.name, event.args) else {
-            return;
-        };
-        let track = self.track(event);
-        let Trace { strings, tracks, .. } = &mut self.trace;
-        let process = tracks.get(track).process;
-        let kind = kind.decode();
-        for_each_member(args, |key, value| {
-            let text = || value.decode();
-            match (&*kind, key.raw) {
-                ("process_name", b"name") => tracks.get_process_mut(process).name = Some(strings.intern(&text())),
-                ("process_labels", b"labels") => tracks.get_process_mut(process).labels = Some(strings.intern(&text())),
-                ("process_sort_index", b"sort_index") => {
-                    tracks.get_process_mut(process).sort_index = text().parse().ok();
-                }
-                ("thread_name", b"name") => tracks.get_mut(track).name = Some(strings.intern(&text())),
-                ("thread_sort_index", b"sort_index") => tracks.get_mut(track).sort_index = text().parse().ok(),
-                _ => {}
-            }
-        });
+        self.rows.describe(event, &mut self.trace.strings, &mut self.trace.tracks);
     }
 
     fn keep_args(&mut self, event: &Event<'_>, order: Order) {
@@ -299,54 +268,6 @@ impl Columns<'_> {
 
     #[inline]
     fn track(&mut self, event: &Event<'_>) -> TrackId {
-        let plain = |id: Option<Scalar<'_>>| id.and_then(|id| id.plain().map(<[u8]>::to_vec));
-        let is = |id: Option<Scalar<'_>>, last: &[u8]| id.and_then(|id| id.plain()).is_some_and(|raw| raw == last);
-        if let Some(id) = self.last_track.id
-            && is(event.pid, &self.last_track.pid)
-            && is(event.tid, &self.last_track.tid)
-        {
-            return id;
-        }
-        let strings = &mut self.trace.strings;
-        let [pid, tid] = [event.pid, event.tid].map(|id| id.map(|id| intern(strings, id)));
-        let id = self.trace.tracks.track(pid, tid);
-        if let (Some(pid), Some(tid)) = (plain(event.pid), plain(event.tid)) {
-            self.last_track = LastTrack { pid, tid, id: Some(id) };
-        }
-        id
-    }
-}
-
-#[inline]
-fn intern(strings: &mut Strings, scalar: Scalar<'_>) -> StringId {
-    match scalar.plain() {
-        Some(raw) => strings.intern_bytes(raw),
-        None => strings.intern(&scalar.decode()),
-    }
-}
-
-/// Looks at the members of an object, of which it is known that it is JSON. What is no object has none.
-pub fn for_each_member<'a>(json: &'a [u8], mut look: impl FnMut(Text<'a>, Scalar<'a>)) {
-    let mut cursor = Cursor::new(json, 0);
-    if cursor.expect(b'{', "`{`").is_err() {
-        return;
-    }
-    loop {
-        cursor.skip_space();
-        let Ok(key) = cursor.key() else {
-            return;
-        };
-        cursor.skip_space();
-        let value = match cursor.peek() {
-            Some(b'"') => cursor.text().map(Scalar::Text),
-            _ => cursor.value().map(Scalar::Other),
-        };
-        let Ok(value) = value else {
-            return;
-        };
-        look(key, value);
-        if cursor.expect(b',', "`,`").is_err() {
-            return;
-        }
+        self.rows.track(event, &mut self.trace.strings, &mut self.trace.tracks)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::cursor::{Cursor, Stop};
 use super::decimal;
+use super::members::for_each_member;
 use super::text::Text;
 use std::borrow::Cow;
 
@@ -150,6 +151,17 @@ impl<'a> Event<'a> {
             _ => cursor.skip_value()?,
         }
         Ok(())
+    }
+
+    /// What joins the ends of something asynchronous, and whether that holds within its process only.
+    pub fn async_id(&self) -> Option<(Cow<'a, str>, bool)> {
+        let mut found = None;
+        for_each_member(self.id2.unwrap_or_default(), |key, value| match key.raw {
+            b"local" => found = Some((value.decode(), true)),
+            b"global" => found = Some((value.decode(), false)),
+            _ => {}
+        });
+        found.or_else(|| self.id.map(|id| (id.decode(), false)))
     }
 
     /// When it ends: at its start, if it has no duration.

@@ -1,6 +1,6 @@
 //! Reads a file into columns.
 
-use super::columns::{Columns, Edges};
+use super::columns::Columns;
 use super::losses::Losses;
 use super::merge::Merge;
 use super::pairing::pair;
@@ -53,7 +53,6 @@ pub fn load(input: impl Read + Send, options: &LoadOptions) -> Result<Loaded, Er
     let form = read(input, options.n_workers, || spare.columns(), take)?;
     let Merge { mut trace, edges, losses, fields } = merge;
     pair(&mut trace, &edges);
-    drop::<Edges>(edges);
     Ok(Loaded { trace, losses, form, fields })
 }
 

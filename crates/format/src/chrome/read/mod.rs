@@ -10,20 +10,23 @@ mod event;
 mod load;
 mod loss;
 mod losses;
+mod members;
 mod merge;
 mod pairing;
 mod pieces;
 #[allow(clippy::module_inception)]
 mod read;
+mod rows;
 mod scanner;
 mod text;
 
-pub use columns::for_each_member;
 pub use cursor::{Cursor, Stop};
 pub use event::{Event, Number, Scalar};
 pub use load::{LoadOptions, Loaded, load};
 pub use loss::Loss;
 pub use losses::Losses;
+pub use members::for_each_member;
 pub use read::{for_each, read, read_in_pieces};
-pub use scanner::{DOCUMENT_SEPARATOR, Form, More, Scanner, Sink, VALUE_BYTES_MAX};
+pub use rows::RowFinder;
+pub use scanner::{BYTE_ORDER_MARK, DOCUMENT_SEPARATOR, Form, More, Scanner, Sink, VALUE_BYTES_MAX};
 pub use text::Text;
