@@ -13,6 +13,7 @@ mod trace;
 #[cfg(feature = "columns")]
 mod tracks;
 mod value;
+pub mod vocab;
 
 #[cfg(feature = "columns")]
 pub use strings::{StringId, Strings};

@@ -1,0 +1,171 @@
+//! The words of inference: one set of names, written by the recorder and looked for by whoever reads a trace. `docs/words.md`
+//! tells what each means.
+
+/// Defines an enumeration of words: how each is spelled in a trace, all of them, and the way back.
+macro_rules! words {
+    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $word:ident = $text:literal,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name {
+            $($(#[$doc])* $word,)*
+        }
+
+        impl $name {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$word),*];
+
+            /// How it is spelled in a trace.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$word => $text,)*
+                }
+            }
+
+            /// The word that is spelled so.
+            pub fn from_text(text: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|word| word.as_str() == text)
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+    };
+}
+
+words! {
+    /// What an engine's step does. Also the name of its slice.
+    Phase {
+        /// Prompts only.
+        Prefill = "prefill",
+        /// One token (or a few, if they are guessed ahead) for each sequence.
+        Decode = "decode",
+        /// Both in one batch.
+        Mixed = "mixed",
+    }
+}
+
+words! {
+    /// What an operation of a model is for: the category of its slice.
+    Op {
+        /// Attention over the KV cache, of any kind.
+        Attention = "attention",
+        /// Products of matrices: projections, the MLP, the output head.
+        Gemm = "gemm",
+        /// Routing to experts, and the experts.
+        Moe = "moe",
+        /// Layer norm, RMS norm.
+        Norm = "norm",
+        /// Activations: SiLU, GELU, and what is fused with them.
+        Act = "act",
+        /// Rotary embeddings.
+        Rope = "rope",
+        /// To and from quantized forms.
+        Quant = "quant",
+        /// Between devices and ranks.
+        Comm = "comm",
+        /// From logits to tokens.
+        Sampling = "sampling",
+        /// Writing to the KV cache and keeping book of it.
+        KvCache = "kv_cache",
+        /// Deciding what runs next.
+        Scheduler = "scheduler",
+        /// Copies and allocations.
+        Memory = "memory",
+    }
+}
+
+/// A step of the engine: one slice, named by its [`Phase`].
+pub mod step {
+    /// Its category.
+    pub const CATEGORY: &str = "step";
+    /// Argument: the [`Phase`](super::Phase).
+    pub const PHASE: &str = "phase";
+    /// Argument: how many sequences take part.
+    pub const BATCH: &str = "batch";
+    /// Argument: how many tokens of prompts are computed.
+    pub const PREFILL_TOKENS: &str = "prefill_tokens";
+    /// Argument: how many tokens are generated.
+    pub const DECODE_TOKENS: &str = "decode_tokens";
+    /// Argument: how many tokens the sequences have behind them, all together.
+    pub const CONTEXT_TOKENS: &str = "context_tokens";
+}
+
+/// A layer of the model: one slice.
+pub mod layer {
+    /// Its name.
+    pub const NAME: &str = "layer";
+    /// Its category.
+    pub const CATEGORY: &str = "layer";
+    /// Argument, of the slice of a layer or of any other: which layer it is part of, from 0.
+    pub const LAYER: &str = "layer";
+}
+
+/// A request: asynchronous slices and instants that have the request's id and the category [`CATEGORY`](request::CATEGORY).
+pub mod request {
+    /// The category of all of them.
+    pub const CATEGORY: &str = "request";
+    /// Slice: from the request's arrival to its end.
+    pub const REQUEST: &str = "request";
+    /// Slice within: it waits to be run for the first time.
+    pub const QUEUED: &str = "queued";
+    /// Slice within: from the first step that works on the prompt to the first token, or to a preemption.
+    pub const PREFILL: &str = "prefill";
+    /// Slice within: from the first token to the last, or to a preemption.
+    pub const DECODE: &str = "decode";
+    /// Slice within: its cache was taken away; until it is run again, which begins with another prefill.
+    pub const PREEMPTED: &str = "preempted";
+    /// Instant: the first token is there.
+    pub const FIRST_TOKEN: &str = "first token";
+    /// Instant: a further token is there, or several, see [`TOKENS`].
+    pub const TOKEN: &str = "token";
+    /// Argument of any event of another category: the request it is for.
+    pub const ID: &str = "request";
+    /// Argument of the slice [`REQUEST`]: how long the prompt is.
+    pub const PROMPT_TOKENS: &str = "prompt_tokens";
+    /// Argument of the end of [`REQUEST`]: how many tokens were generated.
+    pub const OUTPUT_TOKENS: &str = "output_tokens";
+    /// Argument of the end of [`REQUEST`]: why it ended, such as `stop`, `length`, `abort`.
+    pub const REASON: &str = "reason";
+    /// Argument of [`TOKEN`] and [`FIRST_TOKEN`]: how many tokens came at once, if not one.
+    pub const TOKENS: &str = "tokens";
+}
+
+/// Counters, and the keys of their values.
+pub mod counter {
+    /// Blocks of the KV cache: `used` and `free`.
+    pub const KV_CACHE: &str = "kv_cache";
+    /// Of [`KV_CACHE`].
+    pub const USED: &str = "used";
+    /// Of [`KV_CACHE`].
+    pub const FREE: &str = "free";
+    /// Requests that are being worked on.
+    pub const RUNNING: &str = "running";
+    /// Requests that wait.
+    pub const WAITING: &str = "waiting";
+    /// Of [`RUNNING`] and [`WAITING`].
+    pub const REQUESTS: &str = "requests";
+    /// Tokens since the beginning: `prompt` and `generated`.
+    pub const TOKENS: &str = "tokens";
+    /// Of [`TOKENS`].
+    pub const PROMPT: &str = "prompt";
+    /// Of [`TOKENS`].
+    pub const GENERATED: &str = "generated";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_back() {
+        for &op in Op::ALL {
+            assert_eq!(Op::from_text(op.as_str()), Some(op));
+        }
+        assert_eq!(Phase::from_text("decode"), Some(Phase::Decode));
+        assert_eq!(Phase::from_text("Decode"), None);
+        assert_eq!(format!("{:>8}", Phase::Mixed), "   mixed");
+    }
+}
