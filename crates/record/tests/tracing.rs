@@ -52,6 +52,7 @@ fn spans_are_slices_with_their_fields_as_typed_arguments() {
 fn fields_that_have_no_value_are_left_out_and_those_that_get_one_later_are_not() {
     let trace = recorded(|| {
         let span = info_span!("request", id = 7, tokens = field::Empty, reason = field::Empty);
+        span.record("tokens", 12);
         span.record("tokens", 128);
         span.in_scope(|| ());
     });
@@ -91,6 +92,48 @@ fn a_span_that_is_entered_once_has_no_row() {
     let trace = recorded(|| info_span!("once").in_scope(|| ()));
     let phases: Vec<char> = trace.named("once").map(|event| event.phase).collect();
     assert_eq!(phases, ['X']);
+}
+
+#[test]
+fn a_part_of_a_program_that_is_entered_again_and_again_has_no_row() {
+    let trace = recorded(|| {
+        let parts: Vec<Span> = (0..3000).map(|_| info_span!("part")).collect();
+        for _ in 0..3 {
+            parts.iter().for_each(|part| part.in_scope(|| ()));
+        }
+    });
+    assert!(trace.named("part").all(|event| event.phase == 'X'));
+    assert_eq!(trace.count("part"), 9000);
+}
+
+#[test]
+fn a_number_that_is_used_again_is_another_span() {
+    let trace = recorded(|| {
+        let first = info_span!("first");
+        first.in_scope(|| ());
+        let number = first.id();
+        drop(first);
+        // The registry gives a number again after some thousands of others.
+        let mut spans = (0..1 << 20).map(|_| info_span!("second"));
+        let second = spans.find(|span| span.id() == number).unwrap();
+        second.in_scope(|| ());
+    });
+    assert_eq!((trace.count("first"), trace.count("second")), (1, 1));
+}
+
+#[test]
+fn spans_of_two_registries_stay_apart() {
+    let trace = recorded(|| {
+        let here = info_span!("here");
+        let other = tracing_subscriber::registry().with(ferrum_trace::tracing::layer());
+        let there = subscriber::with_default(other, || info_span!("there"));
+        assert_eq!(here.id(), there.id(), "both registries count from one");
+        for _ in 0..2 {
+            here.in_scope(|| there.in_scope(|| ()));
+        }
+    });
+    assert_eq!((trace.count("here"), trace.count("there")), (2, 2));
+    trace.assert_nested();
 }
 
 #[test]

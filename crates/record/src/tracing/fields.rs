@@ -9,7 +9,7 @@ use tracing_core::field::{Field, Visit};
 const MESSAGE: &str = "message";
 
 /// The values of some fields of a call site.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Fields {
     /// Which fields have values: a bit each, by their place at the call site.
     pub present: u64,
@@ -20,7 +20,7 @@ pub struct Fields {
 }
 
 /// A value that may have to wait.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Kept {
     Word(Arg),
     Text(Box<str>),
@@ -44,11 +44,25 @@ impl Fields {
         }
     }
 
+    /// Takes the values of others, also in place of those it has.
+    pub fn take_over(&mut self, others: Self) {
+        let places = (0..FIELDS_MAX).filter(|place| others.present >> place & 1 == 1);
+        places.zip(others.values).for_each(|(place, value)| self.set_at(place, value));
+        self.message = self.message.or(others.message);
+    }
+
     fn set(&mut self, field: &Field, value: Kept) {
         let place = field.index();
         if place >= FIELDS_MAX {
             return;
         }
+        self.set_at(place, value);
+        if field.name() == MESSAGE {
+            self.message = Some(place as u32);
+        }
+    }
+
+    fn set_at(&mut self, place: usize, value: Kept) {
         let bit = 1 << place;
         let n_before = (self.present & (bit - 1)).count_ones() as usize;
         if self.present & bit != 0 {
@@ -57,9 +71,6 @@ impl Fields {
         }
         self.present |= bit;
         self.values.insert(n_before, value);
-        if field.name() == MESSAGE {
-            self.message = Some(place as u32);
-        }
     }
 
     fn set_word(&mut self, field: &Field, value: impl Value) {

@@ -1,64 +1,40 @@
 //! The layer.
 
-use super::callsite::{end_site_of, site_of};
+use super::cache::{self, SpanKey};
+use super::callsite::site_of;
 use super::fields::Fields;
+use super::kept::Kept;
 use super::stack::{self, Entered};
-use crate::arg::Value;
-use crate::async_span::next_id;
 use crate::attach;
 use crate::buffer::{self, Draft};
 use crate::clock;
 use crate::event::point;
 use crate::global::{self, OFF};
-use crate::site::Site;
 use crate::span::{DynamicName, close, end_otherwise, now_of, open};
 use ferrum_trace_format::spool::record::Kind;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use tracing_core::span::{Attributes, Id, Record};
-use tracing_core::{Event, Metadata, Subscriber};
+use tracing_core::{Event, Subscriber};
 use tracing_subscriber::layer::Context;
-use tracing_subscriber::registry::{LookupSpan, SpanRef};
+use tracing_subscriber::registry::LookupSpan;
 
 /// A layer that records, as the [module](super) says.
-#[derive(Debug, Default)]
-#[non_exhaustive]
-pub struct Layer {}
+#[derive(Debug)]
+pub struct Layer {
+    /// Tells apart spans of the same number in several registries.
+    number: u32,
+}
 
 /// The layer that records.
 pub fn layer() -> Layer {
-    Layer::default()
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    Layer { number: NEXT.fetch_add(1, Ordering::Relaxed) }
 }
 
-/// What is kept of a span.
-#[derive(Debug)]
-struct Kept {
-    metadata: &'static Metadata<'static>,
-    fields: Fields,
-    life: Life,
-}
-
-/// How often a span was entered, and for how long. Times are those of the recording's clock.
-#[derive(Debug, Default)]
-struct Life {
-    n_entered: AtomicU64,
-    first: AtomicU64,
-    busy: AtomicU64,
-    /// Its row, from the second entry on.
-    row: OnceLock<Row>,
-}
-
-/// The row of a span that is entered more than once.
-#[derive(Debug)]
-struct Row {
-    id: u64,
-    /// When it was made, on the clock of the recording and in nanoseconds: with another such pair, what the clock's unit is.
-    pair: (u64, u64),
-}
-
-impl Kept {
-    fn site(&self) -> &'static Site {
-        site_of(self.metadata, self.fields.present)
+impl Layer {
+    fn key(&self, id: &Id) -> SpanKey {
+        SpanKey { layer: self.number, span: id.into_u64() }
     }
 }
 
@@ -70,14 +46,14 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for La
         };
         let mut fields = Fields::default();
         attributes.record(&mut fields);
-        span.extensions_mut().insert(Kept { metadata: attributes.metadata(), fields, life: Life::default() });
+        span.extensions_mut().insert(Arc::new(Kept::new(attributes.metadata(), fields)));
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
-        if let Some(span) = context.span(id)
-            && let Some(kept) = span.extensions_mut().get_mut::<Kept>()
-        {
-            values.record(&mut kept.fields);
+        if let Some(kept) = kept_of(id, &context) {
+            let mut news = Fields::default();
+            values.record(&mut news);
+            kept.update(news);
         }
     }
 
@@ -86,33 +62,25 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for La
         if crate::COMPILED_OUT || mode == OFF {
             return;
         }
-        if let Some(span) = context.span(id) {
-            note_entry(&span);
-        }
+        let key = self.key(id);
+        cache::with(key, || kept_of(id, &context), Kept::note_entry);
         // Last, so that nothing of ours is in the slice.
         let (start, level) = open(mode);
-        if !stack::push(Entered { span: id.into_u64(), start, level }) {
+        if !stack::push(Entered { key, start, level }) {
             close(level);
         }
     }
 
     fn on_exit(&self, id: &Id, context: Context<'_, S>) {
         let ticks = clock::ticks();
-        let Some(entered) = stack::take(id.into_u64()) else {
+        let key = self.key(id);
+        let Some(entered) = stack::take(key) else {
             return;
         };
         let end = buffer::current().end_at(ticks);
-        let Some(span) = context.span(id) else {
+        if cache::with(key, || kept_of(id, &context), |kept| end_slice(kept, &entered, end)).is_none() {
             close(entered.level);
-            return;
-        };
-        let extensions = span.extensions();
-        let Some(kept) = extensions.get::<Kept>() else {
-            close(entered.level);
-            return;
-        };
-        kept.life.busy.fetch_add(now_of(entered.level, end).saturating_sub(entered.start), Ordering::Relaxed);
-        end_slice(kept, &entered, end);
+        }
     }
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
@@ -128,69 +96,43 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for La
     }
 
     fn on_close(&self, id: Id, context: Context<'_, S>) {
-        let Some(span) = context.span(&id) else {
-            return;
-        };
-        let extensions = span.extensions();
-        let Some(kept) = extensions.get::<Kept>() else {
-            return;
-        };
-        if let Some(row) = kept.life.row.get().filter(|_| global::mode() != OFF) {
-            end_row(kept, row);
+        cache::forget(self.key(&id));
+        if let Some(kept) = kept_of(&id, &context).filter(|_| global::mode() != OFF) {
+            kept.end_row();
         }
     }
 }
 
+/// What the registry has of a span.
+fn kept_of<S: for<'a> LookupSpan<'a> + Subscriber>(id: &Id, context: &Context<'_, S>) -> Option<Arc<Kept>> {
+    context.span(id)?.extensions().get::<Arc<Kept>>().cloned()
+}
+
+#[inline]
 fn end_slice(kept: &Kept, entered: &Entered, end: u64) {
-    let site = kept.site();
-    let args = kept.fields.args();
+    let (start, level) = (entered.start, entered.level);
+    kept.note_exit(now_of(level, end).saturating_sub(start));
+    let Some(site) = kept.plain_site() else {
+        return end_slice_with_args(kept, entered, end);
+    };
+    if !buffer::current().try_span(site.known_id(), start, end, level, &[]) {
+        end_otherwise(start, end, level, &[], || site.id());
+    }
+}
+
+fn end_slice_with_args(kept: &Kept, entered: &Entered, end: u64) {
+    let (site, args) = kept.site_and_args();
     let buffer = buffer::current();
     let (start, level, known) = (entered.start, entered.level, site.known_id());
-    let is_written = match args.as_slice() {
-        [] => buffer.try_span(known, start, end, level, &[]),
-        &[one] => buffer.try_span(known, start, end, level, &[one]),
-        &[one, two] => buffer.try_span(known, start, end, level, &[one, two]),
-        &[one, two, three] => buffer.try_span(known, start, end, level, &[one, two, three]),
+    let is_written = match *args.as_slice() {
+        [one] => buffer.try_span(known, start, end, level, &[one]),
+        [one, two] => buffer.try_span(known, start, end, level, &[one, two]),
+        [one, two, three] => buffer.try_span(known, start, end, level, &[one, two, three]),
         _ => false,
     };
     if !is_written {
         end_otherwise(start, end, level, &args, || site.id());
     }
-}
-
-/// Counts an entry. At the second, the span gets a row of its own, which begins where the first was.
-fn note_entry<S: for<'a> LookupSpan<'a>>(span: &SpanRef<'_, S>) {
-    let extensions = span.extensions();
-    let Some(kept) = extensions.get::<Kept>() else {
-        return;
-    };
-    let life = &kept.life;
-    match life.n_entered.fetch_add(1, Ordering::Relaxed) {
-        0 => life.first.store(global::now(), Ordering::Relaxed),
-        1 => begin_row(kept),
-        _ => {}
-    }
-}
-
-fn begin_row(kept: &Kept) {
-    let id = next_id();
-    let _ = kept.life.row.set(Row { id, pair: (global::now(), clock::monotonic_nanos()) });
-    let (site, first) = (kept.site(), kept.life.first.load(Ordering::Relaxed));
-    let args = kept.fields.args();
-    let draft = Draft { kind: Kind::AsyncBegin, site: 0, start: first, end: first, leading: &[id], args: &args };
-    attach::record(|| site.id(), &draft);
-}
-
-/// The end of a row says how much of it was work.
-fn end_row(kept: &Kept, row: &Row) {
-    let (now, nanos) = (global::now(), clock::monotonic_nanos());
-    let (first, busy) = (kept.life.first.load(Ordering::Relaxed), kept.life.busy.load(Ordering::Relaxed));
-    let idle = now.saturating_sub(first).saturating_sub(busy);
-    let unit = nanos.saturating_sub(row.pair.1) as f64 / now.saturating_sub(row.pair.0).max(1) as f64;
-    let args = [busy, idle].map(|time| ((time as f64 * unit).round() as u64).to_arg());
-    let site = end_site_of(kept.metadata);
-    let draft = Draft { kind: Kind::AsyncEnd, site: 0, start: now, end: now, leading: &[row.id], args: &args };
-    attach::record(|| site.id(), &draft);
 }
 
 fn named_instant(name: &str, category: &str) {

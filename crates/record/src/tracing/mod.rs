@@ -13,9 +13,10 @@
 //!
 //! - **Each time a span is entered** is a slice of the thread that entered it, with the span's fields as arguments and its
 //!   target as category.
-//! - **A span that is entered more than once**, as those of tasks are that wait, is also drawn on a row of its own, from its
-//!   first to its last moment; `busy_ns` and `idle_ns` at its end say how much of that it was entered. Slices on threads are
-//!   when it worked, the row is how long it took.
+//! - **A span that is a task** is also drawn on a row of its own, from its first to its last moment; `busy_ns` and `idle_ns` at
+//!   its end say how much of that it was entered. Slices on threads are when it worked, the row is how long it took. A task
+//!   is what is entered again on another thread, or is entered again and has fields, such as the number of a request. A span
+//!   without fields that one thread enters again and again is a part of a program, as candle's spans are, and has no row.
 //! - **Events** are instants. One that has nothing but a message is called by it; otherwise the message is an argument.
 //!
 //! Fields keep their types. Those named `layer`, `request`, `batch`, `tokens` mean what the words of this crate mean.
@@ -24,8 +25,10 @@
 //! from then on. What filters of other layers leave out is not seen here; to leave out more, give this layer a filter of
 //! its own (`.with_filter(…)`).
 
+mod cache;
 mod callsite;
 mod fields;
+mod kept;
 mod layer;
 mod stack;
 

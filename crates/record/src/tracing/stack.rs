@@ -1,12 +1,13 @@
 //! The spans that a thread is in.
 
+use super::cache::SpanKey;
 use std::cell::RefCell;
 
 /// A span that the thread has entered while the process recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct Entered {
     /// The span.
-    pub span: u64,
+    pub key: SpanKey,
     /// On the clock of the level.
     pub start: u64,
     pub level: u32,
@@ -16,18 +17,31 @@ thread_local! {
     static STACK: RefCell<Vec<Entered>> = const { RefCell::new(Vec::new()) };
 }
 
+/// A number that no other living thread has; 0 if this one is ending.
+#[inline]
+pub fn thread() -> usize {
+    STACK.try_with(|stack| std::ptr::from_ref(stack).addr()).unwrap_or(0)
+}
+
 /// The thread has entered a span. False if the thread is ending, and keeps nothing any more.
+#[inline]
 pub fn push(entered: Entered) -> bool {
     STACK.try_with(|stack| stack.try_borrow_mut().map(|mut stack| stack.push(entered)).is_ok()).unwrap_or(false)
 }
 
 /// The thread leaves a span: what was kept of it. Mostly it is the last one.
-pub fn take(span: u64) -> Option<Entered> {
+#[inline]
+pub fn take(key: SpanKey) -> Option<Entered> {
     STACK
         .try_with(|stack| {
             let mut stack = stack.try_borrow_mut().ok()?;
-            let place = stack.iter().rposition(|entered| entered.span == span)?;
-            Some(stack.remove(place))
+            match stack.last() {
+                Some(last) if last.key == key => stack.pop(),
+                _ => {
+                    let place = stack.iter().rposition(|entered| entered.key == key)?;
+                    Some(stack.remove(place))
+                }
+            }
         })
         .ok()
         .flatten()
