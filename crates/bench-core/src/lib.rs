@@ -2,5 +2,5 @@
 
 /// Chrome traces of an engine, under the reference's names.
 pub mod trace {
-    pub use ferrum_trace::{TraceEvent, TraceWriter, flush_global_trace, global_trace};
+    pub use ferrum_trace::{BackendTimer, CpuTimer, TraceEvent, TraceWriter, flush_global_trace, global_trace};
 }

@@ -31,6 +31,7 @@
 //! - A **flow** is an arrow between spans: [`Flow`].
 //! - A **track** is a row that is no thread, such as a stream of a GPU; slices on it have times of their own: [`Track`],
 //!   [`complete_at!`], [`Timestamp`].
+//! - A **probe** times work on any backend and pushes a slice: [`TraceWriter::probe`] with a [`BackendTimer`].
 //! - **Arguments** are integers, floats, truth values and texts: [`Value`]. They are evaluated only while recording.
 //! - The **spool** is the file that is being recorded to, through memory shared with the kernel: `trace.json.spool`. The
 //!   **output** is made of it at the end, at a [`flush`] and by `ferrum-trace recover`.
@@ -140,6 +141,7 @@ mod span;
 mod spool;
 mod stats;
 mod text;
+mod timer;
 #[cfg(feature = "tracing")]
 pub mod tracing;
 mod track;
@@ -154,6 +156,7 @@ pub use recorder::{Recorder, RecorderBuilder, finish, flush, is_on, set_process_
 pub use span::{DynamicSpan, Span};
 pub use stats::Stats;
 pub use text::Text;
+pub use timer::{BackendTimer, CpuTimer};
 pub use track::{Timestamp, Track};
 pub use writer::{TraceEvent, TraceWriter, flush_global_trace, global_trace};
 

@@ -258,6 +258,15 @@ impl TraceWriter {
         name.with_str(|name| cat.with_str(|cat| self.push_slice(name, cat, dur_ms, tid, json.as_deref())));
     }
 
+    /// An event that should have been pushed is not known.
+    pub(crate) fn count_lost(&self) {
+        match &self.target {
+            Target::Nothing => {}
+            Target::Process => global::count_lost(),
+            Target::Own(session, _) => session.count_dropped(1),
+        }
+    }
+
     fn push_slice(&self, name: &str, cat: &str, dur_ms: f64, tid: u32, json: Option<&str>) {
         // Saturates: NaN and negative durations become zero.
         let nanos = (dur_ms * 1e6).round() as u64;
