@@ -50,6 +50,9 @@ pub enum Figure {
     Push,
     /// whole process: CPU, finishing time, memory, disk, what survives kill -9
     Process,
+    /// candle's own spans while it decodes, against tracing-chrome
+    #[cfg(feature = "peers")]
+    Candle,
     /// spool to finished JSON, against serde_json
     Convert,
     /// a large trace to its summary, against serde_json and trace_processor; needs 4 GB of disk

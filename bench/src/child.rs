@@ -24,6 +24,8 @@ pub enum Task {
     Push,
     Process,
     Kill,
+    #[cfg(feature = "peers")]
+    Candle,
     Spool,
     Convert,
     Serde,
@@ -70,6 +72,8 @@ impl Job {
                 command.env_remove(name);
             }
         }
+        // candle computes on the thread that is measured.
+        command.env("RAYON_NUM_THREADS", "1");
         Ok(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
     }
 
@@ -113,6 +117,8 @@ pub fn serve(job: &str, start: Start) -> Outcome {
         Task::Off => figures::off::child(&job),
         Task::Process => figures::process::child(&job, start),
         Task::Kill => figures::process::child_to_kill(&job),
+        #[cfg(feature = "peers")]
+        Task::Candle => figures::candle::child(&job),
         Task::Push => figures::push::child(&job),
         Task::Serde => figures::convert::serde_child(&job),
         Task::Latency => figures::latency::child(&job),

@@ -1,5 +1,7 @@
 //! One file per group of figures: the parent's part, which collects and compares, and the child's, which measures.
 
+#[cfg(feature = "peers")]
+pub mod candle;
 pub mod clock;
 pub mod convert;
 pub mod laps;
@@ -19,12 +21,14 @@ use crate::table::{Cell, Table};
 /// Measures what was asked for, in the order of the help.
 pub fn run(args: &Args) -> Outcome<Vec<Table>> {
     type Run = fn(&Args) -> Outcome<Vec<Table>>;
-    let figures: [(Figure, Run); 10] = [
+    let figures: &[(Figure, Run)] = &[
         (Figure::Span, span::run),
         (Figure::Off, off::run),
         (Figure::Laps, laps::run),
         (Figure::Push, push::run),
         (Figure::Process, process::run),
+        #[cfg(feature = "peers")]
+        (Figure::Candle, candle::run),
         (Figure::Convert, convert::run),
         (Figure::Read, read::run),
         (Figure::Startup, startup::run),
@@ -32,7 +36,7 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
         (Figure::Clock, clock::run),
     ];
     let mut tables = Vec::new();
-    for (figure, run) in figures {
+    for &(figure, run) in figures {
         if args.wants(figure) {
             crate::say(&format!("measuring: {figure:?}").to_lowercase());
             tables.extend(run(args)?);

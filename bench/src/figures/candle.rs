@@ -1,0 +1,159 @@
+//! What recording costs an engine that has its spans already: a Llama of candle, decoding, with the spans that candle enters.
+
+use candle_core::{DType, Device, Tensor};
+use candle_nn::{VarBuilder, VarMap};
+use candle_transformers::models::llama::{Cache, Config, Llama};
+
+use crate::args::Args;
+use crate::child::{self, Answer, Job, Task};
+use crate::contenders::tracing_chrome::TRACING_CHROME;
+use crate::contenders::tracing_ours::TRACING_OURS;
+use crate::contenders::{self, Contender as _, Outcome, Readable, Work};
+use crate::rounds::Rounds;
+use crate::sys;
+use crate::table::{Cell, Table};
+
+/// Nobody listens to the spans. Twice, since the distance of the two is what this machine cannot tell from nothing.
+const NOBODY: &str = "no subscriber";
+const NOBODY_AGAIN: &str = "no subscriber, again";
+
+/// With these layers candle enters 114 spans a step: 228 events for who writes begin and end apart.
+const LAYERS: usize = 8;
+const SPANS_A_STEP: u64 = 14 * LAYERS as u64 + 2;
+/// Small, so that the spans are not lost in the noise of matrices.
+const WIDTH: usize = 64;
+
+const SEQUENCES: usize = 40;
+const STEPS_A_SEQUENCE: usize = 64;
+const STEPS: f64 = (SEQUENCES * STEPS_A_SEQUENCE) as f64;
+
+/// Figures of one contender, one value a round: microseconds a step.
+#[derive(Default)]
+struct Figures {
+    thread: Rounds,
+    process: Rounds,
+}
+
+pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+    let names = [NOBODY, NOBODY_AGAIN, TRACING_CHROME.name(), TRACING_OURS.name()];
+    let mut figures: [Figures; 4] = Default::default();
+    for _ in 0..args.rounds {
+        for (name, figures) in names.iter().zip(&mut figures) {
+            let answer = measure(name)?;
+            figures.thread.push(answer["thread_us"]);
+            figures.process.push(answer["process_us"]);
+        }
+    }
+    let chrome = names.iter().position(|&name| name == TRACING_CHROME.name()).ok_or("tracing-chrome is there")?;
+    let added: Vec<[Rounds; 2]> = figures
+        .iter()
+        .map(|those| [added(&those.thread, &figures[0].thread), added(&those.process, &figures[0].process)])
+        .collect();
+    let row = |(n, name): (usize, &&str)| {
+        let mut cells = vec![Cell::text(*name)];
+        for (kind, all) in [&figures[n].thread, &figures[n].process].into_iter().enumerate() {
+            let (mine, theirs) = (&added[n][kind], &added[chrome][kind]);
+            cells.push(Cell::maybe(all.median(), 1));
+            cells.extend(if n == 0 {
+                [Cell::Absent("-"), Cell::Absent("-")]
+            } else {
+                [Cell::maybe(mine.median(), 2), Cell::ratio(mine.median(), theirs.median())]
+            });
+        }
+        cells
+    };
+    Ok(vec![Table {
+        title: "Candle".to_owned(),
+        note: format!(
+            "A Llama of candle-transformers with {LAYERS} layers of width {WIDTH}, {STEPS:.0} decode steps on 1 thread, {SPANS_A_STEP} \
+             spans of candle's own each. Microseconds of CPU a step: of the decoding thread, and of the whole process until the file is \
+             finished. Added is the median over the rounds of the distance from `{NOBODY}` in the same round; the ratio is to \
+             what tracing-chrome adds."
+        ),
+        columns: vec!["who listens", "thread us", "added us", "x", "process us", "added us", "x"],
+        rows: names.iter().enumerate().map(row).collect(),
+    }])
+}
+
+/// Lets a child decode, and refuses its figures if the file does not have every span.
+fn measure(name: &str) -> Outcome<Answer> {
+    let scratch = tempfile::tempdir()?;
+    let answer = Job { dir: scratch.path().to_owned(), ..Job::new(Task::Candle, name) }.run()?;
+    if let Some(listener) = contenders::find(name) {
+        let expected = Readable::Spans(((SEQUENCES + 1) * STEPS_A_SEQUENCE) as u64 * SPANS_A_STEP);
+        let found = listener.readable(scratch.path())?;
+        if found != expected {
+            return Err(format!("`{name}`: expected {expected:?}, found {found:?}").into());
+        }
+    }
+    Ok(answer)
+}
+
+/// What each round was above the same round of the base.
+fn added(rounds: &Rounds, base: &Rounds) -> Rounds {
+    rounds.iter().zip(base.iter()).map(|(value, base)| value - base).collect()
+}
+
+/// Decodes with one contender listening.
+pub fn child(job: &Job) -> Outcome {
+    let listener = job.contender().ok();
+    if let Some(listener) = listener {
+        listener.start(&job.dir, Work { spans: 0, args: false })?;
+    }
+    let engine = Engine::load()?;
+    engine.sequence()?;
+    let (thread, process) = (sys::thread_cpu_ns(), sys::process_cpu_ns());
+    for _ in 0..SEQUENCES {
+        engine.sequence()?;
+    }
+    let thread = sys::thread_cpu_ns() - thread;
+    if let Some(listener) = listener {
+        listener.finish(&job.dir)?;
+    }
+    let process = sys::process_cpu_ns() - process;
+    let a_step = |nanos: u64| nanos as f64 / 1e3 / STEPS;
+    child::tell(&Answer::from([("thread_us".to_owned(), a_step(thread)), ("process_us".to_owned(), a_step(process))]))?;
+    sys::exit_now()
+}
+
+struct Engine {
+    model: Llama,
+    config: Config,
+}
+
+impl Engine {
+    /// Candle makes its spans here.
+    fn load() -> Outcome<Self> {
+        let config = Config {
+            hidden_size: WIDTH,
+            intermediate_size: 2 * WIDTH,
+            vocab_size: 256,
+            num_hidden_layers: LAYERS,
+            num_attention_heads: 4,
+            num_key_value_heads: 4,
+            use_flash_attn: false,
+            rms_norm_eps: 1e-5,
+            rope_theta: 10_000.0,
+            bos_token_id: None,
+            eos_token_id: None,
+            rope_scaling: None,
+            max_position_embeddings: STEPS_A_SEQUENCE,
+            tie_word_embeddings: false,
+        };
+        let weights = VarMap::new();
+        let model = Llama::load(VarBuilder::from_varmap(&weights, DType::F32, &Device::Cpu), &config)?;
+        Ok(Self { model, config })
+    }
+
+    /// Decodes one token after the other.
+    fn sequence(&self) -> Outcome {
+        let mut cache = Cache::new(true, DType::F32, &self.config, &Device::Cpu)?;
+        let mut token = 1;
+        for place in 0..STEPS_A_SEQUENCE {
+            let input = Tensor::new(&[[token]], &Device::Cpu)?;
+            let logits = self.model.forward(&input, place, &mut cache)?;
+            token = logits.argmax(candle_core::D::Minus1)?.to_vec1::<u32>()?[0];
+        }
+        Ok(())
+    }
+}
