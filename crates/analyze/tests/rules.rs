@@ -94,6 +94,11 @@ const CASES: &[(&str, &str, &str)] = &[
         r#""ts":5,"dur":0},"#,
     ),
     (
+        "zero-length-tie",
+        r#"{"ph":"X","name":"a","pid":1,"tid":11,"ts":5,"dur":0},{"ph":"X","name":"b","pid":1,"tid":11,"ts":5,"dur":0}"#,
+        r#""ts":5,"dur":0},"#,
+    ),
+    (
         "shared-start",
         r#"{"ph":"B","name":"a","pid":1,"tid":11,"ts":5},{"ph":"X","name":"b","pid":1,"tid":11,"ts":5,"dur":1},{"ph":"E","name":"a","pid":1,"tid":11,"ts":9}"#,
         r#""ts":5,"dur":4"#,

@@ -6,7 +6,7 @@
 use super::flows::{FlowLog, FlowsOfTrack};
 use super::rules::slices::{
     DEEP_NESTING, MISNAMED_END, OUTER_NOT_FIRST, OVERLAP, SHARED_START, UNCLOSED_BEGIN, UNMATCHED_END, UNORDERED_BE,
-    ZERO_LENGTH_PAIR,
+    ZERO_LENGTH_PAIR, ZERO_LENGTH_TIE,
 };
 use super::{findings::Findings, labels::Labels};
 use crate::lanes::Lanes;
@@ -383,6 +383,7 @@ impl Track<'_> {
         };
         self.flows.bind_before(start);
         if run.len() > 1 {
+            self.note_zero_length_ties(&run);
             run.sort_by_key(|slice| slice.lane);
             for of_lane in run.chunk_by(|one, other| one.lane == other.lane) {
                 self.join_misordered(of_lane);
@@ -401,6 +402,12 @@ impl Track<'_> {
         }
         run.clear();
         self.run = run;
+    }
+
+    fn note_zero_length_ties(&mut self, run: &[RunSlice]) {
+        for slice in run.iter().filter(|slice| slice.start == slice.end && !slice.is_begin) {
+            self.findings.note_order(&ZERO_LENGTH_TIE, slice.order);
+        }
     }
 
     /// Whether a slice is written as begin and end.

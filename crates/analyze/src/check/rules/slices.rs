@@ -1,6 +1,6 @@
 //! Slices.
 
-use crate::check::rule::{Rule, error};
+use crate::check::rule::{Rule, error, note};
 
 /// A slice that overlaps another one of its thread in part.
 pub static OVERLAP: Rule = error(
@@ -69,6 +69,15 @@ pub static ZERO_LENGTH_PAIR: Rule = error(
     "makes a complete event of begin and end",
 );
 
+/// A complete event of no length that begins when another slice of its thread begins.
+pub static ZERO_LENGTH_TIE: Rule = note(
+    "zero-length-tie",
+    "A complete event of no length that begins when another slice of its thread begins.",
+    "S",
+    "speedscope may end the wrong one of them; what `convert --to speedscope` writes is drawn right",
+    "keeps it as it is",
+);
+
 /// A begin at the time of a complete event inside of it.
 pub static SHARED_START: Rule = error(
     "shared-start",
@@ -88,5 +97,6 @@ pub const ALL: &[&Rule] = &[
     &UNCLOSED_BEGIN,
     &MISNAMED_END,
     &ZERO_LENGTH_PAIR,
+    &ZERO_LENGTH_TIE,
     &SHARED_START,
 ];
