@@ -5,6 +5,7 @@
 
 mod asyncs;
 pub mod check;
+mod contents;
 pub mod convert;
 mod counters;
 mod flows;
@@ -24,6 +25,7 @@ mod steps;
 mod summary;
 
 pub use asyncs::{AsyncCount, count_asyncs};
+pub use contents::{Contents, contents};
 pub use counters::{CounterSeries, counters};
 pub use flows::{FlowCount, count_flows};
 pub use gaps::{GapPlace, GapSum};

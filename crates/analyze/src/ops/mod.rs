@@ -97,6 +97,10 @@ mod tests {
             Some(Op::Gemm),
         ),
         ("void gemvNSP_kernel<__nv_bfloat16, __nv_bfloat16, float, 1, 8>(cublasGemvParams", Some(Op::Gemm)),
+        (
+            "bmm_MxE4m3_MxE2m1MxE4m3_Fp32_t128x8x512u2_s6_et128x8_m128x8x32_cga1x1x1_16dp256b_TN_transOut_swiGlu",
+            Some(Op::Gemm),
+        ),
         ("aten::addmm", Some(Op::Gemm)),
         // Attention.
         (

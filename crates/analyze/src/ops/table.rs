@@ -110,6 +110,7 @@ pub const TABLE: &[(Place, &str, Op)] = &[
     (Any, "gemv", Op::Gemm),
     (Any, "nvjet", Op::Gemm),
     (Any, "cijk_", Op::Gemm),
+    (Start, "bmm_", Op::Gemm),
     (Any, "cublas", Op::Gemm),
     (Any, "hipblas", Op::Gemm),
     (Any, "matmul", Op::Gemm),

@@ -6,6 +6,7 @@ mod layers;
 mod recover;
 mod repair;
 mod selection;
+mod steps;
 mod summary;
 
 pub use check::CheckArgs;
@@ -14,6 +15,7 @@ pub use layers::LayersArgs;
 pub use recover::RecoverArgs;
 pub use repair::RepairArgs;
 pub use selection::SelectionArgs;
+pub use steps::StepsArgs;
 pub use summary::{By, SummaryArgs};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -26,6 +28,7 @@ const EXAMPLES: &str = "\
 Examples:
   ferrum-trace trace.json               # where the time went: the same as `summary`
   ferrum-trace layers trace.json.gz     # by layer and category
+  ferrum-trace steps trace.json         # how long steps take, and why
   ferrum-trace convert trace.json -o trace.pftrace
   ferrum-trace summary -h               # its flags, on one screen
   ferrum-trace man summary | man -l -   # all there is to say about it
@@ -47,6 +50,7 @@ pub struct Args {
 pub enum Command {
     Summary(SummaryArgs),
     Layers(LayersArgs),
+    Steps(StepsArgs),
     Check(CheckArgs),
     Repair(RepairArgs),
     Convert(ConvertArgs),

@@ -31,5 +31,7 @@ mod repair;
 mod sources;
 /// Pipes.
 mod stdio;
+/// `steps`.
+mod steps;
 /// `summary`, and files without a command.
 mod summary;

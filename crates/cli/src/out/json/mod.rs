@@ -8,6 +8,7 @@ mod layers;
 mod losses;
 mod recover;
 mod repair;
+mod steps;
 mod summary;
 
 pub use check::CheckObject;
@@ -16,6 +17,7 @@ pub use layers::LayersObject;
 pub use losses::LossesObject;
 pub use recover::recovered;
 pub use repair::RepairObject;
+pub use steps::StepsObject;
 pub use summary::SummaryObject;
 
 use crate::trouble::Trouble;
