@@ -17,6 +17,7 @@ mod nesting;
 mod ops;
 mod percentile;
 pub mod repair;
+mod requests;
 #[cfg(test)]
 mod sample;
 mod select;
@@ -34,6 +35,9 @@ pub use layers::{Cell, LAYER_ARG, LayerSource, Layers, LayersOptions, PhaseLayer
 pub use nesting::{Nesting, TrackNesting};
 pub use ops::op_in;
 pub use percentile::{Distribution, nearest_rank};
+pub use requests::{
+    Figure, Figures, Part, Parts, REQUEST_ARGS, Request, Requests, Slo, SloMetric, Stage, StageKind, requests,
+};
 pub use select::{Enclosing, Glob, Selected, Selection};
 pub use steps::{
     Attribution, BatchRange, DeviceTime, Difference, Mark, NameTime, OpTime, OpTimes, STEP_ARGS, SlowStep, Step,

@@ -132,6 +132,10 @@ pub mod request {
     pub const REASON: &str = "reason";
     /// The [`REASON`] of a request that its owner let go without a word.
     pub const DROPPED: &str = "dropped";
+    /// The [`REASON`] of a request that its client gave up.
+    pub const ABORT: &str = "abort";
+    /// The [`REASON`] of a request that could not be done.
+    pub const ERROR: &str = "error";
     /// Argument of [`TOKEN`] and [`FIRST_TOKEN`]: how many tokens came at once, if not one.
     pub const TOKENS: &str = "tokens";
 }
