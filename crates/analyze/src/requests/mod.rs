@@ -55,6 +55,17 @@ impl Requests {
         places
     }
 
+    /// Where the time of all requests that ended well went.
+    pub fn parts_of_completed(&self, trace: &Trace) -> Parts {
+        let mut sums = Parts::default();
+        for (request, parts) in self.requests.iter().zip(&self.parts) {
+            if request.end.is_some() && !is_failure(trace, request.reason) {
+                sums.add_all(parts);
+            }
+        }
+        sums
+    }
+
     fn places(&self, condition: impl Fn(&Request) -> bool) -> Vec<usize> {
         let all = self.requests.iter().enumerate();
         all.filter(|(_, request)| condition(request)).map(|(place, _)| place).collect()

@@ -5,6 +5,7 @@ mod convert;
 mod layers;
 mod recover;
 mod repair;
+mod requests;
 mod selection;
 mod steps;
 mod summary;
@@ -14,6 +15,7 @@ pub use convert::{ConvertArgs, Format};
 pub use layers::LayersArgs;
 pub use recover::RecoverArgs;
 pub use repair::RepairArgs;
+pub use requests::RequestsArgs;
 pub use selection::SelectionArgs;
 pub use steps::StepsArgs;
 pub use summary::{By, SummaryArgs};
@@ -29,6 +31,7 @@ Examples:
   ferrum-trace trace.json               # where the time went: the same as `summary`
   ferrum-trace layers trace.json.gz     # by layer and category
   ferrum-trace steps trace.json         # how long steps take, and why
+  ferrum-trace requests trace.json      # time to first token, goodput, what requests wait for
   ferrum-trace convert trace.json -o trace.pftrace
   ferrum-trace summary -h               # its flags, on one screen
   ferrum-trace man summary | man -l -   # all there is to say about it
@@ -51,6 +54,7 @@ pub enum Command {
     Summary(SummaryArgs),
     Layers(LayersArgs),
     Steps(StepsArgs),
+    Requests(RequestsArgs),
     Check(CheckArgs),
     Repair(RepairArgs),
     Convert(ConvertArgs),

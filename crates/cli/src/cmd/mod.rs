@@ -8,6 +8,7 @@ mod making;
 mod man;
 mod recover;
 mod repair;
+pub mod requests;
 pub mod steps;
 pub mod summary;
 
@@ -26,6 +27,7 @@ pub fn run(command: Command) -> Verdict {
         Command::Summary(args) => summary::run(&args),
         Command::Layers(args) => layers::run(&args),
         Command::Steps(args) => steps::run(&args),
+        Command::Requests(args) => requests::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Repair(args) => repair::run(&args),
         Command::Convert(args) => convert::run(&args),

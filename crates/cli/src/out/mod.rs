@@ -8,6 +8,7 @@ pub mod pending;
 pub mod picture;
 pub mod printer;
 pub mod progress;
+pub mod requests;
 pub mod steps;
 pub mod table;
 pub mod target;

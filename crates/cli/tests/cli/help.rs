@@ -6,7 +6,7 @@ const SCREEN: (usize, usize) = (40, 100);
 
 /// All commands.
 const COMMANDS: &[&str] =
-    &["summary", "layers", "steps", "check", "repair", "convert", "recover", "completions", "man"];
+    &["summary", "layers", "steps", "requests", "check", "repair", "convert", "recover", "completions", "man"];
 
 #[track_caller]
 fn assert_fits_a_screen(text: &str) {
@@ -42,6 +42,7 @@ fn the_long_help_tells_every_field_of_the_json_and_every_exit_code() {
         "summary --json whole.json",
         "layers --json --layer-from tid whole.json",
         "steps --json whole.json",
+        "requests --json whole.json",
         "check --json whole.json",
         "repair --json whole.json",
         "convert --json --to csv whole.json",

@@ -27,6 +27,8 @@ mod output;
 mod recover;
 /// `repair`.
 mod repair;
+/// `requests`.
+mod requests;
 /// Whatever a trace comes in: pipes, globs, packed, broken, growing, missing.
 mod sources;
 /// Pipes.

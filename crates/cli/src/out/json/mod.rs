@@ -8,6 +8,7 @@ mod layers;
 mod losses;
 mod recover;
 mod repair;
+mod requests;
 mod steps;
 mod summary;
 
@@ -17,6 +18,7 @@ pub use layers::LayersObject;
 pub use losses::LossesObject;
 pub use recover::recovered;
 pub use repair::RepairObject;
+pub use requests::RequestsObject;
 pub use steps::StepsObject;
 pub use summary::SummaryObject;
 
