@@ -76,20 +76,21 @@ pub fn devices(trace: &Trace) -> Vec<Device> {
 }
 
 /// Which categories a device's slices have.
-struct DeviceCategories {
+pub(crate) struct DeviceCategories {
     kernels: [Option<StringId>; 2],
     copies: [Option<StringId>; 4],
 }
 
 impl DeviceCategories {
-    fn of(trace: &Trace) -> Self {
+    pub(crate) fn of(trace: &Trace) -> Self {
         Self {
             kernels: ["kernel", "Kernel"].map(|text| trace.strings.find(text)),
             copies: ["gpu_memcpy", "gpu_memset", "Memcpy", "Memset"].map(|text| trace.strings.find(text)),
         }
     }
 
-    fn is_kernel(&self, category: StringId) -> Option<bool> {
+    /// Whether a category is that of kernels; `None` if it is not that of a device.
+    pub(crate) fn is_kernel(&self, category: StringId) -> Option<bool> {
         if self.kernels.contains(&Some(category)) {
             return Some(true);
         }

@@ -5,29 +5,44 @@
 
 mod asyncs;
 pub mod check;
+mod contents;
 pub mod convert;
 mod counters;
 mod flows;
+mod gaps;
 mod gpu;
 mod lanes;
 mod layers;
 mod nesting;
+mod ops;
 mod percentile;
 pub mod repair;
+mod requests;
 #[cfg(test)]
 mod sample;
 mod select;
 mod share_out;
+mod steps;
 mod summary;
 
 pub use asyncs::{AsyncCount, count_asyncs};
+pub use contents::{Contents, contents};
 pub use counters::{CounterSeries, counters};
 pub use flows::{FlowCount, count_flows};
+pub use gaps::{GapPlace, GapSum};
 pub use gpu::{Device, Stream, devices};
 pub use layers::{Cell, LAYER_ARG, LayerSource, Layers, LayersOptions, PhaseLayers, layer_in, layers};
 pub use nesting::{Nesting, TrackNesting};
+pub use ops::op_in;
 pub use percentile::{Distribution, nearest_rank};
+pub use requests::{
+    Figure, Figures, Part, Parts, REQUEST_ARGS, Request, Requests, Slo, SloMetric, Stage, StageKind, requests,
+};
 pub use select::{Enclosing, Glob, Selected, Selection};
+pub use steps::{
+    Attribution, BatchRange, DeviceTime, Difference, Mark, NameTime, OpTime, OpTimes, STEP_ARGS, SlowStep, Step,
+    StepGroup, StepSource, Steps, StepsOptions, What, steps,
+};
 pub use summary::{GroupBy, Key, Rest, Row, SortBy, Summary, SummaryOptions, summarize};
 
 /// Opens a file anew, for each pass over it.

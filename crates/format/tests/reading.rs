@@ -192,6 +192,24 @@ fn columns_hold_what_the_file_says() {
     assert_eq!((trace.census.events, trace.census.span()), (11, 20_000));
 }
 
+#[test]
+fn asynchronous_events_keep_the_arguments_that_are_asked_for() {
+    let text = r#"[
+        {"ph":"b","name":"request","cat":"request","id":7,"pid":1,"tid":1,"ts":1,"args":{"prompt_tokens":12}},
+        {"ph":"n","name":"token","cat":"request","id":7,"pid":1,"tid":1,"ts":2,"args":{"tokens":3}},
+        {"ph":"X","name":"other","pid":1,"tid":1,"ts":2,"dur":1},
+        {"ph":"e","name":"request","cat":"request","id":7,"pid":1,"tid":1,"ts":3,"args":{"reason":"stop"}}
+    ]"#;
+    let args = ["prompt_tokens", "tokens", "reason"].map(str::to_owned).to_vec();
+    let trace = load(text.as_bytes(), &LoadOptions { args, n_workers: 1 }).unwrap().trace;
+    assert_eq!(trace.asyncs.order, [0, 1, 3]);
+    let value = |column: usize, event: usize| {
+        trace.args[column].of(trace.asyncs.order[event]).map(|value| trace.strings.get(value))
+    };
+    assert_eq!([value(0, 0), value(1, 1), value(2, 2)], [Some("12"), Some("3"), Some("stop")]);
+    assert_eq!([value(0, 1), value(2, 0)], [None, None]);
+}
+
 /// A file large enough for many pieces.
 fn large_file() -> String {
     let mut file = String::from("{\"schemaVersion\":1,\"traceEvents\":[\n");

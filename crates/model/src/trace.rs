@@ -61,7 +61,7 @@ macro_rules! clear_columns {
 clear_columns!(Slices: start, duration, name, category, track, order);
 clear_columns!(Points: time, name, category, track);
 clear_columns!(Flows: time, name, category, track, id, end);
-clear_columns!(Asyncs: time, name, category, track, id, end, is_legacy);
+clear_columns!(Asyncs: time, name, category, track, id, end, is_legacy, order);
 clear_columns!(Counters: time, name, series, track, value);
 
 /// Slices. Those of one track may be in any order.
@@ -183,6 +183,8 @@ pub struct Asyncs {
     pub end: Vec<End>,
     /// Whether each is of the older kind (phases S, T, p, F), which does not nest.
     pub is_legacy: Vec<bool>,
+    /// Where in the file each is: by this its arguments are found.
+    pub order: Vec<Order>,
 }
 
 /// Values over time.
@@ -200,7 +202,7 @@ pub struct Counters {
     pub value: Vec<f64>,
 }
 
-/// The values of one argument, of the events that have it.
+/// The values of one argument, of the events that have it: begins of slices, and asynchronous events.
 #[derive(Clone, Debug, Default)]
 pub struct ArgColumn {
     /// The key that was asked for.

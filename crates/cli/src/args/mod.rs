@@ -5,7 +5,9 @@ mod convert;
 mod layers;
 mod recover;
 mod repair;
+mod requests;
 mod selection;
+mod steps;
 mod summary;
 
 pub use check::CheckArgs;
@@ -13,7 +15,9 @@ pub use convert::{ConvertArgs, Format};
 pub use layers::LayersArgs;
 pub use recover::RecoverArgs;
 pub use repair::RepairArgs;
+pub use requests::RequestsArgs;
 pub use selection::SelectionArgs;
+pub use steps::StepsArgs;
 pub use summary::{By, SummaryArgs};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -26,6 +30,8 @@ const EXAMPLES: &str = "\
 Examples:
   ferrum-trace trace.json               # where the time went: the same as `summary`
   ferrum-trace layers trace.json.gz     # by layer and category
+  ferrum-trace steps trace.json         # how long steps take, and why
+  ferrum-trace requests trace.json      # time to first token, goodput, what requests wait for
   ferrum-trace convert trace.json -o trace.pftrace
   ferrum-trace summary -h               # its flags, on one screen
   ferrum-trace man summary | man -l -   # all there is to say about it
@@ -47,6 +53,8 @@ pub struct Args {
 pub enum Command {
     Summary(SummaryArgs),
     Layers(LayersArgs),
+    Steps(StepsArgs),
+    Requests(RequestsArgs),
     Check(CheckArgs),
     Repair(RepairArgs),
     Convert(ConvertArgs),

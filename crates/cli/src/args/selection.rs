@@ -66,7 +66,8 @@ fn parse_filter(text: &str) -> Result<Filter, String> {
     })
 }
 
-fn parse_range(text: &str) -> Result<Range<i64>, String> {
+/// A range of times; what is left out has no limit.
+pub fn parse_range(text: &str) -> Result<Range<i64>, String> {
     let (from, to) = text.split_once("..").ok_or_else(|| format!("expected FROM..TO, found `{text}`"))?;
     let from = if from.is_empty() { i64::MIN } else { parse_time(from)? };
     let to = if to.is_empty() { i64::MAX } else { parse_time(to)? };
@@ -79,7 +80,8 @@ fn parse_range(text: &str) -> Result<Range<i64>, String> {
 /// The units of time, the longer spellings first.
 const UNITS: [(&str, f64); 6] = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("μs", 1e3), ("ms", 1e6), ("s", 1e9)];
 
-fn parse_time(text: &str) -> Result<i64, String> {
+/// A time with its unit, in nanoseconds.
+pub fn parse_time(text: &str) -> Result<i64, String> {
     let expected = || format!("expected a time with its unit (ns, us, ms or s), found `{text}`");
     let (number, factor) =
         UNITS.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor))).ok_or_else(expected)?;

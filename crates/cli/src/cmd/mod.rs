@@ -8,6 +8,8 @@ mod making;
 mod man;
 mod recover;
 mod repair;
+pub mod requests;
+pub mod steps;
 pub mod summary;
 
 use crate::args::{Command, InputArgs};
@@ -24,6 +26,8 @@ pub fn run(command: Command) -> Verdict {
     match command {
         Command::Summary(args) => summary::run(&args),
         Command::Layers(args) => layers::run(&args),
+        Command::Steps(args) => steps::run(&args),
+        Command::Requests(args) => requests::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Repair(args) => repair::run(&args),
         Command::Convert(args) => convert::run(&args),

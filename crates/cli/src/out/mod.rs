@@ -1,5 +1,6 @@
 //! What comes out: traces, tables, words, JSON and a bar that moves.
 
+pub mod absent;
 pub mod json;
 pub mod overview;
 pub mod packed;
@@ -7,6 +8,8 @@ pub mod pending;
 pub mod picture;
 pub mod printer;
 pub mod progress;
+pub mod requests;
+pub mod steps;
 pub mod table;
 pub mod target;
 pub mod units;

@@ -184,6 +184,22 @@ pub fn cut(text: &str, width: usize) -> String {
     format!("{head}…{tail}")
 }
 
+/// What begins the names of so many kernels that it says nothing.
+const KERNEL_PREFIXES: [&str; 3] = ["void ", "at::native::", "(anonymous namespace)::"];
+
+/// The name of a kernel or a span in at most this width. What tells kernels apart is nearer to their beginning than to
+/// their end, and what most of them begin with is left out.
+pub fn shorten(name: &str, width: usize) -> String {
+    if name.width() <= width {
+        return name.to_owned();
+    }
+    let name = KERNEL_PREFIXES.iter().fold(name.to_owned(), |name, prefix| name.replace(prefix, ""));
+    if name.width() <= width {
+        return name;
+    }
+    format!("{}…", take(name.chars(), width.saturating_sub(1)))
+}
+
 fn take(chars: impl Iterator<Item = char>, width: usize) -> String {
     let mut used = 0;
     let fits = |char: &char| {
@@ -212,6 +228,13 @@ mod tests {
 
     fn rendered(width: usize) -> String {
         anstream::adapter::strip_str(&table().render(width)).to_string()
+    }
+
+    #[test]
+    fn names_of_kernels_lose_what_all_have() {
+        assert_eq!(shorten("void short()", 20), "void short()");
+        assert_eq!(shorten("void at::native::reduce_kernel<512>", 20), "reduce_kernel<512>");
+        assert_eq!(shorten("void at::native::(anonymous namespace)::silu_kernel<float, long>", 14), "silu_kernel<f…");
     }
 
     #[test]

@@ -56,6 +56,17 @@ pub fn count(n: u64, thing: &str) -> String {
     format!("{} {thing}{plural}", number(n))
 }
 
+/// So many a second, with three digits that count: `0.123`, `12.3`, `1,234`.
+pub fn rate(per_second: f64) -> String {
+    match per_second {
+        0.0 => "0".to_owned(),
+        small if small < 1.0 => format!("{small:.3}"),
+        small if small < 10.0 => format!("{small:.2}"),
+        small if small < 100.0 => format!("{small:.1}"),
+        large => number(large.round() as u64),
+    }
+}
+
 /// A part of one, in percent.
 pub fn percent(part: f64) -> String {
     format!("{:.1}", 100.0 * part)
@@ -87,6 +98,11 @@ mod tests {
             assert_eq!(time(ns), expected);
         }
         assert_eq!(time_in_column(1_500_000_000), "1.500  s");
+    }
+
+    #[test]
+    fn rates_have_three_digits_that_count() {
+        assert_eq!([0.0, 0.1234, 1.234, 12.34, 1234.5].map(rate), ["0", "0.123", "1.23", "12.3", "1,235"]);
     }
 
     #[test]

@@ -5,7 +5,8 @@ use crate::scene::Scene;
 const SCREEN: (usize, usize) = (40, 100);
 
 /// All commands.
-const COMMANDS: &[&str] = &["summary", "layers", "check", "repair", "convert", "recover", "completions", "man"];
+const COMMANDS: &[&str] =
+    &["summary", "layers", "steps", "requests", "check", "repair", "convert", "recover", "completions", "man"];
 
 #[track_caller]
 fn assert_fits_a_screen(text: &str) {
@@ -40,6 +41,8 @@ fn the_long_help_tells_every_field_of_the_json_and_every_exit_code() {
         "recover --json trace.json",
         "summary --json whole.json",
         "layers --json --layer-from tid whole.json",
+        "steps --json whole.json",
+        "requests --json whole.json",
         "check --json whole.json",
         "repair --json whole.json",
         "convert --json --to csv whole.json",

@@ -27,9 +27,13 @@ mod output;
 mod recover;
 /// `repair`.
 mod repair;
+/// `requests`.
+mod requests;
 /// Whatever a trace comes in: pipes, globs, packed, broken, growing, missing.
 mod sources;
 /// Pipes.
 mod stdio;
+/// `steps`.
+mod steps;
 /// `summary`, and files without a command.
 mod summary;

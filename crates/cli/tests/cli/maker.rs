@@ -40,6 +40,11 @@ impl Maker {
         self.tell(&format!("record {n_spans}"));
     }
 
+    /// Has it serve so many requests, one after the other: a step for the prompt, then two that decode.
+    pub fn serve(&mut self, n_requests: u32) {
+        self.tell(&format!("serve {n_requests}"));
+    }
+
     /// Has it bring its trace up to date.
     pub fn flush(&mut self) {
         self.tell("flush");
@@ -81,6 +86,7 @@ fn the_child_records_until_it_is_killed() {
     for order in std::io::stdin().lock().lines() {
         match order.unwrap().split_once(' ') {
             Some(("record", n_spans)) => record(n_spans.parse().unwrap()),
+            Some(("serve", n_requests)) => (0..n_requests.parse().unwrap()).for_each(serve),
             _ => ferrum_trace::flush().unwrap(),
         }
         println!("{DONE}");
@@ -96,4 +102,29 @@ fn record(n_spans: u32) {
         };
         std::thread::Builder::new().name(name.to_owned()).spawn(work).unwrap().join().unwrap();
     }
+}
+
+fn serve(id: u64) {
+    use ferrum_trace::{async_begin, async_end, async_instant, span};
+    async_begin!("request", "request", id, prompt_tokens = 7);
+    async_begin!("queued", "request", id);
+    async_end!("queued", "request", id);
+    async_begin!("prefill", "request", id);
+    {
+        let _step = span!("prefill", "step", phase = "prefill", batch = 1, prefill_tokens = 7, decode_tokens = 0);
+        let _op = span!("up_proj", "gemm");
+    }
+    async_end!("prefill", "request", id);
+    async_instant!("first token", "request", id);
+    async_begin!("decode", "request", id);
+    for n_tokens in [1, 3] {
+        {
+            let _step =
+                span!("decode", "step", phase = "decode", batch = 1, prefill_tokens = 0, decode_tokens = n_tokens);
+            let _op = span!("up_proj", "gemm");
+        }
+        async_instant!("token", "request", id, tokens = n_tokens);
+    }
+    async_end!("decode", "request", id);
+    async_end!("request", "request", id, output_tokens = 5, reason = "length");
 }

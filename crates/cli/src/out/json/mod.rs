@@ -8,6 +8,8 @@ mod layers;
 mod losses;
 mod recover;
 mod repair;
+mod requests;
+mod steps;
 mod summary;
 
 pub use check::CheckObject;
@@ -16,6 +18,8 @@ pub use layers::LayersObject;
 pub use losses::LossesObject;
 pub use recover::recovered;
 pub use repair::RepairObject;
+pub use requests::RequestsObject;
+pub use steps::StepsObject;
 pub use summary::SummaryObject;
 
 use crate::trouble::Trouble;

@@ -85,13 +85,13 @@ impl Sink for Columns<'_> {
             b'M' => self.metadata(event),
             b'C' => self.counter(event),
             b's' | b't' | b'f' => self.flow(event),
-            b'b' | b'n' | b'e' | b'S' | b'T' | b'p' | b'F' => self.asynchronous(event),
+            b'b' | b'n' | b'e' | b'S' | b'T' | b'p' | b'F' => self.asynchronous(event, order),
             b'i' | b'I' | b'R' => self.instant(event),
             _ => {
                 self.note_time(event);
             }
         }
-        if !self.wanted.is_empty() && matches!(phase, b'X' | b'B') {
+        if !self.wanted.is_empty() && matches!(phase, b'X' | b'B' | b'b' | b'n' | b'e') {
             self.keep_args(event, order);
         }
     }
@@ -165,7 +165,7 @@ impl Columns<'_> {
         });
     }
 
-    fn asynchronous(&mut self, event: &Event<'_>) {
+    fn asynchronous(&mut self, event: &Event<'_>, order: Order) {
         let Some(time) = self.note_time(event) else {
             return;
         };
@@ -183,6 +183,7 @@ impl Columns<'_> {
             _ => End::Step,
         });
         asyncs.is_legacy.push(matches!(event.phase, b'S' | b'T' | b'p' | b'F'));
+        asyncs.order.push(order);
     }
 
     /// An id that is local to a process has the process's before it.

@@ -126,6 +126,7 @@ fn append_points(all: &mut Trace, part: &Trace, numbers: &Numbers) {
     numbers.texts(&mut asyncs.id, &new.id);
     asyncs.end.extend_from_slice(&new.end);
     asyncs.is_legacy.extend_from_slice(&new.is_legacy);
+    numbers.orders(&mut asyncs.order, &new.order);
 }
 
 fn append_counters(all: &mut Trace, part: &Trace, numbers: &Numbers) {

@@ -1,0 +1,44 @@
+//! What kinds of events a trace has, for those who look for others.
+
+use ferrum_trace_model::{StringId, Trace};
+use hashbrown::HashMap;
+use std::cmp::Reverse;
+
+/// Categories and how many events have each, the most frequent first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// Of slices.
+    pub slices: Vec<(StringId, u64)>,
+    /// Of asynchronous events.
+    pub asyncs: Vec<(StringId, u64)>,
+}
+
+/// Counts the categories of a trace.
+pub fn contents(trace: &Trace) -> Contents {
+    Contents { slices: count(&trace.slices.category), asyncs: count(&trace.asyncs.category) }
+}
+
+fn count(categories: &[StringId]) -> Vec<(StringId, u64)> {
+    let mut counts: HashMap<StringId, u64> = HashMap::new();
+    for &category in categories {
+        *counts.entry(category).or_default() += 1;
+    }
+    let mut counts: Vec<(StringId, u64)> = counts.into_iter().collect();
+    counts.sort_unstable_by_key(|&(category, count)| (Reverse(count), category));
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn the_most_frequent_category_is_first() {
+        let trace =
+            sample::trace(&[("1", "1", "a", "x", 0, 1), ("1", "1", "b", "x", 1, 2), ("1", "1", "b", "y", 2, 3)]);
+        let found: Vec<_> = contents(&trace).slices.into_iter().map(|(id, n)| (trace.strings.get(id), n)).collect();
+        assert_eq!(found, [("b", 2), ("a", 1)]);
+        assert_eq!(contents(&trace).asyncs, []);
+    }
+}

@@ -1,0 +1,107 @@
+//! Requests to an engine: how long they wait, how fast their tokens come, and what they wait for.
+//!
+//! A request is all asynchronous events of the category `request` that have one id, from the begin of the slice `request` to its
+//! end. The figures are those of vLLM's serving benchmark; `docs/steps-and-requests.md` has the definitions.
+
+mod collect;
+mod figures;
+mod parts;
+mod slo;
+
+pub use collect::{Request, Stage, StageKind};
+pub use figures::{Figure, Figures};
+pub use parts::{Part, Parts};
+pub use slo::{Slo, SloMetric};
+
+use crate::{Nesting, Selected, Step, StepsOptions, steps};
+use collect::Collected;
+use ferrum_trace_model::vocab::request;
+use ferrum_trace_model::{StringId, Trace};
+
+/// The arguments that requests are described by. Ask for them when loading, together with [`STEP_ARGS`](crate::STEP_ARGS).
+pub const REQUEST_ARGS: [&str; 4] = [request::PROMPT_TOKENS, request::OUTPUT_TOKENS, request::REASON, request::TOKENS];
+
+/// The requests of a trace. Times are nanoseconds.
+#[derive(Clone, Debug, Default)]
+pub struct Requests {
+    /// By their arrival. Those that are not whole are among them.
+    pub requests: Vec<Request>,
+    /// Where the time of each went; nothing for one that has no end.
+    pub parts: Vec<Parts>,
+    /// The figures of those that ended well.
+    pub figures: Figures,
+    /// Events of the category `request` that belong to no request: their `request` slice has no begin.
+    pub n_strays: u64,
+    /// How many steps the parts are told by.
+    pub n_steps: usize,
+}
+
+impl Requests {
+    /// The requests that an id stands for: the whole of it, what follows the process in it, or a number, however spelled.
+    pub fn find(&self, trace: &Trace, id: &str) -> Vec<usize> {
+        let number = parse_number(id);
+        let is_meant = |request: &Request| {
+            let whole = trace.strings.get(request.id);
+            let local = whole.rsplit_once('/').map_or(whole, |(_, local)| local);
+            whole == id || local == id || (number.is_some() && parse_number(local) == number)
+        };
+        self.places(is_meant)
+    }
+
+    /// The requests that have ended, the slowest first.
+    pub fn by_latency(&self) -> Vec<usize> {
+        let mut places = self.places(|request| request.latency().is_some());
+        places.sort_by_key(|&place| (std::cmp::Reverse(self.requests[place].latency()), place));
+        places
+    }
+
+    /// Where the time of all requests that ended well went.
+    pub fn parts_of_completed(&self, trace: &Trace) -> Parts {
+        let mut sums = Parts::default();
+        for (request, parts) in self.requests.iter().zip(&self.parts) {
+            if request.end.is_some() && !is_failure(trace, request.reason) {
+                sums.add_all(parts);
+            }
+        }
+        sums
+    }
+
+    fn places(&self, condition: impl Fn(&Request) -> bool) -> Vec<usize> {
+        let all = self.requests.iter().enumerate();
+        all.filter(|(_, request)| condition(request)).map(|(place, _)| place).collect()
+    }
+}
+
+/// A number in decimal or, after `0x`, in hexadecimal digits.
+fn parse_number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+/// Looks at the requests of a trace: those that arrive in the time that is asked for, which is counted from the first event.
+pub fn requests(trace: &Trace, nesting: &Nesting, time: Option<std::ops::Range<i64>>, slos: &[Slo]) -> Requests {
+    let Collected { mut requests, n_strays } = collect::collect(trace);
+    if let Some(time) = time {
+        let first = trace.census.first.unwrap_or(0);
+        requests.retain(|request| time.contains(&request.arrival.saturating_sub(first)));
+    }
+    let steps = if requests.is_empty() { Vec::new() } else { all_steps(trace, nesting) };
+    let timeline = parts::Timelines::of(trace, &steps);
+    let parts = requests.iter().map(|request| timeline.parts(trace, request)).collect();
+    let figures = Figures::of(trace, &requests, slos);
+    Requests { requests, parts, figures, n_strays, n_steps: steps.len() }
+}
+
+fn all_steps(trace: &Trace, nesting: &Nesting) -> Vec<Step> {
+    steps(trace, nesting, &Selected::all(trace), &StepsOptions::default()).steps
+}
+
+/// Whether a reason is that of a request that did not end well.
+fn is_failure(trace: &Trace, reason: Option<StringId>) -> bool {
+    reason.is_some_and(|reason| [request::ABORT, request::ERROR, request::DROPPED].contains(&trace.strings.get(reason)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+use super::*;
+use crate::{STEP_ARGS, StepSource};
+use ferrum_trace_format::chrome::read::{LoadOptions, load};
+
+/// Two requests of an engine that runs three steps, in microseconds:
+///
+/// ```text
+///        0         10        20        30        40        50
+/// steps            |prefill--|prefill--|  |mixed--|decode|
+/// 1      |queued---|prefill--|decode-------------------|
+/// 2          |queued---------|prefill----|preempted|…
+/// ```
+const ENGINE: &str = r#"[
+{"ph":"b","cat":"request","name":"request","id2":{"local":"0x1"},"pid":1,"tid":1,"ts":0,"args":{"prompt_tokens":100}},
+{"ph":"b","cat":"request","name":"queued","id2":{"local":"0x1"},"pid":1,"tid":1,"ts":0},
+{"ph":"b","cat":"request","name":"request","id2":{"local":"0x2"},"pid":1,"tid":1,"ts":4,"args":{"prompt_tokens":50}},
+{"ph":"b","cat":"request","name":"queued","id2":{"local":"0x2"},"pid":1,"tid":1,"ts":4},
+{"ph":"e","cat":"request","name":"queued","id2":{"local":"0x1"},"pid":1,"tid":1,"ts":10},
+{"ph":"b","cat":"request","name":"prefill","id2":{"local":"0x1"},"pid":1,"tid":1,"ts":10},
+{"ph":"X","cat":"step","name":"prefill","pid":1,"tid":1,"ts":10,"dur":10},
+{"ph":"e","cat":"request","name":"prefill","id2":{"local":"0x1"},"pid":1,"tid":1,"ts":20},
+{"ph":"n","cat":"request","name":"first token","id2":{"local":"0x1"},"pid":1,"tid":1,"ts":20},
+{"ph":"b","cat":"request","name":"decode","id2":{"local":"0x1"},"pid":1,"tid":1,"ts":20},
+{"ph":"e","cat":"request","name":"queued","id2":{"local":"0x2"},"pid":1,"tid":1,"ts":20},
+{"ph":"b","cat":"request","name":"prefill","id2":{"local":"0x2"},"pid":1,"tid":1,"ts":20},
+{"ph":"X","cat":"step","name":"prefill","pid":1,"tid":1,"ts":20,"dur":10},
+{"ph":"e","cat":"request","name":"prefill","id2":{"local":"0x2"},"pid":1,"tid":1,"ts":32},
+{"ph":"b","cat":"request","name":"preempted","id2":{"local":"0x2"},"pid":1,"tid":1,"ts":32},
+{"ph":"X","cat":"step","name":"mixed","pid":1,"tid":1,"ts":33,"dur":9},
+{"ph":"n","cat":"request","name":"token","id2":{"local":"0x1"},"pid":1,"tid":1,"ts":41},
+{"ph":"e","cat":"request","name":"preempted","id2":{"local":"0x2"},"pid":1,"tid":1,"ts":42},
+{"ph":"X","cat":"step","name":"decode","pid":1,"tid":1,"ts":42,"dur":7},
+{"ph":"n","cat":"request","name":"token","id2":{"local":"0x1"},"pid":1,"tid":1,"ts":48,"args":{"tokens":2}},
+{"ph":"e","cat":"request","name":"decode","id2":{"local":"0x1"},"pid":1,"tid":1,"ts":49},
+{"ph":"e","cat":"request","name":"request","id2":{"local":"0x1"},"pid":1,"tid":1,"ts":50,"args":{"output_tokens":4,"reason":"stop"}}
+]"#;
+
+fn loaded(text: &str) -> Trace {
+    let args = STEP_ARGS.iter().chain(&REQUEST_ARGS).map(|&key| key.to_owned()).collect();
+    load(text.as_bytes(), &LoadOptions { args, n_workers: 1 }).unwrap().trace
+}
+
+fn found(trace: &Trace, slos: &[Slo]) -> Requests {
+    requests(trace, &Nesting::of(trace), None, slos)
+}
+
+fn parts_of(parts: &Parts) -> Vec<(&'static str, i64)> {
+    Part::ALL.iter().map(|&part| (part.name(), parts.get(part))).filter(|(_, time)| *time != 0).collect()
+}
+
+#[test]
+fn figures_are_those_of_the_benchmark() {
+    let trace = loaded(ENGINE);
+    let requests = found(&trace, &[]);
+    let figures = &requests.figures;
+    assert_eq!((figures.completed, figures.failed, figures.unfinished, requests.n_strays), (1, 0, 1, 0));
+    assert_eq!((figures.wall, figures.prompt_tokens, figures.output_tokens), (50_000, 100, 4));
+    assert_eq!((figures.n_miscounted, figures.good, figures.met.len()), (0, None, 0));
+    // From 0 to 20; (50 - 20) / 3; 21 and 7 between arrivals; 50; 10.
+    assert_eq!((figures.ttft.mean, figures.tpot.mean, figures.itl.mean), (20_000.0, 10_000.0, 14_000.0));
+    assert_eq!((figures.itl.count, figures.itl.values.p50, figures.itl.values.p99), (2, 7_000, 21_000));
+    assert_eq!((figures.e2el.mean, figures.queue.mean), (50_000.0, 10_000.0));
+    assert_eq!(figures.per_second(1), 20_000.0);
+}
+
+#[test]
+fn the_parts_of_a_request_sum_to_its_latency() {
+    let trace = loaded(ENGINE);
+    let requests = found(&trace, &[]);
+    let [parts, unfinished] = &requests.parts[..] else { panic!("{requests:?}") };
+    // Decode from 20 to 49: 10 of others' prefill, 9 mixed, 7 decode, and 3 without a step; 1 after it.
+    let expected = [
+        ("queue", 10_000),
+        ("prefill", 10_000),
+        ("others_prefill", 10_000),
+        ("mixed", 9_000),
+        ("decode", 7_000),
+        ("between_steps", 3_000),
+        ("unexplained", 1_000),
+    ];
+    assert_eq!(parts_of(parts), expected);
+    assert_eq!(Some(parts.sum()), requests.requests[0].latency());
+    assert_eq!((unfinished.sum(), requests.n_steps), (0, 4));
+}
+
+#[test]
+fn without_steps_the_stages_are_the_parts() {
+    let without: Vec<&str> = ENGINE.lines().filter(|line| !line.contains(r#""cat":"step""#)).collect();
+    let trace = loaded(&without.join("\n"));
+    let requests = found(&trace, &[]);
+    let expected = [("queue", 10_000), ("prefill", 10_000), ("decode", 29_000), ("unexplained", 1_000)];
+    assert_eq!((parts_of(&requests.parts[0]), requests.n_steps), (expected.to_vec(), 0));
+}
+
+#[test]
+fn decoding_of_others_is_no_prefill_of_ones_own() {
+    let text = ENGINE.replace(
+        r#""name":"prefill","pid":1,"tid":1,"ts":10,"dur":10"#,
+        r#""name":"decode","pid":1,"tid":1,"ts":10,"dur":4"#,
+    );
+    let requests = found(&loaded(&text), &[]);
+    assert_eq!(requests.parts[0].get(Part::OthersDecode), 4_000);
+    assert_eq!((requests.parts[0].get(Part::Prefill), requests.parts[0].sum()), (0, 50_000));
+}
+
+#[test]
+fn goodput_counts_requests_that_keep_to_every_limit() {
+    let trace = loaded(ENGINE);
+    let slo = |metric, limit| Slo { metric, limit };
+    let keeps = [slo(SloMetric::Ttft, 20_000), slo(SloMetric::Tpot, 10_000), slo(SloMetric::E2el, 50_000)];
+    assert_eq!(found(&trace, &keeps).figures.good, Some(1));
+    let figures = found(&trace, &[keeps[0], slo(SloMetric::Tpot, 9_999), slo(SloMetric::Queue, 9_999)]).figures;
+    assert_eq!((figures.good, figures.met), (Some(0), vec![1, 0, 0]));
+}
+
+#[test]
+fn a_request_is_found_by_its_id_however_it_is_spelled() {
+    let trace = loaded(ENGINE);
+    let requests = found(&trace, &[]);
+    for id in ["1/0x2", "0x2", "2"] {
+        assert_eq!(requests.find(&trace, id), [1], "{id}");
+    }
+    assert_eq!(requests.find(&trace, "3"), [0; 0]);
+    assert_eq!(requests.by_latency(), [0]);
+}
+
+#[test]
+fn failed_requests_and_strays_are_counted_and_an_id_may_come_again() {
+    let event = |phase: &str, name: &str, ts: u32, args: &str| {
+        format!(
+            r#"{{"ph":"{phase}","cat":"request","name":"{name}","id":"r","pid":1,"tid":1,"ts":{ts},"args":{{{args}}}}}"#
+        )
+    };
+    let events = [
+        event("n", "token", 1, ""),
+        event("b", "request", 2, ""),
+        event("n", "token", 3, ""),
+        event("e", "request", 4, r#""output_tokens":9,"reason":"length""#),
+        event("b", "request", 5, ""),
+        event("e", "request", 6, r#""reason":"abort""#),
+        event("e", "request", 7, ""),
+        event("b", "request", 8, ""),
+        event("b", "request", 9, ""),
+        event("e", "decode", 10, ""),
+    ];
+    let trace = loaded(&format!("[{}]", events.join(",")));
+    let requests = found(&trace, &[Slo { metric: SloMetric::Tpot, limit: 1_000 }]);
+    let figures = &requests.figures;
+    assert_eq!((figures.completed, figures.failed, figures.unfinished, requests.n_strays), (1, 1, 2, 2));
+    assert_eq!((figures.n_miscounted, figures.output_tokens, figures.ttft.mean), (1, 9, 1_000.0));
+    assert_eq!((figures.tpot.values.p50, figures.queue.count, figures.good), (125, 0, Some(1)));
+    assert_eq!(parts_of(&requests.parts[0]), [("unexplained", 2_000)]);
+}
+
+#[test]
+fn stages_that_overlap_or_leave_the_request_do_not_count_twice() {
+    let event = |phase: &str, name: &str, ts: i32| {
+        format!(r#"{{"ph":"{phase}","cat":"request","name":"{name}","id":1,"pid":1,"tid":1,"ts":{ts}}}"#)
+    };
+    let events = [
+        event("b", "request", 0),
+        event("b", "queued", 0),
+        event("b", "decode", 5),
+        event("e", "queued", 10),
+        event("b", "prefill", 12),
+        event("e", "decode", 15),
+        event("e", "request", 20),
+    ];
+    let requests = found(&loaded(&format!("[{}]", events.join(","))), &[]);
+    let expected = [("queue", 10_000), ("prefill", 5_000), ("decode", 5_000)];
+    assert_eq!(parts_of(&requests.parts[0]), expected);
+}
+
+#[test]
+fn requests_are_chosen_by_their_arrival() {
+    let trace = loaded(ENGINE);
+    let chosen = requests(&trace, &Nesting::of(&trace), Some(1..5_000), &[]);
+    assert_eq!((chosen.requests.len(), chosen.figures.unfinished), (1, 1));
+    let steps = all_steps(&trace, &Nesting::of(&trace));
+    assert!(steps.iter().all(|step| step.mark.source == StepSource::Ferrum));
+}

@@ -1,0 +1,41 @@
+//! What lies in a step on its own track.
+
+use super::find::MarkedSlice;
+use crate::Nesting;
+use crate::gaps::{GapPlace, find_gaps};
+use crate::nesting::nesting_key;
+use ferrum_trace_model::{StringId, Trace};
+use hashbrown::HashMap;
+
+/// The slices of a step's track that start within it, the outer before the inner.
+pub fn inside<'a>(trace: &Trace, nesting: &'a Nesting, step: &MarkedSlice) -> &'a [u32] {
+    let slices = &trace.slices;
+    let slice = step.slice as usize;
+    let of_track = nesting.of_track(slices.track[slice]);
+    let (key, end) = (nesting_key(slices, step.slice), slices.end(slice));
+    let first = of_track.partition_point(|&other| nesting_key(slices, other) <= key);
+    let last = of_track.partition_point(|&other| slices.start[other as usize] < end);
+    of_track.get(first..last).unwrap_or_default()
+}
+
+/// Finds the stretches of a step that are in no slice. They sum to its self time.
+pub fn gaps(trace: &Trace, nesting: &Nesting, step: &MarkedSlice, found: impl FnMut(GapPlace, i64)) {
+    let slices = &trace.slices;
+    let time = (slices.start[step.slice as usize], slices.end(step.slice as usize));
+    let stretch = |&slice: &u32| {
+        let slice = slice as usize;
+        (slices.start[slice], slices.end(slice), slices.name[slice])
+    };
+    find_gaps(time, inside(trace, nesting, step).iter().map(stretch), found);
+}
+
+/// Self time and count of each name in a step.
+pub fn by_name(trace: &Trace, nesting: &Nesting, step: &MarkedSlice) -> HashMap<StringId, (i64, u64)> {
+    let mut sums: HashMap<StringId, (i64, u64)> = HashMap::new();
+    for slice in inside(trace, nesting, step).iter().map(|&slice| slice as usize) {
+        let (sum, count) = sums.entry(trace.slices.name[slice]).or_default();
+        *sum = sum.saturating_add(nesting.self_time[slice]);
+        *count += 1;
+    }
+    sums
+}

@@ -1,0 +1,76 @@
+//! Time by what it is for.
+
+use super::device::Work;
+use super::find::MarkedSlice;
+use super::host::inside;
+use crate::Nesting;
+use crate::ops::Ops;
+use ferrum_trace_model::vocab::Op;
+use ferrum_trace_model::{StringId, Trace};
+use hashbrown::HashMap;
+use std::cmp::Reverse;
+
+/// Time of one kind of operation. Times are nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpTime {
+    /// What it is for; `None` is everything that no word fits.
+    pub op: Option<Op>,
+    /// How many there are.
+    pub count: u64,
+    /// How long they take together.
+    pub total: i64,
+}
+
+/// Time of one name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NameTime {
+    /// The name.
+    pub name: StringId,
+    /// How many there are.
+    pub count: u64,
+    /// How long they take together.
+    pub total: i64,
+}
+
+/// Time by what it is for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpTimes {
+    /// The kinds that there are, that with the most time first.
+    pub ops: Vec<OpTime>,
+    /// Names that no word fits, that with the most time first.
+    pub other: Vec<NameTime>,
+}
+
+/// What devices do in steps: durations of kernels and copies.
+pub fn of_device(trace: &Trace, works: &[Work]) -> OpTimes {
+    let slices = works.iter().map(|work| work.slice as usize);
+    sum(trace, slices.map(|slice| (slice, trace.slices.duration[slice])))
+}
+
+/// What the tracks of steps do in them: self times.
+pub fn of_host(trace: &Trace, nesting: &Nesting, steps: &[MarkedSlice]) -> OpTimes {
+    let slices = steps.iter().flat_map(|step| inside(trace, nesting, step)).map(|&slice| slice as usize);
+    sum(trace, slices.map(|slice| (slice, nesting.self_time[slice])))
+}
+
+fn sum(trace: &Trace, slices: impl Iterator<Item = (usize, i64)>) -> OpTimes {
+    let mut ops = Ops::of(trace);
+    let mut sums: HashMap<Option<Op>, (u64, i64)> = HashMap::new();
+    let mut others: HashMap<StringId, (u64, i64)> = HashMap::new();
+    let add = |sum: &mut (u64, i64), time: i64| *sum = (sum.0 + 1, sum.1.saturating_add(time));
+    for (slice, time) in slices {
+        let name = trace.slices.name[slice];
+        let op = ops.get(trace, trace.slices.category[slice], name);
+        add(sums.entry(op).or_default(), time);
+        if op.is_none() {
+            add(others.entry(name).or_default(), time);
+        }
+    }
+    let mut times = OpTimes {
+        ops: sums.into_iter().map(|(op, (count, total))| OpTime { op, count, total }).collect(),
+        other: others.into_iter().map(|(name, (count, total))| NameTime { name, count, total }).collect(),
+    };
+    times.ops.sort_by_key(|time| (Reverse(time.total), time.op));
+    times.other.sort_by_key(|time| (Reverse(time.total), time.name));
+    times
+}

@@ -1,0 +1,171 @@
+//! Steps that take long for what they are, and what is different in them.
+
+use super::device::Work;
+use super::find::MarkedSlice;
+use super::groups::Grouping;
+use super::{Step, host, longest_gap};
+use crate::Nesting;
+use crate::gaps::GapPlace;
+use crate::ops::Ops;
+use ferrum_trace_model::vocab::Op;
+use ferrum_trace_model::{StringId, Trace};
+use hashbrown::{HashMap, HashSet};
+use std::cmp::Reverse;
+use std::hash::Hash;
+
+/// How many differences are kept of each side.
+const DIFFERENCES_MAX: usize = 8;
+
+/// A step that takes longer than the median one of its phase and batch. Times are nanoseconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlowStep {
+    /// Its place in [`Steps::steps`](super::Steps::steps).
+    pub step: usize,
+    /// The place of the median step that it is compared with.
+    pub median: usize,
+    /// How much longer it takes.
+    pub excess: i64,
+    /// What takes longer or shorter on the track, the largest differences first. All of them together, those that are left
+    /// out included, are the excess.
+    pub host: Vec<Difference>,
+    /// The same for devices, where nothing has to add up: they do several things at once.
+    pub device: Vec<Difference>,
+    /// The longest stretch that is in no slice.
+    pub gap: Option<(GapPlace, i64)>,
+}
+
+/// What a difference is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum What {
+    /// Self time of slices of this name.
+    Name(StringId),
+    /// Time that is in no slice.
+    NoSlice,
+    /// Time of kernels and copies, by what they are for.
+    DeviceOp(Option<Op>),
+    /// Time between kernels.
+    DeviceIdle,
+}
+
+/// What takes how long here and in the median step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// What it is about.
+    pub what: What,
+    /// Here.
+    pub here: i64,
+    /// In the median step.
+    pub median: i64,
+    /// How many there are here.
+    pub count: u64,
+    /// How many there are in the median step.
+    pub median_count: u64,
+}
+
+impl Difference {
+    /// How much longer it takes here.
+    pub fn excess(&self) -> i64 {
+        self.here.saturating_sub(self.median)
+    }
+}
+
+/// The steps that exceed the median of their group most.
+pub fn slowest(
+    trace: &Trace,
+    nesting: &Nesting,
+    steps: &[Step],
+    works: &[Work],
+    grouping: &Grouping,
+    n_wanted: usize,
+) -> Vec<SlowStep> {
+    let mut slow: Vec<(i64, u32, u32)> = Vec::new();
+    for members in &grouping.members {
+        let Some(&median) = members.get(members.len().div_ceil(2).saturating_sub(1)) else { continue };
+        let duration = |place: u32| steps[place as usize].duration;
+        let excess = |&place: &u32| (duration(place).saturating_sub(duration(median)), place, median);
+        slow.extend(members.iter().map(excess).filter(|&(excess, ..)| excess > 0));
+    }
+    slow.sort_unstable_by_key(|&(excess, place, _)| (Reverse(excess), place));
+    slow.truncate(n_wanted);
+    let devices = device_parts(trace, works, slow.iter().flat_map(|&(_, place, median)| [place, median]));
+    let compare = Compare { trace, nesting, steps, devices };
+    slow.into_iter().map(|(excess, place, median)| compare.slow(excess, place, median)).collect()
+}
+
+/// Time and count by what it is about.
+type Parts<K> = HashMap<K, (i64, u64)>;
+
+/// What devices do in the steps that are asked for.
+fn device_parts(trace: &Trace, works: &[Work], wanted: impl Iterator<Item = u32>) -> HashMap<u32, Parts<Option<Op>>> {
+    let wanted: HashSet<u32> = wanted.collect();
+    let mut ops = Ops::of(trace);
+    let mut parts: HashMap<u32, Parts<Option<Op>>> = HashMap::new();
+    for of_step in works.chunk_by(|one, other| one.step == other.step) {
+        let Some(step) = of_step.first().map(|work| work.step).filter(|step| wanted.contains(step)) else { continue };
+        let parts = parts.entry(step).or_default();
+        for slice in of_step.iter().map(|work| work.slice as usize) {
+            let op = ops.get(trace, trace.slices.category[slice], trace.slices.name[slice]);
+            let (time, count) = parts.entry(op).or_default();
+            *time = time.saturating_add(trace.slices.duration[slice]);
+            *count += 1;
+        }
+    }
+    parts
+}
+
+struct Compare<'a> {
+    trace: &'a Trace,
+    nesting: &'a Nesting,
+    steps: &'a [Step],
+    devices: HashMap<u32, Parts<Option<Op>>>,
+}
+
+impl Compare<'_> {
+    fn slow(&self, excess: i64, place: u32, median: u32) -> SlowStep {
+        let [here, there] = [place, median].map(|place| &self.steps[place as usize]);
+        let [marked_here, marked_there] = [here, there].map(marked);
+        let by_name = |step: &MarkedSlice| host::by_name(self.trace, self.nesting, step);
+        let mut host = differences(&by_name(&marked_here), &by_name(&marked_there), What::Name);
+        host.push(plain(What::NoSlice, here.unexplained, there.unexplained));
+        let nothing = Parts::default();
+        let of_device = |place: u32| self.devices.get(&place).unwrap_or(&nothing);
+        let mut device = differences(of_device(place), of_device(median), What::DeviceOp);
+        if here.device.n_slices > 0 || there.device.n_slices > 0 {
+            device.push(plain(What::DeviceIdle, here.device.idle(), there.device.idle()));
+        }
+        SlowStep {
+            step: place as usize,
+            median: median as usize,
+            excess,
+            host: largest(host),
+            device: largest(device),
+            gap: longest_gap(self.trace, self.nesting, &marked_here),
+        }
+    }
+}
+
+fn marked(step: &Step) -> MarkedSlice {
+    MarkedSlice { slice: step.slice, mark: step.mark }
+}
+
+fn plain(what: What, here: i64, median: i64) -> Difference {
+    Difference { what, here, median, count: 0, median_count: 0 }
+}
+
+fn differences<K: Copy + Eq + Hash>(here: &Parts<K>, there: &Parts<K>, what: impl Fn(K) -> What) -> Vec<Difference> {
+    let only_there = there.keys().filter(|key| !here.contains_key(*key));
+    let difference = |key: &K| {
+        let (time, count) = here.get(key).copied().unwrap_or_default();
+        let (median, median_count) = there.get(key).copied().unwrap_or_default();
+        Difference { what: what(*key), here: time, median, count, median_count }
+    };
+    here.keys().chain(only_there).map(difference).collect()
+}
+
+/// Those that differ, the most different first.
+fn largest(mut differences: Vec<Difference>) -> Vec<Difference> {
+    differences.retain(|difference| difference.excess() != 0);
+    differences.sort_unstable_by_key(|difference| (Reverse(difference.excess().unsigned_abs()), difference.what));
+    differences.truncate(DIFFERENCES_MAX);
+    differences
+}
