@@ -8,6 +8,7 @@ mod flows;
 mod folded;
 mod held;
 mod intake;
+mod kineto;
 mod lanes;
 mod numbering;
 mod pairing;
@@ -17,6 +18,9 @@ mod speedscope;
 mod stacks;
 mod svg;
 mod timeline;
+mod torch;
+
+pub use torch::{TorchOptions, torch};
 
 use crate::Opener;
 use ferrum_trace_format::chrome::read::Losses;
@@ -56,6 +60,8 @@ pub struct Summary {
     pub n_moved: u64,
     /// How much later than in the input everything is, in nanoseconds: where times are negative and must not be.
     pub shift_ns: i64,
+    /// Fields of the object around the events that there was no room for.
+    pub n_fields_lost: u64,
     /// What was not written, or not as it was.
     pub left: Left,
     /// What could not be read.
@@ -75,6 +81,8 @@ pub struct Left {
     pub unbound_flow_points: u64,
     /// Values of counters that are no numbers.
     pub odd_counter_values: u64,
+    /// Slices of devices of which the trace does not say what launched them: they have a call at their own begin.
+    pub unlaunched: u64,
     /// Slices whose time counts for the slice around them, since there are too many different stacks.
     pub cut_stacks: u64,
 }
@@ -87,6 +95,7 @@ impl Default for Left {
             unopened: 0,
             unbound_flow_points: 0,
             odd_counter_values: 0,
+            unlaunched: 0,
             cut_stacks: 0,
         }
     }
