@@ -2,7 +2,9 @@
 
 use super::record::{Binding, Kind, NEVER, Record};
 use super::{Error, Left, hash, kineto, pairing};
-use ferrum_trace_format::chrome::read::{Event, Loss, Losses, RowFinder, Scalar, Sink, Text, for_each, for_each_member};
+use ferrum_trace_format::chrome::read::{
+    Event, Loss, Losses, RowFinder, Scalar, Sink, Text, for_each, for_each_member,
+};
 use ferrum_trace_format::spill_sort::{BUDGET_BYTES, SpillSort};
 use ferrum_trace_model::{ProcessId, Strings, TrackId, Tracks};
 use std::borrow::Cow;
@@ -192,7 +194,12 @@ impl Intake {
             b'E' => {
                 let row = self.track(event).0;
                 let args = if self.wanted == Wanted::SlicesByTrack { None } else { event.args };
-                self.add(To::Edges, time, order, &Record { args: args.unwrap_or_default(), ..empty(Kind::End, row, time) })
+                self.add(
+                    To::Edges,
+                    time,
+                    order,
+                    &Record { args: args.unwrap_or_default(), ..empty(Kind::End, row, time) },
+                )
             }
             _ if matches!(self.wanted, Wanted::Slices | Wanted::SlicesByTrack) => {
                 self.leave_out(event);

@@ -28,6 +28,7 @@ Formats and their endings; `.gz` or `.zst` after any of them packs the file:
   folded        .folded, .txt     a line a stack, with its self time in ns
   svg           .svg              a flame graph
   csv           .csv              a row a slice
+  vllm-layerwise .layerwise.json  vLLM's profile by module: a tree a step
   torch         .pt.trace.json    as torch.profiler writes it, for HolisticTraceAnalysis
 
 With --json, one object a line and file:
@@ -43,7 +44,8 @@ With --json, one object a line and file:
   left      what has no place in the output: `phases` (events by the letter of
             their phase), `unclosed` begins, `unopened` ends,
             `unbound_flow_points`, `odd_counter_values`, `cut_stacks`,
-            `unlaunched` (kernels of which nothing says what launched them)
+            `unlaunched` (kernels of which nothing says what launched them),
+            `outside_steps` (slices that lie in no step, of vllm-layerwise)
   repaired  what was put right on the way to Chrome JSON, as `repair` has it
   losses    what could not be read: `count`, `bytes`, and `first`
   notes     what else is worth knowing, as texts
@@ -55,7 +57,7 @@ Exit codes:
   2    at least one file could not be read or written, or the flags make no sense
   130  interrupted; no half file is left behind";
 
-/// Write a trace in another format: Perfetto, Chrome JSON, torch.profiler, speedscope, flame graph, CSV
+/// Write a trace in another format: Perfetto, Chrome JSON, torch, vLLM, speedscope, flame graph, CSV
 ///
 /// Times are kept to the nanosecond. What the other format has no place for is counted and said on standard error.
 #[derive(Debug, Default, clap::Args)]
@@ -115,6 +117,8 @@ pub enum Format {
     Csv,
     /// Chrome trace JSON with the words of torch.profiler
     Torch,
+    /// vLLM's profile by module
+    VllmLayerwise,
 }
 
 impl Format {
@@ -129,6 +133,7 @@ impl Format {
             Self::Svg => "svg",
             Self::Csv => "csv",
             Self::Torch => "torch",
+            Self::VllmLayerwise => "vllm-layerwise",
         }
     }
 
@@ -142,12 +147,14 @@ impl Format {
             Self::Svg => "svg",
             Self::Csv => "csv",
             Self::Torch => "pt.trace.json",
+            Self::VllmLayerwise => "layerwise.json",
         }
     }
 
     /// The format that a file's name asks for.
     pub fn of(path: &Path) -> Option<Self> {
-        const ENDINGS: [(&str, Format); 9] = [
+        const ENDINGS: [(&str, Format); 10] = [
+            (".layerwise.json", Format::VllmLayerwise),
             (".pt.trace.json", Format::Torch),
             (".speedscope.json", Format::Speedscope),
             (".json", Format::Chrome),

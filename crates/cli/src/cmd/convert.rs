@@ -15,7 +15,7 @@ use crate::out::words::Words;
 use crate::source::{Passes, Source};
 use crate::trouble::Trouble;
 use crate::verdict::Verdict;
-use ferrum_trace_analyze::convert::{self, Left, Summary, TorchOptions};
+use ferrum_trace_analyze::convert::{self, LayerwiseOptions, Left, Summary, TorchOptions};
 use ferrum_trace_analyze::repair::{Changes, ChromeOptions, OutputForm, chrome};
 use ferrum_trace_format::chrome::read::Losses;
 use std::fmt::Write as _;
@@ -77,7 +77,8 @@ pub fn run(args: &ConvertArgs) -> Verdict {
 }
 
 fn format_of(args: &ConvertArgs) -> Result<Format, Trouble> {
-    let hint = "`--to FORMAT` says it: chrome, chrome-array, perfetto, speedscope, folded, svg, csv or torch";
+    let hint =
+        "`--to FORMAT` says it: chrome, chrome-array, perfetto, speedscope, folded, svg, csv, torch or vllm-layerwise";
     let format = match (args.to, args.output.output.as_deref().map(Target::of)) {
         (Some(format), _) => format,
         (None, None) => return Err(Trouble::new("convert", "expected a format or an output").hint(hint)),
@@ -91,7 +92,8 @@ fn format_of(args: &ConvertArgs) -> Result<Format, Trouble> {
         let what = format!("events can be kept as they are in Chrome JSON only, not in `{}`", format.name());
         return Err(Trouble::new("--as-is", what));
     }
-    let of_torch = [("--rank", args.rank.is_some()), ("--world-size", args.world_size.is_some()), ("--keep-ns", args.keep_ns)];
+    let of_torch =
+        [("--rank", args.rank.is_some()), ("--world-size", args.world_size.is_some()), ("--keep-ns", args.keep_ns)];
     if let (Some((flag, _)), true) = (of_torch.iter().find(|(_, is_given)| *is_given), format != Format::Torch) {
         return Err(Trouble::new(*flag, format!("is for `torch` only, not for `{}`", format.name())));
     }
@@ -138,11 +140,17 @@ fn write(
         Format::Svg => convert::Target::Svg,
         Format::Csv => convert::Target::Csv,
         Format::Torch => {
-            let summary = convert::torch(&|| source.open_boxed(), output, &options.torch(source));
-            return summary.map(|summary| Converted::Other(Box::new(summary))).map_err(|error| error.to_string());
+            return converted(convert::torch(&|| source.open_boxed(), output, &options.torch(source)));
+        }
+        Format::VllmLayerwise => {
+            let model = LayerwiseOptions { model: source.name.clone() };
+            return converted(convert::layerwise(&|| source.open_boxed(), output, &model));
         }
     };
-    let summary = convert::convert(target, &|| source.open_boxed(), output);
+    converted(convert::convert(target, &|| source.open_boxed(), output))
+}
+
+fn converted(summary: Result<Summary, convert::Error>) -> Result<Converted, String> {
     summary.map(|summary| Converted::Other(Box::new(summary))).map_err(|error| error.to_string())
 }
 
@@ -176,8 +184,16 @@ fn text(source: &Source, target: &Target, converted: &Converted, is_verbose: boo
 
 /// What is not in the output, or not as it was, a line each. Writing to a string cannot fail.
 fn push_left(text: &mut String, summary: &Summary) {
-    let Left { phases, unclosed, unopened, unbound_flow_points, odd_counter_values, unlaunched, cut_stacks } =
-        &summary.left;
+    let Left {
+        phases,
+        unclosed,
+        unopened,
+        unbound_flow_points,
+        odd_counter_values,
+        unlaunched,
+        outside_steps,
+        cut_stacks,
+    } = &summary.left;
     let counts = [
         (summary.n_moved, "slice", "moved to a row beside, for overlapping another one of its thread"),
         (*unclosed, "begin", "without an end"),
@@ -186,10 +202,14 @@ fn push_left(text: &mut String, summary: &Summary) {
         (*odd_counter_values, "counter value", "left out, being no number"),
         (*unlaunched, "slice", "of devices with a call made up for it, since nothing says what launched it"),
         (summary.n_fields_lost, "field", "around the events left out, being too long"),
+        (*outside_steps, "slice", "left out, for lying in no step"),
         (*cut_stacks, "slice", "counted for the one around it: there are too many different stacks"),
     ];
     for (n, thing, what) in counts.into_iter().filter(|(n, ..)| *n > 0) {
         let _ = writeln!(text, "  {} {what}", count(n, thing));
+    }
+    if summary.has_no_steps {
+        text.push_str("  no steps were found: the whole trace is one, of the phase `prefill`\n");
     }
     if summary.shift_ns != 0 {
         let _ = writeln!(text, "  everything is {} later than in the input", time(summary.shift_ns));
