@@ -1,17 +1,26 @@
 //! What devices do: how busy they are, and how much of their communication is hidden behind computation.
 
+use ferrum_trace_model::vocab::{Op, device};
 use ferrum_trace_model::{ProcessId, StringId, Trace, TrackId};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// What one device does; a process of the trace that has kernels or copies. Times are nanoseconds.
+/// What one device does. Times are nanoseconds.
 ///
-/// Kernels are slices of the category `kernel`, copies those of `gpu_memcpy` and `gpu_memset`, or as torch spelled them
-/// in 2021: `Kernel`, `Memcpy`, `Memset`. A kernel communicates if its name starts with `nccl` or `rccl`, in any case of
-/// letters, or contains `ncclDevKernel` or `ncclKernel`; the other kernels compute.
+/// In traces of torch a device is a process that has kernels or copies. Kernels are slices of the category `kernel`, copies
+/// those of `gpu_memcpy` and `gpu_memset`, or as torch spelled them in 2021: `Kernel`, `Memcpy`, `Memset`. A kernel
+/// communicates if its name starts with `nccl` or `rccl`, in any case of letters, or contains `ncclDevKernel` or
+/// `ncclKernel`; the other kernels compute.
+///
+/// In our own traces a device is known by the names of its tracks, see [`device::of_track`]. Slices of such a track in which
+/// no others lie are kernels, those of the category [`Op::Memory`] copies. A kernel communicates if its category is
+/// [`Op::Comm`] or its name says so. Slices around others are groups of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// The process that stands for it.
+    /// The process that stands for it, or whose device it is.
     pub process: ProcessId,
+    /// Its number, if it is known by the names of tracks.
+    pub number: Option<u32>,
     /// How many kernels and copies there are.
     pub n_slices: usize,
     /// How many of them are kernels.
@@ -49,30 +58,105 @@ pub struct Stream {
     pub busy: i64,
 }
 
+/// How many open slices are asked whether another lies in them, so that slices which all overlap do not take for ever.
+const ASKED_MAX: usize = 8;
+
 /// What a slice of a device does.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
     Comm,
     Comp,
     Copy,
 }
 
+impl Kind {
+    /// Of a slice on a track that is known as a device's by its name.
+    pub(crate) fn of(name: &str, category: &str) -> Self {
+        match Op::from_text(category) {
+            Some(Op::Memory) => Self::Copy,
+            Some(Op::Comm) => Self::Comm,
+            _ if is_comm(name) => Self::Comm,
+            _ => Self::Comp,
+        }
+    }
+}
+
 /// The devices of a trace, in the order in which the trace has them.
 pub fn devices(trace: &Trace) -> Vec<Device> {
-    let mut works: BTreeMap<ProcessId, Work> = BTreeMap::new();
+    let mut works: BTreeMap<(ProcessId, Option<u32>), Work> = BTreeMap::new();
     let kinds = DeviceCategories::of(trace);
+    let mut on_named = NamedTracks::of(trace);
     for (slice, &category) in trace.slices.category.iter().enumerate() {
-        let Some(is_kernel) = kinds.is_kernel(category) else { continue };
+        let track = trace.slices.track[slice];
+        let Some(is_kernel) = kinds.is_kernel(category) else {
+            on_named.add(track, slice);
+            continue;
+        };
         let kind = match is_kernel {
             false => Kind::Copy,
             true if is_comm(trace.strings.get(trace.slices.name[slice])) => Kind::Comm,
             true => Kind::Comp,
         };
-        let track = trace.slices.track[slice];
-        let work = works.entry(trace.tracks.get(track).process).or_default();
+        let work = works.entry((trace.tracks.get(track).process, None)).or_default();
         work.add(track, kind, (trace.slices.start[slice], trace.slices.end(slice)));
     }
-    works.into_iter().map(|(process, work)| work.device(process)).collect()
+    for (track, number, slices) in on_named.into_slices() {
+        let work = works.entry((trace.tracks.get(track).process, Some(number))).or_default();
+        for slice in without_groups(trace, slices) {
+            let text = |id| trace.strings.get(id);
+            let kind = Kind::of(text(trace.slices.name[slice]), text(trace.slices.category[slice]));
+            work.add(track, kind, (trace.slices.start[slice], trace.slices.end(slice)));
+        }
+    }
+    works.into_iter().map(|((process, number), work)| work.device(process, number)).collect()
+}
+
+/// Slices of the tracks that are known as devices' by their names.
+struct NamedTracks {
+    /// One entry a track: the number of its device, if it is one's.
+    devices: Vec<Option<(u32, Vec<usize>)>>,
+}
+
+impl NamedTracks {
+    fn of(trace: &Trace) -> Self {
+        let of_name = |name: Option<StringId>| device::of_track(trace.strings.get(name?));
+        let devices = trace.tracks.iter().map(|(_, track)| Some((of_name(track.name)?.device, Vec::new())));
+        Self { devices: devices.collect() }
+    }
+
+    fn add(&mut self, track: TrackId, slice: usize) {
+        if let Some((_, slices)) = &mut self.devices[track.index()] {
+            slices.push(slice);
+        }
+    }
+
+    fn into_slices(self) -> impl Iterator<Item = (TrackId, u32, Vec<usize>)> {
+        let with_slices = |(n, device): (usize, Option<(u32, Vec<usize>)>)| {
+            let (number, slices) = device?;
+            (!slices.is_empty()).then_some((TrackId(n as u32), number, slices))
+        };
+        self.devices.into_iter().enumerate().filter_map(with_slices)
+    }
+}
+
+/// Those slices of a track in which no other one lies that takes time.
+fn without_groups(trace: &Trace, mut slices: Vec<usize>) -> impl Iterator<Item = usize> {
+    let times = |slice: usize| (trace.slices.start[slice], trace.slices.end(slice));
+    let key = |slice: usize| (times(slice).0, Reverse(times(slice).1), trace.slices.order[slice]);
+    slices.sort_unstable_by_key(|&slice| key(slice));
+    let mut is_group = vec![false; slices.len()];
+    let mut open: Vec<usize> = Vec::new();
+    for (n, &slice) in slices.iter().enumerate() {
+        let (start, end) = times(slice);
+        while open.pop_if(|outer| times(slices[*outer]).1 <= start).is_some() {}
+        if end > start
+            && let Some(&outer) = open.iter().rev().take(ASKED_MAX).find(|outer| times(slices[**outer]).1 >= end)
+        {
+            is_group[outer] = true;
+        }
+        open.push(n);
+    }
+    slices.into_iter().zip(is_group).filter(|(_, is_group)| !is_group).map(|(slice, _)| slice)
 }
 
 /// Which categories a device's slices have.
@@ -126,7 +210,7 @@ impl Work {
         self.streams.entry(track).or_default().push(time);
     }
 
-    fn device(mut self, process: ProcessId) -> Device {
+    fn device(mut self, process: ProcessId, number: Option<u32>) -> Device {
         let (n_comm, n_kernels) = (self.comm.len(), self.comm.len() + self.comp.len());
         let kernel_total = self.comm.iter().chain(&self.comp).fold(0, |sum, time| add(sum, length(*time)));
         let (comm, comp) = (union(&mut self.comm), union(&mut self.comp));
@@ -141,6 +225,7 @@ impl Work {
             |(track, mut times): (TrackId, Times)| Stream { track, n_slices: times.len(), busy: union(&mut times) };
         Device {
             process,
+            number,
             n_slices: all.len(),
             n_kernels,
             n_comm,
@@ -195,6 +280,7 @@ mod tests {
         let [first, second] = &devices(&trace)[..] else { panic!("two devices") };
         let expected = Device {
             process: ProcessId(0),
+            number: None,
             n_slices: 3,
             n_kernels: 2,
             n_comm: 1,
@@ -214,6 +300,29 @@ mod tests {
         assert_eq!(first, &expected);
         assert_eq!((second.busy, second.span, second.idle, second.n_kernels), (1, 1, 0, 1));
         assert_eq!(devices(&sample::track(&[("a", 0, 1)])), []);
+    }
+
+    #[test]
+    fn a_device_is_known_by_the_names_of_its_tracks() {
+        let mut trace = sample::trace(&[
+            ("1", "10", "layer", "layer", 0, 20),
+            ("1", "10", "gemm", "qkv", 0, 10),
+            ("1", "10", "attention", "marker", 5, 5),
+            ("1", "10", "norm", "rms", 12, 20),
+            ("1", "11", "comm", "all_reduce", 8, 16),
+            ("1", "11", "memory", "to host", 20, 24),
+            ("1", "12", "gemm", "on the second", 3, 4),
+            ("1", "1", "gemm", "on the host", 0, 90),
+        ]);
+        for (track, name) in [(0, "GPU 0 / stream 7"), (1, "GPU 0 / stream 20"), (2, "GPU 1"), (3, "main")] {
+            trace.tracks.get_mut(TrackId(track)).name = Some(trace.strings.intern(name));
+        }
+        let [first, second] = &devices(&trace)[..] else { panic!("two devices") };
+        assert_eq!((first.number, first.n_slices, first.n_kernels, first.n_comm), (Some(0), 5, 4, 1));
+        assert_eq!((first.span, first.busy, first.idle), (24, 24, 0));
+        assert_eq!((first.comm, first.comp, first.overlap, first.exposed_comm), (8, 18, 6, 2));
+        assert_eq!(first.streams.iter().map(|stream| stream.busy).collect::<Vec<_>>(), [18, 12]);
+        assert_eq!((second.number, second.process, second.busy), (Some(1), ProcessId(0), 1));
     }
 
     #[test]

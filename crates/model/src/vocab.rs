@@ -162,9 +162,59 @@ pub mod counter {
     pub const GENERATED: &str = "generated";
 }
 
+/// What a device does: slices on tracks that bear the device's name.
+pub mod device {
+    /// What the name of a device's track begins with; a number follows, and ` / ` with what of the device the track is.
+    pub const TRACK_PREFIX: &str = "GPU ";
+    /// What stands between the device and its part.
+    pub const TRACK_SEPARATOR: &str = " / ";
+
+    /// A track of a device.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct DeviceTrack<'a> {
+        /// The number of the device.
+        pub device: u32,
+        /// Which stream or queue of it, such as `stream 7`; empty if the track is that of the whole device.
+        pub queue: &'a str,
+    }
+
+    impl DeviceTrack<'_> {
+        /// The number of the stream, if the queue is called by one: the digits at its end.
+        pub fn stream(&self) -> Option<u32> {
+            let is_digit = |letter: char| letter.is_ascii_digit();
+            self.queue[self.queue.trim_end_matches(is_digit).len()..].parse().ok()
+        }
+    }
+
+    /// What the name of a track says, if it is that of a device's: `GPU 0`, `GPU 0 / stream 7`, `GPU 1 / queue`.
+    pub fn of_track(name: &str) -> Option<DeviceTrack<'_>> {
+        let rest = name.strip_prefix(TRACK_PREFIX)?;
+        let (number, queue) = match rest.split_once(TRACK_SEPARATOR) {
+            Some((number, queue)) => (number, queue),
+            // The further rows of a track without parts, `GPU 0 (2)`.
+            None => rest.split_once(' ').map_or((rest, ""), |(number, row)| (number, row)),
+        };
+        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        Some(DeviceTrack { device: number.parse().ok().filter(|_| is_number)?, queue })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tracks_of_devices_are_told_by_their_names() {
+        let told = |name| device::of_track(name).map(|track| (track.device, track.queue, track.stream()));
+        assert_eq!(told("GPU 0 / stream 7"), Some((0, "stream 7", Some(7))));
+        assert_eq!(told("GPU 12 / stream 7 (2)"), Some((12, "stream 7 (2)", None)));
+        assert_eq!(told("GPU 1 / queue"), Some((1, "queue", None)));
+        assert_eq!(told("GPU 3"), Some((3, "", None)));
+        assert_eq!(told("GPU 3 (2)"), Some((3, "(2)", None)));
+        for name in ["", "GPU", "GPU ", "GPU x / stream 7", "GPU +1", "a GPU 0", "GPU 99999999999"] {
+            assert_eq!(told(name), None, "{name}");
+        }
+    }
 
     #[test]
     fn words_come_back() {

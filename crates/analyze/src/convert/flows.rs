@@ -1,42 +1,68 @@
-//! The numbers that arrows have now.
+//! Arrows that have begun, by what joins their points.
 
 use hashbrown::HashMap;
 
 /// How many arrows are remembered at least. One whose begin lies further back, counted in arrows, is forgotten.
 const KEPT: usize = 1 << 20;
 
+/// What is known of groups of events, of the latest ones at least.
+#[derive(Debug)]
+pub struct Remembered<T> {
+    /// Those that were set, or asked for, last; when they are too many, they become the earlier ones.
+    recent: HashMap<u64, T>,
+    earlier: HashMap<u64, T>,
+    n_kept: usize,
+}
+
+impl<T: Copy> Remembered<T> {
+    /// Remembers so many groups at least, and twice as many at most.
+    pub fn new(n_kept: usize) -> Self {
+        Self { recent: HashMap::new(), earlier: HashMap::new(), n_kept }
+    }
+
+    /// Sets what is known of a group.
+    pub fn set(&mut self, group: u64, value: T) {
+        if self.recent.len() >= self.n_kept {
+            self.earlier = std::mem::take(&mut self.recent);
+        }
+        self.recent.insert(group, value);
+    }
+
+    /// What is known of a group.
+    pub fn get(&mut self, group: u64) -> Option<T> {
+        if let Some(&value) = self.recent.get(&group) {
+            return Some(value);
+        }
+        let value = *self.earlier.get(&group)?;
+        self.set(group, value);
+        Some(value)
+    }
+}
+
 /// Arrows that have begun. Each has a number of its own: files use ids again, and trace_processor does not take that.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Flows {
-    /// Those that began, or were asked for, last; when they are too many, they become the earlier ones.
-    recent: HashMap<u64, u64>,
-    earlier: HashMap<u64, u64>,
+    numbers: Remembered<u64>,
     n: u64,
+}
+
+impl Default for Flows {
+    fn default() -> Self {
+        Self { numbers: Remembered::new(KEPT), n: 0 }
+    }
 }
 
 impl Flows {
     /// A new arrow, in place of any other of this group.
     pub fn begin(&mut self, group: u64) -> u64 {
         self.n += 1;
-        self.remember(group, self.n);
+        self.numbers.set(group, self.n);
         self.n
     }
 
     /// The arrow of this group that began last.
     pub fn get(&mut self, group: u64) -> Option<u64> {
-        if let Some(&flow) = self.recent.get(&group) {
-            return Some(flow);
-        }
-        let flow = *self.earlier.get(&group)?;
-        self.remember(group, flow);
-        Some(flow)
-    }
-
-    fn remember(&mut self, group: u64, flow: u64) {
-        if self.recent.len() >= KEPT {
-            self.earlier = std::mem::take(&mut self.recent);
-        }
-        self.recent.insert(group, flow);
+        self.numbers.get(group)
     }
 }
 

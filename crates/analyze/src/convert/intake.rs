@@ -1,8 +1,10 @@
 //! From the events of a file to records in the sorter.
 
 use super::record::{Binding, Kind, NEVER, Record};
-use super::{Error, Left, hash, pairing};
-use ferrum_trace_format::chrome::read::{Event, Loss, Losses, RowFinder, Scalar, Sink, Text, for_each};
+use super::{Error, Left, hash, kineto, pairing};
+use ferrum_trace_format::chrome::read::{
+    Event, Loss, Losses, RowFinder, Scalar, Sink, Text, for_each, for_each_member,
+};
 use ferrum_trace_format::spill_sort::{BUDGET_BYTES, SpillSort};
 use ferrum_trace_model::{ProcessId, Strings, TrackId, Tracks};
 use std::borrow::Cow;
@@ -10,6 +12,12 @@ use std::io::{self, Read};
 
 /// How much memory begins and ends may take until they are paired.
 const EDGES_BUDGET_BYTES: usize = 32 << 20;
+
+/// The metadata in which our traces speak of themselves, and the argument that tells when they began.
+const ABOUT: &str = "ferrum_trace";
+const START_UNIX_NS: &[u8] = b"start_unix_ns";
+/// How many bytes of fields around the events are kept.
+const FIELDS_BYTES_MAX: usize = 16 << 20;
 
 /// What is wanted of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +28,9 @@ pub enum Wanted {
     Slices,
     /// Everything, by time.
     Everything,
+    /// Everything, by time, each event as the file spells it (the arguments of a record are all of its event), metadata
+    /// first.
+    Events,
 }
 
 /// All that is wanted of a file, on its way to being sorted.
@@ -35,10 +46,38 @@ pub struct Collected {
     pub first: Option<i64>,
     /// How many events there are.
     pub n_events: u64,
+    /// The other fields of the object around the list: keys and values as JSON. Kept of [`Wanted::Events`].
+    pub fields: Fields,
+    /// When the recording began, in nanoseconds since the Unix epoch, as far as our own traces say.
+    pub start_unix_ns: Option<u64>,
+    /// Whether any slice is one of torch's profiler, by its category.
+    pub is_kineto: bool,
     /// What has no place.
     pub left: Left,
     /// What could not be read.
     pub losses: Losses,
+}
+
+/// Fields of the object around the list of events.
+#[derive(Debug, Default)]
+pub struct Fields {
+    /// Keys and values, as JSON.
+    pub kept: Vec<(Vec<u8>, Vec<u8>)>,
+    n_bytes: usize,
+    /// How many there was no room for.
+    pub n_lost: u64,
+}
+
+impl Fields {
+    fn push(&mut self, key: Text<'_>, value: &[u8]) {
+        let n_bytes = key.raw.len() + value.len();
+        if self.n_bytes + n_bytes > FIELDS_BYTES_MAX {
+            self.n_lost += 1;
+            return;
+        }
+        self.n_bytes += n_bytes;
+        self.kept.push((key.raw.to_vec(), value.to_vec()));
+    }
 }
 
 /// Reads a file.
@@ -55,6 +94,9 @@ pub fn collect(input: impl Read, wanted: Wanted) -> Result<Collected, Error> {
             tracks: Tracks::default(),
             first: None,
             n_events: 0,
+            fields: Fields::default(),
+            start_unix_ns: None,
+            is_kineto: false,
             left: Left::default(),
             losses: Losses::default(),
         },
@@ -86,7 +128,7 @@ fn push(
 ) -> io::Result<()> {
     let major = match wanted {
         Wanted::SlicesByTrack => u64::from(record.row),
-        Wanted::Slices | Wanted::Everything => 0,
+        Wanted::Slices | Wanted::Everything | Wanted::Events => 0,
     };
     scratch.clear();
     record.push_to(scratch);
@@ -119,7 +161,9 @@ impl Sink for Intake {
             return;
         }
         if event.phase == b'M' {
-            self.metadata(event);
+            if let Err(trouble) = self.metadata(event, order) {
+                self.trouble = Some(trouble);
+            }
             return;
         }
         let Some(time) = event.start.nanos() else {
@@ -135,7 +179,11 @@ impl Sink for Intake {
         self.collected.losses.push(loss);
     }
 
-    fn field(&mut self, _key: Text<'_>, _value: &[u8]) {}
+    fn field(&mut self, key: Text<'_>, value: &[u8]) {
+        if self.wanted == Wanted::Events {
+            self.collected.fields.push(key, value);
+        }
+    }
 }
 
 impl Intake {
@@ -145,15 +193,22 @@ impl Intake {
             b'B' => self.slice(event, time, NEVER, order, To::Edges),
             b'E' => {
                 let row = self.track(event).0;
-                self.add(To::Edges, time, order, &Record { args: self.args(event), ..empty(Kind::End, row, time) })
+                let args = if self.wanted == Wanted::SlicesByTrack { None } else { event.args };
+                self.add(
+                    To::Edges,
+                    time,
+                    order,
+                    &Record { args: args.unwrap_or_default(), ..empty(Kind::End, row, time) },
+                )
             }
-            _ if self.wanted != Wanted::Everything => {
+            _ if matches!(self.wanted, Wanted::Slices | Wanted::SlicesByTrack) => {
                 self.leave_out(event);
                 Ok(())
             }
+            b's' | b't' | b'f' => self.flow(event, time, order),
+            _ if self.wanted == Wanted::Events => self.as_it_is(event, time, order),
             b'i' | b'I' | b'R' => self.instant(event, time, order),
             b'C' => self.counter(event, time, order),
-            b's' | b't' | b'f' => self.flow(event, time, order),
             b'b' | b'n' | b'e' | b'S' | b'T' | b'p' | b'F' => self.asynchronous(event, time, order),
             _ => {
                 self.leave_out(event);
@@ -166,6 +221,7 @@ impl Intake {
         let duration = event.duration.nanos().filter(|&duration| duration >= 0);
         match duration.and_then(|duration| time.checked_add(duration)) {
             Some(end) => self.slice(event, time, end, order, To::Items),
+            None if self.wanted == Wanted::Events => self.as_it_is(event, time, order),
             None => {
                 self.leave_out(event);
                 Ok(())
@@ -176,6 +232,7 @@ impl Intake {
     fn slice(&mut self, event: &Event<'_>, time: i64, end: i64, order: u64, to: To) -> io::Result<()> {
         let row = self.track(event).0;
         let (name, category) = (text(event.name), text(event.category));
+        self.collected.is_kineto |= kineto::is_category(&category);
         let bind_id = event.bind_id.filter(|_| event.flow_in || event.flow_out);
         let record = Record {
             group: bind_id.map_or(0, |id| hash(&("bind_id", id.decode()))),
@@ -266,6 +323,7 @@ impl Intake {
         match self.wanted {
             Wanted::SlicesByTrack => &[],
             Wanted::Slices | Wanted::Everything => event.args.unwrap_or_default(),
+            Wanted::Events => event.json,
         }
     }
 
@@ -282,10 +340,33 @@ impl Intake {
         self.rows.process(event, &mut self.collected.strings, &mut self.collected.tracks)
     }
 
-    fn metadata(&mut self, event: &Event<'_>) {
-        if !self.rows.describe(event, &mut self.collected.strings, &mut self.collected.tracks) {
-            self.leave_out(event);
+    /// An event that is taken over whatever it says.
+    fn as_it_is(&mut self, event: &Event<'_>, time: i64, order: u64) -> io::Result<()> {
+        let row = self.track(event).0;
+        let (name, category) = (text(event.name), text(event.category));
+        let record = Record { name: &name, category: &category, args: event.json, ..empty(Kind::Instant, row, time) };
+        self.add(To::Items, time, order, &record)
+    }
+
+    fn metadata(&mut self, event: &Event<'_>, order: u64) -> io::Result<()> {
+        let is_known = self.rows.describe(event, &mut self.collected.strings, &mut self.collected.tracks);
+        if self.wanted != Wanted::Events {
+            if !is_known {
+                self.leave_out(event);
+            }
+            return Ok(());
         }
+        let row = self.track(event).0;
+        let name = text(event.name);
+        if name == ABOUT {
+            for_each_member(event.args.unwrap_or_default(), |key, value| {
+                if key.raw == START_UNIX_NS && self.collected.start_unix_ns.is_none() {
+                    self.collected.start_unix_ns = value.decode().parse().ok();
+                }
+            });
+        }
+        let record = Record { name: &name, args: event.json, ..empty(Kind::Metadata, row, i64::MIN) };
+        push(&mut self.collected.items, &mut self.scratch, self.wanted, i64::MIN, order, &record)
     }
 }
 

@@ -8,7 +8,9 @@ mod flows;
 mod folded;
 mod held;
 mod intake;
+mod kineto;
 mod lanes;
+mod layerwise;
 mod numbering;
 mod pairing;
 mod perfetto;
@@ -17,6 +19,10 @@ mod speedscope;
 mod stacks;
 mod svg;
 mod timeline;
+mod torch;
+
+pub use layerwise::{LayerwiseOptions, layerwise};
+pub use torch::{TorchOptions, torch};
 
 use crate::Opener;
 use ferrum_trace_format::chrome::read::Losses;
@@ -56,6 +62,10 @@ pub struct Summary {
     pub n_moved: u64,
     /// How much later than in the input everything is, in nanoseconds: where times are negative and must not be.
     pub shift_ns: i64,
+    /// Fields of the object around the events that there was no room for.
+    pub n_fields_lost: u64,
+    /// Whether steps are what is written and no step was found, so that the whole trace stands for one.
+    pub has_no_steps: bool,
     /// What was not written, or not as it was.
     pub left: Left,
     /// What could not be read.
@@ -75,6 +85,10 @@ pub struct Left {
     pub unbound_flow_points: u64,
     /// Values of counters that are no numbers.
     pub odd_counter_values: u64,
+    /// Slices of devices of which the trace does not say what launched them: they have a call at their own begin.
+    pub unlaunched: u64,
+    /// Slices that belong to no step, where steps are what is written.
+    pub outside_steps: u64,
     /// Slices whose time counts for the slice around them, since there are too many different stacks.
     pub cut_stacks: u64,
 }
@@ -87,6 +101,8 @@ impl Default for Left {
             unopened: 0,
             unbound_flow_points: 0,
             odd_counter_values: 0,
+            unlaunched: 0,
+            outside_steps: 0,
             cut_stacks: 0,
         }
     }
@@ -99,6 +115,8 @@ pub enum Error {
     Read(ferrum_trace_format::Error),
     /// The output could not be written.
     Write(io::Error),
+    /// The trace has nothing of what is written: what was expected.
+    Nothing(&'static str),
     /// A temporary file could not be written or read.
     Spill(io::Error),
 }
@@ -113,6 +131,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read(cause) => write!(f, "{cause}"),
+            Self::Nothing(expected) => write!(f, "expected {expected}, found none"),
             Self::Write(cause) => write!(f, "cannot write: {cause}"),
             Self::Spill(cause) => write!(f, "cannot use a temporary file: {cause}"),
         }

@@ -13,7 +13,9 @@ const FIRST_GIVEN_TID: i32 = 1 << 30 | 1 << 29;
 pub struct Numbering {
     pids: Vec<i32>,
     tids: Vec<i32>,
-    /// Above all numbers of threads that are taken or were given out.
+    /// Above all numbers of processes that are taken or were given out.
+    next_pid: i32,
+    /// The same of threads.
     next_tid: i32,
 }
 
@@ -23,8 +25,9 @@ impl Numbering {
         let pids: Vec<_> = tracks.processes().map(|(_, process)| process.pid).collect();
         let tids: Vec<_> = tracks.iter().map(|(_, track)| track.tid).collect();
         let (pids, tids) = (numbers(&pids, FIRST_GIVEN_PID, strings), numbers(&tids, FIRST_GIVEN_TID, strings));
-        let next_tid = tids.iter().copied().fold(FIRST_GIVEN_TID - 1, i32::max).saturating_add(1);
-        Self { pids, tids, next_tid }
+        let after = |numbers: &[i32], first: i32| numbers.iter().copied().fold(first - 1, i32::max).saturating_add(1);
+        let (next_pid, next_tid) = (after(&pids, FIRST_GIVEN_PID), after(&tids, FIRST_GIVEN_TID));
+        Self { pids, tids, next_pid, next_tid }
     }
 
     /// The number of a process.
@@ -35,6 +38,13 @@ impl Numbering {
     /// The number of a thread.
     pub fn tid(&self, track: TrackId) -> i32 {
         self.tids[track.index()]
+    }
+
+    /// The number of a process that the file does not have.
+    pub fn another_pid(&mut self) -> i32 {
+        let pid = self.next_pid;
+        self.next_pid = pid.saturating_add(1);
+        pid
     }
 
     /// The number of a row that the file does not have.

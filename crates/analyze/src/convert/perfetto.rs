@@ -19,7 +19,7 @@ const HANDED_OVER_BYTES: usize = 1 << 18;
 /// Converts everything that has a place in a Perfetto trace.
 pub fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
     let collected = collect(input, Wanted::Everything)?;
-    let Collected { items, strings, tracks, first, n_events, left, losses } = collected;
+    let Collected { items, strings, tracks, first, n_events, left, losses, .. } = collected;
     let shift_ns = first.map_or(0, |first| first.min(0).saturating_neg());
     let first_time = shifted(first.unwrap_or(0), shift_ns);
     let mut scene = Scene {
@@ -316,7 +316,7 @@ impl Stage for Scene<'_> {
             Kind::FlowBegin | Kind::FlowStep | Kind::FlowEnd | Kind::FlowEndAtNext => {
                 self.flow_point(lane, time, point);
             }
-            Kind::Slice | Kind::AsyncSlice | Kind::End => {}
+            Kind::Slice | Kind::AsyncSlice | Kind::Metadata | Kind::End => {}
         }
         self.hand_over()
     }

@@ -27,11 +27,13 @@ pub enum Kind {
     FlowEnd,
     /// The end of an arrow at the slice that begins next.
     FlowEndAtNext,
+    /// What is said of a process or a thread, where such events are wanted as they are.
+    Metadata,
     /// What closes a slice; only before begins and ends are paired.
     End,
 }
 
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 13] = [
     Kind::Slice,
     Kind::AsyncSlice,
     Kind::Instant,
@@ -43,6 +45,7 @@ const KINDS: [Kind; 12] = [
     Kind::FlowStep,
     Kind::FlowEnd,
     Kind::FlowEndAtNext,
+    Kind::Metadata,
     Kind::End,
 ];
 

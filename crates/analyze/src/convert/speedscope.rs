@@ -18,7 +18,8 @@ const FURTHER_BUDGET_BYTES: usize = 16 << 20;
 
 /// Converts slices of threads. Tracks in which slices overlap have more than one profile.
 pub fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
-    let Collected { items, strings, tracks, first, n_events, left, losses } = collect(input, Wanted::SlicesByTrack)?;
+    let Collected { items, strings, tracks, first, n_events, left, losses, .. } =
+        collect(input, Wanted::SlicesByTrack)?;
     let mut scene = Scene {
         document: Document { output: BufWriter::new(output), text: Vec::new(), n_profiles: 0, n_events: 0, last: 0 },
         frames: Strings::default(),

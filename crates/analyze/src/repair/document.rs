@@ -56,6 +56,11 @@ impl<'w> Document<'w> {
         self.result.is_err()
     }
 
+    /// What went wrong, if anything did.
+    pub fn check(&mut self) -> io::Result<()> {
+        std::mem::replace(&mut self.result, Ok(()))
+    }
+
     /// Writes an event.
     pub fn event(&mut self, json: &[u8]) {
         self.begin_events();

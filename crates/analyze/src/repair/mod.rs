@@ -3,8 +3,8 @@
 //! What is wrong is found as [`check`](crate::check) finds it. Then the file is read a second time, and each event is
 //! written as it is, or changed where a rule asks for it. What each rule asks for is its [`repair`](crate::check::Rule).
 
-mod document;
-mod edit;
+pub(crate) mod document;
+pub(crate) mod edit;
 mod numbering;
 mod pass;
 mod rewrite;
@@ -17,6 +17,7 @@ use document::Document;
 use ferrum_trace_format::Error;
 use ferrum_trace_format::chrome::read::{Event, Loss, Sink, Text, for_each};
 use pass::Pass;
+pub(crate) use rewrite::{micros, text};
 use std::cell::Cell;
 use std::io::{self, Read, Write};
 

@@ -329,7 +329,7 @@ pub fn micros(nanos: i64) -> Vec<u8> {
 }
 
 /// A text as JSON.
-fn text(text: &str) -> Vec<u8> {
+pub fn text(text: &str) -> Vec<u8> {
     let mut out = Vec::new();
     push_text(&mut out, text);
     out

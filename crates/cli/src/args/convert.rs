@@ -28,6 +28,8 @@ Formats and their endings; `.gz` or `.zst` after any of them packs the file:
   folded        .folded, .txt     a line a stack, with its self time in ns
   svg           .svg              a flame graph
   csv           .csv              a row a slice
+  vllm-layerwise .layerwise.json  vLLM's profile by module: a tree a step
+  torch         .pt.trace.json    as torch.profiler writes it, for HolisticTraceAnalysis
 
 With --json, one object a line and file:
   version   1; any change that breaks a reader raises it
@@ -41,7 +43,9 @@ With --json, one object a line and file:
   shift_ns  nanoseconds by which everything is later than in the input
   left      what has no place in the output: `phases` (events by the letter of
             their phase), `unclosed` begins, `unopened` ends,
-            `unbound_flow_points`, `odd_counter_values`, `cut_stacks`
+            `unbound_flow_points`, `odd_counter_values`, `cut_stacks`,
+            `unlaunched` (kernels of which nothing says what launched them),
+            `outside_steps` (slices that lie in no step, of vllm-layerwise)
   repaired  what was put right on the way to Chrome JSON, as `repair` has it
   losses    what could not be read: `count`, `bytes`, and `first`
   notes     what else is worth knowing, as texts
@@ -53,7 +57,7 @@ Exit codes:
   2    at least one file could not be read or written, or the flags make no sense
   130  interrupted; no half file is left behind";
 
-/// Write a trace in another format: Perfetto, Chrome JSON, speedscope, flame graph, CSV
+/// Write a trace in another format: Perfetto, Chrome JSON, torch, vLLM, speedscope, flame graph, CSV
 ///
 /// Times are kept to the nanosecond. What the other format has no place for is counted and said on standard error.
 #[derive(Debug, Default, clap::Args)]
@@ -72,6 +76,18 @@ pub struct ConvertArgs {
     /// Chrome JSON only: write every event as it is, byte for byte, also what viewers stumble over
     #[arg(long)]
     pub as_is: bool,
+
+    /// torch only: the rank of the trace, if not what it says itself or its place among the files
+    #[arg(long, value_name = "N")]
+    pub rank: Option<u32>,
+
+    /// torch only: how many ranks there are, if not as many as files
+    #[arg(long, value_name = "N")]
+    pub world_size: Option<u32>,
+
+    /// torch only: keep nanoseconds; HolisticTraceAnalysis then makes every slice up to 2 us shorter
+    #[arg(long)]
+    pub keep_ns: bool,
 
     /// Say what was written as JSON on stdout, one object a file
     #[arg(long)]
@@ -99,6 +115,10 @@ pub enum Format {
     Svg,
     /// A row a slice
     Csv,
+    /// Chrome trace JSON with the words of torch.profiler
+    Torch,
+    /// vLLM's profile by module
+    VllmLayerwise,
 }
 
 impl Format {
@@ -112,6 +132,8 @@ impl Format {
             Self::Folded => "folded",
             Self::Svg => "svg",
             Self::Csv => "csv",
+            Self::Torch => "torch",
+            Self::VllmLayerwise => "vllm-layerwise",
         }
     }
 
@@ -124,12 +146,16 @@ impl Format {
             Self::Folded => "folded",
             Self::Svg => "svg",
             Self::Csv => "csv",
+            Self::Torch => "pt.trace.json",
+            Self::VllmLayerwise => "layerwise.json",
         }
     }
 
     /// The format that a file's name asks for.
     pub fn of(path: &Path) -> Option<Self> {
-        const ENDINGS: [(&str, Format); 8] = [
+        const ENDINGS: [(&str, Format); 10] = [
+            (".layerwise.json", Format::VllmLayerwise),
+            (".pt.trace.json", Format::Torch),
             (".speedscope.json", Format::Speedscope),
             (".json", Format::Chrome),
             (".pftrace", Format::Perfetto),

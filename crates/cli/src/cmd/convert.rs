@@ -4,6 +4,7 @@ use super::Unread;
 use super::making::Making;
 use super::repair::push_changes;
 use crate::args::{ConvertArgs, Format};
+use crate::input::Input;
 use crate::interrupt;
 use crate::out::json::ConvertObject;
 use crate::out::printer::Printer;
@@ -14,7 +15,7 @@ use crate::out::words::Words;
 use crate::source::{Passes, Source};
 use crate::trouble::Trouble;
 use crate::verdict::Verdict;
-use ferrum_trace_analyze::convert::{self, Left, Summary};
+use ferrum_trace_analyze::convert::{self, LayerwiseOptions, Left, Summary, TorchOptions};
 use ferrum_trace_analyze::repair::{Changes, ChromeOptions, OutputForm, chrome};
 use ferrum_trace_format::chrome::read::Losses;
 use std::fmt::Write as _;
@@ -50,7 +51,11 @@ pub fn run(args: &ConvertArgs) -> Verdict {
     let is_mended = matches!(format, Format::Chrome | Format::ChromeArray) && !args.as_is;
     let passes = if is_mended { Passes::Several } else { Passes::One };
     let mut printer = Printer::new(words, args.json);
+    let n_traces = inputs.len();
+    let names: Vec<Option<String>> = inputs.iter().map(|input| input.as_ref().ok().map(Input::name)).collect();
     super::each_trace(inputs, passes, Unread::GoesOn, &mut printer, |source, printer| {
+        let place = names.iter().position(|name| name.as_ref() == Some(&source.name)).unwrap_or_default();
+        let options = Options { args, place, n_traces };
         let target = making.target(source, format.ending());
         if making.is_by_itself() && source.path.as_deref().is_some_and(|path| target.is_at(path)) {
             let trouble = Trouble::new(source.words.clone(), "what is made of it would have its own name");
@@ -61,7 +66,7 @@ pub fn run(args: &ConvertArgs) -> Verdict {
                 Trouble::new("standard output", "expected a file or a pipe for a binary format, found a terminal");
             return Err(trouble.hint("`-o PATH` writes to a file"));
         }
-        let made = making.make(source, &target, |output| write(source, format, args.as_is, output))?;
+        let made = making.make(source, &target, |output| write(source, format, &options, output))?;
         let Some(converted) = made else { return Ok(Verdict::Fine) };
         let (losses, notes) = (converted.losses(), source.facts().notes());
         words.say(&text(source, &target, &converted, args.verbose));
@@ -72,7 +77,8 @@ pub fn run(args: &ConvertArgs) -> Verdict {
 }
 
 fn format_of(args: &ConvertArgs) -> Result<Format, Trouble> {
-    let hint = "`--to FORMAT` says it: chrome, chrome-array, perfetto, speedscope, folded, svg or csv";
+    let hint =
+        "`--to FORMAT` says it: chrome, chrome-array, perfetto, speedscope, folded, svg, csv, torch or vllm-layerwise";
     let format = match (args.to, args.output.output.as_deref().map(Target::of)) {
         (Some(format), _) => format,
         (None, None) => return Err(Trouble::new("convert", "expected a format or an output").hint(hint)),
@@ -86,10 +92,42 @@ fn format_of(args: &ConvertArgs) -> Result<Format, Trouble> {
         let what = format!("events can be kept as they are in Chrome JSON only, not in `{}`", format.name());
         return Err(Trouble::new("--as-is", what));
     }
+    let of_torch =
+        [("--rank", args.rank.is_some()), ("--world-size", args.world_size.is_some()), ("--keep-ns", args.keep_ns)];
+    if let (Some((flag, _)), true) = (of_torch.iter().find(|(_, is_given)| *is_given), format != Format::Torch) {
+        return Err(Trouble::new(*flag, format!("is for `torch` only, not for `{}`", format.name())));
+    }
     Ok(format)
 }
 
-fn write(source: &Source, format: Format, as_is: bool, output: &mut dyn io::Write) -> Result<Converted, String> {
+/// How a trace is written.
+struct Options<'a> {
+    args: &'a ConvertArgs,
+    /// The place of the trace among those that were named, and how many these are.
+    place: usize,
+    n_traces: usize,
+}
+
+impl Options<'_> {
+    fn torch(&self, source: &Source) -> TorchOptions {
+        let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        TorchOptions {
+            rank: self.args.rank,
+            rank_if_unknown: number(self.place),
+            world_size: self.args.world_size.or((self.n_traces > 1).then_some(number(self.n_traces))),
+            keeps_nanoseconds: self.args.keep_ns,
+            name: source.name.clone(),
+        }
+    }
+}
+
+fn write(
+    source: &Source,
+    format: Format,
+    options: &Options<'_>,
+    output: &mut dyn io::Write,
+) -> Result<Converted, String> {
+    let as_is = options.args.as_is;
     let target = match format {
         Format::Chrome | Format::ChromeArray => {
             let form = if format == Format::Chrome { OutputForm::Object } else { OutputForm::Array };
@@ -101,8 +139,18 @@ fn write(source: &Source, format: Format, as_is: bool, output: &mut dyn io::Writ
         Format::Folded => convert::Target::Folded,
         Format::Svg => convert::Target::Svg,
         Format::Csv => convert::Target::Csv,
+        Format::Torch => {
+            return converted(convert::torch(&|| source.open_boxed(), output, &options.torch(source)));
+        }
+        Format::VllmLayerwise => {
+            let model = LayerwiseOptions { model: source.name.clone() };
+            return converted(convert::layerwise(&|| source.open_boxed(), output, &model));
+        }
     };
-    let summary = convert::convert(target, &|| source.open_boxed(), output);
+    converted(convert::convert(target, &|| source.open_boxed(), output))
+}
+
+fn converted(summary: Result<Summary, convert::Error>) -> Result<Converted, String> {
     summary.map(|summary| Converted::Other(Box::new(summary))).map_err(|error| error.to_string())
 }
 
@@ -136,17 +184,32 @@ fn text(source: &Source, target: &Target, converted: &Converted, is_verbose: boo
 
 /// What is not in the output, or not as it was, a line each. Writing to a string cannot fail.
 fn push_left(text: &mut String, summary: &Summary) {
-    let Left { phases, unclosed, unopened, unbound_flow_points, odd_counter_values, cut_stacks } = &summary.left;
+    let Left {
+        phases,
+        unclosed,
+        unopened,
+        unbound_flow_points,
+        odd_counter_values,
+        unlaunched,
+        outside_steps,
+        cut_stacks,
+    } = &summary.left;
     let counts = [
         (summary.n_moved, "slice", "moved to a row beside, for overlapping another one of its thread"),
         (*unclosed, "begin", "without an end"),
         (*unopened, "end", "without a begin"),
         (*unbound_flow_points, "flow point", "left out, for want of a slice or a begin"),
         (*odd_counter_values, "counter value", "left out, being no number"),
+        (*unlaunched, "slice", "of devices with a call made up for it, since nothing says what launched it"),
+        (summary.n_fields_lost, "field", "around the events left out, being too long"),
+        (*outside_steps, "slice", "left out, for lying in no step"),
         (*cut_stacks, "slice", "counted for the one around it: there are too many different stacks"),
     ];
     for (n, thing, what) in counts.into_iter().filter(|(n, ..)| *n > 0) {
         let _ = writeln!(text, "  {} {what}", count(n, thing));
+    }
+    if summary.has_no_steps {
+        text.push_str("  no steps were found: the whole trace is one, of the phase `prefill`\n");
     }
     if summary.shift_ns != 0 {
         let _ = writeln!(text, "  everything is {} later than in the input", time(summary.shift_ns));

@@ -17,6 +17,7 @@ use ferrum_trace_analyze::{
     AsyncCount, Device, FlowCount, Key, Nesting, Row, Summary, count_asyncs, count_flows, devices, summarize,
 };
 use ferrum_trace_format::chrome::read::{LoadOptions, Loaded, load};
+use ferrum_trace_model::vocab::device::{TRACK_PREFIX, TRACK_SEPARATOR};
 use ferrum_trace_model::{ProcessId, Trace};
 use std::collections::HashSet;
 
@@ -74,6 +75,16 @@ impl Summed {
             flows: count_flows(trace),
             loaded,
         })
+    }
+
+    /// What a device is called: its process, and its number among the devices of that.
+    pub fn device_label(&self, device: &Device) -> String {
+        let trace = &self.loaded.trace;
+        let process = trace.tracks.process_label(device.process, &trace.strings);
+        match device.number {
+            Some(number) => format!("{process}{TRACK_SEPARATOR}{TRACK_PREFIX}{number}"),
+            None => process,
+        }
     }
 
     /// What a row is called in one respect.

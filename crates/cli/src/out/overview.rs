@@ -91,8 +91,7 @@ fn losses(summed: &Summed) -> String {
 }
 
 fn device_line(summed: &Summed, device: &Device) -> String {
-    let trace = &summed.loaded.trace;
-    let name = clean(&trace.tracks.process_label(device.process, &trace.strings));
+    let name = clean(&summed.device_label(device));
     let part = |time: i64| if device.span == 0 { 0.0 } else { time as f64 / device.span as f64 };
     let mut text = format!(
         "{name}: busy {} ({} %), idle {} ({} %)",

@@ -35,6 +35,8 @@ struct LeftObject {
     unopened: u64,
     unbound_flow_points: u64,
     odd_counter_values: u64,
+    unlaunched: u64,
+    outside_steps: u64,
     cut_stacks: u64,
 }
 
@@ -96,6 +98,8 @@ impl From<&Left> for LeftObject {
             unopened: left.unopened,
             unbound_flow_points: left.unbound_flow_points,
             odd_counter_values: left.odd_counter_values,
+            unlaunched: left.unlaunched,
+            outside_steps: left.outside_steps,
             cut_stacks: left.cut_stacks,
         }
     }

@@ -142,9 +142,8 @@ fn phases(census: &Census) -> BTreeMap<String, u64> {
 
 impl DeviceObject {
     fn new(summed: &Summed, device: &Device) -> Self {
-        let trace = &summed.loaded.trace;
         Self {
-            process: trace.tracks.process_label(device.process, &trace.strings),
+            process: summed.device_label(device),
             slices: device.n_slices,
             kernels: device.n_kernels,
             comm_kernels: device.n_comm,

@@ -1,0 +1,146 @@
+//! The words of torch's profiler (Kineto), and those that HolisticTraceAnalysis (HTA) goes by.
+
+use crate::gpu::Kind;
+use std::borrow::Cow;
+
+/// A slice of a stream that computes or communicates.
+pub const KERNEL: &str = "kernel";
+/// A copy.
+pub const MEMCPY: &str = "gpu_memcpy";
+/// A filling of memory.
+pub const MEMSET: &str = "gpu_memset";
+/// A call of the host to the device.
+pub const RUNTIME: &str = "cuda_runtime";
+/// An operation of the host.
+pub const CPU_OP: &str = "cpu_op";
+/// What the program says it does.
+pub const ANNOTATION: &str = "user_annotation";
+/// The same on a stream.
+pub const GPU_ANNOTATION: &str = "gpu_user_annotation";
+/// Arrows from calls to kernels.
+pub const LAUNCH_FLOW: &str = "ac2g";
+/// What the names of steps begin with.
+pub const STEP_PREFIX: &str = "ProfilerStep#";
+
+/// Categories that only torch's profiler writes, of now and of 2021.
+const CATEGORIES: [&str; 25] = [
+    KERNEL,
+    MEMCPY,
+    MEMSET,
+    RUNTIME,
+    CPU_OP,
+    ANNOTATION,
+    GPU_ANNOTATION,
+    LAUNCH_FLOW,
+    "cuda_driver",
+    "cuda_sync",
+    "cuda_profiler_range",
+    "cpu_instant_event",
+    "fwdbwd",
+    "overhead",
+    "python_function",
+    "Trace",
+    "mtia_runtime",
+    "mtia_ccp_events",
+    "privateuse1_runtime",
+    "privateuse1_driver",
+    "Kernel",
+    "Memcpy",
+    "Memset",
+    "Runtime",
+    "Operator",
+];
+
+/// Whether a category is one of torch's.
+pub fn is_category(category: &str) -> bool {
+    CATEGORIES.contains(&category)
+}
+
+/// How a slice of a device is spelled, so that HTA counts it for what it is.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Spelling<'a> {
+    /// Its category.
+    pub category: &'static str,
+    /// Its name.
+    pub name: Cow<'a, str>,
+    /// The call that launches such a one.
+    pub launch: &'static str,
+}
+
+impl<'a> Spelling<'a> {
+    /// Of a slice that is called so. HTA goes by names: `nccl…Kernel` communicates, `Memcpy…`, `Memset…` and `dma…` are
+    /// copies, and what has `Memcpy` or `Sync` in its name is neither these nor a computation.
+    pub fn of(kind: Kind, name: &'a str) -> Self {
+        match kind {
+            Kind::Comm => Self::kernel(comm_name(name)),
+            Kind::Comp => Self::kernel(comp_name(name)),
+            Kind::Copy if holds(name, "memset") => {
+                let name = if name.starts_with("Memset") { name.into() } else { format!("Memset ({name})").into() };
+                Self { category: MEMSET, name, launch: "cudaMemsetAsync" }
+            }
+            Kind::Copy => Self { category: MEMCPY, name: memcpy_name(name), launch: "cudaMemcpyAsync" },
+        }
+    }
+
+    fn kernel(name: Cow<'a, str>) -> Self {
+        Self { category: KERNEL, name, launch: "cudaLaunchKernel" }
+    }
+}
+
+fn comm_name(name: &str) -> Cow<'_, str> {
+    match name.strip_prefix("nccl") {
+        Some(rest) if rest.contains("Kernel") => name.into(),
+        _ => format!("ncclDevKernel_{name}").into(),
+    }
+}
+
+fn comp_name(name: &str) -> Cow<'_, str> {
+    let mut spelled = Cow::Borrowed(name);
+    for word in ["Memcpy", "Memset", "Sync"] {
+        if spelled.contains(word) {
+            spelled = spelled.replace(word, &word.to_lowercase()).into();
+        }
+    }
+    if spelled.starts_with("dma") { format!("kernel_{spelled}").into() } else { spelled }
+}
+
+fn memcpy_name(name: &str) -> Cow<'_, str> {
+    const DIRECTIONS: [(&str, [&str; 2]); 3] =
+        [("HtoD ", ["htod", "h2d"]), ("DtoH ", ["dtoh", "d2h"]), ("DtoD ", ["dtod", "d2d"])];
+    if name.starts_with("Memcpy") {
+        return name.into();
+    }
+    let direction = DIRECTIONS.iter().find(|(_, words)| words.iter().any(|word| holds(name, word)));
+    format!("Memcpy {}({name})", direction.map_or("", |(direction, _)| direction)).into()
+}
+
+/// Whether a word is in a name, in any case of letters.
+fn holds(name: &str, word: &str) -> bool {
+    name.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_hta_what_a_slice_does() {
+        let spelled = |kind, name| {
+            let Spelling { category, name, launch } = Spelling::of(kind, name);
+            format!("{category}|{name}|{launch}")
+        };
+        let comm = |name| spelled(Kind::Comm, name);
+        assert_eq!(comm("all_reduce"), "kernel|ncclDevKernel_all_reduce|cudaLaunchKernel");
+        assert_eq!(comm("ncclDevKernel_AllReduce(x)"), "kernel|ncclDevKernel_AllReduce(x)|cudaLaunchKernel");
+        assert_eq!(comm("ncclAllReduce"), "kernel|ncclDevKernel_ncclAllReduce|cudaLaunchKernel");
+        let comp = |name| spelled(Kind::Comp, name);
+        assert_eq!(comp("gemm"), "kernel|gemm|cudaLaunchKernel");
+        assert_eq!(comp("fusedSyncMemcpy"), "kernel|fusedsyncmemcpy|cudaLaunchKernel");
+        assert_eq!(comp("dmabuf scale"), "kernel|kernel_dmabuf scale|cudaLaunchKernel");
+        let copy = |name| spelled(Kind::Copy, name);
+        assert_eq!(copy("Memcpy DtoH (Device -> Pinned)"), "gpu_memcpy|Memcpy DtoH (Device -> Pinned)|cudaMemcpyAsync");
+        assert_eq!(copy("kv D2H"), "gpu_memcpy|Memcpy DtoH (kv D2H)|cudaMemcpyAsync");
+        assert_eq!(copy("swap"), "gpu_memcpy|Memcpy (swap)|cudaMemcpyAsync");
+        assert_eq!(copy("memset kv"), "gpu_memset|Memset (memset kv)|cudaMemsetAsync");
+    }
+}

@@ -1,0 +1,151 @@
+//! The trees of a profile: which slices stand below which, and how long each took.
+
+use super::launches::{innermost_at, launches};
+use super::phases::{ProfilePhase, Step, Steps};
+use super::roles::{NONE, Role, Roles};
+use crate::Nesting;
+use ferrum_trace_model::{ProcessId, Trace};
+
+/// How deep a tree may be. Readers of JSON give up somewhere above 100 brackets, and each level has two.
+pub const DEPTH_MAX: usize = 48;
+
+/// All trees.
+#[derive(Debug)]
+pub struct Forest {
+    /// The slices below each: pairs of the one above, [`NONE`] if the trace has no steps, and of the slice, in order.
+    edges: Vec<(u32, u32)>,
+    /// The time of each slice with all below it, in nanoseconds: on devices, if there are any.
+    pub time: Vec<i64>,
+    pub roles: Vec<Role>,
+    /// Whether times are those of devices.
+    pub has_devices: bool,
+    /// Slices that belong to no step.
+    pub n_outside: u64,
+}
+
+impl Forest {
+    /// The trees of all steps.
+    pub fn of(trace: &Trace, nesting: &Nesting, steps: &Steps, roles: &Roles) -> Self {
+        let mut planting = Planting { trace, nesting, steps, roles, above: vec![None; trace.slices.len()] };
+        planting.plant_modules();
+        if roles.has_devices {
+            planting.plant_kernels();
+        }
+        let above = planting.above;
+        let time = if roles.has_devices { device_times(trace, roles, &above) } else { trace.slices.duration.clone() };
+        let is_planted = |slice: usize| match roles.roles[slice] {
+            Role::Kernel => true,
+            // A module that has nothing on a device takes no time there.
+            Role::Module => !roles.has_devices || time[slice] > 0,
+            _ => false,
+        };
+        let planted = (0..above.len()).filter(|&slice| is_planted(slice));
+        let mut edges: Vec<(u32, u32)> = planted.filter_map(|slice| Some((above[slice]?, slice as u32))).collect();
+        edges.sort_by_key(|&(above, slice)| (above, trace.slices.start[slice as usize], slice));
+        let counts = |role: &Role| *role == if roles.has_devices { Role::Kernel } else { Role::Module };
+        let outside = roles.roles.iter().zip(&above).filter(|(role, above)| counts(role) && above.is_none());
+        let n_outside = outside.count() as u64;
+        Self { edges, time, roles: roles.roles.clone(), has_devices: roles.has_devices, n_outside }
+    }
+
+    /// The slices directly below one.
+    pub fn below(&self, above: u32) -> impl ExactSizeIterator<Item = u32> + '_ {
+        let from = self.edges.partition_point(|edge| edge.0 < above);
+        let n = self.edges[from..].partition_point(|edge| edge.0 == above);
+        self.edges[from..from + n].iter().map(|edge| edge.1)
+    }
+
+    /// The time of a slice that is not that of any below it. Of devices there is none.
+    pub fn self_time(&self, slice: u32) -> i64 {
+        if self.has_devices {
+            return 0;
+        }
+        let below = self.below(slice).fold(0, |sum: i64, slice| sum.saturating_add(self.time[slice as usize]));
+        self.time[slice as usize].saturating_sub(below).max(0)
+    }
+
+    /// Whether there is nothing in a phase.
+    pub fn is_empty(&self, phase: &ProfilePhase, steps: &Steps) -> bool {
+        let is_bare = |step: u32| self.below(step).len() == 0 && (step == NONE || self.self_time(step) == 0);
+        phase.slices(steps).into_iter().all(is_bare)
+    }
+}
+
+/// Finds for each slice the one that it stands below.
+struct Planting<'a> {
+    trace: &'a Trace,
+    nesting: &'a Nesting,
+    steps: &'a Steps,
+    roles: &'a Roles,
+    above: Vec<Option<u32>>,
+}
+
+impl Planting<'_> {
+    fn plant_modules(&mut self) {
+        for slice in 0..self.above.len() {
+            if self.roles.roles[slice] != Role::Module {
+                continue;
+            }
+            let process = self.trace.tracks.get(self.trace.slices.track[slice]).process;
+            let around = self.module_from(self.roles.parents[slice]);
+            let end = self.trace.slices.end(slice);
+            // What is around steps is in none of them.
+            let is_around = |step: &u32| *step != NONE && self.trace.slices.end(*step as usize) < end;
+            let step = || self.step_at(self.trace.slices.start[slice], Some(process)).filter(|step| !is_around(step));
+            self.above[slice] = around.or_else(step);
+        }
+    }
+
+    /// A kernel stands below what launched it.
+    fn plant_kernels(&mut self) {
+        let launches = launches(self.trace, self.nesting, self.roles);
+        for (slice, launch) in launches.into_iter().enumerate() {
+            if self.roles.roles[slice] != Role::Kernel {
+                continue;
+            }
+            self.above[slice] = match launch {
+                Some(launch) => {
+                    let parents = &self.roles.parents;
+                    let host = innermost_at(self.trace, self.nesting, parents, launch.track, launch.time);
+                    let process = self.trace.tracks.get(launch.track).process;
+                    host.and_then(|host| self.module_from(host)).or_else(|| self.step_at(launch.time, Some(process)))
+                }
+                None => self.step_at(self.trace.slices.start[slice], None),
+            };
+        }
+    }
+
+    /// The nearest module or step, from a slice outwards.
+    fn module_from(&self, mut slice: u32) -> Option<u32> {
+        while slice != NONE {
+            if matches!(self.roles.roles[slice as usize], Role::Module | Role::Step) {
+                return Some(slice);
+            }
+            slice = self.roles.parents[slice as usize];
+        }
+        None
+    }
+
+    fn step_at(&self, time: i64, process: Option<ProcessId>) -> Option<u32> {
+        if self.steps.is_whole() {
+            return Some(NONE);
+        }
+        self.steps.at(time, process).map(|step: &Step| step.slice)
+    }
+}
+
+/// Sums the times of kernels along what they stand below.
+fn device_times(trace: &Trace, roles: &Roles, above: &[Option<u32>]) -> Vec<i64> {
+    let mut time = vec![0_i64; above.len()];
+    for slice in (0..above.len()).filter(|&slice| roles.roles[slice] == Role::Kernel) {
+        let duration = trace.slices.duration[slice];
+        time[slice] = duration;
+        let mut at = above[slice];
+        while let Some(module) = at.filter(|&module| module != NONE) {
+            let sum = &mut time[module as usize];
+            *sum = sum.saturating_add(duration);
+            at = above[module as usize];
+        }
+    }
+    time
+}

@@ -1,0 +1,73 @@
+//! vLLM's layerwise profiles: for each step of an engine a tree of modules, with the time that each took.
+//!
+//! A profile is a sum over the whole trace, so the trace is read into memory, as the summary does.
+
+mod forest;
+mod launches;
+mod phases;
+mod roles;
+mod writer;
+
+use super::{Error, Summary};
+use crate::{LAYER_ARG, Nesting, Opener};
+use ferrum_trace_format::chrome::read::{LoadOptions, load};
+use ferrum_trace_model::vocab::step;
+use forest::Forest;
+use phases::{Steps, phases};
+use roles::Roles;
+use std::io::Write;
+use writer::Writer;
+
+/// The argument by which torch joins a kernel to its call.
+const CORRELATION: &str = "correlation";
+
+/// How to write a layerwise profile.
+#[derive(Clone, Debug, Default)]
+pub struct LayerwiseOptions {
+    /// What the model is called.
+    pub model: String,
+}
+
+/// Writes the steps of a trace as vLLM's layerwise profile.
+///
+/// ```
+/// use ferrum_trace_analyze::convert::{LayerwiseOptions, layerwise};
+///
+/// let trace = br#"[{"ph":"X","name":"decode","cat":"step","ts":0,"dur":9,"pid":1,"tid":1},
+///     {"ph":"X","name":"layer","cat":"layer","ts":1,"dur":5,"pid":1,"tid":1,"args":{"layer":0}}]"#;
+/// let mut profile = Vec::new();
+/// layerwise(&|| Ok(Box::new(&trace[..])), &mut profile, &LayerwiseOptions::default())?;
+/// assert!(String::from_utf8_lossy(&profile).contains(r#""decode_1":"#));
+/// # Ok::<(), ferrum_trace_analyze::convert::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// If the input cannot be read or is no trace, has no slices, or the output cannot be written.
+pub fn layerwise(open: Opener<'_>, output: &mut dyn Write, options: &LayerwiseOptions) -> Result<Summary, Error> {
+    let args = [LAYER_ARG, CORRELATION, step::PHASE, step::BATCH, step::PREFILL_TOKENS].map(str::to_owned);
+    let loaded = load(open()?, &LoadOptions { args: args.into(), ..LoadOptions::default() })?;
+    let trace = &loaded.trace;
+    let nesting = Nesting::of(trace);
+    let steps = Steps::of(trace);
+    let roles = Roles::of(trace, &nesting, &steps);
+    let forest = Forest::of(trace, &nesting, &steps, &roles);
+    let mut phases = phases(&steps);
+    // vLLM's tools stumble over a phase with nothing in it.
+    phases.retain(|phase| !forest.is_empty(phase, &steps));
+    if phases.is_empty() {
+        return Err(Error::Nothing("slices that lie in steps"));
+    }
+    let mut writer = Writer::new(output, trace, &forest);
+    writer.context(options, &steps, &phases);
+    for phase in &phases {
+        writer.phase(phase, &steps)?;
+    }
+    let mut summary = Summary { n_events: trace.census.events, losses: loaded.losses.clone(), ..Summary::default() };
+    summary.n_slices = writer.finish()?;
+    summary.left.outside_steps = forest.n_outside;
+    summary.left.unclosed = trace.census.anomalies.unclosed;
+    summary.left.unopened = trace.census.anomalies.unopened;
+    summary.has_no_steps = steps.is_whole();
+    Ok(summary)
+}

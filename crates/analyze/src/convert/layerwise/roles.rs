@@ -1,0 +1,146 @@
+//! What each slice is in a profile.
+
+use super::super::kineto;
+use super::phases::{Steps, is_profiler_step};
+use crate::Nesting;
+use ferrum_trace_model::vocab::device;
+use ferrum_trace_model::{StringId, Trace};
+
+/// What torch writes before the names of modules.
+pub const MODULE_PREFIX: &str = "nn.Module: ";
+/// No slice.
+pub const NONE: u32 = u32::MAX;
+
+/// What a slice is in a profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Nothing.
+    Passed,
+    /// A step of the engine.
+    Step,
+    /// Something of the host in which others may lie: a module, an operation.
+    Module,
+    /// A call of the host to a device.
+    Call,
+    /// Work of a device.
+    Kernel,
+    /// Something of a device in which kernels lie.
+    Group,
+}
+
+/// The roles of all slices, and the slices around them.
+#[derive(Debug)]
+pub struct Roles {
+    pub roles: Vec<Role>,
+    /// The slice that each lies in on its track; [`NONE`] if it lies in none.
+    pub parents: Vec<u32>,
+    /// Whether times are those of devices.
+    pub has_devices: bool,
+}
+
+impl Roles {
+    /// Looks at all slices of a trace.
+    pub fn of(trace: &Trace, nesting: &Nesting, steps: &Steps) -> Self {
+        let parents = parents(trace, nesting);
+        let words = Words::of(trace);
+        let places = places(trace, &words);
+        let mut roles: Vec<Role> = (0..trace.slices.len())
+            .map(|slice| words.role(trace, slice, places[trace.slices.track[slice].index()]))
+            .collect();
+        for step in &steps.list {
+            roles[step.slice as usize] = Role::Step;
+        }
+        // On streams that we name ourselves, what has others in it is no kernel.
+        for slice in 0..roles.len() {
+            let parent = parents[slice];
+            if parent != NONE && trace.slices.duration[slice] > 0 {
+                let role = &mut roles[parent as usize];
+                if *role == Role::Kernel && !words.is_kernel(trace.slices.category[parent as usize]) {
+                    *role = Role::Group;
+                }
+            }
+        }
+        let has_devices = roles.contains(&Role::Kernel);
+        Self { roles, parents, has_devices }
+    }
+}
+
+fn parents(trace: &Trace, nesting: &Nesting) -> Vec<u32> {
+    let mut parents = vec![NONE; trace.slices.len()];
+    for (track, _) in trace.tracks.iter() {
+        nesting.walk(trace, track, |slice, around| {
+            parents[slice as usize] = around.last().copied().unwrap_or(NONE);
+        });
+    }
+    parents
+}
+
+/// What a track is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Host,
+    /// A stream, by its name: everything on it is work.
+    Named,
+    /// A stream, by the kernels on it.
+    Stream,
+}
+
+fn places(trace: &Trace, words: &Words) -> Vec<Place> {
+    let is_named = |name: StringId| device::of_track(trace.strings.get(name)).is_some();
+    let of_name = |name: Option<StringId>| if name.is_some_and(is_named) { Place::Named } else { Place::Host };
+    let mut places: Vec<Place> = trace.tracks.iter().map(|(_, track)| of_name(track.name)).collect();
+    for (slice, &category) in trace.slices.category.iter().enumerate() {
+        let place = &mut places[trace.slices.track[slice].index()];
+        if *place == Place::Host && words.is_kernel(category) {
+            *place = Place::Stream;
+        }
+    }
+    places
+}
+
+/// The categories that tell roles.
+struct Words {
+    kernels: [Option<StringId>; 6],
+    calls: [Option<StringId>; 3],
+    passed: [Option<StringId>; 5],
+    /// Whether modules are marked as such, so that nothing else is one.
+    has_modules: bool,
+}
+
+impl Words {
+    fn of(trace: &Trace) -> Self {
+        let find = |text: &str| trace.strings.find(text);
+        let is_module = |&name: &StringId| trace.strings.get(name).starts_with(MODULE_PREFIX);
+        Self {
+            kernels: [kineto::KERNEL, kineto::MEMCPY, kineto::MEMSET, "Kernel", "Memcpy", "Memset"].map(find),
+            calls: [kineto::RUNTIME, "cuda_driver", "Runtime"].map(find),
+            passed: [kineto::GPU_ANNOTATION, "python_function", "overhead", "Trace", "cuda_sync"].map(find),
+            has_modules: trace.slices.name.iter().any(is_module),
+        }
+    }
+
+    /// Whether a category says that something is work of a device.
+    fn is_kernel(&self, category: StringId) -> bool {
+        self.kernels.contains(&Some(category))
+    }
+
+    fn role(&self, trace: &Trace, slice: usize, place: Place) -> Role {
+        let (name, category) = (trace.strings.get(trace.slices.name[slice]), Some(trace.slices.category[slice]));
+        if self.kernels.contains(&category) {
+            return Role::Kernel;
+        }
+        if self.calls.contains(&category) {
+            return Role::Call;
+        }
+        if name.starts_with(MODULE_PREFIX) {
+            return Role::Module;
+        }
+        if place == Place::Named {
+            return Role::Kernel;
+        }
+        if place == Place::Stream || self.has_modules || self.passed.contains(&category) || is_profiler_step(name) {
+            return Role::Passed;
+        }
+        Role::Module
+    }
+}

@@ -1,0 +1,168 @@
+//! Traces as torch's profiler (Kineto) writes them, so that HolisticTraceAnalysis (HTA) and its kin read them.
+//!
+//! Events go through an external sort and come out in the order of time, each as the file has it with some of its fields
+//! changed: nothing that a trace says is lost.
+
+mod held;
+mod rows;
+mod scene;
+mod times;
+
+use super::intake::{Collected, Wanted, collect};
+use super::timeline::play;
+use super::{Error, Summary};
+use crate::Opener;
+use crate::repair::document::Document;
+use crate::repair::edit::Edits;
+use crate::repair::{OutputForm, text};
+use ferrum_trace_format::chrome::read::{Text, for_each_member};
+use ferrum_trace_model::{StringId, Strings, Tracks};
+use rows::Rows;
+use scene::Scene;
+use std::io::Write;
+use times::Times;
+
+/// How to write a trace as torch's profiler does.
+#[derive(Clone, Debug, Default)]
+pub struct TorchOptions {
+    /// Which rank the trace is of, whatever it says itself.
+    pub rank: Option<u32>,
+    /// Which rank it is of, if it does not say.
+    pub rank_if_unknown: u32,
+    /// How many ranks there are.
+    pub world_size: Option<u32>,
+    /// Whether times keep their nanoseconds. HTA makes slices up to 2 us shorter then, each of them.
+    pub keeps_nanoseconds: bool,
+    /// What the trace is called.
+    pub name: String,
+}
+
+/// Writes a trace as torch's profiler does. Events that are torch's already stay as they are.
+///
+/// ```
+/// use ferrum_trace_analyze::convert::{TorchOptions, torch};
+///
+/// let trace = br#"[{"ph":"M","name":"thread_name","pid":1,"tid":9,"args":{"name":"GPU 0 / stream 7"}},
+///     {"ph":"X","name":"qkv","cat":"gemm","ts":1,"dur":2.5,"pid":1,"tid":9}]"#;
+/// let mut kineto = Vec::new();
+/// torch(&|| Ok(Box::new(&trace[..])), &mut kineto, &TorchOptions::default())?;
+/// assert!(String::from_utf8_lossy(&kineto).contains(r#""cat":"kernel""#));
+/// # Ok::<(), ferrum_trace_analyze::convert::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// If the input cannot be read or is no trace, or the output or a temporary file cannot be written.
+pub fn torch(open: Opener<'_>, output: &mut dyn Write, options: &TorchOptions) -> Result<Summary, Error> {
+    let collected = collect(open()?, Wanted::Events)?;
+    let Collected { items, strings, tracks, n_events, fields, start_unix_ns, is_kineto, left, losses, .. } = collected;
+    let rows = Rows::of(&tracks, &strings);
+    let mut document = Document::new(output, OutputForm::Object);
+    let known = Known { tracks: &tracks, strings: &strings, rows: &rows, start_unix_ns, options };
+    write_fields(&mut document, &fields.kept, &known);
+    // Those of torch's own traces are not made coarser.
+    let times = if is_kineto || options.keeps_nanoseconds { Times::Exact } else { Times::WholeMicros };
+    let summary = Summary { n_events, n_fields_lost: fields.n_lost, left, losses, ..Summary::default() };
+    let mut scene = Scene::new(document, rows, times, is_kineto, summary);
+    scene.describe_devices();
+    play(items, &mut scene)?;
+    scene.finish()
+}
+
+/// What the fields around the events are made of.
+struct Known<'a> {
+    tracks: &'a Tracks,
+    strings: &'a Strings,
+    rows: &'a Rows,
+    start_unix_ns: Option<u64>,
+    options: &'a TorchOptions,
+}
+
+/// Writes the fields of the trace, and those that torch's traces have besides.
+fn write_fields(document: &mut Document<'_>, kept: &[(Vec<u8>, Vec<u8>)], known: &Known<'_>) {
+    const DISTRIBUTED: &[u8] = b"distributedInfo";
+    const BASE_TIME: &[u8] = b"baseTimeNanoseconds";
+    let of_trace = |wanted: &[u8]| kept.iter().find(|(key, _)| key == wanted).map(|(_, value)| &value[..]);
+    let ours: [(&[u8], Vec<u8>); 5] = [
+        (b"schemaVersion", b"1".to_vec()),
+        (b"traceName", text(&known.options.name)),
+        (b"displayTimeUnit", b"\"ms\"".to_vec()),
+        (DISTRIBUTED, distributed_info(of_trace(DISTRIBUTED), known)),
+        (b"deviceProperties", known.rows.device_properties()),
+    ];
+    for (key, value) in ours {
+        if key == DISTRIBUTED || of_trace(key).is_none() {
+            document.field(Text::plain(key), &value, false);
+        }
+    }
+    if let (Some(start), None) = (known.start_unix_ns, of_trace(BASE_TIME)) {
+        document.field(Text::plain(BASE_TIME), start.to_string().as_bytes(), false);
+    }
+    for (key, value) in kept.iter().filter(|(key, _)| key != DISTRIBUTED) {
+        document.field(Text::plain(key), value, false);
+    }
+}
+
+/// The rank of the trace: as it was asked for, as the trace has it, or as the name of a process says.
+fn distributed_info(of_trace: Option<&[u8]>, known: &Known<'_>) -> Vec<u8> {
+    let TorchOptions { rank, rank_if_unknown, world_size, .. } = known.options;
+    let mut edits = Edits::default();
+    let (mut has_rank, mut has_world_size, mut has_backend) = (false, false, false);
+    for_each_member(of_trace.unwrap_or_default(), |key, _| match key.raw {
+        b"rank" => has_rank = true,
+        b"world_size" => has_world_size = true,
+        b"backend" => has_backend = true,
+        _ => {}
+    });
+    let by_name = || rank_by_name(known.tracks, known.strings);
+    let rank_now = rank.or_else(by_name).unwrap_or(*rank_if_unknown);
+    if !has_backend {
+        edits.set("backend", "\"nccl\"");
+    }
+    if rank.is_some() || !has_rank {
+        edits.set("rank", rank_now.to_string());
+    }
+    if world_size.is_some() || !has_world_size {
+        edits.set("world_size", world_size.unwrap_or(0).max(rank_now.saturating_add(1)).to_string());
+    }
+    let is_object = of_trace.is_some_and(|value| value.starts_with(b"{"));
+    edits.apply(of_trace.filter(|_| is_object).unwrap_or(b"{}"), None)
+}
+
+/// The rank that the names or labels of processes speak of, as `rank 3` or `rank3`.
+fn rank_by_name(tracks: &Tracks, strings: &Strings) -> Option<u32> {
+    let rank_in = |id: StringId| {
+        let name = strings.get(id).to_lowercase();
+        let after = &name[name.find("rank")? + "rank".len()..];
+        let after = after.trim_start_matches([' ', '_', '-', ':', '=', '#']);
+        let n_digits = after.bytes().take_while(u8::is_ascii_digit).count();
+        after[..n_digits].parse().ok()
+    };
+    tracks.processes().find_map(|(_, process)| [process.name, process.labels].into_iter().flatten().find_map(rank_in))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rank_is_what_was_asked_for_or_what_the_trace_says() {
+        let (mut strings, mut tracks) = (Strings::default(), Tracks::default());
+        let rows = Rows::of(&tracks, &strings);
+        let info = |tracks: &Tracks, strings: &Strings, of_trace: Option<&str>, rank, world_size| {
+            let options = TorchOptions { rank, rank_if_unknown: 5, world_size, ..TorchOptions::default() };
+            let known = Known { tracks, strings, rows: &rows, start_unix_ns: None, options: &options };
+            String::from_utf8(distributed_info(of_trace.map(str::as_bytes), &known)).unwrap()
+        };
+        let kinetos = r#"{"backend":"gloo","rank":3,"world_size":4,"pg_count":1}"#;
+        assert_eq!(info(&tracks, &strings, Some(kinetos), None, None), kinetos);
+        let asked = r#"{"backend":"gloo","rank":1,"world_size":8,"pg_count":1}"#;
+        assert_eq!(info(&tracks, &strings, Some(kinetos), Some(1), Some(8)), asked);
+        let unknown = r#"{"backend":"nccl","rank":5,"world_size":6}"#;
+        assert_eq!(info(&tracks, &strings, None, None, None), unknown);
+        assert_eq!(info(&tracks, &strings, Some("null"), None, Some(2)), unknown);
+        let process = tracks.process(None);
+        tracks.get_process_mut(process).name = Some(strings.intern("engine, Rank #2"));
+        assert_eq!(info(&tracks, &strings, None, None, Some(4)), r#"{"backend":"nccl","rank":2,"world_size":4}"#);
+    }
+}

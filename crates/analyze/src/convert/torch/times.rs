@@ -1,0 +1,49 @@
+//! How times are spelled.
+
+use crate::repair::micros;
+
+/// How exact times are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Times {
+    /// As they are in the trace.
+    Exact,
+    /// Begins and ends rounded to whole microseconds, so that what nests, touches or lies apart still does or touches. Where
+    /// any time has a fraction, HTA moves every begin up and every end down.
+    WholeMicros,
+}
+
+impl Times {
+    /// A time in microseconds, as JSON.
+    pub fn spell(self, nanos: i64) -> Vec<u8> {
+        micros(self.rounded(nanos))
+    }
+
+    /// How long something takes, in microseconds, as JSON.
+    pub fn spell_duration(self, from: i64, to: i64) -> Vec<u8> {
+        micros(self.rounded(to).saturating_sub(self.rounded(from)))
+    }
+
+    fn rounded(self, nanos: i64) -> i64 {
+        match self {
+            Self::Exact => nanos,
+            Self::WholeMicros => nanos.saturating_add(500).div_euclid(1000).saturating_mul(1000),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn begins_and_ends_are_rounded_not_durations() {
+        let spelled = |times: Times, from, to| {
+            let both = [times.spell(from), times.spell_duration(from, to)];
+            both.map(|text| String::from_utf8(text).unwrap())
+        };
+        assert_eq!(spelled(Times::Exact, 1499, 2500), ["1.499", "1.001"]);
+        assert_eq!(spelled(Times::WholeMicros, 1499, 2500), ["1", "2"]);
+        assert_eq!(spelled(Times::WholeMicros, 1500, 2499), ["2", "0"]);
+        assert_eq!(spelled(Times::WholeMicros, -1600, -400), ["-2", "2"]);
+    }
+}
