@@ -154,7 +154,7 @@ pub use recorder::{Recorder, RecorderBuilder, finish, flush, is_on, set_process_
 pub use span::{DynamicSpan, Span};
 pub use stats::Stats;
 pub use text::Text;
-pub use track::{Timestamp, Track};
+pub use track::{Measured, Timestamp, Track};
 pub use writer::{TraceEvent, TraceWriter, flush_global_trace, global_trace};
 
 /// For the macros only.
