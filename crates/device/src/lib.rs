@@ -1,0 +1,24 @@
+//! wip
+mod clock_map;
+mod counts;
+mod device_track;
+mod error;
+mod launch;
+#[cfg(feature = "wgpu-vulkan")]
+mod vulkan_clock;
+#[cfg(feature = "wgpu")]
+mod wgpu_batch;
+#[cfg(feature = "wgpu")]
+mod wgpu_calibration;
+#[cfg(feature = "wgpu")]
+mod wgpu_timeline;
+
+pub use clock_map::{ClockMap, Mapped};
+pub use counts::Counts;
+pub use device_track::DeviceTrack;
+pub use error::Error;
+pub use launch::{Done, Launch};
+#[cfg(feature = "wgpu-vulkan")]
+pub use vulkan_clock::request_calibrated_device;
+#[cfg(feature = "wgpu")]
+pub use wgpu_timeline::{PassSlot, WgpuSlot, WgpuTimeline};
