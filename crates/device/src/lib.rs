@@ -4,6 +4,10 @@ mod counts;
 mod device_track;
 mod error;
 mod launch;
+#[cfg(feature = "opencl")]
+mod opencl_event;
+#[cfg(feature = "opencl")]
+mod opencl_timeline;
 #[cfg(feature = "wgpu-vulkan")]
 mod vulkan_clock;
 #[cfg(feature = "wgpu")]
@@ -18,6 +22,8 @@ pub use counts::Counts;
 pub use device_track::DeviceTrack;
 pub use error::Error;
 pub use launch::{Done, Launch};
+#[cfg(feature = "opencl")]
+pub use opencl_timeline::{OpenClSlot, OpenClTimeline};
 #[cfg(feature = "wgpu-vulkan")]
 pub use vulkan_clock::request_calibrated_device;
 #[cfg(feature = "wgpu")]

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{Window, assert_inside, expect_in_viewers, recorded};
+use common::{ERROR_NS_MAX, Window, assert_inside, expect_in_viewers, recorded};
 use ferrum_trace::{Timestamp, span};
 use ferrum_trace_device::{Counts, WgpuTimeline, request_calibrated_device};
 use wgpu::{ComputePipeline, Device, Features, PollType, Queue};
@@ -124,7 +124,7 @@ fn a_thousand_dispatches_lie_inside_the_windows_of_the_host() {
         };
         (0..1000).map(dispatch).collect::<Vec<Window>>()
     });
-    assert_inside(&trace, "kernel", &windows);
+    assert_inside(&trace, "kernel", &windows, ERROR_NS_MAX);
     assert_eq!(timeline.counts(), Counts { recorded: 1000, dropped: 0, lost: 0 });
     expect_in_viewers("wgpu.json", "slices=2000\ninstants=0\nunended=0\nflows=1000\n");
 }

@@ -44,9 +44,9 @@ fn viewer_check() -> PathBuf {
 /// When the host handed work to the device, and when it knew that it was done.
 pub type Window = (Timestamp, Timestamp);
 
-/// Panics unless the slices of a name are as many as the windows, each inside of its own, with a small error, and an arrow from
-/// the host's span `launch` of the same place.
-pub fn assert_inside(trace: &TraceFile, name: &str, windows: &[Window]) {
+/// Panics unless the slices of a name are as many as the windows, each inside of its own, with an error below `error_ns`, and an
+/// arrow from the host's span `launch` of the same place.
+pub fn assert_inside(trace: &TraceFile, name: &str, windows: &[Window], error_ns: u64) {
     let origin = trace.about("start_monotonic_ns");
     let slices: Vec<&Event> = trace.named(name).filter(|event| event.phase == 'X').collect();
     assert_eq!(slices.len(), windows.len());
@@ -61,7 +61,7 @@ pub fn assert_inside(trace: &TraceFile, name: &str, windows: &[Window]) {
     assert!(outside.is_empty(), "{} of {} are outside:\n{}", outside.len(), slices.len(), outside.join("\n"));
     let errors: Vec<u64> = slices.iter().map(|slice| slice.number("clock_error_ns")).collect();
     println!("{name}: error bound {:?}..{:?} ns", errors.iter().min(), errors.iter().max());
-    assert!(errors.iter().all(|&error| error < ERROR_NS_MAX), "{errors:?}");
+    assert!(errors.iter().all(|&error| error < error_ns), "{errors:?}");
     assert_arrows(trace, &slices);
 }
 
