@@ -1,8 +1,14 @@
 //! wip
 mod clock_map;
 mod counts;
+#[cfg(feature = "cuda")]
+mod cuda_driver;
+#[cfg(feature = "cuda")]
+mod cuda_timeline;
 mod device_track;
 mod error;
+#[cfg(feature = "cuda")]
+mod event_timeline;
 mod launch;
 #[cfg(feature = "opencl")]
 mod opencl_event;
@@ -19,6 +25,8 @@ mod wgpu_timeline;
 
 pub use clock_map::{ClockMap, Mapped};
 pub use counts::Counts;
+#[cfg(feature = "cuda")]
+pub use cuda_timeline::{CudaSlot, CudaTimeline};
 pub use device_track::DeviceTrack;
 pub use error::Error;
 pub use launch::{Done, Launch};
