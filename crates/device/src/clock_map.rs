@@ -112,6 +112,13 @@ impl ClockMap {
         self.n_conflicts
     }
 
+    /// By how much the offset is uncertain at a time of the device, either way; `None` as long as little is known. The least error that
+    /// the mapping can come to.
+    pub fn uncertainty(&self, device: u64) -> Option<u64> {
+        let band = self.band.filter(Band::is_closed)?;
+        Some(band.moved_to(device, self.drift).half_width())
+    }
+
     /// The mapping follows what has become known, from the latest time on that was mapped.
     pub fn settle(&mut self) {
         let Some(band) = self.band.filter(Band::is_closed) else {

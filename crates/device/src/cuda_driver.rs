@@ -2,7 +2,8 @@
 #![allow(unsafe_code)]
 
 use crate::error::Error;
-use crate::event_timeline::{Events, Trouble};
+use crate::event_timeline::Events;
+use crate::trouble::Trouble;
 use cudarc::driver::sys::{CUevent_flags, is_culib_present};
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, DriverError};
 use std::panic::catch_unwind;

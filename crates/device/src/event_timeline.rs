@@ -11,6 +11,7 @@ use crate::counts::Counts;
 use crate::device_track::DeviceTrack;
 use crate::error::Error;
 use crate::launch::{Done, Launch};
+use crate::trouble::Trouble;
 use ferrum_trace::Timestamp;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -36,20 +37,6 @@ pub trait Events {
     fn elapsed_ms(&self, from: &Self::Event, to: &Self::Event) -> Result<f32, Trouble>;
     /// Waits until it has happened.
     fn wait(&self, event: &Self::Event) -> Result<(), Trouble>;
-}
-
-/// A device's answer that is no success.
-#[derive(Clone, Debug)]
-pub struct Trouble {
-    pub message: String,
-    /// Whether it will give no other any more.
-    pub is_lost: bool,
-}
-
-impl From<Trouble> for Error {
-    fn from(trouble: Trouble) -> Self {
-        if trouble.is_lost { Self::lost(trouble.message) } else { Self::failed(trouble.message) }
-    }
 }
 
 /// The begin and the end of a slot.
@@ -214,11 +201,11 @@ mod tests {
     //! On a stand-in: streams that run when they are told to, and a clock that is apart from the host's.
 
     use super::*;
-    use ferrum_trace::{Recorder, span};
-    use ferrum_trace_testkit::trace_file::{Event as TraceEvent, TraceFile};
+    use crate::stand_in::recorded;
+    use ferrum_trace::span;
+    use ferrum_trace_testkit::trace_file::Event as TraceEvent;
     use std::cell::{Cell, RefCell};
     use std::rc::Rc;
-    use std::sync::{Mutex, PoisonError};
 
     const APART_NANOS: u64 = 7_000_000_000;
 
@@ -286,19 +273,6 @@ mod tests {
     fn launch(timeline: &mut Timeline) {
         let slot = timeline.begin(&(), "kernel", "gemm");
         timeline.end(&(), slot);
-    }
-
-    /// What is recorded while `work` runs. The recording is that of the process, so tests take turns.
-    fn recorded(work: impl FnOnce()) -> TraceFile {
-        static TURN: Mutex<()> = Mutex::new(());
-        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        let path = std::env::temp_dir().join(format!("ferrum-events-{}.json", std::process::id()));
-        let recorder = Recorder::builder().path(&path).start().unwrap();
-        work();
-        recorder.finish().unwrap();
-        let trace = TraceFile::read(&path);
-        std::fs::remove_file(path).unwrap();
-        trace
     }
 
     #[test]

@@ -1,18 +1,22 @@
 //! What a device did for OpenCL.
 
+use crate::command_timeline::{Command, CommandTimeline};
 use crate::counts::Counts;
-use crate::device_track::DeviceTrack;
 use crate::error::Error;
-use crate::launch::{Done, Launch};
+use crate::launch::Launch;
 use crate::opencl_event::{Code, HeldEvent};
+use crate::trouble::Trouble;
 use ferrum_trace::Timestamp;
 use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
 use opencl3::event::Event;
-use std::collections::VecDeque;
 use std::time::Duration;
 
-/// How often the clock is read when it is calibrated. The least delays count, so more of them are better.
-const ROUNDS: u32 = 256;
+/// How often the clock is read when it is calibrated, at least and at most. The least delays count, so it is read until they are
+/// small: on a busy machine most are not.
+const ROUNDS_MIN: u32 = 64;
+const ROUNDS_MAX: u32 = 4096;
+/// What is good enough, in nanoseconds.
+const UNCERTAINTY_MIN: u64 = 4_000;
 
 /// What OpenCL says when the device, or the context with all that is in it, is gone: device not available, out of resources (a
 /// kernel that crashed), invalid context, invalid queue.
@@ -42,12 +46,7 @@ const LOST_CODES: [Code; 4] = [-2, -5, -34, -36];
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]
-pub struct OpenClTimeline {
-    track: DeviceTrack,
-    slots: usize,
-    pending: VecDeque<Pending>,
-    lost: Option<Code>,
-}
+pub struct OpenClTimeline(CommandTimeline<Commands>);
 
 /// Several commands that have begun: for [`OpenClTimeline::end`].
 #[derive(Debug)]
@@ -57,9 +56,9 @@ pub struct OpenClSlot {
     begin: HeldEvent,
 }
 
+/// One command, or several between markers.
 #[derive(Debug)]
-struct Pending {
-    launch: Launch,
+struct Commands {
     /// What ran before the first command; `None` if it is one command.
     begin: Option<HeldEvent>,
     end: HeldEvent,
@@ -76,25 +75,28 @@ impl OpenClTimeline {
         if properties & CL_QUEUE_PROFILING_ENABLE == 0 {
             return Err(Error::unsupported("expected a queue with CL_QUEUE_PROFILING_ENABLE, found one without"));
         }
-        Ok(Self { track: DeviceTrack::new(name), slots, pending: VecDeque::new(), lost: None })
+        Ok(Self(CommandTimeline::new(name, slots)))
     }
 
     /// Compares the device's clock with the host's, and returns by how much times may be off now. This waits for the device,
-    /// some milliseconds if it is idle: call it at the start, and every some seconds if results are collected late. Without it,
+    /// from a millisecond to a quarter of a second: call it at the start, and every some seconds if results are collected late. Without it,
     /// times are as precise as launches and results are close to each other.
     ///
     /// # Errors
     ///
     /// If the device does not answer.
     pub fn calibrate(&mut self, queue: &CommandQueue) -> Result<Duration, Error> {
+        let clock = self.0.clock_mut();
         let mut last = 0;
-        for _ in 0..ROUNDS {
-            let (start, end, window) = round(queue).map_err(|code| self.error(code))?;
-            self.track.clock_mut().not_before(start, window.0);
-            self.track.clock_mut().not_after(end, window.1);
+        for n_rounds in 1..=ROUNDS_MAX {
+            let (start, end, window) = round(queue).map_err(trouble)?;
+            clock.not_before(start, window.0);
+            clock.not_after(end, window.1);
             last = end;
+            if n_rounds >= ROUNDS_MIN && clock.uncertainty(last).is_some_and(|nanos| nanos < UNCERTAINTY_MIN) {
+                break;
+            }
         }
-        let clock = self.track.clock_mut();
         clock.settle();
         let mapped = clock.map(last).ok_or_else(|| Error::failed("the calibration gave no times"))?;
         Ok(Duration::from_nanos(mapped.error))
@@ -103,14 +105,14 @@ impl OpenClTimeline {
     /// To be called before a command is enqueued. An arrow leaves the span that is open on this thread. `None` if nothing is
     /// recorded, or if no slot is free, which is counted.
     pub fn launch(&mut self, name: &'static str, category: &'static str) -> Option<Launch> {
-        let launch = self.track.launch(name, category)?;
-        self.has_room().then_some(launch)
+        self.0.launch(name, category)
     }
 
     /// The command was enqueued and gave this event.
     pub fn launched(&mut self, launch: Option<Launch>, event: &Event) {
         if let Some(launch) = launch {
-            self.keep(launch, None, HeldEvent::retained(event));
+            let command = HeldEvent::retained(event).map(|end| Commands { begin: None, end });
+            self.0.launched(launch, command.map_err(trouble));
         }
     }
 
@@ -120,7 +122,7 @@ impl OpenClTimeline {
         match HeldEvent::marker(queue) {
             Ok(begin) => Some(OpenClSlot { launch, begin }),
             Err(code) => {
-                self.lose(code);
+                self.0.lose(trouble(code));
                 None
             }
         }
@@ -129,7 +131,8 @@ impl OpenClTimeline {
     /// They end here.
     pub fn end(&mut self, queue: &CommandQueue, slot: Option<OpenClSlot>) {
         if let Some(OpenClSlot { launch, begin }) = slot {
-            self.keep(launch, Some(begin), HeldEvent::marker(queue));
+            let commands = HeldEvent::marker(queue).map(|end| Commands { begin: Some(begin), end });
+            self.0.launched(launch, commands.map_err(trouble));
         }
     }
 
@@ -140,79 +143,35 @@ impl OpenClTimeline {
     /// If a command failed, or the device is lost. All that was on its way to a lost device is counted; what came after a
     /// command that failed is collected as ever.
     pub fn collect(&mut self) -> Result<u64, Error> {
-        let mut done = Vec::new();
-        let mut failed = None;
-        for _ in 0..self.pending.len() {
-            let Some(pending) = self.pending.pop_front() else {
-                break;
-            };
-            match pending.result() {
-                Ok(Some(result)) => done.push(result),
-                Ok(None) if self.lost.is_none() => self.pending.push_back(pending),
-                Ok(None) => self.track.count_lost(1),
-                Err(code) => {
-                    self.lose(code);
-                    failed = Some(code);
-                }
-            }
-        }
-        let before = self.counts().recorded;
-        self.track.record(&done);
-        match self.lost.or(failed) {
-            Some(code) => Err(self.error(code)),
-            None => Ok(self.counts().recorded - before),
-        }
+        Ok(self.0.collect()?)
     }
 
     /// What became of all that was launched.
     pub fn counts(&self) -> Counts {
-        self.track.counts()
-    }
-
-    fn has_room(&mut self) -> bool {
-        let has_room = self.pending.len() < self.slots;
-        self.track.count_dropped(u64::from(!has_room));
-        has_room
-    }
-
-    fn keep(&mut self, launch: Launch, begin: Option<HeldEvent>, end: Result<HeldEvent, Code>) {
-        match end {
-            // Slots that were begun before may have filled it up.
-            Ok(end) if self.has_room() => self.pending.push_back(Pending { launch, begin, end }),
-            Ok(_) => {}
-            Err(code) => self.lose(code),
-        }
-    }
-
-    fn lose(&mut self, code: Code) {
-        self.track.count_lost(1);
-        if LOST_CODES.contains(&code) {
-            self.lost = Some(code);
-        }
-    }
-
-    fn error(&self, code: Code) -> Error {
-        match LOST_CODES.contains(&code) {
-            true => Error::lost(format!("OpenCL answers with error {code}")),
-            false => Error::failed(format!("a command failed: OpenCL answers with error {code}")),
-        }
+        self.0.counts()
     }
 }
 
-impl Pending {
-    /// `None` if it is not done.
-    fn result(&self) -> Result<Option<Done>, Code> {
-        match self.end.status()? {
+impl Command for Commands {
+    fn times(&self) -> Result<Option<(u64, u64)>, Trouble> {
+        match self.end.status().map_err(trouble)? {
             0 => {}
-            code if code < 0 => return Err(code),
+            code if code < 0 => return Err(trouble(code)),
             _ => return Ok(None),
         }
-        let noticed = Timestamp::now();
         let begin = match &self.begin {
-            Some(marker) => marker.end()?,
-            None => self.end.start()?,
+            Some(marker) => marker.end(),
+            None => self.end.start(),
         };
-        Ok(Some(Done { launch: self.launch, begin, end: self.end.end()?, noticed }))
+        Ok(Some((begin.map_err(trouble)?, self.end.end().map_err(trouble)?)))
+    }
+}
+
+fn trouble(code: Code) -> Trouble {
+    let message = format!("OpenCL answers with error {code}");
+    match LOST_CODES.contains(&code) {
+        true => Trouble { message, is_lost: true },
+        false => Trouble { message: format!("a command failed: {message}"), is_lost: false },
     }
 }
 

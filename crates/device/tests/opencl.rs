@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::{ERROR_NS_MAX, Window, assert_inside, expect_in_viewers, recorded};
+use common::{ERROR_NS_MAX, Window, assert_inside, expect_in_viewers, recorded, turn};
 use ferrum_trace::{Timestamp, span};
 use ferrum_trace_device::{Counts, OpenClTimeline};
 use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
@@ -16,6 +16,7 @@ use opencl3::event::{Event, create_user_event, set_user_event_status};
 use opencl3::kernel::{ExecuteKernel, Kernel};
 use opencl3::memory::{Buffer, CL_MEM_READ_WRITE};
 use opencl3::program::Program;
+use std::sync::MutexGuard;
 
 const SOURCE: &str = "
 kernel void work(global float* data) {
@@ -26,6 +27,7 @@ kernel void work(global float* data) {
 }";
 
 struct Gpu {
+    _turn: MutexGuard<'static, ()>,
     context: Context,
     queue: CommandQueue,
     kernel: Kernel,
@@ -34,6 +36,7 @@ struct Gpu {
 
 impl Gpu {
     fn new(properties: u64) -> Self {
+        let turn = turn();
         let devices = get_all_devices(CL_DEVICE_TYPE_ALL)
             .expect("expected an OpenCL driver, found none; on Debian: `apt install pocl-opencl-icd`");
         let device = Device::new(*devices.first().expect("a driver of OpenCL without a device"));
@@ -44,7 +47,7 @@ impl Gpu {
         let kernel = Kernel::create(&program, "work").unwrap();
         // SAFETY: the buffer is made without memory of the host.
         let data = unsafe { Buffer::<f32>::create(&context, CL_MEM_READ_WRITE, 1024, std::ptr::null_mut()) }.unwrap();
-        Self { context, queue, kernel, data }
+        Self { _turn: turn, context, queue, kernel, data }
     }
 
     /// Enqueues a small kernel, after an event if one is given.
@@ -74,8 +77,8 @@ fn a_thousand_dispatches_lie_inside_the_windows_of_the_host() {
     let mut timeline = OpenClTimeline::new("GPU 0 / queue", &gpu.queue, 64).unwrap();
     let (trace, windows) = recorded("opencl.json", || {
         let dispatch = |n| -> Window {
-            if n % 100 == 0 {
-                println!("calibrated to {:?}", timeline.calibrate(&gpu.queue).unwrap());
+            if n % 20 == 0 {
+                timeline.calibrate(&gpu.queue).unwrap();
             }
             let before = Timestamp::now();
             {

@@ -9,16 +9,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// What the bound of the mapping's error must stay below.
 pub const ERROR_NS_MAX: u64 = 20_000;
 
-/// The recording is that of the process, so the tests of a file take turns.
-fn turn() -> MutexGuard<'static, ()> {
+/// The recording is that of the process, and PoCL crashes when several threads begin to use it at once; so the tests of a file
+/// take turns, each for as long as it has a device.
+pub fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is recorded while `work` runs, and what it returns. The file stays for the step `viewers`, if that is told what to
+/// What is recorded while `work` runs, and what it returns; the caller has its turn. The file stays for the step `viewers`, if that is told what to
 /// expect.
 pub fn recorded<T>(file: &str, work: impl FnOnce() -> T) -> (TraceFile, T) {
-    let _turn = turn();
     let path = viewer_check().join(file);
     let recorder = Recorder::builder().path(&path).start().unwrap();
     // A test that fails must not keep the others from recording.
