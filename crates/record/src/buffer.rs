@@ -268,6 +268,12 @@ impl ThreadBuffer {
         self.depth() == level.wrapping_add(1)
     }
 
+    /// Whether any guard is open.
+    pub fn has_open_level(&self) -> bool {
+        self.forget_ended_levels();
+        self.depth() > 0
+    }
+
     /// Takes back the levels on top whose guards have ended before.
     fn forget_ended_levels(&self) {
         loop {

@@ -1,13 +1,14 @@
 //! Arrows between spans.
 
+use crate::__private;
 use crate::attach;
-use crate::buffer::Draft;
+use crate::buffer::{self, Draft};
 use crate::global;
 use crate::site::Site;
-use ferrum_trace_format::spool::record::Kind;
+use ferrum_trace_format::spool::record::{FLOW, Kind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-static SITE: Site = Site::new("flow", "flow", &[]);
+static SITE: Site = Site::new(FLOW, FLOW, &[]);
 
 /// An arrow from one span to another, which may be on another thread.
 ///
@@ -34,6 +35,22 @@ impl Flow {
         let n = NEXT.fetch_add(1, Ordering::Relaxed);
         // Viewers know flows by number across all processes of a trace.
         Self(u64::from(std::process::id()) << 32 | (n & 0xffff_ffff))
+    }
+
+    /// The number by which the ends of the arrow find each other.
+    pub(crate) fn id(self) -> u64 {
+        self.0
+    }
+
+    /// An arrow that leaves the innermost open span of this thread here and now; `None` if no span is open. For libraries
+    /// that are called inside a span whose guard they do not have.
+    pub fn from_open_span() -> Option<Self> {
+        let has_span = __private::mode() != __private::OFF && buffer::current().has_open_level();
+        has_span.then(|| {
+            let flow = Self::new();
+            flow.record(Kind::FlowStart);
+            flow
+        })
     }
 
     pub(crate) fn record(self, kind: Kind) {

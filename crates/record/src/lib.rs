@@ -157,7 +157,7 @@ pub use span::{DynamicSpan, Span};
 pub use stats::Stats;
 pub use text::Text;
 pub use timer::{BackendTimer, CpuTimer};
-pub use track::{Timestamp, Track};
+pub use track::{Measured, Timestamp, Track};
 pub use writer::{TraceEvent, TraceWriter, flush_global_trace, global_trace};
 
 /// For the macros only.

@@ -4,6 +4,7 @@ use crate::arg::Arg;
 use crate::attach;
 use crate::buffer::Draft;
 use crate::clock;
+use crate::flow::Flow;
 use crate::global::{self, OFF};
 use crate::site::Site;
 use crate::span::DynamicName;
@@ -65,6 +66,23 @@ impl std::ops::Sub<Duration> for Timestamp {
     }
 }
 
+/// A slice that a device measured: see [`Track::measured`].
+#[derive(Clone, Copy, Debug)]
+pub struct Measured<'a> {
+    /// What it is called.
+    pub name: &'a str,
+    /// Its category; may be empty.
+    pub category: &'a str,
+    /// When it began, brought to the host's clock.
+    pub begin: Timestamp,
+    /// When it ended.
+    pub end: Timestamp,
+    /// By how much both times may be off at most: the argument `clock_error_ns` of the slice.
+    pub clock_error: Duration,
+    /// The arrow from the span that launched it.
+    pub flow: Option<Flow>,
+}
+
 /// A row of the picture with a name of its own: a stream of a GPU, a connection.
 ///
 /// ```
@@ -109,12 +127,35 @@ impl Track {
         }
     }
 
+    /// Records a slice that a device measured, and the arrow that arrives where it begins.
+    pub fn measured(&self, slice: &Measured<'_>) {
+        if crate::COMPILED_OUT || global::mode() == OFF {
+            return;
+        }
+        let name = DynamicName::new(slice.name, slice.category);
+        let flow = slice.flow.map_or(0, Flow::id);
+        let error = u64::try_from(slice.clock_error.as_nanos()).unwrap_or(u64::MAX);
+        self.record_as(Kind::Measured, (slice.begin, slice.end), &[flow, error], name.args(), || name.site());
+    }
+
     #[doc(hidden)]
     pub fn complete_with(&self, site: &'static Site, begin: Timestamp, end: Timestamp, args: &[Arg]) {
         self.record(begin, end, args, || site.id());
     }
 
     fn record(&self, begin: Timestamp, end: Timestamp, args: &[Arg], site_id: impl Fn() -> u32) {
+        self.record_as(Kind::TrackSpan, (begin, end), &[], args, site_id);
+    }
+
+    /// `more` are the leading words after those that all slices on tracks have.
+    fn record_as(
+        &self,
+        kind: Kind,
+        (begin, end): (Timestamp, Timestamp),
+        more: &[u64],
+        args: &[Arg],
+        site_id: impl Fn() -> u32,
+    ) {
         let Some(id) = self.id() else {
             // There was no room to define it.
             global::count_lost();
@@ -122,15 +163,11 @@ impl Track {
         };
         let nanos = end.monotonic_nanos.saturating_sub(begin.monotonic_nanos);
         let now = global::now();
-        let draft = Draft {
-            kind: Kind::TrackSpan,
-            site: 0,
-            start: now,
-            end: now,
-            leading: &[u64::from(id), begin.monotonic_nanos, nanos],
-            args,
-        };
-        attach::record(site_id, &draft);
+        let mut leading = [0; Kind::Measured.n_leading()];
+        leading[..3].copy_from_slice(&[u64::from(id), begin.monotonic_nanos, nanos]);
+        leading[3..][..more.len()].copy_from_slice(more);
+        let leading = &leading[..kind.n_leading()];
+        attach::record(site_id, &Draft { kind, site: 0, start: now, end: now, leading, args });
     }
 
     /// The track's number in the active session.

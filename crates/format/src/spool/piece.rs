@@ -13,6 +13,7 @@ use crate::chrome::{
 };
 use crate::{Error, ReadAt};
 use ferrum_trace_model::Value;
+use ferrum_trace_model::vocab::device;
 use std::ops::Range;
 
 /// How much is held before it is emitted: more than what a worker's share of an ordinary spool makes.
@@ -39,6 +40,8 @@ pub struct Loose {
     pub head: Range<usize>,
     /// Where its arguments are; empty if there are none.
     pub args: Range<usize>,
+    /// The flow that arrives where it begins.
+    pub flow: Option<u64>,
 }
 
 /// What became of some pieces.
@@ -208,7 +211,7 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
         }
         match timed.record.kind {
             Kind::Span | Kind::FirstLap => self.slice(texts, site, thread, &timed),
-            Kind::Escaped | Kind::TrackSpan | Kind::Pushed | Kind::PushedShort => {
+            Kind::Escaped | Kind::TrackSpan | Kind::Measured | Kind::Pushed | Kind::PushedShort => {
                 self.loose(texts, site, segment.thread_id, &timed);
             }
             Kind::Counter => self.counter(texts, site, thread, &timed),
@@ -221,7 +224,7 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
         let duration = record.duration | (long << TIME_BITS);
         let end_ticks = segment.base.wrapping_add(record.end);
         let (start, end) = match record.kind {
-            Kind::TrackSpan => {
+            Kind::TrackSpan | Kind::Measured => {
                 let (start, end) = (record.leading(1), record.leading(1).saturating_add(record.leading(2)));
                 let origin = self.clock.start_nanos();
                 (start.saturating_sub(origin), end.saturating_sub(origin))
@@ -326,24 +329,26 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
     fn loose(&mut self, texts: &Texts<'_, R>, site: &Site, thread_id: u32, timed: &Timed<'_>) {
         let key = match timed.record.kind {
             Kind::Pushed | Kind::PushedShort => LaneKey::Pushed(timed.record.pushed_tid()),
-            Kind::TrackSpan => LaneKey::Track(timed.record.leading(0) as u32),
+            Kind::TrackSpan | Kind::Measured => LaneKey::Track(timed.record.leading(0) as u32),
             _ => LaneKey::Thread(thread_id),
         };
         let out = &mut self.written.texts;
         let head_start = out.len();
         site.slice_head.push_to(out);
         let args_start = out.len();
-        if timed.record.kind == Kind::Pushed {
-            push_json_args(out, texts, &timed.record);
-        } else {
-            push_args(out, texts, site, &timed.record);
+        match timed.record.kind {
+            Kind::Pushed => push_json_args(out, texts, &timed.record),
+            Kind::Measured => push_clock_error(out, timed.record.leading(4)),
+            _ => push_args(out, texts, site, &timed.record),
         }
         let args_end = out.len();
+        let flow = (timed.record.kind == Kind::Measured).then(|| timed.record.leading(3)).filter(|&id| id != 0);
         self.written.loose.push(Loose {
             key,
             interval: (timed.start, timed.end),
             head: head_start..args_start,
             args: args_start..args_end,
+            flow,
         });
     }
 }
@@ -374,6 +379,14 @@ fn push_args<R: ReadAt + ?Sized>(out: &mut Vec<u8>, texts: &Texts<'_, R>, site: 
         push_key(out, site, n);
         push_args_value(out, &texts.value(record, n));
     }
+    out.push(b'}');
+}
+
+fn push_clock_error(out: &mut Vec<u8>, nanos: u64) {
+    out.extend_from_slice(b",\"args\":{");
+    push_text(out, device::CLOCK_ERROR_NS);
+    out.push(b':');
+    push_decimal(out, nanos);
     out.push(b'}');
 }
 

@@ -33,6 +33,9 @@ const COUNT_MANY: u64 = 7;
 /// Site whose name and category are the event's first two arguments, for names too many to define.
 pub const SITE_INLINE: u32 = 1;
 
+/// Name and category of all flows: viewers join the ends of an arrow by these and its id.
+pub const FLOW: &str = "flow";
+
 /// What an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -73,12 +76,15 @@ pub enum Kind {
     LongDuration = 16,
     /// A [`Kind::Pushed`] in two words: its duration is in nanoseconds, its `tid` is where the types of arguments would be.
     PushedShort = 17,
+    /// A slice on a named track that a device measured, where a flow may arrive. Leading words: those of
+    /// [`Kind::TrackSpan`], the flow's id (0: none), the bound of the error of its times in nanoseconds.
+    Measured = 18,
 }
 
 impl Kind {
     fn from_bits(bits: u64) -> Option<Self> {
         use Kind::*;
-        const ALL: [Kind; 17] = [
+        const ALL: [Kind; 18] = [
             Span,
             Escaped,
             FirstLap,
@@ -96,6 +102,7 @@ impl Kind {
             Text,
             LongDuration,
             PushedShort,
+            Measured,
         ];
         ALL.get((bits as usize).wrapping_sub(1)).copied()
     }
@@ -108,6 +115,7 @@ impl Kind {
             AsyncBegin | AsyncInstant | AsyncEnd | FlowStart | FlowStep | FlowEnd | Segment | LongDuration => 1,
             Pushed | Text => 2,
             TrackSpan => 3,
+            Measured => 5,
         }
     }
 }

@@ -5,8 +5,9 @@ use super::diagnostic::Damage;
 use super::dictionary::{Dictionary, LANE_IDS, track_tail};
 use super::lanes::{Interval, Lanes};
 use super::piece::{LaneKey, Loose, Written};
+use super::record::FLOW;
 use crate::Error;
-use crate::chrome::{push_decimal, push_start_and_duration, push_text};
+use crate::chrome::{push_decimal, push_micros, push_start_and_duration, push_text};
 use std::collections::HashMap;
 use std::io::Write;
 
@@ -108,6 +109,9 @@ impl<'a, W: Write + ?Sized> Sink<'a, W> {
             let slice = &loose[group.members[member]];
             let tail = self.lane_tail(&mut out, slice.key, lane);
             push_slice(&mut out, slice, &texts, &tail);
+            if let Some(flow) = slice.flow {
+                push_arrival(&mut out, flow, slice.interval.0, &tail);
+            }
             if out.len() > 1 << 20 {
                 self.write(&out)?;
                 out.clear();
@@ -219,6 +223,14 @@ fn push_slice(out: &mut Vec<u8>, slice: &Loose, texts: &[u8], tail: &[u8]) {
     out.extend_from_slice(tail);
     out.extend_from_slice(&texts[slice.args.clone()]);
     out.push(b'}');
+}
+
+/// The end of a flow, on the lane of the slice that it arrives at.
+fn push_arrival(out: &mut Vec<u8>, flow: u64, at: u64, tail: &[u8]) {
+    out.extend_from_slice(format!(",\n{{\"name\":\"{FLOW}\",\"cat\":\"{FLOW}\",\"ph\":\"f\",\"ts\":").as_bytes());
+    push_micros(out, at);
+    out.extend_from_slice(tail);
+    out.extend_from_slice(format!(",\"bp\":\"e\",\"id\":\"{flow:#x}\"}}").as_bytes());
 }
 
 /// A metadata event, up to its arguments.

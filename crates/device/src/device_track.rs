@@ -1,0 +1,106 @@
+//! The row of a device in the trace.
+
+use crate::clock_map::{ClockMap, Mapped};
+use crate::counts::Counts;
+use crate::launch::{Done, Launch};
+use ferrum_trace::{Measured, Timestamp, Track};
+use std::time::Duration;
+
+/// A track, the device's clock, and the count of what became of all that was launched.
+///
+/// It is what the timelines of this crate are made of, and what to use for a device that they do not know.
+///
+/// ```
+/// use ferrum_trace::{Timestamp, span};
+/// use ferrum_trace_device::{DeviceTrack, Done};
+/// # fn enqueue() {} fn device_times() -> (u64, u64) { (1, 2) }
+/// let mut track = DeviceTrack::new("NPU 0");
+/// let launch = {
+///     let _span = span!("launch", "scheduler");
+///     let launch = track.launch("gemm", "gemm"); // an arrow leaves the span
+///     enqueue();
+///     launch
+/// };
+/// // Later, when the device has answered, with times of its own clock in nanoseconds.
+/// let (begin, end) = device_times();
+/// let done = launch.map(|launch| Done { launch, begin, end, noticed: Timestamp::now() });
+/// track.record(done.as_slice());
+/// ```
+#[derive(Debug)]
+pub struct DeviceTrack {
+    track: Track,
+    clock: ClockMap,
+    counts: Counts,
+}
+
+impl DeviceTrack {
+    /// A row of this name.
+    pub fn new(name: &str) -> Self {
+        Self { track: Track::new(name), clock: ClockMap::new(), counts: Counts::default() }
+    }
+
+    /// To be called before work is handed to the device, inside the span that does so. `None` if nothing is recorded at all.
+    pub fn launch(&self, name: &'static str, category: &'static str) -> Option<Launch> {
+        ferrum_trace::is_on().then(|| Launch::here(name, category))
+    }
+
+    /// Puts on the track what the device has done. First all of it tells about the clock, then it is mapped.
+    pub fn record(&mut self, done: &[Done]) {
+        let (sensible, senseless): (Vec<&Done>, Vec<&Done>) = done.iter().partition(|done| done.is_sensible());
+        self.counts.lost += senseless.len() as u64;
+        for done in &sensible {
+            self.clock.not_before(done.begin, done.launch.at.monotonic_nanos());
+            self.clock.not_after(done.end, done.noticed.monotonic_nanos());
+        }
+        self.clock.settle();
+        for done in sensible {
+            match (self.clock.map(done.begin), self.clock.map(done.end)) {
+                (Some(begin), Some(end)) => self.record_mapped(done, begin, end),
+                _ => self.counts.lost += 1,
+            }
+        }
+    }
+
+    /// Work was not measured because no slot was free.
+    pub fn count_dropped(&mut self, n: u64) {
+        self.counts.dropped += n;
+    }
+
+    /// Work was begun, but nothing will be known of it.
+    pub fn count_lost(&mut self, n: u64) {
+        self.counts.lost += n;
+    }
+
+    /// What became of all that was launched.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// What is known of the device's clock, to add to it.
+    pub fn clock_mut(&mut self) -> &mut ClockMap {
+        &mut self.clock
+    }
+
+    fn record_mapped(&mut self, done: &Done, begin: Mapped, end: Mapped) {
+        let (launched, noticed) = (done.launch.at.monotonic_nanos(), done.noticed.monotonic_nanos());
+        // Of the times that are possible, those in order are meant. A mapping that is wrong by more than it says stays so.
+        let begin_at = begin.host.max(launched.min(begin.host.saturating_add(begin.error)));
+        let end_at = end.host.min(noticed.max(end.host.saturating_sub(end.error)));
+        self.counts.recorded += 1;
+        self.track.measured(&Measured {
+            name: done.launch.name,
+            category: done.launch.category,
+            begin: Timestamp::from_monotonic_nanos(begin_at),
+            end: Timestamp::from_monotonic_nanos(end_at.max(begin_at)),
+            clock_error: Duration::from_nanos(begin.error.max(end.error)),
+            flow: done.launch.flow,
+        });
+    }
+}
+
+impl Done {
+    /// Zero is what is read where nothing was written.
+    fn is_sensible(&self) -> bool {
+        self.begin != 0 && self.begin <= self.end
+    }
+}

@@ -1,0 +1,185 @@
+//! Slots that go to the device and come back together.
+
+use crate::launch::{Done, Launch};
+use ferrum_trace::Timestamp;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use wgpu::{Buffer, BufferAsyncError, BufferDescriptor, BufferUsages, CommandEncoder, Device, MapMode, QuerySet};
+
+/// Slots of a batch. An encoder takes whole batches, so many would be wasted by small encoders.
+pub const BATCH_SLOTS: u32 = 32;
+const QUERY_BYTES: u64 = wgpu::QUERY_SIZE as u64;
+
+/// A set of queries, two a slot, and the way of their results to the host.
+pub struct Batch {
+    /// Which use of the batch this is, so that an end finds its begin.
+    pub id: u64,
+    pub queries: QuerySet,
+    resolved: Buffer,
+    readback: Buffer,
+    slots: Vec<Slot>,
+    arrival: Arc<Arrival>,
+}
+
+struct Slot {
+    launch: Launch,
+    is_open: bool,
+}
+
+impl Batch {
+    pub fn new(device: &Device) -> Self {
+        let queries = timestamp_queries(device, 2 * BATCH_SLOTS);
+        let (resolved, readback) = result_buffers(device, 2 * BATCH_SLOTS);
+        let slots = Vec::with_capacity(BATCH_SLOTS as usize);
+        Self { id: 0, queries, resolved, readback, slots, arrival: Arc::default() }
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.slots.len() >= BATCH_SLOTS as usize
+    }
+
+    pub fn n_slots(&self) -> u64 {
+        self.slots.len() as u64
+    }
+
+    /// Takes the next slot; returns its number. Who writes the end apart closes it.
+    pub fn take(&mut self, launch: Launch, is_open: bool) -> u32 {
+        self.slots.push(Slot { launch, is_open });
+        self.slots.len() as u32 - 1
+    }
+
+    /// False if the slot has ended before.
+    pub fn close(&mut self, slot: u32) -> bool {
+        self.slots.get_mut(slot as usize).is_some_and(|slot| std::mem::take(&mut slot.is_open))
+    }
+
+    /// Ends what is still open, and sends all results to the host as soon as the encoder's commands have run.
+    pub fn send(&mut self, encoder: &mut CommandEncoder) {
+        for slot in 0..self.slots.len() as u32 {
+            if self.close(slot) {
+                encoder.write_timestamp(&self.queries, 2 * slot + 1);
+            }
+        }
+        let n_queries = 2 * self.slots.len() as u32;
+        let n_bytes = u64::from(n_queries) * QUERY_BYTES;
+        encoder.resolve_query_set(&self.queries, 0..n_queries, &self.resolved, 0);
+        encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.readback, 0, n_bytes);
+        let notice = Arrival::expected(&self.arrival);
+        encoder.map_buffer_on_submit(&self.readback, MapMode::Read, ..n_bytes, move |outcome| notice.tell(outcome));
+    }
+
+    pub fn state(&self) -> State {
+        self.arrival.state()
+    }
+
+    /// Reads what has arrived, and leaves the batch empty.
+    pub fn receive(&mut self, to_nanos: impl Fn(u64) -> u64, done: &mut Vec<Done>) -> Result<(), wgpu::MapRangeError> {
+        let n_bytes = 2 * self.n_slots() * QUERY_BYTES;
+        let noticed = self.arrival.noticed();
+        let ticks = read_ticks(&self.readback, n_bytes)?;
+        for (slot, times) in self.slots.drain(..).zip(ticks.chunks_exact(2)) {
+            done.push(Done { launch: slot.launch, begin: to_nanos(times[0]), end: to_nanos(times[1]), noticed });
+        }
+        Ok(())
+    }
+
+    /// Leaves the batch empty; nothing of it will come. Returns how many slots were in use.
+    pub fn give_up(&mut self) -> u64 {
+        let n_slots = self.n_slots();
+        self.slots.clear();
+        n_slots
+    }
+}
+
+pub fn timestamp_queries(device: &Device, count: u32) -> QuerySet {
+    device.create_query_set(&wgpu::QuerySetDescriptor {
+        label: Some("ferrum-trace"),
+        ty: wgpu::QueryType::Timestamp,
+        count,
+    })
+}
+
+/// Where queries are resolved to, and where the host reads them.
+pub fn result_buffers(device: &Device, n_queries: u32) -> (Buffer, Buffer) {
+    let buffer = |usage| {
+        let size = u64::from(n_queries) * QUERY_BYTES;
+        device.create_buffer(&BufferDescriptor { label: Some("ferrum-trace"), size, usage, mapped_at_creation: false })
+    };
+    (
+        buffer(BufferUsages::QUERY_RESOLVE | BufferUsages::COPY_SRC),
+        buffer(BufferUsages::COPY_DST | BufferUsages::MAP_READ),
+    )
+}
+
+/// What a mapped buffer holds. It is unmapped then.
+pub fn read_ticks(buffer: &Buffer, n_bytes: u64) -> Result<Vec<u64>, wgpu::MapRangeError> {
+    let ticks = {
+        let view = buffer.get_mapped_range(..n_bytes)?;
+        view.chunks_exact(8)
+            .map(|bytes| bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)))
+            .collect()
+    };
+    buffer.unmap();
+    Ok(ticks)
+}
+
+/// What became of results that were sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    OnTheWay,
+    Arrived,
+    /// The device gave an error instead: it is lost.
+    Failed,
+    /// The commands were thrown away and will never run.
+    Abandoned,
+}
+
+/// Filled in by whichever thread polls the device.
+#[derive(Debug, Default)]
+pub struct Arrival {
+    state: AtomicU8,
+    noticed: AtomicU64,
+}
+
+/// The other end of an [`Arrival`].
+pub struct Notice(Arc<Arrival>);
+
+impl Arrival {
+    pub fn expected(arrival: &Arc<Self>) -> Notice {
+        arrival.set(State::OnTheWay);
+        Notice(Arc::clone(arrival))
+    }
+
+    pub fn state(&self) -> State {
+        // Pairs with `set`: who sees that results have arrived sees when.
+        match self.state.load(Ordering::Acquire) {
+            0 => State::OnTheWay,
+            1 => State::Arrived,
+            2 => State::Failed,
+            _ => State::Abandoned,
+        }
+    }
+
+    fn set(&self, state: State) {
+        self.state.store(state as u8, Ordering::Release);
+    }
+
+    fn noticed(&self) -> Timestamp {
+        Timestamp::from_monotonic_nanos(self.noticed.load(Ordering::Relaxed))
+    }
+}
+
+impl Notice {
+    pub fn tell(self, outcome: Result<(), BufferAsyncError>) {
+        self.0.noticed.store(Timestamp::now().monotonic_nanos(), Ordering::Relaxed);
+        self.0.set(if outcome.is_ok() { State::Arrived } else { State::Failed });
+    }
+}
+
+impl Drop for Notice {
+    fn drop(&mut self) {
+        if self.0.state() == State::OnTheWay {
+            self.0.set(State::Abandoned);
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! What a device did for wgpu.
+
+use crate::counts::Counts;
+use crate::device_track::DeviceTrack;
+use crate::error::Error;
+use crate::launch::{Done, Launch};
+use crate::wgpu_batch::{BATCH_SLOTS, Batch, State};
+use crate::wgpu_calibration::{Calibration, poll};
+use std::collections::VecDeque;
+use std::time::Duration;
+use wgpu::{
+    CommandEncoder, ComputePassTimestampWrites, Device, Features, PollType, QuerySet, Queue, RenderPassTimestampWrites,
+};
+
+/// A row of the trace with what a queue of wgpu did, by its own timestamps.
+///
+/// ```no_run
+/// # fn work(_: &mut wgpu::CommandEncoder) {}
+/// # fn run(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<(), ferrum_trace_device::Error> {
+/// use ferrum_trace_device::WgpuTimeline;
+/// let mut timeline = WgpuTimeline::new("GPU 0 / queue", device, queue, 1024)?;
+/// timeline.calibrate(queue)?; // once, and when the engine is idle anyway
+///
+/// let mut encoder = device.create_command_encoder(&Default::default());
+/// let slot = timeline.begin(&mut encoder, "attention", "attention");
+/// work(&mut encoder);
+/// timeline.end(&mut encoder, slot);
+/// timeline.resolve(&mut encoder); // at the end of every encoder that something was begun in
+/// queue.submit([encoder.finish()]);
+///
+/// timeline.collect()?; // every now and then: it never waits
+/// # Ok(()) }
+/// ```
+///
+/// One timeline serves one encoder at a time: from the first `begin` to `resolve`, the calls are for the same encoder. Threads
+/// that encode at the same time have a timeline each.
+pub struct WgpuTimeline {
+    device: Device,
+    track: DeviceTrack,
+    has_encoder_timestamps: bool,
+    /// Nanoseconds a tick, times 2^32.
+    period: u128,
+    free: Vec<Batch>,
+    /// Of the encoder at hand.
+    filling: Vec<Batch>,
+    sent: VecDeque<Batch>,
+    n_batches_used: u64,
+    calibration: Calibration,
+    is_lost: bool,
+}
+
+/// A slot that has begun: for [`WgpuTimeline::end`].
+#[derive(Debug)]
+#[must_use = "a slot ends where it is given to `end`"]
+pub struct WgpuSlot {
+    batch: u64,
+    slot: u32,
+}
+
+/// A slot for a whole pass: see [`WgpuTimeline::pass`].
+#[derive(Debug)]
+pub struct PassSlot {
+    queries: QuerySet,
+    first: u32,
+}
+
+impl PassSlot {
+    /// For [`ComputePassDescriptor`](wgpu::ComputePassDescriptor).
+    pub fn compute(&self) -> ComputePassTimestampWrites<'_> {
+        ComputePassTimestampWrites {
+            query_set: &self.queries,
+            beginning_of_pass_write_index: Some(self.first),
+            end_of_pass_write_index: Some(self.first + 1),
+        }
+    }
+
+    /// For [`RenderPassDescriptor`](wgpu::RenderPassDescriptor).
+    pub fn render(&self) -> RenderPassTimestampWrites<'_> {
+        RenderPassTimestampWrites {
+            query_set: &self.queries,
+            beginning_of_pass_write_index: Some(self.first),
+            end_of_pass_write_index: Some(self.first + 1),
+        }
+    }
+}
+
+impl WgpuTimeline {
+    /// A row of this name for what `queue` does. `slots` is how much can be on its way at a time; an encoder takes whole
+    /// batches of 32.
+    ///
+    /// # Errors
+    ///
+    /// If `device` was made without the feature `TIMESTAMP_QUERY`.
+    pub fn new(name: &str, device: &Device, queue: &Queue, slots: u32) -> Result<Self, Error> {
+        if !device.features().contains(Features::TIMESTAMP_QUERY) {
+            return Err(Error::unsupported("expected a device with the feature TIMESTAMP_QUERY, found one without"));
+        }
+        Ok(Self {
+            device: device.clone(),
+            track: DeviceTrack::new(name),
+            has_encoder_timestamps: device.features().contains(Features::TIMESTAMP_QUERY_INSIDE_ENCODERS),
+            period: (f64::from(queue.get_timestamp_period()) * (1u64 << 32) as f64) as u128,
+            free: (0..slots.div_ceil(BATCH_SLOTS).max(1)).map(|_| Batch::new(device)).collect(),
+            filling: Vec::new(),
+            sent: VecDeque::new(),
+            n_batches_used: 0,
+            calibration: Calibration::new(device),
+            is_lost: false,
+        })
+    }
+
+    /// Compares the device's clock with the host's, and returns by how much times may be off now.
+    ///
+    /// With a device of [`request_calibrated_device`](crate::request_calibrated_device) this takes some microseconds, and
+    /// `collect` does it too. With others it waits for the device, some milliseconds if that is idle: call it at the start, and
+    /// every some seconds if results are collected late. Without it, times are as precise as launches and results are close to
+    /// each other.
+    ///
+    /// # Errors
+    ///
+    /// If the device is lost, does not answer, or has no `TIMESTAMP_QUERY_INSIDE_ENCODERS`.
+    pub fn calibrate(&mut self, queue: &Queue) -> Result<Duration, Error> {
+        if self.is_lost {
+            return Err(Error::lost("it gave no results"));
+        }
+        let period = self.period;
+        let clock = self.track.clock_mut();
+        let last = self.calibration.run((&self.device, queue), |ticks| nanos(ticks, period), clock)?;
+        clock.settle();
+        let mapped = clock.map(last).ok_or_else(|| Error::failed("the calibration gave no times"))?;
+        Ok(Duration::from_nanos(mapped.error))
+    }
+
+    /// Something begins here in the encoder's stream of commands. An arrow leaves the span that is open on this thread.
+    ///
+    /// `None` if nothing is recorded, or if it cannot be measured, which is counted: no slot is free, or the device has no
+    /// `TIMESTAMP_QUERY_INSIDE_ENCODERS`, and [`pass`](Self::pass) is to be used.
+    pub fn begin(
+        &mut self,
+        encoder: &mut CommandEncoder,
+        name: &'static str,
+        category: &'static str,
+    ) -> Option<WgpuSlot> {
+        let launch = self.track.launch(name, category)?;
+        if !self.has_encoder_timestamps {
+            self.track.count_dropped(1);
+            return None;
+        }
+        let (batch, slot) = self.take(launch, true)?;
+        encoder.write_timestamp(&batch.queries, 2 * slot);
+        Some(WgpuSlot { batch: batch.id, slot })
+    }
+
+    /// It ends here, in the same encoder.
+    pub fn end(&mut self, encoder: &mut CommandEncoder, slot: Option<WgpuSlot>) {
+        let Some(WgpuSlot { batch, slot }) = slot else {
+            return;
+        };
+        // What is not there any more was ended by `resolve`.
+        if let Some(batch) = self.filling.iter_mut().find(|filling| filling.id == batch)
+            && batch.close(slot)
+        {
+            encoder.write_timestamp(&batch.queries, 2 * slot + 1);
+        }
+    }
+
+    /// A whole pass is to be measured: give [`PassSlot::compute`] or [`PassSlot::render`] to its descriptor. `None` as for
+    /// [`begin`](Self::begin).
+    pub fn pass(&mut self, name: &'static str, category: &'static str) -> Option<PassSlot> {
+        let launch = self.track.launch(name, category)?;
+        let (batch, slot) = self.take(launch, false)?;
+        Some(PassSlot { queries: batch.queries.clone(), first: 2 * slot })
+    }
+
+    /// Sends the results of all that was begun to the host, once the encoder is submitted. What is still open ends here.
+    pub fn resolve(&mut self, encoder: &mut CommandEncoder) {
+        for mut batch in self.filling.drain(..) {
+            batch.send(encoder);
+            self.sent.push_back(batch);
+        }
+    }
+
+    /// Records what the device is done with, and returns how much that was. It never waits.
+    ///
+    /// # Errors
+    ///
+    /// If the device is lost; all that was on its way is counted then.
+    pub fn collect(&mut self) -> Result<u64, Error> {
+        if !self.is_lost && poll(&self.device, PollType::Poll).is_err_and(|error| error.is_lost()) {
+            self.is_lost = true;
+        }
+        let mut done = Vec::new();
+        for _ in 0..self.sent.len() {
+            if let Some(batch) = self.sent.pop_front() {
+                self.look_at(batch, &mut done);
+            }
+        }
+        let before = self.counts().recorded;
+        if !done.is_empty() {
+            self.calibration.glance(self.track.clock_mut());
+        }
+        self.track.record(&done);
+        match self.is_lost {
+            true => Err(Error::lost("it gave no results")),
+            false => Ok(self.counts().recorded - before),
+        }
+    }
+
+    /// What became of all that was begun.
+    pub fn counts(&self) -> Counts {
+        self.track.counts()
+    }
+
+    /// A batch with room, and a slot of it.
+    fn take(&mut self, launch: Launch, is_open: bool) -> Option<(&Batch, u32)> {
+        if self.filling.last().is_none_or(Batch::is_full) {
+            let Some(mut batch) = self.free.pop() else {
+                self.track.count_dropped(1);
+                return None;
+            };
+            self.n_batches_used += 1;
+            batch.id = self.n_batches_used;
+            self.filling.push(batch);
+        }
+        let batch = self.filling.last_mut()?;
+        let slot = batch.take(launch, is_open);
+        Some((batch, slot))
+    }
+
+    fn look_at(&mut self, mut batch: Batch, done: &mut Vec<Done>) {
+        match batch.state() {
+            State::OnTheWay if !self.is_lost => return self.sent.push_back(batch),
+            State::Arrived => {
+                let period = self.period;
+                if batch.receive(|ticks| nanos(ticks, period), done).is_err() {
+                    self.is_lost = true;
+                }
+            }
+            State::Abandoned => {}
+            State::OnTheWay | State::Failed => self.is_lost = true,
+        }
+        let n_lost = batch.give_up();
+        self.track.count_lost(n_lost);
+        self.free.push(batch);
+    }
+}
+
+impl std::fmt::Debug for WgpuTimeline {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WgpuTimeline")
+            .field("track", &self.track)
+            .field("is_lost", &self.is_lost)
+            .finish_non_exhaustive()
+    }
+}
+
+fn nanos(ticks: u64, period: u128) -> u64 {
+    u64::try_from((u128::from(ticks) * period) >> 32).unwrap_or(u64::MAX)
+}

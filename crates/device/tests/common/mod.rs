@@ -1,0 +1,78 @@
+//! What the tests on devices share: a recording, and the question whether what is in it fits what the host saw.
+
+use ferrum_trace::{Recorder, Timestamp};
+use ferrum_trace_testkit::trace_file::{Event, TraceFile};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What the bound of the mapping's error must stay below.
+pub const ERROR_NS_MAX: u64 = 20_000;
+
+/// The recording is that of the process, and PoCL crashes when several threads begin to use it at once; so the tests of a file
+/// take turns, each for as long as it has a device.
+pub fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What is recorded while `work` runs, and what it returns; the caller has its turn. The file stays for the step `viewers`, if that is told what to
+/// expect.
+pub fn recorded<T>(file: &str, work: impl FnOnce() -> T) -> (TraceFile, T) {
+    let path = viewer_check().join(file);
+    let recorder = Recorder::builder().path(&path).start().unwrap();
+    // A test that fails must not keep the others from recording.
+    let result = catch_unwind(AssertUnwindSafe(work));
+    recorder.finish().unwrap();
+    let result = result.unwrap_or_else(|panic| resume_unwind(panic));
+    let trace = TraceFile::read(&path);
+    trace.assert_nested();
+    (trace, result)
+}
+
+/// Tells the step `viewers` what Perfetto must find in a file.
+pub fn expect_in_viewers(file: &str, counts: &str) {
+    std::fs::write(viewer_check().join(format!("{file}.expect")), counts).unwrap();
+}
+
+fn viewer_check() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("viewer-check");
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// When the host handed work to the device, and when it knew that it was done.
+pub type Window = (Timestamp, Timestamp);
+
+/// Panics unless the slices of a name are as many as the windows, each inside of its own, with an error below `error_ns`, and an
+/// arrow from the host's span `launch` of the same place.
+pub fn assert_inside(trace: &TraceFile, name: &str, windows: &[Window], error_ns: u64) {
+    let origin = trace.about("start_monotonic_ns");
+    let slices: Vec<&Event> = trace.named(name).filter(|event| event.phase == 'X').collect();
+    assert_eq!(slices.len(), windows.len());
+    let mut outside = Vec::new();
+    for (n, (slice, (before, after))) in slices.iter().zip(windows).enumerate() {
+        let (begin, end) = (origin + slice.start_ns, origin + slice.end_ns);
+        let (before, after) = (before.monotonic_nanos(), after.monotonic_nanos());
+        if begin < before || end > after {
+            outside.push(format!("{n}: {begin}..{end} is not in {before}..{after}"));
+        }
+    }
+    assert!(outside.is_empty(), "{} of {} are outside:\n{}", outside.len(), slices.len(), outside.join("\n"));
+    let errors: Vec<u64> = slices.iter().map(|slice| slice.number("clock_error_ns")).collect();
+    println!("{name}: error bound {:?}..{:?} ns", errors.iter().min(), errors.iter().max());
+    assert!(errors.iter().all(|&error| error < error_ns), "{errors:?}");
+    assert_arrows(trace, &slices);
+}
+
+fn assert_arrows(trace: &TraceFile, slices: &[&Event]) {
+    let ends = |phase| trace.named("flow").filter(move |event| event.phase == phase);
+    let launches: Vec<&Event> = trace.named("launch").collect();
+    assert_eq!((ends('s').count(), ends('f').count(), launches.len()), (slices.len(), slices.len(), slices.len()));
+    for ((start, end), (launch, slice)) in ends('s').zip(ends('f')).zip(launches.iter().zip(slices)) {
+        assert_eq!(start.extra["id"], end.extra["id"]);
+        assert!(start.tid == launch.tid && launch.start_ns <= start.start_ns && start.start_ns <= launch.end_ns);
+        assert_eq!((end.tid, end.start_ns), (slice.tid, slice.start_ns));
+        assert!(start.start_ns <= end.start_ns, "an arrow into the past is not drawn: {start:?} {end:?}");
+    }
+}

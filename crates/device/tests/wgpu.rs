@@ -1,0 +1,263 @@
+//! wgpu, on a real Vulkan driver: that of the machine, or Mesa's lavapipe, which computes on the processor.
+//!
+//! These tests do not skip: without a driver they fail. On Debian: `apt install mesa-vulkan-drivers`.
+#![cfg(feature = "wgpu-vulkan")]
+
+mod common;
+
+use common::{ERROR_NS_MAX, Window, assert_inside, expect_in_viewers, recorded, turn};
+use ferrum_trace::{Timestamp, span};
+use ferrum_trace_device::{Counts, WgpuTimeline, request_calibrated_device};
+use ferrum_trace_testkit::trace_file::TraceFile;
+use std::sync::MutexGuard;
+use wgpu::{ComputePipeline, Device, Features, PollType, Queue};
+
+const TIMESTAMPS: Features = Features::TIMESTAMP_QUERY.union(Features::TIMESTAMP_QUERY_INSIDE_ENCODERS);
+
+const SHADER: &str = "
+@group(0) @binding(0) var<storage, read_write> data: array<f32>;
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+    var x = data[id.x];
+    for (var i = 0u; i < 64u; i++) { x = x * 1.0001 + 0.5; }
+    data[id.x] = x;
+}";
+
+/// How a device was made.
+enum Opened {
+    Calibrated,
+    Plainly,
+}
+
+struct Gpu {
+    _turn: MutexGuard<'static, ()>,
+    device: Device,
+    queue: Queue,
+    pipeline: ComputePipeline,
+    bindings: wgpu::BindGroup,
+}
+
+impl Gpu {
+    fn new(features: Features, how: Opened) -> Self {
+        let turn = turn();
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+            backends: wgpu::Backends::VULKAN,
+            ..wgpu::InstanceDescriptor::new_without_display_handle()
+        });
+        let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default()))
+            .expect("expected a Vulkan driver, found none; on Debian: `apt install mesa-vulkan-drivers`");
+        println!("{:?}", adapter.get_info());
+        let descriptor = wgpu::DeviceDescriptor { required_features: features, ..Default::default() };
+        let (device, queue) = match how {
+            Opened::Calibrated => pollster::block_on(request_calibrated_device(&adapter, &descriptor)),
+            Opened::Plainly => pollster::block_on(adapter.request_device(&descriptor)),
+        }
+        .unwrap();
+        let shader = wgpu::ShaderSource::Wgsl(SHADER.into());
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source: shader });
+        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: None,
+            layout: None,
+            module: &module,
+            entry_point: Some("main"),
+            compilation_options: Default::default(),
+            cache: None,
+        });
+        let data = device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 4 * 64 * 16,
+            usage: wgpu::BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        });
+        let entry = wgpu::BindGroupEntry { binding: 0, resource: data.as_entire_binding() };
+        let layout = pipeline.get_bind_group_layout(0);
+        let bindings =
+            device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout: &layout, entries: &[entry] });
+        Self { _turn: turn, device, queue, pipeline, bindings }
+    }
+
+    fn encoder(&self) -> wgpu::CommandEncoder {
+        self.device.create_command_encoder(&Default::default())
+    }
+
+    /// A small kernel.
+    fn dispatch(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
+    ) {
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: None, timestamp_writes });
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, &self.bindings, &[]);
+        pass.dispatch_workgroups(16, 1, 1);
+    }
+
+    fn wait(&self) {
+        self.device.poll(PollType::wait_indefinitely()).unwrap();
+    }
+
+    /// A dispatch in a slot of its own, submitted but not waited for.
+    fn launch(&self, timeline: &mut WgpuTimeline) {
+        let mut encoder = self.encoder();
+        let slot = timeline.begin(&mut encoder, "kernel", "gemm");
+        self.dispatch(&mut encoder, None);
+        timeline.end(&mut encoder, slot);
+        timeline.resolve(&mut encoder);
+        self.queue.submit([encoder.finish()]);
+    }
+}
+
+/// Dispatches one after the other, each waited for: where the host saw each.
+fn dispatched(gpu: &Gpu, timeline: &mut WgpuTimeline, file: &str, n_dispatches: u32) -> (TraceFile, Vec<Window>) {
+    recorded(file, || {
+        let dispatch = |n| {
+            if n % 100 == 0 {
+                timeline.calibrate(&gpu.queue).unwrap();
+            }
+            let before = Timestamp::now();
+            {
+                let _launch = span!("launch", "scheduler", n);
+                gpu.launch(timeline);
+            }
+            gpu.wait();
+            let after = Timestamp::now();
+            assert_eq!(timeline.collect().unwrap(), 1);
+            (before, after)
+        };
+        (0..n_dispatches).map(dispatch).collect()
+    })
+}
+
+#[test]
+fn a_thousand_dispatches_lie_inside_the_windows_of_the_host() {
+    let gpu = Gpu::new(TIMESTAMPS, Opened::Calibrated);
+    let mut timeline = WgpuTimeline::new("GPU 0 / queue", &gpu.device, &gpu.queue, 64).unwrap();
+    let (trace, windows) = dispatched(&gpu, &mut timeline, "wgpu.json", 1000);
+    assert_inside(&trace, "kernel", &windows, ERROR_NS_MAX);
+    assert_eq!(timeline.counts(), Counts { recorded: 1000, dropped: 0, lost: 0 });
+    expect_in_viewers("wgpu.json", "slices=2000\ninstants=0\nunended=0\nflows=1000\n");
+}
+
+/// The clock is read by commands then, as on any other backend, and known less well: what wgpu itself takes to submit one and to
+/// wait for it, without optimization, is some tens of microseconds.
+#[test]
+fn so_they_do_on_a_device_that_was_made_in_the_ordinary_way() {
+    let gpu = Gpu::new(TIMESTAMPS, Opened::Plainly);
+    let mut timeline = WgpuTimeline::new("GPU 0 / queue", &gpu.device, &gpu.queue, 64).unwrap();
+    let (trace, windows) = dispatched(&gpu, &mut timeline, "wgpu-plain.json", 300);
+    assert_inside(&trace, "kernel", &windows, 50 * ERROR_NS_MAX);
+}
+
+#[test]
+fn passes_and_what_is_around_them_nest() {
+    let gpu = Gpu::new(TIMESTAMPS, Opened::Calibrated);
+    let mut timeline = WgpuTimeline::new("GPU 0 / queue", &gpu.device, &gpu.queue, 64).unwrap();
+    let (trace, ()) = recorded("wgpu-passes.json", || {
+        let _step = span!("launch", "step");
+        let mut encoder = gpu.encoder();
+        let layer = timeline.begin(&mut encoder, "layer", "layer");
+        for _ in 0..3 {
+            let pass = timeline.pass("pass", "gemm");
+            gpu.dispatch(&mut encoder, pass.as_ref().map(|pass| pass.compute()));
+        }
+        timeline.end(&mut encoder, layer);
+        // Never ended: `resolve` does.
+        let _open = timeline.begin(&mut encoder, "open", "layer");
+        // Never used for a pass: nothing is written.
+        let _unused = timeline.pass("unused", "gemm");
+        timeline.resolve(&mut encoder);
+        gpu.queue.submit([encoder.finish()]);
+        gpu.wait();
+        assert_eq!(timeline.collect().unwrap(), 5);
+    });
+    assert_eq!(timeline.counts(), Counts { recorded: 5, dropped: 0, lost: 1 });
+    let layer = trace.named("layer").next().unwrap();
+    for pass in trace.named("pass") {
+        assert_eq!(pass.tid, layer.tid, "on one row");
+        assert!(layer.start_ns <= pass.start_ns && pass.end_ns <= layer.end_ns);
+    }
+    assert_eq!((trace.count("pass"), trace.count("open"), trace.count("unused")), (3, 1, 0));
+}
+
+#[test]
+fn what_finds_no_slot_is_counted_and_slots_come_back() {
+    let gpu = Gpu::new(TIMESTAMPS, Opened::Calibrated);
+    let mut timeline = WgpuTimeline::new("GPU 0 / queue", &gpu.device, &gpu.queue, 64).unwrap();
+    let (trace, ()) = recorded("wgpu-slots.json", || {
+        // 64 slots are two batches; each encoder takes one.
+        (0..5).for_each(|_| gpu.launch(&mut timeline));
+        assert_eq!(timeline.counts().dropped, 3);
+        gpu.wait();
+        assert_eq!(timeline.collect().unwrap(), 2);
+        // One encoder may have them all.
+        let mut encoder = gpu.encoder();
+        for _ in 0..70 {
+            let slot = timeline.begin(&mut encoder, "kernel", "gemm");
+            timeline.end(&mut encoder, slot);
+        }
+        timeline.resolve(&mut encoder);
+        gpu.queue.submit([encoder.finish()]);
+        gpu.wait();
+        assert_eq!(timeline.collect().unwrap(), 64);
+    });
+    assert_eq!(timeline.counts(), Counts { recorded: 66, dropped: 9, lost: 0 });
+    assert_eq!(trace.count("kernel"), 66);
+}
+
+#[test]
+fn commands_that_are_thrown_away_cost_no_slots() {
+    let gpu = Gpu::new(TIMESTAMPS, Opened::Calibrated);
+    let mut timeline = WgpuTimeline::new("GPU 0 / queue", &gpu.device, &gpu.queue, 32).unwrap();
+    recorded("wgpu-abandoned.json", || {
+        let mut encoder = gpu.encoder();
+        let slot = timeline.begin(&mut encoder, "kernel", "gemm");
+        timeline.end(&mut encoder, slot);
+        timeline.resolve(&mut encoder);
+        drop(encoder);
+        assert_eq!(timeline.collect().unwrap(), 0);
+        gpu.launch(&mut timeline);
+        gpu.wait();
+        assert_eq!(timeline.collect().unwrap(), 1);
+    });
+    assert_eq!(timeline.counts(), Counts { recorded: 1, dropped: 0, lost: 1 });
+}
+
+#[test]
+fn nothing_is_measured_while_nothing_is_recorded() {
+    let gpu = Gpu::new(TIMESTAMPS, Opened::Calibrated);
+    let mut timeline = WgpuTimeline::new("GPU 0 / queue", &gpu.device, &gpu.queue, 32).unwrap();
+    let mut encoder = gpu.encoder();
+    assert!(timeline.begin(&mut encoder, "kernel", "gemm").is_none());
+    assert!(timeline.pass("kernel", "gemm").is_none());
+    timeline.resolve(&mut encoder);
+    gpu.queue.submit([encoder.finish()]);
+    gpu.wait();
+    assert_eq!(timeline.collect().unwrap(), 0);
+    assert_eq!(timeline.counts(), Counts::default());
+}
+
+#[test]
+fn a_lost_device_is_an_error_value() {
+    let gpu = Gpu::new(TIMESTAMPS, Opened::Calibrated);
+    let mut timeline = WgpuTimeline::new("GPU 0 / queue", &gpu.device, &gpu.queue, 64).unwrap();
+    recorded("wgpu-lost.json", || {
+        gpu.launch(&mut timeline);
+        gpu.wait();
+        assert_eq!(timeline.collect().unwrap(), 1);
+        gpu.device.destroy();
+        gpu.launch(&mut timeline);
+        let error = timeline.collect().unwrap_err();
+        assert!(error.is_lost(), "{error}");
+        let error = timeline.calibrate(&gpu.queue).unwrap_err();
+        assert!(error.is_lost(), "{error}");
+    });
+    assert_eq!(timeline.counts(), Counts { recorded: 1, dropped: 0, lost: 1 });
+}
+
+#[test]
+fn a_device_without_timestamps_is_refused() {
+    let gpu = Gpu::new(Features::empty(), Opened::Plainly);
+    let error = WgpuTimeline::new("GPU 0 / queue", &gpu.device, &gpu.queue, 64).unwrap_err();
+    assert!(error.is_unsupported());
+    assert_eq!(error.to_string(), "expected a device with the feature TIMESTAMP_QUERY, found one without");
+}
