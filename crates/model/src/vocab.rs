@@ -121,7 +121,8 @@ pub mod request {
     pub const FIRST_TOKEN: &str = "first token";
     /// Instant: a further token is there, or several, see [`TOKENS`].
     pub const TOKEN: &str = "token";
-    /// Argument of any event of another category: the request it is for.
+    /// Argument of the slice [`REQUEST`], since viewers show no ids, and of any event of another category: the request it is
+    /// for.
     pub const ID: &str = "request";
     /// Argument of the slice [`REQUEST`]: how long the prompt is.
     pub const PROMPT_TOKENS: &str = "prompt_tokens";
@@ -129,6 +130,8 @@ pub mod request {
     pub const OUTPUT_TOKENS: &str = "output_tokens";
     /// Argument of the end of [`REQUEST`]: why it ended, such as `stop`, `length`, `abort`.
     pub const REASON: &str = "reason";
+    /// The [`REASON`] of a request that its owner let go without a word.
+    pub const DROPPED: &str = "dropped";
     /// Argument of [`TOKEN`] and [`FIRST_TOKEN`]: how many tokens came at once, if not one.
     pub const TOKENS: &str = "tokens";
 }
