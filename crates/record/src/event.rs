@@ -20,7 +20,11 @@ pub fn counter(site: &'static Site, args: &[Arg]) {
 }
 
 pub(crate) fn point(kind: Kind, site: &'static Site, leading: &[u64], args: &[Arg]) {
-    let now = global::now();
+    point_at(global::now(), kind, site, leading, args);
+}
+
+/// The same, at a time on the clock of the process's recording.
+pub(crate) fn point_at(now: u64, kind: Kind, site: &'static Site, leading: &[u64], args: &[Arg]) {
     let draft = Draft { kind, site: 0, start: now, end: now, leading, args };
     attach::record(|| site.id(), &draft);
 }

@@ -32,6 +32,7 @@
 //! - A **track** is a row that is no thread, such as a stream of a GPU; slices on it have times of their own: [`Track`],
 //!   [`complete_at!`], [`Timestamp`].
 //! - A **probe** times work on any backend and pushes a slice: [`TraceWriter::probe`] with a [`BackendTimer`].
+//! - **Steps, layers, operations, requests** of an engine have words that the command knows: [`llm`].
 //! - **Arguments** are integers, floats, truth values and texts: [`Value`]. They are evaluated only while recording.
 //! - The **spool** is the file that is being recorded to, through memory shared with the kernel: `trace.json.spool`. The
 //!   **output** is made of it at the end, at a [`flush`] and by `ferrum-trace recover`.
@@ -130,6 +131,7 @@ mod global;
 mod keeper;
 mod laps;
 mod late;
+pub mod llm;
 mod macros;
 mod names;
 mod output;

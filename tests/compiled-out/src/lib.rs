@@ -1,5 +1,6 @@
 //! Every macro and type of ferrum-trace in a program that has them all compiled out.
 
+use ferrum_trace::llm::{self, Phase, Step};
 use ferrum_trace::{Flow, Span, Timestamp, TraceWriter, Track};
 
 /// Does some work with a probe at every turn. The arguments are never evaluated.
@@ -18,6 +19,7 @@ pub fn instrumented(numbers: &[u64]) -> u64 {
         ferrum_trace::async_begin!("request", "math", never(), value = 1);
         ferrum_trace::async_instant!("token", "math", never());
         ferrum_trace::async_end!("request", "math", never());
+        let _op = llm::op!("add", Gemm, layer = never());
     }
     sum
 }
@@ -27,6 +29,23 @@ pub fn instrumented(numbers: &[u64]) -> u64 {
 #[inline(never)]
 pub extern "C" fn add_with_span(a: u64, b: u64) -> u64 {
     let _span = ferrum_trace::span!("add", "math", a, b);
+    a.wrapping_mul(3) ^ b
+}
+
+/// A step, a layer and the life of a request around an addition.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn add_with_words(a: u64, b: u64) -> u64 {
+    let mut request = llm::request(a).prompt_tokens(5).arrived();
+    request.prefill();
+    let (phase, n) = (Phase::Decode, b as usize);
+    let _step = llm::step(Step { phase, batch: n, prefill_tokens: 0, decode_tokens: n, context_tokens: n });
+    let _layer = llm::layer(n);
+    let _op = llm::op!("add", Gemm, m = n);
+    llm::kv_cache(n, n);
+    request.token();
+    request.preempted();
+    request.finished("stop");
     a.wrapping_mul(3) ^ b
 }
 

@@ -5,6 +5,7 @@ mod scenes {
     pub mod api;
     pub mod everything;
     pub mod limits;
+    pub mod llm;
     pub mod memory;
     pub mod names;
     pub mod paths;
@@ -13,7 +14,7 @@ mod scenes {
     pub mod values;
 }
 
-use scenes::{api, everything, limits, memory, names, paths, programs, values};
+use scenes::{api, everything, limits, llm, memory, names, paths, programs, values};
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -72,6 +73,12 @@ fn main() {
         ["stats while running"] => api::stats_while_running(),
         ["first spans at once", n] => api::first_spans_at_once(number(n)),
         ["finish by name"] => api::finish_by_name(),
+
+        ["steps"] => llm::steps(),
+        ["a request over threads"] => llm::request_over_threads(),
+        ["requests out of order"] => llm::requests_out_of_order(),
+        ["a request between recordings", one, other] => llm::request_between_recordings(one, other),
+        ["counters of an engine"] => llm::counters(),
 
         ["everything"] => everything::everything(),
         ["reference"] => everything::reference(),
