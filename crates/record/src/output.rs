@@ -63,6 +63,21 @@ impl Output {
         self.update(spool, true)
     }
 
+    /// Writes the output from another spool than before.
+    pub fn rewrite(&mut self, spool: &File) -> Result<(), Error> {
+        self.begin_anew();
+        let rewritten = self.update(spool, false);
+        self.begin_anew();
+        rewritten
+    }
+
+    /// Forgets how far the spool was read: that of a ring is not what it was.
+    pub fn begin_anew(&mut self) {
+        self.written = None;
+        self.counter = None;
+        self.drop_spare();
+    }
+
     /// Brings the output up to date for the last time; the spool goes, unless it is the output.
     pub fn finish(&mut self, spool: &File, spool_bytes: u64) -> Result<Stats, Error> {
         self.update(spool, false)?;

@@ -4,13 +4,14 @@ use crate::attach;
 use crate::chunk::{self, ChunkMemory};
 use crate::clock::{self, ClockKind};
 use crate::config::Options;
-use crate::destination::{Destination, Form};
+use crate::destination::{Destination, Form, with_ending};
 use crate::error::Error;
 use crate::keeper;
 use crate::late::LateWriter;
 use crate::names::{Lookup, NameTable};
 use crate::output::Output;
 use crate::site::Site;
+use crate::snapshot::Snapshot;
 use crate::spool::{Counter, MappedChunk, Spool, lock};
 use crate::stats::Stats;
 use ferrum_trace_format::spool::layout::{
@@ -80,13 +81,13 @@ impl Session {
         let path = destination.spool_path.clone();
         let clock = options.clock.unwrap_or_else(ClockKind::best);
         let first_point = clock.calibration_point();
-        let limit = options.limit;
-        let spool = Spool::new(file, limit);
+        let limit = options.spool_limit();
+        let spool = Spool::new(file, limit, options.ring);
         let header = spool.take_fresh().map_err(|reason| {
             let _ = std::fs::remove_file(&path);
             cannot_start(&path, reason)
         })?;
-        write_header(&header, clock, limit);
+        write_header(&header, clock, limit, options.ring.is_some());
         let definitions = Definitions {
             chunk: header.clone(),
             n_threads: 0,
@@ -152,7 +153,8 @@ impl Session {
         if !self.is_open() {
             return None;
         }
-        if let Some(reason) = self.spool.stopped_and_used_up() {
+        let is_over = !self.spool.is_ring();
+        if let Some(reason) = self.spool.stopped_and_used_up().filter(|_| is_over) {
             self.set_stop_reason(reason);
             return None;
         }
@@ -164,6 +166,9 @@ impl Session {
             }
         }
         let fresh = fresh.map_err(|reason| reason.map(|reason| self.set_stop_reason(reason))).ok()?;
+        if self.spool.is_ring() {
+            self.header.store(file::OVERWRITTEN, self.spool.n_overwritten(), Ordering::Relaxed);
+        }
         chunk::activate(&fresh, EVENTS_MAGIC, fresh.index(), chunk_layout::HEADER_WORDS);
         Some(fresh)
     }
@@ -285,6 +290,10 @@ impl Session {
             }
             self.count_dropped(crate::global::take_interrupted());
             self.calibrate();
+            if self.spool.is_ring() {
+                let copy = Snapshot::take(self.spool.file(), with_ending(output.spool_path(), ".copy"))?;
+                return output.rewrite(copy.file());
+            }
             output.flush(self.spool.file())
         })
     }
@@ -307,6 +316,9 @@ impl Session {
             if output.form() == Form::Spool {
                 self.header.store(file::FINISHED, 1, Ordering::Release);
                 self.spool.trim();
+            }
+            if self.spool.is_ring() {
+                output.begin_anew();
             }
             output.finish(self.spool.file(), self.spool.n_bytes())
         });
@@ -331,7 +343,11 @@ impl Session {
     pub fn stats(&self) -> Result<Stats, Error> {
         attach::quietly(|| {
             let bytes = self.spool.n_bytes();
-            lock(&self.output).stats(self.spool.file(), bytes)
+            let mut output = lock(&self.output);
+            if self.spool.is_ring() {
+                output.begin_anew();
+            }
+            output.stats(self.spool.file(), bytes)
         })
     }
 
@@ -353,7 +369,7 @@ impl Session {
     }
 }
 
-fn write_header(header: &MappedChunk, clock: ClockKind, limit: u64) {
+fn write_header(header: &MappedChunk, clock: ClockKind, limit: u64, is_ring: bool) {
     let clock = match clock {
         ClockKind::Ticks => CLOCK_TICKS,
         ClockKind::Monotonic => CLOCK_MONOTONIC,
@@ -364,6 +380,7 @@ fn write_header(header: &MappedChunk, clock: ClockKind, limit: u64) {
         (file::CLOCK, clock),
         (file::WALL_NANOS, clock::wall_nanos()),
         (file::LIMIT, limit),
+        (file::RING, u64::from(is_ring)),
     ];
     for (word, value) in words {
         header.store(word, value, Ordering::Relaxed);
