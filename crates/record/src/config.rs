@@ -2,6 +2,7 @@
 
 use crate::clock::ClockKind;
 use crate::destination::{OUT_OFF_WORDS, expand};
+use crate::dump::DumpLimits;
 use crate::ring;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -27,6 +28,7 @@ pub struct Options {
     pub limit: u64,
     /// Keep the newest, not all.
     pub ring: Option<ring::Span>,
+    pub dumps: DumpLimits,
     /// `None` for the best there is.
     pub clock: Option<ClockKind>,
     /// `None` for that of the program.
@@ -38,7 +40,15 @@ pub struct Options {
 impl Options {
     /// The defaults.
     pub fn new(out: PathBuf) -> Self {
-        Self { out, limit: DEFAULT_LIMIT, ring: None, clock: None, process_name: None, is_forked: false }
+        Self {
+            out,
+            limit: DEFAULT_LIMIT,
+            ring: None,
+            dumps: DumpLimits::default(),
+            clock: None,
+            process_name: None,
+            is_forked: false,
+        }
     }
 
     /// The defaults, but for the limit: that of the environment holds for all recordings.

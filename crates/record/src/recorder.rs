@@ -3,6 +3,7 @@
 use crate::attach;
 use crate::clock::ClockKind;
 use crate::config::Options;
+use crate::dump::DumpLimits;
 use crate::error::Error;
 use crate::global;
 use crate::ring;
@@ -106,6 +107,12 @@ impl RecorderBuilder {
     /// A flight recorder that keeps at least this time, as far as the [`limit`](Self::limit) has room for it.
     pub fn ring_of(mut self, time: Duration) -> Self {
         self.options.ring = Some(ring::Span::Time(time));
+        self
+    }
+
+    /// What [`dump`](crate::dump) may write.
+    pub fn dumps(mut self, limits: DumpLimits) -> Self {
+        self.options.dumps = limits;
         self
     }
 

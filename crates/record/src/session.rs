@@ -5,11 +5,13 @@ use crate::chunk::{self, ChunkMemory};
 use crate::clock::{self, ClockKind};
 use crate::config::Options;
 use crate::destination::{Destination, Form, with_ending};
+use crate::dump::Dumps;
 use crate::error::Error;
 use crate::keeper;
 use crate::late::LateWriter;
 use crate::names::{Lookup, NameTable};
-use crate::output::Output;
+use crate::output::{self, Output};
+use crate::say::say;
 use crate::site::Site;
 use crate::snapshot::Snapshot;
 use crate::spool::{Counter, MappedChunk, Spool, lock};
@@ -41,6 +43,7 @@ pub struct Session {
     definitions: Mutex<Definitions>,
     output: Mutex<Output>,
     late: Mutex<LateWriter>,
+    dumps: Dumps,
     is_open: AtomicBool,
     /// `None` in it if no thread could be had.
     keeper: OnceLock<Option<Thread>>,
@@ -105,6 +108,7 @@ impl Session {
             definitions: Mutex::new(definitions),
             output: Mutex::new(Output::new(destination)),
             late: Mutex::new(LateWriter::default()),
+            dumps: Dumps::new(options.dumps),
             is_open: AtomicBool::new(true),
             keeper: OnceLock::new(),
             n_taken: AtomicU64::new(0),
@@ -137,6 +141,21 @@ impl Session {
 
     pub fn late(&self) -> &Mutex<LateWriter> {
         &self.late
+    }
+
+    pub fn dumps(&self) -> &Dumps {
+        &self.dumps
+    }
+
+    /// Writes what the ring has to the file that was asked for, and says so if that fails.
+    pub fn dump_loudly(&self) {
+        let written = self.dumps.write_pending(|path| {
+            let copy = Snapshot::take(self.spool.file(), with_ending(path, ".copy"))?;
+            output::write_apart(copy.file(), path)
+        });
+        if let Err(error) = written {
+            say(&error.to_string());
+        }
     }
 
     pub fn is_open(&self) -> bool {
@@ -319,13 +338,14 @@ impl Session {
             }
             if self.spool.is_ring() {
                 output.begin_anew();
+                self.dumps.write_pending(|path| output::write_apart(self.spool.file(), path))?;
             }
             output.finish(self.spool.file(), self.spool.n_bytes())
         });
         self.unpark_keeper();
         // Some thread may hold the file for as long as it lives; others may have the path from now on.
         let _ = self.spool.file().unlock();
-        stats
+        stats.map(|stats| self.with_refused(stats))
     }
 
     /// After [`finish`](Self::finish), in a process that goes on: nothing recorded from now on is kept.
@@ -347,8 +367,12 @@ impl Session {
             if self.spool.is_ring() {
                 output.begin_anew();
             }
-            output.stats(self.spool.file(), bytes)
+            output.stats(self.spool.file(), bytes).map(|stats| self.with_refused(stats))
         })
+    }
+
+    fn with_refused(&self, stats: Stats) -> Stats {
+        Stats { dumps_refused: self.dumps.n_refused(), ..stats }
     }
 
     /// How many events were lost so far, and why in brackets, if any were.

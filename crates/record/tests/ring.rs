@@ -1,6 +1,6 @@
 //! The flight recorder: the newest is kept, in fixed room, and what is kept is whole.
 
-use ferrum_trace::{Flow, Recorder, async_begin, async_end, flush, span, stats};
+use ferrum_trace::{DumpLimits, Flow, Recorder, async_begin, async_end, dump, flush, span, stats};
 use ferrum_trace_testkit::trace_file::TraceFile;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -149,4 +149,37 @@ fn a_ring_of_time_lets_go_of_what_is_older() {
     assert!(stats.recorded < 200_000, "all of it is there");
     let trace = TraceFile::read(&scratch.path());
     assert!(trace.numbers("round", "i").ends_with(&[18, 19]));
+}
+
+#[test]
+fn a_dump_tells_why_and_what_came_before_and_after_while_recording_goes_on() {
+    let _turn = turn();
+    let scratch = Scratch::new("dump");
+    assert!(!dump("nothing is recorded"));
+    let limits = DumpLimits { files: 2, every: Duration::ZERO, after: Duration::from_millis(20) };
+    let recorder = Recorder::builder().path(scratch.path()).ring(MIB).dumps(limits).start().unwrap();
+    drop(span!("before"));
+    assert!(dump("a slow step"));
+    assert!(!dump("one is under way"));
+    drop(span!("after"));
+    let first = scratch.0.join("trace.dump-001.json");
+    while !first.exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let trace = TraceFile::read(&first);
+    assert_eq!((trace.count("before"), trace.count("after")), (1, 1));
+    let trigger = trace.named("trigger").next().unwrap();
+    assert_eq!((trigger.text("reason").as_str(), trigger.number("dump")), ("a slow step", 1));
+    // The end does not wait for the time after it, and loses nothing by that.
+    while !dump("the end") {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    drop(span!("last"));
+    let stats = recorder.finish().unwrap();
+    assert!(stats.dumps_refused >= 1);
+    assert_eq!(TraceFile::read(&scratch.0.join("trace.dump-002.json")).count("last"), 1);
+    assert_eq!(TraceFile::read(&scratch.path()).count("last"), 1);
+    let mut files: Vec<_> = std::fs::read_dir(&scratch.0).unwrap().map(|file| file.unwrap().file_name()).collect();
+    files.sort();
+    assert_eq!(files, ["trace.dump-001.json", "trace.dump-002.json", "trace.json"]);
 }
