@@ -278,7 +278,7 @@ impl Attachment {
         let spool = self.session.spool();
         let left_over = match self.chunk.take() {
             Some(full) => {
-                spool.put_full(full);
+                spool.put_full(full, self.entry.id);
                 None
             }
             None => spool.take_partial(),
@@ -310,7 +310,7 @@ impl Drop for ActiveAttachment {
 impl Drop for Attachment {
     fn drop(&mut self) {
         if let Some(chunk) = self.chunk.take().filter(|_| self.session.is_open()) {
-            self.session.spool().put_partial(chunk);
+            self.session.spool().put_partial(chunk, self.entry.id);
         }
     }
 }

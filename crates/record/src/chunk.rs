@@ -13,6 +13,10 @@ pub trait ChunkMemory {
     fn load(&self, word: usize, order: Ordering) -> u64;
     /// Writes a word.
     fn store(&self, word: usize, value: u64, order: Ordering);
+    /// Orders what is written before it before what is written after it.
+    fn fence_release(&self) {
+        std::sync::atomic::fence(Ordering::Release);
+    }
 }
 
 /// Makes a chunk of zeros one that can be written to.
@@ -22,6 +26,19 @@ pub fn activate(memory: &impl ChunkMemory, magic: u64, index: u64, header_words:
     memory.store(chunk::INDEX, index, Ordering::Relaxed);
     // Pairs with the reader's load of the magic word: who sees it sees the length.
     memory.store(chunk::MAGIC, magic, Ordering::Release);
+}
+
+/// Empties a chunk that nobody writes to, so that it can be written to again. Who reads it meanwhile looks at the generation before
+/// and after, see `snapshot.rs`: what is odd or has changed is not to be used.
+pub fn recycle(memory: &impl ChunkMemory) {
+    let generation = memory.load(chunk::GENERATION, Ordering::Relaxed);
+    memory.store(chunk::GENERATION, generation.wrapping_add(1), Ordering::Relaxed);
+    // Pairs with the reader's fence: who sees anything that is written from here on sees that the generation is another.
+    memory.fence_release();
+    memory.store(chunk::LEN, 8 * chunk::HEADER_WORDS as u64, Ordering::Relaxed);
+    memory.store(chunk::STATE, state::OPEN, Ordering::Relaxed);
+    // Pairs with the reader's first load: who sees the new generation sees that the chunk is empty.
+    memory.store(chunk::GENERATION, generation.wrapping_add(2), Ordering::Release);
 }
 
 /// Where the next record goes, in bytes.

@@ -2,13 +2,18 @@
 
 use crate::clock::ClockKind;
 use crate::destination::{OUT_OFF_WORDS, expand};
+use crate::dump::DumpLimits;
+use crate::ring;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Where the trace goes; recording is on if it is set.
 pub const OUT: &str = "FERRUM_TRACE_OUT";
 /// Bytes that the spool may take.
 pub const LIMIT: &str = "FERRUM_TRACE_LIMIT";
+/// What a flight recorder keeps: bytes or seconds.
+pub const RING: &str = "FERRUM_TRACE_RING";
 /// `auto`, `ticks` or `monotonic`.
 pub const CLOCK: &str = "FERRUM_TRACE_CLOCK";
 
@@ -21,6 +26,9 @@ pub struct Options {
     /// As the user gave it.
     pub out: PathBuf,
     pub limit: u64,
+    /// Keep the newest, not all.
+    pub ring: Option<ring::Span>,
+    pub dumps: DumpLimits,
     /// `None` for the best there is.
     pub clock: Option<ClockKind>,
     /// `None` for that of the program.
@@ -32,7 +40,15 @@ pub struct Options {
 impl Options {
     /// The defaults.
     pub fn new(out: PathBuf) -> Self {
-        Self { out, limit: DEFAULT_LIMIT, clock: None, process_name: None, is_forked: false }
+        Self {
+            out,
+            limit: DEFAULT_LIMIT,
+            ring: None,
+            dumps: DumpLimits::default(),
+            clock: None,
+            process_name: None,
+            is_forked: false,
+        }
     }
 
     /// The defaults, but for the limit: that of the environment holds for all recordings.
@@ -71,6 +87,15 @@ impl Options {
                 )),
             }
         }
+        if let Some(ring) = found.ring.filter(|ring| !is_off(ring)) {
+            match ring.to_str().and_then(parse_ring) {
+                Some(ring) => options.ring = Some(ring),
+                None => complain(format!(
+                    "{RING}: expected a size such as `64MiB` or a time such as `30s`, found `{}`; all is kept",
+                    ring.to_string_lossy()
+                )),
+            }
+        }
         if let Some(clock) = found.clock.filter(|clock| !clock.is_empty()) {
             match clock.to_str().and_then(parse_clock) {
                 Some(clock) => options.clock = clock,
@@ -81,6 +106,14 @@ impl Options {
             }
         }
         Some(options)
+    }
+
+    /// Bytes that the spool may take.
+    pub fn spool_limit(&self) -> u64 {
+        match self.ring {
+            Some(ring::Span::Bytes(bytes)) => bytes,
+            Some(ring::Span::Time(_)) | None => self.limit,
+        }
     }
 
     /// The name of the process in the trace.
@@ -96,6 +129,7 @@ const RANKS: [&str; 3] = ["RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"];
 struct Found {
     out: Option<OsString>,
     limit: Option<OsString>,
+    ring: Option<OsString>,
     clock: Option<OsString>,
     ranks: [(&'static str, Option<OsString>); 3],
 }
@@ -105,6 +139,7 @@ impl Found {
         match name.to_str()? {
             OUT => Some(&mut self.out),
             LIMIT => Some(&mut self.limit),
+            RING => Some(&mut self.ring),
             CLOCK => Some(&mut self.clock),
             name => {
                 let place = RANKS.iter().position(|rank| *rank == name)?;
@@ -134,6 +169,30 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
         _ => return None,
     };
     number.checked_mul(1 << shift)
+}
+
+/// `64MiB`, or `30s`, `500ms`, `10min`.
+pub fn parse_ring(text: &str) -> Option<ring::Span> {
+    let span = match parse_time(text) {
+        Some(time) => ring::Span::Time(time),
+        None => ring::Span::Bytes(parse_bytes(text)?),
+    };
+    let is_something = !matches!(span, ring::Span::Bytes(0) | ring::Span::Time(Duration::ZERO));
+    is_something.then_some(span)
+}
+
+fn parse_time(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let n_digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(n_digits);
+    let millis = match unit.trim() {
+        "ms" => 1,
+        "s" => 1_000,
+        "min" => 60_000,
+        "h" => 3_600_000,
+        _ => return None,
+    };
+    Some(Duration::from_millis(number.parse::<u64>().ok()?.checked_mul(millis)?))
 }
 
 fn parse_clock(text: &str) -> Option<Option<ClockKind>> {

@@ -2,7 +2,7 @@
 
 use crate::buffer::{Held, ThreadBuffer};
 use crate::session::Session;
-use crate::spool::MappedChunk;
+use crate::spool::{MANY_THREADS, MappedChunk};
 
 /// A chunk that all ending threads share, one record at a time.
 #[derive(Default)]
@@ -30,7 +30,7 @@ impl LateWriter {
         }
         held.clear_chunk();
         if let Some(full) = self.chunk.take() {
-            session.spool().put_full(full);
+            session.spool().put_full(full, MANY_THREADS);
         }
         let fresh = self.chunk.insert(session.fresh_chunk()?);
         held.set_chunk(fresh.words(), thread, now).then(|| write(&held)).flatten()

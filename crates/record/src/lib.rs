@@ -43,6 +43,7 @@
 //! | --- | --- |
 //! | `FERRUM_TRACE_OUT` | where the trace goes; unset, empty, `0`, `off`, `false`, `no` or `none`: nothing is recorded |
 //! | `FERRUM_TRACE_LIMIT` | how large the spool may become, 4 GiB if not given; `512MiB`, `2G`, … |
+//! | `FERRUM_TRACE_RING` | a flight recorder: only the newest is kept, as much as `64MiB`, or the last `30s` if the limit has room |
 //! | `FERRUM_TRACE_CLOCK` | `auto`, `ticks` (the processor's counter) or `monotonic` (the system's clock) |
 //!
 //! The path: the ending `.spool` leaves the spool, to be converted later; any other ending gives Chrome JSON (and
@@ -81,6 +82,9 @@
 //!   further ones are written with each event and cost more.
 //! - In JSON, NaN and the infinities become the texts `NaN`, `Infinity`, `-Infinity`; NUL becomes `␀`; a counter value
 //!   that is no finite number becomes an argument of an instant of the same name.
+//! - A flight recorder overwrites the oldest, but never the last moments of a living thread while others have more. [`dump`] writes
+//!   what it has to a file of its own, and recording goes on. A request or an arrow whose begin is overwritten begins where the ring
+//!   does, or is left out.
 //! - At the limit of the spool, or when the disk is full, recording stops, what comes later is counted by thread, and the
 //!   count is in the file, in [`Stats`] and in one line on standard error.
 //! - Spans of a thread are drawn nested. A guard that is dropped before one that began after it moves to a row of its own,
@@ -124,6 +128,7 @@ mod chunk;
 mod clock;
 mod config;
 mod destination;
+mod dump;
 mod error;
 mod event;
 mod flow;
@@ -136,9 +141,11 @@ mod macros;
 mod names;
 mod output;
 mod recorder;
+mod ring;
 mod say;
 mod session;
 mod site;
+mod snapshot;
 mod span;
 mod spool;
 mod stats;
@@ -151,6 +158,7 @@ mod writer;
 
 pub use arg::{Arg, Value};
 pub use async_span::AsyncSpan;
+pub use dump::{DumpLimits, dump};
 pub use error::Error;
 pub use flow::Flow;
 pub use laps::Laps;

@@ -12,7 +12,7 @@ use crate::global;
 use crate::spool::{Lease, exchange, reserve_beyond_end};
 use crate::stats::Stats;
 use ferrum_trace_format::ReserveAhead;
-use ferrum_trace_format::spool::{ChromeConverter, EventCounter};
+use ferrum_trace_format::spool::{ChromeConverter, EventCounter, to_chrome};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -61,6 +61,21 @@ impl Output {
     /// Brings the output up to date.
     pub fn flush(&mut self, spool: &File) -> Result<(), Error> {
         self.update(spool, true)
+    }
+
+    /// Writes the output from another spool than before.
+    pub fn rewrite(&mut self, spool: &File) -> Result<(), Error> {
+        self.begin_anew();
+        let rewritten = self.update(spool, false);
+        self.begin_anew();
+        rewritten
+    }
+
+    /// Forgets how far the spool was read: that of a ring is not what it was.
+    pub fn begin_anew(&mut self) {
+        self.written = None;
+        self.counter = None;
+        self.drop_spare();
     }
 
     /// Brings the output up to date for the last time; the spool goes, unless it is the output.
@@ -186,6 +201,20 @@ impl Output {
     fn cannot_convert(&self, cause: ferrum_trace_format::Error) -> Error {
         Error::format(self.path(), cause)
     }
+}
+
+/// Writes a spool to a file of its own.
+pub fn write_apart(spool: &File, path: &Path) -> Result<(), Error> {
+    let next = with_ending(path, ".next");
+    let cannot_write = |cause| Error::io("cannot write the trace", path, cause);
+    let mut file = create(&next).map_err(cannot_write)?;
+    let written = to_chrome(spool, &mut file, n_workers())
+        .map_err(|cause| Error::format(path, cause))
+        .and_then(|_| std::fs::rename(&next, path).map_err(cannot_write));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&next);
+    }
+    written
 }
 
 /// The name of the file that is being written.

@@ -3,12 +3,15 @@
 use crate::attach;
 use crate::clock::ClockKind;
 use crate::config::Options;
+use crate::dump::DumpLimits;
 use crate::error::Error;
 use crate::global;
+use crate::ring;
 use crate::session::Session;
 use crate::stats::Stats;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The recording of this process, begun by the program rather than by the environment.
 ///
@@ -91,6 +94,25 @@ impl RecorderBuilder {
     /// Bytes that the spool may take, 4 GiB if not given. What comes later is counted, not recorded. At least 1 MiB.
     pub fn limit(mut self, bytes: u64) -> Self {
         self.options.limit = bytes;
+        self
+    }
+
+    /// A flight recorder: the newest `bytes` are kept, and what is older is overwritten. At least 1 MiB. Memory and disk stay as they are,
+    /// and of each thread the last moments are kept, however much others record.
+    pub fn ring(mut self, bytes: u64) -> Self {
+        self.options.ring = Some(ring::Span::Bytes(bytes));
+        self
+    }
+
+    /// A flight recorder that keeps at least this time, as far as the [`limit`](Self::limit) has room for it.
+    pub fn ring_of(mut self, time: Duration) -> Self {
+        self.options.ring = Some(ring::Span::Time(time));
+        self
+    }
+
+    /// What [`dump`](crate::dump) may write.
+    pub fn dumps(mut self, limits: DumpLimits) -> Self {
+        self.options.dumps = limits;
         self
     }
 

@@ -4,13 +4,16 @@ use crate::attach;
 use crate::chunk::{self, ChunkMemory};
 use crate::clock::{self, ClockKind};
 use crate::config::Options;
-use crate::destination::{Destination, Form};
+use crate::destination::{Destination, Form, with_ending};
+use crate::dump::Dumps;
 use crate::error::Error;
 use crate::keeper;
 use crate::late::LateWriter;
 use crate::names::{Lookup, NameTable};
-use crate::output::Output;
+use crate::output::{self, Output};
+use crate::say::say;
 use crate::site::Site;
+use crate::snapshot::Snapshot;
 use crate::spool::{Counter, MappedChunk, Spool, lock};
 use crate::stats::Stats;
 use ferrum_trace_format::spool::layout::{
@@ -40,6 +43,7 @@ pub struct Session {
     definitions: Mutex<Definitions>,
     output: Mutex<Output>,
     late: Mutex<LateWriter>,
+    dumps: Dumps,
     is_open: AtomicBool,
     /// `None` in it if no thread could be had.
     keeper: OnceLock<Option<Thread>>,
@@ -80,13 +84,13 @@ impl Session {
         let path = destination.spool_path.clone();
         let clock = options.clock.unwrap_or_else(ClockKind::best);
         let first_point = clock.calibration_point();
-        let limit = options.limit;
-        let spool = Spool::new(file, limit);
+        let limit = options.spool_limit();
+        let spool = Spool::new(file, limit, options.ring);
         let header = spool.take_fresh().map_err(|reason| {
             let _ = std::fs::remove_file(&path);
             cannot_start(&path, reason)
         })?;
-        write_header(&header, clock, limit);
+        write_header(&header, clock, limit, options.ring.is_some());
         let definitions = Definitions {
             chunk: header.clone(),
             n_threads: 0,
@@ -104,6 +108,7 @@ impl Session {
             definitions: Mutex::new(definitions),
             output: Mutex::new(Output::new(destination)),
             late: Mutex::new(LateWriter::default()),
+            dumps: Dumps::new(options.dumps),
             is_open: AtomicBool::new(true),
             keeper: OnceLock::new(),
             n_taken: AtomicU64::new(0),
@@ -138,6 +143,21 @@ impl Session {
         &self.late
     }
 
+    pub fn dumps(&self) -> &Dumps {
+        &self.dumps
+    }
+
+    /// Writes what the ring has to the file that was asked for, and says so if that fails.
+    pub fn dump_loudly(&self) {
+        let written = self.dumps.write_pending(|path| {
+            let copy = Snapshot::take(self.spool.file(), with_ending(path, ".copy"))?;
+            output::write_apart(copy.file(), path)
+        });
+        if let Err(error) = written {
+            say(&error.to_string());
+        }
+    }
+
     pub fn is_open(&self) -> bool {
         self.is_open.load(Ordering::Acquire)
     }
@@ -152,7 +172,8 @@ impl Session {
         if !self.is_open() {
             return None;
         }
-        if let Some(reason) = self.spool.stopped_and_used_up() {
+        let is_over = !self.spool.is_ring();
+        if let Some(reason) = self.spool.stopped_and_used_up().filter(|_| is_over) {
             self.set_stop_reason(reason);
             return None;
         }
@@ -164,6 +185,9 @@ impl Session {
             }
         }
         let fresh = fresh.map_err(|reason| reason.map(|reason| self.set_stop_reason(reason))).ok()?;
+        if self.spool.is_ring() {
+            self.header.store(file::OVERWRITTEN, self.spool.n_overwritten(), Ordering::Relaxed);
+        }
         chunk::activate(&fresh, EVENTS_MAGIC, fresh.index(), chunk_layout::HEADER_WORDS);
         Some(fresh)
     }
@@ -285,6 +309,10 @@ impl Session {
             }
             self.count_dropped(crate::global::take_interrupted());
             self.calibrate();
+            if self.spool.is_ring() {
+                let copy = Snapshot::take(self.spool.file(), with_ending(output.spool_path(), ".copy"))?;
+                return output.rewrite(copy.file());
+            }
             output.flush(self.spool.file())
         })
     }
@@ -308,12 +336,16 @@ impl Session {
                 self.header.store(file::FINISHED, 1, Ordering::Release);
                 self.spool.trim();
             }
+            if self.spool.is_ring() {
+                output.begin_anew();
+                self.dumps.write_pending(|path| output::write_apart(self.spool.file(), path))?;
+            }
             output.finish(self.spool.file(), self.spool.n_bytes())
         });
         self.unpark_keeper();
         // Some thread may hold the file for as long as it lives; others may have the path from now on.
         let _ = self.spool.file().unlock();
-        stats
+        stats.map(|stats| self.with_refused(stats))
     }
 
     /// After [`finish`](Self::finish), in a process that goes on: nothing recorded from now on is kept.
@@ -331,8 +363,16 @@ impl Session {
     pub fn stats(&self) -> Result<Stats, Error> {
         attach::quietly(|| {
             let bytes = self.spool.n_bytes();
-            lock(&self.output).stats(self.spool.file(), bytes)
+            let mut output = lock(&self.output);
+            if self.spool.is_ring() {
+                output.begin_anew();
+            }
+            output.stats(self.spool.file(), bytes).map(|stats| self.with_refused(stats))
         })
+    }
+
+    fn with_refused(&self, stats: Stats) -> Stats {
+        Stats { dumps_refused: self.dumps.n_refused(), ..stats }
     }
 
     /// How many events were lost so far, and why in brackets, if any were.
@@ -353,7 +393,7 @@ impl Session {
     }
 }
 
-fn write_header(header: &MappedChunk, clock: ClockKind, limit: u64) {
+fn write_header(header: &MappedChunk, clock: ClockKind, limit: u64, is_ring: bool) {
     let clock = match clock {
         ClockKind::Ticks => CLOCK_TICKS,
         ClockKind::Monotonic => CLOCK_MONOTONIC,
@@ -364,6 +404,7 @@ fn write_header(header: &MappedChunk, clock: ClockKind, limit: u64) {
         (file::CLOCK, clock),
         (file::WALL_NANOS, clock::wall_nanos()),
         (file::LIMIT, limit),
+        (file::RING, u64::from(is_ring)),
     ];
     for (word, value) in words {
         header.store(word, value, Ordering::Relaxed);

@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 use crate::chunk::{self, ChunkMemory};
+use crate::ring::{self, Ring};
 use crossbeam_queue::ArrayQueue;
 use ferrum_trace_format::spool::layout::{CHUNK_BYTES, CHUNK_WORDS, StopReason};
 use std::fs::File;
@@ -34,6 +35,8 @@ const PARTIAL_CHUNKS: usize = 1024;
 const GROW_PATIENCE: Duration = Duration::from_secs(1);
 /// Between two looks at whether the other has done.
 const GROW_PAUSE: Duration = Duration::from_micros(20);
+/// Stands for the thread of a chunk that several have written to.
+pub const MANY_THREADS: u32 = 0;
 /// Room that a chunk of a thread that ended must have to be used again.
 const PARTIAL_ROOM: u64 = 4096;
 
@@ -135,6 +138,11 @@ pub struct Spool {
     n_ready_wanted: AtomicUsize,
     partial: ArrayQueue<MappedChunk>,
     full: ArrayQueue<MappedChunk>,
+    /// Where full chunks wait to be used again, if they are.
+    ring: Option<Mutex<Ring>>,
+    /// For how long they wait at least, if there is room.
+    kept_nanos: u64,
+    n_overwritten: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -155,11 +163,19 @@ struct Lingering {
 
 impl Spool {
     /// Takes over an empty file. `limit` is raised to one segment if it is less.
-    pub fn new(file: File, limit: u64) -> Self {
+    pub fn new(file: File, limit: u64, ring: Option<ring::Span>) -> Self {
         let growth = Growth { n_bytes: 0, segments: Vec::new(), lingering: Vec::new() };
+        let limit = limit.max(LIMIT_MIN);
+        let kept_nanos = match ring {
+            Some(ring::Span::Time(time)) => u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
+            Some(ring::Span::Bytes(_)) | None => u64::MAX,
+        };
         Self {
+            ring: ring.map(|_| Mutex::new(Ring::new((limit / CHUNK_BYTES as u64) as usize))),
+            kept_nanos,
+            n_overwritten: AtomicU64::new(0),
             file,
-            limit: limit.max(LIMIT_MIN),
+            limit,
             stopped: AtomicU64::new(0),
             growth: Mutex::new(growth),
             ready: ArrayQueue::new(READY_CHUNKS_MAX + SEGMENT_CHUNKS),
@@ -182,8 +198,14 @@ impl Spool {
     /// A chunk that nobody has written to yet. If none is ready, the file is enlarged here and now. `None` for the reason
     /// if another thread is at that for too long.
     pub fn take_fresh(&self) -> Result<MappedChunk, Option<StopReason>> {
+        if let Some(chunk) = self.take_outlived() {
+            return Ok(chunk);
+        }
         if let Some(chunk) = self.ready.pop() {
             return Ok(chunk);
+        }
+        if self.ring.is_some() && self.stopped().is_some() {
+            return self.take_oldest().ok_or(None);
         }
         let more = |n: usize| Some((2 * n).min(READY_CHUNKS_MAX));
         let _ = self.n_ready_wanted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
@@ -191,8 +213,41 @@ impl Spool {
         if let Some(chunk) = self.ready.pop() {
             return Ok(chunk);
         }
-        self.grow(&mut growth)?;
-        self.ready.pop().ok_or(None)
+        match self.grow(&mut growth) {
+            Ok(()) => self.ready.pop().ok_or(None),
+            Err(reason) => self.take_oldest().ok_or(Some(reason)),
+        }
+    }
+
+    /// A chunk of a ring that has been kept for as long as was asked for.
+    fn take_outlived(&self) -> Option<MappedChunk> {
+        if self.kept_nanos == u64::MAX {
+            return None;
+        }
+        self.take_used(crate::clock::monotonic_nanos().saturating_sub(self.kept_nanos))
+    }
+
+    /// A chunk of a ring that has no room to keep it any longer.
+    fn take_oldest(&self) -> Option<MappedChunk> {
+        self.take_used(u64::MAX)
+    }
+
+    /// A chunk of a ring that was full before a time, emptied.
+    fn take_used(&self, nanos: u64) -> Option<MappedChunk> {
+        let chunk = lock(self.ring.as_ref()?).take_before(nanos)?;
+        chunk::recycle(&chunk);
+        self.n_overwritten.fetch_add(1, Ordering::Relaxed);
+        Some(chunk)
+    }
+
+    /// Whether full chunks are used again.
+    pub fn is_ring(&self) -> bool {
+        self.ring.is_some()
+    }
+
+    /// How many chunks were used again so far.
+    pub fn n_overwritten(&self) -> u64 {
+        self.n_overwritten.load(Ordering::Relaxed)
     }
 
     /// A chunk of a thread that has ended, if one with some room is left.
@@ -201,22 +256,34 @@ impl Spool {
             if chunk::len(&chunk) + PARTIAL_ROOM <= CHUNK_BYTES as u64 {
                 return Some(chunk);
             }
-            self.put_full(chunk);
+            self.put_full(chunk, MANY_THREADS);
         }
         None
     }
 
-    /// Takes back a chunk that its thread does not need any more.
-    pub fn put_partial(&self, chunk: MappedChunk) {
+    /// Takes back a chunk of a thread that has ended. In a ring nobody goes on in it: what it has is as old as its thread.
+    pub fn put_partial(&self, chunk: MappedChunk, thread: u32) {
+        if let Some(ring) = &self.ring {
+            self.put_full(chunk, thread);
+            lock(ring).end(thread);
+            return;
+        }
         if let Err(chunk) = self.partial.push(chunk) {
-            self.put_full(chunk);
+            self.put_full(chunk, MANY_THREADS);
         }
     }
 
-    /// Takes back a chunk that nobody will write to. If too many wait for being let go of, its segment goes here.
-    pub fn put_full(&self, chunk: MappedChunk) {
+    /// Takes back a chunk that nobody will write to, and that a thread has filled. If too many wait for being let go of, its
+    /// segment goes here.
+    pub fn put_full(&self, chunk: MappedChunk, thread: u32) {
         chunk::close(&chunk);
-        let _ = self.full.push(chunk);
+        let chunk = match &self.ring {
+            Some(ring) => lock(ring).put(chunk, thread, crate::clock::monotonic_nanos()),
+            None => Err(chunk),
+        };
+        if let Err(chunk) = chunk {
+            let _ = self.full.push(chunk);
+        }
     }
 
     /// True if a thread may soon find no chunk ready.

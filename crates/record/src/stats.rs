@@ -14,10 +14,13 @@ pub struct Stats {
     pub bytes: u64,
     /// Threads that recorded something.
     pub threads: usize,
+    /// Calls of [`dump`](crate::dump()) that were not granted.
+    pub dumps_refused: u64,
 }
 
 impl Stats {
     pub(crate) fn new(summary: &Summary, bytes: u64) -> Self {
-        Self { recorded: summary.events, dropped: summary.dropped, bytes, threads: summary.threads }
+        let Summary { events: recorded, dropped, threads, .. } = *summary;
+        Self { recorded, dropped, bytes, threads, dumps_refused: 0 }
     }
 }

@@ -41,6 +41,10 @@ impl ChunkMemory for Memory {
     fn store(&self, word: usize, value: u64, order: Ordering) {
         self.0[word].store(value, order);
     }
+
+    fn fence_release(&self) {
+        loom::sync::atomic::fence(Ordering::Release);
+    }
 }
 
 fn write_record(memory: &Memory) {
@@ -198,5 +202,40 @@ fn a_chunk_that_was_taken_away_sends_its_writer_for_another() {
         memory.store(words::LIMIT, 0, Ordering::Relaxed);
         writer.join().unwrap();
         assert_eq!(chunk::limit(&*memory), 0, "the writer would go on for ever");
+    });
+}
+
+/// Reads as `snapshot::read_chunk` does. `None` if the chunk was used again meanwhile.
+fn copy(memory: &Memory) -> Option<Vec<u64>> {
+    let before = memory.load(words::GENERATION, Ordering::Acquire);
+    let len = memory.load(words::LEN, Ordering::Acquire);
+    let copied: Vec<u64> =
+        (words::HEADER_WORDS..(len / 8) as usize).map(|word| memory.load(word, Ordering::Relaxed)).collect();
+    loom::sync::atomic::fence(Ordering::Acquire);
+    let after = memory.load(words::GENERATION, Ordering::Relaxed);
+    (before % 2 == 0 && before == after).then_some(copied)
+}
+
+#[test]
+fn what_is_copied_of_a_ring_is_of_one_generation() {
+    loom::model(|| {
+        let memory = Memory::active();
+        write_record(&memory);
+        chunk::close(&*memory);
+        let writer = thread::spawn({
+            let memory = Arc::clone(&memory);
+            move || {
+                chunk::recycle(&*memory);
+                let at = chunk::len(&*memory);
+                chunk::put(&*memory, at, 0, 2);
+                chunk::put(&*memory, at, 1, 2);
+                chunk::publish(&*memory, at + RECORD_BYTES);
+            }
+        });
+        if let Some(copied) = copy(&memory) {
+            assert!([&[][..], &[1, 1], &[2, 2]].contains(&copied.as_slice()), "{copied:?}");
+        }
+        writer.join().unwrap();
+        assert_eq!(copy(&memory), Some(vec![2, 2]));
     });
 }

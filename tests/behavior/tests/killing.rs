@@ -196,3 +196,34 @@ fn what_the_program_does_on_signals_is_left_alone() {
     assert_eq!(finished.answer("after"), finished.answer("before"));
     assert_eq!(stage.finished_trace().count("work"), 40);
 }
+
+#[test]
+fn a_ring_has_the_newest_after_kill_9() {
+    const RING_BYTES: u64 = 2 << 20;
+    let mut n_wrapped = 0;
+    for millis in [1, 20, 50, 100] {
+        let stage = Stage::new();
+        let mut scene = Running::start(stage.scene("full-speed").env("FERRUM_TRACE_RING", "2MiB"));
+        scene.wait_for_line("ready");
+        scene.tell("go");
+        std::thread::sleep(Duration::from_millis(millis));
+        scene.kill();
+        scene.finish().expect_signal(libc::SIGKILL);
+        let spool = stage.path("trace.json.spool");
+        assert!(std::fs::metadata(&spool).unwrap().len() <= RING_BYTES);
+        let (trace, summary) = recover(&spool);
+        assert_eq!((summary.dropped, summary.n_diagnostics), (0, 0));
+        trace.assert_nested();
+        for (worker, counted) in stage.counters().into_iter().enumerate().filter(|(_, counted)| *counted > 0) {
+            let numbers = trace.numbers_on(trace.tid_of(&format!("worker {worker}")), "work", "n");
+            assert!(
+                numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]),
+                "worker {worker}: some are missing in the middle"
+            );
+            let last = numbers.last().map_or(0, |last| last + 1);
+            assert!((counted..=counted + 1).contains(&last), "worker {worker}: {last} found, {counted} recorded");
+            n_wrapped += u32::from(numbers[0] > 0);
+        }
+    }
+    assert!(n_wrapped > 0, "no ring was ever full");
+}

@@ -1,5 +1,6 @@
 //! A spool, or what is new in it, as a file of Chrome trace events.
 
+use super::begun::Begun;
 use super::layout::{CLOCK_TICKS, StopReason};
 use super::ordered::in_order;
 use super::piece::{PieceWriter, Written};
@@ -48,12 +49,14 @@ impl ChromeConverter {
         W: Write + Send + ?Sized,
     {
         let pieces = self.progress.advance(source)?;
+        let is_ring = Header::read(source)?.is_ring;
+        let begun = is_ring.then(|| Begun::find(source, &pieces, &self.progress.dictionary)).transpose()?;
         let mut sink = Sink::new(out, &mut self.state, &self.progress.dictionary);
         if !self.has_opened {
             sink.write_plain(b"[")?;
             self.has_opened = true;
         }
-        let written = write_pieces(source, &pieces, &mut sink, n_workers)
+        let written = write_pieces(source, &pieces, begun.as_ref(), &mut sink, n_workers)
             .and_then(|()| sink.place_loose())
             .and_then(|()| sink.rename());
         let Sink { batch, damage, .. } = sink;
@@ -102,7 +105,8 @@ impl ChromeConverter {
         out.extend_from_slice(b",\"args\":{\"version\":");
         push_text(out, env!("CARGO_PKG_VERSION"));
         out.extend_from_slice(format!(",\"clock\":\"{clock}\"").as_bytes());
-        for (key, number) in numbers {
+        let of_ring = [("ring_bytes", header.limit), ("overwritten_chunks", header.overwritten)];
+        for (key, number) in numbers.into_iter().chain(of_ring.into_iter().filter(|_| header.is_ring)) {
             out.extend_from_slice(format!(",\"{key}\":{number}").as_bytes());
         }
         self.push_dropped_by_thread(source, out)?;
@@ -141,7 +145,13 @@ fn lost_text(summary: &Summary, limit: u64) -> String {
 }
 
 /// Workers take the pieces in order, write them into memory at the same time, and hand them to the file in order.
-fn write_pieces<R, W>(source: &R, pieces: &[Piece], sink: &mut Sink<'_, W>, n_workers: usize) -> Result<(), Error>
+fn write_pieces<R, W>(
+    source: &R,
+    pieces: &[Piece],
+    begun: Option<&Begun>,
+    sink: &mut Sink<'_, W>,
+    n_workers: usize,
+) -> Result<(), Error>
 where
     R: ReadAt + ?Sized,
     W: Write + Send + ?Sized,
@@ -152,7 +162,7 @@ where
     let lock_memory = || memory.lock().unwrap_or_else(PoisonError::into_inner);
     let make = |unit: usize, emit: &mut dyn FnMut(Written) -> Result<(), Error>| {
         let events = lock_memory().pop().unwrap_or_default();
-        let mut writer = PieceWriter::new(source, dictionary, events);
+        let mut writer = PieceWriter::new(source, dictionary, begun, events);
         let mut bytes = Vec::new();
         for &piece in units[unit] {
             read_chunk_into(source, piece.chunk, &mut bytes)?;

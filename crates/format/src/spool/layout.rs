@@ -42,6 +42,8 @@ pub mod chunk {
     pub const BASE: usize = 4;
     /// [`OPEN`](super::state::OPEN) or [`CLOSED`](super::state::CLOSED).
     pub const STATE: usize = 5;
+    /// How often the chunk was emptied to be used again, times two; odd while that is being done.
+    pub const GENERATION: usize = 6;
     /// Words of the header.
     pub const HEADER_WORDS: usize = 8;
 }
@@ -72,6 +74,10 @@ pub mod file {
     pub const STOP_REASON: usize = 14;
     /// Bytes the spool may take.
     pub const LIMIT: usize = 15;
+    /// 1 if the spool is a ring: full chunks are used again, so that they are not in the order of time.
+    pub const RING: usize = 16;
+    /// How many chunks of a ring were used again: what was in them is gone, as was asked for.
+    pub const OVERWRITTEN: usize = 17;
     /// First word after the file header, where definitions begin.
     pub const HEADER_WORDS: usize = 64;
 }

@@ -4,6 +4,7 @@
 //! calibration are in it. [`to_chrome`] makes of it what viewers open; [`ChromeConverter`] does the same bit by bit
 //! while the spool still grows.
 
+mod begun;
 mod calibration;
 mod converter;
 mod counter;

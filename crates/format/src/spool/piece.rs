@@ -1,5 +1,6 @@
 //! The events of one piece of a chunk, written as Chrome trace events.
 
+use super::begun::Begun;
 use super::calibration::Cursor;
 use super::diagnostic::Damage;
 use super::dictionary::{Dictionary, Site, Thread};
@@ -62,6 +63,8 @@ pub struct PieceWriter<'a, R: ?Sized> {
     source: &'a R,
     dictionary: &'a Dictionary,
     clock: Cursor<'a>,
+    /// If the spool is a ring: what begins in it.
+    begun: Option<&'a Begun>,
     pub written: Written,
 }
 
@@ -82,11 +85,12 @@ struct Timed<'r> {
 
 impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
     /// `events` is where to write: emptied, and used again to save the system the work of finding memory.
-    pub fn new(source: &'a R, dictionary: &'a Dictionary, events: Vec<u8>) -> Self {
+    pub fn new(source: &'a R, dictionary: &'a Dictionary, begun: Option<&'a Begun>, events: Vec<u8>) -> Self {
         Self {
             source,
             dictionary,
             clock: dictionary.calibration.cursor(),
+            begun,
             written: Written { events, ..Written::default() },
         }
     }
@@ -215,7 +219,26 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
                 self.loose(texts, site, segment.thread_id, &timed);
             }
             Kind::Counter => self.counter(texts, site, thread, &timed),
-            _ => self.point(texts, site, thread, &timed),
+            kind => match self.begun {
+                Some(begun) => self.point_of_ring(begun, texts, site, thread, &timed),
+                None => self.point(texts, site, thread, &timed, kind),
+            },
+        }
+    }
+
+    /// A point whose beginning may have been overwritten: what is asynchronous then begins where the ring does, and an arrow that
+    /// comes from nowhere is left out.
+    fn point_of_ring(&mut self, begun: &Begun, texts: &Texts<'_, R>, site: &Site, thread: &Thread, timed: &Timed<'_>) {
+        let record = &timed.record;
+        match record.kind {
+            Kind::FlowStep | Kind::FlowEnd if !begun.has_flow(record.leading(0)) => self.written.n_events -= 1,
+            Kind::AsyncEnd if !begun.has_async(site, record) => {
+                let first = self.clock.nanos_since_start(begun.first_tick);
+                let begin = Timed { record: record.without_args(), start: first, end: first };
+                self.point(texts, site, thread, &begin, Kind::AsyncBegin);
+                self.point(texts, site, thread, timed, record.kind);
+            }
+            kind => self.point(texts, site, thread, timed, kind),
         }
     }
 
@@ -257,9 +280,9 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
     }
 
     /// Instants, and the ends of asynchronous things and of flows.
-    fn point(&mut self, texts: &Texts<'_, R>, site: &Site, thread: &Thread, timed: &Timed<'_>) {
+    fn point(&mut self, texts: &Texts<'_, R>, site: &Site, thread: &Thread, timed: &Timed<'_>, kind: Kind) {
         let out = &mut self.written.events;
-        let (letter, extra): (u8, &[u8]) = match timed.record.kind {
+        let (letter, extra): (u8, &[u8]) = match kind {
             Kind::AsyncBegin => (b'b', b""),
             Kind::AsyncInstant => (b'n', b""),
             Kind::AsyncEnd => (b'e', b""),
@@ -275,7 +298,7 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
         push_micros(out, timed.end);
         out.extend_from_slice(&thread.track.tail);
         out.extend_from_slice(extra);
-        match timed.record.kind {
+        match kind {
             // Ids are of this process only: the same one in two processes is two things.
             Kind::AsyncBegin | Kind::AsyncInstant | Kind::AsyncEnd => {
                 let id = timed.record.leading(0);
@@ -322,7 +345,7 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
             out.truncate(before);
         }
         if n_numbers == 0 || n_others > 0 {
-            self.point(texts, site, thread, timed);
+            self.point(texts, site, thread, timed, Kind::Counter);
         }
     }
 
@@ -342,7 +365,8 @@ impl<'a, R: ReadAt + ?Sized> PieceWriter<'a, R> {
             _ => push_args(out, texts, site, &timed.record),
         }
         let args_end = out.len();
-        let flow = (timed.record.kind == Kind::Measured).then(|| timed.record.leading(3)).filter(|&id| id != 0);
+        let begins = |id: &u64| *id != 0 && self.begun.is_none_or(|begun| begun.has_flow(*id));
+        let flow = (timed.record.kind == Kind::Measured).then(|| timed.record.leading(3)).filter(begins);
         self.written.loose.push(Loose {
             key,
             interval: (timed.start, timed.end),

@@ -308,6 +308,11 @@ impl<'a> Record<'a> {
         if self.kind == Kind::PushedShort { self.duration } else { self.leading(1) }
     }
 
+    /// The same without its arguments.
+    pub fn without_args(&self) -> Self {
+        Self { args: &[], ..*self }
+    }
+
     /// How many arguments there are.
     pub fn n_args(&self) -> usize {
         self.args.len() / 8

@@ -6,8 +6,14 @@ use super::dictionary::{Dictionary, Thread};
 use super::layout::{
     CHUNK_BYTES, DEFINITIONS_MAGIC, EVENTS_MAGIC, FILE_MAGIC, StopReason, VERSION, chunk, file, state,
 };
+use super::record::{Kind, Record};
 use super::summary::Summary;
 use crate::{Error, ReadAt};
+
+/// Bytes of a chunk's header.
+const HEADER_BYTES: u64 = 8 * chunk::HEADER_WORDS as u64;
+/// Words of the record that a chunk of events begins with.
+const SEGMENT_WORDS: usize = 3;
 
 /// True if these are the first bytes of a spool.
 pub fn is_spool(first_bytes: &[u8]) -> bool {
@@ -24,6 +30,10 @@ pub struct Header {
     pub dropped: u64,
     pub stop_reason: u64,
     pub limit: u64,
+    /// Whether chunks are used again.
+    pub is_ring: bool,
+    /// How many were.
+    pub overwritten: u64,
 }
 
 /// Bytes `from..to` of a chunk of events.
@@ -89,7 +99,10 @@ impl Progress {
     /// definitions has it.
     pub fn advance<R: ReadAt + ?Sized>(&mut self, source: &R) -> Result<Vec<Piece>, Error> {
         self.find_chunks(source)?;
-        let events = self.new_pieces(source, |magic| magic == EVENTS_MAGIC)?;
+        let mut events = self.new_pieces(source, |magic| magic == EVENTS_MAGIC)?;
+        if Header::read(source)?.is_ring {
+            sort_by_time(source, &mut events)?;
+        }
         self.find_chunks(source)?;
         let definitions = self.new_pieces(source, |magic| magic == DEFINITIONS_MAGIC || magic == FILE_MAGIC)?;
         for piece in definitions {
@@ -237,8 +250,27 @@ impl Header {
             dropped: words[file::DROPPED],
             stop_reason: words[file::STOP_REASON],
             limit: words[file::LIMIT],
+            is_ring: words[file::RING] == 1,
+            overwritten: words[file::OVERWRITTEN],
         })
     }
+}
+
+/// The chunks of a ring, by the time that they begin with.
+fn sort_by_time<R: ReadAt + ?Sized>(source: &R, pieces: &mut Vec<Piece>) -> Result<(), Error> {
+    let begin = |piece: &Piece| -> Result<u64, Error> {
+        let first = read_words::<SEGMENT_WORDS, R>(source, piece.chunk * CHUNK_BYTES as u64 + HEADER_BYTES)?;
+        let bytes = first.map(u64::to_le_bytes);
+        let segment = Record::read(bytes.as_flattened()).ok().filter(|record| record.kind == Kind::Segment);
+        Ok(segment.map_or(0, |segment| segment.leading(0)))
+    };
+    let mut timed = Vec::with_capacity(pieces.len());
+    for piece in pieces.drain(..) {
+        timed.push((begin(&piece)?, piece));
+    }
+    timed.sort_by_key(|(begin, piece)| (*begin, piece.chunk));
+    pieces.extend(timed.into_iter().map(|(_, piece)| piece));
+    Ok(())
 }
 
 /// What is said of a chunk that is shorter than its length.

@@ -1,0 +1,66 @@
+//! What of a ring has its beginning in it: of other things, the beginning was overwritten.
+
+use super::dictionary::{Dictionary, Site};
+use super::layout::chunk;
+use super::record::{Kind, Record, SITE_INLINE};
+use super::source::{Piece, read_chunk_into};
+use crate::{Error, ReadAt};
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// The beginnings of asynchronous things and of flows in a ring.
+#[derive(Debug, Default)]
+pub struct Begun {
+    asyncs: HashSet<(u64, u64)>,
+    flows: HashSet<u64>,
+    /// The first tick that is in the ring.
+    pub first_tick: u64,
+}
+
+impl Begun {
+    /// Reads all events once.
+    pub fn find<R: ReadAt + ?Sized>(source: &R, pieces: &[Piece], dictionary: &Dictionary) -> Result<Self, Error> {
+        let mut begun = Self { first_tick: u64::MAX, ..Self::default() };
+        let mut bytes = Vec::new();
+        for piece in pieces {
+            read_chunk_into(source, piece.chunk, &mut bytes)?;
+            begun.read(&bytes[..piece.to.min(bytes.len())], dictionary);
+        }
+        Ok(begun)
+    }
+
+    /// Whether an asynchronous thing, of which this is an event, began in the ring. Of those whose names are in the event itself nothing is known.
+    pub fn has_async(&self, site: &Site, record: &Record<'_>) -> bool {
+        record.site == SITE_INLINE || self.asyncs.contains(&(hash(site), record.leading(0)))
+    }
+
+    /// Whether a flow began in the ring.
+    pub fn has_flow(&self, id: u64) -> bool {
+        self.flows.contains(&id)
+    }
+
+    fn read(&mut self, whole: &[u8], dictionary: &Dictionary) {
+        let mut at = 8 * chunk::HEADER_WORDS;
+        // Damage is told when the events are written.
+        while let Some(Ok(record)) = whole.get(at..).filter(|rest| !rest.is_empty()).map(Record::read) {
+            at += record.size;
+            match record.kind {
+                Kind::Segment => self.first_tick = self.first_tick.min(record.leading(0)),
+                Kind::FlowStart => drop(self.flows.insert(record.leading(0))),
+                Kind::AsyncBegin => {
+                    if let Some(site) = dictionary.site(record.site) {
+                        self.asyncs.insert((hash(site), record.leading(0)));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Begin and end are of different sites if they have different arguments; name and category are the same.
+fn hash(site: &Site) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    site.head.hash(&mut hasher);
+    hasher.finish()
+}

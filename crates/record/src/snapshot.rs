@@ -1,0 +1,81 @@
+//! A copy of a ring that goes on being written to.
+//!
+//! A chunk that is used again while it is copied shows that by its generation, and is left out: what was in it is older than
+//! what is kept. Events are copied before definitions, so that what they refer to is there.
+
+use crate::error::Error;
+use ferrum_trace_format::ReadAt;
+use ferrum_trace_format::spool::layout::{CHUNK_BYTES, EVENTS_MAGIC, chunk};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{Ordering, fence};
+
+/// The copy, a spool like any other. Its file goes with it.
+#[derive(Debug)]
+pub struct Snapshot {
+    file: File,
+    path: PathBuf,
+}
+
+impl Snapshot {
+    /// Copies a spool to `path`.
+    pub fn take(spool: &File, path: PathBuf) -> Result<Self, Error> {
+        let copied = copy(spool, &path).map_err(|cause| Error::io("cannot copy the ring", &path, cause));
+        copied.map(|file| Self { file, path })
+    }
+
+    /// The spool.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+fn copy(spool: &File, path: &Path) -> io::Result<File> {
+    let copy = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+    let mut chunk = Vec::with_capacity(CHUNK_BYTES);
+    for events in [true, false] {
+        // More chunks may have come since events were looked at, with definitions that they need.
+        let n_chunks = spool.metadata()?.len().div_ceil(CHUNK_BYTES as u64);
+        for index in 0..n_chunks {
+            if read_chunk(spool, index, events, &mut chunk)? {
+                (&copy).seek(SeekFrom::Start(index * CHUNK_BYTES as u64))?;
+                (&copy).write_all(&chunk)?;
+            }
+        }
+    }
+    Ok(copy)
+}
+
+/// Reads a chunk if it is of the kind asked for, and whole.
+fn read_chunk(spool: &File, index: u64, events: bool, bytes: &mut Vec<u8>) -> io::Result<bool> {
+    let start = index * CHUNK_BYTES as u64;
+    let before = read_header(spool, start)?;
+    if (before[chunk::MAGIC] == EVENTS_MAGIC) != events || before[chunk::GENERATION] % 2 == 1 {
+        return Ok(false);
+    }
+    bytes.resize(CHUNK_BYTES, 0);
+    let n_bytes = spool.read_at(bytes, start)?;
+    bytes.truncate(n_bytes);
+    // Pairs with the fence in `chunk::recycle`.
+    fence(Ordering::Acquire);
+    let after = read_header(spool, start)?;
+    if before[chunk::GENERATION] != after[chunk::GENERATION] || n_bytes < 8 * chunk::HEADER_WORDS {
+        return Ok(false);
+    }
+    // The length that was there before what lies below it was read.
+    bytes[8 * chunk::LEN..][..8].copy_from_slice(&before[chunk::LEN].to_le_bytes());
+    Ok(true)
+}
+
+fn read_header(spool: &File, start: u64) -> io::Result<[u64; chunk::HEADER_WORDS]> {
+    let mut bytes = [[0; 8]; chunk::HEADER_WORDS];
+    spool.read_at(bytes.as_flattened_mut(), start)?;
+    Ok(bytes.map(u64::from_le_bytes))
+}
