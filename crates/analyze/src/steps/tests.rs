@@ -2,6 +2,7 @@ use super::*;
 use crate::sample;
 use ferrum_trace_model::vocab::Op;
 use ferrum_trace_model::{ArgColumn, End, StringId};
+use proptest::prelude::*;
 
 fn found(trace: &Trace) -> Steps {
     steps(trace, &Nesting::of(trace), &Selected::all(trace), &StepsOptions { n_slowest: 3, ..Default::default() })
@@ -228,4 +229,22 @@ fn many_sizes_of_batches_become_ranges() {
     let ranges: Vec<_> = steps.groups.iter().map(|group| group.batch.map(|batch| (batch.from, batch.to))).collect();
     assert_eq!(ranges, [(1, 1), (2, 2), (3, 4), (5, 8), (9, 16), (17, 32)].map(Some));
     assert_eq!(steps.groups[4].count, 8);
+}
+
+proptest! {
+    #[test]
+    fn gaps_are_what_is_unexplained(
+        slices in prop::collection::vec((0_i64..100, 0_i64..30, any::<bool>()), 0..40),
+    ) {
+        let slices: Vec<_> = slices
+            .iter()
+            .map(|&(start, length, is_step)| {
+                let (category, name) = if is_step { ("step", "decode") } else { ("gemm", "up") };
+                ("1", "1", category, name, start, start + length)
+            })
+            .collect();
+        let steps = found(&sample::trace(&slices));
+        prop_assert_eq!(steps.gaps.iter().map(|gap| gap.total).sum::<i64>(), steps.all.unexplained);
+        prop_assert_eq!(steps.steps.len() + steps.n_nested, slices.iter().filter(|slice| slice.2 == "step").count());
+    }
 }

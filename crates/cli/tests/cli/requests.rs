@@ -94,6 +94,21 @@ fn a_trace_without_requests_says_what_it_has_instead() {
 }
 
 #[test]
+fn requests_are_the_same_in_another_form() {
+    let scene = scene();
+    let figures = |file: &str| {
+        let run = scene.run(&format!("requests --json {file}")).expect_code(0);
+        let mut object: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+        ["figures", "parts", "completed", "prompt_tokens", "output_tokens"].map(|field| object[field].take())
+    };
+    let expected = figures("t.json");
+    scene.run("convert -o t.pftrace t.json").expect_code(0);
+    assert_eq!(figures("t.pftrace"), expected);
+    scene.run("repair -o repaired.json t.json").expect_code(0);
+    assert_eq!(figures("repaired.json"), expected);
+}
+
+#[test]
 fn odd_requests_are_told() {
     let scene = Scene::new();
     scene.write(
@@ -111,7 +126,7 @@ fn odd_requests_are_told() {
     );
     let run = scene.run("requests t.json").expect_code(0);
     let notes = "\
-t.json: 1 event of category `request` without a request: its begin is not in the trace
+t.json: 1 event of category `request` without a request around: its begin or its end is not in the trace
 t.json: 1 request with another number of output tokens at the end than came
 ";
     assert_eq!(run.stderr, notes);
