@@ -169,7 +169,20 @@ fn stages_that_overlap_or_leave_the_request_do_not_count_twice() {
     ];
     let requests = found(&loaded(&format!("[{}]", events.join(","))), &[]);
     let expected = [("queue", 10_000), ("prefill", 5_000), ("decode", 5_000)];
+    assert_eq!((requests.figures.n_preempted, requests.figures.n_preemptions), (0, 0));
     assert_eq!(parts_of(&requests.parts[0]), expected);
+}
+
+#[test]
+fn preemptions_are_counted_by_request_and_all_together() {
+    let event = |phase: &str, name: &str, ts: i32| {
+        format!(r#"{{"ph":"{phase}","cat":"request","name":"{name}","id":1,"pid":1,"tid":1,"ts":{ts}}}"#)
+    };
+    let twice = [(2, 3), (5, 9)].map(|(from, to)| [event("b", "preempted", from), event("e", "preempted", to)]);
+    let events = [vec![event("b", "request", 0)], twice.concat(), vec![event("e", "request", 10)]].concat();
+    let requests = found(&loaded(&format!("[{}]", events.join(","))), &[]);
+    assert_eq!((requests.figures.n_preempted, requests.figures.n_preemptions), (1, 2));
+    assert_eq!(parts_of(&requests.parts[0]), [("preempted", 5_000), ("unexplained", 5_000)]);
 }
 
 #[test]

@@ -174,6 +174,7 @@ struct Object {
     output_tokens: u64,
     miscounted: u64,
     preempted: u64,
+    preemptions: u64,
     requests_per_s: f64,
     prompt_tokens_per_s: f64,
     output_tokens_per_s: f64,
@@ -231,7 +232,7 @@ fn json_has_every_field_and_no_other() {
     assert_eq!((object.version, object.file.as_str(), object.count), (1, "t.json", 2));
     assert_eq!((object.completed, object.failed, object.unfinished, object.strays), (1, 0, 1, 0));
     assert_eq!((object.wall_ns, object.prompt_tokens, object.output_tokens), (50_000, 100, 3));
-    assert_eq!((object.miscounted, object.preempted, object.steps), (0, 0, 3));
+    assert_eq!((object.miscounted, object.preempted, object.preemptions, object.steps), (0, 0, 0, 3));
     assert_eq!((object.requests_per_s, object.prompt_tokens_per_s), (20_000.0, 2_000_000.0));
     assert_eq!((object.output_tokens_per_s, object.good, object.goodput_per_s), (60_000.0, Some(0), Some(0.0)));
     assert_eq!(object.slos, [Slo { metric: "queue".to_owned(), limit_ns: 9_000, met: 0 }]);
