@@ -59,7 +59,7 @@ macro_rules! clear_columns {
 }
 
 clear_columns!(Slices: start, duration, name, category, track, order);
-clear_columns!(Points: time, name, category, track);
+clear_columns!(Points: time, name, category, track, order);
 clear_columns!(Flows: time, name, category, track, id, end);
 clear_columns!(Asyncs: time, name, category, track, id, end, is_legacy, order);
 clear_columns!(Counters: time, name, series, track, value);
@@ -136,6 +136,8 @@ pub struct Points {
     pub category: Vec<StringId>,
     /// Where each is.
     pub track: Vec<TrackId>,
+    /// Where in the file each is: by this its arguments are found.
+    pub order: Vec<Order>,
 }
 
 /// Which end of an arrow, or of something asynchronous, an event is.
@@ -202,7 +204,7 @@ pub struct Counters {
     pub value: Vec<f64>,
 }
 
-/// The values of one argument, of the events that have it: begins of slices, and asynchronous events.
+/// The values of one argument, of the events that have it: begins of slices, instants, and asynchronous events.
 #[derive(Clone, Debug, Default)]
 pub struct ArgColumn {
     /// The key that was asked for.

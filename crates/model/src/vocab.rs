@@ -140,6 +140,12 @@ pub mod request {
     pub const TOKENS: &str = "tokens";
 }
 
+/// What a device measured: slices on its track, at times of its own clock brought to that of the host.
+pub mod device {
+    /// Argument of each such slice: by how many nanoseconds its begin and its end may be off, at most.
+    pub const CLOCK_ERROR_NS: &str = "clock_error_ns";
+}
+
 /// Counters, and the keys of their values.
 pub mod counter {
     /// Blocks of the KV cache: `used` and `free`.

@@ -1,7 +1,7 @@
 //! Asynchronous events become requests.
 
 use ferrum_trace_model::vocab::request;
-use ferrum_trace_model::{ArgColumn, End, StringId, Trace, TrackId};
+use ferrum_trace_model::{ArgColumn, End, Order, StringId, Trace, TrackId};
 use std::ops::Range;
 
 /// One request. Times are nanoseconds, as the file has them.
@@ -86,6 +86,11 @@ impl Request {
     }
 }
 
+/// The argument in which a format without asynchronous events keeps their id.
+pub const ID: &str = "id";
+/// The argument that [`repair`](crate::repair) gives to what has no end, and to the end that it makes for it.
+pub const UNCLOSED: &str = "unclosed";
+
 /// What was found.
 #[derive(Debug, Default)]
 pub struct Collected {
@@ -96,19 +101,103 @@ pub struct Collected {
 /// Finds the requests of a trace.
 pub fn collect(trace: &Trace) -> Collected {
     let Some(words) = Words::of(trace) else { return Collected::default() };
-    let asyncs = &trace.asyncs;
-    let is_ours = |&event: &u32| asyncs.category[event as usize] == words.category && !asyncs.is_legacy[event as usize];
-    let mut events: Vec<u32> = (0..asyncs.time.len() as u32).filter(is_ours).collect();
-    events.sort_unstable_by_key(|&event| {
-        let event = event as usize;
-        (asyncs.id[event], asyncs.time[event], asyncs.order[event])
-    });
+    let mut events = events(trace, &words);
+    events.sort_unstable_by_key(|event| (event.group, event.time, event.rank(), event.order));
     let mut collected = Collected::default();
-    for of_id in events.chunk_by(|&one, &other| asyncs.id[one as usize] == asyncs.id[other as usize]) {
-        Assembly { trace, words: &words, collected: &mut collected, open: None }.add_all(of_id);
+    for of_group in events.chunk_by(|one, other| one.group == other.group) {
+        Assembly { trace, words: &words, collected: &mut collected, open: None }.add_all(of_group);
     }
     collected.requests.sort_by_key(|request| (request.arrival, request.id));
     collected
+}
+
+/// What events of one request have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Group {
+    /// The id of asynchronous events.
+    Id(StringId),
+    /// The track of slices and instants, as Perfetto keeps what is asynchronous.
+    Track(TrackId),
+}
+
+/// Something about a request.
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    group: Group,
+    time: i64,
+    order: Order,
+    track: TrackId,
+    id: StringId,
+    kind: EventKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EventKind {
+    Begin,
+    Finish,
+    StageBegin(StageKind),
+    StageFinish(StageKind),
+    /// A stage of which the end is known already.
+    Stage(StageKind, i64),
+    Tokens,
+}
+
+impl Event {
+    /// On a track, what happens at the same time has an order of its own: a request may begin where another one ends.
+    fn rank(&self) -> u8 {
+        match (self.group, self.kind) {
+            (Group::Id(_), _) | (_, EventKind::Tokens) => 0,
+            (_, EventKind::Finish | EventKind::StageFinish(_)) => 1,
+            (_, EventKind::Begin) => 2,
+            (_, EventKind::StageBegin(_) | EventKind::Stage(..)) => 3,
+        }
+    }
+}
+
+/// All events of requests.
+fn events(trace: &Trace, words: &Words) -> Vec<Event> {
+    let mut events = Vec::new();
+    let asyncs = &trace.asyncs;
+    for event in 0..asyncs.time.len() {
+        if asyncs.category[event] == words.category
+            && !asyncs.is_legacy[event]
+            && let Some(kind) = words.kind(asyncs.name[event], asyncs.end[event])
+        {
+            let (id, track) = (asyncs.id[event], asyncs.track[event]);
+            let (time, order) = (asyncs.time[event], asyncs.order[event]);
+            events.push(Event { group: Group::Id(id), time, order, track, id, kind });
+        }
+    }
+    add_slices(trace, words, &mut events);
+    if events.iter().any(|event| matches!(event.group, Group::Track(_))) {
+        add_instants(trace, words, &mut events);
+    }
+    events
+}
+
+fn add_slices(trace: &Trace, words: &Words, events: &mut Vec<Event>) {
+    let slices = &trace.slices;
+    for slice in (0..slices.len()).filter(|&slice| slices.category[slice] == words.category) {
+        let (track, order) = (slices.track[slice], slices.order[slice]);
+        let id = words.args[4].and_then(|ids| ids.of(order)).or(trace.tracks.get(track).tid).unwrap_or_default();
+        let event = |time: i64, kind: EventKind| Event { group: Group::Track(track), time, order, track, id, kind };
+        let (start, end) = (slices.start[slice], slices.end(slice));
+        if Some(slices.name[slice]) == words.request {
+            events.extend([event(start, EventKind::Begin), event(end, EventKind::Finish)]);
+        } else if let Some(kind) = words.stage(slices.name[slice]) {
+            events.push(event(start, EventKind::Stage(kind, end)));
+        }
+    }
+}
+
+fn add_instants(trace: &Trace, words: &Words, events: &mut Vec<Event>) {
+    let instants = &trace.instants;
+    for instant in (0..instants.time.len()).filter(|&instant| instants.category[instant] == words.category) {
+        if let Some(kind @ EventKind::Tokens) = words.kind(instants.name[instant], End::Step) {
+            let (time, track, order) = (instants.time[instant], instants.track[instant], instants.order[instant]);
+            events.push(Event { group: Group::Track(track), time, order, track, id: StringId::EMPTY, kind });
+        }
+    }
 }
 
 /// Our words as numbers of texts. What a trace does not have is `None`.
@@ -117,7 +206,7 @@ struct Words<'a> {
     request: Option<StringId>,
     stages: [(Option<StringId>, StageKind); 4],
     tokens: [Option<StringId>; 2],
-    args: [Option<&'a ArgColumn>; 4],
+    args: [Option<&'a ArgColumn>; 6],
 }
 
 impl<'a> Words<'a> {
@@ -136,6 +225,23 @@ impl<'a> Words<'a> {
             tokens: [request::FIRST_TOKEN, request::TOKEN].map(id),
             args: super::REQUEST_ARGS.map(column),
         })
+    }
+
+    /// What an event of this name and end tells; `None` if that is nothing that counts.
+    fn kind(&self, name: StringId, end: End) -> Option<EventKind> {
+        if Some(name) == self.request {
+            return match end {
+                End::Begin => Some(EventKind::Begin),
+                End::Finish => Some(EventKind::Finish),
+                End::Step => None,
+            };
+        }
+        match (self.stage(name), end) {
+            (Some(kind), End::Begin) => Some(EventKind::StageBegin(kind)),
+            (Some(kind), End::Finish) => Some(EventKind::StageFinish(kind)),
+            (None, End::Step) if self.tokens.contains(&Some(name)) => Some(EventKind::Tokens),
+            _ => None,
+        }
     }
 
     fn stage(&self, name: StringId) -> Option<StageKind> {
@@ -158,50 +264,44 @@ struct Open {
 }
 
 impl Assembly<'_> {
-    fn add_all(mut self, events: &[u32]) {
-        for &event in events {
-            self.add(event as usize);
+    fn add_all(mut self, events: &[Event]) {
+        for event in events {
+            self.add(event);
         }
         // The trace ends before the request does.
         self.close(None);
     }
 
-    fn add(&mut self, event: usize) {
-        let asyncs = &self.trace.asyncs;
-        let (name, end, time) = (asyncs.name[event], asyncs.end[event], asyncs.time[event]);
-        if Some(name) == self.words.request {
-            match end {
-                End::Begin => self.begin(event),
-                End::Finish if self.open.is_some() => self.finish(event),
-                End::Step | End::Finish => self.collected.n_strays += 1,
-            }
-            return;
-        }
+    fn add(&mut self, event: &Event) {
         let n_tokens = self.argument(3, event);
-        let Some(open) = &mut self.open else {
-            self.collected.n_strays += 1;
-            return;
-        };
-        if let Some(kind) = self.words.stage(name) {
-            match end {
-                End::Begin => open.stages.push((kind, time)),
-                End::Finish => open.end_stage(kind, time),
-                End::Step => {}
+        let open = match (&mut self.open, event.kind) {
+            (_, EventKind::Begin) => return self.begin(event),
+            (Some(_), EventKind::Finish) => return self.finish(event),
+            (Some(open), _) => open,
+            (None, _) => {
+                self.collected.n_strays += 1;
+                return;
             }
-        } else if end == End::Step && self.words.tokens.contains(&Some(name)) {
-            open.request.arrivals.push(time);
-            open.request.n_arrived = open.request.n_arrived.saturating_add(n_tokens.unwrap_or(1));
+        };
+        match event.kind {
+            EventKind::StageBegin(kind) => open.stages.push((kind, event.time)),
+            EventKind::StageFinish(kind) => open.end_stage(kind, event.time),
+            EventKind::Stage(kind, end) => open.request.stages.push(Stage { kind, time: event.time..end }),
+            EventKind::Tokens => {
+                open.request.arrivals.push(event.time);
+                open.request.n_arrived = open.request.n_arrived.saturating_add(n_tokens.unwrap_or(1));
+            }
+            EventKind::Begin | EventKind::Finish => {}
         }
     }
 
-    fn begin(&mut self, event: usize) {
+    fn begin(&mut self, event: &Event) {
         // Two requests that follow each other may share an id.
         self.close(None);
-        let asyncs = &self.trace.asyncs;
         let request = Request {
-            id: asyncs.id[event],
-            track: asyncs.track[event],
-            arrival: asyncs.time[event],
+            id: event.id,
+            track: event.track,
+            arrival: event.time,
             end: None,
             prompt_tokens: self.argument(0, event),
             output_tokens: None,
@@ -213,7 +313,7 @@ impl Assembly<'_> {
         self.open = Some(Open { request, stages: Vec::new() });
     }
 
-    fn finish(&mut self, event: usize) {
+    fn finish(&mut self, event: &Event) {
         let (output_tokens, reason) = (self.argument(1, event), self.value(2, event));
         let prompt_tokens: Option<u64> = self.argument(0, event);
         if let Some(open) = &mut self.open {
@@ -221,7 +321,8 @@ impl Assembly<'_> {
             open.request.reason = reason;
             open.request.prompt_tokens = open.request.prompt_tokens.or(prompt_tokens);
         }
-        self.close(Some(self.trace.asyncs.time[event]));
+        let is_real = self.value(5, event).is_none();
+        self.close(is_real.then_some(event.time));
     }
 
     fn close(&mut self, end: Option<i64>) {
@@ -236,11 +337,11 @@ impl Assembly<'_> {
         self.collected.requests.push(open.request);
     }
 
-    fn value(&self, argument: usize, event: usize) -> Option<StringId> {
-        self.words.args.get(argument).copied().flatten()?.of(self.trace.asyncs.order[event])
+    fn value(&self, argument: usize, event: &Event) -> Option<StringId> {
+        self.words.args.get(argument).copied().flatten()?.of(event.order)
     }
 
-    fn argument(&self, argument: usize, event: usize) -> Option<u64> {
+    fn argument(&self, argument: usize, event: &Event) -> Option<u64> {
         self.trace.strings.get(self.value(argument, event)?).parse().ok()
     }
 }

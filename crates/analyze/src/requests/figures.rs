@@ -1,6 +1,6 @@
 //! The figures of requests, as vLLM's benchmark defines them.
 
-use super::{Request, Slo, is_failure};
+use super::{Request, Slo, StageKind, is_failure};
 use crate::Distribution;
 use ferrum_trace_model::Trace;
 
@@ -42,6 +42,8 @@ pub struct Figures {
     pub n_miscounted: u64,
     /// Requests that had to begin anew because their cache was taken away.
     pub n_preempted: u64,
+    /// How often that happened.
+    pub n_preemptions: u64,
     /// Time to the first token.
     pub ttft: Figure,
     /// Time for each further token.
@@ -96,8 +98,9 @@ impl Figures {
         let is_miscounted =
             !request.arrivals.is_empty() && request.output_tokens.is_some_and(|told| told != request.n_arrived);
         self.n_miscounted += u64::from(is_miscounted);
-        let is_preempted = request.stages.iter().any(|stage| stage.kind == super::StageKind::Preempted);
-        self.n_preempted += u64::from(is_preempted);
+        let preemptions = request.stages.iter().filter(|stage| stage.kind == StageKind::Preempted).count();
+        self.n_preempted += u64::from(preemptions > 0);
+        self.n_preemptions += preemptions as u64;
     }
 
     /// So many for each second of the wall time.

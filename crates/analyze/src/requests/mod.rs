@@ -1,7 +1,7 @@
 //! Requests to an engine: how long they wait, how fast their tokens come, and what they wait for.
 //!
 //! A request is all asynchronous events of the category `request` that have one id, from the begin of the slice `request` to its
-//! end. The figures are those of vLLM's serving benchmark; `docs/steps-and-requests.md` has the definitions.
+//! end; or slices and instants of one track, as they are in formats that have nothing asynchronous. The figures are those of vLLM's serving benchmark; `docs/steps-and-requests.md` has the definitions.
 
 mod collect;
 mod figures;
@@ -19,7 +19,8 @@ use ferrum_trace_model::vocab::request;
 use ferrum_trace_model::{StringId, Trace};
 
 /// The arguments that requests are described by. Ask for them when loading, together with [`STEP_ARGS`](crate::STEP_ARGS).
-pub const REQUEST_ARGS: [&str; 4] = [request::PROMPT_TOKENS, request::OUTPUT_TOKENS, request::REASON, request::TOKENS];
+pub const REQUEST_ARGS: [&str; 6] =
+    [request::PROMPT_TOKENS, request::OUTPUT_TOKENS, request::REASON, request::TOKENS, collect::ID, collect::UNCLOSED];
 
 /// The requests of a trace. Times are nanoseconds.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +31,7 @@ pub struct Requests {
     pub parts: Vec<Parts>,
     /// The figures of those that ended well.
     pub figures: Figures,
-    /// Events of the category `request` that belong to no request: their `request` slice has no begin.
+    /// Events of the category `request` that belong to no request: it is not whole in the trace.
     pub n_strays: u64,
     /// How many steps the parts are told by.
     pub n_steps: usize,

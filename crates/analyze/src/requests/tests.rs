@@ -1,6 +1,7 @@
 use super::*;
 use crate::{STEP_ARGS, StepSource};
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
+use proptest::prelude::*;
 
 /// Two requests of an engine that runs three steps, in microseconds:
 ///
@@ -168,7 +169,20 @@ fn stages_that_overlap_or_leave_the_request_do_not_count_twice() {
     ];
     let requests = found(&loaded(&format!("[{}]", events.join(","))), &[]);
     let expected = [("queue", 10_000), ("prefill", 5_000), ("decode", 5_000)];
+    assert_eq!((requests.figures.n_preempted, requests.figures.n_preemptions), (0, 0));
     assert_eq!(parts_of(&requests.parts[0]), expected);
+}
+
+#[test]
+fn preemptions_are_counted_by_request_and_all_together() {
+    let event = |phase: &str, name: &str, ts: i32| {
+        format!(r#"{{"ph":"{phase}","cat":"request","name":"{name}","id":1,"pid":1,"tid":1,"ts":{ts}}}"#)
+    };
+    let twice = [(2, 3), (5, 9)].map(|(from, to)| [event("b", "preempted", from), event("e", "preempted", to)]);
+    let events = [vec![event("b", "request", 0)], twice.concat(), vec![event("e", "request", 10)]].concat();
+    let requests = found(&loaded(&format!("[{}]", events.join(","))), &[]);
+    assert_eq!((requests.figures.n_preempted, requests.figures.n_preemptions), (1, 2));
+    assert_eq!(parts_of(&requests.parts[0]), [("preempted", 5_000), ("unexplained", 5_000)]);
 }
 
 #[test]
@@ -178,4 +192,63 @@ fn requests_are_chosen_by_their_arrival() {
     assert_eq!((chosen.requests.len(), chosen.figures.unfinished), (1, 1));
     let steps = all_steps(&trace, &Nesting::of(&trace));
     assert!(steps.iter().all(|step| step.mark.source == StepSource::Ferrum));
+}
+
+/// The same as Perfetto keeps it: slices and instants on a track of their own.
+const ON_TRACKS: &str = r#"[
+{"ph":"X","cat":"request","name":"request","pid":1,"tid":90,"ts":0,"dur":50,"args":{"id":"1/0x1","prompt_tokens":100,"output_tokens":4,"reason":"stop"}},
+{"ph":"X","cat":"request","name":"queued","pid":1,"tid":90,"ts":0,"dur":10},
+{"ph":"X","cat":"request","name":"prefill","pid":1,"tid":90,"ts":10,"dur":10},
+{"ph":"X","cat":"request","name":"decode","pid":1,"tid":90,"ts":20,"dur":29},
+{"ph":"i","cat":"request","name":"first token","pid":1,"tid":90,"ts":20},
+{"ph":"i","cat":"request","name":"token","pid":1,"tid":90,"ts":41},
+{"ph":"i","cat":"request","name":"token","pid":1,"tid":90,"ts":48,"args":{"tokens":2}},
+{"ph":"X","cat":"request","name":"request","pid":1,"tid":90,"ts":50,"dur":5},
+{"ph":"X","cat":"request","name":"queued","pid":1,"tid":90,"ts":50,"dur":0},
+{"ph":"i","cat":"request","name":"token","pid":1,"tid":90,"ts":55},
+{"ph":"i","cat":"other","name":"token","pid":1,"tid":90,"ts":52}
+]"#;
+
+#[test]
+fn requests_on_tracks_are_the_same() {
+    let (trace, on_tracks) = (loaded(ENGINE), loaded(ON_TRACKS));
+    let [expected, found] = [&trace, &on_tracks].map(|trace| found(trace, &[]).requests);
+    assert_eq!(on_tracks.strings.get(found[0].id), "1/0x1");
+    assert_eq!((&found[0].stages, &found[0].arrivals), (&expected[0].stages, &expected[0].arrivals));
+    let counts = |request: &Request| (request.prompt_tokens, request.output_tokens, request.n_arrived, request.end);
+    assert_eq!(counts(&found[0]), counts(&expected[0]));
+    assert_eq!((found[1].arrival, found[1].tokens(), found[1].queue_time()), (50_000, 1, Some(0)));
+    assert_eq!((on_tracks.strings.get(found[1].id), found.len()), ("90", 2));
+}
+
+#[test]
+fn an_end_that_was_made_up_is_none() {
+    let open = r#""name":"request","cat":"request","pid":1,"tid":1"#;
+    let text = format!(
+        r#"[{{"ph":"b",{open},"id":1,"ts":1}},{{"ph":"e",{open},"id":1,"ts":9,"args":{{"unclosed":true}}}},
+            {{"ph":"X",{open},"ts":1,"dur":8,"args":{{"unclosed":true}}}}]"#
+    );
+    let figures = found(&loaded(&text), &[]).figures;
+    assert_eq!((figures.completed, figures.unfinished), (0, 2));
+}
+
+proptest! {
+    #[test]
+    fn the_parts_always_sum_to_the_latency(
+        stages in prop::collection::vec((0_usize..4, 0_i64..100, 0_i64..60), 0..6),
+        steps in prop::collection::vec((0_usize..4, 0_i64..100, 0_i64..20), 0..12),
+        latency in 0_i64..90,
+    ) {
+        let kinds = ["queued", "prefill", "decode", "preempted"];
+        let phases = ["prefill", "decode", "mixed", "step"];
+        let mut slices = vec![("1", "2", "request", "request", 10, 10 + latency)];
+        slices.extend(steps.iter().map(|&(phase, start, length)| ("1", "1", "step", phases[phase], start, start + length)));
+        slices.extend(stages.iter().map(|&(kind, start, length)| ("1", "2", "request", kinds[kind], start, start + length)));
+        let trace = crate::sample::trace(&slices);
+        let requests = found(&trace, &[]);
+        for (request, parts) in requests.requests.iter().zip(&requests.parts) {
+            prop_assert_eq!(request.latency().unwrap_or(0), parts.sum());
+            prop_assert!(Part::ALL.iter().all(|&part| parts.get(part) >= 0), "{:?}", parts);
+        }
+    }
 }

@@ -2,10 +2,13 @@
 
 use super::find::{Found, MarkedSlice};
 use super::lookup::StepLookup;
+use super::origins::FlowOrigins;
 use crate::gaps::{Gaps, find_gaps};
 use crate::gpu::DeviceCategories;
+use ferrum_trace_model::vocab::device::CLOCK_ERROR_NS;
 use ferrum_trace_model::{ArgColumn, Order, ProcessId, StringId, Trace, TrackId};
 use hashbrown::HashMap;
+use std::cell::LazyCell;
 
 /// The argument by which torch.profiler joins a kernel with the call that launched it.
 pub const CORRELATION: &str = "correlation";
@@ -40,6 +43,8 @@ impl DeviceTime {
 pub struct Attribution {
     /// By the call that launched them, or the graph they are in: it has the same correlation.
     pub by_launch: u64,
+    /// By the flow that ends where they start.
+    pub by_flow: u64,
     /// By lying in what the device shows for a step's mark.
     pub by_annotation: u64,
     /// By starting while the host was in the step.
@@ -65,21 +70,26 @@ pub struct Work {
 
 /// Finds the step of each kernel and each copy. They come by step, device and start.
 pub fn attribute(trace: &Trace, found: &Found) -> (Vec<Work>, Attribution) {
-    let categories = DeviceCategories::of(trace);
+    let mut device_slices = DeviceSlices::of(trace);
     let lookup = StepLookup::of(trace, found.steps.iter().map(|step| step.slice));
-    let launches = Launches::of(trace, &categories, &lookup);
+    let launches = Launches::of(trace, &lookup);
+    let origins = LazyCell::new(|| FlowOrigins::of(trace));
     let annotations = Annotations::of(trace, found);
     let mut works = Vec::new();
     let mut sums = Attribution::default();
-    let mut correlation = ArgReader::of(trace);
-    for (slice, &category) in trace.slices.category.iter().enumerate() {
-        if categories.is_kernel(category).is_none() {
+    let mut correlation = ArgReader::of(trace, CORRELATION);
+    for slice in 0..trace.slices.len() {
+        if !device_slices.contains(trace, slice) {
             continue;
         }
         let (start, track) = (trace.slices.start[slice], trace.slices.track[slice]);
         let launch = correlation.get(trace.slices.order[slice]).and_then(|id| launches.steps.get(&id));
         let step = if let Some(&step) = launch {
             sums.by_launch += u64::from(step.is_some());
+            step
+        } else if let Some((track, time)) = origins.of_slice(track, start) {
+            let step = lookup.step_at(trace, track, time);
+            sums.by_flow += u64::from(step.is_some());
             step
         } else if let Some(step) = annotations.step_at(track, start) {
             sums.by_annotation += 1;
@@ -131,17 +141,35 @@ struct Launches {
 }
 
 impl Launches {
-    fn of(trace: &Trace, categories: &DeviceCategories, lookup: &StepLookup) -> Self {
+    fn of(trace: &Trace, lookup: &StepLookup) -> Self {
         let mut steps = HashMap::new();
-        let mut correlation = ArgReader::of(trace);
-        for (slice, &category) in trace.slices.category.iter().enumerate() {
-            if categories.is_kernel(category).is_none()
+        let mut correlation = ArgReader::of(trace, CORRELATION);
+        let mut device_slices = DeviceSlices::of(trace);
+        for slice in 0..trace.slices.len() {
+            if !device_slices.contains(trace, slice)
                 && let Some(id) = correlation.get(trace.slices.order[slice])
             {
                 steps.insert(id, lookup.step_at(trace, trace.slices.track[slice], trace.slices.start[slice]));
             }
         }
         Self { steps }
+    }
+}
+
+/// Which slices are work of a device: by their category, or because a device measured them.
+struct DeviceSlices<'a> {
+    categories: DeviceCategories,
+    clock_error: ArgReader<'a>,
+}
+
+impl<'a> DeviceSlices<'a> {
+    fn of(trace: &'a Trace) -> Self {
+        Self { categories: DeviceCategories::of(trace), clock_error: ArgReader::of(trace, CLOCK_ERROR_NS) }
+    }
+
+    fn contains(&mut self, trace: &Trace, slice: usize) -> bool {
+        self.categories.is_kernel(trace.slices.category[slice]).is_some()
+            || self.clock_error.get(trace.slices.order[slice]).is_some()
     }
 }
 
@@ -152,8 +180,8 @@ struct ArgReader<'a> {
 }
 
 impl<'a> ArgReader<'a> {
-    fn of(trace: &'a Trace) -> Self {
-        Self { column: trace.args.iter().find(|column| column.key == CORRELATION), place: 0 }
+    fn of(trace: &'a Trace, key: &str) -> Self {
+        Self { column: trace.args.iter().find(|column| column.key == key), place: 0 }
     }
 
     fn get(&mut self, order: Order) -> Option<StringId> {

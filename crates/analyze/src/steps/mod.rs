@@ -9,6 +9,7 @@ mod host;
 mod lookup;
 mod mark;
 mod op_times;
+mod origins;
 mod slowest;
 
 pub use device::{Attribution, CORRELATION, DeviceTime};
@@ -21,12 +22,20 @@ use crate::gaps::{GapPlace, GapSum, Gaps};
 use crate::{Nesting, Selected};
 use device::Work;
 use ferrum_trace_model::Trace;
+use ferrum_trace_model::vocab::device::CLOCK_ERROR_NS;
 use ferrum_trace_model::vocab::{Phase, step};
 use find::MarkedSlice;
 
 /// The arguments that steps are described by. Ask for them when loading.
-pub const STEP_ARGS: [&str; 6] =
-    [step::PHASE, step::BATCH, step::PREFILL_TOKENS, step::DECODE_TOKENS, step::CONTEXT_TOKENS, CORRELATION];
+pub const STEP_ARGS: [&str; 7] = [
+    step::PHASE,
+    step::BATCH,
+    step::PREFILL_TOKENS,
+    step::DECODE_TOKENS,
+    step::CONTEXT_TOKENS,
+    CORRELATION,
+    CLOCK_ERROR_NS,
+];
 
 /// How to make [`Steps`].
 #[derive(Clone, Debug, Default)]
@@ -109,7 +118,6 @@ pub fn steps(trace: &Trace, nesting: &Nesting, selected: &Selected, options: &St
         host::gaps(trace, nesting, step, |place, length| gaps.add(place, length));
     }
     let grouping = groups::group(&steps);
-    let n_device_slices = attribution.by_launch + attribution.by_annotation + attribution.by_time + attribution.outside;
     Steps {
         sources: sources(&steps),
         n_tracks: n_tracks(trace, &steps),
@@ -117,7 +125,7 @@ pub fn steps(trace: &Trace, nesting: &Nesting, selected: &Selected, options: &St
         wall: wall(&steps),
         gaps: gaps.into_sorted(),
         idle_gaps: idle_gaps.into_sorted(),
-        attribution: (n_device_slices > 0).then_some(attribution),
+        attribution: (attribution != Attribution::default()).then_some(attribution),
         device_ops: op_times::of_device(trace, &works),
         host_ops: op_times::of_host(trace, nesting, &marked),
         slowest: slowest::slowest(trace, nesting, &steps, &works, &grouping, options.n_slowest),

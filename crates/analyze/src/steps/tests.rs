@@ -1,7 +1,8 @@
 use super::*;
 use crate::sample;
 use ferrum_trace_model::vocab::Op;
-use ferrum_trace_model::{ArgColumn, StringId};
+use ferrum_trace_model::{ArgColumn, End, StringId};
+use proptest::prelude::*;
 
 fn found(trace: &Trace) -> Steps {
     steps(trace, &Nesting::of(trace), &Selected::all(trace), &StepsOptions { n_slowest: 3, ..Default::default() })
@@ -134,7 +135,7 @@ fn device() -> Trace {
 fn kernels_belong_to_the_step_that_launched_them() {
     let trace = device();
     let steps = found(&trace);
-    let expected = Attribution { by_launch: 4, by_annotation: 0, by_time: 1, outside: 2, outside_total: 11 };
+    let expected = Attribution { by_launch: 4, by_time: 1, outside: 2, outside_total: 11, ..Attribution::default() };
     assert_eq!(steps.attribution, Some(expected));
     assert_eq!(steps.steps[0].device, DeviceTime { n_slices: 1, span: 10, busy: 10 });
     // From the copy at 26 to 60, of which 1, 15 and 10 are busy.
@@ -145,6 +146,30 @@ fn kernels_belong_to_the_step_that_launched_them() {
         .map(|gap| (name(&trace, gap.place.after), name(&trace, gap.place.before), gap.total))
         .collect();
     assert_eq!(idle, [("nvjet_tst", "mystery", 5), ("Memcpy DtoH", "rms_norm_kernel", 3)]);
+}
+
+#[test]
+fn what_a_device_measured_belongs_to_the_step_that_its_flow_comes_from() {
+    let mut trace = sample::trace(&[
+        ("1", "1", "step", "decode", 0, 10),
+        ("1", "1", "step", "decode", 10, 20),
+        ("1", "gpu", "gemm", "up", 12, 18),
+        ("1", "gpu", "gemm", "no flow", 18, 19),
+        ("1", "gpu", "gemm", "not measured", 5, 6),
+    ]);
+    argument(&mut trace, CLOCK_ERROR_NS, &[(2, "40"), (3, "40")]);
+    for (end, slice, time) in [(End::Begin, 0, 3), (End::Finish, 2, 12)] {
+        trace.flows.time.push(time);
+        trace.flows.track.push(trace.slices.track[slice]);
+        trace.flows.end.push(end);
+        trace.flows.name.push(StringId::EMPTY);
+        trace.flows.category.push(StringId::EMPTY);
+        trace.flows.id.push(StringId::EMPTY);
+    }
+    let steps = found(&trace);
+    assert_eq!(steps.attribution, Some(Attribution { by_flow: 1, by_time: 1, ..Attribution::default() }));
+    assert_eq!(steps.steps.iter().map(|step| step.device.busy).collect::<Vec<_>>(), [6, 1]);
+    assert_eq!(steps.device_ops.ops, [OpTime { op: Some(Op::Gemm), count: 2, total: 7 }]);
 }
 
 #[test]
@@ -204,4 +229,22 @@ fn many_sizes_of_batches_become_ranges() {
     let ranges: Vec<_> = steps.groups.iter().map(|group| group.batch.map(|batch| (batch.from, batch.to))).collect();
     assert_eq!(ranges, [(1, 1), (2, 2), (3, 4), (5, 8), (9, 16), (17, 32)].map(Some));
     assert_eq!(steps.groups[4].count, 8);
+}
+
+proptest! {
+    #[test]
+    fn gaps_are_what_is_unexplained(
+        slices in prop::collection::vec((0_i64..100, 0_i64..30, any::<bool>()), 0..40),
+    ) {
+        let slices: Vec<_> = slices
+            .iter()
+            .map(|&(start, length, is_step)| {
+                let (category, name) = if is_step { ("step", "decode") } else { ("gemm", "up") };
+                ("1", "1", category, name, start, start + length)
+            })
+            .collect();
+        let steps = found(&sample::trace(&slices));
+        prop_assert_eq!(steps.gaps.iter().map(|gap| gap.total).sum::<i64>(), steps.all.unexplained);
+        prop_assert_eq!(steps.steps.len() + steps.n_nested, slices.iter().filter(|slice| slice.2 == "step").count());
+    }
 }

@@ -47,6 +47,7 @@ With --json, one object a line and file, with times in nanoseconds:
   output_tokens        generated tokens
   miscounted           requests whose end tells another number than came
   preempted            requests whose cache was taken away
+  preemptions          how often that happened
   requests_per_s       completed requests
   prompt_tokens_per_s  tokens of prompts
   output_tokens_per_s  generated tokens

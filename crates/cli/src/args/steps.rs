@@ -53,7 +53,7 @@ With --json, one object a line and file, with times in nanoseconds:
                `unexplained_ns`, `coverage`, `device`
   gaps         time in no span: `after`, `before`, `count`, `total_ns`, `max_ns`
   idle_gaps    the same between kernels of a step
-  attribution  how kernels and copies came to steps: `by_launch`,
+  attribution  how kernels and copies came to steps: `by_launch`, `by_flow`,
                `by_annotation`, `by_time`, `outside`, `outside_ns`; or null
   device_ops   kernels and copies by what they are for: `op`, `count`,
                `total_ns`; the op `other` is what no word fits

@@ -81,7 +81,9 @@ fn oddities(requests: &Requests) -> Vec<String> {
     let mut notes = Vec::new();
     if requests.n_strays > 0 {
         let strays = count(requests.n_strays, "event");
-        notes.push(format!("{strays} of category `request` without a request: its begin is not in the trace"));
+        notes.push(format!(
+            "{strays} of category `request` without a request around: its begin or its end is not in the trace"
+        ));
     }
     let n_miscounted = requests.figures.n_miscounted;
     if n_miscounted > 0 {

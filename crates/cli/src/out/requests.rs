@@ -68,7 +68,8 @@ fn overview(source: &Source, requests: &Requests, slos: &[Slo]) -> String {
     let rates = format!("{} and {} per second", per_second(prompt), per_second(output));
     line("tokens", format!("{} of prompts, {} generated; {rates}", number(prompt), number(output)));
     if figures.n_preempted > 0 {
-        line("preempted", count(figures.n_preempted, "request"));
+        let (requests, preemptions) = (figures.n_preempted, figures.n_preemptions);
+        line("preempted", format!("{}, {}", count(requests, "request"), count(preemptions, "time")));
     }
     if let Some(good) = figures.good {
         line("goodput", goodput(figures, good, slos));

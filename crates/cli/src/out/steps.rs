@@ -118,9 +118,13 @@ fn device_line(device: &DeviceTime) -> String {
 }
 
 fn attribution_line(attribution: &Attribution) -> String {
-    let Attribution { by_launch, by_annotation, by_time, outside, outside_total } = *attribution;
-    let ways =
-        [(by_launch, "by their launch"), (by_annotation, "by the device's mark of a step"), (by_time, "by their time")];
+    let Attribution { by_launch, by_flow, by_annotation, by_time, outside, outside_total } = *attribution;
+    let ways = [
+        (by_launch, "by their launch"),
+        (by_flow, "by their flow"),
+        (by_annotation, "by the device's mark of a step"),
+        (by_time, "by their time"),
+    ];
     let mut parts: Vec<String> =
         ways.iter().filter(|(n, _)| *n > 0).map(|(n, way)| format!("{} {way}", number(*n))).collect();
     if outside > 0 {

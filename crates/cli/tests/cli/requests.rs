@@ -94,6 +94,21 @@ fn a_trace_without_requests_says_what_it_has_instead() {
 }
 
 #[test]
+fn requests_are_the_same_in_another_form() {
+    let scene = scene();
+    let figures = |file: &str| {
+        let run = scene.run(&format!("requests --json {file}")).expect_code(0);
+        let mut object: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+        ["figures", "parts", "completed", "prompt_tokens", "output_tokens"].map(|field| object[field].take())
+    };
+    let expected = figures("t.json");
+    scene.run("convert -o t.pftrace t.json").expect_code(0);
+    assert_eq!(figures("t.pftrace"), expected);
+    scene.run("repair -o repaired.json t.json").expect_code(0);
+    assert_eq!(figures("repaired.json"), expected);
+}
+
+#[test]
 fn odd_requests_are_told() {
     let scene = Scene::new();
     scene.write(
@@ -111,7 +126,7 @@ fn odd_requests_are_told() {
     );
     let run = scene.run("requests t.json").expect_code(0);
     let notes = "\
-t.json: 1 event of category `request` without a request: its begin is not in the trace
+t.json: 1 event of category `request` without a request around: its begin or its end is not in the trace
 t.json: 1 request with another number of output tokens at the end than came
 ";
     assert_eq!(run.stderr, notes);
@@ -159,6 +174,7 @@ struct Object {
     output_tokens: u64,
     miscounted: u64,
     preempted: u64,
+    preemptions: u64,
     requests_per_s: f64,
     prompt_tokens_per_s: f64,
     output_tokens_per_s: f64,
@@ -216,7 +232,7 @@ fn json_has_every_field_and_no_other() {
     assert_eq!((object.version, object.file.as_str(), object.count), (1, "t.json", 2));
     assert_eq!((object.completed, object.failed, object.unfinished, object.strays), (1, 0, 1, 0));
     assert_eq!((object.wall_ns, object.prompt_tokens, object.output_tokens), (50_000, 100, 3));
-    assert_eq!((object.miscounted, object.preempted, object.steps), (0, 0, 3));
+    assert_eq!((object.miscounted, object.preempted, object.preemptions, object.steps), (0, 0, 0, 3));
     assert_eq!((object.requests_per_s, object.prompt_tokens_per_s), (20_000.0, 2_000_000.0));
     assert_eq!((object.output_tokens_per_s, object.good, object.goodput_per_s), (60_000.0, Some(0), Some(0.0)));
     assert_eq!(object.slos, [Slo { metric: "queue".to_owned(), limit_ns: 9_000, met: 0 }]);

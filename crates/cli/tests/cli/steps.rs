@@ -117,8 +117,9 @@ fn kernels_are_counted_for_the_step_that_launched_them() {
     let run = scene.run("steps --json --each vllm.json").expect_code(0);
     let object: Object = serde_json::from_str(&run.stdout).unwrap();
     let attribution = object.attribution.unwrap();
-    assert_eq!((attribution.by_launch, attribution.by_annotation, attribution.by_time), (2, 0, 0));
-    assert_eq!((attribution.outside, attribution.outside_ns), (1, 1000));
+    let Attribution { by_launch, by_flow, by_annotation, by_time, outside, outside_ns } = attribution;
+    assert_eq!((by_launch, by_flow, by_annotation, by_time), (2, 0, 0, 0));
+    assert_eq!((outside, outside_ns), (1, 1000));
     let ops: Vec<_> = object.device_ops.iter().map(|op| (op.op.as_str(), op.count, op.total_ns)).collect();
     assert_eq!(ops, [("gemm", 1, 20_000), ("other", 1, 4_000)]);
     assert_eq!(object.steps[0].device, Device { slices: 2, span_ns: 28_000, busy_ns: 24_000, idle_ns: 4_000 });
@@ -219,6 +220,7 @@ struct Gap {
 #[serde(deny_unknown_fields)]
 struct Attribution {
     by_launch: u64,
+    by_flow: u64,
     by_annotation: u64,
     by_time: u64,
     outside: u64,

@@ -83,6 +83,7 @@ struct GapObject<'a> {
 #[derive(Serialize)]
 struct AttributionObject {
     by_launch: u64,
+    by_flow: u64,
     by_annotation: u64,
     by_time: u64,
     outside: u64,
@@ -212,8 +213,8 @@ impl From<DeviceTime> for DeviceObject {
 
 impl From<Attribution> for AttributionObject {
     fn from(attribution: Attribution) -> Self {
-        let Attribution { by_launch, by_annotation, by_time, outside, outside_total } = attribution;
-        Self { by_launch, by_annotation, by_time, outside, outside_ns: outside_total }
+        let Attribution { by_launch, by_flow, by_annotation, by_time, outside, outside_total } = attribution;
+        Self { by_launch, by_flow, by_annotation, by_time, outside, outside_ns: outside_total }
     }
 }
 

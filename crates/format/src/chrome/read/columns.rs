@@ -86,12 +86,12 @@ impl Sink for Columns<'_> {
             b'C' => self.counter(event),
             b's' | b't' | b'f' => self.flow(event),
             b'b' | b'n' | b'e' | b'S' | b'T' | b'p' | b'F' => self.asynchronous(event, order),
-            b'i' | b'I' | b'R' => self.instant(event),
+            b'i' | b'I' | b'R' => self.instant(event, order),
             _ => {
                 self.note_time(event);
             }
         }
-        if !self.wanted.is_empty() && matches!(phase, b'X' | b'B' | b'b' | b'n' | b'e') {
+        if !self.wanted.is_empty() && matches!(phase, b'X' | b'B' | b'b' | b'n' | b'e' | b'i') {
             self.keep_args(event, order);
         }
     }
@@ -134,7 +134,7 @@ impl Columns<'_> {
         edges.is_begin.push(is_begin);
     }
 
-    fn instant(&mut self, event: &Event<'_>) {
+    fn instant(&mut self, event: &Event<'_>, order: Order) {
         let Some(time) = self.note_time(event) else {
             return;
         };
@@ -144,6 +144,7 @@ impl Columns<'_> {
         instants.name.push(name);
         instants.category.push(category);
         instants.track.push(track);
+        instants.order.push(order);
     }
 
     fn flow(&mut self, event: &Event<'_>) {

@@ -111,6 +111,7 @@ fn append_points(all: &mut Trace, part: &Trace, numbers: &Numbers) {
     numbers.texts(&mut instants.name, &new.name);
     numbers.texts(&mut instants.category, &new.category);
     numbers.tracks(&mut instants.track, &new.track);
+    numbers.orders(&mut instants.order, &new.order);
     let (flows, new) = (&mut all.flows, &part.flows);
     flows.time.extend_from_slice(&new.time);
     numbers.texts(&mut flows.name, &new.name);
