@@ -81,18 +81,20 @@ struct Planting<'a> {
 }
 
 impl Planting<'_> {
+    /// The outer ones come before the inner ones, which stand below them only if they stand below a step themselves.
     fn plant_modules(&mut self) {
-        for slice in 0..self.above.len() {
-            if self.roles.roles[slice] != Role::Module {
-                continue;
+        for (track, it) in self.trace.tracks.iter() {
+            for &slice in self.nesting.of_track(track) {
+                if self.roles.roles[slice as usize] != Role::Module {
+                    continue;
+                }
+                let (start, end) = (self.trace.slices.start[slice as usize], self.trace.slices.end(slice as usize));
+                let around = self.module_from(self.roles.parents[slice as usize]);
+                // What is around steps is in none of them.
+                let is_around = |step: &u32| *step != NONE && self.trace.slices.end(*step as usize) < end;
+                let step = || self.step_at(start, Some(it.process)).filter(|step| !is_around(step));
+                self.above[slice as usize] = around.or_else(step);
             }
-            let process = self.trace.tracks.get(self.trace.slices.track[slice]).process;
-            let around = self.module_from(self.roles.parents[slice]);
-            let end = self.trace.slices.end(slice);
-            // What is around steps is in none of them.
-            let is_around = |step: &u32| *step != NONE && self.trace.slices.end(*step as usize) < end;
-            let step = || self.step_at(self.trace.slices.start[slice], Some(process)).filter(|step| !is_around(step));
-            self.above[slice] = around.or_else(step);
         }
     }
 
@@ -110,15 +112,20 @@ impl Planting<'_> {
                     let process = self.trace.tracks.get(launch.track).process;
                     host.and_then(|host| self.module_from(host)).or_else(|| self.step_at(launch.time, Some(process)))
                 }
-                None => self.step_at(self.trace.slices.start[slice], None),
+                None => {
+                    let process = self.trace.tracks.get(self.trace.slices.track[slice]).process;
+                    let around = self.module_from(self.roles.parents[slice]);
+                    around.or_else(|| self.step_at(self.trace.slices.start[slice], Some(process)))
+                }
             };
         }
     }
 
-    /// The nearest module or step, from a slice outwards.
+    /// The nearest module of a step, or step, from a slice outwards.
     fn module_from(&self, mut slice: u32) -> Option<u32> {
         while slice != NONE {
-            if matches!(self.roles.roles[slice as usize], Role::Module | Role::Step) {
+            let is_planted = self.above[slice as usize].is_some();
+            if self.roles.roles[slice as usize] == Role::Step || is_planted {
                 return Some(slice);
             }
             slice = self.roles.parents[slice as usize];

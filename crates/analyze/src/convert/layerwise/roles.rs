@@ -103,6 +103,8 @@ struct Words {
     kernels: [Option<StringId>; 6],
     calls: [Option<StringId>; 3],
     passed: [Option<StringId>; 5],
+    /// Modules of profiles that are read as traces; they stand on one row with their kernels.
+    profiled: Option<StringId>,
     /// Whether modules are marked as such, so that nothing else is one.
     has_modules: bool,
 }
@@ -115,6 +117,7 @@ impl Words {
             kernels: [kineto::KERNEL, kineto::MEMCPY, kineto::MEMSET, "Kernel", "Memcpy", "Memset"].map(find),
             calls: [kineto::RUNTIME, "cuda_driver", "Runtime"].map(find),
             passed: [kineto::GPU_ANNOTATION, "python_function", "overhead", "Trace", "cuda_sync"].map(find),
+            profiled: find("module"),
             has_modules: trace.slices.name.iter().any(is_module),
         }
     }
@@ -132,7 +135,7 @@ impl Words {
         if self.calls.contains(&category) {
             return Role::Call;
         }
-        if name.starts_with(MODULE_PREFIX) {
+        if name.starts_with(MODULE_PREFIX) || (place == Place::Stream && self.profiled == category) {
             return Role::Module;
         }
         if place == Place::Named {

@@ -303,12 +303,13 @@ impl<'w> Scene<'w> {
         };
         let track = TrackId(record.row);
         if self.rows.of_track(track).stream.is_some() {
-            let slice = lane.and_then(|lane| self.lanes.get_mut(lane as usize)?.as_mut()?.held.innermost());
-            match slice {
-                _ if record.kind == Kind::FlowEndAtNext => drop(self.next_launch.insert(track, begun.launch)),
-                Some(slice) => slice.launch = Some(begun.launch),
-                None => self.summary.left.unbound_flow_points += 1,
+            if record.kind == Kind::FlowEndAtNext {
+                self.next_launch.insert(track, begun.launch);
+                return;
             }
+            let stream = lane.and_then(|lane| self.lanes.get_mut(lane as usize)?.as_mut());
+            let is_bound = stream.is_some_and(|stream| stream.held.launched(begun.launch, time));
+            self.summary.left.unbound_flow_points += u64::from(!is_bound);
             return;
         }
         if !begun.is_written {
