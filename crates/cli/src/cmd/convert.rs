@@ -200,7 +200,7 @@ fn push_left(text: &mut String, summary: &Summary) {
         (*unopened, "end", "without a begin"),
         (*unbound_flow_points, "flow point", "left out, for want of a slice or a begin"),
         (*odd_counter_values, "counter value", "left out, being no number"),
-        (*unlaunched, "slice", "of devices with a call made up for it, since nothing says what launched it"),
+        (*unlaunched, "slice", "of devices with a call made up for each, since nothing says what launched them"),
         (summary.n_fields_lost, "field", "around the events left out, being too long"),
         (*outside_steps, "slice", "left out, for lying in no step"),
         (*cut_stacks, "slice", "counted for the one around it: there are too many different stacks"),
