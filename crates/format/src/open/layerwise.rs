@@ -1,9 +1,9 @@
 //! vLLM's layerwise profiles: trees of modules with the time each took on the device, phase by phase.
 //!
 //! They hold durations, not times. As a trace, each phase is a process with one row in which the modules of a level stand
-//! one after the other, children inside their parent, and all inside a slice that is the step of the engine. Layers are not
-//! numbered in a profile, unless in their names; the modules of one class that stand beside each other and are called so
-//! get numbers in their order.
+//! one after the other, children inside their parent, and all inside a slice that is the step of the engine; the phases come
+//! one after the other too. Layers are not numbered in a profile, unless in their names: the modules of one class that is
+//! called so and that stand beside each other get numbers in their order.
 
 use crate::Error;
 use crate::chrome::{push_decimal, push_micros, push_text};
@@ -37,12 +37,15 @@ pub fn to_chrome(input: impl Read) -> Result<Vec<u8>, Error> {
     let profile: Value =
         serde_json::from_slice(&text).map_err(|cause| wrong(format!("JSON that is broken: {cause}")))?;
     let mut out = Writer { json: b"{\"traceEvents\":[".to_vec(), is_first: true };
+    let mut start = 0_u64;
     for (n, (name, phase)) in phases(&profile).into_iter().enumerate() {
         let pid = n as u64 + 1;
         out.process_name(pid, name);
         let roots = phase.get(TREE).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        out.step(pid, name, phase, roots.iter().map(nanos_of).sum());
-        out.nodes(roots, pid, 0);
+        let nanos = total_nanos(roots);
+        out.step(pid, name, phase, start, nanos);
+        out.nodes(roots, pid, start);
+        start = start.saturating_add(nanos);
     }
     if out.is_first {
         return Err(wrong("no phase in it".to_owned()));
@@ -89,12 +92,12 @@ impl Writer {
     }
 
     /// Writes the step that a phase is.
-    fn step(&mut self, pid: u64, name: &str, phase: &Map<String, Value>, nanos: u64) {
+    fn step(&mut self, pid: u64, name: &str, phase: &Map<String, Value>, start: u64, nanos: u64) {
         let word = if name.starts_with(Phase::Decode.as_str()) { Phase::Decode } else { Phase::Prefill };
         self.begin("X", name, pid);
         self.json.extend_from_slice(b",\"cat\":");
         push_text(&mut self.json, step::CATEGORY);
-        self.times(0, nanos);
+        self.times(start, nanos);
         let mut args = serde_json::json!({ step::PHASE: word.as_str() });
         if let Some(batch) = phase.get("metadata").and_then(|metadata| metadata["num_running_seqs"].as_u64()) {
             args[step::BATCH] = batch.into();
@@ -106,7 +109,7 @@ impl Writer {
     fn nodes(&mut self, nodes: &[Value], pid: u64, mut start: u64) {
         let layers = layers_among(nodes);
         for (node, layer) in nodes.iter().zip(layers) {
-            start += self.node(node, layer, pid, start);
+            start = start.saturating_add(self.node(node, layer, pid, start));
         }
     }
 
@@ -115,7 +118,7 @@ impl Writer {
         let entry = &node["entry"];
         let own = entry["cuda_time_us"].as_f64().map_or(0, |micros| (micros * 1000.0).round() as u64);
         let children = node["children"].as_array();
-        let inside: u64 = children.into_iter().flatten().map(nanos_of).sum();
+        let inside = total_nanos(children.map_or(&[], Vec::as_slice));
         // Rounding may make the parts longer than the whole.
         let duration = own.max(inside);
         let is_kernel = children.is_none_or(Vec::is_empty);
@@ -168,8 +171,11 @@ fn class_of(entry: &Value) -> (&str, Option<u64>) {
 /// How long a module took: its own time, or that of what is in it if that is more.
 fn nanos_of(node: &Value) -> u64 {
     let own = node["entry"]["cuda_time_us"].as_f64().map_or(0, |micros| (micros * 1000.0).round() as u64);
-    let inside: u64 = node["children"].as_array().into_iter().flatten().map(nanos_of).sum();
-    own.max(inside)
+    own.max(total_nanos(node["children"].as_array().map_or(&[], Vec::as_slice)))
+}
+
+fn total_nanos(nodes: &[Value]) -> u64 {
+    nodes.iter().map(nanos_of).fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]
@@ -197,8 +203,8 @@ mod tests {
             ("Model", 0.0, 3.5),
             ("Attn", 0.0, 1.25),
             ("Mlp", 1.25, 2.0),
-            ("decode_1", 0.0, 1.0),
-            ("Model", 0.0, 1.0),
+            ("decode_1", 3.5, 1.0),
+            ("Model", 3.5, 1.0),
         ];
         let expected: Vec<_> = expected.map(|(name, ts, dur)| (Some(name.to_owned()), Some(ts), Some(dur))).into();
         assert_eq!(slices, expected);
