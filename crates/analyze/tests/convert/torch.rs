@@ -5,7 +5,9 @@ use ferrum_trace_analyze::convert::{Error, Summary, TorchOptions, torch};
 use ferrum_trace_analyze::{Device, devices};
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
 use serde_json::{Value, json};
+use std::fs;
 use std::io::{self, Write};
+use std::path::Path;
 
 /// Two steps on a host that launch on two streams: by arrows, by one arrow to a group, and by none.
 const TRACE: &str = r#"[
@@ -24,7 +26,8 @@ const TRACE: &str = r#"[
 {"ph":"f","bp":"e","name":"flow","cat":"flow","id":2,"pid":1,"tid":9,"ts":40.000},
 {"ph":"X","name":"all_reduce","cat":"comm","pid":1,"tid":9,"ts":40.000,"dur":5.000},
 {"ph":"X","name":"blockSync","cat":"attention","pid":1,"tid":9,"ts":50.000,"dur":10.000},
-{"ph":"X","name":"kv d2h","cat":"memory","pid":1,"tid":10,"ts":45.000,"dur":3.000},
+{"ph":"X","name":"kv d2h","cat":"memory","pid":1,"tid":10,"ts":45.000,"dur":3.000,"args":{"bytes":6000}},
+{"ph":"s","name":"flow","cat":"flow","id":9,"pid":1,"tid":1,"ts":46.000},
 {"ph":"B","name":"decode","cat":"step","pid":1,"tid":1,"ts":60.000},
 {"ph":"E","pid":1,"tid":1,"ts":90.000,"args":{"done":true}},
 {"ph":"s","name":"flow","cat":"flow","id":3,"pid":1,"tid":1,"ts":61.000},
@@ -54,6 +57,16 @@ fn only<'a>(document: &'a Value, key: &str, value: &str) -> &'a Value {
     found[0]
 }
 
+/// Leaves a trace for the step `viewers` of `cargo xtask check`.
+fn leave_for_viewers(document: &Value) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("viewer-check");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("torch.json"), document.to_string()).unwrap();
+    // 10 slices of threads and a request, 4 calls, the step at the end, and a mark; the last six have no length.
+    let expectation = "slices=17\ninstants=6\ndepth=4\nflows=4\ncounters=1\nthreads=6\nprocesses=2\n";
+    fs::write(folder.join("torch.json.expect"), expectation).unwrap();
+}
+
 fn devices_of(json: &[u8]) -> Vec<Device> {
     devices(&load(json, &LoadOptions::default()).unwrap().trace)
 }
@@ -68,6 +81,7 @@ fn slices_of_streams_become_kernels_with_the_calls_that_launched_them() {
     assert_eq!((&attention["name"], &attention["args"]["category"]), (&json!("blocksync"), &json!("attention")));
     let copy = only(&document, "cat", "gpu_memcpy");
     assert_eq!((&copy["name"], &copy["args"]["stream"]), (&json!("Memcpy DtoH (kv d2h)"), &json!(10)));
+    assert_eq!(copy["args"]["memory bandwidth (GB/s)"], 2.0);
     let group = only(&document, "cat", "gpu_user_annotation");
     assert_eq!((&group["name"], &group["args"]["stream"]), (&json!("group"), &Value::Null));
     let calls = events(&document, "cat", "cuda_runtime");
@@ -90,13 +104,15 @@ fn slices_of_streams_become_kernels_with_the_calls_that_launched_them() {
     assert_eq!((arrows.len(), events(&document, "cat", "flow").len()), (6, 2));
     for arrow in &arrows {
         let is_begin = arrow["ph"] == "s";
-        assert_eq!((&arrow["pid"] == &json!(1), arrow["bp"] == "e"), (is_begin, !is_begin));
+        assert_eq!((arrow["pid"] == 1, arrow["bp"] == "e"), (is_begin, !is_begin));
     }
+    leave_for_viewers(&document);
 }
 
 #[test]
 fn steps_layers_and_operations_get_torchs_words() {
     let (document, summary) = written(TRACE, &TorchOptions::default());
+    assert_eq!(summary.left.unbound_flow_points, 1, "an arrow that never ends");
     let step = |n: usize| only(&document, "name", &format!("ProfilerStep#{n}"));
     assert_eq!((&step(0)["cat"], &step(0)["args"]["name"]), (&json!("user_annotation"), &json!("prefill")));
     assert_eq!((&step(1)["ph"], &step(1)["dur"], &step(1)["args"]["done"]), (&json!("X"), &json!(30), &json!(true)));
@@ -105,7 +121,7 @@ fn steps_layers_and_operations_get_torchs_words() {
     assert_eq!(only(&document, "name", "layer")["cat"], "user_annotation");
     let ops = events(&document, "cat", "cpu_op");
     assert_eq!(ops.iter().map(|op| op["args"]["category"].clone()).collect::<Vec<_>>(), ["gemm", "sampling"]);
-    assert_eq!((summary.n_events, summary.n_slices, summary.n_instants, summary.n_counter_values), (25, 11, 1, 1));
+    assert_eq!((summary.n_events, summary.n_slices, summary.n_instants, summary.n_counter_values), (26, 11, 1, 1));
     assert_eq!(
         (&document["baseTimeNanoseconds"], &document["schemaVersion"]),
         (&json!(1700000000000000000_u64), &json!(1))

@@ -51,8 +51,7 @@ impl Roles {
             roles[step.slice as usize] = Role::Step;
         }
         // On streams that we name ourselves, what has others in it is no kernel.
-        for slice in 0..roles.len() {
-            let parent = parents[slice];
+        for (slice, &parent) in parents.iter().enumerate() {
             if parent != NONE && trace.slices.duration[slice] > 0 {
                 let role = &mut roles[parent as usize];
                 if *role == Role::Kernel && !words.is_kernel(trace.slices.category[parent as usize]) {

@@ -30,6 +30,8 @@ const DEVICE_SORT_INDEX: u32 = 5_000_000;
 #[derive(Clone, Copy, Debug)]
 struct Begun {
     launch: Launch,
+    /// Whether anything is at its other end.
+    is_used: bool,
     /// Whether its begin is in the file: that of one that ends on a device becomes a call.
     is_written: bool,
 }
@@ -231,6 +233,11 @@ impl<'w> Scene<'w> {
             edits.add_arg("device", stream.number.to_string());
             edits.add_arg("stream", stream.stream.to_string());
             edits.add_arg("correlation", correlation.to_string());
+            if spelling.category == kineto::MEMCPY
+                && let Some(bandwidth) = bandwidth(slice)
+            {
+                edits.add_arg("memory bandwidth (GB/s)", format!("{bandwidth:?}"));
+            }
         }
         add_end_args(&slice.json, &slice.end_args, &mut edits);
         self.write(&slice.json, edits);
@@ -294,13 +301,18 @@ impl<'w> Scene<'w> {
         }
         let launch = Launch { track: record.row, time };
         if record.kind == Kind::FlowBegin {
-            self.begun.set(record.group, Begun { launch, is_written: false });
+            self.begun.set(record.group, Begun { launch, is_used: false, is_written: false });
+            self.summary.left.unbound_flow_points += 1;
             return;
         }
         let Some(begun) = self.begun.get(record.group) else {
             self.summary.left.unbound_flow_points += 1;
             return;
         };
+        if !begun.is_used {
+            self.summary.left.unbound_flow_points -= 1;
+            self.begun.set(record.group, Begun { is_used: true, ..begun });
+        }
         let track = TrackId(record.row);
         if self.rows.of_track(track).stream.is_some() {
             if record.kind == Kind::FlowEndAtNext {
@@ -314,7 +326,7 @@ impl<'w> Scene<'w> {
         }
         if !begun.is_written {
             self.flow_begin(&begun.launch, record.args);
-            self.begun.set(record.group, Begun { is_written: true, ..begun });
+            self.begun.set(record.group, Begun { is_used: true, is_written: true, ..begun });
         }
         self.summary.n_flow_points += 1;
         self.as_it_is(time, record);
@@ -443,6 +455,18 @@ fn args_of(json: &[u8]) -> Option<&[u8]> {
         }
     });
     args
+}
+
+/// How many bytes a copy moves in a nanosecond, if it says how many there are.
+fn bandwidth(slice: &HeldSlice) -> Option<f64> {
+    let mut n_bytes = None;
+    for_each_member(args_of(&slice.json)?, |key, value| {
+        if key.raw == b"bytes" {
+            n_bytes = value.decode().parse::<f64>().ok();
+        }
+    });
+    let nanos = slice.end.saturating_sub(slice.start);
+    n_bytes.map(|n_bytes| n_bytes / nanos as f64).filter(|bandwidth| bandwidth.is_finite())
 }
 
 /// The letter of an event's phase.
