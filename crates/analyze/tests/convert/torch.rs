@@ -63,7 +63,7 @@ fn leave_for_viewers(document: &Value) {
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("torch.json"), document.to_string()).unwrap();
     // 10 slices of threads and a request, 4 calls, the step at the end, and a mark; the last six have no length.
-    let expectation = "slices=17\ninstants=6\ndepth=4\nflows=4\ncounters=1\nthreads=6\nprocesses=2\n";
+    let expectation = "slices=17\ninstants=6\ndepth=5\nflows=4\ncounters=1\nthreads=5\nprocesses=2\n";
     fs::write(folder.join("torch.json.expect"), expectation).unwrap();
 }
 

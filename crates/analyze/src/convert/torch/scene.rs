@@ -109,7 +109,7 @@ impl<'w> Scene<'w> {
             edits.add_arg("end", "true");
             self.write_new(edits);
         }
-        self.summary.n_fields_lost += self.document.n_fields_lost;
+        self.summary.left.fields += self.document.n_fields_lost;
         self.document.finish().map_err(Error::Write)?;
         Ok(self.summary)
     }
