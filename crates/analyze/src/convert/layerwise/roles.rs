@@ -3,7 +3,7 @@
 use super::super::kineto;
 use super::phases::{Steps, is_profiler_step};
 use crate::Nesting;
-use ferrum_trace_model::vocab::device;
+use ferrum_trace_model::vocab::device_track;
 use ferrum_trace_model::{StringId, Trace};
 
 /// What torch writes before the names of modules.
@@ -85,7 +85,7 @@ enum Place {
 }
 
 fn places(trace: &Trace, words: &Words) -> Vec<Place> {
-    let is_named = |name: StringId| device::of_track(trace.strings.get(name)).is_some();
+    let is_named = |name: StringId| device_track::parse(trace.strings.get(name)).is_some();
     let of_name = |name: Option<StringId>| if name.is_some_and(is_named) { Place::Named } else { Place::Host };
     let mut places: Vec<Place> = trace.tracks.iter().map(|(_, track)| of_name(track.name)).collect();
     for (slice, &category) in trace.slices.category.iter().enumerate() {

@@ -15,7 +15,7 @@ use crate::repair::document::Document;
 use crate::repair::edit::{Edits, join_objects};
 use crate::repair::text;
 use ferrum_trace_format::chrome::read::{Scalar, for_each_member};
-use ferrum_trace_model::vocab::{Op, device, layer, step};
+use ferrum_trace_model::vocab::{Op, device_track, layer, step};
 use ferrum_trace_model::{ProcessId, TrackId};
 use hashbrown::HashMap;
 
@@ -88,7 +88,7 @@ impl<'w> Scene<'w> {
     /// Names the processes that stand for devices.
     pub fn describe_devices(&mut self) {
         for (n, device) in (0..).zip(self.rows.devices.clone()) {
-            let name = text(&format!("{}{}", device::TRACK_PREFIX, device.number));
+            let name = text(&format!("{}{}", device_track::PREFIX, device.number));
             let pid = device.pid.to_string();
             self.metadata("process_name", pid.as_bytes(), b"0", "name", &name);
             self.metadata("process_labels", pid.as_bytes(), b"0", "labels", &name);
