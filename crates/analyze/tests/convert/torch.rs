@@ -176,6 +176,25 @@ fn what_overlaps_on_a_stream_gets_a_stream_of_its_own() {
 }
 
 #[test]
+fn a_kernel_that_seems_to_begin_before_its_launch_has_it_still() {
+    let json = r#"[{"ph":"M","name":"thread_name","pid":1,"tid":9,"args":{"name":"GPU 0 / stream 7"}},
+        {"ph":"X","name":"op","cat":"gemm","pid":1,"tid":1,"ts":0,"dur":9},
+        {"ph":"X","name":"a","cat":"gemm","pid":1,"tid":9,"ts":3,"dur":10},
+        {"ph":"f","bp":"e","name":"flow","cat":"flow","id":1,"pid":1,"tid":9,"ts":3},
+        {"ph":"s","name":"flow","cat":"flow","id":1,"pid":1,"tid":1,"ts":5},
+        {"ph":"s","name":"flow","cat":"flow","id":2,"pid":1,"tid":1,"ts":6},
+        {"ph":"X","name":"b","cat":"gemm","pid":1,"tid":9,"ts":20,"dur":10},
+        {"ph":"f","bp":"e","name":"flow","cat":"flow","id":2,"pid":1,"tid":9,"ts":20},
+        {"ph":"s","name":"flow","cat":"flow","id":2,"pid":1,"tid":1,"ts":25}]"#;
+    let (document, summary) = written(json, &TorchOptions::default());
+    let calls: Vec<_> = events(&document, "cat", "cuda_runtime").iter().map(|call| call["ts"].clone()).collect();
+    // An id that is used again later is not mistaken for that.
+    assert_eq!(calls, [5, 6]);
+    assert_eq!((summary.left.unlaunched, summary.left.unbound_flow_points), (0, 1));
+    assert_eq!(events(&document, "cat", "ac2g").len(), 2);
+}
+
+#[test]
 fn what_is_torchs_already_stays_as_it_is() {
     let json = r#"{"schemaVersion":1,"distributedInfo":{"backend":"gloo","rank":2,"world_size":4},"traceName":"x","odd":[1, 2],
 "traceEvents":[

@@ -26,14 +26,31 @@ const FIRST_CORRELATION: u64 = 1 << 31;
 /// What torch gives to the processes that stand for devices, so that they come last.
 const DEVICE_SORT_INDEX: u32 = 5_000_000;
 
-/// An arrow that has begun.
+/// The begin of an arrow.
 #[derive(Clone, Copy, Debug)]
-struct Begun {
+struct Begin {
     launch: Launch,
     /// Whether anything is at its other end.
     is_used: bool,
-    /// Whether its begin is in the file: that of one that ends on a device becomes a call.
+    /// Whether it is in the file: that of an arrow that ends on a device becomes a call.
     is_written: bool,
+}
+
+/// The latest begin of the arrows of a group, and the one before: begins come early.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    latest: Begin,
+    before: Option<Begin>,
+}
+
+impl Begun {
+    /// The begin of the arrow that has a point at this time.
+    fn of_point(&mut self, time: i64) -> &mut Begin {
+        match &mut self.before {
+            Some(before) if self.latest.launch.time > time => before,
+            _ => &mut self.latest,
+        }
+    }
 }
 
 /// A row of the output that belongs to a lane of a stream.
@@ -262,7 +279,8 @@ impl<'w> Scene<'w> {
             edits.add_arg("unrecorded", "true");
         }
         self.write_new(edits);
-        if launch.is_some() {
+        // No viewer draws an arrow backwards, as it may be where clocks disagree.
+        if launch.is_some() && time <= slice.start {
             self.launch_flow("s", &from, time, correlation);
             self.launch_flow("f", row, slice.start, correlation);
         }
@@ -299,37 +317,43 @@ impl<'w> Scene<'w> {
             self.summary.n_flow_points += 1;
             return self.as_it_is(time, record);
         }
-        let launch = Launch { track: record.row, time };
         if record.kind == Kind::FlowBegin {
-            self.begun.set(record.group, Begun { launch, is_used: false, is_written: false });
+            let latest = Begin { launch: Launch { track: record.row, time }, is_used: false, is_written: false };
+            let before = self.begun.get(record.group).map(|begun| begun.latest);
+            self.begun.set(record.group, Begun { latest, before });
             self.summary.left.unbound_flow_points += 1;
             return;
         }
-        let Some(begun) = self.begun.get(record.group) else {
+        let Some(mut begun) = self.begun.get(record.group) else {
             self.summary.left.unbound_flow_points += 1;
             return;
         };
-        if !begun.is_used {
-            self.summary.left.unbound_flow_points -= 1;
-            self.begun.set(record.group, Begun { is_used: true, ..begun });
-        }
-        let track = TrackId(record.row);
-        if self.rows.of_track(track).stream.is_some() {
-            if record.kind == Kind::FlowEndAtNext {
-                self.next_launch.insert(track, begun.launch);
-                return;
-            }
-            let stream = lane.and_then(|lane| self.lanes.get_mut(lane as usize)?.as_mut());
-            let is_bound = stream.is_some_and(|stream| stream.held.launched(begun.launch, time));
-            self.summary.left.unbound_flow_points += u64::from(!is_bound);
+        let begin = begun.of_point(time);
+        let Begin { launch, is_used, is_written } = *begin;
+        let is_on_device = self.rows.of_track(TrackId(record.row)).stream.is_some();
+        (begin.is_used, begin.is_written) = (true, is_written || !is_on_device);
+        self.begun.set(record.group, begun);
+        self.summary.left.unbound_flow_points -= u64::from(!is_used);
+        if is_on_device {
+            self.launched(lane, time, record, launch);
             return;
         }
-        if !begun.is_written {
-            self.flow_begin(&begun.launch, record.args);
-            self.begun.set(record.group, Begun { is_used: true, is_written: true, ..begun });
+        if !is_written {
+            self.flow_begin(&launch, record.args);
         }
         self.summary.n_flow_points += 1;
         self.as_it_is(time, record);
+    }
+
+    /// An arrow leads to a stream.
+    fn launched(&mut self, lane: Option<LaneId>, time: i64, record: &Record<'_>, launch: Launch) {
+        if record.kind == Kind::FlowEndAtNext {
+            self.next_launch.insert(TrackId(record.row), launch);
+            return;
+        }
+        let stream = lane.and_then(|lane| self.lanes.get_mut(lane as usize)?.as_mut());
+        let is_bound = stream.is_some_and(|stream| stream.held.launched(launch, time));
+        self.summary.left.unbound_flow_points += u64::from(!is_bound);
     }
 
     /// Writes the begin of an arrow, which is called as any other point of it.
@@ -433,8 +457,8 @@ impl Stage for Scene<'_> {
         match point.kind {
             Kind::Metadata => self.described(point),
             Kind::FlowBegin | Kind::FlowStep | Kind::FlowEnd | Kind::FlowEndAtNext => {
-                self.last = self.last.max(time);
-                self.flow_point(lane, time, point);
+                self.last = self.last.max(point.end);
+                self.flow_point(lane, point.end, point);
             }
             _ => {
                 self.last = self.last.max(time);
