@@ -1,5 +1,6 @@
 //! Traces in other formats: what is written, and that nothing is lost on the way.
 
+mod anything;
 mod collection;
 mod formats;
 mod layerwise;

@@ -14,7 +14,8 @@ pub const DEPTH_MAX: usize = 48;
 pub struct Forest {
     /// The slices below each: pairs of the one above, [`NONE`] if the trace has no steps, and of the slice, in order.
     edges: Vec<(u32, u32)>,
-    /// The time of each slice with all below it, in nanoseconds: on devices, if there are any.
+    /// The time of each slice with all below it, in nanoseconds: on devices, if there are any, else the self times of the
+    /// host.
     pub time: Vec<i64>,
     pub roles: Vec<Role>,
     /// Whether times are those of devices.
@@ -31,8 +32,8 @@ impl Forest {
         if roles.has_devices {
             planting.plant_kernels();
         }
+        let time = if roles.has_devices { planting.device_times() } else { planting.host_times() };
         let above = planting.above;
-        let time = if roles.has_devices { device_times(trace, roles, &above) } else { trace.slices.duration.clone() };
         let is_planted = |slice: usize| match roles.roles[slice] {
             Role::Kernel => true,
             // A module that has nothing on a device takes no time there.
@@ -124,8 +125,9 @@ impl Planting<'_> {
     /// The nearest module of a step, or step, from a slice outwards.
     fn module_from(&self, mut slice: u32) -> Option<u32> {
         while slice != NONE {
-            let is_planted = self.above[slice as usize].is_some();
-            if self.roles.roles[slice as usize] == Role::Step || is_planted {
+            let role = self.roles.roles[slice as usize];
+            let is_planted = role == Role::Module && self.above[slice as usize].is_some();
+            if role == Role::Step || is_planted {
                 return Some(slice);
             }
             slice = self.roles.parents[slice as usize];
@@ -139,20 +141,33 @@ impl Planting<'_> {
         }
         self.steps.at(time, process).map(|step: &Step| step.slice)
     }
-}
 
-/// Sums the times of kernels along what they stand below.
-fn device_times(trace: &Trace, roles: &Roles, above: &[Option<u32>]) -> Vec<i64> {
-    let mut time = vec![0_i64; above.len()];
-    for slice in (0..above.len()).filter(|&slice| roles.roles[slice] == Role::Kernel) {
-        let duration = trace.slices.duration[slice];
-        time[slice] = duration;
-        let mut at = above[slice];
-        while let Some(module) = at.filter(|&module| module != NONE) {
-            let sum = &mut time[module as usize];
-            *sum = sum.saturating_add(duration);
-            at = above[module as usize];
+    /// The times of kernels, summed along what they stand below.
+    fn device_times(&self) -> Vec<i64> {
+        let mut times = vec![0; self.above.len()];
+        for slice in (0..self.above.len()).filter(|&slice| self.roles.roles[slice] == Role::Kernel) {
+            self.add_upwards(slice as u32, self.trace.slices.duration[slice], &mut times);
+        }
+        times
+    }
+
+    /// The self times of the host, summed in the same way, so that what overlaps in part does not count twice.
+    fn host_times(&self) -> Vec<i64> {
+        let mut times = vec![0; self.above.len()];
+        for slice in 0..self.above.len() {
+            if let Some(module) = self.module_from(slice as u32) {
+                self.add_upwards(module, self.nesting.self_time[slice], &mut times);
+            }
+        }
+        times
+    }
+
+    fn add_upwards(&self, slice: u32, nanos: i64, times: &mut [i64]) {
+        let mut at = Some(slice);
+        while let Some(slice) = at.filter(|&slice| slice != NONE) {
+            let sum = &mut times[slice as usize];
+            *sum = sum.saturating_add(nanos);
+            at = self.above[slice as usize];
         }
     }
-    time
 }
