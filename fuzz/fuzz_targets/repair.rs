@@ -4,7 +4,7 @@
 #![no_main]
 
 use ferrum_trace_analyze::check::check;
-use ferrum_trace_analyze::convert::{Target, convert};
+use ferrum_trace_analyze::convert::{LayerwiseOptions, Target, TorchOptions, convert, layerwise, torch};
 use ferrum_trace_analyze::repair::{RepairOptions, repair};
 use ferrum_trace_analyze::{Nesting, Selected, SummaryOptions, summarize};
 use ferrum_trace_format::Error;
@@ -26,6 +26,9 @@ fuzz_target!(|bytes: &[u8]| {
     for target in TARGETS {
         convert(target, &|| reopened(bytes), &mut Vec::new()).expect("what is a trace can be converted");
     }
+    torch(&|| reopened(bytes), &mut Vec::new(), &TorchOptions::default()).expect("what is a trace can be converted");
+    // A trace without slices has no profile.
+    let _ = layerwise(&|| reopened(bytes), &mut Vec::new(), &LayerwiseOptions::default());
     let repaired = repair_of(bytes);
     let report = check(&|| reopened(&repaired)).expect("what was repaired is a trace");
     // Times that were months after others may be all that is left when those are left out.

@@ -11,6 +11,7 @@ pub enum Chore {
     Help,
     Check(Selection),
     Fuzz { seconds: u32 },
+    Hta,
 }
 
 /// Which of [`STEPS`] to run, by index.
@@ -34,6 +35,7 @@ pub fn parse(words: &[String]) -> Result<Chore> {
         ["check", "--only", step] => Ok(Chore::Check(Selection::Only(index_of(step)?))),
         ["fuzz"] => Ok(Chore::Fuzz { seconds: FUZZ_SECONDS }),
         ["fuzz", seconds] => Ok(Chore::Fuzz { seconds: parse_seconds(seconds)? }),
+        ["hta"] => Ok(Chore::Hta),
         _ => Err(unknown(&words)),
     }
 }
@@ -49,6 +51,7 @@ Usage: cargo xtask CHORE
   check --from STEP   from that step on
   check --only STEP   that step alone
   fuzz [SECONDS]      fuzz each reader with a nightly toolchain ({FUZZ_SECONDS} seconds each unless told)
+  hta                 compare our figures of devices with those of HolisticTraceAnalysis (installs 500 MB of Python)
 
 Steps of check:
 
@@ -114,6 +117,12 @@ mod tests {
         assert_eq!(parsed("fuzz 5"), Ok(Chore::Fuzz { seconds: 5 }));
         assert!(parsed("fuzz 0").is_err());
         assert!(parsed("fuzz forever").is_err());
+    }
+
+    #[test]
+    fn hta_takes_no_words() {
+        assert_eq!(parsed("hta"), Ok(Chore::Hta));
+        assert!(parsed("hta 5").is_err());
     }
 
     #[test]

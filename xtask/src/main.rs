@@ -7,6 +7,7 @@
 mod args;
 mod check;
 mod fuzz;
+mod hta;
 mod steps;
 mod task;
 mod tidy;
@@ -37,6 +38,7 @@ fn run(chore: Chore) -> Result {
     match chore {
         Chore::Help => print!("{}", args::help()),
         Chore::Check(selection) => check::check(&Workspace::find()?, selection)?,
+        Chore::Hta => hta::check(&Workspace::find()?)?,
         Chore::Fuzz { seconds } => fuzz::fuzz(&Workspace::find()?, seconds)?,
     }
     Ok(())

@@ -32,6 +32,11 @@ impl Workspace {
         &self.target
     }
 
+    /// Where tests leave traces for the chore `hta`.
+    pub fn hta_check(&self) -> PathBuf {
+        self.target.join("hta-check")
+    }
+
     /// Where tests leave traces for the step `viewers`.
     pub fn viewer_check(&self) -> PathBuf {
         self.target.join("viewer-check")

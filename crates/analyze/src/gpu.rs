@@ -1,6 +1,6 @@
 //! What devices do: how busy they are, and how much of their communication is hidden behind computation.
 
-use ferrum_trace_model::vocab::{Op, device};
+use ferrum_trace_model::vocab::{Op, device_track};
 use ferrum_trace_model::{ProcessId, StringId, Trace, TrackId};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// communicates if its name starts with `nccl` or `rccl`, in any case of letters, or contains `ncclDevKernel` or
 /// `ncclKernel`; the other kernels compute.
 ///
-/// In our own traces a device is known by the names of its tracks, see [`device::of_track`]. Slices of such a track in which
+/// In our own traces a device is known by the names of its tracks, see [`device_track::parse`]. Slices of such a track in which
 /// no others lie are kernels, those of the category [`Op::Memory`] copies. A kernel communicates if its category is
 /// [`Op::Comm`] or its name says so. Slices around others are groups of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,7 +119,7 @@ struct NamedTracks {
 
 impl NamedTracks {
     fn of(trace: &Trace) -> Self {
-        let of_name = |name: Option<StringId>| device::of_track(trace.strings.get(name?));
+        let of_name = |name: Option<StringId>| device_track::parse(trace.strings.get(name?));
         let devices = trace.tracks.iter().map(|(_, track)| Some((of_name(track.name)?.device, Vec::new())));
         Self { devices: devices.collect() }
     }

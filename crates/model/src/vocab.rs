@@ -168,14 +168,18 @@ pub mod counter {
     pub const GENERATED: &str = "generated";
 }
 
-/// What a device does: slices on tracks that bear the device's name.
+/// What a device measured: slices on its tracks.
 pub mod device {
-    /// What the name of a device's track begins with; a number follows, and ` / ` with what of the device the track is.
-    pub const TRACK_PREFIX: &str = "GPU ";
-    /// What stands between the device and its part.
-    pub const TRACK_SEPARATOR: &str = " / ";
-    /// Argument of each slice that a device measured: by how many nanoseconds its begin and its end may be off, at most.
+    /// Argument of each such slice: by how many nanoseconds its begin and its end may be off, at most.
     pub const CLOCK_ERROR_NS: &str = "clock_error_ns";
+}
+
+/// Tracks of devices, known by their names.
+pub mod device_track {
+    /// What the name of a device's track begins with; a number follows, and ` / ` with what of the device the track is.
+    pub const PREFIX: &str = "GPU ";
+    /// What stands between the device and its part.
+    pub const SEPARATOR: &str = " / ";
 
     /// A track of a device.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,9 +199,9 @@ pub mod device {
     }
 
     /// What the name of a track says, if it is that of a device's: `GPU 0`, `GPU 0 / stream 7`, `GPU 1 / queue`.
-    pub fn of_track(name: &str) -> Option<DeviceTrack<'_>> {
-        let rest = name.strip_prefix(TRACK_PREFIX)?;
-        let (number, queue) = match rest.split_once(TRACK_SEPARATOR) {
+    pub fn parse(name: &str) -> Option<DeviceTrack<'_>> {
+        let rest = name.strip_prefix(PREFIX)?;
+        let (number, queue) = match rest.split_once(SEPARATOR) {
             Some((number, queue)) => (number, queue),
             // The further rows of a track without parts, `GPU 0 (2)`.
             None => rest.split_once(' ').map_or((rest, ""), |(number, row)| (number, row)),
@@ -213,7 +217,7 @@ mod tests {
 
     #[test]
     fn tracks_of_devices_are_told_by_their_names() {
-        let told = |name| device::of_track(name).map(|track| (track.device, track.queue, track.stream()));
+        let told = |name| device_track::parse(name).map(|track| (track.device, track.queue, track.stream()));
         assert_eq!(told("GPU 0 / stream 7"), Some((0, "stream 7", Some(7))));
         assert_eq!(told("GPU 12 / stream 7 (2)"), Some((12, "stream 7 (2)", None)));
         assert_eq!(told("GPU 1 / queue"), Some((1, "queue", None)));

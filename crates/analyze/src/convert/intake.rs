@@ -16,6 +16,9 @@ const EDGES_BUDGET_BYTES: usize = 32 << 20;
 /// The metadata in which our traces speak of themselves, and the argument that tells when they began.
 const ABOUT: &str = "ferrum_trace";
 const START_UNIX_NS: &[u8] = b"start_unix_ns";
+/// How much ahead of their time begins of arrows come, of [`Wanted::Events`]: the clock of a device that an arrow leads to may be
+/// off by that much.
+const CLOCK_ERROR_MAX_NS: i64 = 10_000_000;
 /// How many bytes of fields around the events are kept.
 const FIELDS_BYTES_MAX: usize = 16 << 20;
 
@@ -29,7 +32,7 @@ pub enum Wanted {
     /// Everything, by time.
     Everything,
     /// Everything, by time, each event as the file spells it (the arguments of a record are all of its event), metadata
-    /// first.
+    /// first. Begins of arrows come early; when they are is their end.
     Events,
 }
 
@@ -281,6 +284,8 @@ impl Intake {
             args: self.args(event),
             ..empty(kind, row, time)
         };
+        let is_early = self.wanted == Wanted::Events && kind == Kind::FlowBegin;
+        let time = if is_early { time.saturating_sub(CLOCK_ERROR_MAX_NS) } else { time };
         self.add(To::Items, time, order, &record)
     }
 

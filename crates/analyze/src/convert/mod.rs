@@ -62,8 +62,6 @@ pub struct Summary {
     pub n_moved: u64,
     /// How much later than in the input everything is, in nanoseconds: where times are negative and must not be.
     pub shift_ns: i64,
-    /// Fields of the object around the events that there was no room for.
-    pub n_fields_lost: u64,
     /// Whether steps are what is written and no step was found, so that the whole trace stands for one.
     pub has_no_steps: bool,
     /// What was not written, or not as it was.
@@ -85,6 +83,8 @@ pub struct Left {
     pub unbound_flow_points: u64,
     /// Values of counters that are no numbers.
     pub odd_counter_values: u64,
+    /// Fields of the object around the events that there was no room for.
+    pub fields: u64,
     /// Slices of devices of which the trace does not say what launched them: they have a call at their own begin.
     pub unlaunched: u64,
     /// Slices that belong to no step, where steps are what is written.
@@ -101,6 +101,7 @@ impl Default for Left {
             unopened: 0,
             unbound_flow_points: 0,
             odd_counter_values: 0,
+            fields: 0,
             unlaunched: 0,
             outside_steps: 0,
             cut_stacks: 0,

@@ -1,19 +1,27 @@
 //! Traces in other formats: what is written, and that nothing is lost on the way.
 
+mod anything;
 mod collection;
 mod formats;
+mod layerwise;
 mod round_trip;
+mod torch;
 mod viewers;
 
+use ferrum_trace_analyze::Opener;
 use ferrum_trace_analyze::convert::{Summary, Target, convert};
 use std::io::Read;
 
+/// Has something read a text, as often as it likes.
+fn with_text<T>(json: &str, read: impl FnOnce(Opener<'_>) -> T) -> T {
+    let bytes = json.as_bytes().to_vec();
+    read(&move || Ok(Box::new(std::io::Cursor::new(bytes.clone())) as Box<dyn Read + Send>))
+}
+
 /// Converts a text.
 fn converted(target: Target, json: &str) -> (Vec<u8>, Summary) {
-    let bytes = json.as_bytes().to_vec();
-    let open = move || Ok(Box::new(std::io::Cursor::new(bytes.clone())) as Box<dyn Read + Send>);
     let mut out = Vec::new();
-    let summary = convert(target, &open, &mut out).unwrap();
+    let summary = with_text(json, |open| convert(target, open, &mut out)).unwrap();
     (out, summary)
 }
 

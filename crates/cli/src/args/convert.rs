@@ -18,18 +18,21 @@ Examples:
   ferrum-trace convert --to speedscope 'runs/*.json'  # each beside its trace
   ferrum-trace convert --to folded -o - trace.json | sort -nrk2 | head
   ferrum-trace convert trace.json -o flames.svg       # a flame graph
+  ferrum-trace convert --to torch rank*.json          # one file a rank
+  ferrum-trace convert --to vllm-layerwise trace.json # trace.layerwise.json
   ferrum-trace convert trace.json.spool -o trace.json.zst
 
 Formats and their endings; `.gz` or `.zst` after any of them packs the file:
-  chrome        .json             Chrome trace JSON, an object; mended as by `repair`
-  chrome-array                    the same as a list
-  perfetto      .pftrace          Perfetto's protobuf
-  speedscope    .speedscope.json  for speedscope.app
-  folded        .folded, .txt     a line a stack, with its self time in ns
-  svg           .svg              a flame graph
-  csv           .csv              a row a slice
-  vllm-layerwise .layerwise.json  vLLM's profile by module: a tree a step
-  torch         .pt.trace.json    as torch.profiler writes it, for HolisticTraceAnalysis
+  chrome          .json             Chrome trace JSON, an object; mended as by `repair`
+  chrome-array                      the same as a list
+  perfetto        .pftrace          Perfetto's protobuf
+  speedscope      .speedscope.json  for speedscope.app
+  folded          .folded, .txt     a line a stack, with its self time in ns
+  svg             .svg              a flame graph
+  csv             .csv              a row a slice
+  torch           .pt.trace.json    as torch.profiler writes it, for
+                                    HolisticTraceAnalysis; times in whole us
+  vllm-layerwise  .layerwise.json   vLLM's profile: a tree of modules a step
 
 With --json, one object a line and file:
   version   1; any change that breaks a reader raises it
@@ -43,7 +46,8 @@ With --json, one object a line and file:
   shift_ns  nanoseconds by which everything is later than in the input
   left      what has no place in the output: `phases` (events by the letter of
             their phase), `unclosed` begins, `unopened` ends,
-            `unbound_flow_points`, `odd_counter_values`, `cut_stacks`,
+            `unbound_flow_points`, `odd_counter_values`, `cut_stacks`, `fields`
+            (around the events, too long to keep),
             `unlaunched` (kernels of which nothing says what launched them),
             `outside_steps` (slices that lie in no step, of vllm-layerwise)
   repaired  what was put right on the way to Chrome JSON, as `repair` has it
@@ -85,7 +89,7 @@ pub struct ConvertArgs {
     #[arg(long, value_name = "N")]
     pub world_size: Option<u32>,
 
-    /// torch only: keep nanoseconds; HolisticTraceAnalysis then makes every slice up to 2 us shorter
+    /// torch only: keep nanoseconds, for which HolisticTraceAnalysis makes slices up to 2 us shorter
     #[arg(long)]
     pub keep_ns: bool,
 

@@ -36,6 +36,12 @@ impl Converted {
             Self::Other(summary) => summary.losses.clone(),
         }
     }
+
+    /// What else is worth knowing.
+    fn note(&self) -> Option<String> {
+        let has_no_steps = matches!(self, Self::Other(summary) if summary.has_no_steps);
+        has_no_steps.then(|| "no steps were found: the whole trace is one, of the phase `prefill`".to_owned())
+    }
 }
 
 pub fn run(args: &ConvertArgs) -> Verdict {
@@ -68,7 +74,8 @@ pub fn run(args: &ConvertArgs) -> Verdict {
         }
         let made = making.make(source, &target, |output| write(source, format, &options, output))?;
         let Some(converted) = made else { return Ok(Verdict::Fine) };
-        let (losses, notes) = (converted.losses(), source.facts().notes());
+        let (losses, mut notes) = (converted.losses(), source.facts().notes());
+        notes.extend(converted.note());
         words.say(&text(source, &target, &converted, args.verbose));
         words.losses(&source.words, &losses, &notes);
         let object = || ConvertObject::new(source, &target, format, &converted, &notes);
@@ -190,6 +197,7 @@ fn push_left(text: &mut String, summary: &Summary) {
         unopened,
         unbound_flow_points,
         odd_counter_values,
+        fields,
         unlaunched,
         outside_steps,
         cut_stacks,
@@ -200,16 +208,13 @@ fn push_left(text: &mut String, summary: &Summary) {
         (*unopened, "end", "without a begin"),
         (*unbound_flow_points, "flow point", "left out, for want of a slice or a begin"),
         (*odd_counter_values, "counter value", "left out, being no number"),
-        (*unlaunched, "slice", "of devices with a call made up for it, since nothing says what launched it"),
-        (summary.n_fields_lost, "field", "around the events left out, being too long"),
+        (*unlaunched, "slice", "of devices with a call made up for each, since nothing says what launched them"),
+        (*fields, "field", "around the events left out, being too long"),
         (*outside_steps, "slice", "left out, for lying in no step"),
         (*cut_stacks, "slice", "counted for the one around it: there are too many different stacks"),
     ];
     for (n, thing, what) in counts.into_iter().filter(|(n, ..)| *n > 0) {
         let _ = writeln!(text, "  {} {what}", count(n, thing));
-    }
-    if summary.has_no_steps {
-        text.push_str("  no steps were found: the whole trace is one, of the phase `prefill`\n");
     }
     if summary.shift_ns != 0 {
         let _ = writeln!(text, "  everything is {} later than in the input", time(summary.shift_ns));

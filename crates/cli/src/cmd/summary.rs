@@ -17,7 +17,7 @@ use ferrum_trace_analyze::{
     AsyncCount, Device, FlowCount, Key, Nesting, Row, Summary, count_asyncs, count_flows, devices, summarize,
 };
 use ferrum_trace_format::chrome::read::{LoadOptions, Loaded, load};
-use ferrum_trace_model::vocab::device::{TRACK_PREFIX, TRACK_SEPARATOR};
+use ferrum_trace_model::vocab::device_track::{PREFIX, SEPARATOR};
 use ferrum_trace_model::{ProcessId, Trace};
 use std::collections::HashSet;
 
@@ -82,7 +82,7 @@ impl Summed {
         let trace = &self.loaded.trace;
         let process = trace.tracks.process_label(device.process, &trace.strings);
         match device.number {
-            Some(number) => format!("{process}{TRACK_SEPARATOR}{TRACK_PREFIX}{number}"),
+            Some(number) => format!("{process}{SEPARATOR}{PREFIX}{number}"),
             None => process,
         }
     }

@@ -1,6 +1,10 @@
+use crate::maker::Maker;
 use crate::scene::{Run, Scene};
 use serde::Deserialize;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 use std::process::Stdio;
 
 const TRACE: &str = r#"{"traceEvents":[
@@ -27,6 +31,8 @@ fn the_ending_of_the_output_tells_the_format() {
         ("a.csv", ""),
         ("a.json.gz", "\u{1f}"),
         ("a.csv.zst", "("),
+        ("a.pt.trace.json", "{\"schemaVersion\""),
+        ("a.layerwise.json", "{\"context\""),
     ];
     for (name, begin) in begins {
         let run = scene.run(&format!("convert t.json -o {name}")).expect_code(0);
@@ -93,7 +99,7 @@ fn pipes_lead_in_and_out() {
         let run = scene.run_with_stdin(&format!("convert --to {to} -"), TRACE.as_bytes()).expect_code(0);
         assert!(run.stdout.contains("inner"), "{}", run.stdout);
     }
-    for to in ["chrome", "perfetto", "speedscope", "folded", "svg", "csv"] {
+    for to in ["chrome", "perfetto", "speedscope", "folded", "svg", "csv", "torch", "vllm-layerwise"] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let line = format!("convert --to {to} -o - t.json");
@@ -114,6 +120,9 @@ fn flags_that_make_no_sense_are_refused_before_anything_is_written() {
         "convert t.json u.json -o x.csv",
         "convert -f *.js* -o x.csv",
         "convert t.json --json --to csv -o -",
+        "convert t.json --rank 1 -o x.csv",
+        "convert t.json --world-size 2 -o x.csv",
+        "convert t.json --keep-ns -o x.json",
         "convert missing.json -o x.csv",
     ] {
         let run = scene.run(line).expect_code(2);
@@ -158,6 +167,9 @@ struct Left {
     unopened: u64,
     unbound_flow_points: u64,
     odd_counter_values: u64,
+    fields: u64,
+    unlaunched: u64,
+    outside_steps: u64,
     cut_stacks: u64,
 }
 
@@ -171,8 +183,136 @@ fn json_has_every_field_and_no_other() {
     assert_eq!((object.written["slices"], object.left.phases["i"]), (2, 1));
     let Left { unclosed, unopened, unbound_flow_points, odd_counter_values, cut_stacks, .. } = object.left;
     assert_eq!(unclosed + unopened + unbound_flow_points + odd_counter_values + cut_stacks, 0);
+    assert_eq!(object.left.fields + object.left.unlaunched + object.left.outside_steps, 0);
     assert!(object.repaired.is_empty() && object.notes.is_empty() && object.losses["count"] == 0);
     let run = scene.run("convert --json -o a.json t.json").expect_code(0);
     let object: Object = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((object.format.as_str(), object.written["events"]), ("chrome", 3));
+}
+
+/// Of a trace with one device, what the summary says of it.
+fn device_of(scene: &Scene, trace: &str) -> Value {
+    let run = scene.run(&format!("--json {trace}")).expect_code(0);
+    let summary: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(summary["devices"].as_array().unwrap().len(), 1, "{}", summary["devices"]);
+    summary["devices"][0].clone()
+}
+
+/// Two ranks of an engine with a device, recorded.
+fn two_ranks() -> Scene {
+    let scene = Scene::new();
+    for rank in 0..2 {
+        let mut maker = Maker::start(&scene, &format!("rank{rank}.json"));
+        maker.record_device(rank);
+        maker.exit();
+    }
+    scene
+}
+
+#[test]
+fn a_recorded_device_has_the_same_figures_when_torch_could_have_written_them() {
+    let scene = two_ranks();
+    let run = scene.run("convert --to torch rank0.json rank1.json").expect_code(0);
+    let made_up = "16 slices of devices with a call made up for each, since nothing says what launched them";
+    assert_eq!(run.stderr.matches(made_up).count(), 2, "{}", run.stderr);
+    for rank in 0..2_i64 {
+        let recorded = device_of(&scene, &format!("rank{rank}.json"));
+        let expected = json!({
+            "slices": 16, "kernels": 12, "comm_kernels": 4, "span_ns": 3_650_000, "busy_ns": 2_200_000,
+            "idle_ns": 1_450_000, "comm_ns": 4 * (200_000 + 50_000 * rank), "comp_ns": 1_600_000,
+            "overlap_ns": 4 * (100_000 + 50_000 * rank), "exposed_comm_ns": 400_000,
+        });
+        let converted = device_of(&scene, &format!("rank{rank}.pt.trace.json"));
+        for (key, value) in expected.as_object().unwrap() {
+            assert_eq!(&recorded[key], value, "{key} of rank {rank}");
+            // All times are a whole number of microseconds apart here, so that rounding moves all of them alike.
+            assert_eq!(&converted[key], value, "{key} of rank {rank}, converted");
+        }
+        let document: Value = serde_json::from_slice(&scene.read(&format!("rank{rank}.pt.trace.json"))).unwrap();
+        assert_eq!(document["distributedInfo"], json!({"backend": "nccl", "rank": rank, "world_size": 2}));
+        assert!(document["baseTimeNanoseconds"].as_u64().unwrap() > 1_700_000_000_000_000_000);
+        leave_for_hta(&scene, rank, &converted);
+    }
+}
+
+/// Leaves a trace for `cargo xtask hta`, with what HolisticTraceAnalysis should find in it, in microseconds.
+fn leave_for_hta(scene: &Scene, rank: i64, device: &Value) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("hta-check");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join(format!("rank{rank}.json")), scene.read(&format!("rank{rank}.pt.trace.json"))).unwrap();
+    let micros = |key: &str| device[key].as_i64().unwrap() / 1000;
+    let expected = json!({
+        "idle_us": micros("idle_ns"), "compute_us": micros("comp_ns"), "busy_us": micros("busy_ns"),
+        "span_us": micros("span_ns"), "comm_us": micros("comm_ns"), "overlap_us": micros("overlap_ns"),
+        "exposed_comm_us": micros("exposed_comm_ns"), "kernels": device["kernels"], "steps": 4,
+        "idle_by_stream_us": {"7": 1850, "20": 2400 - 150 * rank},
+    });
+    fs::write(folder.join(format!("rank{rank}.expect.json")), expected.to_string()).unwrap();
+}
+
+#[test]
+fn a_recorded_device_becomes_a_profile_of_vllm() {
+    let scene = two_ranks();
+    let run = scene.run("convert rank1.json -o p.layerwise.json").expect_code(0);
+    assert!(run.stderr.starts_with("rank1.json: "), "{}", run.stderr);
+    let profile: Value = serde_json::from_slice(&scene.read("p.layerwise.json")).unwrap();
+    assert_eq!(profile["context"]["engine_args"]["model"], "rank1.json");
+    let names: Vec<&String> = profile.as_object().unwrap().keys().collect();
+    assert_eq!(names, ["context", "decode_1", "decode_2", "decode_3", "decode_4"]);
+    // Nothing says what launched the kernels, so they are those of the step in which they began.
+    let entry = &profile["decode_4"]["summary_stats"][0]["entry"];
+    assert_eq!(
+        entry,
+        &json!({"name": "all_reduce", "cuda_time_us": 250.0, "pct_cuda_time": 250.0 / 7.0, "invocations": 1})
+    );
+    let run = scene.run("p.layerwise.json").expect_code(0);
+    assert!(run.stdout.starts_with("p.layerwise.json: vLLM layerwise profile\n"), "{}", run.stdout);
+}
+
+#[test]
+fn summary_and_layers_read_a_profile_as_they_read_the_trace() {
+    let scene = Scene::new();
+    let slice = |name: &str, cat: &str, from: u32, to: u32, args: &str| {
+        let dur = to - from;
+        format!(
+            r#"{{"ph":"X","name":"{name}","cat":"{cat}","ts":{from},"dur":{dur},"pid":1,"tid":1,"args":{{{args}}}}}"#
+        )
+    };
+    let slices = [
+        slice("prefill", "step", 0, 100, r#""phase":"prefill""#),
+        slice("layer", "layer", 0, 60, r#""layer":0"#),
+        slice("qkv", "gemm", 10, 60, ""),
+        slice("layer", "layer", 60, 100, r#""layer":1"#),
+        slice("decode", "step", 100, 120, r#""phase":"decode""#),
+        slice("layer", "layer", 100, 119, r#""layer":1"#),
+    ];
+    scene.write("t.json", format!("[{}]", slices.join(",")));
+    scene.run("convert t.json -o p.layerwise.json").expect_code(0);
+    let layers = |trace: &str| {
+        let run = scene.run(&format!("layers --json --phase prefill* --phase decode* {trace}")).expect_code(0);
+        let layers: Value = serde_json::from_str(&run.stdout).unwrap();
+        let sums = |phase: &Value| -> Vec<(Value, i64)> {
+            let row = |row: &Value| (row["layer"].clone(), row["self_ns"].as_i64().unwrap());
+            phase["rows"].as_array().unwrap().iter().map(row).collect()
+        };
+        layers["phases"].as_array().unwrap().iter().map(sums).collect::<Vec<_>>()
+    };
+    assert_eq!(layers("p.layerwise.json"), layers("t.json"));
+}
+
+#[test]
+fn a_profile_without_anything_in_it_is_refused() {
+    let scene = Scene::new();
+    scene.write("t.json", r#"[{"ph":"i","name":"mark","ts":5,"pid":1,"tid":1,"s":"t"}]"#);
+    let run = scene.run("convert t.json -o p.layerwise.json").expect_code(2);
+    assert_eq!(run.stderr, "error: t.json: expected slices that lie in steps, found none\n");
+    scene.write("t.json", TRACE);
+    let run = scene.run("convert t.json -o p.layerwise.json").expect_code(0);
+    assert!(
+        run.stderr.contains("no steps were found: the whole trace is one, of the phase `prefill`"),
+        "{}",
+        run.stderr
+    );
+    let run = scene.run("convert t.json --rank 1 -o x.csv").expect_code(2);
+    assert_eq!(run.stderr, "error: --rank: is for `torch` only, not for `csv`\n");
 }

@@ -1,9 +1,11 @@
 //! Spools as killed processes leave them.
 
 use crate::scene::Scene;
+use ferrum_trace::{Timestamp, Track, complete_at};
 use ferrum_trace_testkit::process::Running;
 use std::io::BufRead;
 use std::process::Command;
+use std::time::Duration;
 
 /// Says that this process is the child.
 const CHILD: &str = "FERRUM_TRACE_CLI_TEST_CHILD";
@@ -43,6 +45,11 @@ impl Maker {
     /// Has it serve so many requests, one after the other: a step for the prompt, then two that decode.
     pub fn serve(&mut self, n_requests: u32) {
         self.tell(&format!("serve {n_requests}"));
+    }
+
+    /// Has it record four steps of an engine with a device, whose times are known: see [`record_device`].
+    pub fn record_device(&mut self, rank: u64) {
+        self.tell(&format!("device {rank}"));
     }
 
     /// Has it bring its trace up to date.
@@ -87,9 +94,31 @@ fn the_child_records_until_it_is_killed() {
         match order.unwrap().split_once(' ') {
             Some(("record", n_spans)) => record(n_spans.parse().unwrap()),
             Some(("serve", n_requests)) => (0..n_requests.parse().unwrap()).for_each(serve),
+            Some(("device", rank)) => record_device(rank.parse().unwrap()),
             _ => ferrum_trace::flush().unwrap(),
         }
         println!("{DONE}");
+    }
+}
+
+/// Four steps of a millisecond, each with this on two streams, in microseconds; `R` is 50 a rank:
+///
+/// ```text
+/// stream 7     100 qkv 300      400 mlp 600      700 copy 750
+/// stream 20           250 all_reduce 450 + R
+/// ```
+fn record_device(rank: u64) {
+    let (engine, compute) = (Track::new("engine"), Track::new("GPU 0 / stream 7"));
+    let comm = Track::new("GPU 0 / stream 20");
+    let base = Timestamp::now();
+    for step in 0..4 {
+        let at = |micros: u64| base + Duration::from_micros(step * 1000 + micros);
+        complete_at!(engine, at(0), at(900), "decode", "step", phase = "decode", batch = 2);
+        complete_at!(engine, at(50), at(650), "layer", "layer", layer = 0);
+        complete_at!(compute, at(100), at(300), "qkv", "gemm", layer = 0);
+        complete_at!(comm, at(250), at(450 + 50 * rank), "all_reduce", "comm");
+        complete_at!(compute, at(400), at(600), "mlp", "gemm", layer = 0);
+        complete_at!(compute, at(700), at(750), "kv d2h", "memory");
     }
 }
 

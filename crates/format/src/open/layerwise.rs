@@ -1,11 +1,15 @@
 //! vLLM's layerwise profiles: trees of modules with the time each took on the device, phase by phase.
 //!
 //! They hold durations, not times. As a trace, each phase is a process with one row in which the modules of a level stand
-//! one after the other, children inside their parent.
+//! one after the other, children inside their parent, and all inside a slice that is the step of the engine; the phases come
+//! one after the other too. Layers are not numbered in a profile, unless in their names: the modules of one class that is
+//! called so and that stand beside each other get numbers in their order.
 
 use crate::Error;
 use crate::chrome::{push_decimal, push_micros, push_text};
+use ferrum_trace_model::vocab::{Phase, layer, step};
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 use std::io::Read;
 
 /// The largest profile that is read.
@@ -33,13 +37,15 @@ pub fn to_chrome(input: impl Read) -> Result<Vec<u8>, Error> {
     let profile: Value =
         serde_json::from_slice(&text).map_err(|cause| wrong(format!("JSON that is broken: {cause}")))?;
     let mut out = Writer { json: b"{\"traceEvents\":[".to_vec(), is_first: true };
+    let mut start = 0_u64;
     for (n, (name, phase)) in phases(&profile).into_iter().enumerate() {
         let pid = n as u64 + 1;
         out.process_name(pid, name);
-        let mut start = 0;
-        for node in phase.get(TREE).and_then(Value::as_array).into_iter().flatten() {
-            start += out.node(node, pid, start);
-        }
+        let roots = phase.get(TREE).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let nanos = total_nanos(roots);
+        out.step(pid, name, phase, start, nanos);
+        out.nodes(roots, pid, start);
+        start = start.saturating_add(nanos);
     }
     if out.is_first {
         return Err(wrong("no phase in it".to_owned()));
@@ -85,37 +91,91 @@ impl Writer {
         self.json.extend_from_slice(b",\"tid\":1");
     }
 
+    /// Writes the step that a phase is.
+    fn step(&mut self, pid: u64, name: &str, phase: &Map<String, Value>, start: u64, nanos: u64) {
+        let word = if name.starts_with(Phase::Decode.as_str()) { Phase::Decode } else { Phase::Prefill };
+        self.begin("X", name, pid);
+        self.json.extend_from_slice(b",\"cat\":");
+        push_text(&mut self.json, step::CATEGORY);
+        self.times(start, nanos);
+        let mut args = serde_json::json!({ step::PHASE: word.as_str() });
+        if let Some(batch) = phase.get("metadata").and_then(|metadata| metadata["num_running_seqs"].as_u64()) {
+            args[step::BATCH] = batch.into();
+        }
+        self.json.extend_from_slice(format!(",\"args\":{args}}}").as_bytes());
+    }
+
+    /// Writes modules one after the other.
+    fn nodes(&mut self, nodes: &[Value], pid: u64, mut start: u64) {
+        let layers = layers_among(nodes);
+        for (node, layer) in nodes.iter().zip(layers) {
+            start = start.saturating_add(self.node(node, layer, pid, start));
+        }
+    }
+
     /// Writes a module and what is in it; returns how long it took, in nanoseconds.
-    fn node(&mut self, node: &Value, pid: u64, start: u64) -> u64 {
+    fn node(&mut self, node: &Value, layer: Option<u64>, pid: u64, start: u64) -> u64 {
         let entry = &node["entry"];
         let own = entry["cuda_time_us"].as_f64().map_or(0, |micros| (micros * 1000.0).round() as u64);
         let children = node["children"].as_array();
-        let inside: u64 = children.into_iter().flatten().map(nanos_of).sum();
+        let inside = total_nanos(children.map_or(&[], Vec::as_slice));
         // Rounding may make the parts longer than the whole.
         let duration = own.max(inside);
         let is_kernel = children.is_none_or(Vec::is_empty);
         self.begin("X", entry["name"].as_str().unwrap_or_default(), pid);
         self.json.extend_from_slice(if is_kernel { b",\"cat\":\"kernel\"" } else { b",\"cat\":\"module\"" });
+        self.times(start, duration);
+        let mut args = entry.clone();
+        if let (Some(layer), Some(args)) = (layer, args.as_object_mut()) {
+            args.insert(layer::LAYER.to_owned(), layer.into());
+        }
+        self.json.extend_from_slice(format!(",\"args\":{args}}}").as_bytes());
+        self.nodes(children.map_or(&[], Vec::as_slice), pid, start);
+        duration
+    }
+
+    fn times(&mut self, start: u64, duration: u64) {
         self.json.extend_from_slice(b",\"ts\":");
         push_micros(&mut self.json, start);
         self.json.extend_from_slice(b",\"dur\":");
         push_micros(&mut self.json, duration);
-        self.json.extend_from_slice(b",\"args\":");
-        self.json.extend_from_slice(entry.to_string().as_bytes());
-        self.json.push(b'}');
-        let mut child_start = start;
-        for child in children.into_iter().flatten() {
-            child_start += self.node(child, pid, child_start);
-        }
-        duration
+    }
+}
+
+/// Which modules are layers, and which ones: those of a class that ends in `Layer` or `Block`, of which there are several.
+/// `LlamaDecoderLayer_7` says its number, others are counted.
+fn layers_among(nodes: &[Value]) -> Vec<Option<u64>> {
+    let classes: Vec<(&str, Option<u64>)> = nodes.iter().map(|node| class_of(&node["entry"])).collect();
+    let mut counts: HashMap<&str, u64> = HashMap::new();
+    for (class, _) in &classes {
+        *counts.entry(class).or_default() += 1;
+    }
+    let mut n_layers = 0..;
+    let mut number = |(class, number): (&str, Option<u64>)| {
+        let is_layer = (class.ends_with("Layer") || class.ends_with("Block")) && counts[class] > 1;
+        is_layer.then(|| number.or(n_layers.next())).flatten()
+    };
+    classes.iter().map(|&class| number(class)).collect()
+}
+
+/// The class of a module, and the number behind it.
+fn class_of(entry: &Value) -> (&str, Option<u64>) {
+    let name = entry["name"].as_str().unwrap_or_default();
+    let class = name.split('(').next().unwrap_or_default();
+    match class.rsplit_once('_') {
+        Some((class, number)) if number.parse::<u64>().is_ok() => (class, number.parse().ok()),
+        _ => (class, None),
     }
 }
 
 /// How long a module took: its own time, or that of what is in it if that is more.
 fn nanos_of(node: &Value) -> u64 {
     let own = node["entry"]["cuda_time_us"].as_f64().map_or(0, |micros| (micros * 1000.0).round() as u64);
-    let inside: u64 = node["children"].as_array().into_iter().flatten().map(nanos_of).sum();
-    own.max(inside)
+    own.max(total_nanos(node["children"].as_array().map_or(&[], Vec::as_slice)))
+}
+
+fn total_nanos(nodes: &[Value]) -> u64 {
+    nodes.iter().map(nanos_of).fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]
@@ -138,10 +198,33 @@ mod tests {
             |event: &Value| (event["name"].as_str().map(str::to_owned), event["ts"].as_f64(), event["dur"].as_f64());
         let events = json["traceEvents"].as_array().unwrap();
         let slices: Vec<_> = events.iter().filter(|event| event["ph"] == "X").map(slice).collect();
-        let expected = [("Model", 0.0, 3.5), ("Attn", 0.0, 1.25), ("Mlp", 1.25, 2.0), ("Model", 0.0, 1.0)];
+        let expected = [
+            ("prefill", 0.0, 3.5),
+            ("Model", 0.0, 3.5),
+            ("Attn", 0.0, 1.25),
+            ("Mlp", 1.25, 2.0),
+            ("decode_1", 3.5, 1.0),
+            ("Model", 3.5, 1.0),
+        ];
         let expected: Vec<_> = expected.map(|(name, ts, dur)| (Some(name.to_owned()), Some(ts), Some(dur))).into();
         assert_eq!(slices, expected);
         assert_eq!(events.last().unwrap()["pid"], 2);
+        assert_eq!(events[1]["args"], serde_json::json!({"phase": "prefill", "batch": 1}));
+        assert_eq!((&events[1]["cat"], &events[6]["args"]), (&"step".into(), &serde_json::json!({"phase": "decode"})));
+    }
+
+    #[test]
+    fn layers_are_numbered_by_name_or_by_count() {
+        let layers = |names: &[&str]| {
+            let nodes: Vec<Value> = names.iter().map(|name| serde_json::json!({"entry": {"name": name}})).collect();
+            layers_among(&nodes)
+        };
+        assert_eq!(
+            layers(&["Embedding", "LlamaDecoderLayer", "LlamaDecoderLayer", "RMSNorm(weight=b[1])"]),
+            [None, Some(0), Some(1), None]
+        );
+        assert_eq!(layers(&["T5Block_7", "T5Block_9", "LayerNorm_0", "LayerNorm_1"]), [Some(7), Some(9), None, None]);
+        assert_eq!(layers(&["EncoderLayer", "layer 3"]), [None, None]);
     }
 
     #[test]

@@ -14,7 +14,8 @@ pub const DEPTH_MAX: usize = 48;
 pub struct Forest {
     /// The slices below each: pairs of the one above, [`NONE`] if the trace has no steps, and of the slice, in order.
     edges: Vec<(u32, u32)>,
-    /// The time of each slice with all below it, in nanoseconds: on devices, if there are any.
+    /// The time of each slice with all below it, in nanoseconds: on devices, if there are any, else the self times of the
+    /// host.
     pub time: Vec<i64>,
     pub roles: Vec<Role>,
     /// Whether times are those of devices.
@@ -31,8 +32,8 @@ impl Forest {
         if roles.has_devices {
             planting.plant_kernels();
         }
+        let time = if roles.has_devices { planting.device_times() } else { planting.host_times() };
         let above = planting.above;
-        let time = if roles.has_devices { device_times(trace, roles, &above) } else { trace.slices.duration.clone() };
         let is_planted = |slice: usize| match roles.roles[slice] {
             Role::Kernel => true,
             // A module that has nothing on a device takes no time there.
@@ -81,18 +82,20 @@ struct Planting<'a> {
 }
 
 impl Planting<'_> {
+    /// The outer ones come before the inner ones, which stand below them only if they stand below a step themselves.
     fn plant_modules(&mut self) {
-        for slice in 0..self.above.len() {
-            if self.roles.roles[slice] != Role::Module {
-                continue;
+        for (track, it) in self.trace.tracks.iter() {
+            for &slice in self.nesting.of_track(track) {
+                if self.roles.roles[slice as usize] != Role::Module {
+                    continue;
+                }
+                let (start, end) = (self.trace.slices.start[slice as usize], self.trace.slices.end(slice as usize));
+                let around = self.module_from(self.roles.parents[slice as usize]);
+                // What is around steps is in none of them.
+                let is_around = |step: &u32| *step != NONE && self.trace.slices.end(*step as usize) < end;
+                let step = || self.step_at(start, Some(it.process)).filter(|step| !is_around(step));
+                self.above[slice as usize] = around.or_else(step);
             }
-            let process = self.trace.tracks.get(self.trace.slices.track[slice]).process;
-            let around = self.module_from(self.roles.parents[slice]);
-            let end = self.trace.slices.end(slice);
-            // What is around steps is in none of them.
-            let is_around = |step: &u32| *step != NONE && self.trace.slices.end(*step as usize) < end;
-            let step = || self.step_at(self.trace.slices.start[slice], Some(process)).filter(|step| !is_around(step));
-            self.above[slice] = around.or_else(step);
         }
     }
 
@@ -110,15 +113,21 @@ impl Planting<'_> {
                     let process = self.trace.tracks.get(launch.track).process;
                     host.and_then(|host| self.module_from(host)).or_else(|| self.step_at(launch.time, Some(process)))
                 }
-                None => self.step_at(self.trace.slices.start[slice], None),
+                None => {
+                    let process = self.trace.tracks.get(self.trace.slices.track[slice]).process;
+                    let around = self.module_from(self.roles.parents[slice]);
+                    around.or_else(|| self.step_at(self.trace.slices.start[slice], Some(process)))
+                }
             };
         }
     }
 
-    /// The nearest module or step, from a slice outwards.
+    /// The nearest module of a step, or step, from a slice outwards.
     fn module_from(&self, mut slice: u32) -> Option<u32> {
         while slice != NONE {
-            if matches!(self.roles.roles[slice as usize], Role::Module | Role::Step) {
+            let role = self.roles.roles[slice as usize];
+            let is_planted = role == Role::Module && self.above[slice as usize].is_some();
+            if role == Role::Step || is_planted {
                 return Some(slice);
             }
             slice = self.roles.parents[slice as usize];
@@ -132,20 +141,33 @@ impl Planting<'_> {
         }
         self.steps.at(time, process).map(|step: &Step| step.slice)
     }
-}
 
-/// Sums the times of kernels along what they stand below.
-fn device_times(trace: &Trace, roles: &Roles, above: &[Option<u32>]) -> Vec<i64> {
-    let mut time = vec![0_i64; above.len()];
-    for slice in (0..above.len()).filter(|&slice| roles.roles[slice] == Role::Kernel) {
-        let duration = trace.slices.duration[slice];
-        time[slice] = duration;
-        let mut at = above[slice];
-        while let Some(module) = at.filter(|&module| module != NONE) {
-            let sum = &mut time[module as usize];
-            *sum = sum.saturating_add(duration);
-            at = above[module as usize];
+    /// The times of kernels, summed along what they stand below.
+    fn device_times(&self) -> Vec<i64> {
+        let mut times = vec![0; self.above.len()];
+        for slice in (0..self.above.len()).filter(|&slice| self.roles.roles[slice] == Role::Kernel) {
+            self.add_upwards(slice as u32, self.trace.slices.duration[slice], &mut times);
+        }
+        times
+    }
+
+    /// The self times of the host, summed in the same way, so that what overlaps in part does not count twice.
+    fn host_times(&self) -> Vec<i64> {
+        let mut times = vec![0; self.above.len()];
+        for slice in 0..self.above.len() {
+            if let Some(module) = self.module_from(slice as u32) {
+                self.add_upwards(module, self.nesting.self_time[slice], &mut times);
+            }
+        }
+        times
+    }
+
+    fn add_upwards(&self, slice: u32, nanos: i64, times: &mut [i64]) {
+        let mut at = Some(slice);
+        while let Some(slice) = at.filter(|&slice| slice != NONE) {
+            let sum = &mut times[slice as usize];
+            *sum = sum.saturating_add(nanos);
+            at = self.above[slice as usize];
         }
     }
-    time
 }

@@ -65,7 +65,14 @@ fn by_flows(trace: &Trace, nesting: &Nesting, roles: &Roles, launches: &mut [Opt
         let n_before = begins.partition_point(|&n| (key(n), flows.time[n]) <= (key(end), flows.time[end]));
         let around = [n_before.checked_sub(1), Some(n_before)].into_iter().flatten();
         let begin = around.filter_map(|place| begins.get(place)).find(|&&n| key(n) == key(end));
-        launches[slice] = begin.map(|&n| Launch { track: flows.track[n], time: flows.time[n] });
+        let launch = begin.map(|&n| Launch { track: flows.track[n], time: flows.time[n] });
+        launches[slice] = launch;
+        // What is around it and begins just there was launched with it.
+        let mut around = roles.parents[slice];
+        while around != NONE && trace.slices.start[around as usize] == flows.time[end] {
+            launches[around as usize] = launches[around as usize].or(launch);
+            around = roles.parents[around as usize];
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::super::kineto;
 use super::phases::{Steps, is_profiler_step};
 use crate::Nesting;
-use ferrum_trace_model::vocab::device;
+use ferrum_trace_model::vocab::device_track;
 use ferrum_trace_model::{StringId, Trace};
 
 /// What torch writes before the names of modules.
@@ -51,8 +51,7 @@ impl Roles {
             roles[step.slice as usize] = Role::Step;
         }
         // On streams that we name ourselves, what has others in it is no kernel.
-        for slice in 0..roles.len() {
-            let parent = parents[slice];
+        for (slice, &parent) in parents.iter().enumerate() {
             if parent != NONE && trace.slices.duration[slice] > 0 {
                 let role = &mut roles[parent as usize];
                 if *role == Role::Kernel && !words.is_kernel(trace.slices.category[parent as usize]) {
@@ -86,7 +85,7 @@ enum Place {
 }
 
 fn places(trace: &Trace, words: &Words) -> Vec<Place> {
-    let is_named = |name: StringId| device::of_track(trace.strings.get(name)).is_some();
+    let is_named = |name: StringId| device_track::parse(trace.strings.get(name)).is_some();
     let of_name = |name: Option<StringId>| if name.is_some_and(is_named) { Place::Named } else { Place::Host };
     let mut places: Vec<Place> = trace.tracks.iter().map(|(_, track)| of_name(track.name)).collect();
     for (slice, &category) in trace.slices.category.iter().enumerate() {
@@ -103,6 +102,8 @@ struct Words {
     kernels: [Option<StringId>; 6],
     calls: [Option<StringId>; 3],
     passed: [Option<StringId>; 5],
+    /// Modules of profiles that are read as traces; they stand on one row with their kernels.
+    profiled: Option<StringId>,
     /// Whether modules are marked as such, so that nothing else is one.
     has_modules: bool,
 }
@@ -115,6 +116,7 @@ impl Words {
             kernels: [kineto::KERNEL, kineto::MEMCPY, kineto::MEMSET, "Kernel", "Memcpy", "Memset"].map(find),
             calls: [kineto::RUNTIME, "cuda_driver", "Runtime"].map(find),
             passed: [kineto::GPU_ANNOTATION, "python_function", "overhead", "Trace", "cuda_sync"].map(find),
+            profiled: find("module"),
             has_modules: trace.slices.name.iter().any(is_module),
         }
     }
@@ -132,7 +134,7 @@ impl Words {
         if self.calls.contains(&category) {
             return Role::Call;
         }
-        if name.starts_with(MODULE_PREFIX) {
+        if name.starts_with(MODULE_PREFIX) || (place == Place::Stream && self.profiled == category) {
             return Role::Module;
         }
         if place == Place::Named {

@@ -171,10 +171,7 @@ impl<'a> Writer<'a> {
         let is_kernel = self.forest.roles[slice as usize] == Role::Kernel;
         let has_below = depth < DEPTH_MAX && self.forest.below(slice).len() > 0;
         let on_host = if is_kernel { 0 } else { self.trace.slices.duration[slice as usize] };
-        let called = match self.layer(slice) {
-            Some(layer) => format!("{name} {layer}").into(),
-            None => name.clone(),
-        };
+        let called = self.full_name(slice);
         // Only what has nothing below it tells where it comes from, as in vLLM's own profiles.
         self.entry(&called, on_host, time, if has_below { "" } else { path }, within.total);
         self.json.extend_from_slice(b",\"children\":[");
@@ -216,17 +213,28 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What a slice is called. Which layer it is, is another matter: layers are summed up.
+    /// What slices of the same kind are called, to be summed up.
     fn name(&self, slice: u32) -> Cow<'a, str> {
         let name = self.trace.strings.get(self.trace.slices.name[slice as usize]);
-        name.strip_prefix(MODULE_PREFIX).unwrap_or(name).into()
+        if name.strip_prefix(layer::NAME).is_some_and(|rest| rest.trim_start().parse::<u64>().is_ok()) {
+            return layer::NAME.into();
+        }
+        match name.strip_prefix(MODULE_PREFIX) {
+            Some(module) => {
+                module.trim_end_matches(|letter: char| letter.is_ascii_digit()).trim_end_matches('_').into()
+            }
+            None => name.into(),
+        }
     }
 
-    /// The number of a layer, if a slice is one.
-    fn layer(&self, slice: u32) -> Option<&'a str> {
-        let name = self.trace.slices.name[slice as usize];
-        let value = self.layers?.of(self.trace.slices.order[slice as usize])?;
-        (self.trace.strings.get(name) == layer::NAME).then(|| self.trace.strings.get(value))
+    /// What a slice is called by itself: layers with their numbers, modules with those that torch gave them.
+    fn full_name(&self, slice: u32) -> Cow<'a, str> {
+        let name = self.trace.strings.get(self.trace.slices.name[slice as usize]);
+        let layer = || self.layers?.of(self.trace.slices.order[slice as usize]);
+        match layer().filter(|_| name == layer::NAME) {
+            Some(number) => format!("{name} {}", self.trace.strings.get(number)).into(),
+            None => name.strip_prefix(MODULE_PREFIX).unwrap_or(name).into(),
+        }
     }
 
     fn separate(&mut self, is_first: &mut bool) {

@@ -58,8 +58,21 @@ impl HeldRow {
         self.open.push(None);
     }
 
+    /// An arrow arrives: the innermost slice was launched, and those around it that begin just there. False if none is open.
+    pub fn launched(&mut self, launch: Launch, time: i64) -> bool {
+        let mut is_innermost = true;
+        for &place in self.open.iter().rev().flatten() {
+            let slice = &mut self.slices[place];
+            if is_innermost || (slice.start == time && slice.launch.is_none()) {
+                slice.launch = Some(launch);
+            }
+            is_innermost = false;
+        }
+        !is_innermost
+    }
+
     /// The innermost slice that is open.
-    pub fn innermost(&mut self) -> Option<&mut HeldSlice> {
+    fn innermost(&mut self) -> Option<&mut HeldSlice> {
         let place = self.open.iter().rev().find_map(|place| *place)?;
         self.slices.get_mut(place)
     }
@@ -119,14 +132,15 @@ mod tests {
     fn what_lies_in_a_slice_makes_it_a_group_and_inherits_its_launch() {
         let mut row = HeldRow::default();
         row.begin(slice("group", 0, 10));
-        row.innermost().unwrap().launch = Some(Launch { track: 0, time: -1 });
         row.begin(slice("a", 0, 4));
+        assert!(row.launched(Launch { track: 0, time: -1 }, 0));
         assert!(row.end().is_empty());
         row.begin(slice("b", 4, 9));
-        row.innermost().unwrap().launch = Some(Launch { track: 0, time: 2 });
+        assert!(row.launched(Launch { track: 0, time: 2 }, 4));
         row.begin(slice("mark", 5, 5));
         assert!(row.end().is_empty() && row.end().is_empty());
         assert_eq!(names(&row.end()), ["group*@-1", "a@-1", "b@2", "mark@2"]);
+        assert!(!row.launched(Launch { track: 0, time: 2 }, 10));
         row.begin_unheld();
         row.begin(slice("c", 11, 12));
         assert_eq!(names(&row.end()), ["c"]);

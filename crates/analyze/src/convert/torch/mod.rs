@@ -10,7 +10,7 @@ mod times;
 
 use super::intake::{Collected, Wanted, collect};
 use super::timeline::play;
-use super::{Error, Summary};
+use super::{Error, Left, Summary};
 use crate::Opener;
 use crate::repair::document::Document;
 use crate::repair::edit::Edits;
@@ -62,7 +62,8 @@ pub fn torch(open: Opener<'_>, output: &mut dyn Write, options: &TorchOptions) -
     write_fields(&mut document, &fields.kept, &known);
     // Those of torch's own traces are not made coarser.
     let times = if is_kineto || options.keeps_nanoseconds { Times::Exact } else { Times::WholeMicros };
-    let summary = Summary { n_events, n_fields_lost: fields.n_lost, left, losses, ..Summary::default() };
+    let left = Left { fields: fields.n_lost, ..left };
+    let summary = Summary { n_events, left, losses, ..Summary::default() };
     let mut scene = Scene::new(document, rows, times, is_kineto, summary);
     scene.describe_devices();
     play(items, &mut scene)?;

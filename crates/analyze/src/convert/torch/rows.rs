@@ -2,7 +2,7 @@
 
 use super::super::numbering::Numbering;
 use crate::repair::text;
-use ferrum_trace_model::vocab::device::{self, TRACK_PREFIX};
+use ferrum_trace_model::vocab::device_track::{self, PREFIX};
 use ferrum_trace_model::{ProcessId, StringId, Strings, TrackId, Tracks};
 use hashbrown::HashSet;
 
@@ -66,7 +66,7 @@ impl Rows {
             taken_streams: HashSet::new(),
         };
         for (id, track) in tracks.iter() {
-            let device = track.name.and_then(|name| device::of_track(strings.get(name)));
+            let device = track.name.and_then(|name| device_track::parse(strings.get(name)));
             let row = match device {
                 Some(it) => rows.device_row(track.process, it.device, it.stream(), rows.numbering.tid(id)),
                 None => Row { pid: rows.pids[track.process.index()].clone(), tid: spelled(track.tid), stream: None },
@@ -103,7 +103,7 @@ impl Rows {
 
     /// What torch's traces say of their devices.
     pub fn device_properties(&self) -> Vec<u8> {
-        let spell = |device: &DeviceProcess| format!("{{\"id\":{0},\"name\":\"{TRACK_PREFIX}{0}\"}}", device.number);
+        let spell = |device: &DeviceProcess| format!("{{\"id\":{0},\"name\":\"{PREFIX}{0}\"}}", device.number);
         let devices: Vec<String> = self.devices.iter().map(spell).collect();
         format!("[{}]", devices.join(",")).into()
     }

@@ -15,7 +15,7 @@ use crate::repair::document::Document;
 use crate::repair::edit::{Edits, join_objects};
 use crate::repair::text;
 use ferrum_trace_format::chrome::read::{Scalar, for_each_member};
-use ferrum_trace_model::vocab::{Op, device, layer, step};
+use ferrum_trace_model::vocab::{Op, device_track, layer, step};
 use ferrum_trace_model::{ProcessId, TrackId};
 use hashbrown::HashMap;
 
@@ -26,12 +26,31 @@ const FIRST_CORRELATION: u64 = 1 << 31;
 /// What torch gives to the processes that stand for devices, so that they come last.
 const DEVICE_SORT_INDEX: u32 = 5_000_000;
 
-/// An arrow that has begun.
+/// The begin of an arrow.
+#[derive(Clone, Copy, Debug)]
+struct Begin {
+    launch: Launch,
+    /// Whether anything is at its other end.
+    is_used: bool,
+    /// Whether it is in the file: that of an arrow that ends on a device becomes a call.
+    is_written: bool,
+}
+
+/// The latest begin of the arrows of a group, and the one before: begins come early.
 #[derive(Clone, Copy, Debug)]
 struct Begun {
-    launch: Launch,
-    /// Whether its begin is in the file: that of one that ends on a device becomes a call.
-    is_written: bool,
+    latest: Begin,
+    before: Option<Begin>,
+}
+
+impl Begun {
+    /// The begin of the arrow that has a point at this time.
+    fn of_point(&mut self, time: i64) -> &mut Begin {
+        match &mut self.before {
+            Some(before) if self.latest.launch.time > time => before,
+            _ => &mut self.latest,
+        }
+    }
 }
 
 /// A row of the output that belongs to a lane of a stream.
@@ -86,7 +105,7 @@ impl<'w> Scene<'w> {
     /// Names the processes that stand for devices.
     pub fn describe_devices(&mut self) {
         for (n, device) in (0..).zip(self.rows.devices.clone()) {
-            let name = text(&format!("{}{}", device::TRACK_PREFIX, device.number));
+            let name = text(&format!("{}{}", device_track::PREFIX, device.number));
             let pid = device.pid.to_string();
             self.metadata("process_name", pid.as_bytes(), b"0", "name", &name);
             self.metadata("process_labels", pid.as_bytes(), b"0", "labels", &name);
@@ -107,7 +126,7 @@ impl<'w> Scene<'w> {
             edits.add_arg("end", "true");
             self.write_new(edits);
         }
-        self.summary.n_fields_lost += self.document.n_fields_lost;
+        self.summary.left.fields += self.document.n_fields_lost;
         self.document.finish().map_err(Error::Write)?;
         Ok(self.summary)
     }
@@ -231,6 +250,11 @@ impl<'w> Scene<'w> {
             edits.add_arg("device", stream.number.to_string());
             edits.add_arg("stream", stream.stream.to_string());
             edits.add_arg("correlation", correlation.to_string());
+            if spelling.category == kineto::MEMCPY
+                && let Some(bandwidth) = bandwidth(slice)
+            {
+                edits.add_arg("memory bandwidth (GB/s)", format!("{bandwidth:?}"));
+            }
         }
         add_end_args(&slice.json, &slice.end_args, &mut edits);
         self.write(&slice.json, edits);
@@ -255,7 +279,8 @@ impl<'w> Scene<'w> {
             edits.add_arg("unrecorded", "true");
         }
         self.write_new(edits);
-        if launch.is_some() {
+        // No viewer draws an arrow backwards, as it may be where clocks disagree.
+        if launch.is_some() && time <= slice.start {
             self.launch_flow("s", &from, time, correlation);
             self.launch_flow("f", row, slice.start, correlation);
         }
@@ -292,31 +317,43 @@ impl<'w> Scene<'w> {
             self.summary.n_flow_points += 1;
             return self.as_it_is(time, record);
         }
-        let launch = Launch { track: record.row, time };
         if record.kind == Kind::FlowBegin {
-            self.begun.set(record.group, Begun { launch, is_written: false });
+            let latest = Begin { launch: Launch { track: record.row, time }, is_used: false, is_written: false };
+            let before = self.begun.get(record.group).map(|begun| begun.latest);
+            self.begun.set(record.group, Begun { latest, before });
+            self.summary.left.unbound_flow_points += 1;
             return;
         }
-        let Some(begun) = self.begun.get(record.group) else {
+        let Some(mut begun) = self.begun.get(record.group) else {
             self.summary.left.unbound_flow_points += 1;
             return;
         };
-        let track = TrackId(record.row);
-        if self.rows.of_track(track).stream.is_some() {
-            let slice = lane.and_then(|lane| self.lanes.get_mut(lane as usize)?.as_mut()?.held.innermost());
-            match slice {
-                _ if record.kind == Kind::FlowEndAtNext => drop(self.next_launch.insert(track, begun.launch)),
-                Some(slice) => slice.launch = Some(begun.launch),
-                None => self.summary.left.unbound_flow_points += 1,
-            }
+        let begin = begun.of_point(time);
+        let Begin { launch, is_used, is_written } = *begin;
+        let is_on_device = self.rows.of_track(TrackId(record.row)).stream.is_some();
+        (begin.is_used, begin.is_written) = (true, is_written || !is_on_device);
+        self.begun.set(record.group, begun);
+        self.summary.left.unbound_flow_points -= u64::from(!is_used);
+        if is_on_device {
+            self.launched(lane, time, record, launch);
             return;
         }
-        if !begun.is_written {
-            self.flow_begin(&begun.launch, record.args);
-            self.begun.set(record.group, Begun { is_written: true, ..begun });
+        if !is_written {
+            self.flow_begin(&launch, record.args);
         }
         self.summary.n_flow_points += 1;
         self.as_it_is(time, record);
+    }
+
+    /// An arrow leads to a stream.
+    fn launched(&mut self, lane: Option<LaneId>, time: i64, record: &Record<'_>, launch: Launch) {
+        if record.kind == Kind::FlowEndAtNext {
+            self.next_launch.insert(TrackId(record.row), launch);
+            return;
+        }
+        let stream = lane.and_then(|lane| self.lanes.get_mut(lane as usize)?.as_mut());
+        let is_bound = stream.is_some_and(|stream| stream.held.launched(launch, time));
+        self.summary.left.unbound_flow_points += u64::from(!is_bound);
     }
 
     /// Writes the begin of an arrow, which is called as any other point of it.
@@ -420,8 +457,8 @@ impl Stage for Scene<'_> {
         match point.kind {
             Kind::Metadata => self.described(point),
             Kind::FlowBegin | Kind::FlowStep | Kind::FlowEnd | Kind::FlowEndAtNext => {
-                self.last = self.last.max(time);
-                self.flow_point(lane, time, point);
+                self.last = self.last.max(point.end);
+                self.flow_point(lane, point.end, point);
             }
             _ => {
                 self.last = self.last.max(time);
@@ -442,6 +479,18 @@ fn args_of(json: &[u8]) -> Option<&[u8]> {
         }
     });
     args
+}
+
+/// How many bytes a copy moves in a nanosecond, if it says how many there are.
+fn bandwidth(slice: &HeldSlice) -> Option<f64> {
+    let mut n_bytes = None;
+    for_each_member(args_of(&slice.json)?, |key, value| {
+        if key.raw == b"bytes" {
+            n_bytes = value.decode().parse::<f64>().ok();
+        }
+    });
+    let nanos = slice.end.saturating_sub(slice.start);
+    n_bytes.map(|n_bytes| n_bytes / nanos as f64).filter(|bandwidth| bandwidth.is_finite())
 }
 
 /// The letter of an event's phase.
