@@ -111,7 +111,7 @@ impl WgpuTimeline {
 
     /// Compares the device's clock with the host's, and returns by how much times may be off now.
     ///
-    /// With a device of [`request_calibrated_device`](crate::request_calibrated_device) this takes some microseconds, and
+    /// With a device of `request_calibrated_device` this takes some microseconds, and
     /// `collect` does it too. With others it waits for the device, some milliseconds if that is idle: call it at the start, and
     /// every some seconds if results are collected late. Without it, times are as precise as launches and results are close to
     /// each other.
