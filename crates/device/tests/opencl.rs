@@ -9,13 +9,14 @@ mod common;
 
 use common::{ERROR_NS_MAX, Window, assert_inside, leave_for_viewers, recorded, turn};
 use ferrum_trace::{Timestamp, span};
-use ferrum_trace_device::{Counts, OpenClTimeline};
+use ferrum_trace_device::{ClockMap, Counts, OpenClTimeline};
 use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
 use opencl3::context::Context;
 use opencl3::device::{CL_DEVICE_TYPE_ALL, Device, get_all_devices};
 use opencl3::event::{Event, create_user_event, set_user_event_status};
 use opencl3::kernel::{ExecuteKernel, Kernel};
 use opencl3::memory::{Buffer, CL_MEM_READ_WRITE};
+use opencl3::platform::Platform;
 use opencl3::program::Program;
 use std::sync::MutexGuard;
 
@@ -49,6 +50,11 @@ impl Gpu {
         // SAFETY: the buffer is made without memory of the host.
         let data = unsafe { Buffer::<f32>::create(&context, CL_MEM_READ_WRITE, 1024, std::ptr::null_mut()) }.unwrap();
         Self { _turn: turn, context, queue, kernel, data }
+    }
+
+    fn is_pocl(&self) -> bool {
+        let platform = Platform::new(Device::new(self.context.devices()[0]).platform().unwrap());
+        platform.name().unwrap() == "Portable Computing Language"
     }
 
     /// Enqueues a small kernel, after an event if one is given.
@@ -96,6 +102,51 @@ fn a_thousand_dispatches_lie_inside_the_windows_of_the_host() {
     assert_inside(&trace, "kernel", &windows, ERROR_NS_MAX);
     assert_eq!(timeline.counts(), Counts { recorded: 1000, ..Counts::default() });
     leave_for_viewers("opencl.json", "slices=2000\ninstants=0\nunended=0\nflows=1000\n");
+}
+
+/// PoCL takes its times from a clock of the host that is not the one of the trace, and runs apart from it by some ppm. So the truth is
+/// known here, and every time that was mapped must lie within its error of it.
+#[test]
+fn the_truth_is_never_further_away_than_the_error() {
+    let gpu = Gpu::new(CL_QUEUE_PROFILING_ENABLE);
+    assert!(gpu.is_pocl(), "expected PoCL as the first device: the clocks of others are not known");
+    let mut clock = ClockMap::new();
+    let mut errors = Vec::new();
+    for n in 0..2000 {
+        let before = Timestamp::now();
+        let event = gpu.enqueue(None);
+        event.wait().unwrap();
+        let after = Timestamp::now();
+        let (begin, end) = (event.profiling_command_start().unwrap(), event.profiling_command_end().unwrap());
+        clock.not_before(begin, before.monotonic_nanos());
+        clock.not_after(end, after.monotonic_nanos());
+        clock.settle();
+        let (offset, width) = offset_of_raw_clock();
+        for device in [begin, end] {
+            let mapped = clock.map(device).unwrap();
+            let truth = device.checked_add_signed(offset).unwrap();
+            let apart = mapped.host.abs_diff(truth);
+            errors.push(mapped.error);
+            assert!(apart <= mapped.error + width, "{n}: {mapped:?} is {apart} ns from the truth, known to {width} ns");
+        }
+    }
+    let (offset, _) = offset_of_raw_clock();
+    println!("the clocks are {offset} ns apart, known to {:?}..{:?} ns", errors.iter().min(), errors.iter().max());
+    assert_eq!(clock.n_conflicts(), 0);
+}
+
+/// How far the monotonic clock is ahead of the raw one, and how well that is known: the best of some reads.
+fn offset_of_raw_clock() -> (i64, u64) {
+    let read = |_| {
+        let before = Timestamp::now().monotonic_nanos();
+        let mut raw = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `raw` is a valid timespec that the call fills.
+        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_RAW, &mut raw) };
+        let after = Timestamp::now().monotonic_nanos();
+        let raw = raw.tv_sec * 1_000_000_000 + raw.tv_nsec;
+        (after - before, before as i64 - raw)
+    };
+    (0..10).map(read).min().map(|(width, offset)| (offset, width)).unwrap()
 }
 
 #[test]
