@@ -232,16 +232,17 @@ impl WgpuTimeline {
             State::OnTheWay if !self.is_lost => return self.sent.push_back(batch),
             State::Arrived => {
                 let period = self.period;
-                if batch.receive(|ticks| nanos(ticks, period), done).is_err() {
-                    self.is_lost = true;
-                }
+                self.is_lost |= batch.receive(|ticks| nanos(ticks, period), done).is_err();
             }
             State::Abandoned => {}
             State::OnTheWay | State::Failed => self.is_lost = true,
         }
         let n_lost = batch.give_up();
         self.track.count_lost(n_lost);
-        self.free.push(batch);
+        // The buffers of a lost device are in no state to be used again.
+        if !self.is_lost {
+            self.free.push(batch);
+        }
     }
 }
 

@@ -181,6 +181,27 @@ fn passes_and_what_is_around_them_nest() {
 }
 
 #[test]
+fn a_pass_that_never_came_is_counted_also_where_its_slot_was_used_before() {
+    let gpu = Gpu::new(TIMESTAMPS, Opened::Calibrated);
+    let mut timeline = WgpuTimeline::new("GPU 0 / queue", &gpu.device, &gpu.queue, 32).unwrap();
+    let (trace, ()) = recorded("wgpu-stale.json", || {
+        for is_used in [true, false, true] {
+            let mut encoder = gpu.encoder();
+            let pass = timeline.pass("pass", "gemm");
+            if is_used {
+                gpu.dispatch(&mut encoder, pass.as_ref().map(|pass| pass.compute()));
+            }
+            timeline.resolve(&mut encoder);
+            gpu.queue.submit([encoder.finish()]);
+            gpu.wait();
+            assert_eq!(timeline.collect().unwrap(), u64::from(is_used));
+        }
+    });
+    assert_eq!(timeline.counts(), Counts { recorded: 2, lost: 1, ..Counts::default() });
+    assert_eq!(trace.count("pass"), 2);
+}
+
+#[test]
 fn what_finds_no_slot_is_counted_and_slots_come_back() {
     let gpu = Gpu::new(TIMESTAMPS, Opened::Calibrated);
     let mut timeline = WgpuTimeline::new("GPU 0 / queue", &gpu.device, &gpu.queue, 64).unwrap();
