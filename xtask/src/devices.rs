@@ -36,8 +36,7 @@ fn need_drivers(workspace: &Workspace) -> Result {
         println!("not installed: drivers, which are known by their names in Debian ({})", DRIVERS.join(", "));
         return Ok(());
     }
-    let is_missing = |package: &&str| Task::new(workspace, "dpkg").words("--status").arg(package).output().is_err();
-    let missing: Vec<&str> = DRIVERS.into_iter().filter(is_missing).collect();
+    let missing: Vec<&str> = DRIVERS.into_iter().filter(|package| !is_installed(workspace, package)).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -50,6 +49,12 @@ fn need_drivers(workspace: &Workspace) -> Result {
         let packages = missing.join(" ");
         format!("{complaint}\n\nhint: the tests of devices need a driver each: as root, `apt-get install {packages}`")
     })
+}
+
+/// A package that was removed may still be known.
+fn is_installed(workspace: &Workspace, package: &str) -> bool {
+    let task = Task::new(workspace, "dpkg-query").words("--show --showformat=${db:Status-Status}").arg(package);
+    task.output().is_ok_and(|status| status == b"installed")
 }
 
 fn cargo(workspace: &Workspace, words: &str) -> Result {
