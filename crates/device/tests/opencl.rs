@@ -7,7 +7,7 @@
 
 mod common;
 
-use common::{ERROR_NS_MAX, Window, assert_inside, leave_for_viewers, recorded, turn};
+use common::{ERROR_NS_MAX, Window, assert_inside, learn_drift, leave_for_viewers, recorded, turn};
 use ferrum_trace::{Timestamp, span};
 use ferrum_trace_device::{ClockMap, Counts, OpenClTimeline};
 use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
@@ -82,6 +82,7 @@ impl Gpu {
 fn a_thousand_dispatches_lie_inside_the_windows_of_the_host() {
     let gpu = Gpu::new(CL_QUEUE_PROFILING_ENABLE);
     let mut timeline = OpenClTimeline::new("GPU 0 / queue", &gpu.queue, 64).unwrap();
+    learn_drift(|| timeline.calibrate(&gpu.queue));
     let (trace, windows) = recorded("opencl.json", || {
         let dispatch = |n| -> Window {
             if n % 20 == 0 {

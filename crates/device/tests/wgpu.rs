@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::{ERROR_NS_MAX, Window, assert_inside, leave_for_viewers, recorded, turn};
+use common::{ERROR_NS_MAX, Window, assert_inside, learn_drift, leave_for_viewers, recorded, turn};
 use ferrum_trace::{Timestamp, span};
 use ferrum_trace_device::{Counts, WgpuTimeline, request_calibrated_device};
 use ferrum_trace_testkit::trace_file::TraceFile;
@@ -133,6 +133,7 @@ fn dispatched(gpu: &Gpu, timeline: &mut WgpuTimeline, file: &str, n_dispatches: 
 fn a_thousand_dispatches_lie_inside_the_windows_of_the_host() {
     let gpu = Gpu::new(TIMESTAMPS, Opened::Calibrated);
     let mut timeline = WgpuTimeline::new("GPU 0 / queue", &gpu.device, &gpu.queue, 64).unwrap();
+    learn_drift(|| timeline.calibrate(&gpu.queue));
     let (trace, windows) = dispatched(&gpu, &mut timeline, "wgpu.json", 1000);
     assert_inside(&trace, "kernel", &windows, ERROR_NS_MAX);
     assert_eq!(timeline.counts(), Counts { recorded: 1000, ..Counts::default() });

@@ -1,10 +1,12 @@
 //! What the tests on devices share: a recording, and the question whether what is in it fits what the host saw.
 
 use ferrum_trace::{Recorder, Timestamp};
+use ferrum_trace_device::Error;
 use ferrum_trace_testkit::trace_file::{Event, TraceFile};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// What the bound of the mapping's error must stay below.
 pub const ERROR_NS_MAX: u64 = 20_000;
@@ -36,6 +38,15 @@ pub fn leave_for_viewers(file: &str, counts: &str) {
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::copy(own.join(file), folder.join(file)).unwrap();
     std::fs::write(folder.join(format!("{file}.expect")), counts).unwrap();
+}
+
+/// Calibrates for long enough to know how the clocks drift. From then on a thread that does not run for a while, as happens on busy
+/// machines, costs little precision.
+pub fn learn_drift(mut calibrate: impl FnMut() -> Result<Duration, Error>) {
+    let begin = Timestamp::now();
+    while Timestamp::now() < begin + Duration::from_secs(1) {
+        calibrate().unwrap();
+    }
 }
 
 /// When the host handed work to the device, and when it knew that it was done.
