@@ -27,6 +27,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 fn main() -> Result<(), Box<dyn Error>> {
     let engine = pollster::block_on(Engine::new())?;
     let mut timeline = WgpuTimeline::new("GPU 0 / queue", &engine.device, &engine.queue, 256)?;
+    engine.warm_up()?;
     let error = timeline.calibrate(&engine.queue)?;
     for step in 0..STEPS {
         let _step = span!("decode", "step", step);
@@ -79,6 +80,15 @@ impl Engine {
         let bindings =
             device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout: &layout, entries: &[entry] });
         Ok(Self { device, queue, pipeline, bindings })
+    }
+
+    /// Drivers compile a kernel when it is first used.
+    fn warm_up(&self) -> Result<(), Box<dyn Error>> {
+        let _span = span!("warm up", "startup");
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        self.dispatch(&mut encoder, 1);
+        self.queue.submit([encoder.finish()]);
+        self.wait()
     }
 
     /// One encoder a step, as engines do.
