@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::args::Selection;
 use crate::workspace::Workspace;
-use crate::{Result, steps, tidy, viewers};
+use crate::{Result, devices, steps, tidy, viewers};
 
 /// One thing that must hold before a change is taken.
 pub struct Step {
@@ -20,6 +20,7 @@ pub const STEPS: &[Step] = &[
     step("clippy", "no lint has a complaint", steps::clippy),
     step("docs", "the documentation builds without warnings", steps::docs),
     step("tests", "all tests pass", steps::tests),
+    step("devices", "what devices did is measured right, on real drivers", devices::check),
     step("doctests", "the examples in the documentation run", steps::doctests),
     step("loom", "the publication protocol holds in all interleavings of 3 preemptions", steps::loom),
     step("compiled-out", "every call site builds with recording compiled out", steps::compiled_out),

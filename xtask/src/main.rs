@@ -6,6 +6,7 @@
 
 mod args;
 mod check;
+mod devices;
 mod fuzz;
 mod hta;
 mod steps;

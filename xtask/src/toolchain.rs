@@ -19,6 +19,12 @@ pub fn need_component(workspace: &Workspace, subcommand: &str, component: &str) 
     task.arg(component).run()
 }
 
+/// Whether code for `triple` can be compiled.
+pub fn has_target(workspace: &Workspace, triple: &str) -> bool {
+    let installed = Task::new(workspace, "rustup").words("target list --installed").output();
+    installed.is_ok_and(|list| String::from_utf8_lossy(&list).lines().any(|line| line == triple))
+}
+
 /// Installs the nightly toolchain, unless there is one.
 pub fn need_nightly(workspace: &Workspace) -> Result {
     let there = Task::new(workspace, "rustup").words("run nightly rustc --version");

@@ -73,7 +73,7 @@ impl DeviceTrack {
 
     /// What became of all that was launched.
     pub fn counts(&self) -> Counts {
-        self.counts
+        Counts { clock_conflicts: self.clock.n_conflicts(), ..self.counts }
     }
 
     /// What is known of the device's clock, to add to it.

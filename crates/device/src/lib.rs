@@ -1,4 +1,45 @@
-//! wip
+//! What GPUs and other devices did, in the trace: on rows of their own, at the device's own times, without waiting for it.
+//!
+//! Waiting for the device at every probe destroys what is measured. So begin and end are written into the engine's own stream of
+//! commands, by the device, and collected when the device has them:
+//!
+//! ```text
+//!  host     ├ launch ┤├ launch ┤                 ├ collect ┤
+//!               ╰──────────╮╰─────────╮
+//!  GPU 0 / queue       ├ attention ┤├ gemm ┤
+//! ```
+//!
+//! - A **timeline** is one row: `WgpuTimeline`, `OpenClTimeline`, `CudaTimeline`, `MetalTimeline` (each behind its feature),
+//!   or a [`DeviceTrack`] for a device of any other kind. `collect` never waits.
+//! - It has a number of **slots**: how much can be on its way at a time. What finds none is not measured, and counted: [`Counts`].
+//! - An **arrow** leads from the span in which something was launched to what the device did.
+//! - Every slice has the argument **`clock_error_ns`**: by how much its times may be off, since they come from another clock. The
+//!   clocks are compared by [`ClockMap`]; `calibrate` makes that precise, and everything that is collected helps as well.
+//! - A device that is **lost** is an [`Error`] of `collect`, and what was on its way is counted. Nothing here panics.
+//!
+//! While nothing is recorded (see [`ferrum_trace`]), `begin` is one load, and nothing is written into the stream.
+//!
+//! # Features
+//!
+//! None is on by itself, and without them there is nothing but the core.
+//!
+//! | feature | what it gives | where it was run |
+//! | --- | --- | --- |
+//! | `wgpu` | `WgpuTimeline`: timestamp queries | Vulkan on Mesa's lavapipe, in the tests |
+//! | `wgpu-vulkan` | the same, and `request_calibrated_device`, whose clock is known to about a microsecond | likewise |
+//! | `opencl` | `OpenClTimeline`: profiling events | PoCL, in the tests |
+//! | `cuda` | `CudaTimeline`: events with timing | not yet run on a GPU; its logic on a stand-in |
+//! | `metal` | `MetalTimeline`, on macOS: times of command buffers | not yet run on a Mac; its logic on a stand-in |
+//!
+//! `docs/devices.md` in the repository shows how each is used.
+//!
+//! # Limits
+//!
+//! - Memory: what the slots take, and nothing that grows.
+//! - Rates of two clocks are taken to be within 100 ppm of each other; what contradicts that is counted, and times are
+//!   mapped anew from there.
+//! - A device's counter that begins again at zero gives one slice that makes no sense, which is counted as lost.
+
 mod clock_map;
 #[cfg(any(test, feature = "opencl", all(feature = "metal", target_os = "macos")))]
 mod command_timeline;

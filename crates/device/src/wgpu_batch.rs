@@ -8,6 +8,8 @@ use wgpu::{Buffer, BufferAsyncError, BufferDescriptor, BufferUsages, CommandEnco
 
 /// Slots of a batch. An encoder takes whole batches, so many would be wasted by small encoders.
 pub const BATCH_SLOTS: u32 = 32;
+/// What is read of a query that was never written. It is taken for no time.
+const NOT_WRITTEN: u64 = 0;
 const QUERY_BYTES: u64 = wgpu::QUERY_SIZE as u64;
 
 /// A set of queries, two a slot, and the way of their results to the host.
@@ -18,6 +20,8 @@ pub struct Batch {
     resolved: Buffer,
     readback: Buffer,
     slots: Vec<Slot>,
+    /// What was read the last time. A query that was not written since still has it.
+    last_ticks: Vec<u64>,
     arrival: Arc<Arrival>,
 }
 
@@ -31,7 +35,7 @@ impl Batch {
         let queries = timestamp_queries(device, 2 * BATCH_SLOTS);
         let (resolved, readback) = result_buffers(device, 2 * BATCH_SLOTS);
         let slots = Vec::with_capacity(BATCH_SLOTS as usize);
-        Self { id: 0, queries, resolved, readback, slots, arrival: Arc::default() }
+        Self { id: 0, queries, resolved, readback, slots, last_ticks: Vec::new(), arrival: Arc::default() }
     }
 
     pub fn is_full(&self) -> bool {
@@ -77,9 +81,14 @@ impl Batch {
         let n_bytes = 2 * self.n_slots() * QUERY_BYTES;
         let noticed = self.arrival.noticed();
         let ticks = read_ticks(&self.readback, n_bytes)?;
-        for (slot, times) in self.slots.drain(..).zip(ticks.chunks_exact(2)) {
-            done.push(Done { launch: slot.launch, begin: to_nanos(times[0]), end: to_nanos(times[1]), noticed });
+        for (n, (slot, times)) in self.slots.drain(..).zip(ticks.chunks_exact(2)).enumerate() {
+            let is_stale = self.last_ticks.get(2 * n) == Some(&times[0]);
+            let begin = if is_stale { NOT_WRITTEN } else { to_nanos(times[0]) };
+            done.push(Done { launch: slot.launch, begin, end: to_nanos(times[1]), noticed });
         }
+        // Slots beyond these keep what they had.
+        self.last_ticks.resize(self.last_ticks.len().max(ticks.len()), NOT_WRITTEN);
+        self.last_ticks[..ticks.len()].copy_from_slice(&ticks);
         Ok(())
     }
 

@@ -111,7 +111,7 @@ impl WgpuTimeline {
 
     /// Compares the device's clock with the host's, and returns by how much times may be off now.
     ///
-    /// With a device of [`request_calibrated_device`](crate::request_calibrated_device) this takes some microseconds, and
+    /// With a device of `request_calibrated_device` this takes some microseconds, and
     /// `collect` does it too. With others it waits for the device, some milliseconds if that is idle: call it at the start, and
     /// every some seconds if results are collected late. Without it, times are as precise as launches and results are close to
     /// each other.
@@ -232,16 +232,17 @@ impl WgpuTimeline {
             State::OnTheWay if !self.is_lost => return self.sent.push_back(batch),
             State::Arrived => {
                 let period = self.period;
-                if batch.receive(|ticks| nanos(ticks, period), done).is_err() {
-                    self.is_lost = true;
-                }
+                self.is_lost |= batch.receive(|ticks| nanos(ticks, period), done).is_err();
             }
             State::Abandoned => {}
             State::OnTheWay | State::Failed => self.is_lost = true,
         }
         let n_lost = batch.give_up();
         self.track.count_lost(n_lost);
-        self.free.push(batch);
+        // The buffers of a lost device are in no state to be used again.
+        if !self.is_lost {
+            self.free.push(batch);
+        }
     }
 }
 

@@ -2,19 +2,21 @@
 //!
 //! These tests do not skip: without a driver they fail. On Debian: `apt install pocl-opencl-icd`.
 #![cfg(feature = "opencl")]
+#![allow(clippy::print_stdout, reason = "a test may print what it saw")]
 #![allow(unsafe_code)]
 
 mod common;
 
-use common::{ERROR_NS_MAX, Window, assert_inside, expect_in_viewers, recorded, turn};
+use common::{ERROR_NS_MAX, Window, assert_inside, learn_drift, leave_for_viewers, recorded, turn};
 use ferrum_trace::{Timestamp, span};
-use ferrum_trace_device::{Counts, OpenClTimeline};
+use ferrum_trace_device::{ClockMap, Counts, OpenClTimeline};
 use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
 use opencl3::context::Context;
 use opencl3::device::{CL_DEVICE_TYPE_ALL, Device, get_all_devices};
 use opencl3::event::{Event, create_user_event, set_user_event_status};
 use opencl3::kernel::{ExecuteKernel, Kernel};
 use opencl3::memory::{Buffer, CL_MEM_READ_WRITE};
+use opencl3::platform::Platform;
 use opencl3::program::Program;
 use std::sync::MutexGuard;
 
@@ -50,6 +52,11 @@ impl Gpu {
         Self { _turn: turn, context, queue, kernel, data }
     }
 
+    fn is_pocl(&self) -> bool {
+        let platform = Platform::new(Device::new(self.context.devices()[0]).platform().unwrap());
+        platform.name().unwrap() == "Portable Computing Language"
+    }
+
     /// Enqueues a small kernel, after an event if one is given.
     fn enqueue(&self, after: Option<&Event>) -> Event {
         let mut execution = ExecuteKernel::new(&self.kernel);
@@ -75,6 +82,7 @@ impl Gpu {
 fn a_thousand_dispatches_lie_inside_the_windows_of_the_host() {
     let gpu = Gpu::new(CL_QUEUE_PROFILING_ENABLE);
     let mut timeline = OpenClTimeline::new("GPU 0 / queue", &gpu.queue, 64).unwrap();
+    learn_drift(|| timeline.calibrate(&gpu.queue));
     let (trace, windows) = recorded("opencl.json", || {
         let dispatch = |n| -> Window {
             if n % 20 == 0 {
@@ -93,8 +101,53 @@ fn a_thousand_dispatches_lie_inside_the_windows_of_the_host() {
         (0..1000).map(dispatch).collect::<Vec<Window>>()
     });
     assert_inside(&trace, "kernel", &windows, ERROR_NS_MAX);
-    assert_eq!(timeline.counts(), Counts { recorded: 1000, dropped: 0, lost: 0 });
-    expect_in_viewers("opencl.json", "slices=2000\ninstants=0\nunended=0\nflows=1000\n");
+    assert_eq!(timeline.counts(), Counts { recorded: 1000, ..Counts::default() });
+    leave_for_viewers("opencl.json", "slices=2000\ninstants=0\nunended=0\nflows=1000\n");
+}
+
+/// PoCL takes its times from a clock of the host that is not the one of the trace, and runs apart from it by some ppm. So the truth is
+/// known here, and every time that was mapped must lie within its error of it.
+#[test]
+fn the_truth_is_never_further_away_than_the_error() {
+    let gpu = Gpu::new(CL_QUEUE_PROFILING_ENABLE);
+    assert!(gpu.is_pocl(), "expected PoCL as the first device: the clocks of others are not known");
+    let mut clock = ClockMap::new();
+    let mut errors = Vec::new();
+    for n in 0..2000 {
+        let before = Timestamp::now();
+        let event = gpu.enqueue(None);
+        event.wait().unwrap();
+        let after = Timestamp::now();
+        let (begin, end) = (event.profiling_command_start().unwrap(), event.profiling_command_end().unwrap());
+        clock.not_before(begin, before.monotonic_nanos());
+        clock.not_after(end, after.monotonic_nanos());
+        clock.settle();
+        let (offset, width) = offset_of_raw_clock();
+        for device in [begin, end] {
+            let mapped = clock.map(device).unwrap();
+            let truth = device.checked_add_signed(offset).unwrap();
+            let apart = mapped.host.abs_diff(truth);
+            errors.push(mapped.error);
+            assert!(apart <= mapped.error + width, "{n}: {mapped:?} is {apart} ns from the truth, known to {width} ns");
+        }
+    }
+    let (offset, _) = offset_of_raw_clock();
+    println!("the clocks are {offset} ns apart, known to {:?}..{:?} ns", errors.iter().min(), errors.iter().max());
+    assert_eq!(clock.n_conflicts(), 0);
+}
+
+/// How far the monotonic clock is ahead of the raw one, and how well that is known: the best of some reads.
+fn offset_of_raw_clock() -> (i64, u64) {
+    let read = |_| {
+        let before = Timestamp::now().monotonic_nanos();
+        let mut raw = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `raw` is a valid timespec that the call fills.
+        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_RAW, &mut raw) };
+        let after = Timestamp::now().monotonic_nanos();
+        let raw = raw.tv_sec * 1_000_000_000 + raw.tv_nsec;
+        (after - before, before as i64 - raw)
+    };
+    (0..10).map(read).min().map(|(width, offset)| (offset, width)).unwrap()
 }
 
 #[test]
@@ -125,7 +178,7 @@ fn what_finds_no_slot_is_counted_and_slots_come_back() {
         (0..5).for_each(|_| drop(gpu.launch(&mut timeline, Some(&gate))));
         // Nothing can have run, and nobody waits for it.
         assert_eq!(timeline.collect().unwrap(), 0);
-        assert_eq!(timeline.counts(), Counts { recorded: 0, dropped: 2, lost: 0 });
+        assert_eq!(timeline.counts(), Counts { dropped: 2, ..Counts::default() });
         set_user_event_status(gate.get(), 0).unwrap();
         gpu.queue.finish().unwrap();
         assert_eq!(timeline.collect().unwrap(), 3);
@@ -133,7 +186,7 @@ fn what_finds_no_slot_is_counted_and_slots_come_back() {
         gpu.queue.finish().unwrap();
         assert_eq!(timeline.collect().unwrap(), 1);
     });
-    assert_eq!(timeline.counts(), Counts { recorded: 4, dropped: 2, lost: 0 });
+    assert_eq!(timeline.counts(), Counts { recorded: 4, dropped: 2, ..Counts::default() });
     assert_eq!(trace.count("kernel"), 4);
 }
 
@@ -160,7 +213,7 @@ fn a_command_that_fails_and_a_lost_device_are_error_values() {
         assert!(timeline.collect().unwrap_err().is_lost(), "it stays lost");
         set_user_event_status(waits.get(), 0).unwrap();
     });
-    assert_eq!(timeline.counts(), Counts { recorded: 1, dropped: 0, lost: 2 });
+    assert_eq!(timeline.counts(), Counts { recorded: 1, lost: 2, ..Counts::default() });
 }
 
 #[test]

@@ -30,7 +30,8 @@
 //!   [`async_begin!`], [`async_instant!`], [`async_end!`] with an id of yours, such as that of a request.
 //! - A **flow** is an arrow between spans: [`Flow`].
 //! - A **track** is a row that is no thread, such as a stream of a GPU; slices on it have times of their own: [`Track`],
-//!   [`complete_at!`], [`Timestamp`].
+//!   [`complete_at!`], [`Timestamp`]. What a device measured by another clock carries its error: [`Track::measured`]; the crate
+//!   `ferrum-trace-device` does that for wgpu, OpenCL, CUDA and Metal.
 //! - A **probe** times work on any backend and pushes a slice: [`TraceWriter::probe`] with a [`BackendTimer`].
 //! - **Steps, layers, operations, requests** of an engine have words that the command knows: [`llm`].
 //! - **Arguments** are integers, floats, truth values and texts: [`Value`]. They are evaluated only while recording.

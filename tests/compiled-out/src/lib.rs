@@ -1,7 +1,7 @@
 //! Every macro and type of ferrum-trace in a program that has them all compiled out.
 
 use ferrum_trace::llm::{self, Phase, Step};
-use ferrum_trace::{Flow, Span, Timestamp, TraceWriter, Track};
+use ferrum_trace::{Flow, Measured, Span, Timestamp, TraceWriter, Track};
 
 /// Does some work with a probe at every turn. The arguments are never evaluated.
 pub fn instrumented(numbers: &[u64]) -> u64 {
@@ -63,6 +63,9 @@ pub fn everything_else() -> bool {
     let now = Timestamp::now();
     ferrum_trace::complete_at!(track, now, now, "gemm", "gemm", value = never());
     track.complete_at("gemm", "gemm", now, now);
+    let flow = Flow::from_open_span();
+    let clock_error = std::time::Duration::ZERO;
+    track.measured(&Measured { name: "gemm", category: "gemm", begin: now, end: now, clock_error, flow });
     ferrum_trace::set_thread_name("a");
     ferrum_trace::set_process_name("b");
     ferrum_trace::flush_global_trace();

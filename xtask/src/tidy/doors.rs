@@ -1,7 +1,7 @@
 //! The doors between the crates open one way.
 //!
 //! ```text
-//! cli -> analyze -> format -> model        record -> format -> model
+//! cli -> analyze -> format -> model        device -> record -> format -> model
 //! ```
 
 use super::Finding;
@@ -15,6 +15,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("ferrum-trace", &["ferrum-trace-format", "ferrum-trace-model"]),
     ("ferrum-trace-analyze", &["ferrum-trace-format", "ferrum-trace-model"]),
     ("ferrum-trace-cli", &["ferrum-trace-analyze", "ferrum-trace-format", "ferrum-trace-model"]),
+    ("ferrum-trace-device", &["ferrum-trace"]),
     ("ferrum-bench-core", &["ferrum-trace"]),
     ("ferrum-trace-testkit", &["ferrum-trace-format", "ferrum-trace-model"]),
 ];

@@ -1,10 +1,12 @@
 //! What the tests on devices share: a recording, and the question whether what is in it fits what the host saw.
 
 use ferrum_trace::{Recorder, Timestamp};
+use ferrum_trace_device::Error;
 use ferrum_trace_testkit::trace_file::{Event, TraceFile};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// What the bound of the mapping's error must stay below.
 pub const ERROR_NS_MAX: u64 = 20_000;
@@ -16,10 +18,9 @@ pub fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is recorded while `work` runs, and what it returns; the caller has its turn. The file stays for the step `viewers`, if that is told what to
-/// expect.
+/// What is recorded while `work` runs, and what it returns; the caller has its turn. The file stays.
 pub fn recorded<T>(file: &str, work: impl FnOnce() -> T) -> (TraceFile, T) {
-    let path = viewer_check().join(file);
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);
     let recorder = Recorder::builder().path(&path).start().unwrap();
     // A test that fails must not keep the others from recording.
     let result = catch_unwind(AssertUnwindSafe(work));
@@ -30,15 +31,22 @@ pub fn recorded<T>(file: &str, work: impl FnOnce() -> T) -> (TraceFile, T) {
     (trace, result)
 }
 
-/// Tells the step `viewers` what Perfetto must find in a file.
-pub fn expect_in_viewers(file: &str, counts: &str) {
-    std::fs::write(viewer_check().join(format!("{file}.expect")), counts).unwrap();
+/// Leaves a file for the step `viewers`, with what Perfetto must find in it.
+pub fn leave_for_viewers(file: &str, counts: &str) {
+    let own = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let folder = own.with_file_name("viewer-check");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::copy(own.join(file), folder.join(file)).unwrap();
+    std::fs::write(folder.join(format!("{file}.expect")), counts).unwrap();
 }
 
-fn viewer_check() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("viewer-check");
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
+/// Calibrates for long enough to know how the clocks drift. From then on a thread that does not run for a while, as happens on busy
+/// machines, costs little precision.
+pub fn learn_drift(mut calibrate: impl FnMut() -> Result<Duration, Error>) {
+    let begin = Timestamp::now();
+    while Timestamp::now() < begin + Duration::from_secs(1) {
+        calibrate().unwrap();
+    }
 }
 
 /// When the host handed work to the device, and when it knew that it was done.
