@@ -2,6 +2,8 @@
 
 pub mod clock;
 pub mod convert;
+#[cfg(feature = "engine")]
+pub mod engine;
 pub mod laps;
 pub mod latency;
 pub mod off;
@@ -19,7 +21,7 @@ use crate::table::{Cell, Table};
 /// Measures what was asked for, in the order of the help.
 pub fn run(args: &Args) -> Outcome<Vec<Table>> {
     type Run = fn(&Args) -> Outcome<Vec<Table>>;
-    let figures: [(Figure, Run); 10] = [
+    let figures: &[(Figure, Run)] = &[
         (Figure::Span, span::run),
         (Figure::Off, off::run),
         (Figure::Laps, laps::run),
@@ -30,9 +32,11 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
         (Figure::Startup, startup::run),
         (Figure::Latency, latency::run),
         (Figure::Clock, clock::run),
+        #[cfg(feature = "engine")]
+        (Figure::Engine, engine::run),
     ];
     let mut tables = Vec::new();
-    for (figure, run) in figures {
+    for &(figure, run) in figures {
         if args.wants(figure) {
             crate::say(&format!("measuring: {figure:?}").to_lowercase());
             tables.extend(run(args)?);

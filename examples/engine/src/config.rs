@@ -81,7 +81,7 @@ impl Config {
         ensure!(self.rope_scaling.is_none(), "expected no `rope_scaling`, which this engine does not know");
         ensure!(*num_attention_heads > 0 && self.kv_heads() > 0, "expected heads, found none");
         ensure!(num_attention_heads % self.kv_heads() == 0, "heads cannot share {} heads of keys", self.kv_heads());
-        ensure!(self.head_size() > 0 && self.head_size() % 2 == 0, "expected heads of an even size");
+        ensure!(self.head_size() > 0 && self.head_size().is_multiple_of(2), "expected heads of an even size");
         ensure!(self.vocab_size > 0, "expected a vocabulary, found none");
         Ok(())
     }
