@@ -22,66 +22,53 @@ use crate::table::{Cell, Table};
 /// Sequences in a batch.
 const BATCH: u64 = 8;
 /// Steps in a row with recording on, or off.
-const STEPS: usize = 8;
+const STEPS: usize = 4;
 /// How often off, on and off again take turns in one process.
-const TURNS: usize = 16;
+const TURNS: usize = 40;
 /// How long the recorder prepares its first chunks. Without a recorder the pause is the same, and what it does to caches.
 const SETTLING: Duration = Duration::from_millis(5);
 /// What takes turns. The third is the first again: what these two differ by is noise.
 const MODES: [&str; 3] = ["off", "on", "off again"];
 
+/// What is measured by: the name of the clock, what it shows, and the time now.
+type Clock = (&'static str, &'static str, fn() -> u64);
+const CLOCKS: [Clock; 3] = [
+    ("thread", "CPU of the thread that runs the engine, on which all probes are", sys::thread_cpu_ns),
+    ("process", "CPU of all threads, the recorder's own included", sys::process_cpu_ns),
+    ("wall", "the clock on the wall", sys::monotonic_ns),
+];
+
 pub fn run(args: &Args) -> Outcome<Vec<Table>> {
-    let mut cpu = [const { Vec::new() }; 3];
-    let mut wall = [const { Vec::new() }; 3];
-    let mut events = 0.0;
+    let mut answers = Vec::new();
     for _ in 0..args.rounds {
         let folder = tempfile::tempdir()?;
-        let answer = Job { dir: folder.path().to_owned(), ..Job::new(Task::Engine, "ferrum-trace") }.run()?;
-        events = answer["events"];
-        for turn in 0..TURNS {
-            for (mode, name) in MODES.iter().enumerate() {
-                cpu[mode].push(answer[&key("cpu", name, turn)]);
-                wall[mode].push(answer[&key("wall", name, turn)]);
-            }
-        }
+        answers.push(Job { dir: folder.path().to_owned(), ..Job::new(Task::Engine, "ferrum-trace") }.run()?);
     }
-    let rows = MODES.iter().enumerate().map(|(mode, name)| {
-        let mut row = vec![Cell::text(*name)];
-        for times in [&cpu, &wall] {
-            let [base, rounds] = [0, mode].map(|mode| times[mode].iter().copied().collect::<Rounds>());
-            row.extend(against(&rounds, &base, 3));
-            row.push(Cell::maybe(paired(&times[mode], &times[0]), 4));
-        }
-        row
-    });
-    Ok(vec![Table {
-        title: "Engine".to_owned(),
-        note: format!(
-            "Milliseconds per decode step of `examples/engine` ({BATCH} sequences, 8 layers), CPU of all threads and wall, \
-             one thread for products; \
-             {STEPS} steps off, {STEPS} on, {STEPS} off by turns, in one process. A step records {events:.0} events. `x` is \
-             the ratio to off; `paired` is the median of the ratios within each turn."
-        ),
-        columns: vec![
-            "recording",
-            "CPU ms min",
-            "CPU ms med",
-            "x min",
-            "x med",
-            "paired",
-            "wall ms min",
-            "wall ms med",
-            "x min",
-            "x med",
-            "paired",
-        ],
-        rows: rows.collect(),
-    }])
+    Ok(CLOCKS.iter().map(|clock| table(clock, &answers)).collect())
 }
 
-/// The median of the ratios of what was measured in the same turn.
-fn paired(times: &[f64], base: &[f64]) -> Option<f64> {
-    times.iter().zip(base).map(|(time, base)| time / base).collect::<Rounds>().median()
+fn table(&(clock, what, _): &Clock, answers: &[Answer]) -> Table {
+    let turns =
+        |mode| answers.iter().flat_map(move |answer| (0..TURNS).map(move |turn| answer[&key(clock, mode, turn)]));
+    let base: Vec<f64> = turns(MODES[0]).collect();
+    let rows = MODES.iter().map(|mode| {
+        let mut row = vec![Cell::text(*mode)];
+        row.extend(against(&turns(mode).collect(), &base.iter().copied().collect(), 3));
+        let ratios: Rounds = turns(mode).zip(&base).map(|(time, base)| time / base).collect();
+        row.push(Cell::maybe(ratios.median(), 4));
+        row
+    });
+    let events = answers.first().map_or(0.0, |answer| answer["events"]);
+    Table {
+        title: format!("Engine, {clock}"),
+        note: format!(
+            "Milliseconds per decode step of `examples/engine` ({BATCH} sequences, 8 layers, one thread for products) by {what}. \
+             {STEPS} steps off, {STEPS} on, {STEPS} off by turns, in one process. A step records {events:.0} events. `x` is the \
+             ratio to off, `paired` the median of the ratios within each turn; `off again` shows how much of these is noise."
+        ),
+        columns: vec!["recording", "ms min", "ms med", "x min", "x med", "paired"],
+        rows: rows.collect(),
+    }
 }
 
 fn key(clock: &str, mode: &str, turn: usize) -> String {
@@ -95,11 +82,11 @@ pub fn child(job: &Job) -> Outcome {
         // Each goes first as often as the others: the context grows from step to step.
         for place in 0..MODES.len() {
             let mode = MODES[(turn + place) % MODES.len()];
-            let (cpu, wall) = match mode {
+            let times = match mode {
                 "on" => recorded(&mut engine, &job.dir, &mut answer)?,
                 _ => timed(&mut engine)?,
             };
-            answer.extend([(key("cpu", mode, turn), cpu), (key("wall", mode, turn), wall)]);
+            answer.extend(CLOCKS.iter().zip(times).map(|(&(clock, ..), time)| (key(clock, mode, turn), time)));
         }
     }
     child::tell(&answer)?;
@@ -120,21 +107,20 @@ fn decoding() -> Outcome<Engine> {
     Ok(engine)
 }
 
-/// Milliseconds a step: of CPU, and by the clock on the wall. The first step is not timed.
-fn timed(engine: &mut Engine) -> Outcome<(f64, f64)> {
+/// Milliseconds a step by each of the clocks. The first step is not timed.
+fn timed(engine: &mut Engine) -> Outcome<[f64; 3]> {
     std::thread::sleep(SETTLING);
     engine.step()?;
-    let (cpu, wall) = (sys::process_cpu_ns(), sys::monotonic_ns());
+    let before = CLOCKS.map(|(.., now)| now());
     for _ in 0..STEPS {
         engine.step()?;
     }
-    let (cpu, wall) = (sys::process_cpu_ns() - cpu, sys::monotonic_ns() - wall);
-    let millis = |ns: u64| ns as f64 / 1e6 / STEPS as f64;
-    Ok((millis(cpu), millis(wall)))
+    let after = CLOCKS.map(|(.., now)| now());
+    Ok([0, 1, 2].map(|clock| (after[clock] - before[clock]) as f64 / 1e6 / STEPS as f64))
 }
 
 /// The same, recorded. To begin and to end a recording is not of the steps; what goes on beside them is.
-fn recorded(engine: &mut Engine, folder: &Path, answer: &mut Answer) -> Outcome<(f64, f64)> {
+fn recorded(engine: &mut Engine, folder: &Path, answer: &mut Answer) -> Outcome<[f64; 3]> {
     let recorder = Recorder::builder().path(folder.join("engine.spool")).start()?;
     let times = timed(engine)?;
     let stats = recorder.finish()?;
