@@ -63,6 +63,9 @@ pub enum Figure {
     Latency,
     /// our clock against CLOCK_MONOTONIC over 10 s
     Clock,
+    /// what recording adds to the decode steps of an engine
+    #[cfg(feature = "engine")]
+    Engine,
 }
 
 impl Args {

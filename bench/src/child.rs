@@ -33,6 +33,8 @@ pub enum Task {
     Startup,
     Latency,
     Clock,
+    #[cfg(feature = "engine")]
+    Engine,
 }
 
 /// One job, passed as JSON.
@@ -67,6 +69,8 @@ impl Job {
     pub fn spawn(&self) -> Outcome<Child> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg(CHILD).arg(serde_json::to_string(self)?);
+        // Only the engine has a pool of threads. Two that wait for each other spin, and their CPU time tells nothing then.
+        command.env("RAYON_NUM_THREADS", "1");
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("FERRUM_TRACE_") {
                 command.env_remove(name);
@@ -128,5 +132,7 @@ pub fn serve(job: &str, start: Start) -> Outcome {
         Task::Read => figures::read::child(&job),
         Task::Startup => figures::startup::child(&job, start),
         Task::Clock => figures::clock::child(&job),
+        #[cfg(feature = "engine")]
+        Task::Engine => figures::engine::child(&job),
     }
 }

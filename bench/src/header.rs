@@ -85,7 +85,12 @@ fn version(name: &str) -> String {
 /// The command without paths: what was asked, not where the binary lies.
 fn command() -> String {
     let given: Vec<String> = std::env::args().skip(1).collect();
-    let features = if cfg!(feature = "peers") { "" } else { " --no-default-features" };
+    let features = match (cfg!(feature = "peers"), cfg!(feature = "engine")) {
+        (true, true) => "",
+        (true, false) => " --no-default-features --features peers",
+        (false, true) => " --no-default-features --features engine",
+        (false, false) => " --no-default-features",
+    };
     let separator = if given.is_empty() { "" } else { " -- " };
     format!("cargo run --release -p bench{features}{separator}{}", given.join(" "))
 }

@@ -4,6 +4,8 @@
 pub mod candle;
 pub mod clock;
 pub mod convert;
+#[cfg(feature = "engine")]
+pub mod engine;
 pub mod laps;
 pub mod latency;
 pub mod off;
@@ -34,6 +36,8 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
         (Figure::Startup, startup::run),
         (Figure::Latency, latency::run),
         (Figure::Clock, clock::run),
+        #[cfg(feature = "engine")]
+        (Figure::Engine, engine::run),
     ];
     let mut tables = Vec::new();
     for &(figure, run) in figures {

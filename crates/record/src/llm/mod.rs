@@ -30,6 +30,10 @@
 //! llm::running(0);
 //! ```
 
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/instrument.md")]
+mod instrument {}
+
 mod counters;
 mod layer;
 mod op;

@@ -196,16 +196,17 @@ impl Request {
         self.record(now, Kind::AsyncEnd, &REQUEST_END, &[self.output_tokens.to_arg(), reason.to_arg()]);
     }
 
-    /// Ends the stage it is in and begins another, with a token between the two if that is why.
+    /// Ends the stage it is in and begins another, with a token if that is why.
     fn enter(&mut self, now: u64, stage: Stage, token: Option<(&'static Site, &[Arg])>) {
         if let Some(site) = self.stage.site() {
             self.record(now, Kind::AsyncEnd, site, &[]);
         }
-        if let Some((site, args)) = token {
-            self.record(now, Kind::AsyncInstant, site, args);
-        }
         if let Some(site) = stage.site() {
             self.record(now, Kind::AsyncBegin, site, &[]);
+        }
+        // Last: before the begin, viewers would draw the stage over it.
+        if let Some((site, args)) = token {
+            self.record(now, Kind::AsyncInstant, site, args);
         }
         self.stage = stage;
     }

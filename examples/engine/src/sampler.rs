@@ -1,13 +1,13 @@
 //! The choice of the next token.
 
-use crate::math::softmax;
-use crate::random::Random;
+use rand::RngExt;
+use rand::rngs::StdRng;
 
 /// Tokens that have a chance.
 const TOP: usize = 8;
 
 /// Chooses one of the [`TOP`] tokens with the best scores, by their probabilities.
-pub fn sample(scores: &[f32], random: &mut Random) -> usize {
+pub fn sample(scores: &[f32], random: &mut StdRng) -> u32 {
     let mut tokens: Vec<usize> = (0..scores.len()).collect();
     // Equal scores in the order of the tokens, so that nothing is left to chance but what the seed decides.
     let best_first = |a: &usize, b: &usize| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b));
@@ -16,26 +16,26 @@ pub fn sample(scores: &[f32], random: &mut Random) -> usize {
         tokens.truncate(TOP);
     }
     tokens.sort_unstable_by(best_first);
-    let mut probabilities: Vec<f32> = tokens.iter().map(|&token| scores[token]).collect();
-    softmax(&mut probabilities);
-    let mut left = random.unit();
-    let chosen = probabilities.iter().position(|probability| {
-        left -= probability;
+    let weights: Vec<f32> = tokens.iter().map(|&token| (scores[token] - scores[tokens[0]]).exp()).collect();
+    let mut left = random.random::<f32>() * weights.iter().sum::<f32>();
+    let chosen = weights.iter().position(|weight| {
+        left -= weight;
         left < 0.0
     });
     // Rounding may leave a little after the last.
-    tokens[chosen.unwrap_or(tokens.len() - 1)]
+    tokens[chosen.unwrap_or(tokens.len() - 1)] as u32
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::SeedableRng;
 
     #[test]
     fn better_tokens_come_more_often_and_bad_ones_never() {
         let scores: Vec<f32> = (0..50).map(|token| if token % 5 == 0 { token as f32 / 20.0 } else { -9.0 }).collect();
-        let (mut times, mut random) = ([0; 50], Random::new(10));
-        (0..10_000).for_each(|_| times[sample(&scores, &mut random)] += 1);
+        let (mut times, mut random) = ([0; 50], StdRng::seed_from_u64(10));
+        (0..10_000).for_each(|_| times[sample(&scores, &mut random) as usize] += 1);
         assert!(times[45] > times[30] && times[30] > times[15] && times[15] > 0, "{times:?}");
         assert_eq!(times.iter().filter(|times| **times > 0).count(), TOP);
     }

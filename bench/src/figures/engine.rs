@@ -1,0 +1,129 @@
+//! What recording costs an engine: decode steps of `examples/engine`, with recording off and on by turns in one process.
+
+use std::path::Path;
+use std::time::Duration;
+
+use clap::Parser as _;
+use engine::checkpoint;
+use engine::engine::Engine;
+use engine::flags::Flags;
+use engine::sequence::{Sequence, Wish};
+use ferrum_trace::Recorder;
+use ferrum_trace::llm::Phase;
+
+use super::against;
+use crate::args::Args;
+use crate::child::{self, Answer, Job, Task};
+use crate::contenders::Outcome;
+use crate::rounds::Rounds;
+use crate::sys;
+use crate::table::{Cell, Table};
+
+/// Sequences in a batch.
+const BATCH: u64 = 8;
+/// Steps in a row with recording on, or off.
+const STEPS: usize = 4;
+/// How often off, on and off again take turns in one process.
+const TURNS: usize = 40;
+/// How long the recorder prepares its first chunks. Without a recorder the pause is the same, and what it does to caches.
+const SETTLING: Duration = Duration::from_millis(5);
+/// What takes turns. The third is the first again: what these two differ by is noise.
+const MODES: [&str; 3] = ["off", "on", "off again"];
+
+/// What is measured by: the name of the clock, what it shows, and the time now.
+type Clock = (&'static str, &'static str, fn() -> u64);
+const CLOCKS: [Clock; 3] = [
+    ("thread", "CPU of the thread that runs the engine, on which all probes are", sys::thread_cpu_ns),
+    ("process", "CPU of all threads, the recorder's own included", sys::process_cpu_ns),
+    ("wall", "the clock on the wall", sys::monotonic_ns),
+];
+
+pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+    let mut answers = Vec::new();
+    for _ in 0..args.rounds {
+        let folder = tempfile::tempdir()?;
+        answers.push(Job { dir: folder.path().to_owned(), ..Job::new(Task::Engine, "ferrum-trace") }.run()?);
+    }
+    Ok(CLOCKS.iter().map(|clock| table(clock, &answers)).collect())
+}
+
+fn table(&(clock, what, _): &Clock, answers: &[Answer]) -> Table {
+    let turns =
+        |mode| answers.iter().flat_map(move |answer| (0..TURNS).map(move |turn| answer[&key(clock, mode, turn)]));
+    let base: Vec<f64> = turns(MODES[0]).collect();
+    let rows = MODES.iter().map(|mode| {
+        let mut row = vec![Cell::text(*mode)];
+        row.extend(against(&turns(mode).collect(), &base.iter().copied().collect(), 3));
+        let ratios: Rounds = turns(mode).zip(&base).map(|(time, base)| time / base).collect();
+        row.push(Cell::maybe(ratios.median(), 4));
+        row
+    });
+    let events = answers.first().map_or(0.0, |answer| answer["events"]);
+    Table {
+        title: format!("Engine, {clock}"),
+        note: format!(
+            "Milliseconds per decode step of `examples/engine` ({BATCH} sequences, 8 layers, one thread for products) by {what}. \
+             {STEPS} steps off, {STEPS} on, {STEPS} off by turns, in one process. A step records {events:.0} events. `x` is the \
+             ratio to off, `paired` the median of the ratios within each turn; `off again` shows how much of these is noise."
+        ),
+        columns: vec!["recording", "ms min", "ms med", "x min", "x med", "paired"],
+        rows: rows.collect(),
+    }
+}
+
+fn key(clock: &str, mode: &str, turn: usize) -> String {
+    format!("{clock} {mode} {turn}")
+}
+
+pub fn child(job: &Job) -> Outcome {
+    let mut engine = decoding()?;
+    let mut answer = Answer::new();
+    for turn in 0..TURNS {
+        // Each goes first as often as the others: the context grows from step to step.
+        for place in 0..MODES.len() {
+            let mode = MODES[(turn + place) % MODES.len()];
+            let times = match mode {
+                "on" => recorded(&mut engine, &job.dir, &mut answer)?,
+                _ => timed(&mut engine)?,
+            };
+            answer.extend(CLOCKS.iter().zip(times).map(|(&(clock, ..), time)| (key(clock, mode, turn), time)));
+        }
+    }
+    child::tell(&answer)?;
+    sys::exit_now()
+}
+
+/// An engine with a full batch whose prompts are computed.
+fn decoding() -> Outcome<Engine> {
+    let n_tokens = MODES.len() * TURNS * (STEPS + 1) + 64;
+    let flags = format!("engine --prompt=32 --tokens={n_tokens} --batch={BATCH} --step-tokens=512 --kv-blocks=4096");
+    let flags = Flags::parse_from(flags.split(' '));
+    let mut engine = Engine::load(checkpoint::open(&flags)?, &flags)?;
+    for id in 1..=BATCH {
+        let prompt = (0..flags.prompt as u32).collect();
+        engine.add(Sequence::new(Wish { id, prompt, n_wanted: n_tokens, seed: id }));
+    }
+    while engine.step()?.phase != Phase::Decode {}
+    Ok(engine)
+}
+
+/// Milliseconds a step by each of the clocks. The first step is not timed.
+fn timed(engine: &mut Engine) -> Outcome<[f64; 3]> {
+    std::thread::sleep(SETTLING);
+    engine.step()?;
+    let before = CLOCKS.map(|(.., now)| now());
+    for _ in 0..STEPS {
+        engine.step()?;
+    }
+    let after = CLOCKS.map(|(.., now)| now());
+    Ok([0, 1, 2].map(|clock| (after[clock] - before[clock]) as f64 / 1e6 / STEPS as f64))
+}
+
+/// The same, recorded. To begin and to end a recording is not of the steps; what goes on beside them is.
+fn recorded(engine: &mut Engine, folder: &Path, answer: &mut Answer) -> Outcome<[f64; 3]> {
+    let recorder = Recorder::builder().path(folder.join("engine.spool")).start()?;
+    let times = timed(engine)?;
+    let stats = recorder.finish()?;
+    answer.insert("events".to_owned(), stats.recorded as f64 / (STEPS + 1) as f64);
+    Ok(times)
+}

@@ -1,0 +1,43 @@
+//! Serves requests from simulated clients, and says where the time went.
+
+#![allow(clippy::print_stderr, reason = "a program for people to run and read")]
+
+use anyhow::Result;
+use clap::Parser;
+use engine::checkpoint;
+use engine::clients::Clients;
+use engine::engine::Engine;
+use engine::flags::Flags;
+use engine::recording::Recording;
+use engine::report;
+use std::io::Write;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match run(&Flags::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("engine: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(flags: &Flags) -> Result<()> {
+    let recording = Recording::begin(flags.off)?;
+    ferrum_trace::set_thread_name("engine");
+    let engine = Engine::load(checkpoint::open(flags)?, flags)?;
+    let clients = Clients::new(flags, engine.config());
+    let stats = engine.serve(clients)?;
+    if let Some(path) = &flags.stats {
+        stats.write(path)?;
+    }
+    say(&report::of_stats(&stats));
+    say(&recording.end()?);
+    Ok(())
+}
+
+/// Prints some lines, as far as anybody wants to read them: `engine | head` is no error.
+fn say(lines: &str) {
+    let _ = std::io::stdout().write_all(lines.as_bytes());
+}

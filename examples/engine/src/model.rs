@@ -1,0 +1,81 @@
+//! From tokens to scores of the next token.
+
+use crate::batch::Batch;
+use crate::cache::LayerCache;
+use crate::checkpoint::Checkpoint;
+use crate::config::Config;
+use crate::layer::Layer;
+use crate::linear::Linear;
+use crate::rope::Rope;
+use anyhow::ensure;
+use candle_core::{Result, Tensor};
+use candle_nn::ops::rms_norm;
+use ferrum_trace::{llm, span};
+
+/// How much memory a model gets beside its weights.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Blocks of the cache.
+    pub n_blocks: usize,
+    /// The longest sequence.
+    pub n_positions: usize,
+}
+
+/// The weights, and the cache.
+#[derive(Debug)]
+pub struct Model {
+    config: Config,
+    embedding: Tensor,
+    rope: Rope,
+    layers: Vec<Layer>,
+    norm: Tensor,
+    head: Linear,
+}
+
+impl Model {
+    pub fn load(mut checkpoint: Checkpoint, room: Room) -> anyhow::Result<Self> {
+        let config = checkpoint.config.clone();
+        let _span = span!("load_model", "load", layers = config.num_hidden_layers);
+        let (wanted, most) = (room.n_positions, config.max_position_embeddings);
+        ensure!(wanted <= most, "requests of {wanted} tokens are longer than the {most} that the model was made for");
+        let embedding = checkpoint.take(&["model.embed_tokens"])?;
+        let cache = || LayerCache::new(room.n_blocks, &config);
+        let layers = (0..config.num_hidden_layers).map(|n| Layer::load(n, &mut checkpoint, cache()?));
+        let layers = layers.collect::<anyhow::Result<_>>()?;
+        let norm = checkpoint.take(&["model.norm"])?;
+        let head = Linear::new(checkpoint.head(&embedding)?);
+        let rope = Rope::new(&config, room.n_positions)?;
+        Ok(Self { config, embedding, rope, layers, norm, head })
+    }
+
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The scores of what comes after each of the batch's last rows.
+    pub fn forward(&self, batch: &Batch) -> Result<Vec<Vec<f32>>> {
+        let (mut hidden, angles) = {
+            let _op = llm::op!("embed", Memory, tokens = batch.n_rows);
+            (self.embedding.index_select(&batch.tokens, 0)?, self.rope.at(&batch.positions)?)
+        };
+        for (n, layer) in self.layers.iter().enumerate() {
+            let _layer = llm::layer(n);
+            hidden = layer.forward(&hidden, batch, &angles)?;
+        }
+        self.score(&hidden, batch)
+    }
+
+    fn score(&self, hidden: &Tensor, batch: &Batch) -> Result<Vec<Vec<f32>>> {
+        let n_last = batch.last_rows.dim(0)?;
+        if n_last == 0 {
+            return Ok(Vec::new());
+        }
+        // Only these have a next token to be found, and this product is a large one.
+        let normed = {
+            let _op = llm::op!("rms_norm", Norm);
+            rms_norm(&hidden.index_select(&batch.last_rows, 0)?, &self.norm, self.config.rms_norm_eps as f32)?
+        };
+        let _op = llm::op!("lm_head", Gemm, m = n_last);
+        self.head.rows(&normed)?.to_vec2()
+    }
+}

@@ -1,0 +1,217 @@
+//! The program as its users run it: what it prints, what it notes, and what is in the trace.
+
+use engine::stats::{RequestStats, Stats, Steps};
+use ferrum_trace_testkit::process::{Finished, run};
+use ferrum_trace_testkit::trace_file::{Event, TraceFile};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use tempfile::{TempDir, tempdir};
+
+const LAYERS: usize = 2;
+
+/// The program in a folder, with nothing in the environment that concerns it.
+fn engine(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_engine"));
+    command.current_dir(folder).args(["--stats=stats.json", "--requests=6", "--rate=50", "--prompt=40", "--tokens=24"]);
+    for variable in ["FERRUM_TRACE_OUT", "FERRUM_TRACE_LIMIT", "FERRUM_TRACE_CLOCK"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// The same with a model as small as it can be: without optimization, the products take long. The cache is too small for
+/// all who could run.
+fn small(folder: &Path) -> Command {
+    let mut command = engine(folder);
+    command.args(["--layers=2", "--width=32", "--step-tokens=32", "--kv-blocks=8"]);
+    command
+}
+
+fn stats_in(folder: &Path) -> Stats {
+    serde_json::from_slice(&fs::read(folder.join("stats.json")).unwrap()).unwrap()
+}
+
+/// A run that wrote `trace.json` into the folder.
+fn recorded() -> (TempDir, Finished, Stats, TraceFile) {
+    let folder = tempdir().unwrap();
+    let finished = run(&mut small(folder.path())).expect_success();
+    let trace = TraceFile::read(&folder.path().join("trace.json"));
+    let stats = stats_in(folder.path());
+    (folder, finished, stats, trace)
+}
+
+fn tokens(stats: &Stats) -> Vec<(u64, Vec<u32>)> {
+    stats.requests.iter().map(|request| (request.id, request.tokens.clone())).collect()
+}
+
+/// The events of a request, by name and phase.
+struct Life<'a>(Vec<&'a Event>);
+
+impl<'a> Life<'a> {
+    fn of(trace: &'a TraceFile, id: u64) -> Self {
+        let is_of = |event: &&Event| event.category == "request" && event.extra["id2"]["local"] == format!("{id:#x}");
+        Self(trace.recorded().filter(is_of).collect())
+    }
+
+    fn all(&self, name: &str, phase: char) -> Vec<&'a Event> {
+        self.0.iter().copied().filter(|event| event.name == name && event.phase == phase).collect()
+    }
+
+    #[track_caller]
+    fn one(&self, name: &str, phase: char) -> &'a Event {
+        match self.all(name, phase)[..] {
+            [event] => event,
+            ref events => panic!("expected one `{name}` of phase {phase}, found {events:?}"),
+        }
+    }
+}
+
+/// For the step `viewers` of the gate.
+fn leave_for_viewers(folder: &Path, trace: &TraceFile) {
+    let room = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("viewer-check");
+    fs::create_dir_all(&room).unwrap();
+    fs::copy(folder.join("trace.json"), room.join("engine.json")).unwrap();
+    let count = |phases: &str| trace.recorded().filter(|event| phases.contains(event.phase)).count();
+    let values: usize = trace.recorded().filter(|event| event.phase == 'C').map(|event| event.args.len()).sum();
+    let slices = count("Xibn");
+    let expected = format!("slices={slices}\nflows=0\ncounters={values}\ndepth=3\nthreads=2\nprocesses=1\n");
+    fs::write(room.join("engine.json.expect"), expected).unwrap();
+}
+
+#[test]
+fn the_trace_holds_all_that_the_engine_did() {
+    let (folder, _, stats, trace) = recorded();
+    let steps: Vec<&Event> = trace.recorded().filter(|event| event.category == "step").collect();
+    let of_phase = |phase| steps.iter().filter(|step| step.name == phase && step.text("phase") == phase).count();
+    let found = Steps { prefill: of_phase("prefill"), decode: of_phase("decode"), mixed: of_phase("mixed") };
+    assert_eq!((found, steps.len()), (stats.steps, stats.steps.all()));
+    let sum = |key| steps.iter().map(|step| step.number(key)).sum::<u64>() as usize;
+    assert_eq!(sum("prefill_tokens"), stats.prefill_tokens);
+    assert!(steps.iter().all(|step| step.number("decode_tokens") <= step.number("batch")));
+    for name in ["layer", "qkv_proj", "attention", "o_proj", "gate_up_proj", "down_proj", "kv_write"] {
+        assert_eq!(trace.count(name), steps.len() * LAYERS, "{name}");
+    }
+    assert_eq!(trace.count("sample"), steps.len());
+    assert_eq!(trace.count("preempt"), stats.preemptions);
+    assert_eq!(trace.about("dropped"), 0);
+    let names: Vec<String> = trace.thread_names().into_values().collect();
+    assert_eq!(names, ["engine", "clients"]);
+    trace.assert_nested();
+    leave_for_viewers(folder.path(), &trace);
+}
+
+#[test]
+fn every_request_is_there_from_its_arrival_to_its_last_token() {
+    let (_folder, _, stats, trace) = recorded();
+    assert!(stats.preemptions > 0, "{stats:?}");
+    assert_eq!((stats.requests.len(), trace.count("first token")), (6, 6));
+    for request in &stats.requests {
+        let life = Life::of(&trace, request.id);
+        let (begin, end) = (life.one("request", 'b'), life.one("request", 'e'));
+        assert_eq!(begin.number("prompt_tokens") as usize, request.prompt_tokens);
+        assert_eq!(end.number("output_tokens") as usize, request.output_tokens);
+        assert_eq!(end.text("reason"), request.reason);
+        assert_eq!(1 + life.all("token", 'n').len(), request.output_tokens);
+        assert_eq!(life.all("preempted", 'b').len(), request.preemptions);
+        // Once at first, and once after each preemption.
+        assert_eq!(life.all("prefill", 'b').len(), 1 + request.preemptions);
+        for stage in ["queued", "prefill", "decode", "preempted"] {
+            assert_eq!(life.all(stage, 'b').len(), life.all(stage, 'e').len(), "{stage}");
+        }
+        agree(request, &life);
+    }
+}
+
+/// The clocks of the trace and of the engine tell the same of a request, up to 1 % and what a busy machine may put between
+/// two lines of code.
+#[track_caller]
+fn agree(request: &RequestStats, life: &Life) {
+    let since_arrival = |event: &Event| event.start_ns - life.one("request", 'b').start_ns;
+    let told = [since_arrival(life.one("first token", 'n')), since_arrival(life.one("request", 'e'))];
+    let noted = [request.first_token_latency_ns().unwrap(), request.latency_ns()];
+    for (told, noted) in told.into_iter().zip(noted) {
+        assert!(told.abs_diff(noted) <= noted / 100 + 50_000_000, "the trace says {told}, the engine {noted}");
+    }
+}
+
+#[test]
+fn the_counters_end_with_an_empty_cache_and_all_tokens() {
+    let (_folder, _, stats, trace) = recorded();
+    let cache: Vec<_> = trace.named("kv_cache").map(|event| (event.number("used"), event.number("free"))).collect();
+    assert_eq!(cache.len(), stats.steps.all() + 1);
+    assert!(cache.iter().all(|(used, free)| used + free == 8), "{cache:?}");
+    assert!(cache[0].0 == 0 && cache[1].0 > 0 && cache.last() == Some(&(0, 8)), "{cache:?}");
+    let tokens = trace.named("tokens").last().unwrap();
+    assert_eq!(tokens.number("generated") as usize, stats.generated_tokens);
+    assert_eq!(tokens.number("prompt") as usize, stats.prefill_tokens);
+    assert_eq!(trace.named("running").last().unwrap().number("requests"), 0);
+    assert!(trace.named("running").any(|event| event.number("requests") > 1));
+}
+
+#[test]
+fn nothing_is_left_with_recording_off_and_tokens_are_the_same() {
+    let (_folder, _, on, _) = recorded();
+    let folder = tempdir().unwrap();
+    let finished = run(small(folder.path()).arg("--off")).expect_success();
+    assert!(finished.stdout.contains("nothing was recorded"), "{finished}");
+    assert_eq!(tokens(&stats_in(folder.path())), tokens(&on));
+    fs::remove_file(folder.path().join("stats.json")).unwrap();
+    run(small(folder.path()).env("FERRUM_TRACE_OUT", "off")).expect_success();
+    assert_eq!(tokens(&stats_in(folder.path())), tokens(&on));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_checkpoint_is_served_like_the_weights_it_was_made_of() {
+    let folder = tempdir().unwrap();
+    run(small(folder.path()).args(["--save=weights", "--off"])).expect_success();
+    let made = tokens(&stats_in(folder.path()));
+    for path in ["--weights=weights", "--weights=weights/model.safetensors"] {
+        run(engine(folder.path()).args([path, "--off"])).expect_success();
+        assert_eq!(tokens(&stats_in(folder.path())), made, "{path}");
+    }
+    let missing = run(engine(folder.path()).args(["--weights=elsewhere", "--off"])).expect_code(2);
+    assert!(missing.stderr.contains("engine: elsewhere: No such file"), "{missing}");
+    fs::write(folder.path().join("weights/config.json"), r#"{"model_type": "llama"}"#).unwrap();
+    let wrong = run(engine(folder.path()).args(["--weights=weights", "--off"])).expect_code(2);
+    assert!(wrong.stderr.contains("config.json: missing field"), "{wrong}");
+}
+
+#[test]
+fn the_tables_say_where_the_time_went_and_where_the_trace_is() {
+    let (_folder, finished, stats, trace) = recorded();
+    let titles =
+        ["request latencies", "where the time went by step", "where the time went by layer", "outside of layers"];
+    assert!(titles.iter().all(|title| finished.stdout.contains(title)), "{finished}");
+    let decode = finished.stdout.lines().find_map(|line| line.trim().strip_prefix("decode ")).expect("a row of steps");
+    assert_eq!(decode.split_whitespace().next(), Some(stats.steps.decode.to_string().as_str()), "{finished}");
+    let rows = finished.stdout.lines().filter(|line| line.starts_with("  0  ") || line.starts_with("  1  "));
+    assert_eq!(rows.count(), LAYERS, "{finished}");
+    let place = format!("trace.json: {} events", trace.recorded().count());
+    assert!(finished.stdout.contains(&place) && finished.stdout.contains("ui.perfetto.dev"), "{finished}");
+}
+
+#[test]
+fn the_environment_decides_where_the_trace_goes() {
+    let folder = tempdir().unwrap();
+    let finished = run(small(folder.path()).env("FERRUM_TRACE_OUT", "other.json")).expect_success();
+    let trace = TraceFile::read(&folder.path().join("other.json"));
+    assert_eq!(trace.count("sample"), stats_in(folder.path()).steps.all());
+    assert!(finished.stdout.contains("by layer") && finished.stdout.contains("other.json: "), "{finished}");
+    let finished = run(small(folder.path()).env("FERRUM_TRACE_OUT", "other.spool")).expect_success();
+    assert!(finished.stdout.contains("recorded to other.spool; no tables"), "{finished}");
+    assert!(!folder.path().join("trace.json").exists());
+}
+
+#[test]
+fn help_is_given_where_it_is_asked_for_or_needed() {
+    let folder = tempdir().unwrap();
+    let asked = run(engine(folder.path()).arg("--help")).expect_success();
+    assert!(asked.stdout.contains("Usage: engine") && asked.stdout.contains("--kv-blocks <N>"), "{asked}");
+    let needed = run(engine(folder.path()).arg("--token=7")).expect_code(2);
+    assert!(needed.stderr.contains("'--token'") && needed.stderr.contains("Usage: engine"), "{needed}");
+    let small_cache = run(small(folder.path()).arg("--off").args(["--kv-blocks", "2"])).expect_code(2);
+    assert!(small_cache.stderr.contains("--kv-blocks"), "{small_cache}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
