@@ -168,12 +168,6 @@ pub mod counter {
     pub const GENERATED: &str = "generated";
 }
 
-/// What a device measured: slices on its tracks.
-pub mod device {
-    /// Argument of each such slice: by how many nanoseconds its begin and its end may be off, at most.
-    pub const CLOCK_ERROR_NS: &str = "clock_error_ns";
-}
-
 /// Tracks of devices, known by their names.
 pub mod device_track {
     /// What the name of a device's track begins with; a number follows, and ` / ` with what of the device the track is.
