@@ -42,7 +42,7 @@ impl CudaTimeline {
     ///
     /// # Errors
     ///
-    /// If there is no driver, no such device, or no more events.
+    /// If there is no driver, no such device, no more events, or if there are to be more than 65,536 slots.
     pub fn new(name: &str, device: usize, slots: usize) -> Result<Self, Error> {
         let driver = CudaDriver::new(device)?;
         let stream = driver.default_stream();

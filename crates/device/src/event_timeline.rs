@@ -11,6 +11,7 @@ use crate::counts::Counts;
 use crate::device_track::DeviceTrack;
 use crate::error::Error;
 use crate::launch::{Done, Launch};
+use crate::slots::check_slots;
 use crate::trouble::Trouble;
 use ferrum_trace::Timestamp;
 use std::collections::VecDeque;
@@ -70,6 +71,7 @@ pub struct EventTimeline<D: Events> {
 impl<D: Events> EventTimeline<D> {
     /// Makes all events that will ever be needed, and waits for the first one in `stream`.
     pub fn new(driver: D, name: &str, stream: &D::Stream, slots: usize) -> Result<Self, Error> {
+        check_slots(slots)?;
         let base = driver.new_event()?;
         driver.record(&base, stream)?;
         driver.wait(&base)?;

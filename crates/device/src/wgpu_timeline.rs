@@ -4,6 +4,7 @@ use crate::counts::Counts;
 use crate::device_track::DeviceTrack;
 use crate::error::Error;
 use crate::launch::{Done, Launch};
+use crate::slots::check_slots;
 use crate::wgpu_batch::{BATCH_SLOTS, Batch, State};
 use crate::wgpu_calibration::{Calibration, poll};
 use std::collections::VecDeque;
@@ -90,8 +91,9 @@ impl WgpuTimeline {
     ///
     /// # Errors
     ///
-    /// If `device` was made without the feature `TIMESTAMP_QUERY`.
+    /// If `device` was made without the feature `TIMESTAMP_QUERY`, or if there are to be more than 65,536 slots.
     pub fn new(name: &str, device: &Device, queue: &Queue, slots: u32) -> Result<Self, Error> {
+        check_slots(slots as usize)?;
         if !device.features().contains(Features::TIMESTAMP_QUERY) {
             return Err(Error::unsupported("expected a device with the feature TIMESTAMP_QUERY, found one without"));
         }
