@@ -106,11 +106,19 @@ impl<D: Events> EventTimeline<D> {
         name: &'static str,
         category: &'static str,
     ) -> Option<OpenSlot<D::Event>> {
-        let launch = self.track.launch(name, category)?;
+        if !ferrum_trace::is_on() {
+            return None;
+        }
+        if self.lost.is_some() {
+            self.track.count_lost(1);
+            return None;
+        }
         let Some(events) = self.free.pop() else {
             self.track.count_dropped(1);
             return None;
         };
+        // Not before: no arrow leaves for what will not be measured.
+        let launch = self.track.launch(name, category)?;
         match self.driver.record(&events.begin, stream) {
             Ok(()) => Some(OpenSlot { launch, events }),
             Err(trouble) => {
