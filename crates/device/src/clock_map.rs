@@ -188,14 +188,17 @@ impl ClockMap {
         let known = self.band.map_or(Some(fact), |band| band.narrowed_by(fact, self.drift));
         if known.is_none() {
             self.n_conflicts += 1;
-            *self = Self { n_conflicts: self.n_conflicts, ..self.with_mapping_alone() };
+            *self = Self { n_conflicts: self.n_conflicts, ..self.with_mapping_before(fact.at) };
         }
         self.band = known.or(Some(fact));
         self.learn_drift(fact);
     }
 
-    /// Forgets what is known, but not what was mapped.
-    fn with_mapping_alone(&mut self) -> Self {
+    /// Forgets what is known, but not what was mapped; unless times begin again that were mapped before, and mean others now.
+    fn with_mapping_before(&mut self, device: u64) -> Self {
+        if self.frontier.is_some_and(|frontier| device < frontier) {
+            return Self::default();
+        }
         Self { lines: std::mem::take(&mut self.lines), frontier: self.frontier, ..Self::default() }
     }
 
@@ -380,6 +383,21 @@ mod tests {
         assert_eq!(map.map(2_000), Some(Mapped { host: 1_005_500, error: 500 }));
         assert_eq!(map.n_conflicts(), 1);
         assert_eq!(map.map(900).unwrap().host, 5_400, "what was mapped once is mapped alike");
+    }
+
+    #[test]
+    fn a_counter_that_begins_again_is_followed() {
+        let mut map = ClockMap::new();
+        let wrap = 1 << 36;
+        map.between(wrap - 1_000, (5_000, 6_000));
+        map.settle();
+        assert_eq!(map.map(wrap - 1_000).unwrap().host, 5_500);
+        for device in [0, 1_000] {
+            map.between(device, (device + 6_000, device + 7_000));
+            map.settle();
+            assert_eq!(map.map(device), Some(Mapped { host: device + 6_500, error: 500 }));
+        }
+        assert_eq!(map.n_conflicts(), 1);
     }
 
     #[test]

@@ -30,8 +30,11 @@ impl<C: Command> CommandTimeline<C> {
 
     /// Before a command is enqueued.
     pub fn launch(&mut self, name: &'static str, category: &'static str) -> Option<Launch> {
-        let launch = self.track.launch(name, category)?;
-        self.has_room().then_some(launch)
+        // No arrow leaves for what will not be measured.
+        if !ferrum_trace::is_on() || !self.is_alive() || !self.has_room() {
+            return None;
+        }
+        self.track.launch(name, category)
     }
 
     /// After it was enqueued, or not.
@@ -87,6 +90,12 @@ impl<C: Command> CommandTimeline<C> {
 
     pub fn counts(&self) -> Counts {
         self.track.counts()
+    }
+
+    fn is_alive(&mut self) -> bool {
+        let is_alive = self.lost.is_none();
+        self.track.count_lost(u64::from(!is_alive));
+        is_alive
     }
 
     fn has_room(&mut self) -> bool {
@@ -155,9 +164,10 @@ mod tests {
     #[test]
     fn what_finds_no_slot_is_counted() {
         let mut timeline = CommandTimeline::new("GPU 0", 2);
-        recorded(|| {
+        let trace = recorded(|| {
             (0..5).for_each(|_| drop(launch(&mut timeline)));
         });
+        assert_eq!(trace.named("flow").count(), 2, "no arrow leaves for what is not measured");
         assert_eq!(timeline.counts(), Counts { dropped: 3, ..Counts::default() });
     }
 
@@ -168,9 +178,10 @@ mod tests {
             let commands: Vec<StandIn> = (0..3).map(|_| launch(&mut timeline)).collect();
             *commands[0].borrow_mut() = Err(trouble(true));
             assert_eq!(timeline.collect(), Err(trouble(true)));
+            launch(&mut timeline);
             assert_eq!(timeline.collect(), Err(trouble(true)));
         });
-        assert_eq!(timeline.counts(), Counts { lost: 3, ..Counts::default() });
+        assert_eq!(timeline.counts(), Counts { lost: 4, ..Counts::default() });
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl CudaTimeline {
     ///
     /// # Errors
     ///
-    /// If there is no driver, no such device, or no more events.
+    /// If there is no driver, no such device, no more events, or if there are to be more than 65,536 slots.
     pub fn new(name: &str, device: usize, slots: usize) -> Result<Self, Error> {
         let driver = CudaDriver::new(device)?;
         let stream = driver.default_stream();
@@ -60,7 +60,7 @@ impl CudaTimeline {
     }
 
     /// Something begins here in the stream. An arrow leaves the span that is open on this thread. `None` if nothing is recorded,
-    /// or if it cannot be measured, which is counted.
+    /// or if it cannot be measured, which is counted. A slot that is dropped instead of ended never comes back to the pool.
     pub fn begin(&mut self, stream: &CudaStream, name: &'static str, category: &'static str) -> Option<CudaSlot> {
         self.0.begin(stream, name, category).map(CudaSlot)
     }

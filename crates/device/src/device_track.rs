@@ -104,3 +104,33 @@ impl Done {
         self.begin != 0 && self.begin <= self.end
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stand_in::recorded;
+
+    /// Where slices are drawn that were mapped to `offset` nanoseconds from their launch, with an error of 1000: begin and end, in
+    /// nanoseconds from the launch. The host noticed the end 5000 after the launch.
+    fn drawn(offsets: [(i64, i64); 3]) -> Vec<(i64, i64)> {
+        let mut launched = 0;
+        let trace = recorded(|| {
+            let mut track = DeviceTrack::new("NPU 0");
+            let at = Timestamp::now() + Duration::from_secs(1);
+            launched = at.monotonic_nanos();
+            let launch = Launch { name: "kernel", category: "gemm", flow: None, at };
+            let done = Done { launch, begin: 1, end: 2, noticed: at + Duration::from_nanos(5_000) };
+            let mapped = |offset| Mapped { host: launched.strict_add_signed(offset), error: 1_000 };
+            offsets.iter().for_each(|&(begin, end)| track.record_mapped(&done, mapped(begin), mapped(end)));
+        });
+        let origin = trace.about("start_monotonic_ns");
+        let since_launch = |nanos: u64| (origin + nanos) as i64 - launched as i64;
+        trace.named("kernel").map(|slice| (since_launch(slice.start_ns), since_launch(slice.end_ns))).collect()
+    }
+
+    #[test]
+    fn order_decides_within_the_error_and_never_beyond_it() {
+        let drawn = drawn([(100, 4_000), (-400, 5_700), (-3_000, 9_000)]);
+        assert_eq!(drawn, [(100, 4_000), (0, 5_000), (-2_000, 8_000)]);
+    }
+}

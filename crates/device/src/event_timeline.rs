@@ -11,6 +11,7 @@ use crate::counts::Counts;
 use crate::device_track::DeviceTrack;
 use crate::error::Error;
 use crate::launch::{Done, Launch};
+use crate::slots::check_slots;
 use crate::trouble::Trouble;
 use ferrum_trace::Timestamp;
 use std::collections::VecDeque;
@@ -70,6 +71,7 @@ pub struct EventTimeline<D: Events> {
 impl<D: Events> EventTimeline<D> {
     /// Makes all events that will ever be needed, and waits for the first one in `stream`.
     pub fn new(driver: D, name: &str, stream: &D::Stream, slots: usize) -> Result<Self, Error> {
+        check_slots(slots)?;
         let base = driver.new_event()?;
         driver.record(&base, stream)?;
         driver.wait(&base)?;
@@ -104,11 +106,19 @@ impl<D: Events> EventTimeline<D> {
         name: &'static str,
         category: &'static str,
     ) -> Option<OpenSlot<D::Event>> {
-        let launch = self.track.launch(name, category)?;
+        if !ferrum_trace::is_on() {
+            return None;
+        }
+        if self.lost.is_some() {
+            self.track.count_lost(1);
+            return None;
+        }
         let Some(events) = self.free.pop() else {
             self.track.count_dropped(1);
             return None;
         };
+        // Not before: no arrow leaves for what will not be measured.
+        let launch = self.track.launch(name, category)?;
         match self.driver.record(&events.begin, stream) {
             Ok(()) => Some(OpenSlot { launch, events }),
             Err(trouble) => {

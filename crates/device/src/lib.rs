@@ -35,7 +35,7 @@
 //!
 //! # Limits
 //!
-//! - Memory: what the slots take, and nothing that grows.
+//! - Memory: what the slots take, and nothing that grows. There are up to 65,536 of them where they are made ahead (wgpu, CUDA).
 //! - Rates of two clocks are taken to be within 100 ppm of each other; what contradicts that is counted, and times are
 //!   mapped anew from there.
 //! - A device's counter that begins again at zero gives one slice that makes no sense, which is counted as lost.
@@ -59,6 +59,8 @@ mod metal_timeline;
 mod opencl_event;
 #[cfg(feature = "opencl")]
 mod opencl_timeline;
+#[cfg(any(test, feature = "cuda", feature = "wgpu"))]
+mod slots;
 #[cfg(test)]
 mod stand_in;
 #[cfg(any(test, feature = "cuda", feature = "opencl", all(feature = "metal", target_os = "macos")))]

@@ -3,7 +3,8 @@
 use crate::counts::Counts;
 use crate::device_track::DeviceTrack;
 use crate::error::Error;
-use crate::launch::{Done, Launch};
+use crate::launch::Done;
+use crate::slots::check_slots;
 use crate::wgpu_batch::{BATCH_SLOTS, Batch, State};
 use crate::wgpu_calibration::{Calibration, poll};
 use std::collections::VecDeque;
@@ -64,6 +65,15 @@ pub struct PassSlot {
     first: u32,
 }
 
+/// Who writes the end of a slot.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    /// `end`, or `resolve`.
+    Apart,
+    /// The pass, as it writes the begin.
+    WithPass,
+}
+
 impl PassSlot {
     /// For [`ComputePassDescriptor`](wgpu::ComputePassDescriptor).
     pub fn compute(&self) -> ComputePassTimestampWrites<'_> {
@@ -90,8 +100,9 @@ impl WgpuTimeline {
     ///
     /// # Errors
     ///
-    /// If `device` was made without the feature `TIMESTAMP_QUERY`.
+    /// If `device` was made without the feature `TIMESTAMP_QUERY`, or if there are to be more than 65,536 slots.
     pub fn new(name: &str, device: &Device, queue: &Queue, slots: u32) -> Result<Self, Error> {
+        check_slots(slots as usize)?;
         if !device.features().contains(Features::TIMESTAMP_QUERY) {
             return Err(Error::unsupported("expected a device with the feature TIMESTAMP_QUERY, found one without"));
         }
@@ -141,12 +152,7 @@ impl WgpuTimeline {
         name: &'static str,
         category: &'static str,
     ) -> Option<WgpuSlot> {
-        let launch = self.track.launch(name, category)?;
-        if !self.has_encoder_timestamps {
-            self.track.count_dropped(1);
-            return None;
-        }
-        let (batch, slot) = self.take(launch, true)?;
+        let (batch, slot) = self.take(name, category, Ends::Apart)?;
         encoder.write_timestamp(&batch.queries, 2 * slot);
         Some(WgpuSlot { batch: batch.id, slot })
     }
@@ -167,8 +173,7 @@ impl WgpuTimeline {
     /// A whole pass is to be measured: give [`PassSlot::compute`] or [`PassSlot::render`] to its descriptor. `None` as for
     /// [`begin`](Self::begin).
     pub fn pass(&mut self, name: &'static str, category: &'static str) -> Option<PassSlot> {
-        let launch = self.track.launch(name, category)?;
-        let (batch, slot) = self.take(launch, false)?;
+        let (batch, slot) = self.take(name, category, Ends::WithPass)?;
         Some(PassSlot { queries: batch.queries.clone(), first: 2 * slot })
     }
 
@@ -211,20 +216,39 @@ impl WgpuTimeline {
         self.track.counts()
     }
 
-    /// A batch with room, and a slot of it.
-    fn take(&mut self, launch: Launch, is_open: bool) -> Option<(&Batch, u32)> {
-        if self.filling.last().is_none_or(Batch::is_full) {
-            let Some(mut batch) = self.free.pop() else {
-                self.track.count_dropped(1);
-                return None;
-            };
-            self.n_batches_used += 1;
-            batch.id = self.n_batches_used;
-            self.filling.push(batch);
+    /// A slot, and the batch it is of.
+    fn take(&mut self, name: &'static str, category: &'static str, ends: Ends) -> Option<(&Batch, u32)> {
+        if !ferrum_trace::is_on() {
+            return None;
         }
+        if self.is_lost {
+            self.track.count_lost(1);
+            return None;
+        }
+        let can_be_written = self.has_encoder_timestamps || ends == Ends::WithPass;
+        if !can_be_written || !self.has_room() {
+            self.track.count_dropped(1);
+            return None;
+        }
+        // Not before: no arrow leaves for what will not be measured.
+        let launch = self.track.launch(name, category)?;
         let batch = self.filling.last_mut()?;
-        let slot = batch.take(launch, is_open);
+        let slot = batch.take(launch, ends == Ends::Apart);
         Some((batch, slot))
+    }
+
+    /// Whether the batch that is being filled has room, after another one was taken if it had none.
+    fn has_room(&mut self) -> bool {
+        if self.filling.last().is_some_and(|batch| !batch.is_full()) {
+            return true;
+        }
+        let Some(mut batch) = self.free.pop() else {
+            return false;
+        };
+        self.n_batches_used += 1;
+        batch.id = self.n_batches_used;
+        self.filling.push(batch);
+        true
     }
 
     fn look_at(&mut self, mut batch: Batch, done: &mut Vec<Done>) {

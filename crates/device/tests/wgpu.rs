@@ -207,6 +207,7 @@ fn what_finds_no_slot_is_counted_and_slots_come_back() {
     let gpu = Gpu::new(TIMESTAMPS, Opened::Calibrated);
     let mut timeline = WgpuTimeline::new("GPU 0 / queue", &gpu.device, &gpu.queue, 64).unwrap();
     let (trace, ()) = recorded("wgpu-slots.json", || {
+        let _launch = span!("launch", "scheduler");
         // 64 slots are two batches; each encoder takes one.
         (0..5).for_each(|_| gpu.launch(&mut timeline));
         assert_eq!(timeline.counts().dropped, 3);
@@ -224,6 +225,7 @@ fn what_finds_no_slot_is_counted_and_slots_come_back() {
         assert_eq!(timeline.collect().unwrap(), 64);
     });
     assert_eq!(timeline.counts(), Counts { recorded: 66, dropped: 9, ..Counts::default() });
+    assert_eq!(trace.named("flow").count(), 2 * 66, "no arrow leaves for what is not measured");
     assert_eq!(trace.count("kernel"), 66);
 }
 
