@@ -4,23 +4,31 @@
 //! end; or slices and instants of one track, as they are in formats that have nothing asynchronous. The figures are those of vLLM's serving benchmark; `docs/steps-and-requests.md` has the definitions.
 
 mod collect;
+mod events;
 mod figures;
 mod parts;
+mod request;
 mod slo;
 
-pub use collect::{Request, Stage, StageKind};
 pub use figures::{Figure, Figures};
 pub use parts::{Part, Parts};
+pub use request::{Request, Stage, StageKind};
 pub use slo::{Slo, SloMetric};
 
 use crate::{Nesting, Selected, Step, StepsOptions, steps};
 use collect::Collected;
-use ferrum_trace_model::vocab::request;
+use ferrum_trace_model::vocab;
 use ferrum_trace_model::{StringId, Trace};
 
 /// The arguments that requests are described by. Ask for them when loading, together with [`STEP_ARGS`](crate::STEP_ARGS).
-pub const REQUEST_ARGS: [&str; 6] =
-    [request::PROMPT_TOKENS, request::OUTPUT_TOKENS, request::REASON, request::TOKENS, collect::ID, collect::UNCLOSED];
+pub const REQUEST_ARGS: [&str; 6] = [
+    vocab::request::PROMPT_TOKENS,
+    vocab::request::OUTPUT_TOKENS,
+    vocab::request::REASON,
+    vocab::request::TOKENS,
+    events::ID,
+    events::UNCLOSED,
+];
 
 /// The requests of a trace. Times are nanoseconds.
 #[derive(Clone, Debug, Default)]
@@ -101,7 +109,9 @@ fn all_steps(trace: &Trace, nesting: &Nesting) -> Vec<Step> {
 
 /// Whether a reason is that of a request that did not end well.
 fn is_failure(trace: &Trace, reason: Option<StringId>) -> bool {
-    reason.is_some_and(|reason| [request::ABORT, request::ERROR, request::DROPPED].contains(&trace.strings.get(reason)))
+    reason.is_some_and(|reason| {
+        [vocab::request::ABORT, vocab::request::ERROR, vocab::request::DROPPED].contains(&trace.strings.get(reason))
+    })
 }
 
 #[cfg(test)]

@@ -1,0 +1,95 @@
+//! Tables of steps.
+
+use super::{phase_name, share};
+use crate::out::table::{Column, Table};
+use crate::out::units::{number, percent, rate, time_in_column};
+use ferrum_trace_analyze::{StepGroup, Steps};
+use ferrum_trace_model::Trace;
+
+/// Steps by phase and batch.
+pub fn groups(steps: &Steps) -> Table {
+    // When there is no room, the least important goes first.
+    let mut table = Table::new(vec![
+        Column::text("phase"),
+        Column::number("batch"),
+        Column::number("steps"),
+        Column::number("total").importance(3),
+        Column::number("mean").importance(4),
+        Column::number("p50"),
+        Column::number("p95").importance(6),
+        Column::number("p99").importance(7),
+        Column::number("max").importance(2),
+        Column::number("prompt/s").importance(5),
+        Column::number("gen/s").importance(8),
+        Column::number("covered %").importance(9),
+        Column::number("device %").importance(1),
+    ]);
+    for group in &steps.groups {
+        table.push(group_row(phase_name(group.phase), group));
+    }
+    if steps.groups.len() > 1 {
+        table.push(group_row("all", &steps.all));
+    }
+    table
+}
+
+fn group_row(label: &str, group: &StepGroup) -> Vec<String> {
+    let (prefill, decode) = group.tokens_per_second();
+    let batch = group.batch.map_or("-".to_owned(), |batch| match (batch.from, batch.to) {
+        (from, to) if from == to => from.to_string(),
+        (from, to) => format!("{from}-{to}"),
+    });
+    let rate = |tokens: u64, per_second: f64| if tokens == 0 { "-".to_owned() } else { rate(per_second) };
+    vec![
+        label.to_owned(),
+        batch,
+        number(group.count),
+        time_in_column(group.total),
+        time_in_column(group.mean().round() as i64),
+        time_in_column(group.durations.p50),
+        time_in_column(group.durations.p95),
+        time_in_column(group.durations.p99),
+        time_in_column(group.durations.max),
+        rate(group.prefill_tokens, prefill),
+        rate(group.decode_tokens, decode),
+        percent(group.coverage()),
+        share(group.device.busy, group.device.span),
+    ]
+}
+
+/// Every step.
+pub fn each(trace: &Trace, steps: &Steps) -> Table {
+    let mut table = Table::new(vec![
+        Column::number("step"),
+        Column::text("phase"),
+        Column::number("at"),
+        Column::number("batch"),
+        Column::number("prompt").importance(3),
+        Column::number("gen").importance(4),
+        Column::number("context").importance(1),
+        Column::number("duration"),
+        Column::number("in no span"),
+        Column::number("covered %").importance(6),
+        Column::number("device").importance(2),
+        Column::number("device %").importance(5),
+    ]);
+    let spelled = |size: Option<u64>| size.map_or("-".to_owned(), number);
+    for (place, step) in steps.steps.iter().enumerate() {
+        let at = step.start.saturating_sub(trace.census.first.unwrap_or(step.start));
+        table.push(vec![
+            (place + 1).to_string(),
+            phase_name(step.mark.phase).to_owned(),
+            time_in_column(at),
+            spelled(step.mark.batch),
+            spelled(step.mark.prefill_tokens),
+            spelled(step.mark.decode_tokens),
+            spelled(step.mark.context_tokens),
+            time_in_column(step.duration),
+            time_in_column(step.unexplained),
+            share(step.duration.saturating_sub(step.unexplained), step.duration),
+            time_in_column(step.device.busy),
+            share(step.device.busy, step.device.span),
+        ]);
+    }
+    table
+}
