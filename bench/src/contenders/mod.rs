@@ -131,7 +131,7 @@ pub fn all() -> Vec<&'static dyn Contender> {
         &tracing_ours::TRACING_ALONE,
         &tracing_ours::TRACING_OURS,
     ]);
-    all.extend([&reference::REFERENCE as &dyn Contender, &ours::SPOOL, &ours::JSON]);
+    all.extend([&reference::REFERENCE as &dyn Contender, &ours::SPOOL, &ours::RING, &ours::JSON]);
     all
 }
 

@@ -4,20 +4,25 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use ferrum_trace::{Recorder, TraceWriter, instant, laps, span};
+use ferrum_trace::{Recorder, RecorderBuilder, TraceWriter, instant, laps, span};
 use ferrum_trace_format::spool;
 
 use super::{Contender, Outcome, Readable, SITES, Work, body, sixteen};
 use crate::spelling;
 
-pub static SPOOL: Ours = Ours { name: "ferrum-trace", file: "spans.spool", output: "binary (spool)" };
-pub static JSON: Ours = Ours { name: "ferrum-trace-json", file: "spans.json", output: "JSON" };
+pub static SPOOL: Ours = Ours { name: "ferrum-trace", file: "spans.spool", output: "binary (spool)", ring: None };
+pub static JSON: Ours = Ours { name: "ferrum-trace-json", file: "spans.json", output: "JSON", ring: None };
+/// Small enough that each chunk is used again many times.
+pub static RING: Ours =
+    Ours { name: "ferrum-trace-ring", file: "spans.spool", output: "the newest 4 MiB", ring: Some(4 << 20) };
 
 /// The recorder with one of its output forms; recording is the same for both.
 pub struct Ours {
     name: &'static str,
     file: &'static str,
     output: &'static str,
+    /// Bytes of the flight recorder, if it is one.
+    ring: Option<u64>,
 }
 
 /// Room for every figure of the bench, so that the limit is never what is measured.
@@ -31,11 +36,11 @@ impl Contender for Ours {
     }
 
     fn packages(&self) -> &'static [&'static str] {
-        if self.times_spans() { &["ferrum-trace"] } else { &[] }
+        if self.name == SPOOL.name { &["ferrum-trace"] } else { &[] }
     }
 
     fn times_spans(&self) -> bool {
-        self.name == SPOOL.name
+        self.name != JSON.name
     }
 
     fn output(&self) -> &'static str {
@@ -43,7 +48,11 @@ impl Contender for Ours {
     }
 
     fn start(&self, dir: &Path, _work: Work) -> Outcome {
-        start(&dir.join(self.file))
+        let path = dir.join(self.file);
+        match self.ring {
+            None => start(&path),
+            Some(bytes) => start_with(Recorder::builder().path(path).ring(bytes)),
+        }
     }
 
     fn record(&self, work: Work) {
@@ -64,8 +73,12 @@ impl Contender for Ours {
         Ok(())
     }
 
+    /// Of a ring it is known that nothing was dropped, not how much was overwritten.
     fn verify(&self, spans: u64) -> Outcome {
-        verify(spans)
+        match self.ring {
+            None => verify(spans),
+            Some(_) => finish().map(|_| ()),
+        }
     }
 
     /// Reads the finished JSON if there is one, else what the spool gives back.
@@ -83,6 +96,10 @@ impl Contender for Ours {
     }
 
     fn off(&self) -> Option<fn(u64)> {
+        // Off is off, whatever would be recorded.
+        if self.ring.is_some() {
+            return None;
+        }
         Some(|calls| {
             for _ in 0..calls / SITES {
                 sixteen!({
@@ -96,7 +113,11 @@ impl Contender for Ours {
 
 /// Starts the process-wide recorder with its output at `path`; the ending chooses the form.
 pub fn start(path: &Path) -> Outcome {
-    let recorder = Recorder::builder().path(path).limit(LIMIT_BYTES).start()?;
+    start_with(Recorder::builder().path(path).limit(LIMIT_BYTES))
+}
+
+fn start_with(builder: RecorderBuilder) -> Outcome {
+    let recorder = builder.start()?;
     *RECORDER.lock().expect("unpoisoned") = Some(recorder);
     Ok(())
 }
