@@ -58,6 +58,13 @@ fn a_list_and_an_object_and_lines_are_forms_of_a_trace() {
 }
 
 #[test]
+fn an_object_with_a_list_may_have_the_fields_of_an_event() {
+    let text = format!(r#"{{"ph":"X","name":"no event","ts":7,"pid":1,"traceEvents":[{A}]}}"#);
+    let (form, object) = found(text.as_bytes()).unwrap();
+    assert_eq!((form, object.events.len(), object.fields.len(), object.losses), (Form::Object, 1, 4, vec![]));
+}
+
+#[test]
 fn an_empty_list_is_a_trace() {
     assert_eq!(found(b"[]").unwrap().1, Found::default());
     assert_eq!(found(b" {\"traceEvents\": [ ] } ").unwrap().1, Found::default());

@@ -432,21 +432,23 @@ fn is_surely_event(event: &Event<'_>) -> bool {
     event.phase != 0 && (event.pid.is_some() || event.start != Number::Missing)
 }
 
-/// Whether an object is an event, and none with a list of them: reads it up to the first key that tells.
+/// Whether an object is an event, and none with a list of them: the latter may have any fields, also those of an event.
 fn is_event(cursor: &mut Cursor<'_>) -> bool {
-    let mut read = || {
+    let mut has_phase = false;
+    let mut has_list = || {
         cursor.expect(b'{', "`{`").ok()?;
         loop {
             cursor.skip_space();
             match cursor.key().ok()?.raw {
-                b"ph" => return Some(true),
-                b"traceEvents" => return Some(false),
-                _ => cursor.skip_value().ok()?,
+                b"ph" => has_phase = true,
+                b"traceEvents" => return Some(()),
+                _ => {}
             }
+            cursor.skip_value().ok()?;
             cursor.expect(b',', "`,`").ok()?;
         }
     };
-    read().unwrap_or(false)
+    has_list().is_none() && has_phase
 }
 
 /// The beginning of what was found, for a message.
