@@ -6,7 +6,7 @@ use rand::rngs::StdRng;
 /// Tokens that have a chance.
 const TOP: usize = 8;
 
-/// Chooses one of the [`TOP`] tokens with the best scores, by their probabilities.
+/// Chooses one of the eight tokens with the best scores, by their probabilities.
 pub fn sample(scores: &[f32], random: &mut StdRng) -> u32 {
     let mut tokens: Vec<usize> = (0..scores.len()).collect();
     // Equal scores in the order of the tokens, so that nothing is left to chance but what the seed decides.
