@@ -4,11 +4,11 @@ use crate::stats::Stats;
 use crate::table::{millis, row, table};
 use anyhow::Result;
 use ferrum_trace_analyze::{
-    Distribution, Glob, LAYER_ARG, LayersOptions, Nesting, Selected, Selection, SortBy, SummaryOptions, layers,
-    summarize,
+    Distribution, LAYER_ARG, LayersOptions, Nesting, STEP_ARGS, Selected, StepsOptions, layers, steps,
 };
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
-use ferrum_trace_model::{Trace, vocab};
+use ferrum_trace_model::Trace;
+use ferrum_trace_model::vocab::Phase;
 use std::fs::File;
 use std::path::Path;
 
@@ -41,22 +41,26 @@ pub fn of_stats(stats: &Stats) -> String {
 
 /// Where the time went, as the trace has it.
 pub fn of_trace(path: &Path) -> Result<String> {
-    let options = LoadOptions { args: vec![LAYER_ARG.to_owned()], ..LoadOptions::default() };
+    let args = STEP_ARGS.into_iter().chain([LAYER_ARG]).map(str::to_owned).collect();
+    let options = LoadOptions { args, ..LoadOptions::default() };
     let trace = load(File::open(path)?, &options)?.trace;
     let nesting = Nesting::of(&trace);
     Ok(steps_table(&trace, &nesting) + &layers_table(&trace, &nesting))
 }
 
 fn steps_table(trace: &Trace, nesting: &Nesting) -> String {
-    let steps = Selection { categories: vec![Glob::new(vocab::step::CATEGORY)], ..Selection::default() };
-    let options = SummaryOptions { sort: SortBy::Total, ..SummaryOptions::default() };
-    let summary = summarize(trace, nesting, &steps.apply(trace), &options);
-    let mut rows = vec![row("", ["steps", "total", "p50", "p95", "max"])];
-    for found in &summary.rows {
-        let name = found.key.name.map_or("", |name| trace.strings.get(name));
-        let Distribution { p50, p95, max, .. } = found.durations;
-        let times = [found.total, p50, p95, max].map(millis);
-        rows.push(row(name, std::iter::once(found.count.to_string()).chain(times)));
+    let mut rows = vec![row("", ["steps", "total", "p50", "p95", "max", "tokens/s", "covered %"])];
+    for &phase in Phase::ALL {
+        let options = StepsOptions { phases: vec![phase], ..StepsOptions::default() };
+        let group = steps(trace, nesting, &Selected::all(trace), &options).all;
+        if group.count == 0 {
+            continue;
+        }
+        let Distribution { p50, p95, max, .. } = group.durations;
+        let tokens_a_second = (group.prefill_tokens + group.decode_tokens) as f64 / (group.total as f64 / 1e9);
+        let figures = [format!("{tokens_a_second:.0}"), format!("{:.1}", 100.0 * group.coverage())];
+        let times = [group.total, p50, p95, max].map(millis);
+        rows.push(row(phase.as_str(), std::iter::once(group.count.to_string()).chain(times).chain(figures)));
     }
     table("where the time went by step, ms", &rows)
 }

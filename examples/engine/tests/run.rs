@@ -1,6 +1,9 @@
 //! The program as its users run it: what it prints, what it notes, and what is in the trace.
 
-use engine::stats::{RequestStats, Stats, Steps};
+use engine::stats::{Stats, Steps};
+use ferrum_trace::llm::Phase;
+use ferrum_trace_analyze::{Nesting, REQUEST_ARGS, STEP_ARGS, Selected, StepsOptions, requests, steps};
+use ferrum_trace_format::chrome::read::{LoadOptions, load};
 use ferrum_trace_testkit::process::{Finished, run};
 use ferrum_trace_testkit::trace_file::{Event, TraceFile};
 use std::fs;
@@ -119,20 +122,42 @@ fn every_request_is_there_from_its_arrival_to_its_last_token() {
         for stage in ["queued", "prefill", "decode", "preempted"] {
             assert_eq!(life.all(stage, 'b').len(), life.all(stage, 'e').len(), "{stage}");
         }
-        agree(request, &life);
+    }
+}
+
+/// What `ferrum-trace steps` and `requests` tell of the trace is what the engine noted by itself.
+#[test]
+fn steps_and_requests_are_those_that_the_engine_counted() {
+    let (folder, _, stats, _) = recorded();
+    let args = STEP_ARGS.into_iter().chain(REQUEST_ARGS).map(str::to_owned).collect();
+    let options = LoadOptions { args, ..LoadOptions::default() };
+    let trace = load(fs::File::open(folder.path().join("trace.json")).unwrap(), &options).unwrap().trace;
+    let nesting = Nesting::of(&trace);
+    let told = steps(&trace, &nesting, &Selected::all(&trace), &StepsOptions::default());
+    let of_phase = |phase| told.steps.iter().filter(|step| step.mark.phase == Some(phase)).count();
+    let found =
+        Steps { prefill: of_phase(Phase::Prefill), decode: of_phase(Phase::Decode), mixed: of_phase(Phase::Mixed) };
+    assert_eq!((found, told.all.prefill_tokens as usize), (stats.steps, stats.prefill_tokens));
+    let requests = requests(&trace, &nesting, None, &[]);
+    assert_eq!((requests.requests.len(), requests.n_strays), (stats.requests.len(), 0));
+    for noted in &stats.requests {
+        let [place] = requests.find(&trace, &noted.id.to_string())[..] else {
+            panic!("request {} is not there once", noted.id);
+        };
+        let told = &requests.requests[place];
+        assert_eq!(told.tokens() as usize, noted.output_tokens);
+        agree(told.time_to_first_token(), noted.first_token_latency_ns());
+        agree(told.latency(), Some(noted.latency_ns()));
+        assert_eq!(Some(requests.parts[place].sum()), told.latency(), "the parts add up");
     }
 }
 
 /// The clocks of the trace and of the engine tell the same of a request, up to 1 % and what a busy machine may put between
 /// two lines of code.
 #[track_caller]
-fn agree(request: &RequestStats, life: &Life) {
-    let since_arrival = |event: &Event| event.start_ns - life.one("request", 'b').start_ns;
-    let told = [since_arrival(life.one("first token", 'n')), since_arrival(life.one("request", 'e'))];
-    let noted = [request.first_token_latency_ns().unwrap(), request.latency_ns()];
-    for (told, noted) in told.into_iter().zip(noted) {
-        assert!(told.abs_diff(noted) <= noted / 100 + 50_000_000, "the trace says {told}, the engine {noted}");
-    }
+fn agree(told: Option<i64>, noted: Option<u64>) {
+    let (told, noted) = (told.unwrap() as u64, noted.unwrap());
+    assert!(told.abs_diff(noted) <= noted / 100 + 50_000_000, "the trace says {told}, the engine {noted}");
 }
 
 #[test]
