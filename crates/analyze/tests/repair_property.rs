@@ -34,6 +34,13 @@ fn number(key: &'static str, max: u32) -> impl Strategy<Value = String> {
     ]
 }
 
+/// A time: mostly soon after the beginning, sometimes since 1970, where floats have no nanoseconds.
+fn time() -> impl Strategy<Value = String> {
+    let since_1970 =
+        (0..60u32, 0..1000u32).prop_map(|(number, part)| format!(",\"ts\":17000000000000{number:02}.{part:03}"));
+    prop_oneof![9 => number("ts", 60), 1 => since_1970]
+}
+
 fn event() -> impl Strategy<Value = String> {
     let phases = &[
         "\"X\"", "\"X\"", "\"X\"", "\"B\"", "\"E\"", "\"B\"", "\"E\"", "\"i\"", "\"C\"", "\"s\"", "\"t\"", "\"f\"",
@@ -48,7 +55,7 @@ fn event() -> impl Strategy<Value = String> {
         ),
         field("pid", &["1", "2"], &["0", "\"gpu\"", "-4", "\"1\""]),
         field("tid", &["11", "12"], &["0", "\"s\"", "99999999999", "1.5", "\"11\""]),
-        number("ts", 60),
+        time(),
         number("dur", 20),
         field(
             "args",

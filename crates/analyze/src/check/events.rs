@@ -220,6 +220,15 @@ impl<'a> CounterValue<'a> {
     }
 }
 
+/// Whether a counter has a value that can be shown.
+pub fn has_counter_value(event: &Event<'_>) -> bool {
+    let mut has_value = false;
+    for_each_member(event.args.unwrap_or_default(), |_, value| {
+        has_value |= !matches!(CounterValue::of(value), CounterValue::None);
+    });
+    has_value
+}
+
 fn check_counter(event: &Event<'_>, findings: &mut Findings) {
     let (mut n_values, mut n_bad) = (0, 0);
     for_each_member(event.args.unwrap_or_default(), |_, value| {

@@ -2,7 +2,7 @@
 
 use super::asyncs::{AsyncLog, AsyncPlan};
 use super::document::{Seen, Watch, check_document, check_loss};
-use super::events::{EXACT_NANOS_MAX, Kind, check_event};
+use super::events::{EXACT_NANOS_MAX, Kind, check_event, has_counter_value};
 use super::findings::Findings;
 use super::flows::{FlowLog, FlowPlan};
 use super::ids::Ids;
@@ -23,8 +23,10 @@ pub struct Survey {
     flows: FlowLog,
     asyncs: AsyncLog,
     n_events: Order,
-    /// The first and the last time.
-    span: Option<(i64, i64)>,
+    /// The first time of what is kept in any case.
+    first: Option<i64>,
+    /// The last time of all.
+    last: Option<i64>,
     last_event_end: Option<u64>,
 }
 
@@ -45,7 +47,7 @@ pub struct Surveyed {
     pub form: Form,
     /// How many events it has.
     pub n_events: Order,
-    /// The first and the last time, if there are any.
+    /// The first time of what is kept in any case and the last of all, if there are any.
     pub span: Option<(i64, i64)>,
 }
 
@@ -59,7 +61,8 @@ pub fn survey(open: Opener<'_>) -> Result<Surveyed, Error> {
 
 impl Survey {
     fn finish(self, form: Form, seen: &Seen) -> Surveyed {
-        let Self { mut findings, ids, slices, mut flows, asyncs, n_events, span, last_event_end, .. } = self;
+        let Self { mut findings, ids, slices, mut flows, asyncs, n_events, first, last, last_event_end, .. } = self;
+        let span = first.zip(last);
         check_document(seen, form, u64::from(n_events), last_event_end, &mut findings);
         if slices.is_empty() && n_events > 0 {
             findings.note_place(&NO_SLICES, 0, "no slices");
@@ -75,8 +78,18 @@ impl Survey {
         Surveyed { findings, ids, slices, flows, asyncs, form, n_events, span }
     }
 
-    fn note_time(&mut self, from: i64, to: i64) {
-        self.span = Some(self.span.map_or((from, to), |(first, last)| (first.min(from), last.max(to))));
+    fn note_last(&mut self, time: i64) {
+        self.last = Some(self.last.map_or(time, |last| last.max(time)));
+    }
+}
+
+/// Whether a trace may begin with an event: it is kept whatever the others are. Flows and ends are kept only after what they belong to.
+fn may_be_first(event: &Event<'_>, kind: Kind) -> bool {
+    match kind {
+        Kind::Flow | Kind::End => false,
+        Kind::Async | Kind::LegacyAsync => event.async_id().is_some() && !matches!(event.phase, b'e' | b'F'),
+        Kind::Counter => has_counter_value(event),
+        _ => true,
     }
 }
 
@@ -98,12 +111,15 @@ impl Sink for Survey {
         if kind == Kind::Metadata {
             return;
         }
-        self.note_time(time, time);
+        self.note_last(time);
+        if may_be_first(event, kind) {
+            self.first = Some(self.first.map_or(time, |first| first.min(time)));
+        }
         match kind {
             Kind::Complete => {
                 let duration = event.duration.nanos().filter(|&duration| duration >= 0);
                 if let (Some(duration), Some(end)) = (duration, event.end()) {
-                    self.note_time(time, end);
+                    self.note_last(end);
                     self.slices.complete(time, duration, track, order);
                     self.flows.add_slice(event, time, track, order);
                 }
