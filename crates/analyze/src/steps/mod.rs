@@ -24,7 +24,7 @@ use device::Work;
 use ferrum_trace_model::Trace;
 use ferrum_trace_model::vocab::device::CLOCK_ERROR_NS;
 use ferrum_trace_model::vocab::{Phase, step};
-use find::MarkedSlice;
+pub(crate) use find::{MarkedSlice, find};
 
 /// The arguments that steps are described by. Ask for them when loading.
 pub const STEP_ARGS: [&str; 7] = [
@@ -103,7 +103,7 @@ pub struct Steps {
 
 /// Looks at the steps of a trace: those that are selected and of the phases that are asked for.
 pub fn steps(trace: &Trace, nesting: &Nesting, selected: &Selected, options: &StepsOptions) -> Steps {
-    let found = find::find(trace);
+    let found = find(trace);
     let (works, attribution) = device::attribute(trace, &found);
     let is_wanted = |step: &MarkedSlice| {
         let is_phase = |&phase: &Phase| step.mark.phase == Some(phase);

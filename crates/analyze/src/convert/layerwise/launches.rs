@@ -1,6 +1,6 @@
 //! What launched the kernels of a trace.
 
-use super::CORRELATION;
+use crate::steps::CORRELATION;
 use super::roles::{NONE, Role, Roles};
 use crate::Nesting;
 use ferrum_trace_model::{End, StringId, Trace, TrackId};

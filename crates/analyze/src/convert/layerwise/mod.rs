@@ -9,17 +9,13 @@ mod roles;
 mod writer;
 
 use super::{Error, Summary};
-use crate::{LAYER_ARG, Nesting, Opener};
+use crate::{LAYER_ARG, Nesting, Opener, STEP_ARGS};
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
-use ferrum_trace_model::vocab::step;
 use forest::Forest;
 use phases::{Steps, phases};
 use roles::Roles;
 use std::io::Write;
 use writer::Writer;
-
-/// The argument by which torch joins a kernel to its call.
-const CORRELATION: &str = "correlation";
 
 /// How to write a layerwise profile.
 #[derive(Clone, Debug, Default)]
@@ -45,8 +41,8 @@ pub struct LayerwiseOptions {
 ///
 /// If the input cannot be read or is no trace, has no slices, or the output cannot be written.
 pub fn layerwise(open: Opener<'_>, output: &mut dyn Write, options: &LayerwiseOptions) -> Result<Summary, Error> {
-    let args = [LAYER_ARG, CORRELATION, step::PHASE, step::BATCH, step::PREFILL_TOKENS].map(str::to_owned);
-    let loaded = load(open()?, &LoadOptions { args: args.into(), ..LoadOptions::default() })?;
+    let args = STEP_ARGS.into_iter().chain([LAYER_ARG]).map(str::to_owned).collect();
+    let loaded = load(open()?, &LoadOptions { args, ..LoadOptions::default() })?;
     let trace = &loaded.trace;
     let nesting = Nesting::of(trace);
     let steps = Steps::of(trace);
