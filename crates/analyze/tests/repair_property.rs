@@ -117,6 +117,18 @@ fn slices(file: &[u8]) -> Option<Vec<(String, i64)>> {
     Some(slices)
 }
 
+/// The outer of two that begin together ends with arguments, and another name: it is written when they are known. The inner one must
+/// not come apart by that.
+#[test]
+fn what_waits_for_an_outer_slice_stays_in_order() {
+    let begin = r#"{"ph":"B","name":"a","cat":"c","pid":1,"tid":2,"ts":5,"args":{"k":1}}"#;
+    let ends = r#"{"ph":"E","name":"a","cat":"c","pid":1,"tid":2,"ts":8},{"ph":"E","name":"b","cat":"c","pid":1,"tid":2,"ts":9,"args":{"l":2}}"#;
+    let mut repaired = Vec::new();
+    repair(&opener(format!("[{begin},{begin},{ends}]").as_bytes()), &mut repaired, &RepairOptions::default()).unwrap();
+    let report = check(&opener(&repaired)).unwrap();
+    assert_eq!(report.errors().count(), 0, "{}", String::from_utf8_lossy(&repaired));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 

@@ -2,17 +2,21 @@
 
 use crate::track::Timestamp;
 use crate::writer::TraceWriter;
+use std::marker::PhantomData;
 
-/// Measures a stretch of work on a backend. `Context` is what the backend's work is given to: a stream, an encoder, a queue.
+/// Measures a stretch of work on a backend.
 ///
 /// Whoever asks [`elapsed_ms`](Self::elapsed_ms) right away waits for the device, and so changes what is measured. Devices are
 /// better recorded with the timelines of `ferrum-trace-device`, which wait for nothing.
-pub trait BackendTimer<Context: ?Sized> {
+pub trait BackendTimer {
+    /// What the backend's work is given to: a stream, an encoder, a queue.
+    type Context: ?Sized;
+
     /// The work begins here.
-    fn record_start(&mut self, context: &mut Context);
+    fn record_start(&mut self, context: &mut Self::Context);
 
     /// The work ends here.
-    fn record_end(&mut self, context: &mut Context);
+    fn record_end(&mut self, context: &mut Self::Context);
 
     /// Milliseconds from start to end, after waiting for the device if need be; `None` if they were not both recorded, or the device
     /// cannot tell.
@@ -28,15 +32,24 @@ pub trait BackendTimer<Context: ?Sized> {
 /// timer.record_end(&mut ());
 /// assert!(timer.elapsed_ms().is_some());
 /// ```
-#[derive(Clone, Copy, Debug, Default)]
-pub struct CpuTimer {
+#[derive(Debug)]
+pub struct CpuTimer<Context: ?Sized = ()> {
     start: Option<Timestamp>,
     end: Option<Timestamp>,
+    of: PhantomData<fn(&mut Context)>,
 }
 
-impl<Context: ?Sized> BackendTimer<Context> for CpuTimer {
+impl<Context: ?Sized> Default for CpuTimer<Context> {
+    fn default() -> Self {
+        Self { start: None, end: None, of: PhantomData }
+    }
+}
+
+impl<Context: ?Sized> BackendTimer for CpuTimer<Context> {
+    type Context = Context;
+
     fn record_start(&mut self, _context: &mut Context) {
-        *self = Self { start: Some(Timestamp::now()), end: None };
+        *self = Self { start: Some(Timestamp::now()), ..Self::default() };
     }
 
     fn record_end(&mut self, _context: &mut Context) {
@@ -63,14 +76,14 @@ impl TraceWriter {
     /// assert_eq!(answer, 7);
     /// ```
     #[inline]
-    pub fn probe<Context: ?Sized, R>(
+    pub fn probe<T: BackendTimer, R>(
         &self,
         name: &str,
         cat: &str,
         tid: u32,
-        timer: &mut impl BackendTimer<Context>,
-        context: &mut Context,
-        work: impl FnOnce(&mut Context) -> R,
+        timer: &mut T,
+        context: &mut T::Context,
+        work: impl FnOnce(&mut T::Context) -> R,
     ) -> R {
         if !self.is_enabled() {
             return work(context);
@@ -95,7 +108,9 @@ mod tests {
 
     struct StreamTimer(Option<f64>);
 
-    impl BackendTimer<Stream> for StreamTimer {
+    impl BackendTimer for StreamTimer {
+        type Context = Stream;
+
         fn record_start(&mut self, stream: &mut Stream) {
             stream.0.push("start");
         }
@@ -137,10 +152,10 @@ mod tests {
     #[test]
     fn a_timer_that_was_not_stopped_tells_nothing() {
         let mut timer = CpuTimer::default();
-        assert_eq!(BackendTimer::<()>::elapsed_ms(&mut timer), None);
+        assert_eq!(timer.elapsed_ms(), None);
         timer.record_start(&mut ());
-        assert_eq!(BackendTimer::<()>::elapsed_ms(&mut timer), None);
+        assert_eq!(timer.elapsed_ms(), None);
         timer.record_end(&mut ());
-        assert!(BackendTimer::<()>::elapsed_ms(&mut timer).is_some_and(|ms| ms >= 0.0));
+        assert!(timer.elapsed_ms().is_some_and(|ms| ms >= 0.0));
     }
 }

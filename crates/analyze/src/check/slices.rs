@@ -453,7 +453,12 @@ impl Track<'_> {
         let mut outer = of_lane[0].order;
         let mut outer_written_at = self.written_at(&of_lane[0]);
         for slice in &of_lane[1..] {
-            let written_at = self.written_at(slice);
+            let mut written_at = self.written_at(slice);
+            if outer_written_at > written_at {
+                // A begin that waits would come after its end.
+                self.join(slice.order, slice.is_begin);
+                written_at = self.written_at(slice);
+            }
             if outer_written_at > written_at {
                 self.plan.waiting.push((slice.order, outer));
             }
