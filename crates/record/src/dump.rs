@@ -38,6 +38,8 @@ impl Default for DumpLimits {
 #[derive(Debug)]
 pub struct Dumps {
     limits: DumpLimits,
+    /// The output, beside which they are.
+    output: PathBuf,
     state: Mutex<State>,
     /// Held while a file is written, so that the end of the recording waits for it.
     writing: Mutex<()>,
@@ -54,8 +56,8 @@ struct State {
 }
 
 impl Dumps {
-    pub fn new(limits: DumpLimits) -> Self {
-        Self { limits, state: Mutex::default(), writing: Mutex::default(), n_refused: AtomicU64::new(0) }
+    pub fn new(limits: DumpLimits, output: PathBuf) -> Self {
+        Self { limits, output, state: Mutex::default(), writing: Mutex::default(), n_refused: AtomicU64::new(0) }
     }
 
     /// How many were asked for and not granted.
@@ -64,10 +66,10 @@ impl Dumps {
     }
 
     /// The number of the file that is granted. Never waits.
-    fn grant(&self, output: &Path) -> Option<u32> {
+    fn grant(&self) -> Option<u32> {
         let granted = match self.state.try_lock() {
-            Ok(state) => self.grant_locked(state, output),
-            Err(TryLockError::Poisoned(poisoned)) => self.grant_locked(poisoned.into_inner(), output),
+            Ok(state) => self.grant_locked(state),
+            Err(TryLockError::Poisoned(poisoned)) => self.grant_locked(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         };
         if granted.is_none() {
@@ -76,7 +78,7 @@ impl Dumps {
         granted
     }
 
-    fn grant_locked(&self, mut state: MutexGuard<'_, State>, output: &Path) -> Option<u32> {
+    fn grant_locked(&self, mut state: MutexGuard<'_, State>) -> Option<u32> {
         let now = clock::monotonic_nanos();
         let is_soon = state.last.is_some_and(|last| u128::from(now - last) < self.limits.every.as_nanos());
         if state.pending.is_some() || is_soon || state.n_files >= self.limits.files {
@@ -84,7 +86,7 @@ impl Dumps {
         }
         state.n_files += 1;
         state.last = Some(now);
-        state.pending = Some(free_path(output, state.n_files));
+        state.pending = Some(free_path(&self.output, state.n_files));
         Some(state.n_files)
     }
 
@@ -117,7 +119,7 @@ pub fn dump(reason: &str) -> bool {
     let Some(session) = global::active().filter(|session| session.spool().is_ring()) else {
         return false;
     };
-    let Some(number) = session.with_output_path(|output| session.dumps().grant(output)) else {
+    let Some(number) = session.dumps().grant() else {
         return false;
     };
     event::instant(&TRIGGER, &[reason.to_arg(), number.to_arg()]);
