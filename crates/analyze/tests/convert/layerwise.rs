@@ -302,3 +302,14 @@ fn written_from_profile(profile: &str) -> (Vec<u8>, Summary) {
     let summary = layerwise(&reopen, &mut out, &LayerwiseOptions::default()).unwrap();
     (out, summary)
 }
+
+/// A kernel may be called as the module beside it is, and a module may have nothing below it once.
+#[test]
+fn what_has_entries_below_it_has_their_time_whatever_else_has_its_name() {
+    let events = r#"[{"ph":"X","name":"mlp","cat":"act","ts":0,"dur":9,"pid":1,"tid":1},
+        {"ph":"X","name":"up","cat":"gemm","ts":1,"dur":4,"pid":1,"tid":1},
+        {"ph":"X","name":"mlp","cat":"act","ts":10,"dur":5,"pid":1,"tid":1}]"#;
+    let mut profile = Vec::new();
+    with_text(events, |open| layerwise(open, &mut profile, &LayerwiseOptions::default())).unwrap();
+    assert_strict(&profile);
+}

@@ -41,7 +41,8 @@ struct InPhase {
 struct Sums {
     names: Strings,
     nodes: Vec<Sum>,
-    places: HashMap<(usize, StringId), usize>,
+    /// By what they stand below, their names, and whether anything stands below them: an entry with entries below it has just their time.
+    places: HashMap<(usize, StringId, bool), usize>,
 }
 
 #[derive(Default)]
@@ -60,10 +61,10 @@ impl Sums {
         Self { names: Strings::default(), nodes: vec![Sum::default()], places: HashMap::new() }
     }
 
-    fn add(&mut self, above: usize, name: &str, time: i64) -> usize {
+    fn add(&mut self, above: usize, name: &str, has_below: bool, time: i64) -> usize {
         let name = self.names.intern(name);
         let Self { nodes, places, .. } = self;
-        let place = *places.entry((above, name)).or_insert_with(|| {
+        let place = *places.entry((above, name, has_below)).or_insert_with(|| {
             nodes.push(Sum { name, ..Sum::default() });
             let place = nodes.len() - 1;
             nodes[above].below.push(place);
@@ -157,7 +158,7 @@ impl<'a> Writer<'a> {
         if rest > 0 {
             let name = format!("{}{SELF}", self.name(above));
             self.separate(is_first);
-            within.sums.add(sum, &name, rest);
+            within.sums.add(sum, &name, false, rest);
             self.entry(&name, rest, rest, path, within.total);
             self.json.extend_from_slice(b",\"children\":[]}");
         }
@@ -167,9 +168,9 @@ impl<'a> Writer<'a> {
     fn node(&mut self, slice: u32, path: &str, sum: usize, depth: usize, within: &mut InPhase) -> Result<(), Error> {
         let time = self.forest.time[slice as usize];
         let name = self.name(slice);
-        let sum = within.sums.add(sum, &name, time);
         let is_kernel = self.forest.roles[slice as usize] == Role::Kernel;
         let has_below = depth < DEPTH_MAX && self.forest.below(slice).len() > 0;
+        let sum = within.sums.add(sum, &name, has_below, time);
         let on_host = if is_kernel { 0 } else { self.trace.slices.duration[slice as usize] };
         let called = self.full_name(slice);
         // Only what has nothing below it tells where it comes from, as in vLLM's own profiles.
