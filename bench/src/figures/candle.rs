@@ -1,5 +1,6 @@
 //! What recording costs an engine that has its spans already: a Llama of candle, decoding, with the spans that candle enters.
 
+use candle_core::utils::with_threadpool;
 use candle_core::{DType, Device, Tensor};
 use candle_nn::{VarBuilder, VarMap};
 use candle_transformers::models::llama::{Cache, Config, Llama};
@@ -100,13 +101,8 @@ pub fn child(job: &Job) -> Outcome {
     if let Some(listener) = listener {
         listener.start(&job.dir, Work { spans: 0, args: false })?;
     }
-    let engine = Engine::load()?;
-    engine.sequence()?;
-    let (thread, process) = (sys::thread_cpu_ns(), sys::process_cpu_ns());
-    for _ in 0..SEQUENCES {
-        engine.sequence()?;
-    }
-    let thread = sys::thread_cpu_ns() - thread;
+    // On a thread of candle's own pool, of which there is one: from any other, it would hand over each product.
+    let (thread, process) = with_threadpool(decode)?;
     if let Some(listener) = listener {
         listener.finish(&job.dir)?;
     }
@@ -114,6 +110,17 @@ pub fn child(job: &Job) -> Outcome {
     let a_step = |nanos: u64| nanos as f64 / 1e3 / STEPS;
     child::tell(&Answer::from([("thread_us".to_owned(), a_step(thread)), ("process_us".to_owned(), a_step(process))]))?;
     sys::exit_now()
+}
+
+/// Decodes some sequences. Returns the CPU time of the thread for that, and the CPU time of the process before.
+fn decode() -> Outcome<(u64, u64)> {
+    let engine = Engine::load()?;
+    engine.sequence()?;
+    let (thread, process) = (sys::thread_cpu_ns(), sys::process_cpu_ns());
+    for _ in 0..SEQUENCES {
+        engine.sequence()?;
+    }
+    Ok((sys::thread_cpu_ns() - thread, process))
 }
 
 struct Engine {
