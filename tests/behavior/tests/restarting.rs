@@ -155,8 +155,9 @@ fn what_is_recorded_while_the_recording_before_is_still_being_written_is_not_los
     let finished = run(&mut stage.scene_of_its_own("restart-while-finishing")).expect_success();
     let run = &runs(&finished)[0];
     let (begun, ending, dropped) = (run[0], run[1], run[3]);
-    let trace = TraceFile::read(&stage.path("run.1.json"));
-    let seen: BTreeSet<u64> = trace.numbers("on", "n").into_iter().collect();
+    // Until the recording before has taken its memory back, which a busy machine may delay, a thread still records into that.
+    let traces = ["run.0.json", "run.1.json"].map(|name| TraceFile::read(&stage.path(name)));
+    let seen: BTreeSet<u64> = traces.iter().flat_map(|trace| trace.numbers("on", "n")).collect();
     let n_missing = (begun + 2..=ending).filter(|n| !seen.contains(n)).count() as u64;
     assert!(n_missing <= dropped, "{n_missing} are missing, {dropped} of them counted, from {begun} to {ending}");
 }
