@@ -7,13 +7,14 @@
 //! Needs a Vulkan driver; Mesa's lavapipe will do (Debian: `apt install mesa-vulkan-drivers`). Open `trace.json` in
 //! <https://ui.perfetto.dev> and select a slice of the row `GPU 0 / queue`.
 
+use ferrum_trace::llm::{self, Phase, Step};
 use ferrum_trace::span;
 use ferrum_trace_device::{WgpuTimeline, request_calibrated_device};
 use std::error::Error;
 use wgpu::{BindGroup, CommandEncoder, ComputePipeline, Device, Features, PollType, Queue};
 
 const STEPS: u32 = 4;
-const LAYERS: u32 = 3;
+const LAYERS: usize = 3;
 
 const SHADER: &str = "
 @group(0) @binding(0) var<storage, read_write> data: array<f32>;
@@ -30,7 +31,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     engine.warm_up()?;
     let error = timeline.calibrate(&engine.queue)?;
     for step in 0..STEPS {
-        let _step = span!("decode", "step", step);
+        let _step = llm::step(Step {
+            phase: Phase::Decode,
+            batch: 1,
+            prefill_tokens: 0,
+            decode_tokens: 1,
+            context_tokens: step as usize + 1,
+        });
         engine.submit(&mut timeline);
         engine.wait()?;
         timeline.collect()?;
@@ -95,7 +102,7 @@ impl Engine {
     fn submit(&self, timeline: &mut WgpuTimeline) {
         let mut encoder = self.device.create_command_encoder(&Default::default());
         for layer in 0..LAYERS {
-            let _span = span!("encode layer", "layer", layer);
+            let _layer = llm::layer(layer);
             let slot = timeline.begin(&mut encoder, "attention", "attention");
             self.dispatch(&mut encoder, 64);
             timeline.end(&mut encoder, slot);

@@ -25,8 +25,8 @@ const LOST_CODES: [Code; 4] = [-2, -5, -34, -36];
 /// A row of the trace with what a queue of OpenCL did, by its profiling events.
 ///
 /// ```no_run
-/// # fn enqueue(_: &opencl3::command_queue::CommandQueue) -> opencl3::event::Event { unimplemented!() }
-/// # fn run(queue: &opencl3::command_queue::CommandQueue) -> Result<(), ferrum_trace_device::Error> {
+/// # use opencl3::{command_queue::CommandQueue, event::Event};
+/// # fn run(queue: &CommandQueue, enqueue: impl Fn(&CommandQueue) -> Event) -> Result<(), ferrum_trace_device::Error> {
 /// use ferrum_trace_device::OpenClTimeline;
 /// let mut timeline = OpenClTimeline::new("GPU 0 / queue", queue, 1024)?; // made with CL_QUEUE_PROFILING_ENABLE
 /// timeline.calibrate(queue)?; // once, and when the engine is idle anyway

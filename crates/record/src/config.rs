@@ -27,7 +27,7 @@ pub struct Options {
     pub out: PathBuf,
     pub limit: u64,
     /// Keep the newest, not all.
-    pub ring: Option<ring::Span>,
+    pub ring: Option<ring::Extent>,
     pub dumps: DumpLimits,
     /// `None` for the best there is.
     pub clock: Option<ClockKind>,
@@ -111,8 +111,8 @@ impl Options {
     /// Bytes that the spool may take.
     pub fn spool_limit(&self) -> u64 {
         match self.ring {
-            Some(ring::Span::Bytes(bytes)) => bytes,
-            Some(ring::Span::Time(_)) | None => self.limit,
+            Some(ring::Extent::Bytes(bytes)) => bytes,
+            Some(ring::Extent::Time(_)) | None => self.limit,
         }
     }
 
@@ -156,11 +156,8 @@ fn is_off(out: &OsStr) -> bool {
 
 /// `1000`, `64K`, `64KiB`, `64 MB`, `4G`: a unit is a power of 1024, whatever it is called.
 pub fn parse_bytes(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let n_digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at(n_digits);
-    let number: u64 = number.parse().ok()?;
-    let shift = match unit.trim().to_ascii_lowercase().as_str() {
+    let (number, unit) = number_and_unit(text)?;
+    let shift = match unit.to_ascii_lowercase().as_str() {
         "" | "b" => 0,
         "k" | "kb" | "kib" => 10,
         "m" | "mb" | "mib" => 20,
@@ -172,27 +169,32 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
 }
 
 /// `64MiB`, or `30s`, `500ms`, `10min`.
-pub fn parse_ring(text: &str) -> Option<ring::Span> {
+fn parse_ring(text: &str) -> Option<ring::Extent> {
     let span = match parse_time(text) {
-        Some(time) => ring::Span::Time(time),
-        None => ring::Span::Bytes(parse_bytes(text)?),
+        Some(time) => ring::Extent::Time(time),
+        None => ring::Extent::Bytes(parse_bytes(text)?),
     };
-    let is_something = !matches!(span, ring::Span::Bytes(0) | ring::Span::Time(Duration::ZERO));
+    let is_something = !matches!(span, ring::Extent::Bytes(0) | ring::Extent::Time(Duration::ZERO));
     is_something.then_some(span)
 }
 
 fn parse_time(text: &str) -> Option<Duration> {
-    let text = text.trim();
-    let n_digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at(n_digits);
-    let millis = match unit.trim() {
+    let (number, unit) = number_and_unit(text)?;
+    let millis = match unit {
         "ms" => 1,
         "s" => 1_000,
         "min" => 60_000,
         "h" => 3_600_000,
         _ => return None,
     };
-    Some(Duration::from_millis(number.parse::<u64>().ok()?.checked_mul(millis)?))
+    Some(Duration::from_millis(number.checked_mul(millis)?))
+}
+
+fn number_and_unit(text: &str) -> Option<(u64, &str)> {
+    let text = text.trim();
+    let n_digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(n_digits);
+    Some((number.parse().ok()?, unit.trim()))
 }
 
 fn parse_clock(text: &str) -> Option<Option<ClockKind>> {

@@ -183,10 +183,15 @@ fn host_name() -> String {
 
 /// `trace.json` and 17 make `trace.17.json`.
 fn with_pid(path: &Path, pid: u32) -> PathBuf {
+    with_infix(path, &pid.to_string())
+}
+
+/// `trace.json` and `dump-001` make `trace.dump-001.json`.
+pub fn with_infix(path: &Path, infix: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let name = match name.rsplit_once('.') {
-        Some((stem, ending)) if !stem.is_empty() => format!("{stem}.{pid}.{ending}"),
-        _ => format!("{name}.{pid}"),
+        Some((stem, ending)) if !stem.is_empty() => format!("{stem}.{infix}.{ending}"),
+        _ => format!("{name}.{infix}"),
     };
     path.with_file_name(name)
 }

@@ -2,6 +2,7 @@
 
 use crate::arg::Value;
 use crate::clock;
+use crate::destination::with_infix;
 use crate::error::Error;
 use crate::event;
 use crate::global::{self, OFF};
@@ -142,8 +143,6 @@ fn write_later(session: &Arc<Session>) {
 
 /// `trace.dump-001.json`, or the next number that no file of an earlier run has.
 fn free_path(output: &Path, number: u32) -> PathBuf {
-    let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, "json"));
-    let named = |number: u32| output.with_file_name(format!("{stem}.dump-{number:03}.{ending}"));
+    let named = |number: u32| with_infix(output, &format!("dump-{number:03}"));
     (number..).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(number))
 }

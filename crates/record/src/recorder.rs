@@ -100,13 +100,13 @@ impl RecorderBuilder {
     /// A flight recorder: the newest `bytes` are kept, and what is older is overwritten. At least 1 MiB. Memory and disk stay as they are,
     /// and of each thread the last moments are kept, however much others record.
     pub fn ring(mut self, bytes: u64) -> Self {
-        self.options.ring = Some(ring::Span::Bytes(bytes));
+        self.options.ring = Some(ring::Extent::Bytes(bytes));
         self
     }
 
     /// A flight recorder that keeps at least this time, as far as the [`limit`](Self::limit) has room for it.
     pub fn ring_of(mut self, time: Duration) -> Self {
-        self.options.ring = Some(ring::Span::Time(time));
+        self.options.ring = Some(ring::Extent::Time(time));
         self
     }
 

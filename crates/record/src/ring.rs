@@ -12,7 +12,7 @@ const CHUNKS_KEPT: u32 = 2;
 
 /// What a flight recorder keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Span {
+pub enum Extent {
     /// As much as there is room for.
     Bytes(u64),
     /// At least so long, if there is room for that.
@@ -25,14 +25,12 @@ pub struct Ring {
     /// By their place in the file.
     chunks: Vec<Option<Full>>,
     queues: Vec<Queue>,
-    n_put: u64,
 }
 
 #[derive(Debug)]
 struct Full {
     chunk: MappedChunk,
-    /// Its number in the order in which chunks were put here, and when.
-    order: u64,
+    /// When it was put here.
     nanos: u64,
     /// The next one of the same thread.
     next: Option<u32>,
@@ -55,7 +53,7 @@ impl Ring {
         let mut chunks = Vec::new();
         chunks.resize_with(n_chunks, || None);
         // A thread without chunks has no queue.
-        Self { chunks, queues: Vec::with_capacity(n_chunks), n_put: 0 }
+        Self { chunks, queues: Vec::with_capacity(n_chunks) }
     }
 
     /// Keeps a full chunk. One that has no place, as in no ring it should, is given back.
@@ -64,8 +62,7 @@ impl Ring {
         let Some(slot) = self.chunks.get_mut(place as usize).filter(|slot| slot.is_none()) else {
             return Err(chunk);
         };
-        self.n_put += 1;
-        *slot = Some(Full { chunk, order: self.n_put, nanos, next: None });
+        *slot = Some(Full { chunk, nanos, next: None });
         match self.queues.iter_mut().find(|queue| queue.thread == thread) {
             Some(queue) => {
                 let last = std::mem::replace(&mut queue.last, place);
@@ -106,8 +103,8 @@ impl Ring {
 
     /// Among some threads, that with the oldest chunk.
     fn oldest(&self, is_asked: impl Fn(&Queue) -> bool) -> Option<usize> {
-        let order = |queue: &Queue| self.chunks[queue.first as usize].as_ref().map_or(u64::MAX, |full| full.order);
+        let nanos = |queue: &Queue| self.chunks[queue.first as usize].as_ref().map_or(u64::MAX, |full| full.nanos);
         let asked = self.queues.iter().enumerate().filter(|(_, queue)| is_asked(queue));
-        asked.min_by_key(|(_, queue)| order(queue)).map(|(n, _)| n)
+        asked.min_by_key(|(_, queue)| nanos(queue)).map(|(n, _)| n)
     }
 }

@@ -163,12 +163,12 @@ struct Lingering {
 
 impl Spool {
     /// Takes over an empty file. `limit` is raised to one segment if it is less.
-    pub fn new(file: File, limit: u64, ring: Option<ring::Span>) -> Self {
+    pub fn new(file: File, limit: u64, ring: Option<ring::Extent>) -> Self {
         let growth = Growth { n_bytes: 0, segments: Vec::new(), lingering: Vec::new() };
         let limit = limit.max(LIMIT_MIN);
         let kept_nanos = match ring {
-            Some(ring::Span::Time(time)) => u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
-            Some(ring::Span::Bytes(_)) | None => u64::MAX,
+            Some(ring::Extent::Time(time)) => u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
+            Some(ring::Extent::Bytes(_)) | None => u64::MAX,
         };
         Self {
             ring: ring.map(|_| Mutex::new(Ring::new((limit / CHUNK_BYTES as u64) as usize))),
