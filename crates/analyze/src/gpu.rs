@@ -81,9 +81,30 @@ impl Kind {
     }
 }
 
+/// A device: the process that stands for it or whose device it is, and its number if it is known by the names of tracks.
+pub(crate) type DeviceKey = (ProcessId, Option<u32>);
+
+/// A kernel or a copy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeviceSlice {
+    pub slice: usize,
+    pub device: DeviceKey,
+    pub kind: Kind,
+}
+
 /// The devices of a trace, in the order in which the trace has them.
 pub fn devices(trace: &Trace) -> Vec<Device> {
-    let mut works: BTreeMap<(ProcessId, Option<u32>), Work> = BTreeMap::new();
+    let mut works: BTreeMap<DeviceKey, Work> = BTreeMap::new();
+    for DeviceSlice { slice, device, kind } in device_slices(trace) {
+        let time = (trace.slices.start[slice], trace.slices.end(slice));
+        works.entry(device).or_default().add(trace.slices.track[slice], kind, time);
+    }
+    works.into_iter().map(|((process, number), work)| work.device(process, number)).collect()
+}
+
+/// All kernels and copies of a trace, those of torch first.
+pub(crate) fn device_slices(trace: &Trace) -> Vec<DeviceSlice> {
+    let mut found = Vec::new();
     let kinds = DeviceCategories::of(trace);
     let mut on_named = NamedTracks::of(trace);
     for (slice, &category) in trace.slices.category.iter().enumerate() {
@@ -97,18 +118,17 @@ pub fn devices(trace: &Trace) -> Vec<Device> {
             true if is_comm(trace.strings.get(trace.slices.name[slice])) => Kind::Comm,
             true => Kind::Comp,
         };
-        let work = works.entry((trace.tracks.get(track).process, None)).or_default();
-        work.add(track, kind, (trace.slices.start[slice], trace.slices.end(slice)));
+        found.push(DeviceSlice { slice, device: (trace.tracks.get(track).process, None), kind });
     }
     for (track, number, slices) in on_named.into_slices() {
-        let work = works.entry((trace.tracks.get(track).process, Some(number))).or_default();
+        let device = (trace.tracks.get(track).process, Some(number));
         for slice in without_groups(trace, slices) {
             let text = |id| trace.strings.get(id);
             let kind = Kind::of(text(trace.slices.name[slice]), text(trace.slices.category[slice]));
-            work.add(track, kind, (trace.slices.start[slice], trace.slices.end(slice)));
+            found.push(DeviceSlice { slice, device, kind });
         }
     }
-    works.into_iter().map(|((process, number), work)| work.device(process, number)).collect()
+    found
 }
 
 /// Slices of the tracks that are known as devices' by their names.
@@ -160,13 +180,13 @@ fn without_groups(trace: &Trace, mut slices: Vec<usize>) -> impl Iterator<Item =
 }
 
 /// Which categories a device's slices have.
-pub(crate) struct DeviceCategories {
+struct DeviceCategories {
     kernels: [Option<StringId>; 2],
     copies: [Option<StringId>; 4],
 }
 
 impl DeviceCategories {
-    pub(crate) fn of(trace: &Trace) -> Self {
+    fn of(trace: &Trace) -> Self {
         Self {
             kernels: ["kernel", "Kernel"].map(|text| trace.strings.find(text)),
             copies: ["gpu_memcpy", "gpu_memset", "Memcpy", "Memset"].map(|text| trace.strings.find(text)),
@@ -174,7 +194,7 @@ impl DeviceCategories {
     }
 
     /// Whether a category is that of kernels; `None` if it is not that of a device.
-    pub(crate) fn is_kernel(&self, category: StringId) -> Option<bool> {
+    fn is_kernel(&self, category: StringId) -> Option<bool> {
         if self.kernels.contains(&Some(category)) {
             return Some(true);
         }

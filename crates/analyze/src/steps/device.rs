@@ -4,9 +4,10 @@ use super::find::{Found, MarkedSlice};
 use super::lookup::StepLookup;
 use super::origins::FlowOrigins;
 use crate::gaps::{Gaps, find_gaps};
-use crate::gpu::DeviceCategories;
+use crate::gpu::{DeviceKey, device_slices};
 use ferrum_trace_model::vocab::device::CLOCK_ERROR_NS;
-use ferrum_trace_model::{ArgColumn, Order, ProcessId, StringId, Trace, TrackId};
+use ferrum_trace_model::vocab::device_track;
+use ferrum_trace_model::{ArgColumn, Order, StringId, Trace, TrackId};
 use hashbrown::HashMap;
 use std::cell::LazyCell;
 
@@ -61,7 +62,7 @@ pub struct Work {
     /// The step, by its place.
     pub step: u32,
     /// The device.
-    pub process: ProcessId,
+    pub device: DeviceKey,
     /// When it starts.
     pub start: i64,
     /// Its slice.
@@ -70,18 +71,16 @@ pub struct Work {
 
 /// Finds the step of each kernel and each copy. They come by step, device and start.
 pub fn attribute(trace: &Trace, found: &Found) -> (Vec<Work>, Attribution) {
-    let mut device_slices = DeviceSlices::of(trace);
+    let on_device = works_of(trace);
     let lookup = StepLookup::of(trace, found.steps.iter().map(|step| step.slice));
-    let launches = Launches::of(trace, &lookup);
+    let launches = Launches::of(trace, &lookup, &on_device);
     let origins = LazyCell::new(|| FlowOrigins::of(trace));
     let annotations = Annotations::of(trace, found);
     let mut works = Vec::new();
     let mut sums = Attribution::default();
     let mut correlation = ArgReader::of(trace, CORRELATION);
-    for slice in 0..trace.slices.len() {
-        if !device_slices.contains(trace, slice) {
-            continue;
-        }
+    for (slice, device) in on_device.into_iter().enumerate() {
+        let Some(device) = device else { continue };
         let (start, track) = (trace.slices.start[slice], trace.slices.track[slice]);
         let launch = correlation.get(trace.slices.order[slice]).and_then(|id| launches.steps.get(&id));
         let step = if let Some(&step) = launch {
@@ -100,16 +99,14 @@ pub fn attribute(trace: &Trace, found: &Found) -> (Vec<Work>, Attribution) {
             step
         };
         match step {
-            Some(step) => {
-                works.push(Work { step, process: trace.tracks.get(track).process, start, slice: slice as u32 });
-            }
+            Some(step) => works.push(Work { step, device, start, slice: slice as u32 }),
             None => {
                 sums.outside += 1;
                 sums.outside_total = sums.outside_total.saturating_add(trace.slices.duration[slice]);
             }
         }
     }
-    works.sort_unstable_by_key(|work| (work.step, work.process, work.start, work.slice));
+    works.sort_unstable_by_key(|work| (work.step, work.device, work.start, work.slice));
     (works, sums)
 }
 
@@ -117,7 +114,7 @@ pub fn attribute(trace: &Trace, found: &Found) -> (Vec<Work>, Attribution) {
 pub fn times(trace: &Trace, works: &[Work], n_steps: usize) -> (Vec<DeviceTime>, Gaps) {
     let mut times = vec![DeviceTime::default(); n_steps];
     let mut gaps = Gaps::default();
-    for of_step in works.chunk_by(|one, other| (one.step, one.process) == (other.step, other.process)) {
+    for of_step in works.chunk_by(|one, other| (one.step, one.device) == (other.step, other.device)) {
         let Some(first) = of_step.first() else { continue };
         let slices = &trace.slices;
         let end = of_step.iter().map(|work| slices.end(work.slice as usize)).max().unwrap_or(first.start);
@@ -141,12 +138,11 @@ struct Launches {
 }
 
 impl Launches {
-    fn of(trace: &Trace, lookup: &StepLookup) -> Self {
+    fn of(trace: &Trace, lookup: &StepLookup, on_device: &[Option<DeviceKey>]) -> Self {
         let mut steps = HashMap::new();
         let mut correlation = ArgReader::of(trace, CORRELATION);
-        let mut device_slices = DeviceSlices::of(trace);
-        for slice in 0..trace.slices.len() {
-            if !device_slices.contains(trace, slice)
+        for (slice, device) in on_device.iter().enumerate() {
+            if device.is_none()
                 && let Some(id) = correlation.get(trace.slices.order[slice])
             {
                 steps.insert(id, lookup.step_at(trace, trace.slices.track[slice], trace.slices.start[slice]));
@@ -156,21 +152,23 @@ impl Launches {
     }
 }
 
-/// Which slices are work of a device: by their category, or because a device measured them.
-struct DeviceSlices<'a> {
-    categories: DeviceCategories,
-    clock_error: ArgReader<'a>,
-}
-
-impl<'a> DeviceSlices<'a> {
-    fn of(trace: &'a Trace) -> Self {
-        Self { categories: DeviceCategories::of(trace), clock_error: ArgReader::of(trace, CLOCK_ERROR_NS) }
+/// The device of each slice that is work of one: what [`device_slices`] finds, and what a device measured on a track that is not named
+/// after one.
+fn works_of(trace: &Trace) -> Vec<Option<DeviceKey>> {
+    let mut works = vec![None; trace.slices.len()];
+    for found in device_slices(trace) {
+        works[found.slice] = Some(found.device);
     }
-
-    fn contains(&mut self, trace: &Trace, slice: usize) -> bool {
-        self.categories.is_kernel(trace.slices.category[slice]).is_some()
-            || self.clock_error.get(trace.slices.order[slice]).is_some()
+    let mut clock_error = ArgReader::of(trace, CLOCK_ERROR_NS);
+    for (slice, work) in works.iter_mut().enumerate() {
+        if clock_error.get(trace.slices.order[slice]).is_some() {
+            let track = trace.tracks.get(trace.slices.track[slice]);
+            let is_named = track.name.is_some_and(|name| device_track::parse(trace.strings.get(name)).is_some());
+            // What is measured there and is no work lies around some.
+            *work = work.or_else(|| (!is_named).then_some((track.process, None)));
+        }
     }
+    works
 }
 
 /// Reads a column of arguments along with slices, which mostly have the same order.

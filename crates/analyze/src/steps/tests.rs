@@ -149,6 +149,23 @@ fn kernels_belong_to_the_step_that_launched_them() {
 }
 
 #[test]
+fn devices_are_those_that_the_summary_knows() {
+    let mut trace = sample::trace(&[
+        ("1", "1", "step", "decode", 0, 30),
+        ("1", "7", "layer", "around two", 1, 9),
+        ("1", "7", "gemm", "up", 1, 4),
+        ("1", "7", "gemm", "down", 6, 9),
+        ("1", "8", "gemm", "on the second", 20, 29),
+    ]);
+    argument(&mut trace, CLOCK_ERROR_NS, &[(1, "40"), (2, "40")]);
+    for (track, name) in [(1, "GPU 0 / stream 7"), (2, "GPU 1")] {
+        trace.tracks.get_mut(ferrum_trace_model::TrackId(track)).name = Some(trace.strings.intern(name));
+    }
+    // 1 to 9 on the one and 20 to 29 on the other: what lies between is nobody's idle time.
+    assert_eq!(found(&trace).steps[0].device, DeviceTime { n_slices: 3, span: 17, busy: 15 });
+}
+
+#[test]
 fn what_a_device_measured_belongs_to_the_step_that_its_flow_comes_from() {
     let mut trace = sample::trace(&[
         ("1", "1", "step", "decode", 0, 10),
