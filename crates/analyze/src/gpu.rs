@@ -1,5 +1,6 @@
 //! What devices do: how busy they are, and how much of their communication is hidden behind computation.
 
+use crate::kineto;
 use ferrum_trace_model::vocab::{Op, device_track};
 use ferrum_trace_model::{ProcessId, StringId, Trace, TrackId};
 use std::cmp::Reverse;
@@ -188,8 +189,9 @@ struct DeviceCategories {
 impl DeviceCategories {
     fn of(trace: &Trace) -> Self {
         Self {
-            kernels: ["kernel", "Kernel"].map(|text| trace.strings.find(text)),
-            copies: ["gpu_memcpy", "gpu_memset", "Memcpy", "Memset"].map(|text| trace.strings.find(text)),
+            kernels: [kineto::KERNEL, kineto::KERNEL_2021].map(|text| trace.strings.find(text)),
+            copies: [kineto::MEMCPY, kineto::MEMSET, kineto::MEMCPY_2021, kineto::MEMSET_2021]
+                .map(|text| trace.strings.find(text)),
         }
     }
 

@@ -11,6 +11,7 @@ mod counters;
 mod flows;
 mod gaps;
 mod gpu;
+mod kineto;
 mod lanes;
 mod layers;
 mod nesting;

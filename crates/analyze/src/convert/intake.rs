@@ -1,7 +1,7 @@
 //! From the events of a file to records in the sorter.
 
 use super::record::{Binding, Kind, NEVER, Record};
-use super::{Error, Left, hash, kineto, pairing};
+use super::{Error, Left, hash, pairing};
 use ferrum_trace_format::chrome::read::{
     Event, Loss, Losses, RowFinder, Scalar, Sink, Text, for_each, for_each_member,
 };
@@ -235,7 +235,7 @@ impl Intake {
     fn slice(&mut self, event: &Event<'_>, time: i64, end: i64, order: u64, to: To) -> io::Result<()> {
         let row = self.track(event).0;
         let (name, category) = (text(event.name), text(event.category));
-        self.collected.is_kineto |= kineto::is_category(&category);
+        self.collected.is_kineto |= crate::kineto::is_category(&category);
         let bind_id = event.bind_id.filter(|_| event.flow_in || event.flow_out);
         let record = Record {
             group: bind_id.map_or(0, |id| hash(&("bind_id", id.decode()))),

@@ -8,7 +8,6 @@ mod flows;
 mod folded;
 mod held;
 mod intake;
-mod kineto;
 mod lanes;
 mod layerwise;
 mod numbering;

@@ -1,14 +1,10 @@
 //! Which slices are steps.
 
 use super::mark::{Mark, StepSource, phase_at_start};
+use crate::kineto::{ANNOTATION, GPU_ANNOTATION};
 use ferrum_trace_model::vocab::{Phase, step};
 use ferrum_trace_model::{ArgColumn, StringId, Trace};
 use hashbrown::HashMap;
-
-/// The category of what torch.profiler draws on a device for an annotation of the host.
-const DEVICE_ANNOTATION: &str = "gpu_user_annotation";
-/// The category of annotations.
-const ANNOTATION: &str = "user_annotation";
 
 /// A slice that marks a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +46,7 @@ pub fn find(trace: &Trace) -> Found {
 /// All marks: those of the host, and those of devices.
 fn collect(trace: &Trace) -> (Vec<MarkedSlice>, Vec<MarkedSlice>) {
     let own = OwnSteps::of(trace);
-    let [annotation, on_device] = [ANNOTATION, DEVICE_ANNOTATION].map(|text| trace.strings.find(text));
+    let [annotation, on_device] = [ANNOTATION, GPU_ANNOTATION].map(|text| trace.strings.find(text));
     let of_names = marks(trace, Mark::of_name);
     let of_annotations = marks(trace, Mark::of_annotation);
     let (mut host, mut device) = (Vec::new(), Vec::new());

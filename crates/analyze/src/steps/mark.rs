@@ -9,6 +9,7 @@
 //! | `prefill`, `decode_step#3`, `prefill[bs=2 tok=14721]`, `decode[bs=117/128 tok=117]` | annotations of torch.profiler that begin with one of our words |
 //! | `ProfilerStep#12` | torch.profiler; used where there is nothing better |
 
+use crate::kineto::STEP_PREFIX;
 use ferrum_trace_model::vocab::Phase;
 
 /// Who marks steps.
@@ -71,7 +72,7 @@ impl Mark {
         if let Some(fields) = name.strip_prefix("step[") {
             return Some(of_sglang(fields));
         }
-        let number = name.strip_prefix("ProfilerStep#")?;
+        let number = name.strip_prefix(STEP_PREFIX)?;
         is_number(number).then(|| Self::new(StepSource::Profiler, None))
     }
 

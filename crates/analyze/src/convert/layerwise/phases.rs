@@ -1,7 +1,7 @@
 //! The steps of an engine, and the phases they belong to.
 
-use super::super::kineto::STEP_PREFIX;
 use super::roles::NONE;
+use crate::kineto::STEP_PREFIX;
 use crate::steps::{MarkedSlice, StepSource, find};
 use ferrum_trace_model::vocab::Phase;
 use ferrum_trace_model::{ProcessId, Trace};

@@ -1,8 +1,8 @@
 //! What each slice is in a profile.
 
-use super::super::kineto;
 use super::phases::{Steps, is_profiler_step};
 use crate::Nesting;
+use crate::kineto;
 use ferrum_trace_model::vocab::device_track;
 use ferrum_trace_model::{StringId, Trace};
 
@@ -113,7 +113,7 @@ impl Words {
         let find = |text: &str| trace.strings.find(text);
         let is_module = |&name: &StringId| trace.strings.get(name).starts_with(MODULE_PREFIX);
         Self {
-            kernels: [kineto::KERNEL, kineto::MEMCPY, kineto::MEMSET, "Kernel", "Memcpy", "Memset"].map(find),
+            kernels: kineto::DEVICE_WORK.map(find),
             calls: [kineto::RUNTIME, "cuda_driver", "Runtime"].map(find),
             passed: [kineto::GPU_ANNOTATION, "python_function", "overhead", "Trace", "cuda_sync"].map(find),
             profiled: find("module"),

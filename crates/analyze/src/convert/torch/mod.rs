@@ -6,6 +6,7 @@
 mod held;
 mod rows;
 mod scene;
+mod spelling;
 mod times;
 
 use super::intake::{Collected, Wanted, collect};

@@ -1,16 +1,17 @@
 //! Writes the events of a trace, in the order of time.
 
 use super::super::flows::Remembered;
-use super::super::kineto::{self, Spelling};
 use super::super::lanes::{LaneId, Owner};
 use super::super::record::{Kind, NEVER, Record};
 use super::super::timeline::Stage;
 use super::super::{Error, Summary};
 use super::held::{HeldRow, HeldSlice, Launch};
 use super::rows::{Row, Rows, Stream};
+use super::spelling::Spelling;
 use super::times::Times;
 use crate::check::texts::mend_texts;
 use crate::gpu;
+use crate::kineto;
 use crate::repair::document::Document;
 use crate::repair::edit::{Edits, join_objects};
 use crate::repair::text;

@@ -1,60 +1,8 @@
-//! The words of torch's profiler (Kineto), and those that HolisticTraceAnalysis (HTA) goes by.
+//! What slices of devices are called, so that HolisticTraceAnalysis (HTA) takes them for what they are.
 
 use crate::gpu::Kind;
+use crate::kineto::{KERNEL, MEMCPY, MEMSET};
 use std::borrow::Cow;
-
-/// A slice of a stream that computes or communicates.
-pub const KERNEL: &str = "kernel";
-/// A copy.
-pub const MEMCPY: &str = "gpu_memcpy";
-/// A filling of memory.
-pub const MEMSET: &str = "gpu_memset";
-/// A call of the host to the device.
-pub const RUNTIME: &str = "cuda_runtime";
-/// An operation of the host.
-pub const CPU_OP: &str = "cpu_op";
-/// What the program says it does.
-pub const ANNOTATION: &str = "user_annotation";
-/// The same on a stream.
-pub const GPU_ANNOTATION: &str = "gpu_user_annotation";
-/// Arrows from calls to kernels.
-pub const LAUNCH_FLOW: &str = "ac2g";
-/// What the names of steps begin with.
-pub const STEP_PREFIX: &str = "ProfilerStep#";
-
-/// Categories that only torch's profiler writes, of now and of 2021.
-const CATEGORIES: [&str; 25] = [
-    KERNEL,
-    MEMCPY,
-    MEMSET,
-    RUNTIME,
-    CPU_OP,
-    ANNOTATION,
-    GPU_ANNOTATION,
-    LAUNCH_FLOW,
-    "cuda_driver",
-    "cuda_sync",
-    "cuda_profiler_range",
-    "cpu_instant_event",
-    "fwdbwd",
-    "overhead",
-    "python_function",
-    "Trace",
-    "mtia_runtime",
-    "mtia_ccp_events",
-    "privateuse1_runtime",
-    "privateuse1_driver",
-    "Kernel",
-    "Memcpy",
-    "Memset",
-    "Runtime",
-    "Operator",
-];
-
-/// Whether a category is one of torch's.
-pub fn is_category(category: &str) -> bool {
-    CATEGORIES.contains(&category)
-}
 
 /// How a slice of a device is spelled, so that HTA counts it for what it is.
 #[derive(Debug, PartialEq, Eq)]

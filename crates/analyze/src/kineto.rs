@@ -1,0 +1,62 @@
+//! The words of torch's profiler (Kineto).
+
+/// A slice of a stream that computes or communicates.
+pub const KERNEL: &str = "kernel";
+/// A copy.
+pub const MEMCPY: &str = "gpu_memcpy";
+/// A filling of memory.
+pub const MEMSET: &str = "gpu_memset";
+/// The same three, as torch spelled them in 2021.
+pub const KERNEL_2021: &str = "Kernel";
+/// See [`KERNEL_2021`].
+pub const MEMCPY_2021: &str = "Memcpy";
+/// See [`KERNEL_2021`].
+pub const MEMSET_2021: &str = "Memset";
+/// All work of devices.
+pub const DEVICE_WORK: [&str; 6] = [KERNEL, MEMCPY, MEMSET, KERNEL_2021, MEMCPY_2021, MEMSET_2021];
+/// A call of the host to the device.
+pub const RUNTIME: &str = "cuda_runtime";
+/// An operation of the host.
+pub const CPU_OP: &str = "cpu_op";
+/// What the program says it does.
+pub const ANNOTATION: &str = "user_annotation";
+/// The same on a stream.
+pub const GPU_ANNOTATION: &str = "gpu_user_annotation";
+/// Arrows from calls to kernels.
+pub const LAUNCH_FLOW: &str = "ac2g";
+/// What the names of steps begin with.
+pub const STEP_PREFIX: &str = "ProfilerStep#";
+
+/// Categories that only torch's profiler writes, of now and of 2021.
+const CATEGORIES: [&str; 25] = [
+    KERNEL,
+    MEMCPY,
+    MEMSET,
+    RUNTIME,
+    CPU_OP,
+    ANNOTATION,
+    GPU_ANNOTATION,
+    LAUNCH_FLOW,
+    "cuda_driver",
+    "cuda_sync",
+    "cuda_profiler_range",
+    "cpu_instant_event",
+    "fwdbwd",
+    "overhead",
+    "python_function",
+    "Trace",
+    "mtia_runtime",
+    "mtia_ccp_events",
+    "privateuse1_runtime",
+    "privateuse1_driver",
+    KERNEL_2021,
+    MEMCPY_2021,
+    MEMSET_2021,
+    "Runtime",
+    "Operator",
+];
+
+/// Whether a category is one of torch's.
+pub fn is_category(category: &str) -> bool {
+    CATEGORIES.contains(&category)
+}
