@@ -118,7 +118,7 @@ fn write_late<T>(
 ) -> Option<T> {
     let known = own.and_then(|held| held.thread_in(session.id()));
     let thread = known.or_else(|| {
-        let id = session.define_thread(spool::os_thread_id(), &late_thread_name())?.id;
+        let id = session.define_thread(spool::os_thread_id(), &thread_name())?.id;
         own.inspect(|held| held.set_thread(session.id(), id));
         Some(id)
     });
@@ -331,15 +331,15 @@ fn clear_buffer() {
     }
 }
 
-/// The handle of a thread that is ending may be gone.
-fn late_thread_name() -> String {
-    std::panic::catch_unwind(thread_name).unwrap_or_default()
-}
-
+/// The name that the program gave the thread, else the system's name of it.
+///
+/// The standard library is asked only once it has told a new thread its name: asked before, by a signal handler at the very
+/// beginning of the thread, it would make up an unnamed one and later abort over it.
 fn thread_name() -> String {
-    let thread = std::thread::current();
-    match thread.name() {
-        Some(name) => name.to_owned(),
-        None => String::new(),
+    if !spool::knows_its_name() {
+        return spool::os_thread_name();
     }
+    // The handle of a thread that is ending may be gone.
+    let named = std::panic::catch_unwind(|| std::thread::current().name().map(str::to_owned));
+    named.ok().flatten().unwrap_or_default()
 }
