@@ -3,6 +3,7 @@
 use crate::clock::ClockKind;
 use crate::destination::{OUT_OFF_WORDS, expand};
 use crate::dump::DumpLimits;
+use crate::origin::{RANK_VARIABLES, rank_number, rank_of_environment, rank_text};
 use crate::ring;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -33,12 +34,14 @@ pub struct Options {
     pub clock: Option<ClockKind>,
     /// `None` for that of the program.
     pub process_name: Option<String>,
+    /// Which of the processes of one run this is.
+    pub rank: Option<u32>,
     /// Whether a forked parent records to `out`, so that this process must not.
     pub is_forked: bool,
 }
 
 impl Options {
-    /// The defaults.
+    /// The defaults, and the rank that the environment tells.
     pub fn new(out: PathBuf) -> Self {
         Self {
             out,
@@ -47,6 +50,7 @@ impl Options {
             dumps: DumpLimits::default(),
             clock: None,
             process_name: None,
+            rank: rank_of_environment(),
             is_forked: false,
         }
     }
@@ -76,8 +80,9 @@ impl Options {
             }
         }
         let out = found.out.filter(|out| !is_off(out))?;
-        let identity = expand(&out, |name| found.ranks.iter().find(|(known, _)| *known == name)?.1.clone());
-        let mut options = Self::new(identity.into());
+        let rank = rank_text(|name| found.ranks.iter().find(|(known, _)| *known == name)?.1.clone());
+        let mut options = Self::new(expand(&out, rank.as_deref()).into());
+        options.rank = rank.as_deref().and_then(rank_number);
         if let Some(limit) = found.limit.filter(|limit| !limit.is_empty()) {
             match limit.to_str().and_then(parse_bytes) {
                 Some(limit) => options.limit = limit,
@@ -122,16 +127,13 @@ impl Options {
     }
 }
 
-/// Variables that tell one process of many from the others.
-const RANKS: [&str; 3] = ["RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"];
-
 #[derive(Default)]
 struct Found {
     out: Option<OsString>,
     limit: Option<OsString>,
     ring: Option<OsString>,
     clock: Option<OsString>,
-    ranks: [(&'static str, Option<OsString>); 3],
+    ranks: [(&'static str, Option<OsString>); RANK_VARIABLES.len()],
 }
 
 impl Found {
@@ -142,8 +144,8 @@ impl Found {
             RING => Some(&mut self.ring),
             CLOCK => Some(&mut self.clock),
             name => {
-                let place = RANKS.iter().position(|rank| *rank == name)?;
-                self.ranks[place].0 = RANKS[place];
+                let place = RANK_VARIABLES.iter().position(|rank| *rank == name)?;
+                self.ranks[place].0 = RANK_VARIABLES[place];
                 Some(&mut self.ranks[place].1)
             }
         }
@@ -254,6 +256,15 @@ mod tests {
         assert_eq!(path(&[(OUT, "t.%r.json"), ("SLURM_PROCID", "3")]), PathBuf::from("t.3.json"));
         assert_eq!(path(&[("SLURM_PROCID", "3"), ("RANK", "1"), (OUT, "t.%r.json")]), PathBuf::from("t.1.json"));
         assert_eq!(path(&[(OUT, "t.%r.json")]), PathBuf::from("t.0.json"));
+    }
+
+    #[test]
+    fn a_rank_is_a_number_or_none() {
+        let rank = |vars: &[(&str, &str)]| parsed(vars).0.unwrap().rank;
+        assert_eq!(rank(&[(OUT, "t.json"), ("RANK", ""), ("SLURM_PROCID", " 3 ")]), Some(3));
+        assert_eq!(rank(&[(OUT, "t.json"), ("RANK", "first")]), None);
+        assert_eq!(rank(&[(OUT, "t.json"), ("RANK", "99999999999")]), None);
+        assert_eq!(rank(&[(OUT, "t.json")]), None);
     }
 
     #[cfg(unix)]

@@ -140,6 +140,7 @@ mod late;
 pub mod llm;
 mod macros;
 mod names;
+mod origin;
 mod output;
 mod recorder;
 mod ring;

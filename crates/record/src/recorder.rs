@@ -122,6 +122,13 @@ impl RecorderBuilder {
         self
     }
 
+    /// Which of the processes of one run this is, that of `RANK`, `OMPI_COMM_WORLD_RANK` or `SLURM_PROCID` if not given. Viewers
+    /// sort processes by it, and `ferrum-trace merge` names them after it.
+    pub fn rank(mut self, rank: u32) -> Self {
+        self.options.rank = Some(rank);
+        self
+    }
+
     /// Takes times from the system's monotonic clock even where the processor's counter could be used. Costs more.
     pub fn monotonic_clock(mut self) -> Self {
         self.options.clock = Some(ClockKind::Monotonic);

@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::keeper;
 use crate::late::LateWriter;
 use crate::names::{Lookup, NameTable};
+use crate::origin::{boot_id, host_name};
 use crate::output::{self, Output};
 use crate::say::say;
 use crate::site::Site;
@@ -84,13 +85,15 @@ impl Session {
         let path = destination.spool_path.clone();
         let clock = options.clock.unwrap_or_else(ClockKind::best);
         let first_point = clock.calibration_point();
+        // Right beside it: other recordings of the host are aligned by the two.
+        let wall_nanos = clock::wall_nanos();
         let limit = options.spool_limit();
         let spool = Spool::new(file, limit, options.ring);
         let header = spool.take_fresh().map_err(|reason| {
             let _ = std::fs::remove_file(&path);
             cannot_start(&path, reason)
         })?;
-        write_header(&header, clock, limit, options.ring.is_some());
+        write_header(&header, clock, wall_nanos, limit, options.ring.is_some());
         let definitions = Definitions {
             chunk: header.clone(),
             n_threads: 0,
@@ -116,6 +119,7 @@ impl Session {
         });
         session.define_point(first_point);
         session.define_process(&options.process_name());
+        session.define_origin(options.rank);
         session.define(&Definition::Site {
             id: SITE_INLINE,
             name: "(named in the event)".into(),
@@ -212,6 +216,13 @@ impl Session {
     /// Names the process.
     pub fn define_process(&self, name: &str) -> Option<()> {
         self.define(&Definition::Process { name: kept_text(name) })
+    }
+
+    /// Says where the recording comes from.
+    fn define_origin(&self, rank: Option<u32>) -> Option<()> {
+        let host = host_name().unwrap_or_default();
+        let boot_id = boot_id().unwrap_or_default();
+        self.define(&Definition::Origin { rank, host: kept_text(&host), boot_id: kept_text(&boot_id) })
     }
 
     /// Names a thread anew.
@@ -393,7 +404,7 @@ impl Session {
     }
 }
 
-fn write_header(header: &MappedChunk, clock: ClockKind, limit: u64, is_ring: bool) {
+fn write_header(header: &MappedChunk, clock: ClockKind, wall_nanos: u64, limit: u64, is_ring: bool) {
     let clock = match clock {
         ClockKind::Ticks => CLOCK_TICKS,
         ClockKind::Monotonic => CLOCK_MONOTONIC,
@@ -402,7 +413,7 @@ fn write_header(header: &MappedChunk, clock: ClockKind, limit: u64, is_ring: boo
         (file::VERSION, VERSION | (CHUNK_BYTES as u64) << 32),
         (file::PID, u64::from(std::process::id())),
         (file::CLOCK, clock),
-        (file::WALL_NANOS, clock::wall_nanos()),
+        (file::WALL_NANOS, wall_nanos),
         (file::LIMIT, limit),
         (file::RING, u64::from(is_ring)),
     ];
