@@ -1,10 +1,12 @@
 //! What to record to, and how much.
 
+use crate::categories::Categories;
 use crate::clock::ClockKind;
 use crate::destination::{OUT_OFF_WORDS, expand};
 use crate::dump::DumpLimits;
 use crate::origin::{RANK_VARIABLES, rank_number, rank_of_environment, rank_text};
 use crate::ring;
+use crate::window::Window;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,6 +17,10 @@ pub const OUT: &str = "FERRUM_TRACE_OUT";
 pub const LIMIT: &str = "FERRUM_TRACE_LIMIT";
 /// What a flight recorder keeps: bytes or seconds.
 pub const RING: &str = "FERRUM_TRACE_RING";
+/// Which part of the run is recorded.
+pub const WINDOW: &str = "FERRUM_TRACE_WINDOW";
+/// Which categories are.
+pub const CATEGORIES: &str = "FERRUM_TRACE_CATEGORIES";
 /// `auto`, `ticks` or `monotonic`.
 pub const CLOCK: &str = "FERRUM_TRACE_CLOCK";
 
@@ -30,6 +36,9 @@ pub struct Options {
     /// Keep the newest, not all.
     pub ring: Option<ring::Extent>,
     pub dumps: DumpLimits,
+    pub window: Window,
+    /// `None` for those that are set already.
+    pub categories: Option<Categories>,
     /// `None` for the best there is.
     pub clock: Option<ClockKind>,
     /// `None` for that of the program.
@@ -48,6 +57,8 @@ impl Options {
             limit: DEFAULT_LIMIT,
             ring: None,
             dumps: DumpLimits::default(),
+            window: Window::default(),
+            categories: None,
             clock: None,
             process_name: None,
             rank: rank_of_environment(),
@@ -101,6 +112,18 @@ impl Options {
                 )),
             }
         }
+        if let Some(window) = found.window {
+            match window.to_string_lossy().parse() {
+                Ok(window) => options.window = window,
+                Err(error) => complain(format!("{WINDOW}: {error}; all of the run is recorded")),
+            }
+        }
+        if let Some(categories) = found.categories {
+            match categories.to_string_lossy().parse() {
+                Ok(categories) => options.categories = Some(categories),
+                Err(error) => complain(format!("{CATEGORIES}: {error}; all are recorded")),
+            }
+        }
         if let Some(clock) = found.clock.filter(|clock| !clock.is_empty()) {
             match clock.to_str().and_then(parse_clock) {
                 Some(clock) => options.clock = clock,
@@ -132,6 +155,8 @@ struct Found {
     out: Option<OsString>,
     limit: Option<OsString>,
     ring: Option<OsString>,
+    window: Option<OsString>,
+    categories: Option<OsString>,
     clock: Option<OsString>,
     ranks: [(&'static str, Option<OsString>); RANK_VARIABLES.len()],
 }
@@ -142,6 +167,8 @@ impl Found {
             OUT => Some(&mut self.out),
             LIMIT => Some(&mut self.limit),
             RING => Some(&mut self.ring),
+            WINDOW => Some(&mut self.window),
+            CATEGORIES => Some(&mut self.categories),
             CLOCK => Some(&mut self.clock),
             name => {
                 let place = RANK_VARIABLES.iter().position(|rank| *rank == name)?;
@@ -180,7 +207,8 @@ fn parse_ring(text: &str) -> Option<ring::Extent> {
     is_something.then_some(span)
 }
 
-fn parse_time(text: &str) -> Option<Duration> {
+/// `30s`, `500ms`, `10min`, `1h`.
+pub fn parse_time(text: &str) -> Option<Duration> {
     let (number, unit) = number_and_unit(text)?;
     let millis = match unit {
         "ms" => 1,

@@ -1,6 +1,7 @@
 //! Recording by the program's own decision.
 
 use crate::attach;
+use crate::categories::Categories;
 use crate::clock::ClockKind;
 use crate::config::Options;
 use crate::dump::DumpLimits;
@@ -9,6 +10,8 @@ use crate::global;
 use crate::ring;
 use crate::session::Session;
 use crate::stats::Stats;
+use crate::switch::OFF;
+use crate::window::Window;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +67,7 @@ impl Recorder {
 
     /// Where the trace goes. Another file than asked for if a live process writes to that.
     pub fn path(&self) -> PathBuf {
-        self.session.with_output_path(std::path::Path::to_owned)
+        self.session.output_path().to_owned()
     }
 
     /// Ends the recording: the output is complete. Spans that are still open are not in it.
@@ -113,6 +116,19 @@ impl RecorderBuilder {
     /// What [`dump`](crate::dump) may write.
     pub fn dumps(mut self, limits: DumpLimits) -> Self {
         self.options.dumps = limits;
+        self
+    }
+
+    /// Which part of the run is recorded: all of it if not given.
+    pub fn window(mut self, window: Window) -> Self {
+        self.options.window = window;
+        self
+    }
+
+    /// Which categories are recorded: all of them if not given. [`control::set_categories`](crate::control::set_categories) changes
+    /// that while the program runs.
+    pub fn categories(mut self, categories: Categories) -> Self {
+        self.options.categories = Some(categories);
         self
     }
 
@@ -190,7 +206,7 @@ pub fn stats() -> Option<Stats> {
 /// ```
 #[inline]
 pub fn is_on() -> bool {
-    !crate::COMPILED_OUT && global::mode() != global::OFF
+    !crate::COMPILED_OUT && global::mode() != OFF
 }
 
 /// Names this process in the trace.

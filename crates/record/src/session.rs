@@ -42,6 +42,7 @@ pub struct Session {
     /// Lost events that no thread's own count has.
     dropped: Counter,
     definitions: Mutex<Definitions>,
+    output_path: PathBuf,
     output: Mutex<Output>,
     late: Mutex<LateWriter>,
     dumps: Dumps,
@@ -110,6 +111,7 @@ impl Session {
             spool,
             definitions: Mutex::new(definitions),
             dumps: Dumps::new(options.dumps, destination.output.clone()),
+            output_path: destination.output.clone(),
             output: Mutex::new(Output::new(destination)),
             late: Mutex::new(LateWriter::default()),
             is_open: AtomicBool::new(true),
@@ -328,16 +330,19 @@ impl Session {
         })
     }
 
-    /// Ends the recording: the output is complete, and the spool is gone unless it is the output. Only the first call
-    /// does anything.
-    pub fn finish(&self) -> Result<Stats, Error> {
+    /// Whoever records from now on finds another recording or none. False if that was so already.
+    pub fn close(&self) -> bool {
         if self.pid != std::process::id() || !self.is_open.swap(false, Ordering::AcqRel) {
-            return Err(Error::not_recording());
+            return false;
         }
-        // Whoever records from now on asks for a chunk first, and finds another recording or none. The fence is for those who
-        // are being given one right now, see `Attachment::refill`.
+        // They ask for a chunk first. The fence is for those who are being given one right now, see `Attachment::refill`.
         fence(Ordering::SeqCst);
         self.spool.close_chunks();
+        true
+    }
+
+    /// Completes the output of a recording that has just been closed; the spool is gone, unless it is the output.
+    pub fn complete(&self) -> Result<Stats, Error> {
         let stats = attach::quietly(|| {
             // Waits for a flush that is under way; later ones see that the recording has ended.
             let mut output = lock(&self.output);
@@ -359,7 +364,7 @@ impl Session {
         stats.map(|stats| self.with_refused(stats))
     }
 
-    /// After [`finish`](Self::finish), in a process that goes on: nothing recorded from now on is kept.
+    /// After [`complete`](Self::complete), in a process that goes on: nothing recorded from now on is kept.
     pub fn release_memory(&self) {
         self.spool.revoke();
     }
@@ -399,8 +404,13 @@ impl Session {
     }
 
     /// Where the output will be.
-    pub fn with_output_path<T>(&self, look: impl FnOnce(&Path) -> T) -> T {
-        look(lock(&self.output).path())
+    pub fn output_path(&self) -> &Path {
+        &self.output_path
+    }
+
+    /// Why no more fits, if so.
+    pub fn why_full(&self) -> Option<&'static str> {
+        self.spool.stopped().filter(|_| self.is_open() && !self.spool.is_ring()).map(describe)
     }
 }
 

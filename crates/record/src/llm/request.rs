@@ -2,9 +2,11 @@
 
 use crate::__private::mode;
 use crate::arg::{Arg, Value};
-use crate::event::point_at;
-use crate::global::{self, OFF};
+use crate::event::{is_muted, point_at};
+use crate::global;
 use crate::site::Site;
+use crate::switch::{self, OFF};
+use crate::window_watch::{self, Arrives};
 use ferrum_trace_format::spool::record::Kind;
 use ferrum_trace_model::vocab::request as words;
 
@@ -61,9 +63,10 @@ impl Arrival {
     /// It is here now, and waits.
     #[inline]
     pub fn arrived(self) -> Request {
-        let mut request = Request { id: self.id, stage: Stage::Over, output_tokens: 0, mode: mode(), last: 0 };
-        if request.mode != OFF {
-            request.arrive(self.prompt_tokens);
+        let mut request =
+            Request { id: self.id, stage: Stage::Over, output_tokens: 0, epoch: 0, is_chosen: false, last: 0 };
+        if !crate::COMPILED_OUT {
+            request.arrive_if_recorded(self.prompt_tokens);
         }
         request
     }
@@ -102,8 +105,10 @@ pub struct Request {
     id: u64,
     stage: Stage,
     output_tokens: usize,
-    /// The clock that `last` is of.
-    mode: u8,
+    /// The recording that it arrived in.
+    epoch: u64,
+    /// Whether a window is open because it is there.
+    is_chosen: bool,
     /// The time of the last event: the next one is later, though the counters of two cores may differ a little.
     last: u64,
 }
@@ -158,6 +163,17 @@ impl Request {
         }
     }
 
+    /// A window may be open because of this very request, so it is asked first. Not before it is known whether there is one.
+    fn arrive_if_recorded(&mut self, prompt_tokens: Option<usize>) {
+        mode();
+        self.epoch = switch::epoch();
+        let arrives = window_watch::request_arrives(self.id);
+        self.is_chosen = arrives == Arrives::Chosen;
+        if arrives != Arrives::Unseen && mode() != OFF && !is_muted(&REQUEST) {
+            self.arrive(prompt_tokens);
+        }
+    }
+
     fn arrive(&mut self, prompt_tokens: Option<usize>) {
         let Some(now) = self.now() else { return };
         let id = self.id.to_arg();
@@ -194,6 +210,14 @@ impl Request {
         let Some(now) = self.now() else { return };
         self.enter(now, Stage::Over, None);
         self.record(now, Kind::AsyncEnd, &REQUEST_END, &[self.output_tokens.to_arg(), reason.to_arg()]);
+        self.leave();
+    }
+
+    /// A window that was open because of it need not be.
+    fn leave(&mut self) {
+        if std::mem::take(&mut self.is_chosen) && self.epoch == switch::epoch() {
+            window_watch::request_ends();
+        }
     }
 
     /// Ends the stage it is in and begins another, with a token if that is why.
@@ -213,7 +237,7 @@ impl Request {
 
     /// The time of what happens now. None if the recording that the request arrived in has ended: it is of no other.
     fn now(&mut self) -> Option<u64> {
-        if mode() != self.mode {
+        if switch::epoch() != self.epoch {
             self.stage = Stage::Over;
             return None;
         }
@@ -230,5 +254,8 @@ impl Drop for Request {
     #[inline]
     fn drop(&mut self) {
         self.finished(words::DROPPED);
+        if self.is_chosen {
+            self.leave();
+        }
     }
 }

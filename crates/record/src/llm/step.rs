@@ -2,9 +2,10 @@
 
 use crate::__private::mode;
 use crate::arg::Value;
-use crate::global::OFF;
 use crate::site::Site;
 use crate::span::Span;
+use crate::switch::OFF;
+use crate::window_watch;
 use ferrum_trace_model::vocab::{Phase, step as words};
 
 /// What a step of the engine computes.
@@ -47,6 +48,9 @@ const fn site(phase: Phase) -> Site {
 /// ```
 #[inline(always)]
 pub fn step(step: Step) -> Span<5> {
+    if !crate::COMPILED_OUT {
+        window_watch::step_begins();
+    }
     let site = match step.phase {
         Phase::Prefill => &PREFILL,
         Phase::Decode => &DECODE,
