@@ -4,6 +4,8 @@ use crate::clock::ClockKind;
 use crate::destination::{OUT_OFF_WORDS, expand};
 use crate::dump::DumpLimits;
 use crate::ring;
+use crate::trigger::{Trigger, parse_triggers};
+use crate::watch::Predicate;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,6 +16,10 @@ pub const OUT: &str = "FERRUM_TRACE_OUT";
 pub const LIMIT: &str = "FERRUM_TRACE_LIMIT";
 /// What a flight recorder keeps: bytes or seconds.
 pub const RING: &str = "FERRUM_TRACE_RING";
+/// What has a flight recorder write out what it has.
+pub const TRIGGER: &str = "FERRUM_TRACE_TRIGGER";
+/// What a flight recorder may write out.
+pub const DUMPS: &str = "FERRUM_TRACE_DUMPS";
 /// `auto`, `ticks` or `monotonic`.
 pub const CLOCK: &str = "FERRUM_TRACE_CLOCK";
 
@@ -29,6 +35,8 @@ pub struct Options {
     /// Keep the newest, not all.
     pub ring: Option<ring::Extent>,
     pub dumps: DumpLimits,
+    pub triggers: Vec<Trigger>,
+    pub predicates: Vec<Predicate>,
     /// `None` for the best there is.
     pub clock: Option<ClockKind>,
     /// `None` for that of the program.
@@ -45,6 +53,8 @@ impl Options {
             limit: DEFAULT_LIMIT,
             ring: None,
             dumps: DumpLimits::default(),
+            triggers: Vec::new(),
+            predicates: Vec::new(),
             clock: None,
             process_name: None,
             is_forked: false,
@@ -96,6 +106,17 @@ impl Options {
                 )),
             }
         }
+        if let Some(triggers) = found.trigger.filter(|triggers| !is_off(triggers)) {
+            let told = |error| complain(format!("{TRIGGER}: {error}; it is left out"));
+            options.triggers = parse_triggers(&triggers.to_string_lossy(), told);
+        }
+        if let Some(dumps) = found.dumps.filter(|dumps| !dumps.is_empty()) {
+            for part in dumps.to_string_lossy().split(',').filter(|part| !part.trim().is_empty()) {
+                if let Err(error) = options.dumps.set(part) {
+                    complain(format!("{DUMPS}: {error}; it is left out"));
+                }
+            }
+        }
         if let Some(clock) = found.clock.filter(|clock| !clock.is_empty()) {
             match clock.to_str().and_then(parse_clock) {
                 Some(clock) => options.clock = clock,
@@ -130,6 +151,8 @@ struct Found {
     out: Option<OsString>,
     limit: Option<OsString>,
     ring: Option<OsString>,
+    trigger: Option<OsString>,
+    dumps: Option<OsString>,
     clock: Option<OsString>,
     ranks: [(&'static str, Option<OsString>); 3],
 }
@@ -140,6 +163,8 @@ impl Found {
             OUT => Some(&mut self.out),
             LIMIT => Some(&mut self.limit),
             RING => Some(&mut self.ring),
+            TRIGGER => Some(&mut self.trigger),
+            DUMPS => Some(&mut self.dumps),
             CLOCK => Some(&mut self.clock),
             name => {
                 let place = RANKS.iter().position(|rank| *rank == name)?;
@@ -178,16 +203,19 @@ fn parse_ring(text: &str) -> Option<ring::Extent> {
     is_something.then_some(span)
 }
 
-fn parse_time(text: &str) -> Option<Duration> {
+/// `500ms`, `30s`, `10min`, `2h`; also `us` and `ns`.
+pub fn parse_time(text: &str) -> Option<Duration> {
     let (number, unit) = number_and_unit(text)?;
-    let millis = match unit {
-        "ms" => 1,
-        "s" => 1_000,
-        "min" => 60_000,
-        "h" => 3_600_000,
-        _ => return None,
-    };
-    Some(Duration::from_millis(number.checked_mul(millis)?))
+    let seconds = |each: u64| number.checked_mul(each).map(Duration::from_secs);
+    match unit {
+        "ns" => Some(Duration::from_nanos(number)),
+        "us" => Some(Duration::from_micros(number)),
+        "ms" => Some(Duration::from_millis(number)),
+        "s" => seconds(1),
+        "min" => seconds(60),
+        "h" => seconds(3600),
+        _ => None,
+    }
 }
 
 fn number_and_unit(text: &str) -> Option<(u64, &str)> {

@@ -10,6 +10,7 @@ use crate::session::Session;
 use crate::site::Site;
 use crate::spool::{self, lock};
 use crate::stats::Stats;
+use crate::watch;
 use ferrum_trace_format::spool::record::SITE_MAX;
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
@@ -104,6 +105,7 @@ fn decide() -> u8 {
         }
         let _ = MODE.compare_exchange(UNDECIDED, OFF, Ordering::Relaxed, Ordering::Relaxed);
     });
+    watch::see_panics();
     MODE.load(Ordering::Relaxed)
 }
 
@@ -116,7 +118,9 @@ fn with_registry<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
 
 /// Begins the recording of the process.
 pub fn start(options: Options) -> Result<Arc<Session>, Error> {
-    with_registry(|registry| start_locked(registry, options))
+    let session = with_registry(|registry| start_locked(registry, options))?;
+    watch::see_panics();
+    Ok(session)
 }
 
 fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Session>, Error> {
@@ -141,6 +145,7 @@ fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Ses
         ClockKind::Ticks => TICKS,
         ClockKind::Monotonic => MONOTONIC,
     };
+    session.watch().begin();
     MODE.store(mode, Ordering::Relaxed);
     Ok(session)
 }
@@ -252,6 +257,7 @@ fn take_active(id: u64) -> Option<Arc<Session>> {
             return None;
         }
         MODE.store(OFF, Ordering::Relaxed);
+        watch::end();
         ACTIVE_ID.store(0, Ordering::Release);
         registry.active.take()
     })
@@ -261,6 +267,7 @@ fn take_active(id: u64) -> Option<Arc<Session>> {
 /// memory that stays where it is.
 pub fn finish_at_end() {
     MODE.store(OFF, Ordering::Relaxed);
+    watch::end();
     let sessions = with_registry(|registry| {
         registry.restart = None;
         std::mem::take(&mut registry.sessions)
@@ -274,12 +281,13 @@ pub fn finish_at_end() {
 pub fn finish_loudly(session: &Session) {
     let losses = session.losses();
     match session.finish() {
-        Ok(stats) if stats.dropped > 0 => {
-            let Stats { dropped, recorded, .. } = stats;
+        Ok(stats) if stats.dropped > 0 || stats.dumps_refused > 0 => {
+            let Stats { dropped, recorded, dumps, dumps_refused, .. } = stats;
             let why = losses.map_or(String::new(), |(_, why)| why);
-            session.with_output_path(|path| {
-                say(&format!("{}: {dropped} events lost{why}, {recorded} recorded", path.display()));
-            });
+            let lost = (dropped > 0).then(|| format!("{dropped} events lost{why}, {recorded} recorded"));
+            let refused = (dumps_refused > 0).then(|| format!("{dumps_refused} dumps refused, {dumps} granted"));
+            let words: Vec<String> = lost.into_iter().chain(refused).collect();
+            session.with_output_path(|path| say(&format!("{}: {}", path.display(), words.join("; "))));
         }
         Err(error) if !error.is_not_recording() => {
             let lost = losses.map_or(String::new(), |(dropped, why)| format!("; {dropped} events lost{why}"));
@@ -345,6 +353,7 @@ pub extern "C" fn after_fork_in_child() {
     FORKS.fetch_add(1, Ordering::Relaxed);
     INTERRUPTED.store(0, Ordering::Relaxed);
     ACTIVE_ID.store(0, Ordering::Release);
+    watch::end();
     let mut held = take_held_over_fork();
     attach::forget_in_child(held.buffer.as_ref());
     let Some(registry) = &mut held.registry else {

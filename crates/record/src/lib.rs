@@ -143,8 +143,10 @@ mod names;
 mod output;
 mod recorder;
 mod ring;
+mod running_p99;
 mod say;
 mod session;
+mod signal;
 mod site;
 mod snapshot;
 mod span;
@@ -155,6 +157,8 @@ mod timer;
 #[cfg(feature = "tracing")]
 pub mod tracing;
 mod track;
+mod trigger;
+mod watch;
 mod writer;
 
 pub use arg::{Arg, Value};
@@ -164,11 +168,13 @@ pub use error::Error;
 pub use flow::Flow;
 pub use laps::Laps;
 pub use recorder::{Recorder, RecorderBuilder, finish, flush, is_on, set_process_name, set_thread_name, stats};
+pub use signal::Signal;
 pub use span::{DynamicSpan, Span};
 pub use stats::Stats;
 pub use text::Text;
 pub use timer::{BackendTimer, CpuTimer};
 pub use track::{Measured, Timestamp, Track};
+pub use trigger::{StepLimit, Trigger, TriggerError};
 pub use writer::{TraceEvent, TraceWriter, flush_global_trace, global_trace};
 
 /// For the macros only.

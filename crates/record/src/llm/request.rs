@@ -5,12 +5,17 @@ use crate::arg::{Arg, Value};
 use crate::event::point_at;
 use crate::global::{self, OFF};
 use crate::site::Site;
+use crate::watch::{self, Seen, WatchedRequest};
 use ferrum_trace_format::spool::record::Kind;
 use ferrum_trace_model::vocab::request as words;
+use ferrum_trace_model::vocab::trigger;
+use std::time::Duration;
 
 static REQUEST: Site = site(words::REQUEST, &[words::ID]);
 static REQUEST_WITH_PROMPT: Site = site(words::REQUEST, &[words::ID, words::PROMPT_TOKENS]);
 static REQUEST_END: Site = site(words::REQUEST, &[words::OUTPUT_TOKENS, words::REASON]);
+static REQUEST_MARKED_END: Site = site(words::REQUEST, &[words::OUTPUT_TOKENS, words::REASON, trigger::MARK]);
+static TRIGGER: Site = site(trigger::NAME, &[trigger::REASON]);
 static QUEUED: Site = site(words::QUEUED, &[]);
 static PREFILL: Site = site(words::PREFILL, &[]);
 static DECODE: Site = site(words::DECODE, &[]);
@@ -40,7 +45,7 @@ const fn site(name: &'static str, keys: &'static [&'static str]) -> Site {
 /// ```
 #[inline]
 pub fn request(id: u64) -> Arrival {
-    Arrival { id, prompt_tokens: None }
+    Arrival { id, prompt_tokens: None, slo: None }
 }
 
 /// What is known of a request when it arrives. Made by [`request`].
@@ -49,6 +54,7 @@ pub fn request(id: u64) -> Arrival {
 pub struct Arrival {
     id: u64,
     prompt_tokens: Option<usize>,
+    slo: Option<Duration>,
 }
 
 impl Arrival {
@@ -58,11 +64,20 @@ impl Arrival {
         Self { prompt_tokens: Some(n), ..self }
     }
 
+    /// How long it may take: if it takes longer, a flight recorder writes a [`dump`](crate::dump()), as for
+    /// [`Trigger::Request`](crate::Trigger::Request).
+    #[inline]
+    pub fn slo(self, latency: Duration) -> Self {
+        Self { slo: Some(latency), ..self }
+    }
+
     /// It is here now, and waits.
     #[inline]
     pub fn arrived(self) -> Request {
-        let mut request = Request { id: self.id, stage: Stage::Over, output_tokens: 0, mode: mode(), last: 0 };
+        let mut request =
+            Request { id: self.id, stage: Stage::Over, output_tokens: 0, mode: mode(), last: 0, watched: None };
         if request.mode != OFF {
+            request.watched = watch::request_arrives(self.slo);
             request.arrive(self.prompt_tokens);
         }
         request
@@ -106,6 +121,8 @@ pub struct Request {
     mode: u8,
     /// The time of the last event: the next one is later, though the counters of two cores may differ a little.
     last: u64,
+    /// What whoever watches over it needs.
+    watched: Option<Box<WatchedRequest>>,
 }
 
 impl Request {
@@ -173,6 +190,7 @@ impl Request {
     fn pass_to(&mut self, stage: Stage) {
         if let Some(now) = self.now() {
             self.enter(now, stage, None);
+            self.look(now, false);
         }
     }
 
@@ -187,13 +205,28 @@ impl Request {
             Stage::Decode => self.record(now, Kind::AsyncInstant, token.0, token.1),
             _ => self.enter(now, Stage::Decode, Some(token)),
         }
+        self.look(now, false);
     }
 
     #[inline(never)]
     fn finish(&mut self, reason: &str) {
         let Some(now) = self.now() else { return };
         self.enter(now, Stage::Over, None);
-        self.record(now, Kind::AsyncEnd, &REQUEST_END, &[self.output_tokens.to_arg(), reason.to_arg()]);
+        self.look(now, true);
+        let (tokens, reason) = (self.output_tokens.to_arg(), reason.to_arg());
+        match self.watched.as_ref().and_then(|watched| watched.reason()) {
+            Some(mark) => self.record(now, Kind::AsyncEnd, &REQUEST_MARKED_END, &[tokens, reason, mark.to_arg()]),
+            None => self.record(now, Kind::AsyncEnd, &REQUEST_END, &[tokens, reason]),
+        }
+    }
+
+    /// Marks on its row, if somebody watches over it, that it has taken too long by now.
+    fn look(&mut self, now: u64, is_over: bool) {
+        if let Some(watched) = &mut self.watched
+            && let Some(reason) = watched.sees(&Seen::now(self.id, self.output_tokens, is_over))
+        {
+            self.record(now, Kind::AsyncInstant, &TRIGGER, &[reason.to_arg()]);
+        }
     }
 
     /// Ends the stage it is in and begins another, with a token if that is why.
