@@ -57,6 +57,18 @@ pub fn record(site_id: impl Fn() -> u32, draft: &Draft<'_>) {
     let _ = write(&held).or_else(|| refill_active(&held, Loss::Counts, write));
 }
 
+/// The process's recording: without a lock, if the calling thread has recorded in it. `None` if there is none, or if this is a signal
+/// handler that interrupted the recorder.
+pub fn session() -> Option<Arc<Session>> {
+    let _held = buffer::current().hold()?;
+    let own = ATTACHMENT.try_with(|slot| {
+        let slot = slot.try_borrow().ok()?;
+        let session = &slot.as_ref()?.0.session;
+        global::is_active(session.id()).then(|| Arc::clone(session))
+    });
+    own.ok().flatten().or_else(global::active)
+}
+
 /// Copies a text into the process's recording and returns what refers to it. `None` if it was lost.
 pub fn text(text: &str) -> Option<u64> {
     write_active(Loss::IsCountedLater, |held| write_text(held, text))

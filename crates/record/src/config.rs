@@ -6,6 +6,8 @@ use crate::destination::{OUT_OFF_WORDS, expand};
 use crate::dump::DumpLimits;
 use crate::origin::{RANK_VARIABLES, rank_number, rank_of_environment, rank_text};
 use crate::ring;
+use crate::trigger::{Trigger, parse_triggers};
+use crate::watch::Predicate;
 use crate::window::Window;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -21,6 +23,10 @@ pub const RING: &str = "FERRUM_TRACE_RING";
 pub const WINDOW: &str = "FERRUM_TRACE_WINDOW";
 /// Which categories are.
 pub const CATEGORIES: &str = "FERRUM_TRACE_CATEGORIES";
+/// What has a flight recorder write out what it has.
+pub const TRIGGER: &str = "FERRUM_TRACE_TRIGGER";
+/// What a flight recorder may write out.
+pub const DUMPS: &str = "FERRUM_TRACE_DUMPS";
 /// `auto`, `ticks` or `monotonic`.
 pub const CLOCK: &str = "FERRUM_TRACE_CLOCK";
 
@@ -39,6 +45,8 @@ pub struct Options {
     pub window: Window,
     /// `None` for those that are set already.
     pub categories: Option<Categories>,
+    pub triggers: Vec<Trigger>,
+    pub predicates: Vec<Predicate>,
     /// `None` for the best there is.
     pub clock: Option<ClockKind>,
     /// `None` for that of the program.
@@ -59,6 +67,8 @@ impl Options {
             dumps: DumpLimits::default(),
             window: Window::default(),
             categories: None,
+            triggers: Vec::new(),
+            predicates: Vec::new(),
             clock: None,
             process_name: None,
             rank: rank_of_environment(),
@@ -124,6 +134,17 @@ impl Options {
                 Err(error) => complain(format!("{CATEGORIES}: {error}; all are recorded")),
             }
         }
+        if let Some(triggers) = found.trigger.filter(|triggers| !is_off(triggers)) {
+            let told = |error| complain(format!("{TRIGGER}: {error}; it is left out"));
+            options.triggers = parse_triggers(&triggers.to_string_lossy(), told);
+        }
+        if let Some(dumps) = found.dumps.filter(|dumps| !dumps.is_empty()) {
+            for part in dumps.to_string_lossy().split(',').filter(|part| !part.trim().is_empty()) {
+                if let Err(error) = options.dumps.set(part) {
+                    complain(format!("{DUMPS}: {error}; it is left out"));
+                }
+            }
+        }
         if let Some(clock) = found.clock.filter(|clock| !clock.is_empty()) {
             match clock.to_str().and_then(parse_clock) {
                 Some(clock) => options.clock = clock,
@@ -157,6 +178,8 @@ struct Found {
     ring: Option<OsString>,
     window: Option<OsString>,
     categories: Option<OsString>,
+    trigger: Option<OsString>,
+    dumps: Option<OsString>,
     clock: Option<OsString>,
     ranks: [(&'static str, Option<OsString>); RANK_VARIABLES.len()],
 }
@@ -169,6 +192,8 @@ impl Found {
             RING => Some(&mut self.ring),
             WINDOW => Some(&mut self.window),
             CATEGORIES => Some(&mut self.categories),
+            TRIGGER => Some(&mut self.trigger),
+            DUMPS => Some(&mut self.dumps),
             CLOCK => Some(&mut self.clock),
             name => {
                 let place = RANK_VARIABLES.iter().position(|rank| *rank == name)?;
@@ -207,17 +232,19 @@ fn parse_ring(text: &str) -> Option<ring::Extent> {
     is_something.then_some(span)
 }
 
-/// `30s`, `500ms`, `10min`, `1h`.
+/// `500ms`, `30s`, `10min`, `2h`; also `us` and `ns`.
 pub fn parse_time(text: &str) -> Option<Duration> {
     let (number, unit) = number_and_unit(text)?;
-    let millis = match unit {
-        "ms" => 1,
-        "s" => 1_000,
-        "min" => 60_000,
-        "h" => 3_600_000,
-        _ => return None,
-    };
-    Some(Duration::from_millis(number.checked_mul(millis)?))
+    let seconds = |each: u64| number.checked_mul(each).map(Duration::from_secs);
+    match unit {
+        "ns" => Some(Duration::from_nanos(number)),
+        "us" => Some(Duration::from_micros(number)),
+        "ms" => Some(Duration::from_millis(number)),
+        "s" => seconds(1),
+        "min" => seconds(60),
+        "h" => seconds(3600),
+        _ => None,
+    }
 }
 
 fn number_and_unit(text: &str) -> Option<(u64, &str)> {

@@ -26,10 +26,12 @@ use crate::background;
 use crate::categories::{self, Categories};
 use crate::error::Error;
 use crate::global;
+use crate::session::Session;
 use crate::stats::Stats;
-use crate::switch::{self, Rest};
+use crate::switch::{self, OFF, Rest};
 use crate::window_watch;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 /// What a process's recording is doing.
@@ -79,7 +81,7 @@ pub struct Status {
 
 /// How the process's recording stands. Takes some microseconds, however much is recorded.
 pub fn status() -> Status {
-    let session = if crate::is_on() || switch::clock() != switch::OFF { global::running() } else { None };
+    let session = running().ok();
     Status {
         state: session.as_ref().map_or(State::Off, |_| state()),
         path: session.as_ref().map(|session| session.output_path().to_owned()),
@@ -119,9 +121,14 @@ pub fn resume() -> Result<(), Error> {
     set_paused(false)
 }
 
+/// The process's recording, begun if the environment asks for one.
+fn running() -> Result<Arc<Session>, Error> {
+    let session = if crate::COMPILED_OUT || global::clock() == OFF { None } else { global::running() };
+    session.ok_or_else(Error::not_recording)
+}
+
 fn set_paused(is_paused: bool) -> Result<(), Error> {
-    global::mode();
-    global::running().ok_or_else(Error::not_recording)?;
+    running()?;
     switch::set_rest(Rest::Paused, is_paused);
     Ok(())
 }
@@ -130,6 +137,7 @@ fn set_paused(is_paused: bool) -> Result<(), Error> {
 ///
 /// While some are left out, a span costs a comparison more, and one that is left out a few nanoseconds.
 pub fn set_categories(categories: Categories) {
+    // First, so that those of the environment do not come later and take their place.
     global::mode();
     categories::set(categories);
 }
@@ -146,8 +154,7 @@ pub fn categories() -> Categories {
 ///
 /// If nothing is being recorded.
 pub fn stop() -> Result<Stopping, Error> {
-    global::mode();
-    let session = global::take_active(global::active_id()).ok_or_else(Error::not_recording)?;
+    let session = global::take_active(running()?.id()).ok_or_else(Error::not_recording)?;
     let path = session.output_path().to_owned();
     let written = background::write(move || {
         let result = session.complete();
@@ -163,8 +170,7 @@ pub fn stop() -> Result<Stopping, Error> {
 ///
 /// If nothing is being recorded.
 pub fn flush() -> Result<Flushing, Error> {
-    global::mode();
-    let session = global::running().ok_or_else(Error::not_recording)?;
+    let session = running()?;
     let path = session.output_path().to_owned();
     let written = background::write(move || session.flush());
     Ok(Flushing { path, written })

@@ -13,6 +13,7 @@ use crate::site::Site;
 use crate::spool::{self, lock};
 use crate::stats::Stats;
 use crate::switch::{self, MONOTONIC, OFF, TICKS, UNDECIDED};
+use crate::watch;
 use crate::window_watch;
 use ferrum_trace_format::spool::record::SITE_MAX;
 use std::cell::Cell;
@@ -71,6 +72,12 @@ fn other_mode(mode: u8) -> u8 {
     if mode == UNDECIDED { decide() } else { mode }
 }
 
+/// The clock of the process's recording, resting or not, decided if it was not; [`OFF`] if there is none.
+pub fn clock() -> u8 {
+    mode();
+    switch::clock()
+}
+
 /// Now, on the clock of the process's recording.
 pub fn now() -> u64 {
     match switch::clock() {
@@ -97,6 +104,7 @@ fn decide() -> u8 {
         }
         switch::decide_off();
     });
+    watch::see_panics();
     switch::mode()
 }
 
@@ -109,7 +117,9 @@ fn with_registry<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
 
 /// Begins the recording of the process.
 pub fn start(options: Options) -> Result<Arc<Session>, Error> {
-    with_registry(|registry| start_locked(registry, options))
+    let session = with_registry(|registry| start_locked(registry, options))?;
+    watch::see_panics();
+    Ok(session)
 }
 
 fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Session>, Error> {
@@ -139,6 +149,7 @@ fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Ses
         ClockKind::Ticks => TICKS,
         ClockKind::Monotonic => MONOTONIC,
     };
+    session.watch().begin();
     switch::begin(clock, &rests);
     window_watch::watch_time(session.id(), &window);
     Ok(session)
@@ -252,6 +263,7 @@ pub fn take_active(id: u64) -> Option<Arc<Session>> {
             return None;
         }
         switch::end();
+        watch::end();
         ACTIVE_ID.store(0, Ordering::Release);
         // Now, not when it is completed: threads would go on recording into it, though another one may have begun by then.
         registry.active.take().filter(|session| session.close())
@@ -262,6 +274,7 @@ pub fn take_active(id: u64) -> Option<Arc<Session>> {
 /// memory that stays where it is.
 pub fn finish_at_end() {
     switch::end();
+    watch::end();
     let sessions = with_registry(|registry| {
         registry.restart = None;
         std::mem::take(&mut registry.sessions)
@@ -283,11 +296,13 @@ pub fn finish_loudly(session: &Session) {
 /// Completes a session that has been closed, likewise. `losses` are those before.
 pub fn complete_loudly(session: &Session, losses: Option<(u64, String)>) {
     match session.complete() {
-        Ok(stats) if stats.dropped > 0 => {
-            let Stats { dropped, recorded, .. } = stats;
+        Ok(stats) if stats.dropped > 0 || stats.dumps_refused > 0 => {
+            let Stats { dropped, recorded, dumps, dumps_refused, .. } = stats;
             let why = losses.map_or(String::new(), |(_, why)| why);
-            let path = session.output_path().display();
-            say(&format!("{path}: {dropped} events lost{why}, {recorded} recorded"));
+            let lost = (dropped > 0).then(|| format!("{dropped} events lost{why}, {recorded} recorded"));
+            let refused = (dumps_refused > 0).then(|| format!("{dumps_refused} dumps refused, {dumps} granted"));
+            let words: Vec<String> = lost.into_iter().chain(refused).collect();
+            say(&format!("{}: {}", session.output_path().display(), words.join("; ")));
         }
         Err(error) => {
             let lost = losses.map_or(String::new(), |(dropped, why)| format!("; {dropped} events lost{why}"));
@@ -353,6 +368,7 @@ pub extern "C" fn after_fork_in_child() {
     FORKS.fetch_add(1, Ordering::Relaxed);
     INTERRUPTED.store(0, Ordering::Relaxed);
     ACTIVE_ID.store(0, Ordering::Release);
+    watch::end();
     let mut held = take_held_over_fork();
     attach::forget_in_child(held.buffer.as_ref());
     background::forget_in_child();

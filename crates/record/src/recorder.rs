@@ -7,10 +7,13 @@ use crate::config::Options;
 use crate::dump::DumpLimits;
 use crate::error::Error;
 use crate::global;
+use crate::llm::EndedStep;
 use crate::ring;
 use crate::session::Session;
 use crate::stats::Stats;
 use crate::switch::OFF;
+use crate::trigger::Trigger;
+use crate::watch::Predicate;
 use crate::window::Window;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -113,7 +116,7 @@ impl RecorderBuilder {
         self
     }
 
-    /// What [`dump`](crate::dump) may write.
+    /// What [`dump`](crate::dump()) and triggers may write.
     pub fn dumps(mut self, limits: DumpLimits) -> Self {
         self.options.dumps = limits;
         self
@@ -129,6 +132,42 @@ impl RecorderBuilder {
     /// that while the program runs.
     pub fn categories(mut self, categories: Categories) -> Self {
         self.options.categories = Some(categories);
+        self
+    }
+
+    /// Something that has the flight recorder write a [`dump`](crate::dump()) by itself. May be given several times.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = std::env::temp_dir().join(format!("ferrum-doc-trigger-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder)?;
+    /// let recorder = ferrum_trace::Recorder::builder()
+    ///     .path(folder.join("trace.json"))
+    ///     .ring(64 << 20)
+    ///     .trigger("decode>3xp99".parse()?)
+    ///     .trigger("ttft>500ms".parse()?)
+    ///     .trigger_when("large batch", |ended| ended.step.batch > 256)
+    ///     .start()?;
+    /// # recorder.finish()?;
+    /// # std::fs::remove_dir_all(folder)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn trigger(mut self, trigger: Trigger) -> Self {
+        self.options.triggers.push(trigger);
+        self
+    }
+
+    /// The same for what only the program knows: `is_wrong` is asked at the end of each step, and `name` is the reason that the trace gives.
+    ///
+    /// It runs on the thread of the engine, where the [`StepSpan`](crate::llm::StepSpan) is dropped, so the engine waits for it. One that
+    /// panics is taken for a no.
+    pub fn trigger_when(
+        mut self,
+        name: impl Into<String>,
+        is_wrong: impl Fn(&EndedStep) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.options.predicates.push(Predicate { name: name.into(), is_wrong: Arc::new(is_wrong) });
         self
     }
 

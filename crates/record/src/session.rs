@@ -17,6 +17,7 @@ use crate::site::Site;
 use crate::snapshot::Snapshot;
 use crate::spool::{Counter, MappedChunk, Spool, lock};
 use crate::stats::Stats;
+use crate::watch::Watch;
 use ferrum_trace_format::spool::layout::{
     CHUNK_BYTES, CLOCK_MONOTONIC, CLOCK_TICKS, DEFINITIONS_MAGIC, EVENTS_MAGIC, FILE_MAGIC, StopReason, VERSION,
     chunk as chunk_layout, file,
@@ -46,6 +47,7 @@ pub struct Session {
     output: Mutex<Output>,
     late: Mutex<LateWriter>,
     dumps: Dumps,
+    watch: Watch,
     is_open: AtomicBool,
     /// `None` in it if no thread could be had.
     keeper: OnceLock<Option<Thread>>,
@@ -110,7 +112,8 @@ impl Session {
             header,
             spool,
             definitions: Mutex::new(definitions),
-            dumps: Dumps::new(options.dumps, destination.output.clone()),
+            dumps: Dumps::new(options.dumps, destination.output.clone(), options.ring.is_some()),
+            watch: Watch::new(options),
             output_path: destination.output.clone(),
             output: Mutex::new(Output::new(destination)),
             late: Mutex::new(LateWriter::default()),
@@ -151,6 +154,10 @@ impl Session {
 
     pub fn dumps(&self) -> &Dumps {
         &self.dumps
+    }
+
+    pub fn watch(&self) -> &Watch {
+        &self.watch
     }
 
     /// Writes what the ring has to the file that was asked for, and says so if that fails.
@@ -354,14 +361,16 @@ impl Session {
             }
             if self.spool.is_ring() {
                 output.begin_anew();
-                self.dumps.write_pending(|path| output::write_apart(self.spool.file(), path))?;
+                if let Err(error) = self.dumps.write_pending(|path| output::write_apart(self.spool.file(), path)) {
+                    say(&error.to_string());
+                }
             }
             output.finish(self.spool.file(), self.spool.n_bytes())
         });
         self.unpark_keeper();
         // Some thread may hold the file for as long as it lives; others may have the path from now on.
         let _ = self.spool.file().unlock();
-        stats.map(|stats| self.with_refused(stats))
+        stats.map(|stats| self.with_dumps(stats))
     }
 
     /// After [`complete`](Self::complete), in a process that goes on: nothing recorded from now on is kept.
@@ -383,12 +392,12 @@ impl Session {
             if self.spool.is_ring() {
                 output.begin_anew();
             }
-            output.stats(self.spool.file(), bytes).map(|stats| self.with_refused(stats))
+            output.stats(self.spool.file(), bytes).map(|stats| self.with_dumps(stats))
         })
     }
 
-    fn with_refused(&self, stats: Stats) -> Stats {
-        Stats { dumps_refused: self.dumps.n_refused(), ..stats }
+    fn with_dumps(&self, stats: Stats) -> Stats {
+        Stats { dumps: self.dumps.n_granted(), dumps_refused: self.dumps.n_refused(), ..stats }
     }
 
     /// How many events were lost so far, and why in brackets, if any were.

@@ -66,6 +66,23 @@ impl<const N: usize> Span<N> {
         self.flow(Kind::FlowEnd, flow);
     }
 
+    /// The time now, to end the span with.
+    pub(crate) fn now(&self) -> u64 {
+        now_of(self.level, buffer::current().end_at(clock::ticks()))
+    }
+
+    /// Ends the span at a time that [`now`](Self::now) told before; with another site and its arguments, if they are given.
+    #[cold]
+    pub(crate) fn end_at(&mut self, end: u64, other: Option<(&'static Site, &[Arg])>) {
+        let level = std::mem::replace(&mut self.level, OFF_LEVEL);
+        let (site, args) = other.unwrap_or((self.site, &self.args));
+        end_at_otherwise(Kind::Span, self.start, end, level, args, true, || site.id());
+    }
+
+    pub(crate) fn args(&self) -> &[Arg; N] {
+        &self.args
+    }
+
     fn flow(&self, kind: Kind, flow: Flow) {
         if self.is_on() {
             flow.record(kind);

@@ -66,16 +66,15 @@ impl StepRule {
     }
 }
 
-/// A step of the engine is about to begin.
-#[inline]
-pub fn step_begins() {
-    if WATCHES_STEPS.load(Ordering::Relaxed) {
-        count_step();
-    }
+/// Whether steps have to be counted.
+#[inline(always)]
+pub fn watches_steps() -> bool {
+    !crate::COMPILED_OUT && WATCHES_STEPS.load(Ordering::Relaxed)
 }
 
+/// A step of the engine is about to begin.
 #[cold]
-fn count_step() {
+pub fn step_begins() {
     let is_warming_up = RULE.not_before.load(Ordering::Relaxed) > clock::monotonic_nanos();
     if is_warming_up {
         return;
@@ -96,7 +95,7 @@ fn count_step() {
 
 /// The steps that the window has counted, if it counts them.
 pub fn n_steps() -> Option<u64> {
-    WATCHES_STEPS.load(Ordering::Relaxed).then(|| N_STEPS.load(Ordering::Relaxed))
+    watches_steps().then(|| N_STEPS.load(Ordering::Relaxed))
 }
 
 /// Whether a request that arrives is one of those to be recorded. If it is, its end has to be told.
