@@ -147,6 +147,7 @@ mod macros;
 mod names;
 mod origin;
 mod output;
+mod post_roll;
 mod recorder;
 mod ring;
 mod running_p99;

@@ -163,8 +163,9 @@ impl Session {
     /// Writes what the ring has to the file that was asked for, and says so if that fails.
     pub fn dump_loudly(&self) {
         let written = self.dumps.write_pending(|path| {
-            let copy = Snapshot::take(self.spool.file(), with_ending(path, ".copy"))?;
-            output::write_apart(copy.file(), path)
+            let copy = Snapshot::take(self.spool.file(), with_ending(path, ".copy"));
+            attach::quietly(|| self.spool.unpin());
+            output::write_apart(copy?.file(), path)
         });
         if let Err(error) = written {
             say(&error.to_string());
