@@ -138,6 +138,7 @@ mod dump;
 mod error;
 mod event;
 mod flow;
+mod following;
 mod global;
 mod keeper;
 mod laps;
