@@ -35,21 +35,31 @@ fn inputs(merged: &Merged) -> Table {
         Column::number("error at most"),
         Column::number("events").importance(3),
     ]);
+    let folder = shared_folder(merged);
+    let reference = merged.inputs.first().map_or(0, |input| input.alignment.offset_ns);
     for input in &merged.inputs {
         let process = input.processes.first().map_or(String::new(), |process| process.name.clone());
         let more = input.processes.len().saturating_sub(1);
         table.push(vec![
-            input.name.clone(),
+            input.name[folder..].to_owned(),
             if more > 0 { format!("{process} +{more}") } else { process },
             input.rank.map_or("-".to_owned(), |rank| rank.to_string()),
             input.host.clone().unwrap_or_else(|| "-".to_owned()),
             aligned_by(&input.alignment),
-            time_in_column(input.alignment.offset_ns),
+            time_in_column(input.alignment.offset_ns.saturating_sub(reference)),
             error(&input.alignment),
             number(input.n_events),
         ]);
     }
     table
+}
+
+/// How long the part of the names is that all share: folders, which say nothing.
+fn shared_folder(merged: &Merged) -> usize {
+    let folder = |input: &MergedInput| input.name.rfind('/').map_or(0, |place| place + 1);
+    let Some(first) = merged.inputs.first() else { return 0 };
+    let shared = &first.name[..folder(first)];
+    if merged.inputs.iter().all(|input| &input.name[..folder(input)] == shared) { shared.len() } else { 0 }
 }
 
 fn aligned_by(alignment: &Alignment) -> String {
