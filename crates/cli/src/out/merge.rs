@@ -19,8 +19,9 @@ pub fn text(merged: &Merged, target: &Target, width: usize) -> String {
     text.push_str(&inputs(merged).render(width));
     push_renumbered(&mut text, merged);
     push_doubts(&mut text, merged);
-    push_skew(&mut text, &merged.collectives, "collective", "arrives", width);
-    push_skew(&mut text, &merged.steps, "step", "ends", width);
+    let doubt = doubt(merged);
+    push_skew(&mut text, &merged.collectives, ("collective", "arrives"), &doubt, width);
+    push_skew(&mut text, &merged.steps, ("step", "ends"), &doubt, width);
     text
 }
 
@@ -118,11 +119,21 @@ fn why(input: &MergedInput) -> &'static str {
     }
 }
 
-fn push_skew(text: &mut String, skew: &Skew, thing: &str, does: &str, width: usize) {
+/// How much of a skew may be the clocks'.
+fn doubt(merged: &Merged) -> String {
+    let errors: Option<Vec<u64>> = merged.inputs.iter().map(|input| input.alignment.error_ns).collect();
+    match errors.map(|errors| errors.into_iter().max().unwrap_or(0)) {
+        Some(0) => String::new(),
+        Some(error) => format!(", give or take {}", time(i64::try_from(error).unwrap_or(i64::MAX))),
+        None => ", as far as the clocks can be trusted".to_owned(),
+    }
+}
+
+fn push_skew(text: &mut String, skew: &Skew, (thing, does): (&str, &str), doubt: &str, width: usize) {
     if skew.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\n{thing}s over ranks: from the first rank that {does} to the last");
+    let _ = writeln!(text, "\n{thing}s over ranks: from the first rank that {does} to the last{doubt}");
     let mut table = Table::new(vec![
         Column::text(thing),
         Column::number("count"),
