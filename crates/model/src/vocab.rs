@@ -168,6 +168,8 @@ pub mod about {
     pub const BOOT_ID: &str = "boot_id";
     /// Which of the processes of one run it is.
     pub const RANK: &str = "rank";
+    /// How many chunks of a ring were overwritten.
+    pub const OVERWRITTEN: &str = "overwritten_chunks";
     /// The process.
     pub const PID: &str = "pid";
     /// What the label of a process with a rank begins with; the number follows.
