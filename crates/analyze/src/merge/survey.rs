@@ -99,10 +99,13 @@ impl<'a> Survey<'a> {
 
     fn metadata(&mut self, event: &Event<'_>) {
         let Self { rows, seen, .. } = self;
-        if rows.describe(event, &mut seen.strings, &mut seen.tracks) || !is_about(event) {
+        if rows.describe(event, &mut seen.strings, &mut seen.tracks) {
             return;
         }
         let process = rows.process(event, &mut seen.strings, &mut seen.tracks);
+        if !is_about(event) {
+            return;
+        }
         let (mut found, mut boot_id, mut monotonic) = (Anchor::default(), None, None);
         for_each_member(event.args.unwrap_or_default(), |key, value| match &*key.decode() {
             about::HOST => found.host = Some(value.decode().into_owned()),
