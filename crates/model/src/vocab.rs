@@ -103,7 +103,7 @@ pub mod layer {
     pub const LAYER: &str = "layer";
 }
 
-/// A collective: an operation of the category [`Op::Comm`](Op::Comm) that lasts until this rank is done with it.
+/// A collective: an operation of the category [`Op::Comm`] that lasts until this rank is done with it.
 pub mod comm {
     /// Argument: who takes part, if not all; the same text on all of them.
     pub const GROUP: &str = "group";
