@@ -3,6 +3,7 @@
 mod check;
 mod convert;
 mod layers;
+mod merge;
 mod recover;
 mod repair;
 mod requests;
@@ -13,6 +14,7 @@ mod summary;
 pub use check::CheckArgs;
 pub use convert::{ConvertArgs, Format};
 pub use layers::LayersArgs;
+pub use merge::MergeArgs;
 pub use recover::RecoverArgs;
 pub use repair::RepairArgs;
 pub use requests::RequestsArgs;
@@ -33,6 +35,7 @@ Examples:
   ferrum-trace steps trace.json         # how long steps take, and why
   ferrum-trace requests trace.json      # time to first token, goodput, what requests wait for
   ferrum-trace convert trace.json -o trace.pftrace
+  ferrum-trace merge rank*.json -o all.json
   ferrum-trace summary -h               # its flags, on one screen
   ferrum-trace man summary | man -l -   # all there is to say about it
 
@@ -58,6 +61,7 @@ pub enum Command {
     Check(CheckArgs),
     Repair(RepairArgs),
     Convert(ConvertArgs),
+    Merge(MergeArgs),
     Recover(RecoverArgs),
     /// Print a script that completes commands and flags in your shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]

@@ -6,7 +6,7 @@ const SCREEN: (usize, usize) = (40, 100);
 
 /// All commands.
 const COMMANDS: &[&str] =
-    &["summary", "layers", "steps", "requests", "check", "repair", "convert", "recover", "completions", "man"];
+    &["summary", "layers", "steps", "requests", "check", "repair", "convert", "merge", "recover", "completions", "man"];
 
 #[track_caller]
 fn assert_fits_a_screen(text: &str) {
@@ -46,6 +46,7 @@ fn the_long_help_tells_every_field_of_the_json_and_every_exit_code() {
         "check --json whole.json",
         "repair --json whole.json",
         "convert --json --to csv whole.json",
+        "merge --json whole.json -o merged.json",
     ];
     for line in lines {
         let (command, _) = line.split_once(' ').unwrap();
