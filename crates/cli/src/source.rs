@@ -242,6 +242,7 @@ fn settle(unrecovered: Unrecovered, words: &Words) -> Input {
     }
 }
 
-fn is_being_recorded(spool: &Path) -> bool {
+/// Whether a live process records to it.
+pub fn is_being_recorded(spool: &Path) -> bool {
     matches!(SpoolFile::open(spool, |_| {}), Ok(SpoolFile { owner: Owner::Recorder, .. }))
 }

@@ -83,6 +83,7 @@ impl Progress {
         let header = Header::read(source)?;
         Ok(Summary {
             pid: header.pid,
+            process: self.dictionary.process_name.clone(),
             events: n_events,
             dropped: self.dropped(source)?,
             threads: self.dictionary.threads().count(),

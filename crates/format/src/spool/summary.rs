@@ -8,6 +8,8 @@ use super::layout::StopReason;
 pub struct Summary {
     /// The process that recorded it.
     pub pid: u32,
+    /// What that is called; empty if nobody said.
+    pub process: String,
     /// Events written, metadata not counted.
     pub events: u64,
     /// Events that the recorder had to drop, and counted.

@@ -6,6 +6,8 @@ mod check;
 mod convert;
 mod layers;
 mod losses;
+#[cfg(unix)]
+mod record;
 mod recover;
 mod repair;
 mod requests;
@@ -16,6 +18,8 @@ pub use check::CheckObject;
 pub use convert::ConvertObject;
 pub use layers::LayersObject;
 pub use losses::LossesObject;
+#[cfg(unix)]
+pub use record::{RecordObject, Told};
 pub use recover::recovered;
 pub use repair::RepairObject;
 pub use requests::RequestsObject;

@@ -1,0 +1,187 @@
+//! What `record` says at the end, and what it leaves.
+
+use super::sum::Sum;
+use super::trace;
+use crate::args::{Format, RecordArgs};
+use crate::out::json::{RecordObject, Told};
+use crate::out::packed::bare_name;
+use crate::out::printer::Printer;
+use crate::out::processes;
+use crate::out::words::Words;
+use crate::recording::{End, Folder, Gathered};
+use crate::trouble::Trouble;
+use crate::verdict::Verdict;
+use crate::viewer::{Viewed, Viewing};
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What is said at the end.
+pub struct Report<'a> {
+    args: &'a RecordArgs,
+    words: Words,
+    end: End,
+    /// The trace, if it was written.
+    pub output: Option<PathBuf>,
+    /// Where the files of the processes are, if they stay.
+    folder: Option<PathBuf>,
+    dumps: Vec<PathBuf>,
+    /// What went wrong first.
+    error: Option<String>,
+}
+
+impl<'a> Report<'a> {
+    /// Of a program that has ended.
+    pub fn new(args: &'a RecordArgs, words: Words, end: End) -> Self {
+        Self { args, words, end, output: None, folder: None, dumps: Vec::new(), error: None }
+    }
+
+    /// Something went wrong.
+    pub fn trouble(&mut self, trouble: &Trouble) {
+        self.words.trouble(trouble);
+        self.error.get_or_insert_with(|| trouble.to_string());
+    }
+
+    /// Writes the trace. Gives a file that can be summed up.
+    pub fn make(&mut self, gathered: &Gathered, format: Format, folder: &Folder) -> Option<PathBuf> {
+        gathered.troubles.iter().for_each(|trouble| self.trouble(trouble));
+        if gathered.n_events() == 0 {
+            if self.error.is_none() {
+                self.words.say(&nothing(self.args, gathered));
+            }
+            return None;
+        }
+        match trace::write(gathered, format, &self.args.output, folder, &self.words) {
+            Ok(whole) => {
+                self.output = Some(self.args.output.clone());
+                Some(whole)
+            }
+            Err(trouble) => {
+                self.trouble(&trouble);
+                None
+            }
+        }
+    }
+
+    /// Moves what flight recorders have written to beside the trace.
+    pub fn take_dumps(&mut self, gathered: &Gathered) {
+        for dump in &gathered.dumps {
+            let name = format!("{}.{}.json", bare_name(&self.args.output), bare_name(dump));
+            let place = self.args.output.with_file_name(name);
+            match std::fs::rename(dump, &place) {
+                Ok(()) => {
+                    self.words.note(&place, "written by a flight recorder");
+                    self.dumps.push(place);
+                }
+                Err(cause) => {
+                    self.trouble(&Trouble::at(dump, format!("cannot be moved to {}: {cause}", place.display())))
+                }
+            }
+        }
+    }
+
+    /// The files of the processes go, unless somebody needs them.
+    pub fn settle(&mut self, gathered: &Gathered, folder: Folder) {
+        let why = if gathered.has_live() {
+            "processes still record here; what they had is in the trace"
+        } else if self.error.is_some() && !gathered.recorded.is_empty() {
+            "what the processes recorded is kept here"
+        } else if self.args.keep {
+            "the files of the single processes"
+        } else {
+            return;
+        };
+        self.words.note(folder.path(), why);
+        self.folder = Some(folder.keep());
+    }
+
+    /// Sums up what was recorded, if that is wanted.
+    pub fn sum_up(&mut self, whole: Option<&Path>) -> Option<Sum> {
+        let whole = whole.filter(|_| !self.args.no_summary)?;
+        let sum = Sum::of(whole, &self.args.output, &self.words);
+        sum.map_err(|trouble| self.trouble(&trouble)).ok()
+    }
+
+    /// Says what was recorded.
+    pub fn print(&self, gathered: &Gathered, sum: Option<&Sum>) {
+        let mut printer = Printer::new(self.words, self.args.json);
+        if self.args.json {
+            printer.object(&self.object(gathered, sum));
+            return;
+        }
+        let mut text = String::new();
+        if self.output.is_some() {
+            text = format!(
+                "{}\n{}: {}\n",
+                processes::table(gathered),
+                self.args.output.display(),
+                processes::total(gathered)
+            );
+        }
+        if let Some(sum) = sum {
+            text.push('\n');
+            text.push_str(&sum.text());
+        }
+        if io::stdout().is_terminal() {
+            printer.text(&text);
+        } else {
+            self.words.say(&text);
+        }
+        if let Some(sum) = sum {
+            sum.tell_losses(&self.words);
+        }
+    }
+
+    fn object<'b>(&'b self, gathered: &'b Gathered, sum: Option<&'b Sum>) -> RecordObject<'b> {
+        let told = Told {
+            program: &self.args.program,
+            end: self.end,
+            gathered,
+            output: self.output.as_deref(),
+            folder: self.folder.as_deref(),
+            dumps: &self.dumps,
+            error: self.error.clone(),
+        };
+        RecordObject::new(told, sum.map(Sum::object))
+    }
+
+    /// Opens the trace in the viewer.
+    pub fn show(&mut self) {
+        let viewing = match Viewing::of(&self.args.output) {
+            Ok(viewing) => viewing,
+            Err(trouble) => return self.trouble(&trouble),
+        };
+        self.words.say(&format!("{}\nopen this in a browser; the trace is served to it once\n", viewing.url()));
+        viewing.show();
+        match viewing.serve() {
+            Ok(Viewed::Taken) => {}
+            Ok(Viewed::NobodyCame) => self.words.note(&self.args.output, "nobody has fetched it"),
+            Err(cause) => self.trouble(&Trouble::new("--open", format!("cannot serve the trace: {cause}"))),
+        }
+    }
+
+    /// That of the program; trouble of our own only if the program had none.
+    pub fn exit_code(&self) -> ExitCode {
+        match (self.end.exit_code(), &self.error) {
+            (0, Some(_)) => Verdict::Trouble.into(),
+            (code, _) => code.into(),
+        }
+    }
+}
+
+/// Why there is no trace, and what could be done about it.
+fn nothing(args: &RecordArgs, gathered: &Gathered) -> String {
+    let program = args.program.first().map(|name| name.display().to_string()).unwrap_or_default();
+    let (what, way_out) = match gathered.recorded.len() as u64 {
+        0 => (
+            "no process of it recorded anything",
+            "does it link ferrum-trace, without its feature `compiled-out`, and come by a span of it? A program that sets \
+             FERRUM_TRACE_OUT itself, or names its file with `Recorder::builder`, records there",
+        ),
+        _ => (
+            "it was ready to record, but came by no span",
+            "--window, --categories or a short run may have left them out",
+        ),
+    };
+    format!("{program}: {what}; no trace was written\n\nhint: {way_out}\n")
+}
