@@ -70,6 +70,7 @@ Any other code is the program's own.";
 /// ranks, programs that change their folder. When the program has ended, all are put together into one trace, also what killed
 /// ones have left. A process that outlives the program and still records is waited for.
 #[derive(Debug, Default, clap::Args)]
+#[command(override_usage = "ferrum-trace record [OPTIONS] [--] PROGRAM [ARGUMENT]...")]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 pub struct RecordArgs {
     /// Write the trace here

@@ -25,17 +25,21 @@ impl Folder {
             Ok(about) if !about.is_file() => std::env::temp_dir(),
             _ => output.parent().map(Path::to_owned).unwrap_or_default(),
         };
-        let cannot = |cause: io::Error| {
+        let cannot = |cause: String| {
             let trouble = Trouble::at(output, format!("cannot record beside it: {cause}"));
             trouble.hint("`-o PATH` writes elsewhere; its folder must exist")
         };
-        // The program may go elsewhere.
         let place = if place.as_os_str().is_empty() { PathBuf::from(".") } else { place };
-        let place = std::path::absolute(place).map_err(cannot)?;
+        if !place.is_dir() {
+            return Err(cannot("its folder is not there".to_owned()));
+        }
+        // The program may go elsewhere.
+        let place = std::path::absolute(place).map_err(|cause| cannot(cause.to_string()))?;
         let mut prefix = output.file_name().unwrap_or_default().to_owned();
         prefix.push(".");
         let folder = tempfile::Builder::new().prefix(&prefix).suffix(".processes").tempdir_in(place);
-        Ok(Self { folder: folder.map_err(cannot)? })
+        // What is more in it is the name of the folder that could not be made.
+        Ok(Self { folder: folder.map_err(|cause| cannot(cause.kind().to_string()))? })
     }
 
     pub fn path(&self) -> &Path {

@@ -18,6 +18,8 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
+/// Where a program records to.
+const OUT: &str = "FERRUM_TRACE_OUT";
 /// What shells say of a program that is not there, and of one that cannot be run.
 const NOT_FOUND: u8 = 127;
 const NOT_STARTED: u8 = 126;
@@ -31,6 +33,12 @@ pub fn run(args: &RecordArgs) -> ExitCode {
         Ok(prepared) => prepared,
         Err(trouble) => return super::refuse(&words, &trouble).into(),
     };
+    if std::env::var_os(OUT).is_some_and(|out| !out.is_empty()) {
+        words.note(
+            Path::new(OUT),
+            &format!("set for the program by this command; the trace goes to {}", args.output.display()),
+        );
+    }
     let mut tree = match start(args, &folder) {
         Ok(tree) => tree,
         Err((trouble, code)) => {
@@ -90,7 +98,7 @@ fn listen() -> Result<Notices, Trouble> {
 fn start(args: &RecordArgs, folder: &Folder) -> Result<Tree, (Trouble, u8)> {
     let (name, rest) = args.program.split_first().ok_or_else(|| (Trouble::new("record", "expected a program"), 2))?;
     let mut command = Command::new(name);
-    command.args(rest).env("FERRUM_TRACE_OUT", folder.pattern()).envs(args.variables());
+    command.args(rest).env(OUT, folder.pattern()).envs(args.variables());
     Tree::start(&mut command).map_err(|cause| {
         let trouble = Trouble::new(name.display().to_string(), format!("cannot be started: {cause}"));
         match cause.kind() {

@@ -3,12 +3,14 @@
 use super::sum::Sum;
 use super::trace;
 use crate::args::{Format, RecordArgs};
+use crate::input::begins_like_a_spool;
 use crate::out::json::{RecordObject, Told};
 use crate::out::packed::bare_name;
 use crate::out::printer::Printer;
 use crate::out::processes;
+use crate::out::units::count;
 use crate::out::words::Words;
-use crate::recording::{End, Folder, Gathered};
+use crate::recording::{End, Folder, Gathered, Recorded};
 use crate::trouble::Trouble;
 use crate::verdict::Verdict;
 use crate::viewer::{Viewed, Viewing};
@@ -45,6 +47,7 @@ impl<'a> Report<'a> {
     /// Writes the trace. Gives a file that can be summed up.
     pub fn make(&mut self, gathered: &Gathered, format: Format, folder: &Folder) -> Option<PathBuf> {
         gathered.troubles.iter().for_each(|trouble| self.trouble(trouble));
+        self.tell_damage(gathered);
         if gathered.n_events() == 0 {
             if self.error.is_none() {
                 self.words.say(&nothing(self.args, gathered));
@@ -63,10 +66,19 @@ impl<'a> Report<'a> {
         }
     }
 
+    fn tell_damage(&self, gathered: &Gathered) {
+        for Recorded { file, summary, .. } in &gathered.recorded {
+            if summary.n_diagnostics > 0 {
+                self.words.note(file, &format!("{} passed over", count(summary.n_diagnostics, "damaged place")));
+            }
+        }
+    }
+
     /// Moves what flight recorders have written to beside the trace.
     pub fn take_dumps(&mut self, gathered: &Gathered) {
         for dump in &gathered.dumps {
-            let name = format!("{}.{}.json", bare_name(&self.args.output), bare_name(dump));
+            let ending = if begins_like_a_spool(dump) { "spool" } else { "json" };
+            let name = format!("{}.{}.{ending}", bare_name(&self.args.output), bare_name(dump));
             let place = self.args.output.with_file_name(name);
             match std::fs::rename(dump, &place) {
                 Ok(()) => {
