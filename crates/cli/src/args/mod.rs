@@ -3,6 +3,7 @@
 mod check;
 mod convert;
 mod layers;
+mod merge;
 #[cfg(unix)]
 mod record;
 mod recover;
@@ -15,6 +16,7 @@ mod summary;
 pub use check::CheckArgs;
 pub use convert::{ConvertArgs, Format};
 pub use layers::LayersArgs;
+pub use merge::MergeArgs;
 #[cfg(unix)]
 pub use record::RecordArgs;
 pub use recover::RecoverArgs;
@@ -38,6 +40,7 @@ Examples:
   ferrum-trace steps trace.json         # how long steps take, and why
   ferrum-trace requests trace.json      # time to first token, goodput, what requests wait for
   ferrum-trace convert trace.json -o trace.pftrace
+  ferrum-trace merge rank*.json -o all.json
   ferrum-trace summary -h               # its flags, on one screen
   ferrum-trace man summary | man -l -   # all there is to say about it
 
@@ -65,6 +68,7 @@ pub enum Command {
     Check(CheckArgs),
     Repair(RepairArgs),
     Convert(ConvertArgs),
+    Merge(MergeArgs),
     Recover(RecoverArgs),
     /// Print a script that completes commands and flags in your shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]

@@ -47,6 +47,8 @@ With --json, one object on the last line of standard output:
   code       what it exited with, or null
   signal     the signal that ended it, or null
   output     the trace that was written, or null
+  clock_error_ns  by how much times of different processes may be off at most, or
+             null if that is not known, or there is one process only
   folder     where the files of the processes are, if they were kept, or null
   processes  one object each, by their numbers: `pid`, `name`, `ended` (`exit`,
              `signal`, `by itself`, `killed` or `still records`), `code`,

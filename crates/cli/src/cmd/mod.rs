@@ -6,6 +6,7 @@ pub mod convert;
 pub mod layers;
 mod making;
 mod man;
+mod merge;
 #[cfg(unix)]
 mod record;
 mod recover;
@@ -36,6 +37,7 @@ pub fn run(command: Command) -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Repair(args) => repair::run(&args),
         Command::Convert(args) => convert::run(&args),
+        Command::Merge(args) => merge::run(&args),
         Command::Recover(args) => recover::run(args),
         Command::Completions { shell } => completions::run(shell),
         Command::Man { command } => man::run(command.as_deref()),

@@ -2,6 +2,7 @@
 
 pub mod absent;
 pub mod json;
+pub mod merge;
 pub mod overview;
 pub mod packed;
 pub mod pending;

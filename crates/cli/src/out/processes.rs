@@ -1,9 +1,10 @@
 //! The processes that recorded, in a table.
 
 use super::table::{self, Column, Table};
-use super::units::{count, number};
+use super::units::{count, number, time};
 use crate::recording::{Gathered, Recorded};
 use anstyle::{AnsiColor, Style};
+use ferrum_trace_analyze::merge::Merged;
 
 const DAMAGE: Style = AnsiColor::Yellow.on_default();
 
@@ -39,4 +40,19 @@ pub fn total(gathered: &Gathered) -> String {
         0 => format!("{events} of {processes}; none lost"),
         lost => format!("{events} of {processes}; {DAMAGE}{} lost{DAMAGE:#}", count(lost, "event")),
     }
+}
+
+/// How well the clocks of the processes agree.
+pub fn clocks(merged: &Merged) -> String {
+    match clock_error(merged) {
+        Some(0) => "times agree exactly".to_owned(),
+        Some(error) => format!("times agree to {}", time(i64::try_from(error).unwrap_or(i64::MAX))),
+        None => format!("{DAMAGE}how well the clocks of their hosts agree is not known{DAMAGE:#}"),
+    }
+}
+
+/// By how many nanoseconds the times of a process may be off at most, if that is known of all.
+pub fn clock_error(merged: &Merged) -> Option<u64> {
+    let mut errors = merged.inputs.iter().map(|input| input.alignment.error_ns);
+    errors.try_fold(0, |worst, error| Some(worst.max(error?)))
 }

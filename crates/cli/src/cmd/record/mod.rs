@@ -56,12 +56,12 @@ pub fn run(args: &RecordArgs) -> ExitCode {
         report.trouble(&trouble);
         Gathered::default()
     });
-    let whole = report.make(&gathered, format, &folder);
-    let sum = report.sum_up(whole.as_deref());
+    let made = report.make(&gathered, format, &folder);
+    let sum = report.sum_up(made.as_ref());
     report.take_dumps(&gathered);
     report.settle(&gathered, folder);
-    report.print(&gathered, sum.as_ref());
-    if args.open && report.output.is_some() {
+    report.print(&gathered, made.as_ref(), sum.as_ref());
+    if args.open && made.is_some() {
         report.show();
     }
     report.exit_code()

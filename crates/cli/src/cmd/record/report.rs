@@ -1,13 +1,15 @@
 //! What `record` says at the end, and what it leaves.
 
 use super::sum::Sum;
-use super::trace;
+use super::trace::{Made, Making};
 use crate::args::{Format, RecordArgs};
 use crate::input::begins_like_a_spool;
 use crate::out::json::{RecordObject, Told};
+use crate::out::merge;
 use crate::out::packed::bare_name;
 use crate::out::printer::Printer;
 use crate::out::processes;
+use crate::out::table::{self, clean};
 use crate::out::units::count;
 use crate::out::words::Words;
 use crate::recording::{End, Folder, Gathered, Recorded};
@@ -15,7 +17,7 @@ use crate::trouble::Trouble;
 use crate::verdict::Verdict;
 use crate::viewer::{Viewed, Viewing};
 use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// What is said at the end.
@@ -23,8 +25,6 @@ pub struct Report<'a> {
     args: &'a RecordArgs,
     words: Words,
     end: End,
-    /// The trace, if it was written.
-    pub output: Option<PathBuf>,
     /// Where the files of the processes are, if they stay.
     folder: Option<PathBuf>,
     dumps: Vec<PathBuf>,
@@ -35,7 +35,7 @@ pub struct Report<'a> {
 impl<'a> Report<'a> {
     /// Of a program that has ended.
     pub fn new(args: &'a RecordArgs, words: Words, end: End) -> Self {
-        Self { args, words, end, output: None, folder: None, dumps: Vec::new(), error: None }
+        Self { args, words, end, folder: None, dumps: Vec::new(), error: None }
     }
 
     /// Something went wrong.
@@ -44,8 +44,8 @@ impl<'a> Report<'a> {
         self.error.get_or_insert_with(|| trouble.to_string());
     }
 
-    /// Writes the trace. Gives a file that can be summed up.
-    pub fn make(&mut self, gathered: &Gathered, format: Format, folder: &Folder) -> Option<PathBuf> {
+    /// Writes the trace, if there is anything to write.
+    pub fn make(&mut self, gathered: &Gathered, format: Format, folder: &Folder) -> Option<Made> {
         gathered.troubles.iter().for_each(|trouble| self.trouble(trouble));
         self.tell_damage(gathered);
         if gathered.n_events() == 0 {
@@ -54,16 +54,8 @@ impl<'a> Report<'a> {
             }
             return None;
         }
-        match trace::write(gathered, format, &self.args.output, folder, &self.words) {
-            Ok(whole) => {
-                self.output = Some(self.args.output.clone());
-                Some(whole)
-            }
-            Err(trouble) => {
-                self.trouble(&trouble);
-                None
-            }
-        }
+        let making = Making { output: &self.args.output, format, folder, words: self.words };
+        making.make(gathered).map_err(|trouble| self.trouble(&trouble)).ok()
     }
 
     fn tell_damage(&self, gathered: &Gathered) {
@@ -108,32 +100,20 @@ impl<'a> Report<'a> {
     }
 
     /// Sums up what was recorded, if that is wanted.
-    pub fn sum_up(&mut self, whole: Option<&Path>) -> Option<Sum> {
-        let whole = whole.filter(|_| !self.args.no_summary)?;
-        let sum = Sum::of(whole, &self.args.output, &self.words);
+    pub fn sum_up(&mut self, made: Option<&Made>) -> Option<Sum> {
+        let made = made.filter(|_| !self.args.no_summary)?;
+        let sum = Sum::of(&made.whole, &self.args.output, &self.words);
         sum.map_err(|trouble| self.trouble(&trouble)).ok()
     }
 
     /// Says what was recorded.
-    pub fn print(&self, gathered: &Gathered, sum: Option<&Sum>) {
+    pub fn print(&self, gathered: &Gathered, made: Option<&Made>, sum: Option<&Sum>) {
         let mut printer = Printer::new(self.words, self.args.json);
         if self.args.json {
-            printer.object(&self.object(gathered, sum));
+            printer.object(&self.object(gathered, made, sum));
             return;
         }
-        let mut text = String::new();
-        if self.output.is_some() {
-            text = format!(
-                "{}\n{}: {}\n",
-                processes::table(gathered),
-                self.args.output.display(),
-                processes::total(gathered)
-            );
-        }
-        if let Some(sum) = sum {
-            text.push('\n');
-            text.push_str(&sum.text());
-        }
+        let text = self.text(gathered, made, sum);
         if io::stdout().is_terminal() {
             printer.text(&text);
         } else {
@@ -144,12 +124,27 @@ impl<'a> Report<'a> {
         }
     }
 
-    fn object<'b>(&'b self, gathered: &'b Gathered, sum: Option<&'b Sum>) -> RecordObject<'b> {
+    fn text(&self, gathered: &Gathered, made: Option<&Made>, sum: Option<&Sum>) -> String {
+        let Some(made) = made else { return String::new() };
+        let (output, total) = (clean(&self.args.output.display().to_string()), processes::total(gathered));
+        let mut text = format!("{}\n{output}: {total}", processes::table(gathered));
+        if let Some(merged) = &made.merged {
+            text.push_str("; ");
+            text.push_str(&processes::clocks(merged));
+        }
+        text.push('\n');
+        text.extend(made.merged.as_ref().map(|merged| merge::skew(merged, table::width())));
+        text.extend(sum.map(|sum| format!("\n{}", sum.text())));
+        text
+    }
+
+    fn object<'b>(&'b self, gathered: &'b Gathered, made: Option<&'b Made>, sum: Option<&'b Sum>) -> RecordObject<'b> {
         let told = Told {
             program: &self.args.program,
             end: self.end,
             gathered,
-            output: self.output.as_deref(),
+            output: made.map(|_| self.args.output.as_path()),
+            merged: made.and_then(|made| made.merged.as_ref()),
             folder: self.folder.as_deref(),
             dumps: &self.dumps,
             error: self.error.clone(),

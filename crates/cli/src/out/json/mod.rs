@@ -6,6 +6,7 @@ mod check;
 mod convert;
 mod layers;
 mod losses;
+mod merge;
 #[cfg(unix)]
 mod record;
 mod recover;
@@ -18,6 +19,7 @@ pub use check::CheckObject;
 pub use convert::ConvertObject;
 pub use layers::LayersObject;
 pub use losses::LossesObject;
+pub use merge::MergeObject;
 #[cfg(unix)]
 pub use record::{RecordObject, Told};
 pub use recover::recovered;

@@ -1,7 +1,9 @@
 //! The object of `record`.
 
 use super::{SummaryObject, VERSION};
+use crate::out::processes::clock_error;
 use crate::recording::{End, Fate, Gathered, Recorded};
+use ferrum_trace_analyze::merge::Merged;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,6 +15,7 @@ pub struct RecordObject<'a> {
     code: Option<i32>,
     signal: Option<i32>,
     output: Option<String>,
+    clock_error_ns: Option<u64>,
     folder: Option<String>,
     processes: Vec<ProcessObject<'a>>,
     dumps: Vec<String>,
@@ -38,6 +41,8 @@ pub struct Told<'a> {
     pub end: End,
     pub gathered: &'a Gathered,
     pub output: Option<&'a Path>,
+    /// What came of putting several traces together.
+    pub merged: Option<&'a Merged>,
     pub folder: Option<&'a Path>,
     pub dumps: &'a [PathBuf],
     pub error: Option<String>,
@@ -54,6 +59,7 @@ impl<'a> RecordObject<'a> {
             code,
             signal,
             output: told.output.map(spelled),
+            clock_error_ns: told.merged.and_then(clock_error),
             folder: told.folder.map(spelled),
             processes: told.gathered.recorded.iter().map(ProcessObject::of).collect(),
             dumps: told.dumps.iter().map(|dump| spelled(dump)).collect(),
