@@ -4,6 +4,7 @@ use crate::sys::{Ending, Fork, fork, send_to_process, wait_for};
 use crate::work::wait_for_test;
 use crate::{Scene, tell};
 use ferrum_trace::Span;
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -91,15 +92,19 @@ fn elsewhere() {
     record_named("elsewhere", 10);
 }
 
-/// Starts a process that goes on, and ends.
+/// Starts a process that goes on after this one has ended, and gives the first line that it tells.
+#[expect(clippy::zombie_processes, reason = "it is to outlive this process")]
+fn leave_behind(scene_name: &str) -> String {
+    // A pipe of its own: nobody is to wait for the end of what the test reads.
+    let mut child = scene(&[scene_name]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    line
+}
+
 fn and_leave() {
     record_named("starter", 10);
-    // A pipe of its own: nobody is to wait for the end of what the test reads.
-    let mut child = scene(&["gather-after-parent"]).stdout(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    let mut answers = std::io::BufReader::new(child.stdout.take().unwrap());
-    std::io::BufRead::read_line(&mut answers, &mut line).unwrap();
-    tell!("{}", line.trim());
+    tell!("{}", leave_behind("gather-after-parent").trim());
 }
 
 /// Records before and after its parent ends.
@@ -114,10 +119,7 @@ fn after_parent() {
 
 /// Starts a process that goes on until the test closes standard input, and ends when that has recorded.
 fn and_leave_early() {
-    let mut child = scene(&["gather-for-long"]).stdout(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    let mut answers = std::io::BufReader::new(child.stdout.take().unwrap());
-    std::io::BufRead::read_line(&mut answers, &mut line).unwrap();
+    leave_behind("gather-for-long");
     record_named("starter", 10);
 }
 

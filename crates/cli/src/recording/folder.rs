@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -37,7 +38,9 @@ impl Folder {
         let place = std::path::absolute(place).map_err(|cause| cannot(cause.to_string()))?;
         let mut prefix = output.file_name().unwrap_or_default().to_owned();
         prefix.push(".");
-        let folder = tempfile::Builder::new().prefix(&prefix).suffix(".processes").tempdir_in(place);
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix).suffix(".processes").permissions(fs::Permissions::from_mode(0o700));
+        let folder = builder.tempdir_in(place);
         // What is more in it is the name of the folder that could not be made.
         Ok(Self { folder: folder.map_err(|cause| cannot(cause.kind().to_string()))? })
     }

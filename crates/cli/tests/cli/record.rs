@@ -287,7 +287,7 @@ fn waiting_ends_when_somebody_wishes_so() {
 #[test]
 fn an_interruption_while_the_trace_is_written_leaves_the_files_of_the_processes() {
     let scene = Scene::new();
-    let mut running = Running::start(&mut record(&scene, "--no-summary", "gather-one a 500000"));
+    let mut running = Running::start(&mut record(&scene, "--no-summary", "gather-one a 100000"));
     running.tell("go");
     while !scene.names().iter().any(|name| name.ends_with(".tmp")) && !running.has_ended() {
         std::thread::yield_now();
@@ -301,9 +301,9 @@ fn an_interruption_while_the_trace_is_written_leaves_the_files_of_the_processes(
             assert!(names.len() == 1 && names[0].ends_with(".processes"), "{names:?}");
             scene.run(&format!("recover -o trace.json {}", names[0])).expect_code(0);
         }
-        _ => assert_eq!(finished.expect_success().stdout, "recorded a 500000\n"),
+        _ => assert_eq!(finished.expect_success().stdout, "recorded a 100000\n"),
     }
-    assert_eq!(scene.n_events("trace.json"), 500_000);
+    assert_eq!(scene.n_events("trace.json"), 100_000);
 }
 
 #[test]
