@@ -22,9 +22,7 @@ pub struct Collective<'a> {
 pub fn collective_of<'a>(event: &Event<'a>) -> Option<Collective<'a>> {
     let name = event.name?.decode();
     let category = event.category.map(|category| category.decode()).unwrap_or_default();
-    let (name, is_whole) = if category == Op::Comm.as_str() {
-        (name, true)
-    } else if name.starts_with(kineto::GLOO_PREFIX) {
+    let (name, is_whole) = if category == Op::Comm.as_str() || name.starts_with(kineto::GLOO_PREFIX) {
         (name, true)
     } else if name.starts_with(kineto::NCCL_PREFIX) {
         // The same on a stream is shown by the kernel.

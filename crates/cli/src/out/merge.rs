@@ -26,8 +26,9 @@ pub fn text(merged: &Merged, target: &Target, width: usize) -> String {
 /// What ranks wait for each other; nothing, if there is nothing to compare.
 pub fn skew(merged: &Merged, width: usize) -> String {
     let mut text = String::new();
-    push_skew(&mut text, &merged.collectives, "collective", "arrives", width);
-    push_skew(&mut text, &merged.steps, "step", "ends", width);
+    let doubt = doubt(merged);
+    push_skew(&mut text, &merged.collectives, ("collective", "arrives"), &doubt, width);
+    push_skew(&mut text, &merged.steps, ("step", "ends"), &doubt, width);
     text
 }
 
@@ -42,21 +43,31 @@ fn inputs(merged: &Merged) -> Table {
         Column::number("error at most"),
         Column::number("events").importance(3),
     ]);
+    let folder = shared_folder(merged);
+    let reference = merged.inputs.first().map_or(0, |input| input.alignment.offset_ns);
     for input in &merged.inputs {
         let process = input.processes.first().map_or(String::new(), |process| process.name.clone());
         let more = input.processes.len().saturating_sub(1);
         table.push(vec![
-            input.name.clone(),
+            input.name[folder..].to_owned(),
             if more > 0 { format!("{process} +{more}") } else { process },
             input.rank.map_or("-".to_owned(), |rank| rank.to_string()),
             input.host.clone().unwrap_or_else(|| "-".to_owned()),
             aligned_by(&input.alignment),
-            time_in_column(input.alignment.offset_ns),
+            time_in_column(input.alignment.offset_ns.saturating_sub(reference)),
             error(&input.alignment),
             number(input.n_events),
         ]);
     }
     table
+}
+
+/// How long the part of the names is that all share: folders, which say nothing.
+fn shared_folder(merged: &Merged) -> usize {
+    let folder = |input: &MergedInput| input.name.rfind('/').map_or(0, |place| place + 1);
+    let Some(first) = merged.inputs.first() else { return 0 };
+    let shared = &first.name[..folder(first)];
+    if merged.inputs.iter().all(|input| &input.name[..folder(input)] == shared) { shared.len() } else { 0 }
 }
 
 fn aligned_by(alignment: &Alignment) -> String {
@@ -115,11 +126,21 @@ fn why(input: &MergedInput) -> &'static str {
     }
 }
 
-fn push_skew(text: &mut String, skew: &Skew, thing: &str, does: &str, width: usize) {
+/// How much of a skew may be the clocks'.
+fn doubt(merged: &Merged) -> String {
+    let errors: Option<Vec<u64>> = merged.inputs.iter().map(|input| input.alignment.error_ns).collect();
+    match errors.map(|errors| errors.into_iter().max().unwrap_or(0)) {
+        Some(0) => String::new(),
+        Some(error) => format!(", give or take {}", time(i64::try_from(error).unwrap_or(i64::MAX))),
+        None => ", as far as the clocks can be trusted".to_owned(),
+    }
+}
+
+fn push_skew(text: &mut String, skew: &Skew, (thing, does): (&str, &str), doubt: &str, width: usize) {
     if skew.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\n{thing}s over ranks: from the first rank that {does} to the last");
+    let _ = writeln!(text, "\n{thing}s over ranks: from the first rank that {does} to the last{doubt}");
     let mut table = Table::new(vec![
         Column::text(thing),
         Column::number("count"),

@@ -14,6 +14,7 @@ const COMMANDS: &[&str] = &[
     "check",
     "repair",
     "convert",
+    "merge",
     "recover",
     "completions",
     "man",
@@ -58,6 +59,7 @@ fn the_long_help_tells_every_field_of_the_json_and_every_exit_code() {
         "check --json whole.json",
         "repair --json whole.json",
         "convert --json --to csv whole.json",
+        "merge --json whole.json -o merged.json",
     ];
     for line in lines {
         let (command, _) = line.split_once(' ').unwrap();

@@ -2,6 +2,7 @@
 
 /// A child process that records, and is killed or lives on.
 mod maker;
+mod merge;
 /// Running the command in a folder of its own.
 mod scene;
 

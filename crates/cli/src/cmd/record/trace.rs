@@ -3,15 +3,14 @@
 use crate::args::Format;
 use crate::cmd::convert;
 use crate::cmd::making::make_at;
-use crate::cmd::merge::merge_sources;
 use crate::input::Input;
 use crate::out::pending::Existing;
 use crate::out::target::Target;
 use crate::out::words::Words;
 use crate::recording::{Folder, Gathered, Recorded};
-use crate::source::{Passes, Source};
+use crate::source::{Passes, Source, open_later};
 use crate::trouble::Trouble;
-use ferrum_trace_analyze::merge::{MergeOptions, Merged, MergedForm};
+use ferrum_trace_analyze::merge::{self, MergeOptions, Merged, MergedForm};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,64 +37,64 @@ pub struct Making<'a> {
 impl Making<'_> {
     /// Writes the trace of all processes that recorded something.
     pub fn make(&self, gathered: &Gathered) -> Result<Made, Trouble> {
-        let recorded = gathered.recorded.iter().filter(|recorded| recorded.summary.events > 0);
-        let sources: Result<Vec<Arc<Source>>, Trouble> = recorded.map(|recorded| self.source(recorded)).collect();
-        match &sources?[..] {
-            [one] => self.convert(one).map(|whole| Made { whole, merged: None }),
-            several => self.merge(several),
+        let recorded: Vec<&Recorded> = gathered.recorded.iter().filter(|it| it.summary.events > 0).collect();
+        match &recorded[..] {
+            [one] => self.convert(&one.file).map(|whole| Made { whole, merged: None }),
+            several => self.put_together(several),
         }
     }
 
-    fn source(&self, recorded: &Recorded) -> Result<Arc<Source>, Trouble> {
-        let mut source = Source::of(Input::Other(recorded.file.clone()), Passes::Several, &self.words)?;
-        // The file will not be there any more.
-        source.name = format!("{} {}", recorded.summary.process, recorded.summary.pid);
-        Ok(Arc::new(source))
+    fn put_together(&self, recorded: &[&Recorded]) -> Result<Made, Trouble> {
+        let inputs: Vec<merge::Input> = recorded.iter().map(|recorded| self.input(recorded)).collect();
+        let form = match self.format {
+            Format::Chrome => Some(MergedForm::Chrome),
+            Format::Perfetto => Some(MergedForm::Perfetto),
+            _ => None,
+        };
+        if let Some(form) = form.filter(|_| !self.is_device()) {
+            let merged = merge_to(&inputs, self.output, form)?;
+            return Ok(Made { whole: self.output.to_owned(), merged: Some(merged) });
+        }
+        let path = self.folder.path().join(MERGED);
+        let merged = merge_to(&inputs, &path, MergedForm::Chrome)?;
+        Ok(Made { whole: self.convert(&path)?, merged: Some(merged) })
     }
 
-    fn merge(&self, sources: &[Arc<Source>]) -> Result<Made, Trouble> {
-        let merge = |path: &Path, form| {
-            let options = MergeOptions { form, ..MergeOptions::default() };
-            let made = merge_sources(sources, &[], &Target::File(path.to_owned()), Existing::IsReplaced, &options);
-            made.map_err(|(_, trouble)| trouble)?.ok_or_else(|| nobody_reads(path))
-        };
-        let (merged, whole) = match self.format {
-            Format::Chrome if !self.is_device() => (merge(self.output, MergedForm::Chrome)?, self.output.to_owned()),
-            Format::Perfetto if !self.is_device() => {
-                (merge(self.output, MergedForm::Perfetto)?, self.output.to_owned())
-            }
-            _ => {
-                let path = self.folder.path().join(MERGED);
-                let merged = merge(&path, MergedForm::Chrome)?;
-                let source = Source::of(Input::Other(path), Passes::Several, &self.words)?;
-                (merged, self.convert(&source)?)
-            }
-        };
-        Ok(Made { whole, merged: Some(merged) })
+    /// Its name is that of the process: the file will not be there any more.
+    fn input(&self, recorded: &Recorded) -> merge::Input {
+        let (file, words) = (recorded.file.clone(), self.words);
+        let name = format!("{} {}", recorded.summary.process, recorded.summary.pid);
+        merge::Input { name, rank: None, open: Arc::new(move || open_later(&file, &words)) }
     }
 
     /// Writes one trace in the form that is asked for. As JSON, that of a process is what it would have written itself.
-    fn convert(&self, source: &Source) -> Result<PathBuf, Trouble> {
+    fn convert(&self, file: &Path) -> Result<PathBuf, Trouble> {
+        let source = Source::of(Input::Other(file.to_owned()), Passes::Several, &self.words)?;
         let trouble = |what: String| Trouble::new(source.words.clone(), what);
         let made = make_at(&Target::File(self.output.to_owned()), Existing::IsReplaced, |out| match self.format {
             Format::Chrome => {
                 let mut trace = source.open().map_err(|error| source.trouble(&error))?;
                 io::copy(&mut trace, out).map(|_| ()).map_err(|cause| trouble(cause.to_string()))
             }
-            _ => convert::write_plainly(source, self.format, out).map(|_| ()).map_err(trouble),
+            _ => convert::write_plainly(&source, self.format, out).map(|_| ()).map_err(trouble),
         })?;
         made.ok_or_else(|| nobody_reads(self.output))?;
         let is_readable = matches!(self.format, Format::Chrome | Format::Perfetto | Format::Torch) && !self.is_device();
-        Ok(match &source.path {
-            Some(path) if !is_readable => path.clone(),
-            _ => self.output.to_owned(),
-        })
+        Ok(if is_readable { self.output.to_owned() } else { file.to_owned() })
     }
 
     /// Whether the output is a pipe or the like, which cannot be read again.
     fn is_device(&self) -> bool {
         self.output.metadata().is_ok_and(|about| !about.is_file())
     }
+}
+
+fn merge_to(inputs: &[merge::Input], path: &Path, form: MergedForm) -> Result<Merged, Trouble> {
+    let options = MergeOptions { form, ..MergeOptions::default() };
+    let merged = make_at(&Target::File(path.to_owned()), Existing::IsReplaced, |out| {
+        merge::merge(inputs, out, &options).map_err(|error| Trouble::at(path, error.to_string()))
+    });
+    merged?.ok_or_else(|| nobody_reads(path))
 }
 
 fn nobody_reads(output: &Path) -> Trouble {
