@@ -8,7 +8,10 @@ use ferrum_trace_analyze::merge::Merged;
 
 const DAMAGE: Style = AnsiColor::Yellow.on_default();
 
-/// A row a process.
+/// How many processes are shown.
+const ROWS: usize = 40;
+
+/// A row a process, of the first of them.
 pub fn table(gathered: &Gathered) -> String {
     let columns = vec![
         Column::number("pid"),
@@ -19,7 +22,7 @@ pub fn table(gathered: &Gathered) -> String {
         Column::number("lost"),
     ];
     let mut table = Table::new(columns);
-    for Recorded { fate, summary, .. } in &gathered.recorded {
+    for Recorded { fate, summary, .. } in gathered.recorded.iter().take(ROWS) {
         table.push(vec![
             summary.pid.to_string(),
             summary.process.clone(),
@@ -29,7 +32,13 @@ pub fn table(gathered: &Gathered) -> String {
             number(summary.dropped),
         ]);
     }
-    table.render(table::width())
+    let mut text = table.render(table::width());
+    let rest = gathered.recorded.get(ROWS..).unwrap_or_default();
+    if !rest.is_empty() {
+        let n_events = rest.iter().map(|recorded| recorded.summary.events).sum();
+        text.push_str(&format!("… {} more: {}\n", number(rest.len() as u64), count(n_events, "event")));
+    }
+    text
 }
 
 /// How much that is.

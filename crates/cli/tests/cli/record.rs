@@ -102,6 +102,20 @@ fn every_span_of_eight_processes_is_there_also_of_two_killed_and_one_forked() {
 }
 
 #[test]
+fn there_may_be_more_processes_than_files_can_be_open() {
+    let scene = Scene::new();
+    let program = program();
+    let inner = format!("for n in $(seq 50); do {program} gather-one many 10 < /dev/null > /dev/null; done");
+    let command = env!("CARGO_BIN_EXE_ferrum-trace");
+    let script = format!("ulimit -n 32; exec {command} record --no-summary -- sh -c '{inner}'");
+    let finished = process::run(Command::new("sh").args(["-c", &script]).current_dir(scene.path("")));
+    let finished = finished.expect_success();
+    assert_eq!(spans_in(&scene.read("trace.json")), spans([("many", 500)]));
+    assert!(finished.stderr.contains("\n… 10 more: 100 events\n"), "{finished}");
+    assert!(finished.stderr.contains("\ntrace.json: 500 events of 50 processes; none lost; times agree exactly\n"));
+}
+
+#[test]
 fn the_trace_of_one_process_is_what_it_would_have_written_itself() {
     let scene = Scene::new();
     let finished = process::run(&mut record(&scene, "", "gather-one a 10")).expect_success();
