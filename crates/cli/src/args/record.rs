@@ -50,8 +50,8 @@ With --json, one object on the last line of standard output:
   clock_error_ns  by how much times of different processes may be off at most, or
              null if that is not known, or there is one process only
   folder     where the files of the processes are, if they were kept, or null
-  processes  one object each, by their numbers: `pid`, `name`, `ended` (`exit`,
-             `signal`, `by itself`, `killed` or `still records`), `code`,
+  processes  one object each, by their numbers: `pid`, `name`, `rank`, `ended`
+             (`exit`, `signal`, `by itself`, `killed` or `still records`), `code`,
              `signal`, `threads`, `events`, `lost`
   dumps      files that flight recorders have written
   summary    as `summary --json` says it, or null

@@ -11,26 +11,39 @@ const DAMAGE: Style = AnsiColor::Yellow.on_default();
 /// How many processes are shown.
 const ROWS: usize = 40;
 
+/// The column of ranks, which most programs do not have.
+const RANK: usize = 2;
+
 /// A row a process, of the first of them.
 pub fn table(gathered: &Gathered) -> String {
-    let columns = vec![
+    let has_ranks = gathered.recorded.iter().any(|recorded| recorded.summary.rank.is_some());
+    let mut columns = vec![
         Column::number("pid"),
         Column::text("process"),
+        Column::number("rank").importance(1),
         Column::text("ended"),
         Column::number("threads").importance(0),
         Column::number("events"),
         Column::number("lost"),
     ];
+    if !has_ranks {
+        columns.remove(RANK);
+    }
     let mut table = Table::new(columns);
     for Recorded { fate, summary, .. } in gathered.recorded.iter().take(ROWS) {
-        table.push(vec![
+        let mut cells = vec![
             summary.pid.to_string(),
             summary.process.clone(),
+            summary.rank.map_or("-".to_owned(), |rank| rank.to_string()),
             fate.to_string(),
             number(summary.threads as u64),
             number(summary.events),
             number(summary.dropped),
-        ]);
+        ];
+        if !has_ranks {
+            cells.remove(RANK);
+        }
+        table.push(cells);
     }
     let mut text = table.render(table::width());
     let rest = gathered.recorded.get(ROWS..).unwrap_or_default();

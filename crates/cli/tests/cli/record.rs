@@ -102,6 +102,41 @@ fn every_span_of_eight_processes_is_there_also_of_two_killed_and_one_forked() {
 }
 
 #[test]
+fn ranks_are_told_and_in_order() {
+    let scene = Scene::new();
+    let program = program();
+    let script = format!("for RANK in 2 0 1; do export RANK; {program} gather-one rank$RANK 10 < /dev/null; done");
+    let finished = process::run(scene.command("record --no-summary -- sh -c").arg(&script)).expect_success();
+    for words in ["  rank  ended  ", "behavior-child     2  by itself", "behavior-child     0  by itself"] {
+        assert!(finished.stderr.contains(words), "`{words}` is not in\n{}", finished.stderr);
+    }
+    let trace: Value = serde_json::from_slice(&scene.read("trace.json")).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap().iter();
+    let mut orders: Vec<(i64, u64)> = events
+        .clone()
+        .filter(|event| event["name"] == "process_sort_index")
+        .map(|event| (event["args"]["sort_index"].as_i64().unwrap(), event["pid"].as_u64().unwrap()))
+        .collect();
+    orders.sort_unstable();
+    let name_of =
+        |pid: u64| events.clone().find(|event| event["ph"] == "X" && event["pid"] == pid).unwrap()["name"].clone();
+    let names: Vec<Value> = orders.iter().map(|&(_, pid)| name_of(pid)).collect();
+    assert_eq!(names, ["rank0", "rank1", "rank2"]);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_costs_the_others_nothing() {
+    let scene = Scene::new();
+    let script =
+        format!("printf FERRUMSPgarbage > \"${{FERRUM_TRACE_OUT%/*}}/x.spool\"; {} gather-one a 10", program());
+    let finished = process::run(scene.command("record -- sh -c").arg(&script)).expect_code(2);
+    assert!(finished.stderr.contains("/x.spool: "), "{finished}");
+    assert_eq!(spans_in(&scene.read("trace.json")), spans([("a", 10)]));
+    let kept = scene.names().into_iter().find(|name| name.ends_with(".processes")).unwrap();
+    assert!(scene.path(&kept).join("x.spool").exists());
+}
+
+#[test]
 fn there_may_be_more_processes_than_files_can_be_open() {
     let scene = Scene::new();
     let program = program();

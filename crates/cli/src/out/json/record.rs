@@ -27,6 +27,7 @@ pub struct RecordObject<'a> {
 struct ProcessObject<'a> {
     pid: u32,
     name: &'a str,
+    rank: Option<u32>,
     ended: &'static str,
     code: Option<i32>,
     signal: Option<i32>,
@@ -79,6 +80,7 @@ impl<'a> ProcessObject<'a> {
         Self {
             pid: summary.pid,
             name: &summary.process,
+            rank: summary.rank,
             ended: fate.name(),
             code,
             signal,

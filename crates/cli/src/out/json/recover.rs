@@ -69,6 +69,7 @@ mod tests {
         let summary = Summary {
             pid: 7,
             process: "engine".to_owned(),
+            rank: None,
             events: 5,
             dropped: 3,
             threads: 2,
