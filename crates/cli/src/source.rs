@@ -176,6 +176,7 @@ impl Bytes {
 }
 
 /// Opens a trace for those who read many, one after the other: each is a file that is open.
+#[cfg(unix)]
 pub fn open_later(path: &Path, words: &Words) -> Result<Box<dyn Read + Send>, Error> {
     match Source::of(Input::Other(path.to_owned()), Passes::One, words) {
         Ok(source) => source.open_boxed(),

@@ -62,6 +62,7 @@ pub fn run(args: &RecordArgs) -> ExitCode {
     report.settle(&gathered, folder);
     report.print(&gathered, made.as_ref(), sum.as_ref());
     if args.open && made.is_some() {
+        notices.end_at_wish(format!("the trace is in {}", args.output.display()));
         report.show();
     }
     report.exit_code()

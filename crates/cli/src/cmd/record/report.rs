@@ -87,8 +87,8 @@ impl<'a> Report<'a> {
     /// The files of the processes go, unless somebody needs them.
     pub fn settle(&mut self, gathered: &Gathered, folder: Folder) {
         let why = if gathered.has_live() {
-            "processes still record here; what they had is in the trace"
-        } else if self.error.is_some() && !gathered.recorded.is_empty() {
+            "processes still record here; what they had by now was taken"
+        } else if self.error.is_some() {
             "what the processes recorded is kept here"
         } else if self.args.keep {
             "the files of the single processes"
