@@ -12,6 +12,7 @@ pub mod off;
 pub mod process;
 pub mod push;
 pub mod read;
+pub mod soak;
 pub mod span;
 pub mod startup;
 
@@ -36,6 +37,7 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
         (Figure::Startup, startup::run),
         (Figure::Latency, latency::run),
         (Figure::Clock, clock::run),
+        (Figure::Soak, soak::run),
         #[cfg(feature = "engine")]
         (Figure::Engine, engine::run),
     ];

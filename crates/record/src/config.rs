@@ -1,11 +1,15 @@
 //! What to record to, and how much.
 
+use crate::categories::Categories;
 use crate::clock::ClockKind;
 use crate::destination::OUT_OFF_WORDS;
 use crate::dump::DumpLimits;
 use crate::origin::{RANK_VARIABLES, rank_number, rank_of_environment, rank_text};
 use crate::pattern::Pattern;
 use crate::ring;
+use crate::trigger::{Trigger, parse_triggers};
+use crate::watch::Predicate;
+use crate::window::Window;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,6 +20,14 @@ pub const OUT: &str = "FERRUM_TRACE_OUT";
 pub const LIMIT: &str = "FERRUM_TRACE_LIMIT";
 /// What a flight recorder keeps: bytes or seconds.
 pub const RING: &str = "FERRUM_TRACE_RING";
+/// Which part of the run is recorded.
+pub const WINDOW: &str = "FERRUM_TRACE_WINDOW";
+/// Which categories are.
+pub const CATEGORIES: &str = "FERRUM_TRACE_CATEGORIES";
+/// What has a flight recorder write out what it has.
+pub const TRIGGER: &str = "FERRUM_TRACE_TRIGGER";
+/// What a flight recorder may write out.
+pub const DUMPS: &str = "FERRUM_TRACE_DUMPS";
 /// `auto`, `ticks` or `monotonic`.
 pub const CLOCK: &str = "FERRUM_TRACE_CLOCK";
 
@@ -33,6 +45,11 @@ pub struct Options {
     /// Keep the newest, not all.
     pub ring: Option<ring::Extent>,
     pub dumps: DumpLimits,
+    pub window: Window,
+    /// `None` for those that are set already.
+    pub categories: Option<Categories>,
+    pub triggers: Vec<Trigger>,
+    pub predicates: Vec<Predicate>,
     /// `None` for the best there is.
     pub clock: Option<ClockKind>,
     /// `None` for that of the program.
@@ -52,6 +69,10 @@ impl Options {
             limit: DEFAULT_LIMIT,
             ring: None,
             dumps: DumpLimits::default(),
+            window: Window::default(),
+            categories: None,
+            triggers: Vec::new(),
+            predicates: Vec::new(),
             clock: None,
             process_name: None,
             rank: rank_of_environment(),
@@ -107,6 +128,29 @@ impl Options {
                 )),
             }
         }
+        if let Some(window) = found.window {
+            match window.to_string_lossy().parse() {
+                Ok(window) => options.window = window,
+                Err(error) => complain(format!("{WINDOW}: {error}; all of the run is recorded")),
+            }
+        }
+        if let Some(categories) = found.categories {
+            match categories.to_string_lossy().parse() {
+                Ok(categories) => options.categories = Some(categories),
+                Err(error) => complain(format!("{CATEGORIES}: {error}; all are recorded")),
+            }
+        }
+        if let Some(triggers) = found.trigger.filter(|triggers| !is_off(triggers)) {
+            let told = |error| complain(format!("{TRIGGER}: {error}; it is left out"));
+            options.triggers = parse_triggers(&triggers.to_string_lossy(), told);
+        }
+        if let Some(dumps) = found.dumps.filter(|dumps| !dumps.is_empty()) {
+            for part in dumps.to_string_lossy().split(',').filter(|part| !part.trim().is_empty()) {
+                if let Err(error) = options.dumps.set(part) {
+                    complain(format!("{DUMPS}: {error}; it is left out"));
+                }
+            }
+        }
         if let Some(clock) = found.clock.filter(|clock| !clock.is_empty()) {
             match clock.to_str().and_then(parse_clock) {
                 Some(clock) => options.clock = clock,
@@ -138,6 +182,10 @@ struct Found {
     out: Option<OsString>,
     limit: Option<OsString>,
     ring: Option<OsString>,
+    window: Option<OsString>,
+    categories: Option<OsString>,
+    trigger: Option<OsString>,
+    dumps: Option<OsString>,
     clock: Option<OsString>,
     ranks: [(&'static str, Option<OsString>); RANK_VARIABLES.len()],
 }
@@ -148,6 +196,10 @@ impl Found {
             OUT => Some(&mut self.out),
             LIMIT => Some(&mut self.limit),
             RING => Some(&mut self.ring),
+            WINDOW => Some(&mut self.window),
+            CATEGORIES => Some(&mut self.categories),
+            TRIGGER => Some(&mut self.trigger),
+            DUMPS => Some(&mut self.dumps),
             CLOCK => Some(&mut self.clock),
             name => {
                 let place = RANK_VARIABLES.iter().position(|rank| *rank == name)?;
@@ -186,16 +238,19 @@ fn parse_ring(text: &str) -> Option<ring::Extent> {
     is_something.then_some(span)
 }
 
-fn parse_time(text: &str) -> Option<Duration> {
+/// `500ms`, `30s`, `10min`, `2h`; also `us` and `ns`.
+pub fn parse_time(text: &str) -> Option<Duration> {
     let (number, unit) = number_and_unit(text)?;
-    let millis = match unit {
-        "ms" => 1,
-        "s" => 1_000,
-        "min" => 60_000,
-        "h" => 3_600_000,
-        _ => return None,
-    };
-    Some(Duration::from_millis(number.checked_mul(millis)?))
+    let seconds = |each: u64| number.checked_mul(each).map(Duration::from_secs);
+    match unit {
+        "ns" => Some(Duration::from_nanos(number)),
+        "us" => Some(Duration::from_micros(number)),
+        "ms" => Some(Duration::from_millis(number)),
+        "s" => seconds(1),
+        "min" => seconds(60),
+        "h" => seconds(3600),
+        _ => None,
+    }
 }
 
 fn number_and_unit(text: &str) -> Option<(u64, &str)> {

@@ -17,6 +17,7 @@ use crate::site::Site;
 use crate::snapshot::Snapshot;
 use crate::spool::{Counter, MappedChunk, Spool, lock};
 use crate::stats::Stats;
+use crate::watch::Watch;
 use ferrum_trace_format::spool::layout::{
     CHUNK_BYTES, CLOCK_MONOTONIC, CLOCK_TICKS, DEFINITIONS_MAGIC, EVENTS_MAGIC, FILE_MAGIC, StopReason, VERSION,
     chunk as chunk_layout, file,
@@ -42,9 +43,11 @@ pub struct Session {
     /// Lost events that no thread's own count has.
     dropped: Counter,
     definitions: Mutex<Definitions>,
+    output_path: PathBuf,
     output: Mutex<Output>,
     late: Mutex<LateWriter>,
     dumps: Dumps,
+    watch: Watch,
     is_open: AtomicBool,
     /// `None` in it if no thread could be had.
     keeper: OnceLock<Option<Thread>>,
@@ -109,7 +112,9 @@ impl Session {
             header,
             spool,
             definitions: Mutex::new(definitions),
-            dumps: Dumps::new(options.dumps, destination.output.clone()),
+            dumps: Dumps::new(options.dumps, destination.output.clone(), options.ring.is_some()),
+            watch: Watch::new(options),
+            output_path: destination.output.clone(),
             output: Mutex::new(Output::new(destination)),
             late: Mutex::new(LateWriter::default()),
             is_open: AtomicBool::new(true),
@@ -151,11 +156,16 @@ impl Session {
         &self.dumps
     }
 
+    pub fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
     /// Writes what the ring has to the file that was asked for, and says so if that fails.
     pub fn dump_loudly(&self) {
         let written = self.dumps.write_pending(|path| {
-            let copy = Snapshot::take(self.spool.file(), with_ending(path, ".copy"))?;
-            output::write_apart(copy.file(), path)
+            let copy = Snapshot::take(self.spool.file(), with_ending(path, ".copy"));
+            attach::quietly(|| self.spool.unpin());
+            output::write_apart(copy?.file(), path)
         });
         if let Err(error) = written {
             say(&error.to_string());
@@ -328,16 +338,19 @@ impl Session {
         })
     }
 
-    /// Ends the recording: the output is complete, and the spool is gone unless it is the output. Only the first call
-    /// does anything.
-    pub fn finish(&self) -> Result<Stats, Error> {
+    /// Whoever records from now on finds another recording or none. False if that was so already.
+    pub fn close(&self) -> bool {
         if self.pid != std::process::id() || !self.is_open.swap(false, Ordering::AcqRel) {
-            return Err(Error::not_recording());
+            return false;
         }
-        // Whoever records from now on asks for a chunk first, and finds another recording or none. The fence is for those who
-        // are being given one right now, see `Attachment::refill`.
+        // They ask for a chunk first. The fence is for those who are being given one right now, see `Attachment::refill`.
         fence(Ordering::SeqCst);
         self.spool.close_chunks();
+        true
+    }
+
+    /// Completes the output of a recording that has just been closed; the spool is gone, unless it is the output.
+    pub fn complete(&self) -> Result<Stats, Error> {
         let stats = attach::quietly(|| {
             // Waits for a flush that is under way; later ones see that the recording has ended.
             let mut output = lock(&self.output);
@@ -349,17 +362,19 @@ impl Session {
             }
             if self.spool.is_ring() {
                 output.begin_anew();
-                self.dumps.write_pending(|path| output::write_apart(self.spool.file(), path))?;
+                if let Err(error) = self.dumps.write_pending(|path| output::write_apart(self.spool.file(), path)) {
+                    say(&error.to_string());
+                }
             }
             output.finish(self.spool.file(), self.spool.n_bytes())
         });
         self.unpark_keeper();
         // Some thread may hold the file for as long as it lives; others may have the path from now on.
         let _ = self.spool.file().unlock();
-        stats.map(|stats| self.with_refused(stats))
+        stats.map(|stats| self.with_dumps(stats))
     }
 
-    /// After [`finish`](Self::finish), in a process that goes on: nothing recorded from now on is kept.
+    /// After [`complete`](Self::complete), in a process that goes on: nothing recorded from now on is kept.
     pub fn release_memory(&self) {
         self.spool.revoke();
     }
@@ -378,12 +393,12 @@ impl Session {
             if self.spool.is_ring() {
                 output.begin_anew();
             }
-            output.stats(self.spool.file(), bytes).map(|stats| self.with_refused(stats))
+            output.stats(self.spool.file(), bytes).map(|stats| self.with_dumps(stats))
         })
     }
 
-    fn with_refused(&self, stats: Stats) -> Stats {
-        Stats { dumps_refused: self.dumps.n_refused(), ..stats }
+    fn with_dumps(&self, stats: Stats) -> Stats {
+        Stats { dumps: self.dumps.n_granted(), dumps_refused: self.dumps.n_refused(), ..stats }
     }
 
     /// How many events were lost so far, and why in brackets, if any were.
@@ -399,8 +414,13 @@ impl Session {
     }
 
     /// Where the output will be.
-    pub fn with_output_path<T>(&self, look: impl FnOnce(&Path) -> T) -> T {
-        look(lock(&self.output).path())
+    pub fn output_path(&self) -> &Path {
+        &self.output_path
+    }
+
+    /// Why no more fits, if so.
+    pub fn why_full(&self) -> Option<&'static str> {
+        self.spool.stopped().filter(|_| self.is_open() && !self.spool.is_ring()).map(describe)
     }
 }
 
