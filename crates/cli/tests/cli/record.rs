@@ -215,8 +215,10 @@ fn a_program_that_does_not_link_us_is_told_plainly() {
 #[test]
 fn a_program_that_comes_by_no_span_is_told_so() {
     let scene = Scene::new();
-    let finished = process::run(&mut record(&scene, "", "gather-nothing")).expect_success();
-    assert!(finished.stderr.contains("it was ready to record, but came by no span"), "{finished}");
+    for (flags, play) in [("", "gather-nothing"), ("--categories other", "gather-one a 10")] {
+        let finished = process::run(&mut record(&scene, flags, play)).expect_success();
+        assert!(finished.stderr.contains("it was ready to record, but came by no span"), "{finished}");
+    }
     assert_eq!(scene.names(), [""; 0]);
 }
 
