@@ -6,6 +6,7 @@
 mod ending;
 mod flushing;
 mod forking;
+mod gathering;
 mod interrupting;
 mod killing;
 mod moving;
@@ -20,6 +21,7 @@ fn main() {
         ending::SCENES,
         flushing::SCENES,
         forking::SCENES,
+        gathering::SCENES,
         interrupting::SCENES,
         killing::SCENES,
         moving::SCENES,

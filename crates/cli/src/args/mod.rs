@@ -4,6 +4,8 @@ mod check;
 mod convert;
 mod layers;
 mod merge;
+#[cfg(unix)]
+mod record;
 mod recover;
 mod repair;
 mod requests;
@@ -15,6 +17,8 @@ pub use check::CheckArgs;
 pub use convert::{ConvertArgs, Format};
 pub use layers::LayersArgs;
 pub use merge::MergeArgs;
+#[cfg(unix)]
+pub use record::RecordArgs;
 pub use recover::RecoverArgs;
 pub use repair::RepairArgs;
 pub use requests::RequestsArgs;
@@ -30,6 +34,7 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
+  ferrum-trace record -- ./engine       # run it, and say where the time went
   ferrum-trace trace.json               # where the time went: the same as `summary`
   ferrum-trace layers trace.json.gz     # by layer and category
   ferrum-trace steps trace.json         # how long steps take, and why
@@ -54,6 +59,8 @@ pub struct Args {
 /// One for each file in `cmd`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    #[cfg(unix)]
+    Record(RecordArgs),
     Summary(SummaryArgs),
     Layers(LayersArgs),
     Steps(StepsArgs),

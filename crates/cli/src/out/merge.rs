@@ -19,6 +19,13 @@ pub fn text(merged: &Merged, target: &Target, width: usize) -> String {
     text.push_str(&inputs(merged).render(width));
     push_renumbered(&mut text, merged);
     push_doubts(&mut text, merged);
+    text.push_str(&skew(merged, width));
+    text
+}
+
+/// What ranks wait for each other; nothing, if there is nothing to compare.
+pub fn skew(merged: &Merged, width: usize) -> String {
+    let mut text = String::new();
     let doubt = doubt(merged);
     push_skew(&mut text, &merged.collectives, ("collective", "arrives"), &doubt, width);
     push_skew(&mut text, &merged.steps, ("step", "ends"), &doubt, width);

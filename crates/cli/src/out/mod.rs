@@ -8,6 +8,8 @@ pub mod packed;
 pub mod pending;
 pub mod picture;
 pub mod printer;
+#[cfg(unix)]
+pub mod processes;
 pub mod progress;
 pub mod requests;
 pub mod steps;

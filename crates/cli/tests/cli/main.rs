@@ -24,6 +24,8 @@ mod layers;
 mod live;
 /// `-o`, `--force`, `--keep`, and the name that a trace gets.
 mod output;
+/// `record`.
+mod record;
 /// What a killed process left, and how it is found.
 mod recover;
 /// `repair`.

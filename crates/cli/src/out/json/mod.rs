@@ -7,6 +7,8 @@ mod convert;
 mod layers;
 mod losses;
 mod merge;
+#[cfg(unix)]
+mod record;
 mod recover;
 mod repair;
 mod requests;
@@ -18,6 +20,8 @@ pub use convert::ConvertObject;
 pub use layers::LayersObject;
 pub use losses::LossesObject;
 pub use merge::MergeObject;
+#[cfg(unix)]
+pub use record::{RecordObject, Told};
 pub use recover::recovered;
 pub use repair::RepairObject;
 pub use requests::RequestsObject;
