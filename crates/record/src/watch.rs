@@ -367,3 +367,125 @@ fn is_sequel(info: &PanicHookInfo<'_>) -> bool {
     const MESSAGES: [&str; 2] = ["panic in a function that cannot unwind", "panic in a destructor during cleanup"];
     info.payload_as_str().is_some_and(|message| MESSAGES.contains(&message))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ring;
+    use crate::trigger::parse_triggers;
+    use std::sync::atomic::AtomicU64;
+
+    fn watch(triggers: &str, predicates: Vec<Predicate>) -> Watch {
+        let triggers = parse_triggers(triggers, |error| panic!("{error}"));
+        let ring = Some(ring::Extent::Bytes(1));
+        Watch::new(&Options { triggers, predicates, ring, ..Options::new("trace.json".into()) })
+    }
+
+    fn ended(phase: Phase, micros: u64) -> EndedStep {
+        let step = Step { phase, batch: 8, prefill_tokens: 0, decode_tokens: 8, context_tokens: 99 };
+        EndedStep { number: 7, step, duration: Duration::from_micros(micros) }
+    }
+
+    fn told(alarm: Option<Alarm>) -> Option<(String, String)> {
+        alarm.map(|alarm| (alarm.reason, alarm.what))
+    }
+
+    #[test]
+    fn a_step_is_slow_only_beyond_its_limit() {
+        let watch = watch("decode>50ms,step>2s", vec![]);
+        assert_eq!(told(watch.judge_step(&ended(Phase::Decode, 50_000))), None);
+        let what = "decode step 7 took 61.2ms > 50ms";
+        assert_eq!(told(watch.judge_step(&ended(Phase::Decode, 61_200))), Some(("decode>50ms".into(), what.into())));
+        assert_eq!(told(watch.judge_step(&ended(Phase::Prefill, 61_200))), None);
+        assert_eq!(told(watch.judge_step(&ended(Phase::Mixed, 2_000_001))).unwrap().0, "step>2s");
+    }
+
+    #[test]
+    fn a_step_is_held_against_others_of_its_phase_once_there_are_enough() {
+        let watch = watch("step>3xp99", vec![]);
+        for _ in 0..99 {
+            assert_eq!(told(watch.judge_step(&ended(Phase::Decode, 1_000))), None);
+        }
+        assert_eq!(told(watch.judge_step(&ended(Phase::Decode, 1_000_000))), None, "too few are known");
+        for _ in 0..200 {
+            assert_eq!(told(watch.judge_step(&ended(Phase::Prefill, 40_000))), None);
+        }
+        let slow = told(watch.judge_step(&ended(Phase::Decode, 4_000))).unwrap();
+        assert_eq!(slow.0, "step>3xp99");
+        assert!(slow.1.starts_with("decode step 7 took 4.0ms > 3 x "), "{}", slow.1);
+        assert_eq!(told(watch.judge_step(&ended(Phase::Decode, 2_000))), None);
+        assert_eq!(told(watch.judge_step(&ended(Phase::Mixed, 2_000_000))), None, "none of its phase is known");
+    }
+
+    #[test]
+    fn every_predicate_is_asked_about_every_step_and_one_that_panics_says_no() {
+        let n_asked = Arc::new(AtomicU64::new(0));
+        let counts = Arc::clone(&n_asked);
+        let predicate = |name: &str, is_wrong: Arc<dyn Fn(&EndedStep) -> bool + Send + Sync>| Predicate {
+            name: name.into(),
+            is_wrong,
+        };
+        let watch = watch(
+            "step>1s",
+            vec![
+                predicate("panics", Arc::new(|_| panic!("as it was asked to"))),
+                predicate("large", Arc::new(|ended| ended.step.batch > 7 && ended.duration > Duration::from_millis(1))),
+                predicate("counts", Arc::new(move |_| counts.fetch_add(1, Ordering::Relaxed) > 100)),
+            ],
+        );
+        assert_eq!(told(watch.judge_step(&ended(Phase::Decode, 1_000))), None);
+        let large = Some(("large".into(), "decode step 7 took 2.0ms".into()));
+        assert_eq!(told(watch.judge_step(&ended(Phase::Decode, 2_000))), large);
+        assert_eq!(told(watch.judge_step(&ended(Phase::Decode, 2_000_000))).unwrap().0, "step>1s");
+        assert_eq!(n_asked.load(Ordering::Relaxed), 3);
+    }
+
+    /// What is told of a request at each of its events: milliseconds after its arrival, and tokens by then. The last is its end.
+    fn reasons(watch: &Watch, slo: Option<Duration>, events: &[(u64, usize)]) -> Vec<Option<String>> {
+        const ARRIVAL: u64 = 5_000_000;
+        let mut request =
+            WatchedRequest { slo, arrival_nanos: ARRIVAL, first_token_nanos: None, told: 0, reason: None };
+        let mut see = |(n, &(millis, output_tokens)): (usize, &(u64, usize))| {
+            let nanos = ARRIVAL + 1_000_000 * millis;
+            let seen = Seen { id: 17, output_tokens, is_over: n + 1 == events.len(), nanos };
+            if output_tokens > 0 {
+                request.first_token_nanos.get_or_insert(nanos);
+            }
+            watch.judge_request(&mut request, &seen).map(|alarm| alarm.what)
+        };
+        events.iter().enumerate().map(&mut see).collect()
+    }
+
+    #[test]
+    fn a_request_is_told_of_at_the_first_event_that_shows_it() {
+        let late = |what: &str| Some(format!("request 17 {what}"));
+        let all = watch("request>2s,ttft>500ms,tpot>80ms", vec![]);
+        assert_eq!(reasons(&all, None, &[(1, 0), (500, 1), (580, 2), (660, 3)]), [None, None, None, None]);
+        assert_eq!(
+            reasons(&all, None, &[(600, 0), (700, 1), (2001, 17), (2100, 18), (2200, 19)]),
+            [
+                late("waited 600.0ms for its first token > 500ms"),
+                None,
+                late("took 2.0s > 2s"),
+                None,
+                late("took 83.3ms a token > 80ms")
+            ]
+        );
+        assert_eq!(reasons(&all, None, &[(10, 1), (1000, 2)]), [None, late("took 990.0ms a token > 80ms")]);
+        assert_eq!(reasons(&all, None, &[(10, 1), (1000, 1)]), [None, None], "there is no further token");
+    }
+
+    #[test]
+    fn a_request_may_have_an_objective_of_its_own() {
+        let none = watch("", vec![]);
+        let told = reasons(&none, Some(Duration::from_millis(100)), &[(99, 1), (101, 2), (200, 3)]);
+        assert_eq!(told, [None, Some("request 17 took 101.0ms > 100ms".into()), None]);
+    }
+
+    #[test]
+    fn without_a_ring_nothing_is_watched_over() {
+        let options = Options::new("trace.json".into());
+        let watch = Watch::new(&Options { triggers: vec![Trigger::Panic], ..options });
+        assert!(watch.triggers.is_empty());
+    }
+}
