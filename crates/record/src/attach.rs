@@ -4,6 +4,7 @@ use crate::arg::Arg;
 use crate::buffer::{self, Draft, Held, ThreadBuffer};
 use crate::chunk;
 use crate::clock;
+use crate::event::is_name_muted;
 use crate::global;
 use crate::names;
 use crate::session::{Session, ThreadEntry};
@@ -180,6 +181,9 @@ pub struct Pushed<'a> {
 impl Pushed<'_> {
     /// Records the slice in the process's recording.
     pub fn record(&self) {
+        if is_name_muted(self.category) {
+            return;
+        }
         let Some(held) = buffer::current().hold() else {
             global::count_interrupted();
             return;

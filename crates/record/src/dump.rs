@@ -7,10 +7,11 @@ use crate::config::{parse_bytes, parse_time};
 use crate::destination::with_infix;
 use crate::error::Error;
 use crate::event;
-use crate::global::{self, OFF};
+use crate::global;
 use crate::session::Session;
 use crate::site::Site;
 use crate::spool::{lock, without_signals};
+use crate::switch::OFF;
 use ferrum_trace_model::vocab::trigger as words;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -163,7 +164,7 @@ impl Dumps {
 /// }
 /// ```
 pub fn dump(reason: &str) -> bool {
-    if crate::COMPILED_OUT || global::mode() == OFF || buffer::current().is_held() {
+    if crate::COMPILED_OUT || global::clock() == OFF || buffer::current().is_held() {
         return false;
     }
     global::active().is_some_and(|session| fire(&session, reason, None))

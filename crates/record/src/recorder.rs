@@ -1,6 +1,7 @@
 //! Recording by the program's own decision.
 
 use crate::attach;
+use crate::categories::Categories;
 use crate::clock::ClockKind;
 use crate::config::Options;
 use crate::dump::DumpLimits;
@@ -10,8 +11,10 @@ use crate::llm::EndedStep;
 use crate::ring;
 use crate::session::Session;
 use crate::stats::Stats;
+use crate::switch::OFF;
 use crate::trigger::Trigger;
 use crate::watch::Predicate;
+use crate::window::Window;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,7 +70,7 @@ impl Recorder {
 
     /// Where the trace goes. Another file than asked for if a live process writes to that.
     pub fn path(&self) -> PathBuf {
-        self.session.with_output_path(std::path::Path::to_owned)
+        self.session.output_path().to_owned()
     }
 
     /// Ends the recording: the output is complete. Spans that are still open are not in it.
@@ -119,6 +122,19 @@ impl RecorderBuilder {
         self
     }
 
+    /// Which part of the run is recorded: all of it if not given.
+    pub fn window(mut self, window: Window) -> Self {
+        self.options.window = window;
+        self
+    }
+
+    /// Which categories are recorded: all of them if not given. [`control::set_categories`](crate::control::set_categories) changes
+    /// that while the program runs.
+    pub fn categories(mut self, categories: Categories) -> Self {
+        self.options.categories = Some(categories);
+        self
+    }
+
     /// Something that has the flight recorder write a [`dump`](crate::dump()) by itself. May be given several times.
     ///
     /// ```
@@ -158,6 +174,13 @@ impl RecorderBuilder {
     /// The name of the process in the trace, that of the program if not given.
     pub fn process_name(mut self, name: impl Into<String>) -> Self {
         self.options.process_name = Some(name.into());
+        self
+    }
+
+    /// Which of the processes of one run this is, that of `RANK`, `OMPI_COMM_WORLD_RANK` or `SLURM_PROCID` if not given. Viewers
+    /// sort processes by it, and `ferrum-trace merge` names them after it.
+    pub fn rank(mut self, rank: u32) -> Self {
+        self.options.rank = Some(rank);
         self
     }
 
@@ -222,7 +245,7 @@ pub fn stats() -> Option<Stats> {
 /// ```
 #[inline]
 pub fn is_on() -> bool {
-    !crate::COMPILED_OUT && global::mode() != global::OFF
+    !crate::COMPILED_OUT && global::mode() != OFF
 }
 
 /// Names this process in the trace.

@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::keeper;
 use crate::late::LateWriter;
 use crate::names::{Lookup, NameTable};
+use crate::origin::{boot_id, host_name};
 use crate::output::{self, Output};
 use crate::say::say;
 use crate::site::Site;
@@ -42,6 +43,7 @@ pub struct Session {
     /// Lost events that no thread's own count has.
     dropped: Counter,
     definitions: Mutex<Definitions>,
+    output_path: PathBuf,
     output: Mutex<Output>,
     late: Mutex<LateWriter>,
     dumps: Dumps,
@@ -86,13 +88,15 @@ impl Session {
         let path = destination.spool_path.clone();
         let clock = options.clock.unwrap_or_else(ClockKind::best);
         let first_point = clock.calibration_point();
+        // Right beside it: other recordings of the host are aligned by the two.
+        let wall_nanos = clock::wall_nanos();
         let limit = options.spool_limit();
         let spool = Spool::new(file, limit, options.ring);
         let header = spool.take_fresh().map_err(|reason| {
             let _ = std::fs::remove_file(&path);
             cannot_start(&path, reason)
         })?;
-        write_header(&header, clock, limit, options.ring.is_some());
+        write_header(&header, clock, wall_nanos, limit, options.ring.is_some());
         let definitions = Definitions {
             chunk: header.clone(),
             n_threads: 0,
@@ -110,6 +114,7 @@ impl Session {
             definitions: Mutex::new(definitions),
             dumps: Dumps::new(options.dumps, destination.output.clone(), options.ring.is_some()),
             watch: Watch::new(options),
+            output_path: destination.output.clone(),
             output: Mutex::new(Output::new(destination)),
             late: Mutex::new(LateWriter::default()),
             is_open: AtomicBool::new(true),
@@ -119,6 +124,7 @@ impl Session {
         });
         session.define_point(first_point);
         session.define_process(&options.process_name());
+        session.define_origin(options.rank);
         session.define(&Definition::Site {
             id: SITE_INLINE,
             name: "(named in the event)".into(),
@@ -219,6 +225,13 @@ impl Session {
     /// Names the process.
     pub fn define_process(&self, name: &str) -> Option<()> {
         self.define(&Definition::Process { name: kept_text(name) })
+    }
+
+    /// Says where the recording comes from.
+    fn define_origin(&self, rank: Option<u32>) -> Option<()> {
+        let host = host_name().unwrap_or_default();
+        let boot_id = boot_id().unwrap_or_default();
+        self.define(&Definition::Origin { rank, host: kept_text(&host), boot_id: kept_text(&boot_id) })
     }
 
     /// Names a thread anew.
@@ -324,16 +337,19 @@ impl Session {
         })
     }
 
-    /// Ends the recording: the output is complete, and the spool is gone unless it is the output. Only the first call
-    /// does anything.
-    pub fn finish(&self) -> Result<Stats, Error> {
+    /// Whoever records from now on finds another recording or none. False if that was so already.
+    pub fn close(&self) -> bool {
         if self.pid != std::process::id() || !self.is_open.swap(false, Ordering::AcqRel) {
-            return Err(Error::not_recording());
+            return false;
         }
-        // Whoever records from now on asks for a chunk first, and finds another recording or none. The fence is for those who
-        // are being given one right now, see `Attachment::refill`.
+        // They ask for a chunk first. The fence is for those who are being given one right now, see `Attachment::refill`.
         fence(Ordering::SeqCst);
         self.spool.close_chunks();
+        true
+    }
+
+    /// Completes the output of a recording that has just been closed; the spool is gone, unless it is the output.
+    pub fn complete(&self) -> Result<Stats, Error> {
         let stats = attach::quietly(|| {
             // Waits for a flush that is under way; later ones see that the recording has ended.
             let mut output = lock(&self.output);
@@ -357,7 +373,7 @@ impl Session {
         stats.map(|stats| self.with_dumps(stats))
     }
 
-    /// After [`finish`](Self::finish), in a process that goes on: nothing recorded from now on is kept.
+    /// After [`complete`](Self::complete), in a process that goes on: nothing recorded from now on is kept.
     pub fn release_memory(&self) {
         self.spool.revoke();
     }
@@ -397,12 +413,17 @@ impl Session {
     }
 
     /// Where the output will be.
-    pub fn with_output_path<T>(&self, look: impl FnOnce(&Path) -> T) -> T {
-        look(lock(&self.output).path())
+    pub fn output_path(&self) -> &Path {
+        &self.output_path
+    }
+
+    /// Why no more fits, if so.
+    pub fn why_full(&self) -> Option<&'static str> {
+        self.spool.stopped().filter(|_| self.is_open() && !self.spool.is_ring()).map(describe)
     }
 }
 
-fn write_header(header: &MappedChunk, clock: ClockKind, limit: u64, is_ring: bool) {
+fn write_header(header: &MappedChunk, clock: ClockKind, wall_nanos: u64, limit: u64, is_ring: bool) {
     let clock = match clock {
         ClockKind::Ticks => CLOCK_TICKS,
         ClockKind::Monotonic => CLOCK_MONOTONIC,
@@ -411,7 +432,7 @@ fn write_header(header: &MappedChunk, clock: ClockKind, limit: u64, is_ring: boo
         (file::VERSION, VERSION | (CHUNK_BYTES as u64) << 32),
         (file::PID, u64::from(std::process::id())),
         (file::CLOCK, clock),
-        (file::WALL_NANOS, clock::wall_nanos()),
+        (file::WALL_NANOS, wall_nanos),
         (file::LIMIT, limit),
         (file::RING, u64::from(is_ring)),
     ];

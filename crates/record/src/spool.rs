@@ -751,6 +751,15 @@ pub fn without_signals<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
+/// Leaves the processors to other threads, where the system has priorities of single threads.
+pub fn lower_priority() {
+    #[cfg(target_os = "linux")]
+    // SAFETY: 0 is the calling thread; only numbers are passed.
+    unsafe {
+        libc::setpriority(libc::PRIO_PROCESS, 0, 19);
+    }
+}
+
 /// Runs when the process ends by returning from `main` or by `exit`: after all handlers of `atexit`, so that what those
 /// record is in the file too.
 #[cfg(target_os = "linux")]

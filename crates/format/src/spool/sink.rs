@@ -166,6 +166,10 @@ impl<'a, W: Write + ?Sized> Sink<'a, W> {
 
     fn name_process(&mut self, out: &mut Vec<u8>) {
         if self.state.process_name.as_ref() != Some(&self.dictionary.process_name) {
+            let rank = self.dictionary.origin.as_ref().and_then(|origin| origin.rank);
+            if let Some(rank) = rank.filter(|_| !self.state.has_threads()) {
+                push_rank(out, self.dictionary.pid, rank);
+            }
             self.state.process_name = Some(self.dictionary.process_name.clone());
             push_metadata(out, "process_name", self.dictionary.pid, self.dictionary.pid);
             push_name_args(out, &self.dictionary.process_name);
@@ -241,6 +245,14 @@ pub fn push_metadata(out: &mut Vec<u8>, name: &str, pid: u32, tid: u32) {
     push_decimal(out, u64::from(pid));
     out.extend_from_slice(b",\"tid\":");
     push_decimal(out, u64::from(tid));
+}
+
+/// So that viewers sort processes by their ranks.
+fn push_rank(out: &mut Vec<u8>, pid: u32, rank: u32) {
+    push_metadata(out, "process_labels", pid, pid);
+    out.extend_from_slice(format!(",\"args\":{{\"labels\":\"rank {rank}\"}}}}").as_bytes());
+    push_metadata(out, "process_sort_index", pid, pid);
+    out.extend_from_slice(format!(",\"args\":{{\"sort_index\":{rank}}}}}").as_bytes());
 }
 
 fn push_name_args(out: &mut Vec<u8>, name: &str) {

@@ -2,10 +2,12 @@
 
 use crate::__private::mode;
 use crate::arg::{Arg, Value};
-use crate::event::point_at;
-use crate::global::{self, OFF};
+use crate::event::{is_muted, point_at};
+use crate::global;
 use crate::site::Site;
+use crate::switch::{self, OFF};
 use crate::watch::{self, Seen, WatchedRequest};
+use crate::window_watch::{self, Arrives};
 use ferrum_trace_format::spool::record::Kind;
 use ferrum_trace_model::vocab::request as words;
 use ferrum_trace_model::vocab::trigger;
@@ -74,11 +76,17 @@ impl Arrival {
     /// It is here now, and waits.
     #[inline]
     pub fn arrived(self) -> Request {
-        let mut request =
-            Request { id: self.id, stage: Stage::Over, output_tokens: 0, mode: mode(), last: 0, watched: None };
-        if request.mode != OFF {
-            request.watched = watch::request_arrives(self.slo);
-            request.arrive(self.prompt_tokens);
+        let mut request = Request {
+            id: self.id,
+            stage: Stage::Over,
+            output_tokens: 0,
+            epoch: 0,
+            is_chosen: false,
+            last: 0,
+            watched: None,
+        };
+        if !crate::COMPILED_OUT {
+            request.arrive_if_recorded(&self);
         }
         request
     }
@@ -117,8 +125,10 @@ pub struct Request {
     id: u64,
     stage: Stage,
     output_tokens: usize,
-    /// The clock that `last` is of.
-    mode: u8,
+    /// The recording that it arrived in.
+    epoch: u64,
+    /// Whether a window is open because it is there.
+    is_chosen: bool,
     /// The time of the last event: the next one is later, though the counters of two cores may differ a little.
     last: u64,
     /// What whoever watches over it needs.
@@ -175,6 +185,18 @@ impl Request {
         }
     }
 
+    /// A window may be open because of this very request, so it is asked first. Not before it is known whether there is one.
+    fn arrive_if_recorded(&mut self, arrival: &Arrival) {
+        mode();
+        self.epoch = switch::epoch();
+        let arrives = window_watch::request_arrives(self.id);
+        self.is_chosen = arrives == Arrives::Chosen;
+        if arrives != Arrives::Unseen && mode() != OFF && !is_muted(&REQUEST) {
+            self.watched = watch::request_arrives(arrival.slo);
+            self.arrive(arrival.prompt_tokens);
+        }
+    }
+
     fn arrive(&mut self, prompt_tokens: Option<usize>) {
         let Some(now) = self.now() else { return };
         let id = self.id.to_arg();
@@ -218,6 +240,14 @@ impl Request {
             Some(mark) => self.record(now, Kind::AsyncEnd, &REQUEST_MARKED_END, &[tokens, reason, mark.to_arg()]),
             None => self.record(now, Kind::AsyncEnd, &REQUEST_END, &[tokens, reason]),
         }
+        self.leave();
+    }
+
+    /// A window that was open because of it need not be.
+    fn leave(&mut self) {
+        if std::mem::take(&mut self.is_chosen) && self.epoch == switch::epoch() {
+            window_watch::request_ends();
+        }
     }
 
     /// Marks on its row, if somebody watches over it, that it has taken too long by now.
@@ -246,7 +276,7 @@ impl Request {
 
     /// The time of what happens now. None if the recording that the request arrived in has ended: it is of no other.
     fn now(&mut self) -> Option<u64> {
-        if mode() != self.mode {
+        if switch::epoch() != self.epoch {
             self.stage = Stage::Over;
             return None;
         }
@@ -263,5 +293,8 @@ impl Drop for Request {
     #[inline]
     fn drop(&mut self) {
         self.finished(words::DROPPED);
+        if self.is_chosen {
+            self.leave();
+        }
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::__private::mode;
 use crate::arg::Value;
-use crate::global::OFF;
 use crate::site::Site;
 use crate::span::Span;
+use crate::switch::OFF;
 use crate::watch::{self, WatchedStep};
+use crate::window_watch;
 use ferrum_trace_model::vocab::{Phase, step as words, trigger};
 use std::ops::Deref;
 use std::time::Duration;
@@ -68,7 +69,13 @@ pub fn step(step: Step) -> StepSpan {
         Phase::Decode => &DECODE,
         Phase::Mixed => &MIXED,
     };
-    match mode() {
+    // Asked first, so that the very first step finds the window that the environment asks for; it may open or close it.
+    let mut mode = mode();
+    if window_watch::watches_steps() {
+        window_watch::step_begins();
+        mode = self::mode();
+    }
+    match mode {
         OFF => StepSpan { watched: None, span: Span::off(site) },
         mode => {
             let args = [
