@@ -74,6 +74,9 @@ impl<const N: usize> Span<N> {
     /// Ends the span at a time that [`now`](Self::now) told before; with another site and its arguments, if they are given.
     #[cold]
     pub(crate) fn end_at(&mut self, end: u64, other: Option<(&'static Site, &[Arg])>) {
+        if !self.is_on() {
+            return;
+        }
         let level = std::mem::replace(&mut self.level, OFF_LEVEL);
         let (site, args) = other.unwrap_or((self.site, &self.args));
         end_at_otherwise(Kind::Span, self.start, end, level, args, true, || site.id());

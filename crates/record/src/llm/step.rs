@@ -30,7 +30,7 @@ pub struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EndedStep {
-    /// Which one it was, counted from 0 since the recording began, whatever its phase or thread.
+    /// Which one it was, counted from 0 among those that the recording has, whatever their phase or thread.
     pub number: u64,
     /// What it computed.
     pub step: Step,
