@@ -66,6 +66,13 @@ impl<const N: usize> Span<N> {
         self.flow(Kind::FlowEnd, flow);
     }
 
+    /// Moves the span elsewhere. A copy, so that the guard itself can stay in registers.
+    #[inline(always)]
+    pub(crate) fn take(&mut self) -> Self {
+        let level = std::mem::replace(&mut self.level, OFF_LEVEL);
+        Self { site: self.site, start: self.start, level, args: self.args, on_one_thread: PhantomData }
+    }
+
     /// The time now, to end the span with.
     pub(crate) fn now(&self) -> u64 {
         now_of(self.level, buffer::current().end_at(clock::ticks()))
@@ -84,6 +91,10 @@ impl<const N: usize> Span<N> {
 
     pub(crate) fn args(&self) -> &[Arg; N] {
         &self.args
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.site.name()
     }
 
     fn flow(&self, kind: Kind, flow: Flow) {

@@ -30,7 +30,7 @@ const PANICS: u8 = 4;
 
 /// What is watched over in the process's recording.
 static WATCHED: AtomicU8 = AtomicU8::new(0);
-/// Steps that have begun while they were watched over.
+/// Steps that have ended while they were watched over.
 static N_STEPS: AtomicU64 = AtomicU64::new(0);
 
 /// A question that the program asks at the end of each step.
@@ -174,39 +174,25 @@ fn is_watched(what: u8) -> bool {
     !crate::COMPILED_OUT && WATCHED.load(Ordering::Relaxed) & what != 0
 }
 
-/// A step that is watched over.
-#[derive(Debug)]
-pub struct WatchedStep {
-    number: u64,
-    step: Step,
-    begin_nanos: u64,
-}
-
-/// A step begins: `None` if nobody watches.
+/// A step begins. Returns the time for [`step_ends`], or 0 if nobody watches.
 #[inline(always)]
-pub fn step_begins(step: Step) -> Option<WatchedStep> {
-    if is_watched(STEPS) { Some(WatchedStep::begin(step)) } else { None }
+pub fn step_begins() -> u64 {
+    if is_watched(STEPS) { now_if_watched() } else { 0 }
 }
 
-impl WatchedStep {
-    #[cold]
-    #[inline(never)]
-    fn begin(step: Step) -> Self {
-        let number = N_STEPS.fetch_add(1, Ordering::Relaxed);
-        Self { number, step, begin_nanos: clock::monotonic_nanos() }
-    }
+#[cold]
+#[inline(never)]
+fn now_if_watched() -> u64 {
+    clock::monotonic_nanos().max(1)
+}
 
-    pub fn phase(&self) -> Phase {
-        self.step.phase
-    }
-
-    /// The step has ended just now. Returns what is wrong with it, if anything is.
-    pub fn end(&self) -> Option<StepAlarm> {
-        let duration = Duration::from_nanos(clock::monotonic_nanos().saturating_sub(self.begin_nanos));
-        let session = attach::session()?;
-        let alarm = session.watch().judge_step(&EndedStep { number: self.number, step: self.step, duration })?;
-        Some(StepAlarm { session, alarm })
-    }
+/// A step has ended just now. Returns what is wrong with it, if anything is.
+pub fn step_ends(step: Step, since_nanos: u64) -> Option<StepAlarm> {
+    let duration = Duration::from_nanos(clock::monotonic_nanos().saturating_sub(since_nanos));
+    let number = N_STEPS.fetch_add(1, Ordering::Relaxed);
+    let session = attach::session()?;
+    let alarm = session.watch().judge_step(&EndedStep { number, step, duration })?;
+    Some(StepAlarm { session, alarm })
 }
 
 /// What is wrong with a step.
