@@ -12,6 +12,7 @@ pub mod chrome;
 mod error;
 #[cfg(feature = "read")]
 pub mod open;
+mod pack;
 pub mod perfetto;
 mod read_at;
 mod reserve_ahead;
@@ -20,5 +21,6 @@ pub mod spill_sort;
 pub mod spool;
 
 pub use error::Error;
+pub use pack::Packing;
 pub use read_at::ReadAt;
 pub use reserve_ahead::ReserveAhead;

@@ -3,7 +3,9 @@
 use crate::config::{Options, program_name};
 use crate::error::Error;
 use crate::say::say;
+use ferrum_trace_format::spool;
 use ferrum_trace_format::spool::layout::{FILE_MAGIC, file};
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -18,8 +20,8 @@ const CLAIM_ATTEMPTS: usize = 100;
 /// What the output is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// An array of Chrome trace events.
-    Json,
+    /// What viewers open.
+    Trace(spool::Form),
     /// The spool itself.
     Spool,
 }
@@ -84,14 +86,14 @@ impl Form {
     fn spool_path(self, output: &Path) -> PathBuf {
         match self {
             Self::Spool => output.to_owned(),
-            Self::Json => with_ending(output, ".spool"),
+            Self::Trace(_) => with_ending(output, ".spool"),
         }
     }
 
     fn of(output: &Path) -> Self {
         match output.extension() {
             Some(ending) if ending == "spool" => Self::Spool,
-            _ => Self::Json,
+            _ => Self::Trace(trace_form(output)),
         }
     }
 }
@@ -114,23 +116,31 @@ fn full_path(out: &Path, pid: u32) -> Result<PathBuf, Error> {
             return Err(Error::io("cannot record to", out, cause));
         }
     }
-    if let Some(json) = without_unwritten_form(&path) {
-        say(&format!("{}: this version writes plain JSON; recording to {}", path.display(), json.display()));
-        return Ok(json);
-    }
-    Ok(path)
+    let Some((plain, feature)) = without_absent_form(&path) else {
+        return Ok(path);
+    };
+    let why = format!("the feature `{feature}` was left out of this program");
+    say(&format!("{}: {why}; recording to {}", path.display(), plain.display()));
+    Ok(plain)
 }
 
-/// For endings that promise a form that is not written yet, the path of a JSON file.
-fn without_unwritten_form(path: &Path) -> Option<PathBuf> {
-    let ending = path.extension()?.to_str()?;
-    match ending {
-        "gz" | "zst" if path.file_stem().is_some_and(|stem| Path::new(stem).extension().is_some()) => {
-            Some(path.with_extension(""))
-        }
-        "gz" | "zst" | "pftrace" | "perfetto-trace" => Some(path.with_extension("json")),
-        _ => None,
-    }
+/// The form that a path promises.
+pub fn trace_form(path: &Path) -> spool::Form {
+    spool::Form::of_name(&file_name(path)).0
+}
+
+/// For endings that promise a packing that was not compiled in, the path of a file without it, and the feature that it needs.
+fn without_absent_form(path: &Path) -> Option<(PathBuf, &'static str)> {
+    let absent = [("gz", "gzip", cfg!(feature = "gzip")), ("zst", "zstd", cfg!(feature = "zstd"))];
+    let ending = path.extension()?;
+    let (_, feature, _) = absent.into_iter().find(|(packed, _, is_there)| ending == *packed && !is_there)?;
+    let stem = path.with_extension("");
+    let plain = if stem.extension().is_some() { stem } else { stem.with_extension("json") };
+    Some((plain, feature))
+}
+
+fn file_name(path: &Path) -> Cow<'_, str> {
+    path.file_name().unwrap_or_default().to_string_lossy()
 }
 
 /// `%p` becomes the process's number, `%r` its rank (0 if it has none), `%h` the host's name, `%%` a percent sign.
@@ -186,14 +196,15 @@ fn with_pid(path: &Path, pid: u32) -> PathBuf {
     with_infix(path, &pid.to_string())
 }
 
-/// `trace.json` and `dump-001` make `trace.dump-001.json`.
+/// `trace.json` and `dump-001` make `trace.dump-001.json`; `trace.json.gz` makes `trace.dump-001.json.gz`.
 pub fn with_infix(path: &Path, infix: &str) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let name = match name.rsplit_once('.') {
-        Some((stem, ending)) if !stem.is_empty() => format!("{stem}.{infix}.{ending}"),
-        _ => format!("{name}.{infix}"),
+    let name = file_name(path);
+    let ending = match spool::Form::of_name(&name).1 {
+        "" => name.rfind('.').filter(|&dot| dot > 0).map_or("", |dot| &name[dot..]),
+        ending => ending,
     };
-    path.with_file_name(name)
+    let stem = &name[..name.len() - ending.len()];
+    path.with_file_name(format!("{stem}.{infix}{ending}"))
 }
 
 /// `trace.json` and `.spool` make `trace.json.spool`.
@@ -260,20 +271,33 @@ mod tests {
     }
 
     #[test]
-    fn a_form_that_is_not_written_yet_becomes_json_by_name_too() {
-        for (path, json) in
-            [("a/t.json.gz", "a/t.json"), ("t.json.zst", "t.json"), ("t.gz", "t.json"), ("t.pftrace", "t.json")]
-        {
-            assert_eq!(without_unwritten_form(Path::new(path)), Some(PathBuf::from(json)));
-        }
-        for path in ["t.json", "t", "t.spool", "gz"] {
-            assert_eq!(without_unwritten_form(Path::new(path)), None);
+    fn a_packing_that_was_left_out_is_left_out_of_the_name() {
+        let plain = |path: &str| without_absent_form(Path::new(path)).map(|(plain, _)| plain);
+        let expected = |path: &str, is_there: bool| (!is_there).then(|| PathBuf::from(path));
+        let (gzip, zstd) = (cfg!(feature = "gzip"), cfg!(feature = "zstd"));
+        assert_eq!(plain("a/t.json.gz"), expected("a/t.json", gzip));
+        assert_eq!(plain("t.gz"), expected("t.json", gzip));
+        assert_eq!(plain("t.pftrace.gz"), expected("t.pftrace", gzip));
+        assert_eq!(plain("t.json.zst"), expected("t.json", zstd));
+        for path in ["t.json", "t", "t.spool", "gz", "t.pftrace", "t.perfetto-trace"] {
+            assert_eq!(plain(path), None);
         }
     }
 
     #[test]
     fn the_process_number_goes_before_the_ending() {
-        for (path, with) in [("a/trace.json", "a/trace.17.json"), ("trace", "trace.17"), (".hidden", ".hidden.17")] {
+        for (path, with) in [
+            ("a/trace.json", "a/trace.17.json"),
+            ("trace", "trace.17"),
+            (".hidden", ".hidden.17"),
+            ("a.b/trace.txt", "a.b/trace.17.txt"),
+            ("trace.spool", "trace.17.spool"),
+            ("x.trace.pftrace", "x.trace.17.pftrace"),
+            #[cfg(feature = "gzip")]
+            ("trace.json.gz", "trace.17.json.gz"),
+            #[cfg(feature = "zstd")]
+            ("trace.zst", "trace.17.zst"),
+        ] {
             assert_eq!(with_pid(Path::new(path), 17), PathBuf::from(with));
         }
     }

@@ -24,6 +24,6 @@ mod interner;
 mod json_args;
 mod track;
 
-pub use encoder::{Encoder, FlowPhase};
+pub use encoder::{AsyncPhase, Encoder, FlowPhase, Sequence};
 pub use interner::Word;
 pub use track::{Process, Thread, Track};
