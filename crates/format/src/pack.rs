@@ -214,7 +214,10 @@ mod tests {
         .take(300_000)
         .collect();
         for packing in packings() {
-            assert!(unpacked(packing, &packed(packing, std::slice::from_ref(&noise), b"end")) == [&noise[..], b"end"].concat());
+            assert!(
+                unpacked(packing, &packed(packing, std::slice::from_ref(&noise), b"end"))
+                    == [&noise[..], b"end"].concat()
+            );
         }
     }
 

@@ -3,6 +3,7 @@
 use super::calibration::Calibration;
 use super::definition::{Definition, THREAD_DROPPED_WORD};
 use crate::chrome::{Snippet, push_decimal, push_text};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Category of events that were given none.
@@ -154,6 +155,7 @@ impl Dictionary {
 
 impl Site {
     pub fn new<S: AsRef<str>>(name: &str, category: &str, keys: &[S]) -> Self {
+        let (name, category) = (&*without_nul(name), &*without_nul(category));
         let category = if category.is_empty() { DEFAULT_CATEGORY } else { category };
         let mut head = b",\n{\"name\":".to_vec();
         push_text(&mut head, name);
@@ -163,7 +165,7 @@ impl Site {
         let mut slice_head = head.clone();
         slice_head.extend_from_slice(b"X\",\"ts\":");
         // Keys that are Rust keywords lose their `r#`.
-        let keys: Vec<String> = keys.iter().map(|key| plain_key(key.as_ref()).to_owned()).collect();
+        let keys: Vec<String> = keys.iter().map(|key| without_nul(plain_key(key.as_ref())).into_owned()).collect();
         Self {
             name: name.to_owned(),
             category: category.to_owned(),
@@ -174,6 +176,11 @@ impl Site {
             counters: Vec::new(),
         }
     }
+}
+
+/// Viewers cut a text at a NUL.
+pub fn without_nul(text: &str) -> Cow<'_, str> {
+    if text.contains('\0') { text.replace('\0', "␀").into() } else { text.into() }
 }
 
 fn plain_key(key: &str) -> &str {

@@ -4,14 +4,13 @@
 //! stay as they are in the file. Records come in the order of their ends, and what begins inside of another thing begins later,
 //! so that order is right.
 
-use super::dictionary::{Site, Thread};
+use super::dictionary::{Site, Thread, without_nul};
 use super::piece::Loose;
 use super::record::{FLOW, Kind};
 use super::spelling::{ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, Row, Speller, uuid};
 use crate::ReadAt;
 use crate::perfetto::write::{AsyncPhase, Encoder, FlowPhase, Process, Sequence, Thread as ThreadRow, Track, Word};
 use ferrum_trace_model::Value;
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -130,11 +129,17 @@ impl FileSpelling for PerfettoFile {
         }
         let (name, category) = (encoder.name(name), Some(encoder.category(category)));
         encoder.begin(start, row.uuid, name, category);
+        // An arrow to a slice without a length has to come before its end.
+        if start < end {
+            encoder.end(end, row.uuid);
+        }
         if let Some(flow) = slice.flow {
             let (name, category) = (encoder.name(FLOW), Some(encoder.category(FLOW)));
             encoder.flow_point(start, row.uuid, name, category, FlowPhase::End, flow, true);
         }
-        encoder.end(end, row.uuid);
+        if start >= end {
+            encoder.end(end, row.uuid);
+        }
         encoder.move_to(out);
     }
 
@@ -170,11 +175,6 @@ fn describe_process(encoder: &mut Encoder, process: &ProcessName) {
 /// Numbers of processes have 31 bits at most.
 fn signed(number: u32) -> i32 {
     number as i32
-}
-
-/// Many cut a text at a NUL.
-fn without_nul(text: &str) -> Cow<'_, str> {
-    if text.contains('\0') { text.replace('\0', "␀").into() } else { text.into() }
 }
 
 /// The length of a name comes before it, and behind it the category.
@@ -284,7 +284,7 @@ impl Speller for PerfettoSpeller {
         let encoder = &mut self.encoder;
         let mut flow = |phase| {
             let id = event.record.leading(0);
-            encoder.flow_point(time, track, name, category, phase, id, true);
+            encoder.flow_point(time, track, name, category, phase, id, phase == FlowPhase::End);
         };
         match kind {
             Kind::FlowStart => return flow(FlowPhase::Begin),
@@ -327,7 +327,7 @@ impl Speller for PerfettoSpeller {
     }
 
     fn loose_head(&self, site: &Site, out: &mut Vec<u8>) {
-        push_loose_words(out, &without_nul(&site.name), &without_nul(&site.category));
+        push_loose_words(out, &site.name, &site.category);
     }
 
     #[inline(always)]
