@@ -53,7 +53,7 @@ impl FileSpelling for PerfettoFile {
     fn speller(memory: Vec<u8>) -> PerfettoSpeller {
         PerfettoSpeller {
             encoder: Encoder::on_sequence(Sequence::Events, memory),
-            words: Vec::new(),
+            sites: Vec::new(),
             counters: Vec::new(),
             noted: HashSet::new(),
         }
@@ -196,19 +196,27 @@ fn loose_words(head: &[u8]) -> (&str, &str) {
 #[derive(Debug)]
 pub struct PerfettoSpeller {
     encoder: Encoder,
-    /// The words of sites by their numbers; zeros where they are not known yet.
-    words: Vec<(u64, u64)>,
+    /// The words of sites by their numbers.
+    sites: Vec<SiteWords>,
     counters: Vec<CounterRow>,
     /// The numbers of all counters so far.
     noted: HashSet<u64>,
+}
+
+/// The numbers of a site's words; zeros where they are not known yet.
+#[derive(Clone, Debug, Default)]
+struct SiteWords {
+    name: u64,
+    category: u64,
+    keys: Vec<u64>,
 }
 
 impl PerfettoSpeller {
     /// Name and category of a site, for use in any event of this unit.
     #[inline]
     fn words<'s>(&mut self, site_id: u32, site: &'s Site) -> (Word<'s>, Option<Word<'s>>) {
-        match self.words.get(site_id as usize) {
-            Some(&(name, category)) if name != 0 => (Word::Interned(name), Some(Word::Interned(category))),
+        match self.sites.get(site_id as usize) {
+            Some(words) if words.name != 0 => (Word::Interned(words.name), Some(Word::Interned(words.category))),
             _ => self.new_words(site_id, site),
         }
     }
@@ -217,11 +225,16 @@ impl PerfettoSpeller {
     fn new_words<'s>(&mut self, site_id: u32, site: &'s Site) -> (Word<'s>, Option<Word<'s>>) {
         let (name, category) = (self.encoder.name(&site.name), self.encoder.category(&site.category));
         if let (Word::Interned(name), Word::Interned(category)) = (name, category) {
+            let keys = site.keys.iter().map(|key| match self.encoder.key(key) {
+                Word::Interned(id) => id,
+                Word::Spelled(_) => 0,
+            });
+            let keys = keys.collect();
             let index = site_id as usize;
-            if self.words.len() <= index {
-                self.words.resize(index + 1, (0, 0));
+            if self.sites.len() <= index {
+                self.sites.resize_with(index + 1, SiteWords::default);
             }
-            self.words[index] = (name, category);
+            self.sites[index] = SiteWords { name, category, keys };
         }
         (name, Some(category))
     }
@@ -234,9 +247,16 @@ impl PerfettoSpeller {
         self.words(event.record.site, event.site)
     }
 
+    /// The arguments of an event whose words have been asked for.
     fn push_args<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>) {
+        let Self { encoder, sites, .. } = self;
+        let keys = sites.get(event.record.site as usize).map_or(&[][..], |words| &words.keys);
         for n in event.first_arg()..event.record.n_args() {
-            self.encoder.push_arg(&event.key(n), &spelled(event.value(n)));
+            let value = spelled(event.value(n));
+            match keys.get(n) {
+                Some(&key) if key != 0 => encoder.push_known_arg(key, &value),
+                _ => encoder.push_arg(&event.key(n), &value),
+            }
         }
     }
 
@@ -270,16 +290,16 @@ impl Speller for PerfettoSpeller {
     }
 
     fn slice<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>) {
-        self.push_args(event);
         let (name, category) = self.event_words(event);
+        self.push_args(event);
         let track = uuid::thread(event.thread.row);
         self.encoder.begin(event.start, track, name, category);
         self.encoder.end(event.end, track);
     }
 
     fn point<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: Kind) {
-        self.push_args(event);
         let (name, category) = self.event_words(event);
+        self.push_args(event);
         let (time, track) = (event.end, uuid::thread(event.thread.row));
         let encoder = &mut self.encoder;
         let mut flow = |phase| {

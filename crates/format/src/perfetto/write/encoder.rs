@@ -153,6 +153,18 @@ impl Encoder {
         self.arguments.push(&mut pair, Slot::Argument(key), value);
     }
 
+    /// The name of arguments, for use in any number of them.
+    pub fn key<'a>(&mut self, text: &'a str) -> Word<'a> {
+        self.arguments.key(text, &mut self.definitions)
+    }
+
+    /// An argument of the next event, by the number of its name.
+    #[inline]
+    pub fn push_known_arg(&mut self, key: u64, value: &Value<'_>) {
+        let mut pair = Pair { fields: &mut self.fields, definitions: &mut self.definitions };
+        self.arguments.push(&mut pair, Slot::Known(key), value);
+    }
+
     /// All fields of a JSON object as arguments of the next event.
     pub fn push_json_args(&mut self, json: &[u8]) {
         let mut pair = Pair { fields: &mut self.fields, definitions: &mut self.definitions };
