@@ -146,6 +146,22 @@ pub mod device {
     pub const CLOCK_ERROR_NS: &str = "clock_error_ns";
 }
 
+/// What had a flight recorder write out what it has.
+pub mod trigger {
+    /// Instant: on the thread on which it was seen. On the row of a request that took too long as well.
+    pub const NAME: &str = "trigger";
+    /// The category of the instant.
+    pub const CATEGORY: &str = "trigger";
+    /// Argument: why, such as `step>50ms`.
+    pub const REASON: &str = "reason";
+    /// Argument: the number of the file that was written.
+    pub const DUMP: &str = "dump";
+    /// Argument: what happened, such as `decode step 1234 took 61.2ms > 50ms`.
+    pub const WHAT: &str = "what";
+    /// Argument of the step that took too long, and of the end of such a request: why, as [`REASON`] has it.
+    pub const MARK: &str = "trigger";
+}
+
 /// Counters, and the keys of their values.
 pub mod counter {
     /// Blocks of the KV cache: `used` and `free`.

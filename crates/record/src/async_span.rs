@@ -3,10 +3,11 @@
 use crate::arg::Arg;
 use crate::attach;
 use crate::buffer::Draft;
-use crate::event::point;
-use crate::global::{self, OFF};
+use crate::event::{is_muted, point};
+use crate::global;
 use crate::site::Site;
 use crate::span::DynamicName;
+use crate::switch::OFF;
 use ferrum_trace_format::spool::record::Kind;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -32,6 +33,9 @@ pub(crate) fn next_id() -> u64 {
 impl AsyncSpan {
     #[doc(hidden)]
     pub fn begin(site: &'static Site, args: &[Arg]) -> Self {
+        if is_muted(site) {
+            return Self::off(site);
+        }
         let id = next_id();
         point(Kind::AsyncBegin, site, &[id], args);
         Self { site, id }
@@ -70,15 +74,21 @@ impl Drop for AsyncSpan {
 
 #[doc(hidden)]
 pub fn async_begin(site: &'static Site, id: u64, args: &[Arg]) {
-    point(Kind::AsyncBegin, site, &[id], args);
+    if !is_muted(site) {
+        point(Kind::AsyncBegin, site, &[id], args);
+    }
 }
 
 #[doc(hidden)]
 pub fn async_instant(site: &'static Site, id: u64, args: &[Arg]) {
-    point(Kind::AsyncInstant, site, &[id], args);
+    if !is_muted(site) {
+        point(Kind::AsyncInstant, site, &[id], args);
+    }
 }
 
 #[doc(hidden)]
 pub fn async_end(site: &'static Site, id: u64, args: &[Arg]) {
-    point(Kind::AsyncEnd, site, &[id], args);
+    if !is_muted(site) {
+        point(Kind::AsyncEnd, site, &[id], args);
+    }
 }

@@ -4,6 +4,7 @@ use crate::arg::Arg;
 use crate::buffer::{self, Draft, Held, ThreadBuffer};
 use crate::chunk;
 use crate::clock;
+use crate::event::is_name_muted;
 use crate::global;
 use crate::names;
 use crate::session::{Session, ThreadEntry};
@@ -54,6 +55,18 @@ pub fn record(site_id: impl Fn() -> u32, draft: &Draft<'_>) {
     }
     let write = |held: &Held<'_>| held.append(&Draft { site, ..*draft });
     let _ = write(&held).or_else(|| refill_active(&held, Loss::Counts, write));
+}
+
+/// The process's recording: without a lock, if the calling thread has recorded in it. `None` if there is none, or if this is a signal
+/// handler that interrupted the recorder.
+pub fn session() -> Option<Arc<Session>> {
+    let _held = buffer::current().hold()?;
+    let own = ATTACHMENT.try_with(|slot| {
+        let slot = slot.try_borrow().ok()?;
+        let session = &slot.as_ref()?.0.session;
+        global::is_active(session.id()).then(|| Arc::clone(session))
+    });
+    own.ok().flatten().or_else(global::active)
 }
 
 /// Copies a text into the process's recording and returns what refers to it. `None` if it was lost.
@@ -118,7 +131,7 @@ fn write_late<T>(
 ) -> Option<T> {
     let known = own.and_then(|held| held.thread_in(session.id()));
     let thread = known.or_else(|| {
-        let id = session.define_thread(spool::os_thread_id(), &late_thread_name())?.id;
+        let id = session.define_thread(spool::os_thread_id(), &thread_name())?.id;
         own.inspect(|held| held.set_thread(session.id(), id));
         Some(id)
     });
@@ -168,6 +181,9 @@ pub struct Pushed<'a> {
 impl Pushed<'_> {
     /// Records the slice in the process's recording.
     pub fn record(&self) {
+        if is_name_muted(self.category) {
+            return;
+        }
         let Some(held) = buffer::current().hold() else {
             global::count_interrupted();
             return;
@@ -331,15 +347,15 @@ fn clear_buffer() {
     }
 }
 
-/// The handle of a thread that is ending may be gone.
-fn late_thread_name() -> String {
-    std::panic::catch_unwind(thread_name).unwrap_or_default()
-}
-
+/// The name that the program gave the thread, else the system's name of it.
+///
+/// The standard library is asked only once it has told a new thread its name: asked before, by a signal handler at the very
+/// beginning of the thread, it would make up an unnamed one and later abort over it.
 fn thread_name() -> String {
-    let thread = std::thread::current();
-    match thread.name() {
-        Some(name) => name.to_owned(),
-        None => String::new(),
+    if !spool::knows_its_name() {
+        return spool::os_thread_name();
     }
+    // The handle of a thread that is ending may be gone.
+    let named = std::panic::catch_unwind(|| std::thread::current().name().map(str::to_owned));
+    named.ok().flatten().unwrap_or_default()
 }

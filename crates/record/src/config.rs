@@ -1,9 +1,14 @@
 //! What to record to, and how much.
 
+use crate::categories::Categories;
 use crate::clock::ClockKind;
 use crate::destination::{OUT_OFF_WORDS, expand};
 use crate::dump::DumpLimits;
+use crate::origin::{RANK_VARIABLES, rank_number, rank_of_environment, rank_text};
 use crate::ring;
+use crate::trigger::{Trigger, parse_triggers};
+use crate::watch::Predicate;
+use crate::window::Window;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,6 +19,14 @@ pub const OUT: &str = "FERRUM_TRACE_OUT";
 pub const LIMIT: &str = "FERRUM_TRACE_LIMIT";
 /// What a flight recorder keeps: bytes or seconds.
 pub const RING: &str = "FERRUM_TRACE_RING";
+/// Which part of the run is recorded.
+pub const WINDOW: &str = "FERRUM_TRACE_WINDOW";
+/// Which categories are.
+pub const CATEGORIES: &str = "FERRUM_TRACE_CATEGORIES";
+/// What has a flight recorder write out what it has.
+pub const TRIGGER: &str = "FERRUM_TRACE_TRIGGER";
+/// What a flight recorder may write out.
+pub const DUMPS: &str = "FERRUM_TRACE_DUMPS";
 /// `auto`, `ticks` or `monotonic`.
 pub const CLOCK: &str = "FERRUM_TRACE_CLOCK";
 
@@ -29,24 +42,36 @@ pub struct Options {
     /// Keep the newest, not all.
     pub ring: Option<ring::Extent>,
     pub dumps: DumpLimits,
+    pub window: Window,
+    /// `None` for those that are set already.
+    pub categories: Option<Categories>,
+    pub triggers: Vec<Trigger>,
+    pub predicates: Vec<Predicate>,
     /// `None` for the best there is.
     pub clock: Option<ClockKind>,
     /// `None` for that of the program.
     pub process_name: Option<String>,
+    /// Which of the processes of one run this is.
+    pub rank: Option<u32>,
     /// Whether a forked parent records to `out`, so that this process must not.
     pub is_forked: bool,
 }
 
 impl Options {
-    /// The defaults.
+    /// The defaults, and the rank that the environment tells.
     pub fn new(out: PathBuf) -> Self {
         Self {
             out,
             limit: DEFAULT_LIMIT,
             ring: None,
             dumps: DumpLimits::default(),
+            window: Window::default(),
+            categories: None,
+            triggers: Vec::new(),
+            predicates: Vec::new(),
             clock: None,
             process_name: None,
+            rank: rank_of_environment(),
             is_forked: false,
         }
     }
@@ -76,8 +101,9 @@ impl Options {
             }
         }
         let out = found.out.filter(|out| !is_off(out))?;
-        let identity = expand(&out, |name| found.ranks.iter().find(|(known, _)| *known == name)?.1.clone());
-        let mut options = Self::new(identity.into());
+        let rank = rank_text(|name| found.ranks.iter().find(|(known, _)| *known == name)?.1.clone());
+        let mut options = Self::new(expand(&out, rank.as_deref()).into());
+        options.rank = rank.as_deref().and_then(rank_number);
         if let Some(limit) = found.limit.filter(|limit| !limit.is_empty()) {
             match limit.to_str().and_then(parse_bytes) {
                 Some(limit) => options.limit = limit,
@@ -94,6 +120,29 @@ impl Options {
                     "{RING}: expected a size such as `64MiB` or a time such as `30s`, found `{}`; all is kept",
                     ring.to_string_lossy()
                 )),
+            }
+        }
+        if let Some(window) = found.window {
+            match window.to_string_lossy().parse() {
+                Ok(window) => options.window = window,
+                Err(error) => complain(format!("{WINDOW}: {error}; all of the run is recorded")),
+            }
+        }
+        if let Some(categories) = found.categories {
+            match categories.to_string_lossy().parse() {
+                Ok(categories) => options.categories = Some(categories),
+                Err(error) => complain(format!("{CATEGORIES}: {error}; all are recorded")),
+            }
+        }
+        if let Some(triggers) = found.trigger.filter(|triggers| !is_off(triggers)) {
+            let told = |error| complain(format!("{TRIGGER}: {error}; it is left out"));
+            options.triggers = parse_triggers(&triggers.to_string_lossy(), told);
+        }
+        if let Some(dumps) = found.dumps.filter(|dumps| !dumps.is_empty()) {
+            for part in dumps.to_string_lossy().split(',').filter(|part| !part.trim().is_empty()) {
+                if let Err(error) = options.dumps.set(part) {
+                    complain(format!("{DUMPS}: {error}; it is left out"));
+                }
             }
         }
         if let Some(clock) = found.clock.filter(|clock| !clock.is_empty()) {
@@ -122,16 +171,17 @@ impl Options {
     }
 }
 
-/// Variables that tell one process of many from the others.
-const RANKS: [&str; 3] = ["RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"];
-
 #[derive(Default)]
 struct Found {
     out: Option<OsString>,
     limit: Option<OsString>,
     ring: Option<OsString>,
+    window: Option<OsString>,
+    categories: Option<OsString>,
+    trigger: Option<OsString>,
+    dumps: Option<OsString>,
     clock: Option<OsString>,
-    ranks: [(&'static str, Option<OsString>); 3],
+    ranks: [(&'static str, Option<OsString>); RANK_VARIABLES.len()],
 }
 
 impl Found {
@@ -140,10 +190,14 @@ impl Found {
             OUT => Some(&mut self.out),
             LIMIT => Some(&mut self.limit),
             RING => Some(&mut self.ring),
+            WINDOW => Some(&mut self.window),
+            CATEGORIES => Some(&mut self.categories),
+            TRIGGER => Some(&mut self.trigger),
+            DUMPS => Some(&mut self.dumps),
             CLOCK => Some(&mut self.clock),
             name => {
-                let place = RANKS.iter().position(|rank| *rank == name)?;
-                self.ranks[place].0 = RANKS[place];
+                let place = RANK_VARIABLES.iter().position(|rank| *rank == name)?;
+                self.ranks[place].0 = RANK_VARIABLES[place];
                 Some(&mut self.ranks[place].1)
             }
         }
@@ -178,16 +232,19 @@ fn parse_ring(text: &str) -> Option<ring::Extent> {
     is_something.then_some(span)
 }
 
-fn parse_time(text: &str) -> Option<Duration> {
+/// `500ms`, `30s`, `10min`, `2h`; also `us` and `ns`.
+pub fn parse_time(text: &str) -> Option<Duration> {
     let (number, unit) = number_and_unit(text)?;
-    let millis = match unit {
-        "ms" => 1,
-        "s" => 1_000,
-        "min" => 60_000,
-        "h" => 3_600_000,
-        _ => return None,
-    };
-    Some(Duration::from_millis(number.checked_mul(millis)?))
+    let seconds = |each: u64| number.checked_mul(each).map(Duration::from_secs);
+    match unit {
+        "ns" => Some(Duration::from_nanos(number)),
+        "us" => Some(Duration::from_micros(number)),
+        "ms" => Some(Duration::from_millis(number)),
+        "s" => seconds(1),
+        "min" => seconds(60),
+        "h" => seconds(3600),
+        _ => None,
+    }
 }
 
 fn number_and_unit(text: &str) -> Option<(u64, &str)> {
@@ -254,6 +311,15 @@ mod tests {
         assert_eq!(path(&[(OUT, "t.%r.json"), ("SLURM_PROCID", "3")]), PathBuf::from("t.3.json"));
         assert_eq!(path(&[("SLURM_PROCID", "3"), ("RANK", "1"), (OUT, "t.%r.json")]), PathBuf::from("t.1.json"));
         assert_eq!(path(&[(OUT, "t.%r.json")]), PathBuf::from("t.0.json"));
+    }
+
+    #[test]
+    fn a_rank_is_a_number_or_none() {
+        let rank = |vars: &[(&str, &str)]| parsed(vars).0.unwrap().rank;
+        assert_eq!(rank(&[(OUT, "t.json"), ("RANK", ""), ("SLURM_PROCID", " 3 ")]), Some(3));
+        assert_eq!(rank(&[(OUT, "t.json"), ("RANK", "first")]), None);
+        assert_eq!(rank(&[(OUT, "t.json"), ("RANK", "99999999999")]), None);
+        assert_eq!(rank(&[(OUT, "t.json")]), None);
     }
 
     #[cfg(unix)]

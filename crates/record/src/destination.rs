@@ -2,6 +2,7 @@
 
 use crate::config::{Options, program_name};
 use crate::error::Error;
+use crate::origin::host_name;
 use crate::say::say;
 use ferrum_trace_format::spool;
 use ferrum_trace_format::spool::layout::{FILE_MAGIC, file};
@@ -144,19 +145,15 @@ fn file_name(path: &Path) -> Cow<'_, str> {
 }
 
 /// `%p` becomes the process's number, `%r` its rank (0 if it has none), `%h` the host's name, `%%` a percent sign.
-pub fn expand(out: &OsStr, rank_of: impl Fn(&str) -> Option<OsString>) -> OsString {
-    let rank = || {
-        let ranks = ["RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"];
-        let rank = ranks.iter().find_map(|name| rank_of(name).filter(|rank| !rank.is_empty()));
-        rank.map_or_else(|| "0".to_owned(), |rank| rank.to_string_lossy().into_owned())
-    };
+pub fn expand(out: &OsStr, rank: Option<&OsStr>) -> OsString {
+    let rank = rank.map_or("0".into(), OsStr::to_string_lossy);
     let mut expanded = Vec::new();
     let mut bytes = out.as_encoded_bytes().iter().peekable();
     while let Some(&byte) = bytes.next() {
         let replacement = match (byte, bytes.peek()) {
             (b'%', Some(b'p')) => std::process::id().to_string(),
-            (b'%', Some(b'r')) => file_name_of(&rank()),
-            (b'%', Some(b'h')) => file_name_of(&host_name()),
+            (b'%', Some(b'r')) => file_name_of(&rank),
+            (b'%', Some(b'h')) => file_name_of(&host_name().unwrap_or_else(|| "host".to_owned())),
             (b'%', Some(b'%')) => "%".to_owned(),
             _ => {
                 expanded.push(byte);
@@ -182,13 +179,6 @@ fn os_string(bytes: Vec<u8>) -> OsString {
 /// What comes from outside must not lead out of the folder.
 fn file_name_of(text: &str) -> String {
     text.replace(['/', '\\', '\0'], "_")
-}
-
-fn host_name() -> String {
-    let from_kernel = std::fs::read_to_string("/proc/sys/kernel/hostname");
-    let name = from_kernel.ok().or_else(|| std::env::var("HOSTNAME").ok());
-    let name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
-    name.unwrap_or_else(|| "host".to_owned())
 }
 
 /// `trace.json` and 17 make `trace.17.json`.
@@ -257,8 +247,7 @@ mod tests {
     use super::*;
 
     fn expanded(text: &str) -> String {
-        let rank_of = |name: &str| (name == "SLURM_PROCID").then(|| OsString::from("7/../x"));
-        expand(OsStr::new(text), rank_of).into_string().unwrap()
+        expand(OsStr::new(text), Some(OsStr::new("7/../x"))).into_string().unwrap()
     }
 
     #[test]

@@ -1,28 +1,40 @@
 //! Files that a flight recorder writes while it goes on: what was recorded up to something that happened, and a little after.
 
 use crate::arg::Value;
+use crate::buffer;
 use crate::clock;
+use crate::config::{parse_bytes, parse_time};
 use crate::destination::with_infix;
 use crate::error::Error;
 use crate::event;
-use crate::global::{self, OFF};
+use crate::global;
 use crate::session::Session;
 use crate::site::Site;
 use crate::spool::{lock, without_signals};
+use crate::switch::OFF;
+use ferrum_trace_model::vocab::trigger as words;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
 use std::thread;
 use std::time::Duration;
 
 /// The event that says why a file was written, on the thread that asked for it.
-static TRIGGER: Site = Site::new("trigger", "trigger", &["reason", "dump"]);
+static TRIGGER: Site = Site::new(words::NAME, words::CATEGORY, &[words::REASON, words::DUMP]);
+static TRIGGER_WITH_WHAT: Site = Site::new(words::NAME, words::CATEGORY, &[words::REASON, words::DUMP, words::WHAT]);
 
-/// How many files a flight recorder may write, and when.
+/// How long a process that is about to abort waits for its file.
+const LAST_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How many files a flight recorder may write, and when. `FERRUM_TRACE_DUMPS=files=10,bytes=4GiB,every=10s,after=1s` says the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DumpLimits {
     /// How many files at most. What is asked for beyond that is counted. 10 if not given.
     pub files: u32,
+    /// How many bytes they may take together: nothing is written unless a file as large as the largest so far still fits. So only
+    /// a file that is larger than all before it can go beyond, and only the last. 4 GiB if not given.
+    pub bytes: u64,
     /// How much time there is at least between two files. 10 s if not given.
     pub every: Duration,
     /// How long recording goes on before the file is written, so that it also tells what came after. 1 s if not given.
@@ -31,7 +43,22 @@ pub struct DumpLimits {
 
 impl Default for DumpLimits {
     fn default() -> Self {
-        Self { files: 10, every: Duration::from_secs(10), after: Duration::from_secs(1) }
+        Self { files: 10, bytes: 4 << 30, every: Duration::from_secs(10), after: Duration::from_secs(1) }
+    }
+}
+
+impl DumpLimits {
+    /// Takes over what a text such as `files=3` says.
+    pub(crate) fn set(&mut self, text: &str) -> Result<(), String> {
+        let (key, value) = text.split_once('=').unwrap_or((text, ""));
+        let set = match key.trim().to_ascii_lowercase().as_str() {
+            "files" => value.trim().parse().ok().map(|files| self.files = files).ok_or("a number, as in `files=10`"),
+            "bytes" => parse_bytes(value).map(|bytes| self.bytes = bytes).ok_or("a size, as in `bytes=1GiB`"),
+            "every" => parse_time(value).map(|time| self.every = time).ok_or("a time, as in `every=10s`"),
+            "after" => parse_time(value).map(|time| self.after = time).ok_or("a time, as in `after=1s`"),
+            _ => Err("`files=`, `bytes=`, `every=` or `after=`"),
+        };
+        set.map_err(|expected| format!("expected {expected}, found `{}`", text.trim()))
     }
 }
 
@@ -47,23 +74,37 @@ pub struct Dumps {
     n_refused: AtomicU64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
+    /// The number of the next file.
+    next: u32,
     n_files: u32,
+    /// Bytes of all files, and of the largest.
+    n_bytes: u64,
+    largest: u64,
     /// When the last one was asked for, in nanoseconds.
     last: Option<u64>,
-    /// Where the next one goes, which is asked for and not written.
-    pending: Option<PathBuf>,
+    /// The one that is asked for and not written.
+    pending: Option<u32>,
 }
 
 impl Dumps {
-    pub fn new(limits: DumpLimits, output: PathBuf) -> Self {
-        Self { limits, output, state: Mutex::default(), writing: Mutex::default(), n_refused: AtomicU64::new(0) }
+    /// Looks for files of earlier runs, so that none is overwritten.
+    pub fn new(limits: DumpLimits, output: PathBuf, is_ring: bool) -> Self {
+        let next = if is_ring { last_number(&output) + 1 } else { 1 };
+        let state = State { next, n_files: 0, n_bytes: 0, largest: 0, last: None, pending: None };
+        let (state, writing) = (Mutex::new(state), Mutex::default());
+        Self { limits, output, state, writing, n_refused: AtomicU64::new(0) }
     }
 
     /// How many were asked for and not granted.
     pub fn n_refused(&self) -> u64 {
         self.n_refused.load(Ordering::Relaxed)
+    }
+
+    /// How many were granted.
+    pub fn n_granted(&self) -> u64 {
+        lock(&self.state).n_files.into()
     }
 
     /// The number of the file that is granted. Never waits.
@@ -82,30 +123,39 @@ impl Dumps {
     fn grant_locked(&self, mut state: MutexGuard<'_, State>) -> Option<u32> {
         let now = clock::monotonic_nanos();
         let is_soon = state.last.is_some_and(|last| u128::from(now - last) < self.limits.every.as_nanos());
-        if state.pending.is_some() || is_soon || state.n_files >= self.limits.files {
+        let is_full = state.n_bytes.saturating_add(state.largest.max(1)) > self.limits.bytes;
+        if state.pending.is_some() || is_soon || is_full || state.n_files >= self.limits.files {
             return None;
         }
+        let number = state.next;
+        state.next = number.saturating_add(1);
         state.n_files += 1;
         state.last = Some(now);
-        state.pending = Some(free_path(&self.output, state.n_files));
-        Some(state.n_files)
+        state.pending = Some(number);
+        Some(number)
     }
 
     /// Writes the file that is asked for, if there is one.
     pub fn write_pending(&self, write: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
         let _writing = lock(&self.writing);
-        let Some(path) = lock(&self.state).pending.clone() else {
+        let Some(number) = lock(&self.state).pending else {
             return Ok(());
         };
+        let path = with_infix(&self.output, &infix(number));
         let written = write(&path);
-        lock(&self.state).pending = None;
+        let n_bytes = path.metadata().map_or(0, |file| file.len());
+        let mut state = lock(&self.state);
+        state.n_bytes = state.n_bytes.saturating_add(n_bytes);
+        state.largest = state.largest.max(n_bytes);
+        state.pending = None;
         written
     }
 }
 
 /// Writes out what a flight recorder has, a second from now, while recording goes on: `trace.dump-001.json` beside the output. The event
 /// `trigger` in it says why and when. Returns whether it will be written: not if nothing is recorded, if the recording is no
-/// flight recorder, or if [`DumpLimits`] do not allow it, which is counted. Never waits.
+/// flight recorder, or if [`DumpLimits`] do not allow it, which is counted. Never waits. See [`Trigger`](crate::Trigger) for what does this by
+/// itself.
 ///
 /// ```
 /// # let step_ms = 3;
@@ -114,35 +164,121 @@ impl Dumps {
 /// }
 /// ```
 pub fn dump(reason: &str) -> bool {
-    if crate::COMPILED_OUT || global::mode() == OFF {
+    if crate::COMPILED_OUT || global::clock() == OFF || buffer::current().is_held() {
         return false;
     }
-    let Some(session) = global::active().filter(|session| session.spool().is_ring()) else {
+    global::active().is_some_and(|session| fire(&session, reason, None))
+}
+
+/// The same in a recording, and with what happened.
+pub fn fire(session: &Arc<Session>, reason: &str, what: Option<&str>) -> bool {
+    if !session.spool().is_ring() {
         return false;
-    };
+    }
     let Some(number) = session.dumps().grant() else {
         return false;
     };
-    event::instant(&TRIGGER, &[reason.to_arg(), number.to_arg()]);
-    write_later(&session);
+    let (reason, number) = (reason.to_arg(), number.to_arg());
+    match what {
+        Some(what) => event::instant(&TRIGGER_WITH_WHAT, &[reason, number, what.to_arg()]),
+        None => event::instant(&TRIGGER, &[reason, number]),
+    }
+    // Should no thread be had, the file is written at the end of the recording.
+    let _ = write_on_thread(session, session.dumps().limits.after);
     true
 }
 
-/// Should no thread be had, the file is written at the end of the recording.
-fn write_later(session: &Arc<Session>) {
-    let (after, session) = (session.dumps().limits.after, Arc::downgrade(session));
+/// Writes the file that is asked for before this process aborts, unless that takes very long.
+pub fn write_at_last(session: &Arc<Session>) {
+    // In a forked child, the thread might wait for ever, see `output::n_workers`.
+    let thread = if global::fork_generation() > 0 { None } else { write_on_thread(session, Duration::ZERO) };
+    match thread {
+        Some(done) => drop(done.recv_timeout(LAST_PATIENCE)),
+        None => session.dump_loudly(),
+    }
+}
+
+/// Returns what tells that it is done, `None` if no thread could be had.
+fn write_on_thread(session: &Arc<Session>, after: Duration) -> Option<Receiver<()>> {
+    let (session, (done, is_done)) = (Arc::downgrade(session), mpsc::sync_channel(1));
     let work = move || {
         thread::sleep(after);
         if let Some(session) = Weak::upgrade(&session).filter(|session| session.is_open()) {
             session.dump_loudly();
         }
+        let _ = done.send(());
     };
     let builder = thread::Builder::new().name("ferrum-trace-dump".into());
-    let _ = without_signals(|| builder.spawn(work));
+    without_signals(|| builder.spawn(work)).ok().map(|_| is_done)
 }
 
-/// `trace.dump-001.json`, or the next number that no file of an earlier run has.
-fn free_path(output: &Path, number: u32) -> PathBuf {
-    let named = |number: u32| with_infix(output, &format!("dump-{number:03}"));
-    (number..).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(number))
+fn infix(number: u32) -> String {
+    format!("dump-{number:03}")
+}
+
+/// The highest number of the files `trace.dump-001.json` that are there, 0 if there are none.
+fn last_number(output: &Path) -> u32 {
+    let around = with_infix(output, "dump-#");
+    let around = around.file_name().unwrap_or_default().to_string_lossy();
+    let Some((start, end)) = around.rsplit_once('#') else { return 0 };
+    let number = |name: &str| name.strip_prefix(start)?.strip_suffix(end)?.parse::<u32>().ok();
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let names = folder.read_dir().into_iter().flatten().flatten().map(|file| file.file_name());
+    names.filter_map(|name| number(&name.to_string_lossy())).max().unwrap_or(0).min(u32::MAX - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn granted(limits: DumpLimits) -> Dumps {
+        Dumps::new(limits, PathBuf::from("trace.json"), false)
+    }
+
+    #[test]
+    fn limits_are_read() {
+        let mut limits = DumpLimits::default();
+        for text in ["files=3", " bytes = 2 MiB", "every=0s", "AFTER=20ms"] {
+            limits.set(text).unwrap();
+        }
+        let after = Duration::from_millis(20);
+        assert_eq!(limits, DumpLimits { files: 3, bytes: 2 << 20, every: Duration::ZERO, after });
+        assert_eq!(limits.set("files=many").unwrap_err(), "expected a number, as in `files=10`, found `files=many`");
+        for text in ["", "files", "files=-1", "bytes=1x", "every=10", "after=99999999999999999999s", "size=3"] {
+            assert!(limits.set(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn one_is_granted_at_a_time_and_so_many_in_all() {
+        let dumps = granted(DumpLimits { files: 2, every: Duration::ZERO, ..DumpLimits::default() });
+        assert_eq!((dumps.grant(), dumps.grant()), (Some(1), None));
+        dumps.write_pending(|_| Ok(())).unwrap();
+        assert_eq!((dumps.grant(), dumps.grant()), (Some(2), None));
+        dumps.write_pending(|_| Ok(())).unwrap();
+        assert_eq!(dumps.grant(), None);
+        assert_eq!((dumps.n_granted(), dumps.n_refused()), (2, 3));
+    }
+
+    #[test]
+    fn time_passes_between_two() {
+        let dumps = granted(DumpLimits { every: Duration::from_secs(3600), ..DumpLimits::default() });
+        assert_eq!(dumps.grant(), Some(1));
+        dumps.write_pending(|_| Ok(())).unwrap();
+        assert_eq!(dumps.grant(), None);
+    }
+
+    #[test]
+    fn no_bytes_no_files() {
+        assert_eq!(granted(DumpLimits { bytes: 0, ..DumpLimits::default() }).grant(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_limit_panics(text in "\\PC*", like in "(files|bytes|every|after)=[ 0-9a-zA-Z]{0,24}") {
+            let mut limits = DumpLimits::default();
+            let _ = (limits.set(&text), limits.set(&like));
+        }
+    }
 }

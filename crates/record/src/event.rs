@@ -3,20 +3,38 @@
 use crate::arg::Arg;
 use crate::attach;
 use crate::buffer::Draft;
+use crate::categories;
 use crate::global;
 use crate::site::Site;
+use crate::switch::{self, FILTERED};
 use ferrum_trace_format::spool::record::Kind;
 
 /// Records an instant. For [`instant!`](crate::instant).
 #[doc(hidden)]
 pub fn instant(site: &'static Site, args: &[Arg]) {
+    if is_muted(site) {
+        return;
+    }
     point(Kind::Instant, site, &[], args);
 }
 
 /// Records values of counters. For [`counter!`](crate::counter).
 #[doc(hidden)]
 pub fn counter(site: &'static Site, args: &[Arg]) {
+    if is_muted(site) {
+        return;
+    }
     point(Kind::Counter, site, &[], args);
+}
+
+/// Whether events of a site are not recorded, because of its category.
+pub(crate) fn is_muted(site: &Site) -> bool {
+    switch::mode() & FILTERED != 0 && categories::is_muted(site)
+}
+
+/// The same by the category alone.
+pub(crate) fn is_name_muted(category: &str) -> bool {
+    switch::mode() & FILTERED != 0 && categories::is_name_muted(category)
 }
 
 pub(crate) fn point(kind: Kind, site: &'static Site, leading: &[u64], args: &[Arg]) {

@@ -1,7 +1,9 @@
 //! The recording of the process: whether there is one, and what happens to it when the process forks or ends.
 
 use crate::attach;
+use crate::background;
 use crate::buffer::{self, Held};
+use crate::categories;
 use crate::clock::{self, ClockKind};
 use crate::config::Options;
 use crate::error::Error;
@@ -10,26 +12,18 @@ use crate::session::Session;
 use crate::site::Site;
 use crate::spool::{self, lock};
 use crate::stats::Stats;
+use crate::switch::{self, MONOTONIC, OFF, TICKS, UNDECIDED};
+use crate::watch;
+use crate::window_watch;
 use ferrum_trace_format::spool::record::SITE_MAX;
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, TryLockError, Weak};
-
-/// Nothing is recorded.
-pub const OFF: u8 = 0;
-/// Recording, with times from the processor's counter.
-pub const TICKS: u8 = 1;
-/// Recording, with times from the system's clock.
-pub const MONOTONIC: u8 = 2;
-/// Nobody has asked yet: the environment decides.
-const UNDECIDED: u8 = 3;
 
 /// How long a fork waits for a thread that is registering something.
 const FORK_PATIENCE_NANOS: u64 = 100_000_000;
 
-/// One of the above. All that a call site looks at when recording is off.
-static MODE: AtomicU8 = AtomicU8::new(UNDECIDED);
 /// The id of the active session, 0 if there is none.
 static ACTIVE_ID: AtomicU64 = AtomicU64::new(0);
 /// Events lost in signal handlers that interrupted the recorder, until they are counted in the file.
@@ -64,8 +58,7 @@ impl Registry {
 /// The mode, decided if it was not.
 #[inline(always)]
 pub fn mode() -> u8 {
-    // Relaxed: a thread that learns of a change a little later records a little more or less.
-    let mode = MODE.load(Ordering::Relaxed);
+    let mode = switch::mode();
     if mode == OFF {
         return OFF;
     }
@@ -79,9 +72,15 @@ fn other_mode(mode: u8) -> u8 {
     if mode == UNDECIDED { decide() } else { mode }
 }
 
+/// The clock of the process's recording, resting or not, decided if it was not; [`OFF`] if there is none.
+pub fn clock() -> u8 {
+    mode();
+    switch::clock()
+}
+
 /// Now, on the clock of the process's recording.
 pub fn now() -> u64 {
-    match MODE.load(Ordering::Relaxed) {
+    match switch::clock() {
         MONOTONIC => clock::advancing_nanos(),
         _ => clock::ticks(),
     }
@@ -94,17 +93,19 @@ fn decide() -> u8 {
         return OFF;
     }
     with_registry(|registry| {
-        if MODE.load(Ordering::Relaxed) != UNDECIDED {
+        if switch::mode() != UNDECIDED {
             return;
         }
         if let Some(options) = Options::from_vars(std::env::vars_os(), |complaint| say(&complaint))
+            && options.window.has_rank(options.rank)
             && let Err(error) = start_locked(registry, options)
         {
             say(&format!("{error}; nothing is recorded"));
         }
-        let _ = MODE.compare_exchange(UNDECIDED, OFF, Ordering::Relaxed, Ordering::Relaxed);
+        switch::decide_off();
     });
-    MODE.load(Ordering::Relaxed)
+    watch::see_panics();
+    switch::mode()
 }
 
 fn with_registry<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
@@ -116,7 +117,9 @@ fn with_registry<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
 
 /// Begins the recording of the process.
 pub fn start(options: Options) -> Result<Arc<Session>, Error> {
-    with_registry(|registry| start_locked(registry, options))
+    let session = with_registry(|registry| start_locked(registry, options))?;
+    watch::see_panics();
+    Ok(session)
 }
 
 fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Session>, Error> {
@@ -132,16 +135,23 @@ fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Ses
     for site in &registry.sites {
         session.define_site(site, site.known_id());
     }
+    if let Some(categories) = options.categories.clone() {
+        categories::set(categories);
+    }
+    let window = options.window.clone();
+    let rests = window_watch::prepare(&window, options.rank);
     registry.active = Some(Arc::clone(&session));
     registry.options = Some(options);
     registry.restart = None;
     remember(registry, &session);
     ACTIVE_ID.store(session.id(), Ordering::Release);
-    let mode = match session.clock() {
+    let clock = match session.clock() {
         ClockKind::Ticks => TICKS,
         ClockKind::Monotonic => MONOTONIC,
     };
-    MODE.store(mode, Ordering::Relaxed);
+    session.watch().begin();
+    switch::begin(clock, &rests);
+    window_watch::watch_time(session.id(), &window);
     Ok(session)
 }
 
@@ -165,7 +175,7 @@ pub fn active() -> Option<Arc<Session>> {
             && let Some(options) = registry.restart.take()
             && let Err(error) = start_locked(registry, options)
         {
-            MODE.store(OFF, Ordering::Relaxed);
+            switch::end();
             say(&format!("{error}; nothing is recorded"));
         }
         registry.active.clone()
@@ -241,26 +251,30 @@ pub fn running() -> Option<Arc<Session>> {
 /// Ends the process's recording, if `id` is that of it.
 pub fn finish(id: u64) -> Result<Stats, Error> {
     let session = take_active(id).ok_or_else(Error::not_recording)?;
-    let result = session.finish();
+    let result = session.complete();
     session.release_memory();
     result
 }
 
-fn take_active(id: u64) -> Option<Arc<Session>> {
+/// Closes the process's recording, if `id` is that of it. It is the caller's to complete.
+pub fn take_active(id: u64) -> Option<Arc<Session>> {
     with_registry(|registry| {
         if registry.active.as_ref().is_none_or(|session| session.id() != id) {
             return None;
         }
-        MODE.store(OFF, Ordering::Relaxed);
+        switch::end();
+        watch::end();
         ACTIVE_ID.store(0, Ordering::Release);
-        registry.active.take()
+        // Now, not when it is completed: threads would go on recording into it, though another one may have begun by then.
+        registry.active.take().filter(|session| session.close())
     })
 }
 
 /// The process ends: every recording that is still open is finished. Threads that still run may go on recording into
 /// memory that stays where it is.
 pub fn finish_at_end() {
-    MODE.store(OFF, Ordering::Relaxed);
+    switch::end();
+    watch::end();
     let sessions = with_registry(|registry| {
         registry.restart = None;
         std::mem::take(&mut registry.sessions)
@@ -268,25 +282,34 @@ pub fn finish_at_end() {
     for session in sessions.iter().filter_map(Weak::upgrade) {
         finish_loudly(&session);
     }
+    background::wait_for_all();
 }
 
 /// Finishes a session, and says in one line what was lost or went wrong.
 pub fn finish_loudly(session: &Session) {
     let losses = session.losses();
-    match session.finish() {
-        Ok(stats) if stats.dropped > 0 => {
-            let Stats { dropped, recorded, .. } = stats;
+    if session.close() {
+        complete_loudly(session, losses);
+    }
+}
+
+/// Completes a session that has been closed, likewise. `losses` are those before.
+pub fn complete_loudly(session: &Session, losses: Option<(u64, String)>) {
+    match session.complete() {
+        Ok(stats) if stats.dropped > 0 || stats.dumps_refused > 0 => {
+            let Stats { dropped, recorded, dumps, dumps_refused, .. } = stats;
             let why = losses.map_or(String::new(), |(_, why)| why);
-            session.with_output_path(|path| {
-                say(&format!("{}: {dropped} events lost{why}, {recorded} recorded", path.display()));
-            });
+            let lost = (dropped > 0).then(|| format!("{dropped} events lost{why}, {recorded} recorded"));
+            let refused = (dumps_refused > 0).then(|| format!("{dumps_refused} dumps refused, {dumps} granted"));
+            let words: Vec<String> = lost.into_iter().chain(refused).collect();
+            say(&format!("{}: {}", session.output_path().display(), words.join("; ")));
         }
-        Err(error) if !error.is_not_recording() => {
+        Err(error) => {
             let lost = losses.map_or(String::new(), |(dropped, why)| format!("; {dropped} events lost{why}"));
             let spool = session.spool_path();
             say(&format!("{error}{lost}; the trace is kept: ferrum-trace recover {}", spool.display()));
         }
-        Ok(_) | Err(_) => {}
+        Ok(_) => {}
     }
 }
 
@@ -345,11 +368,14 @@ pub extern "C" fn after_fork_in_child() {
     FORKS.fetch_add(1, Ordering::Relaxed);
     INTERRUPTED.store(0, Ordering::Relaxed);
     ACTIVE_ID.store(0, Ordering::Release);
+    watch::end();
     let mut held = take_held_over_fork();
     attach::forget_in_child(held.buffer.as_ref());
+    background::forget_in_child();
+    switch::forget_in_child();
     let Some(registry) = &mut held.registry else {
         IS_BLIND.store(true, Ordering::Relaxed);
-        MODE.store(OFF, Ordering::Relaxed);
+        switch::end();
         return;
     };
     for session in std::mem::take(&mut registry.sessions) {

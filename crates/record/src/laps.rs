@@ -5,7 +5,7 @@ use crate::buffer;
 use crate::clock;
 use crate::global;
 use crate::site::Site;
-use crate::span::{OFF_LEVEL, end_at_otherwise, end_site_otherwise, now_of, open};
+use crate::span::{OFF_LEVEL, end_at_otherwise, end_site_otherwise, now_of, open_at};
 use ferrum_trace_format::spool::record::Kind;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
@@ -78,7 +78,7 @@ impl<const N: usize> Laps<N> {
     #[doc(hidden)]
     #[inline(always)]
     pub fn begin(mode: u8, site: &'static LapSite, args: [Arg; N]) -> Self {
-        let (start, level) = open(mode);
+        let (start, level) = open_at(mode, &site.outer);
         Self { site, start, last: start, level, is_crossed: false, place: 0, args, on_one_thread: PhantomData }
     }
 

@@ -45,6 +45,8 @@
 //! | `FERRUM_TRACE_OUT` | where the trace goes; unset, empty, `0`, `off`, `false`, `no` or `none`: nothing is recorded |
 //! | `FERRUM_TRACE_LIMIT` | how large the spool may become, 4 GiB if not given; `512MiB`, `2G`, … |
 //! | `FERRUM_TRACE_RING` | a flight recorder: only the newest is kept, as much as `64MiB`, or the last `30s` if the limit has room |
+//! | `FERRUM_TRACE_WINDOW` | which part of the run is recorded: `steps=100..120`, `first=30s`, `every=1000`, `requests=1/100`, `ranks=0`, `skip=50`; see [`Window`] |
+//! | `FERRUM_TRACE_CATEGORIES` | `attention,gemm` for these only, `-memory` for all but this; see [`Categories`] |
 //! | `FERRUM_TRACE_CLOCK` | `auto`, `ticks` (the processor's counter) or `monotonic` (the system's clock) |
 //!
 //! The path: the ending `.spool` leaves the spool, to be converted later; any other ending gives Chrome JSON (and
@@ -53,7 +55,7 @@
 //! A directory means `DIR/PROGRAM-PID.json`. If a live process records to the path, the next one takes `trace.PID.json`
 //! and says so; so does a forked child that records. What a killed process left there is kept aside, never overwritten.
 //!
-//! A program that wants to decide by itself uses [`Recorder::builder`]. The environment is asked at the first call of
+//! A program that wants to decide by itself uses [`Recorder::builder`], and [`control`] while it runs. The environment is asked at the first call of
 //! any macro or function of this crate, once.
 //!
 //! # What it costs
@@ -124,10 +126,13 @@ pub(crate) const COMPILED_OUT: bool = cfg!(feature = "compiled-out");
 mod arg;
 mod async_span;
 mod attach;
+mod background;
 mod buffer;
+mod categories;
 mod chunk;
 mod clock;
 mod config;
+pub mod control;
 mod destination;
 mod dump;
 mod error;
@@ -140,35 +145,47 @@ mod late;
 pub mod llm;
 mod macros;
 mod names;
+mod origin;
 mod output;
 mod recorder;
 mod ring;
+mod running_p99;
 mod say;
 mod session;
+mod signal;
 mod site;
 mod snapshot;
 mod span;
 mod spool;
 mod stats;
+mod switch;
 mod text;
 mod timer;
 #[cfg(feature = "tracing")]
 pub mod tracing;
 mod track;
+mod trigger;
+mod watch;
+mod window;
+mod window_watch;
 mod writer;
 
 pub use arg::{Arg, Value};
 pub use async_span::AsyncSpan;
+pub use categories::{Categories, CategoriesError};
 pub use dump::{DumpLimits, dump};
 pub use error::Error;
 pub use flow::Flow;
 pub use laps::Laps;
 pub use recorder::{Recorder, RecorderBuilder, finish, flush, is_on, set_process_name, set_thread_name, stats};
+pub use signal::Signal;
 pub use span::{DynamicSpan, Span};
 pub use stats::Stats;
 pub use text::Text;
 pub use timer::{BackendTimer, CpuTimer};
 pub use track::{Measured, Timestamp, Track};
+pub use trigger::{StepLimit, Trigger, TriggerError};
+pub use window::{Window, WindowError};
 pub use writer::{TraceEvent, TraceWriter, flush_global_trace, global_trace};
 
 /// For the macros only.
@@ -176,9 +193,9 @@ pub use writer::{TraceEvent, TraceWriter, flush_global_trace, global_trace};
 pub mod __private {
     pub use crate::async_span::{async_begin, async_end, async_instant};
     pub use crate::event::{counter, instant};
-    pub use crate::global::OFF;
     pub use crate::laps::LapSite;
     pub use crate::site::Site;
+    pub use crate::switch::OFF;
 
     /// Whether and how the process records.
     #[inline(always)]

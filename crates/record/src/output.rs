@@ -6,6 +6,7 @@
 //! other one. A file that somebody has open is never written to; then, and where the system cannot swap, a new spare is
 //! copied.
 
+use crate::background;
 use crate::destination::{Destination, Form, is_at, trace_form, with_ending};
 use crate::error::Error;
 use crate::global;
@@ -246,12 +247,13 @@ fn catch_up(before: &File, old_end: u64, written: &Written) -> Option<()> {
     before.set_len(old_end + n_bytes).ok()
 }
 
-/// As many as there are processors, within reason. Only the calling thread in a forked child: if a thread of the parent was
-/// starting or ending at the fork, the lock that the standard library takes for that is never given back in the child. A
-/// new thread would wait for it, and we for the thread.
+/// As many as there are processors, within reason; half of them if the program goes on meanwhile. Only the calling thread in a
+/// forked child: if a thread of the parent was starting or ending at the fork, the lock that the standard library takes for
+/// that is never given back in the child. A new thread would wait for it, and we for the thread.
 fn n_workers() -> usize {
     if global::fork_generation() > 0 {
         return 1;
     }
-    std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX)
+    let n = std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX);
+    if background::is_here() { n.div_ceil(2) } else { n }
 }

@@ -1,14 +1,20 @@
 //! Recording by the program's own decision.
 
 use crate::attach;
+use crate::categories::Categories;
 use crate::clock::ClockKind;
 use crate::config::Options;
 use crate::dump::DumpLimits;
 use crate::error::Error;
 use crate::global;
+use crate::llm::EndedStep;
 use crate::ring;
 use crate::session::Session;
 use crate::stats::Stats;
+use crate::switch::OFF;
+use crate::trigger::Trigger;
+use crate::watch::Predicate;
+use crate::window::Window;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +70,7 @@ impl Recorder {
 
     /// Where the trace goes. Another file than asked for if a live process writes to that.
     pub fn path(&self) -> PathBuf {
-        self.session.with_output_path(std::path::Path::to_owned)
+        self.session.output_path().to_owned()
     }
 
     /// Ends the recording: the output is complete. Spans that are still open are not in it.
@@ -110,15 +116,71 @@ impl RecorderBuilder {
         self
     }
 
-    /// What [`dump`](crate::dump) may write.
+    /// What [`dump`](crate::dump()) and triggers may write.
     pub fn dumps(mut self, limits: DumpLimits) -> Self {
         self.options.dumps = limits;
+        self
+    }
+
+    /// Which part of the run is recorded: all of it if not given.
+    pub fn window(mut self, window: Window) -> Self {
+        self.options.window = window;
+        self
+    }
+
+    /// Which categories are recorded: all of them if not given. [`control::set_categories`](crate::control::set_categories) changes
+    /// that while the program runs.
+    pub fn categories(mut self, categories: Categories) -> Self {
+        self.options.categories = Some(categories);
+        self
+    }
+
+    /// Something that has the flight recorder write a [`dump`](crate::dump()) by itself. May be given several times.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = std::env::temp_dir().join(format!("ferrum-doc-trigger-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder)?;
+    /// let recorder = ferrum_trace::Recorder::builder()
+    ///     .path(folder.join("trace.json"))
+    ///     .ring(64 << 20)
+    ///     .trigger("decode>3xp99".parse()?)
+    ///     .trigger("ttft>500ms".parse()?)
+    ///     .trigger_when("large batch", |ended| ended.step.batch > 256)
+    ///     .start()?;
+    /// # recorder.finish()?;
+    /// # std::fs::remove_dir_all(folder)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn trigger(mut self, trigger: Trigger) -> Self {
+        self.options.triggers.push(trigger);
+        self
+    }
+
+    /// The same for what only the program knows: `is_wrong` is asked at the end of each step, and `name` is the reason that the trace gives.
+    ///
+    /// It runs on the thread of the engine, where the [`StepSpan`](crate::llm::StepSpan) is dropped, so the engine waits for it. One that
+    /// panics is taken for a no.
+    pub fn trigger_when(
+        mut self,
+        name: impl Into<String>,
+        is_wrong: impl Fn(&EndedStep) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.options.predicates.push(Predicate { name: name.into(), is_wrong: Arc::new(is_wrong) });
         self
     }
 
     /// The name of the process in the trace, that of the program if not given.
     pub fn process_name(mut self, name: impl Into<String>) -> Self {
         self.options.process_name = Some(name.into());
+        self
+    }
+
+    /// Which of the processes of one run this is, that of `RANK`, `OMPI_COMM_WORLD_RANK` or `SLURM_PROCID` if not given. Viewers
+    /// sort processes by it, and `ferrum-trace merge` names them after it.
+    pub fn rank(mut self, rank: u32) -> Self {
+        self.options.rank = Some(rank);
         self
     }
 
@@ -183,7 +245,7 @@ pub fn stats() -> Option<Stats> {
 /// ```
 #[inline]
 pub fn is_on() -> bool {
-    !crate::COMPILED_OUT && global::mode() != global::OFF
+    !crate::COMPILED_OUT && global::mode() != OFF
 }
 
 /// Names this process in the trace.

@@ -10,12 +10,14 @@ use crate::error::Error;
 use crate::keeper;
 use crate::late::LateWriter;
 use crate::names::{Lookup, NameTable};
+use crate::origin::{boot_id, host_name};
 use crate::output::{self, Output};
 use crate::say::say;
 use crate::site::Site;
 use crate::snapshot::Snapshot;
 use crate::spool::{Counter, MappedChunk, Spool, lock};
 use crate::stats::Stats;
+use crate::watch::Watch;
 use ferrum_trace_format::spool::layout::{
     CHUNK_BYTES, CLOCK_MONOTONIC, CLOCK_TICKS, DEFINITIONS_MAGIC, EVENTS_MAGIC, FILE_MAGIC, StopReason, VERSION,
     chunk as chunk_layout, file,
@@ -41,9 +43,11 @@ pub struct Session {
     /// Lost events that no thread's own count has.
     dropped: Counter,
     definitions: Mutex<Definitions>,
+    output_path: PathBuf,
     output: Mutex<Output>,
     late: Mutex<LateWriter>,
     dumps: Dumps,
+    watch: Watch,
     is_open: AtomicBool,
     /// `None` in it if no thread could be had.
     keeper: OnceLock<Option<Thread>>,
@@ -84,13 +88,15 @@ impl Session {
         let path = destination.spool_path.clone();
         let clock = options.clock.unwrap_or_else(ClockKind::best);
         let first_point = clock.calibration_point();
+        // Right beside it: other recordings of the host are aligned by the two.
+        let wall_nanos = clock::wall_nanos();
         let limit = options.spool_limit();
         let spool = Spool::new(file, limit, options.ring);
         let header = spool.take_fresh().map_err(|reason| {
             let _ = std::fs::remove_file(&path);
             cannot_start(&path, reason)
         })?;
-        write_header(&header, clock, limit, options.ring.is_some());
+        write_header(&header, clock, wall_nanos, limit, options.ring.is_some());
         let definitions = Definitions {
             chunk: header.clone(),
             n_threads: 0,
@@ -106,7 +112,9 @@ impl Session {
             header,
             spool,
             definitions: Mutex::new(definitions),
-            dumps: Dumps::new(options.dumps, destination.output.clone()),
+            dumps: Dumps::new(options.dumps, destination.output.clone(), options.ring.is_some()),
+            watch: Watch::new(options),
+            output_path: destination.output.clone(),
             output: Mutex::new(Output::new(destination)),
             late: Mutex::new(LateWriter::default()),
             is_open: AtomicBool::new(true),
@@ -116,6 +124,7 @@ impl Session {
         });
         session.define_point(first_point);
         session.define_process(&options.process_name());
+        session.define_origin(options.rank);
         session.define(&Definition::Site {
             id: SITE_INLINE,
             name: "(named in the event)".into(),
@@ -145,6 +154,10 @@ impl Session {
 
     pub fn dumps(&self) -> &Dumps {
         &self.dumps
+    }
+
+    pub fn watch(&self) -> &Watch {
+        &self.watch
     }
 
     /// Writes what the ring has to the file that was asked for, and says so if that fails.
@@ -212,6 +225,13 @@ impl Session {
     /// Names the process.
     pub fn define_process(&self, name: &str) -> Option<()> {
         self.define(&Definition::Process { name: kept_text(name) })
+    }
+
+    /// Says where the recording comes from.
+    fn define_origin(&self, rank: Option<u32>) -> Option<()> {
+        let host = host_name().unwrap_or_default();
+        let boot_id = boot_id().unwrap_or_default();
+        self.define(&Definition::Origin { rank, host: kept_text(&host), boot_id: kept_text(&boot_id) })
     }
 
     /// Names a thread anew.
@@ -317,16 +337,19 @@ impl Session {
         })
     }
 
-    /// Ends the recording: the output is complete, and the spool is gone unless it is the output. Only the first call
-    /// does anything.
-    pub fn finish(&self) -> Result<Stats, Error> {
+    /// Whoever records from now on finds another recording or none. False if that was so already.
+    pub fn close(&self) -> bool {
         if self.pid != std::process::id() || !self.is_open.swap(false, Ordering::AcqRel) {
-            return Err(Error::not_recording());
+            return false;
         }
-        // Whoever records from now on asks for a chunk first, and finds another recording or none. The fence is for those who
-        // are being given one right now, see `Attachment::refill`.
+        // They ask for a chunk first. The fence is for those who are being given one right now, see `Attachment::refill`.
         fence(Ordering::SeqCst);
         self.spool.close_chunks();
+        true
+    }
+
+    /// Completes the output of a recording that has just been closed; the spool is gone, unless it is the output.
+    pub fn complete(&self) -> Result<Stats, Error> {
         let stats = attach::quietly(|| {
             // Waits for a flush that is under way; later ones see that the recording has ended.
             let mut output = lock(&self.output);
@@ -338,17 +361,19 @@ impl Session {
             }
             if self.spool.is_ring() {
                 output.begin_anew();
-                self.dumps.write_pending(|path| output::write_apart(self.spool.file(), path))?;
+                if let Err(error) = self.dumps.write_pending(|path| output::write_apart(self.spool.file(), path)) {
+                    say(&error.to_string());
+                }
             }
             output.finish(self.spool.file(), self.spool.n_bytes())
         });
         self.unpark_keeper();
         // Some thread may hold the file for as long as it lives; others may have the path from now on.
         let _ = self.spool.file().unlock();
-        stats.map(|stats| self.with_refused(stats))
+        stats.map(|stats| self.with_dumps(stats))
     }
 
-    /// After [`finish`](Self::finish), in a process that goes on: nothing recorded from now on is kept.
+    /// After [`complete`](Self::complete), in a process that goes on: nothing recorded from now on is kept.
     pub fn release_memory(&self) {
         self.spool.revoke();
     }
@@ -367,12 +392,12 @@ impl Session {
             if self.spool.is_ring() {
                 output.begin_anew();
             }
-            output.stats(self.spool.file(), bytes).map(|stats| self.with_refused(stats))
+            output.stats(self.spool.file(), bytes).map(|stats| self.with_dumps(stats))
         })
     }
 
-    fn with_refused(&self, stats: Stats) -> Stats {
-        Stats { dumps_refused: self.dumps.n_refused(), ..stats }
+    fn with_dumps(&self, stats: Stats) -> Stats {
+        Stats { dumps: self.dumps.n_granted(), dumps_refused: self.dumps.n_refused(), ..stats }
     }
 
     /// How many events were lost so far, and why in brackets, if any were.
@@ -388,12 +413,17 @@ impl Session {
     }
 
     /// Where the output will be.
-    pub fn with_output_path<T>(&self, look: impl FnOnce(&Path) -> T) -> T {
-        look(lock(&self.output).path())
+    pub fn output_path(&self) -> &Path {
+        &self.output_path
+    }
+
+    /// Why no more fits, if so.
+    pub fn why_full(&self) -> Option<&'static str> {
+        self.spool.stopped().filter(|_| self.is_open() && !self.spool.is_ring()).map(describe)
     }
 }
 
-fn write_header(header: &MappedChunk, clock: ClockKind, limit: u64, is_ring: bool) {
+fn write_header(header: &MappedChunk, clock: ClockKind, wall_nanos: u64, limit: u64, is_ring: bool) {
     let clock = match clock {
         ClockKind::Ticks => CLOCK_TICKS,
         ClockKind::Monotonic => CLOCK_MONOTONIC,
@@ -402,7 +432,7 @@ fn write_header(header: &MappedChunk, clock: ClockKind, limit: u64, is_ring: boo
         (file::VERSION, VERSION | (CHUNK_BYTES as u64) << 32),
         (file::PID, u64::from(std::process::id())),
         (file::CLOCK, clock),
-        (file::WALL_NANOS, clock::wall_nanos()),
+        (file::WALL_NANOS, wall_nanos),
         (file::LIMIT, limit),
         (file::RING, u64::from(is_ring)),
     ];

@@ -11,12 +11,14 @@ pub struct Site {
     keys: &'static [&'static str],
     /// 0 until the first event.
     id: AtomicU32,
+    /// What `categories.rs` remembers about it.
+    filter: AtomicU32,
 }
 
 impl Site {
     /// A site with its name, category (may be empty) and the keys of its arguments.
     pub const fn new(name: &'static str, category: &'static str, keys: &'static [&'static str]) -> Self {
-        Self { name, category, keys, id: AtomicU32::new(0) }
+        Self { name, category, keys, id: AtomicU32::new(0), filter: AtomicU32::new(0) }
     }
 
     /// The name of the events.
@@ -42,6 +44,14 @@ impl Site {
 
     pub(crate) fn set_id(&self, id: u32) {
         self.id.store(id, Ordering::Release);
+    }
+
+    pub(crate) fn filter(&self) -> u32 {
+        self.filter.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_filter(&self, filter: u32) {
+        self.filter.store(filter, Ordering::Relaxed);
     }
 
     /// The site's number.

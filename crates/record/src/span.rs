@@ -3,10 +3,12 @@
 use crate::arg::Arg;
 use crate::attach;
 use crate::buffer::{self, Draft};
+use crate::categories;
 use crate::clock;
 use crate::flow::Flow;
-use crate::global::{self, OFF, TICKS};
+use crate::global;
 use crate::site::Site;
+use crate::switch::{FILTERED, OFF, TICKS};
 use ferrum_trace_format::spool::record::{Kind, SITE_INLINE};
 use std::marker::PhantomData;
 
@@ -33,7 +35,7 @@ impl<const N: usize> Span<N> {
     #[doc(hidden)]
     #[inline(always)]
     pub fn begin(mode: u8, site: &'static Site, args: [Arg; N]) -> Self {
-        let (start, level) = open(mode);
+        let (start, level) = open_at(mode, site);
         Self { site, start, level, args, on_one_thread: PhantomData }
     }
 
@@ -64,6 +66,23 @@ impl<const N: usize> Span<N> {
         self.flow(Kind::FlowEnd, flow);
     }
 
+    /// The time now, to end the span with.
+    pub(crate) fn now(&self) -> u64 {
+        now_of(self.level, buffer::current().end_at(clock::ticks()))
+    }
+
+    /// Ends the span at a time that [`now`](Self::now) told before; with another site and its arguments, if they are given.
+    #[cold]
+    pub(crate) fn end_at(&mut self, end: u64, other: Option<(&'static Site, &[Arg])>) {
+        let level = std::mem::replace(&mut self.level, OFF_LEVEL);
+        let (site, args) = other.unwrap_or((self.site, &self.args));
+        end_at_otherwise(Kind::Span, self.start, end, level, args, true, || site.id());
+    }
+
+    pub(crate) fn args(&self) -> &[Arg; N] {
+        &self.args
+    }
+
     fn flow(&self, kind: Kind, flow: Flow) {
         if self.is_on() {
             flow.record(kind);
@@ -83,6 +102,7 @@ impl Span {
     pub fn dynamic(name: &str, category: &str) -> DynamicSpan {
         match global::mode() {
             OFF => DynamicSpan::off(),
+            mode if mode & FILTERED != 0 && categories::is_name_muted(category) => DynamicSpan::off(),
             mode => DynamicSpan::begin(mode, name, category),
         }
     }
@@ -116,12 +136,24 @@ pub(crate) fn end_site_otherwise<const N: usize>(
     end_otherwise(start, end, level, &args, || site.id());
 }
 
+/// Opens a level for a slice of a site: [`OFF_LEVEL`] if its category is not recorded.
+#[inline(always)]
+pub(crate) fn open_at(mode: u8, site: &Site) -> (u64, u32) {
+    if mode == TICKS { open(mode) } else { open_at_otherwise(mode, site) }
+}
+
+#[cold]
+#[inline(never)]
+fn open_at_otherwise(mode: u8, site: &Site) -> (u64, u32) {
+    if mode & FILTERED != 0 && categories::is_muted(site) { (0, OFF_LEVEL) } else { open(mode) }
+}
+
 /// Opens a level and reads the clock, in this order, so that nothing of ours is in the span.
 #[inline(always)]
 pub(crate) fn open(mode: u8) -> (u64, u32) {
     let buffer = buffer::current();
     let level = buffer.open_level();
-    match mode {
+    match mode & !FILTERED {
         TICKS => (buffer.start_at(clock::ticks()), level),
         _ => (clock::advancing_nanos(), level | SLOW_BIT),
     }

@@ -14,13 +14,15 @@ pub struct Stats {
     pub bytes: u64,
     /// Threads that recorded something.
     pub threads: usize,
-    /// Calls of [`dump`](crate::dump()) that were not granted.
+    /// Dumps that were granted, to [`dump`](crate::dump()) or a [`Trigger`](crate::Trigger).
+    pub dumps: u64,
+    /// Dumps that were asked for and not granted.
     pub dumps_refused: u64,
 }
 
 impl Stats {
     pub(crate) fn new(summary: &Summary, bytes: u64) -> Self {
         let Summary { events: recorded, dropped, threads, .. } = *summary;
-        Self { recorded, dropped, bytes, threads, dumps_refused: 0 }
+        Self { recorded, dropped, bytes, threads, dumps: 0, dumps_refused: 0 }
     }
 }

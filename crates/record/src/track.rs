@@ -4,11 +4,13 @@ use crate::arg::Arg;
 use crate::attach;
 use crate::buffer::Draft;
 use crate::clock;
+use crate::event::{is_muted, is_name_muted};
 use crate::flow::Flow;
-use crate::global::{self, OFF};
+use crate::global;
 use crate::site::Site;
 use crate::span::DynamicName;
 use crate::spool::lock;
+use crate::switch::OFF;
 use ferrum_trace_format::spool::record::Kind;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -121,7 +123,7 @@ impl Track {
 
     /// Records a slice with times that were measured elsewhere. [`complete_at!`](crate::complete_at) also takes arguments.
     pub fn complete_at(&self, name: &str, category: &str, begin: Timestamp, end: Timestamp) {
-        if global::mode() != OFF {
+        if global::mode() != OFF && !is_name_muted(category) {
             let name = DynamicName::new(name, category);
             self.record(begin, end, name.args(), || name.site());
         }
@@ -129,7 +131,7 @@ impl Track {
 
     /// Records a slice that a device measured, and the arrow that arrives where it begins.
     pub fn measured(&self, slice: &Measured<'_>) {
-        if crate::COMPILED_OUT || global::mode() == OFF {
+        if crate::COMPILED_OUT || global::mode() == OFF || is_name_muted(slice.category) {
             return;
         }
         let name = DynamicName::new(slice.name, slice.category);
@@ -140,7 +142,9 @@ impl Track {
 
     #[doc(hidden)]
     pub fn complete_with(&self, site: &'static Site, begin: Timestamp, end: Timestamp, args: &[Arg]) {
-        self.record(begin, end, args, || site.id());
+        if !is_muted(site) {
+            self.record(begin, end, args, || site.id());
+        }
     }
 
     fn record(&self, begin: Timestamp, end: Timestamp, args: &[Arg], site_id: impl Fn() -> u32) {

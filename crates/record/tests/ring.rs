@@ -166,7 +166,8 @@ fn a_dump_tells_why_and_what_came_before_and_after_while_recording_goes_on() {
     let _turn = turn();
     let scratch = Scratch::new("dump");
     assert!(!dump("nothing is recorded"));
-    let limits = DumpLimits { files: 2, every: Duration::ZERO, after: Duration::from_millis(20) };
+    let limits =
+        DumpLimits { files: 2, every: Duration::ZERO, after: Duration::from_millis(20), ..DumpLimits::default() };
     let recorder = Recorder::builder().path(scratch.path()).ring(MIB).dumps(limits).start().unwrap();
     drop(span!("before"));
     assert!(dump("a slow step"));

@@ -119,10 +119,27 @@ impl Converter {
         for (key, number) in numbers.into_iter().chain(of_ring.into_iter().filter(|_| header.is_ring)) {
             facts.extend_from_slice(format!(",\"{key}\":{number}").as_bytes());
         }
+        self.push_origin(summary.pid, &mut facts);
         self.push_dropped_by_thread(source, &mut facts)?;
         facts.push(b'}');
         let lost = (summary.dropped > 0).then(|| lost_text(summary, header.limit));
         Ok(About { pid: summary.pid, lost, facts })
+    }
+
+    fn push_origin(&self, pid: u32, out: &mut Vec<u8>) {
+        let Some(origin) = &self.progress.dictionary.origin else {
+            return;
+        };
+        out.extend_from_slice(format!(",\"pid\":{pid}").as_bytes());
+        if let Some(rank) = origin.rank {
+            out.extend_from_slice(format!(",\"rank\":{rank}").as_bytes());
+        }
+        for (key, text) in [("host", &origin.host), ("boot_id", &origin.boot_id)] {
+            if !text.is_empty() {
+                out.extend_from_slice(format!(",\"{key}\":").as_bytes());
+                push_text(out, text);
+            }
+        }
     }
 
     fn push_dropped_by_thread<R: ReadAt + ?Sized>(&self, source: &R, out: &mut Vec<u8>) -> Result<(), Error> {

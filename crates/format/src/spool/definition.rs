@@ -14,6 +14,10 @@ const TAG_TRACK: u8 = 3;
 const TAG_CALIBRATION: u8 = 4;
 const TAG_PROCESS: u8 = 5;
 const TAG_THREAD_NAME: u8 = 6;
+const TAG_ORIGIN: u8 = 7;
+
+/// Spells that there is no rank.
+const NO_RANK: u64 = u64::MAX;
 
 /// Where the count of lost events is in the payload of a thread's definition, in words; the recorder raises it in place.
 pub const THREAD_DROPPED_WORD: usize = 1;
@@ -71,6 +75,15 @@ pub enum Definition<'a> {
         /// The name.
         name: Cow<'a, str>,
     },
+    /// Where the recording comes from. What is not known is empty.
+    Origin {
+        /// Which of the processes of one run it is.
+        rank: Option<u32>,
+        /// The name of the host.
+        host: Cow<'a, str>,
+        /// Whose monotonic clock it is: another one whenever the host is started.
+        boot_id: Cow<'a, str>,
+    },
 }
 
 /// Writes the definition of a site without keys in place of what is in `bytes`, as [`Definition::to_bytes`] spells it. If
@@ -116,6 +129,9 @@ impl Definition<'_> {
             Self::Track { id, sort, name } => (TAG_TRACK, *id, vec![*sort as u64], vec![name]),
             Self::Calibration { ticks, nanos } => (TAG_CALIBRATION, 0, vec![*ticks, *nanos], vec![]),
             Self::Process { name } => (TAG_PROCESS, 0, vec![], vec![name]),
+            Self::Origin { rank, host, boot_id } => {
+                (TAG_ORIGIN, 0, vec![rank.map_or(NO_RANK, u64::from)], vec![host, boot_id])
+            }
         }
     }
 }
@@ -148,6 +164,11 @@ impl<'a> Definition<'a> {
             TAG_TRACK => Self::Track { id, sort: payload.number()? as i64, name: payload.text()? },
             TAG_CALIBRATION => Self::Calibration { ticks: payload.number()?, nanos: payload.number()? },
             TAG_PROCESS => Self::Process { name: payload.text()? },
+            TAG_ORIGIN => Self::Origin {
+                rank: u32::try_from(payload.number()?).ok(),
+                host: payload.text()?,
+                boot_id: payload.text()?,
+            },
             _ => return None,
         })
     }
@@ -190,6 +211,8 @@ mod tests {
             Definition::Track { id: 9, sort: -4, name: "GPU 0 / stream 7".into() },
             Definition::Calibration { ticks: u64::MAX, nanos: 1 },
             Definition::Process { name: "engine".into() },
+            Definition::Origin { rank: Some(3), host: "node-7".into(), boot_id: "1f2e".into() },
+            Definition::Origin { rank: None, host: "".into(), boot_id: "".into() },
         ];
         for definition in all {
             let bytes = definition.to_bytes();

@@ -56,11 +56,21 @@ pub struct Thread {
     pub dropped_at: u64,
 }
 
+/// Where the recording comes from. What is not known is empty.
+#[derive(Debug)]
+pub struct Origin {
+    pub rank: Option<u32>,
+    pub host: String,
+    pub boot_id: String,
+}
+
 /// All definitions.
 #[derive(Debug)]
 pub struct Dictionary {
     pub pid: u32,
     pub process_name: String,
+    /// `None` for recordings made before it was written down.
+    pub origin: Option<Origin>,
     pub calibration: Calibration,
     sites: Sparse<Site>,
     threads: Sparse<Thread>,
@@ -77,6 +87,7 @@ impl Dictionary {
         Self {
             pid,
             process_name: String::new(),
+            origin: None,
             calibration: Calibration::default(),
             sites: Sparse::default(),
             threads: Sparse::default(),
@@ -110,6 +121,9 @@ impl Dictionary {
             }
             Definition::Calibration { ticks, nanos } => self.calibration.add(ticks, nanos),
             Definition::Process { name } => self.process_name = name.into_owned(),
+            Definition::Origin { rank, host, boot_id } => {
+                self.origin = Some(Origin { rank, host: host.into_owned(), boot_id: boot_id.into_owned() });
+            }
         }
         Ok(())
     }

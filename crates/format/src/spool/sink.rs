@@ -6,7 +6,7 @@ use super::dictionary::{Dictionary, LANE_IDS};
 use super::lanes::{Interval, Lanes, outer_first};
 use super::ordered::in_order;
 use super::piece::{LaneKey, Loose, Written};
-use super::spelling::{FileSpelling, Row, uuid};
+use super::spelling::{FileSpelling, ProcessRow, Row, uuid};
 use crate::Error;
 use crate::pack::{Checksum, Packer, Packing};
 use std::collections::HashMap;
@@ -242,8 +242,14 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> Sink<'a, W, F> {
 
     fn name_process(&mut self, out: &mut Vec<u8>) {
         if self.state.process_name.as_ref() != Some(&self.dictionary.process_name) {
+            let process = ProcessRow {
+                pid: self.dictionary.pid,
+                name: &self.dictionary.process_name,
+                rank: self.dictionary.origin.as_ref().and_then(|origin| origin.rank),
+                is_new: !self.state.has_threads(),
+            };
+            self.spelling.process(out, process);
             self.state.process_name = Some(self.dictionary.process_name.clone());
-            self.spelling.process(out, self.dictionary.pid, &self.dictionary.process_name);
         }
     }
 

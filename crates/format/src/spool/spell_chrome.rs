@@ -3,7 +3,9 @@
 use super::dictionary::{Site, Thread, track_tail};
 use super::piece::Loose;
 use super::record::{FLOW, Kind};
-use super::spelling::{ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, Row, Speller, push_args, push_key};
+use super::spelling::{
+    ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, ProcessRow, Row, Speller, push_args, push_key,
+};
 use crate::ReadAt;
 use crate::chrome::{Counterable, push_counter_value, push_decimal, push_micros, push_start_and_duration, push_text};
 
@@ -32,7 +34,11 @@ impl FileSpelling for ChromeFile {
         }
     }
 
-    fn process(&mut self, out: &mut Vec<u8>, pid: u32, name: &str) {
+    fn process(&mut self, out: &mut Vec<u8>, process: ProcessRow<'_>) {
+        let ProcessRow { pid, name, rank, is_new } = process;
+        if let Some(rank) = rank.filter(|_| is_new) {
+            push_rank(out, pid, rank);
+        }
         push_metadata(out, "process_name", pid, pid);
         push_name_args(out, name);
     }
@@ -107,6 +113,14 @@ fn push_metadata(out: &mut Vec<u8>, name: &str, pid: u32, tid: u32) {
     push_decimal(out, u64::from(pid));
     out.extend_from_slice(b",\"tid\":");
     push_decimal(out, u64::from(tid));
+}
+
+/// So that viewers sort processes by their ranks.
+fn push_rank(out: &mut Vec<u8>, pid: u32, rank: u32) {
+    push_metadata(out, "process_labels", pid, pid);
+    out.extend_from_slice(format!(",\"args\":{{\"labels\":\"rank {rank}\"}}}}").as_bytes());
+    push_metadata(out, "process_sort_index", pid, pid);
+    out.extend_from_slice(format!(",\"args\":{{\"sort_index\":{rank}}}}}").as_bytes());
 }
 
 fn push_name_args(out: &mut Vec<u8>, name: &str) {

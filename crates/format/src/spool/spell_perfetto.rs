@@ -7,7 +7,7 @@
 use super::dictionary::{Site, Thread, without_nul};
 use super::piece::Loose;
 use super::record::{FLOW, Kind};
-use super::spelling::{ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, Row, Speller, uuid};
+use super::spelling::{ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, ProcessRow, Row, Speller, uuid};
 use crate::ReadAt;
 use crate::perfetto::write::{AsyncPhase, Encoder, FlowPhase, Process, Sequence, Thread as ThreadRow, Track, Word};
 use ferrum_trace_model::Value;
@@ -35,6 +35,7 @@ pub struct PerfettoFile {
 struct ProcessName {
     pid: u32,
     name: String,
+    rank: Option<u32>,
     orders_children: bool,
 }
 
@@ -63,9 +64,10 @@ impl FileSpelling for PerfettoFile {
         events
     }
 
-    fn process(&mut self, out: &mut Vec<u8>, pid: u32, name: &str) {
+    fn process(&mut self, out: &mut Vec<u8>, process: ProcessRow<'_>) {
+        let ProcessRow { pid, name, rank, .. } = process;
         let orders_children = self.process.as_ref().is_some_and(|process| process.orders_children);
-        let process = self.process.insert(ProcessName { pid, name: name.to_owned(), orders_children });
+        let process = self.process.insert(ProcessName { pid, name: name.to_owned(), rank, orders_children });
         describe_process(&mut self.encoder, process);
         self.encoder.move_to(out);
     }
@@ -166,8 +168,9 @@ fn describe_process(encoder: &mut Encoder, process: &ProcessName) {
     let described = Process {
         pid: signed(process.pid),
         name: &without_nul(&process.name),
+        label: &process.rank.map_or_else(String::new, |rank| format!("rank {rank}")),
+        sort_index: process.rank.map(|rank| i32::try_from(rank).unwrap_or(i32::MAX)),
         orders_children: process.orders_children,
-        ..Process::default()
     };
     encoder.process(uuid::PROCESS, &described);
 }

@@ -76,6 +76,17 @@ pub struct Row {
     pub uuid: u64,
 }
 
+/// The process.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessRow<'a> {
+    pub pid: u32,
+    pub name: &'a str,
+    /// Which of the processes of one run it is, so that viewers sort them.
+    pub rank: Option<u32>,
+    /// Whether it had no other name before.
+    pub is_new: bool,
+}
+
 /// Numbers for rows of all kinds: small where there are many events.
 pub mod uuid {
     /// The process.
@@ -141,7 +152,7 @@ pub trait FileSpelling {
     /// What has to be written of some events: the first ones of a file may need a change.
     fn joined<'b>(&mut self, events: &'b [u8]) -> &'b [u8];
     /// The name of the process.
-    fn process(&mut self, out: &mut Vec<u8>, pid: u32, name: &str);
+    fn process(&mut self, out: &mut Vec<u8>, process: ProcessRow<'_>);
     /// The name of a row, and where it wants to stand.
     fn row(&mut self, out: &mut Vec<u8>, row: Row, name: &str, sort: Option<i64>);
     /// A row of the reference's interface, which has no name.

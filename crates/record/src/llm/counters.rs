@@ -3,8 +3,8 @@
 use crate::__private::mode;
 use crate::arg::Value;
 use crate::event;
-use crate::global::OFF;
 use crate::site::Site;
+use crate::switch::OFF;
 use ferrum_trace_model::vocab::counter as words;
 
 /// The category of all counters, as [`counter!`](crate::counter) has it.

@@ -2,9 +2,9 @@
 
 use crate::__private::mode;
 use crate::arg::Value;
-use crate::global::OFF;
 use crate::site::Site;
 use crate::span::Span;
+use crate::switch::OFF;
 use ferrum_trace_model::vocab::layer as words;
 
 static LAYER: Site = Site::new(words::NAME, words::CATEGORY, &[words::LAYER]);

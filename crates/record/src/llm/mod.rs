@@ -46,4 +46,4 @@ pub use counters::{kv_cache, running, tokens, waiting};
 pub use ferrum_trace_model::vocab::{Op, Phase};
 pub use layer::layer;
 pub use request::{Arrival, Request, request};
-pub use step::{Step, step};
+pub use step::{EndedStep, Step, StepSpan, step};

@@ -2,15 +2,22 @@
 
 use crate::__private::mode;
 use crate::arg::{Arg, Value};
-use crate::event::point_at;
-use crate::global::{self, OFF};
+use crate::event::{is_muted, point_at};
+use crate::global;
 use crate::site::Site;
+use crate::switch::{self, OFF};
+use crate::watch::{self, Seen, WatchedRequest};
+use crate::window_watch::{self, Arrives};
 use ferrum_trace_format::spool::record::Kind;
 use ferrum_trace_model::vocab::request as words;
+use ferrum_trace_model::vocab::trigger;
+use std::time::Duration;
 
 static REQUEST: Site = site(words::REQUEST, &[words::ID]);
 static REQUEST_WITH_PROMPT: Site = site(words::REQUEST, &[words::ID, words::PROMPT_TOKENS]);
 static REQUEST_END: Site = site(words::REQUEST, &[words::OUTPUT_TOKENS, words::REASON]);
+static REQUEST_MARKED_END: Site = site(words::REQUEST, &[words::OUTPUT_TOKENS, words::REASON, trigger::MARK]);
+static TRIGGER: Site = site(trigger::NAME, &[trigger::REASON]);
 static QUEUED: Site = site(words::QUEUED, &[]);
 static PREFILL: Site = site(words::PREFILL, &[]);
 static DECODE: Site = site(words::DECODE, &[]);
@@ -40,7 +47,7 @@ const fn site(name: &'static str, keys: &'static [&'static str]) -> Site {
 /// ```
 #[inline]
 pub fn request(id: u64) -> Arrival {
-    Arrival { id, prompt_tokens: None }
+    Arrival { id, prompt_tokens: None, slo: None }
 }
 
 /// What is known of a request when it arrives. Made by [`request`].
@@ -49,6 +56,7 @@ pub fn request(id: u64) -> Arrival {
 pub struct Arrival {
     id: u64,
     prompt_tokens: Option<usize>,
+    slo: Option<Duration>,
 }
 
 impl Arrival {
@@ -58,12 +66,27 @@ impl Arrival {
         Self { prompt_tokens: Some(n), ..self }
     }
 
+    /// How long it may take: if it takes longer, a flight recorder writes a [`dump`](crate::dump()), as for
+    /// [`Trigger::Request`](crate::Trigger::Request).
+    #[inline]
+    pub fn slo(self, latency: Duration) -> Self {
+        Self { slo: Some(latency), ..self }
+    }
+
     /// It is here now, and waits.
     #[inline]
     pub fn arrived(self) -> Request {
-        let mut request = Request { id: self.id, stage: Stage::Over, output_tokens: 0, mode: mode(), last: 0 };
-        if request.mode != OFF {
-            request.arrive(self.prompt_tokens);
+        let mut request = Request {
+            id: self.id,
+            stage: Stage::Over,
+            output_tokens: 0,
+            epoch: 0,
+            is_chosen: false,
+            last: 0,
+            watched: None,
+        };
+        if !crate::COMPILED_OUT {
+            request.arrive_if_recorded(&self);
         }
         request
     }
@@ -102,10 +125,14 @@ pub struct Request {
     id: u64,
     stage: Stage,
     output_tokens: usize,
-    /// The clock that `last` is of.
-    mode: u8,
+    /// The recording that it arrived in.
+    epoch: u64,
+    /// Whether a window is open because it is there.
+    is_chosen: bool,
     /// The time of the last event: the next one is later, though the counters of two cores may differ a little.
     last: u64,
+    /// What whoever watches over it needs.
+    watched: Option<Box<WatchedRequest>>,
 }
 
 impl Request {
@@ -158,6 +185,18 @@ impl Request {
         }
     }
 
+    /// A window may be open because of this very request, so it is asked first. Not before it is known whether there is one.
+    fn arrive_if_recorded(&mut self, arrival: &Arrival) {
+        mode();
+        self.epoch = switch::epoch();
+        let arrives = window_watch::request_arrives(self.id);
+        self.is_chosen = arrives == Arrives::Chosen;
+        if arrives != Arrives::Unseen && mode() != OFF && !is_muted(&REQUEST) {
+            self.watched = watch::request_arrives(arrival.slo);
+            self.arrive(arrival.prompt_tokens);
+        }
+    }
+
     fn arrive(&mut self, prompt_tokens: Option<usize>) {
         let Some(now) = self.now() else { return };
         let id = self.id.to_arg();
@@ -173,6 +212,7 @@ impl Request {
     fn pass_to(&mut self, stage: Stage) {
         if let Some(now) = self.now() {
             self.enter(now, stage, None);
+            self.look(now, false);
         }
     }
 
@@ -187,13 +227,36 @@ impl Request {
             Stage::Decode => self.record(now, Kind::AsyncInstant, token.0, token.1),
             _ => self.enter(now, Stage::Decode, Some(token)),
         }
+        self.look(now, false);
     }
 
     #[inline(never)]
     fn finish(&mut self, reason: &str) {
         let Some(now) = self.now() else { return };
         self.enter(now, Stage::Over, None);
-        self.record(now, Kind::AsyncEnd, &REQUEST_END, &[self.output_tokens.to_arg(), reason.to_arg()]);
+        self.look(now, true);
+        let (tokens, reason) = (self.output_tokens.to_arg(), reason.to_arg());
+        match self.watched.as_ref().and_then(|watched| watched.reason()) {
+            Some(mark) => self.record(now, Kind::AsyncEnd, &REQUEST_MARKED_END, &[tokens, reason, mark.to_arg()]),
+            None => self.record(now, Kind::AsyncEnd, &REQUEST_END, &[tokens, reason]),
+        }
+        self.leave();
+    }
+
+    /// A window that was open because of it need not be.
+    fn leave(&mut self) {
+        if std::mem::take(&mut self.is_chosen) && self.epoch == switch::epoch() {
+            window_watch::request_ends();
+        }
+    }
+
+    /// Marks on its row, if somebody watches over it, that it has taken too long by now.
+    fn look(&mut self, now: u64, is_over: bool) {
+        if let Some(watched) = &mut self.watched
+            && let Some(reason) = watched.sees(&Seen::now(self.id, self.output_tokens, is_over))
+        {
+            self.record(now, Kind::AsyncInstant, &TRIGGER, &[reason.to_arg()]);
+        }
     }
 
     /// Ends the stage it is in and begins another, with a token if that is why.
@@ -213,7 +276,7 @@ impl Request {
 
     /// The time of what happens now. None if the recording that the request arrived in has ended: it is of no other.
     fn now(&mut self) -> Option<u64> {
-        if mode() != self.mode {
+        if switch::epoch() != self.epoch {
             self.stage = Stage::Over;
             return None;
         }
@@ -230,5 +293,8 @@ impl Drop for Request {
     #[inline]
     fn drop(&mut self) {
         self.finished(words::DROPPED);
+        if self.is_chosen {
+            self.leave();
+        }
     }
 }

@@ -2,10 +2,14 @@
 
 use crate::__private::mode;
 use crate::arg::Value;
-use crate::global::OFF;
 use crate::site::Site;
 use crate::span::Span;
-use ferrum_trace_model::vocab::{Phase, step as words};
+use crate::switch::OFF;
+use crate::watch::{self, WatchedStep};
+use crate::window_watch;
+use ferrum_trace_model::vocab::{Phase, step as words, trigger};
+use std::ops::Deref;
+use std::time::Duration;
 
 /// What a step of the engine computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,15 +26,28 @@ pub struct Step {
     pub context_tokens: usize,
 }
 
-static PREFILL: Site = site(Phase::Prefill);
-static DECODE: Site = site(Phase::Decode);
-static MIXED: Site = site(Phase::Mixed);
-
-const fn site(phase: Phase) -> Site {
-    let keys =
-        &[words::PHASE, words::BATCH, words::PREFILL_TOKENS, words::DECODE_TOKENS, words::CONTEXT_TOKENS].as_slice();
-    Site::new(phase.as_str(), words::CATEGORY, keys)
+/// A step that has ended, for [`trigger_when`](crate::RecorderBuilder::trigger_when).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EndedStep {
+    /// Which one it was, counted from 0 since the recording began, whatever its phase or thread.
+    pub number: u64,
+    /// What it computed.
+    pub step: Step,
+    /// How long it took.
+    pub duration: Duration,
 }
+
+const KEYS: [&str; 5] =
+    [words::PHASE, words::BATCH, words::PREFILL_TOKENS, words::DECODE_TOKENS, words::CONTEXT_TOKENS];
+const KEYS_AND_MARK: [&str; 6] = [KEYS[0], KEYS[1], KEYS[2], KEYS[3], KEYS[4], trigger::MARK];
+
+static PREFILL: Site = Site::new(Phase::Prefill.as_str(), words::CATEGORY, &KEYS);
+static DECODE: Site = Site::new(Phase::Decode.as_str(), words::CATEGORY, &KEYS);
+static MIXED: Site = Site::new(Phase::Mixed.as_str(), words::CATEGORY, &KEYS);
+static MARKED_PREFILL: Site = Site::new(Phase::Prefill.as_str(), words::CATEGORY, &KEYS_AND_MARK);
+static MARKED_DECODE: Site = Site::new(Phase::Decode.as_str(), words::CATEGORY, &KEYS_AND_MARK);
+static MARKED_MIXED: Site = Site::new(Phase::Mixed.as_str(), words::CATEGORY, &KEYS_AND_MARK);
 
 /// Begins a step, which ends when the returned span is dropped. The slice has the name of its phase.
 ///
@@ -46,24 +63,73 @@ const fn site(phase: Phase) -> Site {
 /// });
 /// ```
 #[inline(always)]
-pub fn step(step: Step) -> Span<5> {
+pub fn step(step: Step) -> StepSpan {
     let site = match step.phase {
         Phase::Prefill => &PREFILL,
         Phase::Decode => &DECODE,
         Phase::Mixed => &MIXED,
     };
-    match mode() {
-        OFF => Span::off(site),
-        mode => Span::begin(
-            mode,
-            site,
-            [
+    // Asked first, so that the very first step finds the window that the environment asks for; it may open or close it.
+    let mut mode = mode();
+    if window_watch::watches_steps() {
+        window_watch::step_begins();
+        mode = self::mode();
+    }
+    match mode {
+        OFF => StepSpan { watched: None, span: Span::off(site) },
+        mode => {
+            let args = [
                 step.phase.as_str().to_arg(),
                 step.batch.to_arg(),
                 step.prefill_tokens.to_arg(),
                 step.decode_tokens.to_arg(),
                 step.context_tokens.to_arg(),
-            ],
-        ),
+            ];
+            StepSpan { watched: watch::step_begins(step), span: Span::begin(mode, site, args) }
+        }
     }
+}
+
+/// A step from its making by [`step`] until it is dropped: a [`Span`] that triggers watch over.
+#[must_use = "a step ends when it is dropped: bind it to a name such as `_step`"]
+#[derive(Debug)]
+pub struct StepSpan {
+    watched: Option<WatchedStep>,
+    span: Span<5>,
+}
+
+impl Deref for StepSpan {
+    type Target = Span<5>;
+
+    fn deref(&self) -> &Span<5> {
+        &self.span
+    }
+}
+
+impl Drop for StepSpan {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Some(watched) = self.watched.take() {
+            end_watched(&watched, &mut self.span);
+        }
+    }
+}
+
+/// Ends a step that is watched over, and marks it if it took too long.
+#[cold]
+#[inline(never)]
+fn end_watched(watched: &WatchedStep, span: &mut Span<5>) {
+    // Before anything else, so that nothing of ours is in the step.
+    let end = span.now();
+    let Some(alarm) = watched.end() else {
+        return span.end_at(end, None);
+    };
+    let site = match watched.phase() {
+        Phase::Prefill => &MARKED_PREFILL,
+        Phase::Decode => &MARKED_DECODE,
+        Phase::Mixed => &MARKED_MIXED,
+    };
+    let [phase, batch, prefill, decode, context] = *span.args();
+    span.end_at(end, Some((site, &[phase, batch, prefill, decode, context, alarm.reason().to_arg()])));
+    alarm.fire();
 }

@@ -8,9 +8,10 @@ use super::stack::{self, Entered};
 use crate::attach;
 use crate::buffer::{self, Draft};
 use crate::clock;
-use crate::event::point;
-use crate::global::{self, OFF};
+use crate::event::{is_name_muted, point};
+use crate::global;
 use crate::span::{DynamicName, close, end_otherwise, now_of, open};
+use crate::switch::{FILTERED, OFF};
 use ferrum_trace_format::spool::record::Kind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -62,6 +63,9 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for La
         if crate::COMPILED_OUT || mode == OFF {
             return;
         }
+        if mode & FILTERED != 0 && context.metadata(id).is_some_and(|span| is_name_muted(span.target())) {
+            return;
+        }
         let key = self.key(id);
         cache::with(key, || kept_of(id, &context), Kept::note_entry);
         // Last, so that nothing of ours is in the slice.
@@ -84,7 +88,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for La
     }
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        if crate::COMPILED_OUT || global::mode() == OFF {
+        if crate::COMPILED_OUT || global::mode() == OFF || is_name_muted(event.metadata().target()) {
             return;
         }
         let mut fields = Fields::default();

@@ -1,0 +1,99 @@
+//! Threads that write files while the program goes on, and must not disturb it.
+
+use crate::clock;
+use crate::global;
+use crate::spool::{lock, lower_priority, without_signals};
+use std::cell::Cell;
+use std::sync::{Condvar, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// How many are at work.
+static AT_WORK: Mutex<usize> = Mutex::new(0);
+static ONE_HAS_ENDED: Condvar = Condvar::new();
+
+thread_local! {
+    static IS_BACKGROUND: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the calling thread is one of those, and should leave the processors to others.
+pub fn is_here() -> bool {
+    IS_BACKGROUND.get()
+}
+
+/// Starts a thread of the lowest priority that no signal is delivered to. `None` if there is none to be had.
+pub fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Option<JoinHandle<T>> {
+    let builder = thread::Builder::new().name(name.into());
+    let work = move || {
+        IS_BACKGROUND.set(true);
+        lower_priority();
+        work()
+    };
+    without_signals(|| builder.spawn(work)).ok()
+}
+
+/// The same, for what the end of the process has to wait for. On the calling thread if there is no other.
+pub fn write<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<JoinHandle<T>> {
+    *lock(&AT_WORK) += 1;
+    let ending = Ending;
+    spawn("ferrum-trace-write", move || {
+        let result = work();
+        drop(ending);
+        result
+    })
+}
+
+/// Counts a writer out, also one that never began.
+struct Ending;
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let mut at_work = lock(&AT_WORK);
+        *at_work = at_work.saturating_sub(1);
+        ONE_HAS_ENDED.notify_all();
+    }
+}
+
+/// Ends a recording of the process, if it is still that, and completes its file while the program goes on.
+pub fn finish(session: u64) {
+    if let Some(session) = global::take_active(session) {
+        write(move || {
+            global::complete_loudly(&session, session.losses());
+            session.release_memory();
+        });
+    }
+}
+
+/// How many files are being written.
+pub fn n_at_work() -> usize {
+    *lock(&AT_WORK)
+}
+
+/// The process ends: waits for those that are writing.
+pub fn wait_for_all() {
+    let mut at_work = lock(&AT_WORK);
+    while *at_work > 0 {
+        let waited = ONE_HAS_ENDED.wait_timeout(at_work, Duration::from_secs(1));
+        at_work = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+    }
+}
+
+/// In a forked child, which has none of its parent's threads.
+pub fn forget_in_child() {
+    // Another thread of the parent may have had the lock: then it is of no use to anybody here.
+    if let Ok(mut at_work) = AT_WORK.try_lock() {
+        *at_work = 0;
+    }
+}
+
+/// Sleeps until a moment of the monotonic clock, as long as `goes_on`.
+pub fn sleep_until(nanos: u64, goes_on: impl Fn() -> bool) {
+    const NAP: Duration = Duration::from_millis(200);
+    while goes_on() {
+        let left = Duration::from_nanos(nanos.saturating_sub(clock::monotonic_nanos()));
+        if left.is_zero() {
+            return;
+        }
+        thread::sleep(left.min(NAP));
+    }
+}

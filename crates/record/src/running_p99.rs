@@ -1,0 +1,193 @@
+//! What 99 of 100 durations stay below, kept up to date without a lock and in fixed room.
+//!
+//! Durations are counted in buckets, 16 of them between one power of two and the next, so what is told is off by at most a
+//! thirty-second. Of a few thousand counts the older half weighs half, of those before a quarter, and so on: last week does not hold
+//! the figure where it was.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// Buckets between a power of two and the next, as a power of two.
+const SUB_BITS: u32 = 4;
+const SUBS: usize = 1 << SUB_BITS;
+/// The numbers below [`SUBS`] have a bucket each, then there is one for each bit that may lead, and what follows it.
+const N_BUCKETS: usize = SUBS * (64 - SUB_BITS as usize + 1);
+/// How many durations are known before anything is told.
+const ENOUGH: u32 = 100;
+/// After how many more the figure is brought up to date.
+const REFRESH_EVERY: u32 = 20;
+/// At how many all counts are halved.
+const HALVE_AT: u32 = 4000;
+
+/// Counts of durations, and their 99th percentile.
+#[derive(Debug)]
+pub struct RunningP99 {
+    counts: [AtomicU32; N_BUCKETS],
+    total: AtomicU32,
+    /// 0 until enough is known.
+    p99: AtomicU64,
+    is_halving: AtomicBool,
+}
+
+impl RunningP99 {
+    pub fn new() -> Self {
+        Self {
+            counts: [const { AtomicU32::new(0) }; N_BUCKETS],
+            total: AtomicU32::new(0),
+            p99: AtomicU64::new(0),
+            is_halving: AtomicBool::new(false),
+        }
+    }
+
+    /// The figure, once enough is known.
+    pub fn get(&self) -> Option<u64> {
+        Some(self.p99.load(Relaxed)).filter(|&p99| p99 > 0)
+    }
+
+    /// Counts a duration. Threads that do so at the same time may see each other's a little later.
+    pub fn add(&self, nanos: u64) {
+        self.counts[bucket_of(nanos)].fetch_add(1, Relaxed);
+        let total = self.total.fetch_add(1, Relaxed) + 1;
+        if total >= HALVE_AT && !self.is_halving.swap(true, Relaxed) {
+            self.halve();
+            self.is_halving.store(false, Relaxed);
+        }
+        if total >= ENOUGH && total.is_multiple_of(REFRESH_EVERY) {
+            self.p99.store(self.percentile().max(1), Relaxed);
+        }
+    }
+
+    /// What is over in one bucket counts in the next, so that no rank moves by more than one.
+    fn halve(&self) {
+        let (mut over, mut removed) = (0, 0);
+        for count in &self.counts {
+            let before = count.load(Relaxed);
+            let after = (before + over) / 2;
+            over = (before + over) % 2;
+            // Others may have added meanwhile; nobody else takes away.
+            count.fetch_sub(before - after, Relaxed);
+            removed += before - after;
+        }
+        self.total.fetch_sub(removed, Relaxed);
+    }
+
+    /// The middle of the bucket that has the duration which 1 of 100 are above.
+    fn percentile(&self) -> u64 {
+        let n_above = self.total.load(Relaxed) / 100;
+        let mut n_seen = 0;
+        let found = self.counts.iter().rposition(|count| {
+            n_seen += count.load(Relaxed);
+            n_seen > n_above
+        });
+        found.map_or(0, middle_of)
+    }
+}
+
+fn bucket_of(nanos: u64) -> usize {
+    let Some(shift) = nanos.checked_ilog2().and_then(|leading| leading.checked_sub(SUB_BITS)) else {
+        return nanos as usize;
+    };
+    SUBS * shift as usize + (nanos >> shift) as usize
+}
+
+fn middle_of(bucket: usize) -> u64 {
+    if bucket < SUBS {
+        return bucket as u64;
+    }
+    let shift = bucket / SUBS - 1;
+    let start = ((bucket % SUBS + SUBS) as u64) << shift;
+    start + ((1 << shift) >> 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The nearest rank: the smallest that 99 of 100 do not exceed.
+    fn exact_p99(values: &[u64]) -> u64 {
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable();
+        sorted[(99 * sorted.len()).div_ceil(100) - 1]
+    }
+
+    fn told(values: &[u64]) -> Option<u64> {
+        let running = RunningP99::new();
+        values.iter().for_each(|&value| running.add(value));
+        running.get()
+    }
+
+    #[track_caller]
+    fn assert_close(told: u64, exact: u64) {
+        assert!(told.abs_diff(exact) <= exact / 32 + 1, "told {told}, it is {exact}");
+    }
+
+    #[test]
+    fn buckets_follow_each_other_without_gaps() {
+        let mut edges: Vec<u64> =
+            (0..64).flat_map(|bit| [(1u64 << bit) - 1, 1 << bit, (1 << bit) + 1]).chain([u64::MAX]).collect();
+        edges.sort_unstable();
+        let mut before = 0;
+        for nanos in edges {
+            let bucket = bucket_of(nanos);
+            assert!(bucket >= before && bucket < N_BUCKETS, "{nanos}");
+            assert!(middle_of(bucket).abs_diff(nanos) <= nanos / 32 + 1, "{nanos}: {}", middle_of(bucket));
+            before = bucket;
+        }
+        assert_eq!(bucket_of(u64::MAX), N_BUCKETS - 1);
+    }
+
+    #[test]
+    fn nothing_is_told_before_a_hundred_are_known() {
+        let values: Vec<u64> = (1..=100).map(|n| 1000 * n).collect();
+        assert_eq!(told(&values[..99]), None);
+        assert_close(told(&values).unwrap(), 99_000);
+    }
+
+    #[test]
+    fn what_was_long_ago_is_forgotten() {
+        let running = RunningP99::new();
+        (0..1_000_000).for_each(|_| running.add(1_000));
+        assert_close(running.get().unwrap(), 1_000);
+        // A tenth of the steps takes long from now on.
+        (0..2_000).for_each(|n| running.add(if n % 10 == 0 { 80_000 } else { 1_000 }));
+        assert_close(running.get().unwrap(), 80_000);
+        (0..30_000).for_each(|_| running.add(2_000));
+        assert_close(running.get().unwrap(), 2_000);
+    }
+
+    #[test]
+    fn halving_keeps_the_shape() {
+        let running = RunningP99::new();
+        // All different, so that most buckets hold a few only.
+        (0..100 * u64::from(HALVE_AT)).for_each(|n| running.add(1_000_000 + n * 7919 % 1_000_000));
+        assert_close(running.get().unwrap(), 1_990_000);
+        let total = running.total.load(Relaxed);
+        assert_eq!(running.counts.iter().map(|count| count.load(Relaxed)).sum::<u32>(), total);
+        assert!((HALVE_AT / 2..=HALVE_AT).contains(&total));
+    }
+
+    #[test]
+    fn threads_count_together() {
+        let running = RunningP99::new();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..100_000).for_each(|n| running.add(5_000 + n % 10)));
+            }
+        });
+        assert_close(running.get().unwrap(), 5_005);
+        let total = running.total.load(Relaxed);
+        assert_eq!(running.counts.iter().map(|count| count.load(Relaxed)).sum::<u32>(), total);
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_off_by_a_thirty_second_at_most(
+            values in prop::collection::vec(prop_oneof![0u64..100, 1_000u64..100_000_000, any::<u64>()], 100..1000),
+        ) {
+            // Up to the last time that the figure was brought up to date.
+            let n = values.len() - values.len() % REFRESH_EVERY as usize;
+            let (told, exact) = (told(&values).unwrap(), exact_p99(&values[..n]));
+            prop_assert!(told.abs_diff(exact) <= exact / 32 + 1, "told {}, it is {}", told, exact);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! What has a flight recorder write out what it has, and how that is written down: `step>50ms`, `step>3xp99`, `panic`.
+
+use crate::config::parse_time;
+use crate::signal::Signal;
+use ferrum_trace_model::vocab::Phase;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Something that has a flight recorder write a [`dump`](crate::dump()) by itself. Its text is what `FERRUM_TRACE_TRIGGER` takes, and
+/// what the trace gives as the reason.
+///
+/// ```
+/// use ferrum_trace::{StepLimit, Trigger};
+/// use std::time::Duration;
+///
+/// let trigger: Trigger = "step > 50ms".parse()?;
+/// assert_eq!(trigger, Trigger::Step { phase: None, over: StepLimit::Time(Duration::from_millis(50)) });
+/// assert_eq!(trigger.to_string(), "step>50ms");
+/// # Ok::<(), ferrum_trace::TriggerError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Trigger {
+    /// `step>50ms`, `step>3xp99`: a step of the engine takes longer; `prefill>…`, `decode>…`, `mixed>…`: one of that phase.
+    Step {
+        /// Which steps; `None` for all.
+        phase: Option<Phase>,
+        /// How long they may take.
+        over: StepLimit,
+    },
+    /// `request>2s`: a request takes longer, from its arrival to its end.
+    Request(Duration),
+    /// `ttft>500ms`: a request waits longer for its first token.
+    Ttft(Duration),
+    /// `tpot>80ms`: the tokens of a request after its first take longer, on average until its end.
+    Tpot(Duration),
+    /// `panic`: a thread panics.
+    Panic,
+    /// `signal=SIGUSR2`: the process gets a signal.
+    Signal(Signal),
+}
+
+/// How long a step may take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum StepLimit {
+    /// A time.
+    Time(Duration),
+    /// So many times what 99 of 100 steps of its phase took at most, of the last few thousand. Nothing is too slow before a hundred
+    /// steps of the phase are known.
+    TimesP99(f64),
+}
+
+/// A text that is no [`Trigger`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TriggerError {
+    expected: &'static str,
+    found: String,
+}
+
+impl fmt::Display for TriggerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected {}, found `{}`", self.expected, self.found)
+    }
+}
+
+impl std::error::Error for TriggerError {}
+
+const EXPECTED_TRIGGER: &str =
+    "`step`, `prefill`, `decode`, `mixed`, `request`, `ttft` or `tpot` with `>` and a time, `panic` or `signal=NAME`";
+const EXPECTED_TIME: &str = "a time such as `50ms`";
+const EXPECTED_STEP_LIMIT: &str = "a time such as `50ms` or a multiple such as `3xp99`";
+const EXPECTED_SIGNAL: &str = "SIGUSR1, SIGUSR2, SIGHUP or SIGRTMIN+N";
+
+impl FromStr for Trigger {
+    type Err = TriggerError;
+
+    fn from_str(text: &str) -> Result<Self, TriggerError> {
+        let wrong = |expected| TriggerError { expected, found: text.trim().to_owned() };
+        let lower = text.trim().to_ascii_lowercase();
+        if lower == "panic" {
+            return Ok(Self::Panic);
+        }
+        if let Some((word, name)) = lower.split_once('=') {
+            return match word.trim() {
+                "signal" => Signal::from_text(name).map(Self::Signal).ok_or_else(|| wrong(EXPECTED_SIGNAL)),
+                _ => Err(wrong(EXPECTED_TRIGGER)),
+            };
+        }
+        let (word, limit) = lower.split_once('>').ok_or_else(|| wrong(EXPECTED_TRIGGER))?;
+        let time = || parse_time(limit).ok_or_else(|| wrong(EXPECTED_TIME));
+        let step = |phase| {
+            let over = parse_step_limit(limit).ok_or_else(|| wrong(EXPECTED_STEP_LIMIT))?;
+            Ok(Self::Step { phase, over })
+        };
+        match word.trim() {
+            "step" => step(None),
+            "request" => time().map(Self::Request),
+            "ttft" => time().map(Self::Ttft),
+            "tpot" => time().map(Self::Tpot),
+            word => match Phase::from_text(word) {
+                Some(phase) => step(Some(phase)),
+                None => Err(wrong(EXPECTED_TRIGGER)),
+            },
+        }
+    }
+}
+
+/// `50ms`, or `3xp99`, `1.5 x p99`.
+fn parse_step_limit(text: &str) -> Option<StepLimit> {
+    let Some(multiple) = text.trim().strip_suffix("p99") else {
+        return parse_time(text).map(StepLimit::Time);
+    };
+    let factor = multiple.trim_end().strip_suffix('x')?.trim();
+    // Not what else a float may be spelled as: `inf`, `1e5`, `-1`.
+    let is_plain = factor.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let factor = factor.parse().ok().filter(|factor| is_plain && (1.0..1e9).contains(factor))?;
+    Some(StepLimit::TimesP99(factor))
+}
+
+/// Reads triggers with commas between them. Those that are not understood are told to `complain`, the others are used.
+pub fn parse_triggers(text: &str, mut complain: impl FnMut(TriggerError)) -> Vec<Trigger> {
+    let parts = text.split(',').filter(|part| !part.trim().is_empty());
+    parts.filter_map(|part| part.parse().map_err(&mut complain).ok()).collect()
+}
+
+impl fmt::Display for Trigger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Step { phase, over } => {
+                write!(f, "{}>", phase.map_or("step", Phase::as_str))?;
+                match over {
+                    StepLimit::Time(time) => f.write_str(&time_text(time)),
+                    StepLimit::TimesP99(factor) => write!(f, "{factor}xp99"),
+                }
+            }
+            Self::Request(time) => write!(f, "request>{}", time_text(time)),
+            Self::Ttft(time) => write!(f, "ttft>{}", time_text(time)),
+            Self::Tpot(time) => write!(f, "tpot>{}", time_text(time)),
+            Self::Panic => f.write_str("panic"),
+            Self::Signal(signal) => write!(f, "signal={signal}"),
+        }
+    }
+}
+
+/// A time in the largest unit that it is a whole number of: `50ms`, `2s`.
+pub fn time_text(time: Duration) -> String {
+    let nanos = time.as_nanos();
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    let unit = units.into_iter().find(|&(unit, _)| nanos.is_multiple_of(unit));
+    unit.map_or_else(|| format!("{nanos}ns"), |(unit, name)| format!("{}{name}", nanos / unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_kind_is_read_and_written() {
+        let texts = [
+            "step>50ms",
+            "step>3xp99",
+            "decode>1.5xp99",
+            "prefill>2s",
+            "mixed>700us",
+            "request>90s",
+            "ttft>500ms",
+            "tpot>80ms",
+            "panic",
+            "signal=SIGUSR2",
+            "signal=SIGRTMIN+3",
+        ];
+        for text in texts {
+            assert_eq!(text.parse::<Trigger>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn spaces_cases_and_empty_parts_do_not_matter() {
+        let text = " Step > 50 ms ,, DECODE>3 x p99, signal = usr2,panic ,";
+        let triggers: Vec<String> =
+            parse_triggers(text, |error| panic!("{error}")).iter().map(Trigger::to_string).collect();
+        assert_eq!(triggers, ["step>50ms", "decode>3xp99", "signal=SIGUSR2", "panic"]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_and_the_rest_is_used() {
+        let mut complaints = Vec::new();
+        let triggers =
+            parse_triggers("step>50, layer>1s, ttft>2xp99,panic", |error| complaints.push(error.to_string()));
+        assert_eq!(triggers, [Trigger::Panic]);
+        assert_eq!(complaints.len(), 3);
+        assert_eq!(complaints[0], "expected a time such as `50ms` or a multiple such as `3xp99`, found `step>50`");
+        assert_eq!(complaints[2], "expected a time such as `50ms`, found `ttft>2xp99`");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let texts = [
+            "",
+            "step",
+            "step>",
+            "step>xp99",
+            "step>0.5xp99",
+            "step>infxp99",
+            "step>1e3xp99",
+            "step>-1s",
+            "step>nanxp99",
+            "step>1.2.3xp99",
+            "request>3xp99",
+            "signal=SIGKILL",
+            "signal=SIGSTOP",
+            "signal=SIGSEGV",
+            "signal=9",
+            "signal=SIGTERM",
+            "signal=",
+            "panic>1s",
+            "signal>1s",
+            "99999999999999999999999s>step",
+        ];
+        for text in texts {
+            assert!(text.parse::<Trigger>().is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics_and_what_is_read_is_written_as_it_can_be_read(text in "\\PC*") {
+            if let Ok(trigger) = text.parse::<Trigger>() {
+                prop_assert_eq!(trigger.to_string().parse(), Ok(trigger));
+            }
+        }
+
+        #[test]
+        fn texts_that_look_like_triggers_neither(text in "[ >=,.x+0-9a-zµ]{0,12}(>|=|)[ 0-9.]{0,22}(ns|us|ms|s|min|h|xp99|sigrtmin\\+)[0-9]{0,3}") {
+            for trigger in parse_triggers(&text, |error| assert!(!error.to_string().is_empty())) {
+                prop_assert_eq!(trigger.to_string().parse(), Ok(trigger));
+            }
+        }
+    }
+}
