@@ -495,11 +495,15 @@ impl Converter {
     }
 
     fn hand_over(&mut self, output: &mut impl Write, least: usize) -> Result<(), Error> {
-        if self.text.len() >= least {
-            output.write_all(&self.text).map_err(cannot_write)?;
-            self.text.clear();
-            self.last_begin = None;
+        if self.text.len() < least {
+            return Ok(());
         }
+        // The line of a begin waits for the end that may come next.
+        let pending = self.last_begin.take().filter(|begin| begin.line.end == self.text.len());
+        let n_written = pending.as_ref().map_or(self.text.len(), |begin| begin.line.start);
+        output.write_all(&self.text[..n_written]).map_err(cannot_write)?;
+        self.text.drain(..n_written);
+        self.last_begin = pending.map(|begin| LastBegin { line: 0..self.text.len(), ..begin });
         Ok(())
     }
 }
