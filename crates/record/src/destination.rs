@@ -35,10 +35,22 @@ pub struct Destination {
     pub spool_path: PathBuf,
 }
 
+/// A destination and its spool, which is locked for as long as it is open.
+pub type Claimed = (Destination, File);
+
+/// The same for one file of several.
+#[derive(Debug)]
+pub struct ClaimedPart {
+    pub claimed: Claimed,
+    pub number: u32,
+    /// `trace.json`, after which the files are named.
+    pub base: PathBuf,
+}
+
 impl Destination {
     /// Opens the spool of what `options` ask for, or of a name with the process's number in it if another process has
     /// that. The spool is locked for as long as it is open.
-    pub fn claim(options: &Options) -> Result<(Self, File), Error> {
+    pub fn claim(options: &Options) -> Result<Claimed, Error> {
         let pid = std::process::id();
         let wanted = full_path(&options.out, pid)?;
         let own = with_pid(&wanted, pid);
@@ -47,14 +59,54 @@ impl Destination {
         if !is_parents && let Some(destination) = Self::claim_path(&wanted)? {
             return Ok(destination);
         }
-        let why = if is_parents { "this is a forked child" } else { "it is being recorded to already" };
-        say(&format!("{}: {why}; recording to {}", wanted.display(), own.display()));
+        say_elsewhere(&wanted, &own, is_parents);
         let taken = || io::Error::from(io::ErrorKind::ResourceBusy);
         Self::claim_path(&own)?.ok_or_else(|| Error::io("cannot record to", &own, taken()))
     }
 
+    /// The next file of a recording that goes on in several: `trace.001.json` and so on, the first number above `after` that no
+    /// file has, complete or not.
+    pub fn claim_part(base: &Path, after: u32) -> Result<ClaimedPart, Error> {
+        let busy = || Error::io("cannot record to", base, io::ErrorKind::ResourceBusy.into());
+        Self::claim_number(base, after)?.ok_or_else(busy)
+    }
+
+    /// The first such file of this process. The base has the process's number in it if another process has that.
+    pub fn claim_first_part(options: &Options) -> Result<ClaimedPart, Error> {
+        let pid = std::process::id();
+        let wanted = full_path(&options.out, pid)?;
+        let is_parents = options.is_forked && !options.out.is_dir();
+        if !is_parents && let Some(part) = Self::claim_number(&wanted, 0)? {
+            return Ok(part);
+        }
+        let own = with_pid(&wanted, pid);
+        say_elsewhere(&wanted, &own, is_parents);
+        Self::claim_part(&own, 0)
+    }
+
+    /// `None` if a live process records to the first number that is free.
+    fn claim_number(base: &Path, after: u32) -> Result<Option<ClaimedPart>, Error> {
+        for number in after.saturating_add(1)..u32::MAX {
+            let output = with_infix(base, &format!("{number:03}"));
+            let spool = Form::of(&output).spool_path(&output);
+            if output.exists() {
+                continue;
+            }
+            if let Ok(left) = OpenOptions::new().read(true).write(true).open(&spool) {
+                match left.try_lock() {
+                    Err(TryLockError::WouldBlock) => return Ok(None),
+                    // What a killed process left is for `ferrum-trace recover`.
+                    _ => continue,
+                }
+            }
+            let claimed = Self::claim_path(&output)?;
+            return Ok(claimed.map(|claimed| ClaimedPart { claimed, number, base: base.to_owned() }));
+        }
+        Ok(None)
+    }
+
     /// `None` if a live process records to that path.
-    fn claim_path(output: &Path) -> Result<Option<(Self, File)>, Error> {
+    fn claim_path(output: &Path) -> Result<Option<Claimed>, Error> {
         let form = Form::of(output);
         let spool_path = form.spool_path(output);
         let cannot = |cause| Error::io("cannot record to", &spool_path, cause);
@@ -80,6 +132,11 @@ impl Destination {
         }
         Err(cannot(io::ErrorKind::ResourceBusy.into()))
     }
+}
+
+fn say_elsewhere(wanted: &Path, own: &Path, is_parents: bool) {
+    let why = if is_parents { "this is a forked child" } else { "it is being recorded to already" };
+    say(&format!("{}: {why}; recording to {}", wanted.display(), own.display()));
 }
 
 impl Form {

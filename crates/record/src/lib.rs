@@ -149,6 +149,7 @@ mod origin;
 mod output;
 mod recorder;
 mod ring;
+mod rotate;
 mod running_p99;
 mod say;
 mod session;

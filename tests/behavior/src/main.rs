@@ -10,6 +10,7 @@ mod interrupting;
 mod killing;
 mod moving;
 mod restarting;
+mod rotating;
 mod sys;
 mod work;
 
@@ -24,6 +25,7 @@ fn main() {
         killing::SCENES,
         moving::SCENES,
         restarting::SCENES,
+        rotating::SCENES,
     ];
     let wanted = std::env::args().nth(1).unwrap_or_default();
     let scene = all.into_iter().flatten().find(|(name, _)| *name == wanted);

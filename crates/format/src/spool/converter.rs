@@ -39,6 +39,8 @@ pub struct Converter {
     file: File,
     packing: Packing,
     state: FileState,
+    /// What begins in the spool, if not everything does that ends there.
+    begun: Option<Begun>,
     has_opened: bool,
     n_events: u64,
 }
@@ -62,6 +64,7 @@ impl Converter {
             file,
             packing: form.packing,
             state: FileState::default(),
+            begun: Header::read(source)?.may_lack_begins().then(Begun::new),
             has_opened: false,
             n_events: 0,
         })
@@ -74,12 +77,18 @@ impl Converter {
         W: Write + Send + ?Sized,
     {
         let pieces = self.progress.advance(source)?;
-        let Self { progress, state, packing, .. } = self;
+        let Self { progress, state, packing, begun, .. } = self;
+        if let Some(begun) = begun {
+            begun.find(source, &pieces, &progress.dictionary)?;
+        }
+        let begun = begun.as_ref();
         let is_new = !std::mem::replace(&mut self.has_opened, true);
         let means = Means { packing: *packing, n_workers };
         let batch = match &mut self.file {
-            File::Chrome(file) => write_batch(source, &pieces, progress, file, state, out, means, is_new),
-            File::Perfetto(file) => write_batch(source, &pieces, progress, &mut **file, state, out, means, is_new),
+            File::Chrome(file) => write_batch(source, &pieces, begun, progress, file, state, out, means, is_new),
+            File::Perfetto(file) => {
+                write_batch(source, &pieces, begun, progress, &mut **file, state, out, means, is_new)
+            }
         }?;
         self.n_events += batch.events;
         Ok(batch)
@@ -116,7 +125,9 @@ impl Converter {
         push_text(&mut facts, env!("CARGO_PKG_VERSION"));
         facts.extend_from_slice(format!(",\"clock\":\"{clock}\"").as_bytes());
         let of_ring = [("ring_bytes", header.limit), ("overwritten_chunks", header.overwritten)];
-        for (key, number) in numbers.into_iter().chain(of_ring.into_iter().filter(|_| header.is_ring)) {
+        let of_ring = of_ring.into_iter().filter(|_| header.is_ring);
+        let part = (header.part > 0).then_some(("part", header.part));
+        for (key, number) in numbers.into_iter().chain(of_ring).chain(part) {
             facts.extend_from_slice(format!(",\"{key}\":{number}").as_bytes());
         }
         self.push_origin(summary.pid, &mut facts);
@@ -177,6 +188,7 @@ fn lost_text(summary: &Summary, limit: u64) -> String {
 fn write_batch<R, W, F>(
     source: &R,
     pieces: &[Piece],
+    begun: Option<&Begun>,
     progress: &mut Progress,
     file: &mut F,
     state: &mut FileState,
@@ -189,13 +201,11 @@ where
     W: Write + Send + ?Sized,
     F: FileSpelling + Send,
 {
-    let is_ring = Header::read(source)?.is_ring;
-    let begun = is_ring.then(|| Begun::find(source, pieces, &progress.dictionary)).transpose()?;
     let mut sink = Sink::new(out, file, state, &progress.dictionary, means)?;
     if is_new {
         sink.open()?;
     }
-    let written = write_pieces(source, pieces, begun.as_ref(), &mut sink, means)
+    let written = write_pieces(source, pieces, begun, &mut sink, means)
         .and_then(|()| sink.place_loose())
         .and_then(|()| sink.rename());
     let Sink { batch, damage, .. } = sink;

@@ -64,7 +64,7 @@ pub struct PieceWriter<'a, R: ?Sized, S> {
     source: &'a R,
     dictionary: &'a Dictionary,
     clock: Cursor<'a>,
-    /// If the spool is a ring: what begins in it.
+    /// If the spool is a ring, or one of several: what begins in it.
     begun: Option<&'a Begun>,
     speller: S,
     written: Written,
@@ -220,8 +220,8 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
         }
     }
 
-    /// A point whose beginning may have been overwritten: what is asynchronous then begins where the ring does, and an arrow that
-    /// comes from nowhere is left out.
+    /// A point whose beginning may have been overwritten, or be in another file: what is asynchronous then begins where this one does, and
+    /// an arrow that comes from nowhere is left out.
     fn point_of_ring(&mut self, begun: &Begun, event: &Event<'_, R>) {
         let record = &event.record;
         match record.kind {
