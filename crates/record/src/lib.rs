@@ -153,6 +153,7 @@ mod pattern;
 mod post_roll;
 mod recorder;
 mod ring;
+mod rotate;
 mod running_p99;
 mod say;
 mod session;
