@@ -71,6 +71,8 @@ pub enum Figure {
     Latency,
     /// our clock against CLOCK_MONOTONIC over 10 s
     Clock,
+    /// ns per call in each mode of a program that runs for weeks
+    Modes,
     /// a flight recorder at full speed for minutes; not part of `all`
     Soak,
     /// what recording adds to the decode steps of an engine

@@ -46,6 +46,8 @@ pub const HOST_NAME: &str = "host_name";
 pub const DISTRIBUTED: &str = "distributedInfo";
 /// In [`DISTRIBUTED`]: which of the processes of one run it is.
 pub const RANK: &str = "rank";
+/// In [`DISTRIBUTED`]: how many groups of processes there are.
+pub const GROUP_COUNT: &str = "pg_count";
 
 /// Categories that only torch's profiler writes, of now and of 2021.
 const CATEGORIES: [&str; 25] = [

@@ -279,6 +279,7 @@ pub fn program_name() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn parsed(vars: &[(&str, &str)]) -> (Option<Options>, Vec<String>) {
         let mut complaints = Vec::new();
@@ -326,6 +327,35 @@ mod tests {
         assert_eq!(rank(&[(OUT, "t.json"), ("RANK", "first")]), None);
         assert_eq!(rank(&[(OUT, "t.json"), ("RANK", "99999999999")]), None);
         assert_eq!(rank(&[(OUT, "t.json")]), None);
+    }
+
+    #[test]
+    fn triggers_and_what_they_may_write_are_read() {
+        let vars = [(OUT, "t.json"), (TRIGGER, "step>50ms, panic"), (DUMPS, "files=2, after=5s")];
+        let (options, complaints) = parsed(&vars);
+        let options = options.unwrap();
+        assert_eq!((options.triggers.len(), options.dumps.files, complaints), (2, 2, vec![]));
+        assert_eq!(options.dumps.after, Duration::from_secs(5));
+        let (options, complaints) = parsed(&[(OUT, "t.json"), (TRIGGER, "off"), (DUMPS, "")]);
+        assert!(options.unwrap().triggers.is_empty() && complaints.is_empty());
+        let (options, complaints) = parsed(&[(OUT, "t.json"), (TRIGGER, "step>1,panic"), (DUMPS, "files=x,after=1s")]);
+        assert_eq!((options.unwrap().triggers, complaints.len()), (vec![Trigger::Panic], 2));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_in_any_variable_panics(
+            name in prop::sample::select(vec![OUT, LIMIT, RING, WINDOW, CATEGORIES, TRIGGER, DUMPS, CLOCK, "RANK"]),
+            any in "\\PC*",
+            like in "[-+ ,=>.*%:]{0,3}[a-z]{0,8}[=>.]{0,2}[0-9]{0,21}[ a-zA-Z]{0,5}(,[0-9a-z=>.]{0,9}){0,3}",
+        ) {
+            for text in [any, like] {
+                let (_, complaints) = parsed(&[(name, &text), (OUT, "t.json")]);
+                // One line for each part that is wrong.
+                prop_assert!(complaints.len() <= 1 + text.matches(',').count());
+                prop_assert!(complaints.iter().all(|complaint| complaint.contains(name)));
+            }
+        }
     }
 
     #[cfg(unix)]

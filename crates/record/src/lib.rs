@@ -195,6 +195,13 @@ pub use writer::{TraceEvent, TraceWriter, flush_global_trace, global_trace};
 /// For the macros only.
 #[doc(hidden)]
 pub mod __private {
+    /// Reads settings as the environment has them, and returns what is said about them. For the fuzzer.
+    pub fn read_settings<'a>(vars: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<String> {
+        let mut complaints = Vec::new();
+        crate::config::Options::from_vars(vars, |complaint| complaints.push(complaint));
+        complaints
+    }
+
     pub use crate::async_span::{async_begin, async_end, async_instant};
     pub use crate::event::{counter, instant};
     pub use crate::laps::LapSite;

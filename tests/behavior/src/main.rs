@@ -12,6 +12,7 @@ mod killing;
 mod moving;
 mod restarting;
 mod sys;
+mod triggering;
 mod work;
 
 type Scene = (&'static str, fn());
@@ -26,6 +27,7 @@ fn main() {
         killing::SCENES,
         moving::SCENES,
         restarting::SCENES,
+        triggering::SCENES,
     ];
     let wanted = std::env::args().nth(1).unwrap_or_default();
     let scene = all.into_iter().flatten().find(|(name, _)| *name == wanted);

@@ -252,8 +252,7 @@ pub fn align(
     let mut facts = AllFacts::default();
     if align == Align::Auto && clocks.nodes.len() > 1 {
         groups.for_each(|group| {
-            let is_usable = groups.keys[group.key as usize].waits_for_all() && groups.is_sure[group.key as usize];
-            if is_usable {
+            if is_usable(files, groups, group.key as usize) {
                 facts.add_collective(&clocks, files, group.members);
             }
             Ok(())
@@ -270,6 +269,13 @@ pub fn align(
     }
     let ways = ways(&clocks, &facts, align);
     Ok(aligned(files, &clocks, &ways))
+}
+
+/// Whether collectives of a key prove something: it must be certain which of one rank is which of another.
+fn is_usable(files: &[Surveyed], groups: &Groups, key: usize) -> bool {
+    let may_be_miscounted = !groups.is_numbered[key] && files.iter().any(|file| file.begins_midway);
+    let may_be_mixed_up = groups.keys[key].group.is_empty() && files.iter().any(|file| file.has_groups);
+    groups.keys[key].waits_for_all() && groups.is_sure[key] && !may_be_miscounted && !may_be_mixed_up
 }
 
 fn aligned(files: &[Surveyed], clocks: &Clocks, ways: &[Way]) -> Aligned {
@@ -307,31 +313,48 @@ fn ways(clocks: &Clocks, facts: &AllFacts, align: Align) -> Vec<Way> {
     if let Some(first) = ways.first_mut() {
         *first = Some(reference.clone());
     }
+    let bounds = bounds(clocks, facts);
     // Nearest first: what is known well helps to know others.
-    while let Some((node, way)) = next_bounded(clocks, facts, &ways) {
+    while let Some((node, way)) = next_bounded(&bounds, &ways) {
         ways[node] = Some(way);
     }
     let unbounded = |node: usize| unbounded(clocks, facts, node, align);
     ways.into_iter().enumerate().map(|(node, way)| way.unwrap_or_else(|| unbounded(node))).collect()
 }
 
-/// Of the clocks that are not known yet, the one that can be known best by those that are.
-fn next_bounded(clocks: &Clocks, facts: &AllFacts, ways: &[Option<Way>]) -> Option<(usize, Way)> {
-    let candidates = facts.pairs.iter().filter_map(|(&(by, of), facts)| {
-        let known = ways[by].as_ref()?;
-        if ways[of].is_some() {
-            return None;
-        }
+/// What is known of one clock by another.
+struct Bound {
+    by: usize,
+    of: usize,
+    by_what: AlignedBy,
+    line: Line,
+    error: u64,
+    n_facts: u64,
+}
+
+/// All pairs of clocks that facts bound.
+fn bounds(clocks: &Clocks, facts: &AllFacts) -> Vec<Bound> {
+    let of_pair = |(&(by, of), facts): (&(usize, usize), &Facts)| {
         let (by_what, line, error) = bounded(clocks, facts, by, of)?;
-        let mut lines = vec![line];
-        lines.extend_from_slice(&known.lines);
+        Some(Bound { by, of, by_what, line, error, n_facts: facts.len() })
+    };
+    facts.pairs.iter().filter_map(of_pair).collect()
+}
+
+/// Of the clocks that are not known yet, the one that can be known best by those that are.
+fn next_bounded(bounds: &[Bound], ways: &[Option<Way>]) -> Option<(usize, Way)> {
+    let error = |bound: &Bound| {
+        let known = ways[bound.by].as_ref().filter(|_| ways[bound.of].is_none())?;
         // A nanosecond for each rounding.
-        let error = known.error?.saturating_add(error).saturating_add(1);
-        let by_what = if known.by == AlignedBy::Reference { by_what } else { AlignedBy::Order };
-        let way = Way { n_facts: facts.len(), ..Way::new(by_what, lines, Some(error)) };
-        Some(((error, of, by), way))
-    });
-    candidates.min_by_key(|(rank, _)| *rank).map(|((_, of, _), way)| (of, way))
+        Some(known.error?.saturating_add(bound.error).saturating_add(1))
+    };
+    let candidates = bounds.iter().filter_map(|bound| Some((error(bound)?, bound.of, bound.by, bound)));
+    let (error, of, _, bound) = candidates.min_by_key(|&(error, of, by, _)| (error, of, by))?;
+    let known = ways[bound.by].as_ref()?;
+    let mut lines = vec![bound.line];
+    lines.extend_from_slice(&known.lines);
+    let by = if known.by == AlignedBy::Reference { bound.by_what } else { AlignedBy::Order };
+    Some((of, Way { n_facts: bound.n_facts, ..Way::new(by, lines, Some(error)) }))
 }
 
 /// What facts say of a clock by another one, if they bound it.

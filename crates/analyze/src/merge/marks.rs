@@ -16,8 +16,8 @@ const BUDGET_BYTES: usize = 16 << 20;
 const KEYS_MAX: usize = 4096;
 /// Stands for marks that the trace does not number.
 const NO_NUMBER: u64 = u64::MAX;
-/// Bytes of a member in the file of groups.
-const MEMBER_BYTES: usize = 8 + 8 + 4 + 8 + 8;
+/// Bytes of a member in the file of groups: key, number, participant, file, begin, end.
+const MEMBER_BYTES: usize = 8 + 8 + 4 + 4 + 8 + 8;
 
 /// What a mark shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -163,10 +163,12 @@ impl Marks {
             member.extend_from_slice(&end.to_le_bytes());
             grouped.push([key, nth, u64::from(participant), 0], &member)?;
         }
-        let is_sure = (0..self.keys.len() as u32)
-            .map(|place| numbered.contains(&place) || counts.get(&place).is_some_and(are_equal))
-            .collect();
-        Groups::write(self.keys, is_sure, self.n_beyond, grouped)
+        let places = 0..self.keys.len() as u32;
+        let is_numbered: Vec<bool> = places.clone().map(|place| numbered.contains(&place)).collect();
+        let are_equal = |place: u32| counts.get(&place).is_some_and(are_equal);
+        let is_sure = places.map(|place| is_numbered[place as usize] || are_equal(place)).collect();
+        let file = write_groups(grouped)?;
+        Ok(Groups { keys: self.keys, is_sure, is_numbered, n_beyond: self.n_beyond, file })
     }
 }
 
@@ -264,31 +266,33 @@ pub struct Groups {
     /// By key: whether it is known which belong together. Otherwise some ranks have more of them than others, and the n-th is
     /// compared with the n-th.
     pub is_sure: Vec<bool>,
+    /// By key: whether the traces number them.
+    pub is_numbered: Vec<bool>,
     /// Marks that were left out, since there were too many different ones.
     pub n_beyond: u64,
     file: File,
 }
 
-impl Groups {
-    fn write(keys: Vec<MarkKey>, is_sure: Vec<bool>, n_beyond: u64, grouped: SpillSort) -> io::Result<Self> {
-        let mut out = BufWriter::new(tempfile::tempfile()?);
-        let mut sorted = grouped.finish()?;
-        let mut last = None;
-        while let Some(([key, number, participant, _], record)) = sorted.next()? {
-            // A rank that shows something twice, in two of its processes, has done it once.
-            if last == Some((key, number, participant)) {
-                continue;
-            }
-            last = Some((key, number, participant));
-            out.write_all(&key.to_le_bytes())?;
-            out.write_all(&number.to_le_bytes())?;
-            out.write_all(&(participant as u32).to_le_bytes())?;
-            out.write_all(record)?;
+/// Writes members one after the other, in the order of their groups.
+fn write_groups(grouped: SpillSort) -> io::Result<File> {
+    let mut out = BufWriter::new(tempfile::tempfile()?);
+    let mut sorted = grouped.finish()?;
+    let mut last = None;
+    while let Some(([key, number, participant, _], record)) = sorted.next()? {
+        // A rank that shows something twice, in two of its processes, has done it once.
+        if last == Some((key, number, participant)) {
+            continue;
         }
-        let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-        Ok(Self { keys, is_sure, n_beyond, file })
+        last = Some((key, number, participant));
+        out.write_all(&key.to_le_bytes())?;
+        out.write_all(&number.to_le_bytes())?;
+        out.write_all(&(participant as u32).to_le_bytes())?;
+        out.write_all(record)?;
     }
+    out.into_inner().map_err(io::IntoInnerError::into_error)
+}
 
+impl Groups {
     /// Looks at all groups of more than one rank, in the order of their keys and numbers.
     pub fn for_each(&self, mut look: impl FnMut(&Group<'_>) -> io::Result<()>) -> io::Result<()> {
         let mut file = &self.file;
@@ -296,7 +300,7 @@ impl Groups {
         let mut input = BufReader::new(file);
         let mut members = Vec::new();
         let mut of = None;
-        let mut bytes = [0; MEMBER_BYTES + 4];
+        let mut bytes = [0; MEMBER_BYTES];
         loop {
             let next = if read_whole(&mut input, &mut bytes)? { Some(parse(&bytes)) } else { None };
             let next_of = next.map(|(key, number, _)| (key, number));
@@ -323,7 +327,7 @@ fn read_whole(input: &mut impl Read, bytes: &mut [u8]) -> io::Result<bool> {
     }
 }
 
-fn parse(bytes: &[u8; MEMBER_BYTES + 4]) -> (u32, u64, Member) {
+fn parse(bytes: &[u8; MEMBER_BYTES]) -> (u32, u64, Member) {
     let long = |at: usize| bytes[at..].first_chunk().map_or(0, |long| u64::from_le_bytes(*long));
     let word = |at: usize| bytes[at..].first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
     let member = Member { participant: word(16), file: word(20), begin: long(24) as i64, end: long(32) as i64 };

@@ -55,7 +55,7 @@ pub enum MergedForm {
     /// Chrome trace JSON, an object.
     #[default]
     Chrome,
-    /// The same, mended as by [`repair`](crate::repair::repair): takes 20 bytes of memory a slice.
+    /// The same, mended as by [`repair`]: takes 20 bytes of memory a slice.
     ChromeRepaired,
     /// A Perfetto trace.
     Perfetto,

@@ -10,7 +10,7 @@ use crate::repair::{micros, text};
 use ferrum_trace_format::chrome::read::{Event, Number, RowFinder, Scalar, for_each_member};
 use ferrum_trace_format::spool::record::SHARED_FLOW;
 use ferrum_trace_model::vocab::about;
-use ferrum_trace_model::{Strings, TrackId, Tracks};
+use ferrum_trace_model::{Strings, Tracks};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Ids of flows that were numbers keep their lower bits.
@@ -183,12 +183,9 @@ impl<'p> Rewriter<'p> {
         let track = self.rows.track(event, &mut self.strings, &mut self.tracks);
         let process = self.tracks.get(track).process;
         set_id("pid", event.pid, self.plan.numbers.pid(process), edits);
-        set_id("tid", event.tid, self.tid(track, event.tid), edits);
-    }
-
-    fn tid(&self, track: TrackId, old: Option<Scalar<'_>>) -> Option<u32> {
-        // Metadata of a process may name a thread that nothing is shown on.
-        self.plan.numbers.tid(track).or_else(|| old.map(|_| 0).filter(|_| matches!(old, Some(Scalar::Text(_)))))
+        // Metadata may name a thread that nothing is shown on.
+        let unknown = matches!(event.tid, Some(Scalar::Text(_))).then_some(0);
+        set_id("tid", event.tid, self.plan.numbers.tid(track).or(unknown), edits);
     }
 }
 

@@ -117,7 +117,6 @@ pub fn skew(compared: Compared, groups: &Groups, maps: &[TimeMap], labels: &[Str
         rows.push(of_key.row(named, groups.is_sure[key]));
     }
     rows.sort_by(|one, other| (other.waited_ns, &one.name).cmp(&(one.waited_ns, &other.name)));
-    ranks.retain(|rank| rank.n > 0 || !rows.is_empty());
     if rows.is_empty() {
         ranks.clear();
     }

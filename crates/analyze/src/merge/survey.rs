@@ -39,8 +39,10 @@ pub struct Surveyed {
     pub rank: Option<u32>,
     /// Its clock.
     pub anchor: Anchor,
-    /// Whether our recorder has made it.
-    pub is_ours: bool,
+    /// Whether what it begins with was overwritten, so that what is counted in it is not what is counted in others.
+    pub begins_midway: bool,
+    /// Whether it has several groups of ranks.
+    pub has_groups: bool,
     /// The first time and the last.
     pub span: Option<(i64, i64)>,
     /// Whether times are finer than microseconds.
@@ -97,17 +99,20 @@ impl<'a> Survey<'a> {
 
     fn metadata(&mut self, event: &Event<'_>) {
         let Self { rows, seen, .. } = self;
-        if rows.describe(event, &mut seen.strings, &mut seen.tracks) || !is_about(event) {
+        if rows.describe(event, &mut seen.strings, &mut seen.tracks) {
             return;
         }
-        seen.is_ours = true;
         let process = rows.process(event, &mut seen.strings, &mut seen.tracks);
+        if !is_about(event) {
+            return;
+        }
         let (mut found, mut boot_id, mut monotonic) = (Anchor::default(), None, None);
         for_each_member(event.args.unwrap_or_default(), |key, value| match &*key.decode() {
             about::HOST => found.host = Some(value.decode().into_owned()),
             about::BOOT_ID => boot_id = Some(value.decode().into_owned()),
             about::START_MONOTONIC_NS => monotonic = value.decode().parse().ok(),
             about::START_UNIX_NS => found.unix = value.decode().parse().ok(),
+            about::OVERWRITTEN => seen.begins_midway |= &*value.decode() != "0",
             about::RANK => set_rank(&mut seen.ranks, process, value.decode().parse().ok()),
             _ => {}
         });
@@ -188,10 +193,10 @@ impl Sink for Survey<'_> {
         match &*key {
             kineto::BASE_TIME => self.seen.anchor.unix = scalar(value).parse().ok().or(self.seen.anchor.unix),
             kineto::HOST_NAME => self.seen.anchor.host = Some(scalar(value)),
-            kineto::DISTRIBUTED => for_each_member(value, |key, value| {
-                if key.raw == kineto::RANK.as_bytes() {
-                    self.seen.rank = value.decode().parse().ok();
-                }
+            kineto::DISTRIBUTED => for_each_member(value, |key, value| match &*key.decode() {
+                kineto::RANK => self.seen.rank = value.decode().parse().ok(),
+                kineto::GROUP_COUNT => self.seen.has_groups = value.decode().parse().is_ok_and(|n: u64| n > 1),
+                _ => {}
             }),
             _ => {}
         }

@@ -2,8 +2,9 @@
 
 use crate::world::{Host, Random, Work, Writer, traces};
 use crate::{Made, input, merge_aligned, merged, nanos};
-use ferrum_trace_analyze::merge::{Align, AlignedBy};
+use ferrum_trace_analyze::merge::{Align, AlignedBy, Input};
 use proptest::prelude::*;
+use std::io::Read;
 
 const SECOND: i64 = 1_000_000_000;
 const MICRO: i64 = 1_000;
@@ -150,6 +151,41 @@ fn collectives_that_some_ranks_have_more_of_prove_nothing() {
     let made = merged(&inputs);
     assert_eq!(made.merged.inputs[1].alignment.by, AlignedBy::Wall);
     assert!(!made.merged.collectives.rows[0].is_sure);
+}
+
+#[test]
+fn collectives_prove_nothing_where_it_is_not_known_which_are_the_same() {
+    let hosts = [host(0, 0, 1), host(SECOND, 0, 1)];
+    let changed = |writer: Writer, from: &str, to: &str| {
+        let inputs: Vec<_> = traces(&hosts, &work(writer)).into_iter().map(|trace| with(&trace, from, to)).collect();
+        merged(&inputs).merged.inputs[1].alignment.by
+    };
+    assert_eq!(changed(Writer::Ferrum, "\"rank\":", "\"rank\":"), AlignedBy::Order);
+    // A ring may have begun anywhere.
+    assert_eq!(changed(Writer::Ferrum, "\"rank\":", "\"overwritten_chunks\":7,\"rank\":"), AlignedBy::Wall);
+    assert_eq!(changed(Writer::Torch, "\"rank\":", "\"pg_count\":1,\"rank\":"), AlignedBy::Order);
+    assert_eq!(changed(Writer::Torch, "\"rank\":", "\"pg_count\":3,\"rank\":"), AlignedBy::Wall);
+}
+
+/// A trace with one text in place of another.
+fn with(trace: &Input, from: &str, to: &str) -> Input {
+    let mut json = String::new();
+    (trace.open)().unwrap().read_to_string(&mut json).unwrap();
+    input(&trace.name, &json.replace(from, to))
+}
+
+#[test]
+fn our_recordings_and_those_of_torch_meet_on_the_wall_clock_of_their_host() {
+    let hosts = [host(5 * SECOND, 0, 1)];
+    let ours = traces(&hosts, &work(Writer::Ferrum)).remove(0);
+    let torch = with(&traces(&hosts, &work(Writer::Torch)).remove(0), "\"rank\":0", "\"rank\":1");
+    let made = merged(&[torch, ours]);
+    assert_eq!(made.merged.inputs[1].alignment.by, AlignedBy::HostWall);
+    assert_eq!(
+        made.merged.inputs[1].alignment.error_ns, None,
+        "nothing proves that the wall clock was not set meanwhile"
+    );
+    assert!(errors(&made, &hosts).iter().all(|&error| error <= 2));
 }
 
 #[test]

@@ -168,6 +168,14 @@ fn a_file_that_is_no_trace_is_named_and_a_damaged_one_is_merged_as_far_as_it_goe
 }
 
 #[test]
+fn metadata_of_other_tools_stay_with_their_process() {
+    let trace = r#"[{"ph":"X","name":"a","ts":1,"dur":1,"pid":1,"tid":1},{"ph":"M","name":"num_cpus","pid":3,"tid":"x","args":{"number":8}}]"#;
+    let made = merged(&[input("a", trace), input("b", trace)]);
+    let pids: BTreeSet<u64> = made.named("num_cpus").map(|event| event["pid"].as_u64().unwrap()).collect();
+    assert_eq!(pids.len(), 2);
+}
+
+#[test]
 fn nothing_at_all_and_one_alone_are_merged_too() {
     assert_eq!(merged(&[]).merged.n_events, 0);
     assert_eq!(merged(&[input("empty", "[]")]).merged.inputs.len(), 1);

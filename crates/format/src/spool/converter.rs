@@ -106,7 +106,7 @@ impl ChromeConverter {
         out.extend_from_slice(b",\"args\":{\"version\":");
         push_text(out, env!("CARGO_PKG_VERSION"));
         out.extend_from_slice(format!(",\"clock\":\"{clock}\"").as_bytes());
-        let of_ring = [("ring_bytes", header.limit), ("overwritten_chunks", header.overwritten)];
+        let of_ring = [("ring_bytes", header.limit), (about::OVERWRITTEN, header.overwritten)];
         for (key, number) in numbers.into_iter().chain(of_ring.into_iter().filter(|_| header.is_ring)) {
             out.extend_from_slice(format!(",\"{key}\":{number}").as_bytes());
         }
