@@ -148,6 +148,7 @@ pub mod llm;
 mod macros;
 mod names;
 mod origin;
+mod os_thread;
 mod output;
 mod pattern;
 mod post_roll;
