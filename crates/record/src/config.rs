@@ -2,9 +2,10 @@
 
 use crate::categories::Categories;
 use crate::clock::ClockKind;
-use crate::destination::{OUT_OFF_WORDS, expand};
+use crate::destination::OUT_OFF_WORDS;
 use crate::dump::DumpLimits;
 use crate::origin::{RANK_VARIABLES, rank_number, rank_of_environment, rank_text};
+use crate::pattern::Pattern;
 use crate::ring;
 use crate::trigger::{Trigger, parse_triggers};
 use crate::watch::Predicate;
@@ -38,6 +39,8 @@ pub const DEFAULT_LIMIT: u64 = 4 << 30;
 pub struct Options {
     /// As the user gave it.
     pub out: PathBuf,
+    /// What `out` was made of, if the process's number is in it: a forked child makes its own of it.
+    pub pattern: Option<Pattern>,
     pub limit: u64,
     /// Keep the newest, not all.
     pub ring: Option<ring::Extent>,
@@ -62,6 +65,7 @@ impl Options {
     pub fn new(out: PathBuf) -> Self {
         Self {
             out,
+            pattern: None,
             limit: DEFAULT_LIMIT,
             ring: None,
             dumps: DumpLimits::default(),
@@ -102,8 +106,10 @@ impl Options {
         }
         let out = found.out.filter(|out| !is_off(out))?;
         let rank = rank_text(|name| found.ranks.iter().find(|(known, _)| *known == name)?.1.clone());
-        let mut options = Self::new(expand(&out, rank.as_deref()).into());
-        options.rank = rank.as_deref().and_then(rank_number);
+        let pattern = Pattern { text: out, rank };
+        let mut options = Self::new(pattern.path());
+        options.rank = pattern.rank.as_deref().and_then(rank_number);
+        options.pattern = Some(pattern).filter(Pattern::names_process);
         if let Some(limit) = found.limit.filter(|limit| !limit.is_empty()) {
             match limit.to_str().and_then(parse_bytes) {
                 Some(limit) => options.limit = limit,

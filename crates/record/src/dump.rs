@@ -1,6 +1,7 @@
 //! Files that a flight recorder writes while it goes on: what was recorded up to something that happened, and a little after.
 
 use crate::arg::Value;
+use crate::attach;
 use crate::background;
 use crate::buffer;
 use crate::clock;
@@ -9,6 +10,7 @@ use crate::destination::with_infix;
 use crate::error::Error;
 use crate::event;
 use crate::global;
+use crate::post_roll;
 use crate::session::Session;
 use crate::site::Site;
 use crate::spool::{lock, without_signals};
@@ -39,7 +41,8 @@ pub struct DumpLimits {
     pub bytes: u64,
     /// How much time there is at least between two files. 10 s if not given.
     pub every: Duration,
-    /// How long recording goes on before the file is written, so that it also tells what came after. 1 s if not given.
+    /// How long recording goes on before the file is written, so that it also tells what came after: 1 s if not given, and less if
+    /// half of the ring is overwritten before.
     pub after: Duration,
 }
 
@@ -186,8 +189,11 @@ pub fn fire(session: &Arc<Session>, reason: &str, what: Option<&str>) -> bool {
         Some(what) => event::point(Kind::Instant, &TRIGGER_WITH_WHAT, &[], &[reason, number, what.to_arg()]),
         None => event::point(Kind::Instant, &TRIGGER, &[], &[reason, number]),
     }
-    // Should no thread be had, the file is written at the end of the recording.
-    let _ = write_on_thread(session, session.dumps().limits.after, background::step_back);
+    attach::quietly(|| session.spool().pin());
+    if write_on_thread(session, session.dumps().limits.after, background::step_back).is_none() {
+        // The file is written at the end of the recording, of what is there then.
+        attach::quietly(|| session.spool().unpin());
+    }
     true
 }
 
@@ -205,7 +211,7 @@ pub fn write_at_last(session: &Arc<Session>) {
 fn write_on_thread(session: &Arc<Session>, after: Duration, copied: fn()) -> Option<Receiver<()>> {
     let (session, (done, is_done)) = (Arc::downgrade(session), mpsc::sync_channel(1));
     let work = move || {
-        thread::sleep(after);
+        post_roll::wait(&session, after);
         if let Some(session) = Weak::upgrade(&session).filter(|session| session.is_open()) {
             session.dump_loudly(copied);
         }

@@ -164,9 +164,10 @@ impl Session {
     /// can no longer be overwritten.
     pub fn dump_loudly(&self, copied: impl FnOnce()) {
         let written = self.dumps.write_pending(|path| {
-            let copy = Snapshot::take(self.spool.file(), with_ending(path, ".copy"))?;
+            let copy = Snapshot::take(self.spool.file(), with_ending(path, ".copy"));
+            attach::quietly(|| self.spool.unpin());
             copied();
-            output::write_apart(copy.file(), path)
+            output::write_apart(copy?.file(), path)
         });
         if let Err(error) = written {
             say(&error.to_string());

@@ -6,6 +6,7 @@
 mod ending;
 mod flushing;
 mod forking;
+mod gathering;
 mod interrupting;
 mod killing;
 mod moving;
@@ -21,6 +22,7 @@ fn main() {
         ending::SCENES,
         flushing::SCENES,
         forking::SCENES,
+        gathering::SCENES,
         interrupting::SCENES,
         killing::SCENES,
         moving::SCENES,

@@ -9,6 +9,7 @@ use super::source::{Header, Piece, Progress, read_chunk_into};
 use super::summary::Summary;
 use crate::chrome::{push_decimal, push_text};
 use crate::{Error, ReadAt};
+use ferrum_trace_model::vocab::about;
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
@@ -94,18 +95,18 @@ impl ChromeConverter {
             let time = ",\"cat\":\"ferrum_trace\",\"ph\":\"i\",\"s\":\"p\",\"ts\":0.000";
             out.extend_from_slice(format!("{time},\"pid\":{},\"tid\":{}}}", summary.pid, summary.pid).as_bytes());
         }
-        push_metadata(out, "ferrum_trace", summary.pid, summary.pid);
+        push_metadata(out, about::NAME, summary.pid, summary.pid);
         let clock = if header.clock == CLOCK_TICKS { "ticks" } else { "monotonic" };
         let numbers = [
             ("recorded", summary.events),
             ("dropped", summary.dropped),
-            ("start_monotonic_ns", start),
-            ("start_unix_ns", header.wall_nanos),
+            (about::START_MONOTONIC_NS, start),
+            (about::START_UNIX_NS, header.wall_nanos),
         ];
         out.extend_from_slice(b",\"args\":{\"version\":");
         push_text(out, env!("CARGO_PKG_VERSION"));
         out.extend_from_slice(format!(",\"clock\":\"{clock}\"").as_bytes());
-        let of_ring = [("ring_bytes", header.limit), ("overwritten_chunks", header.overwritten)];
+        let of_ring = [("ring_bytes", header.limit), (about::OVERWRITTEN, header.overwritten)];
         for (key, number) in numbers.into_iter().chain(of_ring.into_iter().filter(|_| header.is_ring)) {
             out.extend_from_slice(format!(",\"{key}\":{number}").as_bytes());
         }
@@ -119,11 +120,11 @@ impl ChromeConverter {
         let Some(origin) = &self.progress.dictionary.origin else {
             return;
         };
-        out.extend_from_slice(format!(",\"pid\":{pid}").as_bytes());
+        out.extend_from_slice(format!(",\"{}\":{pid}", about::PID).as_bytes());
         if let Some(rank) = origin.rank {
-            out.extend_from_slice(format!(",\"rank\":{rank}").as_bytes());
+            out.extend_from_slice(format!(",\"{}\":{rank}", about::RANK).as_bytes());
         }
-        for (key, text) in [("host", &origin.host), ("boot_id", &origin.boot_id)] {
+        for (key, text) in [(about::HOST, &origin.host), (about::BOOT_ID, &origin.boot_id)] {
             if !text.is_empty() {
                 out.extend_from_slice(format!(",\"{key}\":").as_bytes());
                 push_text(out, text);
