@@ -121,8 +121,7 @@
 //! # What it does not do
 //!
 //! It samples nothing, sends nothing anywhere, and takes over no signal but the one that a [`Trigger`] names. It reads no
-//! traces: that is the command
-//! `ferrum-trace`.
+//! traces: that is the command `ferrum-trace`.
 
 /// Whether all call sites are to vanish.
 pub(crate) const COMPILED_OUT: bool = cfg!(feature = "compiled-out");
