@@ -63,6 +63,8 @@ pub enum Figure {
     Candle,
     /// spool to finished JSON, against serde_json
     Convert,
+    /// each form of the output: whole process, finishing, bytes
+    Forms,
     /// a large trace to its summary, against serde_json and trace_processor; needs 4 GB of disk
     Read,
     /// how long recording nothing delays a program

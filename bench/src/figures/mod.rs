@@ -6,6 +6,7 @@ pub mod clock;
 pub mod convert;
 #[cfg(feature = "engine")]
 pub mod engine;
+pub mod forms;
 pub mod laps;
 pub mod latency;
 pub mod modes;
@@ -34,6 +35,7 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
         #[cfg(feature = "peers")]
         (Figure::Candle, candle::run),
         (Figure::Convert, convert::run),
+        (Figure::Forms, forms::run),
         (Figure::Read, read::run),
         (Figure::Startup, startup::run),
         (Figure::Latency, latency::run),

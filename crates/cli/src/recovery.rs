@@ -7,7 +7,7 @@ use crate::out::target::{Failure, Target, TraceWriter};
 use crate::spool_file::{Owner, SpoolFile};
 use crate::trouble::Trouble;
 use ferrum_trace_format::ReadAt;
-use ferrum_trace_format::spool::{Summary, is_spool, to_chrome};
+use ferrum_trace_format::spool::{Form, Summary, is_spool, to_chrome, to_form};
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -166,7 +166,8 @@ fn write(spool: &File, input: &Input, target: &Target, existing: Existing) -> Re
     let name = input.words();
     let mut out = target.begin(existing)?;
     let progress = Progress::start(name.clone(), spool.size().ok());
-    let converted = to_chrome(&Watched { file: spool, progress: &progress }, &mut out, n_workers());
+    let form = form_of(target);
+    let converted = to_form(&Watched { file: spool, progress: &progress }, &mut out, form, n_workers());
     progress.wait_for_disk();
     let failure = match converted {
         Ok(summary) => match out.commit() {
@@ -178,6 +179,14 @@ fn write(spool: &File, input: &Input, target: &Target, existing: Existing) -> Re
     match failure {
         Failure::NobodyReads => Ok(Written::NobodyReads),
         Failure::Trouble(trouble) => Err(trouble),
+    }
+}
+
+/// The form that the name of a trace promises.
+fn form_of(target: &Target) -> Form {
+    match target {
+        Target::File(path) => Form::of_name(&path.file_name().unwrap_or_default().to_string_lossy()).0,
+        Target::Stdout => Form::default(),
     }
 }
 
@@ -229,12 +238,15 @@ fn spare_path(trace: PathBuf) -> PathBuf {
     name.into()
 }
 
+/// What traces begin with: those of Chrome, Perfetto, gzip and zstd.
+const FIRST_BYTES: [u8; 4] = [b'[', 0x0a, 0x1f, 0x28];
+
 /// Whether there is such a file, and it begins like a trace: one of that name may be another's.
 fn is_spare(path: &Path) -> bool {
     let mut first_byte = Vec::new();
     let is_file = fs::symlink_metadata(path).is_ok_and(|about| about.is_file());
     let read = is_file.then(|| File::open(path)?.take(1).read_to_end(&mut first_byte));
-    matches!(read, Some(Ok(_))) && matches!(first_byte[..], [] | [b'['])
+    matches!(read, Some(Ok(_))) && first_byte.first().is_none_or(|first| FIRST_BYTES.contains(first))
 }
 
 /// As many as there are processors, within reason.

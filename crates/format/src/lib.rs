@@ -3,7 +3,7 @@
 //! - [`spool`]: the file the recorder fills while the program runs, and its conversion into what viewers open;
 //! - [`chrome`]: Chrome trace events as JSON, the array form;
 //! - `open` (feature `read`): whatever a trace comes in;
-//! - `perfetto` (feature `read`): Perfetto's own traces;
+//! - [`perfetto`]: Perfetto's own traces; reading them needs the feature `read`;
 //! - `spill_sort` (feature `read`): sorting more than fits in memory.
 //!
 //! This crate knows nothing of paths, standard output, clocks or the recorder.
@@ -12,7 +12,7 @@ pub mod chrome;
 mod error;
 #[cfg(feature = "read")]
 pub mod open;
-#[cfg(feature = "read")]
+mod pack;
 pub mod perfetto;
 mod read_at;
 mod reserve_ahead;
@@ -21,5 +21,6 @@ pub mod spill_sort;
 pub mod spool;
 
 pub use error::Error;
+pub use pack::Packing;
 pub use read_at::ReadAt;
 pub use reserve_ahead::ReserveAhead;

@@ -1,12 +1,12 @@
 //! What a trace is, whatever file it came from.
 //!
 //! A [`Trace`] is a set of columns: times are integer nanoseconds, texts are numbers of [`Strings`], rows are numbers of
-//! [`Tracks`]. [`Value`] is the value of one argument, and all that the recorder needs: the rest is behind the feature
-//! `columns`.
+//! [`Tracks`]. [`Value`] is the value of one argument; it and `Strings` (feature `strings`) are all that the recorder
+//! needs. The rest is behind the feature `columns`.
 //!
 //! This crate knows nothing of files, clocks, threads, the environment, or how any format spells these things.
 
-#[cfg(feature = "columns")]
+#[cfg(feature = "strings")]
 mod strings;
 #[cfg(feature = "columns")]
 mod trace;
@@ -15,7 +15,7 @@ mod tracks;
 mod value;
 pub mod vocab;
 
-#[cfg(feature = "columns")]
+#[cfg(feature = "strings")]
 pub use strings::{StringId, Strings};
 #[cfg(feature = "columns")]
 pub use trace::{Anomalies, ArgColumn, Asyncs, Census, Counters, End, Flows, Order, Points, Slice, Slices, Trace};

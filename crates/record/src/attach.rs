@@ -20,6 +20,8 @@ thread_local! {
     static ATTACHMENT: RefCell<Option<ActiveAttachment>> = const { RefCell::new(None) };
     /// The same for recordings that are not the process's own, of which there are few.
     static PRIVATE: RefCell<Private> = const { RefCell::new(Vec::new()) };
+    /// The name that the program gave the thread, and the recording in which it did.
+    static NAME: RefCell<Option<(u64, String)>> = const { RefCell::new(None) };
 }
 
 /// What a thread holds of a session.
@@ -109,17 +111,41 @@ fn refill_active<T>(held: &Held<'_>, loss: Loss, write: impl Fn(&Held<'_>) -> Op
     let refill = |slot: &RefCell<Option<ActiveAttachment>>| {
         // Held buffers are not entered twice, so nobody else has the slot.
         let mut slot = slot.try_borrow_mut().ok()?;
-        if slot.as_ref().is_none_or(|active| !global::is_active(active.0.session.id())) {
-            held.clear_chunk();
-            let session = global::active()?;
-            *slot = Attachment::new(&session).map(ActiveAttachment);
-            if slot.is_none() && loss == Loss::Counts {
-                session.count_dropped(1);
+        loop {
+            if slot.as_ref().is_none_or(|active| !global::is_active(active.0.session.id())) {
+                held.clear_chunk();
+                let session = global::active()?;
+                *slot = Attachment::new(&session).map(ActiveAttachment);
+                if slot.is_none() && !global::is_active(session.id()) {
+                    continue;
+                }
+                if slot.is_none() && loss == Loss::Counts {
+                    session.count_dropped(1);
+                }
+            }
+            let ActiveAttachment(attachment) = slot.as_mut()?;
+            let written = attachment.refill_and_write(held, &write);
+            // The recording may have gone on in another file between any two of these lines.
+            if written.is_some() || global::is_active(attachment.session.id()) {
+                return attachment.counting(loss, written);
             }
         }
-        slot.as_mut()?.0.refill_and_write(held, loss, &write)
     };
-    ATTACHMENT.try_with(refill).unwrap_or_else(|_| write_late(&*global::active()?, Some(held), loss, &write))
+    ATTACHMENT.try_with(refill).unwrap_or_else(|_| write_late_active(held, loss, &write))
+}
+
+fn write_late_active<T>(held: &Held<'_>, loss: Loss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
+    loop {
+        let session = global::active()?;
+        let written = write_late(&session, Some(held), Loss::IsCountedLater, &write);
+        if written.is_none() && !global::is_active(session.id()) {
+            continue;
+        }
+        if written.is_none() && loss == Loss::Counts {
+            session.count_dropped(1);
+        }
+        return written;
+    }
 }
 
 /// The thread is ending and its attachment is gone. Its buffer, if it is given, remembers its number.
@@ -156,8 +182,17 @@ pub fn site_of(name: &str, category: &str) -> Option<u32> {
 }
 
 fn site_of_active(held: &Held<'_>, name: &str, category: &str) -> Option<u32> {
-    names::recall(held, global::active_id(), name, category)
-        .or_else(|| intern(held, &*global::active()?, name, category))
+    loop {
+        if let Some(known) = names::recall(held, global::active_id(), name, category) {
+            return Some(known);
+        }
+        let session = global::active()?;
+        let id = intern(held, &session, name, category);
+        // If the recording went on in another file meanwhile, that may not know the name by this number.
+        if global::is_active(session.id()) {
+            return id;
+        }
+    }
 }
 
 #[cold]
@@ -247,7 +282,8 @@ fn write_private<T>(session: &Arc<Session>, write: impl Fn(&Held<'_>) -> Option<
         let (buffer, attachment) = &mut private[place];
         let held = buffer.hold()?;
         // What cannot be written is counted there.
-        write(&held).or_else(|| attachment.refill_and_write(&held, Loss::Counts, &write)).map(|_| ())
+        let written = write(&held).or_else(|| attachment.refill_and_write(&held, &write));
+        attachment.counting(Loss::Counts, written).map(|_| ())
     };
     if PRIVATE.try_with(with_private).is_err() {
         write_late(session, None, Loss::Counts, &write);
@@ -275,13 +311,12 @@ impl Attachment {
         })
     }
 
-    fn refill_and_write<T>(
-        &mut self,
-        held: &Held<'_>,
-        loss: Loss,
-        write: &impl Fn(&Held<'_>) -> Option<T>,
-    ) -> Option<T> {
-        let written = if self.refill(held) { write(held) } else { None };
+    fn refill_and_write<T>(&mut self, held: &Held<'_>, write: &impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
+        if self.refill(held) { write(held) } else { None }
+    }
+
+    /// Counts what was not written.
+    fn counting<T>(&self, loss: Loss, written: Option<T>) -> Option<T> {
         if written.is_none() && loss == Loss::Counts {
             self.entry.dropped.add(1);
         }
@@ -347,11 +382,29 @@ fn clear_buffer() {
     }
 }
 
+/// Has the calling thread bear a name in all files of the recording.
+pub fn remember_name(name: &str) {
+    let _ = NAME
+        .try_with(|slot| slot.try_borrow_mut().map(|mut slot| *slot = Some((global::recording_id(), name.to_owned()))));
+}
+
+/// The name that the program gave the thread in this recording.
+fn remembered_name() -> Option<String> {
+    let of_recording = |slot: &RefCell<Option<(u64, String)>>| {
+        let slot = slot.try_borrow().ok()?;
+        slot.as_ref().filter(|(recording, _)| global::is_recording(*recording)).map(|(_, name)| name.clone())
+    };
+    NAME.try_with(of_recording).ok().flatten()
+}
+
 /// The name that the program gave the thread, else the system's name of it.
 ///
 /// The standard library is asked only once it has told a new thread its name: asked before, by a signal handler at the very
 /// beginning of the thread, it would make up an unnamed one and later abort over it.
 fn thread_name() -> String {
+    if let Some(name) = remembered_name() {
+        return name;
+    }
     if !spool::knows_its_name() {
         return spool::os_thread_name();
     }

@@ -39,19 +39,32 @@ pub fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 's
 
 /// The same, for what the end of the process has to wait for. On the calling thread if there is no other.
 pub fn write<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<JoinHandle<T>> {
-    *lock(&AT_WORK) += 1;
-    let ending = Ending;
+    write_announced(Announced::new(), work)
+}
+
+/// The same for what was announced before.
+pub fn write_announced<T: Send + 'static>(
+    announced: Announced,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<JoinHandle<T>> {
     spawn("ferrum-trace-write", move || {
         let result = work();
-        drop(ending);
+        drop(announced);
         result
     })
 }
 
-/// Counts a writer out, also one that never began.
-struct Ending;
+/// Counts a writer in that will begin soon, and out when it has ended or never began.
+pub struct Announced(());
 
-impl Drop for Ending {
+impl Announced {
+    pub fn new() -> Self {
+        *lock(&AT_WORK) += 1;
+        Self(())
+    }
+}
+
+impl Drop for Announced {
     fn drop(&mut self) {
         let mut at_work = lock(&AT_WORK);
         *at_work = at_work.saturating_sub(1);

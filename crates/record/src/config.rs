@@ -7,6 +7,7 @@ use crate::dump::DumpLimits;
 use crate::origin::{RANK_VARIABLES, rank_number, rank_of_environment, rank_text};
 use crate::pattern::Pattern;
 use crate::ring;
+use crate::rotate::Rotate;
 use crate::trigger::{Trigger, parse_triggers};
 use crate::watch::Predicate;
 use crate::window::Window;
@@ -20,6 +21,8 @@ pub const OUT: &str = "FERRUM_TRACE_OUT";
 pub const LIMIT: &str = "FERRUM_TRACE_LIMIT";
 /// What a flight recorder keeps: bytes or seconds.
 pub const RING: &str = "FERRUM_TRACE_RING";
+/// When the recording goes on in another file.
+pub const ROTATE: &str = "FERRUM_TRACE_ROTATE";
 /// Which part of the run is recorded.
 pub const WINDOW: &str = "FERRUM_TRACE_WINDOW";
 /// Which categories are.
@@ -44,6 +47,8 @@ pub struct Options {
     pub limit: u64,
     /// Keep the newest, not all.
     pub ring: Option<ring::Extent>,
+    /// Several files, one after the other. Not for a ring, which keeps what is newest in one.
+    pub rotate: Option<Rotate>,
     pub dumps: DumpLimits,
     pub window: Window,
     /// `None` for those that are set already.
@@ -68,6 +73,7 @@ impl Options {
             pattern: None,
             limit: DEFAULT_LIMIT,
             ring: None,
+            rotate: None,
             dumps: DumpLimits::default(),
             window: Window::default(),
             categories: None,
@@ -128,6 +134,17 @@ impl Options {
                 )),
             }
         }
+        if let Some(rotate) = found.rotate.filter(|rotate| !is_off(rotate)) {
+            match rotate.to_string_lossy().parse() {
+                Ok(_) if options.ring.is_some() => {
+                    complain(format!(
+                        "{ROTATE}: a flight recorder ({RING}) keeps the newest in one file; it stays one"
+                    ));
+                }
+                Ok(rotate) => options.rotate = Some(rotate),
+                Err(error) => complain(format!("{ROTATE}: {error}; all goes to one file")),
+            }
+        }
         if let Some(window) = found.window {
             match window.to_string_lossy().parse() {
                 Ok(window) => options.window = window,
@@ -182,6 +199,7 @@ struct Found {
     out: Option<OsString>,
     limit: Option<OsString>,
     ring: Option<OsString>,
+    rotate: Option<OsString>,
     window: Option<OsString>,
     categories: Option<OsString>,
     trigger: Option<OsString>,
@@ -196,6 +214,7 @@ impl Found {
             OUT => Some(&mut self.out),
             LIMIT => Some(&mut self.limit),
             RING => Some(&mut self.ring),
+            ROTATE => Some(&mut self.rotate),
             WINDOW => Some(&mut self.window),
             CATEGORIES => Some(&mut self.categories),
             TRIGGER => Some(&mut self.trigger),

@@ -154,7 +154,7 @@ pub fn categories() -> Categories {
 ///
 /// If nothing is being recorded.
 pub fn stop() -> Result<Stopping, Error> {
-    let session = global::take_active(running()?.id()).ok_or_else(Error::not_recording)?;
+    let session = global::take_active(running()?.recording()).ok_or_else(Error::not_recording)?;
     let path = session.output_path().to_owned();
     let written = background::write(move || {
         let result = session.complete();

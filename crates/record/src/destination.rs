@@ -4,7 +4,9 @@ use crate::config::{Options, program_name};
 use crate::error::Error;
 use crate::pattern::Pattern;
 use crate::say::say;
+use ferrum_trace_format::spool;
 use ferrum_trace_format::spool::layout::{FILE_MAGIC, file};
+use std::borrow::Cow;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,8 +20,8 @@ const CLAIM_ATTEMPTS: usize = 100;
 /// What the output is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// An array of Chrome trace events.
-    Json,
+    /// What viewers open.
+    Trace(spool::Form),
     /// The spool itself.
     Spool,
 }
@@ -32,29 +34,90 @@ pub struct Destination {
     pub spool_path: PathBuf,
 }
 
+/// A destination and its spool, which is locked for as long as it is open.
+pub type Claimed = (Destination, File);
+
+/// The same for one file of several.
+#[derive(Debug)]
+pub struct ClaimedPart {
+    pub claimed: Claimed,
+    pub number: u32,
+    /// `trace.json`, after which the files are named.
+    pub base: PathBuf,
+}
+
+/// What a process would record to if it were alone.
+struct Wanted {
+    path: PathBuf,
+    /// Processes come and go, and a number may come again: what the other one has recorded is wanted too.
+    keeps_finished: bool,
+    /// Whether it is the forked parent's.
+    is_parents: bool,
+}
+
+impl Wanted {
+    fn by(options: &Options) -> Result<Self, Error> {
+        let by_process = options.pattern.as_ref().map(Pattern::path);
+        let path = full_path(by_process.as_deref().unwrap_or(&options.out), std::process::id())?;
+        // In a directory, the name has the process's number already.
+        let is_parents = options.is_forked && by_process.is_none() && !options.out.is_dir();
+        Ok(Self { path, keeps_finished: by_process.is_some(), is_parents })
+    }
+}
+
 impl Destination {
     /// Opens the spool of what `options` ask for, or of a name with the process's number in it if another process has
     /// that. The spool is locked for as long as it is open.
-    pub fn claim(options: &Options) -> Result<(Self, File), Error> {
-        let pid = std::process::id();
-        let by_process = options.pattern.as_ref().map(Pattern::path);
-        let wanted = full_path(by_process.as_deref().unwrap_or(&options.out), pid)?;
-        let own = with_pid(&wanted, pid);
-        // Processes come and go, and a number may come again: what the other one has recorded is wanted too.
-        let keeps_finished = by_process.is_some();
-        // In a directory, the name has the process's number already.
-        let is_parents = options.is_forked && by_process.is_none() && !options.out.is_dir();
-        if !is_parents && let Some(destination) = Self::claim_path(&wanted, keeps_finished)? {
+    pub fn claim(options: &Options) -> Result<Claimed, Error> {
+        let Wanted { path, keeps_finished, is_parents } = Wanted::by(options)?;
+        if !is_parents && let Some(destination) = Self::claim_path(&path, keeps_finished)? {
             return Ok(destination);
         }
-        let why = if is_parents { "this is a forked child" } else { "it is being recorded to already" };
-        say(&format!("{}: {why}; recording to {}", wanted.display(), own.display()));
+        let own = say_elsewhere(&path, is_parents);
         let taken = || io::Error::from(io::ErrorKind::ResourceBusy);
         Self::claim_path(&own, keeps_finished)?.ok_or_else(|| Error::io("cannot record to", &own, taken()))
     }
 
+    /// The next file of a recording that goes on in several: `trace.001.json` and so on, the first number above `after` that no
+    /// file has, complete or not.
+    pub fn claim_part(base: &Path, after: u32) -> Result<ClaimedPart, Error> {
+        let busy = || Error::io("cannot record to", base, io::ErrorKind::ResourceBusy.into());
+        Self::claim_number(base, after)?.ok_or_else(busy)
+    }
+
+    /// The first such file of this process. The base has the process's number in it if another process has that.
+    pub fn claim_first_part(options: &Options) -> Result<ClaimedPart, Error> {
+        // A number is only taken if no file has it, so finished ones are kept anyway.
+        let Wanted { path, is_parents, .. } = Wanted::by(options)?;
+        if !is_parents && let Some(part) = Self::claim_number(&path, 0)? {
+            return Ok(part);
+        }
+        Self::claim_part(&say_elsewhere(&path, is_parents), 0)
+    }
+
+    /// `None` if a live process records to the first number that is free.
+    fn claim_number(base: &Path, after: u32) -> Result<Option<ClaimedPart>, Error> {
+        for number in after.saturating_add(1)..u32::MAX {
+            let output = with_infix(base, &format!("{number:03}"));
+            let spool = Form::of(&output).spool_path(&output);
+            if output.exists() {
+                continue;
+            }
+            if let Ok(left) = OpenOptions::new().read(true).write(true).open(&spool) {
+                match left.try_lock() {
+                    Err(TryLockError::WouldBlock) => return Ok(None),
+                    // What a killed process left is for `ferrum-trace recover`.
+                    _ => continue,
+                }
+            }
+            let claimed = Self::claim_path(&output, false)?;
+            return Ok(claimed.map(|claimed| ClaimedPart { claimed, number, base: base.to_owned() }));
+        }
+        Ok(None)
+    }
+
     /// `None` if a live process records to that path.
-    fn claim_path(output: &Path, keeps_finished: bool) -> Result<Option<(Self, File)>, Error> {
+    fn claim_path(output: &Path, keeps_finished: bool) -> Result<Option<Claimed>, Error> {
         let form = Form::of(output);
         let spool_path = form.spool_path(output);
         let cannot = |cause| Error::io("cannot record to", &spool_path, cause);
@@ -86,19 +149,27 @@ impl Destination {
     }
 }
 
+/// Where this process records instead, which it says.
+fn say_elsewhere(wanted: &Path, is_parents: bool) -> PathBuf {
+    let own = with_pid(wanted, std::process::id());
+    let why = if is_parents { "this is a forked child" } else { "it is being recorded to already" };
+    say(&format!("{}: {why}; recording to {}", wanted.display(), own.display()));
+    own
+}
+
 impl Form {
     /// Where the spool of an output is.
     fn spool_path(self, output: &Path) -> PathBuf {
         match self {
             Self::Spool => output.to_owned(),
-            Self::Json => with_ending(output, ".spool"),
+            Self::Trace(_) => with_ending(output, ".spool"),
         }
     }
 
     fn of(output: &Path) -> Self {
         match output.extension() {
             Some(ending) if ending == "spool" => Self::Spool,
-            _ => Self::Json,
+            _ => Self::Trace(trace_form(output)),
         }
     }
 }
@@ -121,23 +192,31 @@ fn full_path(out: &Path, pid: u32) -> Result<PathBuf, Error> {
             return Err(Error::io("cannot record to", out, cause));
         }
     }
-    if let Some(json) = without_unwritten_form(&path) {
-        say(&format!("{}: this version writes plain JSON; recording to {}", path.display(), json.display()));
-        return Ok(json);
-    }
-    Ok(path)
+    let Some((plain, feature)) = without_absent_form(&path) else {
+        return Ok(path);
+    };
+    let why = format!("the feature `{feature}` was left out of this program");
+    say(&format!("{}: {why}; recording to {}", path.display(), plain.display()));
+    Ok(plain)
 }
 
-/// For endings that promise a form that is not written yet, the path of a JSON file.
-fn without_unwritten_form(path: &Path) -> Option<PathBuf> {
-    let ending = path.extension()?.to_str()?;
-    match ending {
-        "gz" | "zst" if path.file_stem().is_some_and(|stem| Path::new(stem).extension().is_some()) => {
-            Some(path.with_extension(""))
-        }
-        "gz" | "zst" | "pftrace" | "perfetto-trace" => Some(path.with_extension("json")),
-        _ => None,
-    }
+/// The form that a path promises.
+pub fn trace_form(path: &Path) -> spool::Form {
+    spool::Form::of_name(&file_name(path)).0
+}
+
+/// For endings that promise a packing that was not compiled in, the path of a file without it, and the feature that it needs.
+fn without_absent_form(path: &Path) -> Option<(PathBuf, &'static str)> {
+    let absent = [("gz", "gzip", cfg!(feature = "gzip")), ("zst", "zstd", cfg!(feature = "zstd"))];
+    let ending = path.extension()?;
+    let (_, feature, _) = absent.into_iter().find(|(packed, _, is_there)| ending == *packed && !is_there)?;
+    let stem = path.with_extension("");
+    let plain = if stem.extension().is_some() { stem } else { stem.with_extension("json") };
+    Some((plain, feature))
+}
+
+fn file_name(path: &Path) -> Cow<'_, str> {
+    path.file_name().unwrap_or_default().to_string_lossy()
 }
 
 /// `trace.json` and 17 make `trace.17.json`.
@@ -145,14 +224,15 @@ fn with_pid(path: &Path, pid: u32) -> PathBuf {
     with_infix(path, &pid.to_string())
 }
 
-/// `trace.json` and `dump-001` make `trace.dump-001.json`.
+/// `trace.json` and `dump-001` make `trace.dump-001.json`; `trace.json.gz` makes `trace.dump-001.json.gz`.
 pub fn with_infix(path: &Path, infix: &str) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let name = match name.rsplit_once('.') {
-        Some((stem, ending)) if !stem.is_empty() => format!("{stem}.{infix}.{ending}"),
-        _ => format!("{name}.{infix}"),
+    let name = file_name(path);
+    let ending = match spool::Form::of_name(&name).1 {
+        "" => name.rfind('.').filter(|&dot| dot > 0).map_or("", |dot| &name[dot..]),
+        ending => ending,
     };
-    path.with_file_name(name)
+    let stem = &name[..name.len() - ending.len()];
+    path.with_file_name(format!("{stem}.{infix}{ending}"))
 }
 
 /// `trace.json` and `.spool` make `trace.json.spool`.
@@ -222,20 +302,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_form_that_is_not_written_yet_becomes_json_by_name_too() {
-        for (path, json) in
-            [("a/t.json.gz", "a/t.json"), ("t.json.zst", "t.json"), ("t.gz", "t.json"), ("t.pftrace", "t.json")]
-        {
-            assert_eq!(without_unwritten_form(Path::new(path)), Some(PathBuf::from(json)));
-        }
-        for path in ["t.json", "t", "t.spool", "gz"] {
-            assert_eq!(without_unwritten_form(Path::new(path)), None);
+    fn a_packing_that_was_left_out_is_left_out_of_the_name() {
+        let plain = |path: &str| without_absent_form(Path::new(path)).map(|(plain, _)| plain);
+        let expected = |path: &str, is_there: bool| (!is_there).then(|| PathBuf::from(path));
+        let (gzip, zstd) = (cfg!(feature = "gzip"), cfg!(feature = "zstd"));
+        assert_eq!(plain("a/t.json.gz"), expected("a/t.json", gzip));
+        assert_eq!(plain("t.gz"), expected("t.json", gzip));
+        assert_eq!(plain("t.pftrace.gz"), expected("t.pftrace", gzip));
+        assert_eq!(plain("t.json.zst"), expected("t.json", zstd));
+        for path in ["t.json", "t", "t.spool", "gz", "t.pftrace", "t.perfetto-trace"] {
+            assert_eq!(plain(path), None);
         }
     }
 
     #[test]
     fn the_process_number_goes_before_the_ending() {
-        for (path, with) in [("a/trace.json", "a/trace.17.json"), ("trace", "trace.17"), (".hidden", ".hidden.17")] {
+        for (path, with) in [
+            ("a/trace.json", "a/trace.17.json"),
+            ("trace", "trace.17"),
+            (".hidden", ".hidden.17"),
+            ("a.b/trace.txt", "a.b/trace.17.txt"),
+            ("trace.spool", "trace.17.spool"),
+            ("x.trace.pftrace", "x.trace.17.pftrace"),
+            #[cfg(feature = "gzip")]
+            ("trace.json.gz", "trace.17.json.gz"),
+            #[cfg(feature = "zstd")]
+            ("trace.zst", "trace.17.zst"),
+        ] {
             assert_eq!(with_pid(Path::new(path), 17), PathBuf::from(with));
         }
     }

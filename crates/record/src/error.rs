@@ -30,6 +30,10 @@ impl Error {
         Self { kind: Kind::Format { path, cause } }
     }
 
+    pub(crate) fn no_room(path: &Path) -> Self {
+        Self::io("cannot record to", path, io::ErrorKind::StorageFull.into())
+    }
+
     pub(crate) fn already_recording() -> Self {
         Self { kind: Kind::AlreadyRecording }
     }

@@ -27,6 +27,10 @@ const FORK_PATIENCE_NANOS: u64 = 100_000_000;
 
 /// The id of the active session, 0 if there is none.
 static ACTIVE_ID: AtomicU64 = AtomicU64::new(0);
+/// The id of its recording, which may have begun in another session.
+static RECORDING_ID: AtomicU64 = AtomicU64::new(0);
+/// Set when the process ends.
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
 /// Events lost in signal handlers that interrupted the recorder, until they are counted in the file.
 static INTERRUPTED: AtomicU64 = AtomicU64::new(0);
 /// How many forks this process is away from the one that was started.
@@ -149,6 +153,7 @@ fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Ses
     registry.restart = None;
     remember(registry, &session);
     ACTIVE_ID.store(session.id(), Ordering::Release);
+    RECORDING_ID.store(session.recording(), Ordering::Release);
     let clock = match session.clock() {
         ClockKind::Ticks => TICKS,
         ClockKind::Monotonic => MONOTONIC,
@@ -157,6 +162,37 @@ fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Ses
     switch::begin(clock, &rests);
     window_watch::watch_time(session.id(), &window);
     Ok(session)
+}
+
+/// Has the process's recording go on in another file. False if `old` is not what it goes on in.
+///
+/// Whoever records finds the new file from the moment that it is active; only then the old one is closed, which has those who
+/// still write to it ask for another chunk. So every event is in one of the two.
+pub fn hand_over(old: &Session) -> Result<bool, Error> {
+    let Some(options) = with_registry(|registry| registry.options.clone()) else {
+        return Ok(false);
+    };
+    let Some(next) = old.next(&options)? else {
+        return Ok(false);
+    };
+    let is_switched = with_registry(|registry| {
+        remember(registry, &next);
+        if !is_active(old.id()) || is_ending() {
+            return false;
+        }
+        let has_sites = registry.sites.iter().all(|site| next.define_site(site, site.known_id()).is_some());
+        let switch = || {
+            registry.active = Some(Arc::clone(&next));
+            ACTIVE_ID.store(next.id(), Ordering::Release);
+        };
+        has_sites && old.hand_over_to(&next, switch) && old.close()
+    });
+    if !is_switched {
+        next.discard();
+        let is_over = !is_active(old.id()) || is_ending();
+        return if is_over { Ok(false) } else { Err(Error::no_room(next.output_path())) };
+    }
+    Ok(true)
 }
 
 /// A recording besides the process's own.
@@ -194,6 +230,30 @@ pub fn active_id() -> u64 {
 /// Whether `id` is that of the active session.
 pub fn is_active(id: u64) -> bool {
     active_id() == id
+}
+
+/// The id of the process's recording, 0 if there is none. It stays the same when the recording goes on in another file.
+pub fn recording_id() -> u64 {
+    RECORDING_ID.load(Ordering::Acquire)
+}
+
+/// Whether `id` is that of the process's recording.
+pub fn is_recording(id: u64) -> bool {
+    recording_id() == id
+}
+
+/// Whether the process is about to end, and waits for files to be written.
+pub fn is_ending() -> bool {
+    IS_ENDING.load(Ordering::Relaxed)
+}
+
+/// Later files of the recording name the process so, too.
+pub fn remember_process_name(name: &str) {
+    with_registry(|registry| {
+        if let Some(options) = &mut registry.options {
+            options.process_name = Some(name.to_owned());
+        }
+    });
 }
 
 /// Gives a site its number, and defines it in the active session. 0 if that has no room for it.
@@ -257,18 +317,27 @@ pub fn finish(id: u64) -> Result<Stats, Error> {
     let session = take_active(id).ok_or_else(Error::not_recording)?;
     let result = session.complete();
     session.release_memory();
-    result
+    let Some(part) = session.part() else {
+        return result;
+    };
+    // Those before it may still be in the making.
+    background::wait_for_all();
+    result.map(|mut stats| {
+        stats += part.done();
+        stats
+    })
 }
 
-/// Closes the process's recording, if `id` is that of it. It is the caller's to complete.
+/// Closes the process's recording, if `id` is that of it (see [`recording_id`]). It is the caller's to complete.
 pub fn take_active(id: u64) -> Option<Arc<Session>> {
     with_registry(|registry| {
-        if registry.active.as_ref().is_none_or(|session| session.id() != id) {
+        if registry.active.as_ref().is_none_or(|session| session.recording() != id) {
             return None;
         }
         switch::end();
         watch::end();
         ACTIVE_ID.store(0, Ordering::Release);
+        RECORDING_ID.store(0, Ordering::Release);
         // Now, not when it is completed: threads would go on recording into it, though another one may have begun by then.
         registry.active.take().filter(|session| session.close())
     })
@@ -277,6 +346,7 @@ pub fn take_active(id: u64) -> Option<Arc<Session>> {
 /// The process ends: every recording that is still open is finished. Threads that still run may go on recording into
 /// memory that stays where it is.
 pub fn finish_at_end() {
+    IS_ENDING.store(true, Ordering::Relaxed);
     switch::end();
     watch::end();
     let sessions = with_registry(|registry| {
@@ -298,10 +368,11 @@ pub fn finish_loudly(session: &Session) {
 }
 
 /// Completes a session that has been closed, likewise. `losses` are those before.
-pub fn complete_loudly(session: &Session, losses: Option<(u64, String)>) {
-    match session.complete() {
+pub fn complete_loudly(session: &Session, losses: Option<(u64, String)>) -> Option<Stats> {
+    let completed = session.complete();
+    match &completed {
         Ok(stats) if stats.dropped > 0 || stats.dumps_refused > 0 => {
-            let Stats { dropped, recorded, dumps, dumps_refused, .. } = stats;
+            let Stats { dropped, recorded, dumps, dumps_refused, .. } = *stats;
             let why = losses.map_or(String::new(), |(_, why)| why);
             let lost = (dropped > 0).then(|| format!("{dropped} events lost{why}, {recorded} recorded"));
             let refused = (dumps_refused > 0).then(|| format!("{dumps_refused} dumps refused, {dumps} granted"));
@@ -315,6 +386,7 @@ pub fn complete_loudly(session: &Session, losses: Option<(u64, String)>) {
         }
         Ok(_) => {}
     }
+    completed.ok()
 }
 
 /// The caller has the registry, so that no fork comes in between.
@@ -372,6 +444,7 @@ pub extern "C" fn after_fork_in_child() {
     FORKS.fetch_add(1, Ordering::Relaxed);
     INTERRUPTED.store(0, Ordering::Relaxed);
     ACTIVE_ID.store(0, Ordering::Release);
+    RECORDING_ID.store(0, Ordering::Release);
     watch::end();
     let mut held = take_held_over_fork();
     attach::forget_in_child(held.buffer.as_ref());

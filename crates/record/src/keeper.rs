@@ -1,6 +1,7 @@
 //! The thread that prepares chunks before they are needed, so that no recording thread waits for a page.
 
 use crate::clock;
+use crate::rotate;
 use crate::session::Session;
 use crate::spool::without_signals;
 use std::sync::Weak;
@@ -16,6 +17,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// Parts of a recording's age that pauses may grow to.
 const PAUSES_PER_AGE: u32 = 600;
 
+/// The shortest pause before it is asked again whether the recording should go on in another file.
+const RETRY: Duration = Duration::from_millis(100);
+
 /// Starts the thread. It ends with the session. `None` if no thread can be had: then recording threads do its work.
 pub fn start(session: Weak<Session>) -> Option<Thread> {
     let keep = move || {
@@ -26,8 +30,12 @@ pub fn start(session: Weak<Session>) -> Option<Thread> {
                 session.calibrate();
                 session.spool().release_lingering();
             }
+            if session.is_full_part() {
+                rotate::rotate(&session);
+            }
+            let left = session.part().and_then(|part| part.time_left()).map_or(Duration::MAX, |left| left.max(RETRY));
             drop(session);
-            thread::park_timeout(schedule.pause());
+            thread::park_timeout(schedule.pause().min(left));
         }
     };
     let builder = thread::Builder::new().name("ferrum-trace".into()).stack_size(128 * 1024);

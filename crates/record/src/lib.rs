@@ -157,6 +157,7 @@ mod post_roll;
 mod recorder;
 mod request_watch;
 mod ring;
+mod rotate;
 mod running_p99;
 mod say;
 mod session;

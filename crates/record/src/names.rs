@@ -79,6 +79,23 @@ impl NameTable {
         Lookup::New(id_of(n))
     }
 
+    /// Has another table know the same names by the same numbers. `define` is given each of them, and may stop it.
+    pub fn copy_to(&self, other: &mut Self, mut define: impl FnMut(u32, &str, &str) -> Option<()>) -> Option<()> {
+        for (n, known) in self.names.iter().enumerate() {
+            let text = self.text.get(known.start as usize..)?;
+            let (name, rest) = text.split_at_checked(known.name_len as usize)?;
+            let category = rest.get(..known.category_len as usize)?;
+            // They were texts, and texts behind each other can be told apart again.
+            let (name, category) = (std::str::from_utf8(name).ok()?, std::str::from_utf8(category).ok()?);
+            let Lookup::New(id) = other.look_up(name, category) else {
+                return None;
+            };
+            debug_assert_eq!(id, id_of(n as u32 + 1));
+            define(id, name, category)?;
+        }
+        Some(())
+    }
+
     fn is(&self, known: Name, name: &str, category: &str) -> bool {
         let (start, name_len) = (known.start as usize, known.name_len as usize);
         let (name_end, end) = (start + name_len, start + name_len + known.category_len as usize);

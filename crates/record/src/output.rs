@@ -7,13 +7,13 @@
 //! copied.
 
 use crate::background;
-use crate::destination::{Destination, Form, is_at, with_ending};
+use crate::destination::{Destination, Form, is_at, trace_form, with_ending};
 use crate::error::Error;
 use crate::global;
 use crate::spool::{Lease, exchange, reserve_beyond_end};
 use crate::stats::Stats;
 use ferrum_trace_format::ReserveAhead;
-use ferrum_trace_format::spool::{ChromeConverter, EventCounter, to_chrome};
+use ferrum_trace_format::spool::{self, Converter, EventCounter, to_form};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub struct Output {
 
 #[derive(Debug)]
 struct Written {
-    converter: ChromeConverter,
+    converter: Converter,
     /// The file that has the output's name.
     current: File,
     /// Where the events end and the tail begins, in both files.
@@ -84,7 +84,7 @@ impl Output {
         self.update(spool, false)?;
         let stats = self.stats(spool, spool_bytes)?;
         self.drop_spare();
-        if self.form() == Form::Json {
+        if self.form() != Form::Spool {
             let _ = std::fs::remove_file(&self.destination.spool_path);
         }
         Ok(stats)
@@ -103,11 +103,11 @@ impl Output {
     }
 
     fn update(&mut self, spool: &File, wants_spare: bool) -> Result<(), Error> {
-        if self.form() == Form::Spool {
+        let Form::Trace(form) = self.form() else {
             return Ok(());
-        }
+        };
         let updated = match self.written.take() {
-            None => self.write_first(spool),
+            None => self.write_first(spool, form),
             Some(written) => self.write_next(spool, written),
         };
         match updated {
@@ -132,8 +132,8 @@ impl Output {
         let _ = std::fs::remove_file(spare_path(&self.destination));
     }
 
-    fn write_first(&mut self, spool: &File) -> Result<Written, Error> {
-        let mut converter = ChromeConverter::open(spool).map_err(|cause| self.cannot_convert(cause))?;
+    fn write_first(&mut self, spool: &File, form: spool::Form) -> Result<Written, Error> {
+        let mut converter = Converter::open(spool, form).map_err(|cause| self.cannot_convert(cause))?;
         let path = spare_path(&self.destination);
         let file = create(&path).map_err(|cause| self.cannot_write(cause))?;
         let (body_end, tail) = self.append(&file, 0, &mut converter, spool)?;
@@ -180,7 +180,7 @@ impl Output {
         &self,
         mut file: &File,
         body_end: u64,
-        converter: &mut ChromeConverter,
+        converter: &mut Converter,
         spool: &File,
     ) -> Result<(u64, Vec<u8>), Error> {
         let cannot_write = |cause| self.cannot_write(cause);
@@ -209,7 +209,7 @@ pub fn write_apart(spool: &File, path: &Path) -> Result<(), Error> {
     let next = with_ending(path, ".next");
     let cannot_write = |cause| Error::io("cannot write the trace", path, cause);
     let mut file = create(&next).map_err(cannot_write)?;
-    let written = to_chrome(spool, &mut file, n_workers())
+    let written = to_form(spool, &mut file, trace_form(path), n_workers())
         .map_err(|cause| Error::format(path, cause))
         .and_then(|_| std::fs::rename(&next, path).map_err(cannot_write));
     if written.is_err() {

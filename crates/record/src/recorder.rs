@@ -56,7 +56,7 @@ impl Recorder {
     ///
     /// If the output cannot be written. Nothing is lost by that.
     pub fn flush(&self) -> Result<(), Error> {
-        self.session.flush()
+        self.current().flush()
     }
 
     /// Counts so far. Reads what has been recorded since the last call, so it is not for the hot path.
@@ -65,12 +65,22 @@ impl Recorder {
     ///
     /// If the spool cannot be read.
     pub fn stats(&self) -> Result<Stats, Error> {
-        self.session.stats()
+        let session = self.current();
+        let mut stats = session.stats()?;
+        stats += session.part().map_or_else(Stats::default, |part| part.done());
+        Ok(stats)
     }
 
-    /// Where the trace goes. Another file than asked for if a live process writes to that.
+    /// Where the trace goes. Another file than asked for if a live process writes to that. If there are several, one after the
+    /// other, the one that is being recorded to.
     pub fn path(&self) -> PathBuf {
-        self.session.output_path().to_owned()
+        self.current().output_path().to_owned()
+    }
+
+    /// The recording may go on in another file than it began in.
+    fn current(&self) -> Arc<Session> {
+        let going_on = global::running().filter(|session| session.recording() == self.session.recording());
+        going_on.unwrap_or_else(|| Arc::clone(&self.session))
     }
 
     /// Ends the recording: the output is complete. Spans that are still open are not in it.
@@ -79,7 +89,7 @@ impl Recorder {
     ///
     /// If the output cannot be written (the spool is kept then), or if the recording has ended already.
     pub fn finish(self) -> Result<Stats, Error> {
-        global::finish(self.session.id())
+        global::finish(self.session.recording())
     }
 }
 
@@ -113,6 +123,26 @@ impl RecorderBuilder {
     /// A flight recorder that keeps at least this time, as far as the [`limit`](Self::limit) has room for it.
     pub fn ring_of(mut self, time: Duration) -> Self {
         self.options.ring = Some(ring::Extent::Time(time));
+        self
+    }
+
+    /// Several files, one after the other, each of about so many bytes of spool: `trace.001.json`, `trace.002.json` and so on. Each is a
+    /// complete trace, written in the background while the next one records; no event is lost in between. At least 1 MiB. Not for
+    /// a flight recorder.
+    pub fn rotate(mut self, bytes: u64) -> Self {
+        self.options.rotate.get_or_insert_default().bytes = Some(bytes);
+        self
+    }
+
+    /// The same by time: each file has so much of it. May be given together with [`rotate`](Self::rotate).
+    pub fn rotate_every(mut self, time: Duration) -> Self {
+        self.options.rotate.get_or_insert_default().every = Some(time);
+        self
+    }
+
+    /// How many complete files are kept of those: the oldest is removed when there is one more. All are kept if not given.
+    pub fn rotate_keep(mut self, files: u32) -> Self {
+        self.options.rotate.get_or_insert_default().keep = Some(files.max(1));
         self
     }
 
@@ -199,7 +229,9 @@ impl RecorderBuilder {
         if crate::COMPILED_OUT {
             return Err(Error::not_recording());
         }
-        let session = global::start(self.options)?;
+        let Options { ring, rotate, .. } = &self.options;
+        let rotate = rotate.filter(|rotate| ring.is_none() && rotate.is_something());
+        let session = global::start(Options { rotate, ..self.options })?;
         Ok(Recorder { session })
     }
 }
@@ -226,7 +258,7 @@ pub fn flush() -> Result<(), Error> {
 /// If nothing is being recorded, or the output cannot be written.
 pub fn finish() -> Result<Stats, Error> {
     let session = global::running().ok_or_else(Error::not_recording)?;
-    global::finish(session.id())
+    global::finish(session.recording())
 }
 
 /// Counts of this process's recording, if there is one. Reads what has been recorded since the last call.
@@ -257,6 +289,7 @@ pub fn set_process_name(name: &str) {
     if is_on() {
         attach::quietly(|| {
             let session = global::active()?;
+            global::remember_process_name(name);
             session.define_process(name)
         });
     }
@@ -271,6 +304,7 @@ pub fn set_thread_name(name: &str) {
     if is_on()
         && let Some(id) = attach::thread_id()
     {
+        attach::remember_name(name);
         attach::quietly(|| {
             let session = global::active()?;
             session.define_thread_name(id, name)

@@ -2,9 +2,9 @@
 
 use crate::attach;
 use crate::chunk::{self, ChunkMemory};
-use crate::clock::{self, ClockKind};
+use crate::clock::ClockKind;
 use crate::config::Options;
-use crate::destination::{Destination, Form, with_ending};
+use crate::destination::{Claimed, ClaimedPart, Destination, Form, with_ending};
 use crate::dump::Dumps;
 use crate::error::Error;
 use crate::keeper;
@@ -12,6 +12,7 @@ use crate::late::LateWriter;
 use crate::names::{Lookup, NameTable};
 use crate::origin::{boot_id, host_name};
 use crate::output::{self, Output};
+use crate::rotate::{Part, Start};
 use crate::say::say;
 use crate::site::Site;
 use crate::snapshot::Snapshot;
@@ -51,8 +52,10 @@ pub struct Session {
     is_open: AtomicBool,
     /// `None` in it if no thread could be had.
     keeper: OnceLock<Option<Thread>>,
-    /// Chunks that threads have taken, up to [`CHUNKS_WITHOUT_KEEPER`].
+    /// Chunks that threads have taken.
     n_taken: AtomicU64,
+    /// If the recording goes on in other files: which one this is.
+    part: Option<Part>,
     me: Weak<Self>,
 }
 
@@ -67,10 +70,19 @@ const SCRATCH_BYTES: usize = 2 * TEXT_BYTES_MAX + 64;
 struct Definitions {
     chunk: MappedChunk,
     n_threads: u32,
-    n_tracks: u32,
+    /// Their numbers are their places, counted from one.
+    tracks: Vec<TrackEntry>,
     names: NameTable,
     /// For the definition of a name.
     scratch: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct TrackEntry {
+    name: String,
+    sort: i64,
+    /// Whether it comes from the file before, and its track has not asked for it here yet.
+    is_handed_over: bool,
 }
 
 /// A thread's number in the spool, and the count of its lost events.
@@ -83,29 +95,55 @@ pub struct ThreadEntry {
 impl Session {
     /// Begins to record. Nothing is visible under the output's name until the first flush.
     pub fn start(options: &Options) -> Result<Arc<Self>, Error> {
-        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
-        let (destination, file) = Destination::claim(options)?;
-        let path = destination.spool_path.clone();
         let clock = options.clock.unwrap_or_else(ClockKind::best);
-        let first_point = clock.calibration_point();
-        // Right beside it: other recordings of the host are aligned by the two.
-        let wall_nanos = clock::wall_nanos();
+        let Some(rotate) = options.rotate else {
+            let claimed = Destination::claim(options)?;
+            return Self::begin(options, claimed, clock, Start::now(clock), None);
+        };
+        let ClaimedPart { claimed, number, base } = Destination::claim_first_part(options)?;
+        let start = Start::now(clock);
+        let part = |id| Part::first(rotate, base, number, id, start);
+        Self::begin(options, claimed, clock, start, Some(Box::new(part)))
+    }
+
+    /// Begins the file after this one, of the same recording.
+    pub fn next(&self, options: &Options) -> Result<Option<Arc<Self>>, Error> {
+        let Some(part) = &self.part else {
+            return Ok(None);
+        };
+        let ClaimedPart { claimed, number, .. } = Destination::claim_part(part.base(), part.number)?;
+        let next_part = part.next(number);
+        Self::begin(options, claimed, self.clock, part.start(), Some(Box::new(|_| next_part))).map(Some)
+    }
+
+    fn begin(
+        options: &Options,
+        (destination, file): Claimed,
+        clock: ClockKind,
+        start: Start,
+        part: Option<Box<dyn FnOnce(u64) -> Part + '_>>,
+    ) -> Result<Arc<Self>, Error> {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        let part = part.map(|part| part(id));
+        let path = destination.spool_path.clone();
         let limit = options.spool_limit();
         let spool = Spool::new(file, limit, options.ring);
         let header = spool.take_fresh().map_err(|reason| {
             let _ = std::fs::remove_file(&path);
             cannot_start(&path, reason)
         })?;
-        write_header(&header, clock, wall_nanos, limit, options.ring.is_some());
+        write_header(&header, clock, start.wall_nanos, limit, options.ring.is_some());
+        header.store(file::PART, part.as_ref().map_or(0, |part| part.number.into()), Ordering::Relaxed);
         let definitions = Definitions {
             chunk: header.clone(),
             n_threads: 0,
-            n_tracks: 0,
+            tracks: Vec::new(),
             names: NameTable::default(),
             scratch: Vec::with_capacity(SCRATCH_BYTES),
         };
         let session = Arc::new_cyclic(|me| Self {
-            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            id,
             pid: std::process::id(),
             clock,
             dropped: header.counter(file::DROPPED),
@@ -120,9 +158,10 @@ impl Session {
             is_open: AtomicBool::new(true),
             keeper: OnceLock::new(),
             n_taken: AtomicU64::new(0),
+            part,
             me: me.clone(),
         });
-        session.define_point(first_point);
+        session.define_point(start.point);
         session.define_process(&options.process_name());
         session.define_origin(options.rank);
         session.define(&Definition::Site {
@@ -133,7 +172,50 @@ impl Session {
         });
         // A second point now: should the process be killed in its first millisecond, the clock's rate is known roughly.
         session.calibrate();
+        if session.part.as_ref().is_some_and(|part| part.time_left().is_some()) {
+            session.keeper();
+        }
         Ok(session)
+    }
+
+    /// Has `next` know all names and tracks by the numbers that they have here, so that a thread that has asked for one may use it
+    /// there, and then `switch`es: whoever asks from then on asks `next`. False if there is no room; then nothing is switched.
+    pub fn hand_over_to(&self, next: &Self, switch: impl FnOnce()) -> bool {
+        let here = lock(&self.definitions);
+        let mut there = lock(&next.definitions);
+        let mut names = std::mem::take(&mut there.names);
+        let mut bytes = Vec::with_capacity(SCRATCH_BYTES);
+        let copied = here.names.copy_to(&mut names, |id, name, category| {
+            push_site_without_keys(&mut bytes, id, &kept_text(name), &kept_text(category));
+            next.define_bytes(&mut there, &bytes).map(|_| ())
+        });
+        there.names = names;
+        let tracks = here.tracks.iter().map(|track| next.add_track(&mut there, &track.name, track.sort, true));
+        let has_room = copied.is_some() && tracks.collect::<Option<Vec<_>>>().is_some();
+        if has_room {
+            switch();
+        }
+        has_room
+    }
+
+    /// Which file it is of a recording that goes on in others.
+    pub fn part(&self) -> Option<&Part> {
+        self.part.as_ref()
+    }
+
+    /// The id of the recording, which may go on in other sessions: that of the first.
+    pub fn recording(&self) -> u64 {
+        self.part.as_ref().map_or(self.id, Part::recording)
+    }
+
+    /// Whether the recording should go on in another file.
+    pub fn is_full_part(&self) -> bool {
+        let n_bytes = self.n_taken.load(Ordering::Relaxed) * CHUNK_BYTES as u64;
+        self.part.as_ref().is_some_and(|part| part.is_full(n_bytes))
+    }
+
+    fn keeper(&self) -> Option<&Thread> {
+        self.keeper.get_or_init(|| keeper::start(self.me.clone())).as_ref()
     }
 
     pub fn id(&self) -> u64 {
@@ -195,8 +277,8 @@ impl Session {
         }
         let fresh = self.spool.take_fresh();
         if self.n_taken.fetch_add(1, Ordering::Relaxed) >= CHUNKS_WITHOUT_KEEPER {
-            let keeper = self.keeper.get_or_init(|| keeper::start(self.me.clone()));
-            if let Some(keeper) = keeper.as_ref().filter(|_| self.spool.is_low()) {
+            let is_wanted = self.spool.is_low() || self.is_full_part();
+            if let Some(keeper) = self.keeper().filter(|_| is_wanted) {
                 keeper.unpark();
             }
         }
@@ -286,10 +368,18 @@ impl Session {
     /// Gives a named track a number.
     pub fn define_track(&self, name: &str, sort: i64) -> Option<u32> {
         let mut definitions = lock(&self.definitions);
-        let id = definitions.n_tracks + 1;
-        let name = kept_text(name);
-        self.define_locked(&mut definitions, &Definition::Track { id, sort, name })?;
-        definitions.n_tracks = id;
+        let is_same = |track: &TrackEntry| track.is_handed_over && track.sort == sort && track.name == name;
+        if let Some(place) = definitions.tracks.iter().position(is_same) {
+            definitions.tracks[place].is_handed_over = false;
+            return Some(place as u32 + 1);
+        }
+        self.add_track(&mut definitions, name, sort, false)
+    }
+
+    fn add_track(&self, definitions: &mut Definitions, name: &str, sort: i64, is_handed_over: bool) -> Option<u32> {
+        let id = definitions.tracks.len() as u32 + 1;
+        self.define_locked(definitions, &Definition::Track { id, sort, name: kept_text(name) })?;
+        definitions.tracks.push(TrackEntry { name: name.to_owned(), sort, is_handed_over });
         Some(id)
     }
 
@@ -374,6 +464,13 @@ impl Session {
         // Some thread may hold the file for as long as it lives; others may have the path from now on.
         let _ = self.spool.file().unlock();
         stats.map(|stats| self.with_dumps(stats))
+    }
+
+    /// Ends a recording that nobody has written to, and removes its spool.
+    pub fn discard(&self) {
+        self.close();
+        let _ = std::fs::remove_file(self.spool_path());
+        self.release_memory();
     }
 
     /// After [`complete`](Self::complete), in a process that goes on: nothing recorded from now on is kept.

@@ -20,6 +20,18 @@ pub struct Stats {
     pub dumps_refused: u64,
 }
 
+impl std::ops::AddAssign for Stats {
+    /// Counts of one recording in several files. Those of threads are of the file with most.
+    fn add_assign(&mut self, other: Self) {
+        self.recorded += other.recorded;
+        self.dropped += other.dropped;
+        self.bytes += other.bytes;
+        self.threads = self.threads.max(other.threads);
+        self.dumps += other.dumps;
+        self.dumps_refused += other.dumps_refused;
+    }
+}
+
 impl Stats {
     pub(crate) fn new(summary: &Summary, bytes: u64) -> Self {
         let Summary { events: recorded, dropped, threads, .. } = *summary;

@@ -177,12 +177,17 @@ impl Track {
     /// The track's number in the active session.
     fn id(&self) -> Option<u32> {
         attach::quietly(|| {
-            let session = global::active()?;
-            let mut known = lock(&self.known);
-            if known.0 != session.id() {
-                *known = (session.id(), session.define_track(&self.name, self.sort)?);
+            loop {
+                let session = global::active()?;
+                let mut known = lock(&self.known);
+                if known.0 != session.id() {
+                    *known = (session.id(), session.define_track(&self.name, self.sort)?);
+                }
+                // If the recording went on in another file meanwhile, that may not know the track.
+                if global::is_active(session.id()) {
+                    return Some(known.1);
+                }
             }
-            Some(known.1)
         })
     }
 }

@@ -90,7 +90,7 @@ pub fn step_begins() {
     switch::set_rest(Rest::Steps, !is_chosen);
     if n == end {
         // Nothing more can come.
-        background::finish(global::active_id());
+        background::finish(global::recording_id());
     }
 }
 
@@ -154,7 +154,7 @@ pub fn watch_time(session: u64, window: &Window) {
     let at = |time: Duration| now.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
     let (start, end) = (at(times.start), at(times.end));
     let work = move || {
-        let goes_on = || global::is_active(session);
+        let goes_on = || global::is_recording(session);
         background::sleep_until(start, goes_on);
         if goes_on() {
             switch::set_rest(Rest::Time, false);

@@ -14,6 +14,8 @@ pub const SCENES: &[Scene] = &[
     ("flush-little-after-much", flush_little_after_much),
     ("flush-nothing", flush_nothing),
     ("flush-amid-exits", flush_amid_exits),
+    ("flush-and-tell", flush_and_tell),
+    ("ring-and-dump", ring_and_dump),
 ];
 
 const RECORDERS: u64 = 3;
@@ -138,6 +140,33 @@ fn flush_nothing() {
         flush().unwrap();
         assert_eq!(read_out().iter().filter(|event| event["name"] == "work").count(), 10);
     }
+}
+
+/// Flushes much, and then a little at a time; keeps a copy of each version.
+fn flush_and_tell() {
+    let mut first = 1;
+    let mut size = 0;
+    for (copy, n) in [("1", 5000), ("2", 10), ("3", 10)] {
+        record(first, first + n - 1);
+        first += n;
+        flush().unwrap();
+        std::fs::copy(out(), copy).unwrap();
+        let grown = std::fs::metadata(out()).unwrap().len() - size;
+        size += grown;
+        match copy {
+            "1" => tell!("grown by much {grown}"),
+            "2" => tell!("grown by little {grown}"),
+            _ => {}
+        }
+    }
+    record(first, first + 9);
+}
+
+/// Records more than a ring holds, and has it written out.
+fn ring_and_dump() {
+    record(1, 100_000);
+    assert!(ferrum_trace::dump("the test wants it"));
+    record(100_001, 100_100);
 }
 
 /// The process ends in the middle of flushes on other threads.

@@ -11,6 +11,7 @@ mod interrupting;
 mod killing;
 mod moving;
 mod restarting;
+mod rotating;
 mod sys;
 mod triggering;
 mod work;
@@ -28,6 +29,7 @@ fn main() {
         moving::SCENES,
         restarting::SCENES,
         triggering::SCENES,
+        rotating::SCENES,
     ];
     let wanted = std::env::args().nth(1).unwrap_or_default();
     let scene = all.into_iter().flatten().find(|(name, _)| *name == wanted);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use tempfile::tempdir;
 
 /// Counts of a trace as Perfetto has them. See CONTRIBUTING.md.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Counts {
     slices: usize,
     instants: usize,
@@ -87,6 +87,21 @@ fn a_trace_with_everything_in_it_is_left_for_the_viewers() {
     ];
     assert_eq!(names, expected.map(String::from).into());
     leave("everything.json", &path, &counts);
+}
+
+/// The same scene, written as another form. The counts are those of JSON, and one instant for what Perfetto's form says about itself.
+#[test]
+fn traces_of_other_forms_are_left_for_the_viewers() {
+    let folder = tempdir().unwrap();
+    let json = folder.path().join("trace.json");
+    child!("everything").out(&json).run().is_quiet();
+    let counts = counted(&Trace::read(&json));
+    for name in ["everything.json.gz", "everything.pftrace", "everything.pftrace.gz"] {
+        let path = folder.path().join(name);
+        child!("everything").out(&path).run().is_quiet();
+        let more = usize::from(name.contains("pftrace"));
+        leave(name, &path, &Counts { slices: counts.slices + more, instants: counts.instants + more, ..counts });
+    }
 }
 
 #[test]

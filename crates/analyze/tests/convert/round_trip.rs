@@ -19,7 +19,7 @@ fn nanos(event: &Value, key: &str) -> i64 {
     (event[key].as_f64().unwrap() * 1000.0).round() as i64
 }
 
-/// The slices that begins and ends are, in the order in which they begin.
+/// The slices that begins and ends are, and those that are whole, in the order in which they begin.
 fn slices_of(events: &[Value]) -> Vec<String> {
     let mut open: HashMap<(u64, u64), Vec<usize>> = HashMap::new();
     let mut slices: Vec<(&Value, Option<i64>)> = Vec::new();
@@ -35,6 +35,7 @@ fn slices_of(events: &[Value]) -> Vec<String> {
                 let begin = open.get_mut(&track()).and_then(Vec::pop).expect("a begin for every end");
                 slices[begin].1 = Some(nanos(event, "ts"));
             }
+            "X" => slices.push((event, Some(nanos(event, "ts") + nanos(event, "dur")))),
             _ => continue,
         }
         assert!(nanos(event, "ts") >= last, "in order");
@@ -151,7 +152,7 @@ fn times_since_1970_keep_their_nanoseconds() {
     let mut back = Vec::new();
     to_chrome(&converted(Target::Perfetto, trace).0[..], &mut back).unwrap();
     let back = String::from_utf8(back).unwrap();
-    assert!(back.contains("\"ts\":1700000000123456.789,") && back.contains("\"ts\":1700000000123456.790"), "{back}");
+    assert!(back.contains("\"ts\":1700000000123456.789,") && back.contains("\"dur\":0.001"), "{back}");
 }
 
 #[test]
@@ -178,8 +179,11 @@ fn points_counters_and_arrows_come_back() {
         let more = ["s", "id", "bp"].map(|key| event[key].as_str().unwrap_or_default()).join("");
         format!("{}{} {} {}{}", event["ph"], event["name"], event["ts"], more, event["args"]).replace('"', "")
     };
-    let mut found: Vec<String> =
-        back.iter().filter(|event| !["M", "B", "E"].iter().any(|phase| event["ph"] == *phase)).map(spell).collect();
+    let mut found: Vec<String> = back
+        .iter()
+        .filter(|event| !["M", "B", "E", "X"].iter().any(|phase| event["ph"] == *phase))
+        .map(spell)
+        .collect();
     found.sort_unstable();
     let expected = [
         "Cmem free 4.0 {value:0.5}",
@@ -200,7 +204,7 @@ fn deep_arguments_are_text_from_some_level_on() {
     let mut back = Vec::new();
     to_chrome(&converted(Target::Perfetto, &trace).0[..], &mut back).unwrap();
     let document: Value = serde_json::from_slice(&back).unwrap();
-    let begin = document["traceEvents"].as_array().unwrap().iter().find(|event| event["ph"] == "B").unwrap();
+    let begin = document["traceEvents"].as_array().unwrap().iter().find(|event| event["ph"] == "X").unwrap();
     assert_eq!(begin["args"]["x"], 1);
     let mut inner = &begin["args"]["deep"];
     while let Some(values) = inner.as_array() {

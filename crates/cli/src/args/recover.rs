@@ -7,7 +7,7 @@ const EXAMPLES: &str = "\
 Examples:
   ferrum-trace recover trace.json.spool           # makes trace.json
   ferrum-trace recover traces/ 'runs/*/*.spool'   # every spool there
-  ferrum-trace recover -o - trace.json | gzip > trace.json.gz
+  ferrum-trace recover -o trace.json.gz trace.json.spool
 
 Exit codes: 0 fine, 1 damage was found and passed over, 2 trouble";
 
@@ -15,7 +15,7 @@ const LONG_EXAMPLES: &str = "\
 Examples:
   ferrum-trace recover trace.json.spool           # makes trace.json
   ferrum-trace recover traces/ 'runs/*/*.spool'   # every spool there
-  ferrum-trace recover -o - trace.json | gzip > trace.json.gz
+  ferrum-trace recover -o trace.json.gz trace.json.spool
   ssh host cat run/trace.json.spool | ferrum-trace recover - > trace.json
   ferrum-trace recover --json traces/ | jq .events
 
@@ -45,8 +45,8 @@ Exit codes:
 /// Make a trace from the spool that a killed process left
 ///
 /// While a program records, its events are in a spool beside the trace (`trace.json.spool`). A program that is killed
-/// leaves it behind, and nothing recorded is lost: this makes the trace of it, as Chrome trace events in JSON, which
-/// ui.perfetto.dev opens.
+/// leaves it behind, and nothing recorded is lost: this makes the trace of it, which ui.perfetto.dev opens: Chrome trace
+/// events in JSON, packed if its name ends in `.gz` or `.zst`, or a Perfetto trace if it ends in `.pftrace`.
 ///
 /// The trace gets its name when it is complete; only then is the spool removed. A spool whose process still runs is left
 /// alone, and the trace made of it is a snapshot.

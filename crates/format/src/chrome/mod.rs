@@ -2,12 +2,18 @@
 //!
 //! What is written, field by field, is in `docs/chrome-json.md`.
 
+#[cfg_attr(not(feature = "read"), expect(dead_code, reason = "some of it is for readers only"))]
+mod cursor;
 #[cfg(feature = "read")]
 pub mod read;
 mod snippet;
+#[cfg_attr(not(feature = "read"), expect(dead_code, reason = "some of it is for readers only"))]
+mod text;
 mod write;
 
+pub(crate) use cursor::{Cursor, Stop};
 pub use snippet::Snippet;
+pub(crate) use text::Text;
 pub use write::{
     Counterable, push_args_value, push_counter_value, push_decimal, push_micros, push_start_and_duration, push_text,
 };

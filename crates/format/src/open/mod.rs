@@ -11,7 +11,7 @@ mod zipped;
 
 use crate::Error;
 use crate::perfetto::read as perfetto;
-use crate::spool::{ChromeConverter, is_spool};
+use crate::spool::{Converter, Form, is_spool};
 use bounded::Bounded;
 use peeked::Peeked;
 use std::fs::File;
@@ -187,7 +187,7 @@ impl Opening {
     }
 
     fn spool(self, file: File) -> Result<Opened, Error> {
-        let mut converter = ChromeConverter::open(&file)?;
+        let mut converter = Converter::open(&file, Form::default())?;
         let notes = self.notes.clone();
         let stream = channel::spawn(move |output| {
             converter.convert_new(&file, output, 1)?;

@@ -1,4 +1,5 @@
-//! What of a ring has its beginning in it: of other things, the beginning was overwritten.
+//! What of a ring, or of one file of several, has its beginning in it: of other things, the beginning was overwritten, or is in the
+//! file before.
 
 use super::dictionary::{Dictionary, Site};
 use super::layout::chunk;
@@ -18,15 +19,24 @@ pub struct Begun {
 }
 
 impl Begun {
-    /// Reads all events once.
-    pub fn find<R: ReadAt + ?Sized>(source: &R, pieces: &[Piece], dictionary: &Dictionary) -> Result<Self, Error> {
-        let mut begun = Self { first_tick: u64::MAX, ..Self::default() };
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self { first_tick: u64::MAX, ..Self::default() }
+    }
+
+    /// Reads all events of some pieces once.
+    pub fn find<R: ReadAt + ?Sized>(
+        &mut self,
+        source: &R,
+        pieces: &[Piece],
+        dictionary: &Dictionary,
+    ) -> Result<(), Error> {
         let mut bytes = Vec::new();
         for piece in pieces {
             read_chunk_into(source, piece.chunk, &mut bytes)?;
-            begun.read(&bytes[..piece.to.min(bytes.len())], dictionary);
+            self.read(&bytes[..piece.to.min(bytes.len())], dictionary);
         }
-        Ok(begun)
+        Ok(())
     }
 
     /// Whether an asynchronous thing, of which this is an event, began in the ring. Of those whose names are in the event itself nothing is known.

@@ -1,13 +1,18 @@
-//! A spool, or what is new in it, as a file of Chrome trace events.
+//! A spool, or what is new in it, as a file that viewers open.
 
 use super::begun::Begun;
+use super::form::{Form, Spelling};
 use super::layout::{CLOCK_TICKS, StopReason};
 use super::ordered::in_order;
 use super::piece::{PieceWriter, Written};
-use super::sink::{FileState, Sink, push_metadata};
+use super::sink::{FileState, Means, Sink};
 use super::source::{Header, Piece, Progress, read_chunk_into};
+use super::spell_chrome::ChromeFile;
+use super::spell_perfetto::PerfettoFile;
+use super::spelling::{About, FileSpelling};
 use super::summary::Summary;
 use crate::chrome::{push_decimal, push_text};
+use crate::pack::{Packer, Packing};
 use crate::{Error, ReadAt};
 use ferrum_trace_model::vocab::about;
 use std::io::Write;
@@ -16,7 +21,7 @@ use std::sync::{Mutex, PoisonError};
 /// Chunks that a worker turns into text at a time: about 2 MB of it.
 const UNIT_CHUNKS: usize = 8;
 
-/// What one call of [`ChromeConverter::convert_new`] wrote.
+/// What one call of [`Converter::convert_new`] wrote.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
     /// Events.
@@ -25,22 +30,45 @@ pub struct Batch {
     pub bytes: u64,
 }
 
-/// Turns a spool into Chrome trace events, also one that still grows.
+/// Turns a spool into a file that viewers open, also one that still grows.
 ///
 /// The file is what all calls of [`convert_new`](Self::convert_new) wrote, one after the other, and then
 /// [`tail`](Self::tail), which the next batch replaces.
 #[derive(Debug)]
-pub struct ChromeConverter {
+pub struct Converter {
     progress: Progress,
+    file: File,
+    packing: Packing,
     state: FileState,
+    /// What begins in the spool, if not everything does that ends there.
+    begun: Option<Begun>,
     has_opened: bool,
     n_events: u64,
 }
 
-impl ChromeConverter {
+/// What has been spelled so far, as far as what comes next depends on it.
+#[derive(Debug)]
+enum File {
+    Chrome(ChromeFile),
+    Perfetto(Box<PerfettoFile>),
+}
+
+impl Converter {
     /// Checks that `source` is a spool.
-    pub fn open<R: ReadAt + ?Sized>(source: &R) -> Result<Self, Error> {
-        Ok(Self { progress: Progress::start(source)?, state: FileState::default(), has_opened: false, n_events: 0 })
+    pub fn open<R: ReadAt + ?Sized>(source: &R, form: Form) -> Result<Self, Error> {
+        let file = match form.spelling {
+            Spelling::Chrome => File::Chrome(ChromeFile::default()),
+            Spelling::Perfetto => File::Perfetto(Box::default()),
+        };
+        Ok(Self {
+            progress: Progress::start(source)?,
+            file,
+            packing: form.packing,
+            state: FileState::default(),
+            begun: Header::read(source)?.may_lack_begins().then(Begun::new),
+            has_opened: false,
+            n_events: 0,
+        })
     }
 
     /// Writes what is new since the last call, with up to `n_workers` threads.
@@ -50,34 +78,33 @@ impl ChromeConverter {
         W: Write + Send + ?Sized,
     {
         let pieces = self.progress.advance(source)?;
-        let is_ring = Header::read(source)?.is_ring;
-        let begun = is_ring.then(|| Begun::find(source, &pieces, &self.progress.dictionary)).transpose()?;
-        let mut sink = Sink::new(out, &mut self.state, &self.progress.dictionary);
-        if !self.has_opened {
-            sink.write_plain(b"[")?;
-            self.has_opened = true;
+        let Self { progress, state, packing, begun, .. } = self;
+        if let Some(begun) = begun {
+            begun.find(source, &pieces, &progress.dictionary)?;
         }
-        let written = write_pieces(source, &pieces, begun.as_ref(), &mut sink, n_workers)
-            .and_then(|()| sink.place_loose())
-            .and_then(|()| sink.rename());
-        let Sink { batch, damage, .. } = sink;
-        self.progress.damage.merge(damage);
+        let begun = begun.as_ref();
+        let is_new = !std::mem::replace(&mut self.has_opened, true);
+        let means = Means { packing: *packing, n_workers };
+        let batch = match &mut self.file {
+            File::Chrome(file) => write_batch(source, &pieces, begun, progress, file, state, out, means, is_new),
+            File::Perfetto(file) => {
+                write_batch(source, &pieces, begun, progress, &mut **file, state, out, means, is_new)
+            }
+        }?;
         self.n_events += batch.events;
-        written.map(|()| batch)
+        Ok(batch)
     }
 
-    /// What closes the file: counts and clock of the recording, what was lost, and the bracket.
+    /// What closes the file: counts and clock of the recording, what was lost, and what the form demands.
     pub fn tail<R: ReadAt + ?Sized>(&self, source: &R) -> Result<Vec<u8>, Error> {
         let summary = self.summary(source)?;
-        let mut tail = Vec::new();
-        if self.state.has_threads() || summary.dropped > 0 {
-            self.push_about(source, &summary, &mut tail)?;
-        }
-        if !self.state.has_begun && !tail.is_empty() {
-            tail.remove(0);
-        }
-        tail.extend_from_slice(b"\n]\n");
-        Ok(tail)
+        let is_told = self.state.has_threads() || summary.dropped > 0;
+        let about = is_told.then(|| self.about(source, &summary)).transpose()?;
+        let tail = match &self.file {
+            File::Chrome(file) => file.tail(about.as_ref()),
+            File::Perfetto(file) => file.tail(about.as_ref()),
+        };
+        Packer::new(self.packing)?.finish(&self.state.checksum, &tail)
     }
 
     /// What is known of the recording so far.
@@ -85,17 +112,9 @@ impl ChromeConverter {
         self.progress.summary(source, self.n_events)
     }
 
-    fn push_about<R: ReadAt + ?Sized>(&self, source: &R, summary: &Summary, out: &mut Vec<u8>) -> Result<(), Error> {
+    fn about<R: ReadAt + ?Sized>(&self, source: &R, summary: &Summary) -> Result<About, Error> {
         let header = Header::read(source)?;
         let start = self.progress.dictionary.calibration.start_nanos();
-        if summary.dropped > 0 {
-            let text = lost_text(summary, header.limit);
-            out.extend_from_slice(b",\n{\"name\":");
-            push_text(out, &text);
-            let time = ",\"cat\":\"ferrum_trace\",\"ph\":\"i\",\"s\":\"p\",\"ts\":0.000";
-            out.extend_from_slice(format!("{time},\"pid\":{},\"tid\":{}}}", summary.pid, summary.pid).as_bytes());
-        }
-        push_metadata(out, about::NAME, summary.pid, summary.pid);
         let clock = if header.clock == CLOCK_TICKS { "ticks" } else { "monotonic" };
         let numbers = [
             ("recorded", summary.events),
@@ -103,17 +122,20 @@ impl ChromeConverter {
             (about::START_MONOTONIC_NS, start),
             (about::START_UNIX_NS, header.wall_nanos),
         ];
-        out.extend_from_slice(b",\"args\":{\"version\":");
-        push_text(out, env!("CARGO_PKG_VERSION"));
-        out.extend_from_slice(format!(",\"clock\":\"{clock}\"").as_bytes());
+        let mut facts = b"{\"version\":".to_vec();
+        push_text(&mut facts, env!("CARGO_PKG_VERSION"));
+        facts.extend_from_slice(format!(",\"clock\":\"{clock}\"").as_bytes());
         let of_ring = [("ring_bytes", header.limit), (about::OVERWRITTEN, header.overwritten)];
-        for (key, number) in numbers.into_iter().chain(of_ring.into_iter().filter(|_| header.is_ring)) {
-            out.extend_from_slice(format!(",\"{key}\":{number}").as_bytes());
+        let of_ring = of_ring.into_iter().filter(|_| header.is_ring);
+        let part = (header.part > 0).then_some(("part", header.part));
+        for (key, number) in numbers.into_iter().chain(of_ring).chain(part) {
+            facts.extend_from_slice(format!(",\"{key}\":{number}").as_bytes());
         }
-        self.push_origin(summary.pid, out);
-        self.push_dropped_by_thread(source, out)?;
-        out.extend_from_slice(b"}}");
-        Ok(())
+        self.push_origin(summary.pid, &mut facts);
+        self.push_dropped_by_thread(source, &mut facts)?;
+        facts.push(b'}');
+        let lost = (summary.dropped > 0).then(|| lost_text(summary, header.limit));
+        Ok(About { pid: summary.pid, lost, facts })
     }
 
     fn push_origin(&self, pid: u32, out: &mut Vec<u8>) {
@@ -162,38 +184,108 @@ fn lost_text(summary: &Summary, limit: u64) -> String {
     format!("{} events lost{why}", summary.dropped)
 }
 
-/// Workers take the pieces in order, write them into memory at the same time, and hand them to the file in order.
-fn write_pieces<R, W>(
+/// Writes what is new.
+#[expect(clippy::too_many_arguments, reason = "they are the parts of one converter")]
+fn write_batch<R, W, F>(
     source: &R,
     pieces: &[Piece],
     begun: Option<&Begun>,
-    sink: &mut Sink<'_, W>,
-    n_workers: usize,
+    progress: &mut Progress,
+    file: &mut F,
+    state: &mut FileState,
+    out: &mut W,
+    means: Means,
+    is_new: bool,
+) -> Result<Batch, Error>
+where
+    R: ReadAt + ?Sized,
+    W: Write + Send + ?Sized,
+    F: FileSpelling + Send,
+{
+    let mut sink = Sink::new(out, file, state, &progress.dictionary, means)?;
+    if is_new {
+        sink.open()?;
+    }
+    let written = write_pieces(source, pieces, begun, &mut sink, means)
+        .and_then(|()| sink.place_loose())
+        .and_then(|()| sink.rename());
+    let Sink { batch, damage, .. } = sink;
+    progress.damage.merge(damage);
+    written.map(|()| batch)
+}
+
+/// What workers use again, one after the other.
+#[derive(Default)]
+struct Kept {
+    memory: Vec<Vec<u8>>,
+    packers: Vec<Packer>,
+}
+
+/// Workers take the pieces in order, write and pack them in memory at the same time, and hand them to the file in order.
+fn write_pieces<R, W, F>(
+    source: &R,
+    pieces: &[Piece],
+    begun: Option<&Begun>,
+    sink: &mut Sink<'_, W, F>,
+    means: Means,
 ) -> Result<(), Error>
 where
     R: ReadAt + ?Sized,
     W: Write + Send + ?Sized,
+    F: FileSpelling + Send,
 {
     let units: Vec<&[Piece]> = pieces.chunks(UNIT_CHUNKS).collect();
     let dictionary = sink.dictionary;
-    let memory = Mutex::new(Vec::new());
-    let lock_memory = || memory.lock().unwrap_or_else(PoisonError::into_inner);
+    let kept = Mutex::new(Kept::default());
+    let lock_kept = || kept.lock().unwrap_or_else(PoisonError::into_inner);
+    let take_memory = || lock_kept().memory.pop().unwrap_or_default();
+    let pack = |packer: &mut Packer, written: &mut Written| -> Result<(), Error> {
+        if means.packing == Packing::Plain || written.events.is_empty() {
+            return Ok(());
+        }
+        let mut packed = take_memory();
+        written.checksum = packer.pack(&written.events, &mut packed)?;
+        let mut plain = std::mem::replace(&mut written.events, packed);
+        plain.clear();
+        lock_kept().memory.push(plain);
+        Ok(())
+    };
     let make = |unit: usize, emit: &mut dyn FnMut(Written) -> Result<(), Error>| {
-        let events = lock_memory().pop().unwrap_or_default();
-        let mut writer = PieceWriter::new(source, dictionary, begun, events);
+        let packer = lock_kept().packers.pop();
+        let mut packer = packer.map_or_else(|| Packer::new(means.packing), Ok)?;
+        let mut writer = PieceWriter::new(source, dictionary, begun, F::speller(take_memory()));
         let mut bytes = Vec::new();
+        let mut pack_and_emit = |mut written: Written| {
+            pack(&mut packer, &mut written)?;
+            emit(written)
+        };
         for &piece in units[unit] {
             read_chunk_into(source, piece.chunk, &mut bytes)?;
-            writer.write(piece, &bytes, emit)?;
+            writer.write(piece, &bytes, &mut pack_and_emit)?;
         }
-        emit(writer.written)
+        pack_and_emit(writer.take())?;
+        lock_kept().packers.push(packer);
+        Ok(())
     };
     let hand_over = |written| {
         let emptied = sink.accept(written)?;
-        lock_memory().push(emptied);
+        lock_kept().memory.push(emptied);
         Ok(())
     };
-    in_order(units.len(), n_workers, make, hand_over)
+    in_order(units.len(), means.n_workers, make, hand_over)
+}
+
+/// Writes a whole spool in some form, with up to `n_workers` threads.
+pub fn to_form<R, W>(source: &R, out: &mut W, form: Form, n_workers: usize) -> Result<Summary, Error>
+where
+    R: ReadAt + ?Sized,
+    W: Write + Send + ?Sized,
+{
+    let mut converter = Converter::open(source, form)?;
+    converter.convert_new(source, out, n_workers)?;
+    let tail = converter.tail(source)?;
+    out.write_all(&tail).map_err(|cause| Error::io("cannot write", cause))?;
+    converter.summary(source)
 }
 
 /// Writes a whole spool as Chrome trace events, with up to `n_workers` threads.
@@ -202,11 +294,7 @@ where
     R: ReadAt + ?Sized,
     W: Write + Send + ?Sized,
 {
-    let mut converter = ChromeConverter::open(source)?;
-    converter.convert_new(source, out, n_workers)?;
-    let tail = converter.tail(source)?;
-    out.write_all(&tail).map_err(|cause| Error::io("cannot write", cause))?;
-    converter.summary(source)
+    to_form(source, out, Form::default(), n_workers)
 }
 
 /// [`to_chrome`] for a spool in memory.

@@ -3,6 +3,7 @@
 use super::calibration::Calibration;
 use super::definition::{Definition, THREAD_DROPPED_WORD};
 use crate::chrome::{Snippet, push_decimal, push_text};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Category of events that were given none.
@@ -18,12 +19,18 @@ pub const LANE_IDS: u32 = OTHER_THREAD_IDS + (1 << 28);
 /// A call site, spelled.
 #[derive(Debug)]
 pub struct Site {
+    pub name: String,
+    pub category: String,
+    /// The names of its arguments.
+    pub keys: Vec<String>,
+    /// The numbers of the counters that its arguments are, if they are.
+    pub counters: Vec<u32>,
     /// `,⏎{"name":"…","cat":"…","ph":"`
     pub head: Vec<u8>,
     /// The same for a slice: `… "ph":"X","ts":`
     pub slice_head: Snippet,
     /// `"key":` for each argument.
-    pub keys: Vec<Vec<u8>>,
+    pub spelled_keys: Vec<Vec<u8>>,
 }
 
 /// A thread or another track.
@@ -43,6 +50,8 @@ pub struct Track {
 #[derive(Debug)]
 pub struct Thread {
     pub track: Track,
+    /// The first thread that has its row, which may be one of the same number and name before it.
+    pub row: u32,
     /// Where in the spool the count of its lost events is.
     pub dropped_at: u64,
 }
@@ -66,8 +75,10 @@ pub struct Dictionary {
     sites: Sparse<Site>,
     threads: Sparse<Thread>,
     tracks: Sparse<Track>,
-    /// The name under which each of the system's thread numbers was used first.
-    names_of_os_ids: HashMap<u64, String>,
+    /// The thread that each of the system's thread numbers was used for first, and its name then.
+    first_of_os_ids: HashMap<u64, (u32, String)>,
+    /// Numbers of counters, by their names and those of their values.
+    counters: HashMap<(String, String), u32>,
     next_other_thread: u32,
 }
 
@@ -81,7 +92,8 @@ impl Dictionary {
             sites: Sparse::default(),
             threads: Sparse::default(),
             tracks: Sparse::default(),
-            names_of_os_ids: HashMap::new(),
+            first_of_os_ids: HashMap::new(),
+            counters: HashMap::new(),
             next_other_thread: OTHER_THREAD_IDS,
         }
     }
@@ -90,12 +102,14 @@ impl Dictionary {
     pub fn define(&mut self, definition: Definition<'_>, offset: u64) -> Result<(), String> {
         match definition {
             Definition::Site { id, name, category, keys } => {
-                self.sites.insert(id, Site::new(&name, &category, &keys))?
+                let mut site = Site::new(&name, &category, &keys);
+                site.counters = site.keys.iter().map(|key| self.number_counter(&name, key)).collect();
+                self.sites.insert(id, site)?
             }
             Definition::Thread { id, os_id, name, .. } => {
-                let track = self.thread_track(id, os_id, &name);
+                let (track, row) = self.thread_track(id, os_id, &name);
                 let dropped_at = offset + 8 + 8 * THREAD_DROPPED_WORD as u64;
-                self.threads.insert(id, Thread { track, dropped_at })?;
+                self.threads.insert(id, Thread { track, row, dropped_at })?;
             }
             Definition::ThreadName { id, name } => {
                 let thread = self.threads.get_mut(id).ok_or("a thread is renamed that was not defined")?;
@@ -116,17 +130,22 @@ impl Dictionary {
 
     /// A thread is known to viewers by the system's number. Where the system gave that number again to a thread of
     /// another name, the later one gets a number of its own.
-    fn thread_track(&mut self, id: u32, os_id: u64, name: &str) -> Track {
-        let first_name = self.names_of_os_ids.entry(os_id).or_insert_with(|| name.to_owned());
+    fn thread_track(&mut self, id: u32, os_id: u64, name: &str) -> (Track, u32) {
+        let (first_id, first_name) = self.first_of_os_ids.entry(os_id).or_insert_with(|| (id, name.to_owned()));
         let usable = (1..u64::from(TRACK_IDS)).contains(&os_id) && first_name == name;
-        let number = if usable {
-            os_id as u32
+        let (number, row) = if usable {
+            (os_id as u32, *first_id)
         } else {
             self.next_other_thread = (self.next_other_thread + 1).min(LANE_IDS - 1);
-            self.next_other_thread - 1
+            (self.next_other_thread - 1, id)
         };
         let name = if name.is_empty() { format!("thread {id}") } else { name.to_owned() };
-        Track::new(self.pid, number, name, None)
+        (Track::new(self.pid, number, name, None), row)
+    }
+
+    fn number_counter(&mut self, name: &str, key: &str) -> u32 {
+        let n_counters = self.counters.len() as u32;
+        *self.counters.entry((name.to_owned(), key.to_owned())).or_insert(n_counters)
     }
 
     #[inline]
@@ -150,6 +169,7 @@ impl Dictionary {
 
 impl Site {
     pub fn new<S: AsRef<str>>(name: &str, category: &str, keys: &[S]) -> Self {
+        let (name, category) = (&*without_nul(name), &*without_nul(category));
         let category = if category.is_empty() { DEFAULT_CATEGORY } else { category };
         let mut head = b",\n{\"name\":".to_vec();
         push_text(&mut head, name);
@@ -158,15 +178,33 @@ impl Site {
         head.extend_from_slice(b",\"ph\":\"");
         let mut slice_head = head.clone();
         slice_head.extend_from_slice(b"X\",\"ts\":");
-        let keys = keys.iter().map(|key| spelled_key(key.as_ref())).collect();
-        Self { head, slice_head: Snippet::new(&slice_head), keys }
+        // Keys that are Rust keywords lose their `r#`.
+        let keys: Vec<String> = keys.iter().map(|key| without_nul(plain_key(key.as_ref())).into_owned()).collect();
+        Self {
+            name: name.to_owned(),
+            category: category.to_owned(),
+            head,
+            slice_head: Snippet::new(&slice_head),
+            spelled_keys: keys.iter().map(|key| spelled_key(key)).collect(),
+            keys,
+            counters: Vec::new(),
+        }
     }
 }
 
-/// A key and its colon. Keys that are Rust keywords lose their `r#`.
+/// Viewers cut a text at a NUL.
+pub fn without_nul(text: &str) -> Cow<'_, str> {
+    if text.contains('\0') { text.replace('\0', "␀").into() } else { text.into() }
+}
+
+fn plain_key(key: &str) -> &str {
+    key.strip_prefix("r#").unwrap_or(key)
+}
+
+/// A key and its colon.
 fn spelled_key(key: &str) -> Vec<u8> {
     let mut spelled = Vec::with_capacity(key.len() + 3);
-    push_text(&mut spelled, key.strip_prefix("r#").unwrap_or(key));
+    push_text(&mut spelled, key);
     spelled.push(b':');
     spelled
 }

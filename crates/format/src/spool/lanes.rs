@@ -2,7 +2,8 @@
 //!
 //! Viewers lose or misdraw slices of one track that overlap in part. Slices of threads nest by themselves; slices with
 //! times of their own need not, so each track has lanes, and a slice goes to the first lane where it nests in, encloses
-//! or is apart from every other. Where two begin at the same time, the longer one comes first, in the file too.
+//! or is apart from every other. Where two begin at the same time, the longer one comes first, in the file too. So does what
+//! ends where another begins, since forms that spell begins and ends apart tell them by their order.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -20,8 +21,7 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// Places the slices of one batch: the lane of each, and the order in which to write them. The order is that of the
-    /// batch, but for slices that begin together.
+    /// Places the slices of one batch: the lane of each, and all of them in the order of their begins, outer ones first.
     pub fn place(&mut self, batch: &[Interval]) -> (Vec<usize>, Vec<usize>) {
         let mut by_start: Vec<usize> = (0..batch.len()).collect();
         by_start.sort_by_key(|&i| (batch[i].0, Reverse(batch[i].1)));
@@ -32,7 +32,7 @@ impl Lanes {
         for lane in &mut self.lanes {
             lane.end_batch();
         }
-        (lane_of, outer_first(batch, &by_start))
+        (lane_of, by_start)
     }
 
     fn lane_for(&mut self, interval: Interval) -> usize {
@@ -47,7 +47,7 @@ impl Lanes {
 }
 
 /// The batch's own order, with slices that begin together put in order of `by_start` among their places.
-fn outer_first(batch: &[Interval], by_start: &[usize]) -> Vec<usize> {
+pub fn outer_first(batch: &[Interval], by_start: &[usize]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..batch.len()).collect();
     for group in by_start.chunk_by(|&a, &b| batch[a].0 == batch[b].0) {
         let mut places = group.to_vec();
@@ -94,7 +94,7 @@ impl Lane {
             return true;
         }
         let clear_of_forgotten = self.forgotten.is_none_or(|(start, end)| {
-            interval.0 >= end || interval.1 <= start || (interval.0 < start && interval.1 >= end)
+            interval.0 >= end || interval.1 < start || (interval.0 < start && interval.1 >= end)
         });
         clear_of_forgotten && self.earlier.iter().all(|&other| fits_after(interval, other))
     }
@@ -117,7 +117,8 @@ impl Lane {
 
 /// Whether `new` may share a lane with `written`, which comes before it in the file.
 fn fits_after(new: Interval, written: Interval) -> bool {
-    let apart = new.0 >= written.1 || new.1 <= written.0;
+    // What ends where another one begins must come first in the file.
+    let apart = new.0 >= written.1 || new.1 < written.0;
     let inside = new.0 >= written.0 && new.1 <= written.1;
     // The outer one of two that begin together must come first in the file, and `written` has.
     let around = new.0 < written.0 && new.1 >= written.1;
@@ -139,9 +140,18 @@ mod tests {
     #[test]
     fn slices_that_begin_together_are_written_outer_first() {
         let mut lanes = Lanes::default();
-        let (lane_of, order) = lanes.place(&[(5, 10), (0, 5), (5, 20), (30, 31)]);
+        let batch = [(5, 10), (0, 5), (5, 20), (30, 31)];
+        let (lane_of, by_start) = lanes.place(&batch);
         assert_eq!(lane_of, [0; 4]);
-        assert_eq!(order, [2, 1, 0, 3]);
+        assert_eq!(by_start, [1, 2, 0, 3]);
+        assert_eq!(outer_first(&batch, &by_start), [2, 1, 0, 3]);
+    }
+
+    #[test]
+    fn a_later_batch_does_not_end_where_something_written_begins() {
+        let mut lanes = Lanes::default();
+        lanes.place(&[(5, 10)]);
+        assert_eq!(lanes.place(&[(0, 5), (10, 15), (5, 5)]).0, [1, 0, 0]);
     }
 
     #[test]

@@ -78,6 +78,8 @@ pub mod file {
     pub const RING: usize = 16;
     /// How many chunks of a ring were used again: what was in them is gone, as was asked for.
     pub const OVERWRITTEN: usize = 17;
+    /// If the recording goes on in several files: which one this is, counted from 1. Something that begins in one of them may end in another.
+    pub const PART: usize = 18;
     /// First word after the file header, where definitions begin.
     pub const HEADER_WORDS: usize = 64;
 }

@@ -1,8 +1,8 @@
 //! The spool: the file that the recorder fills through shared memory while the program runs.
 //!
 //! It is complete at every moment, also after `kill -9`, and can be read alone: names, threads and the clock's
-//! calibration are in it. [`to_chrome`] makes of it what viewers open; [`ChromeConverter`] does the same bit by bit
-//! while the spool still grows.
+//! calibration are in it. [`to_form`] makes of it what viewers open; [`Converter`] does the same bit by bit while the spool
+//! still grows.
 
 mod begun;
 mod calibration;
@@ -11,6 +11,7 @@ mod counter;
 mod definition;
 mod diagnostic;
 mod dictionary;
+mod form;
 mod json_check;
 mod lanes;
 pub mod layout;
@@ -19,13 +20,17 @@ mod piece;
 pub mod record;
 mod sink;
 mod source;
+mod spell_chrome;
+mod spell_perfetto;
+mod spelling;
 mod summary;
 mod text;
 
-pub use converter::{Batch, ChromeConverter, to_chrome, to_chrome_bytes};
+pub use converter::{Batch, Converter, to_chrome, to_chrome_bytes, to_form};
 pub use counter::EventCounter;
 pub use definition::{Definition, THREAD_DROPPED_WORD, push_site_without_keys};
 pub use diagnostic::Diagnostic;
+pub use form::{Form, Spelling};
 pub use source::is_spool;
 pub use summary::Summary;
 pub use text::{stamp_bits, text_reference};

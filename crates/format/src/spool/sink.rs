@@ -2,13 +2,13 @@
 
 use super::converter::Batch;
 use super::diagnostic::Damage;
-use super::dictionary::{Dictionary, LANE_IDS, track_tail};
-use super::lanes::{Interval, Lanes};
+use super::dictionary::{Dictionary, LANE_IDS};
+use super::lanes::{Interval, Lanes, outer_first};
+use super::ordered::in_order;
 use super::piece::{LaneKey, Loose, Written};
-use super::record::FLOW;
+use super::spelling::{FileSpelling, ProcessRow, Row, uuid};
 use crate::Error;
-use crate::chrome::{push_decimal, push_micros, push_start_and_duration, push_text};
-use ferrum_trace_model::vocab::about::RANK_LABEL;
+use crate::pack::{Checksum, Packer, Packing};
 use std::collections::HashMap;
 use std::io::Write;
 
@@ -16,6 +16,8 @@ use std::io::Write;
 const LOOSE_MAX: usize = 64 * 1024;
 /// How many bytes of their names and arguments wait at most.
 const LOOSE_TEXTS_MAX: usize = 4 << 20;
+/// How much of them is written, or packed by one worker, at a time.
+const LOOSE_UNIT_BYTES: usize = 1 << 20;
 
 /// What the file holds already, as far as later events depend on it.
 #[derive(Debug, Default)]
@@ -25,10 +27,10 @@ pub struct FileState {
     lane_ids: HashMap<(LaneKey, usize), u32>,
     /// The names in the file, by the numbers of their tracks.
     named: HashMap<u32, String>,
-    /// Whether there is an event in the file yet.
-    pub has_begun: bool,
     /// The name of the process in the file, which comes with the first event of a real thread.
     process_name: Option<String>,
+    /// Of all that is in the file.
+    pub checksum: Checksum,
 }
 
 impl FileState {
@@ -38,28 +40,53 @@ impl FileState {
     }
 }
 
+/// How a file is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Means {
+    pub packing: Packing,
+    pub n_workers: usize,
+}
+
 /// The file, and what waits to be written.
-pub struct Sink<'a, W: ?Sized> {
+pub struct Sink<'a, W: ?Sized, F> {
     pub out: &'a mut W,
+    pub spelling: &'a mut F,
     pub state: &'a mut FileState,
     pub dictionary: &'a Dictionary,
     pub batch: Batch,
     pub damage: Damage,
+    means: Means,
+    packer: Packer,
     loose: Vec<Loose>,
     texts: Vec<u8>,
 }
 
-impl<'a, W: Write + ?Sized> Sink<'a, W> {
-    pub fn new(out: &'a mut W, state: &'a mut FileState, dictionary: &'a Dictionary) -> Self {
-        Self {
+impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> Sink<'a, W, F> {
+    pub fn new(
+        out: &'a mut W,
+        spelling: &'a mut F,
+        state: &'a mut FileState,
+        dictionary: &'a Dictionary,
+        means: Means,
+    ) -> Result<Self, Error> {
+        Ok(Self {
             out,
+            spelling,
             state,
             dictionary,
             batch: Batch::default(),
             damage: Damage::default(),
+            means,
+            packer: Packer::new(means.packing)?,
             loose: Vec::new(),
             texts: Vec::new(),
-        }
+        })
+    }
+
+    /// Writes what every file begins with.
+    pub fn open(&mut self) -> Result<(), Error> {
+        self.write_bytes(self.means.packing.head())?;
+        self.write_packing(F::OPENING)
     }
 
     /// Takes what a worker has made, and gives the memory back.
@@ -69,12 +96,20 @@ impl<'a, W: Write + ?Sized> Sink<'a, W> {
         let mut names = Vec::new();
         for thread_id in written.threads {
             if let Some(thread) = self.dictionary.thread(thread_id) {
+                let row = Row { pid: self.dictionary.pid, tid: thread.track.id, uuid: uuid::thread(thread.row) };
                 self.name_process(&mut names);
-                self.name_track(&mut names, thread.track.id, &thread.track.name, None);
+                self.name_row(&mut names, row, &thread.track.name, None);
             }
         }
+        self.spelling.counters(&mut names, written.counters);
         self.write(&names)?;
-        self.write(&written.events)?;
+        if self.means.packing == Packing::Plain {
+            let events = self.spelling.joined(&written.events);
+            write_all(self.out, &mut self.batch, events)?;
+        } else {
+            // They never come first: the names of their threads do.
+            self.write_packed(&written.events, &written.checksum)?;
+        }
         let shift = self.texts.len();
         self.texts.extend_from_slice(&written.texts);
         self.loose.extend(written.loose.into_iter().map(|loose| loose.shifted(shift)));
@@ -86,7 +121,8 @@ impl<'a, W: Write + ?Sized> Sink<'a, W> {
         Ok(memory)
     }
 
-    /// Writes the slices that have waited for their lanes, in the order they came, but outer ones first.
+    /// Writes the slices that have waited for their lanes, in the order they came, but outer ones first; or in the order of their
+    /// begins.
     pub fn place_loose(&mut self) -> Result<(), Error> {
         let loose = std::mem::take(&mut self.loose);
         let texts = std::mem::take(&mut self.texts);
@@ -97,9 +133,11 @@ impl<'a, W: Write + ?Sized> Sink<'a, W> {
             group.intervals.push(slice.interval);
         }
         for (&key, group) in &mut groups {
-            (group.lane_of, group.order) = self.state.lanes.entry(key).or_default().place(&group.intervals);
+            let by_start;
+            (group.lane_of, by_start) = self.state.lanes.entry(key).or_default().place(&group.intervals);
+            group.order = if F::ORDERS_LOOSE { by_start } else { outer_first(&group.intervals, &by_start) };
         }
-        let mut out = Vec::new();
+        let mut units = vec![Vec::new()];
         for slice in &loose {
             let Some(group) = groups.get_mut(&slice.key) else {
                 continue;
@@ -108,43 +146,78 @@ impl<'a, W: Write + ?Sized> Sink<'a, W> {
             group.n_written += 1;
             let lane = group.lane_of[member];
             let slice = &loose[group.members[member]];
-            let tail = self.lane_tail(&mut out, slice.key, lane);
-            push_slice(&mut out, slice, &texts, &tail);
-            if let Some(flow) = slice.flow {
-                push_arrival(&mut out, flow, slice.interval.0, &tail);
-            }
-            if out.len() > 1 << 20 {
-                self.write(&out)?;
-                out.clear();
+            let mut out = units.pop().unwrap_or_default();
+            let row = self.lane_row(&mut out, slice.key, lane);
+            self.spelling.loose(&mut out, row, slice, &texts);
+            let is_full = out.len() > LOOSE_UNIT_BYTES;
+            units.push(out);
+            if is_full {
+                units.push(Vec::new());
             }
         }
-        self.write(&out)
+        self.write_units(&units)
     }
 
-    /// Writes bytes that begin with a comma, which the first event of the file goes without.
-    pub fn write(&mut self, events: &[u8]) -> Result<(), Error> {
-        let bytes = match events {
-            [] => return Ok(()),
-            [_comma, rest @ ..] if !self.state.has_begun => rest,
-            bytes => bytes,
+    /// Packs units at the same time and writes them in order.
+    fn write_units(&mut self, units: &[Vec<u8>]) -> Result<(), Error> {
+        let [first, others @ ..] = units else {
+            return Ok(());
         };
-        self.state.has_begun = true;
-        self.write_plain(bytes)
+        self.write(first)?;
+        let Means { packing, n_workers } = self.means;
+        let make = |n: usize, emit: &mut dyn FnMut((Vec<u8>, Checksum)) -> Result<(), Error>| {
+            let mut packed = Vec::new();
+            let checksum = Packer::new(packing)?.pack(&others[n], &mut packed)?;
+            emit((packed, checksum))
+        };
+        in_order(others.len(), n_workers, make, |(packed, checksum)| self.write_packed(&packed, &checksum))
     }
 
-    pub fn write_plain(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.batch.bytes += bytes.len() as u64;
-        self.out.write_all(bytes).map_err(|cause| Error::io("cannot write", cause))
+    /// Writes events, of which the first in the file may need a change.
+    fn write(&mut self, events: &[u8]) -> Result<(), Error> {
+        let bytes = self.spelling.joined(events);
+        self.write_packing(bytes)
     }
 
-    /// `,"pid":…,"tid":…` of a lane. A new one gets a number and, if it has one to go by, a name.
-    fn lane_tail(&mut self, out: &mut Vec<u8>, key: LaneKey, lane: usize) -> Vec<u8> {
-        let track = match key {
+    fn write_packing(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        if self.means.packing == Packing::Plain {
+            return self.write_bytes(bytes);
+        }
+        let mut packed = Vec::new();
+        let checksum = self.packer.pack(bytes, &mut packed)?;
+        self.write_packed(&packed, &checksum)
+    }
+
+    fn write_packed(&mut self, packed: &[u8], checksum: &Checksum) -> Result<(), Error> {
+        self.state.checksum.combine(checksum);
+        self.write_bytes(packed)
+    }
+
+    fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        write_all(self.out, &mut self.batch, bytes)
+    }
+
+    /// The row of a lane. A new one gets a number and, if it has one to go by, a name.
+    fn lane_row(&mut self, out: &mut Vec<u8>, key: LaneKey, lane: usize) -> Row {
+        let pid = self.dictionary.pid;
+        let (track, own_uuid) = match key {
             // The reference's interface knows neither processes nor names.
-            LaneKey::Pushed(tid) if lane == 0 => return track_tail(0, tid),
-            LaneKey::Pushed(_) => return track_tail(0, self.lane_id(key, lane)),
-            LaneKey::Track(id) => self.dictionary.track(id),
-            LaneKey::Thread(id) => self.dictionary.thread(id).map(|thread| &thread.track),
+            LaneKey::Pushed(tid) => {
+                let row = match lane {
+                    0 => Row { pid: 0, tid, uuid: uuid::pushed(tid) },
+                    _ => self.lane_numbers(0, key, lane),
+                };
+                self.spelling.nameless_row(out, row);
+                return row;
+            }
+            LaneKey::Track(id) => (self.dictionary.track(id), uuid::track(id)),
+            LaneKey::Thread(id) => {
+                let thread = self.dictionary.thread(id);
+                (thread.map(|thread| &thread.track), thread.map_or(0, |thread| uuid::thread(thread.row)))
+            }
         };
         self.name_process(out);
         let (name, sort, id) =
@@ -152,28 +225,31 @@ impl<'a, W: Write + ?Sized> Sink<'a, W> {
         // What has left a thread's own track never goes back to it.
         let lane = lane + usize::from(matches!(key, LaneKey::Thread(_)));
         if lane == 0 {
-            self.name_track(out, id, name, sort);
-            return track_tail(self.dictionary.pid, id);
+            let row = Row { pid, tid: id, uuid: own_uuid };
+            self.name_row(out, row, name, sort);
+            return row;
         }
-        let id = self.lane_id(key, lane);
-        self.name_track(out, id, &format!("{name} ({})", lane + 1), sort);
-        track_tail(self.dictionary.pid, id)
+        let row = self.lane_numbers(pid, key, lane);
+        self.name_row(out, row, &format!("{name} ({})", lane + 1), sort);
+        row
     }
 
-    fn lane_id(&mut self, key: LaneKey, lane: usize) -> u32 {
+    fn lane_numbers(&mut self, pid: u32, key: LaneKey, lane: usize) -> Row {
         let n_ids = self.state.lane_ids.len() as u32;
-        *self.state.lane_ids.entry((key, lane)).or_insert((LANE_IDS + n_ids).min(i32::MAX as u32))
+        let tid = *self.state.lane_ids.entry((key, lane)).or_insert((LANE_IDS + n_ids).min(i32::MAX as u32));
+        Row { pid, tid, uuid: uuid::lane(tid - LANE_IDS) }
     }
 
     fn name_process(&mut self, out: &mut Vec<u8>) {
         if self.state.process_name.as_ref() != Some(&self.dictionary.process_name) {
-            let rank = self.dictionary.origin.as_ref().and_then(|origin| origin.rank);
-            if let Some(rank) = rank.filter(|_| !self.state.has_threads()) {
-                push_rank(out, self.dictionary.pid, rank);
-            }
+            let process = ProcessRow {
+                pid: self.dictionary.pid,
+                name: &self.dictionary.process_name,
+                rank: self.dictionary.origin.as_ref().and_then(|origin| origin.rank),
+                is_new: !self.state.has_threads(),
+            };
+            self.spelling.process(out, process);
             self.state.process_name = Some(self.dictionary.process_name.clone());
-            push_metadata(out, "process_name", self.dictionary.pid, self.dictionary.pid);
-            push_name_args(out, &self.dictionary.process_name);
         }
     }
 
@@ -185,24 +261,25 @@ impl<'a, W: Write + ?Sized> Sink<'a, W> {
         }
         for (_, thread) in self.dictionary.threads() {
             if self.state.named.contains_key(&thread.track.id) {
-                self.name_track(&mut names, thread.track.id, &thread.track.name, None);
+                let row = Row { pid: self.dictionary.pid, tid: thread.track.id, uuid: uuid::thread(thread.row) };
+                self.name_row(&mut names, row, &thread.track.name, None);
             }
         }
         self.write(&names)
     }
 
-    fn name_track(&mut self, out: &mut Vec<u8>, id: u32, name: &str, sort: Option<i64>) {
-        if self.state.named.get(&id).is_some_and(|known| known == name) {
+    fn name_row(&mut self, out: &mut Vec<u8>, row: Row, name: &str, sort: Option<i64>) {
+        if self.state.named.get(&row.tid).is_some_and(|known| known == name) {
             return;
         }
-        self.state.named.insert(id, name.to_owned());
-        push_metadata(out, "thread_name", self.dictionary.pid, id);
-        push_name_args(out, name);
-        if let Some(sort) = sort {
-            push_metadata(out, "thread_sort_index", self.dictionary.pid, id);
-            out.extend_from_slice(format!(",\"args\":{{\"sort_index\":{sort}}}}}").as_bytes());
-        }
+        self.state.named.insert(row.tid, name.to_owned());
+        self.spelling.row(out, row, name, sort);
     }
+}
+
+fn write_all<W: Write + ?Sized>(out: &mut W, batch: &mut Batch, bytes: &[u8]) -> Result<(), Error> {
+    batch.bytes += bytes.len() as u64;
+    out.write_all(bytes).map_err(|cause| Error::io("cannot write", cause))
 }
 
 /// The slices of one key.
@@ -219,45 +296,4 @@ impl Loose {
     fn shifted(self, by: usize) -> Self {
         Self { head: self.head.start + by..self.head.end + by, args: self.args.start + by..self.args.end + by, ..self }
     }
-}
-
-fn push_slice(out: &mut Vec<u8>, slice: &Loose, texts: &[u8], tail: &[u8]) {
-    let (start, end) = slice.interval;
-    out.extend_from_slice(&texts[slice.head.clone()]);
-    push_start_and_duration(out, start, end - start);
-    out.extend_from_slice(tail);
-    out.extend_from_slice(&texts[slice.args.clone()]);
-    out.push(b'}');
-}
-
-/// The end of a flow, on the lane of the slice that it arrives at.
-fn push_arrival(out: &mut Vec<u8>, flow: u64, at: u64, tail: &[u8]) {
-    out.extend_from_slice(format!(",\n{{\"name\":\"{FLOW}\",\"cat\":\"{FLOW}\",\"ph\":\"f\",\"ts\":").as_bytes());
-    push_micros(out, at);
-    out.extend_from_slice(tail);
-    out.extend_from_slice(format!(",\"bp\":\"e\",\"id\":\"{flow:#x}\"}}").as_bytes());
-}
-
-/// A metadata event, up to its arguments.
-pub fn push_metadata(out: &mut Vec<u8>, name: &str, pid: u32, tid: u32) {
-    out.extend_from_slice(b",\n{\"name\":");
-    push_text(out, name);
-    out.extend_from_slice(b",\"cat\":\"__metadata\",\"ph\":\"M\",\"ts\":0.000,\"pid\":");
-    push_decimal(out, u64::from(pid));
-    out.extend_from_slice(b",\"tid\":");
-    push_decimal(out, u64::from(tid));
-}
-
-/// So that viewers sort processes by their ranks.
-fn push_rank(out: &mut Vec<u8>, pid: u32, rank: u32) {
-    push_metadata(out, "process_labels", pid, pid);
-    out.extend_from_slice(format!(",\"args\":{{\"labels\":\"{RANK_LABEL}{rank}\"}}}}").as_bytes());
-    push_metadata(out, "process_sort_index", pid, pid);
-    out.extend_from_slice(format!(",\"args\":{{\"sort_index\":{rank}}}}}").as_bytes());
-}
-
-fn push_name_args(out: &mut Vec<u8>, name: &str) {
-    out.extend_from_slice(b",\"args\":{\"name\":");
-    push_text(out, name);
-    out.extend_from_slice(b"}}");
 }

@@ -34,6 +34,8 @@ pub struct Header {
     pub is_ring: bool,
     /// How many were.
     pub overwritten: u64,
+    /// Which file of several it is; zero if it is the only one.
+    pub part: u64,
 }
 
 /// Bytes `from..to` of a chunk of events.
@@ -222,6 +224,11 @@ impl Progress {
 }
 
 impl Header {
+    /// Whether something may end here that began elsewhere.
+    pub fn may_lack_begins(&self) -> bool {
+        self.is_ring || self.part > 1
+    }
+
     /// Reads and checks the header.
     pub fn read<R: ReadAt + ?Sized>(source: &R) -> Result<Self, Error> {
         let words = read_words::<{ file::HEADER_WORDS }, R>(source, 0)?;
@@ -254,6 +261,7 @@ impl Header {
             limit: words[file::LIMIT],
             is_ring: words[file::RING] == 1,
             overwritten: words[file::OVERWRITTEN],
+            part: words[file::PART],
         })
     }
 }

@@ -6,7 +6,7 @@ use super::losses::Losses;
 use super::members::for_each_member;
 use super::rows::{RowFinder, intern};
 use super::scanner::Sink;
-use super::text::Text;
+use crate::chrome::text::Text;
 use ferrum_trace_model::{End, Order, Slice, StringId, Trace, TrackId};
 
 /// Begins and ends of slices, before they are paired.

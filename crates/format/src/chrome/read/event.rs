@@ -1,9 +1,9 @@
 //! One event, as the file spells it.
 
-use super::cursor::{Cursor, Stop};
 use super::decimal;
 use super::members::for_each_member;
-use super::text::Text;
+use crate::chrome::cursor::{Cursor, Stop};
+use crate::chrome::text::Text;
 use std::borrow::Cow;
 
 /// One element of the list of events. It borrows the file's bytes; nothing is decoded that nobody asks for.

@@ -1,8 +1,8 @@
 //! The members of an object: arguments, metadata, ids in two parts.
 
-use super::cursor::Cursor;
 use super::event::Scalar;
-use super::text::Text;
+use crate::chrome::cursor::Cursor;
+use crate::chrome::text::Text;
 
 /// Looks at the members of an object, of which it is known that it is JSON. What is no object has none.
 pub fn for_each_member<'a>(json: &'a [u8], mut look: impl FnMut(Text<'a>, Scalar<'a>)) {

@@ -4,7 +4,6 @@
 //! [`load`] makes a [`Trace`](ferrum_trace_model::Trace) of them.
 
 mod columns;
-mod cursor;
 mod decimal;
 mod event;
 mod load;
@@ -18,9 +17,9 @@ mod pieces;
 mod read;
 mod rows;
 mod scanner;
-mod text;
 
-pub use cursor::{Cursor, Stop};
+pub use super::cursor::{Cursor, Stop};
+pub use super::text::Text;
 pub use event::{Event, Number, Scalar};
 pub use load::{LoadOptions, Loaded, load};
 pub use loss::Loss;
@@ -29,4 +28,3 @@ pub use members::for_each_member;
 pub use read::{for_each, read, read_in_pieces};
 pub use rows::RowFinder;
 pub use scanner::{BYTE_ORDER_MARK, DOCUMENT_SEPARATOR, Form, More, Scanner, Sink, VALUE_BYTES_MAX};
-pub use text::Text;

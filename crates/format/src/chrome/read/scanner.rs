@@ -3,11 +3,11 @@
 //! A scanner is fed bytes and remembers where in the document it is, so that it can be fed in parts. Where something is not
 //! as it should be, it looks for the next whole event and goes on there; what it passed over is a [`Loss`].
 
-use super::cursor::{Cursor, Stop};
 use super::event::{Event, Number};
 use super::loss::Loss;
-use super::text::Text;
 use crate::Error;
+use crate::chrome::cursor::{Cursor, Stop};
+use crate::chrome::text::Text;
 use memchr::memchr;
 
 /// What takes what is found.

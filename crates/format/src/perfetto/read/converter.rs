@@ -19,12 +19,15 @@ use ferrum_trace_model::Value;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io::{Read, Write};
+use std::ops::Range;
 
 /// How much is written at once.
 const HANDED_OVER_BYTES: usize = 1 << 16;
 /// How many sequences are told apart, and how many arrows are known to have begun.
 const SEQUENCES_MAX: usize = 1 << 16;
 const FLOWS_MAX: usize = 1 << 22;
+/// The category of what is said about a trace.
+const METADATA: &str = "__metadata";
 /// The name and category of arrows, which have none in Perfetto.
 const FLOW: &str = "flow";
 
@@ -98,7 +101,17 @@ struct Converter {
     flows: HashSet<u64>,
     n_lines: u64,
     text: Vec<u8>,
+    /// The begin of a slice, if that is the last line.
+    last_begin: Option<LastBegin>,
     summary: Summary,
+}
+
+/// A line that may yet become that of a whole slice.
+struct LastBegin {
+    thread: ThreadId,
+    time: u64,
+    /// Where in the text it begins and ends.
+    line: Range<usize>,
 }
 
 impl Default for Converter {
@@ -112,6 +125,7 @@ impl Default for Converter {
             flows: HashSet::new(),
             n_lines: 0,
             text: Vec::new(),
+            last_begin: None,
             summary: Summary::default(),
         }
     }
@@ -284,14 +298,20 @@ impl Converter {
         let row = self.row(packet.sequence, event);
         match (event.kind, event.legacy_phase()) {
             (event::SLICE_BEGIN, _) => {
+                let n_text = self.text.len();
                 self.named_line(b'B', packet.sequence, time, &row, event, None)?;
+                self.last_begin = Some(LastBegin { thread: row.thread, time, line: n_text..self.text.len() });
                 self.flows(time, &row, event);
             }
+            (event::SLICE_END, _) if event.is_bare() && self.complete_last_begin(row.thread, time) => {}
             (event::SLICE_END, _) => {
                 self.flows(time, &row, event);
                 self.named_line(b'E', packet.sequence, time, &row, event, None)?;
             }
-            (event::INSTANT, _) => self.named_line(b'i', packet.sequence, time, &row, event, None)?,
+            (event::INSTANT, _) => {
+                let phase = if self.is_metadata(packet.sequence, event) { b'M' } else { b'i' };
+                self.named_line(phase, packet.sequence, time, &row, event, None)?;
+            }
             (_, Some(legacy)) => {
                 self.named_line(legacy.phase, packet.sequence, time, &row, event, Some(&legacy))?;
             }
@@ -302,6 +322,32 @@ impl Converter {
         }
         self.summary.n_events += 1;
         Ok(())
+    }
+
+    /// Makes a whole slice of a begin that is followed by its end. Producers that know both at once write them so, in any order of
+    /// time.
+    fn complete_last_begin(&mut self, thread: ThreadId, time: u64) -> bool {
+        let Some(LastBegin { thread: begun_on, time: start, line }) = self.last_begin.take() else {
+            return false;
+        };
+        let phase_at = self.text[..line.end].windows(3).skip(line.start).position(|three| three == b"\"B\"");
+        let (Some(phase_at), true, Some(duration)) =
+            (phase_at, line.end == self.text.len() && begun_on == thread, time.checked_sub(start))
+        else {
+            return false;
+        };
+        self.text[line.start + phase_at + 1] = b'X';
+        self.text.pop();
+        Line::go_on(&mut self.text).duration(duration);
+        self.text.push(b'}');
+        true
+    }
+
+    /// What our recorder says about a trace is not of its time.
+    fn is_metadata(&self, sequence: u32, event: &TrackEvent<'_>) -> bool {
+        let interned = self.sequences.get(&sequence).map(|sequence| &sequence.interned);
+        let is_one = |id: &u64| interned.and_then(|interned| interned.category(*id)) == Some(METADATA);
+        matches!(&event.category_iids[..], [id] if is_one(id))
     }
 
     /// When an event is, in nanoseconds of the trace.
@@ -449,10 +495,15 @@ impl Converter {
     }
 
     fn hand_over(&mut self, output: &mut impl Write, least: usize) -> Result<(), Error> {
-        if self.text.len() >= least {
-            output.write_all(&self.text).map_err(cannot_write)?;
-            self.text.clear();
+        if self.text.len() < least {
+            return Ok(());
         }
+        // The line of a begin waits for the end that may come next.
+        let pending = self.last_begin.take().filter(|begin| begin.line.end == self.text.len());
+        let n_written = pending.as_ref().map_or(self.text.len(), |begin| begin.line.start);
+        output.write_all(&self.text[..n_written]).map_err(cannot_write)?;
+        self.text.drain(..n_written);
+        self.last_begin = pending.map(|begin| LastBegin { line: 0..self.text.len(), ..begin });
         Ok(())
     }
 }

@@ -76,6 +76,13 @@ impl<'a> TrackEvent<'a> {
         Ok(it)
     }
 
+    /// Whether there is nothing in it but its kind and its track.
+    pub fn is_bare(&self) -> bool {
+        let has_text = self.name_iid.is_some() || self.name.is_some() || !self.annotations.is_empty();
+        let has_arrow = !self.flows.is_empty() || !self.terminating_flows.is_empty();
+        !has_text && !has_arrow && self.legacy.is_none()
+    }
+
     /// The letter of Chrome's phase, if the event is one of Chrome's own format.
     pub fn legacy_phase(&self) -> Option<Legacy<'a>> {
         self.legacy.filter(|legacy| self.kind == 0 && legacy.phase.is_ascii_graphic())

@@ -22,6 +22,11 @@ impl<'a> Line<'a> {
         Self { out }
     }
 
+    /// Goes on with an event whose end was taken off.
+    pub fn go_on(out: &'a mut Vec<u8>) -> Self {
+        Self { out }
+    }
+
     pub fn time(&mut self, nanos: u64) {
         self.out.extend_from_slice(b",\"ts\":");
         push_micros(self.out, nanos);

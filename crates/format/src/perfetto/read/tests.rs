@@ -115,6 +115,42 @@ fn what_the_encoder_writes_is_read_back() {
     assert_eq!((summary.n_events, summary.losses.n, summary.n_unknown_clock), (8, 0, 0));
 }
 
+#[test]
+fn a_begin_becomes_a_whole_slice_only_with_the_end_right_behind_it() {
+    let mut encoder = Encoder::new(0);
+    encoder.process(1, &Process { pid: 7, ..Process::default() });
+    for tid in [2, 3] {
+        encoder.thread(tid, &Thread { process_track: 1, pid: 7, tid: tid as i64, ..Thread::default() });
+    }
+    let slice = |encoder: &mut Encoder, name, from, to| {
+        let name = encoder.name(name);
+        encoder.begin(from, 2, name, None);
+        encoder.end(to, 2);
+    };
+    // Inner ones first, as a recorder knows them.
+    slice(&mut encoder, "inner", 2_000, 3_000);
+    slice(&mut encoder, "outer", 1_000, 4_000);
+    slice(&mut encoder, "backwards", 9_000, 8_000);
+    let name = encoder.name("apart");
+    encoder.begin(10_000, 2, name, None);
+    encoder.end(11_000, 3);
+    encoder.begin(12_000, 2, name, None);
+    encoder.push_arg("n", &Argument::Signed(1));
+    encoder.end(13_000, 2);
+    let (events, _) = read(encoder.bytes());
+    let expected = [
+        "X 2.0 7 2 inner",
+        "X 1.0 7 2 outer",
+        "B 9.0 7 2 backwards",
+        "E 8.0 7 2 null",
+        "B 10.0 7 2 apart",
+        "E 11.0 7 3 null",
+        "B 12.0 7 2 apart",
+        "E 13.0 7 2 null",
+    ];
+    assert_eq!(brief(&events), expected);
+}
+
 /// A packet of sequence 3 with state.
 fn packet_of_3() -> Message {
     message().number(packet::TRUSTED_SEQUENCE_ID, 3).number(packet::SEQUENCE_FLAGS, flags::NEEDS_INCREMENTAL_STATE)
@@ -173,8 +209,9 @@ fn defaults_clocks_and_lost_state_are_those_of_the_sequence() {
         message().bytes(1, b"\x08\x01"),
     ];
     let (events, summary) = read(&trace_of(packets));
-    let expected = ["B 1002.0 10 11 one", "E 1007.0 10 11 null", "B 2000.0 10 11 (undefined)"];
+    let expected = ["X 1002.0 10 11 one", "B 2000.0 10 11 (undefined)"];
     assert_eq!(brief(&events), expected);
+    assert!(events.iter().any(|event| event["dur"] == 5.0), "{events:?}");
     assert_eq!((summary.n_events, summary.n_without_state, summary.n_packets), (3, 2, 8));
     assert_eq!(summary.passed_over, [(1, 1)].into());
 }
@@ -312,7 +349,7 @@ fn compressed_packets_are_unpacked_once() {
         message().bytes(packet::ZSTD_COMPRESSED_PACKETS, twice),
         message().bytes(packet::COMPRESSED_PACKETS, b"no such thing"),
     ]));
-    assert_eq!(events.iter().filter(|event| event["ph"] == "B").count(), 6);
+    assert_eq!(events.iter().filter(|event| event["ph"] == "X").count(), 6);
     let reasons: Vec<&str> = summary.losses.first.iter().map(|loss| &loss.reason[..24]).collect();
     assert_eq!(reasons, ["compressed packets insid", "compressed packets that "]);
 }
@@ -362,7 +399,7 @@ fn a_packet_that_is_too_large_is_passed_over() {
     bytes.resize(bytes.len() + PACKET_BYTES_MAX + 1, 0);
     bytes.extend(sample(1));
     let (events, summary) = read(&bytes);
-    assert_eq!(events.iter().filter(|event| event["ph"] == "B").count(), 2);
+    assert_eq!(events.iter().filter(|event| event["ph"] == "X").count(), 2);
     assert_eq!((summary.losses.n, summary.losses.first[0].offset), (1, n_before as u64));
     assert!(summary.losses.n_bytes > PACKET_BYTES_MAX as u64);
 }

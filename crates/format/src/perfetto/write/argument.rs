@@ -14,6 +14,8 @@ const DEFINED_VALUE_BYTES_MAX: usize = 256;
 pub enum Slot<'a> {
     /// An event: it has this name.
     Argument(&'a str),
+    /// An event: the name with this number.
+    Known(u64),
     /// An object: it has this key.
     Entry(&'a str),
     /// A list.
@@ -23,16 +25,9 @@ pub enum Slot<'a> {
 impl<'a> Slot<'a> {
     fn field(self) -> u32 {
         match self {
-            Self::Argument(_) => event::DEBUG_ANNOTATIONS,
+            Self::Argument(_) | Self::Known(_) => event::DEBUG_ANNOTATIONS,
             Self::Entry(_) => annotation::DICT_ENTRIES,
             Self::Element => annotation::ARRAY_VALUES,
-        }
-    }
-
-    fn key(self) -> Option<&'a str> {
-        match self {
-            Self::Argument(key) | Self::Entry(key) => Some(key),
-            Self::Element => None,
         }
     }
 }
@@ -97,7 +92,7 @@ impl Arguments {
     /// Begins a value that holds others, and returns where to end it.
     pub fn open(&mut self, out: &mut Pair<'_>, slot: Slot<'_>) -> usize {
         let place = out.fields.open_bytes(slot.field());
-        match self.key(out, slot) {
+        match self.key_of(out, slot) {
             Some(Word::Interned(id)) => out.fields.push_number(annotation::NAME_IID, id),
             Some(Word::Spelled(key)) => out.fields.push_bytes(annotation::NAME, key.as_bytes()),
             None => {}
@@ -105,14 +100,24 @@ impl Arguments {
         place
     }
 
-    fn key<'k>(&mut self, out: &mut Pair<'_>, slot: Slot<'k>) -> Option<Word<'k>> {
-        slot.key().map(|key| self.keys.word(key, out.definitions))
+    /// The name of arguments, for use in any number of them.
+    pub fn key<'k>(&mut self, key: &'k str, definitions: &mut Vec<u8>) -> Word<'k> {
+        self.keys.word(key, definitions)
+    }
+
+    #[inline]
+    fn key_of<'k>(&mut self, out: &mut Pair<'_>, slot: Slot<'k>) -> Option<Word<'k>> {
+        match slot {
+            Slot::Known(id) => Some(Word::Interned(id)),
+            Slot::Argument(key) | Slot::Entry(key) => Some(self.key(key, out.definitions)),
+            Slot::Element => None,
+        }
     }
 
     /// The usual case, in one copy: the number of the key, and a number.
     fn push_number(&mut self, out: &mut Pair<'_>, slot: Slot<'_>, field: u32, number: u64) {
         let mut body = Small::<32>::new();
-        match self.key(out, slot) {
+        match self.key_of(out, slot) {
             Some(Word::Interned(id)) => body.number(annotation::NAME_IID, id),
             Some(Word::Spelled(_)) => {
                 let place = self.open(out, slot);

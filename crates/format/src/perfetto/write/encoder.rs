@@ -9,13 +9,34 @@ use crate::perfetto::wire::{Push, Small, varint_len};
 use ferrum_trace_model::Value;
 use std::io::{self, Write};
 
-/// The number of the sequence of packets with events.
-const SEQUENCE: u64 = 1;
-/// That of the packets with tracks. trace_processor takes the last thread that a sequence describes for that of its events on
-/// other tracks, and tells so in their arguments.
+/// The number of the sequence of packets with tracks. trace_processor takes the last thread that a sequence describes for that of
+/// its events on other tracks, and tells so in their arguments.
 const TRACKS_SEQUENCE: u64 = 2;
 /// Its clock, on which each time is the difference to the one before.
 const CLOCK: u64 = clock::FIRST_OF_SEQUENCE;
+
+/// A sequence of packets with events. Their state is their own: what one defines, the others do not know, and one that begins anew
+/// forgets all that came before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sequence {
+    /// All events of a trace, or a part of them that can be read without the others.
+    Events = 1,
+    /// Events on rows that are found one after the other.
+    Lanes = 3,
+    /// What comes last.
+    Tail = 4,
+}
+
+/// Which point of something that may begin on one thread and end on another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AsyncPhase {
+    /// Where it begins.
+    Begin,
+    /// Something in it.
+    Instant,
+    /// Where it ends.
+    End,
+}
 
 /// Which point of an arrow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +56,7 @@ pub enum FlowPhase {
 /// What `push_arg`, `push_json_args` and `push_flow` are given goes with the next event.
 #[derive(Debug)]
 pub struct Encoder {
+    sequence: Sequence,
     out: Vec<u8>,
     last_time: u64,
     names: Interner,
@@ -49,8 +71,19 @@ pub struct Encoder {
 impl Encoder {
     /// A trace whose first event is at this time, or later.
     pub fn new(first_time: u64) -> Self {
+        Self::begin_at(Sequence::Events, first_time, Vec::new())
+    }
+
+    /// The events of a sequence, or the next of them, as if there were none before. `memory` is what to write to, behind what is in it.
+    pub fn on_sequence(sequence: Sequence, memory: Vec<u8>) -> Self {
+        // One and the same time for all: trace_processor takes no clocks that go backwards.
+        Self::begin_at(sequence, 0, memory)
+    }
+
+    fn begin_at(sequence: Sequence, first_time: u64, memory: Vec<u8>) -> Self {
         let mut encoder = Self {
-            out: Vec::new(),
+            sequence,
+            out: memory,
             last_time: first_time,
             names: Interner::new(interned::EVENT_NAMES),
             categories: Interner::new(interned::EVENT_CATEGORIES),
@@ -76,6 +109,15 @@ impl Encoder {
         writer.write_all(&self.out)?;
         self.out.clear();
         Ok(())
+    }
+
+    /// Moves what has been written behind what is in `out`.
+    pub fn move_to(&mut self, out: &mut Vec<u8>) {
+        if out.is_empty() {
+            std::mem::swap(out, &mut self.out);
+        } else {
+            out.append(&mut self.out);
+        }
     }
 
     /// Describes a process. `uuid` is any number but zero that no other track has; small ones are shorter.
@@ -109,6 +151,18 @@ impl Encoder {
     pub fn push_arg(&mut self, key: &str, value: &Value<'_>) {
         let mut pair = Pair { fields: &mut self.fields, definitions: &mut self.definitions };
         self.arguments.push(&mut pair, Slot::Argument(key), value);
+    }
+
+    /// The name of arguments, for use in any number of them.
+    pub fn key<'a>(&mut self, text: &'a str) -> Word<'a> {
+        self.arguments.key(text, &mut self.definitions)
+    }
+
+    /// An argument of the next event, by the number of its name.
+    #[inline]
+    pub fn push_known_arg(&mut self, key: u64, value: &Value<'_>) {
+        let mut pair = Pair { fields: &mut self.fields, definitions: &mut self.definitions };
+        self.arguments.push(&mut pair, Slot::Known(key), value);
     }
 
     /// All fields of a JSON object as arguments of the next event.
@@ -191,7 +245,34 @@ impl Encoder {
         if binds_to_enclosing {
             body.number(legacy::BIND_TO_ENCLOSING, 1);
         }
-        self.fields.push_bytes(event::LEGACY_EVENT, body.as_slice());
+        self.legacy_event(time, track, name, category, body.as_slice());
+    }
+
+    /// A point of something that may begin on one thread and end on another. Points of the same category and id are of one thing; the
+    /// track tells the process.
+    pub fn async_point(
+        &mut self,
+        time: u64,
+        track: u64,
+        name: Word<'_>,
+        category: Option<Word<'_>>,
+        phase: AsyncPhase,
+        id: u64,
+    ) {
+        let letter = match phase {
+            AsyncPhase::Begin => b'b',
+            AsyncPhase::Instant => b'n',
+            AsyncPhase::End => b'e',
+        };
+        let mut body = Small::<32>::new();
+        body.number(legacy::PHASE, u64::from(letter));
+        body.number(legacy::LOCAL_ID, id);
+        self.legacy_event(time, track, name, category, body.as_slice());
+    }
+
+    /// An event that track events have no type for.
+    fn legacy_event(&mut self, time: u64, track: u64, name: Word<'_>, category: Option<Word<'_>>, body: &[u8]) {
+        self.fields.push_bytes(event::LEGACY_EVENT, body);
         let mut head = Small::<48>::new();
         head.number(event::TRACK_UUID, track);
         self.word(&mut head, name, event::NAME_IID, event::NAME);
@@ -264,7 +345,7 @@ impl Encoder {
                 front.number(packet::TIMESTAMP_CLOCK_ID, clock::BOOTTIME);
             }
         }
-        front.number(packet::TRUSTED_SEQUENCE_ID, SEQUENCE);
+        front.number(packet::TRUSTED_SEQUENCE_ID, self.sequence as u64);
         front.number(packet::SEQUENCE_FLAGS, flags::NEEDS_INCREMENTAL_STATE);
         front
     }
@@ -272,7 +353,7 @@ impl Encoder {
     fn begin_sequence(&mut self) {
         let first_time = self.last_time;
         let place = self.out.open_bytes(trace::PACKET);
-        self.out.push_number(packet::TRUSTED_SEQUENCE_ID, SEQUENCE);
+        self.out.push_number(packet::TRUSTED_SEQUENCE_ID, self.sequence as u64);
         self.out.push_number(packet::SEQUENCE_FLAGS, flags::INCREMENTAL_STATE_CLEARED);
         self.out.push_number(packet::FIRST_ON_SEQUENCE, 1);
         let snapshot = self.out.open_bytes(packet::CLOCK_SNAPSHOT);

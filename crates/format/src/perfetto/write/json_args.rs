@@ -1,7 +1,7 @@
 //! Arguments that are spelled as JSON.
 
 use super::argument::{Arguments, Empty, Pair, Slot};
-use crate::chrome::read::{Cursor, Stop, Text};
+use crate::chrome::{Cursor, Stop, Text};
 use crate::perfetto::wire::Push;
 use ferrum_trace_model::Value;
 

@@ -1,0 +1,88 @@
+//! What a spool can be turned into.
+
+use crate::pack::Packing;
+
+/// How events are spelled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spelling {
+    /// An array of Chrome trace events, as JSON.
+    #[default]
+    Chrome,
+    /// Packets of Perfetto.
+    Perfetto,
+}
+
+/// The form of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Form {
+    /// How events are spelled.
+    pub spelling: Spelling,
+    /// How that is packed.
+    pub packing: Packing,
+}
+
+impl Form {
+    /// The form that the name of a file promises: `.json.gz`, `.pftrace`, and so on; Chrome trace events if it promises none. The
+    /// second value is the part of the name that tells: nothing, or what begins with a dot.
+    pub fn of_name(name: &str) -> (Self, &str) {
+        let (packing, packed_at) = Packing::of_name(name);
+        let unpacked = &name[..packed_at];
+        let spelling_at = unpacked.rfind('.').filter(|&at| at > 0).unwrap_or(packed_at);
+        let (spelling, at) = match &unpacked[spelling_at..] {
+            ".pftrace" | ".perfetto-trace" => (Spelling::Perfetto, spelling_at),
+            ".json" => (Spelling::Chrome, spelling_at),
+            _ => (Spelling::Chrome, packed_at),
+        };
+        (Self { spelling, packing }, &name[at..])
+    }
+}
+
+impl Packing {
+    /// The packing that a name promises, and where its ending begins.
+    fn of_name(name: &str) -> (Self, usize) {
+        let stem = |ending: &str| name.strip_suffix(ending).filter(|stem| !stem.is_empty()).map(str::len);
+        #[cfg(feature = "gzip")]
+        if let Some(at) = stem(".gz") {
+            return (Self::Gzip, at);
+        }
+        #[cfg(feature = "zstd")]
+        if let Some(at) = stem(".zst") {
+            return (Self::Zstd, at);
+        }
+        let _ = stem;
+        (Self::Plain, name.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_tells_the_form_and_where_it_tells_it() {
+        let chrome = |packing| Form { spelling: Spelling::Chrome, packing };
+        let perfetto = |packing| Form { spelling: Spelling::Perfetto, packing };
+        for (name, form, ending) in [
+            ("trace.json", chrome(Packing::Plain), ".json"),
+            ("trace", chrome(Packing::Plain), ""),
+            ("trace.txt", chrome(Packing::Plain), ""),
+            (".json", chrome(Packing::Plain), ""),
+            ("a.b.pftrace", perfetto(Packing::Plain), ".pftrace"),
+            ("a.perfetto-trace", perfetto(Packing::Plain), ".perfetto-trace"),
+        ] {
+            assert_eq!(Form::of_name(name), (form, ending), "{name}");
+        }
+        #[cfg(feature = "gzip")]
+        for (name, form, ending) in [
+            ("trace.json.gz", chrome(Packing::Gzip), ".json.gz"),
+            ("trace.gz", chrome(Packing::Gzip), ".gz"),
+            ("trace.log.gz", chrome(Packing::Gzip), ".gz"),
+            ("trace.pftrace.gz", perfetto(Packing::Gzip), ".pftrace.gz"),
+            (".gz", chrome(Packing::Plain), ""),
+        ] {
+            assert_eq!(Form::of_name(name), (form, ending), "{name}");
+        }
+        #[cfg(feature = "zstd")]
+        assert_eq!(Form::of_name("trace.json.zst"), (chrome(Packing::Zstd), ".json.zst"));
+    }
+}

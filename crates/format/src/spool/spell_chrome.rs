@@ -1,0 +1,241 @@
+//! Chrome trace events: an array of them, as JSON.
+
+use super::dictionary::{Site, Thread, track_tail};
+use super::piece::Loose;
+use super::record::{FLOW, Kind};
+use super::spelling::{
+    ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, ProcessRow, Row, Speller, push_args, push_key,
+};
+use crate::ReadAt;
+use crate::chrome::{Counterable, push_counter_value, push_decimal, push_micros, push_start_and_duration, push_text};
+use ferrum_trace_model::vocab::about::RANK_LABEL;
+
+/// The file. Every event has a comma before it but the first.
+#[derive(Debug, Default)]
+pub struct ChromeFile {
+    has_begun: bool,
+}
+
+impl FileSpelling for ChromeFile {
+    type Speller = ChromeSpeller;
+    const OPENING: &'static [u8] = b"[";
+    const ORDERS_LOOSE: bool = false;
+
+    fn speller(memory: Vec<u8>) -> ChromeSpeller {
+        ChromeSpeller { out: memory }
+    }
+
+    fn joined<'b>(&mut self, events: &'b [u8]) -> &'b [u8] {
+        match events {
+            [_comma, rest @ ..] if !self.has_begun => {
+                self.has_begun = true;
+                rest
+            }
+            events => events,
+        }
+    }
+
+    fn process(&mut self, out: &mut Vec<u8>, process: ProcessRow<'_>) {
+        let ProcessRow { pid, name, rank, is_new } = process;
+        if let Some(rank) = rank.filter(|_| is_new) {
+            push_rank(out, pid, rank);
+        }
+        push_metadata(out, "process_name", pid, pid);
+        push_name_args(out, name);
+    }
+
+    fn row(&mut self, out: &mut Vec<u8>, row: Row, name: &str, sort: Option<i64>) {
+        push_metadata(out, "thread_name", row.pid, row.tid);
+        push_name_args(out, name);
+        if let Some(sort) = sort {
+            push_metadata(out, "thread_sort_index", row.pid, row.tid);
+            out.extend_from_slice(format!(",\"args\":{{\"sort_index\":{sort}}}}}").as_bytes());
+        }
+    }
+
+    fn nameless_row(&mut self, _out: &mut Vec<u8>, _row: Row) {}
+
+    fn counters(&mut self, _out: &mut Vec<u8>, _counters: Vec<CounterRow>) {}
+
+    fn loose(&mut self, out: &mut Vec<u8>, row: Row, slice: &Loose, texts: &[u8]) {
+        let (start, end) = slice.interval;
+        let tail = track_tail(row.pid, row.tid);
+        out.extend_from_slice(&texts[slice.head.clone()]);
+        push_start_and_duration(out, start, end - start);
+        out.extend_from_slice(&tail);
+        out.extend_from_slice(&texts[slice.args.clone()]);
+        out.push(b'}');
+        if let Some(flow) = slice.flow {
+            push_arrival(out, flow, start, &tail);
+        }
+    }
+
+    fn tail(&self, about: Option<&About>) -> Vec<u8> {
+        let mut tail = Vec::new();
+        if let Some(about) = about {
+            push_about(&mut tail, about);
+        }
+        if !self.has_begun && !tail.is_empty() {
+            tail.remove(0);
+        }
+        tail.extend_from_slice(b"\n]\n");
+        tail
+    }
+}
+
+fn push_about(out: &mut Vec<u8>, about: &About) {
+    if let Some(lost) = &about.lost {
+        out.extend_from_slice(b",\n{\"name\":");
+        push_text(out, lost);
+        let time = "\"ph\":\"i\",\"s\":\"p\",\"ts\":0.000";
+        out.extend_from_slice(format!(",\"cat\":\"{ABOUT}\",{time}").as_bytes());
+        out.extend_from_slice(&track_tail(about.pid, about.pid));
+        out.push(b'}');
+    }
+    push_metadata(out, ABOUT, about.pid, about.pid);
+    out.extend_from_slice(ARGS_KEY);
+    out.extend_from_slice(&about.facts);
+    out.push(b'}');
+}
+
+/// The end of a flow, on the lane of the slice that it arrives at.
+fn push_arrival(out: &mut Vec<u8>, flow: u64, at: u64, tail: &[u8]) {
+    out.extend_from_slice(format!(",\n{{\"name\":\"{FLOW}\",\"cat\":\"{FLOW}\",\"ph\":\"f\",\"ts\":").as_bytes());
+    push_micros(out, at);
+    out.extend_from_slice(tail);
+    out.extend_from_slice(format!(",\"bp\":\"e\",\"id\":\"{flow:#x}\"}}").as_bytes());
+}
+
+/// A metadata event, up to its arguments.
+fn push_metadata(out: &mut Vec<u8>, name: &str, pid: u32, tid: u32) {
+    out.extend_from_slice(b",\n{\"name\":");
+    push_text(out, name);
+    out.extend_from_slice(b",\"cat\":\"__metadata\",\"ph\":\"M\",\"ts\":0.000,\"pid\":");
+    push_decimal(out, u64::from(pid));
+    out.extend_from_slice(b",\"tid\":");
+    push_decimal(out, u64::from(tid));
+}
+
+/// So that viewers sort processes by their ranks.
+fn push_rank(out: &mut Vec<u8>, pid: u32, rank: u32) {
+    push_metadata(out, "process_labels", pid, pid);
+    out.extend_from_slice(format!(",\"args\":{{\"labels\":\"{RANK_LABEL}{rank}\"}}}}").as_bytes());
+    push_metadata(out, "process_sort_index", pid, pid);
+    out.extend_from_slice(format!(",\"args\":{{\"sort_index\":{rank}}}}}").as_bytes());
+}
+
+fn push_name_args(out: &mut Vec<u8>, name: &str) {
+    out.extend_from_slice(b",\"args\":{\"name\":");
+    push_text(out, name);
+    out.extend_from_slice(b"}}");
+}
+
+/// Events, each with a comma before it.
+#[derive(Debug)]
+pub struct ChromeSpeller {
+    out: Vec<u8>,
+}
+
+impl Speller for ChromeSpeller {
+    #[inline(always)]
+    fn plain_slice(&mut self, _site_id: u32, site: &Site, thread: &Thread, start: u64, end: u64) {
+        let out = &mut self.out;
+        site.slice_head.push_to(out);
+        push_start_and_duration(out, start, end - start);
+        thread.track.end.push_to(out);
+    }
+
+    #[inline]
+    fn slice<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>) {
+        let out = &mut self.out;
+        event.site.slice_head.push_to(out);
+        push_start_and_duration(out, event.start, event.end - event.start);
+        out.extend_from_slice(&event.thread.track.tail);
+        if event.record.n_args() > 0 {
+            push_args(out, event);
+        }
+        out.push(b'}');
+    }
+
+    fn point<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: Kind) {
+        let out = &mut self.out;
+        let (letter, extra): (u8, &[u8]) = match kind {
+            Kind::AsyncBegin => (b'b', b""),
+            Kind::AsyncInstant => (b'n', b""),
+            Kind::AsyncEnd => (b'e', b""),
+            Kind::FlowStart => (b's', b""),
+            Kind::FlowStep => (b't', b""),
+            // Without it, viewers take the arrow to the next slice instead of the one around it.
+            Kind::FlowEnd => (b'f', b",\"bp\":\"e\""),
+            _ => (b'i', b",\"s\":\"t\""),
+        };
+        out.extend_from_slice(&event.site.head);
+        out.push(letter);
+        out.extend_from_slice(b"\",\"ts\":");
+        push_micros(out, event.end);
+        out.extend_from_slice(&event.thread.track.tail);
+        out.extend_from_slice(extra);
+        match kind {
+            // Ids are of this process only: the same one in two processes is two things.
+            Kind::AsyncBegin | Kind::AsyncInstant | Kind::AsyncEnd => {
+                let id = event.record.leading(0);
+                out.extend_from_slice(format!(",\"id2\":{{\"local\":\"{id:#x}\"}}").as_bytes());
+            }
+            Kind::FlowStart | Kind::FlowStep | Kind::FlowEnd => {
+                let id = event.record.leading(0);
+                out.extend_from_slice(format!(",\"id\":\"{id:#x}\"").as_bytes());
+            }
+            _ => {}
+        }
+        if event.record.n_args() > 0 {
+            push_args(out, event);
+        }
+        out.push(b'}');
+    }
+
+    /// Viewers refuse a file with values that are no finite numbers.
+    fn counter<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>) {
+        let out = &mut self.out;
+        let before = out.len();
+        out.extend_from_slice(&event.site.head);
+        out.extend_from_slice(b"C\",\"ts\":");
+        push_micros(out, event.end);
+        out.extend_from_slice(&event.thread.track.tail);
+        out.extend_from_slice(b",\"args\":{");
+        let (mut n_numbers, mut n_others) = (0, 0);
+        for n in event.first_arg()..event.record.n_args() {
+            let undo = out.len();
+            if n_numbers > 0 {
+                out.push(b',');
+            }
+            push_key(out, event.site, n);
+            match push_counter_value(out, &event.value(n)) {
+                Counterable::Written => n_numbers += 1,
+                Counterable::NotANumber => {
+                    out.truncate(undo);
+                    n_others += 1;
+                }
+            }
+        }
+        out.extend_from_slice(b"}}");
+        if n_numbers == 0 {
+            out.truncate(before);
+        }
+        if n_numbers == 0 || n_others > 0 {
+            self.point(event, Kind::Counter);
+        }
+    }
+
+    fn loose_head(&self, site: &Site, out: &mut Vec<u8>) {
+        site.slice_head.push_to(out);
+    }
+
+    #[inline(always)]
+    fn n_bytes(&self) -> usize {
+        self.out.len()
+    }
+
+    fn take(&mut self) -> (Vec<u8>, Vec<CounterRow>) {
+        (std::mem::take(&mut self.out), Vec::new())
+    }
+}

@@ -1,0 +1,384 @@
+//! Packets of Perfetto.
+//!
+//! A slice is a begin and an end, one right after the other: trace_processor sorts packets by their times, and those of the same time
+//! stay as they are in the file. Records come in the order of their ends, and what begins inside of another thing begins later,
+//! so that order is right.
+
+use super::dictionary::{Site, Thread, without_nul};
+use super::piece::Loose;
+use super::record::{FLOW, Kind};
+use super::spelling::{ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, ProcessRow, Row, Speller, uuid};
+use crate::ReadAt;
+use crate::perfetto::write::{AsyncPhase, Encoder, FlowPhase, Process, Sequence, Thread as ThreadRow, Track, Word};
+use ferrum_trace_model::Value;
+use ferrum_trace_model::vocab::about::RANK_LABEL;
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// The process of what has none: viewers take zero for something else.
+const NO_PID: u32 = 1 << 30;
+/// The threads of that whose number cannot be one.
+const NO_TIDS: u32 = 1 << 30 | 1 << 29;
+const NO_TIDS_MASK: u32 = (1 << 28) - 1;
+/// The category of what is said about a trace.
+const METADATA: &str = "__metadata";
+
+/// The file.
+#[derive(Debug)]
+pub struct PerfettoFile {
+    encoder: Encoder,
+    process: Option<ProcessName>,
+    /// Rows without names, and counters.
+    described: HashSet<u64>,
+}
+
+#[derive(Debug)]
+struct ProcessName {
+    pid: u32,
+    name: String,
+    rank: Option<u32>,
+    orders_children: bool,
+}
+
+impl Default for PerfettoFile {
+    fn default() -> Self {
+        let encoder = Encoder::on_sequence(Sequence::Lanes, Vec::new());
+        Self { encoder, process: None, described: HashSet::new() }
+    }
+}
+
+impl FileSpelling for PerfettoFile {
+    type Speller = PerfettoSpeller;
+    const OPENING: &'static [u8] = &[];
+    const ORDERS_LOOSE: bool = true;
+
+    fn speller(memory: Vec<u8>) -> PerfettoSpeller {
+        PerfettoSpeller {
+            encoder: Encoder::on_sequence(Sequence::Events, memory),
+            sites: Vec::new(),
+            counters: Vec::new(),
+            noted: HashSet::new(),
+        }
+    }
+
+    fn joined<'b>(&mut self, events: &'b [u8]) -> &'b [u8] {
+        events
+    }
+
+    fn process(&mut self, out: &mut Vec<u8>, process: ProcessRow<'_>) {
+        let ProcessRow { pid, name, rank, .. } = process;
+        let orders_children = self.process.as_ref().is_some_and(|process| process.orders_children);
+        let process = self.process.insert(ProcessName { pid, name: name.to_owned(), rank, orders_children });
+        describe_process(&mut self.encoder, process);
+        self.encoder.move_to(out);
+    }
+
+    fn row(&mut self, out: &mut Vec<u8>, row: Row, name: &str, sort: Option<i64>) {
+        if let Some(process) = self.process.as_mut().filter(|process| sort.is_some() && !process.orders_children) {
+            process.orders_children = true;
+            describe_process(&mut self.encoder, process);
+        }
+        let thread = ThreadRow {
+            process_track: uuid::PROCESS,
+            pid: signed(row.pid),
+            tid: i64::from(row.tid),
+            name: &without_nul(name),
+            sort_index: sort.map(|sort| sort.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32),
+        };
+        self.encoder.thread(row.uuid, &thread);
+        self.encoder.move_to(out);
+    }
+
+    fn nameless_row(&mut self, out: &mut Vec<u8>, row: Row) {
+        if self.described.insert(uuid::NO_PROCESS) {
+            let process = Process { pid: signed(NO_PID), name: "process 0", ..Process::default() };
+            self.encoder.process(uuid::NO_PROCESS, &process);
+        }
+        if self.described.insert(row.uuid) {
+            let is_usable = (1..=i32::MAX as u32).contains(&row.tid);
+            let name = if is_usable { String::new() } else { format!("thread {}", row.tid) };
+            // Other numbers are those above the 31 bits that viewers have, and zero.
+            let tid = if is_usable { row.tid } else { NO_TIDS + (row.tid & NO_TIDS_MASK) };
+            let thread = ThreadRow {
+                process_track: uuid::NO_PROCESS,
+                pid: signed(NO_PID),
+                tid: i64::from(tid),
+                name: &name,
+                sort_index: None,
+            };
+            self.encoder.thread(row.uuid, &thread);
+        }
+        self.encoder.move_to(out);
+    }
+
+    fn counters(&mut self, out: &mut Vec<u8>, counters: Vec<CounterRow>) {
+        for counter in counters {
+            if self.described.insert(counter.uuid) {
+                let name = &without_nul(&counter.name);
+                let track = Track { parent: uuid::PROCESS, name, rank: None, is_counter: true };
+                self.encoder.track(counter.uuid, &track);
+            }
+        }
+        self.encoder.move_to(out);
+    }
+
+    fn loose(&mut self, out: &mut Vec<u8>, row: Row, slice: &Loose, texts: &[u8]) {
+        let (start, end) = slice.interval;
+        let head = &texts[slice.head.clone()];
+        let (name, category) = loose_words(head);
+        let encoder = &mut self.encoder;
+        if let Some(args) = texts[slice.args.clone()].strip_prefix(ARGS_KEY) {
+            encoder.push_json_args(args);
+        }
+        let (name, category) = (encoder.name(name), Some(encoder.category(category)));
+        encoder.begin(start, row.uuid, name, category);
+        // An arrow to a slice without a length has to come before its end.
+        if start < end {
+            encoder.end(end, row.uuid);
+        }
+        if let Some(flow) = slice.flow {
+            let (name, category) = (encoder.name(FLOW), Some(encoder.category(FLOW)));
+            encoder.flow_point(start, row.uuid, name, category, FlowPhase::End, flow, true);
+        }
+        if start >= end {
+            encoder.end(end, row.uuid);
+        }
+        encoder.move_to(out);
+    }
+
+    fn tail(&self, about: Option<&About>) -> Vec<u8> {
+        let mut encoder = Encoder::on_sequence(Sequence::Tail, Vec::new());
+        if let Some(about) = about {
+            if self.process.is_none() {
+                let process = Process { pid: signed(about.pid), ..Process::default() };
+                encoder.process(uuid::PROCESS, &process);
+            }
+            if let Some(lost) = &about.lost {
+                let (name, category) = (encoder.name(lost), Some(encoder.category(ABOUT)));
+                encoder.instant(0, uuid::PROCESS, name, category);
+            }
+            encoder.push_json_args(&about.facts);
+            let (name, category) = (encoder.name(ABOUT), Some(encoder.category(METADATA)));
+            encoder.instant(0, uuid::PROCESS, name, category);
+        }
+        encoder.bytes().to_vec()
+    }
+}
+
+fn describe_process(encoder: &mut Encoder, process: &ProcessName) {
+    let described = Process {
+        pid: signed(process.pid),
+        name: &without_nul(&process.name),
+        label: &process.rank.map_or_else(String::new, |rank| format!("{RANK_LABEL}{rank}")),
+        sort_index: process.rank.map(|rank| i32::try_from(rank).unwrap_or(i32::MAX)),
+        orders_children: process.orders_children,
+    };
+    encoder.process(uuid::PROCESS, &described);
+}
+
+/// Numbers of processes have 31 bits at most.
+fn signed(number: u32) -> i32 {
+    number as i32
+}
+
+/// The length of a name comes before it, and behind it the category.
+fn push_loose_words(out: &mut Vec<u8>, name: &str, category: &str) {
+    out.extend_from_slice(&(name.len() as u32).to_le_bytes());
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(category.as_bytes());
+}
+
+fn loose_words(head: &[u8]) -> (&str, &str) {
+    let Some((len, texts)) = head.split_first_chunk::<4>() else {
+        return ("", "");
+    };
+    let (name, category) = texts.split_at_checked(u32::from_le_bytes(*len) as usize).unwrap_or((texts, &[]));
+    (std::str::from_utf8(name).unwrap_or_default(), std::str::from_utf8(category).unwrap_or_default())
+}
+
+/// Packets of events. What they refer to is defined anew for each unit, so that each can be made without the others.
+#[derive(Debug)]
+pub struct PerfettoSpeller {
+    encoder: Encoder,
+    /// The words of sites by their numbers.
+    sites: Vec<SiteWords>,
+    counters: Vec<CounterRow>,
+    /// The numbers of all counters so far.
+    noted: HashSet<u64>,
+}
+
+/// The numbers of a site's words; zeros where they are not known yet.
+#[derive(Clone, Debug, Default)]
+struct SiteWords {
+    name: u64,
+    category: u64,
+    keys: Vec<u64>,
+}
+
+impl PerfettoSpeller {
+    /// Name and category of a site, for use in any event of this unit.
+    #[inline]
+    fn words<'s>(&mut self, site_id: u32, site: &'s Site) -> (Word<'s>, Option<Word<'s>>) {
+        match self.sites.get(site_id as usize) {
+            Some(words) if words.name != 0 => (Word::Interned(words.name), Some(Word::Interned(words.category))),
+            _ => self.new_words(site_id, site),
+        }
+    }
+
+    #[cold]
+    fn new_words<'s>(&mut self, site_id: u32, site: &'s Site) -> (Word<'s>, Option<Word<'s>>) {
+        let (name, category) = (self.encoder.name(&site.name), self.encoder.category(&site.category));
+        if let (Word::Interned(name), Word::Interned(category)) = (name, category) {
+            let keys = site.keys.iter().map(|key| match self.encoder.key(key) {
+                Word::Interned(id) => id,
+                Word::Spelled(_) => 0,
+            });
+            let keys = keys.collect();
+            let index = site_id as usize;
+            if self.sites.len() <= index {
+                self.sites.resize_with(index + 1, SiteWords::default);
+            }
+            self.sites[index] = SiteWords { name, category, keys };
+        }
+        (name, Some(category))
+    }
+
+    /// Of an event whose name is its own: that of another one may be another.
+    fn event_words<'s, R: ReadAt + ?Sized>(&mut self, event: &Event<'s, R>) -> (Word<'s>, Option<Word<'s>>) {
+        if event.first_arg() > 0 {
+            return (self.encoder.name(&event.site.name), Some(self.encoder.category(&event.site.category)));
+        }
+        self.words(event.record.site, event.site)
+    }
+
+    /// The arguments of an event whose words have been asked for.
+    fn push_args<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>) {
+        let Self { encoder, sites, .. } = self;
+        let keys = sites.get(event.record.site as usize).map_or(&[][..], |words| &words.keys);
+        for n in event.first_arg()..event.record.n_args() {
+            let value = spelled(event.value(n));
+            match keys.get(n) {
+                Some(&key) if key != 0 => encoder.push_known_arg(key, &value),
+                _ => encoder.push_arg(&event.key(n), &value),
+            }
+        }
+    }
+
+    /// The track of a counter's value.
+    fn counter_row<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, n: usize) -> u64 {
+        let key = event.key(n);
+        let uuid = event.site.counters.get(n).map_or_else(
+            || {
+                let mut hasher = DefaultHasher::new();
+                (&event.site.name, &key).hash(&mut hasher);
+                uuid::other_counter(hasher.finish())
+            },
+            |&number| uuid::counter(number),
+        );
+        if self.noted.insert(uuid) {
+            let name = &event.site.name;
+            let name = if key == "value" || key == *name { name.clone() } else { format!("{name} {key}") };
+            self.counters.push(CounterRow { uuid, name });
+        }
+        uuid
+    }
+}
+
+impl Speller for PerfettoSpeller {
+    #[inline(always)]
+    fn plain_slice(&mut self, site_id: u32, site: &Site, thread: &Thread, start: u64, end: u64) {
+        let (name, category) = self.words(site_id, site);
+        let track = uuid::thread(thread.row);
+        self.encoder.begin(start, track, name, category);
+        self.encoder.end(end, track);
+    }
+
+    fn slice<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>) {
+        let (name, category) = self.event_words(event);
+        self.push_args(event);
+        let track = uuid::thread(event.thread.row);
+        self.encoder.begin(event.start, track, name, category);
+        self.encoder.end(event.end, track);
+    }
+
+    fn point<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: Kind) {
+        let (name, category) = self.event_words(event);
+        self.push_args(event);
+        let (time, track) = (event.end, uuid::thread(event.thread.row));
+        let encoder = &mut self.encoder;
+        let mut flow = |phase| {
+            let id = event.record.leading(0);
+            encoder.flow_point(time, track, name, category, phase, id, phase == FlowPhase::End);
+        };
+        match kind {
+            Kind::FlowStart => return flow(FlowPhase::Begin),
+            Kind::FlowStep => return flow(FlowPhase::Step),
+            Kind::FlowEnd => return flow(FlowPhase::End),
+            _ => {}
+        }
+        let mut point = |phase| encoder.async_point(time, track, name, category, phase, event.record.leading(0));
+        match kind {
+            Kind::AsyncBegin => point(AsyncPhase::Begin),
+            Kind::AsyncInstant => point(AsyncPhase::Instant),
+            Kind::AsyncEnd => point(AsyncPhase::End),
+            _ => encoder.instant(time, track, name, category),
+        }
+    }
+
+    fn counter<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>) {
+        let (mut n_numbers, mut n_others) = (0, 0);
+        for n in event.first_arg()..event.record.n_args() {
+            let number = match event.value(n) {
+                Value::Signed(number) => Number::Whole(number),
+                Value::Unsigned(number) => i64::try_from(number).map_or(Number::Float(number as f64), Number::Whole),
+                Value::Bool(truth) => Number::Whole(i64::from(truth)),
+                Value::Float(number) if number.is_finite() => Number::Float(number),
+                Value::Float(_) | Value::Text(_) | Value::Lost => {
+                    n_others += 1;
+                    continue;
+                }
+            };
+            n_numbers += 1;
+            let track = self.counter_row(event, n);
+            match number {
+                Number::Whole(number) => self.encoder.int_counter(event.end, track, number),
+                Number::Float(number) => self.encoder.counter(event.end, track, number),
+            }
+        }
+        if n_numbers == 0 || n_others > 0 {
+            self.point(event, Kind::Counter);
+        }
+    }
+
+    fn loose_head(&self, site: &Site, out: &mut Vec<u8>) {
+        push_loose_words(out, &site.name, &site.category);
+    }
+
+    #[inline(always)]
+    fn n_bytes(&self) -> usize {
+        self.encoder.bytes().len()
+    }
+
+    fn take(&mut self) -> (Vec<u8>, Vec<CounterRow>) {
+        let mut events = Vec::new();
+        self.encoder.move_to(&mut events);
+        (events, std::mem::take(&mut self.counters))
+    }
+}
+
+/// The value of a counter.
+enum Number {
+    Whole(i64),
+    Float(f64),
+}
+
+/// Numbers that JSON does not have are texts, here as there.
+fn spelled(value: Value<'_>) -> Value<'_> {
+    match value {
+        Value::Float(number) if number.is_nan() => Value::Text("NaN".into()),
+        Value::Float(number) if number == f64::INFINITY => Value::Text("Infinity".into()),
+        Value::Float(number) if number == f64::NEG_INFINITY => Value::Text("-Infinity".into()),
+        Value::Text(text) if text.contains('\0') => Value::Text(text.replace('\0', "␀").into()),
+        value => value,
+    }
+}
