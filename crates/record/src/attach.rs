@@ -7,8 +7,9 @@ use crate::clock;
 use crate::event::is_name_muted;
 use crate::global;
 use crate::names;
+use crate::os_thread;
 use crate::session::{Session, ThreadEntry};
-use crate::spool::{self, MappedChunk, lock};
+use crate::spool::{MappedChunk, lock};
 use ferrum_trace_format::spool::record::{Kind, SITE_INLINE, cut_text, second_word_pushed};
 use ferrum_trace_format::spool::{stamp_bits, text_reference};
 use std::cell::RefCell;
@@ -157,7 +158,7 @@ fn write_late<T>(
 ) -> Option<T> {
     let known = own.and_then(|held| held.thread_in(session.id()));
     let thread = known.or_else(|| {
-        let id = session.define_thread(spool::os_thread_id(), &thread_name())?.id;
+        let id = session.define_thread(os_thread::id(), &thread_name())?.id;
         own.inspect(|held| held.set_thread(session.id(), id));
         Some(id)
     });
@@ -304,11 +305,7 @@ fn attach_private(private: &mut Private, session: &Arc<Session>) -> Option<usize
 impl Attachment {
     fn new(session: &Arc<Session>) -> Option<Self> {
         let name = thread_name();
-        Some(Self {
-            session: Arc::clone(session),
-            entry: session.define_thread(spool::os_thread_id(), &name)?,
-            chunk: None,
-        })
+        Some(Self { session: Arc::clone(session), entry: session.define_thread(os_thread::id(), &name)?, chunk: None })
     }
 
     fn refill_and_write<T>(&mut self, held: &Held<'_>, write: &impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
@@ -405,8 +402,8 @@ fn thread_name() -> String {
     if let Some(name) = remembered_name() {
         return name;
     }
-    if !spool::knows_its_name() {
-        return spool::os_thread_name();
+    if !os_thread::knows_its_name() {
+        return os_thread::name();
     }
     // The handle of a thread that is ending may be gone.
     let named = std::panic::catch_unwind(|| std::thread::current().name().map(str::to_owned));

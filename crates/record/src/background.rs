@@ -2,7 +2,8 @@
 
 use crate::clock;
 use crate::global;
-use crate::spool::{lock, lower_priority, without_signals};
+use crate::os_thread::{lower_priority, without_signals};
+use crate::spool::lock;
 use std::cell::Cell;
 use std::sync::{Condvar, Mutex};
 use std::thread::{self, JoinHandle};

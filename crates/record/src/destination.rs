@@ -290,8 +290,10 @@ fn keep_aside(output: &Path, spool_path: &Path, spool: &File, leftover: Leftover
     std::fs::rename(spool_path, &kept)?;
     let (old, kept) = (spool_path.display(), kept.display());
     let why = match leftover {
+        // One that calls `exec` keeps its number.
+        Leftover::Unfinished if pid == std::process::id() => "which became this program",
         Leftover::Unfinished => "which was killed",
-        Leftover::Finished => "which has ended",
+        Leftover::Finished => "which has finished it",
     };
     say(&format!("{old}: left by process {pid}, {why}; kept as {kept} for `ferrum-trace recover`"));
     Ok(())

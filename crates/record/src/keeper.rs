@@ -1,9 +1,9 @@
 //! The thread that prepares chunks before they are needed, so that no recording thread waits for a page.
 
 use crate::clock;
+use crate::os_thread::without_signals;
 use crate::rotate;
 use crate::session::Session;
-use crate::spool::without_signals;
 use std::sync::Weak;
 use std::thread::{self, Thread};
 use std::time::Duration;

@@ -150,6 +150,7 @@ pub mod llm;
 mod macros;
 mod names;
 mod origin;
+mod os_thread;
 mod output;
 mod panic_hook;
 mod pattern;

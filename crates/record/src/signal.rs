@@ -104,7 +104,7 @@ pub fn listen(_signal: Signal, _heard: fn(Signal)) -> io::Result<()> {
 #[cfg(target_os = "linux")]
 mod linux {
     use super::{NUMBERS, Signal};
-    use crate::spool::without_signals;
+    use crate::os_thread::without_signals;
     use libc::{c_int, c_void, sem_t, siginfo_t};
     use std::cell::UnsafeCell;
     use std::io;

@@ -365,6 +365,21 @@ fn a_process_that_becomes_another_program_has_both() {
 }
 
 #[test]
+fn when_the_command_is_killed_the_program_goes_on_and_its_files_stay() {
+    let scene = Scene::new();
+    let mut running = Running::start(&mut record(&scene, "", "gather-for-long"));
+    running.wait_for_line("recorded long 10");
+    running.kill();
+    // The program has the test's pipes, and ends when they are closed.
+    let finished = running.finish().expect_signal(9);
+    assert_eq!(finished.stdout, "recorded late 10\n");
+    let names = scene.names();
+    assert!(names.len() == 1 && names[0].ends_with(".processes"), "{names:?}");
+    scene.run(&format!("recover -o trace.json {}", names[0])).expect_code(0);
+    assert_eq!(spans_in(&scene.read("trace.json")), spans([("late", 10), ("long", 10)]));
+}
+
+#[test]
 fn the_files_of_the_processes_can_be_kept() {
     let scene = Scene::new();
     let (object, _) = gather(&scene, "--keep --no-summary", "gather-forked a 10", 0);
