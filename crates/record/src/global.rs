@@ -7,6 +7,7 @@ use crate::categories;
 use crate::clock::{self, ClockKind};
 use crate::config::Options;
 use crate::error::Error;
+use crate::panic_hook;
 use crate::say::say;
 use crate::session::Session;
 use crate::site::Site;
@@ -108,7 +109,7 @@ fn decide() -> u8 {
         }
         switch::decide_off();
     });
-    watch::see_panics();
+    panic_hook::install_if_wanted();
     switch::mode()
 }
 
@@ -122,7 +123,7 @@ fn with_registry<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
 /// Begins the recording of the process.
 pub fn start(options: Options) -> Result<Arc<Session>, Error> {
     let session = with_registry(|registry| start_locked(registry, options))?;
-    watch::see_panics();
+    panic_hook::install_if_wanted();
     Ok(session)
 }
 

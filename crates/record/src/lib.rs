@@ -47,6 +47,8 @@
 //! | `FERRUM_TRACE_RING` | a flight recorder: only the newest is kept, as much as `64MiB`, or the last `30s` if the limit has room |
 //! | `FERRUM_TRACE_WINDOW` | which part of the run is recorded: `steps=100..120`, `first=30s`, `every=1000`, `requests=1/100`, `ranks=0`, `skip=50`; see [`Window`] |
 //! | `FERRUM_TRACE_CATEGORIES` | `attention,gemm` for these only, `-memory` for all but this; see [`Categories`] |
+//! | `FERRUM_TRACE_TRIGGER` | what has a flight recorder write a file by itself: `step>50ms`, `decode>3xp99`, `request>2s`, `ttft>500ms`, `tpot>80ms`, `panic`, `signal=SIGUSR2`; see [`Trigger`] |
+//! | `FERRUM_TRACE_DUMPS` | how much it may write: `files=10,bytes=4GiB,every=10s,after=1s`; see [`DumpLimits`] |
 //! | `FERRUM_TRACE_CLOCK` | `auto`, `ticks` (the processor's counter) or `monotonic` (the system's clock) |
 //!
 //! The path: the ending `.spool` leaves the spool, to be converted later; any other ending gives Chrome JSON (and
@@ -118,8 +120,8 @@
 //!
 //! # What it does not do
 //!
-//! It samples nothing, sends nothing anywhere, and takes over no signal. It reads no traces: that is the command
-//! `ferrum-trace`.
+//! It samples nothing, sends nothing anywhere, and takes over no signal but the one that a [`Trigger`] names. It reads no
+//! traces: that is the command `ferrum-trace`.
 
 /// Whether all call sites are to vanish.
 pub(crate) const COMPILED_OUT: bool = cfg!(feature = "compiled-out");
@@ -150,9 +152,11 @@ mod names;
 mod origin;
 mod os_thread;
 mod output;
+mod panic_hook;
 mod pattern;
 mod post_roll;
 mod recorder;
+mod request_watch;
 mod ring;
 mod rotate;
 mod running_p99;

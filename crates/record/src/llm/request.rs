@@ -4,9 +4,9 @@ use crate::__private::mode;
 use crate::arg::{Arg, Value};
 use crate::event::{is_muted, point_at};
 use crate::global;
+use crate::request_watch::{self, Seen, WatchedRequest};
 use crate::site::Site;
 use crate::switch::{self, OFF};
-use crate::watch::{self, Seen, WatchedRequest};
 use crate::window_watch::{self, Arrives};
 use ferrum_trace_format::spool::record::Kind;
 use ferrum_trace_model::vocab::request as words;
@@ -192,7 +192,7 @@ impl Request {
         let arrives = window_watch::request_arrives(self.id);
         self.is_chosen = arrives == Arrives::Chosen;
         if arrives != Arrives::Unseen && mode() != OFF && !is_muted(&REQUEST) {
-            self.watched = watch::request_arrives(arrival.slo);
+            self.watched = request_watch::request_arrives(arrival.slo);
             self.arrive(arrival.prompt_tokens);
         }
     }
