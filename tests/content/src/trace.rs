@@ -167,7 +167,8 @@ impl Event {
             }
             Phase::Metadata => match self.name.as_str() {
                 "process_name" | "thread_name" => self.args.keys() == ["name"],
-                "thread_sort_index" => self.args.keys() == ["sort_index"],
+                "process_labels" => self.args.keys() == ["labels"],
+                "process_sort_index" | "thread_sort_index" => self.args.keys() == ["sort_index"],
                 "ferrum_trace" => true,
                 _ => false,
             },
