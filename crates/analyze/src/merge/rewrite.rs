@@ -144,9 +144,10 @@ impl<'p> Rewriter<'p> {
         if let Some(id) = event.bind_id.and_then(|id| self.other_flow(id)) {
             edits.set("bind_id", format!("\"{id:#x}\""));
         }
+        // Those of objects and samples belong to their process.
         if self.plan.place > 0
             && let Some(id) = event.id
-            && matches!(kind, Kind::Async | Kind::LegacyAsync | Kind::Other)
+            && matches!(kind, Kind::Async | Kind::LegacyAsync)
         {
             edits.set("id", text(&format!("{}@{}", id.decode(), self.plan.place)));
         }
