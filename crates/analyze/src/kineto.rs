@@ -34,6 +34,10 @@ pub const NCCL_PREFIX: &str = "nccl:";
 pub const NCCL_KERNELS: [&str; 2] = ["ncclDevKernel_", "ncclKernel_"];
 /// What the names of torch's calls to collectives begin with.
 pub const C10D_PREFIX: &str = "c10d::";
+/// The name of the events in which torch tells what a collective was called with.
+pub const PARAMETERS: &str = "record_param_comms";
+/// Argument of [`PARAMETERS`]: which collective it is.
+pub const COLLECTIVE_NAME: &str = "Collective name";
 /// Argument of a collective: who takes part.
 pub const GROUP_NAME: &str = "Process Group Name";
 /// Argument of a collective: which of its group it is.

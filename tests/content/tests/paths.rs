@@ -174,6 +174,7 @@ fn process_rank_and_host_are_filled_in() {
     let trace = Trace::read(folder.path().join(name));
     let pid = trace.one("span").pid;
     assert_eq!(*name, *format!("{}-3-{pid}-100%.json", host.trim()));
+    assert_eq!(trace.about().number("rank"), 3, "what the name says, the trace says too");
 }
 
 #[test]

@@ -161,6 +161,12 @@ impl Clocks {
         clocks
     }
 
+    fn span(&self, files: &[Surveyed], member: &Member) -> Option<ClockSpan> {
+        let (node, begin) = self.time(member.file, member.begin)?;
+        let (_, end) = self.time(member.file, member.end)?;
+        Some(ClockSpan { node, begin, end, coarseness: files.get(member.file as usize)?.coarseness() })
+    }
+
     fn time(&self, file: u32, time: i64) -> Option<(usize, i64)> {
         let &(node, base) = self.of_file.get(file as usize)?;
         Some((node, time.saturating_add(base)))
@@ -172,6 +178,15 @@ impl Node {
     fn unix(&self) -> Option<i128> {
         Some(i128::from(self.anchor.unix?) - i128::from(self.base))
     }
+}
+
+/// Someone's part in a collective, by a clock.
+struct ClockSpan {
+    node: usize,
+    begin: i64,
+    end: i64,
+    /// How far the times may be off for being written in microseconds.
+    coarseness: i64,
 }
 
 /// Facts about each pair of clocks: of the second, by the first.
@@ -199,27 +214,24 @@ impl AllFacts {
 
     /// What a collective tells: nobody ends it before all have begun it.
     fn add_collective(&mut self, clocks: &Clocks, files: &[Surveyed], members: &[Member]) {
-        // By clock: the latest begin and the earliest end.
-        let mut by_clock: Vec<(usize, i64, i64, i64)> = Vec::new();
-        for member in members {
-            let Some((node, begin)) = clocks.time(member.file, member.begin) else { continue };
-            let Some((_, end)) = clocks.time(member.file, member.end) else { continue };
-            let coarse = files.get(member.file as usize).map_or(0, Surveyed::coarseness);
-            match by_clock.iter_mut().find(|(known, ..)| *known == node) {
-                Some((_, latest, earliest, coarsest)) => {
-                    (*latest, *earliest) = ((*latest).max(begin), (*earliest).min(end));
-                    *coarsest = (*coarsest).max(coarse);
-                }
-                None => by_clock.push((node, begin, end, coarse)),
+        let mut spans: Vec<ClockSpan> = members.iter().filter_map(|member| clocks.span(files, member)).collect();
+        spans.sort_unstable_by_key(|span| span.node);
+        // Of ranks with one clock, the latest begin and the earliest end say it all.
+        spans.dedup_by(|other, kept| {
+            let is_same = other.node == kept.node;
+            if is_same {
+                kept.begin = kept.begin.max(other.begin);
+                kept.end = kept.end.min(other.end);
+                kept.coarseness = kept.coarseness.max(other.coarseness);
             }
-        }
+            is_same
+        });
         // With the first of them, so that the work does not grow with the square of the ranks.
-        by_clock.sort_unstable();
-        let Some((&(first, first_begin, first_end, first_coarse), others)) = by_clock.split_first() else { return };
-        for &(node, begin, end, coarse) in others {
-            let slack = first_coarse.saturating_add(coarse);
-            self.add(clocks, (first, first_begin), (node, end), slack);
-            self.add(clocks, (node, begin), (first, first_end), slack);
+        let Some((first, others)) = spans.split_first() else { return };
+        for other in others {
+            let slack = first.coarseness.saturating_add(other.coarseness);
+            self.add(clocks, (first.node, first.begin), (other.node, other.end), slack);
+            self.add(clocks, (other.node, other.begin), (first.node, first.end), slack);
         }
     }
 }
@@ -345,8 +357,9 @@ fn bounds(clocks: &Clocks, facts: &AllFacts) -> Vec<Bound> {
 fn next_bounded(bounds: &[Bound], ways: &[Option<Way>]) -> Option<(usize, Way)> {
     let error = |bound: &Bound| {
         let known = ways[bound.by].as_ref().filter(|_| ways[bound.of].is_none())?;
-        // A nanosecond for each rounding.
-        Some(known.error?.saturating_add(bound.error).saturating_add(1))
+        // On the way through another clock an error may be stretched by its drift, and each mapping is rounded.
+        let stretched = if known.lines.is_empty() { 0 } else { bound.error / 1000 };
+        Some(known.error?.saturating_add(bound.error).saturating_add(stretched).saturating_add(1))
     };
     let candidates = bounds.iter().filter_map(|bound| Some((error(bound)?, bound.of, bound.by, bound)));
     let (error, of, _, bound) = candidates.min_by_key(|&(error, of, by, _)| (error, of, by))?;

@@ -34,6 +34,8 @@ pub fn collective_of<'a>(event: &Event<'a>) -> Option<Collective<'a>> {
         (format!("{}{kernel}", kineto::NCCL_PREFIX).into(), true)
     } else if name.starts_with(kineto::C10D_PREFIX) {
         (name, false)
+    } else if name == kineto::PARAMETERS {
+        (format!("{name}: {}", collective_name(event)?).into(), false)
     } else {
         return None;
     };
@@ -47,6 +49,17 @@ pub fn collective_of<'a>(event: &Event<'a>) -> Option<Collective<'a>> {
         _ => {}
     });
     Some(Collective { name, group, number, is_whole })
+}
+
+/// Which collective it is, where arguments say so.
+fn collective_name<'a>(event: &Event<'a>) -> Option<Cow<'a, str>> {
+    let mut found = None;
+    for_each_member(event.args.unwrap_or_default(), |key, value| {
+        if key.raw == kineto::COLLECTIVE_NAME.as_bytes() {
+            found = Some(value.decode());
+        }
+    });
+    found
 }
 
 /// Whether no rank can be done before all have begun. Of others, such as a broadcast, the one that sends may be.
@@ -96,6 +109,10 @@ mod tests {
             (r#"{"name":"gloo:all_gather","cat":"user_annotation"}"#, ("gloo:all_gather", "", None, true)),
             (r#"{"name":"nccl:all_reduce","cat":"user_annotation"}"#, ("nccl:all_reduce", "", None, false)),
             (r#"{"name":"c10d::allreduce_","cat":"cpu_op"}"#, ("c10d::allreduce_", "", None, false)),
+            (
+                r#"{"name":"record_param_comms","cat":"cpu_op","args":{"Collective name":"allreduce","Seq":9}}"#,
+                ("record_param_comms: allreduce", "", Some(9), false),
+            ),
             (
                 r#"{"name":"ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)","cat":"kernel","args":{"Process Group Name":"3","Seq":4}}"#,
                 ("nccl:AllReduce", "3", Some(4), true),

@@ -2,7 +2,7 @@
 
 use super::collective::{Collective, collective_of, waits_for_all};
 use crate::kineto::{ANNOTATION, GPU_ANNOTATION, STEP_PREFIX};
-use crate::{Mark, StepSource};
+use crate::{Mark as StepMark, StepSource};
 use ferrum_trace_format::chrome::read::Event;
 use ferrum_trace_format::spill_sort::SpillSort;
 use ferrum_trace_model::vocab::step;
@@ -95,23 +95,19 @@ impl Default for Marks {
 impl Marks {
     /// Looks at a complete event.
     pub fn look(&mut self, event: &Event<'_>, owner: Owner) {
-        let (Some(begin), Some(end)) = (event.start.nanos(), event.end()) else {
-            return;
-        };
-        if end < begin {
-            return;
-        }
-        if let Some(Collective { name, group, number, is_whole }) = collective_of(event) {
-            let kind = MarkKind::Collective { is_whole };
-            self.add(MarkKey { kind, name: name.into_owned(), group: group.into_owned() }, owner, begin, end, number);
-        } else if let Some((source, number)) = step_of(event) {
-            let kind = MarkKind::Step(source);
-            let key = MarkKey { kind, name: source.name().to_owned(), group: String::new() };
-            self.add(key, owner, begin, end, number);
+        if let (Some(begin), Some(end)) = (event.start.nanos(), event.end())
+            && let Some(mark) = mark_of(event)
+        {
+            self.add(mark, owner, begin, end);
         }
     }
 
-    fn add(&mut self, key: MarkKey, owner: Owner, begin: i64, end: i64, number: Option<u64>) {
+    /// Adds what lasted from one time to another.
+    pub fn add(&mut self, mark: Mark, owner: Owner, begin: i64, end: i64) {
+        if end < begin {
+            return;
+        }
+        let Mark { key, number } = mark;
         let Some(place) = self.place(key) else {
             self.n_beyond += 1;
             return;
@@ -208,6 +204,25 @@ fn kept_kinds(keys: &[MarkKey]) -> HashSet<MarkKind> {
     all.into_iter().filter(is_kept).collect()
 }
 
+/// What an event shows.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    key: MarkKey,
+    /// Which of its key it is, if the trace says.
+    number: Option<u64>,
+}
+
+/// What an event shows, if it shows a collective or a step.
+pub fn mark_of(event: &Event<'_>) -> Option<Mark> {
+    if let Some(Collective { name, group, number, is_whole }) = collective_of(event) {
+        let kind = MarkKind::Collective { is_whole };
+        return Some(Mark { key: MarkKey { kind, name: name.into_owned(), group: group.into_owned() }, number });
+    }
+    let (source, number) = step_of(event)?;
+    let key = MarkKey { kind: MarkKind::Step(source), name: source.name().to_owned(), group: String::new() };
+    Some(Mark { key, number })
+}
+
 /// Whose mark of a step an event is, and its number, if it has one.
 fn step_of(event: &Event<'_>) -> Option<(StepSource, Option<u64>)> {
     let category = event.category.and_then(|category| category.plain()).unwrap_or_default();
@@ -218,10 +233,10 @@ fn step_of(event: &Event<'_>) -> Option<(StepSource, Option<u64>)> {
         return None;
     }
     let name = event.name?.decode();
-    if let Some(mark) = Mark::of_name(&name) {
+    if let Some(mark) = StepMark::of_name(&name) {
         return Some((mark.source, name.strip_prefix(STEP_PREFIX).and_then(|number| number.parse().ok())));
     }
-    let mark = Mark::of_annotation(&name).filter(|_| category == ANNOTATION.as_bytes())?;
+    let mark = StepMark::of_annotation(&name).filter(|_| category == ANNOTATION.as_bytes())?;
     Some((mark.source, None))
 }
 

@@ -10,6 +10,7 @@ mod handovers;
 mod marks;
 mod names;
 mod numbering;
+mod open_marks;
 mod plan;
 mod rewrite;
 mod skew;

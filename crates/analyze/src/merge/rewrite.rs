@@ -92,7 +92,7 @@ impl<'p> Rewriter<'p> {
                 about::START_MONOTONIC_NS | about::BOOT_ID if !plan.map.is_exact() => return,
                 about::START_MONOTONIC_NS => {
                     let start = value.decode().parse::<i128>().unwrap_or(0);
-                    (start + plan.map.zero_of_file()).to_string().into_bytes()
+                    start.saturating_add(plan.map.zero_of_file()).to_string().into_bytes()
                 }
                 about::START_UNIX_NS => match plan.start_unix_ns {
                     Some(start) => start.to_string().into_bytes(),
@@ -144,9 +144,10 @@ impl<'p> Rewriter<'p> {
         if let Some(id) = event.bind_id.and_then(|id| self.other_flow(id)) {
             edits.set("bind_id", format!("\"{id:#x}\""));
         }
+        // Those of objects and samples belong to their process.
         if self.plan.place > 0
             && let Some(id) = event.id
-            && matches!(kind, Kind::Async | Kind::LegacyAsync | Kind::Other)
+            && matches!(kind, Kind::Async | Kind::LegacyAsync)
         {
             edits.set("id", text(&format!("{}@{}", id.decode(), self.plan.place)));
         }

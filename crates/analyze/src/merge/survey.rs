@@ -2,6 +2,7 @@
 
 use super::handovers::HandOvers;
 use super::marks::{Marks, Owner};
+use super::open_marks::OpenMarks;
 use crate::check::events::Kind;
 use crate::kineto;
 use ferrum_trace_format::chrome::read::{Event, Loss, Losses, RowFinder, Scalar, Sink, Text, for_each_member};
@@ -75,6 +76,7 @@ pub struct Survey<'a> {
     rows: RowFinder,
     marks: &'a mut Marks,
     hand_overs: &'a mut HandOvers,
+    open_marks: OpenMarks,
     seen: Surveyed,
     fields_bytes: usize,
 }
@@ -82,7 +84,8 @@ pub struct Survey<'a> {
 impl<'a> Survey<'a> {
     /// Of the input at that place.
     pub fn new(file: u32, marks: &'a mut Marks, hand_overs: &'a mut HandOvers) -> Self {
-        Self { file, rows: RowFinder::default(), marks, hand_overs, seen: Surveyed::default(), fields_bytes: 0 }
+        let (rows, open_marks, seen) = Default::default();
+        Self { file, rows, marks, hand_overs, open_marks, seen, fields_bytes: 0 }
     }
 
     /// What was found.
@@ -178,6 +181,12 @@ impl Sink for Survey<'_> {
             Kind::Complete => {
                 let process = self.seen.tracks.get(track).process.0;
                 self.marks.look(event, Owner { file: self.file, process });
+            }
+            Kind::Begin | Kind::End => {
+                let process = self.seen.tracks.get(track).process.0;
+                if let Some((mark, begin)) = self.open_marks.look(event, track, time) {
+                    self.marks.add(mark, Owner { file: self.file, process }, begin, time);
+                }
             }
             Kind::Flow | Kind::Async => self.hand_overs.look(event, self.file),
             _ => {}

@@ -9,6 +9,7 @@ fn number() -> impl Strategy<Value = String> {
         any::<i64>().prop_map(|number| number.to_string()),
         any::<u64>().prop_map(|number| number.to_string()),
         Just("1e300".to_owned()),
+        Just(i128::MAX.to_string()),
         Just("-0.0005".to_owned()),
         Just("null".to_owned()),
         Just("\"7\"".to_owned()),

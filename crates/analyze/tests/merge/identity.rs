@@ -18,6 +18,7 @@ fn busy(pid: &str) -> String {
         r#"{"ph":"e","name":"local","cat":"a","id2":{"local":"0x5"},"ts":4,"tid":7,"pid":PID}"#,
         r#"{"ph":"n","name":"global","cat":"a","id2":{"global":"0x5"},"ts":3,"tid":7,"pid":PID}"#,
         r#"{"ph":"X","name":"bound","cat":"op","ts":20,"dur":1,"tid":7,"pid":PID,"bind_id":"0x9","flow_out":true}"#,
+        r#"{"ph":"N","name":"object","cat":"a","id":"0x5","ts":3,"tid":7,"pid":PID}"#,
         r#"{"ph":"C","name":"memory","ts":3,"pid":PID,"args":{"used":4}}"#,
     ];
     format!("[{}]", events.join(",\n").replace("PID", pid))
@@ -51,6 +52,11 @@ fn ids_of_one_file_do_not_join_events_of_another() {
     assert_apart(&made, "ac2g", 3, |event| event["id"].clone());
     assert_apart(&made, "plain", 3, |event| event["id"].clone());
     assert_apart(&made, "bound", 3, |event| event["bind_id"].clone());
+    let object = ids(&made, "object", |event| event["id"].clone());
+    assert!(
+        object.values().all(|ids| ids.contains("\"0x5\"")),
+        "so does the id of an object, which is a place in memory"
+    );
     let local = ids(&made, "local", |event| event["id2"]["local"].clone());
     assert!(local.values().all(|ids| ids.len() == 1 && ids.contains("\"0x5\"")), "the process tells them apart");
     let global = ids(&made, "global", |event| event["id2"]["global"].clone());
@@ -181,7 +187,7 @@ fn nothing_at_all_and_one_alone_are_merged_too() {
     assert_eq!(merged(&[input("empty", "[]")]).merged.inputs.len(), 1);
     let made = merged(&[input("one", &busy("1"))]);
     made.assert_clean();
-    assert_eq!(made.merged.inputs[0].n_events, 11);
+    assert_eq!(made.merged.inputs[0].n_events, 12);
 }
 
 #[test]

@@ -76,6 +76,33 @@ fn steps_of_torch_are_compared_by_their_numbers() {
 }
 
 #[test]
+fn begins_and_ends_are_compared_as_well() {
+    let trace = |rank: u32, begin: i64| {
+        let edge = |phase: &str, name: &str, ts: i64| {
+            format!(r#"{{"ph":"{phase}","name":"{name}","cat":"comm","ts":{ts},"pid":{rank},"tid":1}},"#)
+        };
+        // Something that is no collective around it and in it, and an end without a begin before.
+        let json = [
+            edge("E", "x", 0),
+            edge("B", "send", 1),
+            edge("B", "all_reduce", begin),
+            edge("B", "recv", begin + 1),
+            edge("E", "recv", begin + 2),
+            edge("E", "all_reduce", 100),
+            edge("E", "send", 101),
+        ];
+        let about = format!(
+            r#"{{"ph":"M","name":"ferrum_trace","pid":{rank},"args":{{"rank":{rank},"boot_id":"b","start_monotonic_ns":0}}}}"#
+        );
+        input("t", &format!("[{}{about}]", json.concat()))
+    };
+    let made = merged(&[trace(0, 10), trace(1, 27)]);
+    let rows: Vec<(&str, u64, i64)> =
+        made.merged.collectives.rows.iter().map(|row| (row.name.as_str(), row.n, row.max_ns)).collect();
+    assert_eq!(rows, [("all_reduce", 1, 17_000)]);
+}
+
+#[test]
 fn groups_are_compared_within_themselves() {
     let trace = |rank: u32, group: &str, at: i64| {
         let event = format!(

@@ -6,8 +6,10 @@ use super::units::{count, number, percent, time, time_in_column};
 use ferrum_trace_analyze::merge::{Alignment, Merged, MergedInput, Skew, SkewRow};
 use std::fmt::Write as _;
 
-/// How many names of collectives are shown.
+/// How many names of collectives are shown, and lines of one kind.
 const ROWS: usize = 20;
+/// How many processes with another number are shown of a trace.
+const PIDS: usize = 4;
 /// A drift from here on is worth saying.
 const DRIFT_SHOWN_PPB: i64 = 100;
 
@@ -89,26 +91,37 @@ fn error(alignment: &Alignment) -> String {
     }
 }
 
+/// Lines, but no more than anybody reads.
+fn push_lines(text: &mut String, lines: &[String]) {
+    for line in lines.iter().take(ROWS) {
+        let _ = writeln!(text, "{line}");
+    }
+    if lines.len() > ROWS {
+        let _ = writeln!(text, "… and {} more (--json has them)", number((lines.len() - ROWS) as u64));
+    }
+}
+
 fn push_renumbered(text: &mut String, merged: &Merged) {
     let is_number = |old: &str| !old.is_empty() && old.bytes().all(|byte| byte.is_ascii_digit());
-    for input in &merged.inputs {
-        let renumbered: Vec<String> = input
-            .processes
-            .iter()
+    let lines = merged.inputs.iter().filter_map(|input| {
+        let processes = input.processes.iter();
+        let renumbered: Vec<String> = processes
             .filter(|process| is_number(&process.old_pid) && process.old_pid != process.pid.to_string())
             .map(|process| format!("{} is {}", process.old_pid, process.pid))
             .collect();
-        if !renumbered.is_empty() {
-            let _ = writeln!(text, "{}: process {}", clean(&input.name), renumbered.join(", "));
-        }
-    }
+        let shown = renumbered.get(..PIDS.min(renumbered.len()))?.join(", ");
+        let more = if renumbered.len() > PIDS { ", …" } else { "" };
+        (!renumbered.is_empty()).then(|| format!("{}: process {shown}{more}", clean(&input.name)))
+    });
+    push_lines(text, &lines.collect::<Vec<_>>());
 }
 
 /// What cannot be relied on.
 fn push_doubts(text: &mut String, merged: &Merged) {
-    for input in merged.inputs.iter().filter(|input| input.alignment.error_ns.is_none()) {
-        let _ = writeln!(text, "{}: the error of its clock is not known: {}", clean(&input.name), why(input));
-    }
+    let unknown = merged.inputs.iter().filter(|input| input.alignment.error_ns.is_none());
+    let said =
+        unknown.map(|input| format!("{}: the error of its clock is not known: {}", clean(&input.name), why(input)));
+    push_lines(text, &said.collect::<Vec<_>>());
     if merged.n_fields_lost > 0 {
         let _ = writeln!(text, "{} around the events left out, being too long", count(merged.n_fields_lost, "field"));
     }
