@@ -26,6 +26,14 @@ pub struct Args {
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', value_parser = known_name)]
     pub only: Vec<String>,
 
+    /// How long `soak` runs
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1440))]
+    pub minutes: u32,
+
+    /// Where `soak` leaves its files, to be looked at
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<std::path::PathBuf>,
+
     /// Print JSON instead of tables
     #[arg(long)]
     pub json: bool,
@@ -65,6 +73,10 @@ pub enum Figure {
     Latency,
     /// our clock against CLOCK_MONOTONIC over 10 s
     Clock,
+    /// ns per call in each mode of a program that runs for weeks
+    Modes,
+    /// a flight recorder at full speed for minutes; not part of `all`
+    Soak,
     /// what recording adds to the decode steps of an engine
     #[cfg(feature = "engine")]
     Engine,
@@ -72,7 +84,7 @@ pub enum Figure {
 
 impl Args {
     pub fn wants(&self, figure: Figure) -> bool {
-        self.figure == Figure::All || self.figure == figure
+        self.figure == figure || self.figure == Figure::All && figure != Figure::Soak
     }
 
     /// The contenders asked for, the floor first because every ratio is to it.

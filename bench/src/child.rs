@@ -34,6 +34,8 @@ pub enum Task {
     Startup,
     Latency,
     Clock,
+    Modes,
+    Soak,
     #[cfg(feature = "engine")]
     Engine,
 }
@@ -134,6 +136,8 @@ pub fn serve(job: &str, start: Start) -> Outcome {
         Task::Read => figures::read::child(&job),
         Task::Startup => figures::startup::child(&job, start),
         Task::Clock => figures::clock::child(&job),
+        Task::Modes => figures::modes::child(&job),
+        Task::Soak => figures::soak::child(&job),
         #[cfg(feature = "engine")]
         Task::Engine => figures::engine::child(&job),
     }

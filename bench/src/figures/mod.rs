@@ -9,10 +9,12 @@ pub mod engine;
 pub mod forms;
 pub mod laps;
 pub mod latency;
+pub mod modes;
 pub mod off;
 pub mod process;
 pub mod push;
 pub mod read;
+pub mod soak;
 pub mod span;
 pub mod startup;
 
@@ -38,6 +40,8 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
         (Figure::Startup, startup::run),
         (Figure::Latency, latency::run),
         (Figure::Clock, clock::run),
+        (Figure::Modes, modes::run),
+        (Figure::Soak, soak::run),
         #[cfg(feature = "engine")]
         (Figure::Engine, engine::run),
     ];

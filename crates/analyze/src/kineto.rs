@@ -26,6 +26,28 @@ pub const GPU_ANNOTATION: &str = "gpu_user_annotation";
 pub const LAUNCH_FLOW: &str = "ac2g";
 /// What the names of steps begin with.
 pub const STEP_PREFIX: &str = "ProfilerStep#";
+/// What the names of gloo's collectives begin with.
+pub const GLOO_PREFIX: &str = "gloo:";
+/// What the names of the calls to NCCL begin with.
+pub const NCCL_PREFIX: &str = "nccl:";
+/// What the names of NCCL's kernels begin with.
+pub const NCCL_KERNELS: [&str; 2] = ["ncclDevKernel_", "ncclKernel_"];
+/// What the names of torch's calls to collectives begin with.
+pub const C10D_PREFIX: &str = "c10d::";
+/// Argument of a collective: who takes part.
+pub const GROUP_NAME: &str = "Process Group Name";
+/// Argument of a collective: which of its group it is.
+pub const SEQUENCE: &str = "Seq";
+/// Field of the file: when its time zero was, in nanoseconds since 1970.
+pub const BASE_TIME: &str = "baseTimeNanoseconds";
+/// Field of the file: which host it is of.
+pub const HOST_NAME: &str = "host_name";
+/// Field of the file: an object with the [`RANK`].
+pub const DISTRIBUTED: &str = "distributedInfo";
+/// In [`DISTRIBUTED`]: which of the processes of one run it is.
+pub const RANK: &str = "rank";
+/// In [`DISTRIBUTED`]: how many groups of processes there are.
+pub const GROUP_COUNT: &str = "pg_count";
 
 /// Categories that only torch's profiler writes, of now and of 2021.
 const CATEGORIES: [&str; 25] = [

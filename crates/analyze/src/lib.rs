@@ -14,6 +14,7 @@ mod gpu;
 mod kineto;
 mod lanes;
 mod layers;
+pub mod merge;
 mod nesting;
 mod ops;
 mod percentile;

@@ -180,7 +180,8 @@ fn input_at(path: &Path, is_regular: bool) -> Input {
     Unrecovered::of(path).map_or_else(|| Input::Other(path.to_owned()), Input::Unrecovered)
 }
 
-fn begins_like_a_spool(path: &Path) -> bool {
+/// Whether its first bytes are those of a spool.
+pub fn begins_like_a_spool(path: &Path) -> bool {
     let mut first_bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(8).read_to_end(&mut first_bytes));
     read.is_ok() && is_spool(&first_bytes)

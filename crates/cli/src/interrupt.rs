@@ -15,14 +15,17 @@ static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 /// Where a signal is being ignored already (`nohup`), all stay as they are: not to be ended is what was asked for.
 pub fn install(consolation: &'static str) {
     // Without a handler the work is the same, only an interruption leaves more behind.
-    let _ = ctrlc::try_set_handler(move || {
-        let mut unfinished = lock();
-        remove(&mut unfinished);
-        let words = format!("\ninterrupted: {consolation}\n");
-        let _ = std::io::stderr().write_all(words.as_bytes());
-        // The lock is held to the end, so that the file cannot get its name after all.
-        std::process::exit(EXIT_CODE);
-    });
+    let _ = ctrlc::try_set_handler(move || leave(consolation));
+}
+
+/// Removes a file that is being written, says this about it, and ends the process.
+pub fn leave(consolation: &str) -> ! {
+    let mut unfinished = lock();
+    remove(&mut unfinished);
+    let words = format!("\ninterrupted: {consolation}\n");
+    let _ = std::io::stderr().write_all(words.as_bytes());
+    // The lock is held to the end, so that the file cannot get its name after all.
+    std::process::exit(EXIT_CODE);
 }
 
 /// Makes a file that is to be removed on interruption; `make` gives its path and itself.

@@ -8,18 +8,22 @@ mod cmd;
 mod input;
 mod interrupt;
 mod out;
+#[cfg(unix)]
+mod recording;
 mod recovery;
 mod replay;
 mod source;
 mod spool_file;
 mod trouble;
 mod verdict;
+#[cfg(unix)]
+mod viewer;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     match args::parse(std::env::args_os()) {
-        Ok(command) => cmd::run(command).into(),
+        Ok(command) => cmd::run(command),
         // Also help and version, which are printed instead.
         Err(error) => error.exit(),
     }

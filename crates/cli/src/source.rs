@@ -175,6 +175,15 @@ impl Bytes {
     }
 }
 
+/// Opens a trace for those who read many, one after the other: each is a file that is open.
+#[cfg(unix)]
+pub fn open_later(path: &Path, words: &Words) -> Result<Box<dyn Read + Send>, Error> {
+    match Source::of(Input::Other(path.to_owned()), Passes::One, words) {
+        Ok(source) => source.open_boxed(),
+        Err(trouble) => Ok(Box::new(open::open(Broken(Some(io::Error::other(trouble.to_string()))))?)),
+    }
+}
+
 /// The copy shares its place with the file, which nobody else reads meanwhile.
 fn open_from_start(file: &File) -> Result<Opened, Error> {
     let copy = file.try_clone().and_then(|mut copy| copy.rewind().map(|()| copy));
@@ -242,6 +251,7 @@ fn settle(unrecovered: Unrecovered, words: &Words) -> Input {
     }
 }
 
-fn is_being_recorded(spool: &Path) -> bool {
+/// Whether a live process records to it.
+pub fn is_being_recorded(spool: &Path) -> bool {
     matches!(SpoolFile::open(spool, |_| {}), Ok(SpoolFile { owner: Owner::Recorder, .. }))
 }

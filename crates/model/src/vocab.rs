@@ -103,6 +103,14 @@ pub mod layer {
     pub const LAYER: &str = "layer";
 }
 
+/// A collective: an operation of the category [`Op::Comm`] that lasts until this rank is done with it.
+pub mod comm {
+    /// Argument: who takes part, if not all; the same text on all of them.
+    pub const GROUP: &str = "group";
+    /// Argument: which collective of its name and group it is, the same on all ranks. Without it they are counted.
+    pub const NUMBER: &str = "number";
+}
+
 /// A request: asynchronous slices and instants that have the request's id and the category [`CATEGORY`](request::CATEGORY).
 pub mod request {
     /// The category of all of them.
@@ -160,6 +168,28 @@ pub mod trigger {
     pub const WHAT: &str = "what";
     /// Argument of the step that took too long, and of the end of such a request: why, as [`REASON`] has it.
     pub const MARK: &str = "trigger";
+}
+
+/// The metadata event in which the recorder tells of the recording, and the keys of its arguments.
+pub mod about {
+    /// Its name.
+    pub const NAME: &str = "ferrum_trace";
+    /// The time zero of the trace on the monotonic clock of the host.
+    pub const START_MONOTONIC_NS: &str = "start_monotonic_ns";
+    /// The time zero of the trace since 1970.
+    pub const START_UNIX_NS: &str = "start_unix_ns";
+    /// The name of the host.
+    pub const HOST: &str = "host";
+    /// Which monotonic clock it is: another one whenever the host is started.
+    pub const BOOT_ID: &str = "boot_id";
+    /// Which of the processes of one run it is.
+    pub const RANK: &str = "rank";
+    /// How many chunks of a ring were overwritten.
+    pub const OVERWRITTEN: &str = "overwritten_chunks";
+    /// The process.
+    pub const PID: &str = "pid";
+    /// What the label of a process with a rank begins with; the number follows.
+    pub const RANK_LABEL: &str = "rank ";
 }
 
 /// Counters, and the keys of their values.

@@ -21,12 +21,17 @@ pub fn is_here() -> bool {
     IS_BACKGROUND.get()
 }
 
+/// Has a thread of ours leave the processors to others from now on.
+pub fn step_back() {
+    IS_BACKGROUND.set(true);
+    lower_priority();
+}
+
 /// Starts a thread of the lowest priority that no signal is delivered to. `None` if there is none to be had.
 pub fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Option<JoinHandle<T>> {
     let builder = thread::Builder::new().name(name.into());
     let work = move || {
-        IS_BACKGROUND.set(true);
-        lower_priority();
+        step_back();
         work()
     };
     without_signals(|| builder.spawn(work)).ok()

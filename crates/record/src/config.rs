@@ -2,9 +2,10 @@
 
 use crate::categories::Categories;
 use crate::clock::ClockKind;
-use crate::destination::{OUT_OFF_WORDS, expand};
+use crate::destination::OUT_OFF_WORDS;
 use crate::dump::DumpLimits;
 use crate::origin::{RANK_VARIABLES, rank_number, rank_of_environment, rank_text};
+use crate::pattern::Pattern;
 use crate::ring;
 use crate::rotate::Rotate;
 use crate::trigger::{Trigger, parse_triggers};
@@ -41,6 +42,8 @@ pub const DEFAULT_LIMIT: u64 = 4 << 30;
 pub struct Options {
     /// As the user gave it.
     pub out: PathBuf,
+    /// What `out` was made of, if the process's number is in it: a forked child makes its own of it.
+    pub pattern: Option<Pattern>,
     pub limit: u64,
     /// Keep the newest, not all.
     pub ring: Option<ring::Extent>,
@@ -67,6 +70,7 @@ impl Options {
     pub fn new(out: PathBuf) -> Self {
         Self {
             out,
+            pattern: None,
             limit: DEFAULT_LIMIT,
             ring: None,
             rotate: None,
@@ -108,8 +112,10 @@ impl Options {
         }
         let out = found.out.filter(|out| !is_off(out))?;
         let rank = rank_text(|name| found.ranks.iter().find(|(known, _)| *known == name)?.1.clone());
-        let mut options = Self::new(expand(&out, rank.as_deref()).into());
-        options.rank = rank.as_deref().and_then(rank_number);
+        let pattern = Pattern { text: out, rank };
+        let mut options = Self::new(pattern.path());
+        options.rank = pattern.rank.as_deref().and_then(rank_number);
+        options.pattern = Some(pattern).filter(Pattern::names_process);
         if let Some(limit) = found.limit.filter(|limit| !limit.is_empty()) {
             match limit.to_str().and_then(parse_bytes) {
                 Some(limit) => options.limit = limit,
@@ -292,6 +298,7 @@ pub fn program_name() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn parsed(vars: &[(&str, &str)]) -> (Option<Options>, Vec<String>) {
         let mut complaints = Vec::new();
@@ -339,6 +346,35 @@ mod tests {
         assert_eq!(rank(&[(OUT, "t.json"), ("RANK", "first")]), None);
         assert_eq!(rank(&[(OUT, "t.json"), ("RANK", "99999999999")]), None);
         assert_eq!(rank(&[(OUT, "t.json")]), None);
+    }
+
+    #[test]
+    fn triggers_and_what_they_may_write_are_read() {
+        let vars = [(OUT, "t.json"), (TRIGGER, "step>50ms, panic"), (DUMPS, "files=2, after=5s")];
+        let (options, complaints) = parsed(&vars);
+        let options = options.unwrap();
+        assert_eq!((options.triggers.len(), options.dumps.files, complaints), (2, 2, vec![]));
+        assert_eq!(options.dumps.after, Duration::from_secs(5));
+        let (options, complaints) = parsed(&[(OUT, "t.json"), (TRIGGER, "off"), (DUMPS, "")]);
+        assert!(options.unwrap().triggers.is_empty() && complaints.is_empty());
+        let (options, complaints) = parsed(&[(OUT, "t.json"), (TRIGGER, "step>1,panic"), (DUMPS, "files=x,after=1s")]);
+        assert_eq!((options.unwrap().triggers, complaints.len()), (vec![Trigger::Panic], 2));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_in_any_variable_panics(
+            name in prop::sample::select(vec![OUT, LIMIT, RING, WINDOW, CATEGORIES, TRIGGER, DUMPS, CLOCK, "RANK"]),
+            any in "\\PC*",
+            like in "[-+ ,=>.*%:]{0,3}[a-z]{0,8}[=>.]{0,2}[0-9]{0,21}[ a-zA-Z]{0,5}(,[0-9a-z=>.]{0,9}){0,3}",
+        ) {
+            for text in [any, like] {
+                let (_, complaints) = parsed(&[(name, &text), (OUT, "t.json")]);
+                // One line for each part that is wrong.
+                prop_assert!(complaints.len() <= 1 + text.matches(',').count());
+                prop_assert!(complaints.iter().all(|complaint| complaint.contains(name)));
+            }
+        }
     }
 
     #[cfg(unix)]

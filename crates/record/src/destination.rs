@@ -2,12 +2,11 @@
 
 use crate::config::{Options, program_name};
 use crate::error::Error;
-use crate::origin::host_name;
+use crate::pattern::Pattern;
 use crate::say::say;
 use ferrum_trace_format::spool;
 use ferrum_trace_format::spool::layout::{FILE_MAGIC, file};
 use std::borrow::Cow;
-use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -47,21 +46,36 @@ pub struct ClaimedPart {
     pub base: PathBuf,
 }
 
+/// What a process would record to if it were alone.
+struct Wanted {
+    path: PathBuf,
+    /// Processes come and go, and a number may come again: what the other one has recorded is wanted too.
+    keeps_finished: bool,
+    /// Whether it is the forked parent's.
+    is_parents: bool,
+}
+
+impl Wanted {
+    fn by(options: &Options) -> Result<Self, Error> {
+        let by_process = options.pattern.as_ref().map(Pattern::path);
+        let path = full_path(by_process.as_deref().unwrap_or(&options.out), std::process::id())?;
+        // In a directory, the name has the process's number already.
+        let is_parents = options.is_forked && by_process.is_none() && !options.out.is_dir();
+        Ok(Self { path, keeps_finished: by_process.is_some(), is_parents })
+    }
+}
+
 impl Destination {
     /// Opens the spool of what `options` ask for, or of a name with the process's number in it if another process has
     /// that. The spool is locked for as long as it is open.
     pub fn claim(options: &Options) -> Result<Claimed, Error> {
-        let pid = std::process::id();
-        let wanted = full_path(&options.out, pid)?;
-        let own = with_pid(&wanted, pid);
-        // In a directory, the name has the process's number already.
-        let is_parents = options.is_forked && !options.out.is_dir();
-        if !is_parents && let Some(destination) = Self::claim_path(&wanted)? {
+        let Wanted { path, keeps_finished, is_parents } = Wanted::by(options)?;
+        if !is_parents && let Some(destination) = Self::claim_path(&path, keeps_finished)? {
             return Ok(destination);
         }
-        say_elsewhere(&wanted, &own, is_parents);
+        let own = say_elsewhere(&path, is_parents);
         let taken = || io::Error::from(io::ErrorKind::ResourceBusy);
-        Self::claim_path(&own)?.ok_or_else(|| Error::io("cannot record to", &own, taken()))
+        Self::claim_path(&own, keeps_finished)?.ok_or_else(|| Error::io("cannot record to", &own, taken()))
     }
 
     /// The next file of a recording that goes on in several: `trace.001.json` and so on, the first number above `after` that no
@@ -73,15 +87,12 @@ impl Destination {
 
     /// The first such file of this process. The base has the process's number in it if another process has that.
     pub fn claim_first_part(options: &Options) -> Result<ClaimedPart, Error> {
-        let pid = std::process::id();
-        let wanted = full_path(&options.out, pid)?;
-        let is_parents = options.is_forked && !options.out.is_dir();
-        if !is_parents && let Some(part) = Self::claim_number(&wanted, 0)? {
+        // A number is only taken if no file has it, so finished ones are kept anyway.
+        let Wanted { path, is_parents, .. } = Wanted::by(options)?;
+        if !is_parents && let Some(part) = Self::claim_number(&path, 0)? {
             return Ok(part);
         }
-        let own = with_pid(&wanted, pid);
-        say_elsewhere(&wanted, &own, is_parents);
-        Self::claim_part(&own, 0)
+        Self::claim_part(&say_elsewhere(&path, is_parents), 0)
     }
 
     /// `None` if a live process records to the first number that is free.
@@ -99,14 +110,14 @@ impl Destination {
                     _ => continue,
                 }
             }
-            let claimed = Self::claim_path(&output)?;
+            let claimed = Self::claim_path(&output, false)?;
             return Ok(claimed.map(|claimed| ClaimedPart { claimed, number, base: base.to_owned() }));
         }
         Ok(None)
     }
 
     /// `None` if a live process records to that path.
-    fn claim_path(output: &Path) -> Result<Option<Claimed>, Error> {
+    fn claim_path(output: &Path, keeps_finished: bool) -> Result<Option<Claimed>, Error> {
         let form = Form::of(output);
         let spool_path = form.spool_path(output);
         let cannot = |cause| Error::io("cannot record to", &spool_path, cause);
@@ -122,9 +133,13 @@ impl Destination {
             if !is_at(&file, &spool_path) {
                 continue;
             }
-            if is_worth_keeping(&file) {
-                keep_aside(output, &spool_path, &file).map_err(cannot)?;
-                continue;
+            match Leftover::of(&file) {
+                Some(Leftover::Finished) if !keeps_finished => {}
+                Some(leftover) => {
+                    keep_aside(output, &spool_path, &file, leftover).map_err(cannot)?;
+                    continue;
+                }
+                None => {}
             }
             file.set_len(0).map_err(cannot)?;
             let output = output.to_owned();
@@ -134,9 +149,12 @@ impl Destination {
     }
 }
 
-fn say_elsewhere(wanted: &Path, own: &Path, is_parents: bool) {
+/// Where this process records instead, which it says.
+fn say_elsewhere(wanted: &Path, is_parents: bool) -> PathBuf {
+    let own = with_pid(wanted, std::process::id());
     let why = if is_parents { "this is a forked child" } else { "it is being recorded to already" };
     say(&format!("{}: {why}; recording to {}", wanted.display(), own.display()));
+    own
 }
 
 impl Form {
@@ -201,43 +219,6 @@ fn file_name(path: &Path) -> Cow<'_, str> {
     path.file_name().unwrap_or_default().to_string_lossy()
 }
 
-/// `%p` becomes the process's number, `%r` its rank (0 if it has none), `%h` the host's name, `%%` a percent sign.
-pub fn expand(out: &OsStr, rank: Option<&OsStr>) -> OsString {
-    let rank = rank.map_or("0".into(), OsStr::to_string_lossy);
-    let mut expanded = Vec::new();
-    let mut bytes = out.as_encoded_bytes().iter().peekable();
-    while let Some(&byte) = bytes.next() {
-        let replacement = match (byte, bytes.peek()) {
-            (b'%', Some(b'p')) => std::process::id().to_string(),
-            (b'%', Some(b'r')) => file_name_of(&rank),
-            (b'%', Some(b'h')) => file_name_of(&host_name().unwrap_or_else(|| "host".to_owned())),
-            (b'%', Some(b'%')) => "%".to_owned(),
-            _ => {
-                expanded.push(byte);
-                continue;
-            }
-        };
-        bytes.next();
-        expanded.extend_from_slice(replacement.as_bytes());
-    }
-    os_string(expanded)
-}
-
-#[cfg(unix)]
-fn os_string(bytes: Vec<u8>) -> OsString {
-    std::os::unix::ffi::OsStringExt::from_vec(bytes)
-}
-
-#[cfg(not(unix))]
-fn os_string(bytes: Vec<u8>) -> OsString {
-    String::from_utf8_lossy(&bytes).into_owned().into()
-}
-
-/// What comes from outside must not lead out of the folder.
-fn file_name_of(text: &str) -> String {
-    text.replace(['/', '\\', '\0'], "_")
-}
-
 /// `trace.json` and 17 make `trace.17.json`.
 fn with_pid(path: &Path, pid: u32) -> PathBuf {
     with_infix(path, &pid.to_string())
@@ -274,17 +255,30 @@ pub fn is_at(_file: &File, path: &Path) -> bool {
     path.exists()
 }
 
-/// A spool that nobody holds and that was not finished is what a killed process left.
-fn is_worth_keeping(spool: &File) -> bool {
-    use ferrum_trace_format::ReadAt;
-    let mut words = [[0; 8]; file::FINISHED + 1];
-    let n_bytes = spool.read_at(words.as_flattened_mut(), 0).unwrap_or(0);
-    let is_whole = n_bytes == words.as_flattened().len();
-    is_whole && u64::from_le_bytes(words[0]) == FILE_MAGIC && u64::from_le_bytes(words[file::FINISHED]) != 1
+/// What a spool that nobody holds is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leftover {
+    /// What a killed process left.
+    Unfinished,
+    /// What a process has recorded that ended by itself.
+    Finished,
 }
 
-/// Moves what a killed process left out of the way, under a name that recovers to `trace.PID.json`, and says so.
-fn keep_aside(output: &Path, spool_path: &Path, spool: &File) -> io::Result<()> {
+impl Leftover {
+    /// `None` for what is no spool.
+    fn of(spool: &File) -> Option<Self> {
+        use ferrum_trace_format::ReadAt;
+        let mut words = [[0; 8]; file::FINISHED + 1];
+        let n_bytes = spool.read_at(words.as_flattened_mut(), 0).unwrap_or(0);
+        let is_whole = n_bytes == words.as_flattened().len();
+        let is_finished = u64::from_le_bytes(words[file::FINISHED]) == 1;
+        let is_spool = is_whole && u64::from_le_bytes(words[0]) == FILE_MAGIC;
+        is_spool.then_some(if is_finished { Self::Finished } else { Self::Unfinished })
+    }
+}
+
+/// Moves what another process left out of the way, under a name that recovers to `trace.PID.json`, and says so.
+fn keep_aside(output: &Path, spool_path: &Path, spool: &File, leftover: Leftover) -> io::Result<()> {
     use ferrum_trace_format::ReadAt;
     let mut pid = [0; 8];
     spool.read_at(&mut pid, 8 * file::PID as u64)?;
@@ -295,26 +289,17 @@ fn keep_aside(output: &Path, spool_path: &Path, spool: &File) -> io::Result<()> 
     let kept = kept.ok_or(io::ErrorKind::AlreadyExists)?;
     std::fs::rename(spool_path, &kept)?;
     let (old, kept) = (spool_path.display(), kept.display());
-    say(&format!("{old}: left by process {pid}, which was killed; kept as {kept} for `ferrum-trace recover`"));
+    let why = match leftover {
+        Leftover::Unfinished => "which was killed",
+        Leftover::Finished => "which has ended",
+    };
+    say(&format!("{old}: left by process {pid}, {why}; kept as {kept} for `ferrum-trace recover`"));
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn expanded(text: &str) -> String {
-        expand(OsStr::new(text), Some(OsStr::new("7/../x"))).into_string().unwrap()
-    }
-
-    #[test]
-    fn placeholders_are_filled_in_and_cannot_leave_the_folder() {
-        let pid = std::process::id();
-        assert_eq!(expanded("a-%p.json"), format!("a-{pid}.json"));
-        assert_eq!(expanded("%r.json"), "7_.._x.json");
-        assert_eq!(expanded("100%%-%x-%"), "100%-%x-%");
-        assert!(!expanded("%h").is_empty() && !expanded("%h").contains('%'));
-    }
 
     #[test]
     fn a_packing_that_was_left_out_is_left_out_of_the_name() {
@@ -345,6 +330,30 @@ mod tests {
             ("trace.zst", "trace.17.zst"),
         ] {
             assert_eq!(with_pid(Path::new(path), 17), PathBuf::from(with));
+        }
+    }
+
+    /// A file that begins as a spool of process 17 does.
+    fn spool_of_17(path: &Path, is_finished: bool) {
+        let mut words = [0_u64; file::HEADER_WORDS];
+        words[0] = FILE_MAGIC;
+        words[file::PID] = 17;
+        words[file::FINISHED] = u64::from(is_finished);
+        std::fs::write(path, words.map(u64::to_le_bytes).as_flattened()).unwrap();
+    }
+
+    #[test]
+    fn what_another_process_of_the_number_has_recorded_stays_if_each_has_its_own_path() {
+        for (is_finished, keeps_finished, is_kept) in
+            [(true, true, true), (true, false, false), (false, true, true), (false, false, true)]
+        {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("t.spool");
+            spool_of_17(&path, is_finished);
+            let (destination, file) = Destination::claim_path(&path, keeps_finished).unwrap().unwrap();
+            assert_eq!(destination.spool_path, path);
+            assert_eq!(file.metadata().unwrap().len(), 0);
+            assert_eq!(folder.path().join("t.17.spool").exists(), is_kept);
         }
     }
 }

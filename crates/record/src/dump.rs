@@ -1,6 +1,8 @@
 //! Files that a flight recorder writes while it goes on: what was recorded up to something that happened, and a little after.
 
 use crate::arg::Value;
+use crate::attach;
+use crate::background;
 use crate::buffer;
 use crate::clock;
 use crate::config::{parse_bytes, parse_time};
@@ -8,10 +10,12 @@ use crate::destination::with_infix;
 use crate::error::Error;
 use crate::event;
 use crate::global;
+use crate::post_roll;
 use crate::session::Session;
 use crate::site::Site;
 use crate::spool::{lock, without_signals};
 use crate::switch::OFF;
+use ferrum_trace_format::spool::record::Kind;
 use ferrum_trace_model::vocab::trigger as words;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,7 +41,8 @@ pub struct DumpLimits {
     pub bytes: u64,
     /// How much time there is at least between two files. 10 s if not given.
     pub every: Duration,
-    /// How long recording goes on before the file is written, so that it also tells what came after. 1 s if not given.
+    /// How long recording goes on before the file is written, so that it also tells what came after: 1 s if not given, and less if
+    /// half of the ring is overwritten before.
     pub after: Duration,
 }
 
@@ -178,33 +183,37 @@ pub fn fire(session: &Arc<Session>, reason: &str, what: Option<&str>) -> bool {
     let Some(number) = session.dumps().grant() else {
         return false;
     };
+    // Whatever categories are recorded.
     let (reason, number) = (reason.to_arg(), number.to_arg());
     match what {
-        Some(what) => event::instant(&TRIGGER_WITH_WHAT, &[reason, number, what.to_arg()]),
-        None => event::instant(&TRIGGER, &[reason, number]),
+        Some(what) => event::point(Kind::Instant, &TRIGGER_WITH_WHAT, &[], &[reason, number, what.to_arg()]),
+        None => event::point(Kind::Instant, &TRIGGER, &[], &[reason, number]),
     }
-    // Should no thread be had, the file is written at the end of the recording.
-    let _ = write_on_thread(session, session.dumps().limits.after);
+    attach::quietly(|| session.spool().pin());
+    if write_on_thread(session, session.dumps().limits.after, background::step_back).is_none() {
+        // The file is written at the end of the recording, of what is there then.
+        attach::quietly(|| session.spool().unpin());
+    }
     true
 }
 
 /// Writes the file that is asked for before this process aborts, unless that takes very long.
 pub fn write_at_last(session: &Arc<Session>) {
     // In a forked child, the thread might wait for ever, see `output::n_workers`.
-    let thread = if global::fork_generation() > 0 { None } else { write_on_thread(session, Duration::ZERO) };
+    let thread = if global::fork_generation() > 0 { None } else { write_on_thread(session, Duration::ZERO, || {}) };
     match thread {
         Some(done) => drop(done.recv_timeout(LAST_PATIENCE)),
-        None => session.dump_loudly(),
+        None => session.dump_loudly(|| {}),
     }
 }
 
 /// Returns what tells that it is done, `None` if no thread could be had.
-fn write_on_thread(session: &Arc<Session>, after: Duration) -> Option<Receiver<()>> {
+fn write_on_thread(session: &Arc<Session>, after: Duration, copied: fn()) -> Option<Receiver<()>> {
     let (session, (done, is_done)) = (Arc::downgrade(session), mpsc::sync_channel(1));
     let work = move || {
-        thread::sleep(after);
+        post_roll::wait(&session, after);
         if let Some(session) = Weak::upgrade(&session).filter(|session| session.is_open()) {
-            session.dump_loudly();
+            session.dump_loudly(copied);
         }
         let _ = done.send(());
     };
@@ -267,6 +276,28 @@ mod tests {
         assert_eq!(dumps.grant(), Some(1));
         dumps.write_pending(|_| Ok(())).unwrap();
         assert_eq!(dumps.grant(), None);
+    }
+
+    #[test]
+    fn the_largest_so_far_must_still_fit() {
+        let folder = std::env::temp_dir().join(format!("ferrum-dumps-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let output = folder.join("trace.json");
+        let limits = DumpLimits { bytes: 2500, every: Duration::ZERO, ..DumpLimits::default() };
+        let dumps = Dumps::new(limits, output.clone(), true);
+        for number in 1..=2 {
+            assert_eq!(dumps.grant(), Some(number));
+            let written =
+                dumps.write_pending(|path| std::fs::write(path, [0; 1000]).map_err(|cause| Error::io("", path, cause)));
+            written.unwrap();
+        }
+        assert_eq!(dumps.grant(), None, "a third one does not fit");
+        assert_eq!((dumps.n_granted(), dumps.n_refused()), (2, 1));
+        // Another run goes on after the last one, though some are gone.
+        std::fs::rename(folder.join("trace.dump-002.json"), folder.join("trace.dump-041.json")).unwrap();
+        std::fs::write(folder.join("other.dump-099.json"), "").unwrap();
+        assert_eq!(Dumps::new(limits, output, true).grant(), Some(42));
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::attach;
 use crate::buffer::{self, Draft};
 use crate::global;
 use crate::site::Site;
-use ferrum_trace_format::spool::record::{FLOW, Kind};
+use ferrum_trace_format::spool::record::{FLOW, Kind, SHARED_FLOW};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 static SITE: Site = Site::new(FLOW, FLOW, &[]);
@@ -35,6 +35,22 @@ impl Flow {
         let n = NEXT.fetch_add(1, Ordering::Relaxed);
         // Viewers know flows by number across all processes of a trace.
         Self(u64::from(std::process::id()) << 32 | (n & 0xffff_ffff))
+    }
+
+    /// An arrow between processes. Whatever hands something over and whatever receives it name it by the same number, such as
+    /// that of a request; in a trace that `ferrum-trace merge` has made of both, the arrow leads from the one to the other. Since
+    /// nothing arrives before it was sent, such arrows also tell how the clocks of two hosts stand to each other.
+    ///
+    /// Only the lower 62 bits of the number count. Each number is for one arrow.
+    ///
+    /// ```
+    /// use ferrum_trace::{Flow, span};
+    /// let request = 4711;
+    /// let span = span!("send to decoder");
+    /// span.flow_out(Flow::between_processes(request));
+    /// ```
+    pub fn between_processes(number: u64) -> Self {
+        Self(number & (SHARED_FLOW - 1) | SHARED_FLOW)
     }
 
     /// The number by which the ends of the arrow find each other.

@@ -135,6 +135,9 @@ fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Ses
     if let Ok(absolute) = std::path::absolute(&options.out) {
         options.out = absolute;
     }
+    if let Some(pattern) = &mut options.pattern {
+        pattern.make_absolute();
+    }
     let session = Session::start(&options)?;
     for site in &registry.sites {
         session.define_site(site, site.known_id());

@@ -53,7 +53,8 @@
 //! compressed or Perfetto endings are told in one line that they do, for now). `%p` is the
 //! process, `%r` the rank (`RANK`, `OMPI_COMM_WORLD_RANK` or `SLURM_PROCID`, else 0), `%h` the host, `%%` a percent sign.
 //! A directory means `DIR/PROGRAM-PID.json`. If a live process records to the path, the next one takes `trace.PID.json`
-//! and says so; so does a forked child that records. What a killed process left there is kept aside, never overwritten.
+//! and says so; so does a forked child that records, unless `%p` gives it a path of its own. What a killed process left there is
+//! kept aside, never overwritten.
 //!
 //! A program that wants to decide by itself uses [`Recorder::builder`], and [`control`] while it runs. The environment is asked at the first call of
 //! any macro or function of this crate, once.
@@ -138,6 +139,7 @@ mod dump;
 mod error;
 mod event;
 mod flow;
+mod following;
 mod global;
 mod keeper;
 mod laps;
@@ -147,6 +149,8 @@ mod macros;
 mod names;
 mod origin;
 mod output;
+mod pattern;
+mod post_roll;
 mod recorder;
 mod ring;
 mod rotate;
@@ -192,6 +196,13 @@ pub use writer::{TraceEvent, TraceWriter, flush_global_trace, global_trace};
 /// For the macros only.
 #[doc(hidden)]
 pub mod __private {
+    /// Reads settings as the environment has them, and returns what is said about them. For the fuzzer.
+    pub fn read_settings<'a>(vars: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<String> {
+        let mut complaints = Vec::new();
+        crate::config::Options::from_vars(vars, |complaint| complaints.push(complaint));
+        complaints
+    }
+
     pub use crate::async_span::{async_begin, async_end, async_instant};
     pub use crate::event::{counter, instant};
     pub use crate::laps::LapSite;

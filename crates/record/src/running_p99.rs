@@ -180,6 +180,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(50))]
+
         #[test]
         fn it_is_off_by_a_thirty_second_at_most(
             values in prop::collection::vec(prop_oneof![0u64..100, 1_000u64..100_000_000, any::<u64>()], 100..1000),

@@ -242,11 +242,14 @@ impl Session {
         &self.watch
     }
 
-    /// Writes what the ring has to the file that was asked for, and says so if that fails.
-    pub fn dump_loudly(&self) {
+    /// Writes what the ring has to the file that was asked for, and says so if that fails. `copied` is called when what is written
+    /// can no longer be overwritten.
+    pub fn dump_loudly(&self, copied: impl FnOnce()) {
         let written = self.dumps.write_pending(|path| {
-            let copy = Snapshot::take(self.spool.file(), with_ending(path, ".copy"))?;
-            output::write_apart(copy.file(), path)
+            let copy = Snapshot::take(self.spool.file(), with_ending(path, ".copy"));
+            attach::quietly(|| self.spool.unpin());
+            copied();
+            output::write_apart(copy?.file(), path)
         });
         if let Err(error) = written {
             say(&error.to_string());

@@ -66,6 +66,13 @@ impl<const N: usize> Span<N> {
         self.flow(Kind::FlowEnd, flow);
     }
 
+    /// Moves the span elsewhere. A copy, so that the guard itself can stay in registers.
+    #[inline(always)]
+    pub(crate) fn take(&mut self) -> Self {
+        let level = std::mem::replace(&mut self.level, OFF_LEVEL);
+        Self { site: self.site, start: self.start, level, args: self.args, on_one_thread: PhantomData }
+    }
+
     /// The time now, to end the span with.
     pub(crate) fn now(&self) -> u64 {
         now_of(self.level, buffer::current().end_at(clock::ticks()))
@@ -74,6 +81,9 @@ impl<const N: usize> Span<N> {
     /// Ends the span at a time that [`now`](Self::now) told before; with another site and its arguments, if they are given.
     #[cold]
     pub(crate) fn end_at(&mut self, end: u64, other: Option<(&'static Site, &[Arg])>) {
+        if !self.is_on() {
+            return;
+        }
         let level = std::mem::replace(&mut self.level, OFF_LEVEL);
         let (site, args) = other.unwrap_or((self.site, &self.args));
         end_at_otherwise(Kind::Span, self.start, end, level, args, true, || site.id());
@@ -81,6 +91,10 @@ impl<const N: usize> Span<N> {
 
     pub(crate) fn args(&self) -> &[Arg; N] {
         &self.args
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.site.name()
     }
 
     fn flow(&self, kind: Kind, flow: Flow) {

@@ -240,6 +240,20 @@ impl Spool {
         Some(chunk)
     }
 
+    /// A dump of a ring is asked for: what led to it stays until [`unpin`](Self::unpin), in half of the ring.
+    pub fn pin(&self) {
+        if let Some(ring) = &self.ring {
+            lock(ring).pin();
+        }
+    }
+
+    /// The dump has what it needs.
+    pub fn unpin(&self) {
+        if let Some(ring) = &self.ring {
+            lock(ring).unpin();
+        }
+    }
+
     /// Whether full chunks are used again.
     pub fn is_ring(&self) -> bool {
         self.ring.is_some()

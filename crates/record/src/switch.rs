@@ -3,7 +3,8 @@
 //! Whether events are recorded right now depends on several things that change on different threads: whether there is a
 //! recording, whether it is paused, whether its window is open. All of it is in [`STATE`]; [`MODE`] is what follows from it.
 
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use crate::following::follow;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 
 /// Nothing is recorded.
 pub const OFF: u8 = 0;
@@ -111,15 +112,9 @@ pub fn set_filtered(is_filtered: bool) {
 
 /// Changes what the mode follows from, then the mode. Never waits.
 fn change(to: impl Fn(u32) -> u32) {
-    let _ = STATE.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |state| Some(to(state)));
-    loop {
-        let state = STATE.load(Ordering::SeqCst);
-        MODE.store(mode_of(state), Ordering::SeqCst);
-        // Whoever changes the state after this look stores the mode after ours.
-        if STATE.load(Ordering::SeqCst) == state {
-            return;
-        }
-    }
+    let _ = STATE.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |state| Some(to(state)));
+    let look = || STATE.load(Ordering::Relaxed);
+    follow(look, |&state| MODE.store(mode_of(state), Ordering::Relaxed), || fence(Ordering::SeqCst));
 }
 
 fn mode_of(state: u32) -> u8 {

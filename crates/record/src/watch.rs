@@ -30,7 +30,7 @@ const PANICS: u8 = 4;
 
 /// What is watched over in the process's recording.
 static WATCHED: AtomicU8 = AtomicU8::new(0);
-/// Steps that have begun while they were watched over.
+/// Steps that have ended while they were watched over.
 static N_STEPS: AtomicU64 = AtomicU64::new(0);
 
 /// A question that the program asks at the end of each step.
@@ -174,39 +174,25 @@ fn is_watched(what: u8) -> bool {
     !crate::COMPILED_OUT && WATCHED.load(Ordering::Relaxed) & what != 0
 }
 
-/// A step that is watched over.
-#[derive(Debug)]
-pub struct WatchedStep {
-    number: u64,
-    step: Step,
-    begin_nanos: u64,
-}
-
-/// A step begins: `None` if nobody watches.
+/// A step begins. Returns the time for [`step_ends`], or 0 if nobody watches.
 #[inline(always)]
-pub fn step_begins(step: Step) -> Option<WatchedStep> {
-    if is_watched(STEPS) { Some(WatchedStep::begin(step)) } else { None }
+pub fn step_begins() -> u64 {
+    if is_watched(STEPS) { now_if_watched() } else { 0 }
 }
 
-impl WatchedStep {
-    #[cold]
-    #[inline(never)]
-    fn begin(step: Step) -> Self {
-        let number = N_STEPS.fetch_add(1, Ordering::Relaxed);
-        Self { number, step, begin_nanos: clock::monotonic_nanos() }
-    }
+#[cold]
+#[inline(never)]
+fn now_if_watched() -> u64 {
+    clock::monotonic_nanos().max(1)
+}
 
-    pub fn phase(&self) -> Phase {
-        self.step.phase
-    }
-
-    /// The step has ended just now. Returns what is wrong with it, if anything is.
-    pub fn end(&self) -> Option<StepAlarm> {
-        let duration = Duration::from_nanos(clock::monotonic_nanos().saturating_sub(self.begin_nanos));
-        let session = attach::session()?;
-        let alarm = session.watch().judge_step(&EndedStep { number: self.number, step: self.step, duration })?;
-        Some(StepAlarm { session, alarm })
-    }
+/// A step has ended just now. Returns what is wrong with it, if anything is.
+pub fn step_ends(step: Step, since_nanos: u64) -> Option<StepAlarm> {
+    let duration = Duration::from_nanos(clock::monotonic_nanos().saturating_sub(since_nanos));
+    let number = N_STEPS.fetch_add(1, Ordering::Relaxed);
+    let session = attach::session()?;
+    let alarm = session.watch().judge_step(&EndedStep { number, step, duration })?;
+    Some(StepAlarm { session, alarm })
 }
 
 /// What is wrong with a step.
@@ -366,4 +352,126 @@ fn is_about_to_abort(info: &PanicHookInfo<'_>) -> bool {
 fn is_sequel(info: &PanicHookInfo<'_>) -> bool {
     const MESSAGES: [&str; 2] = ["panic in a function that cannot unwind", "panic in a destructor during cleanup"];
     info.payload_as_str().is_some_and(|message| MESSAGES.contains(&message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ring;
+    use crate::trigger::parse_triggers;
+    use std::sync::atomic::AtomicU64;
+
+    fn watch(triggers: &str, predicates: Vec<Predicate>) -> Watch {
+        let triggers = parse_triggers(triggers, |error| panic!("{error}"));
+        let ring = Some(ring::Extent::Bytes(1));
+        Watch::new(&Options { triggers, predicates, ring, ..Options::new("trace.json".into()) })
+    }
+
+    fn ended(phase: Phase, micros: u64) -> EndedStep {
+        let step = Step { phase, batch: 8, prefill_tokens: 0, decode_tokens: 8, context_tokens: 99 };
+        EndedStep { number: 7, step, duration: Duration::from_micros(micros) }
+    }
+
+    fn told(alarm: Option<Alarm>) -> Option<(String, String)> {
+        alarm.map(|alarm| (alarm.reason, alarm.what))
+    }
+
+    #[test]
+    fn a_step_is_slow_only_beyond_its_limit() {
+        let watch = watch("decode>50ms,step>2s", vec![]);
+        assert_eq!(told(watch.judge_step(&ended(Phase::Decode, 50_000))), None);
+        let what = "decode step 7 took 61.2ms > 50ms";
+        assert_eq!(told(watch.judge_step(&ended(Phase::Decode, 61_200))), Some(("decode>50ms".into(), what.into())));
+        assert_eq!(told(watch.judge_step(&ended(Phase::Prefill, 61_200))), None);
+        assert_eq!(told(watch.judge_step(&ended(Phase::Mixed, 2_000_001))).unwrap().0, "step>2s");
+    }
+
+    #[test]
+    fn a_step_is_held_against_others_of_its_phase_once_there_are_enough() {
+        let watch = watch("step>3xp99", vec![]);
+        for _ in 0..99 {
+            assert_eq!(told(watch.judge_step(&ended(Phase::Decode, 1_000))), None);
+        }
+        assert_eq!(told(watch.judge_step(&ended(Phase::Decode, 1_000_000))), None, "too few are known");
+        for _ in 0..200 {
+            assert_eq!(told(watch.judge_step(&ended(Phase::Prefill, 40_000))), None);
+        }
+        let slow = told(watch.judge_step(&ended(Phase::Decode, 4_000))).unwrap();
+        assert_eq!(slow.0, "step>3xp99");
+        assert!(slow.1.starts_with("decode step 7 took 4.0ms > 3 x "), "{}", slow.1);
+        assert_eq!(told(watch.judge_step(&ended(Phase::Decode, 2_000))), None);
+        assert_eq!(told(watch.judge_step(&ended(Phase::Mixed, 2_000_000))), None, "none of its phase is known");
+    }
+
+    #[test]
+    fn every_predicate_is_asked_about_every_step_and_one_that_panics_says_no() {
+        let n_asked = Arc::new(AtomicU64::new(0));
+        let counts = Arc::clone(&n_asked);
+        let predicate = |name: &str, is_wrong: Arc<dyn Fn(&EndedStep) -> bool + Send + Sync>| Predicate {
+            name: name.into(),
+            is_wrong,
+        };
+        let watch = watch(
+            "step>1s",
+            vec![
+                predicate("panics", Arc::new(|_| panic!("as it was asked to"))),
+                predicate("large", Arc::new(|ended| ended.step.batch > 7 && ended.duration > Duration::from_millis(1))),
+                predicate("counts", Arc::new(move |_| counts.fetch_add(1, Ordering::Relaxed) > 100)),
+            ],
+        );
+        assert_eq!(told(watch.judge_step(&ended(Phase::Decode, 1_000))), None);
+        let large = Some(("large".into(), "decode step 7 took 2.0ms".into()));
+        assert_eq!(told(watch.judge_step(&ended(Phase::Decode, 2_000))), large);
+        assert_eq!(told(watch.judge_step(&ended(Phase::Decode, 2_000_000))).unwrap().0, "step>1s");
+        assert_eq!(n_asked.load(Ordering::Relaxed), 3);
+    }
+
+    /// What is told of a request at each of its events: milliseconds after its arrival, and tokens by then. The last is its end.
+    fn reasons(watch: &Watch, slo: Option<Duration>, events: &[(u64, usize)]) -> Vec<Option<String>> {
+        const ARRIVAL: u64 = 5_000_000;
+        let mut request =
+            WatchedRequest { slo, arrival_nanos: ARRIVAL, first_token_nanos: None, told: 0, reason: None };
+        let mut see = |(n, &(millis, output_tokens)): (usize, &(u64, usize))| {
+            let nanos = ARRIVAL + 1_000_000 * millis;
+            let seen = Seen { id: 17, output_tokens, is_over: n + 1 == events.len(), nanos };
+            if output_tokens > 0 {
+                request.first_token_nanos.get_or_insert(nanos);
+            }
+            watch.judge_request(&mut request, &seen).map(|alarm| alarm.what)
+        };
+        events.iter().enumerate().map(&mut see).collect()
+    }
+
+    #[test]
+    fn a_request_is_told_of_at_the_first_event_that_shows_it() {
+        let late = |what: &str| Some(format!("request 17 {what}"));
+        let all = watch("request>2s,ttft>500ms,tpot>80ms", vec![]);
+        assert_eq!(reasons(&all, None, &[(1, 0), (500, 1), (580, 2), (660, 3)]), [None, None, None, None]);
+        assert_eq!(
+            reasons(&all, None, &[(600, 0), (700, 1), (2001, 17), (2100, 18), (2200, 19)]),
+            [
+                late("waited 600.0ms for its first token > 500ms"),
+                None,
+                late("took 2.0s > 2s"),
+                None,
+                late("took 83.3ms a token > 80ms")
+            ]
+        );
+        assert_eq!(reasons(&all, None, &[(10, 1), (1000, 2)]), [None, late("took 990.0ms a token > 80ms")]);
+        assert_eq!(reasons(&all, None, &[(10, 1), (1000, 1)]), [None, None], "there is no further token");
+    }
+
+    #[test]
+    fn a_request_may_have_an_objective_of_its_own() {
+        let none = watch("", vec![]);
+        let told = reasons(&none, Some(Duration::from_millis(100)), &[(99, 1), (101, 2), (200, 3)]);
+        assert_eq!(told, [None, Some("request 17 took 101.0ms > 100ms".into()), None]);
+    }
+
+    #[test]
+    fn without_a_ring_nothing_is_watched_over() {
+        let options = Options::new("trace.json".into());
+        let watch = Watch::new(&Options { triggers: vec![Trigger::Panic], ..options });
+        assert!(watch.triggers.is_empty());
+    }
 }

@@ -2,10 +2,11 @@
 
 use crate::background;
 use crate::clock;
+use crate::following::follow;
 use crate::global;
 use crate::switch::{self, Rest};
 use crate::window::Window;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::time::Duration;
 
 /// Whether steps, and requests, have to be looked at.
@@ -107,7 +108,7 @@ pub fn request_arrives(id: u64) -> Arrives {
     if !mixed(id).is_multiple_of(REQUESTS.load(Ordering::Relaxed).max(1)) {
         return Arrives::Unseen;
     }
-    N_REQUESTS.fetch_add(1, Ordering::SeqCst);
+    N_REQUESTS.fetch_add(1, Ordering::Relaxed);
     follow_requests();
     Arrives::Chosen
 }
@@ -125,19 +126,14 @@ pub enum Arrives {
 
 /// A chosen request has ended.
 pub fn request_ends() {
-    let _ = N_REQUESTS.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
+    let _ = N_REQUESTS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
     follow_requests();
 }
 
-/// Opens the window if a chosen request is there. Several threads may be here: the last look decides.
+/// Opens the window if a chosen request is there.
 fn follow_requests() {
-    loop {
-        let is_there = N_REQUESTS.load(Ordering::SeqCst) > 0;
-        switch::set_rest(Rest::Requests, !is_there);
-        if (N_REQUESTS.load(Ordering::SeqCst) > 0) == is_there {
-            return;
-        }
-    }
+    let look = || N_REQUESTS.load(Ordering::Relaxed) > 0;
+    follow(look, |is_there| switch::set_rest(Rest::Requests, !is_there), || fence(Ordering::SeqCst));
 }
 
 /// Spreads ids that follow each other, always the same way (the last steps of splitmix64).

@@ -138,7 +138,6 @@ fn switching_at_full_pace_loses_nothing_that_it_does_not_mean() {
     ferrum_trace::finish().unwrap();
     let trace = TraceFile::read(&path);
     assert_eq!(trace.count("kept"), 2 * N);
-    assert!(trace.count("switched") < 2 * N);
     trace.assert_nested();
 }
 

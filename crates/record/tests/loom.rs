@@ -1,4 +1,5 @@
-//! The publication protocol under every interleaving: `src/chunk.rs` itself, on loom's atomics.
+//! The publication protocol under every interleaving, `src/chunk.rs` itself, on loom's atomics; and how the switch follows from
+//! what several threads change, `src/following.rs`.
 //!
 //! In the program the reader is another part of it (or another program) that reads the file; here it loads the same words
 //! in the same order.
@@ -7,6 +8,9 @@
 #[path = "../src/chunk.rs"]
 #[allow(dead_code)]
 mod chunk;
+
+#[path = "../src/following.rs"]
+mod following;
 
 use chunk::ChunkMemory;
 use ferrum_trace_format::spool::layout::{EVENTS_MAGIC, chunk as words, state};
@@ -237,5 +241,29 @@ fn what_is_copied_of_a_ring_is_of_one_generation() {
         }
         writer.join().unwrap();
         assert_eq!(copy(&memory), Some(vec![2, 2]));
+    });
+}
+
+/// Each thread changes a bit of its own; the mode is on if none is set.
+#[test]
+fn the_switch_follows_from_the_last_change() {
+    loom::model(|| {
+        let words = Arc::new((AtomicU32::new(0b01), AtomicU32::new(0)));
+        let change = |words: &(AtomicU32, AtomicU32), to: fn(u32) -> u32| {
+            let (state, mode) = words;
+            let _ = state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |state| Some(to(state)));
+            let look = || state.load(Ordering::Relaxed);
+            let store = |&state: &u32| mode.store(u32::from(state == 0), Ordering::Relaxed);
+            following::follow(look, store, || loom::sync::atomic::fence(Ordering::SeqCst));
+        };
+        let other = {
+            let words = Arc::clone(&words);
+            thread::spawn(move || change(&words, |state| state & !0b01))
+        };
+        change(&words, |state| state | 0b10);
+        change(&words, |state| state & !0b10);
+        other.join().unwrap();
+        assert_eq!(words.0.load(Ordering::Relaxed), 0);
+        assert_eq!(words.1.load(Ordering::Relaxed), 1);
     });
 }

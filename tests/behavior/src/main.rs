@@ -6,12 +6,14 @@
 mod ending;
 mod flushing;
 mod forking;
+mod gathering;
 mod interrupting;
 mod killing;
 mod moving;
 mod restarting;
 mod rotating;
 mod sys;
+mod triggering;
 mod work;
 
 type Scene = (&'static str, fn());
@@ -21,10 +23,12 @@ fn main() {
         ending::SCENES,
         flushing::SCENES,
         forking::SCENES,
+        gathering::SCENES,
         interrupting::SCENES,
         killing::SCENES,
         moving::SCENES,
         restarting::SCENES,
+        triggering::SCENES,
         rotating::SCENES,
     ];
     let wanted = std::env::args().nth(1).unwrap_or_default();

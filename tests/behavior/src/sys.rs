@@ -170,6 +170,16 @@ pub fn on_signal(signal: i32, handler: extern "C" fn(i32)) {
     assert_eq!(unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) }, 0);
 }
 
+/// The same, with a handler that is told more.
+pub fn on_signal_with_info(signal: i32, handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void)) {
+    // SAFETY: zeros are a valid `sigaction`: an empty mask and no flags.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = handler as *const () as usize;
+    action.sa_flags = libc::SA_RESTART | libc::SA_SIGINFO;
+    // SAFETY: the action is valid, and the handler static.
+    assert_eq!(unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) }, 0);
+}
+
 /// What happens on each signal that has a number a program may ask for: the address of its handler, and flags.
 pub fn dispositions() -> Vec<(i32, usize, i32)> {
     let ask = |signal| {

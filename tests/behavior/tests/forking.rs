@@ -75,6 +75,24 @@ fn a_fork_amid_recording_gives_parent_and_child_each_their_own() {
 }
 
 #[test]
+fn a_path_with_the_process_in_it_is_each_childs_own() {
+    let stage = Stage::new();
+    let mut scene = stage.scene("fork-and-fork-again");
+    // Relative: the scene stays where it is, but the children must not depend on that.
+    let finished = run(scene.env("FERRUM_TRACE_OUT", "t-%p.spool")).expect_success();
+    for key in ["child", "grandchild-before", "grandchild-after"] {
+        let pid = &children(&finished, key)[0];
+        let (trace, summary) = recover(&stage.path(&format!("t-{pid}.spool")));
+        assert_is_childs(&trace, pid);
+        assert!(summary.finished);
+    }
+    let (trace, _) = recover(&stage.path(&format!("t-{}.spool", finished.pid)));
+    assert_is_parents(&trace, 20);
+    assert_eq!(stage.files().len(), 4);
+    assert_eq!(finished.stderr, "", "nobody is in another's way");
+}
+
+#[test]
 fn a_child_that_records_nothing_leaves_nothing() {
     let stage = Stage::new();
     let finished = stage.play("fork-and-record-nothing").expect_success();

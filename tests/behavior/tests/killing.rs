@@ -2,18 +2,9 @@
 
 mod common;
 
-use common::{Running, Stage, TraceFile, assert_counts_up, recover};
+use common::{Running, Stage, TraceFile, assert_counts_up, build_with_panic_abort, recover, send};
 use ferrum_trace_testkit::process::run;
-use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
-
-/// Sends a signal to a scene, the way users do.
-#[track_caller]
-fn send(signal: &str, scene: &Running) {
-    let sent = Command::new("kill").args(["-s", signal, &scene.pid().to_string()]).status().unwrap();
-    assert!(sent.success());
-}
 
 /// Checks that everything is in the trace of a scene with workers that they have counted, and at most one span more: the
 /// one that a worker had recorded but not counted yet.
@@ -160,19 +151,6 @@ fn nothing_is_missing_after_abort() {
 #[test]
 fn nothing_is_missing_after_a_fault_in_memory() {
     assert_is_recovered_after(libc::SIGSEGV, |stage| stage.begin("fault"));
-}
-
-/// Builds this package's program anew, such that a panic aborts it. Dependencies are compiled once a target folder.
-fn build_with_panic_abort() -> std::path::PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("panic-abort");
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "--offline", "--locked", "--bin", "behavior-child"]);
-    cargo.args(["--config", "profile.dev.panic='abort'"]);
-    cargo.arg("--manifest-path").arg(manifest).arg("--target-dir").arg(&target);
-    // As long as it takes: compiling is no hanging.
-    assert!(cargo.status().unwrap().success());
-    target.join("debug/behavior-child")
 }
 
 #[test]

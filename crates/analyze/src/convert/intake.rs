@@ -6,6 +6,7 @@ use ferrum_trace_format::chrome::read::{
     Event, Loss, Losses, RowFinder, Scalar, Sink, Text, for_each, for_each_member,
 };
 use ferrum_trace_format::spill_sort::{BUDGET_BYTES, SpillSort};
+use ferrum_trace_model::vocab::about;
 use ferrum_trace_model::{ProcessId, Strings, TrackId, Tracks};
 use std::borrow::Cow;
 use std::io::{self, Read};
@@ -13,9 +14,6 @@ use std::io::{self, Read};
 /// How much memory begins and ends may take until they are paired.
 const EDGES_BUDGET_BYTES: usize = 32 << 20;
 
-/// The metadata in which our traces speak of themselves, and the argument that tells when they began.
-const ABOUT: &str = "ferrum_trace";
-const START_UNIX_NS: &[u8] = b"start_unix_ns";
 /// How much ahead of their time begins of arrows come, of [`Wanted::Events`]: the clock of a device that an arrow leads to may be
 /// off by that much.
 const CLOCK_ERROR_MAX_NS: i64 = 10_000_000;
@@ -363,9 +361,9 @@ impl Intake {
         }
         let row = self.track(event).0;
         let name = text(event.name);
-        if name == ABOUT {
+        if name == about::NAME {
             for_each_member(event.args.unwrap_or_default(), |key, value| {
-                if key.raw == START_UNIX_NS && self.collected.start_unix_ns.is_none() {
+                if key.raw == about::START_UNIX_NS.as_bytes() && self.collected.start_unix_ns.is_none() {
                     self.collected.start_unix_ns = value.decode().parse().ok();
                 }
             });

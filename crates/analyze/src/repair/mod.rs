@@ -81,8 +81,7 @@ impl Changes {
 pub fn repair(open: Opener<'_>, out: &mut dyn Write, options: &RepairOptions) -> Result<Changes, Error> {
     let surveyed = survey(open)?;
     let mut pass = Pass::new(surveyed, Document::new(out, options.form));
-    let stop = Cell::new(false);
-    for_each(Watch::new(Stoppable { input: open()?, stop: &stop }), &mut Stopping { sink: &mut pass, stop: &stop })?;
+    for_each_until(Watch::new(open()?), &mut pass)?;
     pass.finish().map_err(Error::writing)
 }
 
@@ -96,8 +95,7 @@ pub fn chrome(open: Opener<'_>, out: &mut dyn Write, options: &ChromeOptions) ->
         return repair(open, out, &RepairOptions { form: options.form });
     }
     let mut copy = Copy { document: Document::new(out, options.form), changes: Changes::default() };
-    let stop = Cell::new(false);
-    for_each(Watch::new(Stoppable { input: open()?, stop: &stop }), &mut Stopping { sink: &mut copy, stop: &stop })?;
+    for_each_until(Watch::new(open()?), &mut copy)?;
     let Copy { document, mut changes } = copy;
     (changes.n_written, changes.n_fields_lost) = (document.n_events, document.n_fields_lost);
     document.finish().map_err(Error::writing)?;
@@ -124,8 +122,14 @@ impl Sink for Copy<'_> {
 }
 
 /// Something that may want no more.
-trait Stop {
+pub(crate) trait Stop {
     fn wants_no_more(&self) -> bool;
+}
+
+/// Finds every event of a file, in order, until the sink wants no more: nobody reads the rest of a large file for a closed pipe.
+pub(crate) fn for_each_until(input: impl Read, sink: &mut (impl Sink + Stop)) -> Result<(), Error> {
+    let stop = Cell::new(false);
+    for_each(Stoppable { input, stop: &stop }, &mut Stopping { sink, stop: &stop }).map(|_| ())
 }
 
 impl Stop for Copy<'_> {
@@ -134,7 +138,7 @@ impl Stop for Copy<'_> {
     }
 }
 
-/// A sink that ends the reading when it wants no more: nobody reads the rest of a large file for a closed pipe.
+/// A sink that ends the reading when it wants no more.
 struct Stopping<'a, S> {
     sink: &'a mut S,
     stop: &'a Cell<bool>,

@@ -179,8 +179,11 @@ fn points_counters_and_arrows_come_back() {
         let more = ["s", "id", "bp"].map(|key| event[key].as_str().unwrap_or_default()).join("");
         format!("{}{} {} {}{}", event["ph"], event["name"], event["ts"], more, event["args"]).replace('"', "")
     };
-    let mut found: Vec<String> =
-        back.iter().filter(|event| !["M", "B", "E", "X"].iter().any(|phase| event["ph"] == *phase)).map(spell).collect();
+    let mut found: Vec<String> = back
+        .iter()
+        .filter(|event| !["M", "B", "E", "X"].iter().any(|phase| event["ph"] == *phase))
+        .map(spell)
+        .collect();
     found.sort_unstable();
     let expected = [
         "Cmem free 4.0 {value:0.5}",

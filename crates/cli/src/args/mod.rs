@@ -3,6 +3,9 @@
 mod check;
 mod convert;
 mod layers;
+mod merge;
+#[cfg(unix)]
+mod record;
 mod recover;
 mod repair;
 mod requests;
@@ -13,6 +16,9 @@ mod summary;
 pub use check::CheckArgs;
 pub use convert::{ConvertArgs, Format};
 pub use layers::LayersArgs;
+pub use merge::MergeArgs;
+#[cfg(unix)]
+pub use record::RecordArgs;
 pub use recover::RecoverArgs;
 pub use repair::RepairArgs;
 pub use requests::RequestsArgs;
@@ -28,11 +34,13 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
+  ferrum-trace record -- ./engine       # run it, and say where the time went
   ferrum-trace trace.json               # where the time went: the same as `summary`
   ferrum-trace layers trace.json.gz     # by layer and category
   ferrum-trace steps trace.json         # how long steps take, and why
   ferrum-trace requests trace.json      # time to first token, goodput, what requests wait for
   ferrum-trace convert trace.json -o trace.pftrace
+  ferrum-trace merge rank*.json -o all.json
   ferrum-trace summary -h               # its flags, on one screen
   ferrum-trace man summary | man -l -   # all there is to say about it
 
@@ -51,6 +59,8 @@ pub struct Args {
 /// One for each file in `cmd`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    #[cfg(unix)]
+    Record(RecordArgs),
     Summary(SummaryArgs),
     Layers(LayersArgs),
     Steps(StepsArgs),
@@ -58,6 +68,7 @@ pub enum Command {
     Check(CheckArgs),
     Repair(RepairArgs),
     Convert(ConvertArgs),
+    Merge(MergeArgs),
     Recover(RecoverArgs),
     /// Print a script that completes commands and flags in your shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]

@@ -128,6 +128,12 @@ impl Options<'_> {
     }
 }
 
+/// Writes a trace in another format, with nothing said about how.
+#[cfg(unix)]
+pub fn write_plainly(source: &Source, format: Format, output: &mut dyn io::Write) -> Result<Converted, String> {
+    write(source, format, &Options { args: &ConvertArgs::default(), place: 0, n_traces: 1 }, output)
+}
+
 fn write(
     source: &Source,
     format: Format,

@@ -54,22 +54,29 @@ impl Making {
         target: &Target,
         write: impl FnOnce(&mut dyn Write) -> Result<T, String>,
     ) -> Result<Option<T>, Trouble> {
-        let name = target.words();
-        let cannot = |cause: std::io::Error| Trouble::new(name.clone(), format!("cannot write: {cause}"));
-        let mut output = Packed::new(target.begin(self.existing)?, Packing::of(target)).map_err(cannot)?;
-        let failure = match write(&mut output) {
-            Ok(made) => match output.commit(&name) {
-                Ok(()) => return Ok(Some(made)),
-                Err(failure) => failure,
-            },
-            Err(what) => {
-                let trouble = || Failure::Trouble(Trouble::new(source.words.clone(), what));
-                output.failure().unwrap_or_else(trouble)
-            }
-        };
-        match failure {
-            Failure::NobodyReads => Ok(None),
-            Failure::Trouble(trouble) => Err(trouble),
-        }
+        let trouble = |what| Trouble::new(source.words.clone(), what);
+        make_at(target, self.existing, |output| write(output).map_err(trouble))
+    }
+}
+
+/// Makes a file. `None` if whoever was reading it has seen enough.
+pub fn make_at<T>(
+    target: &Target,
+    existing: Existing,
+    write: impl FnOnce(&mut dyn Write) -> Result<T, Trouble>,
+) -> Result<Option<T>, Trouble> {
+    let name = target.words();
+    let cannot = |cause: std::io::Error| Trouble::new(name.clone(), format!("cannot write: {cause}"));
+    let mut output = Packed::new(target.begin(existing)?, Packing::of(target)).map_err(cannot)?;
+    let failure = match write(&mut output) {
+        Ok(made) => match output.commit(&name) {
+            Ok(()) => return Ok(Some(made)),
+            Err(failure) => failure,
+        },
+        Err(trouble) => output.failure().unwrap_or(Failure::Trouble(trouble)),
+    };
+    match failure {
+        Failure::NobodyReads => Ok(None),
+        Failure::Trouble(trouble) => Err(trouble),
     }
 }

@@ -6,6 +6,9 @@ pub mod convert;
 pub mod layers;
 mod making;
 mod man;
+mod merge;
+#[cfg(unix)]
+mod record;
 mod recover;
 mod repair;
 pub mod requests;
@@ -20,10 +23,13 @@ use crate::source::{Passes, Source};
 use crate::trouble::Trouble;
 use crate::verdict::Verdict;
 use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
 
 /// Does what was asked for.
-pub fn run(command: Command) -> Verdict {
-    match command {
+pub fn run(command: Command) -> ExitCode {
+    let verdict = match command {
+        #[cfg(unix)]
+        Command::Record(args) => return record::run(&args),
         Command::Summary(args) => summary::run(&args),
         Command::Layers(args) => layers::run(&args),
         Command::Steps(args) => steps::run(&args),
@@ -31,10 +37,12 @@ pub fn run(command: Command) -> Verdict {
         Command::Check(args) => check::run(&args),
         Command::Repair(args) => repair::run(&args),
         Command::Convert(args) => convert::run(&args),
+        Command::Merge(args) => merge::run(&args),
         Command::Recover(args) => recover::run(args),
         Command::Completions { shell } => completions::run(shell),
         Command::Man { command } => man::run(command.as_deref()),
-    }
+    };
+    verdict.into()
 }
 
 /// The traces that words of the command line stand for.

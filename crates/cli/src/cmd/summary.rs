@@ -56,7 +56,7 @@ pub struct Summed {
 }
 
 impl Summed {
-    fn of(source: &Source, args: &SummaryArgs) -> Result<Self, Trouble> {
+    pub fn of(source: &Source, args: &SummaryArgs) -> Result<Self, Trouble> {
         let opened = source.open().map_err(|error| source.trouble(&error))?;
         let loaded = load(opened, &LoadOptions::default()).map_err(|error| source.trouble(&error))?;
         let (trace, facts) = (&loaded.trace, source.facts());
@@ -114,7 +114,8 @@ fn count_used_tracks(trace: &Trace) -> (usize, usize) {
     (is_used.iter().filter(|&&is_used| is_used).count(), processes.len())
 }
 
-fn text(source: &Source, summed: &Summed, by: &[By]) -> String {
+/// What is printed of it.
+pub fn text(source: &Source, summed: &Summed, by: &[By]) -> String {
     let mut text = overview::text(source, summed);
     if summed.summary.rows.is_empty() {
         text.push_str(match summed.loaded.trace.slices.len() {

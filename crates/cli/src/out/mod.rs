@@ -2,11 +2,14 @@
 
 pub mod absent;
 pub mod json;
+pub mod merge;
 pub mod overview;
 pub mod packed;
 pub mod pending;
 pub mod picture;
 pub mod printer;
+#[cfg(unix)]
+pub mod processes;
 pub mod progress;
 pub mod requests;
 pub mod steps;

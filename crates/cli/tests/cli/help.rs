@@ -5,8 +5,20 @@ use crate::scene::Scene;
 const SCREEN: (usize, usize) = (40, 100);
 
 /// All commands.
-const COMMANDS: &[&str] =
-    &["summary", "layers", "steps", "requests", "check", "repair", "convert", "recover", "completions", "man"];
+const COMMANDS: &[&str] = &[
+    "record",
+    "summary",
+    "layers",
+    "steps",
+    "requests",
+    "check",
+    "repair",
+    "convert",
+    "merge",
+    "recover",
+    "completions",
+    "man",
+];
 
 #[track_caller]
 fn assert_fits_a_screen(text: &str) {
@@ -39,6 +51,7 @@ fn the_long_help_tells_every_field_of_the_json_and_every_exit_code() {
     scene.write("whole.json", r#"[{"ph":"X","name":"a","ts":1,"dur":2,"pid":1,"tid":1}]"#);
     let lines = [
         "recover --json trace.json",
+        "record --json -- true",
         "summary --json whole.json",
         "layers --json --layer-from tid whole.json",
         "steps --json whole.json",
@@ -46,6 +59,7 @@ fn the_long_help_tells_every_field_of_the_json_and_every_exit_code() {
         "check --json whole.json",
         "repair --json whole.json",
         "convert --json --to csv whole.json",
+        "merge --json whole.json -o merged.json",
     ];
     for line in lines {
         let (command, _) = line.split_once(' ').unwrap();

@@ -2,6 +2,7 @@
 
 /// A child process that records, and is killed or lives on.
 mod maker;
+mod merge;
 /// Running the command in a folder of its own.
 mod scene;
 
@@ -23,6 +24,8 @@ mod layers;
 mod live;
 /// `-o`, `--force`, `--keep`, and the name that a trace gets.
 mod output;
+/// `record`.
+mod record;
 /// What a killed process left, and how it is found.
 mod recover;
 /// `repair`.

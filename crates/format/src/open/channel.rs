@@ -11,6 +11,10 @@ const PARTS_WAITING: usize = 4;
 
 /// Reads what `write` writes, on a thread of its own. An error of `write` comes out of the reading, after all that was
 /// written before it.
+///
+/// # Errors
+///
+/// If no thread can be had.
 pub fn spawn(
     write: impl FnOnce(&mut ChannelWriter) -> Result<(), Error> + Send + 'static,
 ) -> Result<ChannelReader, Error> {
@@ -30,6 +34,7 @@ pub fn spawn(
 }
 
 /// The end that is written to.
+#[derive(Debug)]
 pub struct ChannelWriter {
     sender: SyncSender<Result<Vec<u8>, Error>>,
     part: Vec<u8>,
@@ -57,6 +62,7 @@ impl Write for ChannelWriter {
 }
 
 /// The end that is read from.
+#[derive(Debug)]
 pub struct ChannelReader {
     receiver: Receiver<Result<Vec<u8>, Error>>,
     part: Vec<u8>,

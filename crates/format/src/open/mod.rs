@@ -4,7 +4,7 @@
 //! Perfetto trace, a layerwise profile of vLLM, or JSON.
 
 mod bounded;
-mod channel;
+pub mod channel;
 mod layerwise;
 mod peeked;
 mod zipped;

@@ -14,6 +14,7 @@ use super::summary::Summary;
 use crate::chrome::{push_decimal, push_text};
 use crate::pack::{Packer, Packing};
 use crate::{Error, ReadAt};
+use ferrum_trace_model::vocab::about;
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
@@ -118,13 +119,13 @@ impl Converter {
         let numbers = [
             ("recorded", summary.events),
             ("dropped", summary.dropped),
-            ("start_monotonic_ns", start),
-            ("start_unix_ns", header.wall_nanos),
+            (about::START_MONOTONIC_NS, start),
+            (about::START_UNIX_NS, header.wall_nanos),
         ];
         let mut facts = b"{\"version\":".to_vec();
         push_text(&mut facts, env!("CARGO_PKG_VERSION"));
         facts.extend_from_slice(format!(",\"clock\":\"{clock}\"").as_bytes());
-        let of_ring = [("ring_bytes", header.limit), ("overwritten_chunks", header.overwritten)];
+        let of_ring = [("ring_bytes", header.limit), (about::OVERWRITTEN, header.overwritten)];
         let of_ring = of_ring.into_iter().filter(|_| header.is_ring);
         let part = (header.part > 0).then_some(("part", header.part));
         for (key, number) in numbers.into_iter().chain(of_ring).chain(part) {
@@ -141,11 +142,11 @@ impl Converter {
         let Some(origin) = &self.progress.dictionary.origin else {
             return;
         };
-        out.extend_from_slice(format!(",\"pid\":{pid}").as_bytes());
+        out.extend_from_slice(format!(",\"{}\":{pid}", about::PID).as_bytes());
         if let Some(rank) = origin.rank {
-            out.extend_from_slice(format!(",\"rank\":{rank}").as_bytes());
+            out.extend_from_slice(format!(",\"{}\":{rank}", about::RANK).as_bytes());
         }
-        for (key, text) in [("host", &origin.host), ("boot_id", &origin.boot_id)] {
+        for (key, text) in [(about::HOST, &origin.host), (about::BOOT_ID, &origin.boot_id)] {
             if !text.is_empty() {
                 out.extend_from_slice(format!(",\"{key}\":").as_bytes());
                 push_text(out, text);

@@ -35,6 +35,8 @@ pub const SITE_INLINE: u32 = 1;
 
 /// Name and category of all flows: viewers join the ends of an arrow by these and its id.
 pub const FLOW: &str = "flow";
+/// The bit that the ids of flows between processes have. Those of others begin with the process's number, which has fewer bits.
+pub const SHARED_FLOW: u64 = 1 << 62;
 
 /// What an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

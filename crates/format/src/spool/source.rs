@@ -85,6 +85,8 @@ impl Progress {
         let header = Header::read(source)?;
         Ok(Summary {
             pid: header.pid,
+            process: self.dictionary.process_name.clone(),
+            rank: self.dictionary.origin.as_ref().and_then(|origin| origin.rank),
             events: n_events,
             dropped: self.dropped(source)?,
             threads: self.dictionary.threads().count(),

@@ -8,6 +8,7 @@ use super::spelling::{
 };
 use crate::ReadAt;
 use crate::chrome::{Counterable, push_counter_value, push_decimal, push_micros, push_start_and_duration, push_text};
+use ferrum_trace_model::vocab::about::RANK_LABEL;
 
 /// The file. Every event has a comma before it but the first.
 #[derive(Debug, Default)]
@@ -118,7 +119,7 @@ fn push_metadata(out: &mut Vec<u8>, name: &str, pid: u32, tid: u32) {
 /// So that viewers sort processes by their ranks.
 fn push_rank(out: &mut Vec<u8>, pid: u32, rank: u32) {
     push_metadata(out, "process_labels", pid, pid);
-    out.extend_from_slice(format!(",\"args\":{{\"labels\":\"rank {rank}\"}}}}").as_bytes());
+    out.extend_from_slice(format!(",\"args\":{{\"labels\":\"{RANK_LABEL}{rank}\"}}}}").as_bytes());
     push_metadata(out, "process_sort_index", pid, pid);
     out.extend_from_slice(format!(",\"args\":{{\"sort_index\":{rank}}}}}").as_bytes());
 }

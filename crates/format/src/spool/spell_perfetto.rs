@@ -11,6 +11,7 @@ use super::spelling::{ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, P
 use crate::ReadAt;
 use crate::perfetto::write::{AsyncPhase, Encoder, FlowPhase, Process, Sequence, Thread as ThreadRow, Track, Word};
 use ferrum_trace_model::Value;
+use ferrum_trace_model::vocab::about::RANK_LABEL;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -168,7 +169,7 @@ fn describe_process(encoder: &mut Encoder, process: &ProcessName) {
     let described = Process {
         pid: signed(process.pid),
         name: &without_nul(&process.name),
-        label: &process.rank.map_or_else(String::new, |rank| format!("rank {rank}")),
+        label: &process.rank.map_or_else(String::new, |rank| format!("{RANK_LABEL}{rank}")),
         sort_index: process.rank.map(|rank| i32::try_from(rank).unwrap_or(i32::MAX)),
         orders_children: process.orders_children,
     };

@@ -7,6 +7,7 @@ use super::text::Texts;
 use crate::ReadAt;
 use crate::chrome::{push_args_value, push_decimal, push_text};
 use ferrum_trace_model::Value;
+use ferrum_trace_model::vocab;
 use ferrum_trace_model::vocab::device;
 use std::borrow::Cow;
 
@@ -135,8 +136,8 @@ pub struct About {
     pub facts: Vec<u8>,
 }
 
-/// Category of what is said of the recording.
-pub const ABOUT: &str = "ferrum_trace";
+/// Category of what is said of the recording, and the name of its metadata event.
+pub const ABOUT: &str = vocab::about::NAME;
 
 /// Spells the parts of a file that are made one after the other.
 pub trait FileSpelling {

@@ -8,6 +8,10 @@ use super::layout::StopReason;
 pub struct Summary {
     /// The process that recorded it.
     pub pid: u32,
+    /// What that is called; empty if nobody said.
+    pub process: String,
+    /// Which of the processes of one run it is, if it said.
+    pub rank: Option<u32>,
     /// Events written, metadata not counted.
     pub events: u64,
     /// Events that the recorder had to drop, and counted.

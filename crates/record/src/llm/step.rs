@@ -5,9 +5,10 @@ use crate::arg::Value;
 use crate::site::Site;
 use crate::span::Span;
 use crate::switch::OFF;
-use crate::watch::{self, WatchedStep};
+use crate::watch;
 use crate::window_watch;
 use ferrum_trace_model::vocab::{Phase, step as words, trigger};
+use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ pub struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EndedStep {
-    /// Which one it was, counted from 0 since the recording began, whatever its phase or thread.
+    /// Which one it was, counted from 0 among those that the recording has, whatever their phase or thread.
     pub number: u64,
     /// What it computed.
     pub step: Step,
@@ -76,7 +77,7 @@ pub fn step(step: Step) -> StepSpan {
         mode = self::mode();
     }
     match mode {
-        OFF => StepSpan { watched: None, span: Span::off(site) },
+        OFF => StepSpan { watched_since: 0, span: ManuallyDrop::new(Span::off(site)) },
         mode => {
             let args = [
                 step.phase.as_str().to_arg(),
@@ -85,7 +86,8 @@ pub fn step(step: Step) -> StepSpan {
                 step.decode_tokens.to_arg(),
                 step.context_tokens.to_arg(),
             ];
-            StepSpan { watched: watch::step_begins(step), span: Span::begin(mode, site, args) }
+            let watched_since = watch::step_begins();
+            StepSpan { watched_since, span: ManuallyDrop::new(Span::begin(mode, site, args)) }
         }
     }
 }
@@ -94,8 +96,10 @@ pub fn step(step: Step) -> StepSpan {
 #[must_use = "a step ends when it is dropped: bind it to a name such as `_step`"]
 #[derive(Debug)]
 pub struct StepSpan {
-    watched: Option<WatchedStep>,
-    span: Span<5>,
+    /// Nanoseconds; 0 if nobody watches over it.
+    watched_since: u64,
+    /// Dropped by hand: with two destructors, the compiler would not keep the guard in registers.
+    span: ManuallyDrop<Span<5>>,
 }
 
 impl Deref for StepSpan {
@@ -109,8 +113,9 @@ impl Deref for StepSpan {
 impl Drop for StepSpan {
     #[inline(always)]
     fn drop(&mut self) {
-        if let Some(watched) = self.watched.take() {
-            end_watched(&watched, &mut self.span);
+        let span = self.span.take();
+        if self.watched_since != 0 {
+            end_watched(self.watched_since, span);
         }
     }
 }
@@ -118,18 +123,22 @@ impl Drop for StepSpan {
 /// Ends a step that is watched over, and marks it if it took too long.
 #[cold]
 #[inline(never)]
-fn end_watched(watched: &WatchedStep, span: &mut Span<5>) {
+fn end_watched(since: u64, mut span: Span<5>) {
     // Before anything else, so that nothing of ours is in the step.
     let end = span.now();
-    let Some(alarm) = watched.end() else {
+    let args = *span.args();
+    let [batch, prefill_tokens, decode_tokens, context_tokens] = [1, 2, 3, 4].map(|n: usize| args[n].word as usize);
+    let phase = Phase::ALL.iter().copied().find(|phase| phase.as_str() == span.name()).unwrap_or(Phase::Mixed);
+    let step = Step { phase, batch, prefill_tokens, decode_tokens, context_tokens };
+    let Some(alarm) = watch::step_ends(step, since) else {
         return span.end_at(end, None);
     };
-    let site = match watched.phase() {
+    let site = match phase {
         Phase::Prefill => &MARKED_PREFILL,
         Phase::Decode => &MARKED_DECODE,
         Phase::Mixed => &MARKED_MIXED,
     };
-    let [phase, batch, prefill, decode, context] = *span.args();
-    span.end_at(end, Some((site, &[phase, batch, prefill, decode, context, alarm.reason().to_arg()])));
+    let reason = alarm.reason().to_arg();
+    span.end_at(end, Some((site, &[args[0], args[1], args[2], args[3], args[4], reason])));
     alarm.fire();
 }

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use ferrum_trace_format::spool::{Summary, to_chrome};
-pub use ferrum_trace_testkit::process::{Finished, Running};
+pub use ferrum_trace_testkit::process::{Finished, Running, run};
 pub use ferrum_trace_testkit::trace_file::TraceFile;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -101,4 +101,23 @@ pub fn assert_counts_up(numbers: &[u64]) {
     if let Some((number, expected)) = gap {
         panic!("expected {expected}, found {number}, among {}", numbers.len());
     }
+}
+
+/// Sends a signal to a scene, the way users do.
+#[track_caller]
+pub fn send(signal: &str, scene: &Running) {
+    let sent = Command::new("kill").args(["-s", signal, &scene.pid().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// Builds this package's program anew, such that a panic aborts it. Dependencies are compiled once a target folder.
+pub fn build_with_panic_abort() -> PathBuf {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("panic-abort");
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--offline", "--locked", "--bin", "behavior-child"]);
+    cargo.args(["--config", "profile.dev.panic='abort'"]);
+    cargo.arg("--manifest-path").arg(manifest).arg("--target-dir").arg(&target);
+    run(&mut cargo).expect_success();
+    target.join("debug/behavior-child")
 }

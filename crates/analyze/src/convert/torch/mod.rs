@@ -13,6 +13,7 @@ use super::intake::{Collected, Wanted, collect};
 use super::timeline::play;
 use super::{Error, Left, Summary};
 use crate::Opener;
+use crate::kineto;
 use crate::repair::document::Document;
 use crate::repair::edit::Edits;
 use crate::repair::{OutputForm, text};
@@ -82,8 +83,8 @@ struct Known<'a> {
 
 /// Writes the fields of the trace, and those that torch's traces have besides.
 fn write_fields(document: &mut Document<'_>, kept: &[(Vec<u8>, Vec<u8>)], known: &Known<'_>) {
-    const DISTRIBUTED: &[u8] = b"distributedInfo";
-    const BASE_TIME: &[u8] = b"baseTimeNanoseconds";
+    const DISTRIBUTED: &[u8] = kineto::DISTRIBUTED.as_bytes();
+    const BASE_TIME: &[u8] = kineto::BASE_TIME.as_bytes();
     let of_trace = |wanted: &[u8]| kept.iter().find(|(key, _)| key == wanted).map(|(_, value)| &value[..]);
     let ours: [(&[u8], Vec<u8>); 5] = [
         (b"schemaVersion", b"1".to_vec()),

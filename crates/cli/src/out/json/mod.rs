@@ -6,6 +6,9 @@ mod check;
 mod convert;
 mod layers;
 mod losses;
+mod merge;
+#[cfg(unix)]
+mod record;
 mod recover;
 mod repair;
 mod requests;
@@ -16,6 +19,9 @@ pub use check::CheckObject;
 pub use convert::ConvertObject;
 pub use layers::LayersObject;
 pub use losses::LossesObject;
+pub use merge::MergeObject;
+#[cfg(unix)]
+pub use record::{RecordObject, Told};
 pub use recover::recovered;
 pub use repair::RepairObject;
 pub use requests::RequestsObject;

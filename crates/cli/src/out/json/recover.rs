@@ -68,6 +68,8 @@ mod tests {
     fn every_field_is_there_under_its_name() {
         let summary = Summary {
             pid: 7,
+            process: "engine".to_owned(),
+            rank: None,
             events: 5,
             dropped: 3,
             threads: 2,

@@ -1,0 +1,126 @@
+//! Which events are work that several ranks do together.
+
+use crate::kineto;
+use ferrum_trace_format::chrome::read::{Event, Scalar, for_each_member};
+use ferrum_trace_model::vocab::{Op, comm};
+use std::borrow::Cow;
+
+/// An event that shows a rank taking part in a collective.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collective<'a> {
+    /// What is done.
+    pub name: Cow<'a, str>,
+    /// Who takes part, as the trace calls it; empty if it does not say.
+    pub group: Cow<'a, str>,
+    /// Which of its group and name it is, if the trace says.
+    pub number: Option<u64>,
+    /// Whether the event lasts until the rank is done, and not only until the work is handed over.
+    pub is_whole: bool,
+}
+
+/// What an event shows, if it is a collective.
+pub fn collective_of<'a>(event: &Event<'a>) -> Option<Collective<'a>> {
+    let name = event.name?.decode();
+    let category = event.category.map(|category| category.decode()).unwrap_or_default();
+    let (name, is_whole) = if category == Op::Comm.as_str() || name.starts_with(kineto::GLOO_PREFIX) {
+        (name, true)
+    } else if name.starts_with(kineto::NCCL_PREFIX) {
+        // The same on a stream is shown by the kernel.
+        if category == kineto::GPU_ANNOTATION {
+            return None;
+        }
+        (name, false)
+    } else if let Some(kernel) = nccl_kernel(&name) {
+        (format!("{}{kernel}", kineto::NCCL_PREFIX).into(), true)
+    } else if name.starts_with(kineto::C10D_PREFIX) {
+        (name, false)
+    } else {
+        return None;
+    };
+    if is_between_two(&name) {
+        return None;
+    }
+    let (mut group, mut number) = (Cow::default(), None);
+    for_each_member(event.args.unwrap_or_default(), |key, value| match &*key.decode() {
+        comm::GROUP | kineto::GROUP_NAME => group = value.decode(),
+        comm::NUMBER | kineto::SEQUENCE => number = plain_number(value),
+        _ => {}
+    });
+    Some(Collective { name, group, number, is_whole })
+}
+
+/// Whether no rank can be done before all have begun. Of others, such as a broadcast, the one that sends may be.
+pub fn waits_for_all(name: &str) -> bool {
+    let letters = letters(name);
+    ["allreduce", "allgather", "reducescatter", "alltoall", "barrier"].iter().any(|word| letters.contains(word))
+}
+
+/// What goes from one rank to another is not done by all of them.
+fn is_between_two(name: &str) -> bool {
+    let letters = letters(name);
+    ["send", "recv", "receive", "coalesced"].iter().any(|word| letters.contains(word))
+}
+
+fn letters(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphabetic).map(|letter| letter.to_ascii_lowercase()).collect()
+}
+
+/// `AllReduce` of `ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)`.
+fn nccl_kernel(name: &str) -> Option<&str> {
+    let rest = kineto::NCCL_KERNELS.iter().find_map(|prefix| name.strip_prefix(prefix))?;
+    rest.split(['_', '(']).next().filter(|name| !name.is_empty())
+}
+
+fn plain_number(value: Scalar<'_>) -> Option<u64> {
+    std::str::from_utf8(value.plain()?).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ferrum_trace_format::chrome::read::Cursor;
+
+    fn told(json: &str) -> Option<(String, String, Option<u64>, bool)> {
+        let event = Event::read(&mut Cursor::new(json.as_bytes(), 0), 0).unwrap();
+        let found = collective_of(&event)?;
+        Some((found.name.into_owned(), found.group.into_owned(), found.number, found.is_whole))
+    }
+
+    #[test]
+    fn collectives_are_known_whoever_recorded_them() {
+        let cases = [
+            (
+                r#"{"name":"all_reduce","cat":"comm","args":{"group":"tp","number":7}}"#,
+                ("all_reduce", "tp", Some(7), true),
+            ),
+            (r#"{"name":"gloo:all_gather","cat":"user_annotation"}"#, ("gloo:all_gather", "", None, true)),
+            (r#"{"name":"nccl:all_reduce","cat":"user_annotation"}"#, ("nccl:all_reduce", "", None, false)),
+            (r#"{"name":"c10d::allreduce_","cat":"cpu_op"}"#, ("c10d::allreduce_", "", None, false)),
+            (
+                r#"{"name":"ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)","cat":"kernel","args":{"Process Group Name":"3","Seq":4}}"#,
+                ("nccl:AllReduce", "3", Some(4), true),
+            ),
+        ];
+        for (json, (name, group, number, is_whole)) in cases {
+            assert_eq!(told(json), Some((name.to_owned(), group.to_owned(), number, is_whole)), "{json}");
+        }
+        for json in [
+            r#"{"name":"matmul","cat":"gemm"}"#,
+            r#"{"name":"nccl:all_reduce","cat":"gpu_user_annotation"}"#,
+            r#"{"name":"nccl:send 0->1","cat":"user_annotation"}"#,
+            r#"{"cat":"comm"}"#,
+        ] {
+            assert_eq!(told(json), None, "{json}");
+        }
+    }
+
+    #[test]
+    fn only_what_needs_everybody_waits_for_everybody() {
+        for name in ["all_reduce", "gloo:barrier", "nccl:AllGather", "nccl:_reduce_scatter_base", "all-to-all"] {
+            assert!(waits_for_all(name), "{name}");
+        }
+        for name in ["gloo:broadcast", "nccl:reduce", "gather", "scatter"] {
+            assert!(!waits_for_all(name), "{name}");
+        }
+    }
+}

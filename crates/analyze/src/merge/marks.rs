@@ -1,0 +1,335 @@
+//! What ranks do at about the same time: collectives and steps, in any number, sorted on disk.
+
+use super::collective::{Collective, collective_of, waits_for_all};
+use crate::kineto::{ANNOTATION, GPU_ANNOTATION, STEP_PREFIX};
+use crate::{Mark, StepSource};
+use ferrum_trace_format::chrome::read::Event;
+use ferrum_trace_format::spill_sort::SpillSort;
+use ferrum_trace_model::vocab::step;
+use hashbrown::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+
+/// How much memory sorting takes.
+const BUDGET_BYTES: usize = 16 << 20;
+/// How many different collectives are told apart; others are left out of the tables.
+const KEYS_MAX: usize = 4096;
+/// Stands for marks that the trace does not number.
+const NO_NUMBER: u64 = u64::MAX;
+/// Bytes of a member in the file of groups: key, number, participant, file, begin, end.
+const MEMBER_BYTES: usize = 8 + 8 + 4 + 4 + 8 + 8;
+
+/// What a mark shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MarkKind {
+    /// Work of several ranks.
+    Collective {
+        /// Whether marks last until the rank is done.
+        is_whole: bool,
+    },
+    /// A step of the engine.
+    Step(StepSource),
+}
+
+/// Marks of one key are compared with each other, over ranks.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MarkKey {
+    /// What they show.
+    pub kind: MarkKind,
+    /// What they are called.
+    pub name: String,
+    /// Who takes part; empty if the trace does not say.
+    pub group: String,
+}
+
+impl MarkKey {
+    /// Whether no rank ends one before all have begun it.
+    pub fn waits_for_all(&self) -> bool {
+        self.kind == (MarkKind::Collective { is_whole: true }) && waits_for_all(&self.name)
+    }
+}
+
+/// Marks of all inputs, as they are found.
+#[derive(Debug)]
+pub struct Marks {
+    keys: Vec<MarkKey>,
+    places: HashMap<MarkKey, u32>,
+    sort: SpillSort,
+    /// The first thing that went wrong.
+    failure: Option<io::Error>,
+    /// Marks of keys beyond the first [`KEYS_MAX`].
+    n_beyond: u64,
+}
+
+/// Whose a mark is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Owner {
+    /// The place of the input.
+    pub file: u32,
+    /// The number of the process in it.
+    pub process: u32,
+}
+
+impl Owner {
+    fn packed(self) -> u64 {
+        u64::from(self.file) << 32 | u64::from(self.process)
+    }
+
+    fn unpacked(packed: u64) -> Self {
+        Self { file: (packed >> 32) as u32, process: packed as u32 }
+    }
+}
+
+impl Default for Marks {
+    fn default() -> Self {
+        Self {
+            keys: Vec::new(),
+            places: HashMap::new(),
+            sort: SpillSort::new(BUDGET_BYTES),
+            failure: None,
+            n_beyond: 0,
+        }
+    }
+}
+
+impl Marks {
+    /// Looks at a complete event.
+    pub fn look(&mut self, event: &Event<'_>, owner: Owner) {
+        let (Some(begin), Some(end)) = (event.start.nanos(), event.end()) else {
+            return;
+        };
+        if end < begin {
+            return;
+        }
+        if let Some(Collective { name, group, number, is_whole }) = collective_of(event) {
+            let kind = MarkKind::Collective { is_whole };
+            self.add(MarkKey { kind, name: name.into_owned(), group: group.into_owned() }, owner, begin, end, number);
+        } else if let Some((source, number)) = step_of(event) {
+            let kind = MarkKind::Step(source);
+            let key = MarkKey { kind, name: source.name().to_owned(), group: String::new() };
+            self.add(key, owner, begin, end, number);
+        }
+    }
+
+    fn add(&mut self, key: MarkKey, owner: Owner, begin: i64, end: i64, number: Option<u64>) {
+        let Some(place) = self.place(key) else {
+            self.n_beyond += 1;
+            return;
+        };
+        let sort_key = [u64::from(place), owner.packed(), sortable(begin), sortable(end)];
+        let pushed = self.sort.push(sort_key, &number.unwrap_or(NO_NUMBER).to_le_bytes());
+        self.failure = self.failure.take().or(pushed.err());
+    }
+
+    fn place(&mut self, key: MarkKey) -> Option<u32> {
+        if let Some(&place) = self.places.get(&key) {
+            return Some(place);
+        }
+        let place = u32::try_from(self.keys.len()).ok().filter(|_| self.keys.len() < KEYS_MAX)?;
+        self.keys.push(key.clone());
+        self.places.insert(key, place);
+        Some(place)
+    }
+
+    /// Puts together what belongs together. `participant_of` says which rank a process is of, `new_places` at which place an input
+    /// is in the merged trace.
+    pub fn group(self, participant_of: impl Fn(Owner) -> u32, new_places: &[u32]) -> io::Result<Groups> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        let kept = kept_kinds(&self.keys);
+        let mut grouped = SpillSort::new(BUDGET_BYTES);
+        let mut counts: HashMap<u32, HashMap<u32, u64>> = HashMap::new();
+        let mut numbered = HashSet::new();
+        let mut sorted = self.sort.finish()?;
+        let mut run = Run::default();
+        while let Some(([key, owner, begin, end], record)) = sorted.next()? {
+            let (place, owner, begin, end) = (key as u32, Owner::unpacked(owner), unsortable(begin), unsortable(end));
+            let kind = self.keys[place as usize].kind;
+            if !kept.contains(&kind) || !run.is_outermost((place, owner), kind, begin, end) {
+                continue;
+            }
+            let number = record.first_chunk().map_or(NO_NUMBER, |number| u64::from_le_bytes(*number));
+            let participant = participant_of(owner);
+            let of_participant = counts.entry(place).or_default().entry(participant).or_default();
+            let nth = if number == NO_NUMBER { *of_participant } else { number };
+            *of_participant += 1;
+            if number != NO_NUMBER {
+                numbered.insert(place);
+            }
+            let mut member = Vec::with_capacity(20);
+            member.extend_from_slice(&new_places[owner.file as usize].to_le_bytes());
+            member.extend_from_slice(&begin.to_le_bytes());
+            member.extend_from_slice(&end.to_le_bytes());
+            grouped.push([key, nth, u64::from(participant), 0], &member)?;
+        }
+        let places = 0..self.keys.len() as u32;
+        let is_numbered: Vec<bool> = places.clone().map(|place| numbered.contains(&place)).collect();
+        let are_equal = |place: u32| counts.get(&place).is_some_and(are_equal);
+        let is_sure = places.map(|place| is_numbered[place as usize] || are_equal(place)).collect();
+        let file = write_groups(grouped)?;
+        Ok(Groups { keys: self.keys, is_sure, is_numbered, n_beyond: self.n_beyond, file })
+    }
+}
+
+/// What lies in another mark of the same process is part of it, of steps.
+#[derive(Default)]
+struct Run {
+    of: Option<(u32, Owner)>,
+    end: i64,
+}
+
+impl Run {
+    fn is_outermost(&mut self, of: (u32, Owner), kind: MarkKind, begin: i64, end: i64) -> bool {
+        if self.of != Some(of) {
+            *self = Self { of: Some(of), end: i64::MIN };
+        }
+        let is_inside = matches!(kind, MarkKind::Step(_)) && end <= self.end && begin < self.end;
+        self.end = self.end.max(end);
+        !is_inside
+    }
+}
+
+fn are_equal(counts: &HashMap<u32, u64>) -> bool {
+    let mut counts = counts.values();
+    let first = counts.next();
+    counts.all(|count| Some(count) == first)
+}
+
+/// Of collectives, calls count only if nothing shows the whole of any; of steps, those of the profiler only if there are no others.
+fn kept_kinds(keys: &[MarkKey]) -> HashSet<MarkKind> {
+    let all: HashSet<MarkKind> = keys.iter().map(|key| key.kind).collect();
+    let has_whole = all.contains(&MarkKind::Collective { is_whole: true });
+    let best_step = all.iter().filter(|kind| matches!(kind, MarkKind::Step(_))).min().copied();
+    let is_kept = |kind: &MarkKind| match kind {
+        MarkKind::Collective { is_whole } => *is_whole || !has_whole,
+        MarkKind::Step(_) => Some(*kind) == best_step,
+    };
+    all.into_iter().filter(is_kept).collect()
+}
+
+/// Whose mark of a step an event is, and its number, if it has one.
+fn step_of(event: &Event<'_>) -> Option<(StepSource, Option<u64>)> {
+    let category = event.category.and_then(|category| category.plain()).unwrap_or_default();
+    if category == step::CATEGORY.as_bytes() {
+        return Some((StepSource::Ferrum, None));
+    }
+    if category == GPU_ANNOTATION.as_bytes() {
+        return None;
+    }
+    let name = event.name?.decode();
+    if let Some(mark) = Mark::of_name(&name) {
+        return Some((mark.source, name.strip_prefix(STEP_PREFIX).and_then(|number| number.parse().ok())));
+    }
+    let mark = Mark::of_annotation(&name).filter(|_| category == ANNOTATION.as_bytes())?;
+    Some((mark.source, None))
+}
+
+/// A number that sorts as the time does.
+fn sortable(time: i64) -> u64 {
+    time as u64 ^ 1 << 63
+}
+
+fn unsortable(number: u64) -> i64 {
+    (number ^ 1 << 63) as i64
+}
+
+/// One rank in a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Which rank.
+    pub participant: u32,
+    /// The place of its input.
+    pub file: u32,
+    /// When it began, by the clock of its file.
+    pub begin: i64,
+    /// When it ended.
+    pub end: i64,
+}
+
+/// The same collective or step, over ranks.
+#[derive(Debug)]
+pub struct Group<'a> {
+    /// The place of its key.
+    pub key: u32,
+    /// Which of its key it is.
+    pub number: u64,
+    /// Each rank once.
+    pub members: &'a [Member],
+}
+
+/// All groups, in a file without a name.
+#[derive(Debug)]
+pub struct Groups {
+    /// What they are of.
+    pub keys: Vec<MarkKey>,
+    /// By key: whether it is known which belong together. Otherwise some ranks have more of them than others, and the n-th is
+    /// compared with the n-th.
+    pub is_sure: Vec<bool>,
+    /// By key: whether the traces number them.
+    pub is_numbered: Vec<bool>,
+    /// Marks that were left out, since there were too many different ones.
+    pub n_beyond: u64,
+    file: File,
+}
+
+/// Writes members one after the other, in the order of their groups.
+fn write_groups(grouped: SpillSort) -> io::Result<File> {
+    let mut out = BufWriter::new(tempfile::tempfile()?);
+    let mut sorted = grouped.finish()?;
+    let mut last = None;
+    while let Some(([key, number, participant, _], record)) = sorted.next()? {
+        // A rank that shows something twice, in two of its processes, has done it once.
+        if last == Some((key, number, participant)) {
+            continue;
+        }
+        last = Some((key, number, participant));
+        out.write_all(&key.to_le_bytes())?;
+        out.write_all(&number.to_le_bytes())?;
+        out.write_all(&(participant as u32).to_le_bytes())?;
+        out.write_all(record)?;
+    }
+    out.into_inner().map_err(io::IntoInnerError::into_error)
+}
+
+impl Groups {
+    /// Looks at all groups of more than one rank, in the order of their keys and numbers.
+    pub fn for_each(&self, mut look: impl FnMut(&Group<'_>) -> io::Result<()>) -> io::Result<()> {
+        let mut file = &self.file;
+        file.rewind()?;
+        let mut input = BufReader::new(file);
+        let mut members = Vec::new();
+        let mut of = None;
+        let mut bytes = [0; MEMBER_BYTES];
+        loop {
+            let next = if read_whole(&mut input, &mut bytes)? { Some(parse(&bytes)) } else { None };
+            let next_of = next.map(|(key, number, _)| (key, number));
+            if next_of != of {
+                if let (Some((key, number)), true) = (of, members.len() > 1) {
+                    look(&Group { key, number, members: &members })?;
+                }
+                members.clear();
+                of = next_of;
+            }
+            match next {
+                Some((.., member)) => members.push(member),
+                None => return Ok(()),
+            }
+        }
+    }
+}
+
+fn read_whole(input: &mut impl Read, bytes: &mut [u8]) -> io::Result<bool> {
+    match input.read_exact(bytes) {
+        Ok(()) => Ok(true),
+        Err(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(cause) => Err(cause),
+    }
+}
+
+fn parse(bytes: &[u8; MEMBER_BYTES]) -> (u32, u64, Member) {
+    let long = |at: usize| bytes[at..].first_chunk().map_or(0, |long| u64::from_le_bytes(*long));
+    let word = |at: usize| bytes[at..].first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
+    let member = Member { participant: word(16), file: word(20), begin: long(24) as i64, end: long(32) as i64 };
+    (long(0) as u32, long(8), member)
+}

@@ -1,0 +1,145 @@
+//! What processes are called in the merged trace, and where they stand.
+
+use super::MergedProcess;
+use super::numbering::Numbers;
+use super::rewrite::metadata;
+use super::survey::Surveyed;
+use crate::repair::text;
+use ferrum_trace_model::vocab::about::RANK_LABEL;
+use ferrum_trace_model::{ProcessId, StringId};
+
+/// How many processes of a rank keep their places among each other.
+const PLACES_OF_RANK: usize = 1024;
+
+/// The rank that the name of a file tells: `rank3.json`, `trace_rank-3.json.gz`.
+pub fn rank_in_name(name: &str) -> Option<u32> {
+    let name = name.rsplit(['/', '\\']).next().unwrap_or(name).to_ascii_lowercase();
+    name.match_indices("rank").find_map(|(place, word)| {
+        let rest = name[place + word.len()..].trim_start_matches(['-', '_', '.', '=', ' ']);
+        let n_digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        rest[..n_digits].parse().ok()
+    })
+}
+
+/// The processes of a file, by what viewers will call them, in the order in which they stand.
+pub fn processes(file: &Surveyed, numbers: &Numbers) -> Vec<(ProcessId, MergedProcess)> {
+    let mut processes: Vec<(ProcessId, MergedProcess)> =
+        file.tracks.processes().filter_map(|(id, _)| Some((id, process(file, numbers, id)?))).collect();
+    let sort_index = |id: ProcessId| file.tracks.get_process(id).sort_index.unwrap_or(i64::MAX);
+    processes.sort_by_key(|(id, process)| (process.rank.unwrap_or(u32::MAX), sort_index(*id), *id));
+    processes
+}
+
+fn process(file: &Surveyed, numbers: &Numbers, id: ProcessId) -> Option<MergedProcess> {
+    let told = file.tracks.get_process(id);
+    let told_text = |text: Option<StringId>| text.map_or("", |text| file.strings.get(text));
+    let (pid, old_pid, rank) = (numbers.pid(id)?, told_text(told.pid).to_owned(), file.rank_of(id));
+    let labels = told_text(told.labels);
+    let name = match told_text(told.name) {
+        // Torch calls its devices by the name of the program, and says which they are in the label.
+        _ if labels.starts_with("GPU") => labels.to_owned(),
+        "" if old_pid.is_empty() => "no process".to_owned(),
+        "" if old_pid.bytes().all(|byte| byte.is_ascii_digit()) => format!("process {old_pid}"),
+        "" => old_pid.clone(),
+        name => name.to_owned(),
+    };
+    Some(MergedProcess { name: ranked(&name, &old_pid, rank), pid, old_pid, rank })
+}
+
+/// `rank 3: python 1234`.
+fn ranked(name: &str, old_pid: &str, rank: Option<u32>) -> String {
+    let Some(rank) = rank else {
+        return name.to_owned();
+    };
+    let prefix = format!("{RANK_LABEL}{rank}: ");
+    let is_number = !old_pid.is_empty() && old_pid != "0" && old_pid.bytes().all(|byte| byte.is_ascii_digit());
+    match name.strip_prefix(&prefix) {
+        // Merged before.
+        Some(_) => name.to_owned(),
+        None if is_number && !name.ends_with(old_pid) && !name.starts_with("GPU") => {
+            format!("{prefix}{name} {old_pid}")
+        }
+        None => format!("{prefix}{name}"),
+    }
+}
+
+/// Metadata events that say so: name, labels and place of each process, names of threads that have another number.
+pub fn describe(
+    file: &Surveyed,
+    numbers: &Numbers,
+    processes: &[(ProcessId, MergedProcess)],
+    place: usize,
+) -> Vec<Vec<u8>> {
+    let mut events = Vec::new();
+    for (n, (id, process)) in processes.iter().enumerate() {
+        let named = [b"{\"name\":", &text(&process.name)[..], b"}"].concat();
+        events.push(metadata("process_name", process.pid, None, &named));
+        let labels = labels(file, *id, process);
+        if !labels.is_empty() {
+            let labels = [b"{\"labels\":", &text(&labels)[..], b"}"].concat();
+            events.push(metadata("process_labels", process.pid, None, &labels));
+        }
+        let index = place.saturating_mul(PLACES_OF_RANK).saturating_add(n).min(i32::MAX as usize);
+        events.push(metadata(
+            "process_sort_index",
+            process.pid,
+            None,
+            format!("{{\"sort_index\":{index}}}").as_bytes(),
+        ));
+    }
+    for (id, track) in file.tracks.iter() {
+        let old = track.tid.map_or("no thread", |tid| file.strings.get(tid));
+        let (Some(pid), Some(tid)) = (numbers.pid(track.process), numbers.tid(id)) else { continue };
+        if track.name.is_none() && tid.to_string() != old {
+            let old = if old.is_empty() { "no thread" } else { old };
+            let named = [b"{\"name\":", &text(old)[..], b"}"].concat();
+            events.push(metadata("thread_name", pid, Some(tid), &named));
+        }
+    }
+    events
+}
+
+/// What the file says of a process, its rank, and its number there if it has another one now.
+fn labels(file: &Surveyed, id: ProcessId, process: &MergedProcess) -> String {
+    let told = file.tracks.get_process(id).labels.map_or("", |labels| file.strings.get(labels));
+    let rank = process.rank.map(|rank| format!("{RANK_LABEL}{rank}"));
+    let old_pid = Some(format!("pid {}", process.old_pid))
+        .filter(|_| !process.old_pid.is_empty() && process.old_pid != process.pid.to_string());
+    let mut labels: Vec<String> = told.split(", ").filter(|label| !label.is_empty()).map(str::to_owned).collect();
+    for label in [rank, old_pid].into_iter().flatten() {
+        if !labels.contains(&label) {
+            labels.push(label);
+        }
+    }
+    labels.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_tell_ranks() {
+        let cases = [
+            ("rank3.json", Some(3)),
+            ("a/rank-12/b_rank_7.json.gz", Some(7)),
+            ("Rank0", Some(0)),
+            ("frank.json", None),
+            ("rank99999999999.json", None),
+            ("ranks.rank=4.json", Some(4)),
+            ("trace.json", None),
+        ];
+        for (name, rank) in cases {
+            assert_eq!(rank_in_name(name), rank, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_say_rank_and_process_once() {
+        assert_eq!(ranked("python", "1234", Some(3)), "rank 3: python 1234");
+        assert_eq!(ranked("rank 3: python 1234", "1234", Some(3)), "rank 3: python 1234");
+        assert_eq!(ranked("GPU 0", "0", Some(3)), "rank 3: GPU 0");
+        assert_eq!(ranked("Spans", "Spans", Some(3)), "rank 3: Spans");
+        assert_eq!(ranked("python", "1234", None), "python");
+    }
+}

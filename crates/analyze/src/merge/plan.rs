@@ -1,0 +1,258 @@
+//! What is to be written, as the first pass over all inputs has found.
+
+use super::align::{self, Aligned, Alignment};
+use super::handovers::HandOvers;
+use super::marks::{Marks, Owner};
+use super::names::{describe, processes, rank_in_name};
+use super::numbering::number_all;
+use super::rewrite::{FilePlan, metadata};
+use super::skew::{Compared, Skew, skew};
+use super::survey::{Survey, Surveyed};
+use super::{Error, Input, MergeOptions, Merged, MergedForm, MergedInput, MergedProcess};
+use crate::kineto;
+use crate::repair::text;
+use ferrum_trace_format::chrome::read::for_each;
+use ferrum_trace_model::vocab::about::RANK_LABEL;
+use hashbrown::HashMap;
+
+/// The event that says how an input was merged.
+const MERGE: &str = "ferrum_trace_merge";
+
+/// What is to be written.
+#[derive(Debug)]
+pub struct Plan {
+    /// By rank, then as they were given.
+    pub files: Vec<FilePlan>,
+    /// The place of each of them among the inputs.
+    pub order: Vec<usize>,
+    /// Fields around the events.
+    pub fields: Vec<(String, Vec<u8>)>,
+    /// Events before those of the inputs.
+    pub header: Vec<Vec<u8>>,
+}
+
+/// Reads all inputs once.
+pub fn plan(inputs: &[Input], options: &MergeOptions) -> Result<(Plan, Merged), Error> {
+    let mut marks = Marks::default();
+    let mut hand_overs = HandOvers::default();
+    let mut files = Vec::new();
+    for (place, input) in inputs.iter().enumerate() {
+        let mut survey = Survey::new(place as u32, &mut marks, &mut hand_overs);
+        let read = (input.open)().and_then(|stream| for_each(stream, &mut survey));
+        read.map_err(|cause| Error::Input { place, name: input.name.clone(), cause })?;
+        let mut file = survey.finish();
+        file.rank = input.rank.or(file.rank).or_else(|| only_rank(&file)).or_else(|| rank_in_name(&input.name));
+        if input.rank.is_some() {
+            file.ranks.fill(None);
+        }
+        files.push(file);
+    }
+    let order = by_rank(&files);
+    // What was found so far knows inputs by their places as they were given.
+    let mut new_place = vec![0; files.len()];
+    for (new, &old) in order.iter().enumerate() {
+        new_place[old] = new as u32;
+    }
+    let mut slots: Vec<Option<Surveyed>> = files.into_iter().map(Some).collect();
+    let files: Vec<Surveyed> = order.iter().filter_map(|&place| slots[place].take()).collect();
+    let participants = Participants::of(&files);
+    let place_of = |owner: Owner| Owner { file: new_place[owner.file as usize], ..owner };
+    let groups = marks.group(|owner| participants.of_owner(place_of(owner)), &new_place).map_err(Error::Spill)?;
+    let aligned = align::align(&files, &groups, hand_overs, &new_place, options.align).map_err(Error::Spill)?;
+    let compare = |compared| skew(compared, &groups, &aligned.maps, &participants.labels).map_err(Error::Spill);
+    let (collectives, steps) = (compare(Compared::Collectives)?, compare(Compared::Steps)?);
+    Ok(put_together(
+        inputs,
+        files,
+        order,
+        aligned,
+        Found { collectives, steps, n_uncompared: groups.n_beyond },
+        options,
+    ))
+}
+
+struct Found {
+    collectives: Skew,
+    steps: Skew,
+    n_uncompared: u64,
+}
+
+fn put_together(
+    inputs: &[Input],
+    files: Vec<Surveyed>,
+    order: Vec<usize>,
+    aligned: Aligned,
+    found: Found,
+    options: &MergeOptions,
+) -> (Plan, Merged) {
+    let numbers = number_all(&files);
+    let mut header = Vec::new();
+    let mut merged_inputs = Vec::new();
+    for (n, file) in files.iter().enumerate() {
+        let processes = processes(file, &numbers[n]);
+        header.extend(describe(file, &numbers[n], &processes, n));
+        let place = order[n];
+        let merged = MergedInput {
+            place,
+            name: inputs[place].name.clone(),
+            rank: file.rank,
+            host: file.anchor.host.clone(),
+            alignment: aligned.alignments[n],
+            processes: processes.into_iter().map(|(_, process)| process).collect(),
+            n_events: file.n_events,
+            losses: file.losses.clone(),
+        };
+        header.push(told(&merged, &files, n, options.form));
+        merged_inputs.push(merged);
+    }
+    let fields = fields(&files, aligned.start_unix_ns);
+    let merged = Merged {
+        inputs: merged_inputs,
+        n_events: 0,
+        start_unix_ns: aligned.start_unix_ns,
+        collectives: found.collectives,
+        steps: found.steps,
+        n_fields_lost: files.iter().map(|file| file.n_fields_lost).sum(),
+        n_uncompared: found.n_uncompared,
+    };
+    let start_unix_ns = aligned.start_unix_ns;
+    let plans = files.into_iter().zip(numbers).zip(aligned.maps).enumerate().map(|(place, ((file, numbers), map))| {
+        let Surveyed { strings, tracks, .. } = file;
+        FilePlan { strings, tracks, numbers, map, start_unix_ns, place: place as u32 }
+    });
+    (Plan { files: plans.collect(), order, fields, header }, merged)
+}
+
+/// The rank of all processes that have one, if it is the same.
+fn only_rank(file: &Surveyed) -> Option<u32> {
+    let mut ranks = file.ranks.iter().flatten();
+    let first = ranks.next().copied()?;
+    ranks.all(|&rank| rank == first).then_some(first)
+}
+
+/// The places of files, by rank, those without one last.
+fn by_rank(files: &[Surveyed]) -> Vec<usize> {
+    let rank = |file: &Surveyed| file.rank.or_else(|| file.ranks.iter().flatten().copied().min()).unwrap_or(u32::MAX);
+    let mut order: Vec<usize> = (0..files.len()).collect();
+    order.sort_by_key(|&place| (rank(&files[place]), place));
+    order
+}
+
+/// Who is compared with whom: ranks, or processes where there are no ranks.
+struct Participants {
+    labels: Vec<String>,
+    /// By file and process.
+    places: Vec<Vec<u32>>,
+}
+
+impl Participants {
+    fn of(files: &[Surveyed]) -> Self {
+        let (mut labels, mut places) = (Vec::new(), Vec::new());
+        for file in files {
+            let mut of_rank: HashMap<u32, u32> = HashMap::new();
+            let mut of_file = Vec::new();
+            for (id, process) in file.tracks.processes() {
+                let mut another = |label: String| {
+                    labels.push(label);
+                    labels.len() as u32 - 1
+                };
+                of_file.push(match file.rank_of(id) {
+                    Some(rank) => *of_rank.entry(rank).or_insert_with(|| another(format!("{RANK_LABEL}{rank}"))),
+                    None => {
+                        let text = |id: Option<_>| id.map_or("", |id| file.strings.get(id));
+                        another(format!("{} {}", text(process.name), text(process.pid)).trim().to_owned())
+                    }
+                });
+            }
+            places.push(of_file);
+        }
+        Self { labels, places }
+    }
+
+    fn of_owner(&self, owner: Owner) -> u32 {
+        let of_file = self.places.get(owner.file as usize);
+        of_file.and_then(|of_file| of_file.get(owner.process as usize)).copied().unwrap_or(u32::MAX)
+    }
+}
+
+/// Fields that all files have alike, and when time zero was.
+fn fields(files: &[Surveyed], start_unix_ns: Option<i128>) -> Vec<(String, Vec<u8>)> {
+    let is_torch = files.iter().any(|file| field(file, kineto::BASE_TIME).is_some());
+    let mut fields: Vec<(String, Vec<u8>)> = shared_fields(files).cloned().collect();
+    if let Some(start) = start_unix_ns.filter(|_| is_torch) {
+        fields.push((kineto::BASE_TIME.to_owned(), start.to_string().into_bytes()));
+    }
+    fields
+}
+
+fn shared_fields(files: &[Surveyed]) -> impl Iterator<Item = &(String, Vec<u8>)> {
+    let first = files.first().map_or(&[][..], |file| &file.fields[..]);
+    first
+        .iter()
+        .filter(|(key, value)| key != kineto::BASE_TIME && files.iter().all(|file| field(file, key) == Some(value)))
+}
+
+fn field<'a>(file: &'a Surveyed, key: &str) -> Option<&'a Vec<u8>> {
+    file.fields.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+}
+
+/// The event that tells how an input was merged.
+fn told(input: &MergedInput, files: &[Surveyed], n: usize, form: MergedForm) -> Vec<u8> {
+    let Alignment { by, offset_ns, drift_ppb, error_ns, n_facts, is_contradictory } = input.alignment;
+    let mut args = b"{\"file\":".to_vec();
+    args.extend(text(&input.name));
+    if let Some(host) = &input.host {
+        args.extend_from_slice(b",\"host\":");
+        args.extend(text(host));
+    }
+    if let Some(rank) = input.rank {
+        args.extend(format!(",\"rank\":{rank}").into_bytes());
+    }
+    let error = error_ns.map_or("\"unknown\"".to_owned(), |error| error.to_string());
+    args.extend(
+        format!(
+            ",\"aligned_by\":\"{}\",\"offset_ns\":{offset_ns},\"drift_ppb\":{drift_ppb},\"error_ns\":{error},\"facts\":{n_facts}",
+            by.name()
+        )
+        .into_bytes(),
+    );
+    if is_contradictory {
+        args.extend_from_slice(b",\"contradictory\":true");
+    }
+    args.extend_from_slice(b",\"processes\":[");
+    for (n, MergedProcess { pid, old_pid, .. }) in input.processes.iter().enumerate() {
+        let comma = if n > 0 { "," } else { "" };
+        args.extend(format!("{comma}{{\"pid\":{pid},\"old_pid\":").into_bytes());
+        args.extend(text(old_pid));
+        args.push(b'}');
+    }
+    args.push(b']');
+    push_own_fields(&mut args, files, n);
+    args.push(b'}');
+    let pid = input.processes.first().map_or(0, |process| process.pid);
+    let event = metadata(MERGE, pid, None, &args);
+    if form != MergedForm::Perfetto {
+        return event;
+    }
+    // Perfetto has no metadata of other tools: there it is a point of the process.
+    let head =
+        format!("{{\"ph\":\"i\",\"s\":\"p\",\"name\":\"{MERGE}\",\"cat\":\"{MERGE}\",\"ts\":0,\"pid\":{pid},\"args\":");
+    [head.as_bytes(), &args, b"}"].concat()
+}
+
+/// Fields around the events that the inputs do not share.
+fn push_own_fields(args: &mut Vec<u8>, files: &[Surveyed], n: usize) {
+    let shared: Vec<&String> = shared_fields(files).map(|(key, _)| key).collect();
+    let own = files[n].fields.iter().filter(|(key, _)| !shared.contains(&key) && key != "traceEvents");
+    let mut is_first = true;
+    for (key, value) in own {
+        args.extend_from_slice(if is_first { b",\"fields\":{" } else { b"," });
+        is_first = false;
+        args.extend(text(key));
+        args.push(b':');
+        args.extend_from_slice(value);
+    }
+    if !is_first {
+        args.push(b'}');
+    }
+}

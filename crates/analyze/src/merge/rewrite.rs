@@ -1,0 +1,207 @@
+//! What becomes of one event.
+
+use super::align::TimeMap;
+use super::handovers::our_flow;
+use super::numbering::Numbers;
+use crate::check::events::{Kind, flow_number, has_sub_nanoseconds};
+use crate::check::texts::mend_texts;
+use crate::repair::edit::Edits;
+use crate::repair::{micros, text};
+use ferrum_trace_format::chrome::read::{Event, Number, RowFinder, Scalar, for_each_member};
+use ferrum_trace_format::spool::record::SHARED_FLOW;
+use ferrum_trace_model::vocab::about;
+use ferrum_trace_model::{Strings, Tracks};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Ids of flows that were numbers keep their lower bits.
+const FLOW_BITS: u32 = 40;
+/// What ids of flows of other tools get, so that none is one of ours.
+const OTHER_FLOW: u64 = 1 << 61;
+/// The same for those that are no small numbers.
+const HASHED_FLOW: u64 = 1 << 60;
+
+/// What is needed to bring the events of a file into the merged one.
+#[derive(Debug)]
+pub struct FilePlan {
+    /// The texts of the file, as the first pass has found them.
+    pub strings: Strings,
+    /// Its rows.
+    pub tracks: Tracks,
+    /// Their numbers in the merged file.
+    pub numbers: Numbers,
+    /// Its times.
+    pub map: TimeMap,
+    /// When time zero of the merged file was.
+    pub start_unix_ns: Option<i128>,
+    /// Which file it is. Ids of the first one stay as they are.
+    pub place: u32,
+}
+
+/// Rewrites the events of one file.
+pub struct Rewriter<'p> {
+    plan: &'p FilePlan,
+    rows: RowFinder,
+    strings: Strings,
+    tracks: Tracks,
+}
+
+impl<'p> Rewriter<'p> {
+    /// For a file.
+    pub fn new(plan: &'p FilePlan) -> Self {
+        let (strings, tracks) = (plan.strings.clone(), plan.tracks.clone());
+        Self { plan, rows: RowFinder::default(), strings, tracks }
+    }
+
+    /// The event in the merged file; `None` if it is not written.
+    pub fn rewrite(&mut self, event: &Event<'_>) -> Option<Vec<u8>> {
+        let kind = Kind::of(event);
+        let mut edits = Edits::default();
+        if kind == Kind::Metadata {
+            self.edit_metadata(event, &mut edits)?;
+        } else {
+            self.edit_times(event, &mut edits);
+            self.edit_joint(event, kind, &mut edits);
+        }
+        self.edit_ids(event, &mut edits);
+        let json = edits.apply(event.json, event.args);
+        Some(mend_texts(&json).unwrap_or(json))
+    }
+
+    /// Names and places of processes are written before all else.
+    fn edit_metadata(&mut self, event: &Event<'_>, edits: &mut Edits) -> Option<()> {
+        let name = event.name.map(|name| name.decode()).unwrap_or_default();
+        if matches!(&*name, "process_name" | "process_labels" | "process_sort_index") {
+            return None;
+        }
+        if event.start != Number::Missing {
+            edits.set("ts", "0");
+        }
+        if name == about::NAME {
+            edits.set("args", self.about(event.args.unwrap_or_default()));
+        }
+        Some(())
+    }
+
+    /// What our recorder says of itself, with the time zero of the merged file. A clock that was fitted is nobody's clock any
+    /// more.
+    fn about(&self, args: &[u8]) -> Vec<u8> {
+        let plan = self.plan;
+        let mut out = b"{".to_vec();
+        for_each_member(args, |key, value| {
+            let spelled = match &*key.decode() {
+                about::START_MONOTONIC_NS | about::BOOT_ID if !plan.map.is_exact() => return,
+                about::START_MONOTONIC_NS => {
+                    let start = value.decode().parse::<i128>().unwrap_or(0);
+                    (start + plan.map.zero_of_file()).to_string().into_bytes()
+                }
+                about::START_UNIX_NS => match plan.start_unix_ns {
+                    Some(start) => start.to_string().into_bytes(),
+                    None => return,
+                },
+                _ => match value {
+                    Scalar::Text(text) => [b"\"", text.raw, b"\""].concat(),
+                    Scalar::Other(spelling) => spelling.to_vec(),
+                },
+            };
+            out.extend_from_slice(if out.len() > 1 { b",\"" } else { b"\"" });
+            out.extend_from_slice(key.raw);
+            out.extend_from_slice(b"\":");
+            out.extend_from_slice(&spelled);
+        });
+        out.push(b'}');
+        out
+    }
+
+    fn edit_times(&self, event: &Event<'_>, edits: &mut Edits) {
+        let Some(start) = event.start.nanos() else {
+            return;
+        };
+        let new_start = self.plan.map.apply(start);
+        edits.set("ts", micros(new_start));
+        let (Some(duration), Some(end)) = (event.duration.nanos(), event.end()) else {
+            return;
+        };
+        let is_odd = matches!(event.duration, Number::Quoted(_)) || has_sub_nanoseconds(event);
+        if duration >= 0 && self.plan.map.has_drift() {
+            edits.set("dur", micros(self.plan.map.apply(end).saturating_sub(new_start)));
+        } else if is_odd {
+            edits.set("dur", micros(duration));
+        }
+    }
+
+    /// Ids that join events of one file must not join those of another.
+    fn edit_joint(&mut self, event: &Event<'_>, kind: Kind, edits: &mut Edits) {
+        if let (Kind::Flow, Some(id)) = (kind, event.id) {
+            let id = match our_flow(event) {
+                Some(id) => self.our_flow(id).map(|id| format!("\"{id:#x}\"")),
+                None => self.other_flow(id).map(|id| format!("\"{id:#x}\"")),
+            };
+            if let Some(id) = id {
+                edits.set("id", id);
+            }
+            return;
+        }
+        if let Some(id) = event.bind_id.and_then(|id| self.other_flow(id)) {
+            edits.set("bind_id", format!("\"{id:#x}\""));
+        }
+        if self.plan.place > 0
+            && let Some(id) = event.id
+            && matches!(kind, Kind::Async | Kind::LegacyAsync | Kind::Other)
+        {
+            edits.set("id", text(&format!("{}@{}", id.decode(), self.plan.place)));
+        }
+    }
+
+    /// The ids of our flows begin with the number of the process, unless they are for several.
+    fn our_flow(&mut self, id: u64) -> Option<u64> {
+        if id & SHARED_FLOW != 0 {
+            return None;
+        }
+        let old = self.strings.find(&(id >> 32).to_string())?;
+        let (process, _) = self.tracks.processes().find(|(_, process)| process.pid == Some(old))?;
+        let new = self.plan.numbers.pid(process)?;
+        Some(u64::from(new) << 32 | id & 0xffff_ffff).filter(|&new| new != id)
+    }
+
+    fn other_flow(&self, id: Scalar<'_>) -> Option<u64> {
+        let place = u64::from(self.plan.place);
+        if place == 0 {
+            return None;
+        }
+        let small = flow_number(id).and_then(|id| u64::try_from(id).ok()).filter(|id| *id < 1 << FLOW_BITS);
+        Some(match small.filter(|_| place < 1 << 16) {
+            Some(id) => OTHER_FLOW | place << FLOW_BITS | id,
+            None => {
+                let mut hasher = DefaultHasher::new();
+                (place, id.decode()).hash(&mut hasher);
+                HASHED_FLOW | hasher.finish() >> 4
+            }
+        })
+    }
+
+    fn edit_ids(&mut self, event: &Event<'_>, edits: &mut Edits) {
+        let track = self.rows.track(event, &mut self.strings, &mut self.tracks);
+        let process = self.tracks.get(track).process;
+        set_id("pid", event.pid, self.plan.numbers.pid(process), edits);
+        // Metadata may name a thread that nothing is shown on.
+        let unknown = matches!(event.tid, Some(Scalar::Text(_))).then_some(0);
+        set_id("tid", event.tid, self.plan.numbers.tid(track).or(unknown), edits);
+    }
+}
+
+fn set_id(key: &'static str, old: Option<Scalar<'_>>, new: Option<u32>, edits: &mut Edits) {
+    let Some(new) = new.map(|new| new.to_string()) else {
+        return;
+    };
+    if old != Some(Scalar::Other(new.as_bytes())) {
+        edits.set(key, new);
+    }
+}
+
+/// A metadata event.
+pub fn metadata(name: &str, pid: u32, tid: Option<u32>, args: &[u8]) -> Vec<u8> {
+    let tid = tid.map_or(String::new(), |tid| format!(",\"tid\":{tid}"));
+    let head =
+        format!("{{\"ph\":\"M\",\"name\":\"{name}\",\"cat\":\"__metadata\",\"ts\":0,\"pid\":{pid}{tid},\"args\":");
+    [head.as_bytes(), args, b"}"].concat()
+}

@@ -1,0 +1,220 @@
+//! The first pass over an input: whose it is, what clock it has, and what it shares with others.
+
+use super::handovers::HandOvers;
+use super::marks::{Marks, Owner};
+use crate::check::events::Kind;
+use crate::kineto;
+use ferrum_trace_format::chrome::read::{Event, Loss, Losses, RowFinder, Scalar, Sink, Text, for_each_member};
+use ferrum_trace_model::vocab::about;
+use ferrum_trace_model::{ProcessId, Strings, Tracks};
+
+/// How many bytes of fields around the events are kept.
+const FIELDS_BYTES_MAX: usize = 1 << 20;
+/// Times from here on are of this century if they count from 1970, and of no trace if they do not: 2001 and later.
+const EPOCH_NANOS: i64 = 1_000_000_000_000_000_000;
+
+/// What ties the times of a file to other clocks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Anchor {
+    /// The name of the host.
+    pub host: Option<String>,
+    /// Which monotonic clock, and what it said at time zero of the file.
+    pub monotonic: Option<(String, i64)>,
+    /// What the time since 1970 was at time zero of the file.
+    pub unix: Option<i64>,
+}
+
+/// What is known of an input.
+#[derive(Debug, Default)]
+pub struct Surveyed {
+    /// Its texts.
+    pub strings: Strings,
+    /// Its processes and threads.
+    pub tracks: Tracks,
+    /// By track: whether something is shown on it.
+    pub is_shown: Vec<bool>,
+    /// By process: its rank, if the trace says so.
+    pub ranks: Vec<Option<u32>>,
+    /// The rank of all of it.
+    pub rank: Option<u32>,
+    /// Its clock.
+    pub anchor: Anchor,
+    /// Whether what it begins with was overwritten, so that what is counted in it is not what is counted in others.
+    pub begins_midway: bool,
+    /// Whether it has several groups of ranks.
+    pub has_groups: bool,
+    /// The first time and the last.
+    pub span: Option<(i64, i64)>,
+    /// Whether times are finer than microseconds.
+    pub has_nanos: bool,
+    /// Fields around the events, each as JSON.
+    pub fields: Vec<(String, Vec<u8>)>,
+    /// Fields that were too long to keep.
+    pub n_fields_lost: u64,
+    /// How many events there are.
+    pub n_events: u64,
+    /// What could not be read.
+    pub losses: Losses,
+}
+
+impl Surveyed {
+    /// The rank of a process.
+    pub fn rank_of(&self, process: ProcessId) -> Option<u32> {
+        self.ranks.get(process.index()).copied().flatten().or(self.rank)
+    }
+
+    /// How many nanoseconds the end of something may be off for being written in microseconds.
+    pub fn coarseness(&self) -> i64 {
+        if self.has_nanos { 1 } else { 2_000 }
+    }
+}
+
+/// The pass.
+pub struct Survey<'a> {
+    file: u32,
+    rows: RowFinder,
+    marks: &'a mut Marks,
+    hand_overs: &'a mut HandOvers,
+    seen: Surveyed,
+    fields_bytes: usize,
+}
+
+impl<'a> Survey<'a> {
+    /// Of the input at that place.
+    pub fn new(file: u32, marks: &'a mut Marks, hand_overs: &'a mut HandOvers) -> Self {
+        Self { file, rows: RowFinder::default(), marks, hand_overs, seen: Surveyed::default(), fields_bytes: 0 }
+    }
+
+    /// What was found.
+    pub fn finish(self) -> Surveyed {
+        let mut seen = self.seen;
+        seen.ranks.resize(seen.tracks.processes().len(), None);
+        seen.is_shown.resize(seen.tracks.len(), false);
+        label_ranks(&mut seen);
+        if seen.anchor.unix.is_none() && seen.span.is_some_and(|(first, _)| first >= EPOCH_NANOS) {
+            seen.anchor.unix = Some(0);
+        }
+        seen
+    }
+
+    fn metadata(&mut self, event: &Event<'_>) {
+        let Self { rows, seen, .. } = self;
+        if rows.describe(event, &mut seen.strings, &mut seen.tracks) {
+            return;
+        }
+        let process = rows.process(event, &mut seen.strings, &mut seen.tracks);
+        if !is_about(event) {
+            return;
+        }
+        let (mut found, mut boot_id, mut monotonic) = (Anchor::default(), None, None);
+        for_each_member(event.args.unwrap_or_default(), |key, value| match &*key.decode() {
+            about::HOST => found.host = Some(value.decode().into_owned()),
+            about::BOOT_ID => boot_id = Some(value.decode().into_owned()),
+            about::START_MONOTONIC_NS => monotonic = value.decode().parse().ok(),
+            about::START_UNIX_NS => found.unix = value.decode().parse().ok(),
+            about::OVERWRITTEN => seen.begins_midway |= &*value.decode() != "0",
+            about::RANK => set_rank(&mut seen.ranks, process, value.decode().parse().ok()),
+            _ => {}
+        });
+        found.monotonic = boot_id.zip(monotonic);
+        // Of a file that was merged before, those of its reference.
+        if seen.anchor.monotonic.is_none() && (found.monotonic.is_some() || seen.anchor == Anchor::default()) {
+            seen.anchor = found;
+        }
+    }
+
+    fn note_time(&mut self, event: &Event<'_>, time: i64) {
+        let end = event.end().unwrap_or(time).max(time);
+        let (first, last) = self.seen.span.unwrap_or((time, end));
+        self.seen.span = Some((first.min(time), last.max(end)));
+        self.seen.has_nanos |= time % 1000 != 0;
+    }
+}
+
+fn is_about(event: &Event<'_>) -> bool {
+    event.name.is_some_and(|name| name.plain() == Some(about::NAME.as_bytes()))
+}
+
+fn set_rank(ranks: &mut Vec<Option<u32>>, process: ProcessId, rank: Option<u32>) {
+    if ranks.len() <= process.index() {
+        ranks.resize(process.index() + 1, None);
+    }
+    ranks[process.index()] = rank.or(ranks[process.index()]);
+}
+
+/// Ranks that labels tell, as our recorder and a merge before have written them.
+fn label_ranks(seen: &mut Surveyed) {
+    let Surveyed { strings, tracks, ranks, .. } = seen;
+    for (process, of_process) in tracks.processes() {
+        let labels = of_process.labels.map_or("", |labels| strings.get(labels));
+        let rank = labels.split(", ").find_map(|label| label.strip_prefix(about::RANK_LABEL)?.parse().ok());
+        if ranks[process.index()].is_none() {
+            ranks[process.index()] = rank;
+        }
+    }
+}
+
+impl Sink for Survey<'_> {
+    fn event(&mut self, event: &Event<'_>) {
+        self.seen.n_events += 1;
+        let kind = Kind::of(event);
+        match kind {
+            Kind::Missing => return,
+            Kind::Metadata => return self.metadata(event),
+            _ => {}
+        }
+        let track = self.rows.track(event, &mut self.seen.strings, &mut self.seen.tracks);
+        if kind.is_on_thread() {
+            if self.seen.is_shown.len() <= track.index() {
+                self.seen.is_shown.resize(track.index() + 1, false);
+            }
+            self.seen.is_shown[track.index()] = true;
+        }
+        let Some(time) = event.start.nanos() else {
+            return;
+        };
+        self.note_time(event, time);
+        match kind {
+            Kind::Complete => {
+                let process = self.seen.tracks.get(track).process.0;
+                self.marks.look(event, Owner { file: self.file, process });
+            }
+            Kind::Flow | Kind::Async => self.hand_overs.look(event, self.file),
+            _ => {}
+        }
+    }
+
+    fn loss(&mut self, loss: Loss) {
+        self.seen.losses.push(loss);
+    }
+
+    fn field(&mut self, key: Text<'_>, value: &[u8]) {
+        let key = key.decode();
+        match &*key {
+            kineto::BASE_TIME => self.seen.anchor.unix = scalar(value).parse().ok().or(self.seen.anchor.unix),
+            kineto::HOST_NAME => self.seen.anchor.host = Some(scalar(value)),
+            kineto::DISTRIBUTED => for_each_member(value, |key, value| match &*key.decode() {
+                kineto::RANK => self.seen.rank = value.decode().parse().ok(),
+                kineto::GROUP_COUNT => self.seen.has_groups = value.decode().parse().is_ok_and(|n: u64| n > 1),
+                _ => {}
+            }),
+            _ => {}
+        }
+        if self.fields_bytes + value.len() > FIELDS_BYTES_MAX {
+            self.seen.n_fields_lost += 1;
+            return;
+        }
+        self.fields_bytes += value.len();
+        self.seen.fields.push((key.into_owned(), value.to_vec()));
+    }
+}
+
+/// What a value says that is no container.
+fn scalar(value: &[u8]) -> String {
+    let text = value.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
+    let scalar = match text {
+        Some(raw) => Scalar::Text(Text { raw, is_escaped: raw.contains(&b'\\') }),
+        None => Scalar::Other(value),
+    };
+    scalar.decode().into_owned()
+}

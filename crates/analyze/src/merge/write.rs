@@ -1,0 +1,54 @@
+//! The merged trace, event by event.
+
+use super::plan::Plan;
+use super::rewrite::Rewriter;
+use super::{Error, Input};
+use crate::repair::document::Document;
+use crate::repair::{OutputForm, Stop, for_each_until};
+use ferrum_trace_format::chrome::read::{Event, Loss, Sink, Text};
+use std::io::Write;
+
+/// Writes it. Returns how many events it has.
+pub fn write(plan: &Plan, inputs: &[Input], out: &mut dyn Write) -> Result<u64, Error> {
+    let mut document = Document::new(out, OutputForm::Object);
+    for (key, value) in &plan.fields {
+        document.field(Text::plain(key.as_bytes()), value, false);
+    }
+    for event in &plan.header {
+        document.event(event);
+    }
+    for (file, &place) in plan.files.iter().zip(&plan.order) {
+        let input = &inputs[place];
+        let cannot = |cause| Error::Input { place, name: input.name.clone(), cause };
+        let mut pass = Pass { rewriter: Rewriter::new(file), document: &mut document };
+        for_each_until((input.open)().map_err(cannot)?, &mut pass).map_err(cannot)?;
+        document.check().map_err(Error::Write)?;
+    }
+    let n_events = document.n_events;
+    document.finish().map_err(Error::Write)?;
+    Ok(n_events)
+}
+
+/// One input.
+struct Pass<'p, 'd, 'w> {
+    rewriter: Rewriter<'p>,
+    document: &'d mut Document<'w>,
+}
+
+impl Sink for Pass<'_, '_, '_> {
+    fn event(&mut self, event: &Event<'_>) {
+        if let Some(json) = self.rewriter.rewrite(event) {
+            self.document.event(&json);
+        }
+    }
+
+    fn loss(&mut self, _: Loss) {}
+
+    fn field(&mut self, _: Text<'_>, _: &[u8]) {}
+}
+
+impl Stop for Pass<'_, '_, '_> {
+    fn wants_no_more(&self) -> bool {
+        self.document.has_failed()
+    }
+}

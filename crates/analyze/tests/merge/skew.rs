@@ -1,0 +1,93 @@
+//! Who comes last, and how long the others wait.
+
+use crate::{input, merged};
+use ferrum_trace_analyze::merge::{Input, Skew};
+
+/// A rank that has one clock with the others, and does this: name, category, begin and end in microseconds.
+fn rank(rank: u32, spans: &[(&str, &str, i64, i64)]) -> Input {
+    let mut json = "[".to_owned();
+    for (name, category, begin, end) in spans {
+        let dur = end - begin;
+        json += &format!(
+            r#"{{"ph":"X","name":"{name}","cat":"{category}","ts":{begin},"dur":{dur},"pid":{rank},"tid":1}},"#
+        );
+    }
+    json += &format!(
+        r#"{{"ph":"M","name":"ferrum_trace","pid":{rank},"tid":1,"args":{{"rank":{rank},"boot_id":"b","start_monotonic_ns":0}}}}]"#
+    );
+    input("trace", &json)
+}
+
+fn last(skew: &Skew, row: usize) -> Vec<(&str, u64)> {
+    let label = |&(rank, n): &(u32, u64)| (skew.ranks[rank as usize].label.as_str(), n);
+    skew.rows[row].last.iter().map(label).collect()
+}
+
+#[test]
+fn whoever_comes_last_lets_the_others_wait() {
+    let made = merged(&[
+        rank(1, &[("all_reduce", "comm", 100, 200), ("all_reduce", "comm", 300, 400), ("barrier", "comm", 500, 510)]),
+        rank(2, &[("all_reduce", "comm", 150, 200), ("all_reduce", "comm", 390, 400), ("barrier", "comm", 500, 510)]),
+        rank(3, &[("all_reduce", "comm", 120, 200), ("all_reduce", "comm", 310, 400), ("barrier", "comm", 509, 510)]),
+    ]);
+    let skew = &made.merged.collectives;
+    let row = &skew.rows[0];
+    assert_eq!((row.name.as_str(), row.n, row.n_ranks, row.is_sure), ("all_reduce", 2, 3, true));
+    assert_eq!((row.p50_ns, row.p99_ns, row.max_ns), (50_000, 90_000, 90_000));
+    assert_eq!(row.waited_ns, (50 + 30 + 90 + 80) * 1_000);
+    assert_eq!(row.worst, (1, 290_000), "the second of them, on the clock of the merged trace");
+    assert_eq!(last(skew, 0), [("rank 2", 2)]);
+    assert_eq!(last(skew, 1), [("rank 3", 1)]);
+    let of: Vec<(u64, i64, i64)> =
+        skew.ranks.iter().map(|rank| (rank.n_last, rank.waited_ns, rank.caused_ns)).collect();
+    assert_eq!(of, [(0, 149_000, 0), (2, 9_000, 250_000), (1, 110_000, 18_000)]);
+    assert!(made.merged.steps.is_empty());
+}
+
+#[test]
+fn steps_are_compared_by_who_ends_them_last() {
+    let made = merged(&[
+        rank(0, &[("decode", "step", 0, 100), ("prefill", "step", 110, 200)]),
+        rank(1, &[("decode", "step", 0, 130), ("prefill", "step", 140, 210)]),
+    ]);
+    let skew = &made.merged.steps;
+    assert_eq!((skew.rows[0].n, skew.rows[0].max_ns, skew.rows[0].waited_ns), (2, 30_000, 40_000));
+    assert_eq!(last(skew, 0), [("rank 1", 2)]);
+}
+
+#[test]
+fn steps_of_torch_are_compared_by_their_numbers() {
+    let trace = |rank: u32, steps: &[(u32, i64)]| {
+        let event = |(number, end): &(u32, i64)| {
+            let begin = end - 50;
+            format!(
+                r#"{{"ph":"X","name":"ProfilerStep#{number}","cat":"user_annotation","ts":{begin},"dur":50,"pid":{rank},"tid":1}}"#
+            )
+        };
+        let events: Vec<String> = steps.iter().map(event).collect();
+        let fields =
+            format!(r#""distributedInfo":{{"rank":{rank}}},"host_name":"h","baseTimeNanoseconds":1800000000000000000"#);
+        input("t", &format!("{{{fields},\"traceEvents\":[{}]}}", events.join(",")))
+    };
+    // The second begins one step later, and goes on for one more.
+    let made = merged(&[trace(0, &[(4, 100), (5, 200), (6, 300)]), trace(1, &[(5, 230), (6, 310), (7, 400)])]);
+    let row = &made.merged.steps.rows[0];
+    assert_eq!((row.n, row.max_ns, row.is_sure, row.worst.0), (2, 30_000, true, 5));
+}
+
+#[test]
+fn groups_are_compared_within_themselves() {
+    let trace = |rank: u32, group: &str, at: i64| {
+        let event = format!(
+            r#"{{"ph":"X","name":"all_reduce","cat":"comm","ts":{at},"dur":50,"pid":{rank},"tid":1,"args":{{"group":"{group}"}}}}"#
+        );
+        let about = format!(
+            r#"{{"ph":"M","name":"ferrum_trace","pid":{rank},"args":{{"rank":{rank},"boot_id":"b","start_monotonic_ns":0}}}}"#
+        );
+        input("t", &format!("[{event},{about}]"))
+    };
+    let made = merged(&[trace(0, "x", 10), trace(1, "x", 15), trace(2, "y", 900), trace(3, "y", 907)]);
+    let rows: Vec<(&str, i64)> =
+        made.merged.collectives.rows.iter().map(|row| (row.group.as_str(), row.max_ns)).collect();
+    assert_eq!(rows, [("y", 7_000), ("x", 5_000)]);
+}

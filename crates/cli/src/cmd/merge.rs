@@ -1,0 +1,148 @@
+//! `merge`: several traces in one.
+
+use super::making::make_at;
+use crate::args::{Format, MergeArgs};
+use crate::input::NoInput;
+use crate::interrupt;
+use crate::out::json::MergeObject;
+use crate::out::merge;
+use crate::out::pending::Existing;
+use crate::out::printer::Printer;
+use crate::out::table;
+use crate::out::target::Target;
+use crate::out::words::Words;
+use crate::source::{Passes, Source};
+use crate::trouble::Trouble;
+use crate::verdict::Verdict;
+use ferrum_trace_analyze::merge::{Error, Input, MergeOptions, Merged, MergedForm, merge as merge_traces};
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+
+pub fn run(args: &MergeArgs) -> Verdict {
+    let words = Words { verbose: args.verbose };
+    let mut printer = Printer::new(words, args.json);
+    let inputs = super::expand(&args.inputs);
+    let target = Target::of(&args.output);
+    let form = match form_of(args, &target, inputs.len()) {
+        Ok(form) => form,
+        Err(trouble) => return super::refuse(&words, &trouble),
+    };
+    interrupt::install("no half file is left behind");
+    let mut sources = Vec::new();
+    let mut verdict = Verdict::Fine;
+    for input in inputs {
+        let source = input.map_err(|NoInput { name, trouble }| (name, trouble)).and_then(|input| {
+            let name = input.name();
+            Source::of(input, Passes::Several, &words).map_err(|trouble| (name, trouble))
+        });
+        match source {
+            Ok(source) => sources.push(Arc::new(source)),
+            Err((name, trouble)) => verdict = verdict.max(printer.trouble(&name, &trouble)),
+        }
+    }
+    if verdict != Verdict::Fine {
+        return verdict;
+    }
+    let existing = if args.force { Existing::IsReplaced } else { Existing::Stays };
+    let options = MergeOptions { align: args.align.into(), form };
+    let made = merge_sources(&sources, &args.ranks, &target, existing, &options);
+    match made {
+        Ok(Some(merged)) => tell(&sources, &target, &options, &merged, &mut printer),
+        Ok(None) => Verdict::Fine,
+        Err((name, trouble)) => printer.trouble(&name.unwrap_or_else(|| target.name()), &trouble),
+    }
+}
+
+fn form_of(args: &MergeArgs, target: &Target, n_inputs: usize) -> Result<MergedForm, Trouble> {
+    if !args.ranks.is_empty() && args.ranks.len() != n_inputs {
+        let what = format!("expected as many ranks as traces, {n_inputs}, found {}", args.ranks.len());
+        return Err(Trouble::new("--ranks", what));
+    }
+    let Target::File(path) = target else {
+        if args.json {
+            let trouble = Trouble::new("--json", "standard output is where the trace goes already");
+            return Err(trouble.hint("write the trace to a file: `-o PATH`"));
+        }
+        return Ok(chrome(args));
+    };
+    match Format::of(path) {
+        Some(Format::Chrome) => Ok(chrome(args)),
+        Some(Format::Perfetto) if args.repair => {
+            Err(Trouble::new("--repair", "is for Chrome JSON only: Perfetto's own format needs no mending"))
+        }
+        Some(Format::Perfetto) => Ok(MergedForm::Perfetto),
+        _ => {
+            let what = "expected a name that ends in `.json` or `.pftrace`, perhaps with `.gz` or `.zst`";
+            Err(Trouble::at(path, what).hint("`ferrum-trace convert` makes other formats of the merged trace"))
+        }
+    }
+}
+
+fn chrome(args: &MergeArgs) -> MergedForm {
+    if args.repair { MergedForm::ChromeRepaired } else { MergedForm::Chrome }
+}
+
+/// Merges traces into a file. `None` if whoever was reading it has seen enough. An error has the name of the trace it is about,
+/// if it is about one.
+pub fn merge_sources(
+    sources: &[Arc<Source>],
+    ranks: &[u32],
+    target: &Target,
+    existing: Existing,
+    options: &MergeOptions,
+) -> Result<Option<Merged>, (Option<String>, Trouble)> {
+    if options.form == MergedForm::Perfetto && *target == Target::Stdout && io::stdout().is_terminal() {
+        let what = "expected a file or a pipe for a binary format, found a terminal";
+        return Err((None, Trouble::new("standard output", what)));
+    }
+    let is_input = |source: &Arc<Source>| source.path.as_deref().is_some_and(|path| target.is_at(path));
+    if let Some(source) = sources.iter().find(|source| is_input(source)) {
+        let trouble =
+            Trouble::new(source.words.clone(), "is one of the traces that are merged, and cannot be the output");
+        return Err((Some(source.name.clone()), trouble));
+    }
+    let inputs: Vec<Input> = sources
+        .iter()
+        .enumerate()
+        .map(|(place, source)| {
+            let opened = Arc::clone(source);
+            let open = Arc::new(move || opened.open_boxed());
+            Input { name: source.name.clone(), rank: ranks.get(place).copied(), open }
+        })
+        .collect();
+    let mut about = None;
+    let made = make_at(target, existing, |output| {
+        merge_traces(&inputs, output, options).map_err(|error| match error {
+            Error::Input { place, cause, .. } => {
+                about = sources.get(place).map(|source| source.name.clone());
+                sources[place].trouble(&cause)
+            }
+            other => Trouble::new(target.words(), other.to_string()),
+        })
+    });
+    made.map_err(|trouble| (about, trouble))
+}
+
+/// Says what became of the traces.
+fn tell(
+    sources: &[Arc<Source>],
+    target: &Target,
+    options: &MergeOptions,
+    merged: &Merged,
+    printer: &mut Printer,
+) -> Verdict {
+    let notes = |place: usize| sources.get(place).map(|source| source.facts().notes()).unwrap_or_default();
+    for input in &merged.inputs {
+        printer.words.losses(&input.name, &input.losses, &notes(input.place));
+    }
+    if printer.is_json {
+        return printer.object(&MergeObject::new(target, options.form, merged, &notes));
+    }
+    let text = merge::text(merged, target, table::width());
+    if *target == Target::Stdout {
+        // Standard output has the trace.
+        printer.words.say(&text);
+        return Verdict::Fine;
+    }
+    printer.text(&text)
+}

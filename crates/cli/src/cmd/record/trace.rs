@@ -1,0 +1,102 @@
+//! The trace of all processes that `record` has run.
+
+use crate::args::Format;
+use crate::cmd::convert;
+use crate::cmd::making::make_at;
+use crate::input::Input;
+use crate::out::pending::Existing;
+use crate::out::target::Target;
+use crate::out::words::Words;
+use crate::recording::{Folder, Gathered, Recorded};
+use crate::source::{Passes, Source, open_later};
+use crate::trouble::Trouble;
+use ferrum_trace_analyze::merge::{self, MergeOptions, Merged, MergedForm};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What the traces of several processes are put together in, if the output is of a form that cannot be written at once.
+const MERGED: &str = "merged.json";
+
+/// A trace that was written.
+pub struct Made {
+    /// A file that can be summed up: the trace itself, if its form can be read.
+    pub whole: PathBuf,
+    /// What came of putting several together.
+    pub merged: Option<Merged>,
+}
+
+/// Where to write a trace, and how.
+pub struct Making<'a> {
+    pub output: &'a Path,
+    pub format: Format,
+    pub folder: &'a Folder,
+    pub words: Words,
+}
+
+impl Making<'_> {
+    /// Writes the trace of all processes that recorded something.
+    pub fn make(&self, gathered: &Gathered) -> Result<Made, Trouble> {
+        let recorded: Vec<&Recorded> = gathered.recorded.iter().filter(|it| it.summary.events > 0).collect();
+        match &recorded[..] {
+            [one] => self.convert(&one.file).map(|whole| Made { whole, merged: None }),
+            several => self.put_together(several),
+        }
+    }
+
+    fn put_together(&self, recorded: &[&Recorded]) -> Result<Made, Trouble> {
+        let inputs: Vec<merge::Input> = recorded.iter().map(|recorded| self.input(recorded)).collect();
+        let form = match self.format {
+            Format::Chrome => Some(MergedForm::Chrome),
+            Format::Perfetto => Some(MergedForm::Perfetto),
+            _ => None,
+        };
+        if let Some(form) = form.filter(|_| !self.is_device()) {
+            let merged = merge_to(&inputs, self.output, form)?;
+            return Ok(Made { whole: self.output.to_owned(), merged: Some(merged) });
+        }
+        let path = self.folder.path().join(MERGED);
+        let merged = merge_to(&inputs, &path, MergedForm::Chrome)?;
+        Ok(Made { whole: self.convert(&path)?, merged: Some(merged) })
+    }
+
+    /// Its name is that of the process: the file will not be there any more.
+    fn input(&self, recorded: &Recorded) -> merge::Input {
+        let (file, words) = (recorded.file.clone(), self.words);
+        let name = format!("{} {}", recorded.summary.process, recorded.summary.pid);
+        merge::Input { name, rank: None, open: Arc::new(move || open_later(&file, &words)) }
+    }
+
+    /// Writes one trace in the form that is asked for. As JSON, that of a process is what it would have written itself.
+    fn convert(&self, file: &Path) -> Result<PathBuf, Trouble> {
+        let source = Source::of(Input::Other(file.to_owned()), Passes::Several, &self.words)?;
+        let trouble = |what: String| Trouble::new(source.words.clone(), what);
+        let made = make_at(&Target::File(self.output.to_owned()), Existing::IsReplaced, |out| match self.format {
+            Format::Chrome => {
+                let mut trace = source.open().map_err(|error| source.trouble(&error))?;
+                io::copy(&mut trace, out).map(|_| ()).map_err(|cause| trouble(cause.to_string()))
+            }
+            _ => convert::write_plainly(&source, self.format, out).map(|_| ()).map_err(trouble),
+        })?;
+        made.ok_or_else(|| nobody_reads(self.output))?;
+        let is_readable = matches!(self.format, Format::Chrome | Format::Perfetto | Format::Torch) && !self.is_device();
+        Ok(if is_readable { self.output.to_owned() } else { file.to_owned() })
+    }
+
+    /// Whether the output is a pipe or the like, which cannot be read again.
+    fn is_device(&self) -> bool {
+        self.output.metadata().is_ok_and(|about| !about.is_file())
+    }
+}
+
+fn merge_to(inputs: &[merge::Input], path: &Path, form: MergedForm) -> Result<Merged, Trouble> {
+    let options = MergeOptions { form, ..MergeOptions::default() };
+    let merged = make_at(&Target::File(path.to_owned()), Existing::IsReplaced, |out| {
+        merge::merge(inputs, out, &options).map_err(|error| Trouble::at(path, error.to_string()))
+    });
+    merged?.ok_or_else(|| nobody_reads(path))
+}
+
+fn nobody_reads(output: &Path) -> Trouble {
+    Trouble::at(output, "cannot write: nobody reads it")
+}

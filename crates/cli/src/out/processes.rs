@@ -1,0 +1,80 @@
+//! The processes that recorded, in a table.
+
+use super::table::{self, Column, Table};
+use super::units::{count, number, time};
+use crate::recording::{Gathered, Recorded};
+use anstyle::{AnsiColor, Style};
+use ferrum_trace_analyze::merge::Merged;
+
+const DAMAGE: Style = AnsiColor::Yellow.on_default();
+
+/// How many processes are shown.
+const ROWS: usize = 40;
+
+/// The column of ranks, which most programs do not have.
+const RANK: usize = 2;
+
+/// A row a process, of the first of them.
+pub fn table(gathered: &Gathered) -> String {
+    let has_ranks = gathered.recorded.iter().any(|recorded| recorded.summary.rank.is_some());
+    let mut columns = vec![
+        Column::number("pid"),
+        Column::text("process"),
+        Column::number("rank").importance(1),
+        Column::text("ended"),
+        Column::number("threads").importance(0),
+        Column::number("events"),
+        Column::number("lost"),
+    ];
+    if !has_ranks {
+        columns.remove(RANK);
+    }
+    let mut table = Table::new(columns);
+    for Recorded { fate, summary, .. } in gathered.recorded.iter().take(ROWS) {
+        let mut cells = vec![
+            summary.pid.to_string(),
+            summary.process.clone(),
+            summary.rank.map_or("-".to_owned(), |rank| rank.to_string()),
+            fate.to_string(),
+            number(summary.threads as u64),
+            number(summary.events),
+            number(summary.dropped),
+        ];
+        if !has_ranks {
+            cells.remove(RANK);
+        }
+        table.push(cells);
+    }
+    let mut text = table.render(table::width());
+    let rest = gathered.recorded.get(ROWS..).unwrap_or_default();
+    if !rest.is_empty() {
+        let n_events = rest.iter().map(|recorded| recorded.summary.events).sum();
+        text.push_str(&format!("… {} more: {}\n", number(rest.len() as u64), count(n_events, "event")));
+    }
+    text
+}
+
+/// How much that is.
+pub fn total(gathered: &Gathered) -> String {
+    let events = count(gathered.n_events(), "event");
+    let processes = count(gathered.recorded.len() as u64, "process");
+    match gathered.n_lost() {
+        0 => format!("{events} of {processes}; none lost"),
+        lost => format!("{events} of {processes}; {DAMAGE}{} lost{DAMAGE:#}", count(lost, "event")),
+    }
+}
+
+/// How well the clocks of the processes agree.
+pub fn clocks(merged: &Merged) -> String {
+    match clock_error(merged) {
+        Some(0) => "times agree exactly".to_owned(),
+        Some(error) => format!("times agree to {}", time(i64::try_from(error).unwrap_or(i64::MAX))),
+        None => format!("{DAMAGE}how well the clocks of their hosts agree is not known{DAMAGE:#}"),
+    }
+}
+
+/// By how many nanoseconds the times of a process may be off at most, if that is known of all.
+pub fn clock_error(merged: &Merged) -> Option<u64> {
+    let mut errors = merged.inputs.iter().map(|input| input.alignment.error_ns);
+    errors.try_fold(0, |worst, error| Some(worst.max(error?)))
+}

@@ -1,0 +1,89 @@
+//! What all processes have recorded.
+
+use super::folder::Folder;
+use super::recorded::{Fate, Recorded};
+use super::tree::Tree;
+use crate::input::begins_like_a_spool;
+use crate::trouble::Trouble;
+use std::path::{Path, PathBuf};
+
+/// What all processes have recorded.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// By the numbers of the processes.
+    pub recorded: Vec<Recorded>,
+    /// What flight recorders have written while they went on.
+    pub dumps: Vec<PathBuf>,
+    /// Files that cannot be read.
+    pub troubles: Vec<Trouble>,
+}
+
+impl Gathered {
+    /// Looks at all files of a folder.
+    pub fn of(folder: &Folder, tree: &Tree) -> Result<Self, Trouble> {
+        let mut gathered = Self::default();
+        for file in folder.files()? {
+            match Kind::of(&file) {
+                Kind::Dump => gathered.dumps.push(file),
+                Kind::Spool if begins_like_a_spool(&file) => match Recorded::of(&file, tree) {
+                    Ok(recorded) => gathered.recorded.push(recorded),
+                    Err(trouble) => gathered.troubles.push(trouble),
+                },
+                Kind::Spool | Kind::Unfinished => {}
+            }
+        }
+        gathered.recorded.sort_by_key(|recorded| recorded.summary.pid);
+        Ok(gathered)
+    }
+
+    pub fn n_events(&self) -> u64 {
+        self.recorded.iter().map(|recorded| recorded.summary.events).sum()
+    }
+
+    /// Events that recorders had to drop, and counted.
+    pub fn n_lost(&self) -> u64 {
+        self.recorded.iter().map(|recorded| recorded.summary.dropped).sum()
+    }
+
+    /// Whether some process goes on.
+    pub fn has_live(&self) -> bool {
+        self.recorded.iter().any(|recorded| recorded.fate == Fate::Records)
+    }
+}
+
+/// What a file is, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// What a process records to.
+    Spool,
+    /// What a flight recorder has written: `….dump-001.…`, after the file that it is beside.
+    Dump,
+    /// What a recorder needs while it writes something, `….next` and `….copy`, and had no time to remove.
+    Unfinished,
+}
+
+impl Kind {
+    fn of(file: &Path) -> Self {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        match file.extension().and_then(|ending| ending.to_str()) {
+            Some("next" | "copy") => Self::Unfinished,
+            _ if name.contains(".dump-") => Self::Dump,
+            Some("spool") => Self::Spool,
+            _ => Self::Unfinished,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_recorder_did_not_finish_is_nothing_to_gather() {
+        let kind = |name: &str| Kind::of(Path::new(name));
+        assert_eq!([kind("d/host-7.spool"), kind("host-7.7.spool")], [Kind::Spool; 2]);
+        assert_eq!([kind("host-7.dump-001.spool"), kind("host-7.dump-001.json")], [Kind::Dump; 2]);
+        let unfinished = ["host-7.spool.copy", "host-7.dump-001.spool.next", "host-7.snapshot", "notes.txt"];
+        assert_eq!(unfinished.map(kind), [Kind::Unfinished; 4]);
+    }
+}

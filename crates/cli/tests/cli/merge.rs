@@ -1,0 +1,140 @@
+//! `merge`: what is written, what is said, and what is refused.
+
+use crate::maker::Maker;
+use crate::scene::Scene;
+use serde_json::{Value, json};
+
+const TRACE: &str = r#"[{"ph":"X","name":"a","ts":1,"dur":2,"pid":1,"tid":1}]"#;
+
+fn document(scene: &Scene, name: &str) -> Value {
+    serde_json::from_slice(&scene.read(name)).unwrap()
+}
+
+#[test]
+fn spools_of_killed_processes_are_merged_by_the_clock_of_their_machine() {
+    let scene = Scene::new();
+    // In the order of neither ranks nor names.
+    let mut makers: Vec<Maker> = [("b.json", "1"), ("a.json", "0"), ("c.json", "2")]
+        .iter()
+        .map(|(trace, rank)| Maker::start_with(&scene, trace, &[("RANK", rank)]))
+        .collect();
+    for maker in &mut makers {
+        maker.record(100);
+    }
+    let pids: Vec<u32> = makers.iter().map(Maker::pid).collect();
+    makers.into_iter().for_each(Maker::kill);
+    let run = scene.run("merge --json b.json.spool a.json.spool c.json.spool -o all.json").expect_code(0);
+    let told: Value = serde_json::from_str(&run.stdout).unwrap();
+    let of =
+        |key: &str| -> Vec<&Value> { told["inputs"].as_array().unwrap().iter().map(|input| &input[key]).collect() };
+    assert_eq!(of("rank"), [&json!(0), &json!(1), &json!(2)]);
+    assert_eq!(of("file"), [&json!("a.json.spool"), &json!("b.json.spool"), &json!("c.json.spool")]);
+    let boot = std::path::Path::new("/proc/sys/kernel/random/boot_id").exists();
+    if boot {
+        assert_eq!(of("aligned_by"), [&json!("reference"), &json!("monotonic clock"), &json!("monotonic clock")]);
+        assert_eq!(of("error_ns"), [&json!(0), &json!(0), &json!(0)]);
+    }
+    let document = document(&scene, "all.json");
+    let slices = document["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X");
+    for pid in pids {
+        assert_eq!(slices.clone().filter(|event| event["pid"] == pid).count(), 200, "every span of process {pid}");
+    }
+    scene.run("check all.json").expect_code(0);
+}
+
+#[test]
+fn tables_go_where_the_trace_does_not() {
+    let scene = Scene::new();
+    scene.write("rank0.json", TRACE);
+    scene.write("rank1.json", TRACE);
+    let run = scene.run("merge rank*.json -o all.json").expect_code(0);
+    assert_eq!(run.stderr, "");
+    for word in ["all.json: 10 events of 2 traces", "rank0.json", "reference", "unknown", "process 1 is 2"] {
+        assert!(run.stdout.contains(word), "{word}: {}", run.stdout);
+    }
+    assert!(run.stdout.contains("rank1.json: the error of its clock is not known: no collective"), "{}", run.stdout);
+    let run = scene.run("merge rank0.json rank1.json -o -").expect_code(0);
+    let written: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(written, document(&scene, "all.json"));
+    assert!(run.stderr.contains("standard output: 10 events of 2 traces"), "{}", run.stderr);
+}
+
+#[test]
+fn the_ending_tells_the_form() {
+    let scene = Scene::new();
+    scene.write("a.json", TRACE);
+    scene.write("b.json", TRACE);
+    for name in ["m.json", "m.json.gz", "m.json.zst", "m.pftrace", "m.pftrace.gz"] {
+        scene.run(&format!("merge a.json b.json -o {name}")).expect_code(0);
+        let told = scene.run(&format!("summary --json {name}")).expect_code(0).stdout;
+        let told: Value = serde_json::from_str(&told).unwrap();
+        assert_eq!((&told["slices"], &told["processes"]), (&json!(2), &json!(2)), "{name}");
+    }
+    let run = scene.run("merge a.json -o m.csv").expect_code(2);
+    assert!(run.stderr.contains("m.csv: expected a name that ends in `.json` or `.pftrace`"), "{}", run.stderr);
+}
+
+#[test]
+fn standard_input_is_a_trace_like_any_other() {
+    let scene = Scene::new();
+    scene.write("a.json", TRACE);
+    scene.run_with_stdin("merge - a.json -o all.json", TRACE.as_bytes()).expect_code(0);
+    let slices = document(&scene, "all.json");
+    let slices = slices["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X").count();
+    assert_eq!(slices, 2);
+}
+
+#[test]
+fn nothing_is_written_if_one_of_them_is_no_trace() {
+    let scene = Scene::new();
+    scene.write("a.json", TRACE);
+    scene.write("page.html", "<html>");
+    let expected = "error: page.html: byte 0: expected a trace: JSON that begins with `[` or `{`, found `<html>`\n";
+    scene.run("merge a.json page.html -o all.json").expect(2, "", expected);
+    let run = scene.run("merge --json a.json missing.json page.html -o all.json").expect_code(2);
+    assert!(run.stderr.contains("missing.json"), "{}", run.stderr);
+    let told: Value = serde_json::from_str(run.stdout.lines().next().unwrap()).unwrap();
+    assert_eq!(told["file"], "missing.json");
+    assert_eq!(scene.names(), ["a.json", "page.html"]);
+}
+
+#[test]
+fn what_is_damaged_is_merged_as_far_as_it_goes_and_told() {
+    let scene = Scene::new();
+    scene.write("a.json", TRACE);
+    scene.write("cut.json", &TRACE.as_bytes()[..TRACE.len() - 9]);
+    let run = scene.run("merge a.json cut.json -o all.json").expect_code(0);
+    assert!(run.stderr.contains("cut.json: "), "{}", run.stderr);
+    assert!(run.stderr.contains("1 place"), "{}", run.stderr);
+}
+
+#[test]
+fn files_that_exist_are_left_alone_unless_asked() {
+    let scene = Scene::new();
+    scene.write("a.json", TRACE);
+    scene.write("all.json", "mine");
+    let run = scene.run("merge a.json -o all.json").expect_code(2);
+    assert!(run.stderr.contains("exists already"), "{}", run.stderr);
+    assert_eq!(scene.read("all.json"), b"mine");
+    scene.run("merge a.json --force -o all.json").expect_code(0);
+    let run = scene.run("merge a.json all.json --force -o all.json").expect_code(2);
+    assert!(run.stderr.contains("cannot be the output"), "{}", run.stderr);
+}
+
+#[test]
+fn flags_that_make_no_sense_are_refused() {
+    let scene = Scene::new();
+    scene.write("a.json", TRACE);
+    for (line, word) in [
+        ("merge a.json", "--output"),
+        ("merge --ranks 1,2 a.json -o all.json", "expected as many ranks as traces, 1, found 2"),
+        ("merge --ranks x a.json -o all.json", "--ranks"),
+        ("merge --json a.json -o -", "standard output is where the trace goes already"),
+        ("merge --repair a.json -o all.pftrace", "--repair"),
+        ("merge --align sometime a.json -o all.json", "sometime"),
+    ] {
+        let run = scene.run(line).expect_code(2);
+        assert!(run.stderr.contains(word), "{line}: {}", run.stderr);
+    }
+    assert_eq!(scene.names(), ["a.json"]);
+}

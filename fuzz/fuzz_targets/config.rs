@@ -1,0 +1,35 @@
+//! Whatever the settings of a recording are, they are read or complained about, in one line for each part that is wrong.
+
+#![no_main]
+
+use ferrum_trace::__private::read_settings;
+use ferrum_trace::{Categories, Trigger, Window};
+use libfuzzer_sys::fuzz_target;
+
+const NAMES: [&str; 8] = [
+    "FERRUM_TRACE_LIMIT",
+    "FERRUM_TRACE_RING",
+    "FERRUM_TRACE_WINDOW",
+    "FERRUM_TRACE_CATEGORIES",
+    "FERRUM_TRACE_TRIGGER",
+    "FERRUM_TRACE_DUMPS",
+    "FERRUM_TRACE_CLOCK",
+    "FERRUM_TRACE_OUT",
+];
+
+fuzz_target!(|text: &str| {
+    // A line is a value; the names take turns.
+    let lines = text.lines().map(|line| (line, line.matches(',').count() + 1));
+    let vars: Vec<_> = NAMES.into_iter().cycle().zip(lines).collect();
+    let n_parts: usize = vars.iter().map(|(_, (_, n_parts))| n_parts).sum();
+    let out = ("FERRUM_TRACE_OUT", "trace.json");
+    let complaints = read_settings([out].into_iter().chain(vars.iter().map(|&(name, (value, _))| (name, value))));
+    assert!(complaints.len() <= n_parts);
+    // What is read is written as it can be read.
+    for part in text.split([',', '\n']) {
+        if let Ok(trigger) = part.parse::<Trigger>() {
+            assert_eq!(trigger.to_string().parse(), Ok(trigger));
+        }
+        let _ = (part.parse::<Window>(), part.parse::<Categories>());
+    }
+});

@@ -1,0 +1,69 @@
+//! Windows and categories as the environment gives them.
+
+use content::child;
+use content::child::Outcome;
+use content::trace::Trace;
+use std::path::PathBuf;
+use tempfile::{TempDir, tempdir};
+
+/// Plays three steps: prefill, mixed, and decode with layers and operations.
+fn steps_with(vars: &[(&str, &str)]) -> (TempDir, PathBuf, Outcome) {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("trace.json");
+    let mut child = child!("steps").out(&path);
+    for (name, value) in vars {
+        child = child.env(name, value);
+    }
+    let outcome = child.run();
+    (folder, path, outcome)
+}
+
+fn names(path: PathBuf) -> Vec<String> {
+    Trace::read(path).slices().map(|slice| slice.name.clone()).collect()
+}
+
+#[test]
+fn only_the_steps_of_the_window_are_in_the_file_from_the_very_first_on() {
+    for (window, expected) in [("steps=0", "prefill"), ("steps=1..2", "mixed"), ("skip=1,steps=..1", "mixed")] {
+        let (_folder, path, outcome) = steps_with(&[("FERRUM_TRACE_WINDOW", window)]);
+        outcome.is_quiet();
+        assert_eq!(names(path), [expected], "{window}");
+    }
+    let (_folder, path, outcome) = steps_with(&[("FERRUM_TRACE_WINDOW", "every=3")]);
+    outcome.is_quiet();
+    assert_eq!(names(path).last().map(String::as_str), Some("decode"));
+}
+
+#[test]
+fn a_rank_that_is_not_asked_for_leaves_no_file() {
+    let (folder, _, outcome) = steps_with(&[("FERRUM_TRACE_WINDOW", "ranks=0"), ("RANK", "3")]);
+    outcome.is_quiet();
+    assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+    let (_folder, path, _) = steps_with(&[("FERRUM_TRACE_WINDOW", "ranks=0"), ("RANK", "0")]);
+    assert!(names(path).len() > 3);
+}
+
+#[test]
+fn a_window_that_is_not_understood_is_told_in_one_line_and_all_is_recorded() {
+    let (_folder, path, outcome) = steps_with(&[("FERRUM_TRACE_WINDOW", "steps=ten")]);
+    let line = outcome.one_line();
+    for part in ["FERRUM_TRACE_WINDOW", "steps=100..120", "steps=ten"] {
+        assert!(line.contains(part), "{line}");
+    }
+    assert!(names(path).len() > 3);
+}
+
+#[test]
+fn categories_are_chosen_or_left_out() {
+    let (_folder, path, outcome) = steps_with(&[("FERRUM_TRACE_CATEGORIES", "step,gemm")]);
+    outcome.is_quiet();
+    let mut chosen = names(path);
+    chosen.sort();
+    assert_eq!(chosen, ["decode", "mixed", "prefill", "qkv_proj", "qkv_proj"]);
+    let (_folder, path, _) = steps_with(&[("FERRUM_TRACE_CATEGORIES", "-step,-layer,-a*")]);
+    let mut left = names(path);
+    left.sort();
+    assert_eq!(left, ["qkv_proj", "qkv_proj", "sample"]);
+    let (_folder, _, outcome) = steps_with(&[("FERRUM_TRACE_CATEGORIES", "a*b")]);
+    assert!(outcome.one_line().contains("`a*b`"));
+}
