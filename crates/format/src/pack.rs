@@ -164,6 +164,7 @@ mod gzip {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    #[cfg(feature = "gzip")]
     use std::io::Read;
 
     fn packings() -> Vec<Packing> {
@@ -191,7 +192,7 @@ mod tests {
     fn unpacked(packing: Packing, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         match packing {
-            Packing::Plain => out = bytes.to_vec(),
+            Packing::Plain => out.extend_from_slice(bytes),
             #[cfg(feature = "gzip")]
             Packing::Gzip => {
                 let mut rest = bytes;

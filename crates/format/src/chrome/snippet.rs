@@ -28,6 +28,11 @@ impl Snippet {
         Self { padded, long, len: text.len() }
     }
 
+    /// The text.
+    pub fn text(&self) -> &[u8] {
+        self.padded.get(..self.len).unwrap_or(&self.long)
+    }
+
     /// Appends the text.
     #[inline(always)]
     pub fn push_to(&self, out: &mut Vec<u8>) {

@@ -71,6 +71,6 @@ impl Begun {
 /// Begin and end are of different sites if they have different arguments; name and category are the same.
 fn hash(site: &Site) -> u64 {
     let mut hasher = DefaultHasher::new();
-    site.head.hash(&mut hasher);
+    site.head().hash(&mut hasher);
     hasher.finish()
 }

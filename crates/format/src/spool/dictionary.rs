@@ -16,22 +16,23 @@ const OTHER_THREAD_IDS: u32 = TRACK_IDS + (1 << 29);
 /// Where the numbers of further lanes of tracks begin.
 pub const LANE_IDS: u32 = OTHER_THREAD_IDS + (1 << 28);
 
-/// A call site, spelled.
+/// A call site, spelled. There may be tens of thousands of them, names made at run time, so nothing in it has room to grow.
 #[derive(Debug)]
 pub struct Site {
-    pub name: String,
-    pub category: String,
+    pub name: Box<str>,
+    pub category: Box<str>,
     /// The names of its arguments.
-    pub keys: Vec<String>,
+    pub keys: Box<[String]>,
     /// The numbers of the counters that its arguments are, if they are.
-    pub counters: Vec<u32>,
-    /// `,⏎{"name":"…","cat":"…","ph":"`
-    pub head: Vec<u8>,
-    /// The same for a slice: `… "ph":"X","ts":`
+    pub counters: Box<[u32]>,
+    /// What a slice begins with: `,⏎{"name":"…","cat":"…","ph":"X","ts":`
     pub slice_head: Snippet,
     /// `"key":` for each argument.
-    pub spelled_keys: Vec<Vec<u8>>,
+    pub spelled_keys: Box<[Vec<u8>]>,
 }
+
+/// What is of slices alone in what they begin with.
+const SLICE_HEAD_END: &[u8] = b"X\",\"ts\":";
 
 /// A thread or another track.
 #[derive(Debug)]
@@ -176,19 +177,23 @@ impl Site {
         head.extend_from_slice(b",\"cat\":");
         push_text(&mut head, category);
         head.extend_from_slice(b",\"ph\":\"");
-        let mut slice_head = head.clone();
-        slice_head.extend_from_slice(b"X\",\"ts\":");
+        head.extend_from_slice(SLICE_HEAD_END);
         // Keys that are Rust keywords lose their `r#`.
-        let keys: Vec<String> = keys.iter().map(|key| without_nul(plain_key(key.as_ref())).into_owned()).collect();
+        let keys: Box<[String]> = keys.iter().map(|key| without_nul(plain_key(key.as_ref())).into_owned()).collect();
         Self {
-            name: name.to_owned(),
-            category: category.to_owned(),
-            head,
-            slice_head: Snippet::new(&slice_head),
+            name: name.into(),
+            category: category.into(),
+            slice_head: Snippet::new(&head),
             spelled_keys: keys.iter().map(|key| spelled_key(key)).collect(),
             keys,
-            counters: Vec::new(),
+            counters: Box::default(),
         }
+    }
+
+    /// What an event begins with: `,⏎{"name":"…","cat":"…","ph":"`
+    pub fn head(&self) -> &[u8] {
+        let head = self.slice_head.text();
+        &head[..head.len() - SLICE_HEAD_END.len()]
     }
 }
 

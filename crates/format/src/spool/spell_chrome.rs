@@ -169,7 +169,7 @@ impl Speller for ChromeSpeller {
             Kind::FlowEnd => (b'f', b",\"bp\":\"e\""),
             _ => (b'i', b",\"s\":\"t\""),
         };
-        out.extend_from_slice(&event.site.head);
+        out.extend_from_slice(event.site.head());
         out.push(letter);
         out.extend_from_slice(b"\",\"ts\":");
         push_micros(out, event.end);
@@ -197,7 +197,7 @@ impl Speller for ChromeSpeller {
     fn counter<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>) {
         let out = &mut self.out;
         let before = out.len();
-        out.extend_from_slice(&event.site.head);
+        out.extend_from_slice(event.site.head());
         out.extend_from_slice(b"C\",\"ts\":");
         push_micros(out, event.end);
         out.extend_from_slice(&event.thread.track.tail);

@@ -277,7 +277,7 @@ impl PerfettoSpeller {
         );
         if self.noted.insert(uuid) {
             let name = &event.site.name;
-            let name = if key == "value" || key == *name { name.clone() } else { format!("{name} {key}") };
+            let name = if key == "value" || *key == **name { name.to_string() } else { format!("{name} {key}") };
             self.counters.push(CounterRow { uuid, name });
         }
         uuid
