@@ -63,6 +63,8 @@ pub enum Figure {
     Latency,
     /// our clock against CLOCK_MONOTONIC over 10 s
     Clock,
+    /// the decoding thread's longest pause while files are written; needs 11 GB of disk
+    Stopping,
     /// what recording adds to the decode steps of an engine
     #[cfg(feature = "engine")]
     Engine,

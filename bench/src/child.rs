@@ -33,6 +33,7 @@ pub enum Task {
     Startup,
     Latency,
     Clock,
+    Stopping,
     #[cfg(feature = "engine")]
     Engine,
 }
@@ -132,6 +133,7 @@ pub fn serve(job: &str, start: Start) -> Outcome {
         Task::Read => figures::read::child(&job),
         Task::Startup => figures::startup::child(&job, start),
         Task::Clock => figures::clock::child(&job),
+        Task::Stopping => figures::stopping::child(&job),
         #[cfg(feature = "engine")]
         Task::Engine => figures::engine::child(&job),
     }

@@ -14,6 +14,7 @@ pub mod push;
 pub mod read;
 pub mod span;
 pub mod startup;
+pub mod stopping;
 
 use crate::args::{Args, Figure};
 use crate::contenders::Outcome;
@@ -36,6 +37,7 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
         (Figure::Startup, startup::run),
         (Figure::Latency, latency::run),
         (Figure::Clock, clock::run),
+        (Figure::Stopping, stopping::run),
         #[cfg(feature = "engine")]
         (Figure::Engine, engine::run),
     ];
