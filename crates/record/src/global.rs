@@ -5,6 +5,8 @@ use crate::background;
 use crate::buffer::{self, Held};
 use crate::categories;
 use crate::clock::{self, ClockKind};
+#[cfg(not(feature = "http"))]
+use crate::config;
 use crate::config::Options;
 use crate::error::Error;
 use crate::say::say;
@@ -97,7 +99,21 @@ fn decide() -> u8 {
         }
         switch::decide_off();
     });
+    listen_if_asked();
     switch::mode()
+}
+
+/// The HTTP interface that the environment asks for, once. In a forked child it stays the parent's.
+fn listen_if_asked() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        #[cfg(feature = "http")]
+        crate::http::serve_from_environment();
+        #[cfg(not(feature = "http"))]
+        if std::env::var_os(config::HTTP).is_some_and(|value| !config::is_off(&value)) {
+            say(&format!("{}: this program is built without the feature `http`", config::HTTP));
+        }
+    });
 }
 
 fn with_registry<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
@@ -109,7 +125,9 @@ fn with_registry<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
 
 /// Begins the recording of the process.
 pub fn start(options: Options) -> Result<Arc<Session>, Error> {
-    with_registry(|registry| start_locked(registry, options))
+    let started = with_registry(|registry| start_locked(registry, options));
+    listen_if_asked();
+    started
 }
 
 fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Session>, Error> {
@@ -270,6 +288,8 @@ pub fn finish_at_end() {
         finish_loudly(&session);
     }
     background::wait_for_all();
+    #[cfg(all(feature = "http", unix))]
+    crate::http::remove_at_end();
 }
 
 /// Finishes a session, and says in one line what was lost or went wrong.

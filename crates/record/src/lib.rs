@@ -47,6 +47,9 @@
 //! | `FERRUM_TRACE_RING` | a flight recorder: only the newest is kept, as much as `64MiB`, or the last `30s` if the limit has room |
 //! | `FERRUM_TRACE_WINDOW` | which part of the run is recorded: `steps=100..120`, `first=30s`, `every=1000`, `requests=1/100`, `ranks=0`, `skip=50`; see [`Window`] |
 //! | `FERRUM_TRACE_CATEGORIES` | `attention,gemm` for these only, `-memory` for all but this; see [`Categories`] |
+//! | `FERRUM_TRACE_HTTP` | with the feature `http`: listen for requests at `127.0.0.1:9123` or `unix:/run/engine.sock` |
+//! | `FERRUM_TRACE_HTTP_TOKEN` | requests need `Authorization: Bearer` and this; without it, only loopback and Unix sockets are listened at |
+//! | `FERRUM_TRACE_HTTP_DIR` | where recordings go that are begun so; if not given, where `FERRUM_TRACE_OUT` goes, or the current directory |
 //! | `FERRUM_TRACE_CLOCK` | `auto`, `ticks` (the processor's counter) or `monotonic` (the system's clock) |
 //!
 //! The path: the ending `.spool` leaves the spool, to be converted later; any other ending gives Chrome JSON (and
@@ -113,6 +116,8 @@
 //! # Features
 //!
 //! - `tracing`: `ferrum_trace::tracing::layer()` records the spans and events of `tracing` as well.
+//! - `http`: `ferrum_trace::http` starts, stops and answers from outside, on a port, a Unix socket or in an axum server. Nothing of it,
+//!   and of what it depends on, is there otherwise.
 //! - `compiled-out`: every call site compiles to nothing.
 //!
 //! # What it does not do
@@ -139,6 +144,8 @@ mod error;
 mod event;
 mod flow;
 mod global;
+#[cfg(feature = "http")]
+pub mod http;
 mod keeper;
 mod laps;
 mod late;
