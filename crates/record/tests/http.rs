@@ -5,7 +5,7 @@ use ferrum_trace::control::{self, State};
 use ferrum_trace::http::{self, Address, HttpOptions, Server};
 use ferrum_trace::llm::{self, Phase, Step};
 use ferrum_trace::{counter, span};
-use ferrum_trace_testkit::process::PATIENCE;
+use ferrum_trace_testkit::process::{PATIENCE, Running};
 use ferrum_trace_testkit::trace_file::TraceFile;
 use serde_json::Value;
 use std::io::{ErrorKind, Read, Write};
@@ -13,6 +13,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -221,13 +222,13 @@ fn files_are_numbered_and_only_those_made_here_are_read() {
 fn a_stop_that_is_not_waited_for_is_answered_at_once() {
     let scene = Scene::new("at-once");
     scene.post("/start_profile").expect(200);
-    (0..200_000u64).for_each(|i| drop(span!("work", "test", i)));
+    (0..20_000u64).for_each(|i| drop(span!("work", "test", i)));
     scene.post("/stop_profile?wait=perhaps").refused(400, "perhaps");
     let stopping = scene.post("/stop_profile?wait=0").expect(202);
     assert_eq!(stopping["name"], "trace-001.json");
     until("the file is complete", || scene.get("/status").expect(200)["writing"] == 0);
     assert_eq!(scene.get("/trace").code, 200);
-    assert_eq!(TraceFile::read(&scene.folder.join("trace-001.json")).count("work"), 200_000);
+    assert_eq!(TraceFile::read(&scene.folder.join("trace-001.json")).count("work"), 20_000);
 }
 
 #[test]
@@ -576,4 +577,101 @@ fn a_unix_socket_is_its_owners_and_goes_with_the_server() {
     let error = http::serve(options).unwrap_err().to_string();
     assert!(error.contains("expected a socket"), "{error}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+}
+
+/// Tells the program below that it is one.
+const IS_ENGINE: &str = "FERRUM_TEST_IS_ENGINE";
+
+/// Not a test but the engine of the tests below, which run this program again: it works until nobody listens to it.
+#[test]
+fn an_engine_that_the_environment_controls() {
+    if std::env::var_os(IS_ENGINE).is_none() {
+        return;
+    }
+    step();
+    let work = thread::spawn(|| {
+        loop {
+            step();
+            thread::sleep(Duration::from_millis(1));
+        }
+    });
+    std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).unwrap();
+    assert!(!work.is_finished());
+}
+
+fn engine(variables: &[(&str, &str)]) -> Running {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "an_engine_that_the_environment_controls", "--nocapture"]);
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("FERRUM_TRACE_")) {
+        command.env_remove(name);
+    }
+    Running::start(command.env(IS_ENGINE, "1").envs(variables.iter().copied()))
+}
+
+fn ask_unix(path: &Path, method: &str, target: &str, token: &str) -> Answer {
+    let mut stream = UnixStream::connect(path).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let rest = format!("Connection: close\r\nAuthorization: Bearer {token}\r\nContent-Length: 0\r\n\r\n");
+    stream.write_all(format!("{method} {target} HTTP/1.1\r\n{rest}").as_bytes()).unwrap();
+    Answer::read(&mut stream)
+}
+
+#[test]
+fn the_environment_has_a_program_listen_and_its_socket_goes_with_it() {
+    let folder = folder("environment");
+    let socket = folder.join("engine.sock");
+    let address = format!("unix:{}", socket.display());
+    let engine = engine(&[
+        ("FERRUM_TRACE_HTTP", &address),
+        ("FERRUM_TRACE_HTTP_DIR", folder.to_str().unwrap()),
+        ("FERRUM_TRACE_HTTP_TOKEN", "secret"),
+    ]);
+    until("it listens", || UnixStream::connect(&socket).is_ok());
+    ask_unix(&socket, "POST", "/start_profile", "guess").refused(401, "token");
+    ask_unix(&socket, "POST", "/start_profile", "secret").expect(200);
+    until("it records", || {
+        ask_unix(&socket, "POST", "/flush", "secret").expect(200);
+        TraceFile::read(&folder.join("trace-001.json")).count("decode") > 0
+    });
+    assert!(ask_unix(&socket, "POST", "/stop_profile", "secret").expect(200)["recorded"].as_u64().unwrap() > 0);
+    assert_eq!(ask_unix(&socket, "GET", "/trace", "secret").code, 200);
+    let ended = engine.finish().expect_success();
+    assert!(!ended.stderr.contains("ferrum-trace"), "{ended}");
+    assert!(!socket.exists());
+}
+
+#[test]
+fn a_recording_of_the_environment_is_stopped_and_the_next_one_lies_beside_it() {
+    let folder = folder("beside");
+    let (socket, out) = (folder.join("engine.sock"), folder.join("run-%p.json"));
+    let address = format!("unix:{}", socket.display());
+    let engine = engine(&[("FERRUM_TRACE_HTTP", &address), ("FERRUM_TRACE_OUT", out.to_str().unwrap())]);
+    let path = folder.join(format!("run-{}.json", engine.pid()));
+    until("it listens", || UnixStream::connect(&socket).is_ok());
+    assert_eq!(ask_unix(&socket, "POST", "/stop_profile", "").expect(200)["path"], path.to_str().unwrap());
+    assert_eq!(ask_unix(&socket, "GET", "/trace", "").body, std::fs::read(&path).unwrap());
+    let next = ask_unix(&socket, "POST", "/start_profile", "").expect(200);
+    assert_eq!(next["path"], folder.join("trace-001.json").to_str().unwrap());
+    engine.finish().expect_success();
+    // What was being recorded at the end is complete.
+    TraceFile::read(&folder.join("trace-001.json"));
+}
+
+#[test]
+fn what_the_environment_cannot_have_is_told_in_one_line() {
+    let folder = folder("told");
+    let folder = folder.to_str().unwrap();
+    let any = ("FERRUM_TRACE_HTTP", "127.0.0.1:0");
+    for (variables, word) in [
+        (&[any, ("FERRUM_TRACE_HTTP_DIR", folder)][..], "listening on http://127.0.0.1:"),
+        (&[("FERRUM_TRACE_HTTP", "everywhere")], "found `everywhere`"),
+        (&[("FERRUM_TRACE_HTTP", "0.0.0.0:0"), ("FERRUM_TRACE_HTTP_DIR", folder)], "FERRUM_TRACE_HTTP_TOKEN"),
+        (&[any, ("FERRUM_TRACE_HTTP_DIR", "missing")], "missing: expected a directory"),
+        (&[any, ("FERRUM_TRACE_HTTP_DIR", folder), ("FERRUM_TRACE_HTTP_TOKEN", "a b")], "expected a token"),
+    ] {
+        let ended = engine(variables).finish().expect_success();
+        let lines: Vec<&str> = ended.stderr.lines().filter(|line| line.starts_with("ferrum-trace: ")).collect();
+        assert!(lines.len() == 1 && lines[0].contains(word), "{variables:?}: {ended}");
+    }
+    assert_eq!(engine(&[("FERRUM_TRACE_HTTP", "off")]).finish().expect_success().stderr, "");
 }

@@ -14,6 +14,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
@@ -145,14 +146,14 @@ fn app(options: HttpOptions) -> Router {
     if needs_host { app.layer(from_fn(check_host)) } else { app }
 }
 
-fn serve_until(runtime: &Runtime, listener: Listener, app: &Router, mut stopped: oneshot::Receiver<()>) {
+fn serve_until(runtime: &Runtime, listener: Listener, app: &Router, stopped: oneshot::Receiver<()>) {
     let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     runtime.block_on(async {
+        let mut stopped = pin!(asked(stopped));
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
-                // Dropping the handle is not stopping.
-                Ok(()) = &mut stopped => return,
+                () = &mut stopped => return,
             };
             let Ok(stream) = accepted else {
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -170,6 +171,13 @@ fn serve_until(runtime: &Runtime, listener: Listener, app: &Router, mut stopped:
             }
         }
     });
+}
+
+/// Ends when the handle is told to stop. Dropping it is not that.
+async fn asked(stopped: oneshot::Receiver<()>) {
+    if stopped.await.is_err() {
+        std::future::pending().await
+    }
 }
 
 enum Listener {
