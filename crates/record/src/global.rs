@@ -265,15 +265,18 @@ pub fn finish(id: u64) -> Result<Stats, Error> {
 
 /// Closes the process's recording, if `id` is that of it. It is the caller's to complete.
 pub fn take_active(id: u64) -> Option<Arc<Session>> {
-    with_registry(|registry| {
+    let session = with_registry(|registry| {
         if registry.active.as_ref().is_none_or(|session| session.id() != id) {
             return None;
         }
         switch::end();
         ACTIVE_ID.store(0, Ordering::Release);
-        // Now, not when it is completed: threads would go on recording into it, though another one may have begun by then.
-        registry.active.take().filter(|session| session.close())
-    })
+        registry.active.take().filter(|session| session.shut())
+    })?;
+    // Now, not when it is completed: threads would go on recording into it, though another one may have begun by then. And not
+    // under the registry, which they ask for the other one.
+    session.take_chunks_back();
+    Some(session)
 }
 
 /// The process ends: every recording that is still open is finished. Threads that still run may go on recording into
