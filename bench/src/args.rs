@@ -77,6 +77,8 @@ pub enum Figure {
     Modes,
     /// a flight recorder at full speed for minutes; not part of `all`
     Soak,
+    /// the decoding thread's longest pause while files are written; needs 11 GB of disk
+    Stopping,
     /// what recording adds to the decode steps of an engine
     #[cfg(feature = "engine")]
     Engine,

@@ -36,6 +36,7 @@ pub enum Task {
     Clock,
     Modes,
     Soak,
+    Stopping,
     #[cfg(feature = "engine")]
     Engine,
 }
@@ -138,6 +139,7 @@ pub fn serve(job: &str, start: Start) -> Outcome {
         Task::Clock => figures::clock::child(&job),
         Task::Modes => figures::modes::child(&job),
         Task::Soak => figures::soak::child(&job),
+        Task::Stopping => figures::stopping::child(&job),
         #[cfg(feature = "engine")]
         Task::Engine => figures::engine::child(&job),
     }

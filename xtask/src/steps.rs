@@ -12,7 +12,7 @@ const FUZZ: &str = "fuzz/Cargo.toml";
 const COMPILED_OUT: &str = "tests/compiled-out/Cargo.toml";
 
 /// What is off unless asked for, and is checked all the same.
-const FEATURES: &str = "--features ferrum-trace/tracing";
+const FEATURES: &str = "--features ferrum-trace/http,ferrum-trace/tracing";
 
 pub fn fmt(workspace: &Workspace) -> Result {
     need_component(workspace, "fmt", "rustfmt")?;

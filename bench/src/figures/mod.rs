@@ -17,6 +17,7 @@ pub mod read;
 pub mod soak;
 pub mod span;
 pub mod startup;
+pub mod stopping;
 
 use crate::args::{Args, Figure};
 use crate::contenders::Outcome;
@@ -42,6 +43,7 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
         (Figure::Clock, clock::run),
         (Figure::Modes, modes::run),
         (Figure::Soak, soak::run),
+        (Figure::Stopping, stopping::run),
         #[cfg(feature = "engine")]
         (Figure::Engine, engine::run),
     ];

@@ -31,6 +31,14 @@ pub const CATEGORIES: &str = "FERRUM_TRACE_CATEGORIES";
 pub const TRIGGER: &str = "FERRUM_TRACE_TRIGGER";
 /// What a flight recorder may write out.
 pub const DUMPS: &str = "FERRUM_TRACE_DUMPS";
+/// Where to listen for requests.
+pub const HTTP: &str = "FERRUM_TRACE_HTTP";
+/// What requests have to know.
+#[cfg(feature = "http")]
+pub const HTTP_TOKEN: &str = "FERRUM_TRACE_HTTP_TOKEN";
+/// Where recordings go that are begun by a request.
+#[cfg(feature = "http")]
+pub const HTTP_DIR: &str = "FERRUM_TRACE_HTTP_DIR";
 /// `auto`, `ticks` or `monotonic`.
 pub const CLOCK: &str = "FERRUM_TRACE_CLOCK";
 
@@ -229,7 +237,8 @@ impl Found {
     }
 }
 
-fn is_off(out: &OsStr) -> bool {
+/// Whether a variable says no.
+pub fn is_off(out: &OsStr) -> bool {
     out.to_str().is_some_and(|out| OUT_OFF_WORDS.iter().any(|word| out.eq_ignore_ascii_case(word)))
 }
 
@@ -248,7 +257,7 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
 }
 
 /// `64MiB`, or `30s`, `500ms`, `10min`.
-fn parse_ring(text: &str) -> Option<ring::Extent> {
+pub fn parse_ring(text: &str) -> Option<ring::Extent> {
     let span = match parse_time(text) {
         Some(time) => ring::Extent::Time(time),
         None => ring::Extent::Bytes(parse_bytes(text)?),

@@ -5,6 +5,8 @@ use crate::background;
 use crate::buffer::{self, Held};
 use crate::categories;
 use crate::clock::{self, ClockKind};
+#[cfg(not(feature = "http"))]
+use crate::config;
 use crate::config::Options;
 use crate::error::Error;
 use crate::panic_hook;
@@ -110,7 +112,21 @@ fn decide() -> u8 {
         switch::decide_off();
     });
     panic_hook::install_if_wanted();
+    listen_if_asked();
     switch::mode()
+}
+
+/// The HTTP interface that the environment asks for, once. In a forked child it stays the parent's.
+fn listen_if_asked() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        #[cfg(feature = "http")]
+        crate::http::serve_from_environment();
+        #[cfg(not(feature = "http"))]
+        if std::env::var_os(config::HTTP).is_some_and(|value| !config::is_off(&value)) {
+            say(&format!("{}: this program is built without the feature `http`", config::HTTP));
+        }
+    });
 }
 
 fn with_registry<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
@@ -122,9 +138,10 @@ fn with_registry<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
 
 /// Begins the recording of the process.
 pub fn start(options: Options) -> Result<Arc<Session>, Error> {
-    let session = with_registry(|registry| start_locked(registry, options))?;
+    let started = with_registry(|registry| start_locked(registry, options));
     panic_hook::install_if_wanted();
-    Ok(session)
+    listen_if_asked();
+    started
 }
 
 fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Session>, Error> {
@@ -330,7 +347,7 @@ pub fn finish(id: u64) -> Result<Stats, Error> {
 
 /// Closes the process's recording, if `id` is that of it (see [`recording_id`]). It is the caller's to complete.
 pub fn take_active(id: u64) -> Option<Arc<Session>> {
-    with_registry(|registry| {
+    let session = with_registry(|registry| {
         if registry.active.as_ref().is_none_or(|session| session.recording() != id) {
             return None;
         }
@@ -338,9 +355,12 @@ pub fn take_active(id: u64) -> Option<Arc<Session>> {
         watch::end();
         ACTIVE_ID.store(0, Ordering::Release);
         RECORDING_ID.store(0, Ordering::Release);
-        // Now, not when it is completed: threads would go on recording into it, though another one may have begun by then.
-        registry.active.take().filter(|session| session.close())
-    })
+        registry.active.take().filter(|session| session.shut())
+    })?;
+    // Now, not when it is completed: threads would go on recording into it, though another one may have begun by then. And not
+    // under the registry, which they ask for the other one.
+    session.take_chunks_back();
+    Some(session)
 }
 
 /// The process ends: every recording that is still open is finished. Threads that still run may go on recording into
@@ -357,6 +377,8 @@ pub fn finish_at_end() {
         finish_loudly(&session);
     }
     background::wait_for_all();
+    #[cfg(all(feature = "http", unix))]
+    crate::http::remove_at_end();
 }
 
 /// Finishes a session, and says in one line what was lost or went wrong.

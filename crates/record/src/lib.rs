@@ -49,6 +49,9 @@
 //! | `FERRUM_TRACE_CATEGORIES` | `attention,gemm` for these only, `-memory` for all but this; see [`Categories`] |
 //! | `FERRUM_TRACE_TRIGGER` | what has a flight recorder write a file by itself: `step>50ms`, `decode>3xp99`, `request>2s`, `ttft>500ms`, `tpot>80ms`, `panic`, `signal=SIGUSR2`; see [`Trigger`] |
 //! | `FERRUM_TRACE_DUMPS` | how much it may write: `files=10,bytes=4GiB,every=10s,after=1s`; see [`DumpLimits`] |
+//! | `FERRUM_TRACE_HTTP` | with the feature `http`: listen for requests at `127.0.0.1:9123` or `unix:/run/engine.sock` |
+//! | `FERRUM_TRACE_HTTP_TOKEN` | requests need `Authorization: Bearer` and this; without it, only loopback and Unix sockets are listened at |
+//! | `FERRUM_TRACE_HTTP_DIR` | where recordings go that are begun so; if not given, where `FERRUM_TRACE_OUT` goes, or the current directory |
 //! | `FERRUM_TRACE_CLOCK` | `auto`, `ticks` (the processor's counter) or `monotonic` (the system's clock) |
 //!
 //! The path: the ending `.spool` leaves the spool, to be converted later; any other ending gives Chrome JSON (and
@@ -116,6 +119,8 @@
 //! # Features
 //!
 //! - `tracing`: `ferrum_trace::tracing::layer()` records the spans and events of `tracing` as well.
+//! - `http`: `ferrum_trace::http` starts, stops and answers from outside, on a port, a Unix socket or in an axum server. Nothing of it,
+//!   and of what it depends on, is there otherwise.
 //! - `compiled-out`: every call site compiles to nothing.
 //!
 //! # What it does not do
@@ -143,6 +148,8 @@ mod event;
 mod flow;
 mod following;
 mod global;
+#[cfg(feature = "http")]
+pub mod http;
 mod keeper;
 mod laps;
 mod late;

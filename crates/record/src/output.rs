@@ -10,7 +10,7 @@ use crate::background;
 use crate::destination::{Destination, Form, is_at, trace_form, with_ending};
 use crate::error::Error;
 use crate::global;
-use crate::spool::{Lease, exchange, reserve_beyond_end};
+use crate::spool::{Lease, exchange, reserve_beyond_end, write_back};
 use crate::stats::Stats;
 use ferrum_trace_format::ReserveAhead;
 use ferrum_trace_format::spool::{self, Converter, EventCounter, to_form};
@@ -186,7 +186,10 @@ impl Output {
         let cannot_write = |cause| self.cannot_write(cause);
         let cannot_convert = |cause| self.cannot_convert(cause);
         file.seek(SeekFrom::Start(body_end)).map_err(cannot_write)?;
-        let mut out = ReserveAhead::new(file, body_end, |from, len| reserve_beyond_end(file, from, len));
+        let mut out = ReserveAhead::new(file, body_end, |from, len| {
+            give_way(file, from);
+            reserve_beyond_end(file, from, len);
+        });
         let batch = converter.convert_new(spool, &mut out, n_workers()).map_err(cannot_convert)?;
         let tail = converter.tail(spool).map_err(cannot_convert)?;
         let body_end = body_end + batch.bytes;
@@ -227,14 +230,32 @@ fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)
 }
 
+/// What is given to the disk at a time by those who write in the background.
+const PIECE_BYTES: u64 = 16 << 20;
+
+/// While the program goes on, little is left waiting for the disk of what was written before `end`. Beyond a share of the memory that
+/// does, the kernel holds up everybody who writes to a file, also through mapped memory, as threads do that record.
+fn give_way(file: &File, end: u64) {
+    if background::is_here() {
+        write_back(file, end.saturating_sub(PIECE_BYTES), PIECE_BYTES);
+    }
+}
+
 /// A copy under another name. The system does it without moving data, where it can.
 fn copy(original: &File, path: &Path) -> io::Result<File> {
     let _ = std::fs::remove_file(path);
     let mut copy = create(path)?;
     let mut original = original;
     original.seek(SeekFrom::Start(0))?;
-    io::copy(&mut original, &mut copy)?;
-    Ok(copy)
+    let mut end = 0;
+    loop {
+        let n_bytes = io::copy(&mut original.take(PIECE_BYTES), &mut copy)?;
+        if n_bytes == 0 {
+            return Ok(copy);
+        }
+        end += n_bytes;
+        give_way(&copy, end);
+    }
 }
 
 /// Makes a file that was the output the same as the one that is it now, unless somebody has it open.

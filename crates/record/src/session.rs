@@ -432,13 +432,24 @@ impl Session {
 
     /// Whoever records from now on finds another recording or none. False if that was so already.
     pub fn close(&self) -> bool {
-        if self.pid != std::process::id() || !self.is_open.swap(false, Ordering::AcqRel) {
-            return false;
+        let is_closed = self.shut();
+        if is_closed {
+            self.take_chunks_back();
         }
+        is_closed
+    }
+
+    /// The first half of [`close`](Self::close): no chunk is handed out from now on.
+    pub fn shut(&self) -> bool {
+        self.pid == std::process::id() && self.is_open.swap(false, Ordering::AcqRel)
+    }
+
+    /// The second half: those who have a chunk ask for another. This writes to each chunk, and the kernel may take its time for
+    /// that, so nothing should be held meanwhile that they need when they ask.
+    pub fn take_chunks_back(&self) {
         // They ask for a chunk first. The fence is for those who are being given one right now, see `Attachment::refill`.
         fence(Ordering::SeqCst);
         self.spool.close_chunks();
-        true
     }
 
     /// Completes the output of a recording that has just been closed; the spool is gone, unless it is the output.

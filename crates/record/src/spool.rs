@@ -574,6 +574,19 @@ pub fn reserve_beyond_end(file: &File, offset: u64, len: u64) {
     let _ = (file, offset, len);
 }
 
+/// Has the disk take some bytes of a file, and waits for those before them. Nothing depends on it.
+pub fn write_back(file: &File, from: u64, len: u64) {
+    #[cfg(target_os = "linux")]
+    for (at, flags) in
+        [(from, libc::SYNC_FILE_RANGE_WRITE), (from.saturating_sub(len), libc::SYNC_FILE_RANGE_WAIT_BEFORE)]
+    {
+        // SAFETY: only numbers are passed; the file's content does not change.
+        unsafe { libc::sync_file_range(std::os::fd::AsRawFd::as_raw_fd(file), at as i64, len as i64, flags) };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (file, from, len);
+}
+
 #[cfg(target_os = "linux")]
 fn fallocate(file: &File, mode: libc::c_int, offset: u64, len: u64) -> io::Result<()> {
     use std::os::fd::AsRawFd;

@@ -1,0 +1,275 @@
+//! How long a decoding thread is held up while a large recording is written out.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use ferrum_trace::llm::{self, Phase, Step};
+use ferrum_trace::{DumpLimits, Recorder, control, span};
+
+use crate::args::Args;
+use crate::child::{self, Answer, Job, Task};
+use crate::contenders::Outcome;
+use crate::rounds::Rounds;
+use crate::sys;
+use crate::table::{Cell, Table};
+
+/// Recorded before anything is written.
+const EVENTS: u64 = 50_000_000;
+const RECORDERS: u64 = 2;
+/// What `dump` writes out.
+const RING_BYTES: u64 = 256 << 20;
+
+const LAYERS: u64 = 10;
+const LAYER_NS: u64 = 10_000;
+/// A pause that an engine would notice.
+const LONG_NS: u64 = 1_000_000;
+/// Between two looks at whether a file is there.
+const NAP: Duration = Duration::from_millis(5);
+
+const WAYS: [&str; 3] = ["stop", "flush", "dump"];
+
+pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+    let mut rows = Vec::new();
+    for way in WAYS {
+        let answers = (0..args.rounds).map(|_| measure(way)).collect::<Outcome<Vec<Answer>>>()?;
+        for (stretch, words) in [("while", "while it is written"), ("quiet", "as long, nothing is written")] {
+            rows.push(row(way, stretch, words, &answers));
+        }
+    }
+    Ok(vec![Table {
+        title: "Stopping".to_owned(),
+        note: format!(
+            "Milliseconds. A thread decodes without a rest, {LAYERS} layers of {} us a step, and reads the clock all the time; \
+             a pause is the time between two reads. Others have recorded {} million spans before; then `control::stop`, \
+             `control::flush`, or `dump` of a ring of {} MiB is called. On its processor: the longest pause by the thread's \
+             own CPU clock (page faults, interrupts). Waits: how often it slept for a lock or a page, all rounds; \
+             displaced: how often another thread or process got its processor.",
+            LAYER_NS / 1000,
+            EVENTS / 1_000_000,
+            RING_BYTES >> 20,
+        ),
+        columns: vec![
+            "call",
+            "stretch",
+            "seconds med",
+            "pause min",
+            "pause med",
+            "pause max",
+            "on its processor",
+            "over 1 ms",
+            "waits",
+            "displaced",
+        ],
+        rows,
+    }])
+}
+
+fn row(way: &str, stretch: &str, words: &str, answers: &[Answer]) -> Vec<Cell> {
+    let rounds = |key: &str| answers.iter().map(|answer| answer[&format!("{stretch}_{key}")]).collect::<Rounds>();
+    let millis = |value: Option<f64>| Cell::maybe(value.map(|ns| ns / 1e6), 3);
+    let total = |key: &str| Cell::number(rounds(key).iter().sum(), 0);
+    let pauses = rounds("pause_ns");
+    vec![
+        Cell::text(way),
+        Cell::text(words),
+        Cell::maybe(rounds("ns").median().map(|ns| ns / 1e9), 1),
+        millis(pauses.min()),
+        millis(pauses.median()),
+        millis(pauses.max()),
+        millis(rounds("cpu_pause_ns").max()),
+        total("n_long"),
+        total("n_waits"),
+        total("n_displaced"),
+    ]
+}
+
+fn measure(way: &str) -> Outcome<Answer> {
+    let scratch = tempfile::tempdir()?;
+    let answer = Job { dir: scratch.path().to_owned(), ..Job::new(Task::Stopping, way) }.run()?;
+    let millis = |key: &str| answer[key] / 1e6;
+    let (pause, quiet, seconds) = (millis("while_pause_ns"), millis("quiet_pause_ns"), millis("while_ns") / 1e3);
+    crate::say(&format!("{way}: {seconds:.1} s, longest pause {pause:.3} ms, without writing {quiet:.3} ms"));
+    Ok(answer)
+}
+
+pub fn child(job: &Job) -> Outcome {
+    let path = job.dir.join("stopping.json");
+    start(&path, &job.contender)?;
+    record_much();
+    let decoder = Decoder::start();
+    thread::sleep(NAP);
+    let begin_ns = sys::monotonic_ns();
+    decoder.enter(Stretch::While);
+    let file = write(&path, &job.contender)?;
+    decoder.enter(Stretch::Between);
+    let wrote_ns = sys::monotonic_ns() - begin_ns;
+    // What the kernel still has to write would disturb the quiet stretch.
+    std::fs::File::open(&file)?.sync_all()?;
+    decoder.enter(Stretch::Quiet);
+    thread::sleep(Duration::from_nanos(wrote_ns));
+    decoder.enter(Stretch::Over);
+    let [_, written, _, quiet] = decoder.join()?;
+    let mut answer = Answer::from([("while_ns".to_owned(), wrote_ns as f64), ("quiet_ns".to_owned(), wrote_ns as f64)]);
+    written.tell("while", &mut answer);
+    quiet.tell("quiet", &mut answer);
+    child::tell(&answer)?;
+    sys::exit_now()
+}
+
+fn start(path: &Path, way: &str) -> Outcome {
+    let recorder = Recorder::builder().path(path);
+    let recorder = match way {
+        "dump" => recorder.ring(RING_BYTES).dumps(DumpLimits { after: Duration::ZERO, ..DumpLimits::default() }),
+        _ => recorder,
+    };
+    recorder.start()?;
+    Ok(())
+}
+
+fn record_much() {
+    thread::scope(|scope| {
+        for _ in 0..RECORDERS {
+            scope.spawn(|| (0..EVENTS / RECORDERS).for_each(|_| drop(span!("gemm", "gemm"))));
+        }
+    });
+}
+
+/// Calls what is measured, and returns when its file is complete.
+fn write(path: &Path, way: &str) -> Outcome<PathBuf> {
+    match way {
+        "stop" => {
+            let recorded = control::stop()?.wait()?.recorded;
+            if recorded < EVENTS {
+                return Err(format!("expected {EVENTS} events in the file, found {recorded}").into());
+            }
+        }
+        "flush" => control::flush()?.wait()?,
+        _ => {
+            if !ferrum_trace::dump("measured") {
+                return Err("the dump was refused".into());
+            }
+            let dumped = path.with_file_name("stopping.dump-001.json");
+            while !dumped.exists() {
+                thread::sleep(NAP);
+            }
+            return Ok(dumped);
+        }
+    }
+    Ok(path.to_owned())
+}
+
+/// Parts of a measurement, in their order.
+#[derive(Debug, Clone, Copy)]
+enum Stretch {
+    Before,
+    While,
+    Between,
+    Quiet,
+    Over,
+}
+
+/// The thread that must not be held up.
+struct Decoder {
+    stretch: Arc<AtomicUsize>,
+    thread: JoinHandle<[Pauses; Stretch::Over as usize]>,
+}
+
+impl Decoder {
+    fn start() -> Self {
+        let stretch = Arc::new(AtomicUsize::new(Stretch::Before as usize));
+        let seen = Arc::clone(&stretch);
+        Self { stretch, thread: thread::spawn(move || decode(&seen)) }
+    }
+
+    fn enter(&self, stretch: Stretch) {
+        self.stretch.store(stretch as usize, Ordering::SeqCst);
+    }
+
+    fn join(self) -> Outcome<[Pauses; Stretch::Over as usize]> {
+        self.thread.join().map_err(|_| "the decoding thread panicked".into())
+    }
+}
+
+/// Decodes step by step until it is over. A pause counts for the stretch it begins in and the one it ends in.
+fn decode(stretch: &AtomicUsize) -> [Pauses; Stretch::Over as usize] {
+    let mut all = [Pauses::default(); Stretch::Over as usize];
+    let mut reading = Reading::now(stretch);
+    loop {
+        let step = Step { phase: Phase::Decode, batch: 1, prefill_tokens: 0, decode_tokens: 1, context_tokens: 1 };
+        let _step = llm::step(step);
+        for layer in 0..LAYERS {
+            let _layer = span!("layer", "layer", layer);
+            let end_ns = reading.ns + LAYER_NS;
+            while reading.ns < end_ns {
+                let next = Reading::now(stretch);
+                all[reading.stretch].add(&reading, &next);
+                if next.stretch != reading.stretch {
+                    all[reading.stretch].end();
+                    let Some(entered) = all.get_mut(next.stretch) else {
+                        return all;
+                    };
+                    entered.add(&reading, &next);
+                    entered.begin();
+                }
+                reading = next;
+            }
+        }
+    }
+}
+
+struct Reading {
+    stretch: usize,
+    ns: u64,
+    cpu_ns: u64,
+}
+
+impl Reading {
+    fn now(stretch: &AtomicUsize) -> Self {
+        let stretch = stretch.load(Ordering::SeqCst);
+        Self { stretch, ns: sys::monotonic_ns(), cpu_ns: sys::thread_cpu_ns() }
+    }
+}
+
+/// What held the thread up in one stretch.
+#[derive(Debug, Clone, Copy, Default)]
+struct Pauses {
+    longest_ns: u64,
+    longest_cpu_ns: u64,
+    n_long: u64,
+    n_waits: u64,
+    n_displaced: u64,
+}
+
+impl Pauses {
+    fn add(&mut self, before: &Reading, after: &Reading) {
+        let pause_ns = after.ns - before.ns;
+        self.longest_ns = self.longest_ns.max(pause_ns);
+        self.longest_cpu_ns = self.longest_cpu_ns.max(after.cpu_ns - before.cpu_ns);
+        self.n_long += u64::from(pause_ns > LONG_NS);
+    }
+
+    /// Until the end, these are the counts at the beginning.
+    fn begin(&mut self) {
+        (self.n_waits, self.n_displaced) = sys::thread_switches();
+    }
+
+    fn end(&mut self) {
+        let (n_waits, n_displaced) = sys::thread_switches();
+        self.n_waits = n_waits - self.n_waits;
+        self.n_displaced = n_displaced - self.n_displaced;
+    }
+
+    fn tell(&self, stretch: &str, answer: &mut Answer) {
+        let figures = [
+            ("pause_ns", self.longest_ns),
+            ("cpu_pause_ns", self.longest_cpu_ns),
+            ("n_long", self.n_long),
+            ("n_waits", self.n_waits),
+            ("n_displaced", self.n_displaced),
+        ];
+        answer.extend(figures.map(|(key, value)| (format!("{stretch}_{key}"), value as f64)));
+    }
+}

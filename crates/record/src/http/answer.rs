@@ -1,0 +1,137 @@
+//! What is answered: JSON, errors too.
+
+use crate::control::Status;
+use crate::error::Error;
+use crate::stats::Stats;
+use axum::http::StatusCode;
+use axum::http::header::{CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+use std::path::Path;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// A JSON object with the code that goes with it.
+#[derive(Debug)]
+pub struct Answer {
+    code: StatusCode,
+    value: Value,
+}
+
+impl Answer {
+    pub fn ok(value: Value) -> Self {
+        Self { code: StatusCode::OK, value }
+    }
+
+    /// It will be done.
+    pub fn accepted(value: Value) -> Self {
+        Self { code: StatusCode::ACCEPTED, value }
+    }
+}
+
+impl IntoResponse for Answer {
+    fn into_response(self) -> Response {
+        (self.code, [(CONTENT_TYPE, JSON)], format!("{}\n", self.value)).into_response()
+    }
+}
+
+/// Why a request is not done.
+#[derive(Debug)]
+pub struct Refusal {
+    code: StatusCode,
+    words: String,
+    /// Whether the rest of what the client sends is of no interest.
+    is_last: bool,
+    retry_after: Option<u64>,
+}
+
+impl Refusal {
+    pub fn new(code: StatusCode, words: impl Into<String>) -> Self {
+        Self { code, words: words.into(), is_last: false, retry_after: None }
+    }
+
+    pub fn bad(words: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, words)
+    }
+
+    pub fn conflict(words: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, words)
+    }
+
+    /// The same, after which the connection is closed.
+    pub fn and_close(self) -> Self {
+        Self { is_last: true, ..self }
+    }
+
+    /// Not now.
+    pub fn later(words: impl Into<String>, seconds: u64) -> Self {
+        let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, words);
+        Self { retry_after: Some(seconds), ..refusal }
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        let code = if error.is_already_recording() || error.is_not_recording() {
+            StatusCode::CONFLICT
+        } else {
+            StatusCode::INTERNAL_SERVER_ERROR
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let mut response = Answer { code: self.code, value: json!({ "error": self.words }) }.into_response();
+        if self.is_last {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(RETRY_AFTER, seconds.into());
+        }
+        response
+    }
+}
+
+/// How things stand.
+pub fn status_value(status: &Status) -> Value {
+    json!({
+        "state": status.state.as_str(),
+        "path": status.path.as_deref().map(text_of),
+        "spool_bytes": status.spool_bytes,
+        "full": status.full,
+        "steps": status.steps,
+        "writing": status.writing,
+        "categories": status.categories.to_string(),
+    })
+}
+
+/// A file that is complete.
+pub fn written_value(path: &Path, stats: &Stats) -> Value {
+    json!({
+        "path": text_of(path),
+        "name": name_of(path),
+        "recorded": stats.recorded,
+        "dropped": stats.dropped,
+        "spool_bytes": stats.bytes,
+        "threads": stats.threads,
+    })
+}
+
+/// A path as text.
+pub fn text_of(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// The name by which `GET /trace` has a file.
+pub fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// What of a client's text is repeated to it.
+pub fn quoted(text: &str) -> String {
+    const CHARS: usize = 60;
+    let more = if text.chars().nth(CHARS).is_some() { "…" } else { "" };
+    format!("`{}{more}`", text.chars().take(CHARS).collect::<String>().escape_debug())
+}

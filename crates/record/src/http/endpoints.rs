@@ -1,0 +1,368 @@
+//! What each request does. Whatever may take time is done on a thread that may wait.
+
+use super::answer::{Answer, Refusal, name_of, quoted, status_value, text_of, written_value};
+use super::files::{Files, Found};
+use super::gate::BODY_BYTES_MAX;
+use super::options::HttpOptions;
+use super::rate::Rate;
+use super::start_request::StartRequest;
+use crate::background;
+use crate::clock;
+use crate::control::{self, State as Recording};
+use crate::global;
+use crate::say::say;
+use crate::spool::lock;
+use axum::body::{Body, Bytes};
+use axum::extract::{Query, RawQuery, State};
+use axum::http::StatusCode;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use tokio::io::AsyncReadExt;
+use tokio_util::io::ReaderStream;
+
+/// How many recordings may begin at once, and in which time one more.
+const STARTS: Rate = Rate::new(10, 6_000_000_000);
+/// How many files may be being written when another recording begins.
+const WRITING_MAX: usize = 4;
+/// What is held in memory of a file that is sent.
+const PIECE_BYTES: usize = 64 * 1024;
+
+const LIST: &str = "\
+POST /start_profile  begin to record; JSON body, all optional: name, output_dir, num_steps, start_step, window,
+                     categories, ring, limit, form
+POST /stop_profile   end it; answers when the file is complete, with ?wait=0 at once
+POST /flush          bring the file up to date; ?wait=0
+POST /pause          record nothing until
+POST /resume         go on
+POST /categories     record these: attention,gemm or -memory, as body or ?categories=
+POST /dump           have a flight recorder write what it has; ?reason=
+GET  /status         how things stand
+GET  /trace          the newest file; ?name= for another one of those made here
+";
+
+/// The interface of one router or server.
+#[derive(Debug)]
+pub struct Interface {
+    options: HttpOptions,
+    /// Held while a recording begins.
+    starts: Mutex<Rate>,
+    files: Mutex<Files>,
+    is_flushing: AtomicBool,
+}
+
+impl Interface {
+    pub fn new(options: HttpOptions) -> Self {
+        Self { options, starts: Mutex::new(STARTS), files: Mutex::default(), is_flushing: AtomicBool::new(false) }
+    }
+
+    pub fn token(&self) -> Option<&str> {
+        self.options.token.as_deref()
+    }
+
+    fn start(&self, request: &StartRequest) -> Result<Answer, Refusal> {
+        let mut starts = lock(&self.starts);
+        let mut notes = request.notes();
+        let status = control::status();
+        if status.state == Recording::Paused {
+            control::resume()?;
+            if request.asks_for_something() {
+                notes.push("a paused recording goes on as it was begun".to_owned());
+            }
+            return Ok(Answer::ok(self.started(true, notes)));
+        }
+        if status.state != Recording::Off {
+            return Err(Refusal::conflict(format!(
+                "something is being recorded already, to {}; `POST /stop_profile` ends it",
+                status.path.as_deref().map_or_else(String::new, text_of)
+            )));
+        }
+        let now = clock::monotonic_nanos();
+        let wait = starts.wait(now).div_ceil(1_000_000_000);
+        if wait > 0 {
+            return Err(Refusal::later(format!("too many recordings have begun; again in {wait} s"), wait));
+        }
+        if status.writing >= WRITING_MAX {
+            let words = format!("{} files of earlier recordings are still being written", status.writing);
+            return Err(Refusal::later(words, 1));
+        }
+        let recorder = request.builder(&self.options)?.start()?;
+        starts.count(now);
+        lock(&self.files).add(&recorder.path());
+        Ok(Answer::ok(self.started(false, notes)))
+    }
+
+    fn started(&self, is_resumed: bool, notes: Vec<String>) -> Value {
+        let status = control::status();
+        let path = status.path.as_deref();
+        json!({
+            "path": path.map(text_of),
+            "name": path.map(name_of),
+            "resumed": is_resumed,
+            "notes": notes,
+            "status": status_value(&status),
+        })
+    }
+
+    fn find(&self, name: Option<&str>) -> Result<(Found, std::fs::File, u64), Refusal> {
+        let active = control::status().path;
+        let none = || {
+            Refusal::new(
+                StatusCode::NOT_FOUND,
+                match name {
+                    Some(name) => format!("no complete file {} has been made here", quoted(name)),
+                    None => "no file is complete yet; `POST /stop_profile` or `POST /flush` makes one".to_owned(),
+                },
+            )
+        };
+        let found = lock(&self.files).find(name, active.as_deref()).ok_or_else(none)?;
+        // It may have been taken away since.
+        let (file, n_bytes) = found.open().map_err(|_| none())?;
+        Ok((found, file, n_bytes))
+    }
+}
+
+type Shared = State<Arc<Interface>>;
+
+/// Runs work that may wait, on a thread for that. A panic in it is an answer too.
+async fn waiting<T: Send + 'static>(work: impl FnOnce() -> Result<T, Refusal> + Send + 'static) -> Result<T, Refusal> {
+    let failed =
+        |_| Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the recorder has failed at this; it goes on"));
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(failed)
+}
+
+pub async fn list() -> &'static str {
+    LIST
+}
+
+pub async fn status() -> Result<Answer, Refusal> {
+    waiting(|| Ok(Answer::ok(status_value(&control::status())))).await
+}
+
+pub async fn start(State(interface): Shared, body: Bytes) -> Result<Answer, Refusal> {
+    if crate::COMPILED_OUT {
+        return Err(Refusal::new(StatusCode::NOT_IMPLEMENTED, "recording is compiled out of this program"));
+    }
+    let request = StartRequest::read(&body)?;
+    waiting(move || interface.start(&request)).await
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub struct Waits {
+    wait: Option<String>,
+}
+
+impl Waits {
+    fn waits(&self) -> Result<bool, Refusal> {
+        match self.wait.as_deref() {
+            None | Some("1" | "true" | "yes") => Ok(true),
+            Some("0" | "false" | "no") => Ok(false),
+            Some(other) => Err(Refusal::bad(format!("expected `wait` to be 0 or 1, found {}", quoted(other)))),
+        }
+    }
+}
+
+pub async fn stop(State(interface): Shared, Query(waits): Query<Waits>) -> Result<Answer, Refusal> {
+    let waits = waits.waits()?;
+    let stopping = waiting(move || {
+        let stopping = control::stop().map_err(nothing_to_stop)?;
+        lock(&interface.files).add(stopping.path());
+        Ok(stopping)
+    })
+    .await?;
+    let path = stopping.path().to_owned();
+    let begun = being_written(&path);
+    let written = waiting(move || {
+        let stats = stopping.wait().inspect_err(|error| say_unless(waits, &error.to_string()))?;
+        Ok(Answer::ok(written_value(&path, &stats)))
+    });
+    answer_now_or_then(waits, begun, written).await
+}
+
+fn nothing_to_stop(error: crate::Error) -> Refusal {
+    if error.is_not_recording() {
+        return Refusal::conflict("nothing is being recorded; `POST /start_profile` begins it");
+    }
+    error.into()
+}
+
+pub async fn flush(State(interface): Shared, Query(waits): Query<Waits>) -> Result<Answer, Refusal> {
+    let waits = waits.waits()?;
+    if interface.is_flushing.swap(true, Ordering::AcqRel) {
+        return Err(Refusal::later("the file is being brought up to date already", 1));
+    }
+    let turn = FlushTurn(Arc::clone(&interface));
+    let (turn, flushing) = waiting(move || {
+        let flushing = control::flush().map_err(nothing_to_stop)?;
+        lock(&interface.files).add(flushing.path());
+        Ok((turn, flushing))
+    })
+    .await?;
+    let path = flushing.path().to_owned();
+    let begun = being_written(&path);
+    let written = waiting(move || {
+        let _turn = turn;
+        flushing.wait().inspect_err(|error| say_unless(waits, &error.to_string()))?;
+        Ok(Answer::ok(json!({ "path": text_of(&path), "name": name_of(&path) })))
+    });
+    answer_now_or_then(waits, begun, written).await
+}
+
+/// Only one client at a time has the file brought up to date.
+struct FlushTurn(Arc<Interface>);
+
+impl Drop for FlushTurn {
+    fn drop(&mut self) {
+        self.0.is_flushing.store(false, Ordering::Release);
+    }
+}
+
+fn being_written(path: &Path) -> Answer {
+    Answer::accepted(json!({ "path": text_of(path), "name": name_of(path), "writing": background::n_at_work() }))
+}
+
+/// Waits for the end of the work, or leaves it to itself.
+async fn answer_now_or_then(
+    waits: bool,
+    begun: Answer,
+    written: impl Future<Output = Result<Answer, Refusal>> + Send + 'static,
+) -> Result<Answer, Refusal> {
+    if waits {
+        return written.await;
+    }
+    tokio::spawn(written);
+    Ok(begun)
+}
+
+/// What nobody waits for must not go wrong unheard.
+fn say_unless(is_told: bool, words: &str) {
+    if !is_told {
+        say(words);
+    }
+}
+
+pub async fn pause() -> Result<Answer, Refusal> {
+    changed(|| control::pause().map_err(nothing_to_stop)).await
+}
+
+pub async fn resume() -> Result<Answer, Refusal> {
+    changed(|| control::resume().map_err(nothing_to_stop)).await
+}
+
+async fn changed(change: impl FnOnce() -> Result<(), Refusal> + Send + 'static) -> Result<Answer, Refusal> {
+    waiting(|| {
+        change()?;
+        Ok(Answer::ok(status_value(&control::status())))
+    })
+    .await
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CategoriesRequest {
+    categories: String,
+}
+
+pub async fn categories(RawQuery(query): RawQuery, body: Bytes) -> Result<Answer, Refusal> {
+    let text = match query.filter(|query| !query.is_empty()) {
+        Some(query) => {
+            let wrong = |_| Refusal::bad("expected `?categories=attention,gemm`");
+            let uri =
+                format!("/?{query}").parse().map_err(|_| Refusal::bad("expected a query of printable characters"))?;
+            let Query(CategoriesRequest { categories }) = Query::try_from_uri(&uri).map_err(wrong)?;
+            categories
+        }
+        None => categories_of_body(&body)?,
+    };
+    let categories = text.parse().map_err(|error| Refusal::bad(format!("{error}")))?;
+    changed(move || {
+        control::set_categories(categories);
+        Ok(())
+    })
+    .await
+}
+
+/// `attention,gemm` as it is, or in a JSON object.
+fn categories_of_body(body: &[u8]) -> Result<String, Refusal> {
+    let text = std::str::from_utf8(body).map_err(|_| Refusal::bad("expected text in UTF-8"))?.trim();
+    if text.is_empty() {
+        return Err(Refusal::bad(
+            "expected categories such as `attention,gemm` or `-memory` (`*` for all), found nothing",
+        ));
+    }
+    if !text.starts_with('{') {
+        return Ok(text.to_owned());
+    }
+    let wrong = |error| Refusal::bad(format!("expected `{{\"categories\": \"…\"}}`: {error}"));
+    serde_json::from_str(text).map(|CategoriesRequest { categories }| categories).map_err(wrong)
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub struct Reason {
+    reason: Option<String>,
+}
+
+pub async fn dump(State(interface): Shared, Query(reason): Query<Reason>) -> Result<Answer, Refusal> {
+    let mut reason = reason.reason.unwrap_or_else(|| "asked for over HTTP".to_owned());
+    reason.truncate(reason.floor_char_boundary(BODY_BYTES_MAX));
+    waiting(move || {
+        let session = global::running().ok_or_else(|| nothing_to_stop(crate::Error::not_recording()))?;
+        if !session.spool().is_ring() {
+            return Err(Refusal::conflict(
+                "expected a flight recorder (`ring`), found a recording that keeps all: flush it",
+            ));
+        }
+        let path = session.output_path();
+        let asked = clock::wall_nanos();
+        if !crate::dump(&reason) {
+            return Err(Refusal::later("not now: what may be dumped is limited, or the recording rests", 10));
+        }
+        lock(&interface.files).add_dumps(path, asked);
+        Ok(Answer::accepted(json!({ "reason": reason, "beside": text_of(path) })))
+    })
+    .await
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub struct Name {
+    name: Option<String>,
+}
+
+/// Sends a file piece by piece, as fast as the client reads.
+pub async fn trace(State(interface): Shared, Query(name): Query<Name>) -> Result<Response, Refusal> {
+    let (found, file, n_bytes) = waiting(move || interface.find(name.name.as_deref())).await?;
+    let pieces = ReaderStream::with_capacity(tokio::fs::File::from_std(file).take(n_bytes), PIECE_BYTES);
+    let is_plain = |ch: char| ch.is_ascii_alphanumeric() || matches!(ch, '.' | '_' | '-');
+    let name: String = found.name.chars().map(|ch| if is_plain(ch) { ch } else { '_' }).collect();
+    let headers = [
+        (CONTENT_TYPE, found.content_type().to_owned()),
+        (CONTENT_LENGTH, n_bytes.to_string()),
+        (CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")),
+    ];
+    Ok((headers, Body::from_stream(pieces)).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_answer() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let answer = runtime.block_on(waiting::<Answer>(|| panic!("on purpose")));
+        assert_eq!(answer.unwrap_err().into_response().status(), StatusCode::INTERNAL_SERVER_ERROR);
+    }
+
+    #[test]
+    fn categories_are_text_or_json() {
+        assert_eq!(categories_of_body(b" a,b \n").unwrap(), "a,b");
+        assert_eq!(categories_of_body(br#"{"categories": "-a"}"#).unwrap(), "-a");
+        for body in [&b""[..], b" ", b"\xff", b"{}", br#"{"cat": 1}"#] {
+            assert!(categories_of_body(body).is_err());
+        }
+    }
+}

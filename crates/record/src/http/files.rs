@@ -1,0 +1,140 @@
+//! The files that were asked for here, which are the only ones that can be read here.
+
+use super::answer::name_of;
+use crate::destination::with_infix;
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How many are remembered; older ones stay where they are.
+const FILES_MAX: usize = 1000;
+
+/// Outputs, the newest last.
+#[derive(Debug, Default)]
+pub struct Files {
+    outputs: VecDeque<PathBuf>,
+    /// Outputs beside which a flight recorder was asked to write its ring, and since when.
+    dumped: VecDeque<(PathBuf, SystemTime)>,
+}
+
+/// A file that may be read.
+#[derive(Debug)]
+pub struct Found {
+    pub name: String,
+    path: PathBuf,
+    modified: SystemTime,
+}
+
+impl Files {
+    /// Remembers an output.
+    pub fn add(&mut self, path: &Path) {
+        self.outputs.retain(|known| known != path);
+        self.outputs.push_back(path.to_owned());
+        if self.outputs.len() > FILES_MAX {
+            self.outputs.pop_front();
+        }
+    }
+
+    /// Remembers that what is written beside an output from now on was asked for here.
+    pub fn add_dumps(&mut self, output: &Path, wall_nanos: u64) {
+        if !self.dumped.iter().any(|(known, _)| known == output) {
+            self.dumped.push_back((output.to_owned(), UNIX_EPOCH + Duration::from_nanos(wall_nanos)));
+        }
+        if self.dumped.len() > FILES_MAX {
+            self.dumped.pop_front();
+        }
+    }
+
+    /// The file of this name, or the newest. A file has its name only when it is whole, but for a spool that is `active`.
+    pub fn find(&self, name: Option<&str>, active: Option<&Path>) -> Option<Found> {
+        let outputs = self.outputs.iter().filter(|path| !(Some(path.as_path()) == active && is_spool(path))).cloned();
+        let dumps = self.dumped.iter().flat_map(|(output, since)| dumps_beside(output, *since));
+        let found = outputs.chain(dumps).filter_map(Found::at);
+        found.filter(|file| name.is_none_or(|name| file.name == name)).max_by_key(|file| file.modified)
+    }
+}
+
+fn is_spool(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "spool")
+}
+
+/// `trace.dump-001.json` and so on, as far as they are newer.
+fn dumps_beside(output: &Path, since: SystemTime) -> Vec<PathBuf> {
+    let pattern = name_of(&with_infix(output, "dump-"));
+    let Some((before, after)) = pattern.rsplit_once("dump-.").or_else(|| pattern.rsplit_once("dump-")) else {
+        return Vec::new();
+    };
+    let is_dump = |name: &str| {
+        let number = name.strip_prefix(before).and_then(|name| name.strip_prefix("dump-"));
+        let number = number.and_then(|name| name.strip_suffix(after)).map(|number| number.trim_end_matches('.'));
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let entries = output.parent().and_then(|folder| folder.read_dir().ok()).into_iter().flatten().flatten();
+    let dumps = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_dump));
+    let is_new = |path: &PathBuf| path.metadata().and_then(|data| data.modified()).is_ok_and(|time| time >= since);
+    dumps.map(|entry| entry.path()).filter(is_new).collect()
+}
+
+impl Found {
+    fn at(path: PathBuf) -> Option<Self> {
+        let data = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
+        Some(Self { name: name_of(&path), modified: data.modified().unwrap_or(UNIX_EPOCH), path })
+    }
+
+    /// Opens it, and tells how long it is. Who has put a link in its place gets nothing.
+    pub fn open(&self) -> io::Result<(File, u64)> {
+        let mut options = OpenOptions::new();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
+        let file = options.read(true).open(&self.path)?;
+        let data = file.metadata()?;
+        if !data.is_file() {
+            return Err(io::Error::other("not a file"));
+        }
+        Ok((file, data.len()))
+    }
+
+    /// What it is, by its ending.
+    pub fn content_type(&self) -> &'static str {
+        match self.name.rsplit_once('.').map_or("", |(_, ending)| ending) {
+            "json" => "application/json",
+            "gz" => "application/gzip",
+            "zst" => "application/zstd",
+            _ => "application/octet-stream",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_asked_for_here_is_not_found() {
+        let folder = std::env::temp_dir().join(format!("ferrum-http-files-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let write = |name: &str| std::fs::write(folder.join(name), name).unwrap();
+        ["a.json", "b.json", "a.dump-001.json", "a.dump-x.json", "b.dump-001.json"].into_iter().for_each(write);
+        let mut files = Files::default();
+        assert!(files.find(None, None).is_none());
+        files.add(&folder.join("a.json"));
+        files.add(&folder.join("not written yet.json"));
+        assert_eq!(files.find(None, None).unwrap().name, "a.json");
+        assert!(files.find(Some("a.dump-001.json"), None).is_none());
+        files.add_dumps(&folder.join("a.json"), 0);
+        for (name, is_there) in [
+            ("a.json", true),
+            ("a.dump-001.json", true),
+            ("a.dump-x.json", false),
+            ("b.json", false),
+            ("b.dump-001.json", false),
+            ("not written yet.json", false),
+            ("../a.json", false),
+        ] {
+            assert_eq!(files.find(Some(name), None).is_some(), is_there, "{name}");
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

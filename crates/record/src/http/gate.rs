@@ -1,0 +1,148 @@
+//! Who may come in, and with how much.
+
+use super::answer::Refusal;
+use super::endpoints::Interface;
+use super::options::is_loopback;
+use axum::body::{Body, HttpBody, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::http::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, ORIGIN};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use subtle::ConstantTimeEq;
+
+/// Bytes of a request's body at most.
+pub const BODY_BYTES_MAX: usize = 4096;
+/// How long a client may take for its body.
+const BODY_TIME: Duration = Duration::from_secs(10);
+
+/// With a token, only who knows it comes in; without one, no web page does.
+pub async fn admit(State(interface): State<Arc<Interface>>, request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let admitted = match interface.token() {
+        Some(token) => check_token(headers, token),
+        None => check_origin(headers),
+    };
+    match admitted {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+fn check_token(headers: &HeaderMap, token: &str) -> Result<(), Refusal> {
+    let given = text_of(headers, AUTHORIZATION).unwrap_or_default();
+    let (scheme, given) = given.split_once(' ').unwrap_or_default();
+    // The time it takes tells the length of the token, no more.
+    let is_known = scheme.eq_ignore_ascii_case("bearer") && bool::from(given.trim().as_bytes().ct_eq(token.as_bytes()));
+    let words = "expected the header `Authorization: Bearer TOKEN` with the token that the program was started with";
+    is_known.then_some(()).ok_or_else(|| Refusal::new(StatusCode::UNAUTHORIZED, words).and_close())
+}
+
+/// Browsers send what any page tells them to, also to this host; but they say whose page it was.
+fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
+    let Some(origin) = headers.get(ORIGIN) else {
+        return Ok(());
+    };
+    let host = text_of(headers, HOST).unwrap_or_default();
+    let is_same =
+        origin.to_str().ok().and_then(|origin| origin.split_once("://")).is_some_and(|(_, from)| from == host);
+    let words = "requests of web pages are refused unless there is a token";
+    is_same.then_some(()).ok_or_else(|| Refusal::new(StatusCode::FORBIDDEN, words).and_close())
+}
+
+/// On a loopback port without a token: a name that is not this host's was made to lead here by somebody else.
+pub async fn check_host(request: Request, next: Next) -> Response {
+    let is_ours = text_of(request.headers(), HOST).is_none_or(is_name_of_loopback);
+    if is_ours {
+        return next.run(request).await;
+    }
+    let words = "expected the header `Host` to be `localhost` or a loopback address";
+    Refusal::new(StatusCode::FORBIDDEN, words).and_close().into_response()
+}
+
+fn is_name_of_loopback(host: &str) -> bool {
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    let name = host.rsplit_once(':').filter(|(_, port)| is_port(port)).map_or(host, |(name, _)| name);
+    let address = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+    name.eq_ignore_ascii_case("localhost") || address.parse::<IpAddr>().is_ok_and(is_loopback)
+}
+
+fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name).map(|value| value.to_str().unwrap_or_default())
+}
+
+/// Reads the body, unless it is too large or too slow.
+pub async fn bound_body(request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    if body.is_end_stream() {
+        return next.run(Request::from_parts(parts, Body::empty())).await;
+    }
+    match read_body(body).await {
+        Ok(bytes) => next.run(Request::from_parts(parts, bytes)).await,
+        Err(refusal) => refusal.and_close().into_response(),
+    }
+}
+
+async fn read_body(body: Body) -> Result<Body, Refusal> {
+    let too_large =
+        || Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, format!("expected a body of at most {BODY_BYTES_MAX} bytes"));
+    if body.size_hint().lower() > BODY_BYTES_MAX as u64 {
+        return Err(too_large());
+    }
+    match tokio::time::timeout(BODY_TIME, to_bytes(body, BODY_BYTES_MAX)).await {
+        Ok(Ok(bytes)) => Ok(bytes.into()),
+        // The other way to get here is a client that is gone, which hears nothing.
+        Ok(Err(_)) => Err(too_large()),
+        Err(_) => Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body took too long")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    fn headers(all: &[(HeaderName, &str)]) -> HeaderMap {
+        all.iter().map(|(name, value)| (name.clone(), HeaderValue::from_str(value).unwrap())).collect()
+    }
+
+    #[test]
+    fn only_the_token_as_it_is_opens() {
+        for (given, is_right) in [
+            ("Bearer secret", true),
+            ("bearer  secret", true),
+            ("Bearer secre", false),
+            ("Bearer", false),
+            ("Basic secret", false),
+        ] {
+            assert_eq!(check_token(&headers(&[(AUTHORIZATION, given)]), "secret").is_ok(), is_right, "{given}");
+        }
+        assert!(check_token(&headers(&[]), "secret").is_err());
+    }
+
+    #[test]
+    fn pages_of_others_are_refused() {
+        let from = |origin| check_origin(&headers(&[(ORIGIN, origin), (HOST, "localhost:9123")])).is_ok();
+        assert!(from("http://localhost:9123"));
+        assert!(!from("http://example.com") && !from("null") && !from("http://localhost:80"));
+    }
+
+    #[test]
+    fn names_that_only_lead_to_loopback_are_not_of_it() {
+        for (host, is_ours) in [
+            ("localhost:9123", true),
+            ("LOCALHOST", true),
+            ("127.0.0.1:80", true),
+            ("[::1]:80", true),
+            ("example.com:9123", false),
+            ("127.0.0.1.example.com", false),
+            ("10.0.0.1", false),
+            ("", false),
+        ] {
+            assert_eq!(is_name_of_loopback(host), is_ours, "{host}");
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Where the interface listens, where its files go, and who may ask.
+
+use crate::config::{self, HTTP, HTTP_DIR, HTTP_TOKEN, LIMIT, OUT};
+use crate::origin::rank_of_environment;
+use crate::pattern::Pattern;
+use std::ffi::OsStr;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// The port if none is given.
+const PORT: u16 = 9123;
+/// The name of files if the client gives none.
+const NAME: &str = "trace";
+
+/// How the interface is to be; see [`router`](super::router()) and [`serve`](super::serve()).
+#[derive(Clone)]
+pub struct HttpOptions {
+    pub(super) directory: PathBuf,
+    pub(super) name: String,
+    pub(super) limit: u64,
+    pub(super) token: Option<String>,
+    pub(super) address: Address,
+}
+
+impl HttpOptions {
+    /// Files go to this directory, which must be there, and nowhere else. No token, `127.0.0.1:9123`.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        let limit = std::env::var(LIMIT).ok().and_then(|text| config::parse_bytes(&text));
+        Self {
+            directory: directory.into(),
+            name: NAME.to_owned(),
+            limit: limit.unwrap_or(config::DEFAULT_LIMIT),
+            token: None,
+            address: Address::default(),
+        }
+    }
+
+    /// Requests need `Authorization: Bearer TOKEN`.
+    pub fn token(mut self, token: impl Into<String>) -> Self {
+        self.token = Some(token.into());
+        self
+    }
+
+    /// Where [`serve`](super::serve()) listens.
+    pub fn address(mut self, address: Address) -> Self {
+        self.address = address;
+        self
+    }
+
+    /// The most that a client may ask for as `limit` or `ring`, in bytes: `FERRUM_TRACE_LIMIT`, or 4 GiB, if not given.
+    pub fn limit(mut self, bytes: u64) -> Self {
+        self.limit = bytes;
+        self
+    }
+
+    /// What the environment asks for, if it does: `Err` says what was not understood.
+    pub(super) fn from_environment() -> Result<Option<Self>, String> {
+        let text = |name| std::env::var_os(name).filter(|value| !config::is_off(value));
+        let Some(address) = text(HTTP) else {
+            return Ok(None);
+        };
+        let address = address.to_string_lossy().parse().map_err(|error| format!("{HTTP}: {error}"))?;
+        let directory = text(HTTP_DIR).map(PathBuf::from).or_else(|| text(OUT).and_then(|out| folder_of(&out)));
+        let directory = directory.filter(|directory| !directory.as_os_str().is_empty());
+        let mut options = Self::new(directory.unwrap_or_else(|| ".".into())).address(address);
+        if let Some(token) = std::env::var_os(HTTP_TOKEN).filter(|token| !token.is_empty()) {
+            let token = token.into_string().map_err(|_| format!("{HTTP_TOKEN}: expected text in UTF-8"))?;
+            options = options.token(token);
+        }
+        Ok(Some(options))
+    }
+}
+
+/// The directory that a recording of the environment goes to.
+fn folder_of(out: &OsStr) -> Option<PathBuf> {
+    let rank = rank_of_environment().map(|rank| rank.to_string());
+    let path = Pattern { text: out.to_owned(), rank: rank.map(Into::into) }.path();
+    if path.is_dir() { Some(path) } else { path.parent().map(PathBuf::from) }
+}
+
+/// Without the token.
+impl fmt::Debug for HttpOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpOptions")
+            .field("directory", &self.directory)
+            .field("address", &self.address)
+            .field("has_token", &self.token.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where a server listens: `127.0.0.1:9123` (port 0 for any that is free), `[::1]:9123`, `localhost:9123` or `unix:/run/engine.sock`.
+///
+/// ```
+/// use ferrum_trace::http::Address;
+/// assert_eq!("localhost:0".parse::<Address>().unwrap().to_string(), "127.0.0.1:0");
+/// assert!("engine.sock".parse::<Address>().is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// A port.
+    Tcp(SocketAddr),
+    /// A socket in the file system.
+    Unix(PathBuf),
+}
+
+impl Default for Address {
+    fn default() -> Self {
+        Self::Tcp((Ipv4Addr::LOCALHOST, PORT).into())
+    }
+}
+
+impl Address {
+    /// Whether only processes of this host can reach it.
+    pub(super) fn is_local(&self) -> bool {
+        match self {
+            Self::Tcp(address) => is_loopback(address.ip()),
+            Self::Unix(_) => true,
+        }
+    }
+}
+
+pub(super) fn is_loopback(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback()
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => write!(f, "{address}"),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+impl FromStr for Address {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        let wrong = || AddressError { found: text.to_owned() };
+        let trimmed = text.trim();
+        if let Some(path) = trimmed.strip_prefix("unix:") {
+            let is_path = !path.is_empty() && !path.contains('\0');
+            return is_path.then(|| Self::Unix(path.into())).ok_or_else(wrong);
+        }
+        if let Some(port) = trimmed.strip_prefix("localhost:") {
+            let port: u16 = port.parse().map_err(|_| wrong())?;
+            return Ok(Self::Tcp((Ipv4Addr::LOCALHOST, port).into()));
+        }
+        trimmed.parse().map(Self::Tcp).map_err(|_| wrong())
+    }
+}
+
+/// An address that was not understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AddressError {
+    found: String,
+}
+
+impl fmt::Display for AddressError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected an address such as `127.0.0.1:9123` or `unix:/run/engine.sock`, found `{}`", self.found)
+    }
+}
+
+impl std::error::Error for AddressError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn addresses_are_understood_or_told() {
+        for (text, is_local) in [
+            ("127.0.0.1:0", true),
+            ("[::1]:80", true),
+            ("[::ffff:127.0.0.1]:80", true),
+            ("0.0.0.0:80", false),
+            ("unix:a", true),
+        ] {
+            assert_eq!(text.parse::<Address>().unwrap().is_local(), is_local, "{text}");
+        }
+        for text in ["", "9123", "127.0.0.1", "unix:", "unix:a\0b", "localhost:x", "engine:80"] {
+            assert!(text.parse::<Address>().unwrap_err().to_string().contains(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_not_printed() {
+        assert!(!format!("{:?}", HttpOptions::new(".").token("secret")).contains("secret"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_refused_or_means_what_it_is_printed_as(text in "(unix:|localhost:)?.{0,20}|[0-9.:]{0,20}") {
+            if let Ok(address) = text.parse::<Address>() {
+                prop_assert_eq!(address.to_string().parse::<Address>().unwrap(), address);
+            }
+        }
+    }
+}

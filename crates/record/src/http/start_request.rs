@@ -1,0 +1,216 @@
+//! What a client asks for when a recording is to begin.
+
+use super::answer::{Refusal, quoted};
+use super::folder::{check_name, folder, free_path};
+use super::options::HttpOptions;
+use crate::config::{parse_bytes, parse_ring};
+use crate::recorder::{Recorder, RecorderBuilder};
+use crate::ring::Extent;
+use crate::window::Window;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+/// Endings that a client may choose.
+const FORMS: [&str; 6] = ["json", "json.gz", "json.zst", "pftrace", "perfetto-trace", "spool"];
+
+/// The body of `/start_profile`. Fields that SGLang's clients send for torch's profiler are known, and not used.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StartRequest {
+    #[serde(alias = "profile_prefix")]
+    name: Option<String>,
+    output_dir: Option<String>,
+    start_step: Option<u64>,
+    num_steps: Option<u64>,
+    window: Option<String>,
+    categories: Option<String>,
+    ring: Option<Amount>,
+    limit: Option<Amount>,
+    form: Option<String>,
+    activities: Option<IgnoredAny>,
+    with_stack: Option<IgnoredAny>,
+    record_shapes: Option<IgnoredAny>,
+    profile_by_stage: Option<IgnoredAny>,
+    profile_stages: Option<IgnoredAny>,
+    merge_profiles: Option<IgnoredAny>,
+}
+
+/// `1000000` or `"64MiB"`.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "expected a number of bytes, or a text such as \"64MiB\"")]
+enum Amount {
+    Bytes(u64),
+    Text(String),
+}
+
+impl Amount {
+    fn text(&self) -> String {
+        match self {
+            Self::Bytes(bytes) => bytes.to_string(),
+            Self::Text(text) => text.clone(),
+        }
+    }
+}
+
+impl StartRequest {
+    /// Reads a body. None is as good as an empty object.
+    pub fn read(body: &[u8]) -> Result<Self, Refusal> {
+        if body.trim_ascii().is_empty() {
+            return Ok(Self::default());
+        }
+        let wrong = |error| Refusal::bad(format!("expected a JSON object, or no body: {error}"));
+        serde_json::from_slice(body).map_err(wrong)
+    }
+
+    /// Whether it says how to record.
+    pub fn asks_for_something(&self) -> bool {
+        let Self { name, output_dir, start_step, num_steps, window, categories, ring, limit, form, .. } = self;
+        let texts = [name, output_dir, window, categories, form];
+        texts.iter().any(|text| text.is_some())
+            || [start_step, num_steps].iter().any(|steps| steps.is_some())
+            || [ring, limit].iter().any(|amount| amount.is_some())
+    }
+
+    /// What is not used, in words.
+    pub fn notes(&self) -> Vec<String> {
+        let foreign = [
+            ("activities", &self.activities),
+            ("with_stack", &self.with_stack),
+            ("record_shapes", &self.record_shapes),
+            ("profile_by_stage", &self.profile_by_stage),
+            ("profile_stages", &self.profile_stages),
+            ("merge_profiles", &self.merge_profiles),
+        ];
+        let given = foreign.iter().filter(|(_, value)| value.is_some());
+        given.map(|(name, _)| format!("`{name}` is for torch's profiler and is not used")).collect()
+    }
+
+    /// What is to be recorded, and where to.
+    pub fn builder(&self, options: &HttpOptions) -> Result<RecorderBuilder, Refusal> {
+        let name = self.name.as_deref().unwrap_or(&options.name);
+        check_name(name)?;
+        let form = self.form()?;
+        let window = self.window()?;
+        let limit = self.limit(options.limit)?;
+        let folder = folder(&options.directory, self.output_dir.as_deref())?;
+        let mut builder = Recorder::builder().window(window).limit(limit).path(free_path(&folder, name, form)?);
+        if let Some(categories) = &self.categories {
+            let wrong = |error| Refusal::bad(format!("`categories`: {error}"));
+            builder = builder.categories(categories.parse().map_err(wrong)?);
+        }
+        builder = match self.ring()? {
+            Some(Extent::Bytes(bytes)) => builder.ring(bytes.min(limit)),
+            Some(Extent::Time(time)) => builder.ring_of(time),
+            None => builder,
+        };
+        Ok(builder)
+    }
+
+    fn form(&self) -> Result<&str, Refusal> {
+        let form = self.form.as_deref().map_or(FORMS[0], |form| form.trim_start_matches('.'));
+        let is_known = FORMS.contains(&form);
+        let wrong =
+            || Refusal::bad(format!("expected `form` to be one of {}, found {}", FORMS.join(", "), quoted(form)));
+        is_known.then_some(form).ok_or_else(wrong)
+    }
+
+    fn window(&self) -> Result<Window, Refusal> {
+        let window = self.window.as_deref().unwrap_or_default();
+        if self.start_step.is_none() && self.num_steps.is_none() {
+            return window.parse().map_err(|error| Refusal::bad(format!("`window`: {error}")));
+        }
+        if !window.is_empty() {
+            return Err(Refusal::bad("expected `window`, or `start_step` and `num_steps`, found both"));
+        }
+        if self.num_steps == Some(0) {
+            return Err(Refusal::bad("expected `num_steps` to be 1 or more, found 0"));
+        }
+        let start = self.start_step.unwrap_or(0);
+        let end = self.num_steps.map_or(u64::MAX, |n| start.saturating_add(n));
+        Ok(Window::default().steps(start..end))
+    }
+
+    /// What is asked for, and at most what the program allows.
+    fn limit(&self, allowed: u64) -> Result<u64, Refusal> {
+        let Some(limit) = &self.limit else {
+            return Ok(allowed);
+        };
+        let text = limit.text();
+        let wrong = || Refusal::bad(format!("expected `limit` to be bytes such as `512MiB`, found {}", quoted(&text)));
+        parse_bytes(&text).map(|bytes| bytes.min(allowed)).ok_or_else(wrong)
+    }
+
+    fn ring(&self) -> Result<Option<Extent>, Refusal> {
+        let Some(ring) = &self.ring else {
+            return Ok(None);
+        };
+        let text = ring.text();
+        let wrong = || {
+            let expected = "a size such as `64MiB` or a time such as `30s`";
+            Refusal::bad(format!("expected `ring` to be {expected}, found {}", quoted(&text)))
+        };
+        parse_ring(&text).map(Some).ok_or_else(wrong)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn steps_are_counted_as_sglang_does() {
+        let window = |body: &str| StartRequest::read(body.as_bytes()).unwrap().window().unwrap();
+        assert_eq!(window(r#"{"num_steps": 5}"#), Window::default().steps(..5));
+        assert_eq!(
+            window(r#"{"start_step": 3, "num_steps": 5, "activities": ["CPU"]}"#),
+            Window::default().steps(3..8)
+        );
+        assert_eq!(window(r#"{"start_step": 3, "window": null}"#), Window::default().steps(3..));
+        assert_eq!(window(""), Window::default());
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        let folder = std::env::temp_dir();
+        let options = HttpOptions::new(folder);
+        for (body, word) in [
+            ("[]", "JSON object"),
+            ("{", "JSON object"),
+            (r#"{"widnow": "x"}"#, "widnow"),
+            (r#"{"window": "x"}"#, "steps="),
+            (r#"{"window": "steps=1", "num_steps": 1}"#, "both"),
+            (r#"{"num_steps": 0}"#, "1 or more"),
+            (r#"{"num_steps": -1}"#, "`-1`"),
+            (r#"{"categories": "a*b"}"#, "a*b"),
+            (r#"{"ring": "big"}"#, "64MiB"),
+            (r#"{"ring": 0}"#, "64MiB"),
+            (r#"{"limit": []}"#, "number of bytes"),
+            (r#"{"form": "exe"}"#, "pftrace"),
+            (r#"{"name": "../x"}"#, "../x"),
+            (r#"{"output_dir": "../.."}"#, "inside"),
+            (r#"{"output_dir": "/etc"}"#, "inside"),
+            (r#"{"output_dir": "a\u0000"}"#, "inside"),
+        ] {
+            let refused = StartRequest::read(body.as_bytes()).and_then(|request| request.builder(&options));
+            let words = format!("{:?}", refused.map(|_| ()).unwrap_err());
+            assert!(words.contains(word), "{body}: {words}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_body_makes_it_panic_or_leave_the_directory(name in ".{0,30}", dir in "[./a\\\\%0-9e]{0,12}|.{0,12}") {
+            let base = std::env::temp_dir().canonicalize().unwrap();
+            let body = serde_json::json!({ "name": name, "output_dir": dir });
+            let request = StartRequest::read(body.to_string().as_bytes()).unwrap();
+            if let Ok(found) = folder(&base, request.output_dir.as_deref()) {
+                prop_assert!(found.starts_with(&base));
+            }
+            if check_name(&name).is_ok() {
+                let path = free_path(&base, &name, "json").map_err(|_| ()).unwrap();
+                prop_assert_eq!(path.parent(), Some(base.as_path()));
+            }
+        }
+    }
+}
