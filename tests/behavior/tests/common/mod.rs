@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use ferrum_trace_format::spool::{Summary, to_chrome};
-pub use ferrum_trace_testkit::process::{Finished, Running, run};
+pub use ferrum_trace_testkit::process::{Finished, Running};
 pub use ferrum_trace_testkit::trace_file::TraceFile;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -118,6 +118,8 @@ pub fn build_with_panic_abort() -> PathBuf {
     cargo.args(["build", "--quiet", "--offline", "--locked", "--bin", "behavior-child"]);
     cargo.args(["--config", "profile.dev.panic='abort'"]);
     cargo.arg("--manifest-path").arg(manifest).arg("--target-dir").arg(&target);
-    run(&mut cargo).expect_success();
+    // Not with the patience that scenes get: two tests want it, and a busy machine takes minutes.
+    let built = cargo.output().unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     target.join("debug/behavior-child")
 }
