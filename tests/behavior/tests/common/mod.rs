@@ -118,6 +118,7 @@ pub fn build_with_panic_abort() -> PathBuf {
     cargo.args(["build", "--quiet", "--offline", "--locked", "--bin", "behavior-child"]);
     cargo.args(["--config", "profile.dev.panic='abort'"]);
     cargo.arg("--manifest-path").arg(manifest).arg("--target-dir").arg(&target);
-    run(&mut cargo).expect_success();
+    // As long as it takes: compiling is no hanging.
+    assert!(cargo.status().unwrap().success());
     target.join("debug/behavior-child")
 }
