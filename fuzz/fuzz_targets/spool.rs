@@ -5,6 +5,7 @@
 
 mod framing;
 
+use ferrum_trace_format::perfetto::read::to_chrome;
 use ferrum_trace_format::spool;
 use ferrum_trace_format::spool::layout::CHUNK_BYTES;
 use ferrum_trace_format::spool::record::HEADER_BYTES;
@@ -32,6 +33,14 @@ fn convert(spool: &[u8]) {
     assert!((n_recorded - n_doubled..=n_recorded).contains(&summary.events));
     let limit = spool.len() * OUTPUT_PER_INPUT_BYTE + OUTPUT_AT_REST;
     assert!(json.len() <= limit, "{} bytes became {}", spool.len(), json.len());
+    let mut perfetto = Vec::new();
+    let form = spool::Form { spelling: spool::Spelling::Perfetto, ..spool::Form::default() };
+    let told = spool::to_form(spool, &mut perfetto, form, 1).expect("what can be JSON can be any form");
+    assert_eq!((told.events, told.n_diagnostics), (summary.events, summary.n_diagnostics));
+    if !perfetto.is_empty() {
+        let read = to_chrome(&perfetto[..], &mut std::io::sink()).expect("what was written are packets");
+        assert_eq!((read.losses.n, read.n_without_state, read.n_undefined, read.n_unknown_clock), (0, 0, 0, 0));
+    }
 }
 
 /// What may be written for an event besides another one: the counter of which a value is no number, the arrow that arrives at what a device

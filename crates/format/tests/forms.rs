@@ -3,6 +3,7 @@
 
 use ferrum_trace_format::Packing;
 use ferrum_trace_format::open::open;
+use ferrum_trace_format::perfetto::read::to_chrome;
 use ferrum_trace_format::spool::{Converter, Form, Spelling, to_form};
 use serde_json::Value;
 use std::io::Read;
@@ -139,7 +140,11 @@ fn damaged_and_cut_spools_give_whole_files_of_every_form() {
         for packing in PACKINGS {
             let mut out = Vec::new();
             if to_form(&damaged[..], &mut out, Form { spelling: Spelling::Perfetto, packing }, 2).is_ok() {
-                unpacked(packing, &out);
+                let packets = unpacked(packing, &out);
+                if !packets.is_empty() {
+                    let read = to_chrome(&packets[..], std::io::sink()).unwrap();
+                    assert_eq!((read.losses.n, read.n_without_state, read.n_undefined), (0, 0, 0));
+                }
             }
         }
     }

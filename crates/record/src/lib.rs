@@ -45,6 +45,7 @@
 //! | `FERRUM_TRACE_OUT` | where the trace goes; unset, empty, `0`, `off`, `false`, `no` or `none`: nothing is recorded |
 //! | `FERRUM_TRACE_LIMIT` | how large the spool may become, 4 GiB if not given; `512MiB`, `2G`, … |
 //! | `FERRUM_TRACE_RING` | a flight recorder: only the newest is kept, as much as `64MiB`, or the last `30s` if the limit has room |
+//! | `FERRUM_TRACE_ROTATE` | several files, one after the other: each of `256MiB` of spool, or of `10min`, or `1GiB,1h,keep=8` to keep the newest eight |
 //! | `FERRUM_TRACE_WINDOW` | which part of the run is recorded: `steps=100..120`, `first=30s`, `every=1000`, `requests=1/100`, `ranks=0`, `skip=50`; see [`Window`] |
 //! | `FERRUM_TRACE_CATEGORIES` | `attention,gemm` for these only, `-memory` for all but this; see [`Categories`] |
 //! | `FERRUM_TRACE_TRIGGER` | what has a flight recorder write a file by itself: `step>50ms`, `decode>3xp99`, `request>2s`, `ttft>500ms`, `tpot>80ms`, `panic`, `signal=SIGUSR2`; see [`Trigger`] |
@@ -54,9 +55,9 @@
 //! | `FERRUM_TRACE_HTTP_DIR` | where recordings go that are begun so; if not given, where `FERRUM_TRACE_OUT` goes, or the current directory |
 //! | `FERRUM_TRACE_CLOCK` | `auto`, `ticks` (the processor's counter) or `monotonic` (the system's clock) |
 //!
-//! The path: the ending `.spool` leaves the spool, to be converted later; any other ending gives Chrome JSON (and
-//! compressed or Perfetto endings are told in one line that they do, for now). `%p` is the
-//! process, `%r` the rank (`RANK`, `OMPI_COMM_WORLD_RANK` or `SLURM_PROCID`, else 0), `%h` the host, `%%` a percent sign.
+//! The path: its ending chooses the form. `.pftrace` (or `.perfetto-trace`) is Perfetto's own, `.spool` leaves the spool, to be converted
+//! later, anything else is Chrome JSON; `.gz` or `.zst` behind it packs that, as in `trace.json.zst`. All of them are complete, flushed
+//! and recovered alike. With `FERRUM_TRACE_ROTATE`, files are named `trace.001.json` and so on. `%p` is the process, `%r` the rank (`RANK`, `OMPI_COMM_WORLD_RANK` or `SLURM_PROCID`, else 0), `%h` the host, `%%` a percent sign.
 //! A directory means `DIR/PROGRAM-PID.json`. If a live process records to the path, the next one takes `trace.PID.json`
 //! and says so; so does a forked child that records, unless `%p` gives it a path of its own. What a killed process left there is
 //! kept aside, never overwritten.
@@ -94,6 +95,9 @@
 //! - A flight recorder overwrites the oldest, but never the last moments of a living thread while others have more. [`dump`] writes
 //!   what it has to a file of its own, and recording goes on. A request or an arrow whose begin is overwritten begins where the ring
 //!   does, or is left out.
+//! - With several files, a request or an arrow over an edge is as in a flight recorder; spans are whole, in the file in which they end.
+//!   A text of more than 7 bytes is `(lost)` if the recording goes on in the next file between it and its event. A thread that is kept
+//!   from running for more than half a second in the middle of writing an event, at such a moment, loses that event.
 //! - At the limit of the spool, or when the disk is full, recording stops, what comes later is counted by thread, and the
 //!   count is in the file, in [`Stats`] and in one line on standard error.
 //! - Spans of a thread are drawn nested. A guard that is dropped before one that began after it moves to a row of its own,
@@ -118,6 +122,8 @@
 //!
 //! # Features
 //!
+//! - `gzip`, `zstd` (both on): paths that end in `.gz` and `.zst` are packed. Without, one line says so, and the file is what it would be
+//!   without that ending. `zstd` compiles C.
 //! - `tracing`: `ferrum_trace::tracing::layer()` records the spans and events of `tracing` as well.
 //! - `http`: `ferrum_trace::http` starts, stops and answers from outside, on a port, a Unix socket or in an axum server. Nothing of it,
 //!   and of what it depends on, is there otherwise.

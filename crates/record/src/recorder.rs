@@ -100,8 +100,8 @@ pub struct RecorderBuilder {
 }
 
 impl RecorderBuilder {
-    /// Where the trace goes. The ending chooses the form: `.spool` leaves the spool, anything else is Chrome JSON. In a
-    /// directory, the file is named after program and process.
+    /// Where the trace goes. The ending chooses the form: `.pftrace` is Perfetto's, `.spool` leaves the spool, anything else is Chrome
+    /// JSON; `.gz` or `.zst` behind it packs that. In a directory, the file is named after program and process.
     pub fn path(mut self, path: impl Into<PathBuf>) -> Self {
         self.options.out = path.into();
         self

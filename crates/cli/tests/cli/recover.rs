@@ -16,6 +16,35 @@ fn the_spool_of_a_killed_process_becomes_its_trace() {
 }
 
 #[test]
+fn a_trace_is_recovered_in_the_form_that_its_name_promises() {
+    let forms: [(&str, &[u8]); 4] = [
+        ("trace.json.gz", &[0x1f, 0x8b]),
+        ("trace.json.zst", &[0x28, 0xb5, 0x2f, 0xfd]),
+        ("trace.pftrace", &[0x0a]),
+        ("trace.json", b"["),
+    ];
+    for (name, first_bytes) in forms {
+        let scene = Scene::new();
+        killed(&scene, name, 10);
+        assert_eq!(scene.names(), [format!("{name}.spool")]);
+        scene.run(&format!("recover {name}")).expect_code(0);
+        assert_eq!(scene.names(), [name]);
+        assert!(std::fs::read(scene.path(name)).unwrap().starts_with(first_bytes), "{name}");
+        let run = scene.run(&format!("summary --json {name}")).expect_code(0);
+        let summary: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!(summary["slices"], 20, "{name}: {}", run.stdout);
+    }
+}
+
+#[test]
+fn the_form_is_that_of_the_name_that_is_asked_for() {
+    let scene = Scene::new();
+    killed(&scene, "trace.json", 10);
+    scene.run("recover -o other.pftrace trace.json.spool").expect_code(0);
+    assert!(std::fs::read(scene.path("other.pftrace")).unwrap().starts_with(&[0x0a]));
+}
+
+#[test]
 fn a_missing_trace_is_recovered_from_the_spool_beside_it() {
     let scene = Scene::new();
     killed(&scene, "trace.json", 10);
