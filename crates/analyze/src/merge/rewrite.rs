@@ -132,12 +132,9 @@ impl<'p> Rewriter<'p> {
     /// Ids that join events of one file must not join those of another.
     fn edit_joint(&mut self, event: &Event<'_>, kind: Kind, edits: &mut Edits) {
         if let (Kind::Flow, Some(id)) = (kind, event.id) {
-            let id = match our_flow(event) {
-                Some(id) => self.our_flow(id).map(|id| format!("\"{id:#x}\"")),
-                None => self.other_flow(id).map(|id| format!("\"{id:#x}\"")),
-            };
-            if let Some(id) = id {
-                edits.set("id", id);
+            let ours = our_flow(event).and_then(|id| self.our_flow(id));
+            if let Some(id) = ours.or_else(|| self.other_flow(id)) {
+                edits.set("id", format!("\"{id:#x}\""));
             }
             return;
         }
@@ -153,15 +150,19 @@ impl<'p> Rewriter<'p> {
         }
     }
 
-    /// The ids of our flows begin with the number of the process, unless they are for several.
+    /// The ids of our flows begin with the number of the process, unless they are for several. Others are none of ours, whatever
+    /// they are called.
     fn our_flow(&mut self, id: u64) -> Option<u64> {
         if id & SHARED_FLOW != 0 {
+            return Some(id);
+        }
+        if id >> 32 == 0 {
             return None;
         }
         let old = self.strings.find(&(id >> 32).to_string())?;
         let (process, _) = self.tracks.processes().find(|(_, process)| process.pid == Some(old))?;
         let new = self.plan.numbers.pid(process)?;
-        Some(u64::from(new) << 32 | id & 0xffff_ffff).filter(|&new| new != id)
+        Some(u64::from(new) << 32 | id & 0xffff_ffff)
     }
 
     fn other_flow(&self, id: Scalar<'_>) -> Option<u64> {

@@ -99,6 +99,13 @@ fn our_own_flows_are_unique_already_unless_processes_have_one_number() {
 }
 
 #[test]
+fn flows_of_others_that_are_called_like_ours_are_kept_apart() {
+    let trace = r#"[{"ph":"X","name":"a","cat":"x","ts":1,"dur":9,"pid":0,"tid":3},{"ph":"s","name":"flow","cat":"flow","id":1,"ts":2,"pid":0,"tid":3}]"#;
+    let made = merged(&[input("a", trace), input("b", trace), input("c", trace)]);
+    assert_apart(&made, "flow", 3, |event| event["id"].clone());
+}
+
+#[test]
 fn ranks_are_named_and_stand_in_their_order() {
     let trace = r#"[{"ph":"M","name":"process_name","pid":9,"args":{"name":"python"}},
         {"ph":"M","name":"process_sort_index","pid":9,"args":{"sort_index":9}},
