@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Finished, Running, Stage, TraceFile, assert_counts_up, build_with_panic_abort, recover, run, send};
+use common::{Finished, Running, Stage, TraceFile, assert_counts_up, build_with_panic_abort, recover, send};
+use ferrum_trace_testkit::process::run;
 use ferrum_trace_testkit::trace_file::Event;
 use std::io::{Cursor, Read};
 use std::path::Path;

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use ferrum_trace_format::spool::{Summary, to_chrome};
-pub use ferrum_trace_testkit::process::{Finished, Running, run};
+pub use ferrum_trace_testkit::process::{Finished, Running};
 pub use ferrum_trace_testkit::trace_file::TraceFile;
 use std::collections::BTreeSet;
 use std::fs::File;
