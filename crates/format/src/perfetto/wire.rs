@@ -38,14 +38,6 @@ impl<const N: usize> Small<N> {
         self.len
     }
 
-    /// Appends the fields. A copy of fixed length is a few instructions, one of another length is a call.
-    #[inline]
-    pub fn push_to(&self, out: &mut Vec<u8>) {
-        let end = out.len() + self.len;
-        out.extend_from_slice(&self.bytes);
-        out.truncate(end);
-    }
-
     #[inline]
     pub fn byte(&mut self, byte: u8) {
         self.bytes[self.len] = byte;

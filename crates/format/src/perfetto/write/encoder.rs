@@ -193,7 +193,7 @@ impl Encoder {
         let mut head = Small::<48>::new();
         head.number(event::TYPE, event::SLICE_END);
         head.number(event::TRACK_UUID, track);
-        self.event(time, &head);
+        self.event(time, head.as_slice());
     }
 
     /// A point in time.
@@ -207,7 +207,7 @@ impl Encoder {
         head.number(event::TYPE, event::COUNTER);
         head.number(event::TRACK_UUID, track);
         self.fields.push_fixed64(event::DOUBLE_COUNTER_VALUE, value.to_bits());
-        self.event(time, &head);
+        self.event(time, head.as_slice());
     }
 
     /// A value of a counter's track that is a whole number.
@@ -216,7 +216,7 @@ impl Encoder {
         head.number(event::TYPE, event::COUNTER);
         head.number(event::TRACK_UUID, track);
         head.number(event::COUNTER_VALUE, value as u64);
-        self.event(time, &head);
+        self.event(time, head.as_slice());
     }
 
     /// A point of an arrow that has a time of its own: it binds to the slice of its track around it, or, at its end and
@@ -279,7 +279,7 @@ impl Encoder {
         if let Some(category) = category {
             self.word(&mut head, category, event::CATEGORY_IIDS, event::CATEGORIES);
         }
-        self.event(time, &head);
+        self.event(time, head.as_slice());
     }
 
     #[inline]
@@ -291,7 +291,7 @@ impl Encoder {
         if let Some(category) = category {
             self.word(&mut head, category, event::CATEGORY_IIDS, event::CATEGORIES);
         }
-        self.event(time, &head);
+        self.event(time, head.as_slice());
     }
 
     #[inline]
@@ -304,7 +304,7 @@ impl Encoder {
 
     /// A packet with an event of these fields, and those that wait for it.
     #[inline]
-    fn event(&mut self, time: u64, head: &Small<48>) {
+    fn event(&mut self, time: u64, head: &[u8]) {
         let mut front = self.front(time);
         let event_len = head.len() + self.fields.len();
         let event_head_len = 1 + varint_len(event_len as u64);
@@ -315,16 +315,16 @@ impl Encoder {
         let packet_len = front.len() + definitions_len + event_head_len + event_len;
         let mut packet_head = Small::<16>::new();
         packet_head.bytes_head(trace::PACKET, packet_len);
-        packet_head.push_to(&mut self.out);
+        self.out.extend_from_slice(packet_head.as_slice());
         if definitions_len > 0 {
-            front.push_to(&mut self.out);
+            self.out.extend_from_slice(front.as_slice());
             self.out.push_bytes(packet::INTERNED_DATA, &self.definitions);
             self.definitions.clear();
             front = Small::new();
         }
         front.bytes_head(packet::TRACK_EVENT, event_len);
-        front.push_to(&mut self.out);
-        head.push_to(&mut self.out);
+        self.out.extend_from_slice(front.as_slice());
+        self.out.extend_from_slice(head);
         if !self.fields.is_empty() {
             self.out.extend_from_slice(&self.fields);
             self.fields.clear();
