@@ -16,6 +16,8 @@ static WATCHES_REQUESTS: AtomicBool = AtomicBool::new(false);
 /// Which steps the window has. Written before they are watched, under the registry.
 static RULE: StepRule = StepRule {
     not_before: AtomicU64::new(0),
+    opens: AtomicU64::new(0),
+    closes: AtomicU64::new(u64::MAX),
     skip: AtomicU64::new(0),
     start: AtomicU64::new(0),
     end: AtomicU64::new(0),
@@ -32,6 +34,9 @@ static N_REQUESTS: AtomicU64 = AtomicU64::new(0);
 struct StepRule {
     /// Nanoseconds of the monotonic clock: no step is counted before.
     not_before: AtomicU64,
+    /// The same clock: when the window opens and closes by time. A thread sees to that too, but maybe some steps later.
+    opens: AtomicU64,
+    closes: AtomicU64,
     skip: AtomicU64,
     start: AtomicU64,
     end: AtomicU64,
@@ -58,13 +63,22 @@ pub fn prepare(window: &Window, rank: Option<u32>) -> Vec<Rest> {
 
 impl StepRule {
     fn set(&self, window: &Window) {
-        let skip = u64::try_from(window.skip_time.as_nanos()).unwrap_or(u64::MAX);
-        self.not_before.store(clock::monotonic_nanos().saturating_add(skip), Ordering::Relaxed);
+        let from_now = from_now();
+        let times = window.times();
+        self.not_before.store(from_now(window.skip_time), Ordering::Relaxed);
+        self.opens.store(from_now(times.start), Ordering::Relaxed);
+        self.closes.store(from_now(times.end), Ordering::Relaxed);
         self.skip.store(window.skip_steps, Ordering::Relaxed);
         self.start.store(window.steps.start, Ordering::Relaxed);
         self.end.store(window.steps.end, Ordering::Relaxed);
         self.every.store(window.every.get(), Ordering::Relaxed);
     }
+}
+
+/// Moments of the monotonic clock, counted from now on.
+fn from_now() -> impl Fn(Duration) -> u64 {
+    let now = clock::monotonic_nanos();
+    move |time| now.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// Whether steps have to be counted.
@@ -76,9 +90,12 @@ pub fn watches_steps() -> bool {
 /// A step of the engine is about to begin.
 #[cold]
 pub fn step_begins() {
-    let is_warming_up = RULE.not_before.load(Ordering::Relaxed) > clock::monotonic_nanos();
-    if is_warming_up {
+    let now = clock::monotonic_nanos();
+    if now < RULE.not_before.load(Ordering::Relaxed) {
         return;
+    }
+    if (RULE.opens.load(Ordering::Relaxed)..RULE.closes.load(Ordering::Relaxed)).contains(&now) {
+        switch::set_rest(Rest::Time, false);
     }
     let n = N_STEPS.fetch_add(1, Ordering::Relaxed);
     let Some(n) = n.checked_sub(RULE.skip.load(Ordering::Relaxed)) else {
@@ -150,9 +167,8 @@ pub fn watch_time(session: u64, window: &Window) {
     if times == (Duration::ZERO..Duration::MAX) {
         return;
     }
-    let now = clock::monotonic_nanos();
-    let at = |time: Duration| now.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
-    let (start, end) = (at(times.start), at(times.end));
+    let from_now = from_now();
+    let (start, end) = (from_now(times.start), from_now(times.end));
     let work = move || {
         let goes_on = || global::is_recording(session);
         background::sleep_until(start, goes_on);
