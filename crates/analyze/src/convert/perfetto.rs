@@ -13,6 +13,10 @@ use ferrum_trace_model::{ProcessId, Strings, TrackId, Tracks, Value};
 use hashbrown::HashMap;
 use std::io::{Read, Write};
 
+/// Set in the numbers of arrows that are bound to slices: trace_processor counts those of points in time from 1 on by itself, and
+/// takes the same number for the same arrow.
+const BOUND_FLOW: u64 = 1 << 63;
+
 /// How many bytes are handed over at once.
 const HANDED_OVER_BYTES: usize = 1 << 18;
 
@@ -166,6 +170,7 @@ impl Scene<'_> {
             }
         };
         self.summary.n_flow_points += 1;
+        let flow = flow | BOUND_FLOW;
         if binding.is_out {
             self.encoder.push_flow(flow);
         } else {
