@@ -45,13 +45,13 @@ pub fn doctests(workspace: &Workspace) -> Result {
     cargo(workspace, &format!("test --doc {FEATURES}"))
 }
 
-/// Three preemptions find what two threads can do to each other in practice; without a bound the search
-/// takes hours. The folder is its own because `--cfg loom` rebuilds every dependency.
+/// Three preemptions find what two threads can do to each other in practice; without a bound the search takes hours. Not `--cfg loom`,
+/// under which tokio has no network and what needs it does not compile. The folder is its own because flags rebuild every dependency.
 pub fn loom(workspace: &Workspace) -> Result {
     let flags = env::var("RUSTFLAGS").unwrap_or_default();
     Task::cargo(workspace)
         .words("test -p ferrum-trace --release --test loom")
-        .env("RUSTFLAGS", format!("{flags} --cfg loom").trim_start())
+        .env("RUSTFLAGS", format!("{flags} --cfg under_loom").trim_start())
         .env("LOOM_MAX_PREEMPTIONS", "3")
         .env("CARGO_TARGET_DIR", workspace.target().join("loom"))
         .run()

@@ -3,7 +3,7 @@
 //!
 //! In the program the reader is another part of it (or another program) that reads the file; here it loads the same words
 //! in the same order.
-#![cfg(loom)]
+#![cfg(under_loom)]
 
 #[path = "../src/chunk.rs"]
 #[allow(dead_code)]
