@@ -1,6 +1,7 @@
 //! Which categories are recorded, and switching that while a program runs.
 
 use crate::attach;
+use crate::setting_error::SettingError;
 use crate::site::Site;
 use crate::spool::lock;
 use crate::switch;
@@ -78,17 +79,19 @@ impl Categories {
     }
 }
 
-impl FromStr for Categories {
-    type Err = CategoriesError;
+const EXPECTED: &str = "names of categories such as `attention,gemm` or `-memory`";
 
-    fn from_str(text: &str) -> Result<Self, CategoriesError> {
+impl FromStr for Categories {
+    type Err = SettingError;
+
+    fn from_str(text: &str) -> Result<Self, SettingError> {
         let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
         let rules = parts.map(|part| {
             let (is_on, name) = part.strip_prefix('-').map_or((true, part), |name| (false, name));
             let (name, is_prefix) = name.strip_suffix('*').map_or((name, false), |name| (name, true));
             let is_name = !name.contains('*') && (is_prefix || !name.is_empty());
             let rule = Rule { is_on, name: name.to_owned(), is_prefix };
-            is_name.then_some(rule).ok_or_else(|| CategoriesError { found: part.to_owned() })
+            is_name.then_some(rule).ok_or_else(|| SettingError::new(EXPECTED, part))
         });
         let rules = rules.collect::<Result<Vec<_>, _>>()?;
         // If the first one takes something away, all is there to begin with.
@@ -108,20 +111,6 @@ impl fmt::Display for Categories {
         Ok(())
     }
 }
-
-/// Categories that were not understood.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CategoriesError {
-    found: String,
-}
-
-impl fmt::Display for CategoriesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "expected names of categories such as `attention,gemm` or `-memory`, found `{}`", self.found)
-    }
-}
-
-impl std::error::Error for CategoriesError {}
 
 /// Those of this process.
 static CURRENT: Mutex<Categories> = Mutex::new(Categories::all());

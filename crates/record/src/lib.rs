@@ -175,6 +175,7 @@ mod rotate;
 mod running_p99;
 mod say;
 mod session;
+mod setting_error;
 mod signal;
 mod site;
 mod snapshot;
@@ -195,20 +196,21 @@ mod writer;
 
 pub use arg::{Arg, Value};
 pub use async_span::AsyncSpan;
-pub use categories::{Categories, CategoriesError};
+pub use categories::Categories;
 pub use dump::{DumpLimits, dump};
 pub use error::Error;
 pub use flow::Flow;
 pub use laps::Laps;
 pub use recorder::{Recorder, RecorderBuilder, finish, flush, is_on, set_process_name, set_thread_name, stats};
+pub use setting_error::SettingError;
 pub use signal::Signal;
 pub use span::{DynamicSpan, Span};
 pub use stats::Stats;
 pub use text::Text;
 pub use timer::{BackendTimer, CpuTimer};
 pub use track::{Measured, Timestamp, Track};
-pub use trigger::{StepLimit, Trigger, TriggerError};
-pub use window::{Window, WindowError};
+pub use trigger::{StepLimit, Trigger};
+pub use window::Window;
 pub use writer::{TraceEvent, TraceWriter, flush_global_trace, global_trace};
 
 /// For the macros only.

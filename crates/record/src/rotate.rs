@@ -3,11 +3,11 @@
 use crate::clock::{self, ClockKind};
 use crate::config::{parse_bytes, parse_time};
 use crate::session::Session;
+use crate::setting_error::SettingError;
 use crate::spool::lock;
 use crate::stats::Stats;
 use crate::{background, global};
 use std::collections::VecDeque;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,24 +35,13 @@ pub struct Rotate {
     pub keep: Option<u32>,
 }
 
-/// Why a text says nothing of rotation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RotateError {
-    found: String,
-}
-
-impl fmt::Display for RotateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let expected = "a size such as `256MiB`, a time such as `10min`, or either and `keep=8`";
-        write!(f, "expected {expected}, found `{}`", self.found)
-    }
-}
+const EXPECTED: &str = "a size such as `256MiB`, a time such as `10min`, or either and `keep=8`";
 
 impl FromStr for Rotate {
-    type Err = RotateError;
+    type Err = SettingError;
 
-    fn from_str(text: &str) -> Result<Self, RotateError> {
-        let wrong = || RotateError { found: text.to_owned() };
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        let wrong = || SettingError::new(EXPECTED, text);
         let mut rotate = Self::default();
         for part in text.split(',') {
             match part.trim().split_once('=') {

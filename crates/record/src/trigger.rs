@@ -1,6 +1,7 @@
 //! What has a flight recorder write out what it has, and how that is written down: `step>50ms`, `step>3xp99`, `panic`.
 
 use crate::config::parse_time;
+use crate::setting_error::SettingError;
 use crate::signal::Signal;
 use ferrum_trace_model::vocab::Phase;
 use std::fmt;
@@ -17,7 +18,7 @@ use std::time::Duration;
 /// let trigger: Trigger = "step > 50ms".parse()?;
 /// assert_eq!(trigger, Trigger::Step { phase: None, over: StepLimit::Time(Duration::from_millis(50)) });
 /// assert_eq!(trigger.to_string(), "step>50ms");
-/// # Ok::<(), ferrum_trace::TriggerError>(())
+/// # Ok::<(), ferrum_trace::SettingError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -52,21 +53,6 @@ pub enum StepLimit {
     TimesP99(f64),
 }
 
-/// A text that is no [`Trigger`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TriggerError {
-    expected: &'static str,
-    found: String,
-}
-
-impl fmt::Display for TriggerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "expected {}, found `{}`", self.expected, self.found)
-    }
-}
-
-impl std::error::Error for TriggerError {}
-
 const EXPECTED_TRIGGER: &str =
     "`step`, `prefill`, `decode`, `mixed`, `request`, `ttft` or `tpot` with `>` and a time, `panic` or `signal=NAME`";
 const EXPECTED_TIME: &str = "a time such as `50ms`";
@@ -74,10 +60,10 @@ const EXPECTED_STEP_LIMIT: &str = "a time such as `50ms` or a multiple such as `
 const EXPECTED_SIGNAL: &str = "SIGUSR1, SIGUSR2, SIGHUP or SIGRTMIN+N";
 
 impl FromStr for Trigger {
-    type Err = TriggerError;
+    type Err = SettingError;
 
-    fn from_str(text: &str) -> Result<Self, TriggerError> {
-        let wrong = |expected| TriggerError { expected, found: text.trim().to_owned() };
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        let wrong = |expected| SettingError::new(expected, text.trim());
         let lower = text.trim().to_ascii_lowercase();
         if lower == "panic" {
             return Ok(Self::Panic);
@@ -120,7 +106,7 @@ fn parse_step_limit(text: &str) -> Option<StepLimit> {
 }
 
 /// Reads triggers with commas between them. Those that are not understood are told to `complain`, the others are used.
-pub fn parse_triggers(text: &str, mut complain: impl FnMut(TriggerError)) -> Vec<Trigger> {
+pub fn parse_triggers(text: &str, mut complain: impl FnMut(SettingError)) -> Vec<Trigger> {
     let parts = text.split(',').filter(|part| !part.trim().is_empty());
     parts.filter_map(|part| part.parse().map_err(&mut complain).ok()).collect()
 }

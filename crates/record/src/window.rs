@@ -1,7 +1,7 @@
 //! Which part of a run is recorded.
 
 use crate::config::parse_time;
-use std::fmt;
+use crate::setting_error::SettingError;
 use std::num::NonZeroU64;
 use std::ops::{Bound, Range, RangeBounds};
 use std::str::FromStr;
@@ -136,21 +136,6 @@ fn half_open(range: impl RangeBounds<u64>) -> Range<u64> {
     start..end
 }
 
-/// A window that was not understood.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WindowError {
-    expected: &'static str,
-    found: String,
-}
-
-impl fmt::Display for WindowError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "expected {}, found `{}`", self.expected, self.found)
-    }
-}
-
-impl std::error::Error for WindowError {}
-
 const STEPS: &str = "steps such as `steps=100..120`";
 const TIME: &str = "a time such as `time=10s..20s`";
 const FIRST: &str = "a time such as `first=30s`";
@@ -161,16 +146,16 @@ const SKIP: &str = "steps or a time such as `skip=50` or `skip=10s`";
 const PART: &str = "`steps=`, `time=`, `first=`, `every=`, `requests=`, `ranks=` or `skip=`";
 
 impl FromStr for Window {
-    type Err = WindowError;
+    type Err = SettingError;
 
-    fn from_str(text: &str) -> Result<Self, WindowError> {
+    fn from_str(text: &str) -> Result<Self, SettingError> {
         text.split(',').map(str::trim).filter(|part| !part.is_empty()).try_fold(Self::default(), Self::with_part)
     }
 }
 
 impl Window {
-    fn with_part(self, part: &str) -> Result<Self, WindowError> {
-        let expected = |what| WindowError { expected: what, found: part.to_owned() };
+    fn with_part(self, part: &str) -> Result<Self, SettingError> {
+        let expected = |what| SettingError::new(what, part);
         let (key, value) = part.split_once('=').ok_or_else(|| expected(PART))?;
         let value = value.trim();
         let (window, what) = match key.trim() {
@@ -266,9 +251,8 @@ mod tests {
             ("100..120", PART),
             ("steps=1..2,sometimes=1", PART),
         ] {
-            let error = text.parse::<Window>().unwrap_err();
-            assert_eq!(error.expected, expected, "{text}");
-            assert!(text.contains(&error.found));
+            let error = text.parse::<Window>().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("expected {expected}, found `")), "{text}: {error}");
         }
     }
 
