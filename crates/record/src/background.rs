@@ -2,7 +2,7 @@
 
 use crate::clock;
 use crate::global;
-use crate::os_thread::{lower_priority, without_signals};
+use crate::os_thread::{lower_priority, stay_on_this_processor, without_signals};
 use crate::spool::lock;
 use std::cell::Cell;
 use std::sync::{Condvar, Mutex};
@@ -22,10 +22,12 @@ pub fn is_here() -> bool {
     IS_BACKGROUND.get()
 }
 
-/// Has a thread of ours leave the processors to others from now on.
+/// Has a thread of ours leave the processors to others from now on. The system put it where there was least to do; there it stays, since a
+/// thread of low priority that comes to another processor still takes it from whoever is there for milliseconds.
 pub fn step_back() {
     IS_BACKGROUND.set(true);
     lower_priority();
+    stay_on_this_processor();
 }
 
 /// Starts a thread of the lowest priority that no signal is delivered to. `None` if there is none to be had.

@@ -58,7 +58,23 @@ pub fn without_signals<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Leaves the processors to other threads, where the system has priorities of single threads.
+/// Stays on the processor that the calling thread is on, and threads that it starts with it, so that others can keep away from there.
+pub fn stay_on_this_processor() {
+    #[cfg(target_os = "linux")]
+    // SAFETY: only numbers are passed but for the set, which is valid for as long as the calls; the number of the processor is
+    // checked against its size.
+    unsafe {
+        let mut processors: libc::cpu_set_t = std::mem::zeroed();
+        let Ok(this) = usize::try_from(libc::sched_getcpu()) else { return };
+        if this < libc::CPU_SETSIZE as usize {
+            libc::CPU_SET(this, &mut processors);
+            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &processors);
+        }
+    }
+}
+
+/// Leaves the processors to other threads, where the system has priorities of single threads. Not `SCHED_IDLE`: a process that ends waits
+/// for its files, and on a busy machine such a thread would hardly run.
 pub fn lower_priority() {
     #[cfg(target_os = "linux")]
     // SAFETY: 0 is the calling thread; only numbers are passed.
