@@ -59,15 +59,15 @@ impl Output {
         self.destination.form
     }
 
-    /// Brings the output up to date.
-    pub fn flush(&mut self, spool: &File) -> Result<(), Error> {
-        self.update(spool, true)
+    /// Brings the output up to date; `events_are_seen` as for `Converter::convert_growing`.
+    pub fn flush(&mut self, spool: &File, events_are_seen: &dyn Fn()) -> Result<(), Error> {
+        self.update(spool, true, events_are_seen)
     }
 
     /// Writes the output from another spool than before.
     pub fn rewrite(&mut self, spool: &File) -> Result<(), Error> {
         self.begin_anew();
-        let rewritten = self.update(spool, false);
+        let rewritten = self.update(spool, false, &|| ());
         self.begin_anew();
         rewritten
     }
@@ -81,7 +81,7 @@ impl Output {
 
     /// Brings the output up to date for the last time; the spool goes, unless it is the output.
     pub fn finish(&mut self, spool: &File, spool_bytes: u64) -> Result<Stats, Error> {
-        self.update(spool, false)?;
+        self.update(spool, false, &|| ())?;
         let stats = self.stats(spool, spool_bytes)?;
         self.drop_spare();
         if self.form() != Form::Spool {
@@ -102,13 +102,13 @@ impl Output {
         Ok(Stats::new(&summary, spool_bytes))
     }
 
-    fn update(&mut self, spool: &File, wants_spare: bool) -> Result<(), Error> {
+    fn update(&mut self, spool: &File, wants_spare: bool, events_are_seen: &dyn Fn()) -> Result<(), Error> {
         let Form::Trace(form) = self.form() else {
             return Ok(());
         };
         let updated = match self.written.take() {
-            None => self.write_first(spool, form),
-            Some(written) => self.write_next(spool, written),
+            None => self.write_first(spool, form, events_are_seen),
+            Some(written) => self.write_next(spool, written, events_are_seen),
         };
         match updated {
             Ok(written) => {
@@ -132,16 +132,16 @@ impl Output {
         let _ = std::fs::remove_file(spare_path(&self.destination));
     }
 
-    fn write_first(&mut self, spool: &File, form: spool::Form) -> Result<Written, Error> {
+    fn write_first(&mut self, spool: &File, form: spool::Form, events_are_seen: &dyn Fn()) -> Result<Written, Error> {
         let mut converter = Converter::open(spool, form).map_err(|cause| self.cannot_convert(cause))?;
         let path = spare_path(&self.destination);
         let file = create(&path).map_err(|cause| self.cannot_write(cause))?;
-        let (body_end, tail) = self.append(&file, 0, &mut converter, spool)?;
+        let (body_end, tail) = self.append(&file, 0, &mut converter, spool, events_are_seen)?;
         std::fs::rename(&path, self.path()).map_err(|cause| self.cannot_write(cause))?;
         Ok(Written { converter, current: file, body_end, tail })
     }
 
-    fn write_next(&mut self, spool: &File, mut written: Written) -> Result<Written, Error> {
+    fn write_next(&mut self, spool: &File, mut written: Written, events_are_seen: &dyn Fn()) -> Result<Written, Error> {
         let path = spare_path(&self.destination);
         let spare = self.spare.take();
         let lease = spare.as_ref().and_then(Lease::take);
@@ -150,7 +150,7 @@ impl Output {
             _ => copy(&written.current, &path),
         }
         .map_err(|cause| self.cannot_write(cause))?;
-        let (body_end, tail) = self.append(&file, written.body_end, &mut written.converter, spool)?;
+        let (body_end, tail) = self.append(&file, written.body_end, &mut written.converter, spool, events_are_seen)?;
         if body_end == written.body_end && tail == written.tail {
             drop(lease);
             self.spare = Some(file);
@@ -182,6 +182,7 @@ impl Output {
         body_end: u64,
         converter: &mut Converter,
         spool: &File,
+        events_are_seen: &dyn Fn(),
     ) -> Result<(u64, Vec<u8>), Error> {
         let cannot_write = |cause| self.cannot_write(cause);
         let cannot_convert = |cause| self.cannot_convert(cause);
@@ -190,7 +191,7 @@ impl Output {
             give_way(file, from);
             reserve_beyond_end(file, from, len);
         });
-        let batch = converter.convert_new(spool, &mut out, n_workers()).map_err(cannot_convert)?;
+        let batch = converter.convert_growing(spool, &mut out, n_workers(), events_are_seen).map_err(cannot_convert)?;
         let tail = converter.tail(spool).map_err(cannot_convert)?;
         let body_end = body_end + batch.bytes;
         file.write_all(&tail).map_err(cannot_write)?;

@@ -426,7 +426,8 @@ impl Session {
                 let copy = Snapshot::take(self.spool.file(), with_ending(output.spool_path(), ".copy"))?;
                 return output.rewrite(copy.file());
             }
-            output.flush(self.spool.file())
+            // Threads go on recording: the point above lies before what they have recorded since.
+            output.flush(self.spool.file(), &|| self.calibrate())
         })
     }
 

@@ -77,7 +77,23 @@ impl Converter {
         R: ReadAt + ?Sized,
         W: Write + Send + ?Sized,
     {
-        let pieces = self.progress.advance(source)?;
+        self.convert_growing(source, out, n_workers, || ())
+    }
+
+    /// The same for a spool that is being recorded to. `events_are_seen` is called when it is known which events are written: a calibration
+    /// point that is added then lies behind them all, so that their times are what they are for every later call.
+    pub fn convert_growing<R, W>(
+        &mut self,
+        source: &R,
+        out: &mut W,
+        n_workers: usize,
+        events_are_seen: impl FnOnce(),
+    ) -> Result<Batch, Error>
+    where
+        R: ReadAt + ?Sized,
+        W: Write + Send + ?Sized,
+    {
+        let pieces = self.progress.advance(source, events_are_seen)?;
         let Self { progress, state, packing, begun, .. } = self;
         if let Some(begun) = begun {
             begun.find(source, &pieces, &progress.dictionary)?;

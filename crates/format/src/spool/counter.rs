@@ -22,7 +22,7 @@ impl EventCounter {
     /// What the spool holds so far. The cost is that of reading what is new since the last call.
     pub fn summary<R: ReadAt + ?Sized>(&mut self, source: &R) -> Result<Summary, Error> {
         let mut bytes = Vec::new();
-        for piece in self.progress.advance(source)? {
+        for piece in self.progress.advance(source, || ())? {
             read_chunk_into(source, piece.chunk, &mut bytes)?;
             self.n_events += count_piece(piece, &bytes);
         }

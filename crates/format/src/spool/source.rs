@@ -100,13 +100,18 @@ impl Progress {
     /// Reads all definitions that are new, and lists the events that are.
     ///
     /// The events come first: whatever an event that is seen refers to was defined before it, so a later look at the
-    /// definitions has it.
-    pub fn advance<R: ReadAt + ?Sized>(&mut self, source: &R) -> Result<Vec<Piece>, Error> {
+    /// definitions has it. `events_are_seen` is called in between: what it defines is known too.
+    pub fn advance<R: ReadAt + ?Sized>(
+        &mut self,
+        source: &R,
+        events_are_seen: impl FnOnce(),
+    ) -> Result<Vec<Piece>, Error> {
         self.find_chunks(source)?;
         let mut events = self.new_pieces(source, |magic| magic == EVENTS_MAGIC)?;
         if Header::read(source)?.is_ring {
             sort_by_time(source, &mut events)?;
         }
+        events_are_seen();
         self.find_chunks(source)?;
         let definitions = self.new_pieces(source, |magic| magic == DEFINITIONS_MAGIC || magic == FILE_MAGIC)?;
         for piece in definitions {
