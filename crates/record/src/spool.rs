@@ -300,9 +300,10 @@ impl Spool {
         }
     }
 
-    /// True if a thread may soon find no chunk ready.
+    /// True if a thread may soon find no chunk ready, and there are more to be had. A ring that is full has none.
     pub fn is_low(&self) -> bool {
-        self.ready.len() < self.n_ready_wanted.load(Ordering::Relaxed) / 2
+        let is_full_ring = self.is_ring() && self.stopped().is_some();
+        !is_full_ring && self.ready.len() < self.n_ready_wanted.load(Ordering::Relaxed) / 2
     }
 
     /// Makes chunks ready ahead of need, and lets go of the full ones.
