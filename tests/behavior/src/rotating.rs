@@ -12,6 +12,7 @@ pub const SCENES: &[Scene] = &[
     ("rotate-over-edges", rotate_over_edges),
     ("rotate-until-killed", rotate_until_killed),
     ("rotate-by-time", rotate_by_time),
+    ("rotate-at-the-end", rotate_at_the_end),
     ("rotate-by-builder", rotate_by_builder),
     ("rotate-and-stop", rotate_and_stop),
     ("rotate-and-fork", rotate_and_fork),
@@ -114,6 +115,14 @@ fn rotate_by_time() {
     for number in 1..=3 {
         record_slowly_until_at(number);
         record(10 * u64::from(number) - 9, 10 * u64::from(number));
+    }
+}
+
+/// Nothing is recorded into the last file.
+fn rotate_at_the_end() {
+    drop(span!("filler"));
+    while !is_at(2) {
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 

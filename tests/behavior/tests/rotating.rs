@@ -94,6 +94,16 @@ fn files_come_by_time_too() {
 }
 
 #[test]
+fn a_last_file_without_events_tells_which_one_it_is() {
+    let stage = Stage::new();
+    play(&stage, "rotate-at-the-end", "100ms");
+    let parts = parts(&stage, 2);
+    let told: Vec<[u64; 3]> =
+        parts.iter().map(|part| ["part", "recorded", "dropped"].map(|key| part.about(key))).collect();
+    assert_eq!(told, [[1, 1, 0], [2, 0, 0]]);
+}
+
+#[test]
 fn after_kill_9_all_files_but_the_last_are_whole_and_that_is_recovered() {
     let stage = Stage::new();
     let mut running = Running::start(&mut scene(&stage, "rotate-until-killed", "1MiB"));
