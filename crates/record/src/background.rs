@@ -5,7 +5,7 @@ use crate::global;
 use crate::os_thread::{lower_priority, stay_on_this_processor, without_signals};
 use crate::spool::lock;
 use std::cell::Cell;
-use std::sync::{Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -40,8 +40,8 @@ pub fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 's
     without_signals(|| builder.spawn(work)).ok()
 }
 
-/// The same, for what the end of the process has to wait for. On the calling thread if there is no other.
-pub fn write<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<JoinHandle<T>> {
+/// The same, for what the end of the process has to wait for. If there is no thread to be had, it is done here and now.
+pub fn write<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Writing<T> {
     write_announced(Announced::new(), work)
 }
 
@@ -49,12 +49,42 @@ pub fn write<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Op
 pub fn write_announced<T: Send + 'static>(
     announced: Announced,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Option<JoinHandle<T>> {
-    spawn("ferrum-trace-write", move || {
-        let result = work();
-        drop(announced);
-        result
-    })
+) -> Writing<T> {
+    // What a thread is to do is gone with it if it cannot be started.
+    let work = Arc::new(Mutex::new(Some(work)));
+    let do_it = {
+        let work = Arc::clone(&work);
+        move || {
+            let work = lock(&work).take();
+            let result = work.map(|work| work());
+            drop(announced);
+            result
+        }
+    };
+    match spawn("ferrum-trace-write", do_it) {
+        Some(thread) => Writing::Elsewhere(thread),
+        None => {
+            let work = lock(&work).take();
+            Writing::Done(work.map(|work| work()))
+        }
+    }
+}
+
+/// Something that is being written.
+#[derive(Debug)]
+pub enum Writing<T> {
+    Elsewhere(JoinHandle<Option<T>>),
+    Done(Option<T>),
+}
+
+impl<T> Writing<T> {
+    /// Waits for what came of it. `None` if it panicked.
+    pub fn wait(self) -> Option<T> {
+        match self {
+            Self::Elsewhere(thread) => thread.join().ok().flatten(),
+            Self::Done(result) => result,
+        }
+    }
 }
 
 /// Counts a writer in that will begin soon, and out when it has ended or never began.

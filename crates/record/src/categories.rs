@@ -114,8 +114,9 @@ impl fmt::Display for Categories {
 
 /// Those of this process.
 static CURRENT: Mutex<Categories> = Mutex::new(Categories::all());
-/// How often they have changed: what a site remembers of them is of one time.
-static GENERATION: AtomicU32 = AtomicU32::new(1);
+/// Raised by two whenever they change: what a site remembers of them is of one time. The lowest bit of what it remembers says whether it
+/// is muted.
+static GENERATION: AtomicU32 = AtomicU32::new(0);
 
 /// Records these categories from now on. What has begun is ended.
 pub fn set(categories: Categories) {
@@ -123,7 +124,6 @@ pub fn set(categories: Categories) {
     attach::quietly(|| {
         let mut current = lock(&CURRENT);
         *current = categories;
-        // Half of a site's word is for whether it is muted.
         GENERATION.fetch_add(2, Ordering::Release);
         switch::set_filtered(is_filtered);
     });
@@ -138,11 +138,11 @@ pub fn current() -> Categories {
 pub fn is_muted(site: &Site) -> bool {
     let generation = GENERATION.load(Ordering::Acquire);
     let known = site.filter();
-    if known & !1 == generation & !1 {
+    if known & !1 == generation {
         return known & 1 == 1;
     }
     let is_muted = is_name_muted(site.category());
-    site.set_filter(generation & !1 | u32::from(is_muted));
+    site.set_filter(generation | u32::from(is_muted));
     is_muted
 }
 

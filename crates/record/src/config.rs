@@ -8,6 +8,7 @@ use crate::origin::{RANK_VARIABLES, rank_number, rank_of_environment, rank_text}
 use crate::pattern::Pattern;
 use crate::ring;
 use crate::rotate::Rotate;
+use crate::setting_error::SettingError;
 use crate::trigger::{Trigger, parse_triggers};
 use crate::watch::Predicate;
 use crate::window::Window;
@@ -96,8 +97,7 @@ impl Options {
 
     /// The defaults, but for the limit: that of the environment holds for all recordings.
     pub fn with_limit_of_environment(out: PathBuf) -> Self {
-        let limit = std::env::var(LIMIT).ok().and_then(|text| parse_bytes(&text));
-        Self { limit: limit.unwrap_or(DEFAULT_LIMIT), ..Self::new(out) }
+        Self { limit: limit_of_environment(), ..Self::new(out) }
     }
 
     /// What the environment asks for: `None` if it does not ask for a recording. Values that are not understood are
@@ -118,74 +118,44 @@ impl Options {
                 }
             }
         }
-        let out = found.out.filter(|out| !is_off(out))?;
+        let out = unless_off(found.out.take())?;
         let rank = rank_text(|name| found.ranks.iter().find(|(known, _)| *known == name)?.1.clone());
         let pattern = Pattern { text: out, rank };
         let mut options = Self::new(pattern.path());
         options.rank = pattern.rank.as_deref().and_then(rank_number);
         options.pattern = Some(pattern).filter(Pattern::names_process);
-        if let Some(limit) = found.limit.filter(|limit| !limit.is_empty()) {
-            match limit.to_str().and_then(parse_bytes) {
-                Some(limit) => options.limit = limit,
-                None => complain(format!(
-                    "{LIMIT}: expected a number of bytes such as `512MiB`, found `{}`; the limit is 4 GiB",
-                    limit.to_string_lossy()
-                )),
-            }
-        }
-        if let Some(ring) = found.ring.filter(|ring| !is_off(ring)) {
-            match ring.to_str().and_then(parse_ring) {
-                Some(ring) => options.ring = Some(ring),
-                None => complain(format!(
-                    "{RING}: expected a size such as `64MiB` or a time such as `30s`, found `{}`; all is kept",
-                    ring.to_string_lossy()
-                )),
-            }
-        }
-        if let Some(rotate) = found.rotate.filter(|rotate| !is_off(rotate)) {
-            match rotate.to_string_lossy().parse() {
-                Ok(_) if options.ring.is_some() => {
-                    complain(format!(
-                        "{ROTATE}: a flight recorder ({RING}) keeps the newest in one file; it stays one"
-                    ));
-                }
-                Ok(rotate) => options.rotate = Some(rotate),
-                Err(error) => complain(format!("{ROTATE}: {error}; all goes to one file")),
-            }
-        }
-        if let Some(window) = found.window {
-            match window.to_string_lossy().parse() {
-                Ok(window) => options.window = window,
-                Err(error) => complain(format!("{WINDOW}: {error}; all of the run is recorded")),
-            }
-        }
-        if let Some(categories) = found.categories {
-            match categories.to_string_lossy().parse() {
-                Ok(categories) => options.categories = Some(categories),
-                Err(error) => complain(format!("{CATEGORIES}: {error}; all are recorded")),
-            }
-        }
-        if let Some(triggers) = found.trigger.filter(|triggers| !is_off(triggers)) {
-            let told = |error| complain(format!("{TRIGGER}: {error}; it is left out"));
-            options.triggers = parse_triggers(&triggers.to_string_lossy(), told);
-        }
-        if let Some(dumps) = found.dumps.filter(|dumps| !dumps.is_empty()) {
-            for part in dumps.to_string_lossy().split(',').filter(|part| !part.trim().is_empty()) {
-                if let Err(error) = options.dumps.set(part) {
-                    complain(format!("{DUMPS}: {error}; it is left out"));
-                }
-            }
-        }
-        if let Some(clock) = found.clock.filter(|clock| !clock.is_empty()) {
-            match clock.to_str().and_then(parse_clock) {
-                Some(clock) => options.clock = clock,
-                None => complain(format!(
-                    "{CLOCK}: expected `auto`, `ticks` or `monotonic`, found `{}`; the clock is `auto`",
-                    clock.to_string_lossy()
-                )),
-            }
-        }
+        options.take(found, &mut complain);
         Some(options)
+    }
+
+    /// Takes over what is given besides where to.
+    fn take(&mut self, found: Found, complain: &mut impl FnMut(String)) {
+        let mut setting = Settings { complain };
+        if let Some(limit) = setting.read(LIMIT, found.limit, read_limit, "the limit is 4 GiB") {
+            self.limit = limit;
+        }
+        self.ring = setting.read(RING, unless_off(found.ring), read_ring, "all is kept");
+        self.rotate = setting.read(ROTATE, unless_off(found.rotate), str::parse, "all goes to one file");
+        if self.rotate.is_some() && self.ring.is_some() {
+            self.rotate = None;
+            (setting.complain)(format!(
+                "{ROTATE}: a flight recorder ({RING}) keeps the newest in one file; it stays one"
+            ));
+        }
+        if let Some(window) = setting.read(WINDOW, found.window, str::parse, "all of the run is recorded") {
+            self.window = window;
+        }
+        self.categories = setting.read(CATEGORIES, found.categories, str::parse, "all are recorded");
+        let triggers = unless_off(found.trigger).unwrap_or_default();
+        let left_out = |error| (setting.complain)(format!("{TRIGGER}: {error}; it is left out"));
+        self.triggers = parse_triggers(&triggers.to_string_lossy(), left_out);
+        let dumps = found.dumps.unwrap_or_default();
+        for part in dumps.to_string_lossy().split(',').filter(|part| !part.trim().is_empty()) {
+            if let Err(error) = self.dumps.set(part) {
+                (setting.complain)(format!("{DUMPS}: {error}; it is left out"));
+            }
+        }
+        self.clock = setting.read(CLOCK, found.clock, read_clock, "the clock is `auto`").flatten();
     }
 
     /// Bytes that the spool may take.
@@ -200,6 +170,43 @@ impl Options {
     pub fn process_name(&self) -> String {
         self.process_name.clone().unwrap_or_else(program_name)
     }
+}
+
+/// Reads values of variables one by one.
+struct Settings<'a, F> {
+    complain: &'a mut F,
+}
+
+impl<F: FnMut(String)> Settings<'_, F> {
+    /// What a variable says; `None` if it is not given. One that is not understood is told, and what happens
+    /// `instead`.
+    fn read<T>(
+        &mut self,
+        name: &str,
+        value: Option<OsString>,
+        read: impl FnOnce(&str) -> Result<T, SettingError>,
+        instead: &str,
+    ) -> Option<T> {
+        let value = value.filter(|value| !value.is_empty())?;
+        let error = match read(&value.to_string_lossy()) {
+            Ok(understood) => return Some(understood),
+            Err(error) => error,
+        };
+        (self.complain)(format!("{name}: {error}; {instead}"));
+        None
+    }
+}
+
+fn read_limit(text: &str) -> Result<u64, SettingError> {
+    parse_bytes(text).ok_or_else(|| SettingError::new("a number of bytes such as `512MiB`", text))
+}
+
+fn read_ring(text: &str) -> Result<ring::Extent, SettingError> {
+    parse_ring(text).ok_or_else(|| SettingError::new("a size such as `64MiB` or a time such as `30s`", text))
+}
+
+fn read_clock(text: &str) -> Result<Option<ClockKind>, SettingError> {
+    parse_clock(text).ok_or_else(|| SettingError::new("`auto`, `ticks` or `monotonic`", text))
 }
 
 #[derive(Default)]
@@ -237,9 +244,18 @@ impl Found {
     }
 }
 
+/// The limit that the environment gives, or the default.
+pub fn limit_of_environment() -> u64 {
+    std::env::var(LIMIT).ok().and_then(|text| parse_bytes(&text)).unwrap_or(DEFAULT_LIMIT)
+}
+
 /// Whether a variable says no.
 pub fn is_off(out: &OsStr) -> bool {
     out.to_str().is_some_and(|out| OUT_OFF_WORDS.iter().any(|word| out.eq_ignore_ascii_case(word)))
+}
+
+fn unless_off(value: Option<OsString>) -> Option<OsString> {
+    value.filter(|value| !is_off(value))
 }
 
 /// `1000`, `64K`, `64KiB`, `64 MB`, `4G`: a unit is a power of 1024, whatever it is called.

@@ -32,7 +32,6 @@ use crate::switch::{self, OFF, Rest};
 use crate::window_watch;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 /// What a process's recording is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,12 +147,13 @@ pub fn categories() -> Categories {
 }
 
 /// Ends the process's recording, whoever began it, and returns at once: the file is completed by a thread of low priority.
-/// [`finish`](crate::finish()) does the same as fast as possible, on the calling thread.
+/// [`finish`](crate::finish()) does the same as fast as possible, on the calling thread. Of a recording in several files, the counts are
+/// those of the last.
 ///
 /// # Errors
 ///
 /// If nothing is being recorded.
-pub fn stop() -> Result<Stopping, Error> {
+pub fn stop() -> Result<Writing<Stats>, Error> {
     let session = global::take_active(running()?.recording()).ok_or_else(Error::not_recording)?;
     let path = session.output_path().to_owned();
     let written = background::write(move || {
@@ -161,7 +161,7 @@ pub fn stop() -> Result<Stopping, Error> {
         session.release_memory();
         result
     });
-    Ok(Stopping { path, written })
+    Ok(Writing { path, written })
 }
 
 /// Brings the output up to date, on a thread of low priority.
@@ -169,60 +169,34 @@ pub fn stop() -> Result<Stopping, Error> {
 /// # Errors
 ///
 /// If nothing is being recorded.
-pub fn flush() -> Result<Flushing, Error> {
+pub fn flush() -> Result<Writing<()>, Error> {
     let session = running()?;
     let path = session.output_path().to_owned();
     let written = background::write(move || session.flush());
-    Ok(Flushing { path, written })
+    Ok(Writing { path, written })
 }
 
-/// A recording whose file is being completed. Dropping it changes nothing.
+/// A file that is being written. Dropping it changes nothing.
 #[derive(Debug)]
-pub struct Stopping {
+pub struct Writing<T> {
     path: PathBuf,
-    written: Option<JoinHandle<Result<Stats, Error>>>,
+    written: background::Writing<Result<T, Error>>,
 }
 
-impl Stopping {
-    /// Where the file will be.
+impl<T> Writing<T> {
+    /// Where the file is, or will be.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Waits until the file is complete.
+    /// Waits until it has all that was recorded before the call that made this.
     ///
     /// # Errors
     ///
     /// If it could not be written; the spool is kept then.
-    pub fn wait(self) -> Result<Stats, Error> {
-        joined(self.written, &self.path)
+    pub fn wait(self) -> Result<T, Error> {
+        let failed =
+            || Err(Error::io("cannot write the trace", &self.path, std::io::Error::other("the writer has failed")));
+        self.written.wait().unwrap_or_else(failed)
     }
-}
-
-/// An output that is being brought up to date. Dropping it changes nothing.
-#[derive(Debug)]
-pub struct Flushing {
-    path: PathBuf,
-    written: Option<JoinHandle<Result<(), Error>>>,
-}
-
-impl Flushing {
-    /// Where the file is.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Waits until it has all that was recorded before.
-    ///
-    /// # Errors
-    ///
-    /// If it could not be written.
-    pub fn wait(self) -> Result<(), Error> {
-        joined(self.written, &self.path)
-    }
-}
-
-fn joined<T>(thread: Option<JoinHandle<Result<T, Error>>>, path: &Path) -> Result<T, Error> {
-    let ended = thread.and_then(|thread| thread.join().ok());
-    ended.unwrap_or_else(|| Err(Error::io("cannot write the trace", path, std::io::Error::other("no thread"))))
 }

@@ -13,6 +13,7 @@ use crate::global;
 use crate::os_thread::without_signals;
 use crate::post_roll;
 use crate::session::Session;
+use crate::setting_error::SettingError;
 use crate::site::Site;
 use crate::spool::lock;
 use crate::switch::OFF;
@@ -55,7 +56,7 @@ impl Default for DumpLimits {
 
 impl DumpLimits {
     /// Takes over what a text such as `files=3` says.
-    pub(crate) fn set(&mut self, text: &str) -> Result<(), String> {
+    pub(crate) fn set(&mut self, text: &str) -> Result<(), SettingError> {
         let (key, value) = text.split_once('=').unwrap_or((text, ""));
         let set = match key.trim().to_ascii_lowercase().as_str() {
             "files" => value.trim().parse().ok().map(|files| self.files = files).ok_or("a number, as in `files=10`"),
@@ -64,7 +65,7 @@ impl DumpLimits {
             "after" => parse_time(value).map(|time| self.after = time).ok_or("a time, as in `after=1s`"),
             _ => Err("`files=`, `bytes=`, `every=` or `after=`"),
         };
-        set.map_err(|expected| format!("expected {expected}, found `{}`", text.trim()))
+        set.map_err(|expected| SettingError::new(expected, text.trim()))
     }
 }
 
@@ -226,15 +227,20 @@ fn infix(number: u32) -> String {
     format!("dump-{number:03}")
 }
 
-/// The highest number of the files `trace.dump-001.json` that are there, 0 if there are none.
-fn last_number(output: &Path) -> u32 {
+/// The files `trace.dump-001.json` and so on that are there, and their numbers.
+pub fn dumps_beside(output: &Path) -> Vec<(u32, PathBuf)> {
     let around = with_infix(output, "dump-#");
     let around = around.file_name().unwrap_or_default().to_string_lossy();
-    let Some((start, end)) = around.rsplit_once('#') else { return 0 };
+    let Some((start, end)) = around.rsplit_once('#') else { return Vec::new() };
     let number = |name: &str| name.strip_prefix(start)?.strip_suffix(end)?.parse::<u32>().ok();
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let names = folder.read_dir().into_iter().flatten().flatten().map(|file| file.file_name());
-    names.filter_map(|name| number(&name.to_string_lossy())).max().unwrap_or(0).min(u32::MAX - 1)
+    let files = folder.read_dir().into_iter().flatten().flatten();
+    files.filter_map(|file| Some((number(&file.file_name().to_string_lossy())?, file.path()))).collect()
+}
+
+/// The highest of those numbers, 0 if there is none.
+fn last_number(output: &Path) -> u32 {
+    dumps_beside(output).into_iter().map(|(number, _)| number).max().unwrap_or(0).min(u32::MAX - 1)
 }
 
 #[cfg(test)]
@@ -254,7 +260,10 @@ mod tests {
         }
         let after = Duration::from_millis(20);
         assert_eq!(limits, DumpLimits { files: 3, bytes: 2 << 20, every: Duration::ZERO, after });
-        assert_eq!(limits.set("files=many").unwrap_err(), "expected a number, as in `files=10`, found `files=many`");
+        assert_eq!(
+            limits.set("files=many").unwrap_err().to_string(),
+            "expected a number, as in `files=10`, found `files=many`"
+        );
         for text in ["", "files", "files=-1", "bytes=1x", "every=10", "after=99999999999999999999s", "size=3"] {
             assert!(limits.set(text).is_err(), "{text}");
         }

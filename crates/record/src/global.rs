@@ -177,7 +177,7 @@ fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Ses
     };
     session.watch().begin();
     switch::begin(clock, &rests);
-    window_watch::watch_time(session.id(), &window);
+    window_watch::watch_time(session.recording(), &window);
     Ok(session)
 }
 
@@ -249,7 +249,8 @@ pub fn is_active(id: u64) -> bool {
     active_id() == id
 }
 
-/// The id of the process's recording, 0 if there is none. It stays the same when the recording goes on in another file.
+/// The id of the process's recording, 0 if there is none or, in a forked child, none of its own yet. It stays the same when the
+/// recording goes on in another file.
 pub fn recording_id() -> u64 {
     RECORDING_ID.load(Ordering::Acquire)
 }
@@ -321,7 +322,7 @@ pub fn flush() -> Result<(), Error> {
 
 /// Counts of the process's recording, if there is one.
 pub fn stats() -> Option<Stats> {
-    running()?.stats().ok()
+    running()?.stats_of_recording().ok()
 }
 
 /// The active session, as it is.
@@ -471,7 +472,6 @@ pub extern "C" fn after_fork_in_child() {
     let mut held = take_held_over_fork();
     attach::forget_in_child(held.buffer.as_ref());
     background::forget_in_child();
-    switch::forget_in_child();
     let Some(registry) = &mut held.registry else {
         IS_BLIND.store(true, Ordering::Relaxed);
         switch::end();

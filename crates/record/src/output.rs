@@ -269,12 +269,12 @@ fn catch_up(before: &File, old_end: u64, written: &Written) -> Option<()> {
     before.set_len(old_end + n_bytes).ok()
 }
 
-/// As many as there are processors, within reason; one if the program goes on meanwhile. Only the calling thread in a forked child: if a thread of the parent was starting or ending at the fork, the lock that the standard library takes for
-/// that is never given back in the child. A new thread would wait for it, and we for the thread.
+/// As many as there are processors, within reason; only the calling thread if the program goes on meanwhile. So in a forked child: if
+/// a thread of the parent was starting or ending at the fork, the lock that the standard library takes for that is never given back
+/// in the child. A new thread would wait for it, and we for the thread.
 fn n_workers() -> usize {
-    if global::fork_generation() > 0 {
+    if background::is_here() || global::fork_generation() > 0 {
         return 1;
     }
-    let n = std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX);
-    if background::is_here() { 1 } else { n }
+    std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX)
 }

@@ -65,10 +65,7 @@ impl Recorder {
     ///
     /// If the spool cannot be read.
     pub fn stats(&self) -> Result<Stats, Error> {
-        let session = self.current();
-        let mut stats = session.stats()?;
-        stats += session.part().map_or_else(Stats::default, |part| part.done());
-        Ok(stats)
+        self.current().stats_of_recording()
     }
 
     /// Where the trace goes. Another file than asked for if a live process writes to that. If there are several, one after the

@@ -196,9 +196,7 @@ pub fn rotate(session: &Arc<Session>) {
     match global::hand_over(session) {
         Ok(true) => {
             let old = Arc::clone(session);
-            if background::write_announced(announced, move || complete(&old)).is_none() {
-                complete(session);
-            }
+            background::write_announced(announced, move || complete(&old));
         }
         Ok(false) => {}
         Err(error) => {

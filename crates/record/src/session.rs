@@ -508,6 +508,13 @@ impl Session {
         })
     }
 
+    /// The same with those of the files before it, if the recording has several.
+    pub fn stats_of_recording(&self) -> Result<Stats, Error> {
+        let mut stats = self.stats()?;
+        stats += self.part.as_ref().map_or_else(Stats::default, Part::done);
+        Ok(stats)
+    }
+
     fn with_dumps(&self, stats: Stats) -> Stats {
         Stats { dumps: self.dumps.n_granted(), dumps_refused: self.dumps.n_refused(), ..stats }
     }

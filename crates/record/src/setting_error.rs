@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A text that is no [`Window`](crate::Window), [`Trigger`](crate::Trigger) or [`Categories`](crate::Categories).
+/// A text that is no [`Window`](crate::Window), [`Trigger`](crate::Trigger), [`Categories`](crate::Categories) or what else was expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingError {
     expected: &'static str,

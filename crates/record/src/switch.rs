@@ -4,7 +4,7 @@
 //! recording, whether it is paused, whether its window is open. All of it is in [`STATE`]; [`MODE`] is what follows from it.
 
 use crate::following::follow;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering, fence};
 
 /// Nothing is recorded.
 pub const OFF: u8 = 0;
@@ -21,8 +21,6 @@ pub const FILTERED: u8 = 4;
 static MODE: AtomicU8 = AtomicU8::new(UNDECIDED);
 /// The clock of the recording in the bits of [`MODE`], and above them the reasons why it rests: see [`Rest`].
 static STATE: AtomicU32 = AtomicU32::new(UNDECIDED as u32);
-/// Differs between recordings; an output that is continued in another file is one recording.
-static EPOCH: AtomicU64 = AtomicU64::new(0);
 
 const CLOCK_BITS: u32 = 3;
 const RESTS: u32 = !(CLOCK_BITS | FILTERED as u32);
@@ -70,26 +68,14 @@ pub fn is_outside_window() -> bool {
     STATE.load(Ordering::Relaxed) & Rest::WINDOWS != 0
 }
 
-/// A number that differs between recordings.
-pub fn epoch() -> u64 {
-    EPOCH.load(Ordering::Relaxed)
-}
-
 /// A recording is there from now on. It rests for these reasons, if any.
 pub fn begin(clock: u8, rests: &[Rest]) {
-    EPOCH.fetch_add(1, Ordering::Relaxed);
     let rests = rests.iter().fold(0, |bits, rest| bits | *rest as u32);
     change(|state| state & u32::from(FILTERED) | rests | u32::from(clock));
 }
 
-/// In a forked child: what began in the parent's recording is of no other.
-pub fn forget_in_child() {
-    EPOCH.fetch_add(1, Ordering::Relaxed);
-}
-
 /// There is no recording.
 pub fn end() {
-    EPOCH.fetch_add(1, Ordering::Relaxed);
     change(|state| state & u32::from(FILTERED));
 }
 

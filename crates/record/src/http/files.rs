@@ -1,7 +1,7 @@
 //! The files that were asked for here, which are the only ones that can be read here.
 
 use super::answer::name_of;
-use crate::destination::with_infix;
+use crate::dump::dumps_beside;
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -50,7 +50,7 @@ impl Files {
     /// The file of this name, or the newest. A file has its name only when it is whole, but for a spool that is `active`.
     pub fn find(&self, name: Option<&str>, active: Option<&Path>) -> Option<Found> {
         let outputs = self.outputs.iter().filter(|path| !(Some(path.as_path()) == active && is_spool(path))).cloned();
-        let dumps = self.dumped.iter().flat_map(|(output, since)| dumps_beside(output, *since));
+        let dumps = self.dumped.iter().flat_map(|(output, since)| dumps_since(output, *since));
         let found = outputs.chain(dumps).filter_map(Found::at);
         found.filter(|file| name.is_none_or(|name| file.name == name)).max_by_key(|file| file.modified)
     }
@@ -60,21 +60,10 @@ fn is_spool(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "spool")
 }
 
-/// `trace.dump-001.json` and so on, as far as they are newer.
-fn dumps_beside(output: &Path, since: SystemTime) -> Vec<PathBuf> {
-    let pattern = name_of(&with_infix(output, "dump-"));
-    let Some((before, after)) = pattern.rsplit_once("dump-.").or_else(|| pattern.rsplit_once("dump-")) else {
-        return Vec::new();
-    };
-    let is_dump = |name: &str| {
-        let number = name.strip_prefix(before).and_then(|name| name.strip_prefix("dump-"));
-        let number = number.and_then(|name| name.strip_suffix(after)).map(|number| number.trim_end_matches('.'));
-        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    let entries = output.parent().and_then(|folder| folder.read_dir().ok()).into_iter().flatten().flatten();
-    let dumps = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_dump));
-    let is_new = |path: &PathBuf| path.metadata().and_then(|data| data.modified()).is_ok_and(|time| time >= since);
-    dumps.map(|entry| entry.path()).filter(is_new).collect()
+/// What a flight recorder has written beside an output since then.
+fn dumps_since(output: &Path, since: SystemTime) -> impl Iterator<Item = PathBuf> {
+    let is_new = move |path: &PathBuf| path.metadata().and_then(|data| data.modified()).is_ok_and(|time| time >= since);
+    dumps_beside(output).into_iter().map(|(_, path)| path).filter(is_new)
 }
 
 impl Found {

@@ -55,7 +55,7 @@ mod start_request;
 #[cfg(unix)]
 mod unix_socket;
 
-pub use options::{Address, AddressError, HttpOptions};
+pub use options::{Address, HttpOptions};
 pub use serve::{Server, serve};
 
 pub(crate) use serve::serve_from_environment;

@@ -1,8 +1,9 @@
 //! Where the interface listens, where its files go, and who may ask.
 
-use crate::config::{self, HTTP, HTTP_DIR, HTTP_TOKEN, LIMIT, OUT};
+use crate::config::{self, HTTP, HTTP_DIR, HTTP_TOKEN, OUT};
 use crate::origin::rank_of_environment;
 use crate::pattern::Pattern;
+use crate::setting_error::SettingError;
 use std::ffi::OsStr;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -11,14 +12,11 @@ use std::str::FromStr;
 
 /// The port if none is given.
 const PORT: u16 = 9123;
-/// The name of files if the client gives none.
-const NAME: &str = "trace";
 
 /// How the interface is to be; see [`router`](super::router()) and [`serve`](super::serve()).
 #[derive(Clone)]
 pub struct HttpOptions {
     pub(super) directory: PathBuf,
-    pub(super) name: String,
     pub(super) limit: u64,
     pub(super) token: Option<String>,
     pub(super) address: Address,
@@ -27,11 +25,9 @@ pub struct HttpOptions {
 impl HttpOptions {
     /// Files go to this directory, which must be there, and nowhere else. No token, `127.0.0.1:9123`.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
-        let limit = std::env::var(LIMIT).ok().and_then(|text| config::parse_bytes(&text));
         Self {
             directory: directory.into(),
-            name: NAME.to_owned(),
-            limit: limit.unwrap_or(config::DEFAULT_LIMIT),
+            limit: config::limit_of_environment(),
             token: None,
             address: Address::default(),
         }
@@ -136,10 +132,10 @@ impl fmt::Display for Address {
 }
 
 impl FromStr for Address {
-    type Err = AddressError;
+    type Err = SettingError;
 
-    fn from_str(text: &str) -> Result<Self, AddressError> {
-        let wrong = || AddressError { found: text.to_owned() };
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        let wrong = || SettingError::new("an address such as `127.0.0.1:9123` or `unix:/run/engine.sock`", text);
         let trimmed = text.trim();
         if let Some(path) = trimmed.strip_prefix("unix:") {
             let is_path = !path.is_empty() && !path.contains('\0');
@@ -152,20 +148,6 @@ impl FromStr for Address {
         trimmed.parse().map(Self::Tcp).map_err(|_| wrong())
     }
 }
-
-/// An address that was not understood.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AddressError {
-    found: String,
-}
-
-impl fmt::Display for AddressError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "expected an address such as `127.0.0.1:9123` or `unix:/run/engine.sock`, found `{}`", self.found)
-    }
-}
-
-impl std::error::Error for AddressError {}
 
 #[cfg(test)]
 mod tests {

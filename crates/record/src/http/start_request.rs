@@ -10,6 +10,8 @@ use crate::window::Window;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+/// The name of files if the client gives none.
+const NAME: &str = "trace";
 /// Endings that a client may choose.
 const FORMS: [&str; 6] = ["json", "json.gz", "json.zst", "pftrace", "perfetto-trace", "spool"];
 
@@ -87,7 +89,7 @@ impl StartRequest {
 
     /// What is to be recorded, and where to.
     pub fn builder(&self, options: &HttpOptions) -> Result<RecorderBuilder, Refusal> {
-        let name = self.name.as_deref().unwrap_or(&options.name);
+        let name = self.name.as_deref().unwrap_or(NAME);
         check_name(name)?;
         let form = self.form()?;
         let window = self.window()?;

@@ -6,7 +6,7 @@ use crate::event::{is_muted, point_at};
 use crate::global;
 use crate::request_watch::{self, Seen, WatchedRequest};
 use crate::site::Site;
-use crate::switch::{self, OFF};
+use crate::switch::OFF;
 use crate::window_watch::{self, Arrives};
 use ferrum_trace_format::spool::record::Kind;
 use ferrum_trace_model::vocab::request as words;
@@ -80,7 +80,7 @@ impl Arrival {
             id: self.id,
             stage: Stage::Over,
             output_tokens: 0,
-            epoch: 0,
+            recording: 0,
             is_chosen: false,
             last: 0,
             watched: None,
@@ -126,7 +126,7 @@ pub struct Request {
     stage: Stage,
     output_tokens: usize,
     /// The recording that it arrived in.
-    epoch: u64,
+    recording: u64,
     /// Whether a window is open because it is there.
     is_chosen: bool,
     /// The time of the last event: the next one is later, though the counters of two cores may differ a little.
@@ -188,7 +188,7 @@ impl Request {
     /// A window may be open because of this very request, so it is asked first. Not before it is known whether there is one.
     fn arrive_if_recorded(&mut self, arrival: &Arrival) {
         mode();
-        self.epoch = switch::epoch();
+        self.recording = global::recording_id();
         let arrives = window_watch::request_arrives(self.id);
         self.is_chosen = arrives == Arrives::Chosen;
         if arrives != Arrives::Unseen && mode() != OFF && !is_muted(&REQUEST) {
@@ -245,7 +245,7 @@ impl Request {
 
     /// A window that was open because of it need not be.
     fn leave(&mut self) {
-        if std::mem::take(&mut self.is_chosen) && self.epoch == switch::epoch() {
+        if std::mem::take(&mut self.is_chosen) && global::is_recording(self.recording) {
             window_watch::request_ends();
         }
     }
@@ -276,7 +276,7 @@ impl Request {
 
     /// The time of what happens now. None if the recording that the request arrived in has ended: it is of no other.
     fn now(&mut self) -> Option<u64> {
-        if switch::epoch() != self.epoch {
+        if !global::is_recording(self.recording) {
             self.stage = Stage::Over;
             return None;
         }
