@@ -163,6 +163,7 @@ pub mod llm;
 mod macros;
 mod names;
 mod origin;
+mod os_file;
 mod os_thread;
 mod output;
 mod panic_hook;

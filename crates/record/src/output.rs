@@ -10,7 +10,7 @@ use crate::background;
 use crate::destination::{Destination, Form, is_at, trace_form, with_ending};
 use crate::error::Error;
 use crate::global;
-use crate::spool::{Lease, exchange, reserve_beyond_end, write_back};
+use crate::os_file::{Lease, exchange, reserve_beyond_end, write_back};
 use crate::stats::Stats;
 use ferrum_trace_format::ReserveAhead;
 use ferrum_trace_format::spool::{self, Converter, EventCounter, to_form};

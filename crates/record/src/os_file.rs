@@ -1,0 +1,122 @@
+//! What only the system does with a file.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// Reserves disk space, so that writing to the pages cannot fail later.
+#[cfg(target_os = "linux")]
+pub fn reserve(file: &File, offset: u64, len: u64) -> io::Result<()> {
+    match fallocate(file, 0, offset, len) {
+        // Where space cannot be reserved, the zeros that are written next take it.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS)) => Ok(()),
+        result => result,
+    }
+}
+
+/// Reserves disk space without enlarging the file, to write faster. Nothing depends on it.
+pub fn reserve_beyond_end(file: &File, offset: u64, len: u64) {
+    #[cfg(target_os = "linux")]
+    let _ = fallocate(file, libc::FALLOC_FL_KEEP_SIZE, offset, len);
+    #[cfg(not(target_os = "linux"))]
+    let _ = (file, offset, len);
+}
+
+/// Has the disk take some bytes of a file, and waits for those before them. Nothing depends on it.
+pub fn write_back(file: &File, from: u64, len: u64) {
+    #[cfg(target_os = "linux")]
+    for (at, flags) in
+        [(from, libc::SYNC_FILE_RANGE_WRITE), (from.saturating_sub(len), libc::SYNC_FILE_RANGE_WAIT_BEFORE)]
+    {
+        // SAFETY: only numbers are passed; the file's content does not change.
+        unsafe { libc::sync_file_range(std::os::fd::AsRawFd::as_raw_fd(file), at as i64, len as i64, flags) };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (file, from, len);
+}
+
+#[cfg(target_os = "linux")]
+fn fallocate(file: &File, mode: libc::c_int, offset: u64, len: u64) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+    let to_off = |n: u64| libc::off_t::try_from(n).map_err(io::Error::other);
+    let (from, n_bytes) = (to_off(offset)?, to_off(len)?);
+    loop {
+        // SAFETY: reserves space for a file that is ours; nothing in it changes.
+        if unsafe { libc::fallocate(file.as_raw_fd(), mode, from, n_bytes) } == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn reserve(_file: &File, _offset: u64, _len: u64) -> io::Result<()> {
+    Ok(())
+}
+
+/// Which signal tells of a lease that somebody waits for. The same on all of Linux; the `libc` crate lacks it.
+#[cfg(target_os = "linux")]
+const F_SETSIG: libc::c_int = 10;
+
+/// Proof that nobody else has a file open, in this or any other process; who tries to open it waits until this is gone.
+pub struct Lease<'a> {
+    file: &'a File,
+}
+
+impl<'a> Lease<'a> {
+    /// `None` if somebody has the file open, or the system cannot tell.
+    pub fn take(file: &'a File) -> Option<Self> {
+        #[cfg(target_os = "linux")]
+        {
+            use std::os::fd::AsRawFd;
+            // The kernel tells the holder of a lease by a signal that somebody waits. SIGIO would end a process that
+            // does not expect it; SIGURG is ignored unless it is asked for.
+            // SAFETY: sets the signal of, and takes a lease on, our own descriptor.
+            let is_ours = unsafe {
+                libc::fcntl(file.as_raw_fd(), F_SETSIG, libc::SIGURG) == 0
+                    && libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_WRLCK) == 0
+            };
+            is_ours.then_some(Self { file })
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            let _ = file;
+            None
+        }
+    }
+}
+
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        #[cfg(target_os = "linux")]
+        // SAFETY: gives back the lease that `take` took.
+        unsafe {
+            libc::fcntl(std::os::fd::AsRawFd::as_raw_fd(self.file), libc::F_SETLEASE, libc::F_UNLCK);
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = self.file;
+    }
+}
+
+/// Swaps the files of two names in one step. An error if the system cannot.
+pub fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        let to_c = |path: &Path| std::ffi::CString::new(path.as_os_str().as_bytes());
+        let (one, other) = (to_c(one)?, to_c(other)?);
+        let here = libc::AT_FDCWD;
+        // SAFETY: both strings are valid and end in NUL; the call only renames.
+        let result = unsafe { libc::renameat2(here, one.as_ptr(), here, other.as_ptr(), libc::RENAME_EXCHANGE) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (one, other);
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
+}
