@@ -10,6 +10,7 @@ mod header;
 mod pftrace;
 mod report;
 mod rounds;
+mod sched_trace;
 mod spelling;
 mod start;
 mod sys;

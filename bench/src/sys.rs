@@ -38,15 +38,15 @@ pub fn process_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// How often the calling thread has waited for something, and was made to wait for a processor.
-pub fn thread_switches() -> (u64, u64) {
+/// How often the calling thread has waited for something, not for a processor.
+pub fn thread_waits() -> u64 {
     let mut usage = MaybeUninit::<libc::rusage>::uninit();
     // SAFETY: the pointer is to a live `rusage`, which the call fills when it returns 0, checked below.
     let status = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
     assert_eq!(status, 0, "the usage of a thread cannot be read");
     // SAFETY: filled by the successful call above.
     let usage = unsafe { usage.assume_init() };
-    (usage.ru_nvcsw as u64, usage.ru_nivcsw as u64)
+    usage.ru_nvcsw as u64
 }
 
 /// Resident memory now, from `/proc/self/status`.

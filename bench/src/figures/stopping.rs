@@ -13,6 +13,7 @@ use crate::args::Args;
 use crate::child::{self, Answer, Job, Task};
 use crate::contenders::Outcome;
 use crate::rounds::Rounds;
+use crate::sched_trace::{Displacement, SchedTrace};
 use crate::sys;
 use crate::table::{Cell, Table};
 
@@ -29,6 +30,11 @@ const LONG_NS: u64 = 1_000_000;
 /// Between two looks at whether a file is there.
 const NAP: Duration = Duration::from_millis(5);
 
+/// The thread that must not be held up, in the kernel's tracing.
+const DECODER: &str = "decoder";
+/// Shorter pauses are not looked into.
+const NOTED_NS: u64 = 50_000;
+
 const WAYS: [&str; 3] = ["stop", "flush", "dump"];
 
 pub fn run(args: &Args) -> Outcome<Vec<Table>> {
@@ -44,9 +50,11 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
         note: format!(
             "Milliseconds. A thread decodes without a rest, {LAYERS} layers of {} us a step, and reads the clock all the time; \
              a pause is the time between two reads. Others have recorded {} million spans before; then `control::stop`, \
-             `control::flush`, or `dump` of a ring of {} MiB is called. On its processor: the longest pause by the thread's \
-             own CPU clock (page faults, interrupts). Waits: how often it slept for a lock or a page, all rounds; \
-             displaced: how often another thread or process got its processor.",
+             `control::flush`, or `dump` of a ring of {} MiB is called. Waits: how often the thread slept for a lock or a page, \
+             all rounds. The last four columns are the longest pauses by who had its processor for most of it, as the kernel's \
+             tracing tells (it takes root): the program itself with the recorder's threads; threads of the kernel that work on \
+             files, memory and interrupts; other programs and monitors of the machine; nobody, so that interrupts or the host of \
+             the virtual machine took the time.",
             LAYER_NS / 1000,
             EVENTS / 1_000_000,
             RING_BYTES >> 20,
@@ -58,32 +66,37 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
             "pause min",
             "pause med",
             "pause max",
-            "on its processor",
             "over 1 ms",
             "waits",
-            "displaced",
+            "by us",
+            "by kernel",
+            "by others",
+            "by nobody",
         ],
         rows,
     }])
 }
 
 fn row(way: &str, stretch: &str, words: &str, answers: &[Answer]) -> Vec<Cell> {
-    let rounds = |key: &str| answers.iter().map(|answer| answer[&format!("{stretch}_{key}")]).collect::<Rounds>();
+    let rounds = |key: &str| {
+        let key = format!("{stretch}_{key}");
+        answers.iter().filter_map(|answer| answer.get(&key).copied()).collect::<Rounds>()
+    };
     let millis = |value: Option<f64>| Cell::maybe(value.map(|ns| ns / 1e6), 3);
     let total = |key: &str| Cell::number(rounds(key).iter().sum(), 0);
     let pauses = rounds("pause_ns");
-    vec![
+    let mut row = vec![
         Cell::text(way),
         Cell::text(words),
         Cell::maybe(rounds("ns").median().map(|ns| ns / 1e9), 1),
         millis(pauses.min()),
         millis(pauses.median()),
         millis(pauses.max()),
-        millis(rounds("cpu_pause_ns").max()),
         total("n_long"),
         total("n_waits"),
-        total("n_displaced"),
-    ]
+    ];
+    row.extend(Taker::ALL.map(|taker| millis(rounds(taker.key()).max())));
+    row
 }
 
 fn measure(way: &str) -> Outcome<Answer> {
@@ -99,6 +112,7 @@ pub fn child(job: &Job) -> Outcome {
     let path = job.dir.join("stopping.json");
     start(&path, &job.contender)?;
     record_much();
+    let trace = SchedTrace::start();
     let decoder = Decoder::start();
     thread::sleep(NAP);
     let begin_ns = sys::monotonic_ns();
@@ -113,8 +127,9 @@ pub fn child(job: &Job) -> Outcome {
     decoder.enter(Stretch::Over);
     let [_, written, _, quiet] = decoder.join()?;
     let mut answer = Answer::from([("while_ns".to_owned(), wrote_ns as f64), ("quiet_ns".to_owned(), wrote_ns as f64)]);
-    written.tell("while", &mut answer);
-    quiet.tell("quiet", &mut answer);
+    let displacements = trace.and_then(|trace| trace.displacements_of(DECODER));
+    written.tell("while", displacements.as_deref(), &mut answer);
+    quiet.tell("quiet", displacements.as_deref(), &mut answer);
     child::tell(&answer)?;
     sys::exit_now()
 }
@@ -181,7 +196,8 @@ impl Decoder {
     fn start() -> Self {
         let stretch = Arc::new(AtomicUsize::new(Stretch::Before as usize));
         let seen = Arc::clone(&stretch);
-        Self { stretch, thread: thread::spawn(move || decode(&seen)) }
+        let thread = thread::Builder::new().name(DECODER.to_owned()).spawn(move || decode(&seen));
+        Self { stretch, thread: thread.expect("a thread can be had") }
     }
 
     fn enter(&self, stretch: Stretch) {
@@ -195,7 +211,7 @@ impl Decoder {
 
 /// Decodes step by step until it is over. A pause counts for the stretch it begins in and the one it ends in.
 fn decode(stretch: &AtomicUsize) -> [Pauses; Stretch::Over as usize] {
-    let mut all = [Pauses::default(); Stretch::Over as usize];
+    let mut all: [Pauses; Stretch::Over as usize] = Default::default();
     let mut reading = Reading::now(stretch);
     loop {
         let step = Step { phase: Phase::Decode, batch: 1, prefill_tokens: 0, decode_tokens: 1, context_tokens: 1 };
@@ -223,53 +239,114 @@ fn decode(stretch: &AtomicUsize) -> [Pauses; Stretch::Over as usize] {
 struct Reading {
     stretch: usize,
     ns: u64,
-    cpu_ns: u64,
 }
 
 impl Reading {
     fn now(stretch: &AtomicUsize) -> Self {
-        let stretch = stretch.load(Ordering::SeqCst);
-        Self { stretch, ns: sys::monotonic_ns(), cpu_ns: sys::thread_cpu_ns() }
+        Self { stretch: stretch.load(Ordering::SeqCst), ns: sys::monotonic_ns() }
     }
 }
 
 /// What held the thread up in one stretch.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Default)]
 struct Pauses {
     longest_ns: u64,
-    longest_cpu_ns: u64,
     n_long: u64,
     n_waits: u64,
-    n_displaced: u64,
+    /// Beginnings and ends.
+    noted: Vec<(u64, u64)>,
 }
 
 impl Pauses {
     fn add(&mut self, before: &Reading, after: &Reading) {
         let pause_ns = after.ns - before.ns;
         self.longest_ns = self.longest_ns.max(pause_ns);
-        self.longest_cpu_ns = self.longest_cpu_ns.max(after.cpu_ns - before.cpu_ns);
         self.n_long += u64::from(pause_ns > LONG_NS);
+        if pause_ns > NOTED_NS {
+            self.noted.push((before.ns, after.ns));
+        }
     }
 
-    /// Until the end, these are the counts at the beginning.
+    /// Until the end, this is the count at the beginning.
     fn begin(&mut self) {
-        (self.n_waits, self.n_displaced) = sys::thread_switches();
+        self.n_waits = sys::thread_waits();
     }
 
     fn end(&mut self) {
-        let (n_waits, n_displaced) = sys::thread_switches();
-        self.n_waits = n_waits - self.n_waits;
-        self.n_displaced = n_displaced - self.n_displaced;
+        self.n_waits = sys::thread_waits() - self.n_waits;
     }
 
-    fn tell(&self, stretch: &str, answer: &mut Answer) {
-        let figures = [
-            ("pause_ns", self.longest_ns),
-            ("cpu_pause_ns", self.longest_cpu_ns),
-            ("n_long", self.n_long),
-            ("n_waits", self.n_waits),
-            ("n_displaced", self.n_displaced),
-        ];
+    fn tell(&self, stretch: &str, displacements: Option<&[Displacement]>, answer: &mut Answer) {
+        let figures = [("pause_ns", self.longest_ns), ("n_long", self.n_long), ("n_waits", self.n_waits)];
         answer.extend(figures.map(|(key, value)| (format!("{stretch}_{key}"), value as f64)));
+        let Some(displacements) = displacements else { return };
+        for taker in Taker::ALL {
+            let of_taker = self.noted.iter().filter(|&&pause| Taker::of(pause, displacements) == taker);
+            let longest_ns = of_taker.map(|(begin_ns, end_ns)| end_ns - begin_ns).max().unwrap_or(0);
+            answer.insert(format!("{stretch}_{}", taker.key()), longest_ns as f64);
+        }
+    }
+}
+
+/// Who took the processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Taker {
+    Us,
+    Kernel,
+    Others,
+    Nobody,
+}
+
+impl Taker {
+    const ALL: [Self; 4] = [Self::Us, Self::Kernel, Self::Others, Self::Nobody];
+
+    /// Of a pause: whose displacement of the thread takes most of it.
+    fn of((begin_ns, end_ns): (u64, u64), displacements: &[Displacement]) -> Self {
+        let shared_ns = |other: &Displacement| other.end_ns.min(end_ns).saturating_sub(other.start_ns.max(begin_ns));
+        let longest = displacements.iter().max_by_key(|displacement| shared_ns(displacement));
+        match longest.filter(|longest| 2 * shared_ns(longest) > end_ns - begin_ns) {
+            Some(longest) => Self::by_name(&longest.by),
+            None => Self::Nobody,
+        }
+    }
+
+    /// Of a thread. Ours are those of the recorder, and of this program.
+    fn by_name(name: &str) -> Self {
+        const KERNEL: [&str; 9] =
+            ["kworker", "ksoftirqd", "jbd2", "kswapd", "kcompactd", "kblockd", "migration", "rcu", "swapper"];
+        let is_of = |kinds: &[&str]| kinds.iter().any(|kind| name.starts_with(kind));
+        if is_of(&["ferrum-trace", "bench"]) {
+            Self::Us
+        } else if is_of(&KERNEL) {
+            Self::Kernel
+        } else {
+            Self::Others
+        }
+    }
+
+    fn key(self) -> &'static str {
+        match self {
+            Self::Us => "by_us_ns",
+            Self::Kernel => "by_kernel_ns",
+            Self::Others => "by_others_ns",
+            Self::Nobody => "by_nobody_ns",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_is_of_who_had_the_processor_for_most_of_it() {
+        let displacement = |start_ns, end_ns, by: &str| Displacement { start_ns, end_ns, by: by.to_owned() };
+        let displacements = [
+            displacement(100, 200, "kworker/u8:0"),
+            displacement(300, 400, "ferrum-trace-wr"),
+            displacement(500, 540, "kdamond.0"),
+        ];
+        let takers = [(90, 210), (290, 390), (450, 550), (495, 545)].map(|pause| Taker::of(pause, &displacements));
+        assert_eq!(takers, [Taker::Kernel, Taker::Us, Taker::Nobody, Taker::Others]);
     }
 }

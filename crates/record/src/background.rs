@@ -30,6 +30,13 @@ pub fn step_back() {
     stay_on_this_processor();
 }
 
+/// Offers the processor to others that want it, if the calling thread works in the background. Costs nearly nothing if there are none.
+pub fn give_way() {
+    if is_here() {
+        thread::yield_now();
+    }
+}
+
 /// Starts a thread of the lowest priority that no signal is delivered to. `None` if there is none to be had.
 pub fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Option<JoinHandle<T>> {
     let builder = thread::Builder::new().name(name.into());

@@ -169,6 +169,7 @@ mod output;
 mod panic_hook;
 mod pattern;
 mod post_roll;
+mod quiet_file;
 mod recorder;
 mod request_watch;
 mod ring;

@@ -36,6 +36,41 @@ pub fn write_back(file: &File, from: u64, len: u64) {
     let _ = (file, from, len);
 }
 
+/// Has reads and writes of a file go past the system's cache, or through it as usual. Whether that is so now and was not before; where the
+/// file's system cannot, the next read or write may say so as well.
+pub fn set_past_cache(file: &File, is_past: bool) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        let file = std::os::fd::AsRawFd::as_raw_fd(file);
+        // SAFETY: only numbers are passed; how a file of ours is accessed changes nothing in it.
+        unsafe {
+            let before = libc::fcntl(file, libc::F_GETFL);
+            let after = if is_past { before | libc::O_DIRECT } else { before & !libc::O_DIRECT };
+            before >= 0 && after != before && libc::fcntl(file, libc::F_SETFL, after) == 0
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (file, is_past);
+        false
+    }
+}
+
+/// Makes an empty file the same as another, sharing the disk's blocks. Whether the file's system can.
+pub fn clone_into(from: &File, to: &File) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::fd::AsRawFd;
+        // SAFETY: both descriptors are valid; `to` is ours.
+        unsafe { libc::ioctl(to.as_raw_fd(), libc::FICLONE, from.as_raw_fd()) == 0 }
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (from, to);
+        false
+    }
+}
+
 #[cfg(target_os = "linux")]
 fn fallocate(file: &File, mode: libc::c_int, offset: u64, len: u64) -> io::Result<()> {
     use std::os::fd::AsRawFd;

@@ -10,12 +10,13 @@ use crate::background;
 use crate::destination::{Destination, Form, is_at, trace_form, with_ending};
 use crate::error::Error;
 use crate::global;
-use crate::os_file::{Lease, exchange, reserve_beyond_end, write_back};
+use crate::os_file::{Lease, exchange, reserve_beyond_end};
+use crate::quiet_file::{self, QuietFile, QuietSource};
 use crate::stats::Stats;
 use ferrum_trace_format::ReserveAhead;
 use ferrum_trace_format::spool::{self, Converter, EventCounter, to_form};
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Most threads that write at a time.
@@ -187,12 +188,13 @@ impl Output {
         let cannot_write = |cause| self.cannot_write(cause);
         let cannot_convert = |cause| self.cannot_convert(cause);
         file.seek(SeekFrom::Start(body_end)).map_err(cannot_write)?;
-        let mut out = ReserveAhead::new(file, body_end, |from, len| {
-            give_way(file, from);
-            reserve_beyond_end(file, from, len);
-        });
+        let reserve = |from, len| reserve_beyond_end(file, from, len);
+        let mut out = ReserveAhead::new(QuietFile::new(file, body_end), body_end, reserve);
+        let spool = &QuietSource(spool);
         let batch = converter.convert_growing(spool, &mut out, n_workers(), events_are_seen).map_err(cannot_convert)?;
         let tail = converter.tail(spool).map_err(cannot_convert)?;
+        out.flush().map_err(cannot_write)?;
+        drop(out);
         let body_end = body_end + batch.bytes;
         file.write_all(&tail).map_err(cannot_write)?;
         file.set_len(body_end + tail.len() as u64).map_err(cannot_write)?;
@@ -212,10 +214,12 @@ impl Output {
 pub fn write_apart(spool: &File, path: &Path) -> Result<(), Error> {
     let next = with_ending(path, ".next");
     let cannot_write = |cause| Error::io("cannot write the trace", path, cause);
-    let mut file = create(&next).map_err(cannot_write)?;
-    let written = to_form(spool, &mut file, trace_form(path), n_workers())
+    let file = create(&next).map_err(cannot_write)?;
+    let mut out = QuietFile::new(&file, 0);
+    let written = to_form(&QuietSource(spool), &mut out, trace_form(path), n_workers())
         .map_err(|cause| Error::format(path, cause))
-        .and_then(|_| std::fs::rename(&next, path).map_err(cannot_write));
+        .and_then(|_| out.flush().map_err(cannot_write))
+        .and_then(|()| std::fs::rename(&next, path).map_err(cannot_write));
     if written.is_err() {
         let _ = std::fs::remove_file(&next);
     }
@@ -231,32 +235,12 @@ fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)
 }
 
-/// What is given to the disk at a time by those who write in the background.
-const PIECE_BYTES: u64 = 16 << 20;
-
-/// While the program goes on, little is left waiting for the disk of what was written before `end`. Beyond a share of the memory that
-/// does, the kernel holds up everybody who writes to a file, also through mapped memory, as threads do that record.
-fn give_way(file: &File, end: u64) {
-    if background::is_here() {
-        write_back(file, end.saturating_sub(PIECE_BYTES), PIECE_BYTES);
-    }
-}
-
-/// A copy under another name. The system does it without moving data, where it can.
+/// A copy under another name.
 fn copy(original: &File, path: &Path) -> io::Result<File> {
     let _ = std::fs::remove_file(path);
-    let mut copy = create(path)?;
-    let mut original = original;
-    original.seek(SeekFrom::Start(0))?;
-    let mut end = 0;
-    loop {
-        let n_bytes = io::copy(&mut original.take(PIECE_BYTES), &mut copy)?;
-        if n_bytes == 0 {
-            return Ok(copy);
-        }
-        end += n_bytes;
-        give_way(&copy, end);
-    }
+    let copy = create(path)?;
+    quiet_file::copy(original, &copy)?;
+    Ok(copy)
 }
 
 /// Makes a file that was the output the same as the one that is it now, unless somebody has it open.
@@ -265,8 +249,9 @@ fn catch_up(before: &File, old_end: u64, written: &Written) -> Option<()> {
     let (mut before, mut current) = (before, &written.current);
     before.seek(SeekFrom::Start(old_end)).ok()?;
     current.seek(SeekFrom::Start(old_end)).ok()?;
-    let n_bytes = io::copy(&mut current.take(u64::MAX), &mut before).ok()?;
-    before.set_len(old_end + n_bytes).ok()
+    quiet_file::append(current, before, old_end).ok()?;
+    let end = before.stream_position().ok()?;
+    before.set_len(end).ok()
 }
 
 /// As many as there are processors, within reason; only the calling thread if the program goes on meanwhile. So in a forked child: if

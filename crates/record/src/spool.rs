@@ -314,6 +314,10 @@ impl Spool {
                 break;
             }
             self.let_go_of_full();
+            // A segment takes half a millisecond. While enough are ready, others may have the processor in between.
+            if !self.is_low() {
+                std::thread::yield_now();
+            }
         }
         self.let_go_of_full();
     }
@@ -332,10 +336,13 @@ impl Spool {
     /// Gives the pages of full chunks back to the kernel, which keeps what is in them: those of segments that are still
     /// in use after some time, because a thread that records little has a chunk in them.
     pub fn release_lingering(&self) {
-        for Lingering { n, segment } in std::mem::take(&mut lock(&self.growth).lingering) {
+        // Not in the loop's head, where the lock would be held for as long as the loop.
+        let lingering = std::mem::take(&mut lock(&self.growth).lingering);
+        for Lingering { n, segment } in lingering {
             if let Some(segment) = segment.upgrade() {
                 Segment::chunk(&segment, n).release_pages();
             }
+            std::thread::yield_now();
         }
     }
 

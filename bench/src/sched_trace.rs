@@ -1,0 +1,156 @@
+//! Who had the processor of a thread instead of it, as the kernel's own tracing tells. It takes rights that not everybody has.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where the kernel shows its tracing.
+const TRACEFS: &str = "/sys/kernel/tracing";
+/// For each processor; a switch takes some 60 bytes.
+const BUFFER_KB: &str = "65536";
+
+/// Switches between threads are being traced, in an instance of our own.
+pub struct SchedTrace {
+    instance: PathBuf,
+}
+
+/// A time during which a thread that wanted to run did not.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Displacement {
+    /// Nanoseconds of the monotonic clock.
+    pub start_ns: u64,
+    pub end_ns: u64,
+    /// Who had its processor for the longest part of it.
+    pub by: String,
+}
+
+impl SchedTrace {
+    /// `None` without the rights for it, or where there is no such thing.
+    pub fn start() -> Option<Self> {
+        let instance = Path::new(TRACEFS).join("instances").join(format!("ferrum-bench-{}", std::process::id()));
+        fs::create_dir(&instance).ok()?;
+        let trace = Self { instance };
+        let settings = [
+            ("trace_clock", "mono"),
+            ("buffer_size_kb", BUFFER_KB),
+            ("events/sched/sched_switch/enable", "1"),
+            ("tracing_on", "1"),
+        ];
+        settings.iter().try_for_each(|(name, value)| fs::write(trace.instance.join(name), value)).ok()?;
+        Some(trace)
+    }
+
+    /// What a thread, by its name, was kept from its processor by.
+    pub fn displacements_of(self, thread: &str) -> Option<Vec<Displacement>> {
+        fs::write(self.instance.join("tracing_on"), "0").ok()?;
+        let text = fs::read_to_string(self.instance.join("trace")).ok()?;
+        Some(displacements(&text, thread))
+    }
+}
+
+impl Drop for SchedTrace {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.instance);
+    }
+}
+
+fn displacements(trace: &str, thread: &str) -> Vec<Displacement> {
+    let mut found = Vec::new();
+    let mut waiting: Option<Waiting> = None;
+    for switch in trace.lines().filter_map(Switch::read) {
+        if switch.to == thread {
+            if let Some(waiting) = waiting.take() {
+                found.push(waiting.end(switch.at_ns));
+            }
+        } else if switch.from == thread {
+            waiting = Some(Waiting::begin(&switch));
+        } else if let Some(waiting) = waiting.as_mut().filter(|waiting| waiting.processor == switch.processor) {
+            waiting.hand_over(&switch);
+        }
+    }
+    found
+}
+
+/// A thread that does not run, and who had its processor since.
+struct Waiting {
+    processor: u32,
+    start_ns: u64,
+    /// Who has it now, and since when.
+    now: (String, u64),
+    /// Who had it for the longest time so far.
+    longest: (String, u64),
+}
+
+impl Waiting {
+    fn begin(switch: &Switch) -> Self {
+        let now = (switch.to.to_owned(), switch.at_ns);
+        Self { processor: switch.processor, start_ns: switch.at_ns, now, longest: (String::new(), 0) }
+    }
+
+    fn hand_over(&mut self, switch: &Switch) {
+        let (by, since_ns) = std::mem::replace(&mut self.now, (switch.to.to_owned(), switch.at_ns));
+        let ns = switch.at_ns - since_ns;
+        if ns >= self.longest.1 {
+            self.longest = (by, ns);
+        }
+    }
+
+    fn end(self, end_ns: u64) -> Displacement {
+        let is_last_longest = end_ns - self.now.1 >= self.longest.1;
+        let by = if is_last_longest { self.now.0 } else { self.longest.0 };
+        Displacement { start_ns: self.start_ns, end_ns, by }
+    }
+}
+
+/// `… [001] d..2. 46558.268088: sched_switch: prev_comm=A prev_pid=1 … ==> next_comm=B next_pid=2 next_prio=120`.
+struct Switch<'a> {
+    processor: u32,
+    at_ns: u64,
+    from: &'a str,
+    to: &'a str,
+}
+
+impl<'a> Switch<'a> {
+    fn read(line: &'a str) -> Option<Self> {
+        let (before, what) = line.split_once(": sched_switch: ")?;
+        let (from, to) = what.split_once(" ==> ")?;
+        let name = |text: &'a str, key: &str, end: &str| Some(text.split_once(key)?.1.rsplit_once(end)?.0);
+        let (seconds, micros) = before.rsplit_once(' ')?.1.split_once('.')?;
+        let processor = before.rsplit_once('[')?.1.split_once(']')?.0;
+        Some(Self {
+            processor: processor.parse().ok()?,
+            at_ns: seconds.parse::<u64>().ok()? * 1_000_000_000 + micros.parse::<u64>().ok()? * 1000,
+            from: name(from, "prev_comm=", " prev_pid=")?,
+            to: name(to, "next_comm=", " next_pid=")?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(processor: u32, at: &str, from: &str, to: &str) -> String {
+        let of = |kind: &str, name: &str| format!("{kind}_comm={name} {kind}_pid=7 {kind}_prio=120");
+        let (from, to) = (of("prev", from), of("next", to));
+        format!("  {from}-1 [{processor:03}] d..2. {at}: sched_switch: {from} prev_state=R ==> {to}\n")
+    }
+
+    #[test]
+    fn who_had_the_processor_for_longest_is_told() {
+        let trace = [
+            "# tracer: nop\n".to_owned(),
+            line(1, "10.000100", "decoder", "kworker/1:0"),
+            line(0, "10.000120", "other", "unrelated"),
+            line(1, "10.000150", "kworker/1:0", "a b"),
+            line(0, "10.000900", "unrelated", "decoder"),
+            line(0, "10.001000", "decoder", "swapper/0"),
+            line(0, "10.001010", "swapper/0", "decoder"),
+        ];
+        let displacement = |start_ns, end_ns, by: &str| Displacement { start_ns, end_ns, by: by.to_owned() };
+        let expected = [
+            displacement(10_000_100_000, 10_000_900_000, "a b"),
+            displacement(10_001_000_000, 10_001_010_000, "swapper/0"),
+        ];
+        assert_eq!(displacements(&trace.concat(), "decoder"), expected);
+    }
+}
