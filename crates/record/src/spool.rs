@@ -36,6 +36,8 @@ const PARTIAL_CHUNKS: usize = 1024;
 const GROW_PATIENCE: Duration = Duration::from_secs(1);
 /// Between two looks at whether the other has done.
 const GROW_PAUSE: Duration = Duration::from_micros(20);
+/// Between two works of the thread that prepares chunks, while enough are ready.
+const BREATH: Duration = Duration::from_micros(100);
 /// Stands for the thread of a chunk that several have written to.
 pub const MANY_THREADS: u32 = 0;
 /// Room that a chunk of a thread that ended must have to be used again.
@@ -314,10 +316,7 @@ impl Spool {
                 break;
             }
             self.let_go_of_full();
-            // A segment takes half a millisecond. While enough are ready, others may have the processor in between.
-            if !self.is_low() {
-                std::thread::yield_now();
-            }
+            self.breathe();
         }
         self.let_go_of_full();
     }
@@ -342,7 +341,16 @@ impl Spool {
             if let Some(segment) = segment.upgrade() {
                 Segment::chunk(&segment, n).release_pages();
             }
-            std::thread::yield_now();
+            self.breathe();
+        }
+    }
+
+    /// Leaves the processor to others for a moment, unless there is no time for that: a segment takes half a millisecond to make, and some
+    /// in a row would be missed by a thread of the program that had the processor. To yield is not enough: whoever has just
+    /// slept is the next again.
+    fn breathe(&self) {
+        if !self.is_low() {
+            std::thread::sleep(BREATH);
         }
     }
 
