@@ -3,15 +3,28 @@
 use crate::clock;
 use crate::global;
 use crate::os_thread::{lower_priority, stay_on_this_processor, without_signals};
+use crate::session::Session;
 use crate::spool::lock;
 use std::cell::Cell;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How many are at work.
-static AT_WORK: Mutex<usize> = Mutex::new(0);
+static WRITERS: Mutex<Writers> = Mutex::new(Writers { n_at_work: 0, left_over: Vec::new() });
 static ONE_HAS_ENDED: Condvar = Condvar::new();
+/// Set when somebody waits for the writers, and does their work himself.
+static IS_TAKEN_OVER: AtomicBool = AtomicBool::new(false);
+/// How long somebody waits for writers before that. On a machine whose processors are all busy, they hardly get any time; on others, most
+/// are done by then.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+struct Writers {
+    n_at_work: usize,
+    /// Recordings whose writers have given up.
+    left_over: Vec<Arc<Session>>,
+}
 
 thread_local! {
     static IS_BACKGROUND: Cell<bool> = const { Cell::new(false) };
@@ -30,11 +43,30 @@ pub fn step_back() {
     stay_on_this_processor();
 }
 
-/// Offers the processor to others that want it, if the calling thread works in the background. Costs nearly nothing if there are none.
-pub fn give_way() {
+/// Offers the processor to others that want it, if the calling thread works in the background. Costs nearly nothing if there are none. An
+/// error if somebody waits for what it does, and does it himself.
+pub fn give_way() -> io::Result<()> {
+    if has_given_up() {
+        return Err(io::Error::other("another thread writes the file"));
+    }
     if is_here() {
         thread::yield_now();
     }
+    Ok(())
+}
+
+/// Whether the calling thread works in the background and should have ended, so that what it could not do is no failure.
+pub fn has_given_up() -> bool {
+    is_here() && IS_TAKEN_OVER.load(Ordering::Relaxed)
+}
+
+/// Leaves a recording that could not be completed to whoever waits for it. False if nobody does.
+pub fn leave(session: &Arc<Session>) -> bool {
+    let is_left = has_given_up();
+    if is_left {
+        lock(&WRITERS).left_over.push(Arc::clone(session));
+    }
+    is_left
 }
 
 /// Starts a thread of the lowest priority that no signal is delivered to. `None` if there is none to be had.
@@ -99,15 +131,15 @@ pub struct Announced(());
 
 impl Announced {
     pub fn new() -> Self {
-        *lock(&AT_WORK) += 1;
+        lock(&WRITERS).n_at_work += 1;
         Self(())
     }
 }
 
 impl Drop for Announced {
     fn drop(&mut self) {
-        let mut at_work = lock(&AT_WORK);
-        *at_work = at_work.saturating_sub(1);
+        let mut writers = lock(&WRITERS);
+        writers.n_at_work = writers.n_at_work.saturating_sub(1);
         ONE_HAS_ENDED.notify_all();
     }
 }
@@ -115,33 +147,45 @@ impl Drop for Announced {
 /// Ends a recording of the process, if it is still that, and completes its file while the program goes on.
 pub fn finish(session: u64) {
     if let Some(session) = global::take_active(session) {
-        write(move || {
-            global::complete_loudly(&session, session.losses());
-            session.release_memory();
-        });
+        write(move || global::complete(&session));
     }
 }
 
 /// How many files are being written.
 pub fn n_at_work() -> usize {
-    *lock(&AT_WORK)
+    lock(&WRITERS).n_at_work
 }
 
-/// The process ends: waits for those that are writing.
-pub fn wait_for_all() {
-    let mut at_work = lock(&AT_WORK);
-    while *at_work > 0 {
-        let waited = ONE_HAS_ENDED.wait_timeout(at_work, Duration::from_secs(1));
-        at_work = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+/// Returns when all files are written, those by the calling thread that writers of low priority do not finish soon.
+pub fn finish_all() {
+    if !IS_TAKEN_OVER.load(Ordering::Relaxed) {
+        wait_until_none_is_at_work(PATIENCE);
+        IS_TAKEN_OVER.store(true, Ordering::Relaxed);
     }
+    wait_until_none_is_at_work(Duration::MAX);
+    let left_over = std::mem::take(&mut lock(&WRITERS).left_over);
+    left_over.iter().for_each(global::complete);
+    // If the process ends, nobody is to begin at low priority.
+    if !global::is_ending() {
+        IS_TAKEN_OVER.store(false, Ordering::Relaxed);
+    }
+}
+
+fn wait_until_none_is_at_work(patience: Duration) {
+    let writers = lock(&WRITERS);
+    let is_one_at_work = |writers: &mut Writers| writers.n_at_work > 0;
+    drop(ONE_HAS_ENDED.wait_timeout_while(writers, patience, is_one_at_work));
 }
 
 /// In a forked child, which has none of its parent's threads.
 pub fn forget_in_child() {
     // Another thread of the parent may have had the lock: then it is of no use to anybody here.
-    if let Ok(mut at_work) = AT_WORK.try_lock() {
-        *at_work = 0;
+    if let Ok(mut writers) = WRITERS.try_lock() {
+        writers.n_at_work = 0;
+        // They are the parent's to complete and to let go of.
+        std::mem::forget(std::mem::take(&mut writers.left_over));
     }
+    IS_TAKEN_OVER.store(false, Ordering::Relaxed);
 }
 
 /// Sleeps until a moment of the monotonic clock, as long as `goes_on`.

@@ -158,7 +158,9 @@ pub fn stop() -> Result<Writing<Stats>, Error> {
     let path = session.output_path().to_owned();
     let written = background::write(move || {
         let result = session.complete();
-        session.release_memory();
+        if result.is_ok() || !background::leave(&session) {
+            session.release_memory();
+        }
         result
     });
     Ok(Writing { path, written })

@@ -15,6 +15,7 @@ use crate::post_roll;
 use crate::session::Session;
 use crate::setting_error::SettingError;
 use crate::site::Site;
+use crate::snapshot::Snapshot;
 use crate::spool::lock;
 use crate::switch::OFF;
 use ferrum_trace_format::spool::record::Kind;
@@ -93,13 +94,15 @@ struct State {
     last: Option<u64>,
     /// The one that is asked for and not written.
     pending: Option<u32>,
+    /// What was copied for it by a thread that has given up.
+    left: Option<Snapshot>,
 }
 
 impl Dumps {
     /// Looks for files of earlier runs, so that none is overwritten.
     pub fn new(limits: DumpLimits, output: PathBuf, is_ring: bool) -> Self {
         let next = if is_ring { last_number(&output) + 1 } else { 1 };
-        let state = State { next, n_files: 0, n_bytes: 0, largest: 0, last: None, pending: None };
+        let state = State { next, n_files: 0, n_bytes: 0, largest: 0, last: None, pending: None, left: None };
         let (state, writing) = (Mutex::new(state), Mutex::default());
         Self { limits, output, state, writing, n_refused: AtomicU64::new(0) }
     }
@@ -142,7 +145,17 @@ impl Dumps {
         Some(number)
     }
 
-    /// Writes the file that is asked for, if there is one.
+    /// Leaves what was copied to whoever ends the recording.
+    pub fn leave(&self, copy: Snapshot) {
+        lock(&self.state).left = Some(copy);
+    }
+
+    /// What was left so.
+    pub fn take_left(&self) -> Option<Snapshot> {
+        lock(&self.state).left.take()
+    }
+
+    /// Writes the file that is asked for, if there is one. It stays asked for if the thread has given up.
     pub fn write_pending(&self, write: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
         let _writing = lock(&self.writing);
         let Some(number) = lock(&self.state).pending else {
@@ -150,6 +163,9 @@ impl Dumps {
         };
         let path = with_infix(&self.output, &infix(number));
         let written = write(&path);
+        if written.is_err() && background::has_given_up() {
+            return Ok(());
+        }
         let n_bytes = path.metadata().map_or(0, |file| file.len());
         let mut state = lock(&self.state);
         state.n_bytes = state.n_bytes.saturating_add(n_bytes);
@@ -215,6 +231,7 @@ fn write_on_thread(session: &Arc<Session>, after: Duration, copied: fn()) -> Opt
     let work = move || {
         post_roll::wait(&session, after);
         if let Some(session) = Weak::upgrade(&session).filter(|session| session.is_open()) {
+            let _announced = background::Announced::new();
             session.dump_loudly(copied);
         }
         let _ = done.send(());

@@ -339,7 +339,7 @@ pub fn finish(id: u64) -> Result<Stats, Error> {
         return result;
     };
     // Those before it may still be in the making.
-    background::wait_for_all();
+    background::finish_all();
     result.map(|mut stats| {
         stats += part.done();
         stats
@@ -370,6 +370,8 @@ pub fn finish_at_end() {
     IS_ENDING.store(true, Ordering::Relaxed);
     switch::end();
     watch::end();
+    // A writer of low priority may have what a recording needs to be finished.
+    background::finish_all();
     let sessions = with_registry(|registry| {
         registry.restart = None;
         std::mem::take(&mut registry.sessions)
@@ -377,21 +379,32 @@ pub fn finish_at_end() {
     for session in sessions.iter().filter_map(Weak::upgrade) {
         finish_loudly(&session);
     }
-    background::wait_for_all();
+    background::finish_all();
     #[cfg(all(feature = "http", unix))]
     crate::http::remove_at_end();
 }
 
 /// Finishes a session, and says in one line what was lost or went wrong.
-pub fn finish_loudly(session: &Session) {
+pub fn finish_loudly(session: &Arc<Session>) {
     let losses = session.losses();
     if session.close() {
         complete_loudly(session, losses);
     }
 }
 
-/// Completes a session that has been closed, likewise. `losses` are those before.
-pub fn complete_loudly(session: &Session, losses: Option<(u64, String)>) -> Option<Stats> {
+/// Completes a session that has been closed, likewise, whether it is one of several files or not. The process goes on.
+pub fn complete(session: &Arc<Session>) {
+    let Some(completed) = complete_loudly(session, session.losses()) else {
+        return;
+    };
+    session.release_memory();
+    if let (Some(part), Ok(stats)) = (session.part(), completed) {
+        part.is_done(session.output_path(), stats);
+    }
+}
+
+/// Completes a session that has been closed, and says what was lost or went wrong. `losses` are those before. `None` if another thread does it.
+fn complete_loudly(session: &Arc<Session>, losses: Option<(u64, String)>) -> Option<Result<Stats, Error>> {
     let completed = session.complete();
     match &completed {
         Ok(stats) if stats.dropped > 0 || stats.dumps_refused > 0 => {
@@ -402,6 +415,7 @@ pub fn complete_loudly(session: &Session, losses: Option<(u64, String)>) -> Opti
             let words: Vec<String> = lost.into_iter().chain(refused).collect();
             say(&format!("{}: {}", session.output_path().display(), words.join("; ")));
         }
+        Err(_) if background::leave(session) => return None,
         Err(error) => {
             let lost = losses.map_or(String::new(), |(dropped, why)| format!("; {dropped} events lost{why}"));
             let spool = session.spool_path();
@@ -409,7 +423,7 @@ pub fn complete_loudly(session: &Session, losses: Option<(u64, String)>) -> Opti
         }
         Ok(_) => {}
     }
-    completed.ok()
+    Some(completed)
 }
 
 /// The caller has the registry, so that no fork comes in between.

@@ -22,7 +22,7 @@ pub struct QuietSource<'a>(pub &'a File);
 
 impl ReadAt for QuietSource<'_> {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        background::give_way();
+        background::give_way()?;
         self.0.read_at(buffer, offset)
     }
 
@@ -70,7 +70,7 @@ impl<'a> QuietFile<'a> {
         self.go_past_cache(self.waiting.len == PIECE_BYTES && !global::is_ending());
         let mut written = 0;
         while written < self.waiting.len {
-            background::give_way();
+            background::give_way()?;
             match self.file.write(&self.waiting.bytes()[written..]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(n_bytes) => written += n_bytes,
@@ -184,7 +184,7 @@ pub fn append(mut from: &File, mut to: &File, at: u64) -> io::Result<()> {
     let mut to = QuietFile::new(to, at);
     let mut piece = Piece::default();
     loop {
-        background::give_way();
+        background::give_way()?;
         match from.read(piece.room()) {
             Ok(0) => return to.flush(),
             Ok(n_bytes) => to.write_all(&piece.room()[..n_bytes])?,

@@ -168,7 +168,7 @@ impl Part {
     }
 
     /// This one is complete; removes the oldest if there are too many.
-    fn is_done(&self, path: &Path, stats: Stats) {
+    pub fn is_done(&self, path: &Path, stats: Stats) {
         let mut done = lock(&self.shared.done);
         done.stats += stats;
         done.paths.push_back(path.to_owned());
@@ -206,19 +206,14 @@ pub fn rotate(session: &Arc<Session>) {
     }
 }
 
-fn complete(session: &Session) {
+fn complete(session: &Arc<Session>) {
     // A thread that had asked for room before the file was closed may not have written yet.
     for _ in 0..NAPS {
         if !global::is_ending() {
             std::thread::sleep(NAP);
         }
     }
-    let losses = session.losses();
-    let completed = global::complete_loudly(session, losses);
-    session.release_memory();
-    if let (Some(part), Some(stats)) = (session.part(), completed) {
-        part.is_done(session.output_path(), stats);
-    }
+    global::complete(session);
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! One recording: a spool, what it has defined, and the file that is made of it.
 
 use crate::attach;
+use crate::background;
 use crate::chunk::{self, ChunkMemory};
 use crate::clock::ClockKind;
 use crate::config::Options;
@@ -249,7 +250,23 @@ impl Session {
             let copy = Snapshot::take(self.spool.file(), with_ending(path, ".copy"));
             attach::quietly(|| self.spool.unpin());
             copied();
-            output::write_apart(copy?.file(), path)
+            let copy = copy?;
+            let written = output::write_apart(copy.file(), path);
+            if written.is_err() && background::has_given_up() {
+                self.dumps.leave(copy);
+            }
+            written
+        });
+        if let Err(error) = written {
+            say(&error.to_string());
+        }
+    }
+
+    /// Writes the file that was asked for last and has not been written, from what was copied for it or from the ring.
+    fn dump_at_end(&self) {
+        let written = self.dumps.write_pending(|path| {
+            let copy = self.dumps.take_left();
+            output::write_apart(copy.as_ref().map_or(self.spool.file(), Snapshot::file), path)
         });
         if let Err(error) = written {
             say(&error.to_string());
@@ -466,15 +483,15 @@ impl Session {
             }
             if self.spool.is_ring() {
                 output.begin_anew();
-                if let Err(error) = self.dumps.write_pending(|path| output::write_apart(self.spool.file(), path)) {
-                    say(&error.to_string());
-                }
+                self.dump_at_end();
             }
             output.finish(self.spool.file(), self.spool.n_bytes())
         });
         self.unpark_keeper();
-        // Some thread may hold the file for as long as it lives; others may have the path from now on.
-        let _ = self.spool.file().unlock();
+        if stats.is_ok() || !background::has_given_up() {
+            // Some thread may hold the file for as long as it lives; others may have the path from now on.
+            let _ = self.spool.file().unlock();
+        }
         stats.map(|stats| self.with_dumps(stats))
     }
 

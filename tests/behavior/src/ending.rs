@@ -3,7 +3,7 @@
 use crate::sys::{SharedCounters, at_exit};
 use crate::work::{Pace, Workers, counters, record, slow_start};
 use crate::{Scene, tell};
-use ferrum_trace::{Span, counter, instant, span};
+use ferrum_trace::{Span, control, counter, instant, span};
 use std::cell::Cell;
 use std::sync::OnceLock;
 use std::thread::Builder;
@@ -24,7 +24,32 @@ pub const SCENES: &[Scene] = &[
     ("thread-locals-only", thread_locals_only),
     ("exit-handlers", exit_handlers),
     ("exit-handlers-after-exit", exit_handlers_after_exit),
+    ("busy-stop", || busy(|| drop(control::stop().unwrap()))),
+    ("busy-flush", || busy(|| drop(control::flush().unwrap()))),
+    ("busy-dump", || busy(dump_and_wait_for_the_copy)),
 ];
+
+/// Ends while all processors are busy, so that a thread of low priority hardly runs, and just after one was given something to write.
+fn busy(write: fn()) {
+    record(1, 20_000);
+    let n_processors = std::thread::available_parallelism().map_or(1, usize::from);
+    for _ in 0..4 * n_processors {
+        std::thread::spawn(|| {
+            loop {
+                std::hint::spin_loop();
+            }
+        });
+    }
+    write();
+}
+
+fn dump_and_wait_for_the_copy() {
+    assert!(ferrum_trace::dump("busy"));
+    let is_there = |ending: &str| std::path::Path::new(&format!("trace.dump-001.json{ending}")).exists();
+    while !is_there(".copy") && !is_there("") {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
 
 fn return_from_main() {
     let _whole = span!("whole");

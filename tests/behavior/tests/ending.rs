@@ -55,6 +55,26 @@ fn the_file_is_complete_after_a_panic_on_another_thread() {
 }
 
 #[test]
+fn the_end_does_the_work_of_writers_that_a_busy_machine_leaves_no_time() {
+    for scene in ["busy-stop", "busy-flush"] {
+        assert_complete(scene, 0, 20_000);
+    }
+}
+
+#[test]
+fn a_dump_that_a_busy_machine_leaves_no_time_for_is_written_at_the_end() {
+    let stage = Stage::new();
+    let mut command = stage.scene("busy-dump");
+    command.env("FERRUM_TRACE_RING", "4MiB").env("FERRUM_TRACE_DUMPS", "after=0s");
+    ferrum_trace_testkit::process::run(&mut command).expect_success();
+    let files: Vec<String> = stage.files().into_iter().collect();
+    assert_eq!(files, ["trace.dump-001.json", "trace.json"]);
+    let dump = TraceFile::read(&stage.path("trace.dump-001.json"));
+    let reasons: Vec<String> = dump.named("trigger").map(|event| event.text("reason")).collect();
+    assert_eq!((dump.count("work"), reasons), (20_000, vec!["busy".to_owned()]));
+}
+
+#[test]
 fn threads_that_still_run_at_the_end_lose_nothing_that_they_had_done() {
     let stage = Stage::new();
     let finished = stage.play("threads-still-running").expect_success();
