@@ -285,7 +285,7 @@ pub fn align(
 
 /// Whether collectives of a key prove something: it must be certain which of one rank is which of another.
 fn is_usable(files: &[Surveyed], groups: &Groups, key: usize) -> bool {
-    let may_be_miscounted = !groups.is_numbered[key] && files.iter().any(|file| file.begins_midway);
+    let may_be_miscounted = !groups.is_numbered[key] && files.iter().any(|file| file.is_incomplete);
     let may_be_mixed_up = groups.keys[key].group.is_empty() && files.iter().any(|file| file.has_groups);
     groups.keys[key].waits_for_all() && groups.is_sure[key] && !may_be_miscounted && !may_be_mixed_up
 }

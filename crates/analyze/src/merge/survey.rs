@@ -40,8 +40,9 @@ pub struct Surveyed {
     pub rank: Option<u32>,
     /// Its clock.
     pub anchor: Anchor,
-    /// Whether what it begins with was overwritten, so that what is counted in it is not what is counted in others.
-    pub begins_midway: bool,
+    /// Whether something of the recording is missing, so that what is counted in it is not what is counted in others: a ring
+    /// that was overwritten, one file of several, events that were dropped.
+    pub is_incomplete: bool,
     /// Whether it has several groups of ranks.
     pub has_groups: bool,
     /// The first time and the last.
@@ -115,7 +116,7 @@ impl<'a> Survey<'a> {
             about::BOOT_ID => boot_id = Some(value.decode().into_owned()),
             about::START_MONOTONIC_NS => monotonic = value.decode().parse().ok(),
             about::START_UNIX_NS => found.unix = value.decode().parse().ok(),
-            about::OVERWRITTEN => seen.begins_midway |= &*value.decode() != "0",
+            about::OVERWRITTEN | about::DROPPED | about::PART => seen.is_incomplete |= &*value.decode() != "0",
             about::RANK => set_rank(&mut seen.ranks, process, value.decode().parse().ok()),
             _ => {}
         });
