@@ -11,6 +11,7 @@ mod marks;
 mod names;
 mod numbering;
 mod open_marks;
+mod parts;
 mod plan;
 mod rewrite;
 mod skew;

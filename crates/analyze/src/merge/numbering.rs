@@ -3,7 +3,7 @@
 use super::survey::Surveyed;
 use crate::check::ids::number;
 use ferrum_trace_model::{ProcessId, StringId, TrackId};
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 
 /// The numbers that are given out begin after the largest in use, if that is below this one.
 const ROOM: u32 = 1 << 30;
@@ -29,10 +29,11 @@ impl Numbers {
     }
 }
 
-/// Numbers for all files. The first that has a number keeps it.
-pub fn number_all(files: &[Surveyed]) -> Vec<Numbers> {
+/// Numbers for all files. The first that has a number keeps it. `leaders` says which files are of one recording: their
+/// processes and threads are the same.
+pub fn number_all(files: &[Surveyed], leaders: &[usize]) -> Vec<Numbers> {
     let mut given = Given::of(files);
-    files.iter().map(|file| given.number(file)).collect()
+    files.iter().zip(leaders).map(|(file, &leader)| given.number(file, leader)).collect()
 }
 
 #[derive(Default)]
@@ -41,6 +42,10 @@ struct Given {
     used: HashSet<u32>,
     /// Numbers of processes in the merged file.
     pids: HashSet<u32>,
+    /// By recording and id in it.
+    of_processes: HashMap<(usize, Option<String>), u32>,
+    /// Numbers that were made for threads, by the number of the process and the id in the recording.
+    of_threads: HashMap<(u32, Option<String>), u32>,
     next: u32,
 }
 
@@ -56,27 +61,40 @@ impl Given {
         given
     }
 
-    fn number(&mut self, file: &Surveyed) -> Numbers {
+    fn number(&mut self, file: &Surveyed, leader: usize) -> Numbers {
+        let text = |id: Option<StringId>| id.map(|id| file.strings.get(id).to_owned());
         let plain = |id: Option<StringId>| id.and_then(|id| number(file.strings.get(id).as_bytes()));
         let mut numbers = Numbers::default();
         for (_, process) in file.tracks.processes() {
-            let kept = plain(process.pid).filter(|pid| !self.pids.contains(pid));
-            let pid = kept.unwrap_or_else(|| self.make());
+            let key = (leader, text(process.pid));
+            let pid = self.of_processes.get(&key).copied().unwrap_or_else(|| {
+                let kept = plain(process.pid).filter(|pid| !self.pids.contains(pid));
+                kept.unwrap_or_else(|| self.make())
+            });
+            self.of_processes.insert(key, pid);
             self.pids.insert(pid);
             numbers.pids.push(pid);
         }
         for (id, track) in file.tracks.iter() {
             let is_shown = file.is_shown.get(id.index()).copied().unwrap_or(false);
-            let is_process_zero = numbers.pid(track.process) == Some(0);
+            let pid = numbers.pid(track.process).unwrap_or_default();
+            let mut make = || self.make_thread(pid, text(track.tid));
             let tid = match (track.tid, plain(track.tid)) {
                 // Viewers take thread 0 for the idle one.
-                (Some(_), Some(0)) if is_shown && !is_process_zero => Some(self.make()),
-                (Some(_), kept) => Some(kept.unwrap_or_else(|| self.make())),
-                (None, _) => is_shown.then(|| self.make()),
+                (Some(_), Some(0)) if is_shown && pid != 0 => Some(make()),
+                (Some(_), kept) => Some(kept.unwrap_or_else(make)),
+                (None, _) => is_shown.then(make),
             };
             numbers.tids.push(tid);
         }
         numbers
+    }
+
+    fn make_thread(&mut self, pid: u32, tid: Option<String>) -> u32 {
+        let key = (pid, tid);
+        let made = self.of_threads.get(&key).copied().unwrap_or_else(|| self.make());
+        self.of_threads.insert(key, made);
+        made
     }
 
     fn make(&mut self) -> u32 {

@@ -5,6 +5,7 @@ use super::handovers::HandOvers;
 use super::marks::{Marks, Owner};
 use super::names::{describe, processes, rank_in_name};
 use super::numbering::number_all;
+use super::parts::leaders;
 use super::rewrite::{FilePlan, metadata};
 use super::skew::{Compared, Skew, skew};
 use super::survey::{Survey, Surveyed};
@@ -13,7 +14,7 @@ use crate::kineto;
 use crate::repair::text;
 use ferrum_trace_format::chrome::read::for_each;
 use ferrum_trace_model::vocab::about::RANK_LABEL;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 /// The event that says how an input was merged.
 const MERGE: &str = "ferrum_trace_merge";
@@ -55,7 +56,8 @@ pub fn plan(inputs: &[Input], options: &MergeOptions) -> Result<(Plan, Merged), 
     }
     let mut slots: Vec<Option<Surveyed>> = files.into_iter().map(Some).collect();
     let files: Vec<Surveyed> = order.iter().filter_map(|&place| slots[place].take()).collect();
-    let participants = Participants::of(&files);
+    let leaders = leaders(&files);
+    let participants = Participants::of(&files, &leaders);
     let place_of = |owner: Owner| Owner { file: new_place[owner.file as usize], ..owner };
     let groups = marks.group(|owner| participants.of_owner(place_of(owner)), &new_place).map_err(Error::Spill)?;
     let aligned = align::align(&files, &groups, hand_overs, &new_place, options.align).map_err(Error::Spill)?;
@@ -63,12 +65,20 @@ pub fn plan(inputs: &[Input], options: &MergeOptions) -> Result<(Plan, Merged), 
     let (collectives, steps) = (compare(Compared::Collectives)?, compare(Compared::Steps)?);
     Ok(put_together(
         inputs,
-        files,
-        order,
+        Files { files, order, leaders },
         aligned,
         Found { collectives, steps, n_uncompared: groups.n_beyond },
         options,
     ))
+}
+
+/// All inputs, in the order of the merged trace.
+struct Files {
+    files: Vec<Surveyed>,
+    /// By file: its place among the inputs.
+    order: Vec<usize>,
+    /// By file: the first of its recording.
+    leaders: Vec<usize>,
 }
 
 struct Found {
@@ -79,18 +89,19 @@ struct Found {
 
 fn put_together(
     inputs: &[Input],
-    files: Vec<Surveyed>,
-    order: Vec<usize>,
+    Files { files, order, leaders }: Files,
     aligned: Aligned,
     found: Found,
     options: &MergeOptions,
 ) -> (Plan, Merged) {
-    let numbers = number_all(&files);
+    let numbers = number_all(&files, &leaders);
+    let mut described = HashSet::new();
     let mut header = Vec::new();
     let mut merged_inputs = Vec::new();
     for (n, file) in files.iter().enumerate() {
         let processes = processes(file, &numbers[n]);
-        header.extend(describe(file, &numbers[n], &processes, n));
+        let new: Vec<_> = processes.iter().filter(|(_, process)| described.insert(process.pid)).cloned().collect();
+        header.extend(describe(file, &numbers[n], &new, n));
         let place = order[n];
         let merged = MergedInput {
             place,
@@ -118,7 +129,7 @@ fn put_together(
     let start_unix_ns = aligned.start_unix_ns;
     let plans = files.into_iter().zip(numbers).zip(aligned.maps).enumerate().map(|(place, ((file, numbers), map))| {
         let Surveyed { strings, tracks, .. } = file;
-        FilePlan { strings, tracks, numbers, map, start_unix_ns, place: place as u32 }
+        FilePlan { strings, tracks, numbers, map, start_unix_ns, recording: leaders[place] as u32 }
     });
     (Plan { files: plans.collect(), order, fields, header }, merged)
 }
@@ -130,11 +141,13 @@ fn only_rank(file: &Surveyed) -> Option<u32> {
     ranks.all(|&rank| rank == first).then_some(first)
 }
 
-/// The places of files, by rank, those without one last.
+/// The places of files, by rank, those without one last. Files of one recording stay together, in their order.
 fn by_rank(files: &[Surveyed]) -> Vec<usize> {
     let rank = |file: &Surveyed| file.rank.or_else(|| file.ranks.iter().flatten().copied().min()).unwrap_or(u32::MAX);
+    let leaders = leaders(files);
+    let part = |file: &Surveyed| file.part.as_ref().map_or(0, |part| part.number);
     let mut order: Vec<usize> = (0..files.len()).collect();
-    order.sort_by_key(|&place| (rank(&files[place]), place));
+    order.sort_by_key(|&place| (rank(&files[place]), leaders[place], part(&files[place]), place));
     order
 }
 
@@ -146,10 +159,11 @@ struct Participants {
 }
 
 impl Participants {
-    fn of(files: &[Surveyed]) -> Self {
+    fn of(files: &[Surveyed], leaders: &[usize]) -> Self {
         let (mut labels, mut places) = (Vec::new(), Vec::new());
-        for file in files {
-            let mut of_rank: HashMap<u32, u32> = HashMap::new();
+        let mut of_ranks: HashMap<(usize, u32), u32> = HashMap::new();
+        let mut of_processes: HashMap<(usize, Option<String>), u32> = HashMap::new();
+        for (file, &leader) in files.iter().zip(leaders) {
             let mut of_file = Vec::new();
             for (id, process) in file.tracks.processes() {
                 let mut another = |label: String| {
@@ -157,10 +171,16 @@ impl Participants {
                     labels.len() as u32 - 1
                 };
                 of_file.push(match file.rank_of(id) {
-                    Some(rank) => *of_rank.entry(rank).or_insert_with(|| another(format!("{RANK_LABEL}{rank}"))),
+                    Some(rank) => {
+                        let label = || another(format!("{RANK_LABEL}{rank}"));
+                        *of_ranks.entry((leader, rank)).or_insert_with(label)
+                    }
                     None => {
                         let text = |id: Option<_>| id.map_or("", |id| file.strings.get(id));
-                        another(format!("{} {}", text(process.name), text(process.pid)).trim().to_owned())
+                        let (name, pid) = (text(process.name), text(process.pid));
+                        let label = || another(format!("{name} {pid}").trim().to_owned());
+                        let key = (leader, process.pid.map(|_| pid.to_owned()));
+                        *of_processes.entry(key).or_insert_with(label)
                     }
                 });
             }

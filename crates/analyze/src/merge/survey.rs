@@ -3,6 +3,7 @@
 use super::handovers::HandOvers;
 use super::marks::{Marks, Owner};
 use super::open_marks::OpenMarks;
+use super::parts::{Part, Recording};
 use crate::check::events::Kind;
 use crate::kineto;
 use ferrum_trace_format::chrome::read::{Event, Loss, Losses, RowFinder, Scalar, Sink, Text, for_each_member};
@@ -43,6 +44,8 @@ pub struct Surveyed {
     /// Whether something of the recording is missing, so that what is counted in it is not what is counted in others: a ring
     /// that was overwritten, one file of several, events that were dropped.
     pub is_incomplete: bool,
+    /// Which file of a rotating recording it is, if it is one.
+    pub part: Option<Part>,
     /// Whether it has several groups of ranks.
     pub has_groups: bool,
     /// The first time and the last.
@@ -111,16 +114,24 @@ impl<'a> Survey<'a> {
             return;
         }
         let (mut found, mut boot_id, mut monotonic) = (Anchor::default(), None, None);
+        let (mut pid, mut part) = (None, None);
         for_each_member(event.args.unwrap_or_default(), |key, value| match &*key.decode() {
             about::HOST => found.host = Some(value.decode().into_owned()),
             about::BOOT_ID => boot_id = Some(value.decode().into_owned()),
             about::START_MONOTONIC_NS => monotonic = value.decode().parse().ok(),
             about::START_UNIX_NS => found.unix = value.decode().parse().ok(),
-            about::OVERWRITTEN | about::DROPPED | about::PART => seen.is_incomplete |= &*value.decode() != "0",
+            about::OVERWRITTEN | about::DROPPED => seen.is_incomplete |= &*value.decode() != "0",
+            about::PART => part = value.decode().parse().ok(),
+            about::PID => pid = Some(value.decode().into_owned()),
             about::RANK => set_rank(&mut seen.ranks, process, value.decode().parse().ok()),
             _ => {}
         });
+        seen.is_incomplete |= part.is_some();
         found.monotonic = boot_id.zip(monotonic);
+        if let (Some((boot_id, start_monotonic_ns)), Some(pid), Some(number)) = (found.monotonic.clone(), pid, part) {
+            let recording = Recording { boot_id, start_monotonic_ns, pid };
+            seen.part.get_or_insert(Part { recording, number });
+        }
         // Of a file that was merged before, those of its reference.
         if seen.anchor.monotonic.is_none() && (found.monotonic.is_some() || seen.anchor == Anchor::default()) {
             seen.anchor = found;

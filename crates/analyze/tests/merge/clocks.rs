@@ -1,10 +1,9 @@
 //! Clocks that are off by a known amount are found, and the bound that is told holds.
 
 use crate::world::{Host, Random, Work, Writer, traces};
-use crate::{Made, input, merge_aligned, merged, nanos};
-use ferrum_trace_analyze::merge::{Align, AlignedBy, Input};
+use crate::{Made, input, merge_aligned, merged, nanos, with};
+use ferrum_trace_analyze::merge::{Align, AlignedBy};
 use proptest::prelude::*;
-use std::io::Read;
 
 const SECOND: i64 = 1_000_000_000;
 const MICRO: i64 = 1_000;
@@ -171,13 +170,6 @@ fn collectives_prove_nothing_where_it_is_not_known_which_are_the_same() {
     }
     assert_eq!(changed(Writer::Torch, "\"rank\":", "\"pg_count\":1,\"rank\":"), AlignedBy::Order);
     assert_eq!(changed(Writer::Torch, "\"rank\":", "\"pg_count\":3,\"rank\":"), AlignedBy::Wall);
-}
-
-/// A trace with one text in place of another.
-fn with(trace: &Input, from: &str, to: &str) -> Input {
-    let mut json = String::new();
-    (trace.open)().unwrap().read_to_string(&mut json).unwrap();
-    input(&trace.name, &json.replace(from, to))
 }
 
 #[test]
