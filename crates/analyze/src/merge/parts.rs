@@ -6,8 +6,8 @@ use hashbrown::{HashMap, HashSet};
 /// A rotating recording. All its files have one process, and count their times from one moment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Recording {
-    /// Which monotonic clock it has.
-    pub boot_id: String,
+    /// Which monotonic clock it has, where the system tells.
+    pub boot_id: Option<String>,
     /// What that said at time zero.
     pub start_monotonic_ns: i64,
     /// The process, as text.

@@ -127,11 +127,11 @@ impl<'a> Survey<'a> {
             _ => {}
         });
         seen.is_incomplete |= part.is_some();
-        found.monotonic = boot_id.zip(monotonic);
-        if let (Some((boot_id, start_monotonic_ns)), Some(pid), Some(number)) = (found.monotonic.clone(), pid, part) {
-            let recording = Recording { boot_id, start_monotonic_ns, pid };
+        if let (Some(start_monotonic_ns), Some(pid), Some(number)) = (monotonic, pid, part) {
+            let recording = Recording { boot_id: boot_id.clone(), start_monotonic_ns, pid };
             seen.part.get_or_insert(Part { recording, number });
         }
+        found.monotonic = boot_id.zip(monotonic);
         // Of a file that was merged before, those of its reference.
         if seen.anchor.monotonic.is_none() && (found.monotonic.is_some() || seen.anchor == Anchor::default()) {
             seen.anchor = found;

@@ -2,7 +2,7 @@ use crate::scene::{Run, Scene};
 use ferrum_trace_testkit::process::{self, Finished, Running};
 use ferrum_trace_testkit::trace_file::TraceFile;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, TcpListener};
@@ -148,6 +148,30 @@ fn there_may_be_more_processes_than_files_can_be_open() {
     assert_eq!(spans_in(&scene.read("trace.json")), spans([("many", 500)]));
     assert!(finished.stderr.contains("\n… 10 more: 100 events\n"), "{finished}");
     assert!(finished.stderr.contains("\ntrace.json: 500 events of 50 processes; none lost; times agree exactly\n"));
+}
+
+#[test]
+fn a_process_that_records_to_several_files_is_one_process() {
+    let scene = Scene::new();
+    let mut command = record(&scene, "--json", "gather-forked a 50000");
+    let finished = process::run(command.env("FERRUM_TRACE_ROTATE", "1MiB")).expect_success();
+    let object = object_of(&finished);
+    assert_eq!(spans_in(&scene.read("trace.json")), spans([("a", 50_000), ("a-child", 50_000), ("a-parent", 50_000)]));
+    assert_eq!(fates(&object), [(50_000, "by itself"), (100_000, "exit")]);
+    assert_eq!(object["summary"]["processes"], 2);
+    assert_eq!(object["clock_error_ns"], 0);
+    let trace: Value = serde_json::from_slice(&scene.read("trace.json")).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let n_files = events.iter().filter(|event| event["name"] == "ferrum_trace_merge").count();
+    assert!(n_files > 2, "{n_files} files");
+    let slices = events.iter().filter(|event| event["ph"] == "X");
+    let rows: BTreeSet<(u64, u64)> =
+        slices.map(|event| (event["pid"].as_u64().unwrap(), event["tid"].as_u64().unwrap())).collect();
+    assert_eq!(rows.len(), 2, "one for each thread");
+    scene.run("check trace.json").expect_code(0);
+    let mut command = record(&scene, "-o one.json", "gather-one b 50000");
+    let finished = process::run(command.env("FERRUM_TRACE_ROTATE", "1MiB")).expect_success();
+    assert!(finished.stderr.contains("one.json: 50,000 events of 1 process; none lost\n"), "{finished}");
 }
 
 #[test]
