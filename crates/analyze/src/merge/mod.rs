@@ -6,6 +6,7 @@
 mod align;
 mod clock_fit;
 mod collective;
+mod edges;
 mod handovers;
 mod marks;
 mod names;

@@ -128,8 +128,9 @@ fn put_together(
     };
     let start_unix_ns = aligned.start_unix_ns;
     let plans = files.into_iter().zip(numbers).zip(aligned.maps).enumerate().map(|(place, ((file, numbers), map))| {
-        let Surveyed { strings, tracks, .. } = file;
-        FilePlan { strings, tracks, numbers, map, start_unix_ns, recording: leaders[place] as u32 }
+        let Surveyed { strings, tracks, part, .. } = file;
+        let (recording, is_part) = (leaders[place] as u32, part.is_some());
+        FilePlan { strings, tracks, numbers, map, start_unix_ns, recording, is_part }
     });
     (Plan { files: plans.collect(), order, fields, header }, merged)
 }

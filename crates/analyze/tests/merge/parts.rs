@@ -1,6 +1,6 @@
 //! A recording that goes on from file to file is one process.
 
-use crate::{Made, input, merged, nanos};
+use crate::{Made, input, merged, nanos, with};
 use ferrum_trace_analyze::merge::Input;
 use std::collections::BTreeSet;
 
@@ -52,12 +52,41 @@ fn files_of_one_recording_are_one_process_whatever_their_order() {
 }
 
 #[test]
+fn what_goes_over_an_edge_begins_once() {
+    let event = |phase: &str, id: u32, ts: i64| {
+        format!(r#"{{"ph":"{phase}","name":"request","cat":"request","id":"{id}","ts":{ts},"pid":7,"tid":70}},"#)
+    };
+    let file = |number, ts: i64, events: &[(&str, u32, i64)]| {
+        let events: String = events.iter().map(|&(phase, id, ts)| event(phase, id, ts)).collect();
+        with(&part(7, number, &[ts]), "[", &format!("[{events}"))
+    };
+    let made = merged(&[
+        file(1, 0, &[("b", 1, 10), ("b", 2, 20), ("b", 3, 25), ("e", 2, 30)]),
+        file(2, 100, &[("b", 1, 90), ("e", 1, 110), ("b", 2, 120), ("e", 2, 130), ("b", 1, 140)]),
+        file(3, 200, &[("b", 3, 190), ("e", 3, 210), ("b", 1, 190), ("e", 1, 220)]),
+    ]);
+    made.assert_clean();
+    let of = |id: &str| -> String {
+        let mut seen: Vec<(i64, &str)> = made
+            .named("request")
+            .filter(|event| event["id"] == id)
+            .map(|event| (nanos(&event["ts"]) / 1000, event["ph"].as_str().unwrap()))
+            .collect();
+        seen.sort_unstable();
+        seen.iter().map(|(ts, phase)| format!("{phase}{ts} ")).collect()
+    };
+    assert_eq!(of("1"), "b10 e110 b140 e220 ");
+    assert_eq!(of("2"), "b20 e30 b120 e130 ");
+    assert_eq!(of("3"), "b25 e210 ");
+}
+
+#[test]
 fn other_recordings_of_that_number_and_the_same_file_again_are_others() {
     let other = part(7, 2, &[100]);
     let made = merged(&[part(7, 1, &[0]), part(7, 1, &[0])]);
     assert_eq!(BTreeSet::from_iter(pids(&made)).len(), 2);
     for (from, to) in [(":9000,", ":9001,"), ("\"boot_id\":\"b\"", "\"boot_id\":\"c\""), ("\"part\":2,", "")] {
-        let made = merged(&[part(7, 1, &[0]), crate::with(&other, from, to)]);
+        let made = merged(&[part(7, 1, &[0]), with(&other, from, to)]);
         assert_eq!(BTreeSet::from_iter(pids(&made)).len(), 2, "{to}");
     }
 }
