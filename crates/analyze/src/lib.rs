@@ -8,6 +8,7 @@ pub mod check;
 mod contents;
 pub mod convert;
 mod counters;
+mod fields;
 mod flows;
 mod gaps;
 mod gpu;

@@ -10,6 +10,7 @@ use super::rewrite::{FilePlan, metadata};
 use super::skew::{Compared, Skew, skew};
 use super::survey::{Survey, Surveyed};
 use super::{Error, Input, MergeOptions, Merged, MergedForm, MergedInput, MergedProcess};
+use crate::check::texts::mend_texts;
 use crate::kineto;
 use crate::repair::text;
 use ferrum_trace_format::chrome::read::for_each;
@@ -26,8 +27,8 @@ pub struct Plan {
     pub files: Vec<FilePlan>,
     /// The place of each of them among the inputs.
     pub order: Vec<usize>,
-    /// Fields around the events.
-    pub fields: Vec<(String, Vec<u8>)>,
+    /// Fields around the events: keys and values as JSON.
+    pub fields: Vec<(Vec<u8>, Vec<u8>)>,
     /// Events before those of the inputs.
     pub header: Vec<Vec<u8>>,
 }
@@ -123,7 +124,7 @@ fn put_together(
         start_unix_ns: aligned.start_unix_ns,
         collectives: found.collectives,
         steps: found.steps,
-        n_fields_lost: files.iter().map(|file| file.n_fields_lost).sum(),
+        n_fields_lost: files.iter().map(|file| file.fields.n_lost).sum(),
         n_uncompared: found.n_uncompared,
     };
     let start_unix_ns = aligned.start_unix_ns;
@@ -197,24 +198,20 @@ impl Participants {
 }
 
 /// Fields that all files have alike, and when time zero was.
-fn fields(files: &[Surveyed], start_unix_ns: Option<i128>) -> Vec<(String, Vec<u8>)> {
-    let is_torch = files.iter().any(|file| field(file, kineto::BASE_TIME).is_some());
-    let mut fields: Vec<(String, Vec<u8>)> = shared_fields(files).cloned().collect();
+fn fields(files: &[Surveyed], start_unix_ns: Option<i128>) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let base_time = kineto::BASE_TIME.as_bytes();
+    let is_torch = files.iter().any(|file| file.fields.get(base_time).is_some());
+    let mut fields: Vec<(Vec<u8>, Vec<u8>)> = shared_fields(files).cloned().collect();
     if let Some(start) = start_unix_ns.filter(|_| is_torch) {
-        fields.push((kineto::BASE_TIME.to_owned(), start.to_string().into_bytes()));
+        fields.push((base_time.to_owned(), start.to_string().into_bytes()));
     }
     fields
 }
 
-fn shared_fields(files: &[Surveyed]) -> impl Iterator<Item = &(String, Vec<u8>)> {
-    let first = files.first().map_or(&[][..], |file| &file.fields[..]);
-    first
-        .iter()
-        .filter(|(key, value)| key != kineto::BASE_TIME && files.iter().all(|file| field(file, key) == Some(value)))
-}
-
-fn field<'a>(file: &'a Surveyed, key: &str) -> Option<&'a Vec<u8>> {
-    file.fields.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+fn shared_fields(files: &[Surveyed]) -> impl Iterator<Item = &(Vec<u8>, Vec<u8>)> {
+    let first = files.first().map_or(&[][..], |file| &file.fields.kept[..]);
+    let is_everywhere = |key: &[u8], value: &[u8]| files.iter().all(|file| file.fields.get(key) == Some(value));
+    first.iter().filter(move |(key, value)| key != kineto::BASE_TIME.as_bytes() && is_everywhere(key, value))
 }
 
 /// The event that tells how an input was merged.
@@ -250,6 +247,8 @@ fn told(input: &MergedInput, files: &[Surveyed], n: usize, form: MergedForm) -> 
     args.push(b']');
     push_own_fields(&mut args, files, n);
     args.push(b'}');
+    // What the file spells is taken over as it is.
+    let args = mend_texts(&args).unwrap_or(args);
     let pid = input.processes.first().map_or(0, |process| process.pid);
     let event = metadata(MERGE, pid, None, &args);
     if form != MergedForm::Perfetto {
@@ -263,14 +262,14 @@ fn told(input: &MergedInput, files: &[Surveyed], n: usize, form: MergedForm) -> 
 
 /// Fields around the events that the inputs do not share.
 fn push_own_fields(args: &mut Vec<u8>, files: &[Surveyed], n: usize) {
-    let shared: Vec<&String> = shared_fields(files).map(|(key, _)| key).collect();
-    let own = files[n].fields.iter().filter(|(key, _)| !shared.contains(&key) && key != "traceEvents");
+    let shared: Vec<&Vec<u8>> = shared_fields(files).map(|(key, _)| key).collect();
+    let own = files[n].fields.kept.iter().filter(|(key, _)| !shared.contains(&key) && key != b"traceEvents");
     let mut is_first = true;
     for (key, value) in own {
-        args.extend_from_slice(if is_first { b",\"fields\":{" } else { b"," });
+        args.extend_from_slice(if is_first { b",\"fields\":{\"" } else { b",\"" });
         is_first = false;
-        args.extend(text(key));
-        args.push(b':');
+        args.extend_from_slice(key);
+        args.extend_from_slice(b"\":");
         args.extend_from_slice(value);
     }
     if !is_first {

@@ -5,13 +5,12 @@ use super::marks::{Marks, Owner};
 use super::open_marks::OpenMarks;
 use super::parts::{Part, Recording};
 use crate::check::events::Kind;
+use crate::fields::Fields;
 use crate::kineto;
 use ferrum_trace_format::chrome::read::{Event, Loss, Losses, RowFinder, Scalar, Sink, Text, for_each_member};
 use ferrum_trace_model::vocab::about;
 use ferrum_trace_model::{ProcessId, Strings, Tracks};
 
-/// How many bytes of fields around the events are kept.
-const FIELDS_BYTES_MAX: usize = 1 << 20;
 /// Times from here on are of this century if they count from 1970, and of no trace if they do not: 2001 and later.
 const EPOCH_NANOS: i64 = 1_000_000_000_000_000_000;
 
@@ -52,10 +51,8 @@ pub struct Surveyed {
     pub span: Option<(i64, i64)>,
     /// Whether times are finer than microseconds.
     pub has_nanos: bool,
-    /// Fields around the events, each as JSON.
-    pub fields: Vec<(String, Vec<u8>)>,
-    /// Fields that were too long to keep.
-    pub n_fields_lost: u64,
+    /// Fields around the events.
+    pub fields: Fields,
     /// How many events there are.
     pub n_events: u64,
     /// What could not be read.
@@ -82,14 +79,13 @@ pub struct Survey<'a> {
     hand_overs: &'a mut HandOvers,
     open_marks: OpenMarks,
     seen: Surveyed,
-    fields_bytes: usize,
 }
 
 impl<'a> Survey<'a> {
     /// Of the input at that place.
     pub fn new(file: u32, marks: &'a mut Marks, hand_overs: &'a mut HandOvers) -> Self {
         let (rows, open_marks, seen) = Default::default();
-        Self { file, rows, marks, hand_overs, open_marks, seen, fields_bytes: 0 }
+        Self { file, rows, marks, hand_overs, open_marks, seen }
     }
 
     /// What was found.
@@ -210,8 +206,7 @@ impl Sink for Survey<'_> {
     }
 
     fn field(&mut self, key: Text<'_>, value: &[u8]) {
-        let key = key.decode();
-        match &*key {
+        match &*key.decode() {
             kineto::BASE_TIME => self.seen.anchor.unix = scalar(value).parse().ok().or(self.seen.anchor.unix),
             kineto::HOST_NAME => self.seen.anchor.host = Some(scalar(value)),
             kineto::DISTRIBUTED => for_each_member(value, |key, value| match &*key.decode() {
@@ -221,12 +216,7 @@ impl Sink for Survey<'_> {
             }),
             _ => {}
         }
-        if self.fields_bytes + value.len() > FIELDS_BYTES_MAX {
-            self.seen.n_fields_lost += 1;
-            return;
-        }
-        self.fields_bytes += value.len();
-        self.seen.fields.push((key.into_owned(), value.to_vec()));
+        self.seen.fields.push(key, value);
     }
 }
 

@@ -14,7 +14,7 @@ use std::io::Write;
 pub fn write(plan: &Plan, inputs: &[Input], out: &mut dyn Write) -> Result<u64, Error> {
     let mut document = Document::new(out, OutputForm::Object);
     for (key, value) in &plan.fields {
-        document.field(Text::plain(key.as_bytes()), value, false);
+        document.field(Text::plain(key), value, false);
     }
     for event in &plan.header {
         document.event(event);

@@ -61,11 +61,13 @@ fn about() -> impl Strategy<Value = String> {
 
 fn trace() -> impl Strategy<Value = Input> {
     let events = prop::collection::vec(prop_oneof![4 => event(), 1 => about()], 0..12);
-    (events, [number(), number()], any::<bool>()).prop_map(|(events, [base, info], is_object)| {
+    // As JSON: with a quote in it, with escapes that stand for plain letters, with a byte that JSON has only escaped.
+    let key = prop_oneof![Just(r#"a\"b"#), Just(r#"\u0061\n"#), Just("a\u{1}b"), Just("\\\\")];
+    (events, [number(), number()], any::<bool>(), key).prop_map(|(events, [base, info], is_object, key)| {
         let list = format!("[{}]", events.join(","));
         let json = if is_object {
             format!(
-                r#"{{"baseTimeNanoseconds":{base},"distributedInfo":{info},"host_name":{info},"traceEvents":{list}}}"#
+                r#"{{"baseTimeNanoseconds":{base},"distributedInfo":{info},"host_name":{info},"{key}":"{key}","own{key}":{info},"traceEvents":{list}}}"#
             )
         } else {
             list
