@@ -114,6 +114,8 @@ fn without_anything_in_common_the_bound_is_not_known() {
         assert_eq!(stored["error_ns"], "unknown");
         assert_eq!(stored["aligned_by"], alignment.by.name());
         assert_eq!(alignment.error_ns, None);
+        let first = if align == Align::Nothing { 10_000 } else { 0 };
+        assert_eq!(times[0].min(times[1]), first, "{align:?}: from the first of all, unless times stay as they are");
         (alignment.by, times[1] - times[0])
     };
     let unix = 1_800_000_000 * SECOND;
