@@ -19,6 +19,7 @@ pub mod merge;
 mod nesting;
 mod ops;
 mod percentile;
+mod rank;
 pub mod repair;
 mod requests;
 #[cfg(test)]
@@ -38,6 +39,7 @@ pub use layers::{Cell, LAYER_ARG, LayerSource, Layers, LayersOptions, PhaseLayer
 pub use nesting::{Nesting, TrackNesting};
 pub use ops::op_in;
 pub use percentile::{Distribution, nearest_rank};
+pub use rank::rank_in;
 pub use requests::{
     Figure, Figures, Part, Parts, REQUEST_ARGS, Request, Requests, Slo, SloMetric, Stage, StageKind, requests,
 };

@@ -38,10 +38,12 @@ pub type OpenInput = Arc<dyn Fn() -> Result<Box<dyn Read + Send>, ferrum_trace_f
 /// A trace that is to be merged with others.
 #[derive(Clone)]
 pub struct Input {
-    /// What it is called. A rank in it counts, if the trace itself tells none: `rank3.json`, `trace-rank-3.json.gz`.
+    /// What it is called.
     pub name: String,
     /// Which rank it is of, whatever the trace says.
     pub rank: Option<u32>,
+    /// Which rank it is of if the trace itself tells none: what [`rank_in`](crate::rank_in) finds in the name of a file, say.
+    pub rank_if_unknown: Option<u32>,
     /// Opens it.
     pub open: OpenInput,
 }
@@ -165,12 +167,13 @@ impl std::error::Error for Error {}
 /// use ferrum_trace_analyze::merge::{Input, MergeOptions, merge};
 /// use std::sync::Arc;
 ///
-/// let input = |name: &str| {
+/// let input = |rank: u32| {
 ///     let json = br#"[{"ph":"X","name":"decode","ts":1,"dur":2.5,"pid":7,"tid":7}]"#;
-///     Input { name: name.to_owned(), rank: None, open: Arc::new(|| Ok(Box::new(&json[..]))) }
+///     let open = Arc::new(|| Ok(Box::new(&json[..]) as _));
+///     Input { name: format!("{rank}.json"), rank: Some(rank), rank_if_unknown: None, open }
 /// };
 /// let mut out = Vec::new();
-/// let merged = merge(&[input("rank1.json"), input("rank0.json")], &mut out, &MergeOptions::default())?;
+/// let merged = merge(&[input(1), input(0)], &mut out, &MergeOptions::default())?;
 /// let ranks: Vec<_> = merged.inputs.iter().map(|input| (input.rank, input.processes[0].pid)).collect();
 /// assert_eq!(ranks, [(Some(0), 7), (Some(1), 8)]);
 /// # Ok::<(), ferrum_trace_analyze::merge::Error>(())

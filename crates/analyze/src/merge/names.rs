@@ -11,16 +11,6 @@ use ferrum_trace_model::{ProcessId, StringId};
 /// How many processes of a rank keep their places among each other.
 const PLACES_OF_RANK: usize = 1024;
 
-/// The rank that the name of a file tells: `rank3.json`, `trace_rank-3.json.gz`.
-pub fn rank_in_name(name: &str) -> Option<u32> {
-    let name = name.rsplit(['/', '\\']).next().unwrap_or(name).to_ascii_lowercase();
-    name.match_indices("rank").find_map(|(place, word)| {
-        let rest = name[place + word.len()..].trim_start_matches(['-', '_', '.', '=', ' ']);
-        let n_digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        rest[..n_digits].parse().ok()
-    })
-}
-
 /// The processes of a file, by what viewers will call them, in the order in which they stand.
 pub fn processes(file: &Surveyed, numbers: &Numbers) -> Vec<(ProcessId, MergedProcess)> {
     let mut processes: Vec<(ProcessId, MergedProcess)> =
@@ -117,22 +107,6 @@ fn labels(file: &Surveyed, id: ProcessId, process: &MergedProcess) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_of_files_tell_ranks() {
-        let cases = [
-            ("rank3.json", Some(3)),
-            ("a/rank-12/b_rank_7.json.gz", Some(7)),
-            ("Rank0", Some(0)),
-            ("frank.json", None),
-            ("rank99999999999.json", None),
-            ("ranks.rank=4.json", Some(4)),
-            ("trace.json", None),
-        ];
-        for (name, rank) in cases {
-            assert_eq!(rank_in_name(name), rank, "{name}");
-        }
-    }
 
     #[test]
     fn names_say_rank_and_process_once() {

@@ -3,7 +3,7 @@
 use super::align::{self, Aligned, Alignment};
 use super::handovers::HandOvers;
 use super::marks::{Marks, Owner};
-use super::names::{describe, processes, rank_in_name};
+use super::names::{describe, processes};
 use super::numbering::number_all;
 use super::parts::leaders;
 use super::rewrite::{FilePlan, metadata};
@@ -43,7 +43,7 @@ pub fn plan(inputs: &[Input], options: &MergeOptions) -> Result<(Plan, Merged), 
         let read = (input.open)().and_then(|stream| for_each(stream, &mut survey));
         read.map_err(|cause| Error::Input { place, name: input.name.clone(), cause })?;
         let mut file = survey.finish();
-        file.rank = input.rank.or(file.rank).or_else(|| only_rank(&file)).or_else(|| rank_in_name(&input.name));
+        file.rank = input.rank.or(file.rank).or_else(|| only_rank(&file)).or(input.rank_if_unknown);
         if input.rank.is_some() {
             file.ranks.fill(None);
         }

@@ -12,6 +12,7 @@ mod world;
 
 use ferrum_trace_analyze::check::check;
 use ferrum_trace_analyze::merge::{Align, Error, Input, MergeOptions, Merged, MergedForm, merge};
+use ferrum_trace_analyze::rank_in;
 use serde_json::Value;
 use std::io::Read;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 fn input(name: &str, json: &str) -> Input {
     let bytes: Arc<[u8]> = json.as_bytes().into();
     let open = move || Ok(Box::new(std::io::Cursor::new(Arc::clone(&bytes))) as Box<dyn Read + Send>);
-    Input { name: name.to_owned(), rank: None, open: Arc::new(open) }
+    Input { name: name.to_owned(), rank: None, rank_if_unknown: rank_in(name), open: Arc::new(open) }
 }
 
 /// A trace with one text in place of another.

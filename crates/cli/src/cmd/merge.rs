@@ -15,7 +15,9 @@ use crate::source::{Passes, Source};
 use crate::trouble::Trouble;
 use crate::verdict::Verdict;
 use ferrum_trace_analyze::merge::{Error, Input, MergeOptions, Merged, MergedForm, merge as merge_traces};
+use ferrum_trace_analyze::rank_in;
 use std::io::{self, IsTerminal};
+use std::path::Path;
 use std::sync::Arc;
 
 pub fn run(args: &MergeArgs) -> Verdict {
@@ -107,7 +109,12 @@ pub fn merge_sources(
         .map(|(place, source)| {
             let opened = Arc::clone(source);
             let open = Arc::new(move || opened.open_boxed());
-            Input { name: source.name.clone(), rank: ranks.get(place).copied(), open }
+            Input {
+                name: source.name.clone(),
+                rank: ranks.get(place).copied(),
+                rank_if_unknown: source.path.as_deref().and_then(rank_of_file),
+                open,
+            }
         })
         .collect();
     let mut about = None;
@@ -121,6 +128,11 @@ pub fn merge_sources(
         })
     });
     made.map_err(|trouble| (about, trouble))
+}
+
+/// The rank that the name of a file tells.
+fn rank_of_file(path: &Path) -> Option<u32> {
+    rank_in(&path.file_name()?.to_string_lossy())
 }
 
 /// Says what became of the traces.

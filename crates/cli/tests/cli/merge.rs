@@ -60,6 +60,18 @@ fn tables_go_where_the_trace_does_not() {
 }
 
 #[test]
+fn names_of_files_tell_ranks_and_those_of_folders_do_not() {
+    let scene = Scene::new();
+    for name in ["rank5/a.json", "rank5/b_rank-2.json"] {
+        std::fs::create_dir_all(scene.path("rank5")).unwrap();
+        scene.write(name, TRACE);
+    }
+    let run = scene.run("merge --json rank5/a.json rank5/b_rank-2.json -o all.json").expect_code(0);
+    let told: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!([&told["inputs"][0]["rank"], &told["inputs"][1]["rank"]], [&json!(2), &Value::Null]);
+}
+
+#[test]
 fn the_ending_tells_the_form() {
     let scene = Scene::new();
     scene.write("a.json", TRACE);

@@ -125,6 +125,23 @@ fn ranks_are_told_and_in_order() {
 }
 
 #[test]
+fn the_name_of_a_program_is_no_rank() {
+    let scene = Scene::new();
+    let program = scene.path("pagerank");
+    fs::copy(self::program(), &program).unwrap();
+    let line = format!("record --no-summary -- {} gather-forked a 10", program.display());
+    process::run(&mut scene.command(&line)).expect_success();
+    let trace: Value = serde_json::from_slice(&scene.read("trace.json")).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap().iter();
+    let inputs: Vec<&Value> = events.filter(|event| event["name"] == "ferrum_trace_merge").collect();
+    assert_eq!(inputs.len(), 2);
+    for input in inputs {
+        assert!(input["args"]["file"].as_str().unwrap().starts_with("pagerank "), "{input}");
+        assert_eq!(input["args"]["rank"], Value::Null);
+    }
+}
+
+#[test]
 fn a_file_that_cannot_be_read_costs_the_others_nothing() {
     let scene = Scene::new();
     let script =

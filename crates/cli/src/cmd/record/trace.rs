@@ -66,7 +66,7 @@ impl Making<'_> {
     fn input(&self, recorded: &Recorded, file: &RecordedFile) -> merge::Input {
         let (file, words) = (file.path.clone(), self.words);
         let name = format!("{} {}", recorded.summary.process, recorded.summary.pid);
-        merge::Input { name, rank: None, open: Arc::new(move || open_later(&file, &words)) }
+        merge::Input { name, rank: None, rank_if_unknown: None, open: Arc::new(move || open_later(&file, &words)) }
     }
 
     /// Writes one trace in the form that is asked for. As JSON, that of a process is what it would have written itself.
