@@ -20,7 +20,6 @@ mod survey;
 mod write;
 
 pub use align::{Align, AlignedBy, Alignment};
-pub use clock_fit::{DRIFT_MAX_PPB, WANDER_MAX_PPB};
 pub use skew::{RankSkew, Skew, SkewRow};
 
 use crate::convert::{self, Target, convert};

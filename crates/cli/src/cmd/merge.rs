@@ -16,7 +16,6 @@ use crate::trouble::Trouble;
 use crate::verdict::Verdict;
 use ferrum_trace_analyze::merge::{Error, Input, MergeOptions, Merged, MergedForm, merge as merge_traces};
 use ferrum_trace_analyze::rank_in;
-use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -86,17 +85,13 @@ fn chrome(args: &MergeArgs) -> MergedForm {
 
 /// Merges traces into a file. `None` if whoever was reading it has seen enough. An error has the name of the trace it is about,
 /// if it is about one.
-pub fn merge_sources(
+fn merge_sources(
     sources: &[Arc<Source>],
     ranks: &[u32],
     target: &Target,
     existing: Existing,
     options: &MergeOptions,
 ) -> Result<Option<Merged>, (Option<String>, Trouble)> {
-    if options.form == MergedForm::Perfetto && *target == Target::Stdout && io::stdout().is_terminal() {
-        let what = "expected a file or a pipe for a binary format, found a terminal";
-        return Err((None, Trouble::new("standard output", what)));
-    }
     let is_input = |source: &Arc<Source>| source.path.as_deref().is_some_and(|path| target.is_at(path));
     if let Some(source) = sources.iter().find(|source| is_input(source)) {
         let trouble =
