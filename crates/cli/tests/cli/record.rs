@@ -376,6 +376,41 @@ fn waiting_ends_when_somebody_wishes_so() {
 }
 
 /// Nobody can say how far the writing is by then, so whichever comes out must be whole.
+/// A pipe with no room for another byte: whoever writes to it waits.
+#[cfg(target_os = "linux")]
+fn full_pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::OpenOptionsExt;
+    const O_NONBLOCK: i32 = 0o4000;
+    let (reader, writer) = std::io::pipe().unwrap();
+    let path = format!("/proc/self/fd/{}", writer.as_raw_fd());
+    let mut impatient = fs::OpenOptions::new().write(true).custom_flags(O_NONBLOCK).open(path).unwrap();
+    while impatient.write(&[b'x']).is_ok() {}
+    (reader, writer)
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_interruption_after_all_is_done_tells_where_the_trace_is() {
+    let scene = Scene::new();
+    let (reader, writer) = full_pipe();
+    let program = format!("{} gather-one a 10 > /dev/null", program());
+    let mut command = scene.command("record --json --no-summary -- sh -c");
+    let mut running = command.arg(&program).stdin(Stdio::null()).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+    // It waits to say what was recorded when nothing but the trace is left.
+    while scene.names() != ["trace.json"] {
+        assert_eq!(running.try_wait().unwrap(), None, "{:?}", scene.names());
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    send("INT", running.id());
+    let mut said = String::new();
+    running.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(running.wait().unwrap().code(), Some(130), "{said}");
+    assert!(said.ends_with("\ninterrupted: the trace is in trace.json\n"), "{said}");
+    drop(reader);
+}
+
 #[test]
 fn an_interruption_while_the_trace_is_written_leaves_the_files_of_the_processes() {
     let scene = Scene::new();
@@ -384,9 +419,10 @@ fn an_interruption_while_the_trace_is_written_leaves_the_files_of_the_processes(
     while !scene.names().iter().any(|name| name.ends_with(".tmp")) && !running.has_ended() {
         std::thread::yield_now();
     }
-    send("INT", &running);
+    send("INT", running.pid());
     let finished = running.finish();
     match finished.status.code() {
+        Some(130) if finished.stderr.ends_with("interrupted: the trace is in trace.json\n") => {}
         Some(130) => {
             assert!(finished.stderr.contains("interrupted: what the processes recorded stays in "), "{finished}");
             let names = scene.names();
@@ -435,8 +471,8 @@ fn the_files_of_the_processes_can_be_kept() {
 }
 
 /// Sends a signal to the command alone.
-fn send(signal: &str, running: &Running) {
-    Command::new("kill").args(["-s", signal, &running.pid().to_string()]).status().unwrap();
+fn send(signal: &str, pid: u32) {
+    Command::new("kill").args(["-s", signal, &pid.to_string()]).status().unwrap();
 }
 
 #[test]
@@ -447,7 +483,7 @@ fn signals_reach_the_program_which_ends_first() {
     let mut running = Running::start(scene.command("record -- sh -c").arg(script));
     running.wait_for_line("ready");
     for (signal, answer) in [("USR1", "got usr1"), ("TERM", "got term")] {
-        send(signal, &running);
+        send(signal, running.pid());
         running.wait_for_line(answer);
     }
     running.finish().expect_code(7);
@@ -458,7 +494,7 @@ fn a_program_that_a_signal_ends_leaves_its_spans() {
     let scene = Scene::new();
     let mut running = Running::start(&mut record(&scene, "--json", "gather-for-long"));
     running.wait_for_line("recorded long 10");
-    send("INT", &running);
+    send("INT", running.pid());
     // Closing its standard input would end it too.
     while !running.has_ended() {
         std::thread::yield_now();
