@@ -127,6 +127,14 @@ pub struct Merged {
     pub n_uncompared: u64,
 }
 
+impl Merged {
+    /// By how many nanoseconds the times of any input may be off, at most; `None` if that is not known of all.
+    pub fn error_ns(&self) -> Option<u64> {
+        let mut errors = self.inputs.iter().map(|input| input.alignment.error_ns);
+        errors.try_fold(0, |worst, error| Some(worst.max(error?)))
+    }
+}
+
 /// Traces could not be merged.
 #[derive(Debug)]
 pub enum Error {

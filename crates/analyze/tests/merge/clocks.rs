@@ -96,6 +96,7 @@ fn traces_of_one_host_keep_its_wall_clock_if_order_allows_it() {
     let alignment = made.merged.inputs[1].alignment;
     assert_eq!((alignment.by, alignment.drift_ppb), (AlignedBy::HostWall, 0));
     assert_within_bounds(&made, &hosts, 1_000 * MICRO as u64);
+    assert_eq!(made.merged.error_ns(), alignment.error_ns, "that of the one that is off most");
     assert!(errors(&made, &hosts)[1] <= 2, "the wall clock is right, and is kept");
 }
 
@@ -113,7 +114,7 @@ fn without_anything_in_common_the_bound_is_not_known() {
         let stored = made.named("ferrum_trace_merge").nth(1).unwrap()["args"].clone();
         assert_eq!(stored["error_ns"], "unknown");
         assert_eq!(stored["aligned_by"], alignment.by.name());
-        assert_eq!(alignment.error_ns, None);
+        assert_eq!((alignment.error_ns, made.merged.error_ns()), (None, None));
         let first = if align == Align::Nothing { 10_000 } else { 0 };
         assert_eq!(times[0].min(times[1]), first, "{align:?}: from the first of all, unless times stay as they are");
         (alignment.by, times[1] - times[0])
