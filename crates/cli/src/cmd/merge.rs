@@ -34,7 +34,7 @@ pub fn run(args: &MergeArgs) -> Verdict {
     for input in inputs {
         let source = input.map_err(|NoInput { name, trouble }| (name, trouble)).and_then(|input| {
             let name = input.name();
-            Source::of(input, Passes::Several, &words).map_err(|trouble| (name, trouble))
+            Source::of(input, Passes::SeveralOfMany, &words).map_err(|trouble| (name, trouble))
         });
         match source {
             Ok(source) => sources.push(Arc::new(source)),

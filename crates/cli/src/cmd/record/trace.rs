@@ -8,7 +8,7 @@ use crate::out::pending::Existing;
 use crate::out::target::Target;
 use crate::out::words::Words;
 use crate::recording::{Folder, Gathered, Recorded, RecordedFile};
-use crate::source::{Passes, Source, open_later};
+use crate::source::{Passes, Source};
 use crate::trouble::Trouble;
 use ferrum_trace_analyze::merge::{self, MergeOptions, Merged, MergedForm};
 use std::io;
@@ -47,7 +47,8 @@ impl Making<'_> {
     }
 
     fn put_together(&self, files: &[(&Recorded, &RecordedFile)]) -> Result<Made, Trouble> {
-        let inputs: Vec<merge::Input> = files.iter().map(|(recorded, file)| self.input(recorded, file)).collect();
+        let inputs = files.iter().map(|(recorded, file)| self.input(recorded, file));
+        let inputs: Vec<merge::Input> = inputs.collect::<Result<_, Trouble>>()?;
         let form = match self.format {
             Format::Chrome => Some(MergedForm::Chrome),
             Format::Perfetto => Some(MergedForm::Perfetto),
@@ -63,10 +64,10 @@ impl Making<'_> {
     }
 
     /// Its name is that of the process: the file will not be there any more.
-    fn input(&self, recorded: &Recorded, file: &RecordedFile) -> merge::Input {
-        let (file, words) = (file.path.clone(), self.words);
+    fn input(&self, recorded: &Recorded, file: &RecordedFile) -> Result<merge::Input, Trouble> {
+        let source = Source::of(Input::Other(file.path.clone()), Passes::SeveralOfMany, &self.words)?;
         let name = format!("{} {}", recorded.summary.process, recorded.summary.pid);
-        merge::Input { name, rank: None, rank_if_unknown: None, open: Arc::new(move || open_later(&file, &words)) }
+        Ok(merge::Input { name, rank: None, rank_if_unknown: None, open: Arc::new(move || source.open_boxed()) })
     }
 
     /// Writes one trace in the form that is asked for. As JSON, that of a process is what it would have written itself.
