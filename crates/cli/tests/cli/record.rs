@@ -386,7 +386,7 @@ fn full_pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
     let (reader, writer) = std::io::pipe().unwrap();
     let path = format!("/proc/self/fd/{}", writer.as_raw_fd());
     let mut impatient = fs::OpenOptions::new().write(true).custom_flags(O_NONBLOCK).open(path).unwrap();
-    while impatient.write(&[b'x']).is_ok() {}
+    while impatient.write(b"x").is_ok() {}
     (reader, writer)
 }
 
