@@ -54,22 +54,28 @@ fn files_of_one_recording_are_one_process_whatever_their_order() {
 #[test]
 fn what_goes_over_an_edge_begins_once() {
     let event = |phase: &str, id: u32, ts: i64| {
-        format!(r#"{{"ph":"{phase}","name":"request","cat":"request","id":"{id}","ts":{ts},"pid":7,"tid":70}},"#)
+        format!(
+            r#"{{"ph":"{phase}","name":"request","cat":"request","id2":{{"local":"{id}"}},"ts":{ts},"pid":7,"tid":70}},"#
+        )
     };
     let file = |number, ts: i64, events: &[(&str, u32, i64)]| {
         let events: String = events.iter().map(|&(phase, id, ts)| event(phase, id, ts)).collect();
         with(&part(7, number, &[ts]), "[", &format!("[{events}"))
     };
     let made = merged(&[
-        file(1, 0, &[("b", 1, 10), ("b", 2, 20), ("b", 3, 25), ("e", 2, 30)]),
-        file(2, 100, &[("b", 1, 90), ("e", 1, 110), ("b", 2, 120), ("e", 2, 130), ("b", 1, 140)]),
+        file(1, 0, &[("b", 1, 10), ("b", 2, 20), ("b", 3, 25), ("e", 2, 30), ("e", 4, 35), ("b", 4, 5)]),
+        file(
+            2,
+            100,
+            &[("b", 1, 90), ("e", 1, 110), ("b", 2, 120), ("e", 2, 130), ("b", 1, 140), ("b", 4, 150), ("e", 4, 160)],
+        ),
         file(3, 200, &[("b", 3, 190), ("e", 3, 210), ("b", 1, 190), ("e", 1, 220)]),
     ]);
     made.assert_clean();
     let of = |id: &str| -> String {
         let mut seen: Vec<(i64, &str)> = made
             .named("request")
-            .filter(|event| event["id"] == id)
+            .filter(|event| event["id2"]["local"] == id)
             .map(|event| (nanos(&event["ts"]) / 1000, event["ph"].as_str().unwrap()))
             .collect();
         seen.sort_unstable();
@@ -78,6 +84,7 @@ fn what_goes_over_an_edge_begins_once() {
     assert_eq!(of("1"), "b10 e110 b140 e220 ");
     assert_eq!(of("2"), "b20 e30 b120 e130 ");
     assert_eq!(of("3"), "b25 e210 ");
+    assert_eq!(of("4"), "b5 e35 b150 e160 ", "wherever they stand in their file");
 }
 
 #[test]
