@@ -10,6 +10,7 @@ pub mod convert;
 mod counters;
 mod fields;
 mod flows;
+mod free_numbers;
 mod gaps;
 mod gpu;
 mod kineto;

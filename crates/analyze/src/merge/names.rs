@@ -2,9 +2,8 @@
 
 use super::MergedProcess;
 use super::numbering::Numbers;
-use super::rewrite::metadata;
 use super::survey::Surveyed;
-use crate::repair::text;
+use crate::repair::{metadata, naming, text};
 use ferrum_trace_model::vocab::about::RANK_LABEL;
 use ferrum_trace_model::{ProcessId, StringId};
 
@@ -62,8 +61,7 @@ pub fn describe(
 ) -> Vec<Vec<u8>> {
     let mut events = Vec::new();
     for (n, (id, process)) in processes.iter().enumerate() {
-        let named = [b"{\"name\":", &text(&process.name)[..], b"}"].concat();
-        events.push(metadata("process_name", process.pid, None, &named));
+        events.push(naming("process_name", process.pid, None, &process.name));
         let labels = labels(file, *id, process);
         if !labels.is_empty() {
             let labels = [b"{\"labels\":", &text(&labels)[..], b"}"].concat();
@@ -82,8 +80,7 @@ pub fn describe(
         let (Some(pid), Some(tid)) = (numbers.pid(track.process), numbers.tid(id)) else { continue };
         if track.name.is_none() && tid.to_string() != old {
             let old = if old.is_empty() { "no thread" } else { old };
-            let named = [b"{\"name\":", &text(old)[..], b"}"].concat();
-            events.push(metadata("thread_name", pid, Some(tid), &named));
+            events.push(naming("thread_name", pid, Some(tid), old));
         }
     }
     events

@@ -201,11 +201,3 @@ fn set_id(key: &'static str, old: Option<Scalar<'_>>, new: Option<u32>, edits: &
         edits.set(key, new);
     }
 }
-
-/// A metadata event.
-pub fn metadata(name: &str, pid: u32, tid: Option<u32>, args: &[u8]) -> Vec<u8> {
-    let tid = tid.map_or(String::new(), |tid| format!(",\"tid\":{tid}"));
-    let head =
-        format!("{{\"ph\":\"M\",\"name\":\"{name}\",\"cat\":\"__metadata\",\"ts\":0,\"pid\":{pid}{tid},\"args\":");
-    [head.as_bytes(), args, b"}"].concat()
-}
