@@ -8,7 +8,9 @@ pub mod check;
 mod contents;
 pub mod convert;
 mod counters;
+mod fields;
 mod flows;
+mod free_numbers;
 mod gaps;
 mod gpu;
 mod kineto;
@@ -18,6 +20,7 @@ pub mod merge;
 mod nesting;
 mod ops;
 mod percentile;
+mod rank;
 pub mod repair;
 mod requests;
 #[cfg(test)]
@@ -37,6 +40,7 @@ pub use layers::{Cell, LAYER_ARG, LayerSource, Layers, LayersOptions, PhaseLayer
 pub use nesting::{Nesting, TrackNesting};
 pub use ops::op_in;
 pub use percentile::{Distribution, nearest_rank};
+pub use rank::rank_in;
 pub use requests::{
     Figure, Figures, Part, Parts, REQUEST_ARGS, Request, Requests, Slo, SloMetric, Stage, StageKind, requests,
 };

@@ -5,6 +5,7 @@
 
 mod args;
 mod cmd;
+mod file_id;
 mod input;
 mod interrupt;
 mod out;

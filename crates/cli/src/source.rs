@@ -1,5 +1,6 @@
 //! A trace that is to be read.
 
+use crate::file_id::FileId;
 use crate::input::{Input, Unrecovered};
 use crate::out::progress::{Progress, WatchedRead};
 use crate::out::words::Words;
@@ -20,6 +21,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub enum Passes {
     One,
     Several,
+    /// One of many traces: they are read one after the other, and a system does not let all be open at once.
+    SeveralOfMany,
 }
 
 /// A trace that is to be read.
@@ -75,6 +78,8 @@ enum Bytes {
     },
     /// A file that is read here and there: a spool, or a zip.
     Seekable(File),
+    /// A file that is open only while it is read.
+    Named(NamedFile),
     /// Taken by whoever opens it first.
     Stream(Mutex<Option<Box<dyn Read + Send>>>),
     Replay(Arc<Mutex<Replay>>),
@@ -107,8 +112,15 @@ impl Source {
 
     /// Opens it. What was given for one pass can be opened once.
     pub fn open(&self) -> Result<Reading, Error> {
+        let (opened, progress) = self.open_bytes(&self.bytes)?;
+        let facts = Facts { containers: opened.containers.clone(), kind: opened.kind, notes: opened.notes.clone() };
+        *self.facts.lock().unwrap_or_else(PoisonError::into_inner) = Some(facts);
+        Ok(Reading { opened, progress })
+    }
+
+    fn open_bytes(&self, bytes: &Bytes) -> Result<(Opened, Option<Progress>), Error> {
         let mut progress = None;
-        let opened = match &self.bytes {
+        let opened = match bytes {
             Bytes::File { file, n_bytes } => {
                 let progress = Progress::start(self.words.clone(), Some(*n_bytes).filter(|&n_bytes| n_bytes > 0));
                 open::open(WatchedRead { input: FileView::of(file, *n_bytes), progress })
@@ -122,10 +134,9 @@ impl Source {
                 open::open(self.watched(stream.unwrap_or_else(|| Box::new(io::empty()))))
             }
             Bytes::Replay(replay) => open::open(self.watched(Box::new(Replayed::new(replay)))),
+            Bytes::Named(file) => return self.open_bytes(&file.open_again().unwrap_or_else(Bytes::broken)),
         }?;
-        let facts = Facts { containers: opened.containers.clone(), kind: opened.kind, notes: opened.notes.clone() };
-        *self.facts.lock().unwrap_or_else(PoisonError::into_inner) = Some(facts);
-        Ok(Reading { opened, progress })
+        Ok((opened, progress))
     }
 
     /// The same, for those who only want to read.
@@ -153,7 +164,7 @@ impl Bytes {
     fn of_stream(stream: Box<dyn Read + Send>, passes: Passes) -> io::Result<Self> {
         Ok(match passes {
             Passes::One => Self::Stream(Mutex::new(Some(stream))),
-            Passes::Several => Self::Replay(Arc::new(Mutex::new(Replay::new(stream)?))),
+            Passes::Several | Passes::SeveralOfMany => Self::Replay(Arc::new(Mutex::new(Replay::new(stream)?))),
         })
     }
 
@@ -166,21 +177,45 @@ impl Bytes {
         if !about.is_file() {
             return Self::of_stream(Box::new(file), passes);
         }
+        if passes == Passes::SeveralOfMany {
+            return Ok(Self::Named(NamedFile { path: path.to_owned(), id: FileId::of(&about), n_bytes: about.len() }));
+        }
+        Self::of_open_file(file, about.len())
+    }
+
+    fn of_open_file(file: File, n_bytes: u64) -> io::Result<Self> {
         let mut first_bytes = [0; 8];
-        let n_bytes = file.read_at(&mut first_bytes, 0)?;
-        if is_spool(&first_bytes[..n_bytes]) || first_bytes.starts_with(b"PK\x03\x04") {
+        let n_first = file.read_at(&mut first_bytes, 0)?;
+        if is_spool(&first_bytes[..n_first]) || first_bytes.starts_with(b"PK\x03\x04") {
             return Ok(Self::Seekable(file));
         }
-        Ok(Self::File { n_bytes: about.len(), file: Arc::new(file) })
+        Ok(Self::File { n_bytes, file: Arc::new(file) })
+    }
+
+    fn broken(cause: io::Error) -> Self {
+        Self::Stream(Mutex::new(Some(Box::new(Broken(Some(cause))))))
     }
 }
 
-/// Opens a trace for those who read many, one after the other: each is a file that is open.
-#[cfg(unix)]
-pub fn open_later(path: &Path, words: &Words) -> Result<Box<dyn Read + Send>, Error> {
-    match Source::of(Input::Other(path.to_owned()), Passes::One, words) {
-        Ok(source) => source.open_boxed(),
-        Err(trouble) => Ok(Box::new(open::open(Broken(Some(io::Error::other(trouble.to_string()))))?)),
+/// A file as it was when it was found. It may grow; of what is not read here and there, only what was there then is read.
+struct NamedFile {
+    path: PathBuf,
+    id: FileId,
+    n_bytes: u64,
+}
+
+impl NamedFile {
+    fn open_again(&self) -> io::Result<Bytes> {
+        let file = File::open(&self.path)?;
+        let about = file.metadata()?;
+        if FileId::of(&about) != self.id {
+            return Err(io::Error::other("another file has taken its name meanwhile"));
+        }
+        if about.len() < self.n_bytes {
+            let what = format!("expected {} bytes as before, found {}", self.n_bytes, about.len());
+            return Err(io::Error::other(what));
+        }
+        Bytes::of_open_file(file, self.n_bytes)
     }
 }
 

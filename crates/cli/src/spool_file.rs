@@ -1,5 +1,6 @@
 //! A spool that is open, and whose it is.
 
+use crate::file_id::FileId;
 use crate::trouble::Trouble;
 use ferrum_trace_format::spool::is_spool;
 use std::fs::{File, TryLockError};
@@ -80,19 +81,11 @@ impl SpoolFile {
     }
 }
 
-#[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let place = |about: std::fs::Metadata| (about.dev(), about.ino());
     match (file.metadata(), std::fs::metadata(path)) {
-        (Ok(file), Ok(named)) => place(file) == place(named),
+        (Ok(file), Ok(named)) => FileId::of(&file) == FileId::of(&named),
         _ => false,
     }
-}
-
-#[cfg(not(unix))]
-fn is_at(_file: &File, path: &Path) -> bool {
-    path.exists()
 }
 
 #[cfg(test)]

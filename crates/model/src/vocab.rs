@@ -186,6 +186,10 @@ pub mod about {
     pub const RANK: &str = "rank";
     /// How many chunks of a ring were overwritten.
     pub const OVERWRITTEN: &str = "overwritten_chunks";
+    /// How many events were lost.
+    pub const DROPPED: &str = "dropped";
+    /// Which file of a rotating recording it is, from 1 on.
+    pub const PART: &str = "part";
     /// The process.
     pub const PID: &str = "pid";
     /// What the label of a process with a rank begins with; the number follows.

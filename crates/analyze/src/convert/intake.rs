@@ -2,6 +2,7 @@
 
 use super::record::{Binding, Kind, NEVER, Record};
 use super::{Error, Left, hash, pairing};
+use crate::fields::Fields;
 use ferrum_trace_format::chrome::read::{
     Event, Loss, Losses, RowFinder, Scalar, Sink, Text, for_each, for_each_member,
 };
@@ -59,28 +60,6 @@ pub struct Collected {
     pub losses: Losses,
 }
 
-/// Fields of the object around the list of events.
-#[derive(Debug, Default)]
-pub struct Fields {
-    /// Keys and values, as JSON.
-    pub kept: Vec<(Vec<u8>, Vec<u8>)>,
-    n_bytes: usize,
-    /// How many there was no room for.
-    pub n_lost: u64,
-}
-
-impl Fields {
-    fn push(&mut self, key: Text<'_>, value: &[u8]) {
-        let n_bytes = key.raw.len() + value.len();
-        if self.n_bytes + n_bytes > FIELDS_BYTES_MAX {
-            self.n_lost += 1;
-            return;
-        }
-        self.n_bytes += n_bytes;
-        self.kept.push((key.raw.to_vec(), value.to_vec()));
-    }
-}
-
 /// Reads a file.
 ///
 /// # Errors
@@ -95,7 +74,7 @@ pub fn collect(input: impl Read, wanted: Wanted) -> Result<Collected, Error> {
             tracks: Tracks::default(),
             first: None,
             n_events: 0,
-            fields: Fields::default(),
+            fields: Fields::within(FIELDS_BYTES_MAX),
             start_unix_ns: None,
             is_kineto: false,
             left: Left::default(),

@@ -280,21 +280,22 @@ pub fn align(
         })?;
     }
     let ways = ways(&clocks, &facts, align);
-    Ok(aligned(files, &clocks, &ways))
+    Ok(aligned(files, &clocks, &ways, align))
 }
 
 /// Whether collectives of a key prove something: it must be certain which of one rank is which of another.
 fn is_usable(files: &[Surveyed], groups: &Groups, key: usize) -> bool {
-    let may_be_miscounted = !groups.is_numbered[key] && files.iter().any(|file| file.begins_midway);
+    let may_be_miscounted = !groups.is_numbered[key] && files.iter().any(|file| file.is_incomplete);
     let may_be_mixed_up = groups.keys[key].group.is_empty() && files.iter().any(|file| file.has_groups);
     groups.keys[key].waits_for_all() && groups.is_sure[key] && !may_be_miscounted && !may_be_mixed_up
 }
 
-fn aligned(files: &[Surveyed], clocks: &Clocks, ways: &[Way]) -> Aligned {
+fn aligned(files: &[Surveyed], clocks: &Clocks, ways: &[Way], align: Align) -> Aligned {
     let mut maps: Vec<TimeMap> =
         clocks.of_file.iter().map(|&(node, base)| TimeMap { base, lines: ways[node].lines.clone(), zero: 0 }).collect();
     let firsts = maps.iter().zip(files).filter_map(|(map, file)| Some(map.on_reference(file.span?.0)));
-    let zero = firsts.min().unwrap_or(0);
+    // What is not aligned has no first of all.
+    let zero = firsts.min().filter(|_| align != Align::Nothing).unwrap_or(0);
     for map in &mut maps {
         map.zero = zero;
     }

@@ -17,9 +17,9 @@
 
 /// How far the rates of two clocks may be apart, in parts per billion: crystals are good for 50 ppm each, and what keeps clocks in
 /// step turns them at about that rate.
-pub const DRIFT_MAX_PPB: i64 = 200_000;
+const DRIFT_MAX_PPB: i64 = 200_000;
 /// How far a rate may be from its mean over the trace: rates change with the temperature, and when clocks are kept in step.
-pub const WANDER_MAX_PPB: i64 = 10_000;
+const WANDER_MAX_PPB: i64 = 10_000;
 const BILLION: i128 = 1_000_000_000;
 /// How many facts of each side are kept, spread over the trace.
 const BUCKETS: usize = 1024;

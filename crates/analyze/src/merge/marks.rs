@@ -133,31 +133,21 @@ impl Marks {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
-        let kept = kept_kinds(&self.keys);
+        let by_rank = sort_by_rank(self.sort, &self.keys, participant_of, new_places)?;
         let mut grouped = SpillSort::new(BUDGET_BYTES);
         let mut counts: HashMap<u32, HashMap<u32, u64>> = HashMap::new();
         let mut numbered = HashSet::new();
-        let mut sorted = self.sort.finish()?;
-        let mut run = Run::default();
-        while let Some(([key, owner, begin, end], record)) = sorted.next()? {
-            let (place, owner, begin, end) = (key as u32, Owner::unpacked(owner), unsortable(begin), unsortable(end));
-            let kind = self.keys[place as usize].kind;
-            if !kept.contains(&kind) || !run.is_outermost((place, owner), kind, begin, end) {
-                continue;
-            }
-            let number = record.first_chunk().map_or(NO_NUMBER, |number| u64::from_le_bytes(*number));
-            let participant = participant_of(owner);
+        let mut sorted = by_rank.finish()?;
+        while let Some(([whose, ..], record)) = sorted.next()? {
+            let Some((number, member)) = record.split_first_chunk() else { continue };
+            let (place, participant, number) = ((whose >> 32) as u32, whose as u32, u64::from_le_bytes(*number));
             let of_participant = counts.entry(place).or_default().entry(participant).or_default();
             let nth = if number == NO_NUMBER { *of_participant } else { number };
             *of_participant += 1;
             if number != NO_NUMBER {
                 numbered.insert(place);
             }
-            let mut member = Vec::with_capacity(20);
-            member.extend_from_slice(&new_places[owner.file as usize].to_le_bytes());
-            member.extend_from_slice(&begin.to_le_bytes());
-            member.extend_from_slice(&end.to_le_bytes());
-            grouped.push([key, nth, u64::from(participant), 0], &member)?;
+            grouped.push([u64::from(place), nth, u64::from(participant), 0], member)?;
         }
         let places = 0..self.keys.len() as u32;
         let is_numbered: Vec<bool> = places.clone().map(|place| numbered.contains(&place)).collect();
@@ -166,6 +156,37 @@ impl Marks {
         let file = write_groups(grouped)?;
         Ok(Groups { keys: self.keys, is_sure, is_numbered, n_beyond: self.n_beyond, file })
     }
+}
+
+/// Those that count, by key, then by rank, and there in the order of the merged trace: that in which they are counted. A record
+/// is the number of the mark, and its member in the file of groups.
+fn sort_by_rank(
+    marks: SpillSort,
+    keys: &[MarkKey],
+    participant_of: impl Fn(Owner) -> u32,
+    new_places: &[u32],
+) -> io::Result<SpillSort> {
+    let kept = kept_kinds(keys);
+    let mut by_rank = SpillSort::new(BUDGET_BYTES);
+    let mut sorted = marks.finish()?;
+    let mut run = Run::default();
+    let mut member = Vec::new();
+    while let Some(([key, owner, begin, end], number)) = sorted.next()? {
+        let (place, owner) = (key as u32, Owner::unpacked(owner));
+        let kind = keys[place as usize].kind;
+        if !kept.contains(&kind) || !run.is_outermost((place, owner), kind, unsortable(begin), unsortable(end)) {
+            continue;
+        }
+        let new_owner = Owner { file: new_places[owner.file as usize], ..owner };
+        member.clear();
+        member.extend_from_slice(number);
+        member.extend_from_slice(&new_owner.file.to_le_bytes());
+        member.extend_from_slice(&unsortable(begin).to_le_bytes());
+        member.extend_from_slice(&unsortable(end).to_le_bytes());
+        let whose = key << 32 | u64::from(participant_of(owner));
+        by_rank.push([whose, new_owner.packed(), begin, end], &member)?;
+    }
+    Ok(by_rank)
 }
 
 /// What lies in another mark of the same process is part of it, of steps.

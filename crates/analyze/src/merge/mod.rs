@@ -6,11 +6,13 @@
 mod align;
 mod clock_fit;
 mod collective;
+mod edges;
 mod handovers;
 mod marks;
 mod names;
 mod numbering;
 mod open_marks;
+mod parts;
 mod plan;
 mod rewrite;
 mod skew;
@@ -18,7 +20,6 @@ mod survey;
 mod write;
 
 pub use align::{Align, AlignedBy, Alignment};
-pub use clock_fit::{DRIFT_MAX_PPB, WANDER_MAX_PPB};
 pub use skew::{RankSkew, Skew, SkewRow};
 
 use crate::convert::{self, Target, convert};
@@ -36,10 +37,12 @@ pub type OpenInput = Arc<dyn Fn() -> Result<Box<dyn Read + Send>, ferrum_trace_f
 /// A trace that is to be merged with others.
 #[derive(Clone)]
 pub struct Input {
-    /// What it is called. A rank in it counts, if the trace itself tells none: `rank3.json`, `trace-rank-3.json.gz`.
+    /// What it is called.
     pub name: String,
     /// Which rank it is of, whatever the trace says.
     pub rank: Option<u32>,
+    /// Which rank it is of if the trace itself tells none: what [`rank_in`](crate::rank_in) finds in the name of a file, say.
+    pub rank_if_unknown: Option<u32>,
     /// Opens it.
     pub open: OpenInput,
 }
@@ -124,6 +127,14 @@ pub struct Merged {
     pub n_uncompared: u64,
 }
 
+impl Merged {
+    /// By how many nanoseconds the times of any input may be off, at most; `None` if that is not known of all.
+    pub fn error_ns(&self) -> Option<u64> {
+        let mut errors = self.inputs.iter().map(|input| input.alignment.error_ns);
+        errors.try_fold(0, |worst, error| Some(worst.max(error?)))
+    }
+}
+
 /// Traces could not be merged.
 #[derive(Debug)]
 pub enum Error {
@@ -163,12 +174,13 @@ impl std::error::Error for Error {}
 /// use ferrum_trace_analyze::merge::{Input, MergeOptions, merge};
 /// use std::sync::Arc;
 ///
-/// let input = |name: &str| {
+/// let input = |rank: u32| {
 ///     let json = br#"[{"ph":"X","name":"decode","ts":1,"dur":2.5,"pid":7,"tid":7}]"#;
-///     Input { name: name.to_owned(), rank: None, open: Arc::new(|| Ok(Box::new(&json[..]))) }
+///     let open = Arc::new(|| Ok(Box::new(&json[..]) as _));
+///     Input { name: format!("{rank}.json"), rank: Some(rank), rank_if_unknown: None, open }
 /// };
 /// let mut out = Vec::new();
-/// let merged = merge(&[input("rank1.json"), input("rank0.json")], &mut out, &MergeOptions::default())?;
+/// let merged = merge(&[input(1), input(0)], &mut out, &MergeOptions::default())?;
 /// let ranks: Vec<_> = merged.inputs.iter().map(|input| (input.rank, input.processes[0].pid)).collect();
 /// assert_eq!(ranks, [(Some(0), 7), (Some(1), 8)]);
 /// # Ok::<(), ferrum_trace_analyze::merge::Error>(())

@@ -2,24 +2,13 @@
 
 use super::MergedProcess;
 use super::numbering::Numbers;
-use super::rewrite::metadata;
 use super::survey::Surveyed;
-use crate::repair::text;
+use crate::repair::{metadata, naming, text};
 use ferrum_trace_model::vocab::about::RANK_LABEL;
 use ferrum_trace_model::{ProcessId, StringId};
 
 /// How many processes of a rank keep their places among each other.
 const PLACES_OF_RANK: usize = 1024;
-
-/// The rank that the name of a file tells: `rank3.json`, `trace_rank-3.json.gz`.
-pub fn rank_in_name(name: &str) -> Option<u32> {
-    let name = name.rsplit(['/', '\\']).next().unwrap_or(name).to_ascii_lowercase();
-    name.match_indices("rank").find_map(|(place, word)| {
-        let rest = name[place + word.len()..].trim_start_matches(['-', '_', '.', '=', ' ']);
-        let n_digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        rest[..n_digits].parse().ok()
-    })
-}
 
 /// The processes of a file, by what viewers will call them, in the order in which they stand.
 pub fn processes(file: &Surveyed, numbers: &Numbers) -> Vec<(ProcessId, MergedProcess)> {
@@ -72,8 +61,7 @@ pub fn describe(
 ) -> Vec<Vec<u8>> {
     let mut events = Vec::new();
     for (n, (id, process)) in processes.iter().enumerate() {
-        let named = [b"{\"name\":", &text(&process.name)[..], b"}"].concat();
-        events.push(metadata("process_name", process.pid, None, &named));
+        events.push(naming("process_name", process.pid, None, &process.name));
         let labels = labels(file, *id, process);
         if !labels.is_empty() {
             let labels = [b"{\"labels\":", &text(&labels)[..], b"}"].concat();
@@ -92,8 +80,7 @@ pub fn describe(
         let (Some(pid), Some(tid)) = (numbers.pid(track.process), numbers.tid(id)) else { continue };
         if track.name.is_none() && tid.to_string() != old {
             let old = if old.is_empty() { "no thread" } else { old };
-            let named = [b"{\"name\":", &text(old)[..], b"}"].concat();
-            events.push(metadata("thread_name", pid, Some(tid), &named));
+            events.push(naming("thread_name", pid, Some(tid), old));
         }
     }
     events
@@ -117,22 +104,6 @@ fn labels(file: &Surveyed, id: ProcessId, process: &MergedProcess) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_of_files_tell_ranks() {
-        let cases = [
-            ("rank3.json", Some(3)),
-            ("a/rank-12/b_rank_7.json.gz", Some(7)),
-            ("Rank0", Some(0)),
-            ("frank.json", None),
-            ("rank99999999999.json", None),
-            ("ranks.rank=4.json", Some(4)),
-            ("trace.json", None),
-        ];
-        for (name, rank) in cases {
-            assert_eq!(rank_in_name(name), rank, "{name}");
-        }
-    }
 
     #[test]
     fn names_say_rank_and_process_once() {

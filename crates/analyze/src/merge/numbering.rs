@@ -1,12 +1,9 @@
 //! Numbers for the processes and threads of all files, so that none is taken for another.
 
 use super::survey::Surveyed;
-use crate::check::ids::number;
+use crate::free_numbers::{FreeNumbers, ThreadNumber, plain_number};
 use ferrum_trace_model::{ProcessId, StringId, TrackId};
-use hashbrown::HashSet;
-
-/// The numbers that are given out begin after the largest in use, if that is below this one.
-const ROOM: u32 = 1 << 30;
+use hashbrown::{HashMap, HashSet};
 
 /// The numbers of one file.
 #[derive(Clone, Debug, Default)]
@@ -29,62 +26,56 @@ impl Numbers {
     }
 }
 
-/// Numbers for all files. The first that has a number keeps it.
-pub fn number_all(files: &[Surveyed]) -> Vec<Numbers> {
+/// Numbers for all files. The first that has a number keeps it. `leaders` says which files are of one recording: their
+/// processes and threads are the same.
+pub fn number_all(files: &[Surveyed], leaders: &[usize]) -> Vec<Numbers> {
     let mut given = Given::of(files);
-    files.iter().map(|file| given.number(file)).collect()
+    files.iter().zip(leaders).map(|(file, &leader)| given.number(file, leader)).collect()
 }
 
-#[derive(Default)]
 struct Given {
-    /// Numbers that some file has for something.
-    used: HashSet<u32>,
+    /// Numbers that no file has for anything.
+    free: FreeNumbers,
     /// Numbers of processes in the merged file.
     pids: HashSet<u32>,
-    next: u32,
+    /// By recording and id in it.
+    of_processes: HashMap<(usize, Option<String>), u32>,
+    /// Numbers that were made for threads, by the number of the process and the id in the recording.
+    of_threads: HashMap<(u32, Option<String>), u32>,
 }
 
 impl Given {
     fn of(files: &[Surveyed]) -> Self {
-        let mut given = Self::default();
-        for file in files {
-            let plain = |id: Option<StringId>| id.and_then(|id| number(file.strings.get(id).as_bytes()));
-            given.used.extend(file.tracks.processes().filter_map(|(_, process)| plain(process.pid)));
-            given.used.extend(file.tracks.iter().filter_map(|(_, track)| plain(track.tid)));
-        }
-        given.next = given.used.iter().copied().filter(|&id| id < ROOM).max().unwrap_or(0);
-        given
+        let free = FreeNumbers::beside(files.iter().map(|file| (&file.tracks, &file.strings)));
+        Self { free, pids: HashSet::new(), of_processes: HashMap::new(), of_threads: HashMap::new() }
     }
 
-    fn number(&mut self, file: &Surveyed) -> Numbers {
-        let plain = |id: Option<StringId>| id.and_then(|id| number(file.strings.get(id).as_bytes()));
+    fn number(&mut self, file: &Surveyed, leader: usize) -> Numbers {
+        let text = |id: Option<StringId>| id.map(|id| file.strings.get(id).to_owned());
         let mut numbers = Numbers::default();
         for (_, process) in file.tracks.processes() {
-            let kept = plain(process.pid).filter(|pid| !self.pids.contains(pid));
-            let pid = kept.unwrap_or_else(|| self.make());
+            let key = (leader, text(process.pid));
+            let pid = self.of_processes.get(&key).copied().unwrap_or_else(|| {
+                let kept = plain_number(process.pid, &file.strings).filter(|pid| !self.pids.contains(pid));
+                kept.unwrap_or_else(|| self.free.take())
+            });
+            self.of_processes.insert(key, pid);
             self.pids.insert(pid);
             numbers.pids.push(pid);
         }
         for (id, track) in file.tracks.iter() {
             let is_shown = file.is_shown.get(id.index()).copied().unwrap_or(false);
-            let is_process_zero = numbers.pid(track.process) == Some(0);
-            let tid = match (track.tid, plain(track.tid)) {
-                // Viewers take thread 0 for the idle one.
-                (Some(_), Some(0)) if is_shown && !is_process_zero => Some(self.make()),
-                (Some(_), kept) => Some(kept.unwrap_or_else(|| self.make())),
-                (None, _) => is_shown.then(|| self.make()),
-            };
-            numbers.tids.push(tid);
+            let pid = numbers.pid(track.process).unwrap_or_default();
+            numbers.tids.push(match ThreadNumber::of(track.tid, &file.strings, is_shown, pid) {
+                ThreadNumber::Kept(tid) => Some(tid),
+                ThreadNumber::New => Some(self.make_thread(pid, text(track.tid))),
+                ThreadNumber::Nothing => None,
+            });
         }
         numbers
     }
 
-    fn make(&mut self) -> u32 {
-        loop {
-            self.next = (self.next + 1) % (i32::MAX as u32);
-            if self.next > 0 && self.used.insert(self.next) {
-                return self.next;
-            }
-        }
+    fn make_thread(&mut self, pid: u32, tid: Option<String>) -> u32 {
+        *self.of_threads.entry((pid, tid)).or_insert_with(|| self.free.take())
     }
 }

@@ -3,17 +3,19 @@
 use super::align::{self, Aligned, Alignment};
 use super::handovers::HandOvers;
 use super::marks::{Marks, Owner};
-use super::names::{describe, processes, rank_in_name};
+use super::names::{describe, processes};
 use super::numbering::number_all;
-use super::rewrite::{FilePlan, metadata};
+use super::parts::leaders;
+use super::rewrite::FilePlan;
 use super::skew::{Compared, Skew, skew};
 use super::survey::{Survey, Surveyed};
 use super::{Error, Input, MergeOptions, Merged, MergedForm, MergedInput, MergedProcess};
+use crate::check::texts::mend_texts;
 use crate::kineto;
-use crate::repair::text;
+use crate::repair::{metadata, text};
 use ferrum_trace_format::chrome::read::for_each;
 use ferrum_trace_model::vocab::about::RANK_LABEL;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 /// The event that says how an input was merged.
 const MERGE: &str = "ferrum_trace_merge";
@@ -25,8 +27,8 @@ pub struct Plan {
     pub files: Vec<FilePlan>,
     /// The place of each of them among the inputs.
     pub order: Vec<usize>,
-    /// Fields around the events.
-    pub fields: Vec<(String, Vec<u8>)>,
+    /// Fields around the events: keys and values as JSON.
+    pub fields: Vec<(Vec<u8>, Vec<u8>)>,
     /// Events before those of the inputs.
     pub header: Vec<Vec<u8>>,
 }
@@ -41,7 +43,7 @@ pub fn plan(inputs: &[Input], options: &MergeOptions) -> Result<(Plan, Merged), 
         let read = (input.open)().and_then(|stream| for_each(stream, &mut survey));
         read.map_err(|cause| Error::Input { place, name: input.name.clone(), cause })?;
         let mut file = survey.finish();
-        file.rank = input.rank.or(file.rank).or_else(|| only_rank(&file)).or_else(|| rank_in_name(&input.name));
+        file.rank = input.rank.or(file.rank).or_else(|| only_rank(&file)).or(input.rank_if_unknown);
         if input.rank.is_some() {
             file.ranks.fill(None);
         }
@@ -55,7 +57,8 @@ pub fn plan(inputs: &[Input], options: &MergeOptions) -> Result<(Plan, Merged), 
     }
     let mut slots: Vec<Option<Surveyed>> = files.into_iter().map(Some).collect();
     let files: Vec<Surveyed> = order.iter().filter_map(|&place| slots[place].take()).collect();
-    let participants = Participants::of(&files);
+    let leaders = leaders(&files);
+    let participants = Participants::of(&files, &leaders);
     let place_of = |owner: Owner| Owner { file: new_place[owner.file as usize], ..owner };
     let groups = marks.group(|owner| participants.of_owner(place_of(owner)), &new_place).map_err(Error::Spill)?;
     let aligned = align::align(&files, &groups, hand_overs, &new_place, options.align).map_err(Error::Spill)?;
@@ -63,12 +66,20 @@ pub fn plan(inputs: &[Input], options: &MergeOptions) -> Result<(Plan, Merged), 
     let (collectives, steps) = (compare(Compared::Collectives)?, compare(Compared::Steps)?);
     Ok(put_together(
         inputs,
-        files,
-        order,
+        Files { files, order, leaders },
         aligned,
         Found { collectives, steps, n_uncompared: groups.n_beyond },
         options,
     ))
+}
+
+/// All inputs, in the order of the merged trace.
+struct Files {
+    files: Vec<Surveyed>,
+    /// By file: its place among the inputs.
+    order: Vec<usize>,
+    /// By file: the first of its recording.
+    leaders: Vec<usize>,
 }
 
 struct Found {
@@ -79,18 +90,19 @@ struct Found {
 
 fn put_together(
     inputs: &[Input],
-    files: Vec<Surveyed>,
-    order: Vec<usize>,
+    Files { files, order, leaders }: Files,
     aligned: Aligned,
     found: Found,
     options: &MergeOptions,
 ) -> (Plan, Merged) {
-    let numbers = number_all(&files);
+    let numbers = number_all(&files, &leaders);
+    let mut described = HashSet::new();
     let mut header = Vec::new();
     let mut merged_inputs = Vec::new();
     for (n, file) in files.iter().enumerate() {
         let processes = processes(file, &numbers[n]);
-        header.extend(describe(file, &numbers[n], &processes, n));
+        let new: Vec<_> = processes.iter().filter(|(_, process)| described.insert(process.pid)).cloned().collect();
+        header.extend(describe(file, &numbers[n], &new, n));
         let place = order[n];
         let merged = MergedInput {
             place,
@@ -112,13 +124,14 @@ fn put_together(
         start_unix_ns: aligned.start_unix_ns,
         collectives: found.collectives,
         steps: found.steps,
-        n_fields_lost: files.iter().map(|file| file.n_fields_lost).sum(),
+        n_fields_lost: files.iter().map(|file| file.fields.n_lost).sum(),
         n_uncompared: found.n_uncompared,
     };
     let start_unix_ns = aligned.start_unix_ns;
     let plans = files.into_iter().zip(numbers).zip(aligned.maps).enumerate().map(|(place, ((file, numbers), map))| {
-        let Surveyed { strings, tracks, .. } = file;
-        FilePlan { strings, tracks, numbers, map, start_unix_ns, place: place as u32 }
+        let Surveyed { strings, tracks, part, .. } = file;
+        let (recording, is_part) = (leaders[place] as u32, part.is_some());
+        FilePlan { strings, tracks, numbers, map, start_unix_ns, recording, is_part }
     });
     (Plan { files: plans.collect(), order, fields, header }, merged)
 }
@@ -130,11 +143,13 @@ fn only_rank(file: &Surveyed) -> Option<u32> {
     ranks.all(|&rank| rank == first).then_some(first)
 }
 
-/// The places of files, by rank, those without one last.
+/// The places of files, by rank, those without one last. Files of one recording stay together, in their order.
 fn by_rank(files: &[Surveyed]) -> Vec<usize> {
     let rank = |file: &Surveyed| file.rank.or_else(|| file.ranks.iter().flatten().copied().min()).unwrap_or(u32::MAX);
+    let leaders = leaders(files);
+    let part = |file: &Surveyed| file.part.as_ref().map_or(0, |part| part.number);
     let mut order: Vec<usize> = (0..files.len()).collect();
-    order.sort_by_key(|&place| (rank(&files[place]), place));
+    order.sort_by_key(|&place| (rank(&files[place]), leaders[place], part(&files[place]), place));
     order
 }
 
@@ -146,10 +161,11 @@ struct Participants {
 }
 
 impl Participants {
-    fn of(files: &[Surveyed]) -> Self {
+    fn of(files: &[Surveyed], leaders: &[usize]) -> Self {
         let (mut labels, mut places) = (Vec::new(), Vec::new());
-        for file in files {
-            let mut of_rank: HashMap<u32, u32> = HashMap::new();
+        let mut of_ranks: HashMap<(usize, u32), u32> = HashMap::new();
+        let mut of_processes: HashMap<(usize, Option<String>), u32> = HashMap::new();
+        for (file, &leader) in files.iter().zip(leaders) {
             let mut of_file = Vec::new();
             for (id, process) in file.tracks.processes() {
                 let mut another = |label: String| {
@@ -157,10 +173,16 @@ impl Participants {
                     labels.len() as u32 - 1
                 };
                 of_file.push(match file.rank_of(id) {
-                    Some(rank) => *of_rank.entry(rank).or_insert_with(|| another(format!("{RANK_LABEL}{rank}"))),
+                    Some(rank) => {
+                        let label = || another(format!("{RANK_LABEL}{rank}"));
+                        *of_ranks.entry((leader, rank)).or_insert_with(label)
+                    }
                     None => {
                         let text = |id: Option<_>| id.map_or("", |id| file.strings.get(id));
-                        another(format!("{} {}", text(process.name), text(process.pid)).trim().to_owned())
+                        let (name, pid) = (text(process.name), text(process.pid));
+                        let label = || another(format!("{name} {pid}").trim().to_owned());
+                        let key = (leader, process.pid.map(|_| pid.to_owned()));
+                        *of_processes.entry(key).or_insert_with(label)
                     }
                 });
             }
@@ -176,24 +198,20 @@ impl Participants {
 }
 
 /// Fields that all files have alike, and when time zero was.
-fn fields(files: &[Surveyed], start_unix_ns: Option<i128>) -> Vec<(String, Vec<u8>)> {
-    let is_torch = files.iter().any(|file| field(file, kineto::BASE_TIME).is_some());
-    let mut fields: Vec<(String, Vec<u8>)> = shared_fields(files).cloned().collect();
+fn fields(files: &[Surveyed], start_unix_ns: Option<i128>) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let base_time = kineto::BASE_TIME.as_bytes();
+    let is_torch = files.iter().any(|file| file.fields.get(base_time).is_some());
+    let mut fields: Vec<(Vec<u8>, Vec<u8>)> = shared_fields(files).cloned().collect();
     if let Some(start) = start_unix_ns.filter(|_| is_torch) {
-        fields.push((kineto::BASE_TIME.to_owned(), start.to_string().into_bytes()));
+        fields.push((base_time.to_owned(), start.to_string().into_bytes()));
     }
     fields
 }
 
-fn shared_fields(files: &[Surveyed]) -> impl Iterator<Item = &(String, Vec<u8>)> {
-    let first = files.first().map_or(&[][..], |file| &file.fields[..]);
-    first
-        .iter()
-        .filter(|(key, value)| key != kineto::BASE_TIME && files.iter().all(|file| field(file, key) == Some(value)))
-}
-
-fn field<'a>(file: &'a Surveyed, key: &str) -> Option<&'a Vec<u8>> {
-    file.fields.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+fn shared_fields(files: &[Surveyed]) -> impl Iterator<Item = &(Vec<u8>, Vec<u8>)> {
+    let first = files.first().map_or(&[][..], |file| &file.fields.kept[..]);
+    let is_everywhere = |key: &[u8], value: &[u8]| files.iter().all(|file| file.fields.get(key) == Some(value));
+    first.iter().filter(move |(key, value)| key != kineto::BASE_TIME.as_bytes() && is_everywhere(key, value))
 }
 
 /// The event that tells how an input was merged.
@@ -229,6 +247,8 @@ fn told(input: &MergedInput, files: &[Surveyed], n: usize, form: MergedForm) -> 
     args.push(b']');
     push_own_fields(&mut args, files, n);
     args.push(b'}');
+    // What the file spells is taken over as it is.
+    let args = mend_texts(&args).unwrap_or(args);
     let pid = input.processes.first().map_or(0, |process| process.pid);
     let event = metadata(MERGE, pid, None, &args);
     if form != MergedForm::Perfetto {
@@ -242,14 +262,14 @@ fn told(input: &MergedInput, files: &[Surveyed], n: usize, form: MergedForm) -> 
 
 /// Fields around the events that the inputs do not share.
 fn push_own_fields(args: &mut Vec<u8>, files: &[Surveyed], n: usize) {
-    let shared: Vec<&String> = shared_fields(files).map(|(key, _)| key).collect();
-    let own = files[n].fields.iter().filter(|(key, _)| !shared.contains(&key) && key != "traceEvents");
+    let shared: Vec<&Vec<u8>> = shared_fields(files).map(|(key, _)| key).collect();
+    let own = files[n].fields.kept.iter().filter(|(key, _)| !shared.contains(&key) && key != b"traceEvents");
     let mut is_first = true;
     for (key, value) in own {
-        args.extend_from_slice(if is_first { b",\"fields\":{" } else { b"," });
+        args.extend_from_slice(if is_first { b",\"fields\":{\"" } else { b",\"" });
         is_first = false;
-        args.extend(text(key));
-        args.push(b':');
+        args.extend_from_slice(key);
+        args.extend_from_slice(b"\":");
         args.extend_from_slice(value);
     }
     if !is_first {

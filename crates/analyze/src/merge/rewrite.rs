@@ -33,8 +33,10 @@ pub struct FilePlan {
     pub map: TimeMap,
     /// When time zero of the merged file was.
     pub start_unix_ns: Option<i128>,
-    /// Which file it is. Ids of the first one stay as they are.
-    pub place: u32,
+    /// Which recording it is of, by the place of its first file. Ids of the first one stay as they are.
+    pub recording: u32,
+    /// Whether that goes on in other files.
+    pub is_part: bool,
 }
 
 /// Rewrites the events of one file.
@@ -142,11 +144,11 @@ impl<'p> Rewriter<'p> {
             edits.set("bind_id", format!("\"{id:#x}\""));
         }
         // Those of objects and samples belong to their process.
-        if self.plan.place > 0
+        if self.plan.recording > 0
             && let Some(id) = event.id
             && matches!(kind, Kind::Async | Kind::LegacyAsync)
         {
-            edits.set("id", text(&format!("{}@{}", id.decode(), self.plan.place)));
+            edits.set("id", text(&format!("{}@{}", id.decode(), self.plan.recording)));
         }
     }
 
@@ -166,16 +168,16 @@ impl<'p> Rewriter<'p> {
     }
 
     fn other_flow(&self, id: Scalar<'_>) -> Option<u64> {
-        let place = u64::from(self.plan.place);
-        if place == 0 {
+        let recording = u64::from(self.plan.recording);
+        if recording == 0 {
             return None;
         }
         let small = flow_number(id).and_then(|id| u64::try_from(id).ok()).filter(|id| *id < 1 << FLOW_BITS);
-        Some(match small.filter(|_| place < 1 << 16) {
-            Some(id) => OTHER_FLOW | place << FLOW_BITS | id,
+        Some(match small.filter(|_| recording < 1 << 16) {
+            Some(id) => OTHER_FLOW | recording << FLOW_BITS | id,
             None => {
                 let mut hasher = DefaultHasher::new();
-                (place, id.decode()).hash(&mut hasher);
+                (recording, id.decode()).hash(&mut hasher);
                 HASHED_FLOW | hasher.finish() >> 4
             }
         })
@@ -198,12 +200,4 @@ fn set_id(key: &'static str, old: Option<Scalar<'_>>, new: Option<u32>, edits: &
     if old != Some(Scalar::Other(new.as_bytes())) {
         edits.set(key, new);
     }
-}
-
-/// A metadata event.
-pub fn metadata(name: &str, pid: u32, tid: Option<u32>, args: &[u8]) -> Vec<u8> {
-    let tid = tid.map_or(String::new(), |tid| format!(",\"tid\":{tid}"));
-    let head =
-        format!("{{\"ph\":\"M\",\"name\":\"{name}\",\"cat\":\"__metadata\",\"ts\":0,\"pid\":{pid}{tid},\"args\":");
-    [head.as_bytes(), args, b"}"].concat()
 }

@@ -3,14 +3,14 @@
 use super::handovers::HandOvers;
 use super::marks::{Marks, Owner};
 use super::open_marks::OpenMarks;
+use super::parts::{Part, Recording};
 use crate::check::events::Kind;
+use crate::fields::Fields;
 use crate::kineto;
 use ferrum_trace_format::chrome::read::{Event, Loss, Losses, RowFinder, Scalar, Sink, Text, for_each_member};
 use ferrum_trace_model::vocab::about;
 use ferrum_trace_model::{ProcessId, Strings, Tracks};
 
-/// How many bytes of fields around the events are kept.
-const FIELDS_BYTES_MAX: usize = 1 << 20;
 /// Times from here on are of this century if they count from 1970, and of no trace if they do not: 2001 and later.
 const EPOCH_NANOS: i64 = 1_000_000_000_000_000_000;
 
@@ -40,18 +40,19 @@ pub struct Surveyed {
     pub rank: Option<u32>,
     /// Its clock.
     pub anchor: Anchor,
-    /// Whether what it begins with was overwritten, so that what is counted in it is not what is counted in others.
-    pub begins_midway: bool,
+    /// Whether something of the recording is missing, so that what is counted in it is not what is counted in others: a ring
+    /// that was overwritten, one file of several, events that were dropped.
+    pub is_incomplete: bool,
+    /// Which file of a rotating recording it is, if it is one.
+    pub part: Option<Part>,
     /// Whether it has several groups of ranks.
     pub has_groups: bool,
     /// The first time and the last.
     pub span: Option<(i64, i64)>,
     /// Whether times are finer than microseconds.
     pub has_nanos: bool,
-    /// Fields around the events, each as JSON.
-    pub fields: Vec<(String, Vec<u8>)>,
-    /// Fields that were too long to keep.
-    pub n_fields_lost: u64,
+    /// Fields around the events.
+    pub fields: Fields,
     /// How many events there are.
     pub n_events: u64,
     /// What could not be read.
@@ -78,14 +79,13 @@ pub struct Survey<'a> {
     hand_overs: &'a mut HandOvers,
     open_marks: OpenMarks,
     seen: Surveyed,
-    fields_bytes: usize,
 }
 
 impl<'a> Survey<'a> {
     /// Of the input at that place.
     pub fn new(file: u32, marks: &'a mut Marks, hand_overs: &'a mut HandOvers) -> Self {
         let (rows, open_marks, seen) = Default::default();
-        Self { file, rows, marks, hand_overs, open_marks, seen, fields_bytes: 0 }
+        Self { file, rows, marks, hand_overs, open_marks, seen }
     }
 
     /// What was found.
@@ -110,15 +110,23 @@ impl<'a> Survey<'a> {
             return;
         }
         let (mut found, mut boot_id, mut monotonic) = (Anchor::default(), None, None);
+        let (mut pid, mut part) = (None, None);
         for_each_member(event.args.unwrap_or_default(), |key, value| match &*key.decode() {
             about::HOST => found.host = Some(value.decode().into_owned()),
             about::BOOT_ID => boot_id = Some(value.decode().into_owned()),
             about::START_MONOTONIC_NS => monotonic = value.decode().parse().ok(),
             about::START_UNIX_NS => found.unix = value.decode().parse().ok(),
-            about::OVERWRITTEN => seen.begins_midway |= &*value.decode() != "0",
+            about::OVERWRITTEN | about::DROPPED => seen.is_incomplete |= &*value.decode() != "0",
+            about::PART => part = value.decode().parse().ok(),
+            about::PID => pid = Some(value.decode().into_owned()),
             about::RANK => set_rank(&mut seen.ranks, process, value.decode().parse().ok()),
             _ => {}
         });
+        seen.is_incomplete |= part.is_some();
+        if let (Some(start_monotonic_ns), Some(pid), Some(number)) = (monotonic, pid, part) {
+            let recording = Recording { boot_id: boot_id.clone(), start_monotonic_ns, pid };
+            seen.part.get_or_insert(Part { recording, number });
+        }
         found.monotonic = boot_id.zip(monotonic);
         // Of a file that was merged before, those of its reference.
         if seen.anchor.monotonic.is_none() && (found.monotonic.is_some() || seen.anchor == Anchor::default()) {
@@ -198,8 +206,7 @@ impl Sink for Survey<'_> {
     }
 
     fn field(&mut self, key: Text<'_>, value: &[u8]) {
-        let key = key.decode();
-        match &*key {
+        match &*key.decode() {
             kineto::BASE_TIME => self.seen.anchor.unix = scalar(value).parse().ok().or(self.seen.anchor.unix),
             kineto::HOST_NAME => self.seen.anchor.host = Some(scalar(value)),
             kineto::DISTRIBUTED => for_each_member(value, |key, value| match &*key.decode() {
@@ -209,12 +216,7 @@ impl Sink for Survey<'_> {
             }),
             _ => {}
         }
-        if self.fields_bytes + value.len() > FIELDS_BYTES_MAX {
-            self.seen.n_fields_lost += 1;
-            return;
-        }
-        self.fields_bytes += value.len();
-        self.seen.fields.push((key.into_owned(), value.to_vec()));
+        self.seen.fields.push(key, value);
     }
 }
 

@@ -1,26 +1,31 @@
 //! The merged trace, event by event.
 
+use super::edges::Edges;
 use super::plan::Plan;
 use super::rewrite::Rewriter;
 use super::{Error, Input};
 use crate::repair::document::Document;
 use crate::repair::{OutputForm, Stop, for_each_until};
 use ferrum_trace_format::chrome::read::{Event, Loss, Sink, Text};
+use hashbrown::HashMap;
 use std::io::Write;
 
 /// Writes it. Returns how many events it has.
 pub fn write(plan: &Plan, inputs: &[Input], out: &mut dyn Write) -> Result<u64, Error> {
     let mut document = Document::new(out, OutputForm::Object);
     for (key, value) in &plan.fields {
-        document.field(Text::plain(key.as_bytes()), value, false);
+        document.field(Text::plain(key), value, false);
     }
     for event in &plan.header {
         document.event(event);
     }
+    let mut edges: HashMap<u32, Edges> = HashMap::new();
     for (file, &place) in plan.files.iter().zip(&plan.order) {
         let input = &inputs[place];
         let cannot = |cause| Error::Input { place, name: input.name.clone(), cause };
-        let mut pass = Pass { rewriter: Rewriter::new(file), document: &mut document };
+        let mut edges = file.is_part.then(|| edges.entry(file.recording).or_default());
+        edges.iter_mut().for_each(|edges| edges.next_file());
+        let mut pass = Pass { rewriter: Rewriter::new(file), edges, document: &mut document };
         for_each_until((input.open)().map_err(cannot)?, &mut pass).map_err(cannot)?;
         document.check().map_err(Error::Write)?;
     }
@@ -32,11 +37,16 @@ pub fn write(plan: &Plan, inputs: &[Input], out: &mut dyn Write) -> Result<u64, 
 /// One input.
 struct Pass<'p, 'd, 'w> {
     rewriter: Rewriter<'p>,
+    /// Of a file that others go on from, or go on in.
+    edges: Option<&'d mut Edges>,
     document: &'d mut Document<'w>,
 }
 
 impl Sink for Pass<'_, '_, '_> {
     fn event(&mut self, event: &Event<'_>) {
+        if self.edges.as_mut().is_some_and(|edges| edges.is_begun_again(event)) {
+            return;
+        }
         if let Some(json) = self.rewriter.rewrite(event) {
             self.document.event(&json);
         }

@@ -17,7 +17,7 @@ use document::Document;
 use ferrum_trace_format::Error;
 use ferrum_trace_format::chrome::read::{Event, Loss, Sink, Text, for_each};
 use pass::Pass;
-pub(crate) use rewrite::{micros, text};
+pub(crate) use rewrite::{metadata, micros, naming, text};
 use std::cell::Cell;
 use std::io::{self, Read, Write};
 

@@ -1,13 +1,11 @@
 //! Numbers for processes and threads, so that all viewers keep them apart.
 
-use crate::check::ids::{Ids, number};
+use super::rewrite::{metadata, naming};
+use crate::check::ids::Ids;
 use crate::check::slices::SlicePlan;
-use ferrum_trace_format::chrome::{push_decimal, push_text};
+use crate::free_numbers::{FreeNumbers, ThreadNumber, plain_number};
 use ferrum_trace_model::{ProcessId, StringId, TrackId};
-use hashbrown::{HashMap, HashSet};
-
-/// The numbers that are given out begin after the largest in use, if that is below this one.
-const ROOM: u32 = 1 << 30;
+use hashbrown::HashMap;
 
 /// The ids of processes, threads and lanes in the file that is written.
 #[derive(Debug, Default)]
@@ -15,8 +13,6 @@ pub struct Numbering {
     pids: Vec<Id>,
     tids: Vec<Option<Id>>,
     lanes: HashMap<(TrackId, u32), u32>,
-    used: HashSet<u32>,
-    next: u32,
 }
 
 /// The id of a process or a thread.
@@ -28,51 +24,42 @@ pub struct Id {
     pub is_new: bool,
 }
 
+impl Id {
+    fn kept(number: u32) -> Self {
+        Self { number, is_new: false }
+    }
+
+    fn new(free: &mut FreeNumbers) -> Self {
+        Self { number: free.take(), is_new: true }
+    }
+}
+
 impl Numbering {
     /// For a file.
     pub fn of(ids: &Ids, slices: &SlicePlan) -> Self {
+        let Ids { tracks, strings, .. } = ids;
+        let mut free = FreeNumbers::beside([(tracks, strings)].into_iter());
         let mut numbering = Self::default();
-        let text = |id: Option<StringId>| id.map(|id| ids.text(id));
-        let plain = |id: Option<StringId>| text(id).and_then(|id| number(id.as_bytes()));
-        numbering.used.extend(ids.tracks.processes().filter_map(|(_, process)| plain(process.pid)));
-        numbering.used.extend(ids.tracks.iter().filter_map(|(_, track)| plain(track.tid)));
-        numbering.next = numbering.used.iter().copied().filter(|&id| id < ROOM).max().unwrap_or(0);
-        for (_, process) in ids.tracks.processes() {
-            let id = numbering.keep_or_make(plain(process.pid));
-            numbering.pids.push(id);
+        for (_, process) in tracks.processes() {
+            let kept = plain_number(process.pid, strings).map(Id::kept);
+            numbering.pids.push(kept.unwrap_or_else(|| Id::new(&mut free)));
         }
-        for (track, of_track) in ids.tracks.iter() {
-            let is_shown = ids.usage(track).is_shown;
-            let is_process_zero = numbering.pids[of_track.process.index()].number == 0;
-            let id = match (of_track.tid, plain(of_track.tid)) {
-                (Some(_), Some(0)) if is_shown && !is_process_zero => Some(numbering.make()),
-                (Some(_), kept) => Some(numbering.keep_or_make(kept)),
-                (None, _) => is_shown.then(|| numbering.make()),
-            };
-            numbering.tids.push(id);
+        for (track, of_track) in tracks.iter() {
+            let pid = numbering.pids[of_track.process.index()].number;
+            numbering.tids.push(match ThreadNumber::of(of_track.tid, strings, ids.usage(track).is_shown, pid) {
+                ThreadNumber::Kept(tid) => Some(Id::kept(tid)),
+                ThreadNumber::New => Some(Id::new(&mut free)),
+                ThreadNumber::Nothing => None,
+            });
         }
         let mut tracks: Vec<(&u32, &u32)> = slices.n_lanes.iter().collect();
         tracks.sort_unstable();
         for (&track, &n_lanes) in tracks {
             for lane in 1..n_lanes {
-                let id = numbering.make().number;
-                numbering.lanes.insert((TrackId(track), lane), id);
+                numbering.lanes.insert((TrackId(track), lane), free.take());
             }
         }
         numbering
-    }
-
-    fn keep_or_make(&mut self, number: Option<u32>) -> Id {
-        number.map_or_else(|| self.make(), |number| Id { number, is_new: false })
-    }
-
-    fn make(&mut self) -> Id {
-        loop {
-            self.next = (self.next + 1) % (i32::MAX as u32);
-            if self.next > 0 && self.used.insert(self.next) {
-                return Id { number: self.next, is_new: true };
-            }
-        }
     }
 
     /// The id of a process.
@@ -94,7 +81,7 @@ impl Numbering {
         for (process, of_process) in ids.tracks.processes() {
             if let (Some(pid), None) = (self.pid(process).filter(|pid| pid.is_new), of_process.name) {
                 let name = old_id(of_process.pid, ids, "no process");
-                events.push(metadata("process_name", pid.number, None, |out| push_text_member(out, "name", name)));
+                events.push(naming("process_name", pid.number, None, name));
             }
         }
         for (track, of_track) in ids.tracks.iter() {
@@ -103,21 +90,17 @@ impl Numbering {
             };
             let old = old_id(of_track.tid, ids, "no thread");
             if let (Some(tid), None) = (self.tid(track, 0).filter(|tid| tid.is_new), of_track.name) {
-                let name = |out: &mut Vec<u8>| push_text_member(out, "name", old);
-                events.push(metadata("thread_name", pid, Some(tid.number), name));
+                events.push(naming("thread_name", pid, Some(tid.number), old));
             }
             let name = of_track.name.map_or(old, |name| ids.text(name));
             for lane in 1.. {
                 let Some(tid) = self.tid(track, lane).map(|tid| tid.number) else {
                     break;
                 };
-                let lane_name = format!("{name} ({})", lane + 1);
-                let push_name = |out: &mut Vec<u8>| push_text_member(out, "name", &lane_name);
-                events.push(metadata("thread_name", pid, Some(tid), push_name));
+                events.push(naming("thread_name", pid, Some(tid), &format!("{name} ({})", lane + 1)));
                 if let Some(index) = of_track.sort_index {
-                    let push_index =
-                        |out: &mut Vec<u8>| out.extend_from_slice(format!("\"sort_index\":{index}").as_bytes());
-                    events.push(metadata("thread_sort_index", pid, Some(tid), push_index));
+                    let args = format!("{{\"sort_index\":{index}}}");
+                    events.push(metadata("thread_sort_index", pid, Some(tid), args.as_bytes()));
                 }
             }
         }
@@ -128,25 +111,4 @@ impl Numbering {
 /// What to call something by its old id. Perfetto does not take empty names.
 fn old_id<'a>(id: Option<StringId>, ids: &'a Ids, none: &'a str) -> &'a str {
     id.map(|id| ids.text(id)).filter(|id| !id.is_empty()).unwrap_or(none)
-}
-
-fn metadata(kind: &str, pid: u32, tid: Option<u32>, push_arg: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-    let mut out = b"{\"ph\":\"M\",\"name\":\"".to_vec();
-    out.extend_from_slice(kind.as_bytes());
-    out.extend_from_slice(b"\",\"pid\":");
-    push_decimal(&mut out, u64::from(pid));
-    if let Some(tid) = tid {
-        out.extend_from_slice(b",\"tid\":");
-        push_decimal(&mut out, u64::from(tid));
-    }
-    out.extend_from_slice(b",\"args\":{");
-    push_arg(&mut out);
-    out.extend_from_slice(b"}}");
-    out
-}
-
-fn push_text_member(out: &mut Vec<u8>, key: &str, text: &str) {
-    push_text(out, key);
-    out.push(b':');
-    push_text(out, text);
 }

@@ -3,6 +3,7 @@
 use crate::{input, merge_aligned};
 use ferrum_trace_analyze::merge::{Align, Input};
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 
 fn number() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -50,22 +51,26 @@ fn event() -> impl Strategy<Value = String> {
     })
 }
 
-fn about() -> impl Strategy<Value = String> {
-    [number(), number(), number(), number()].prop_map(|[monotonic, unix, rank, pid]| {
+fn about(part: &'static str) -> impl Strategy<Value = String> {
+    [number(), number(), number(), number()].prop_map(move |[monotonic, unix, rank, pid]| {
+        let part = part.replace("N", &rank);
         format!(
             r#"{{"name":"ferrum_trace","ph":"M","pid":{pid},"args":{{"start_monotonic_ns":{monotonic},"start_unix_ns":{unix},
-            "rank":{rank},"host":{rank},"boot_id":"b"}}}}"#
+            {part}"rank":{rank},"host":{rank},"boot_id":"b"}}}}"#
         )
     })
 }
 
-fn trace() -> impl Strategy<Value = Input> {
-    let events = prop::collection::vec(prop_oneof![4 => event(), 1 => about()], 0..12);
-    (events, [number(), number()], any::<bool>()).prop_map(|(events, [base, info], is_object)| {
+/// `part` is what the recorder says besides, with a number for each `N`.
+fn trace(part: &'static str) -> impl Strategy<Value = Input> {
+    let events = prop::collection::vec(prop_oneof![4 => event(), 1 => about(part)], 0..12);
+    // As JSON: with a quote in it, with escapes that stand for plain letters, with a byte that JSON has only escaped.
+    let key = prop_oneof![Just(r#"a\"b"#), Just(r#"\u0061\n"#), Just("a\u{1}b"), Just("\\\\")];
+    (events, [number(), number()], any::<bool>(), key).prop_map(|(events, [base, info], is_object, key)| {
         let list = format!("[{}]", events.join(","));
         let json = if is_object {
             format!(
-                r#"{{"baseTimeNanoseconds":{base},"distributedInfo":{info},"host_name":{info},"traceEvents":{list}}}"#
+                r#"{{"baseTimeNanoseconds":{base},"distributedInfo":{info},"host_name":{info},"{key}":"{key}","own{key}":{info},"traceEvents":{list}}}"#
             )
         } else {
             list
@@ -78,7 +83,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn odd_values_do_no_harm(inputs in prop::collection::vec(trace(), 0..4), how in 0..4) {
+    fn odd_parts_do_no_harm(inputs in prop::collection::vec(trace("\"part\":N,\"pid\":5,\"dropped\":N,"), 0..4)) {
+        let made = merge_aligned(&inputs, Align::Auto).unwrap();
+        prop_assert_eq!(made.merged.inputs.len(), inputs.len());
+        for input in &made.merged.inputs {
+            let pids: BTreeSet<u32> = input.processes.iter().map(|process| process.pid).collect();
+            prop_assert_eq!(pids.len(), input.processes.len(), "no two processes of a file have one number");
+        }
+    }
+
+    #[test]
+    fn odd_values_do_no_harm(inputs in prop::collection::vec(trace(""), 0..4), how in 0..4) {
         let align = [Align::Auto, Align::Wall, Align::Start, Align::Nothing][how as usize];
         let made = merge_aligned(&inputs, align).unwrap();
         prop_assert_eq!(made.merged.inputs.len(), inputs.len());

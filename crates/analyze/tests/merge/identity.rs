@@ -153,6 +153,23 @@ fn fields_that_all_share_stay_and_others_are_kept_with_their_file() {
 }
 
 #[test]
+fn fields_keep_their_names_whatever_is_in_them() {
+    let trace = |own: &str| format!(r#"{{"a\"b":1,"\u0063":2,"d\"e":"{own}","traceEvents":[]}}"#);
+    let made = merged(&[input("a", &trace("x")), input("b", &trace("y"))]);
+    assert_eq!((&made.document["a\"b"], &made.document["c"]), (&json!(1), &json!(2)));
+    let told: Vec<&Value> = made.named("ferrum_trace_merge").map(|event| &event["args"]["fields"]).collect();
+    assert_eq!(told, [&json!({"d\"e": "x"}), &json!({"d\"e": "y"})]);
+}
+
+#[test]
+fn keys_of_fields_are_as_bounded_as_what_they_say() {
+    let long = format!(r#"{{"{}":1,"short":2,"traceEvents":[]}}"#, "k".repeat(2 << 20));
+    let made = merged(&[input("a", &long)]);
+    assert_eq!(made.merged.n_fields_lost, 1);
+    assert_eq!(made.document["short"], 2);
+}
+
+#[test]
 fn the_recorders_own_words_say_when_time_zero_is_now() {
     let trace = |start: i64| {
         format!(

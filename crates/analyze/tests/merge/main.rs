@@ -5,20 +5,30 @@ mod collection;
 mod handovers;
 mod hostile;
 mod identity;
+mod parts;
 mod skew;
 mod viewers;
 mod world;
 
 use ferrum_trace_analyze::check::check;
 use ferrum_trace_analyze::merge::{Align, Error, Input, MergeOptions, Merged, MergedForm, merge};
+use ferrum_trace_analyze::rank_in;
 use serde_json::Value;
+use std::io::Read;
 use std::sync::Arc;
 
 /// An input of this name and content.
 fn input(name: &str, json: &str) -> Input {
     let bytes: Arc<[u8]> = json.as_bytes().into();
-    let open = move || Ok(Box::new(std::io::Cursor::new(Arc::clone(&bytes))) as Box<dyn std::io::Read + Send>);
-    Input { name: name.to_owned(), rank: None, open: Arc::new(open) }
+    let open = move || Ok(Box::new(std::io::Cursor::new(Arc::clone(&bytes))) as Box<dyn Read + Send>);
+    Input { name: name.to_owned(), rank: None, rank_if_unknown: rank_in(name), open: Arc::new(open) }
+}
+
+/// A trace with one text in place of another.
+fn with(trace: &Input, from: &str, to: &str) -> Input {
+    let mut json = String::new();
+    (trace.open)().unwrap().read_to_string(&mut json).unwrap();
+    input(&trace.name, &json.replace(from, to))
 }
 
 /// A merged trace.

@@ -15,7 +15,8 @@ use crate::source::{Passes, Source};
 use crate::trouble::Trouble;
 use crate::verdict::Verdict;
 use ferrum_trace_analyze::merge::{Error, Input, MergeOptions, Merged, MergedForm, merge as merge_traces};
-use std::io::{self, IsTerminal};
+use ferrum_trace_analyze::rank_in;
+use std::path::Path;
 use std::sync::Arc;
 
 pub fn run(args: &MergeArgs) -> Verdict {
@@ -33,7 +34,7 @@ pub fn run(args: &MergeArgs) -> Verdict {
     for input in inputs {
         let source = input.map_err(|NoInput { name, trouble }| (name, trouble)).and_then(|input| {
             let name = input.name();
-            Source::of(input, Passes::Several, &words).map_err(|trouble| (name, trouble))
+            Source::of(input, Passes::SeveralOfMany, &words).map_err(|trouble| (name, trouble))
         });
         match source {
             Ok(source) => sources.push(Arc::new(source)),
@@ -84,17 +85,13 @@ fn chrome(args: &MergeArgs) -> MergedForm {
 
 /// Merges traces into a file. `None` if whoever was reading it has seen enough. An error has the name of the trace it is about,
 /// if it is about one.
-pub fn merge_sources(
+fn merge_sources(
     sources: &[Arc<Source>],
     ranks: &[u32],
     target: &Target,
     existing: Existing,
     options: &MergeOptions,
 ) -> Result<Option<Merged>, (Option<String>, Trouble)> {
-    if options.form == MergedForm::Perfetto && *target == Target::Stdout && io::stdout().is_terminal() {
-        let what = "expected a file or a pipe for a binary format, found a terminal";
-        return Err((None, Trouble::new("standard output", what)));
-    }
     let is_input = |source: &Arc<Source>| source.path.as_deref().is_some_and(|path| target.is_at(path));
     if let Some(source) = sources.iter().find(|source| is_input(source)) {
         let trouble =
@@ -107,7 +104,12 @@ pub fn merge_sources(
         .map(|(place, source)| {
             let opened = Arc::clone(source);
             let open = Arc::new(move || opened.open_boxed());
-            Input { name: source.name.clone(), rank: ranks.get(place).copied(), open }
+            Input {
+                name: source.name.clone(),
+                rank: ranks.get(place).copied(),
+                rank_if_unknown: source.path.as_deref().and_then(rank_of_file),
+                open,
+            }
         })
         .collect();
     let mut about = None;
@@ -121,6 +123,11 @@ pub fn merge_sources(
         })
     });
     made.map_err(|trouble| (about, trouble))
+}
+
+/// The rank that the name of a file tells.
+fn rank_of_file(path: &Path) -> Option<u32> {
+    rank_in(&path.file_name()?.to_string_lossy())
 }
 
 /// Says what became of the traces.

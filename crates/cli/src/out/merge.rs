@@ -141,8 +141,7 @@ fn why(input: &MergedInput) -> &'static str {
 
 /// How much of a skew may be the clocks'.
 fn doubt(merged: &Merged) -> String {
-    let errors: Option<Vec<u64>> = merged.inputs.iter().map(|input| input.alignment.error_ns).collect();
-    match errors.map(|errors| errors.into_iter().max().unwrap_or(0)) {
+    match merged.error_ns() {
         Some(0) => String::new(),
         Some(error) => format!(", give or take {}", time(i64::try_from(error).unwrap_or(i64::MAX))),
         None => ", as far as the clocks can be trusted".to_owned(),

@@ -66,15 +66,9 @@ pub fn total(gathered: &Gathered) -> String {
 
 /// How well the clocks of the processes agree.
 pub fn clocks(merged: &Merged) -> String {
-    match clock_error(merged) {
+    match merged.error_ns() {
         Some(0) => "times agree exactly".to_owned(),
         Some(error) => format!("times agree to {}", time(i64::try_from(error).unwrap_or(i64::MAX))),
         None => format!("{DAMAGE}how well the clocks of their hosts agree is not known{DAMAGE:#}"),
     }
-}
-
-/// By how many nanoseconds the times of a process may be off at most, if that is known of all.
-pub fn clock_error(merged: &Merged) -> Option<u64> {
-    let mut errors = merged.inputs.iter().map(|input| input.alignment.error_ns);
-    errors.try_fold(0, |worst, error| Some(worst.max(error?)))
 }

@@ -1,6 +1,7 @@
 //! How a process ended.
 
-use rustix::process::{Signal, WaitStatus};
+use rustix::process::WaitStatus;
+use signal_hook::low_level::signal_name;
 use std::fmt;
 
 /// What shells add to the number of the signal that ended a process.
@@ -34,36 +35,12 @@ impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exit(code) => write!(f, "exit {code}"),
-            Self::Signal(signal) => match name_of(*signal) {
-                Some(name) => write!(f, "SIG{name}"),
+            Self::Signal(signal) => match signal_name(*signal) {
+                Some(name) => f.write_str(name),
                 None => write!(f, "signal {signal}"),
             },
         }
     }
-}
-
-/// The signals that processes usually end by.
-fn name_of(signal: i32) -> Option<&'static str> {
-    Some(match Signal::from_named_raw(signal)? {
-        Signal::HUP => "HUP",
-        Signal::INT => "INT",
-        Signal::QUIT => "QUIT",
-        Signal::ILL => "ILL",
-        Signal::TRAP => "TRAP",
-        Signal::ABORT => "ABRT",
-        Signal::BUS => "BUS",
-        Signal::FPE => "FPE",
-        Signal::KILL => "KILL",
-        Signal::USR1 => "USR1",
-        Signal::SEGV => "SEGV",
-        Signal::USR2 => "USR2",
-        Signal::PIPE => "PIPE",
-        Signal::ALARM => "ALRM",
-        Signal::TERM => "TERM",
-        Signal::XCPU => "XCPU",
-        Signal::SYS => "SYS",
-        _ => return None,
-    })
 }
 
 #[cfg(test)]
@@ -78,7 +55,7 @@ mod tests {
 
     #[test]
     fn signals_have_names() {
-        let words = [End::Exit(1), End::Signal(9), End::Signal(6), End::Signal(40)].map(|end| end.to_string());
-        assert_eq!(words, ["exit 1", "SIGKILL", "SIGABRT", "signal 40"]);
+        let ends = [End::Exit(1), End::Signal(9), End::Signal(6), End::Signal(25), End::Signal(40)];
+        assert_eq!(ends.map(|end| end.to_string()), ["exit 1", "SIGKILL", "SIGABRT", "SIGXFSZ", "signal 40"]);
     }
 }

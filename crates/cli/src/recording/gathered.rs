@@ -32,8 +32,20 @@ impl Gathered {
                 Kind::Spool | Kind::Unfinished => {}
             }
         }
-        gathered.recorded.sort_by_key(|recorded| recorded.summary.pid);
+        gathered.join_parts();
         Ok(gathered)
+    }
+
+    /// Files of one rotating recording are what one process has recorded.
+    fn join_parts(&mut self) {
+        self.recorded.sort_by_key(|Recorded { summary, .. }| (summary.pid, summary.start_monotonic_ns, summary.part));
+        self.recorded.dedup_by(|later, first| {
+            let is_part = first.summary.is_part_with(&later.summary);
+            if is_part {
+                first.go_on(later);
+            }
+            is_part
+        });
     }
 
     pub fn n_events(&self) -> u64 {

@@ -6,6 +6,9 @@ use super::tree::Tree;
 use crate::input::begins_like_a_spool;
 use crate::source::is_being_recorded;
 use crate::trouble::Trouble;
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long to wait for processes that do not record, and perhaps never will.
@@ -56,5 +59,27 @@ pub fn linger(
 /// A file that is not a spool yet is left alone: whoever looks at its lock might keep its process from it.
 fn count_recording(folder: &Folder) -> Result<u64, Trouble> {
     let files = folder.files()?;
-    Ok(files.iter().filter(|file| begins_like_a_spool(file) && is_being_recorded(file)).count() as u64)
+    let recording = files.iter().filter(|file| begins_like_a_spool(file) && is_being_recorded(file));
+    Ok(recording.map(|file| process_of(file)).collect::<HashSet<_>>().len() as u64)
+}
+
+/// What the files of a process have in common: one that rotates completes some while it records to the next.
+fn process_of(file: &Path) -> &str {
+    let name = file.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+    match name.rsplit_once('.') {
+        Some((process, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => process,
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_of_a_process_are_one_process() {
+        let of = |name: &'static str| process_of(Path::new(name));
+        assert_eq!(["d/a.b-7.spool", "d/a.b-7.001.spool", "d/a.b-7.1000.spool"].map(of), ["a.b-7"; 3]);
+        assert_eq!(["d/a-7.spool", "d/a-8.001.spool"].map(of), ["a-7", "a-8"]);
+    }
 }

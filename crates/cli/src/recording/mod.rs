@@ -13,5 +13,5 @@ pub use folder::Folder;
 pub use gathered::Gathered;
 pub use lingering::linger;
 pub use notices::{Notice, Notices};
-pub use recorded::{Fate, Recorded};
+pub use recorded::{Fate, Recorded, RecordedFile};
 pub use tree::Tree;

@@ -14,10 +14,20 @@ use std::path::{Path, PathBuf};
 /// What one process has recorded.
 #[derive(Debug)]
 pub struct Recorded {
-    /// The file to read: its spool, or a snapshot of that if it still grows.
-    pub file: PathBuf,
+    /// One, or those of a rotating recording, in their order.
+    pub files: Vec<RecordedFile>,
     pub fate: Fate,
+    /// Of all its files.
     pub summary: Summary,
+}
+
+/// A file of it.
+#[derive(Debug)]
+pub struct RecordedFile {
+    /// The file to read: a spool, or a snapshot of that if it still grows.
+    pub path: PathBuf,
+    pub n_events: u64,
+    pub n_damaged: u64,
 }
 
 /// What has become of a process that recorded.
@@ -44,7 +54,24 @@ impl Recorded {
         if fate == Fate::Records {
             return Self::snapshot(spool);
         }
-        Ok(Self { file: spool.to_owned(), fate, summary })
+        Ok(Self::of_file(spool.to_owned(), fate, summary))
+    }
+
+    fn of_file(path: PathBuf, fate: Fate, summary: Summary) -> Self {
+        let file = RecordedFile { path, n_events: summary.events, n_damaged: summary.n_diagnostics };
+        Self { files: vec![file], fate, summary }
+    }
+
+    /// Takes what a later file of the same recording has.
+    pub fn go_on(&mut self, later: &mut Self) {
+        self.files.append(&mut later.files);
+        if self.fate != Fate::Records {
+            self.fate = later.fate;
+        }
+        self.summary.events += later.summary.events;
+        self.summary.dropped += later.summary.dropped;
+        // Most threads are in all files, and nobody knows which are not: as the recorder itself counts them.
+        self.summary.threads = self.summary.threads.max(later.summary.threads);
     }
 
     /// What a process has recorded that goes on: read twice, its spool would not be the same.
@@ -55,7 +82,7 @@ impl Recorded {
             Outcome::Recovered(recovered) => {
                 // It may have ended meanwhile; the snapshot is whole all the same.
                 let fate = if recovered.summary.finished { Fate::ByItself } else { Fate::Records };
-                Ok(Self { file, fate, summary: recovered.summary })
+                Ok(Self::of_file(file, fate, recovered.summary))
             }
             Outcome::NobodyReads => Err(Trouble::at(&file, "cannot write")),
         }

@@ -2,7 +2,9 @@
 
 use crate::maker::Maker;
 use crate::scene::Scene;
+use ferrum_trace_testkit::process;
 use serde_json::{Value, json};
+use std::process::Command;
 
 const TRACE: &str = r#"[{"ph":"X","name":"a","ts":1,"dur":2,"pid":1,"tid":1}]"#;
 
@@ -60,6 +62,18 @@ fn tables_go_where_the_trace_does_not() {
 }
 
 #[test]
+fn names_of_files_tell_ranks_and_those_of_folders_do_not() {
+    let scene = Scene::new();
+    for name in ["rank5/a.json", "rank5/b_rank-2.json"] {
+        std::fs::create_dir_all(scene.path("rank5")).unwrap();
+        scene.write(name, TRACE);
+    }
+    let run = scene.run("merge --json rank5/a.json rank5/b_rank-2.json -o all.json").expect_code(0);
+    let told: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!([&told["inputs"][0]["rank"], &told["inputs"][1]["rank"]], [&json!(2), &Value::Null]);
+}
+
+#[test]
 fn the_ending_tells_the_form() {
     let scene = Scene::new();
     scene.write("a.json", TRACE);
@@ -96,6 +110,50 @@ fn nothing_is_written_if_one_of_them_is_no_trace() {
     let told: Value = serde_json::from_str(run.stdout.lines().next().unwrap()).unwrap();
     assert_eq!(told["file"], "missing.json");
     assert_eq!(scene.names(), ["a.json", "page.html"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn there_may_be_more_traces_than_files_can_be_open() {
+    let scene = Scene::new();
+    for n in 0..50 {
+        scene.write(&format!("{n}.json"), TRACE);
+    }
+    let script = format!("ulimit -n 32; exec {} merge *.json -o all.pftrace", env!("CARGO_BIN_EXE_ferrum-trace"));
+    process::run(Command::new("sh").args(["-c", &script]).current_dir(scene.path(""))).expect_success();
+    let told = scene.run("summary --json all.pftrace").expect_code(0).stdout;
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!((&told["slices"], &told["processes"]), (&json!(50), &json!(50)));
+}
+
+#[test]
+#[cfg(unix)]
+fn a_trace_that_is_another_one_the_next_time_is_told() {
+    for (change, words) in [
+        ("mv other.json a.json", "a.json: cannot read: another file has taken its name meanwhile"),
+        ("printf '[]' > a.json", "a.json: cannot read: expected 54 bytes as before, found 2"),
+        ("rm a.json", "a.json: cannot read: No such file"),
+    ] {
+        let scene = Scene::new();
+        scene.write("a.json", TRACE);
+        scene.write("other.json", TRACE);
+        // By the time that somebody reads the pipe, the first trace has been found.
+        let script = format!("mkfifo pipe; ({change}; echo '[]') > pipe & exec \"$@\"");
+        let mut command = Command::new("sh");
+        command.args([
+            "-c",
+            &script,
+            "sh",
+            env!("CARGO_BIN_EXE_ferrum-trace"),
+            "merge",
+            "a.json",
+            "pipe",
+            "-o",
+            "all.json",
+        ]);
+        let finished = process::run(command.current_dir(scene.path(""))).expect_code(2);
+        assert!(finished.stderr.contains(words), "{finished}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@ use crate::scene::{Run, Scene};
 use ferrum_trace_testkit::process::{self, Finished, Running};
 use ferrum_trace_testkit::trace_file::TraceFile;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, TcpListener};
@@ -125,6 +125,23 @@ fn ranks_are_told_and_in_order() {
 }
 
 #[test]
+fn the_name_of_a_program_is_no_rank() {
+    let scene = Scene::new();
+    let program = scene.path("pagerank");
+    fs::copy(self::program(), &program).unwrap();
+    let line = format!("record --no-summary -- {} gather-forked a 10", program.display());
+    process::run(&mut scene.command(&line)).expect_success();
+    let trace: Value = serde_json::from_slice(&scene.read("trace.json")).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap().iter();
+    let inputs: Vec<&Value> = events.filter(|event| event["name"] == "ferrum_trace_merge").collect();
+    assert_eq!(inputs.len(), 2);
+    for input in inputs {
+        assert!(input["args"]["file"].as_str().unwrap().starts_with("pagerank "), "{input}");
+        assert_eq!(input["args"]["rank"], Value::Null);
+    }
+}
+
+#[test]
 fn a_file_that_cannot_be_read_costs_the_others_nothing() {
     let scene = Scene::new();
     let script =
@@ -148,6 +165,30 @@ fn there_may_be_more_processes_than_files_can_be_open() {
     assert_eq!(spans_in(&scene.read("trace.json")), spans([("many", 500)]));
     assert!(finished.stderr.contains("\n… 10 more: 100 events\n"), "{finished}");
     assert!(finished.stderr.contains("\ntrace.json: 500 events of 50 processes; none lost; times agree exactly\n"));
+}
+
+#[test]
+fn a_process_that_records_to_several_files_is_one_process() {
+    let scene = Scene::new();
+    let mut command = record(&scene, "--json", "gather-forked a 50000");
+    let finished = process::run(command.env("FERRUM_TRACE_ROTATE", "1MiB")).expect_success();
+    let object = object_of(&finished);
+    assert_eq!(spans_in(&scene.read("trace.json")), spans([("a", 50_000), ("a-child", 50_000), ("a-parent", 50_000)]));
+    assert_eq!(fates(&object), [(50_000, "by itself"), (100_000, "exit")]);
+    assert_eq!(object["summary"]["processes"], 2);
+    assert_eq!(object["clock_error_ns"], 0);
+    let trace: Value = serde_json::from_slice(&scene.read("trace.json")).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let n_files = events.iter().filter(|event| event["name"] == "ferrum_trace_merge").count();
+    assert!(n_files > 2, "{n_files} files");
+    let slices = events.iter().filter(|event| event["ph"] == "X");
+    let rows: BTreeSet<(u64, u64)> =
+        slices.map(|event| (event["pid"].as_u64().unwrap(), event["tid"].as_u64().unwrap())).collect();
+    assert_eq!(rows.len(), 2, "one for each thread");
+    scene.run("check trace.json").expect_code(0);
+    let mut command = record(&scene, "-o one.json", "gather-one b 50000");
+    let finished = process::run(command.env("FERRUM_TRACE_ROTATE", "1MiB")).expect_success();
+    assert!(finished.stderr.contains("one.json: 50,000 events of 1 process; none lost\n"), "{finished}");
 }
 
 #[test]
@@ -335,6 +376,41 @@ fn waiting_ends_when_somebody_wishes_so() {
 }
 
 /// Nobody can say how far the writing is by then, so whichever comes out must be whole.
+/// A pipe with no room for another byte: whoever writes to it waits.
+#[cfg(target_os = "linux")]
+fn full_pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::OpenOptionsExt;
+    const O_NONBLOCK: i32 = 0o4000;
+    let (reader, writer) = std::io::pipe().unwrap();
+    let path = format!("/proc/self/fd/{}", writer.as_raw_fd());
+    let mut impatient = fs::OpenOptions::new().write(true).custom_flags(O_NONBLOCK).open(path).unwrap();
+    while impatient.write(b"x").is_ok() {}
+    (reader, writer)
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_interruption_after_all_is_done_tells_where_the_trace_is() {
+    let scene = Scene::new();
+    let (reader, writer) = full_pipe();
+    let program = format!("{} gather-one a 10 > /dev/null", program());
+    let mut command = scene.command("record --json --no-summary -- sh -c");
+    let mut running = command.arg(&program).stdin(Stdio::null()).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+    // It waits to say what was recorded when nothing but the trace is left.
+    while scene.names() != ["trace.json"] {
+        assert_eq!(running.try_wait().unwrap(), None, "{:?}", scene.names());
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    send("INT", running.id());
+    let mut said = String::new();
+    running.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(running.wait().unwrap().code(), Some(130), "{said}");
+    assert!(said.ends_with("\ninterrupted: the trace is in trace.json\n"), "{said}");
+    drop(reader);
+}
+
 #[test]
 fn an_interruption_while_the_trace_is_written_leaves_the_files_of_the_processes() {
     let scene = Scene::new();
@@ -343,9 +419,10 @@ fn an_interruption_while_the_trace_is_written_leaves_the_files_of_the_processes(
     while !scene.names().iter().any(|name| name.ends_with(".tmp")) && !running.has_ended() {
         std::thread::yield_now();
     }
-    send("INT", &running);
+    send("INT", running.pid());
     let finished = running.finish();
     match finished.status.code() {
+        Some(130) if finished.stderr.ends_with("interrupted: the trace is in trace.json\n") => {}
         Some(130) => {
             assert!(finished.stderr.contains("interrupted: what the processes recorded stays in "), "{finished}");
             let names = scene.names();
@@ -394,8 +471,8 @@ fn the_files_of_the_processes_can_be_kept() {
 }
 
 /// Sends a signal to the command alone.
-fn send(signal: &str, running: &Running) {
-    Command::new("kill").args(["-s", signal, &running.pid().to_string()]).status().unwrap();
+fn send(signal: &str, pid: u32) {
+    Command::new("kill").args(["-s", signal, &pid.to_string()]).status().unwrap();
 }
 
 #[test]
@@ -406,7 +483,7 @@ fn signals_reach_the_program_which_ends_first() {
     let mut running = Running::start(scene.command("record -- sh -c").arg(script));
     running.wait_for_line("ready");
     for (signal, answer) in [("USR1", "got usr1"), ("TERM", "got term")] {
-        send(signal, &running);
+        send(signal, running.pid());
         running.wait_for_line(answer);
     }
     running.finish().expect_code(7);
@@ -417,7 +494,7 @@ fn a_program_that_a_signal_ends_leaves_its_spans() {
     let scene = Scene::new();
     let mut running = Running::start(&mut record(&scene, "--json", "gather-for-long"));
     running.wait_for_line("recorded long 10");
-    send("INT", &running);
+    send("INT", running.pid());
     // Closing its standard input would end it too.
     while !running.has_ended() {
         std::thread::yield_now();

@@ -135,7 +135,7 @@ impl Converter {
         let clock = if header.clock == CLOCK_TICKS { "ticks" } else { "monotonic" };
         let numbers = [
             ("recorded", summary.events),
-            ("dropped", summary.dropped),
+            (about::DROPPED, summary.dropped),
             (about::START_MONOTONIC_NS, start),
             (about::START_UNIX_NS, header.wall_nanos),
         ];
@@ -144,7 +144,7 @@ impl Converter {
         facts.extend_from_slice(format!(",\"clock\":\"{clock}\"").as_bytes());
         let of_ring = [("ring_bytes", header.limit), (about::OVERWRITTEN, header.overwritten)];
         let of_ring = of_ring.into_iter().filter(|_| header.is_ring);
-        let part = (header.part > 0).then_some(("part", header.part));
+        let part = (header.part > 0).then_some((about::PART, header.part));
         for (key, number) in numbers.into_iter().chain(of_ring).chain(part) {
             facts.extend_from_slice(format!(",\"{key}\":{number}").as_bytes());
         }

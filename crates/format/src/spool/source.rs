@@ -83,10 +83,14 @@ impl Progress {
     /// What is known so far, `n_events` having been found.
     pub fn summary<R: ReadAt + ?Sized>(&self, source: &R, n_events: u64) -> Result<Summary, Error> {
         let header = Header::read(source)?;
+        let origin = self.dictionary.origin.as_ref();
         Ok(Summary {
             pid: header.pid,
             process: self.dictionary.process_name.clone(),
-            rank: self.dictionary.origin.as_ref().and_then(|origin| origin.rank),
+            rank: origin.and_then(|origin| origin.rank),
+            boot_id: origin.map_or(String::new(), |origin| origin.boot_id.clone()),
+            start_monotonic_ns: self.dictionary.calibration.start_nanos(),
+            part: header.part,
             events: n_events,
             dropped: self.dropped(source)?,
             threads: self.dictionary.threads().count(),

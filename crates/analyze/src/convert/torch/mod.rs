@@ -14,11 +14,12 @@ use super::timeline::play;
 use super::{Error, Left, Summary};
 use crate::Opener;
 use crate::kineto;
+use crate::rank::rank_in;
 use crate::repair::document::Document;
 use crate::repair::edit::Edits;
 use crate::repair::{OutputForm, text};
 use ferrum_trace_format::chrome::read::{Text, for_each_member};
-use ferrum_trace_model::{StringId, Strings, Tracks};
+use ferrum_trace_model::{Strings, Tracks};
 use rows::Rows;
 use scene::Scene;
 use std::io::Write;
@@ -132,16 +133,10 @@ fn distributed_info(of_trace: Option<&[u8]>, known: &Known<'_>) -> Vec<u8> {
     edits.apply(of_trace.filter(|_| is_object).unwrap_or(b"{}"), None)
 }
 
-/// The rank that the names or labels of processes speak of, as `rank 3` or `rank3`.
+/// The rank that the names or labels of processes speak of.
 fn rank_by_name(tracks: &Tracks, strings: &Strings) -> Option<u32> {
-    let rank_in = |id: StringId| {
-        let name = strings.get(id).to_lowercase();
-        let after = &name[name.find("rank")? + "rank".len()..];
-        let after = after.trim_start_matches([' ', '_', '-', ':', '=', '#']);
-        let n_digits = after.bytes().take_while(u8::is_ascii_digit).count();
-        after[..n_digits].parse().ok()
-    };
-    tracks.processes().find_map(|(_, process)| [process.name, process.labels].into_iter().flatten().find_map(rank_in))
+    let names = tracks.processes().flat_map(|(_, process)| [process.name, process.labels]).flatten();
+    names.map(|name| strings.get(name)).find_map(rank_in)
 }
 
 #[cfg(test)]

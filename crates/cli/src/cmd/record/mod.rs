@@ -59,10 +59,13 @@ pub fn run(args: &RecordArgs) -> ExitCode {
     let made = report.make(&gathered, format, &folder);
     let sum = report.sum_up(made.as_ref());
     report.take_dumps(&gathered);
+    if made.is_some() {
+        // What the processes recorded may go now.
+        notices.end_at_wish(format!("the trace is in {}", args.output.display()));
+    }
     report.settle(&gathered, folder);
     report.print(&gathered, made.as_ref(), sum.as_ref());
     if args.open && made.is_some() {
-        notices.end_at_wish(format!("the trace is in {}", args.output.display()));
         report.show();
     }
     report.exit_code()

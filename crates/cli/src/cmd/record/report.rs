@@ -12,7 +12,7 @@ use crate::out::processes;
 use crate::out::table::{self, clean};
 use crate::out::units::count;
 use crate::out::words::Words;
-use crate::recording::{End, Folder, Gathered, Recorded};
+use crate::recording::{End, Folder, Gathered, RecordedFile};
 use crate::trouble::Trouble;
 use crate::verdict::Verdict;
 use crate::viewer::{Viewed, Viewing};
@@ -59,9 +59,9 @@ impl<'a> Report<'a> {
     }
 
     fn tell_damage(&self, gathered: &Gathered) {
-        for Recorded { file, summary, .. } in &gathered.recorded {
-            if summary.n_diagnostics > 0 {
-                self.words.note(file, &format!("{} passed over", count(summary.n_diagnostics, "damaged place")));
+        for RecordedFile { path, n_damaged, .. } in gathered.recorded.iter().flat_map(|recorded| &recorded.files) {
+            if *n_damaged > 0 {
+                self.words.note(path, &format!("{} passed over", count(*n_damaged, "damaged place")));
             }
         }
     }
@@ -128,7 +128,7 @@ impl<'a> Report<'a> {
         let Some(made) = made else { return String::new() };
         let (output, total) = (clean(&self.args.output.display().to_string()), processes::total(gathered));
         let mut text = format!("{}\n{output}: {total}", processes::table(gathered));
-        if let Some(merged) = &made.merged {
+        if let Some(merged) = made.merged.as_ref().filter(|_| gathered.recorded.len() > 1) {
             text.push_str("; ");
             text.push_str(&processes::clocks(merged));
         }

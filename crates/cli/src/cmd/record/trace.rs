@@ -7,8 +7,8 @@ use crate::input::Input;
 use crate::out::pending::Existing;
 use crate::out::target::Target;
 use crate::out::words::Words;
-use crate::recording::{Folder, Gathered, Recorded};
-use crate::source::{Passes, Source, open_later};
+use crate::recording::{Folder, Gathered, Recorded, RecordedFile};
+use crate::source::{Passes, Source};
 use crate::trouble::Trouble;
 use ferrum_trace_analyze::merge::{self, MergeOptions, Merged, MergedForm};
 use std::io;
@@ -37,15 +37,18 @@ pub struct Making<'a> {
 impl Making<'_> {
     /// Writes the trace of all processes that recorded something.
     pub fn make(&self, gathered: &Gathered) -> Result<Made, Trouble> {
-        let recorded: Vec<&Recorded> = gathered.recorded.iter().filter(|it| it.summary.events > 0).collect();
-        match &recorded[..] {
-            [one] => self.convert(&one.file).map(|whole| Made { whole, merged: None }),
+        let files =
+            gathered.recorded.iter().flat_map(|recorded| recorded.files.iter().map(move |file| (recorded, file)));
+        let files: Vec<(&Recorded, &RecordedFile)> = files.filter(|(_, file)| file.n_events > 0).collect();
+        match &files[..] {
+            [(_, one)] => self.convert(&one.path).map(|whole| Made { whole, merged: None }),
             several => self.put_together(several),
         }
     }
 
-    fn put_together(&self, recorded: &[&Recorded]) -> Result<Made, Trouble> {
-        let inputs: Vec<merge::Input> = recorded.iter().map(|recorded| self.input(recorded)).collect();
+    fn put_together(&self, files: &[(&Recorded, &RecordedFile)]) -> Result<Made, Trouble> {
+        let inputs = files.iter().map(|(recorded, file)| self.input(recorded, file));
+        let inputs: Vec<merge::Input> = inputs.collect::<Result<_, Trouble>>()?;
         let form = match self.format {
             Format::Chrome => Some(MergedForm::Chrome),
             Format::Perfetto => Some(MergedForm::Perfetto),
@@ -61,10 +64,10 @@ impl Making<'_> {
     }
 
     /// Its name is that of the process: the file will not be there any more.
-    fn input(&self, recorded: &Recorded) -> merge::Input {
-        let (file, words) = (recorded.file.clone(), self.words);
+    fn input(&self, recorded: &Recorded, file: &RecordedFile) -> Result<merge::Input, Trouble> {
+        let source = Source::of(Input::Other(file.path.clone()), Passes::SeveralOfMany, &self.words)?;
         let name = format!("{} {}", recorded.summary.process, recorded.summary.pid);
-        merge::Input { name, rank: None, open: Arc::new(move || open_later(&file, &words)) }
+        Ok(merge::Input { name, rank: None, rank_if_unknown: None, open: Arc::new(move || source.open_boxed()) })
     }
 
     /// Writes one trace in the form that is asked for. As JSON, that of a process is what it would have written itself.

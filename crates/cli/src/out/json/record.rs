@@ -1,7 +1,6 @@
 //! The object of `record`.
 
 use super::{SummaryObject, VERSION};
-use crate::out::processes::clock_error;
 use crate::recording::{End, Fate, Gathered, Recorded};
 use ferrum_trace_analyze::merge::Merged;
 use serde::Serialize;
@@ -60,7 +59,7 @@ impl<'a> RecordObject<'a> {
             code,
             signal,
             output: told.output.map(spelled),
-            clock_error_ns: told.merged.and_then(clock_error),
+            clock_error_ns: told.merged.and_then(Merged::error_ns),
             folder: told.folder.map(spelled),
             processes: told.gathered.recorded.iter().map(ProcessObject::of).collect(),
             dumps: told.dumps.iter().map(|dump| spelled(dump)).collect(),

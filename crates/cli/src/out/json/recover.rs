@@ -69,7 +69,6 @@ mod tests {
         let summary = Summary {
             pid: 7,
             process: "engine".to_owned(),
-            rank: None,
             events: 5,
             dropped: 3,
             threads: 2,
@@ -77,6 +76,7 @@ mod tests {
             finished: true,
             diagnostics: vec![Diagnostic { offset: 64, message: "odd \"thing\"".to_owned() }],
             n_diagnostics: 9,
+            ..Summary::default()
         };
         let input = Input::Spool("t.spool".into());
         let found = Recovered { input, target: Target::Stdout, summary, stay: None, leftovers: Vec::new() };

@@ -1,0 +1,45 @@
+//! What stands around the list of events in a file, kept as the file spells it.
+
+use ferrum_trace_format::chrome::read::Text;
+
+/// How many bytes are kept if nobody says.
+const BYTES_MAX: usize = 1 << 20;
+
+/// Fields of the object around the list of events, as many as there is room for.
+#[derive(Clone, Debug)]
+pub struct Fields {
+    /// Keys, without quotes, and values, as JSON.
+    pub kept: Vec<(Vec<u8>, Vec<u8>)>,
+    /// How many there was no room for.
+    pub n_lost: u64,
+    bytes_left: usize,
+}
+
+impl Default for Fields {
+    fn default() -> Self {
+        Self::within(BYTES_MAX)
+    }
+}
+
+impl Fields {
+    /// None yet. Keys and values may take that many bytes.
+    pub fn within(bytes_max: usize) -> Self {
+        Self { kept: Vec::new(), n_lost: 0, bytes_left: bytes_max }
+    }
+
+    /// Keeps one.
+    pub fn push(&mut self, key: Text<'_>, value: &[u8]) {
+        match self.bytes_left.checked_sub(key.raw.len() + value.len()) {
+            Some(bytes_left) => {
+                self.bytes_left = bytes_left;
+                self.kept.push((key.raw.to_vec(), value.to_vec()));
+            }
+            None => self.n_lost += 1,
+        }
+    }
+
+    /// The value of a key, as the file spells both.
+    pub fn get(&self, key: &[u8]) -> Option<&[u8]> {
+        self.kept.iter().find(|(known, _)| known == key).map(|(_, value)| &value[..])
+    }
+}

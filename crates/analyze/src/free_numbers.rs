@@ -1,0 +1,110 @@
+//! Numbers that no process and no thread has, for those whose ids viewers do not take.
+
+use crate::check::ids::number;
+use ferrum_trace_model::{StringId, Strings, Tracks};
+use hashbrown::HashSet;
+
+/// The numbers that are given out begin after the largest in use, if that is below this one.
+const ROOM: u32 = 1 << 30;
+
+/// Numbers that are not in use.
+#[derive(Debug, Default)]
+pub struct FreeNumbers {
+    used: HashSet<u32>,
+    last: u32,
+}
+
+impl FreeNumbers {
+    /// Those that none of these files use.
+    pub fn beside<'a>(files: impl Iterator<Item = (&'a Tracks, &'a Strings)>) -> Self {
+        let mut used = HashSet::new();
+        for (tracks, strings) in files {
+            let plain = |id: Option<StringId>| plain_number(id, strings);
+            used.extend(tracks.processes().filter_map(|(_, process)| plain(process.pid)));
+            used.extend(tracks.iter().filter_map(|(_, track)| plain(track.tid)));
+        }
+        let last = used.iter().copied().filter(|&id| id < ROOM).max().unwrap_or(0);
+        Self { used, last }
+    }
+
+    /// Another one, never 0.
+    pub fn take(&mut self) -> u32 {
+        loop {
+            self.last = (self.last + 1) % (i32::MAX as u32);
+            if self.last > 0 && self.used.insert(self.last) {
+                return self.last;
+            }
+        }
+    }
+}
+
+/// The number that an id is, if viewers take it as it is.
+pub fn plain_number(id: Option<StringId>, strings: &Strings) -> Option<u32> {
+    number(strings.get(id?).as_bytes())
+}
+
+/// What becomes of the id of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThreadNumber {
+    /// It stays.
+    Kept(u32),
+    /// It needs another one.
+    New,
+    /// It needs none.
+    Nothing,
+}
+
+impl ThreadNumber {
+    /// For a thread of such an id. `is_shown` says whether something lies on it, `pid` is the number of its process.
+    pub fn of(tid: Option<StringId>, strings: &Strings, is_shown: bool, pid: u32) -> Self {
+        match (tid, plain_number(tid, strings)) {
+            // Viewers take thread 0 for the idle one.
+            (Some(_), Some(0)) if is_shown && pid != 0 => Self::New,
+            (Some(_), Some(number)) => Self::Kept(number),
+            (Some(_), None) => Self::New,
+            (None, _) if is_shown => Self::New,
+            (None, _) => Self::Nothing,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file() -> (Tracks, Strings) {
+        let (mut tracks, mut strings) = (Tracks::default(), Strings::default());
+        for (pid, tid) in [("7", "0"), ("8", "stream 9"), ("4294967295", "2147483647")] {
+            let (pid, tid) = (strings.intern(pid), strings.intern(tid));
+            tracks.track(Some(pid), Some(tid));
+        }
+        (tracks, strings)
+    }
+
+    #[test]
+    fn what_is_taken_is_nobody_elses() {
+        let (tracks, strings) = file();
+        let mut free = FreeNumbers::beside([(&tracks, &strings)].into_iter());
+        assert_eq!([free.take(), free.take()], [9, 10]);
+        free.last = i32::MAX as u32 - 2;
+        assert_eq!([free.take(), free.take()], [i32::MAX as u32 - 1, 1], "they begin anew, and 0 is none");
+        free.last = 6;
+        assert_eq!(free.take(), 11);
+    }
+
+    #[test]
+    fn threads_keep_what_viewers_take() {
+        let (tracks, strings) = file();
+        let of = |n: usize, is_shown, pid| {
+            let (_, track) = tracks.iter().nth(n).unwrap();
+            ThreadNumber::of(track.tid, &strings, is_shown, pid)
+        };
+        assert_eq!(
+            [of(0, true, 7), of(0, true, 0), of(0, false, 7)],
+            [ThreadNumber::New, ThreadNumber::Kept(0), ThreadNumber::Kept(0)]
+        );
+        assert_eq!([of(1, true, 8), of(2, true, 9)], [ThreadNumber::New, ThreadNumber::Kept(i32::MAX as u32)]);
+        let none = |is_shown| ThreadNumber::of(None, &strings, is_shown, 7);
+        assert_eq!([none(true), none(false)], [ThreadNumber::New, ThreadNumber::Nothing]);
+    }
+}

@@ -1,0 +1,99 @@
+//! A recording that goes on from file to file is one process.
+
+use crate::{Made, input, merged, nanos, with};
+use ferrum_trace_analyze::merge::Input;
+use std::collections::BTreeSet;
+
+/// A file of a rotating recording: a step from each of these times on, in microseconds, and a request that goes over its edges.
+fn part(pid: u32, number: u32, steps: &[i64]) -> Input {
+    let mut json = "[".to_owned();
+    for ts in steps {
+        json += &format!(r#"{{"ph":"X","name":"decode","cat":"step","ts":{ts},"dur":10,"pid":{pid},"tid":70}},"#);
+    }
+    let ts = steps[0];
+    json += &format!(
+        r#"{{"ph":"n","name":"token","cat":"request","id":"0x5","ts":{ts},"pid":{pid},"tid":70}},
+        {{"ph":"M","name":"thread_name","pid":{pid},"tid":70,"args":{{"name":"main"}}}},
+        {{"ph":"M","name":"process_name","pid":{pid},"tid":70,"args":{{"name":"engine"}}}},
+        {{"ph":"M","name":"ferrum_trace","pid":{pid},"tid":70,"args":{{"start_monotonic_ns":9000,"start_unix_ns":1,"part":{number},
+        "pid":{pid},"host":"h","boot_id":"b"}}}}]"#
+    );
+    input(&format!("{pid}.{number:03}.json"), &json)
+}
+
+fn pids(made: &Made) -> Vec<u32> {
+    made.merged.inputs.iter().map(|input| input.processes[0].pid).collect()
+}
+
+#[test]
+fn files_of_one_recording_are_one_process_whatever_their_order() {
+    let made = merged(&[part(7, 2, &[100, 200]), part(8, 1, &[5, 105]), part(7, 1, &[0]), part(8, 2, &[205])]);
+    made.assert_clean();
+    let names: Vec<&str> = made.merged.inputs.iter().map(|input| input.name.as_str()).collect();
+    assert_eq!(names, ["7.001.json", "7.002.json", "8.001.json", "8.002.json"]);
+    assert_eq!(pids(&made), [7, 7, 8, 8]);
+    let rows: BTreeSet<(u64, u64)> =
+        made.named("decode").map(|event| (event["pid"].as_u64().unwrap(), event["tid"].as_u64().unwrap())).collect();
+    assert_eq!(rows, BTreeSet::from([(7, 70), (8, 70)]));
+    assert_eq!(made.named("process_name").count(), 2);
+    assert_eq!(made.named("process_sort_index").count(), 2);
+    let requests: Vec<(u64, String)> =
+        made.named("token").map(|event| (event["pid"].as_u64().unwrap(), event["id"].to_string())).collect();
+    assert_eq!(requests[0], requests[1], "a request goes over the edge");
+    assert_eq!(requests[2], requests[3]);
+    assert_ne!(requests[0].1, requests[2].1, "and is not one of the other process");
+    let times: Vec<i64> = made.named("decode").map(|event| nanos(&event["ts"]) / 1000).collect();
+    assert_eq!(times, [0, 100, 200, 5, 105, 205]);
+    // The second process ends each step 5 us later, counted over both files.
+    let steps = &made.merged.steps;
+    assert_eq!((steps.rows[0].n, steps.rows[0].n_ranks, steps.rows[0].max_ns), (3, 2, 5_000));
+    let labels: Vec<&str> = steps.ranks.iter().map(|rank| rank.label.as_str()).collect();
+    assert_eq!(labels, ["engine 7", "engine 8"]);
+}
+
+#[test]
+fn what_goes_over_an_edge_begins_once() {
+    let event = |phase: &str, id: u32, ts: i64| {
+        format!(
+            r#"{{"ph":"{phase}","name":"request","cat":"request","id2":{{"local":"{id}"}},"ts":{ts},"pid":7,"tid":70}},"#
+        )
+    };
+    let file = |number, ts: i64, events: &[(&str, u32, i64)]| {
+        let events: String = events.iter().map(|&(phase, id, ts)| event(phase, id, ts)).collect();
+        with(&part(7, number, &[ts]), "[", &format!("[{events}"))
+    };
+    let made = merged(&[
+        file(1, 0, &[("b", 1, 10), ("b", 2, 20), ("b", 3, 25), ("e", 2, 30), ("e", 4, 35), ("b", 4, 5)]),
+        file(
+            2,
+            100,
+            &[("b", 1, 90), ("e", 1, 110), ("b", 2, 120), ("e", 2, 130), ("b", 1, 140), ("b", 4, 150), ("e", 4, 160)],
+        ),
+        file(3, 200, &[("b", 3, 190), ("e", 3, 210), ("b", 1, 190), ("e", 1, 220)]),
+    ]);
+    made.assert_clean();
+    let of = |id: &str| -> String {
+        let mut seen: Vec<(i64, &str)> = made
+            .named("request")
+            .filter(|event| event["id2"]["local"] == id)
+            .map(|event| (nanos(&event["ts"]) / 1000, event["ph"].as_str().unwrap()))
+            .collect();
+        seen.sort_unstable();
+        seen.iter().map(|(ts, phase)| format!("{phase}{ts} ")).collect()
+    };
+    assert_eq!(of("1"), "b10 e110 b140 e220 ");
+    assert_eq!(of("2"), "b20 e30 b120 e130 ");
+    assert_eq!(of("3"), "b25 e210 ");
+    assert_eq!(of("4"), "b5 e35 b150 e160 ", "wherever they stand in their file");
+}
+
+#[test]
+fn other_recordings_of_that_number_and_the_same_file_again_are_others() {
+    let other = part(7, 2, &[100]);
+    let made = merged(&[part(7, 1, &[0]), part(7, 1, &[0])]);
+    assert_eq!(BTreeSet::from_iter(pids(&made)).len(), 2);
+    for (from, to) in [(":9000,", ":9001,"), ("\"boot_id\":\"b\"", "\"boot_id\":\"c\""), ("\"part\":2,", "")] {
+        let made = merged(&[part(7, 1, &[0]), with(&other, from, to)]);
+        assert_eq!(BTreeSet::from_iter(pids(&made)).len(), 2, "{to}");
+    }
+}
