@@ -3,7 +3,6 @@
 use super::calibration::Calibration;
 use super::definition::{Definition, THREAD_DROPPED_WORD};
 use crate::chrome::{Snippet, push_decimal, push_text};
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Category of events that were given none.
@@ -170,7 +169,6 @@ impl Dictionary {
 
 impl Site {
     pub fn new<S: AsRef<str>>(name: &str, category: &str, keys: &[S]) -> Self {
-        let (name, category) = (&*without_nul(name), &*without_nul(category));
         let category = if category.is_empty() { DEFAULT_CATEGORY } else { category };
         let mut head = b",\n{\"name\":".to_vec();
         push_text(&mut head, name);
@@ -179,7 +177,7 @@ impl Site {
         head.extend_from_slice(b",\"ph\":\"");
         head.extend_from_slice(SLICE_HEAD_END);
         // Keys that are Rust keywords lose their `r#`.
-        let keys: Box<[String]> = keys.iter().map(|key| without_nul(plain_key(key.as_ref())).into_owned()).collect();
+        let keys: Box<[String]> = keys.iter().map(|key| plain_key(key.as_ref()).to_owned()).collect();
         Self {
             name: name.into(),
             category: category.into(),
@@ -195,11 +193,6 @@ impl Site {
         let head = self.slice_head.text();
         &head[..head.len() - SLICE_HEAD_END.len()]
     }
-}
-
-/// Viewers cut a text at a NUL.
-pub fn without_nul(text: &str) -> Cow<'_, str> {
-    if text.contains('\0') { text.replace('\0', "␀").into() } else { text.into() }
 }
 
 fn plain_key(key: &str) -> &str {

@@ -4,7 +4,7 @@
 //! stay as they are in the file. Records come in the order of their ends, and what begins inside of another thing begins later,
 //! so that order is right.
 
-use super::dictionary::{Site, Thread, without_nul};
+use super::dictionary::{Site, Thread};
 use super::piece::Loose;
 use super::record::{FLOW, Kind};
 use super::spelling::{ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, ProcessRow, Row, Speller, uuid};
@@ -82,7 +82,7 @@ impl FileSpelling for PerfettoFile {
             process_track: uuid::PROCESS,
             pid: signed(row.pid),
             tid: i64::from(row.tid),
-            name: &without_nul(name),
+            name,
             sort_index: sort.map(|sort| sort.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32),
         };
         self.encoder.thread(row.uuid, &thread);
@@ -114,8 +114,7 @@ impl FileSpelling for PerfettoFile {
     fn counters(&mut self, out: &mut Vec<u8>, counters: Vec<CounterRow>) {
         for counter in counters {
             if self.described.insert(counter.uuid) {
-                let name = &without_nul(&counter.name);
-                let track = Track { parent: uuid::PROCESS, name, rank: None, is_counter: true };
+                let track = Track { parent: uuid::PROCESS, name: &counter.name, rank: None, is_counter: true };
                 self.encoder.track(counter.uuid, &track);
             }
         }
@@ -168,7 +167,7 @@ impl FileSpelling for PerfettoFile {
 fn describe_process(encoder: &mut Encoder, process: &ProcessName) {
     let described = Process {
         pid: signed(process.pid),
-        name: &without_nul(&process.name),
+        name: &process.name,
         label: &process.rank.map_or_else(String::new, |rank| format!("{RANK_LABEL}{rank}")),
         sort_index: process.rank.map(|rank| i32::try_from(rank).unwrap_or(i32::MAX)),
         orders_children: process.orders_children,
@@ -378,7 +377,6 @@ fn spelled(value: Value<'_>) -> Value<'_> {
         Value::Float(number) if number.is_nan() => Value::Text("NaN".into()),
         Value::Float(number) if number == f64::INFINITY => Value::Text("Infinity".into()),
         Value::Float(number) if number == f64::NEG_INFINITY => Value::Text("-Infinity".into()),
-        Value::Text(text) if text.contains('\0') => Value::Text(text.replace('\0', "␀").into()),
         value => value,
     }
 }
