@@ -4,6 +4,7 @@ use super::calibration::Calibration;
 use super::definition::{Definition, THREAD_DROPPED_WORD};
 use crate::chrome::{Snippet, push_decimal, push_text};
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Category of events that were given none.
 pub const DEFAULT_CATEGORY: &str = "default";
@@ -77,8 +78,8 @@ pub struct Dictionary {
     tracks: Sparse<Track>,
     /// The thread that each of the system's thread numbers was used for first, and its name then.
     first_of_os_ids: HashMap<u64, (u32, String)>,
-    /// Numbers of counters, by their names and those of their values.
-    counters: HashMap<(String, String), u32>,
+    /// Numbers of counters, by [`counter_hash`].
+    counters: HashMap<u64, u32>,
     next_other_thread: u32,
 }
 
@@ -145,7 +146,7 @@ impl Dictionary {
 
     fn number_counter(&mut self, name: &str, key: &str) -> u32 {
         let n_counters = self.counters.len() as u32;
-        *self.counters.entry((name.to_owned(), key.to_owned())).or_insert(n_counters)
+        *self.counters.entry(counter_hash(name, key)).or_insert(n_counters)
     }
 
     #[inline]
@@ -193,6 +194,13 @@ impl Site {
         let head = self.slice_head.text();
         &head[..head.len() - SLICE_HEAD_END.len()]
     }
+}
+
+/// What a value of a counter is known by. Any argument may be one, and texts for all of them would take more memory than their sites.
+pub fn counter_hash(name: &str, key: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (name, key).hash(&mut hasher);
+    hasher.finish()
 }
 
 fn plain_key(key: &str) -> &str {

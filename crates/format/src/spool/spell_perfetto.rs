@@ -4,7 +4,7 @@
 //! stay as they are in the file. Records come in the order of their ends, and what begins inside of another thing begins later,
 //! so that order is right.
 
-use super::dictionary::{Site, Thread};
+use super::dictionary::{Site, Thread, counter_hash};
 use super::piece::Loose;
 use super::record::{FLOW, Kind};
 use super::spelling::{ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, ProcessRow, Row, Speller, uuid};
@@ -13,7 +13,6 @@ use crate::perfetto::write::{AsyncPhase, Encoder, FlowPhase, Process, Sequence, 
 use ferrum_trace_model::Value;
 use ferrum_trace_model::vocab::about::RANK_LABEL;
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The process of what has none: viewers take zero for something else.
 const NO_PID: u32 = 1 << 30;
@@ -266,14 +265,10 @@ impl PerfettoSpeller {
     /// The track of a counter's value.
     fn counter_row<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, n: usize) -> u64 {
         let key = event.key(n);
-        let uuid = event.site.counters.get(n).map_or_else(
-            || {
-                let mut hasher = DefaultHasher::new();
-                (&event.site.name, &key).hash(&mut hasher);
-                uuid::other_counter(hasher.finish())
-            },
-            |&number| uuid::counter(number),
-        );
+        let uuid = match event.site.counters.get(n) {
+            Some(&number) => uuid::counter(number),
+            None => uuid::other_counter(counter_hash(&event.site.name, &key)),
+        };
         if self.noted.insert(uuid) {
             let name = &event.site.name;
             let name = if key == "value" || *key == **name { name.to_string() } else { format!("{name} {key}") };
