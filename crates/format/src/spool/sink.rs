@@ -22,6 +22,7 @@ const LOOSE_UNIT_BYTES: usize = 1 << 20;
 /// What the file holds already, as far as later events depend on it.
 #[derive(Debug, Default)]
 pub struct FileState {
+    has_opened: bool,
     lanes: HashMap<LaneKey, Lanes>,
     /// Numbers of the second and further lanes.
     lane_ids: HashMap<(LaneKey, usize), u32>,
@@ -55,7 +56,7 @@ pub struct Sink<'a, W: ?Sized, F> {
     pub dictionary: &'a Dictionary,
     pub batch: Batch,
     pub damage: Damage,
-    means: Means,
+    pub means: Means,
     packer: Packer,
     loose: Vec<Loose>,
     texts: Vec<u8>,
@@ -83,8 +84,11 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> Sink<'a, W, F> {
         })
     }
 
-    /// Writes what every file begins with.
+    /// Writes what every file begins with, unless it is there.
     pub fn open(&mut self) -> Result<(), Error> {
+        if std::mem::replace(&mut self.state.has_opened, true) {
+            return Ok(());
+        }
         self.write_bytes(self.means.packing.head())?;
         self.write_packing(F::OPENING)
     }
