@@ -207,7 +207,7 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> Sink<'a, W, F> {
     /// The row of a lane. A new one gets a number and, if it has one to go by, a name.
     fn lane_row(&mut self, out: &mut Vec<u8>, key: LaneKey, lane: usize) -> Row {
         let pid = self.dictionary.pid;
-        let (track, own_uuid) = match key {
+        let (track, own_uuid, nth) = match key {
             // The reference's interface knows neither processes nor names.
             LaneKey::Pushed(tid) => {
                 let row = match lane {
@@ -217,24 +217,20 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> Sink<'a, W, F> {
                 self.spelling.nameless_row(out, row);
                 return row;
             }
-            LaneKey::Track(id) => (self.dictionary.track(id), uuid::track(id)),
-            LaneKey::Thread(id) => {
-                let thread = self.dictionary.thread(id);
-                (thread.map(|thread| &thread.track), thread.map_or(0, |thread| uuid::thread(thread.row)))
-            }
+            LaneKey::Track(id) => (self.dictionary.track(id), (lane == 0).then(|| uuid::track(id)), lane + 1),
+            // What has left a thread's own track never goes back to it.
+            LaneKey::Thread(id) => (self.dictionary.thread(id).map(|thread| &thread.track), None, lane + 2),
         };
         self.name_process(out);
         let (name, sort, id) =
             track.map_or(("(unknown track)", None, LANE_IDS - 1), |track| (track.name.as_str(), track.sort, track.id));
-        // What has left a thread's own track never goes back to it.
-        let lane = lane + usize::from(matches!(key, LaneKey::Thread(_)));
-        if lane == 0 {
-            let row = Row { pid, tid: id, uuid: own_uuid };
+        if let Some(uuid) = own_uuid {
+            let row = Row { pid, tid: id, uuid };
             self.name_row(out, row, name, sort);
             return row;
         }
         let row = self.lane_numbers(pid, key, lane);
-        self.name_row(out, row, &format!("{name} ({})", lane + 1), sort);
+        self.name_row(out, row, &format!("{name} ({nth})"), sort);
         row
     }
 
