@@ -7,6 +7,7 @@ use crate::check::events::{Kind, flow_number, has_sub_nanoseconds};
 use crate::check::texts::mend_texts;
 use crate::repair::edit::Edits;
 use crate::repair::{micros, text};
+use ferrum_trace_format::chrome::METADATA_CATEGORY;
 use ferrum_trace_format::chrome::read::{Event, Number, RowFinder, Scalar, for_each_member};
 use ferrum_trace_format::spool::record::SHARED_FLOW;
 use ferrum_trace_model::vocab::about;
@@ -203,7 +204,7 @@ fn set_id(key: &'static str, old: Option<Scalar<'_>>, new: Option<u32>, edits: &
 /// A metadata event.
 pub fn metadata(name: &str, pid: u32, tid: Option<u32>, args: &[u8]) -> Vec<u8> {
     let tid = tid.map_or(String::new(), |tid| format!(",\"tid\":{tid}"));
-    let head =
-        format!("{{\"ph\":\"M\",\"name\":\"{name}\",\"cat\":\"__metadata\",\"ts\":0,\"pid\":{pid}{tid},\"args\":");
+    let named = format!("{{\"ph\":\"M\",\"name\":\"{name}\",\"cat\":\"{METADATA_CATEGORY}\"");
+    let head = format!("{named},\"ts\":0,\"pid\":{pid}{tid},\"args\":");
     [head.as_bytes(), args, b"}"].concat()
 }

@@ -7,7 +7,9 @@ use super::spelling::{
     ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, ProcessRow, Row, Speller, push_args, push_key,
 };
 use crate::ReadAt;
-use crate::chrome::{Counterable, push_counter_value, push_decimal, push_micros, push_start_and_duration, push_text};
+use crate::chrome::{
+    Counterable, METADATA_CATEGORY, push_counter_value, push_decimal, push_micros, push_start_and_duration, push_text,
+};
 use ferrum_trace_model::vocab::about::RANK_LABEL;
 
 /// The file. Every event has a comma before it but the first.
@@ -110,7 +112,9 @@ fn push_arrival(out: &mut Vec<u8>, flow: u64, at: u64, tail: &[u8]) {
 fn push_metadata(out: &mut Vec<u8>, name: &str, pid: u32, tid: u32) {
     out.extend_from_slice(b",\n{\"name\":");
     push_text(out, name);
-    out.extend_from_slice(b",\"cat\":\"__metadata\",\"ph\":\"M\",\"ts\":0.000,\"pid\":");
+    out.extend_from_slice(b",\"cat\":\"");
+    out.extend_from_slice(METADATA_CATEGORY.as_bytes());
+    out.extend_from_slice(b"\",\"ph\":\"M\",\"ts\":0.000,\"pid\":");
     push_decimal(out, u64::from(pid));
     out.extend_from_slice(b",\"tid\":");
     push_decimal(out, u64::from(tid));

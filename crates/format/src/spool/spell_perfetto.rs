@@ -9,6 +9,7 @@ use super::piece::Loose;
 use super::record::{FLOW, Kind};
 use super::spelling::{ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, ProcessRow, Row, Speller, uuid};
 use crate::ReadAt;
+use crate::chrome::METADATA_CATEGORY;
 use crate::perfetto::write::{AsyncPhase, Encoder, FlowPhase, Process, Sequence, Thread as ThreadRow, Track, Word};
 use ferrum_trace_model::Value;
 use ferrum_trace_model::vocab::about::RANK_LABEL;
@@ -19,8 +20,6 @@ const NO_PID: u32 = 1 << 30;
 /// The threads of that whose number cannot be one.
 const NO_TIDS: u32 = 1 << 30 | 1 << 29;
 const NO_TIDS_MASK: u32 = (1 << 28) - 1;
-/// The category of what is said about a trace.
-const METADATA: &str = "__metadata";
 
 /// The file.
 #[derive(Debug)]
@@ -156,7 +155,7 @@ impl FileSpelling for PerfettoFile {
                 encoder.instant(0, uuid::PROCESS, name, category);
             }
             encoder.push_json_args(&about.facts);
-            let (name, category) = (encoder.name(ABOUT), Some(encoder.category(METADATA)));
+            let (name, category) = (encoder.name(ABOUT), Some(encoder.category(METADATA_CATEGORY)));
             encoder.instant(0, uuid::PROCESS, name, category);
         }
         encoder.bytes().to_vec()
