@@ -7,7 +7,7 @@ mod cursor;
 #[cfg(feature = "read")]
 pub mod read;
 mod snippet;
-#[cfg_attr(not(feature = "read"), expect(dead_code, reason = "some of it is for readers only"))]
+#[cfg_attr(not(any(feature = "read", test)), expect(dead_code, reason = "some of it is for readers only"))]
 mod text;
 mod write;
 
