@@ -110,15 +110,16 @@ impl Converter {
         Ok(batch)
     }
 
-    /// What closes the file: counts and clock of the recording, what was lost, and what the form demands.
+    /// What closes the file: ends of what has none yet, counts and clock of the recording, what was lost, and what the form demands.
     pub fn tail<R: ReadAt + ?Sized>(&self, source: &R) -> Result<Vec<u8>, Error> {
         let summary = self.summary(source)?;
         // Of a recording of nothing there is nothing to tell, but that it goes on where another file ended.
         let is_told = self.state.has_threads() || summary.dropped > 0 || Header::read(source)?.part > 0;
         let about = is_told.then(|| self.about(source, &summary)).transpose()?;
+        let ends = self.state.unclosed.ends(&self.progress.dictionary);
         let tail = match &self.file {
-            File::Chrome(file) => file.tail(about.as_ref()),
-            File::Perfetto(file) => file.tail(about.as_ref()),
+            File::Chrome(file) => file.tail(&ends, about.as_ref()),
+            File::Perfetto(file) => file.tail(&ends, about.as_ref()),
         };
         Packer::new(self.packing)?.finish(&self.state.checksum, &tail)
     }

@@ -7,6 +7,7 @@ use super::lanes::{Interval, Lanes, outer_first};
 use super::ordered::in_order;
 use super::piece::{LaneKey, Loose, Written};
 use super::spelling::{FileSpelling, ProcessRow, Row, uuid};
+use super::unclosed::Unclosed;
 use crate::Error;
 use crate::pack::{Checksum, Packer, Packing};
 use std::collections::HashMap;
@@ -32,6 +33,8 @@ pub struct FileState {
     process_name: Option<String>,
     /// Of all that is in the file.
     pub checksum: Checksum,
+    /// What has begun in the file and not ended.
+    pub unclosed: Unclosed,
 }
 
 impl FileState {
@@ -97,6 +100,7 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> Sink<'a, W, F> {
     pub fn accept(&mut self, written: Written) -> Result<Vec<u8>, Error> {
         self.batch.events += written.n_events;
         self.damage.merge(written.damage);
+        self.state.unclosed.add(&written.edges, written.last);
         let mut names = Vec::new();
         for thread_id in written.threads {
             if let Some(thread) = self.dictionary.thread(thread_id) {

@@ -8,10 +8,12 @@ use super::dictionary::{Site, Thread, counter_hash};
 use super::piece::Loose;
 use super::record::{FLOW, Kind};
 use super::spelling::{ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, ProcessRow, Row, Speller, uuid};
+use super::unclosed::UnclosedEnd;
 use crate::ReadAt;
 use crate::chrome::METADATA_CATEGORY;
 use crate::perfetto::write::{AsyncPhase, Encoder, FlowPhase, Process, Sequence, Thread as ThreadRow, Track, Word};
 use ferrum_trace_model::Value;
+use ferrum_trace_model::vocab::UNCLOSED;
 use ferrum_trace_model::vocab::about::RANK_LABEL;
 use std::collections::HashSet;
 
@@ -143,8 +145,13 @@ impl FileSpelling for PerfettoFile {
         encoder.move_to(out);
     }
 
-    fn tail(&self, about: Option<&About>) -> Vec<u8> {
+    fn tail(&self, ends: &[UnclosedEnd<'_>], about: Option<&About>) -> Vec<u8> {
         let mut encoder = Encoder::on_sequence(Sequence::Tail, Vec::new());
+        for &UnclosedEnd { site, thread, id, time } in ends {
+            let (name, category) = (encoder.name(&site.name), Some(encoder.category(&site.category)));
+            encoder.push_arg(UNCLOSED, &Value::Bool(true));
+            encoder.async_point(time, uuid::thread(thread.row), name, category, AsyncPhase::End, id);
+        }
         if let Some(about) = about {
             if self.process.is_none() {
                 let process = Process { pid: signed(about.pid), ..Process::default() };
