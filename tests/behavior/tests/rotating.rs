@@ -74,9 +74,9 @@ fn what_goes_over_an_edge_is_where_it_was() {
     // A request ends where a file does, and begins where the next one does; an arrow that comes from nowhere is left out.
     let phases = |part: &TraceFile, name: &str| part.named(name).map(|event| event.phase).collect::<String>();
     assert_eq!((phases(first, "request"), phases(second, "request")), ("be".into(), "be".into()));
-    let is_unclosed =
-        |part: &TraceFile| part.named("request").map(|event| event.args.contains_key("unclosed")).collect();
-    assert_eq!([is_unclosed(first), is_unclosed(second)], [vec![false, true], vec![false, false]]);
+    let n_unclosed =
+        |part: &TraceFile| part.named("request").filter(|event| event.args.contains_key("unclosed")).count();
+    assert_eq!((n_unclosed(first), n_unclosed(second)), (1, 0));
     assert_eq!((phases(first, "flow"), phases(second, "flow")), ("s".into(), String::new()));
     let begin = second.named("request").next().unwrap();
     assert!(begin.start_ns > departure.end_ns && begin.start_ns < second.named("arrival").next().unwrap().start_ns);
