@@ -44,9 +44,9 @@ fn convert(spool: &[u8]) {
 }
 
 /// What may be written for an event besides another one: the counter of which a value is no number, the arrow that arrives at what a device
-/// measured, the begin of what began before a ring.
+/// measured, the begin of what began before a ring, the end of what has none.
 fn may_be_second(event: &Value) -> bool {
-    ["C", "f", "b"].iter().any(|phase| event["ph"] == *phase)
+    ["C", "f", "b", "e"].iter().any(|phase| event["ph"] == *phase)
 }
 
 /// Metadata, and the note on what was lost, are the converter's own.

@@ -12,7 +12,7 @@ const TARGETS: &[(&str, Option<&str>)] = &[
     ("open", Some(SMALL_TRACES)),
     ("perfetto", None),
     ("repair", Some(SMALL_TRACES)),
-    ("config", None),
+    ("config", Some("fuzz/seeds/config")),
 ];
 const SMALL_TRACES: &str = "tests/data/corpus-small";
 

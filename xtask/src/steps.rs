@@ -24,6 +24,8 @@ pub fn fmt(workspace: &Workspace) -> Result {
 pub fn clippy(workspace: &Workspace) -> Result {
     need_component(workspace, "clippy", "clippy")?;
     cargo(workspace, &format!("clippy --all-targets {FEATURES} -- -D warnings"))?;
+    // Elsewhere the packings are all there, or none.
+    cargo(workspace, "clippy -p ferrum-trace-format --all-targets --features zstd -- -D warnings")?;
     cargo(workspace, "clippy -p bench --all-targets -- -D warnings")
 }
 

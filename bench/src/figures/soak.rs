@@ -35,6 +35,9 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
     let scratch = tempfile::tempdir()?;
     let dir = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
     std::fs::create_dir_all(&dir)?;
+    if let Some(dump) = dumps_in(&dir)?.first() {
+        return Err(format!("{}: expected a folder without dumps of an earlier run", dump.display()).into());
+    }
     let threads = std::thread::available_parallelism()?.get();
     let job =
         Job { threads, spans: 60 * u64::from(args.minutes), dir: dir.clone(), ..Job::new(Task::Soak, "ferrum-trace") };
@@ -143,7 +146,7 @@ pub fn child(job: &Job) -> Outcome {
         ("lost", stats.dropped as f64),
         ("spool MiB max", looks.iter().map(|look| mib(look.1)).fold(0.0, f64::max)),
         ("resident MiB min", resident.min().unwrap_or(0.0)),
-        ("resident MiB max", settled.iter().map(|look| mib(look.0)).fold(0.0, f64::max)),
+        ("resident MiB max", resident.max().unwrap_or(0.0)),
         ("resident MiB end", looks.last().map_or(0.0, |look| mib(look.0))),
         ("planted", planted as f64),
         ("slow", slow as f64),

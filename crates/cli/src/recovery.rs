@@ -7,7 +7,7 @@ use crate::out::target::{Failure, Target, TraceWriter};
 use crate::spool_file::{Owner, SpoolFile};
 use crate::trouble::Trouble;
 use ferrum_trace_format::ReadAt;
-use ferrum_trace_format::spool::{Form, Summary, is_spool, to_chrome, to_form};
+use ferrum_trace_format::spool::{Summary, is_spool, to_chrome, to_form};
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -166,7 +166,7 @@ fn write(spool: &File, input: &Input, target: &Target, existing: Existing) -> Re
     let name = input.words();
     let mut out = target.begin(existing)?;
     let progress = Progress::start(name.clone(), spool.size().ok());
-    let form = form_of(target);
+    let form = target.form();
     let converted = to_form(&Watched { file: spool, progress: &progress }, &mut out, form, n_workers());
     progress.wait_for_disk();
     let failure = match converted {
@@ -179,14 +179,6 @@ fn write(spool: &File, input: &Input, target: &Target, existing: Existing) -> Re
     match failure {
         Failure::NobodyReads => Ok(Written::NobodyReads),
         Failure::Trouble(trouble) => Err(trouble),
-    }
-}
-
-/// The form that the name of a trace promises.
-fn form_of(target: &Target) -> Form {
-    match target {
-        Target::File(path) => Form::of_name(&path.file_name().unwrap_or_default().to_string_lossy()).0,
-        Target::Stdout => Form::default(),
     }
 }
 

@@ -164,7 +164,7 @@ mod gzip {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    #[cfg(feature = "gzip")]
+    #[cfg(any(feature = "gzip", feature = "zstd"))]
     use std::io::Read;
 
     fn packings() -> Vec<Packing> {

@@ -170,6 +170,9 @@ pub mod trigger {
     pub const MARK: &str = "trigger";
 }
 
+/// Argument of what has no end in the trace, and of the end that was made for it.
+pub const UNCLOSED: &str = "unclosed";
+
 /// The metadata event in which the recorder tells of the recording, and the keys of its arguments.
 pub mod about {
     /// Its name.

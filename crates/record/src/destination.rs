@@ -209,7 +209,8 @@ pub fn trace_form(path: &Path) -> spool::Form {
 fn without_absent_form(path: &Path) -> Option<(PathBuf, &'static str)> {
     let absent = [("gz", "gzip", cfg!(feature = "gzip")), ("zst", "zstd", cfg!(feature = "zstd"))];
     let ending = path.extension()?;
-    let (_, feature, _) = absent.into_iter().find(|(packed, _, is_there)| ending == *packed && !is_there)?;
+    let is_absent = |(packed, _, is_there): &(&str, _, _)| ending.eq_ignore_ascii_case(packed) && !is_there;
+    let (_, feature, _) = absent.into_iter().find(is_absent)?;
     let stem = path.with_extension("");
     let plain = if stem.extension().is_some() { stem } else { stem.with_extension("json") };
     Some((plain, feature))
@@ -310,6 +311,7 @@ mod tests {
         let (gzip, zstd) = (cfg!(feature = "gzip"), cfg!(feature = "zstd"));
         assert_eq!(plain("a/t.json.gz"), expected("a/t.json", gzip));
         assert_eq!(plain("t.gz"), expected("t.json", gzip));
+        assert_eq!(plain("T.JSON.GZ"), expected("T.JSON", gzip));
         assert_eq!(plain("t.pftrace.gz"), expected("t.pftrace", gzip));
         assert_eq!(plain("t.json.zst"), expected("t.json", zstd));
         for path in ["t.json", "t", "t.spool", "gz", "t.pftrace", "t.perfetto-trace"] {

@@ -95,6 +95,7 @@
 //! - A flight recorder overwrites the oldest, but never the last moments of a living thread while others have more. [`dump`] writes
 //!   what it has to a file of its own, and recording goes on. A request or an arrow whose begin is overwritten begins where the ring
 //!   does, or is left out.
+//! - What is asynchronous and has not ended ends at the last event of the file, with the argument `unclosed`.
 //! - With several files, a request or an arrow over an edge is as in a flight recorder; spans are whole, in the file in which they end.
 //!   A text of more than 7 bytes is `(lost)` if the recording goes on in the next file between it and its event. A thread that is kept
 //!   from running for more than half a second in the middle of writing an event, at such a moment, loses that event.

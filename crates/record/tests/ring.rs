@@ -162,6 +162,41 @@ fn a_ring_of_time_lets_go_of_what_is_older() {
 }
 
 #[test]
+fn what_is_under_way_ends_where_a_dump_does_and_is_whole_once_it_has_ended() {
+    let _turn = turn();
+    let scratch = Scratch::new("under-way");
+    let limits = DumpLimits { after: Duration::ZERO, ..DumpLimits::default() };
+    let recorder = Recorder::builder().path(scratch.path()).ring(MIB).dumps(limits).start().unwrap();
+    async_begin!("request", "test", 7, prompt = 12);
+    async_begin!("decode", "test", 7);
+    async_begin!("request", "test", 8);
+    async_end!("request", "test", 8, tokens = 6);
+    drop(span!("busy"));
+    assert!(dump("under way"));
+    let dumped = scratch.0.join("trace.dump-001.json");
+    while !dumped.exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let trace = TraceFile::read(&dumped);
+    let ends: Vec<_> = trace.recorded().filter(|event| event.phase == 'e').collect();
+    let told = ends.iter().map(|end| (end.name.as_str(), end.extra["id2"]["local"].as_str(), end.args.get("unclosed")));
+    let yes = serde_json::Value::Bool(true);
+    let expected =
+        [("request", Some("0x8"), None), ("decode", Some("0x7"), Some(&yes)), ("request", Some("0x7"), Some(&yes))];
+    assert_eq!(told.collect::<Vec<_>>(), expected, "what began last ends first");
+    let last = trace.recorded().map(|event| event.end_ns).max();
+    assert!(ends[1..].iter().all(|end| Some(end.end_ns) == last));
+    // A file that is written again is written without the ends that were made up.
+    flush().unwrap();
+    async_end!("decode", "test", 7);
+    async_end!("request", "test", 7);
+    recorder.finish().unwrap();
+    let trace = TraceFile::read(&scratch.path());
+    let ends: Vec<_> = trace.recorded().filter(|event| event.phase == 'e').collect();
+    assert_eq!((ends.len(), ends.iter().filter(|end| end.args.contains_key("unclosed")).count()), (3, 0));
+}
+
+#[test]
 fn a_dump_tells_why_and_what_came_before_and_after_while_recording_goes_on() {
     let _turn = turn();
     let scratch = Scratch::new("dump");

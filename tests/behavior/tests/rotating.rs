@@ -71,9 +71,12 @@ fn what_goes_over_an_edge_is_where_it_was() {
     assert!(outer.start_ns < inner.start_ns && inner.start_ns < departure.start_ns);
     assert!(inner.end_ns <= outer.end_ns && inner.end_ns > departure.end_ns);
     parts.iter().for_each(TraceFile::assert_nested);
-    // A request begins where the file does; an arrow that comes from nowhere is left out.
+    // A request ends where a file does, and begins where the next one does; an arrow that comes from nowhere is left out.
     let phases = |part: &TraceFile, name: &str| part.named(name).map(|event| event.phase).collect::<String>();
-    assert_eq!((phases(first, "request"), phases(second, "request")), ("b".into(), "be".into()));
+    assert_eq!((phases(first, "request"), phases(second, "request")), ("be".into(), "be".into()));
+    let n_unclosed =
+        |part: &TraceFile| part.named("request").filter(|event| event.args.contains_key("unclosed")).count();
+    assert_eq!((n_unclosed(first), n_unclosed(second)), (1, 0));
     assert_eq!((phases(first, "flow"), phases(second, "flow")), ("s".into(), String::new()));
     let begin = second.named("request").next().unwrap();
     assert!(begin.start_ns > departure.end_ns && begin.start_ns < second.named("arrival").next().unwrap().start_ns);

@@ -18,6 +18,7 @@ use crate::check::rules::times::MISSING_TS;
 use crate::check::slices::SlicePlan;
 use ferrum_trace_format::chrome::read::{Event, Number, Scalar, for_each_member};
 use ferrum_trace_format::chrome::{push_decimal, push_micros, push_text};
+use ferrum_trace_model::vocab::UNCLOSED;
 use ferrum_trace_model::{Order, TrackId};
 
 /// All that is known when events are rewritten.
@@ -114,7 +115,7 @@ impl Rewriter {
             edits.set("ph", "\"X\"");
             edits.set("dur", micros(joined.duration));
             if joined.is_unclosed {
-                edits.add_arg("unclosed", "true");
+                edits.add_arg(UNCLOSED, "true");
             }
         }
     }
@@ -230,7 +231,7 @@ impl Rewriter {
         let mut edits = Edits::default();
         edits.set("ph", "\"e\"");
         edits.set("ts", micros(self.last.saturating_sub(self.shift)));
-        edits.set("args", "{\"unclosed\":true}");
+        edits.set("args", format!("{{\"{UNCLOSED}\":true}}"));
         edits.apply(begin, None)
     }
 }

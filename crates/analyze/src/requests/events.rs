@@ -1,13 +1,12 @@
 //! What a trace tells of requests, event by event.
 
 use super::StageKind;
+use ferrum_trace_model::vocab;
 use ferrum_trace_model::vocab::request;
 use ferrum_trace_model::{ArgColumn, End, Order, StringId, Strings, Trace, TrackId};
 
 /// The argument in which a format without asynchronous events keeps their id.
 pub const ID: &str = "id";
-/// The argument that [`repair`](crate::repair) gives to what has no end, and to the end that it makes for it.
-pub const UNCLOSED: &str = "unclosed";
 
 /// What events of one request have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -158,7 +157,7 @@ impl<'a> Words<'a> {
                 output_tokens: argument(request::OUTPUT_TOKENS),
                 reason: argument(request::REASON),
                 tokens: argument(request::TOKENS),
-                unclosed: argument(UNCLOSED),
+                unclosed: argument(vocab::UNCLOSED),
                 id: argument(ID),
             },
         })

@@ -27,7 +27,7 @@ pub const REQUEST_ARGS: [&str; 6] = [
     vocab::request::REASON,
     vocab::request::TOKENS,
     events::ID,
-    events::UNCLOSED,
+    vocab::UNCLOSED,
 ];
 
 /// The requests of a trace. Times are nanoseconds.

@@ -212,3 +212,22 @@ fn deep_arguments_are_text_from_some_level_on() {
     }
     assert!(inner.as_str().unwrap().len() > 199_000);
 }
+
+#[test]
+fn no_text_is_cut_at_a_nul() {
+    let slice = r#"{"ph":"X","name":"na\u0000me","cat":"ca\u0000t","ts":1,"dur":1,"pid":1,"tid":1,"args":{"ke\u0000y":"val\u0000ue","in":["va\u0000l"]}}"#;
+    let trace = format!(
+        r#"[{{"ph":"M","name":"process_name","pid":1,"args":{{"name":"pro\u0000cess"}}}},
+        {{"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{{"name":"thr\u0000ead"}}}},
+        {slice},{slice},
+        {{"ph":"C","name":"mem\u0000ory","ts":1,"pid":1,"args":{{"us\u0000ed":7}}}}]"#
+    );
+    let (pftrace, _) = converted(Target::Perfetto, &trace);
+    let has = |text: &str| pftrace.windows(text.len()).any(|bytes| bytes == text.as_bytes());
+    for text in ["na␀me", "ca␀t", "ke␀y", "val␀ue", "va␀l", "pro␀cess", "thr␀ead", "mem␀ory us␀ed"] {
+        assert!(has(text) && !has(&text.replace('␀', "\0")), "{text}");
+    }
+    let (back, _) = there_and_back(serde_json::from_str::<Value>(&trace).unwrap().as_array().unwrap());
+    let n_whole = back.iter().filter(|event| event["name"] == "na␀me" && event["args"]["ke␀y"] == "val␀ue").count();
+    assert_eq!(n_whole, 2);
+}

@@ -3,7 +3,7 @@
 use super::Inputs;
 use crate::args::OutputArgs;
 use crate::input::Input;
-use crate::out::packed::{Packed, Packing, bare_name};
+use crate::out::packed::{Packed, bare_name};
 use crate::out::pending::Existing;
 use crate::out::target::{Failure, Target};
 use crate::source::Source;
@@ -67,7 +67,7 @@ pub fn make_at<T>(
 ) -> Result<Option<T>, Trouble> {
     let name = target.words();
     let cannot = |cause: std::io::Error| Trouble::new(name.clone(), format!("cannot write: {cause}"));
-    let mut output = Packed::new(target.begin(existing)?, Packing::of(target)).map_err(cannot)?;
+    let mut output = Packed::new(target.begin(existing)?, target.form().packing).map_err(cannot)?;
     let failure = match write(&mut output) {
         Ok(made) => match output.commit(&name) {
             Ok(()) => return Ok(Some(made)),

@@ -1,35 +1,13 @@
 //! Output that is packed on its way, if its name asks for it.
 
-use super::target::{Failure, Target, TraceWriter};
+use super::target::{Failure, TraceWriter};
+use ferrum_trace_format::Packing;
 use flate2::write::GzEncoder;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 /// What is written at a time.
 const BUFFER_BYTES: usize = 1 << 18;
-
-/// What a file is packed with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Packing {
-    Plain,
-    Gzip,
-    Zstd,
-}
-
-impl Packing {
-    /// What the name of a file asks for.
-    pub fn of(target: &Target) -> Self {
-        let ending = match target {
-            Target::File(path) => path.extension(),
-            Target::Stdout => None,
-        };
-        match ending.map(|ending| ending.to_ascii_lowercase()) {
-            Some(ending) if ending == "gz" => Self::Gzip,
-            Some(ending) if ending == "zst" => Self::Zstd,
-            _ => Self::Plain,
-        }
-    }
-}
 
 /// An output that is packed on its way.
 pub enum Packed {
@@ -103,14 +81,6 @@ pub fn bare_name(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_ending_tells_the_packing() {
-        let of = |name: &str| Packing::of(&Target::of(Path::new(name)));
-        assert_eq!([of("a.json"), of("-"), of("gz")], [Packing::Plain; 3]);
-        assert_eq!([of("a.json.gz"), of("a.GZ")], [Packing::Gzip; 2]);
-        assert_eq!(of("a.pftrace.zst"), Packing::Zstd);
-    }
 
     #[test]
     fn a_bare_name_has_no_ending_of_a_trace() {

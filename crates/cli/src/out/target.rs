@@ -3,6 +3,7 @@
 use super::pending::{Existing, PendingFile};
 use crate::input::DASH;
 use crate::trouble::Trouble;
+use ferrum_trace_format::spool::Form;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -33,6 +34,14 @@ impl Target {
         match self {
             Self::Stdout => "standard output".to_owned(),
             Self::File(path) => path.display().to_string(),
+        }
+    }
+
+    /// The form that the name of a trace promises.
+    pub fn form(&self) -> Form {
+        match self {
+            Self::Stdout => Form::default(),
+            Self::File(path) => Form::of_name(&path.file_name().unwrap_or_default().to_string_lossy()).0,
         }
     }
 
@@ -173,11 +182,20 @@ impl Write for TraceWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ferrum_trace_format::Packing;
 
     #[test]
     fn a_dash_is_standard_output_and_all_else_a_file() {
         assert_eq!(Target::of(Path::new("-")), Target::Stdout);
         assert_eq!(Target::of(Path::new("./-")), Target::File("./-".into()));
+    }
+
+    #[test]
+    fn the_ending_tells_the_packing() {
+        let of = |name: &str| Target::of(Path::new(name)).form().packing;
+        assert_eq!([of("a.json"), of("-"), of("gz"), of("d.gz/a")], [Packing::Plain; 4]);
+        assert_eq!([of("a.json.gz"), of("a.GZ")], [Packing::Gzip; 2]);
+        assert_eq!(of("a.pftrace.zst"), Packing::Zstd);
     }
 
     #[test]

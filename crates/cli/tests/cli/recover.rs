@@ -17,10 +17,12 @@ fn the_spool_of_a_killed_process_becomes_its_trace() {
 
 #[test]
 fn a_trace_is_recovered_in_the_form_that_its_name_promises() {
-    let forms: [(&str, &[u8]); 4] = [
+    let forms: [(&str, &[u8]); 6] = [
         ("trace.json.gz", &[0x1f, 0x8b]),
         ("trace.json.zst", &[0x28, 0xb5, 0x2f, 0xfd]),
         ("trace.pftrace", &[0x0a]),
+        ("TRACE.JSON.GZ", &[0x1f, 0x8b]),
+        ("T.PFTRACE", &[0x0a]),
         ("trace.json", b"["),
     ];
     for (name, first_bytes) in forms {

@@ -7,7 +7,7 @@ mod cursor;
 #[cfg(feature = "read")]
 pub mod read;
 mod snippet;
-#[cfg_attr(not(feature = "read"), expect(dead_code, reason = "some of it is for readers only"))]
+#[cfg_attr(not(any(feature = "read", test)), expect(dead_code, reason = "some of it is for readers only"))]
 mod text;
 mod write;
 
@@ -15,5 +15,6 @@ pub(crate) use cursor::{Cursor, Stop};
 pub use snippet::Snippet;
 pub(crate) use text::Text;
 pub use write::{
-    Counterable, push_args_value, push_counter_value, push_decimal, push_micros, push_start_and_duration, push_text,
+    Counterable, METADATA_CATEGORY, push_args_value, push_counter_value, push_decimal, push_micros,
+    push_start_and_duration, push_text,
 };

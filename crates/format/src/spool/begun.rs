@@ -5,14 +5,14 @@ use super::dictionary::{Dictionary, Site};
 use super::layout::chunk;
 use super::record::{Kind, Record, SITE_INLINE};
 use super::source::{Piece, read_chunk_into};
+use super::unclosed::{AsyncKey, async_key};
 use crate::{Error, ReadAt};
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The beginnings of asynchronous things and of flows in a ring.
 #[derive(Debug, Default)]
 pub struct Begun {
-    asyncs: HashSet<(u64, u64)>,
+    asyncs: HashSet<AsyncKey>,
     flows: HashSet<u64>,
     /// The first tick that is in the ring.
     pub first_tick: u64,
@@ -41,7 +41,7 @@ impl Begun {
 
     /// Whether an asynchronous thing, of which this is an event, began in the ring. Of those whose names are in the event itself nothing is known.
     pub fn has_async(&self, site: &Site, record: &Record<'_>) -> bool {
-        record.site == SITE_INLINE || self.asyncs.contains(&(hash(site), record.leading(0)))
+        record.site == SITE_INLINE || self.asyncs.contains(&async_key(site, record))
     }
 
     /// Whether a flow began in the ring.
@@ -59,18 +59,11 @@ impl Begun {
                 Kind::FlowStart => drop(self.flows.insert(record.leading(0))),
                 Kind::AsyncBegin => {
                     if let Some(site) = dictionary.site(record.site) {
-                        self.asyncs.insert((hash(site), record.leading(0)));
+                        self.asyncs.insert(async_key(site, &record));
                     }
                 }
                 _ => {}
             }
         }
     }
-}
-
-/// Begin and end are of different sites if they have different arguments; name and category are the same.
-fn hash(site: &Site) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    site.head().hash(&mut hasher);
-    hasher.finish()
 }

@@ -1,6 +1,7 @@
 //! A spool, or what is new in it, as a file that viewers open.
 
 use super::begun::Begun;
+use super::diagnostic::Damage;
 use super::form::{Form, Spelling};
 use super::layout::{CLOCK_TICKS, StopReason};
 use super::ordered::in_order;
@@ -42,7 +43,6 @@ pub struct Converter {
     state: FileState,
     /// What begins in the spool, if not everything does that ends there.
     begun: Option<Begun>,
-    has_opened: bool,
     n_events: u64,
 }
 
@@ -66,7 +66,6 @@ impl Converter {
             packing: form.packing,
             state: FileState::default(),
             begun: Header::read(source)?.may_lack_begins().then(Begun::new),
-            has_opened: false,
             n_events: 0,
         })
     }
@@ -98,28 +97,29 @@ impl Converter {
         if let Some(begun) = begun {
             begun.find(source, &pieces, &progress.dictionary)?;
         }
-        let begun = begun.as_ref();
-        let is_new = !std::mem::replace(&mut self.has_opened, true);
+        let news = News { source, pieces: &pieces, begun: begun.as_ref() };
         let means = Means { packing: *packing, n_workers };
-        let batch = match &mut self.file {
-            File::Chrome(file) => write_batch(source, &pieces, begun, progress, file, state, out, means, is_new),
-            File::Perfetto(file) => {
-                write_batch(source, &pieces, begun, progress, &mut **file, state, out, means, is_new)
-            }
-        }?;
+        let dictionary = &progress.dictionary;
+        let (written, damage) = match &mut self.file {
+            File::Chrome(file) => news.write(Sink::new(out, file, state, dictionary, means)?),
+            File::Perfetto(file) => news.write(Sink::new(out, &mut **file, state, dictionary, means)?),
+        };
+        progress.damage.merge(damage);
+        let batch = written?;
         self.n_events += batch.events;
         Ok(batch)
     }
 
-    /// What closes the file: counts and clock of the recording, what was lost, and what the form demands.
+    /// What closes the file: ends of what has none yet, counts and clock of the recording, what was lost, and what the form demands.
     pub fn tail<R: ReadAt + ?Sized>(&self, source: &R) -> Result<Vec<u8>, Error> {
         let summary = self.summary(source)?;
         // Of a recording of nothing there is nothing to tell, but that it goes on where another file ended.
         let is_told = self.state.has_threads() || summary.dropped > 0 || Header::read(source)?.part > 0;
         let about = is_told.then(|| self.about(source, &summary)).transpose()?;
+        let ends = self.state.unclosed.ends(&self.progress.dictionary);
         let tail = match &self.file {
-            File::Chrome(file) => file.tail(about.as_ref()),
-            File::Perfetto(file) => file.tail(about.as_ref()),
+            File::Chrome(file) => file.tail(&ends, about.as_ref()),
+            File::Perfetto(file) => file.tail(&ends, about.as_ref()),
         };
         Packer::new(self.packing)?.finish(&self.state.checksum, &tail)
     }
@@ -201,34 +201,11 @@ fn lost_text(summary: &Summary, limit: u64) -> String {
     format!("{} events lost{why}", summary.dropped)
 }
 
-/// Writes what is new.
-#[expect(clippy::too_many_arguments, reason = "they are the parts of one converter")]
-fn write_batch<R, W, F>(
-    source: &R,
-    pieces: &[Piece],
-    begun: Option<&Begun>,
-    progress: &mut Progress,
-    file: &mut F,
-    state: &mut FileState,
-    out: &mut W,
-    means: Means,
-    is_new: bool,
-) -> Result<Batch, Error>
-where
-    R: ReadAt + ?Sized,
-    W: Write + Send + ?Sized,
-    F: FileSpelling + Send,
-{
-    let mut sink = Sink::new(out, file, state, &progress.dictionary, means)?;
-    if is_new {
-        sink.open()?;
-    }
-    let written = write_pieces(source, pieces, begun, &mut sink, means)
-        .and_then(|()| sink.place_loose())
-        .and_then(|()| sink.rename());
-    let Sink { batch, damage, .. } = sink;
-    progress.damage.merge(damage);
-    written.map(|()| batch)
+/// What is new in a spool.
+struct News<'a, R: ?Sized> {
+    source: &'a R,
+    pieces: &'a [Piece],
+    begun: Option<&'a Begun>,
 }
 
 /// What workers use again, one after the other.
@@ -238,58 +215,67 @@ struct Kept {
     packers: Vec<Packer>,
 }
 
-/// Workers take the pieces in order, write and pack them in memory at the same time, and hand them to the file in order.
-fn write_pieces<R, W, F>(
-    source: &R,
-    pieces: &[Piece],
-    begun: Option<&Begun>,
-    sink: &mut Sink<'_, W, F>,
-    means: Means,
-) -> Result<(), Error>
-where
-    R: ReadAt + ?Sized,
-    W: Write + Send + ?Sized,
-    F: FileSpelling + Send,
-{
-    let units: Vec<&[Piece]> = pieces.chunks(UNIT_CHUNKS).collect();
-    let dictionary = sink.dictionary;
-    let kept = Mutex::new(Kept::default());
-    let lock_kept = || kept.lock().unwrap_or_else(PoisonError::into_inner);
-    let take_memory = || lock_kept().memory.pop().unwrap_or_default();
-    let pack = |packer: &mut Packer, written: &mut Written| -> Result<(), Error> {
-        if means.packing == Packing::Plain || written.events.is_empty() {
-            return Ok(());
-        }
-        let mut packed = take_memory();
-        written.checksum = packer.pack(&written.events, &mut packed)?;
-        let mut plain = std::mem::replace(&mut written.events, packed);
-        plain.clear();
-        lock_kept().memory.push(plain);
-        Ok(())
-    };
-    let make = |unit: usize, emit: &mut dyn FnMut(Written) -> Result<(), Error>| {
-        let packer = lock_kept().packers.pop();
-        let mut packer = packer.map_or_else(|| Packer::new(means.packing), Ok)?;
-        let mut writer = PieceWriter::new(source, dictionary, begun, F::speller(take_memory()));
-        let mut bytes = Vec::new();
-        let mut pack_and_emit = |mut written: Written| {
-            pack(&mut packer, &mut written)?;
-            emit(written)
+impl<R: ReadAt + ?Sized> News<'_, R> {
+    fn write<W, F>(&self, mut sink: Sink<'_, W, F>) -> (Result<Batch, Error>, Damage)
+    where
+        W: Write + Send + ?Sized,
+        F: FileSpelling + Send,
+    {
+        let written = sink
+            .open()
+            .and_then(|()| self.write_pieces(&mut sink))
+            .and_then(|()| sink.place_loose())
+            .and_then(|()| sink.rename());
+        (written.map(|()| sink.batch), sink.damage)
+    }
+
+    /// Workers take the pieces in order, write and pack them in memory at the same time, and hand them to the file in order.
+    fn write_pieces<W, F>(&self, sink: &mut Sink<'_, W, F>) -> Result<(), Error>
+    where
+        W: Write + Send + ?Sized,
+        F: FileSpelling + Send,
+    {
+        let &Self { source, pieces, begun } = self;
+        let units: Vec<&[Piece]> = pieces.chunks(UNIT_CHUNKS).collect();
+        let (dictionary, means) = (sink.dictionary, sink.means);
+        let kept = Mutex::new(Kept::default());
+        let lock_kept = || kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let take_memory = || lock_kept().memory.pop().unwrap_or_default();
+        let pack = |packer: &mut Packer, written: &mut Written| -> Result<(), Error> {
+            if means.packing == Packing::Plain || written.events.is_empty() {
+                return Ok(());
+            }
+            let mut packed = take_memory();
+            written.checksum = packer.pack(&written.events, &mut packed)?;
+            let mut plain = std::mem::replace(&mut written.events, packed);
+            plain.clear();
+            lock_kept().memory.push(plain);
+            Ok(())
         };
-        for &piece in units[unit] {
-            read_chunk_into(source, piece.chunk, &mut bytes)?;
-            writer.write(piece, &bytes, &mut pack_and_emit)?;
-        }
-        pack_and_emit(writer.take())?;
-        lock_kept().packers.push(packer);
-        Ok(())
-    };
-    let hand_over = |written| {
-        let emptied = sink.accept(written)?;
-        lock_kept().memory.push(emptied);
-        Ok(())
-    };
-    in_order(units.len(), means.n_workers, make, hand_over)
+        let make = |unit: usize, emit: &mut dyn FnMut(Written) -> Result<(), Error>| {
+            let packer = lock_kept().packers.pop();
+            let mut packer = packer.map_or_else(|| Packer::new(means.packing), Ok)?;
+            let mut writer = PieceWriter::new(source, dictionary, begun, F::speller(take_memory()));
+            let mut bytes = Vec::new();
+            let mut pack_and_emit = |mut written: Written| {
+                pack(&mut packer, &mut written)?;
+                emit(written)
+            };
+            for &piece in units[unit] {
+                read_chunk_into(source, piece.chunk, &mut bytes)?;
+                writer.write(piece, &bytes, &mut pack_and_emit)?;
+            }
+            pack_and_emit(writer.take())?;
+            lock_kept().packers.push(packer);
+            Ok(())
+        };
+        let hand_over = |written| {
+            let emptied = sink.accept(written)?;
+            lock_kept().memory.push(emptied);
+            Ok(())
+        };
+        in_order(units.len(), means.n_workers, make, hand_over)
+    }
 }
 
 /// Writes a whole spool in some form, with up to `n_workers` threads.

@@ -3,8 +3,8 @@
 use super::calibration::Calibration;
 use super::definition::{Definition, THREAD_DROPPED_WORD};
 use crate::chrome::{Snippet, push_decimal, push_text};
-use std::borrow::Cow;
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Category of events that were given none.
 pub const DEFAULT_CATEGORY: &str = "default";
@@ -78,8 +78,8 @@ pub struct Dictionary {
     tracks: Sparse<Track>,
     /// The thread that each of the system's thread numbers was used for first, and its name then.
     first_of_os_ids: HashMap<u64, (u32, String)>,
-    /// Numbers of counters, by their names and those of their values.
-    counters: HashMap<(String, String), u32>,
+    /// Numbers of counters, by [`counter_hash`].
+    counters: HashMap<u64, u32>,
     next_other_thread: u32,
 }
 
@@ -146,7 +146,7 @@ impl Dictionary {
 
     fn number_counter(&mut self, name: &str, key: &str) -> u32 {
         let n_counters = self.counters.len() as u32;
-        *self.counters.entry((name.to_owned(), key.to_owned())).or_insert(n_counters)
+        *self.counters.entry(counter_hash(name, key)).or_insert(n_counters)
     }
 
     #[inline]
@@ -170,7 +170,6 @@ impl Dictionary {
 
 impl Site {
     pub fn new<S: AsRef<str>>(name: &str, category: &str, keys: &[S]) -> Self {
-        let (name, category) = (&*without_nul(name), &*without_nul(category));
         let category = if category.is_empty() { DEFAULT_CATEGORY } else { category };
         let mut head = b",\n{\"name\":".to_vec();
         push_text(&mut head, name);
@@ -179,7 +178,7 @@ impl Site {
         head.extend_from_slice(b",\"ph\":\"");
         head.extend_from_slice(SLICE_HEAD_END);
         // Keys that are Rust keywords lose their `r#`.
-        let keys: Box<[String]> = keys.iter().map(|key| without_nul(plain_key(key.as_ref())).into_owned()).collect();
+        let keys: Box<[String]> = keys.iter().map(|key| plain_key(key.as_ref()).to_owned()).collect();
         Self {
             name: name.into(),
             category: category.into(),
@@ -197,9 +196,11 @@ impl Site {
     }
 }
 
-/// Viewers cut a text at a NUL.
-pub fn without_nul(text: &str) -> Cow<'_, str> {
-    if text.contains('\0') { text.replace('\0', "␀").into() } else { text.into() }
+/// What a value of a counter is known by. Any argument may be one, and texts for all of them would take more memory than their sites.
+pub fn counter_hash(name: &str, key: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (name, key).hash(&mut hasher);
+    hasher.finish()
 }
 
 fn plain_key(key: &str) -> &str {

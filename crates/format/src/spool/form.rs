@@ -22,11 +22,12 @@ pub struct Form {
 }
 
 impl Form {
-    /// The form that the name of a file promises: `.json.gz`, `.pftrace`, and so on; Chrome trace events if it promises none. The
+    /// The form that the name of a file promises: `.json.gz`, `.PFTRACE`, and so on; Chrome trace events if it promises none. The
     /// second value is the part of the name that tells: nothing, or what begins with a dot.
     pub fn of_name(name: &str) -> (Self, &str) {
-        let (packing, packed_at) = Packing::of_name(name);
-        let unpacked = &name[..packed_at];
+        let lowercase = name.to_ascii_lowercase();
+        let (packing, packed_at) = Packing::of_name(&lowercase);
+        let unpacked = &lowercase[..packed_at];
         let spelling_at = unpacked.rfind('.').filter(|&at| at > 0).unwrap_or(packed_at);
         let (spelling, at) = match &unpacked[spelling_at..] {
             ".pftrace" | ".perfetto-trace" => (Spelling::Perfetto, spelling_at),
@@ -38,7 +39,7 @@ impl Form {
 }
 
 impl Packing {
-    /// The packing that a name promises, and where its ending begins.
+    /// The packing that a name in lowercase promises, and where its ending begins.
     fn of_name(name: &str) -> (Self, usize) {
         let stem = |ending: &str| name.strip_suffix(ending).filter(|stem| !stem.is_empty()).map(str::len);
         #[cfg(feature = "gzip")]
@@ -69,6 +70,7 @@ mod tests {
             (".json", chrome(Packing::Plain), ""),
             ("a.b.pftrace", perfetto(Packing::Plain), ".pftrace"),
             ("a.perfetto-trace", perfetto(Packing::Plain), ".perfetto-trace"),
+            ("É.PFTrace", perfetto(Packing::Plain), ".PFTrace"),
         ] {
             assert_eq!(Form::of_name(name), (form, ending), "{name}");
         }
@@ -78,11 +80,14 @@ mod tests {
             ("trace.gz", chrome(Packing::Gzip), ".gz"),
             ("trace.log.gz", chrome(Packing::Gzip), ".gz"),
             ("trace.pftrace.gz", perfetto(Packing::Gzip), ".pftrace.gz"),
+            ("A.JSON.GZ", chrome(Packing::Gzip), ".JSON.GZ"),
             (".gz", chrome(Packing::Plain), ""),
         ] {
             assert_eq!(Form::of_name(name), (form, ending), "{name}");
         }
         #[cfg(feature = "zstd")]
-        assert_eq!(Form::of_name("trace.json.zst"), (chrome(Packing::Zstd), ".json.zst"));
+        for (name, ending) in [("trace.json.zst", ".json.zst"), ("trace.json.Zst", ".json.Zst")] {
+            assert_eq!(Form::of_name(name), (chrome(Packing::Zstd), ending), "{name}");
+        }
     }
 }

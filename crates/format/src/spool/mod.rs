@@ -25,6 +25,7 @@ mod spell_perfetto;
 mod spelling;
 mod summary;
 mod text;
+mod unclosed;
 
 pub use converter::{Batch, Converter, to_chrome, to_chrome_bytes, to_form};
 pub use counter::EventCounter;

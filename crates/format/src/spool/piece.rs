@@ -9,6 +9,7 @@ use super::record::{HEADER_BYTES, Kind, Record, SITE_INLINE, TIME_BITS};
 use super::source::{Piece, missing_bytes};
 use super::spelling::{CounterRow, Event, Speller, push_loose_args};
 use super::text::Texts;
+use super::unclosed::Edge;
 use crate::pack::Checksum;
 use crate::{Error, ReadAt};
 use ferrum_trace_model::Value;
@@ -56,6 +57,10 @@ pub struct Written {
     pub threads: Vec<u32>,
     /// Counters that have values in here.
     pub counters: Vec<CounterRow>,
+    /// Begins and ends of what is asynchronous.
+    pub edges: Vec<Edge>,
+    /// When the last event of a thread is, in nanoseconds.
+    pub last: u64,
     pub damage: Damage,
 }
 
@@ -164,6 +169,7 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
         let end = self.clock.nanos_since_start(end);
         self.note_thread(thread_id);
         self.written.n_events += 1;
+        self.written.last = self.written.last.max(end);
         self.speller.plain_slice(site_id, site, thread, start, end);
         true
     }
@@ -206,6 +212,10 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
         if !matches!(record.kind, Kind::Pushed | Kind::PushedShort) {
             self.note_thread(segment.thread_id);
         }
+        // Others have times of their own, of clocks that may be any.
+        if !matches!(record.kind, Kind::TrackSpan | Kind::Measured | Kind::Pushed | Kind::PushedShort) {
+            self.written.last = self.written.last.max(end);
+        }
         let event = Event { texts, record, site, thread, start, end };
         match record.kind {
             Kind::Span | Kind::FirstLap => self.speller.slice(&event),
@@ -213,26 +223,28 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
                 self.loose(segment.thread_id, &event);
             }
             Kind::Counter => self.speller.counter(&event),
-            kind => match self.begun {
-                Some(begun) => self.point_of_ring(begun, &event),
-                None => self.speller.point(&event, kind),
-            },
+            _ => self.point(segment.thread_id, &event),
         }
     }
 
-    /// A point whose beginning may have been overwritten, or be in another file: what is asynchronous then begins where this one does, and
+    /// A point. Its beginning may have been overwritten, or be in another file: what is asynchronous then begins where this one does, and
     /// an arrow that comes from nowhere is left out.
-    fn point_of_ring(&mut self, begun: &Begun, event: &Event<'_, R>) {
+    fn point(&mut self, thread_id: u32, event: &Event<'_, R>) {
         let record = &event.record;
-        match record.kind {
-            Kind::FlowStep | Kind::FlowEnd if !begun.has_flow(record.leading(0)) => self.written.n_events -= 1,
-            Kind::AsyncEnd if !begun.has_async(event.site, record) => {
+        match (record.kind, self.begun) {
+            (Kind::FlowStep | Kind::FlowEnd, Some(begun)) if !begun.has_flow(record.leading(0)) => {
+                self.written.n_events -= 1;
+            }
+            (Kind::AsyncEnd, Some(begun)) if !begun.has_async(event.site, record) => {
                 let first = self.clock.nanos_since_start(begun.first_tick);
                 let begin = Event { record: record.without_args(), start: first, end: first, ..*event };
                 self.speller.point(&begin, Kind::AsyncBegin);
                 self.speller.point(event, record.kind);
             }
-            kind => self.speller.point(event, kind),
+            (kind, _) => {
+                self.written.edges.extend(Edge::of(event.site, record, thread_id, event.end));
+                self.speller.point(event, kind);
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use super::lanes::{Interval, Lanes, outer_first};
 use super::ordered::in_order;
 use super::piece::{LaneKey, Loose, Written};
 use super::spelling::{FileSpelling, ProcessRow, Row, uuid};
+use super::unclosed::Unclosed;
 use crate::Error;
 use crate::pack::{Checksum, Packer, Packing};
 use std::collections::HashMap;
@@ -22,6 +23,7 @@ const LOOSE_UNIT_BYTES: usize = 1 << 20;
 /// What the file holds already, as far as later events depend on it.
 #[derive(Debug, Default)]
 pub struct FileState {
+    has_opened: bool,
     lanes: HashMap<LaneKey, Lanes>,
     /// Numbers of the second and further lanes.
     lane_ids: HashMap<(LaneKey, usize), u32>,
@@ -31,6 +33,8 @@ pub struct FileState {
     process_name: Option<String>,
     /// Of all that is in the file.
     pub checksum: Checksum,
+    /// What has begun in the file and not ended.
+    pub unclosed: Unclosed,
 }
 
 impl FileState {
@@ -55,7 +59,7 @@ pub struct Sink<'a, W: ?Sized, F> {
     pub dictionary: &'a Dictionary,
     pub batch: Batch,
     pub damage: Damage,
-    means: Means,
+    pub means: Means,
     packer: Packer,
     loose: Vec<Loose>,
     texts: Vec<u8>,
@@ -83,8 +87,11 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> Sink<'a, W, F> {
         })
     }
 
-    /// Writes what every file begins with.
+    /// Writes what every file begins with, unless it is there.
     pub fn open(&mut self) -> Result<(), Error> {
+        if std::mem::replace(&mut self.state.has_opened, true) {
+            return Ok(());
+        }
         self.write_bytes(self.means.packing.head())?;
         self.write_packing(F::OPENING)
     }
@@ -93,6 +100,7 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> Sink<'a, W, F> {
     pub fn accept(&mut self, written: Written) -> Result<Vec<u8>, Error> {
         self.batch.events += written.n_events;
         self.damage.merge(written.damage);
+        self.state.unclosed.add(&written.edges, written.last);
         let mut names = Vec::new();
         for thread_id in written.threads {
             if let Some(thread) = self.dictionary.thread(thread_id) {
@@ -203,7 +211,7 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> Sink<'a, W, F> {
     /// The row of a lane. A new one gets a number and, if it has one to go by, a name.
     fn lane_row(&mut self, out: &mut Vec<u8>, key: LaneKey, lane: usize) -> Row {
         let pid = self.dictionary.pid;
-        let (track, own_uuid) = match key {
+        let (track, own_uuid, nth) = match key {
             // The reference's interface knows neither processes nor names.
             LaneKey::Pushed(tid) => {
                 let row = match lane {
@@ -213,24 +221,20 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> Sink<'a, W, F> {
                 self.spelling.nameless_row(out, row);
                 return row;
             }
-            LaneKey::Track(id) => (self.dictionary.track(id), uuid::track(id)),
-            LaneKey::Thread(id) => {
-                let thread = self.dictionary.thread(id);
-                (thread.map(|thread| &thread.track), thread.map_or(0, |thread| uuid::thread(thread.row)))
-            }
+            LaneKey::Track(id) => (self.dictionary.track(id), (lane == 0).then(|| uuid::track(id)), lane + 1),
+            // What has left a thread's own track never goes back to it.
+            LaneKey::Thread(id) => (self.dictionary.thread(id).map(|thread| &thread.track), None, lane + 2),
         };
         self.name_process(out);
         let (name, sort, id) =
             track.map_or(("(unknown track)", None, LANE_IDS - 1), |track| (track.name.as_str(), track.sort, track.id));
-        // What has left a thread's own track never goes back to it.
-        let lane = lane + usize::from(matches!(key, LaneKey::Thread(_)));
-        if lane == 0 {
-            let row = Row { pid, tid: id, uuid: own_uuid };
+        if let Some(uuid) = own_uuid {
+            let row = Row { pid, tid: id, uuid };
             self.name_row(out, row, name, sort);
             return row;
         }
         let row = self.lane_numbers(pid, key, lane);
-        self.name_row(out, row, &format!("{name} ({})", lane + 1), sort);
+        self.name_row(out, row, &format!("{name} ({nth})"), sort);
         row
     }
 

@@ -6,8 +6,12 @@ use super::record::{FLOW, Kind};
 use super::spelling::{
     ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, ProcessRow, Row, Speller, push_args, push_key,
 };
+use super::unclosed::UnclosedEnd;
 use crate::ReadAt;
-use crate::chrome::{Counterable, push_counter_value, push_decimal, push_micros, push_start_and_duration, push_text};
+use crate::chrome::{
+    Counterable, METADATA_CATEGORY, push_counter_value, push_decimal, push_micros, push_start_and_duration, push_text,
+};
+use ferrum_trace_model::vocab::UNCLOSED;
 use ferrum_trace_model::vocab::about::RANK_LABEL;
 
 /// The file. Every event has a comma before it but the first.
@@ -70,8 +74,11 @@ impl FileSpelling for ChromeFile {
         }
     }
 
-    fn tail(&self, about: Option<&About>) -> Vec<u8> {
+    fn tail(&self, ends: &[UnclosedEnd<'_>], about: Option<&About>) -> Vec<u8> {
         let mut tail = Vec::new();
+        for end in ends {
+            push_end(&mut tail, end);
+        }
         if let Some(about) = about {
             push_about(&mut tail, about);
         }
@@ -81,6 +88,20 @@ impl FileSpelling for ChromeFile {
         tail.extend_from_slice(b"\n]\n");
         tail
     }
+}
+
+fn push_end(out: &mut Vec<u8>, end: &UnclosedEnd<'_>) {
+    out.extend_from_slice(end.site.head());
+    out.extend_from_slice(b"e\",\"ts\":");
+    push_micros(out, end.time);
+    out.extend_from_slice(&end.thread.track.tail);
+    push_local_id(out, end.id);
+    out.extend_from_slice(format!(",\"args\":{{\"{UNCLOSED}\":true}}}}").as_bytes());
+}
+
+/// Ids are of this process only: the same one in two processes is two things.
+fn push_local_id(out: &mut Vec<u8>, id: u64) {
+    out.extend_from_slice(format!(",\"id2\":{{\"local\":\"{id:#x}\"}}").as_bytes());
 }
 
 fn push_about(out: &mut Vec<u8>, about: &About) {
@@ -110,7 +131,9 @@ fn push_arrival(out: &mut Vec<u8>, flow: u64, at: u64, tail: &[u8]) {
 fn push_metadata(out: &mut Vec<u8>, name: &str, pid: u32, tid: u32) {
     out.extend_from_slice(b",\n{\"name\":");
     push_text(out, name);
-    out.extend_from_slice(b",\"cat\":\"__metadata\",\"ph\":\"M\",\"ts\":0.000,\"pid\":");
+    out.extend_from_slice(b",\"cat\":\"");
+    out.extend_from_slice(METADATA_CATEGORY.as_bytes());
+    out.extend_from_slice(b"\",\"ph\":\"M\",\"ts\":0.000,\"pid\":");
     push_decimal(out, u64::from(pid));
     out.extend_from_slice(b",\"tid\":");
     push_decimal(out, u64::from(tid));
@@ -176,11 +199,7 @@ impl Speller for ChromeSpeller {
         out.extend_from_slice(&event.thread.track.tail);
         out.extend_from_slice(extra);
         match kind {
-            // Ids are of this process only: the same one in two processes is two things.
-            Kind::AsyncBegin | Kind::AsyncInstant | Kind::AsyncEnd => {
-                let id = event.record.leading(0);
-                out.extend_from_slice(format!(",\"id2\":{{\"local\":\"{id:#x}\"}}").as_bytes());
-            }
+            Kind::AsyncBegin | Kind::AsyncInstant | Kind::AsyncEnd => push_local_id(out, event.record.leading(0)),
             Kind::FlowStart | Kind::FlowStep | Kind::FlowEnd => {
                 let id = event.record.leading(0);
                 out.extend_from_slice(format!(",\"id\":\"{id:#x}\"").as_bytes());

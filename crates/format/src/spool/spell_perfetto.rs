@@ -4,24 +4,24 @@
 //! stay as they are in the file. Records come in the order of their ends, and what begins inside of another thing begins later,
 //! so that order is right.
 
-use super::dictionary::{Site, Thread, without_nul};
+use super::dictionary::{Site, Thread, counter_hash};
 use super::piece::Loose;
 use super::record::{FLOW, Kind};
 use super::spelling::{ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, ProcessRow, Row, Speller, uuid};
+use super::unclosed::UnclosedEnd;
 use crate::ReadAt;
+use crate::chrome::METADATA_CATEGORY;
 use crate::perfetto::write::{AsyncPhase, Encoder, FlowPhase, Process, Sequence, Thread as ThreadRow, Track, Word};
 use ferrum_trace_model::Value;
+use ferrum_trace_model::vocab::UNCLOSED;
 use ferrum_trace_model::vocab::about::RANK_LABEL;
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The process of what has none: viewers take zero for something else.
 const NO_PID: u32 = 1 << 30;
 /// The threads of that whose number cannot be one.
 const NO_TIDS: u32 = 1 << 30 | 1 << 29;
 const NO_TIDS_MASK: u32 = (1 << 28) - 1;
-/// The category of what is said about a trace.
-const METADATA: &str = "__metadata";
 
 /// The file.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ impl FileSpelling for PerfettoFile {
             process_track: uuid::PROCESS,
             pid: signed(row.pid),
             tid: i64::from(row.tid),
-            name: &without_nul(name),
+            name,
             sort_index: sort.map(|sort| sort.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32),
         };
         self.encoder.thread(row.uuid, &thread);
@@ -114,8 +114,7 @@ impl FileSpelling for PerfettoFile {
     fn counters(&mut self, out: &mut Vec<u8>, counters: Vec<CounterRow>) {
         for counter in counters {
             if self.described.insert(counter.uuid) {
-                let name = &without_nul(&counter.name);
-                let track = Track { parent: uuid::PROCESS, name, rank: None, is_counter: true };
+                let track = Track { parent: uuid::PROCESS, name: &counter.name, rank: None, is_counter: true };
                 self.encoder.track(counter.uuid, &track);
             }
         }
@@ -146,8 +145,13 @@ impl FileSpelling for PerfettoFile {
         encoder.move_to(out);
     }
 
-    fn tail(&self, about: Option<&About>) -> Vec<u8> {
+    fn tail(&self, ends: &[UnclosedEnd<'_>], about: Option<&About>) -> Vec<u8> {
         let mut encoder = Encoder::on_sequence(Sequence::Tail, Vec::new());
+        for &UnclosedEnd { site, thread, id, time } in ends {
+            let (name, category) = (encoder.name(&site.name), Some(encoder.category(&site.category)));
+            encoder.push_arg(UNCLOSED, &Value::Bool(true));
+            encoder.async_point(time, uuid::thread(thread.row), name, category, AsyncPhase::End, id);
+        }
         if let Some(about) = about {
             if self.process.is_none() {
                 let process = Process { pid: signed(about.pid), ..Process::default() };
@@ -158,7 +162,7 @@ impl FileSpelling for PerfettoFile {
                 encoder.instant(0, uuid::PROCESS, name, category);
             }
             encoder.push_json_args(&about.facts);
-            let (name, category) = (encoder.name(ABOUT), Some(encoder.category(METADATA)));
+            let (name, category) = (encoder.name(ABOUT), Some(encoder.category(METADATA_CATEGORY)));
             encoder.instant(0, uuid::PROCESS, name, category);
         }
         encoder.bytes().to_vec()
@@ -168,7 +172,7 @@ impl FileSpelling for PerfettoFile {
 fn describe_process(encoder: &mut Encoder, process: &ProcessName) {
     let described = Process {
         pid: signed(process.pid),
-        name: &without_nul(&process.name),
+        name: &process.name,
         label: &process.rank.map_or_else(String::new, |rank| format!("{RANK_LABEL}{rank}")),
         sort_index: process.rank.map(|rank| i32::try_from(rank).unwrap_or(i32::MAX)),
         orders_children: process.orders_children,
@@ -267,14 +271,10 @@ impl PerfettoSpeller {
     /// The track of a counter's value.
     fn counter_row<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, n: usize) -> u64 {
         let key = event.key(n);
-        let uuid = event.site.counters.get(n).map_or_else(
-            || {
-                let mut hasher = DefaultHasher::new();
-                (&event.site.name, &key).hash(&mut hasher);
-                uuid::other_counter(hasher.finish())
-            },
-            |&number| uuid::counter(number),
-        );
+        let uuid = match event.site.counters.get(n) {
+            Some(&number) => uuid::counter(number),
+            None => uuid::other_counter(counter_hash(&event.site.name, &key)),
+        };
         if self.noted.insert(uuid) {
             let name = &event.site.name;
             let name = if key == "value" || *key == **name { name.to_string() } else { format!("{name} {key}") };
@@ -378,7 +378,6 @@ fn spelled(value: Value<'_>) -> Value<'_> {
         Value::Float(number) if number.is_nan() => Value::Text("NaN".into()),
         Value::Float(number) if number == f64::INFINITY => Value::Text("Infinity".into()),
         Value::Float(number) if number == f64::NEG_INFINITY => Value::Text("-Infinity".into()),
-        Value::Text(text) if text.contains('\0') => Value::Text(text.replace('\0', "␀").into()),
         value => value,
     }
 }

@@ -4,6 +4,7 @@ use super::dictionary::{Site, Thread};
 use super::piece::Loose;
 use super::record::{Kind, Record, SITE_INLINE};
 use super::text::Texts;
+use super::unclosed::UnclosedEnd;
 use crate::ReadAt;
 use crate::chrome::{push_args_value, push_decimal, push_text};
 use ferrum_trace_model::Value;
@@ -162,8 +163,8 @@ pub trait FileSpelling {
     fn counters(&mut self, out: &mut Vec<u8>, counters: Vec<CounterRow>);
     /// A slice on a lane, and the flow that arrives there.
     fn loose(&mut self, out: &mut Vec<u8>, row: Row, slice: &Loose, texts: &[u8]);
-    /// The end of a file, with what there is to say about it.
-    fn tail(&self, about: Option<&About>) -> Vec<u8>;
+    /// The end of a file, with the ends that are missing in it and what there is to say about it.
+    fn tail(&self, ends: &[UnclosedEnd<'_>], about: Option<&About>) -> Vec<u8>;
 }
 
 /// Before the arguments of an event.

@@ -6,12 +6,12 @@ mod trace;
 
 use crate::args::{Format, RecordArgs};
 use crate::input::DASH;
-use crate::out::packed::Packing;
 use crate::out::target::Target;
 use crate::out::units::count;
 use crate::out::words::Words;
 use crate::recording::{End, Folder, Gathered, Notice, Notices, Tree, linger};
 use crate::trouble::Trouble;
+use ferrum_trace_format::Packing;
 use report::Report;
 use std::io;
 use std::path::Path;
@@ -87,7 +87,7 @@ fn format_of(args: &RecordArgs) -> Result<Format, Trouble> {
     let unknown = || Trouble::at(output, "the ending says nothing about the form of the trace").hint(hint);
     let format = Format::of(output).ok_or_else(unknown)?;
     let is_shown = matches!(format, Format::Chrome | Format::Perfetto | Format::Torch);
-    if args.open && !(is_shown && Packing::of(&Target::of(output)) != Packing::Zstd) {
+    if args.open && !(is_shown && Target::of(output).form().packing != Packing::Zstd) {
         let what = format!("the viewer does not read what {} would be", output.display());
         return Err(Trouble::new("--open", what).hint("it reads `.json` and `.pftrace`, also with `.gz`"));
     }

@@ -13,6 +13,7 @@ use super::sequence::Sequence;
 use super::summary::Summary;
 use super::tracks::{Counter, Kind, Row, Scope, ThreadId, Track, Tracks, read_process, read_thread, read_track};
 use crate::Error;
+use crate::chrome::METADATA_CATEGORY;
 use crate::perfetto::field::{clock, event};
 use crate::perfetto::wire::Broken;
 use ferrum_trace_model::Value;
@@ -26,8 +27,6 @@ const HANDED_OVER_BYTES: usize = 1 << 16;
 /// How many sequences are told apart, and how many arrows are known to have begun.
 const SEQUENCES_MAX: usize = 1 << 16;
 const FLOWS_MAX: usize = 1 << 22;
-/// The category of what is said about a trace.
-const METADATA: &str = "__metadata";
 /// The name and category of arrows, which have none in Perfetto.
 const FLOW: &str = "flow";
 
@@ -346,7 +345,7 @@ impl Converter {
     /// What our recorder says about a trace is not of its time.
     fn is_metadata(&self, sequence: u32, event: &TrackEvent<'_>) -> bool {
         let interned = self.sequences.get(&sequence).map(|sequence| &sequence.interned);
-        let is_one = |id: &u64| interned.and_then(|interned| interned.category(*id)) == Some(METADATA);
+        let is_one = |id: &u64| interned.and_then(|interned| interned.category(*id)) == Some(METADATA_CATEGORY);
         matches!(&event.category_iids[..], [id] if is_one(id))
     }
 

@@ -76,7 +76,8 @@ impl<'a> TrackEvent<'a> {
         Ok(it)
     }
 
-    /// Whether there is nothing in it but its kind and its track.
+    /// Whether there is nothing in it but its kind and its track. Categories do not count: some writers repeat those of the begin at
+    /// the end, where they say nothing new.
     pub fn is_bare(&self) -> bool {
         let has_text = self.name_iid.is_some() || self.name.is_some() || !self.annotations.is_empty();
         let has_arrow = !self.flows.is_empty() || !self.terminating_flows.is_empty();

@@ -1,6 +1,7 @@
 //! Arguments of events: debug annotations, as Perfetto calls them.
 
 use super::interner::{Interner, SeenOnce, Word};
+use super::text::PushText;
 use crate::perfetto::field::{annotation, event, interned, nested};
 use crate::perfetto::wire::{Push, Small};
 use ferrum_trace_model::Value;
@@ -94,7 +95,7 @@ impl Arguments {
         let place = out.fields.open_bytes(slot.field());
         match self.key_of(out, slot) {
             Some(Word::Interned(id)) => out.fields.push_number(annotation::NAME_IID, id),
-            Some(Word::Spelled(key)) => out.fields.push_bytes(annotation::NAME, key.as_bytes()),
+            Some(Word::Spelled(key)) => out.fields.push_text(annotation::NAME, key),
             None => {}
         }
         place
@@ -136,7 +137,7 @@ impl Arguments {
             Word::Interned(id) => self.push_number(out, slot, annotation::STRING_IID, id),
             Word::Spelled(text) => {
                 let place = self.open(out, slot);
-                out.fields.push_bytes(annotation::STRING, text.as_bytes());
+                out.fields.push_text(annotation::STRING, text);
                 out.fields.close_bytes(place);
             }
         }

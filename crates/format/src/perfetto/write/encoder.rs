@@ -3,6 +3,7 @@
 use super::argument::{Arguments, Pair, Slot};
 use super::interner::{Interner, Word};
 use super::json_args;
+use super::text::PushText;
 use super::track::{self, Process, Thread, Track};
 use crate::perfetto::field::{clock, clock_snapshot, defaults, event, flags, interned, legacy, packet, trace};
 use crate::perfetto::wire::{Push, Small, varint_len};
@@ -298,7 +299,7 @@ impl Encoder {
     fn word(&mut self, head: &mut Small<48>, word: Word<'_>, number_field: u32, text_field: u32) {
         match word {
             Word::Interned(id) => head.number(number_field, id),
-            Word::Spelled(text) => self.fields.push_bytes(text_field, text.as_bytes()),
+            Word::Spelled(text) => self.fields.push_text(text_field, text),
         }
     }
 

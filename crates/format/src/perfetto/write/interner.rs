@@ -1,5 +1,6 @@
 //! Texts that are defined once and then numbers.
 
+use super::text::without_nul;
 use crate::perfetto::field::interned;
 use crate::perfetto::wire::{Push, varint_len};
 use ferrum_trace_model::Strings;
@@ -54,6 +55,7 @@ impl Interner {
     #[cold]
     fn define(&mut self, id: u64, text: &str, definitions: &mut Vec<u8>) {
         self.n_bytes += text.len();
+        let text = &*without_nul(text);
         let len = 1 + varint_len(id) + 1 + varint_len(text.len() as u64) + text.len();
         definitions.push_varint(u64::from(self.field << 3 | 2));
         definitions.push_varint(len as u64);

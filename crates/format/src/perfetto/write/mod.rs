@@ -22,6 +22,7 @@ mod argument;
 mod encoder;
 mod interner;
 mod json_args;
+mod text;
 mod track;
 
 pub use encoder::{AsyncPhase, Encoder, FlowPhase, Sequence};

@@ -1,5 +1,6 @@
 //! Processes, threads and other rows.
 
+use super::text::PushText;
 use crate::perfetto::field::{counter, process, thread, track};
 use crate::perfetto::wire::Push;
 
@@ -56,8 +57,8 @@ pub fn of_process(out: &mut Vec<u8>, uuid: u64, it: &Process<'_>) {
     out.push_number(track::UUID, uuid);
     let place = out.open_bytes(track::PROCESS);
     out.push_number(process::PID, signed(it.pid));
-    push_text(out, process::NAME, it.name);
-    push_text(out, process::LABELS, it.label);
+    push_unless_empty(out, process::NAME, it.name);
+    push_unless_empty(out, process::LABELS, it.label);
     if let Some(index) = it.sort_index {
         out.push_number(process::LEGACY_SORT_INDEX, signed(index));
     }
@@ -75,7 +76,7 @@ pub fn of_thread(out: &mut Vec<u8>, uuid: u64, it: &Thread<'_>) {
     let place = out.open_bytes(track::THREAD);
     out.push_number(thread::PID, signed(it.pid));
     out.push_number(thread::TID, signed(it.tid));
-    push_text(out, thread::NAME, it.name);
+    push_unless_empty(out, thread::NAME, it.name);
     if let Some(index) = it.sort_index {
         out.push_number(thread::LEGACY_SORT_INDEX, signed(index));
     }
@@ -89,7 +90,7 @@ pub fn of_track(out: &mut Vec<u8>, uuid: u64, it: &Track<'_>) {
     if it.parent != 0 {
         out.push_number(track::PARENT_UUID, it.parent);
     }
-    out.push_bytes(track::NAME, it.name.as_bytes());
+    out.push_text(track::NAME, it.name);
     if it.is_counter {
         let place = out.open_bytes(track::COUNTER);
         // One is what it would be without: it makes the message one that is not empty.
@@ -99,9 +100,9 @@ pub fn of_track(out: &mut Vec<u8>, uuid: u64, it: &Track<'_>) {
     push_rank(out, it.rank);
 }
 
-fn push_text(out: &mut Vec<u8>, field: u32, text: &str) {
+fn push_unless_empty(out: &mut Vec<u8>, field: u32, text: &str) {
     if !text.is_empty() {
-        out.push_bytes(field, text.as_bytes());
+        out.push_text(field, text);
     }
 }
 
