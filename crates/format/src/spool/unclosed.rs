@@ -107,3 +107,32 @@ impl Unclosed {
         ends
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edge(id: u64, is_begin: bool) -> Edge {
+        Edge { key: (1, id), is_begin, site: 2, thread: 0, time: id }
+    }
+
+    #[test]
+    fn an_end_that_is_found_before_its_begin_is_its_end() {
+        let mut unclosed = Unclosed::default();
+        unclosed.add(&[edge(7, false), edge(8, true)], 0);
+        unclosed.add(&[edge(7, true)], 0);
+        assert_eq!(unclosed.things.keys().collect::<Vec<_>>(), [&(1, 8)]);
+    }
+
+    #[test]
+    fn no_more_is_kept_than_there_is_room_for() {
+        let mut unclosed = Unclosed::default();
+        let many = UNCLOSED_MAX as u64 + 10;
+        unclosed.add(&(0..many).map(|id| edge(id, true)).collect::<Vec<_>>(), 0);
+        assert_eq!(unclosed.things.len(), UNCLOSED_MAX);
+        unclosed.add(&(0..many).map(|id| edge(id, false)).collect::<Vec<_>>(), 0);
+        // The ends of those that did not fit find room, as if their begins were still to come.
+        assert_eq!(unclosed.things.len(), 10);
+        assert!(unclosed.things.values().all(|thing| thing.n_open < 0));
+    }
+}
