@@ -1,7 +1,9 @@
 //! What goes on from one file of a recording to the next: there it is begun again, which is not to be seen in the merged trace.
 
-use ferrum_trace_format::chrome::read::{Event, Scalar};
+use ferrum_trace_format::chrome::read::{Event, Scalar, for_each_member};
+use ferrum_trace_model::vocab::UNCLOSED;
 use hashbrown::{HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// What is open in a recording.
@@ -11,6 +13,19 @@ pub struct Edges {
     open: HashMap<u64, i64>,
     /// What was open at the end of the file before, and has not been seen since.
     from_before: HashSet<u64>,
+    /// Ends that a file has only because it ends there, as they are to be written if no later file goes on.
+    held: BTreeMap<u64, Vec<u8>>,
+}
+
+/// What becomes of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is written.
+    Stays,
+    /// It begins what is begun already.
+    Goes,
+    /// It ends this thing where the file does, and is for [`Edges::hold`].
+    Waits(u64),
 }
 
 impl Edges {
@@ -20,24 +35,46 @@ impl Edges {
         self.from_before = self.open.keys().copied().collect();
     }
 
-    /// Whether an event begins what is begun already.
-    pub fn is_begun_again(&mut self, event: &Event<'_>) -> bool {
+    /// Whether an event is to be in the merged trace.
+    pub fn fate_of(&mut self, event: &Event<'_>) -> Fate {
         let is_begin = match event.phase {
             b'b' => true,
             b'e' => false,
-            _ => return false,
+            _ => return Fate::Stays,
         };
         let thing = thing_of(event);
+        self.held.remove(&thing);
         if self.from_before.remove(&thing) && is_begin {
-            return true;
+            return Fate::Goes;
+        }
+        if !is_begin && is_unclosed(event) {
+            return Fate::Waits(thing);
         }
         let n_open = self.open.entry(thing).or_default();
         *n_open += if is_begin { 1 } else { -1 };
         if *n_open == 0 {
             self.open.remove(&thing);
         }
-        false
+        Fate::Stays
     }
+
+    /// Keeps an end until it is known whether a later file goes on.
+    pub fn hold(&mut self, thing: u64, end: Vec<u8>) {
+        self.held.insert(thing, end);
+    }
+
+    /// After the last file: the ends of what none went on with.
+    pub fn into_ends(self) -> impl Iterator<Item = Vec<u8>> {
+        self.held.into_values()
+    }
+}
+
+fn is_unclosed(event: &Event<'_>) -> bool {
+    let mut is_unclosed = false;
+    for_each_member(event.args.unwrap_or_default(), |key, value| {
+        is_unclosed |= *key.decode() == *UNCLOSED && &*value.decode() == "true";
+    });
+    is_unclosed
 }
 
 fn thing_of(event: &Event<'_>) -> u64 {

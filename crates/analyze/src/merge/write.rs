@@ -1,13 +1,13 @@
 //! The merged trace, event by event.
 
-use super::edges::Edges;
+use super::edges::{Edges, Fate};
 use super::plan::Plan;
 use super::rewrite::Rewriter;
 use super::{Error, Input};
 use crate::repair::document::Document;
 use crate::repair::{OutputForm, Stop, for_each_until};
 use ferrum_trace_format::chrome::read::{Event, Loss, Sink, Text};
-use hashbrown::HashMap;
+use std::collections::BTreeMap;
 use std::io::Write;
 
 /// Writes it. Returns how many events it has.
@@ -19,7 +19,7 @@ pub fn write(plan: &Plan, inputs: &[Input], out: &mut dyn Write) -> Result<u64, 
     for event in &plan.header {
         document.event(event);
     }
-    let mut edges: HashMap<u32, Edges> = HashMap::new();
+    let mut edges: BTreeMap<u32, Edges> = BTreeMap::new();
     for (file, &place) in plan.files.iter().zip(&plan.order) {
         let input = &inputs[place];
         let cannot = |cause| Error::Input { place, name: input.name.clone(), cause };
@@ -29,6 +29,7 @@ pub fn write(plan: &Plan, inputs: &[Input], out: &mut dyn Write) -> Result<u64, 
         for_each_until((input.open)().map_err(cannot)?, &mut pass).map_err(cannot)?;
         document.check().map_err(Error::Write)?;
     }
+    edges.into_values().flat_map(Edges::into_ends).for_each(|end| document.event(&end));
     let n_events = document.n_events;
     document.finish().map_err(Error::Write)?;
     Ok(n_events)
@@ -44,11 +45,14 @@ struct Pass<'p, 'd, 'w> {
 
 impl Sink for Pass<'_, '_, '_> {
     fn event(&mut self, event: &Event<'_>) {
-        if self.edges.as_mut().is_some_and(|edges| edges.is_begun_again(event)) {
+        let fate = self.edges.as_mut().map_or(Fate::Stays, |edges| edges.fate_of(event));
+        if fate == Fate::Goes {
             return;
         }
-        if let Some(json) = self.rewriter.rewrite(event) {
-            self.document.event(&json);
+        let Some(json) = self.rewriter.rewrite(event) else { return };
+        match (fate, &mut self.edges) {
+            (Fate::Waits(thing), Some(edges)) => edges.hold(thing, json.to_vec()),
+            _ => self.document.event(&json),
         }
     }
 

@@ -88,6 +88,38 @@ fn what_goes_over_an_edge_begins_once() {
 }
 
 #[test]
+fn an_end_that_a_file_has_only_because_it_ends_there_is_left_to_the_last_one() {
+    let event = |phase: &str, id: u32, ts: i64| {
+        let args = if phase == "u" { r#","args":{"unclosed":true}"# } else { "" };
+        let phase = phase.replace('u', "e");
+        format!(
+            r#"{{"ph":"{phase}","name":"request","cat":"request","id2":{{"local":"{id}"}},"ts":{ts},"pid":7,"tid":70{args}}},"#
+        )
+    };
+    let file = |number, ts: i64, events: &[(&str, u32, i64)]| {
+        let events: String = events.iter().map(|&(phase, id, ts)| event(phase, id, ts)).collect();
+        with(&part(7, number, &[ts]), "[", &format!("[{events}"))
+    };
+    let made = merged(&[
+        file(1, 0, &[("b", 1, 10), ("b", 2, 20), ("b", 3, 25), ("u", 1, 50), ("u", 2, 50), ("u", 3, 50)]),
+        file(2, 100, &[("b", 1, 90), ("u", 1, 150)]),
+        file(3, 200, &[("b", 1, 190), ("e", 1, 210), ("b", 2, 190), ("u", 2, 250)]),
+    ]);
+    made.assert_clean();
+    let of = |id: &str| -> Vec<(i64, &str, bool)> {
+        let of_id = made.named("request").filter(|event| event["id2"]["local"] == id);
+        let seen =
+            of_id.map(|event| (nanos(&event["ts"]) / 1000, event["ph"].as_str().unwrap(), !event["args"].is_null()));
+        let mut seen: Vec<_> = seen.collect();
+        seen.sort_unstable();
+        seen
+    };
+    assert_eq!(of("1"), [(10, "b", false), (210, "e", false)]);
+    assert_eq!(of("2"), [(20, "b", false), (250, "e", true)], "whatever files have nothing of it");
+    assert_eq!(of("3"), [(25, "b", false), (50, "e", true)]);
+}
+
+#[test]
 fn other_recordings_of_that_number_and_the_same_file_again_are_others() {
     let other = part(7, 2, &[100]);
     let made = merged(&[part(7, 1, &[0]), part(7, 1, &[0])]);
