@@ -2,7 +2,7 @@
 
 use ferrum_trace_format::chrome::read::{Event, Scalar, for_each_member};
 use ferrum_trace_model::vocab::UNCLOSED;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -11,10 +11,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 pub struct Edges {
     /// Begins less ends, where they differ: what ends on another thread may stand before its begin in a file.
     open: HashMap<u64, i64>,
-    /// What was open at the end of the file before, and has not been seen since.
-    from_before: HashSet<u64>,
+    /// What was open at the end of the file before, how often, and has not been begun again.
+    from_before: HashMap<u64, i64>,
     /// Ends that a file has only because it ends there, as they are to be written if no later file goes on.
-    held: BTreeMap<u64, Vec<u8>>,
+    held: BTreeMap<u64, Vec<Vec<u8>>>,
 }
 
 /// What becomes of an event.
@@ -32,7 +32,7 @@ impl Edges {
     /// The next file begins.
     pub fn next_file(&mut self) {
         self.open.retain(|_, n_open| *n_open > 0);
-        self.from_before = self.open.keys().copied().collect();
+        self.from_before = self.open.clone();
     }
 
     /// Whether an event is to be in the merged trace.
@@ -43,12 +43,14 @@ impl Edges {
             _ => return Fate::Stays,
         };
         let thing = thing_of(event);
-        self.held.remove(&thing);
-        if self.from_before.remove(&thing) && is_begin {
-            return Fate::Goes;
-        }
         if !is_begin && is_unclosed(event) {
             return Fate::Waits(thing);
+        }
+        let n_before = self.from_before.get_mut(&thing).filter(|n_before| is_begin && **n_before > 0);
+        if let Some(n_before) = n_before {
+            *n_before -= 1;
+            self.held.entry(thing).and_modify(|ends| drop(ends.pop()));
+            return Fate::Goes;
         }
         let n_open = self.open.entry(thing).or_default();
         *n_open += if is_begin { 1 } else { -1 };
@@ -60,12 +62,12 @@ impl Edges {
 
     /// Keeps an end until it is known whether a later file goes on.
     pub fn hold(&mut self, thing: u64, end: Vec<u8>) {
-        self.held.insert(thing, end);
+        self.held.entry(thing).or_default().push(end);
     }
 
     /// After the last file: the ends of what none went on with.
     pub fn into_ends(self) -> impl Iterator<Item = Vec<u8>> {
-        self.held.into_values()
+        self.held.into_values().flatten()
     }
 }
 

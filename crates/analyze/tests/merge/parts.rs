@@ -51,25 +51,27 @@ fn files_of_one_recording_are_one_process_whatever_their_order() {
     assert_eq!(labels, ["engine 7", "engine 8"]);
 }
 
+/// A file of a recording with begins and ends of requests; a `u` is an end that it has only because it ends there.
+fn with_requests(number: u32, step: i64, events: &[(&str, u32, i64)]) -> Input {
+    let event = |&(phase, id, ts): &(&str, u32, i64)| {
+        let (phase, args) = if phase == "u" { ("e", r#","args":{"unclosed":true}"#) } else { (phase, "") };
+        let id = format!(r#""id2":{{"local":"{id}"}}"#);
+        format!(r#"{{"ph":"{phase}","name":"request","cat":"request",{id},"ts":{ts},"pid":7,"tid":70{args}}},"#)
+    };
+    let events: String = events.iter().map(event).collect();
+    with(&part(7, number, &[step]), "[", &format!("[{events}"))
+}
+
 #[test]
 fn what_goes_over_an_edge_begins_once() {
-    let event = |phase: &str, id: u32, ts: i64| {
-        format!(
-            r#"{{"ph":"{phase}","name":"request","cat":"request","id2":{{"local":"{id}"}},"ts":{ts},"pid":7,"tid":70}},"#
-        )
-    };
-    let file = |number, ts: i64, events: &[(&str, u32, i64)]| {
-        let events: String = events.iter().map(|&(phase, id, ts)| event(phase, id, ts)).collect();
-        with(&part(7, number, &[ts]), "[", &format!("[{events}"))
-    };
     let made = merged(&[
-        file(1, 0, &[("b", 1, 10), ("b", 2, 20), ("b", 3, 25), ("e", 2, 30), ("e", 4, 35), ("b", 4, 5)]),
-        file(
+        with_requests(1, 0, &[("b", 1, 10), ("b", 2, 20), ("b", 3, 25), ("e", 2, 30), ("e", 4, 35), ("b", 4, 5)]),
+        with_requests(
             2,
             100,
             &[("b", 1, 90), ("e", 1, 110), ("b", 2, 120), ("e", 2, 130), ("b", 1, 140), ("b", 4, 150), ("e", 4, 160)],
         ),
-        file(3, 200, &[("b", 3, 190), ("e", 3, 210), ("b", 1, 190), ("e", 1, 220)]),
+        with_requests(3, 200, &[("b", 3, 190), ("e", 3, 210), ("b", 1, 190), ("e", 1, 220)]),
     ]);
     made.assert_clean();
     let of = |id: &str| -> String {
@@ -89,21 +91,29 @@ fn what_goes_over_an_edge_begins_once() {
 
 #[test]
 fn an_end_that_a_file_has_only_because_it_ends_there_is_left_to_the_last_one() {
-    let event = |phase: &str, id: u32, ts: i64| {
-        let args = if phase == "u" { r#","args":{"unclosed":true}"# } else { "" };
-        let phase = phase.replace('u', "e");
-        format!(
-            r#"{{"ph":"{phase}","name":"request","cat":"request","id2":{{"local":"{id}"}},"ts":{ts},"pid":7,"tid":70{args}}},"#
-        )
-    };
-    let file = |number, ts: i64, events: &[(&str, u32, i64)]| {
-        let events: String = events.iter().map(|&(phase, id, ts)| event(phase, id, ts)).collect();
-        with(&part(7, number, &[ts]), "[", &format!("[{events}"))
-    };
     let made = merged(&[
-        file(1, 0, &[("b", 1, 10), ("b", 2, 20), ("b", 3, 25), ("u", 1, 50), ("u", 2, 50), ("u", 3, 50)]),
-        file(2, 100, &[("b", 1, 90), ("u", 1, 150)]),
-        file(3, 200, &[("b", 1, 190), ("e", 1, 210), ("b", 2, 190), ("u", 2, 250)]),
+        with_requests(
+            1,
+            0,
+            &[
+                ("b", 1, 10),
+                ("b", 2, 20),
+                ("b", 3, 25),
+                ("u", 1, 50),
+                ("u", 2, 50),
+                ("u", 3, 50),
+                ("b", 4, 30),
+                ("b", 4, 40),
+                ("u", 4, 50),
+                ("u", 4, 50),
+            ],
+        ),
+        with_requests(2, 100, &[("b", 1, 90), ("u", 1, 150)]),
+        with_requests(
+            3,
+            200,
+            &[("b", 1, 190), ("e", 1, 210), ("b", 2, 190), ("u", 2, 250), ("b", 4, 190), ("e", 4, 220)],
+        ),
     ]);
     made.assert_clean();
     let of = |id: &str| -> Vec<(i64, &str, bool)> {
@@ -117,6 +127,8 @@ fn an_end_that_a_file_has_only_because_it_ends_there_is_left_to_the_last_one() {
     assert_eq!(of("1"), [(10, "b", false), (210, "e", false)]);
     assert_eq!(of("2"), [(20, "b", false), (250, "e", true)], "whatever files have nothing of it");
     assert_eq!(of("3"), [(25, "b", false), (50, "e", true)]);
+    let twice = [(30, "b", false), (40, "b", false), (50, "e", true), (220, "e", false)];
+    assert_eq!(of("4"), twice, "what is open twice, and goes on once");
 }
 
 #[test]
