@@ -1,14 +1,15 @@
-//! Whatever a file holds, it can be summed up, checked, converted and repaired, and what was repaired is sound: no viewer
-//! minds anything in it, no slice is lost, and repairing it again changes nothing.
+//! Whatever a file holds, it can be summed up, checked, converted and repaired; JSON that is written is JSON, and what was
+//! repaired is sound: no viewer minds anything in it, no slice is lost, and repairing it again changes nothing.
 
 #![no_main]
 
 use ferrum_trace_analyze::check::check;
 use ferrum_trace_analyze::convert::{LayerwiseOptions, Target, TorchOptions, convert, layerwise, torch};
-use ferrum_trace_analyze::repair::{RepairOptions, repair};
+use ferrum_trace_analyze::repair::{ChromeOptions, RepairOptions, chrome, repair};
 use ferrum_trace_analyze::{Nesting, Selected, SummaryOptions, summarize};
 use ferrum_trace_format::Error;
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
+use ferrum_trace_format::open::open;
 use ferrum_trace_model::Trace;
 use libfuzzer_sys::fuzz_target;
 use std::io::{Cursor, Read};
@@ -24,12 +25,28 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(summary.all.count, trace.slices.len() as u64);
     check(&|| reopened(bytes)).expect("what is a trace can be checked");
     for target in TARGETS {
-        convert(target, &|| reopened(bytes), &mut Vec::new()).expect("what is a trace can be converted");
+        let mut out = Vec::new();
+        convert(target, &|| reopened(bytes), &mut out).expect("what is a trace can be converted");
+        match target {
+            Target::Speedscope => assert_json(&out),
+            Target::Perfetto => assert_clean_perfetto(out),
+            _ => {}
+        }
     }
-    torch(&|| reopened(bytes), &mut Vec::new(), &TorchOptions::default()).expect("what is a trace can be converted");
+    let mut out = Vec::new();
+    torch(&|| reopened(bytes), &mut out, &TorchOptions::default()).expect("what is a trace can be converted");
+    assert_json(&out);
+    let mut out = Vec::new();
+    chrome(&|| reopened(bytes), &mut out, &ChromeOptions { as_is: true, ..ChromeOptions::default() })
+        .expect("what is a trace can be converted");
+    assert_json(&out);
     // A trace without slices has no profile.
-    let _ = layerwise(&|| reopened(bytes), &mut Vec::new(), &LayerwiseOptions::default());
+    let mut out = Vec::new();
+    if layerwise(&|| reopened(bytes), &mut out, &LayerwiseOptions::default()).is_ok() {
+        assert_json(&out);
+    }
     let repaired = repair_of(bytes);
+    assert_json(&repaired);
     let report = check(&|| reopened(&repaired)).expect("what was repaired is a trace");
     let left: Vec<_> = report.errors().collect();
     assert!(left.is_empty(), "{left:?} in {}", String::from_utf8_lossy(&repaired));
@@ -44,6 +61,23 @@ fn loaded(bytes: &[u8]) -> Option<Trace> {
 
 fn reopened(bytes: &[u8]) -> Result<Box<dyn Read + Send>, Error> {
     Ok(Box::new(Cursor::new(bytes.to_vec())))
+}
+
+fn assert_json(out: &[u8]) {
+    let text = std::str::from_utf8(out).expect("what is written is UTF-8");
+    if let Err(error) = serde_json::from_str::<serde_json::Value>(text) {
+        assert!(error.to_string().contains("recursion limit"), "{error} in {text}");
+    }
+}
+
+fn assert_clean_perfetto(out: Vec<u8>) {
+    // A trace of nothing has no packet that tells it is one.
+    let Ok(report) = check(&|| Ok(Box::new(open(Cursor::new(out.clone()))?))) else {
+        return;
+    };
+    let report = report.of_perfetto();
+    let left: Vec<_> = report.errors().collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 fn repair_of(bytes: &[u8]) -> Vec<u8> {

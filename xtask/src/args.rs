@@ -10,7 +10,13 @@ use crate::check::STEPS;
 pub enum Chore {
     Help,
     Check(Selection),
-    Fuzz { seconds: u32 },
+    Fuzz {
+        seconds: u32,
+    },
+    /// The cases are chosen by a regular expression.
+    Growth {
+        cases: String,
+    },
     Hta,
 }
 
@@ -35,6 +41,8 @@ pub fn parse(words: &[String]) -> Result<Chore> {
         ["check", "--only", step] => Ok(Chore::Check(Selection::Only(index_of(step)?))),
         ["fuzz"] => Ok(Chore::Fuzz { seconds: FUZZ_SECONDS }),
         ["fuzz", seconds] => Ok(Chore::Fuzz { seconds: parse_seconds(seconds)? }),
+        ["growth"] => Ok(Chore::Growth { cases: String::new() }),
+        ["growth", cases] => Ok(Chore::Growth { cases: cases.to_owned() }),
         ["hta"] => Ok(Chore::Hta),
         _ => Err(unknown(&words)),
     }
@@ -51,6 +59,7 @@ Usage: cargo xtask CHORE
   check --from STEP   from that step on
   check --only STEP   that step alone
   fuzz [SECONDS]      fuzz each reader with a nightly toolchain ({FUZZ_SECONDS} seconds each unless told)
+  growth [REGEX]      double traces of hard shapes and compare the CPU time of every command; REGEX chooses among `shape / command`
   hta                 compare our figures of devices with those of HolisticTraceAnalysis (installs 500 MB of Python)
 
 Steps of check:
@@ -117,6 +126,13 @@ mod tests {
         assert_eq!(parsed("fuzz 5"), Ok(Chore::Fuzz { seconds: 5 }));
         assert!(parsed("fuzz 0").is_err());
         assert!(parsed("fuzz forever").is_err());
+    }
+
+    #[test]
+    fn growth_takes_a_choice_of_cases_or_none() {
+        assert_eq!(parsed("growth"), Ok(Chore::Growth { cases: String::new() }));
+        assert_eq!(parsed("growth names"), Ok(Chore::Growth { cases: "names".to_owned() }));
+        assert!(parsed("growth names threads").is_err());
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod args;
 mod check;
 mod devices;
 mod fuzz;
+mod growth;
 mod hta;
 mod steps;
 mod task;
@@ -40,6 +41,7 @@ fn run(chore: Chore) -> Result {
         Chore::Help => print!("{}", args::help()),
         Chore::Check(selection) => check::check(&Workspace::find()?, selection)?,
         Chore::Hta => hta::check(&Workspace::find()?)?,
+        Chore::Growth { cases } => growth::measure(&Workspace::find()?, &cases)?,
         Chore::Fuzz { seconds } => fuzz::fuzz(&Workspace::find()?, seconds)?,
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! What stands around the list of events in a file, kept as the file spells it.
 
 use ferrum_trace_format::chrome::read::Text;
+use hashbrown::HashMap;
 
 /// How many bytes are kept if nobody says.
 const BYTES_MAX: usize = 1 << 20;
@@ -13,6 +14,8 @@ pub struct Fields {
     /// How many there was no room for.
     pub n_lost: u64,
     bytes_left: usize,
+    /// The places of the keys in `kept`, the first of each.
+    places: HashMap<Vec<u8>, usize>,
 }
 
 impl Default for Fields {
@@ -24,7 +27,7 @@ impl Default for Fields {
 impl Fields {
     /// None yet. Keys and values may take that many bytes.
     pub fn within(bytes_max: usize) -> Self {
-        Self { kept: Vec::new(), n_lost: 0, bytes_left: bytes_max }
+        Self { kept: Vec::new(), n_lost: 0, bytes_left: bytes_max, places: HashMap::new() }
     }
 
     /// Keeps one.
@@ -32,6 +35,7 @@ impl Fields {
         match self.bytes_left.checked_sub(key.raw.len() + value.len()) {
             Some(bytes_left) => {
                 self.bytes_left = bytes_left;
+                self.places.entry(key.raw.to_vec()).or_insert(self.kept.len());
                 self.kept.push((key.raw.to_vec(), value.to_vec()));
             }
             None => self.n_lost += 1,
@@ -40,6 +44,6 @@ impl Fields {
 
     /// The value of a key, as the file spells both.
     pub fn get(&self, key: &[u8]) -> Option<&[u8]> {
-        self.kept.iter().find(|(known, _)| known == key).map(|(_, value)| &value[..])
+        self.places.get(key).map(|&place| &self.kept[place].1[..])
     }
 }

@@ -1,5 +1,7 @@
 //! The words of torch's profiler (Kineto).
 
+use ferrum_trace_format::chrome::read::for_each_member;
+
 /// A slice of a stream that computes or communicates.
 pub const KERNEL: &str = "kernel";
 /// A copy.
@@ -16,8 +18,16 @@ pub const MEMSET_2021: &str = "Memset";
 pub const DEVICE_WORK: [&str; 6] = [KERNEL, MEMCPY, MEMSET, KERNEL_2021, MEMCPY_2021, MEMSET_2021];
 /// A call of the host to the device.
 pub const RUNTIME: &str = "cuda_runtime";
+/// All calls of the host to devices, of now and of 2021.
+pub const RUNTIMES: [&str; 5] = [RUNTIME, "cuda_driver", "Runtime", "privateuse1_runtime", "mtia_runtime"];
+/// Argument that joins a kernel with the call that launched it.
+pub const CORRELATION: &str = "correlation";
+/// Argument that joins a kernel with the operation that launched it.
+pub const EXTERNAL_ID: &str = "External id";
 /// An operation of the host.
 pub const CPU_OP: &str = "cpu_op";
+/// All operations of the host, of now and of 2021.
+pub const OPERATIONS: [&str; 2] = [CPU_OP, "Operator"];
 /// What the program says it does.
 pub const ANNOTATION: &str = "user_annotation";
 /// The same on a stream.
@@ -48,10 +58,16 @@ pub const BASE_TIME: &str = "baseTimeNanoseconds";
 pub const HOST_NAME: &str = "host_name";
 /// Field of the file: an object with the [`RANK`].
 pub const DISTRIBUTED: &str = "distributedInfo";
+/// Field of the file: a list of the devices that the machine has.
+pub const DEVICE_PROPERTIES: &str = "deviceProperties";
 /// In [`DISTRIBUTED`]: which of the processes of one run it is.
 pub const RANK: &str = "rank";
+/// In [`DISTRIBUTED`]: how many ranks there are.
+pub const WORLD_SIZE: &str = "world_size";
 /// In [`DISTRIBUTED`]: how many groups of processes there are.
 pub const GROUP_COUNT: &str = "pg_count";
+/// Argument of a slice that was converted: the category that it had before.
+pub const ORIGINAL_CATEGORY: &str = "category";
 
 /// Categories that only torch's profiler writes, of now and of 2021.
 const CATEGORIES: [&str; 25] = [
@@ -85,4 +101,37 @@ const CATEGORIES: [&str; 25] = [
 /// Whether a category is one of torch's.
 pub fn is_category(category: &str) -> bool {
     CATEGORIES.contains(&category)
+}
+
+/// Metadata that torch writes, and the argument of each. TraceLens refuses a file with any other.
+const METADATA: [(&str, &str); 5] = [
+    ("process_name", "name"),
+    ("process_labels", "labels"),
+    ("process_sort_index", "sort_index"),
+    ("thread_name", "name"),
+    ("thread_sort_index", "sort_index"),
+];
+
+/// Returns whether torch writes metadata events of this name, with these arguments.
+pub fn is_metadata(name: &str, args: &[u8]) -> bool {
+    let Some((_, wanted)) = METADATA.iter().find(|(known, _)| *known == name) else {
+        return false;
+    };
+    let mut has_argument = false;
+    for_each_member(args, |key, _| has_argument |= key.raw == wanted.as_bytes());
+    has_argument
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metadata_of_torch_have_a_known_name_and_its_argument() {
+        assert!(is_metadata("process_labels", br#"{"labels":"GPU 0"}"#));
+        assert!(is_metadata("thread_sort_index", br#"{"x":1,"sort_index":3}"#));
+        assert!(!is_metadata("thread_name", br#"{"labels":"a"}"#));
+        assert!(!is_metadata("thread_name", b""));
+        assert!(!is_metadata("ferrum_trace", br#"{"name":"a"}"#));
+    }
 }

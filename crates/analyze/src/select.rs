@@ -1,7 +1,7 @@
 //! Which slices count.
 
 use crate::nesting::{NestingKey, enclosing_end_min, nesting_key};
-use ferrum_trace_model::{ProcessId, StringId, Trace, TrackId};
+use ferrum_trace_model::{ProcessId, StringId, Trace, Track, TrackId};
 use std::cmp::Reverse;
 use std::ops::Range;
 use std::str::Chars;
@@ -75,12 +75,14 @@ pub struct Selected {
     n_slices: usize,
     /// One entry a slice, or none if all are selected.
     mask: Option<Vec<bool>>,
+    /// The length of the range of time they were selected from.
+    wall: i64,
 }
 
 impl Selected {
     /// All slices of a trace.
     pub fn all(trace: &Trace) -> Self {
-        Self { n_slices: trace.slices.len(), mask: None }
+        Self { n_slices: trace.slices.len(), mask: None, wall: trace.census.span() }
     }
 
     /// Whether the slice of that number is among them.
@@ -102,6 +104,11 @@ impl Selected {
     /// Their numbers.
     pub fn iter(&self) -> impl Iterator<Item = usize> {
         (0..self.n_slices).filter(|&slice| self.contains(slice))
+    }
+
+    /// The length of the range of time they were selected from, as far as the trace covers it, in nanoseconds.
+    pub fn wall(&self) -> i64 {
+        self.wall
     }
 
     /// Drops those that do not satisfy a condition.
@@ -133,22 +140,27 @@ impl Selection {
             selected.retain(|slice| matching[slices.category[slice].index()]);
         }
         if !self.tracks.is_empty() || !self.processes.is_empty() {
-            let matching: Vec<bool> = trace
-                .tracks
-                .iter()
-                .map(|(id, track)| self.matches_track(trace, id) && self.matches_process(trace, track.process))
-                .collect();
+            let matching = self.matching_tracks(trace);
             selected.retain(|slice| matching[slices.track[slice].index()]);
         }
         if let Some(time) = &self.time {
             let first = trace.census.first.unwrap_or(0);
             selected.retain(|slice| time.contains(&slices.start[slice].saturating_sub(first)));
+            selected.wall = overlap(time, &(0..trace.census.span()));
         }
         if !self.within.is_empty() {
             let enclosing = Enclosing::new(trace, &self.within);
             selected.retain(|slice| enclosing.holds(trace, slice));
         }
         selected
+    }
+
+    /// For each track, whether it is one of those that are asked for.
+    pub(crate) fn matching_tracks(&self, trace: &Trace) -> Vec<bool> {
+        let matches = |(id, track): (TrackId, &Track)| {
+            self.matches_track(trace, id) && self.matches_process(trace, track.process)
+        };
+        trace.tracks.iter().map(matches).collect()
     }
 
     fn matches_track(&self, trace: &Trace, id: TrackId) -> bool {
@@ -164,13 +176,18 @@ impl Selection {
     }
 }
 
+/// The length of what two ranges have in common.
+fn overlap(range: &Range<i64>, other: &Range<i64>) -> i64 {
+    range.end.min(other.end).saturating_sub(range.start.max(other.start)).max(0)
+}
+
 fn matches_any(globs: &[Glob], trace: &Trace, texts: &[Option<StringId>], label: impl Fn() -> String) -> bool {
     let matches = |text: &str| globs.iter().any(|glob| glob.matches(text));
     texts.iter().flatten().any(|&text| matches(trace.strings.get(text))) || matches(&label())
 }
 
 /// For each text of a trace, whether any of the patterns matches it.
-fn matching_strings(trace: &Trace, globs: &[Glob]) -> Vec<bool> {
+pub(crate) fn matching_strings(trace: &Trace, globs: &[Glob]) -> Vec<bool> {
     trace.strings.iter().map(|(_, text)| globs.iter().any(|glob| glob.matches(text))).collect()
 }
 
@@ -230,23 +247,29 @@ impl Enclosing {
         if !own.is_empty() {
             return own.latest_end_before(nesting_key(slices, slice as u32)) >= Some(end_min);
         }
-        let of_process = &self.processes[trace.tracks.get(track).process.index()];
+        self.holds_of_process(trace.tracks.get(track).process, slices.start[slice], end_min)
+    }
+
+    /// Whether something that belongs to a process, but to none of its tracks, lies in one of them: from `start` to
+    /// `end_min` at least.
+    pub(crate) fn holds_of_process(&self, process: ProcessId, start: i64, end_min: i64) -> bool {
+        let of_process = &self.processes[process.index()];
         let others = if of_process.is_empty() { &self.everywhere } else { of_process };
-        let not_after = (slices.start[slice], Reverse(i64::MIN), u32::MAX);
+        let not_after = (start, Reverse(i64::MIN), u32::MAX);
         others.latest_end_before(not_after) >= Some(end_min)
     }
 }
 
 /// Stretches of time, for asking whether one of them holds another stretch.
 #[derive(Clone, Debug, Default)]
-struct Cover {
+pub(crate) struct Cover {
     /// What sorts them. Each ends after all before it: one that does not is of no use beside those.
     keys: Vec<NestingKey>,
 }
 
 impl Cover {
     /// Adds a slice that comes after all that are there.
-    fn push(&mut self, key: NestingKey) {
+    pub(crate) fn push(&mut self, key: NestingKey) {
         let (_, Reverse(end), _) = key;
         if self.keys.last().is_none_or(|&(_, Reverse(latest_end), _)| latest_end < end) {
             self.keys.push(key);
@@ -257,7 +280,7 @@ impl Cover {
         self.keys.is_empty()
     }
 
-    fn latest_end_before(&self, key: NestingKey) -> Option<i64> {
+    pub(crate) fn latest_end_before(&self, key: NestingKey) -> Option<i64> {
         let n_before = self.keys.partition_point(|&other| other < key);
         let (_, Reverse(latest_end), _) = self.keys[n_before.checked_sub(1)?];
         Some(latest_end)

@@ -48,11 +48,16 @@ pub struct SummaryOptions {
     pub sort: SortBy,
     /// How many rows to keep, all if `None`.
     pub top: Option<usize>,
+    /// How many groups are kept apart. Those that come later in the trace are one group, which is always part of the rest.
+    pub groups_max: usize,
 }
+
+/// A group for each name that a reader keeps apart, for no name, and for all other names.
+const GROUPS_MAX: usize = (1 << 20) + 2;
 
 impl Default for SummaryOptions {
     fn default() -> Self {
-        Self { by: vec![GroupBy::Name], sort: SortBy::default(), top: None }
+        Self { by: vec![GroupBy::Name], sort: SortBy::default(), top: None, groups_max: GROUPS_MAX }
     }
 }
 
@@ -63,9 +68,12 @@ pub struct Summary {
     pub rows: Vec<Row>,
     /// The sum of the groups that are not among the rows.
     pub rest: Rest,
+    /// How many slices are in groups beyond [`SummaryOptions::groups_max`].
+    pub n_beyond: u64,
     /// The sum of all groups.
     pub all: Rest,
-    /// From the first event of the trace to the end of the last, in nanoseconds; whatever was selected.
+    /// The length of the selected range of time, as far as the trace covers it, in nanoseconds. Without a range: from the
+    /// first event of the trace to the end of the last.
     pub wall: i64,
 }
 
@@ -118,7 +126,7 @@ pub struct Rest {
 }
 
 impl Summary {
-    /// What part of the trace's wall time some time is: 1.0 is all of it. It may be more, on several tracks.
+    /// What part of [`wall`](Self::wall) some time is: 1.0 is all of it. It may be more, on several tracks.
     pub fn share_of_wall(&self, time: i64) -> f64 {
         ratio(time, self.wall)
     }
@@ -130,11 +138,18 @@ impl Summary {
 }
 
 /// Zero if there is nothing to divide by.
-fn ratio(part: i64, whole: i64) -> f64 {
+pub(crate) fn ratio(part: i64, whole: i64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
 impl Rest {
+    fn add(&mut self, other: Self) {
+        self.n_rows += other.n_rows;
+        self.count += other.count;
+        self.total = self.total.saturating_add(other.total);
+        self.self_time = self.self_time.saturating_add(other.self_time);
+    }
+
     fn of(rows: &[Row]) -> Self {
         let mut sum = Self { n_rows: rows.len(), ..Self::default() };
         for row in rows {
@@ -148,40 +163,71 @@ impl Rest {
 
 /// Groups the selected slices of a trace.
 pub fn summarize(trace: &Trace, nesting: &Nesting, selected: &Selected, options: &SummaryOptions) -> Summary {
-    let mut rows = rows(trace, nesting, selected, &options.by);
-    let all = Rest::of(&rows);
-    sort(trace, &mut rows, options.sort);
-    let rest = Rest::of(&rows[options.top.map_or(rows.len(), |top| top.min(rows.len()))..]);
-    rows.truncate(rows.len() - rest.n_rows);
-    Summary { rows, rest, all, wall: trace.census.span() }
-}
-
-/// No group: of slices that are not selected.
-const NO_GROUP: u32 = u32::MAX;
-
-fn rows(trace: &Trace, nesting: &Nesting, selected: &Selected, by: &[GroupBy]) -> Vec<Row> {
-    let (group_of, mut rows) = group(trace, nesting, selected, by);
+    let Grouped { group_of, mut rows, beyond } = group(trace, nesting, selected, options);
     let mut durations = durations_by_group(trace, &group_of, &rows);
     distribute(&mut rows, &mut durations);
-    rows
+    let mut all = Rest::of(&rows);
+    all.add(beyond);
+    sort(trace, &mut rows, options.sort);
+    let mut rest = Rest::of(&rows[options.top.map_or(rows.len(), |top| top.min(rows.len()))..]);
+    rows.truncate(rows.len() - rest.n_rows);
+    rest.add(beyond);
+    Summary { rows, rest, n_beyond: beyond.count, all, wall: selected.wall() }
 }
 
+/// Makes the keys of groups.
+pub(crate) struct Keys<'a> {
+    trace: &'a Trace,
+    by_name: bool,
+    by_category: bool,
+    by_track: bool,
+    by_process: bool,
+}
+
+impl<'a> Keys<'a> {
+    pub(crate) fn new(trace: &'a Trace, by: &[GroupBy]) -> Self {
+        let [by_name, by_category, by_track, by_process] =
+            [GroupBy::Name, GroupBy::Category, GroupBy::Track, GroupBy::Process].map(|kind| by.contains(&kind));
+        Self { trace, by_name, by_category, by_track, by_process }
+    }
+
+    /// The key of the group of something with this name and category on this track.
+    #[inline]
+    pub(crate) fn key(&self, name: StringId, category: StringId, track: TrackId) -> Key {
+        Key {
+            name: self.by_name.then_some(name),
+            category: self.by_category.then_some(category),
+            track: self.by_track.then_some(track),
+            process: self.by_process.then(|| self.trace.tracks.get(track).process),
+        }
+    }
+}
+
+/// No group: of slices that are not selected, or in none that is kept apart.
+const NO_GROUP: u32 = u32::MAX;
+
 /// The group of each slice, and the groups with their sums.
-fn group(trace: &Trace, nesting: &Nesting, selected: &Selected, by: &[GroupBy]) -> (Vec<u32>, Vec<Row>) {
+struct Grouped {
+    group_of: Vec<u32>,
+    rows: Vec<Row>,
+    /// All groups that are not kept apart, as one.
+    beyond: Rest,
+}
+
+fn group(trace: &Trace, nesting: &Nesting, selected: &Selected, options: &SummaryOptions) -> Grouped {
     let slices = &trace.slices;
-    let [by_name, by_category, by_track, by_process] =
-        [GroupBy::Name, GroupBy::Category, GroupBy::Track, GroupBy::Process].map(|kind| by.contains(&kind));
+    let keys = Keys::new(trace, &options.by);
     let mut groups: HashMap<Key, u32> = HashMap::new();
     let mut rows: Vec<Row> = Vec::new();
+    let mut beyond = Rest::default();
     let mut group_of = vec![NO_GROUP; slices.len()];
     for slice in selected.iter() {
-        let track = slices.track[slice];
-        let key = Key {
-            name: by_name.then(|| slices.name[slice]),
-            category: by_category.then(|| slices.category[slice]),
-            track: by_track.then_some(track),
-            process: by_process.then(|| trace.tracks.get(track).process),
-        };
+        let key = keys.key(slices.name[slice], slices.category[slice], slices.track[slice]);
+        if rows.len() >= options.groups_max && !groups.contains_key(&key) {
+            let (total, self_time) = (slices.duration[slice], nesting.self_time[slice]);
+            beyond.add(Rest { n_rows: usize::from(beyond.count == 0), count: 1, total, self_time });
+            continue;
+        }
         let group = *groups.entry(key).or_insert_with(|| {
             rows.push(Row { key, ..Row::default() });
             rows.len() as u32 - 1
@@ -192,7 +238,7 @@ fn group(trace: &Trace, nesting: &Nesting, selected: &Selected, by: &[GroupBy]) 
         row.total = row.total.saturating_add(slices.duration[slice]);
         row.self_time = row.self_time.saturating_add(nesting.self_time[slice]);
     }
-    (group_of, rows)
+    Grouped { group_of, rows, beyond }
 }
 
 /// The durations of all slices of the first row, then of the second, and so on.
@@ -254,7 +300,7 @@ fn sort(trace: &Trace, rows: &mut [Row], by: SortBy) {
 }
 
 /// By name, category, process and track, as far as rows have them.
-fn compare_keys(trace: &Trace, key: &Key, other: &Key) -> std::cmp::Ordering {
+pub(crate) fn compare_keys(trace: &Trace, key: &Key, other: &Key) -> std::cmp::Ordering {
     let text = |id: Option<StringId>| id.map(|id| trace.strings.get(id));
     (text(key.name).cmp(&text(other.name)))
         .then_with(|| text(key.category).cmp(&text(other.category)))
@@ -266,6 +312,7 @@ fn compare_keys(trace: &Trace, key: &Key, other: &Key) -> std::cmp::Ordering {
 mod tests {
     use super::*;
     use crate::{Glob, Selection, sample};
+    use ferrum_trace_model::{OTHER_NAMES, Slice};
     use proptest::prelude::*;
 
     fn two_threads() -> Trace {
@@ -336,6 +383,33 @@ mod tests {
         assert_eq!((top.rows.len(), top.rest), (1, Rest { n_rows: 2, count: 4, total: 65, self_time: 65 }));
         assert_eq!(sorted(SortBy::Total, Some(0)).rest, top.all);
         assert_eq!(sorted(SortBy::Total, Some(9)).rest, Rest::default());
+    }
+
+    #[test]
+    fn other_names_are_a_row_when_there_are_too_many_names() {
+        let names_max = ferrum_trace_format::chrome::read::Limits::default().names;
+        let mut trace = Trace::default();
+        let track = trace.tracks.track(None, None);
+        let texts = (0..names_max).map(|n| n.to_string()).chain([String::new(), OTHER_NAMES.to_owned()]);
+        for (order, text) in texts.enumerate() {
+            let name = trace.strings.intern(&text);
+            let (start, duration) = (order as i64 * 10, if text == OTHER_NAMES { 5 } else { 1 });
+            trace.slices.push(Slice { start, duration, name, category: StringId::EMPTY, track, order: order as u32 });
+        }
+        let options = SummaryOptions { top: Some(1), ..SummaryOptions::default() };
+        let summary = summary(&trace, &Selection::default(), &options);
+        assert_eq!((names(&trace, &summary), summary.n_beyond), (vec![OTHER_NAMES.to_owned()], 0));
+    }
+
+    #[test]
+    fn groups_beyond_the_limit_are_one_and_part_of_the_rest() {
+        let trace = two_threads();
+        let options = SummaryOptions { groups_max: 2, ..SummaryOptions::default() };
+        let all = summary(&trace, &Selection::default(), &SummaryOptions::default());
+        let limited = summary(&trace, &Selection::default(), &options);
+        assert_eq!(names(&trace, &limited), ["step", "gemm"]);
+        assert_eq!((limited.rows.as_slice(), limited.all), (&all.rows[..2], all.all));
+        assert_eq!((limited.rest, limited.n_beyond), (Rest { n_rows: 1, count: 1, total: 5, self_time: 5 }, 1));
     }
 
     #[test]

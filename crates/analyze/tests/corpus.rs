@@ -8,7 +8,8 @@
 //! only given as `self_us`; where that differs it is computed here, slowly.
 
 use ferrum_trace_analyze::{
-    Device, GroupBy, Nesting, Row, Selected, SummaryOptions, count_asyncs, count_flows, counters, devices, summarize,
+    AsyncCount, Device, GroupBy, Nesting, Row, Selected, SummaryOptions, async_ops, count_asyncs, count_flows,
+    counters, devices, summarize, summarize_asyncs,
 };
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
 use ferrum_trace_format::open::open;
@@ -353,6 +354,23 @@ fn compare_asyncs(trace: &Trace, expected: &Value, figures: &mut Figures) {
     figures.equal("async: b", &figure("b"), &found.begins);
     figures.equal("async: n", &figure("n"), &found.steps);
     figures.equal("async: e", &figure("e"), &found.finishes);
+    compare_async_operations(trace, &found, figures);
+}
+
+/// Every begin is an operation. The ends of nestable events finish all operations of balanced groups.
+fn compare_async_operations(trace: &Trace, found: &AsyncCount, figures: &mut Figures) {
+    let ops = async_ops(trace);
+    let legacy_begins = trace.census.phases[usize::from(b'S')];
+    figures.equal("async: operations", &(found.begins + legacy_begins), &(ops.len() as u64));
+    let summary = summarize_asyncs(trace, &ops, &SummaryOptions::default());
+    figures.equal("async: operations of all names", &(ops.len() as u64), &summary.all.count);
+    let n_unfinished = ops.iter().filter(|op| op.end.is_none()).count() as u64;
+    figures.equal("async: unfinished of all names", &n_unfinished, &summary.all.n_unfinished);
+    if found.groups == found.balanced && legacy_begins == 0 {
+        figures.equal("async: unfinished", &0, &n_unfinished);
+    }
+    let backwards = ops.iter().filter(|op| op.duration().is_some_and(|duration| duration < 0)).count();
+    figures.equal("async: operations that end before they begin", &0, &backwards);
 }
 
 fn compare_counters(trace: &Trace, expected: &Value, figures: &mut Figures) {

@@ -39,6 +39,11 @@ const CASES: &[(&str, &str, &str)] = &[
     ("missing-name", r#"{"ph":"X","pid":1,"tid":11,"ts":1,"dur":1}"#, r#""name":"""#),
     ("name-not-text", r#"{"ph":"X","name":5,"pid":1,"tid":11,"ts":1,"dur":1}"#, r#""name":"5""#),
     ("args-not-object", r#"{"ph":"X","name":"a","pid":1,"tid":11,"ts":1,"dur":1,"args":[1]}"#, r#"{"value":[1]}"#),
+    (
+        "odd-number",
+        r#"{"ph":"X","name":"a","pid":1,"tid":010,"ts":087.830,"dur":01,"args":{"a":[-007,1e999]}}"#,
+        r#""tid":10,"ts":87.830,"dur":1,"args":{"a":[-7,"1e999"]}"#,
+    ),
     ("instant-scope", r#"{"ph":"i","name":"a","pid":1,"tid":11,"ts":1,"s":"x"}"#, r#""s":"t""#),
     ("empty-row-name", r#"{"ph":"M","name":"thread_name","pid":1,"tid":11,"args":{"name":""}}"#, ""),
     ("escape", r#"{"ph":"X","name":"\u00e9","pid":1,"tid":11,"ts":1,"dur":1}"#, r#""name":"é""#),
@@ -149,6 +154,19 @@ const CASES: &[(&str, &str, &str)] = &[
         r#"{"ph":"C","name":"c","pid":1,"tid":11,"ts":1,"args":{"a":"7","b":null,"c":1}}"#,
         r#"{"a":7,"c":1}"#,
     ),
+    (
+        "profile-id",
+        concat!(
+            r#"{"ph":"P","name":"Profile","cat":"v8","pid":1,"tid":11,"ts":1,"id":"0x1","args":{"data":{"startTime":1}}},"#,
+            r#"{"ph":"P","name":"Profile","cat":"v8","pid":2,"tid":12,"ts":2,"id":"0x1","args":{"data":{"startTime":2}}}"#
+        ),
+        r#""tid":12,"ts":2,"id":"0x2""#,
+    ),
+    (
+        "profile-data",
+        r#"{"ph":"P","name":"ProfileChunk","cat":"v8","pid":1,"tid":11,"ts":1,"id":"0x1","args":{"data":{"cpuProfile":{"samples":[2]},"timeDeltas":[1]}}}"#,
+        "",
+    ),
 ];
 
 /// The same for whole files.
@@ -164,6 +182,10 @@ const FILES: &[(&str, &[u8])] = &[
     ("nan", b"[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":1,\"dur\":NaN},{\"ph\":\"i\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":1}]"),
     ("damage", b"[{\"ph\":\"i\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":1},]\0\0,{\"ph\":\"i\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":1}]"),
     ("empty-array", b"[]"),
+    (
+        "unusable-field",
+        b"{\"systemTraceEvents\":{},\"traceEvents\":[{\"ph\":\"X\",\"name\":\"a\",\"cat\":\"c\",\"pid\":1,\"tid\":2,\"ts\":1,\"dur\":1}]}",
+    ),
     ("no-events", b"{\"traceEvents\":[]}"),
     ("no-slices", b"{\"traceEvents\":[{\"ph\":\"i\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":1}]}"),
     ("array-form", b"[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":1,\"dur\":1}]"),
@@ -217,8 +239,8 @@ fn assert_is_right(code: &str, out: &str) {
 
 #[test]
 fn every_rule_has_a_file() {
-    // These need a compressed file, or many events; they have tests of their own.
-    let apart = ["cut-container", "deep-nesting"];
+    // These need a compressed file, many events or a Perfetto trace; they have tests of their own.
+    let apart = ["cut-container", "deep-nesting", "unfinished"];
     let covered: HashSet<&str> = CASES.iter().map(|case| case.0).chain(FILES.iter().map(|file| file.0)).collect();
     for rule in rules::all() {
         assert!(covered.contains(rule.code) || apart.contains(&rule.code), "{} has no file", rule.code);
@@ -251,6 +273,49 @@ fn a_container_that_ends_early_is_told() {
     assert_eq!(report.n_events, 2);
 }
 
+/// Nodes 1 and 2, and samples of the second.
+fn chunk(pid: u32, ts: u32, nodes: &str, samples: &str) -> String {
+    let n_samples = samples.split(',').count();
+    let times = vec!["1"; n_samples].join(",");
+    format!(
+        r#"{{"ph":"P","name":"ProfileChunk","cat":"v8","pid":{pid},"tid":11,"ts":{ts},"id":"0x1","args":{{"data":{{"cpuProfile":{{"nodes":[{nodes}],"samples":[{samples}]}},"timeDeltas":[{times}]}}}}}}"#
+    )
+}
+
+#[test]
+fn samples_of_a_profile_with_missing_data_are_left_out_and_the_others_kept() {
+    let start = |pid: u32, ts: u32| {
+        format!(
+            r#"{{"ph":"P","name":"Profile","cat":"v8","pid":{pid},"tid":11,"ts":{ts},"id":"0x1","args":{{"data":{{"startTime":{ts}}}}}}}"#
+        )
+    };
+    let node = |id: u32, parent: u32| format!(r#"{{"id":{id},"parent":{parent},"callFrame":{{"functionName":"f"}}}}"#);
+    let root = r#"{"id":1,"callFrame":{"functionName":"(root)"}}"#;
+    let events = [
+        start(1, 10),
+        chunk(1, 11, &format!("{root},{}", node(2, 1)), "2,2"),
+        // Its parent is missing, and what refers to it is too.
+        chunk(1, 12, &node(4, 3), "4"),
+        chunk(1, 13, "", "4"),
+        chunk(1, 14, &node(5, 2), "5"),
+        // A node that is there twice.
+        chunk(1, 15, &node(5, 2), "5"),
+        // The same id in another process, and the same again.
+        start(2, 20),
+        chunk(2, 21, &format!("{root},{}", node(2, 1)), "2"),
+        start(2, 30),
+        chunk(2, 31, &format!("{root},{}", node(2, 1)), "2"),
+    ];
+    let file = object(&events.join(","));
+    let report = checked(file.as_bytes());
+    let count = |code: &str| report.get(code).map(|finding| finding.n);
+    assert_eq!((count("profile-data"), count("profile-id")), (Some(3), Some(2)));
+    let (out, changes) = repaired(file.as_bytes());
+    assert_is_right("profiles", &out);
+    assert_eq!((changes.n_read, changes.n_written), (11, 8));
+    assert_eq!(["\"0x1\"", "\"0x2\"", "\"0x3\""].map(|id| out.matches(&format!("\"id\":{id}")).count()), [3, 2, 2]);
+}
+
 #[test]
 fn places_are_the_first_in_the_file() {
     let overlapping = |n: u32| format!(r#"{{"ph":"X","name":"a","pid":1,"tid":7,"ts":{},"dur":15}}"#, n * 10);
@@ -264,6 +329,30 @@ fn places_are_the_first_in_the_file() {
         assert!(found.starts_with(&place.excerpt), "{} is not at {}", place.excerpt, place.offset);
     }
     assert!(finding.first.is_sorted_by_key(|place| place.offset));
+}
+
+#[test]
+fn fields_around_the_events_become_json() {
+    let file = [b"{\"a\":[010,\"\xff\"],\"traceEvents\":[", OK.as_bytes(), b"],\"\x01\":\"\\ud800\"}"].concat();
+    for code in ["odd-number", "invalid-utf8", "control-byte", "surrogate-pair"] {
+        let report = checked(&file);
+        assert_eq!(report.get(code).map(|finding| finding.n), Some(1), "{code} in {:?}", report.findings);
+    }
+    let (out, _) = repaired(&file);
+    assert_eq!(out, format!("{{\"a\":[10,\"\u{fffd}\"],\n\"traceEvents\":[\n{OK}\n],\n\"\\u0001\":\"\u{fffd}\"}}\n"));
+    assert_is_right("fields", &out);
+}
+
+#[test]
+fn what_is_no_json_is_not_kept_as_it_is() {
+    let event =
+        b"{\"ph\":\"X\",\"name\":\"\\u00e9\",\"tid\":010,\"args\":{\"a\":\"\x01\\u00e9\",\"b\":\"\\ud83d\\ude00\"}}";
+    let file = [b"[", &event[..], b"]"].concat();
+    let open = || Ok(Box::new(std::io::Cursor::new(file.clone())) as Box<dyn Read + Send>);
+    let mut out = Vec::new();
+    chrome(&open, &mut out, &ChromeOptions { form: OutputForm::Array, as_is: true }).unwrap();
+    let expected = r#"{"ph":"X","name":"\u00e9","tid":10,"args":{"a":"\u0001é","b":"\ud83d\ude00"}}"#;
+    assert_eq!(String::from_utf8(out).unwrap(), format!("[\n{expected}\n]\n"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Steps of real traces: those of the corpus, where it is present.
 
-use ferrum_trace_analyze::{Nesting, STEP_ARGS, Selected, StepSource, Steps, StepsOptions, steps};
+use ferrum_trace_analyze::{Nesting, STEP_ARGS, Selected, Split, StepSource, Steps, StepsOptions, steps};
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
 use ferrum_trace_format::open::open;
 use ferrum_trace_model::Trace;
@@ -19,8 +19,12 @@ fn sample(file: &str) -> Option<(Trace, Steps)> {
     let options = LoadOptions { args: STEP_ARGS.map(str::to_owned).to_vec(), ..LoadOptions::default() };
     let opened = open(File::open(&path).unwrap()).unwrap();
     let trace = load(opened, &options).unwrap().trace;
-    let steps =
-        steps(&trace, &Nesting::of(&trace), &Selected::all(&trace), &StepsOptions { n_slowest: 3, phases: vec![] });
+    let steps = steps(
+        &trace,
+        &Nesting::of(&trace),
+        &Selected::all(&trace),
+        &StepsOptions { n_slowest: 3, ..StepsOptions::default() },
+    );
     check(&trace, &steps);
     Some((trace, steps))
 }
@@ -31,11 +35,21 @@ fn check(trace: &Trace, steps: &Steps) {
     assert_eq!(sum(&mut steps.gaps.iter().map(|gap| gap.total)), steps.all.unexplained, "gaps are what is unexplained");
     assert_eq!(sum(&mut steps.idle_gaps.iter().map(|gap| gap.total)), steps.all.device.idle(), "gaps are what is idle");
     assert_eq!(sum(&mut steps.groups.iter().map(|group| group.total)), steps.all.total, "groups are all");
+    for step in &steps.steps {
+        let Split { host, device, both, neither } = step.split;
+        assert_eq!(host + device + both + neither, step.duration, "the parts add up");
+    }
+    let results = sum(&mut steps.steps.iter().map(|step| step.result_time));
+    assert!(results == steps.all.result_time && results <= steps.wall, "time counts once");
     let kinds =
         ["kernel", "gpu_memcpy", "gpu_memset", "Kernel", "Memcpy", "Memset"].map(|kind| trace.strings.find(kind));
     let n_device = trace.slices.category.iter().filter(|&&category| kinds.contains(&Some(category))).count() as u64;
     let attribution = steps.attribution.unwrap_or_default();
-    let n_in_steps = attribution.by_launch + attribution.by_flow + attribution.by_annotation + attribution.by_time;
+    let n_in_steps = attribution.by_launch
+        + attribution.by_operation
+        + attribution.by_flow
+        + attribution.by_annotation
+        + attribution.by_time;
     assert_eq!(n_in_steps + attribution.outside, n_device, "every kernel is in a step or told");
     assert_eq!(steps.all.device.n_slices, n_in_steps, "steps have the kernels");
     let other = steps.device_ops.ops.iter().find(|op| op.op.is_none()).map_or(0, |op| op.count);
@@ -48,7 +62,13 @@ fn a_step_of_vllm_has_the_kernels_of_its_graph() {
     let [step] = &steps.steps[..] else { panic!("{:?}", steps.steps) };
     assert_eq!((step.mark.source, step.mark.phase), (StepSource::Vllm, Some(Phase::Decode)));
     assert_eq!((step.mark.batch, step.mark.decode_tokens, step.mark.context_tokens), (Some(32), Some(32), Some(55086)));
-    assert_eq!(step.duration, 2_408_598);
+    // The kernels begin 6 ms after the mark has ended, and take 10.7 ms.
+    assert_eq!((step.mark_duration, step.duration), (2_408_598, 19_114_059));
+    let Split { host, device, both, neither } = step.split;
+    assert_eq!([host, device, both, neither], [2_408_598, 10_717_708, 0, 5_987_753]);
+    assert_eq!((steps.wall, steps.all.result_time, step.is_incomplete), (19_114_059, 19_114_059, false));
+    let rates = [steps.all.tokens_per_second(), steps.all.tokens_per_device_second()];
+    assert_eq!(rates.map(|rate| rate.map(|(_, decode)| decode.round())), [Some(1674.0), Some(2986.0)]);
     // 421 of them have the correlation of the graph's launch.
     assert_eq!(steps.attribution.map(|it| (it.by_launch, it.outside)), Some((434, 0)));
     let count = |op: Option<Op>| steps.device_ops.ops.iter().find(|it| it.op == op).map_or(0, |it| it.count);

@@ -142,10 +142,34 @@ fn pushes_that_overlap_in_part_get_rows_of_their_own() {
         writer.push("twenty microseconds", "test", 0.02, 5);
     }
     drop(writer);
-    let events = events(&path);
-    assert_eq!(events.len(), 2000);
-    let rows: BTreeSet<u32> = events.iter().map(|event| event.tid).collect();
-    assert!(rows.len() > 1 && rows.contains(&5), "viewers lose or misdraw what overlaps in one row: {rows:?}");
+    let (names, slices): (Vec<_>, Vec<_>) = events(&path).into_iter().partition(|event| event.ph == 'M');
+    assert_eq!(slices.len(), 2000);
+    let rows: BTreeSet<(u32, u32)> = slices.iter().map(|event| (event.pid, event.tid)).collect();
+    assert!(rows.len() > 1 && rows.contains(&(0, 5)), "viewers lose or misdraw what overlaps in one row: {rows:?}");
+    assert!(rows.iter().all(|row| row.1 == 5), "whoever groups by `tid` finds all of it in one group: {rows:?}");
+    for (row, n) in rows.iter().skip(1).zip(2..) {
+        let name_of = |what: &str| {
+            let mut of_row = names.iter().filter(|event| event.name == what && (event.pid, event.tid) == *row);
+            of_row.next().unwrap_or_else(|| panic!("{row:?} has no {what}")).args["name"].clone()
+        };
+        assert_eq!(name_of("process_name"), format!("overlap {n}"));
+        assert_eq!(name_of("thread_name"), format!("tid 5 (overlap {n})"));
+    }
+}
+
+#[test]
+fn overlapping_pushes_of_several_layers_stay_with_their_layers() {
+    let path = scratch::folder("overlapping_pushes_of_several_layers").join("trace.json");
+    let writer = TraceWriter::enabled(path.clone());
+    for n in 0..300 {
+        writer.push("overlaps", "test", 0.5, n % 3);
+    }
+    drop(writer);
+    let slices: Vec<_> = events(&path).into_iter().filter(|event| event.ph == 'X').collect();
+    for tid in 0..3 {
+        assert_eq!(slices.iter().filter(|slice| slice.tid == tid).count(), 100);
+    }
+    assert!(slices.iter().any(|slice| slice.pid > 0));
 }
 
 #[test]

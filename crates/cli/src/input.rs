@@ -60,7 +60,7 @@ impl Unrecovered {
     pub fn recover(&self, recovery: &Recovery, words: &Words) -> Result<Outcome, Trouble> {
         if !self.trace.exists() {
             let spool = self.spool.file_name().unwrap_or_default();
-            let what = format!("missing, but its spool is there: recovering {}", spool.display());
+            let what = format!("missing, but its spool exists: recovering {}", spool.display());
             words.note(&self.trace, &what);
         }
         recovery.run(Input::Spool(self.spool.clone()))
@@ -198,7 +198,7 @@ fn spools_in(folder: &Path) -> Result<Vec<Input>, Trouble> {
     }
     spools.sort();
     if spools.is_empty() {
-        let what = format!("expected a folder with spools, found no file in it that ends in `.{SPOOL_ENDING}`");
+        let what = format!("the folder has no file that ends in `.{SPOOL_ENDING}`");
         return Err(Trouble::at(folder, what));
     }
     Ok(spools.into_iter().map(Input::Spool).collect())

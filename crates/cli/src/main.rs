@@ -24,7 +24,10 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     match args::parse(std::env::args_os()) {
-        Ok(command) => cmd::run(command),
+        Ok(args) => {
+            out::table::set_wide(args.wide);
+            cmd::run(args.command)
+        }
         // Also help and version, which are printed instead.
         Err(error) => error.exit(),
     }

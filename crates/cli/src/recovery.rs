@@ -76,7 +76,7 @@ impl Recovery {
         }
         let existing = if self.force { Existing::IsReplaced } else { Existing::Stays };
         let summary = match write(&spool.file, &input, &target, existing)? {
-            Written::Whole(summary) => summary,
+            Written::Whole(summary) => *summary,
             Written::NobodyReads => return Ok(Outcome::NobodyReads),
         };
         let (stay, leftovers) = self.clean_up(input.path(), spool, &target, summary.finished);
@@ -149,8 +149,8 @@ fn open(input: &Input) -> Result<SpoolFile, Trouble> {
 fn leave_to_recorder(target: &Target, spool: Option<&Path>) -> Result<(), Trouble> {
     match spool.and_then(trace_path) {
         Some(trace) if target.is_at(&trace) && trace.exists() => {
-            let trouble = Trouble::at(&trace, "its process still records, and brings it up to date itself");
-            Err(trouble.hint("`-o PATH` writes a snapshot elsewhere"))
+            let trouble = Trouble::at(&trace, "its process still records and updates the trace itself");
+            Err(trouble.hint("use `-o PATH` to write a snapshot elsewhere"))
         }
         _ => Ok(()),
     }
@@ -158,7 +158,7 @@ fn leave_to_recorder(target: &Target, spool: Option<&Path>) -> Result<(), Troubl
 
 /// What came of writing.
 enum Written {
-    Whole(Summary),
+    Whole(Box<Summary>),
     NobodyReads,
 }
 
@@ -171,7 +171,7 @@ fn write(spool: &File, input: &Input, target: &Target, existing: Existing) -> Re
     progress.wait_for_disk();
     let failure = match converted {
         Ok(summary) => match out.commit() {
-            Ok(()) => return Ok(Written::Whole(summary)),
+            Ok(()) => return Ok(Written::Whole(Box::new(summary))),
             Err(failure) => failure,
         },
         Err(error) => failure_of(&mut out, &name, &error),
@@ -197,7 +197,7 @@ fn refuse_others(spool: &File, name: &str) -> Result<(), Trouble> {
     let first_bytes = &first_bytes[..n_bytes];
     if first_bytes.is_empty() {
         let trouble = Trouble::new(name, "expected a spool, found an empty file");
-        return Err(trouble.hint("its process ended before it had begun to record"));
+        return Err(trouble.hint("its process ended before it began to record"));
     }
     match to_chrome(first_bytes, &mut io::sink(), 1) {
         Err(error) if error.is_wrong_format() => {
@@ -215,8 +215,8 @@ fn refuse_others(spool: &File, name: &str) -> Result<(), Trouble> {
 }
 
 fn no_name(path: &Path) -> Trouble {
-    let what = "the trace would have the name of its spool, which does not end in `.spool`";
-    Trouble::at(path, what).hint("name the trace with `-o PATH`")
+    let what = "the spool's name does not end in `.spool`, so the trace needs another name";
+    Trouble::at(path, what).hint("use `-o PATH` to name the trace")
 }
 
 fn remove(path: &Path) -> Result<(), Trouble> {

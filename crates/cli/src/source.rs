@@ -209,10 +209,10 @@ impl NamedFile {
         let file = File::open(&self.path)?;
         let about = file.metadata()?;
         if FileId::of(&about) != self.id {
-            return Err(io::Error::other("another file has taken its name meanwhile"));
+            return Err(io::Error::other("it was replaced by another file while it was read"));
         }
         if about.len() < self.n_bytes {
-            let what = format!("expected {} bytes as before, found {}", self.n_bytes, about.len());
+            let what = format!("its size changed from {} to {} bytes while it was read", self.n_bytes, about.len());
             return Err(io::Error::other(what));
         }
         Bytes::of_open_file(file, self.n_bytes)
@@ -265,7 +265,7 @@ impl Read for FileView {
 fn settle(unrecovered: Unrecovered, words: &Words) -> Input {
     let spool = Input::Spool(unrecovered.spool.clone());
     if unrecovered.trace.exists() {
-        words.note(&unrecovered.trace, "its spool lies beside it and has all that it has, or more: reading that");
+        words.note(&unrecovered.trace, "reading its spool instead, which has at least the same events");
         return spool;
     }
     if is_being_recorded(&unrecovered.spool) {

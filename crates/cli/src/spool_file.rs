@@ -1,6 +1,6 @@
 //! A spool that is open, and whose it is.
 
-use crate::file_id::FileId;
+use crate::file_id::is_at;
 use crate::trouble::Trouble;
 use ferrum_trace_format::spool::is_spool;
 use std::fs::{File, TryLockError};
@@ -78,13 +78,6 @@ impl SpoolFile {
         }
         file.rewind().map_err(cannot_keep)?;
         Ok(Self { file, owner: Owner::Copy })
-    }
-}
-
-fn is_at(file: &File, path: &Path) -> bool {
-    match (file.metadata(), std::fs::metadata(path)) {
-        (Ok(file), Ok(named)) => FileId::of(&file) == FileId::of(&named),
-        _ => false,
     }
 }
 

@@ -1,7 +1,10 @@
 //! Files as they are found: whole, damaged, cut, and no traces at all.
 #![cfg(feature = "read")]
 
-use ferrum_trace_format::chrome::read::{Event, Form, LoadOptions, Loss, Sink, Text, for_each, load, read_in_pieces};
+use ferrum_trace_format::chrome::read::{
+    Event, Form, Limits, LoadOptions, Loss, Sink, Text, for_each, load, load_within, read_in_pieces,
+};
+use ferrum_trace_model::{Beyond, OTHER_NAMES};
 use proptest::prelude::*;
 
 /// Everything that was found, as text.
@@ -28,7 +31,7 @@ impl Sink for Found {
 
 fn found(file: &[u8]) -> Result<(Form, Found), String> {
     let mut sink = Found::default();
-    let form = for_each(file, &mut sink).map_err(|error| error.to_string())?;
+    let form = for_each(file, &mut sink).map_err(|error| error.to_string())?.form;
     Ok((form, sink))
 }
 
@@ -279,6 +282,63 @@ fn columns_are_the_same_whatever_the_number_of_threads() {
     let layer = one.args[0].of(one.slices.order[1000]).unwrap();
     assert_eq!(one.strings.get(layer), "23");
     assert!(one.strings.iter().eq(many.strings.iter()));
+}
+
+/// A file of several pieces in which names, categories, threads and processes differ, as slices, begins and ends, and async events.
+fn file_of_many_names() -> String {
+    let events = (0..60_000).map(|n: u32| {
+        let (pid, tid, end) = (n / 5000, n / 25, n + 1);
+        match n % 3 {
+            0 => format!(r#"{{"ph":"X","name":"slice {n}","cat":"c {n}","ts":{n},"dur":1,"pid":{pid},"tid":{tid}}}"#),
+            1 => format!(
+                r#"{{"ph":"B","name":"open {n}","ts":{n},"pid":{pid},"tid":{tid}}},{{"ph":"E","ts":{end},"pid":{pid},"tid":{tid}}}"#
+            ),
+            _ => format!(r#"{{"ph":"b","name":"a {n}","cat":"c","id":{n},"ts":{n},"pid":{pid},"tid":{tid}}}"#),
+        }
+    });
+    format!("[{}]", events.collect::<Vec<_>>().join(",\n"))
+}
+
+#[test]
+fn names_beyond_the_limit_are_one_whatever_the_number_of_threads() {
+    let file = file_of_many_names();
+    let load = |n_workers, names| {
+        let options = LoadOptions { args: Vec::new(), n_workers };
+        load_within(file.as_bytes(), &options, Limits { names, ..Limits::default() }).unwrap().trace
+    };
+    let (all, one, many) = (load(1, usize::MAX), load(1, 50_000), load(4, 50_000));
+    assert!(one.strings.iter().eq(many.strings.iter()));
+    assert_eq!(format!("{:?}", one.slices), format!("{:?}", many.slices));
+    assert_eq!(format!("{:?}", one.asyncs), format!("{:?}", many.asyncs));
+    assert_eq!((one.census.beyond, all.census.beyond), (many.census.beyond, Beyond::default()));
+    // 60,000 names, a category for each slice, and `c`.
+    assert_eq!(one.census.beyond.names, 80_001 - 50_000);
+    assert_eq!(one.slices.duration, all.slices.duration, "only names are lost");
+    for (slice, (&name, &limited)) in all.slices.name.iter().zip(&one.slices.name).enumerate() {
+        let (name, limited) = (all.strings.get(name), one.strings.get(limited));
+        let is_early = all.slices.order[slice] < 20_000;
+        assert!(name == limited || (limited == OTHER_NAMES && !is_early), "{name} is {limited}");
+    }
+    // Ids stay apart: they join events.
+    let ids: std::collections::HashSet<_> = one.asyncs.id.iter().collect();
+    assert_eq!(ids.len(), 20_000);
+}
+
+#[test]
+fn tracks_beyond_the_limit_are_left_out_and_counted_whatever_the_number_of_threads() {
+    let file = file_of_many_names();
+    let load = |n_workers, tracks| {
+        let options = LoadOptions { args: Vec::new(), n_workers };
+        load_within(file.as_bytes(), &options, Limits { tracks, ..Limits::default() }).unwrap().trace
+    };
+    let (all, one, many) = (load(1, usize::MAX), load(1, 1200), load(4, 1200));
+    assert_eq!(format!("{:?}", one.slices), format!("{:?}", many.slices));
+    assert_eq!((all.tracks.len(), one.tracks.len(), many.tracks.len()), (2400, 1200, 1200));
+    assert_eq!(one.census.beyond, many.census.beyond);
+    assert_eq!((one.census.events, one.census.beyond.on_tracks), (80_000, 40_000));
+    assert_eq!(one.slices.len(), all.slices.len() / 2);
+    assert_eq!(one.census.anomalies, all.census.anomalies, "no begin has lost its end");
+    assert!(!one.strings.iter().any(|(_, text)| text == "2398"), "nothing is kept of threads that are left out");
 }
 
 /// Any byte, and those that mean something more often.

@@ -2,10 +2,14 @@
 //!
 //! A [`Trace`] is a set of columns: times are integer nanoseconds, texts are numbers of [`Strings`], rows are numbers of
 //! [`Tracks`]. [`Value`] is the value of one argument; it and `Strings` (feature `strings`) are all that the recorder
-//! needs. The rest is behind the feature `columns`.
+//! needs, with [`settings`] (feature `settings`). The rest is behind the feature `columns`.
 //!
 //! This crate knows nothing of files, clocks, threads, the environment, or how any format spells these things.
 
+mod close_name;
+mod recording;
+#[cfg(feature = "settings")]
+pub mod settings;
 #[cfg(feature = "strings")]
 mod strings;
 #[cfg(feature = "columns")]
@@ -15,10 +19,15 @@ mod tracks;
 mod value;
 pub mod vocab;
 
+pub use close_name::closest;
+pub use recording::{Recording, Recordings, RefusedDumps, Trigger, TriggerEvent};
 #[cfg(feature = "strings")]
 pub use strings::{StringId, Strings};
 #[cfg(feature = "columns")]
-pub use trace::{Anomalies, ArgColumn, Asyncs, Census, Counters, End, Flows, Order, Points, Slice, Slices, Trace};
+pub use trace::{
+    Anomalies, ArgColumn, Asyncs, Beyond, Census, Counters, End, Flows, OTHER_NAMES, Order, Points, Slice, Slices,
+    Trace, retain_entries,
+};
 #[cfg(feature = "columns")]
 pub use tracks::{Process, ProcessId, Track, TrackId, Tracks};
 pub use value::Value;

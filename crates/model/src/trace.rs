@@ -47,22 +47,35 @@ impl Trace {
     }
 }
 
-/// Empties every column of a table.
-macro_rules! clear_columns {
+/// Defines what is done to every column of a table.
+macro_rules! each_column {
     ($table:ident: $($column:ident),*) => {
         impl $table {
             fn clear(&mut self) {
                 $(self.$column.clear();)*
             }
+
+            /// Removes the entries whose tracks are not wanted. Returns how many these are.
+            pub fn retain_tracks(&mut self, is_wanted: impl Fn(TrackId) -> bool) -> u64 {
+                let is_kept: Vec<bool> = self.track.iter().map(|&track| is_wanted(track)).collect();
+                $(retain_entries(&mut self.$column, &is_kept);)*
+                is_kept.iter().filter(|&&is_kept| !is_kept).count() as u64
+            }
         }
     };
 }
 
-clear_columns!(Slices: start, duration, name, category, track, order);
-clear_columns!(Points: time, name, category, track, order);
-clear_columns!(Flows: time, name, category, track, id, end);
-clear_columns!(Asyncs: time, name, category, track, id, end, is_legacy, order);
-clear_columns!(Counters: time, name, series, track, value);
+each_column!(Slices: start, duration, name, category, track, order);
+each_column!(Points: time, name, category, track, order);
+each_column!(Flows: time, name, category, track, id, end);
+each_column!(Asyncs: time, name, category, track, id, end, is_legacy, order);
+each_column!(Counters: time, name, series, track, value);
+
+/// Removes the entries of a column that are not to be kept.
+pub fn retain_entries<T>(column: &mut Vec<T>, is_kept: &[bool]) {
+    let mut is_kept = is_kept.iter();
+    column.retain(|_| is_kept.next().is_none_or(|&is_kept| is_kept));
+}
 
 /// Slices. Those of one track may be in any order.
 #[derive(Clone, Debug, Default)]
@@ -235,11 +248,20 @@ pub struct Census {
     pub last: Option<i64>,
     /// What is odd about slices.
     pub anomalies: Anomalies,
+    /// What there is too much of to be kept apart.
+    pub beyond: Beyond,
 }
 
 impl Default for Census {
     fn default() -> Self {
-        Self { events: 0, phases: [0; 128], first: None, last: None, anomalies: Anomalies::default() }
+        Self {
+            events: 0,
+            phases: [0; 128],
+            first: None,
+            last: None,
+            anomalies: Anomalies::default(),
+            beyond: Beyond::default(),
+        }
     }
 }
 
@@ -257,6 +279,19 @@ impl Census {
         self.first = Some(self.first.map_or(from, |first| first.min(from)));
         self.last = Some(self.last.map_or(to, |last| last.max(to)));
     }
+}
+
+/// The name, category or series of events whose own is beyond the limit of a reader.
+pub const OTHER_NAMES: &str = "(other names)";
+
+/// Events that a reader does not keep apart, since there are too many different names or tracks. The first ones of a file are within the
+/// limit, so that what is kept does not depend on anything but the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Beyond {
+    /// Names, categories and series of events that are [`OTHER_NAMES`] instead.
+    pub names: u64,
+    /// Events of tracks that are left out. They count in [`Census::events`] and are in no column.
+    pub on_tracks: u64,
 }
 
 /// Events that should be slices, and are not or are odd ones.

@@ -88,6 +88,16 @@ impl Tracks {
         })
     }
 
+    /// The process of that id, if it has been seen.
+    pub fn find_process(&self, pid: Option<StringId>) -> Option<ProcessId> {
+        self.process_ids.get(&pid).copied()
+    }
+
+    /// The track of that id in a process, if it has been seen.
+    pub fn find(&self, process: ProcessId, tid: Option<StringId>) -> Option<TrackId> {
+        self.track_ids.get(&(process, tid)).copied()
+    }
+
     /// What is known of a process.
     pub fn get_process(&self, id: ProcessId) -> &Process {
         &self.processes[id.index()]
@@ -128,29 +138,38 @@ impl Tracks {
         self.tracks.is_empty()
     }
 
-    /// What to call a process: its name and its id, as far as they are known.
+    /// What to call a process: its name and its id, as far as they are known. An id that the name contains is not repeated.
     pub fn process_label(&self, id: ProcessId, strings: &Strings) -> String {
         let process = self.get_process(id);
-        let pid = process.pid.map(|pid| strings.get(pid));
-        match (process.name.map(|name| strings.get(name)), pid) {
-            (Some(name), Some(pid)) => format!("{name} ({pid})"),
-            (Some(name), None) => name.to_owned(),
-            (None, Some(pid)) => format!("process {pid}"),
-            (None, None) => "no process".to_owned(),
-        }
+        let text = |id: Option<StringId>| id.map(|id| strings.get(id));
+        label("process", text(process.name), text(process.pid))
     }
 
-    /// What to call a track: its name and its id, as far as they are known.
+    /// What to call a track: its name and its id, as far as they are known. An id that the name contains is not repeated.
     pub fn label(&self, id: TrackId, strings: &Strings) -> String {
         let track = self.get(id);
-        let tid = track.tid.map(|tid| strings.get(tid));
-        match (track.name.map(|name| strings.get(name)), tid) {
-            (Some(name), Some(tid)) => format!("{name} ({tid})"),
-            (Some(name), None) => name.to_owned(),
-            (None, Some(tid)) => format!("thread {tid}"),
-            (None, None) => "no thread".to_owned(),
-        }
+        let text = |id: Option<StringId>| id.map(|id| strings.get(id));
+        label("thread", text(track.name), text(track.tid))
     }
+}
+
+fn label(kind: &str, name: Option<&str>, id: Option<&str>) -> String {
+    let name = name.map(str::trim).filter(|name| !name.is_empty());
+    match (name, id) {
+        (Some(name), Some(id)) if !contains_word(name, id) => format!("{name} ({id})"),
+        (Some(name), _) => name.to_owned(),
+        (None, Some(id)) => format!("{kind} {id}"),
+        (None, None) => format!("no {kind}"),
+    }
+}
+
+/// Whether a text contains a word, with no letter or digit before or after it.
+fn contains_word(text: &str, word: &str) -> bool {
+    let is_apart = |char: Option<char>| char.is_none_or(|char| !char.is_alphanumeric());
+    !word.is_empty()
+        && text
+            .match_indices(word)
+            .any(|(at, _)| is_apart(text[..at].chars().next_back()) && is_apart(text[at + word.len()..].chars().next()))
 }
 
 #[cfg(test)]
@@ -171,5 +190,23 @@ mod tests {
         assert_eq!(tracks.label(first, &strings), "worker (7)");
         assert_eq!(tracks.label(second, &strings), "thread 7");
         assert_eq!(tracks.process_label(ProcessId(0), &strings), "process 1");
+    }
+
+    #[test]
+    fn labels_say_nothing_twice() {
+        let labelled = |name: Option<&str>, tid: &str| {
+            let (mut strings, mut tracks) = (Strings::default(), Tracks::default());
+            let tid = Some(strings.intern(tid));
+            let track = tracks.track(tid, tid);
+            let name = name.map(|name| strings.intern(name));
+            tracks.get_mut(track).name = name;
+            tracks.get_process_mut(ProcessId(0)).name = name;
+            [tracks.label(track, &strings), tracks.process_label(ProcessId(0), &strings)]
+        };
+        assert_eq!(labelled(Some("thread 5555 (python)"), "5555"), ["thread 5555 (python)"; 2]);
+        assert_eq!(labelled(Some("stream 7 "), "7"), ["stream 7"; 2]);
+        assert_eq!(labelled(Some("stream 17"), "7"), ["stream 17 (7)"; 2]);
+        assert_eq!(labelled(Some(" "), "-3"), ["thread -3", "process -3"]);
+        assert_eq!(labelled(None, "stream 7"), ["thread stream 7", "process stream 7"]);
     }
 }

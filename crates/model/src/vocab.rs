@@ -77,6 +77,12 @@ words! {
     }
 }
 
+/// The categories of all that is recorded in these words.
+pub fn categories() -> impl Iterator<Item = &'static str> {
+    let ops = Op::ALL.iter().map(|op| op.as_str());
+    ops.chain([step::CATEGORY, layer::CATEGORY, request::CATEGORY, trigger::CATEGORY])
+}
+
 /// A step of the engine: one slice, named by its [`Phase`].
 pub mod step {
     /// Its category.
@@ -170,6 +176,17 @@ pub mod trigger {
     pub const MARK: &str = "trigger";
 }
 
+/// Arguments of the end of an async operation.
+pub mod async_end {
+    /// Nanoseconds in which some thread worked on the operation.
+    pub const BUSY_NS: &str = "busy_ns";
+    /// Nanoseconds in which the operation waited.
+    pub const IDLE_NS: &str = "idle_ns";
+}
+/// Argument of an asynchronous slice that gives a row its title, and is no event of its own: the name of the slice in it, which begins and
+/// ends with it.
+pub const ROW_OF: &str = "row_of";
+
 /// Argument of what has no end in the trace, and of the end that was made for it.
 pub const UNCLOSED: &str = "unclosed";
 
@@ -191,12 +208,73 @@ pub mod about {
     pub const OVERWRITTEN: &str = "overwritten_chunks";
     /// How many events were lost.
     pub const DROPPED: &str = "dropped";
+    /// How many spans had begun and not ended; each is a slice with the argument [`UNCLOSED`](super::UNCLOSED).
+    pub const UNFINISHED: &str = "unfinished";
+    /// The unfinished spans of each thread, from the outside in: an object with a key for each.
+    pub const UNFINISHED_BY_THREAD: &str = "unfinished_by_thread";
+    /// How many texts of arguments are missing.
+    pub const LOST_TEXTS: &str = "lost_texts";
+    /// How many events were lost on each thread: an object with a key for each.
+    pub const DROPPED_BY_THREAD: &str = "dropped_by_thread";
+    /// How many events were recorded.
+    pub const RECORDED: &str = "recorded";
+    /// The [`StopReason`], if recording stopped before the program did.
+    pub const STOP_REASON: &str = "stop_reason";
+    /// How many bytes the recording was allowed to take, if it reached them.
+    pub const LIMIT_BYTES: &str = "limit_bytes";
+    /// How many bytes the ring of a flight recorder has.
+    pub const RING_BYTES: &str = "ring_bytes";
+    /// The trigger of a dump: an object with the keys of [`trigger`](super::trigger).
+    pub const TRIGGER: &str = "trigger";
+    /// How many dumps were refused: an object with a key for each [`DumpRefusal`] that occurred.
+    pub const DUMPS_REFUSED: &str = "dumps_refused";
     /// Which file of a rotating recording it is, from 1 on.
     pub const PART: &str = "part";
     /// The process.
     pub const PID: &str = "pid";
     /// What the label of a process with a rank begins with; the number follows.
     pub const RANK_LABEL: &str = "rank ";
+
+    words! {
+        /// Why recording stopped before its program did.
+        StopReason {
+            /// The recording reached the limit that was set for it.
+            Limit = "limit",
+            /// The file system is full, or a quota was reached.
+            NoSpace = "no_space",
+            /// The spool could not be enlarged for another reason.
+            Io = "io",
+        }
+    }
+
+    words! {
+        /// Why a dump of a flight recorder was refused.
+        DumpRefusal {
+            /// The time between two dumps had not passed.
+            TooSoon = "too_soon",
+            /// Another dump was asked for and not written yet.
+            UnderWay = "under_way",
+            /// As many files as allowed were written.
+            Files = "files",
+            /// Another file would not fit into the bytes allowed.
+            Bytes = "bytes",
+            /// The recorder was deciding about another dump at that moment.
+            Busy = "busy",
+        }
+    }
+
+    impl DumpRefusal {
+        /// Returns the reason as part of a sentence: `3 dumps refused: 3 too soon after another dump`.
+        pub fn describe(self) -> &'static str {
+            match self {
+                Self::TooSoon => "too soon after another dump",
+                Self::UnderWay => "while another dump was under way",
+                Self::Files => "beyond the number of files allowed",
+                Self::Bytes => "beyond the bytes allowed",
+                Self::Busy => "while another thread was asking for one",
+            }
+        }
+    }
 }
 
 /// Counters, and the keys of their values.

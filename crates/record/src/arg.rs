@@ -18,6 +18,24 @@ impl Arg {
         Self::new(place, Type::TextAt)
     }
 
+    /// The type's number, and the word.
+    #[inline(always)]
+    pub(crate) fn type_and_word(&self) -> (u64, u64) {
+        (self.kind as u64, self.word)
+    }
+
+    /// A number or truth value, as text.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn number_text(&self) -> Option<String> {
+        match self.kind {
+            Type::Signed => Some((self.word as i64).to_string()),
+            Type::Unsigned => Some(self.word.to_string()),
+            Type::Float => Some(f64::from_bits(self.word).to_string()),
+            Type::Bool => Some((self.word != 0).to_string()),
+            Type::Lost | Type::ShortText | Type::TextAt => None,
+        }
+    }
+
     const fn new(word: u64, kind: Type) -> Self {
         Self { word, kind }
     }

@@ -7,6 +7,7 @@ use crate::clock;
 use crate::event::is_name_muted;
 use crate::global;
 use crate::names;
+use crate::open_stacks::{OpenStack, Owner};
 use crate::os_thread;
 use crate::session::{Session, ThreadEntry};
 use crate::spool::{MappedChunk, lock};
@@ -30,6 +31,12 @@ struct Attachment {
     session: Arc<Session>,
     entry: ThreadEntry,
     chunk: Option<MappedChunk>,
+    /// The thread's open spans, if it has had any.
+    stack: Option<OpenStack>,
+    /// The stack that had too few levels.
+    outgrown_stack: Option<OpenStack>,
+    /// Set when the session had no room for a stack, so that it is not asked again.
+    has_no_stack: bool,
 }
 
 /// An attachment to the process's own recording, which the thread's buffer points into.
@@ -60,16 +67,51 @@ pub fn record(site_id: impl Fn() -> u32, draft: &Draft<'_>) {
     let _ = write(&held).or_else(|| refill_active(&held, Loss::Counts, write));
 }
 
+/// Puts a span that begins on the stack of open spans, when the thread has no stack yet, a too small one, or the site has no
+/// number. Without room for a stack the span is recorded all the same when it ends.
+#[cold]
+#[inline(never)]
+pub fn open(site_id: impl Fn() -> u32, start: u64, level: u32, args: &[Arg]) {
+    let Some(held) = buffer::current().hold() else {
+        return;
+    };
+    if held.has_slot(level) || get_stack(&held, level).is_some() {
+        let site = site_id();
+        if site != 0 {
+            held.open(site, start, level, args);
+        }
+    }
+}
+
+/// Gets a stack of open spans that has a slot for `level`.
+fn get_stack(held: &Held<'_>, level: u32) -> Option<()> {
+    let get = |slot: &RefCell<Option<ActiveAttachment>>| {
+        let mut slot = slot.try_borrow_mut().ok()?;
+        attach_active(&mut slot, held, Loss::IsCountedLater)?.get_stack(held, level)
+    };
+    ATTACHMENT.try_with(get).ok().flatten()
+}
+
 /// The process's recording: without a lock, if the calling thread has recorded in it. `None` if there is none, or if this is a signal
 /// handler that interrupted the recorder.
 pub fn session() -> Option<Arc<Session>> {
     let _held = buffer::current().hold()?;
+    own_session().or_else(global::active)
+}
+
+/// The process's recording, if the calling thread has recorded in it. The caller holds the thread's buffer.
+fn own_session() -> Option<Arc<Session>> {
     let own = ATTACHMENT.try_with(|slot| {
         let slot = slot.try_borrow().ok()?;
         let session = &slot.as_ref()?.0.session;
         global::is_active(session.id()).then(|| Arc::clone(session))
     });
-    own.ok().flatten().or_else(global::active)
+    own.ok().flatten()
+}
+
+/// Whether the calling thread has recorded in the process's recording.
+pub fn is_attached() -> bool {
+    buffer::current().hold().is_some_and(|_held| own_session().is_some())
 }
 
 /// Copies a text into the process's recording and returns what refers to it. `None` if it was lost.
@@ -113,18 +155,7 @@ fn refill_active<T>(held: &Held<'_>, loss: Loss, write: impl Fn(&Held<'_>) -> Op
         // Held buffers are not entered twice, so nobody else has the slot.
         let mut slot = slot.try_borrow_mut().ok()?;
         loop {
-            if slot.as_ref().is_none_or(|active| !global::is_active(active.0.session.id())) {
-                held.clear_chunk();
-                let session = global::active()?;
-                *slot = Attachment::new(&session).map(ActiveAttachment);
-                if slot.is_none() && !global::is_active(session.id()) {
-                    continue;
-                }
-                if slot.is_none() && loss == Loss::Counts {
-                    session.count_dropped(1);
-                }
-            }
-            let ActiveAttachment(attachment) = slot.as_mut()?;
+            let attachment = attach_active(&mut slot, held, loss)?;
             let written = attachment.refill_and_write(held, &write);
             // The recording may have gone on in another file between any two of these lines.
             if written.is_some() || global::is_active(attachment.session.id()) {
@@ -133,6 +164,30 @@ fn refill_active<T>(held: &Held<'_>, loss: Loss, write: impl Fn(&Held<'_>) -> Op
         }
     };
     ATTACHMENT.try_with(refill).unwrap_or_else(|_| write_late_active(held, loss, &write))
+}
+
+/// Attaches the thread to the active session, if it is not attached to it.
+fn attach_active<'s>(
+    slot: &'s mut Option<ActiveAttachment>,
+    held: &Held<'_>,
+    loss: Loss,
+) -> Option<&'s mut Attachment> {
+    while slot.as_ref().is_none_or(|active| !global::is_active(active.0.session.id())) {
+        held.clear_chunk();
+        let session = global::active()?;
+        let before = slot.take();
+        *slot = Attachment::new(&session).map(|mut attachment| {
+            attachment.carry_open_spans_over(held, before.as_ref().map(|before| &before.0));
+            ActiveAttachment(attachment)
+        });
+        if slot.is_none() && global::is_active(session.id()) {
+            if loss == Loss::Counts {
+                session.count_dropped(1);
+            }
+            return None;
+        }
+    }
+    slot.as_mut().map(|active| &mut active.0)
 }
 
 fn write_late_active<T>(held: &Held<'_>, loss: Loss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
@@ -305,7 +360,47 @@ fn attach_private(private: &mut Private, session: &Arc<Session>) -> Option<usize
 impl Attachment {
     fn new(session: &Arc<Session>) -> Option<Self> {
         let name = thread_name();
-        Some(Self { session: Arc::clone(session), entry: session.define_thread(os_thread::id(), &name)?, chunk: None })
+        let entry = session.define_thread(os_thread::id(), &name)?;
+        if name.is_empty() && remembered_name().is_some() {
+            // Given by the program, unlike that of a thread without a name.
+            session.define_thread_name(entry.id, &name);
+        }
+        Some(Self {
+            session: Arc::clone(session),
+            entry,
+            chunk: None,
+            stack: None,
+            outgrown_stack: None,
+            has_no_stack: false,
+        })
+    }
+
+    fn owner(&self) -> Owner {
+        Owner { thread: self.entry.id, os_id: os_thread::id(), name: thread_name() }
+    }
+
+    /// Gets a stack of open spans, or a larger one, that has a slot for `level`.
+    fn get_stack(&mut self, held: &Held<'_>, level: u32) -> Option<()> {
+        if self.has_no_stack {
+            return None;
+        }
+        let stack = self.session.open_stack(self.owner(), self.stack.as_ref(), level as usize);
+        self.has_no_stack = stack.is_none();
+        held.set_stack(stack.as_ref()?.words());
+        self.outgrown_stack = std::mem::replace(&mut self.stack, stack);
+        Some(())
+    }
+
+    /// Takes the thread's open spans along, if its attachment `before` is to a file of the same recording.
+    fn carry_open_spans_over(&mut self, held: &Held<'_>, before: Option<&Self>) {
+        held.clear_stack();
+        let before = before.filter(|before| before.session.recording() == self.session.recording());
+        if let Some(before) = before {
+            self.stack = self.session.carry_open_stack_over(self.owner(), before.stack.as_ref());
+        }
+        if let Some(stack) = &self.stack {
+            held.set_stack(stack.words());
+        }
     }
 
     fn refill_and_write<T>(&mut self, held: &Held<'_>, write: &impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
@@ -350,8 +445,18 @@ impl Attachment {
 
 impl Drop for ActiveAttachment {
     fn drop(&mut self) {
-        // The thread ends. (When a new attachment replaces this one, the buffer is held and has been cleared already.)
-        clear_buffer();
+        // When a new attachment replaces this one, the buffer is held and has been cleared already.
+        let Some(held) = buffer::current().hold() else {
+            return;
+        };
+        // The thread ends.
+        held.clear_chunk();
+        match &self.0.stack {
+            // Spans are open: the process exits inside them, or their guards are in other thread-locals. They stay in the
+            // trace, so the thread keeps its stack for ever.
+            Some(stack) if stack.has_open_span() => std::mem::forget(self.0.stack.take()),
+            _ => held.clear_stack(),
+        }
     }
 }
 
@@ -359,6 +464,9 @@ impl Drop for Attachment {
     fn drop(&mut self) {
         if let Some(chunk) = self.chunk.take().filter(|_| self.session.is_open()) {
             self.session.spool().put_partial(chunk, self.entry.id);
+        }
+        for stack in [self.stack.take(), self.outgrown_stack.take()].into_iter().flatten() {
+            self.session.put_open_stack_back(&stack);
         }
     }
 }
@@ -368,21 +476,18 @@ impl Drop for Attachment {
 pub fn forget_in_child(held: Option<&Held<'_>>) {
     if let Some(held) = held {
         held.clear_chunk();
+        held.clear_stack();
     }
     let _ = ATTACHMENT.try_with(|slot| slot.try_borrow_mut().map(|mut slot| std::mem::forget(slot.take())));
     let _ = PRIVATE.try_with(|slot| slot.try_borrow_mut().map(|mut slot| std::mem::forget(std::mem::take(&mut *slot))));
 }
 
-fn clear_buffer() {
-    if let Some(held) = buffer::current().hold() {
-        held.clear_chunk();
-    }
-}
-
-/// Has the calling thread bear a name in all files of the recording.
-pub fn remember_name(name: &str) {
-    let _ = NAME
-        .try_with(|slot| slot.try_borrow_mut().map(|mut slot| *slot = Some((global::recording_id(), name.to_owned()))));
+/// Has the calling thread bear a name in all files of the recording. False if it is ending and can remember nothing.
+pub fn remember_name(name: &str) -> bool {
+    let remember = |slot: &RefCell<Option<(u64, String)>>| {
+        slot.try_borrow_mut().map(|mut slot| *slot = Some((global::recording_id(), name.to_owned())))
+    };
+    matches!(NAME.try_with(remember), Ok(Ok(())))
 }
 
 /// The name that the program gave the thread in this recording.

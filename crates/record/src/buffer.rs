@@ -8,6 +8,7 @@
 use crate::arg::Arg;
 use crate::chunk::{self, ChunkMemory};
 use crate::clock::TICKS_APART;
+use crate::open_slot;
 use ferrum_trace_format::spool::layout::CHUNK_BYTES;
 use ferrum_trace_format::spool::layout::chunk::HEADER_WORDS;
 use ferrum_trace_format::spool::record::{
@@ -17,7 +18,7 @@ use ferrum_trace_format::spool::record::{
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
-/// The header of no chunk: its limit is zero, so that nothing is ever written to it.
+/// The header of no chunk, and of no stack of open spans: its limit is zero, so that nothing is ever written to it.
 static NO_CHUNK: [AtomicU64; HEADER_WORDS] = [const { AtomicU64::new(0) }; HEADER_WORDS];
 
 /// Set in a buffer's state while it is being changed.
@@ -30,7 +31,7 @@ const PREFETCH_WORDS: usize = 128;
 /// Levels of guards that ended before one inside them, remembered per thread.
 const ENDED_LEVELS: usize = 32;
 
-/// The words of the chunk that a buffer writes to.
+/// The words of the chunk or the stack of open spans that a buffer writes to.
 #[derive(Clone, Copy)]
 struct Words(*const AtomicU64);
 
@@ -53,8 +54,8 @@ impl ChunkMemory for Words {
     #[inline(always)]
     fn load(&self, word: usize, order: Ordering) -> u64 {
         // SAFETY: the pointer is `NO_CHUNK`, whose header is all that is read and whose limit of zero keeps every
-        // writer out, or the words of a chunk that `attach.rs` keeps mapped while it is set here. Callers index the
-        // header, or stay below the chunk's limit.
+        // writer out, or the words of a chunk or a stack that `attach.rs` keeps mapped while it is set here. Callers
+        // index the header, or stay below the chunk's or the stack's limit.
         unsafe { &*self.0.add(word) }.load(order)
     }
 
@@ -109,6 +110,8 @@ pub fn current() -> &'static ThreadBuffer {
 /// What a thread needs to record. Nothing in it is dropped, so that it can be used until the very end of the thread.
 pub struct ThreadBuffer {
     words: Cell<*const AtomicU64>,
+    /// The thread's stack of open spans.
+    stack: Cell<*const AtomicU64>,
     /// Low 32 bits: how many guards are open on this thread. [`HELD`]: set while the buffer is being changed; a signal
     /// handler that finds it set keeps out. Both in one word, so that one comparison tells that all is in order.
     state: Cell<u64>,
@@ -136,6 +139,7 @@ impl ThreadBuffer {
     pub const fn new() -> Self {
         Self {
             words: Cell::new(NO_CHUNK.as_ptr()),
+            stack: Cell::new(NO_CHUNK.as_ptr()),
             state: Cell::new(0),
             last: Cell::new(0),
             ended: [const { Cell::new(0) }; ENDED_LEVELS],
@@ -175,6 +179,27 @@ impl ThreadBuffer {
 
     fn set_depth(&self, depth: u32) {
         self.state.set(self.state.get() & HELD | u64::from(depth));
+    }
+
+    /// Puts a span that begins on the stack of open spans. False if the stack has no slot for its level, or the site no
+    /// number.
+    #[inline(always)]
+    pub fn try_open<const N: usize>(&self, site: u32, start: u64, level: u32, args: &[Arg; N]) -> bool {
+        let stack = Words(self.stack.get());
+        let has_slot = u64::from(level) < open_slot::limit(&stack) && site != 0;
+        if has_slot {
+            open_slot::fill(&stack, level as usize, site, start, args.iter().map(Arg::type_and_word));
+        }
+        has_slot
+    }
+
+    /// Takes a span that has ended off the stack of open spans.
+    #[inline(always)]
+    pub fn empty_slot(&self, level: u32) {
+        let stack = Words(self.stack.get());
+        if u64::from(level) < open_slot::limit(&stack) {
+            open_slot::empty(&stack, level as usize);
+        }
     }
 
     /// The ordinary end of a span: false if it is not ordinary, and then nothing has happened.
@@ -227,6 +252,9 @@ impl ThreadBuffer {
             chunk::put(&words, at, 0, first_word(site, since_base));
             chunk::put(&words, at, 1, second_word(kind, duration, N, types));
             chunk::publish(&words, next);
+            if closes {
+                self.empty_slot(level);
+            }
         }
         compiler_fence(Ordering::SeqCst);
         let depth_after = if closes && is_ordinary { level } else { level + 1 };
@@ -318,6 +346,29 @@ impl Held<'_> {
     /// Takes the buffer's chunk away.
     pub fn clear_chunk(&self) {
         self.buffer.words.set(NO_CHUNK.as_ptr());
+    }
+
+    /// Points the buffer to another stack of open spans. The caller keeps it for as long as it is set here.
+    pub fn set_stack(&self, words: *const AtomicU64) {
+        self.buffer.stack.set(words);
+    }
+
+    /// Takes the buffer's stack of open spans away.
+    pub fn clear_stack(&self) {
+        self.buffer.stack.set(NO_CHUNK.as_ptr());
+    }
+
+    /// Puts a span that begins on the stack of open spans, if that has a slot for its level.
+    pub fn open(&self, site: u32, start: u64, level: u32, args: &[Arg]) {
+        let stack = Words(self.buffer.stack.get());
+        if self.has_slot(level) {
+            open_slot::fill(&stack, level as usize, site, start, args.iter().map(Arg::type_and_word));
+        }
+    }
+
+    /// Whether the stack of open spans has a slot for a level.
+    pub fn has_slot(&self, level: u32) -> bool {
+        u64::from(level) < open_slot::limit(&Words(self.buffer.stack.get()))
     }
 
     /// Whether there is a chunk to write to.

@@ -1,137 +1,92 @@
-//! Which categories are recorded, and switching that while a program runs.
+//! The categories that this process records, and switching them while it runs.
 
 use crate::attach;
-use crate::setting_error::SettingError;
 use crate::site::Site;
 use crate::spool::lock;
 use crate::switch;
-use std::fmt;
-use std::str::FromStr;
+use ferrum_trace_model::closest;
+use ferrum_trace_model::settings::Categories;
+use ferrum_trace_model::vocab;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Which categories are recorded. All of them, if nothing else is said.
-///
-/// As text, in `FERRUM_TRACE_CATEGORIES`: names with commas between them. `attention,gemm` records these and no others;
-/// `-memory,-kv_cache` records all but these; `attention*` stands for all that begin so. The last that matches decides. An empty text
-/// is all.
-///
-/// ```
-/// let categories: ferrum_trace::Categories = "-memory".parse().unwrap();
-/// assert!(categories.has("gemm") && !categories.has("memory"));
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Categories {
-    /// Whether those are recorded that no rule is about.
-    are_others_on: bool,
-    rules: Vec<Rule>,
-}
+/// How many bytes of names of categories that were left out are remembered.
+const MUTED_BYTES: usize = 1024;
 
-impl Default for Categories {
-    fn default() -> Self {
-        Self::all()
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Rule {
-    is_on: bool,
-    name: String,
-    is_prefix: bool,
-}
-
-impl Rule {
-    fn is_about_all(&self) -> bool {
-        self.is_prefix && self.name.is_empty()
-    }
-
-    fn matches(&self, category: &str) -> bool {
-        if self.is_prefix { category.starts_with(&self.name) } else { category == self.name }
-    }
-}
-
-impl Categories {
-    /// Whether events of this category are recorded.
-    pub fn has(&self, category: &str) -> bool {
-        self.rules.iter().rev().find(|rule| rule.matches(category)).map_or(self.are_others_on, |rule| rule.is_on)
-    }
-
-    /// All of them.
-    pub const fn all() -> Self {
-        Self { are_others_on: true, rules: Vec::new() }
-    }
-
-    /// Whether all are.
-    pub fn is_all(&self) -> bool {
-        match self.rules.iter().rposition(Rule::is_about_all) {
-            Some(last) => self.rules[last..].iter().all(|rule| rule.is_on),
-            None => self.are_others_on && self.rules.iter().all(|rule| rule.is_on),
-        }
-    }
-
-    /// The same, but for this category.
-    pub fn with(mut self, category: &str, is_on: bool) -> Self {
-        self.rules.retain(|rule| rule.is_prefix || rule.name != category);
-        if self.has(category) != is_on {
-            self.rules.push(Rule { is_on, name: category.to_owned(), is_prefix: false });
-        }
-        self
-    }
-}
-
-const EXPECTED: &str = "names of categories such as `attention,gemm` or `-memory`";
-
-impl FromStr for Categories {
-    type Err = SettingError;
-
-    fn from_str(text: &str) -> Result<Self, SettingError> {
-        let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-        let rules = parts.map(|part| {
-            let (is_on, name) = part.strip_prefix('-').map_or((true, part), |name| (false, name));
-            let (name, is_prefix) = name.strip_suffix('*').map_or((name, false), |name| (name, true));
-            let is_name = !name.contains('*') && (is_prefix || !name.is_empty());
-            let rule = Rule { is_on, name: name.to_owned(), is_prefix };
-            is_name.then_some(rule).ok_or_else(|| SettingError::new(EXPECTED, part))
-        });
-        let rules = rules.collect::<Result<Vec<_>, _>>()?;
-        // If the first one takes something away, all is there to begin with.
-        Ok(Self { are_others_on: rules.first().is_none_or(|rule| !rule.is_on), rules })
-    }
-}
-
-impl fmt::Display for Categories {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_told_by_first = self.rules.first().map_or(self.are_others_on, |rule| rule.is_on != self.are_others_on);
-        let others = Rule { is_on: self.are_others_on, name: String::new(), is_prefix: true };
-        let all = Some(&others).filter(|_| !is_told_by_first).into_iter().chain(&self.rules);
-        for (n, rule) in all.enumerate() {
-            let (comma, minus) = (if n > 0 { "," } else { "" }, if rule.is_on { "" } else { "-" });
-            write!(f, "{comma}{minus}{}{}", rule.name, if rule.is_prefix { "*" } else { "" })?;
-        }
-        Ok(())
-    }
-}
-
-/// Those of this process.
-static CURRENT: Mutex<Categories> = Mutex::new(Categories::all());
+static STATE: Mutex<State> =
+    Mutex::new(State { current: Categories::all(), of_process: Categories::all(), muted: String::new() });
 /// Raised by two whenever they change: what a site remembers of them is of one time. The lowest bit of what it remembers says whether it
 /// is muted.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// Records these categories from now on. What has begun is ended.
-pub fn set(categories: Categories) {
-    let is_filtered = !categories.is_all();
-    attach::quietly(|| {
-        let mut current = lock(&CURRENT);
-        *current = categories;
+struct State {
+    /// Those that are recorded now.
+    current: Categories,
+    /// Those of recordings that have none of their own.
+    of_process: Categories,
+    /// Those that events had that were left out, with a line feed behind each. Has its memory from the beginning: events of signal
+    /// handlers must not allocate.
+    muted: String,
+}
+
+impl State {
+    fn set(&mut self, categories: Categories) {
+        let is_filtered = !categories.is_all();
+        if is_filtered {
+            self.muted.reserve(MUTED_BYTES.saturating_sub(self.muted.len()));
+        }
+        self.current = categories;
         GENERATION.fetch_add(2, Ordering::Release);
         switch::set_filtered(is_filtered);
+    }
+
+    fn note_muted(&mut self, category: &str) {
+        let has_room = self.muted.len() + category.len() < self.muted.capacity();
+        if has_room && !self.muted.lines().any(|known| known == category) {
+            self.muted.push_str(category);
+            self.muted.push('\n');
+        }
+    }
+}
+
+fn with_state<T>(work: impl FnOnce(&mut State) -> T) -> T {
+    attach::quietly(|| work(&mut lock(&STATE)))
+}
+
+/// Records these categories from now on, in this recording and in later ones. Spans that are open are ended.
+pub fn set_for_process(categories: Categories) {
+    with_state(|state| {
+        state.of_process = categories.clone();
+        state.set(categories);
     });
 }
 
-/// Those of this process.
+/// Records these categories until the recording ends.
+#[cfg(feature = "http")]
+pub fn set_for_recording(categories: Categories) {
+    with_state(|state| state.set(categories));
+}
+
+/// A recording begins, with categories of its own or those of the process.
+pub fn begin(own: Option<Categories>) {
+    with_state(|state| {
+        state.muted.clear();
+        let categories = own.unwrap_or_else(|| state.of_process.clone());
+        state.set(categories);
+    });
+}
+
+/// The recording has ended.
+pub fn end() {
+    with_state(|state| {
+        let categories = state.of_process.clone();
+        state.set(categories);
+    });
+}
+
+/// Those that are recorded now.
 pub fn current() -> Categories {
-    attach::quietly(|| lock(&CURRENT).clone())
+    with_state(|state| state.current.clone())
 }
 
 /// Whether events of a site are not recorded. To be asked if the mode is [`FILTERED`](switch::FILTERED).
@@ -148,59 +103,36 @@ pub fn is_muted(site: &Site) -> bool {
 
 /// Whether events of a category are not recorded.
 pub fn is_name_muted(category: &str) -> bool {
-    attach::quietly(|| !lock(&CURRENT).has(category))
+    with_state(|state| {
+        let is_muted = !state.current.has(category);
+        if is_muted {
+            state.note_muted(category);
+        }
+        is_muted
+    })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
+/// Says what is odd about chosen categories before any event is known: one that the vocabulary does not have, but nearly. The program may
+/// have it, so that it is used as it is.
+pub fn misspelled(categories: &Categories) -> Option<String> {
+    let mut unknown = categories.names().filter(|name| vocab::categories().all(|known| known != *name));
+    let (name, meant) = unknown.find_map(|name| Some((name, closest(name, vocab::categories())?)))?;
+    let known: Vec<&str> = vocab::categories().collect();
+    Some(format!(
+        "`{name}` is none of the known categories, did you mean `{meant}`? Known are {}; a program may have others",
+        known.join(", ")
+    ))
+}
 
-    fn parsed(text: &str) -> Categories {
-        text.parse().unwrap()
-    }
-
-    #[test]
-    fn names_choose_and_minus_takes_away_and_the_last_decides() {
-        let cases: [(&str, &[&str], &[&str]); 6] = [
-            ("", &["gemm", ""], &[]),
-            ("gemm,attention", &["gemm", "attention"], &["norm", ""]),
-            ("-memory", &["gemm", ""], &["memory"]),
-            ("candle*,-candle::quiet", &["candle", "candle::loud"], &["candle::quiet", "gemm"]),
-            ("-*, gemm", &["gemm"], &["norm"]),
-            ("*", &["gemm", ""], &[]),
-        ];
-        for (text, on, off) in cases {
-            let categories = parsed(text);
-            assert!(on.iter().all(|name| categories.has(name)), "{text}");
-            assert!(!off.iter().any(|name| categories.has(name)), "{text}");
-        }
-        assert!(parsed("").is_all() && parsed("*").is_all() && !parsed("-a").is_all());
-    }
-
-    #[test]
-    fn one_is_switched_and_the_others_stay() {
-        let categories = parsed("gemm").with("norm", true).with("gemm", false);
-        assert!(categories.has("norm") && !categories.has("gemm") && !categories.has("act"));
-        assert!(Categories::all().with("norm", false).with("norm", true).is_all());
-        let none = parsed("gemm").with("gemm", false);
-        assert!(!none.has("gemm") && !none.has("norm"));
-        assert_eq!(none.to_string(), "-*");
-    }
-
-    #[test]
-    fn what_is_no_name_is_told() {
-        for text in ["a,-", "a*b", "**"] {
-            assert!(text.parse::<Categories>().unwrap_err().to_string().contains('`'), "{text}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_is_refused_or_means_what_it_is_printed_as(text in "[-*,a-c ]{0,12}|.{0,20}") {
-            if let Ok(categories) = text.parse::<Categories>() {
-                prop_assert_eq!(parsed(&categories.to_string()), categories);
-            }
-        }
-    }
+/// Says why a recording without events has none, if all that there were had other categories than the chosen ones.
+pub fn why_empty() -> Option<String> {
+    with_state(|state| {
+        let seen: Vec<&str> = state.muted.lines().map(|name| if name.is_empty() { "(none)" } else { name }).collect();
+        let is_told = !state.current.is_all() && !seen.is_empty();
+        let meant = state.current.names().find_map(|name| closest(name, seen.iter().copied()));
+        let hint = meant.map_or(String::new(), |meant| format!(", did you mean `{meant}`?"));
+        is_told.then(|| {
+            format!("nothing was recorded: no event has one of the categories `{}`{hint}; the categories of the events are {}", state.current, seen.join(", "))
+        })
+    })
 }

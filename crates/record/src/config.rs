@@ -1,20 +1,15 @@
 //! What to record to, and how much.
 
-use crate::categories::Categories;
 use crate::clock::ClockKind;
-use crate::destination::OUT_OFF_WORDS;
-use crate::dump::DumpLimits;
+use crate::error::Error;
 use crate::origin::{RANK_VARIABLES, rank_number, rank_of_environment, rank_text};
 use crate::pattern::Pattern;
-use crate::ring;
-use crate::rotate::Rotate;
-use crate::setting_error::SettingError;
-use crate::trigger::{Trigger, parse_triggers};
 use crate::watch::Predicate;
-use crate::window::Window;
+use ferrum_trace_model::settings::{
+    self, Categories, DumpLimits, Extent, Rotate, SettingError, Trigger, Window, parse_triggers, read_limit,
+};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// Where the trace goes; recording is on if it is set.
 pub const OUT: &str = "FERRUM_TRACE_OUT";
@@ -43,6 +38,9 @@ pub const HTTP_DIR: &str = "FERRUM_TRACE_HTTP_DIR";
 /// `auto`, `ticks` or `monotonic`.
 pub const CLOCK: &str = "FERRUM_TRACE_CLOCK";
 
+/// The unit of times in JSON: `ns` (three decimals) or `us` (whole).
+pub const TIME: &str = "FERRUM_TRACE_TIME";
+
 /// The limit if none is given: 4 GiB, about 260 million spans.
 pub const DEFAULT_LIMIT: u64 = 4 << 30;
 
@@ -55,7 +53,7 @@ pub struct Options {
     pub pattern: Option<Pattern>,
     pub limit: u64,
     /// Keep the newest, not all.
-    pub ring: Option<ring::Extent>,
+    pub ring: Option<Extent>,
     /// Several files, one after the other. Not for a ring, which keeps what is newest in one.
     pub rotate: Option<Rotate>,
     pub dumps: DumpLimits,
@@ -72,6 +70,10 @@ pub struct Options {
     pub rank: Option<u32>,
     /// Whether a forked parent records to `out`, so that this process must not.
     pub is_forked: bool,
+    /// Whether times in JSON are whole microseconds.
+    pub whole_micros: bool,
+    /// Whether the environment asks for it.
+    pub is_of_environment: bool,
 }
 
 impl Options {
@@ -92,16 +94,20 @@ impl Options {
             process_name: None,
             rank: rank_of_environment(),
             is_forked: false,
+            whole_micros: false,
+            is_of_environment: false,
         }
     }
 
-    /// The defaults, but for the limit: that of the environment holds for all recordings.
-    pub fn with_limit_of_environment(out: PathBuf) -> Self {
-        Self { limit: limit_of_environment(), ..Self::new(out) }
+    /// The defaults, but for the limit and the unit of times: those of the environment hold for all recordings.
+    pub fn for_writer(out: PathBuf) -> Result<Self, Error> {
+        let limit = limit_of_environment().map_err(|error| Error::setting(LIMIT, error))?;
+        let whole_micros = std::env::var(TIME).is_ok_and(|unit| read_time_unit(&unit) == Ok(true));
+        Ok(Self { limit, whole_micros, ..Self::new(out) })
     }
 
-    /// What the environment asks for: `None` if it does not ask for a recording. Values that are not understood are
-    /// told to `complain`, and the default is taken.
+    /// What the environment asks for: `None` if it does not ask for a recording, or if a value that bounds the recording is not
+    /// understood: a misspelled bound must not become no bound. Values that are not understood are told to `complain`.
     pub fn from_vars<I, K, V>(vars: I, mut complain: impl FnMut(String)) -> Option<Self>
     where
         I: IntoIterator<Item = (K, V)>,
@@ -122,47 +128,45 @@ impl Options {
         let rank = rank_text(|name| found.ranks.iter().find(|(known, _)| *known == name)?.1.clone());
         let pattern = Pattern { text: out, rank };
         let mut options = Self::new(pattern.path());
+        options.is_of_environment = true;
         options.rank = pattern.rank.as_deref().and_then(rank_number);
         options.pattern = Some(pattern).filter(Pattern::names_process);
-        options.take(found, &mut complain);
-        Some(options)
+        options.take(found, &mut complain).then_some(options)
     }
 
-    /// Takes over what is given besides where to.
-    fn take(&mut self, found: Found, complain: &mut impl FnMut(String)) {
-        let mut setting = Settings { complain };
-        if let Some(limit) = setting.read(LIMIT, found.limit, read_limit, "the limit is 4 GiB") {
+    /// Takes over the settings besides the path. False if one that bounds the recording is not understood.
+    fn take(&mut self, found: Found, complain: &mut impl FnMut(String)) -> bool {
+        let mut setting = Settings { complain, is_bounded: true };
+        if let Some(limit) = setting.read_bound(LIMIT, found.limit, read_limit) {
             self.limit = limit;
         }
-        self.ring = setting.read(RING, unless_off(found.ring), read_ring, "all is kept");
-        self.rotate = setting.read(ROTATE, unless_off(found.rotate), str::parse, "all goes to one file");
+        self.ring = setting.read_bound(RING, unless_off(found.ring), str::parse);
+        self.rotate = setting.read_bound(ROTATE, unless_off(found.rotate), str::parse);
         if self.rotate.is_some() && self.ring.is_some() {
             self.rotate = None;
             (setting.complain)(format!(
                 "{ROTATE}: a flight recorder ({RING}) keeps the newest in one file; it stays one"
             ));
         }
-        if let Some(window) = setting.read(WINDOW, found.window, str::parse, "all of the run is recorded") {
+        if let Some(window) = setting.read_bound(WINDOW, found.window, str::parse) {
             self.window = window;
         }
-        self.categories = setting.read(CATEGORIES, found.categories, str::parse, "all are recorded");
+        self.categories = setting.read_bound(CATEGORIES, found.categories, str::parse);
+        self.dumps = setting.read_bound(DUMPS, found.dumps, str::parse).unwrap_or_default();
         let triggers = unless_off(found.trigger).unwrap_or_default();
         let left_out = |error| (setting.complain)(format!("{TRIGGER}: {error}; it is left out"));
         self.triggers = parse_triggers(&triggers.to_string_lossy(), left_out);
-        let dumps = found.dumps.unwrap_or_default();
-        for part in dumps.to_string_lossy().split(',').filter(|part| !part.trim().is_empty()) {
-            if let Err(error) = self.dumps.set(part) {
-                (setting.complain)(format!("{DUMPS}: {error}; it is left out"));
-            }
-        }
         self.clock = setting.read(CLOCK, found.clock, read_clock, "the clock is `auto`").flatten();
+        let instead = "times have three decimals";
+        self.whole_micros = setting.read(TIME, found.time, read_time_unit, instead).unwrap_or(false);
+        setting.is_bounded
     }
 
     /// Bytes that the spool may take.
     pub fn spool_limit(&self) -> u64 {
         match self.ring {
-            Some(ring::Extent::Bytes(bytes)) => bytes,
-            Some(ring::Extent::Time(_)) | None => self.limit,
+            Some(Extent::Bytes(bytes)) => bytes,
+            Some(Extent::Time(_)) | None => self.limit,
         }
     }
 
@@ -175,6 +179,8 @@ impl Options {
 /// Reads values of variables one by one.
 struct Settings<'a, F> {
     complain: &'a mut F,
+    /// False if a bound was not understood.
+    is_bounded: bool,
 }
 
 impl<F: FnMut(String)> Settings<'_, F> {
@@ -195,18 +201,32 @@ impl<F: FnMut(String)> Settings<'_, F> {
         (self.complain)(format!("{name}: {error}; {instead}"));
         None
     }
-}
 
-fn read_limit(text: &str) -> Result<u64, SettingError> {
-    parse_bytes(text).ok_or_else(|| SettingError::new("a number of bytes such as `512MiB`", text))
-}
-
-fn read_ring(text: &str) -> Result<ring::Extent, SettingError> {
-    parse_ring(text).ok_or_else(|| SettingError::new("a size such as `64MiB` or a time such as `30s`", text))
+    /// The same for a setting that bounds what is recorded.
+    fn read_bound<T>(
+        &mut self,
+        name: &str,
+        value: Option<OsString>,
+        read: impl FnOnce(&str) -> Result<T, SettingError>,
+    ) -> Option<T> {
+        let is_given = value.as_ref().is_some_and(|value| !value.is_empty());
+        let bound = self.read(name, value, read, "nothing is recorded");
+        self.is_bounded &= bound.is_some() || !is_given;
+        bound
+    }
 }
 
 fn read_clock(text: &str) -> Result<Option<ClockKind>, SettingError> {
     parse_clock(text).ok_or_else(|| SettingError::new("`auto`, `ticks` or `monotonic`", text))
+}
+
+/// Whether times are to be whole microseconds.
+fn read_time_unit(text: &str) -> Result<bool, SettingError> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "us" => Ok(true),
+        "ns" => Ok(false),
+        _ => Err(SettingError::new("`us` or `ns`", text)),
+    }
 }
 
 #[derive(Default)]
@@ -220,6 +240,7 @@ struct Found {
     trigger: Option<OsString>,
     dumps: Option<OsString>,
     clock: Option<OsString>,
+    time: Option<OsString>,
     ranks: [(&'static str, Option<OsString>); RANK_VARIABLES.len()],
 }
 
@@ -235,6 +256,7 @@ impl Found {
             TRIGGER => Some(&mut self.trigger),
             DUMPS => Some(&mut self.dumps),
             CLOCK => Some(&mut self.clock),
+            TIME => Some(&mut self.time),
             name => {
                 let place = RANK_VARIABLES.iter().position(|rank| *rank == name)?;
                 self.ranks[place].0 = RANK_VARIABLES[place];
@@ -245,63 +267,18 @@ impl Found {
 }
 
 /// The limit that the environment gives, or the default.
-pub fn limit_of_environment() -> u64 {
-    std::env::var(LIMIT).ok().and_then(|text| parse_bytes(&text)).unwrap_or(DEFAULT_LIMIT)
+pub fn limit_of_environment() -> Result<u64, SettingError> {
+    let limit = std::env::var_os(LIMIT).filter(|limit| !limit.is_empty());
+    limit.map_or(Ok(DEFAULT_LIMIT), |limit| read_limit(&limit.to_string_lossy()))
 }
 
 /// Whether a variable says no.
-pub fn is_off(out: &OsStr) -> bool {
-    out.to_str().is_some_and(|out| OUT_OFF_WORDS.iter().any(|word| out.eq_ignore_ascii_case(word)))
+pub fn is_off(value: &OsStr) -> bool {
+    value.to_str().is_some_and(settings::is_off)
 }
 
 fn unless_off(value: Option<OsString>) -> Option<OsString> {
     value.filter(|value| !is_off(value))
-}
-
-/// `1000`, `64K`, `64KiB`, `64 MB`, `4G`: a unit is a power of 1024, whatever it is called.
-pub fn parse_bytes(text: &str) -> Option<u64> {
-    let (number, unit) = number_and_unit(text)?;
-    let shift = match unit.to_ascii_lowercase().as_str() {
-        "" | "b" => 0,
-        "k" | "kb" | "kib" => 10,
-        "m" | "mb" | "mib" => 20,
-        "g" | "gb" | "gib" => 30,
-        "t" | "tb" | "tib" => 40,
-        _ => return None,
-    };
-    number.checked_mul(1 << shift)
-}
-
-/// `64MiB`, or `30s`, `500ms`, `10min`.
-pub fn parse_ring(text: &str) -> Option<ring::Extent> {
-    let span = match parse_time(text) {
-        Some(time) => ring::Extent::Time(time),
-        None => ring::Extent::Bytes(parse_bytes(text)?),
-    };
-    let is_something = !matches!(span, ring::Extent::Bytes(0) | ring::Extent::Time(Duration::ZERO));
-    is_something.then_some(span)
-}
-
-/// `500ms`, `30s`, `10min`, `2h`; also `us` and `ns`.
-pub fn parse_time(text: &str) -> Option<Duration> {
-    let (number, unit) = number_and_unit(text)?;
-    let seconds = |each: u64| number.checked_mul(each).map(Duration::from_secs);
-    match unit {
-        "ns" => Some(Duration::from_nanos(number)),
-        "us" => Some(Duration::from_micros(number)),
-        "ms" => Some(Duration::from_millis(number)),
-        "s" => seconds(1),
-        "min" => seconds(60),
-        "h" => seconds(3600),
-        _ => None,
-    }
-}
-
-fn number_and_unit(text: &str) -> Option<(u64, &str)> {
-    let text = text.trim();
-    let n_digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at(n_digits);
-    Some((number.parse().ok()?, unit.trim()))
 }
 
 fn parse_clock(text: &str) -> Option<Option<ClockKind>> {
@@ -324,6 +301,7 @@ pub fn program_name() -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::time::Duration;
 
     fn parsed(vars: &[(&str, &str)]) -> (Option<Options>, Vec<String>) {
         let mut complaints = Vec::new();
@@ -346,14 +324,34 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_value_is_told_once_and_the_default_is_taken() {
-        for (name, text) in [(LIMIT, "lots"), (LIMIT, "-1"), (LIMIT, "99999999999G"), (CLOCK, "sundial")] {
+    fn a_bound_that_is_not_understood_is_told_once_and_nothing_is_recorded() {
+        for (name, text) in [
+            (LIMIT, "lots"),
+            (LIMIT, "-1"),
+            (LIMIT, "99999999999G"),
+            (RING, "64Mibs"),
+            (RING, "0s"),
+            (ROTATE, "often"),
+            (WINDOW, "step=1"),
+            (CATEGORIES, "a*b"),
+            (DUMPS, "files=x,after=1s"),
+        ] {
             let (options, complaints) = parsed(&[(OUT, "t.json"), (name, text)]);
-            let options = options.unwrap();
-            assert_eq!((options.limit, options.clock), (DEFAULT_LIMIT, None));
+            assert!(options.is_none(), "{name}={text}");
             assert_eq!(complaints.len(), 1);
-            assert!(complaints[0].contains(name) && complaints[0].contains(text), "{complaints:?}");
+            let is_told = |part| complaints[0].contains(part);
+            assert!(is_told(name) && is_told(text.split(',').next().unwrap()), "{complaints:?}");
+            assert!(complaints[0].ends_with("; nothing is recorded"), "{complaints:?}");
         }
+    }
+
+    #[test]
+    fn a_clock_or_a_unit_that_is_not_understood_is_told_once_and_the_default_is_taken() {
+        let (options, complaints) = parsed(&[(OUT, "t.json"), (CLOCK, "sundial")]);
+        assert_eq!((options.unwrap().clock, complaints.len()), (None, 1));
+        let (options, complaints) = parsed(&[(OUT, "t.json"), (TIME, "ms")]);
+        assert_eq!((options.unwrap().whole_micros, complaints.len()), (false, 1));
+        assert!(parsed(&[(OUT, "t.json"), (TIME, "us")]).0.unwrap().whole_micros);
     }
 
     #[test]
@@ -382,8 +380,8 @@ mod tests {
         assert_eq!(options.dumps.after, Duration::from_secs(5));
         let (options, complaints) = parsed(&[(OUT, "t.json"), (TRIGGER, "off"), (DUMPS, "")]);
         assert!(options.unwrap().triggers.is_empty() && complaints.is_empty());
-        let (options, complaints) = parsed(&[(OUT, "t.json"), (TRIGGER, "step>1,panic"), (DUMPS, "files=x,after=1s")]);
-        assert_eq!((options.unwrap().triggers, complaints.len()), (vec![Trigger::Panic], 2));
+        let (options, complaints) = parsed(&[(OUT, "t.json"), (TRIGGER, "step>1,panic")]);
+        assert_eq!((options.unwrap().triggers, complaints.len()), (vec![Trigger::Panic], 1));
     }
 
     proptest! {

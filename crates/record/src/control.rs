@@ -23,13 +23,15 @@
 //! ```
 
 use crate::background;
-use crate::categories::{self, Categories};
+use crate::categories;
 use crate::error::Error;
 use crate::global;
 use crate::session::Session;
 use crate::stats::Stats;
 use crate::switch::{self, OFF, Rest};
 use crate::window_watch;
+use ferrum_trace_model::RefusedDumps;
+use ferrum_trace_model::settings::Categories;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -76,6 +78,10 @@ pub struct Status {
     pub writing: usize,
     /// Which categories are recorded.
     pub categories: Categories,
+    /// Dumps that were granted, to [`dump`](crate::dump()) or a [`Trigger`](crate::Trigger).
+    pub dumps: u64,
+    /// Dumps that were asked for and not granted, by reason.
+    pub dumps_refused: RefusedDumps,
 }
 
 /// How the process's recording stands. Takes some microseconds, however much is recorded.
@@ -86,6 +92,8 @@ pub fn status() -> Status {
         path: session.as_ref().map(|session| session.output_path().to_owned()),
         spool_bytes: session.as_ref().map_or(0, |session| session.spool().n_bytes()),
         full: session.as_ref().and_then(|session| session.why_full()),
+        dumps: session.as_ref().map_or(0, |session| session.dumps().n_granted()),
+        dumps_refused: session.as_ref().map_or_else(RefusedDumps::default, |session| session.dumps().refused()),
         steps: session.and_then(|_| window_watch::n_steps()),
         writing: background::n_at_work(),
         categories: categories::current(),
@@ -138,7 +146,7 @@ fn set_paused(is_paused: bool) -> Result<(), Error> {
 pub fn set_categories(categories: Categories) {
     // First, so that those of the environment do not come later and take their place.
     global::mode();
-    categories::set(categories);
+    categories::set_for_process(categories);
 }
 
 /// Which categories are recorded.

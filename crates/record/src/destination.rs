@@ -10,9 +10,7 @@ use std::borrow::Cow;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// Values of the variable that mean off.
-pub const OUT_OFF_WORDS: [&str; 6] = ["", "0", "off", "false", "no", "none"];
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How often a spool that vanishes while it is being opened is tried again.
 const CLAIM_ATTEMPTS: usize = 100;
@@ -32,6 +30,50 @@ pub struct Destination {
     pub output: PathBuf,
     pub form: Form,
     pub spool_path: PathBuf,
+    /// `Some` if another trace has the spool's name until there is an event to replace it with.
+    pub staged: Option<Staged>,
+}
+
+/// A spool under a temporary name, beside the finished trace that it replaces with its first event.
+#[derive(Debug)]
+pub struct Staged {
+    path: PathBuf,
+    target: PathBuf,
+    /// The finished trace, locked so that no other process records to its name meanwhile.
+    replaced: File,
+    is_in_place: AtomicBool,
+}
+
+impl Staged {
+    /// Opens the temporary file beside `target`. `replaced` is that file, locked by this process, so the temporary one is ours too.
+    fn beside(target: &Path, replaced: File) -> io::Result<(Self, File)> {
+        let path = with_ending(target, ".new");
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path)?;
+        file.lock()?;
+        let target = target.to_owned();
+        Ok((Self { path, target, replaced, is_in_place: AtomicBool::new(false) }, file))
+    }
+
+    /// Replaces the finished trace. Several threads may call this at once: all return when it has happened.
+    pub fn put_in_place(&self) {
+        if !self.is_in_place.load(Ordering::Acquire) {
+            // Fails if another thread was faster.
+            let _ = std::fs::rename(&self.path, &self.target);
+            self.is_in_place.store(true, Ordering::Release);
+        }
+    }
+
+    pub fn is_in_place(&self) -> bool {
+        self.is_in_place.load(Ordering::Acquire)
+    }
+
+    /// Removes the temporary file if it was not put in place, and lets other processes have the name.
+    pub fn give_up(&self) {
+        if !self.is_in_place() {
+            let _ = std::fs::remove_file(&self.path);
+        }
+        let _ = self.replaced.unlock();
+    }
 }
 
 /// A destination and its spool, which is locked for as long as it is open.
@@ -133,17 +175,18 @@ impl Destination {
             if !is_at(&file, &spool_path) {
                 continue;
             }
+            let destination = |staged| Self { output: output.to_owned(), form, spool_path: spool_path.clone(), staged };
             match Leftover::of(&file) {
-                Some(Leftover::Finished) if !keeps_finished => {}
-                Some(leftover) => {
-                    keep_aside(output, &spool_path, &file, leftover).map_err(cannot)?;
-                    continue;
+                Leftover::Nothing => {
+                    file.set_len(0).map_err(cannot)?;
+                    return Ok(Some((destination(None), file)));
                 }
-                None => {}
+                Leftover::Finished | Leftover::Other if form == Form::Spool && !keeps_finished => {
+                    let (staged, file) = Staged::beside(output, file).map_err(cannot)?;
+                    return Ok(Some((destination(Some(staged)), file)));
+                }
+                leftover => keep_aside(output, &spool_path, &file, leftover).map_err(cannot)?,
             }
-            file.set_len(0).map_err(cannot)?;
-            let output = output.to_owned();
-            return Ok(Some((Self { output, form, spool_path }, file)));
         }
         Err(cannot(io::ErrorKind::ResourceBusy.into()))
     }
@@ -256,25 +299,32 @@ pub fn is_at(_file: &File, path: &Path) -> bool {
     path.exists()
 }
 
-/// What a spool that nobody holds is.
+/// The content of a file that has the spool's name and that nobody holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leftover {
+    /// No bytes, or none but zeros where a spool begins: a process was killed before it recorded anything.
+    Nothing,
     /// What a killed process left.
     Unfinished,
     /// What a process has recorded that ended by itself.
     Finished,
+    /// Something that is no spool.
+    Other,
 }
 
 impl Leftover {
-    /// `None` for what is no spool.
-    fn of(spool: &File) -> Option<Self> {
+    fn of(spool: &File) -> Self {
         use ferrum_trace_format::ReadAt;
         let mut words = [[0; 8]; file::FINISHED + 1];
         let n_bytes = spool.read_at(words.as_flattened_mut(), 0).unwrap_or(0);
         let is_whole = n_bytes == words.as_flattened().len();
         let is_finished = u64::from_le_bytes(words[file::FINISHED]) == 1;
-        let is_spool = is_whole && u64::from_le_bytes(words[0]) == FILE_MAGIC;
-        is_spool.then_some(if is_finished { Self::Finished } else { Self::Unfinished })
+        match u64::from_le_bytes(words[0]) {
+            FILE_MAGIC if is_whole && is_finished => Self::Finished,
+            FILE_MAGIC if is_whole => Self::Unfinished,
+            0 => Self::Nothing,
+            _ => Self::Other,
+        }
     }
 }
 
@@ -284,7 +334,7 @@ fn keep_aside(output: &Path, spool_path: &Path, spool: &File, leftover: Leftover
     let mut pid = [0; 8];
     spool.read_at(&mut pid, 8 * file::PID as u64)?;
     let pid = u64::from_le_bytes(pid) as u32;
-    let own_name = with_pid(output, pid);
+    let own_name = if leftover == Leftover::Other { with_infix(output, "old") } else { with_pid(output, pid) };
     let names = std::iter::once(own_name.clone()).chain((1..1000).map(|n| with_pid(&own_name, n)));
     let kept = names.map(|name| Form::of(output).spool_path(&name)).find(|kept| !kept.exists());
     let kept = kept.ok_or(io::ErrorKind::AlreadyExists)?;
@@ -293,8 +343,12 @@ fn keep_aside(output: &Path, spool_path: &Path, spool: &File, leftover: Leftover
     let why = match leftover {
         // One that calls `exec` keeps its number.
         Leftover::Unfinished if pid == std::process::id() => "which became this program",
-        Leftover::Unfinished => "which was killed",
         Leftover::Finished => "which has finished it",
+        Leftover::Other => {
+            say(&format!("{old}: no spool; kept as {kept}"));
+            return Ok(());
+        }
+        Leftover::Unfinished | Leftover::Nothing => "which was killed",
     };
     say(&format!("{old}: left by process {pid}, {why}; kept as {kept} for `ferrum-trace recover`"));
     Ok(())

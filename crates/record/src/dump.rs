@@ -5,21 +5,22 @@ use crate::attach;
 use crate::background;
 use crate::buffer;
 use crate::clock;
-use crate::config::{parse_bytes, parse_time};
 use crate::destination::with_infix;
 use crate::error::Error;
 use crate::event;
 use crate::global;
 use crate::os_thread::without_signals;
 use crate::post_roll;
-use crate::session::Session;
-use crate::setting_error::SettingError;
+use crate::session::{Session, kept_text};
 use crate::site::Site;
 use crate::snapshot::Snapshot;
 use crate::spool::lock;
 use crate::switch::OFF;
 use ferrum_trace_format::spool::record::Kind;
+use ferrum_trace_model::settings::DumpLimits;
+use ferrum_trace_model::vocab::about::DumpRefusal;
 use ferrum_trace_model::vocab::trigger as words;
+use ferrum_trace_model::{RefusedDumps, Trigger};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver};
@@ -34,42 +35,6 @@ static TRIGGER_WITH_WHAT: Site = Site::new(words::NAME, words::CATEGORY, &[words
 /// How long a process that is about to abort waits for its file.
 const LAST_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How many files a flight recorder may write, and when. `FERRUM_TRACE_DUMPS=files=10,bytes=4GiB,every=10s,after=1s` says the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DumpLimits {
-    /// How many files at most. What is asked for beyond that is counted. 10 if not given.
-    pub files: u32,
-    /// How many bytes they may take together: nothing is written unless a file as large as the largest so far still fits. So only
-    /// a file that is larger than all before it can go beyond, and only the last. 4 GiB if not given.
-    pub bytes: u64,
-    /// How much time there is at least between two files. 10 s if not given.
-    pub every: Duration,
-    /// How long recording goes on before the file is written, so that it also tells what came after: 1 s if not given, and less if
-    /// half of the ring is overwritten before.
-    pub after: Duration,
-}
-
-impl Default for DumpLimits {
-    fn default() -> Self {
-        Self { files: 10, bytes: 4 << 30, every: Duration::from_secs(10), after: Duration::from_secs(1) }
-    }
-}
-
-impl DumpLimits {
-    /// Takes over what a text such as `files=3` says.
-    pub(crate) fn set(&mut self, text: &str) -> Result<(), SettingError> {
-        let (key, value) = text.split_once('=').unwrap_or((text, ""));
-        let set = match key.trim().to_ascii_lowercase().as_str() {
-            "files" => value.trim().parse().ok().map(|files| self.files = files).ok_or("a number, as in `files=10`"),
-            "bytes" => parse_bytes(value).map(|bytes| self.bytes = bytes).ok_or("a size, as in `bytes=1GiB`"),
-            "every" => parse_time(value).map(|time| self.every = time).ok_or("a time, as in `every=10s`"),
-            "after" => parse_time(value).map(|time| self.after = time).ok_or("a time, as in `after=1s`"),
-            _ => Err("`files=`, `bytes=`, `every=` or `after=`"),
-        };
-        set.map_err(|expected| SettingError::new(expected, text.trim()))
-    }
-}
-
 /// The files of one recording.
 #[derive(Debug)]
 pub struct Dumps {
@@ -79,7 +44,7 @@ pub struct Dumps {
     state: Mutex<State>,
     /// Held while a file is written, so that the end of the recording waits for it.
     writing: Mutex<()>,
-    n_refused: AtomicU64,
+    refused: [AtomicU64; DumpRefusal::ALL.len()],
 }
 
 #[derive(Debug)]
@@ -92,10 +57,17 @@ struct State {
     largest: u64,
     /// When the last one was asked for, in nanoseconds.
     last: Option<u64>,
-    /// The one that is asked for and not written.
-    pending: Option<u32>,
+    /// The one that is asked for and not written, and why.
+    pending: Option<Pending>,
     /// What was copied for it by a thread that has given up.
     left: Option<Snapshot>,
+}
+
+/// A file that is asked for and not written.
+#[derive(Clone, Debug)]
+struct Pending {
+    number: u32,
+    trigger: Trigger,
 }
 
 impl Dumps {
@@ -104,12 +76,16 @@ impl Dumps {
         let next = if is_ring { last_number(&output) + 1 } else { 1 };
         let state = State { next, n_files: 0, n_bytes: 0, largest: 0, last: None, pending: None, left: None };
         let (state, writing) = (Mutex::new(state), Mutex::default());
-        Self { limits, output, state, writing, n_refused: AtomicU64::new(0) }
+        Self { limits, output, state, writing, refused: Default::default() }
     }
 
-    /// How many were asked for and not granted.
-    pub fn n_refused(&self) -> u64 {
-        self.n_refused.load(Ordering::Relaxed)
+    /// Returns how many were asked for and not granted, by reason.
+    pub fn refused(&self) -> RefusedDumps {
+        let mut refused = RefusedDumps::default();
+        for (&reason, n) in DumpRefusal::ALL.iter().zip(&self.refused) {
+            refused.add(reason, n.load(Ordering::Relaxed));
+        }
+        refused
     }
 
     /// How many were granted.
@@ -117,32 +93,46 @@ impl Dumps {
         lock(&self.state).n_files.into()
     }
 
-    /// The number of the file that is granted. Never waits.
-    fn grant(&self) -> Option<u32> {
+    /// Returns the number of the file that is granted, or why none is. Never waits.
+    fn grant(&self, reason: &str, what: Option<&str>) -> Result<u32, DumpRefusal> {
         let granted = match self.state.try_lock() {
-            Ok(state) => self.grant_locked(state),
-            Err(TryLockError::Poisoned(poisoned)) => self.grant_locked(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
+            Ok(state) => self.grant_locked(state, reason, what),
+            Err(TryLockError::Poisoned(poisoned)) => self.grant_locked(poisoned.into_inner(), reason, what),
+            Err(TryLockError::WouldBlock) => Err(DumpRefusal::Busy),
         };
-        if granted.is_none() {
-            self.n_refused.fetch_add(1, Ordering::Relaxed);
+        if let Err(refusal) = granted {
+            self.refused[refusal as usize].fetch_add(1, Ordering::Relaxed);
         }
         granted
     }
 
-    fn grant_locked(&self, mut state: MutexGuard<'_, State>) -> Option<u32> {
+    fn grant_locked(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        reason: &str,
+        what: Option<&str>,
+    ) -> Result<u32, DumpRefusal> {
         let now = clock::monotonic_nanos();
-        let is_soon = state.last.is_some_and(|last| u128::from(now - last) < self.limits.every.as_nanos());
-        let is_full = state.n_bytes.saturating_add(state.largest.max(1)) > self.limits.bytes;
-        if state.pending.is_some() || is_soon || is_full || state.n_files >= self.limits.files {
-            return None;
+        if state.n_files >= self.limits.files {
+            return Err(DumpRefusal::Files);
+        }
+        if state.n_bytes.saturating_add(state.largest.max(1)) > self.limits.bytes {
+            return Err(DumpRefusal::Bytes);
+        }
+        if state.pending.is_some() {
+            return Err(DumpRefusal::UnderWay);
+        }
+        if state.last.is_some_and(|last| u128::from(now - last) < self.limits.every.as_nanos()) {
+            return Err(DumpRefusal::TooSoon);
         }
         let number = state.next;
         state.next = number.saturating_add(1);
         state.n_files += 1;
         state.last = Some(now);
-        state.pending = Some(number);
-        Some(number)
+        let [reason, what] = [reason, what.unwrap_or_default()].map(|text| kept_text(text).into_owned());
+        let trigger = Trigger { reason, what, dump: Some(number.into()) };
+        state.pending = Some(Pending { number, trigger });
+        Ok(number)
     }
 
     /// Leaves what was copied to whoever ends the recording.
@@ -156,13 +146,13 @@ impl Dumps {
     }
 
     /// Writes the file that is asked for, if there is one. It stays asked for if the thread has given up.
-    pub fn write_pending(&self, write: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
+    pub fn write_pending(&self, write: impl FnOnce(&Path, Trigger) -> Result<(), Error>) -> Result<(), Error> {
         let _writing = lock(&self.writing);
-        let Some(number) = lock(&self.state).pending else {
+        let Some(Pending { number, trigger }) = lock(&self.state).pending.clone() else {
             return Ok(());
         };
         let path = with_infix(&self.output, &infix(number));
-        let written = write(&path);
+        let written = write(&path, trigger);
         if written.is_err() && background::has_given_up() {
             return Ok(());
         }
@@ -187,20 +177,27 @@ impl Dumps {
 /// }
 /// ```
 pub fn dump(reason: &str) -> bool {
-    if crate::COMPILED_OUT || global::clock() == OFF || buffer::current().is_held() {
-        return false;
-    }
-    global::active().is_some_and(|session| fire(&session, reason, None))
+    ask_for(reason).is_ok()
 }
 
-/// The same in a recording, and with what happened.
-pub fn fire(session: &Arc<Session>, reason: &str, what: Option<&str>) -> bool {
-    if !session.spool().is_ring() {
-        return false;
+/// Does what [`dump`] does. Returns why the file will not be written; `None` stands for anything but limits.
+pub fn ask_for(reason: &str) -> Result<(), Option<DumpRefusal>> {
+    if crate::COMPILED_OUT || global::clock() == OFF || buffer::current().is_held() {
+        return Err(None);
     }
-    let Some(number) = session.dumps().grant() else {
-        return false;
-    };
+    fire(&global::active().ok_or(None)?, reason, None)
+}
+
+/// The same in a recording, and with what happened. Returns why not, if it will not be written; `None` stands for a recording that
+/// is no flight recorder.
+pub fn fire(session: &Arc<Session>, reason: &str, what: Option<&str>) -> Result<(), Option<DumpRefusal>> {
+    if !session.spool().is_ring() {
+        return Err(None);
+    }
+    let number = session.dumps().grant(reason, what).map_err(|refusal| {
+        session.count_refused_dump(refusal);
+        Some(refusal)
+    })?;
     // Whatever categories are recorded.
     let (reason, number) = (reason.to_arg(), number.to_arg());
     match what {
@@ -212,7 +209,7 @@ pub fn fire(session: &Arc<Session>, reason: &str, what: Option<&str>) -> bool {
         // The file is written at the end of the recording, of what is there then.
         attach::quietly(|| session.spool().unpin());
     }
-    true
+    Ok(())
 }
 
 /// Writes the file that is asked for before this process aborts, unless that takes very long.
@@ -263,46 +260,40 @@ fn last_number(output: &Path) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     fn granted(limits: DumpLimits) -> Dumps {
         Dumps::new(limits, PathBuf::from("trace.json"), false)
     }
 
-    #[test]
-    fn limits_are_read() {
-        let mut limits = DumpLimits::default();
-        for text in ["files=3", " bytes = 2 MiB", "every=0s", "AFTER=20ms"] {
-            limits.set(text).unwrap();
-        }
-        let after = Duration::from_millis(20);
-        assert_eq!(limits, DumpLimits { files: 3, bytes: 2 << 20, every: Duration::ZERO, after });
-        assert_eq!(
-            limits.set("files=many").unwrap_err().to_string(),
-            "expected a number, as in `files=10`, found `files=many`"
-        );
-        for text in ["", "files", "files=-1", "bytes=1x", "every=10", "after=99999999999999999999s", "size=3"] {
-            assert!(limits.set(text).is_err(), "{text}");
-        }
+    fn ask(dumps: &Dumps) -> Result<u32, DumpRefusal> {
+        dumps.grant("test", None)
     }
 
     #[test]
     fn one_is_granted_at_a_time_and_so_many_in_all() {
         let dumps = granted(DumpLimits { files: 2, every: Duration::ZERO, ..DumpLimits::default() });
-        assert_eq!((dumps.grant(), dumps.grant()), (Some(1), None));
-        dumps.write_pending(|_| Ok(())).unwrap();
-        assert_eq!((dumps.grant(), dumps.grant()), (Some(2), None));
-        dumps.write_pending(|_| Ok(())).unwrap();
-        assert_eq!(dumps.grant(), None);
-        assert_eq!((dumps.n_granted(), dumps.n_refused()), (2, 3));
+        assert_eq!((ask(&dumps), ask(&dumps)), (Ok(1), Err(DumpRefusal::UnderWay)));
+        dumps.write_pending(|_, _| Ok(())).unwrap();
+        assert_eq!((ask(&dumps), ask(&dumps)), (Ok(2), Err(DumpRefusal::Files)));
+        dumps.write_pending(|_, _| Ok(())).unwrap();
+        assert_eq!(ask(&dumps), Err(DumpRefusal::Files));
+        assert_eq!((dumps.n_granted(), dumps.refused().total()), (2, 3));
+        let expected = "1 while another dump was under way, 2 beyond the number of files allowed";
+        assert_eq!(dumps.refused().to_string(), expected);
     }
 
     #[test]
     fn time_passes_between_two() {
         let dumps = granted(DumpLimits { every: Duration::from_secs(3600), ..DumpLimits::default() });
-        assert_eq!(dumps.grant(), Some(1));
-        dumps.write_pending(|_| Ok(())).unwrap();
-        assert_eq!(dumps.grant(), None);
+        assert_eq!(dumps.grant("ttft>300ms", Some("request 2 waited")), Ok(1));
+        let trigger = Trigger { reason: "ttft>300ms".into(), what: "request 2 waited".into(), dump: Some(1) };
+        dumps
+            .write_pending(|_, of_dump| {
+                assert_eq!(of_dump, trigger);
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(ask(&dumps), Err(DumpRefusal::TooSoon));
     }
 
     #[test]
@@ -313,30 +304,22 @@ mod tests {
         let limits = DumpLimits { bytes: 2500, every: Duration::ZERO, ..DumpLimits::default() };
         let dumps = Dumps::new(limits, output.clone(), true);
         for number in 1..=2 {
-            assert_eq!(dumps.grant(), Some(number));
-            let written =
-                dumps.write_pending(|path| std::fs::write(path, [0; 1000]).map_err(|cause| Error::io("", path, cause)));
+            assert_eq!(ask(&dumps), Ok(number));
+            let written = dumps
+                .write_pending(|path, _| std::fs::write(path, [0; 1000]).map_err(|cause| Error::io("", path, cause)));
             written.unwrap();
         }
-        assert_eq!(dumps.grant(), None, "a third one does not fit");
-        assert_eq!((dumps.n_granted(), dumps.n_refused()), (2, 1));
+        assert_eq!(ask(&dumps), Err(DumpRefusal::Bytes), "a third one does not fit");
+        assert_eq!((dumps.n_granted(), dumps.refused().total()), (2, 1));
         // Another run goes on after the last one, though some are gone.
         std::fs::rename(folder.join("trace.dump-002.json"), folder.join("trace.dump-041.json")).unwrap();
         std::fs::write(folder.join("other.dump-099.json"), "").unwrap();
-        assert_eq!(Dumps::new(limits, output, true).grant(), Some(42));
+        assert_eq!(ask(&Dumps::new(limits, output, true)), Ok(42));
         std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
     fn no_bytes_no_files() {
-        assert_eq!(granted(DumpLimits { bytes: 0, ..DumpLimits::default() }).grant(), None);
-    }
-
-    proptest! {
-        #[test]
-        fn no_limit_panics(text in "\\PC*", like in "(files|bytes|every|after)=[ 0-9a-zA-Z]{0,24}") {
-            let mut limits = DumpLimits::default();
-            let _ = (limits.set(&text), limits.set(&like));
-        }
+        assert_eq!(ask(&granted(DumpLimits { bytes: 0, ..DumpLimits::default() })), Err(DumpRefusal::Bytes));
     }
 }

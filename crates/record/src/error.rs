@@ -1,5 +1,6 @@
 //! What can go wrong when recording.
 
+use ferrum_trace_model::settings::SettingError;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ enum Kind {
     AlreadyRecording,
     NotRecording,
     NoPath,
+    Setting { name: &'static str, error: SettingError },
 }
 
 impl Error {
@@ -46,6 +48,10 @@ impl Error {
         Self { kind: Kind::NoPath }
     }
 
+    pub(crate) fn setting(name: &'static str, error: SettingError) -> Self {
+        Self { kind: Kind::Setting { name, error } }
+    }
+
     /// True if the process records already: there is one recorder a process.
     pub fn is_already_recording(&self) -> bool {
         matches!(self.kind, Kind::AlreadyRecording)
@@ -62,6 +68,7 @@ impl Error {
             Kind::Io { cause, .. } => cause.kind(),
             Kind::Format { cause, .. } => cause.io_error().map_or(io::ErrorKind::InvalidData, io::Error::kind),
             Kind::AlreadyRecording | Kind::NotRecording | Kind::NoPath => io::ErrorKind::Other,
+            Kind::Setting { .. } => io::ErrorKind::InvalidInput,
         };
         io::Error::new(kind, self)
     }
@@ -75,6 +82,7 @@ impl fmt::Display for Error {
             Kind::AlreadyRecording => f.write_str("this process is recording already"),
             Kind::NotRecording => f.write_str("this process is not recording"),
             Kind::NoPath => f.write_str("no path to record to was given"),
+            Kind::Setting { name, error } => write!(f, "{name}: {error}"),
         }
     }
 }

@@ -69,6 +69,13 @@ impl Flow {
         })
     }
 
+    /// Records a point of the flow if the span that it belongs to is recorded.
+    pub(crate) fn record_if(self, is_on: bool, kind: Kind) {
+        if is_on {
+            self.record(kind);
+        }
+    }
+
     pub(crate) fn record(self, kind: Kind) {
         let now = global::now();
         let draft = Draft { kind, site: 0, start: now, end: now, leading: &[self.0], args: &[] };

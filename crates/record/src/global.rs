@@ -5,9 +5,7 @@ use crate::background;
 use crate::buffer::{self, Held};
 use crate::categories;
 use crate::clock::{self, ClockKind};
-#[cfg(not(feature = "http"))]
-use crate::config;
-use crate::config::Options;
+use crate::config::{self, Options};
 use crate::error::Error;
 use crate::panic_hook;
 use crate::say::say;
@@ -105,15 +103,27 @@ fn decide() -> u8 {
         }
         if let Some(options) = Options::from_vars(std::env::vars_os(), |complaint| say(&complaint))
             && options.window.has_rank(options.rank)
-            && let Err(error) = start_locked(registry, options)
         {
-            say(&format!("{error}; nothing is recorded"));
+            take_categories_of_environment(&options);
+            if let Err(error) = start_locked(registry, options) {
+                say(&format!("{error}; nothing is recorded"));
+            }
         }
         switch::decide_off();
     });
     panic_hook::install_if_wanted();
     listen_if_asked();
     switch::mode()
+}
+
+/// Those of the environment are the process's, also of recordings that begin later.
+fn take_categories_of_environment(options: &Options) {
+    if let Some(categories) = &options.categories {
+        categories::set_for_process(categories.clone());
+        if let Some(words) = categories::misspelled(categories) {
+            say(&format!("{}: {words}", config::CATEGORIES));
+        }
+    }
 }
 
 /// The HTTP interface that the environment asks for, once. In a forked child it stays the parent's.
@@ -136,12 +146,30 @@ fn with_registry<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
     attach::quietly(|| work(&mut lock(&REGISTRY)))
 }
 
-/// Begins the recording of the process.
-pub fn start(options: Options) -> Result<Arc<Session>, Error> {
-    let started = with_registry(|registry| start_locked(registry, options));
+/// A recording, and whether the environment asked for it.
+pub type Started = (Arc<Session>, bool);
+
+/// Begins the recording of the process. If the environment asks for one, that is the one: whoever runs the program decides.
+pub fn start(options: Options) -> Result<Started, Error> {
+    mode();
+    let started = with_registry(|registry| match of_environment(registry)? {
+        Some(session) => Ok((session, true)),
+        None => start_locked(registry, options).map(|session| (session, false)),
+    });
     panic_hook::install_if_wanted();
     listen_if_asked();
     started
+}
+
+/// The recording that the environment asked for, if it goes on. In a forked child that has not recorded yet, it begins here.
+fn of_environment(registry: &mut Registry) -> Result<Option<Arc<Session>>, Error> {
+    if registry.active.is_none()
+        && let Some(options) = registry.restart.take_if(|options| options.is_of_environment)
+    {
+        return start_locked(registry, options).map(Some);
+    }
+    let is_of_environment = registry.options.as_ref().is_some_and(|options| options.is_of_environment);
+    Ok(registry.active.clone().filter(|_| is_of_environment))
 }
 
 fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Session>, Error> {
@@ -160,9 +188,7 @@ fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Ses
     for site in &registry.sites {
         session.define_site(site, site.known_id());
     }
-    if let Some(categories) = options.categories.clone() {
-        categories::set(categories);
-    }
+    categories::begin(options.categories.clone());
     let window = options.window.clone();
     let rests = window_watch::prepare(&window, options.rank);
     registry.active = Some(Arc::clone(&session));
@@ -209,6 +235,7 @@ pub fn hand_over(old: &Session) -> Result<bool, Error> {
         let is_over = !is_active(old.id()) || is_ending();
         return if is_over { Ok(false) } else { Err(Error::no_room(next.output_path())) };
     }
+    old.hand_open_spans_over_to(&next);
     Ok(true)
 }
 
@@ -272,6 +299,27 @@ pub fn remember_process_name(name: &str) {
             options.process_name = Some(name.to_owned());
         }
     });
+}
+
+/// Records these categories until the process's recording ends.
+#[cfg(feature = "http")]
+pub fn set_categories(categories: ferrum_trace_model::settings::Categories) -> Result<(), Error> {
+    with_registry(|registry| {
+        let options = registry.options.as_mut().filter(|_| registry.active.is_some());
+        // A forked child begins with them, too.
+        options.ok_or_else(Error::not_recording)?.categories = Some(categories.clone());
+        categories::set_for_recording(categories);
+        Ok(())
+    })
+}
+
+/// Says why a recording that is about to end has no event, if that is because of its categories.
+fn say_if_muted(session: &Session) {
+    if !session.has_chunks()
+        && let Some(words) = categories::why_empty()
+    {
+        say(&format!("{}: {words}", session.output_path().display()));
+    }
 }
 
 /// Gives a site its number, and defines it in the active session. 0 if that has no room for it.
@@ -356,6 +404,8 @@ pub fn take_active(id: u64) -> Option<Arc<Session>> {
         watch::end();
         ACTIVE_ID.store(0, Ordering::Release);
         RECORDING_ID.store(0, Ordering::Release);
+        registry.active.iter().for_each(|session| say_if_muted(session));
+        categories::end();
         registry.active.take().filter(|session| session.shut())
     })?;
     // Now, not when it is completed: threads would go on recording into it, though another one may have begun by then. And not
@@ -374,6 +424,7 @@ pub fn finish_at_end() {
     background::finish_all();
     let sessions = with_registry(|registry| {
         registry.restart = None;
+        registry.active.iter().filter(|session| session.is_open()).for_each(|session| say_if_muted(session));
         std::mem::take(&mut registry.sessions)
     });
     for session in sessions.iter().filter_map(Weak::upgrade) {
@@ -407,13 +458,18 @@ pub fn complete(session: &Arc<Session>) {
 fn complete_loudly(session: &Arc<Session>, losses: Option<(u64, String)>) -> Option<Result<Stats, Error>> {
     let completed = session.complete();
     match &completed {
-        Ok(stats) if stats.dropped > 0 || stats.dumps_refused > 0 => {
-            let Stats { dropped, recorded, dumps, dumps_refused, .. } = *stats;
+        Ok(stats) => {
+            let Stats { dropped, recorded, dumps, dumps_refused, refused, .. } = *stats;
             let why = losses.map_or(String::new(), |(_, why)| why);
             let lost = (dropped > 0).then(|| format!("{dropped} events lost{why}, {recorded} recorded"));
-            let refused = (dumps_refused > 0).then(|| format!("{dumps_refused} dumps refused, {dumps} granted"));
-            let words: Vec<String> = lost.into_iter().chain(refused).collect();
-            say(&format!("{}: {}", session.output_path().display(), words.join("; ")));
+            let refused =
+                (dumps_refused > 0).then(|| format!("{dumps_refused} dumps refused ({refused}), {dumps} granted"));
+            let left = "nothing was recorded; the file that was there is left as it is".to_owned();
+            let left = session.has_left_file().then_some(left);
+            let words: Vec<String> = lost.into_iter().chain(refused).chain(left).collect();
+            if !words.is_empty() {
+                say(&format!("{}: {}", session.output_path().display(), words.join("; ")));
+            }
         }
         Err(_) if background::leave(session) => return None,
         Err(error) => {
@@ -421,7 +477,6 @@ fn complete_loudly(session: &Arc<Session>, losses: Option<(u64, String)>) -> Opt
             let spool = session.spool_path();
             say(&format!("{error}{lost}; the trace is kept: ferrum-trace recover {}", spool.display()));
         }
-        Ok(_) => {}
     }
     Some(completed)
 }

@@ -5,7 +5,7 @@ use crate::buffer;
 use crate::clock;
 use crate::global;
 use crate::site::Site;
-use crate::span::{OFF_LEVEL, end_at_otherwise, end_site_otherwise, now_of, open_at};
+use crate::span::{OFF_LEVEL, end_at_otherwise, end_site_otherwise, note_begin, now_of, open_at};
 use ferrum_trace_format::spool::record::Kind;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
@@ -79,6 +79,7 @@ impl<const N: usize> Laps<N> {
     #[inline(always)]
     pub fn begin(mode: u8, site: &'static LapSite, args: [Arg; N]) -> Self {
         let (start, level) = open_at(mode, &site.outer);
+        note_begin(&site.outer, start, level, &args);
         Self { site, start, last: start, level, is_crossed: false, place: 0, args, on_one_thread: PhantomData }
     }
 

@@ -53,17 +53,25 @@
 //! | `FERRUM_TRACE_HTTP` | with the feature `http`: listen for requests at `127.0.0.1:9123` or `unix:/run/engine.sock` |
 //! | `FERRUM_TRACE_HTTP_TOKEN` | requests need `Authorization: Bearer` and this; without it, only loopback and Unix sockets are listened at |
 //! | `FERRUM_TRACE_HTTP_DIR` | where recordings go that are begun so; if not given, where `FERRUM_TRACE_OUT` goes, or the current directory |
+//! | `FERRUM_TRACE_TIME` | `us`: times in JSON are whole microseconds, and every event has `dur`, for readers that know no other; `ns`, the default: three decimals |
 //! | `FERRUM_TRACE_CLOCK` | `auto`, `ticks` (the processor's counter) or `monotonic` (the system's clock) |
+//!
+//! A value of `FERRUM_TRACE_LIMIT`, `_RING`, `_ROTATE`, `_WINDOW`, `_CATEGORIES` or `_DUMPS` that is not understood switches recording off, with one
+//! line on standard error that says what was expected: a misspelled bound is not taken for no bound. A trigger that is not understood is
+//! left out, a clock is replaced by the default. A category that is nearly one of [`llm`] is named in a line; if no event has any of the
+//! chosen categories, a line at the end says so, and which there are.
 //!
 //! The path: its ending chooses the form. `.pftrace` (or `.perfetto-trace`) is Perfetto's own, `.spool` leaves the spool, to be converted
 //! later, anything else is Chrome JSON; `.gz` or `.zst` behind it packs that, as in `trace.json.zst`. All of them are complete, flushed
 //! and recovered alike. With `FERRUM_TRACE_ROTATE`, files are named `trace.001.json` and so on. `%p` is the process, `%r` the rank (`RANK`, `OMPI_COMM_WORLD_RANK` or `SLURM_PROCID`, else 0), `%h` the host, `%%` a percent sign.
 //! A directory means `DIR/PROGRAM-PID.json`. If a live process records to the path, the next one takes `trace.PID.json`
 //! and says so; so does a forked child that records, unless `%p` gives it a path of its own. What a killed process left there is
-//! kept aside, never overwritten.
+//! kept aside, never overwritten. A finished trace is replaced only by one that has an event: a process that records nothing leaves the
+//! file as it is, whatever it calls and however it ends, and says so in one line. If there is no file, it writes one without events.
 //!
 //! A program that wants to decide by itself uses [`Recorder::builder`], and [`control`] while it runs. The environment is asked at the first call of
-//! any macro or function of this crate, once.
+//! any macro or function of this crate, once. If it asks for a recording, that one wins: [`RecorderBuilder::start`] returns a handle to
+//! it instead of an error, and says in one line that the program's own settings are not used.
 //!
 //! # What it costs
 //!
@@ -111,6 +119,7 @@
 //!
 //! - `FERRUM_TRACE_OUT` is not set in the environment of the process, or no call site of this crate was reached.
 //! - The line on standard error says why: the directory is missing, read-only or full.
+//! - The file is an older one: the process recorded nothing, so it was left as it was, and a line on standard error says so.
 //! - The process was killed, aborted, or ended by `_exit`: `trace.json.spool` is there, use `ferrum-trace recover`.
 //! - Another process had the path: look for `trace.PID.json`.
 //! - The feature `compiled-out` is on somewhere in the build (`cargo tree -e features -i ferrum-trace`).
@@ -163,6 +172,8 @@ mod late;
 pub mod llm;
 mod macros;
 mod names;
+mod open_slot;
+mod open_stacks;
 mod origin;
 mod os_file;
 mod os_thread;
@@ -178,7 +189,6 @@ mod rotate;
 mod running_p99;
 mod say;
 mod session;
-mod setting_error;
 mod signal;
 mod site;
 mod snapshot;
@@ -191,29 +201,25 @@ mod timer;
 #[cfg(feature = "tracing")]
 pub mod tracing;
 mod track;
-mod trigger;
 mod watch;
-mod window;
 mod window_watch;
 mod writer;
 
 pub use arg::{Arg, Value};
 pub use async_span::AsyncSpan;
-pub use categories::Categories;
-pub use dump::{DumpLimits, dump};
+pub use dump::dump;
 pub use error::Error;
+pub use ferrum_trace_model::RefusedDumps;
+pub use ferrum_trace_model::settings::{Categories, DumpLimits, SettingError, Signal, StepLimit, Trigger, Window};
+pub use ferrum_trace_model::vocab::about::DumpRefusal;
 pub use flow::Flow;
 pub use laps::Laps;
 pub use recorder::{Recorder, RecorderBuilder, finish, flush, is_on, set_process_name, set_thread_name, stats};
-pub use setting_error::SettingError;
-pub use signal::Signal;
 pub use span::{DynamicSpan, Span};
 pub use stats::Stats;
 pub use text::Text;
 pub use timer::{BackendTimer, CpuTimer};
 pub use track::{Measured, Timestamp, Track};
-pub use trigger::{StepLimit, Trigger};
-pub use window::Window;
 pub use writer::{TraceEvent, TraceWriter, flush_global_trace, global_trace};
 
 /// For the macros only.
@@ -226,11 +232,12 @@ pub mod __private {
         complaints
     }
 
-    pub use crate::async_span::{async_begin, async_end, async_instant};
+    pub use crate::async_span::{AsyncSite, async_begin, async_end, async_instant};
     pub use crate::event::{counter, instant};
     pub use crate::laps::LapSite;
     pub use crate::site::Site;
     pub use crate::switch::OFF;
+    pub use ferrum_trace_format::spool::row_title::TITLE_KEY;
 
     /// Whether and how the process records.
     #[inline(always)]

@@ -82,6 +82,9 @@ macro_rules! counter {
 /// Begins something that ends where the returned [`AsyncSpan`](crate::AsyncSpan) is dropped, on whatever thread. Takes
 /// what [`span!`](crate::span) takes.
 ///
+/// Viewers draw it on a row that has its name. An argument `request_id`, `request`, `req_id`, `req` or `id` is added to the
+/// name of the row, though not to that of the event: `async_span!("request", "http", id = 42)` is on the row `request 42`.
+///
 /// ```
 /// use ferrum_trace::async_span;
 /// let task = async_span!("download", "io", bytes = 100);
@@ -195,8 +198,11 @@ macro_rules! __point {
 #[macro_export]
 macro_rules! __async_span {
     ($name:expr, $category:expr, $($key:ident $(= $value:expr)?),*) => {{
-        static SITE: $crate::__private::Site =
-            $crate::__private::Site::new($name, $category, &[$(::core::stringify!($key)),*]);
+        static SITE: $crate::__private::AsyncSite = $crate::__private::AsyncSite::new(
+            $name,
+            $category,
+            &[$(::core::stringify!($key),)* $crate::__private::TITLE_KEY],
+        );
         match $crate::__private::mode() {
             $crate::__private::OFF => $crate::AsyncSpan::off(&SITE),
             _ => $crate::AsyncSpan::begin(&SITE, &[$($crate::__arg!($key $(= $value)?)),*]),

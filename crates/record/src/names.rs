@@ -5,6 +5,9 @@ use std::cell::Cell;
 
 /// How many such names a spool defines; further ones are written with each event instead.
 const NAMES_MAX: usize = 1 << 16;
+/// Stands before each key of arguments behind a category, for events with arguments whose names are made at run time. No
+/// category has it by chance.
+pub const KEY_SEPARATOR: &str = "\u{1f}\u{1e}\u{1f}";
 /// How many bytes they may have: the writer of the file keeps them some times over, with all that must be escaped.
 const NAME_BYTES_MAX: usize = 1 << 20;
 /// Twice as many as there can be names, so that few stand in each other's way.

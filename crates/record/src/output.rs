@@ -14,7 +14,8 @@ use crate::os_file::{Lease, exchange, reserve_beyond_end};
 use crate::quiet_file::{self, QuietFile, QuietSource};
 use crate::stats::Stats;
 use ferrum_trace_format::ReserveAhead;
-use ferrum_trace_format::spool::{self, Converter, EventCounter, to_form};
+use ferrum_trace_format::spool::{self, Converter, EventCounter, write_whole};
+use ferrum_trace_model::Trigger;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -26,11 +27,14 @@ const WORKERS_MAX: usize = 8;
 #[derive(Debug)]
 pub struct Output {
     destination: Destination,
+    whole_micros: bool,
     counter: Option<EventCounter>,
     /// What has been written so far; `None` before the first flush and after one that failed.
     written: Option<Written>,
     /// The file that takes the output's name next. It holds all events that are written, and is nobody else's.
     spare: Option<File>,
+    /// Whether there was nothing to write, and a file that was there before has been left alone.
+    has_left_file: bool,
 }
 
 #[derive(Debug)]
@@ -44,8 +48,9 @@ struct Written {
 }
 
 impl Output {
-    pub fn new(destination: Destination) -> Self {
-        Self { destination, counter: None, written: None, spare: None }
+    /// `whole_micros` is for JSON only.
+    pub fn new(destination: Destination, whole_micros: bool) -> Self {
+        Self { destination, whole_micros, counter: None, written: None, spare: None, has_left_file: false }
     }
 
     pub fn path(&self) -> &Path {
@@ -58,6 +63,11 @@ impl Output {
 
     pub fn form(&self) -> Form {
         self.destination.form
+    }
+
+    /// Whether the output's name has a file of another recording, since this one has nothing to replace it with.
+    pub fn has_left_file(&self) -> bool {
+        self.has_left_file
     }
 
     /// Brings the output up to date; `events_are_seen` as for `Converter::convert_growing`.
@@ -83,7 +93,14 @@ impl Output {
     /// Brings the output up to date for the last time; the spool goes, unless it is the output.
     pub fn finish(&mut self, spool: &File, spool_bytes: u64) -> Result<Stats, Error> {
         self.update(spool, false, &|| ())?;
-        let stats = self.stats(spool, spool_bytes)?;
+        let stats = match &self.written {
+            // Not what the spool has by now: a thread that was stopped in the middle of an event may have gone on since.
+            Some(written) => {
+                let summary = written.converter.summary(spool).map_err(|cause| self.cannot_convert(cause))?;
+                Stats::new(&summary, spool_bytes)
+            }
+            None => self.stats(spool, spool_bytes)?,
+        };
         self.drop_spare();
         if self.form() != Form::Spool {
             let _ = std::fs::remove_file(&self.destination.spool_path);
@@ -107,17 +124,23 @@ impl Output {
         let Form::Trace(form) = self.form() else {
             return Ok(());
         };
+        let form = if self.whole_micros { form.in_whole_micros() } else { form };
         let updated = match self.written.take() {
             None => self.write_first(spool, form, events_are_seen),
-            Some(written) => self.write_next(spool, written, events_are_seen),
+            Some(written) => self.write_next(spool, written, events_are_seen).map(Some),
         };
+        self.has_left_file = matches!(updated, Ok(None));
         match updated {
-            Ok(written) => {
+            Ok(Some(written)) => {
                 let written = self.written.insert(written);
                 if wants_spare && self.spare.is_none() {
                     // Having none costs the next flush some time, no more.
                     self.spare = copy(&written.current, &spare_path(&self.destination)).ok();
                 }
+                Ok(())
+            }
+            Ok(None) => {
+                self.drop_spare();
                 Ok(())
             }
             Err(error) => {
@@ -133,13 +156,23 @@ impl Output {
         let _ = std::fs::remove_file(spare_path(&self.destination));
     }
 
-    fn write_first(&mut self, spool: &File, form: spool::Form, events_are_seen: &dyn Fn()) -> Result<Written, Error> {
+    /// Writes the output for the first time. `None` if nothing has been recorded and a file is there already: only an event may replace
+    /// a trace.
+    fn write_first(
+        &mut self,
+        spool: &File,
+        form: spool::Form,
+        events_are_seen: &dyn Fn(),
+    ) -> Result<Option<Written>, Error> {
         let mut converter = Converter::open(spool, form).map_err(|cause| self.cannot_convert(cause))?;
         let path = spare_path(&self.destination);
         let file = create(&path).map_err(|cause| self.cannot_write(cause))?;
         let (body_end, tail) = self.append(&file, 0, &mut converter, spool, events_are_seen)?;
+        if !converter.has_events() && self.path().exists() {
+            return Ok(None);
+        }
         std::fs::rename(&path, self.path()).map_err(|cause| self.cannot_write(cause))?;
-        Ok(Written { converter, current: file, body_end, tail })
+        Ok(Some(Written { converter, current: file, body_end, tail }))
     }
 
     fn write_next(&mut self, spool: &File, mut written: Written, events_are_seen: &dyn Fn()) -> Result<Written, Error> {
@@ -210,13 +243,17 @@ impl Output {
     }
 }
 
-/// Writes a spool to a file of its own.
-pub fn write_apart(spool: &File, path: &Path) -> Result<(), Error> {
+/// Writes a dump: a spool, to a file of its own that states the trigger. `whole_micros` is for JSON only.
+pub fn write_dump(spool: &File, path: &Path, trigger: Trigger, whole_micros: bool) -> Result<(), Error> {
+    let form = trace_form(path);
+    let form = if whole_micros { form.in_whole_micros() } else { form };
     let next = with_ending(path, ".next");
     let cannot_write = |cause| Error::io("cannot write the trace", path, cause);
     let file = create(&next).map_err(cannot_write)?;
     let mut out = QuietFile::new(&file, 0);
-    let written = to_form(&QuietSource(spool), &mut out, trace_form(path), n_workers())
+    let source = QuietSource(spool);
+    let written = Converter::open(&source, form)
+        .and_then(|converter| write_whole(converter.with_trigger(Some(trigger)), &source, &mut out, n_workers()))
         .map_err(|cause| Error::format(path, cause))
         .and_then(|_| out.flush().map_err(cannot_write))
         .and_then(|()| std::fs::rename(&next, path).map_err(cannot_write));

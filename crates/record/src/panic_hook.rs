@@ -5,8 +5,8 @@ use crate::buffer;
 use crate::dump;
 use crate::say::say;
 use crate::session::Session;
-use crate::trigger::Trigger;
 use crate::watch::{PANICS, is_watched};
+use ferrum_trace_model::settings::Trigger;
 use std::panic::PanicHookInfo;
 use std::sync::{Arc, Once};
 
@@ -46,7 +46,7 @@ fn panic_comes(info: &PanicHookInfo<'_>) -> Option<Arc<Session>> {
     }
     let place = info.location().map_or_else(String::new, |place| format!(" at {place}"));
     let message = info.payload_as_str().map_or_else(String::new, |message| format!(": {message}"));
-    dump::fire(&session, &Trigger::Panic.to_string(), Some(&format!("panicked{place}{message}")));
+    let _ = dump::fire(&session, &Trigger::Panic.to_string(), Some(&format!("panicked{place}{message}")));
     Some(session)
 }
 

@@ -1,25 +1,26 @@
 //! Recording by the program's own decision.
 
 use crate::attach;
-use crate::categories::Categories;
 use crate::clock::ClockKind;
-use crate::config::Options;
-use crate::dump::DumpLimits;
+use crate::config::{OUT, Options};
 use crate::error::Error;
 use crate::global;
 use crate::llm::EndedStep;
-use crate::ring;
+use crate::say::say;
 use crate::session::Session;
 use crate::stats::Stats;
 use crate::switch::OFF;
-use crate::trigger::Trigger;
 use crate::watch::Predicate;
-use crate::window::Window;
+use ferrum_trace_model::settings::{Categories, DumpLimits, Extent, Trigger, Window};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The recording of this process, begun by the program rather than by the environment.
+/// The recording of this process, begun by the program.
+///
+/// If `FERRUM_TRACE_OUT` asks for a recording, that one wins, since whoever runs the program decides:
+/// [`start`](RecorderBuilder::start) returns a handle to it, the settings of the builder are not used, and one line on standard error says so.
+/// [`is_from_environment`](Self::is_from_environment) tells. [`finish`](Self::finish) ends it like any other.
 ///
 /// Dropping it changes nothing: recording goes on until [`finish`](Self::finish) or the end of the process, and the file
 /// is complete either way.
@@ -41,6 +42,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Recorder {
     session: Arc<Session>,
+    is_from_environment: bool,
 }
 
 impl Recorder {
@@ -72,6 +74,11 @@ impl Recorder {
     /// other, the one that is being recorded to.
     pub fn path(&self) -> PathBuf {
         self.current().output_path().to_owned()
+    }
+
+    /// Whether this is the recording that `FERRUM_TRACE_OUT` asked for, so that the settings of the builder are not used.
+    pub fn is_from_environment(&self) -> bool {
+        self.is_from_environment
     }
 
     /// The recording may go on in another file than it began in.
@@ -113,13 +120,13 @@ impl RecorderBuilder {
     /// A flight recorder: the newest `bytes` are kept, and what is older is overwritten. At least 1 MiB. Memory and disk stay as they are,
     /// and of each thread the last moments are kept, however much others record.
     pub fn ring(mut self, bytes: u64) -> Self {
-        self.options.ring = Some(ring::Extent::Bytes(bytes));
+        self.options.ring = Some(Extent::Bytes(bytes));
         self
     }
 
     /// A flight recorder that keeps at least this time, as far as the [`limit`](Self::limit) has room for it.
     pub fn ring_of(mut self, time: Duration) -> Self {
-        self.options.ring = Some(ring::Extent::Time(time));
+        self.options.ring = Some(Extent::Time(time));
         self
     }
 
@@ -217,19 +224,33 @@ impl RecorderBuilder {
         self
     }
 
-    /// Begins to record.
+    /// Writes times in JSON as whole microseconds, and `dur` in every event, for readers that know no other: `FERRUM_TRACE_TIME=us`. Begin
+    /// and end are rounded. Has no effect on other forms.
+    pub fn whole_microseconds(mut self) -> Self {
+        self.options.whole_micros = true;
+        self
+    }
+
+    /// Begins to record, or returns the recording that `FERRUM_TRACE_OUT` asked for; see [`Recorder`].
     ///
     /// # Errors
     ///
-    /// If no path was given, it cannot be written to, or this process is recording already.
+    /// If no path was given, it cannot be written to, or the program has begun a recording already that goes on.
     pub fn start(self) -> Result<Recorder, Error> {
         if crate::COMPILED_OUT {
             return Err(Error::not_recording());
         }
         let Options { ring, rotate, .. } = &self.options;
         let rotate = rotate.filter(|rotate| ring.is_none() && rotate.is_something());
-        let session = global::start(Options { rotate, ..self.options })?;
-        Ok(Recorder { session })
+        let own_path = self.options.out.clone();
+        let (session, is_from_environment) = global::start(Options { rotate, ..self.options })?;
+        if is_from_environment {
+            let path = session.output_path().display();
+            let instead =
+                if own_path.as_os_str().is_empty() { String::new() } else { format!(" (to {})", own_path.display()) };
+            say(&format!("{path}: recorded because of {OUT}; the program's own recording{instead} is not begun"));
+        }
+        Ok(Recorder { session, is_from_environment })
     }
 }
 
@@ -298,13 +319,15 @@ pub fn set_process_name(name: &str) {
 /// ferrum_trace::set_thread_name("decode loop");
 /// ```
 pub fn set_thread_name(name: &str) {
-    if is_on()
-        && let Some(id) = attach::thread_id()
-    {
-        attach::remember_name(name);
-        attach::quietly(|| {
-            let session = global::active()?;
-            session.define_thread_name(id, name)
-        });
+    if !is_on() || attach::quietly(global::active).is_none() {
+        return;
+    }
+    let is_remembered = attach::remember_name(name);
+    if is_remembered && !attach::is_attached() {
+        // It comes with the first event: a name alone is no recording.
+        return;
+    }
+    if let Some(id) = attach::thread_id() {
+        attach::quietly(|| global::active()?.define_thread_name(id, name));
     }
 }

@@ -3,8 +3,8 @@
 use crate::attach;
 use crate::clock;
 use crate::dump;
-use crate::trigger::{Trigger, time_text};
 use crate::watch::{Alarm, REQUESTS, is_watched};
+use ferrum_trace_model::settings::{Trigger, time_text};
 use std::time::Duration;
 
 /// The bit of a request's own objective among those that were told of. Triggers beyond so many share the others.
@@ -57,7 +57,7 @@ impl WatchedRequest {
         }
         let session = attach::session()?;
         let Alarm { reason, what } = judge(session.watch().triggers(), self, seen)?;
-        dump::fire(&session, &reason, Some(&what));
+        let _ = dump::fire(&session, &reason, Some(&what));
         self.reason.get_or_insert(reason.clone());
         Some(reason)
     }
@@ -82,7 +82,7 @@ impl WatchedRequest {
                 let all = since(self.first_token_nanos.filter(|_| seen.is_over)?, now);
                 (all.checked_div(n_further)?, limit, ["took", " a token"])
             }
-            Trigger::Step { .. } | Trigger::Panic | Trigger::Signal(_) => return None,
+            _ => return None,
         };
         (took > limit).then(|| (format!("{} {took:.1?}{}", words[0], words[1]), limit))
     }
@@ -111,7 +111,7 @@ fn judge(triggers: &[Trigger], request: &mut WatchedRequest, seen: &Seen) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trigger::parse_triggers;
+    use ferrum_trace_model::settings::parse_triggers;
 
     /// What is told of a request at each of its events: milliseconds after its arrival, and tokens by then. The last is its end.
     fn reasons(triggers: &str, slo: Option<Duration>, events: &[(u64, usize)]) -> Vec<Option<String>> {

@@ -6,19 +6,9 @@
 //! must not allocate.
 
 use crate::spool::MappedChunk;
-use std::time::Duration;
 
 /// Full chunks of each living thread that stay as long as others have more, besides the one it writes to.
 const CHUNKS_KEPT: u32 = 2;
-
-/// What a flight recorder keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
-    /// As much as there is room for.
-    Bytes(u64),
-    /// At least so long, if there is room for that.
-    Time(Duration),
-}
 
 /// The full chunks of a spool.
 #[derive(Debug)]

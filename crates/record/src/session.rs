@@ -5,12 +5,13 @@ use crate::background;
 use crate::chunk::{self, ChunkMemory};
 use crate::clock::ClockKind;
 use crate::config::Options;
-use crate::destination::{Claimed, ClaimedPart, Destination, Form, with_ending};
+use crate::destination::{Claimed, ClaimedPart, Destination, Form, Staged, with_ending};
 use crate::dump::Dumps;
 use crate::error::Error;
 use crate::keeper;
 use crate::late::LateWriter;
-use crate::names::{Lookup, NameTable};
+use crate::names::{KEY_SEPARATOR, Lookup, NameTable};
+use crate::open_stacks::{OpenStack, OpenStacks, Owner};
 use crate::origin::{boot_id, host_name};
 use crate::output::{self, Output};
 use crate::rotate::{Part, Start};
@@ -21,11 +22,11 @@ use crate::spool::{Counter, MappedChunk, Spool, lock};
 use crate::stats::Stats;
 use crate::watch::Watch;
 use ferrum_trace_format::spool::layout::{
-    CHUNK_BYTES, CLOCK_MONOTONIC, CLOCK_TICKS, DEFINITIONS_MAGIC, EVENTS_MAGIC, FILE_MAGIC, StopReason, VERSION,
-    chunk as chunk_layout, file,
+    CHUNK_BYTES, CLOCK_MONOTONIC, CLOCK_TICKS, DEFINITIONS_MAGIC, DumpRefusal, EVENTS_MAGIC, FILE_MAGIC,
+    OPEN_SPANS_MAGIC, StopReason, VERSION, chunk as chunk_layout, file, stop_word,
 };
 use ferrum_trace_format::spool::record::{SITE_INLINE, TEXT_BYTES_MAX, cut_text};
-use ferrum_trace_format::spool::{Definition, THREAD_DROPPED_WORD, push_site_without_keys};
+use ferrum_trace_format::spool::{Definition, THREAD_DROPPED_WORD, write_site};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
@@ -47,7 +48,12 @@ pub struct Session {
     definitions: Mutex<Definitions>,
     output_path: PathBuf,
     output: Mutex<Output>,
+    /// Whether times in JSON are whole microseconds.
+    whole_micros: bool,
+    /// `Some` if the spool is the output and replaces a finished trace with its first event.
+    staged: Option<Staged>,
     late: Mutex<LateWriter>,
+    open_stacks: Mutex<OpenStacks>,
     dumps: Dumps,
     watch: Watch,
     is_open: AtomicBool,
@@ -119,7 +125,7 @@ impl Session {
 
     fn begin(
         options: &Options,
-        (destination, file): Claimed,
+        (mut destination, file): Claimed,
         clock: ClockKind,
         start: Start,
         part: Option<Box<dyn FnOnce(u64) -> Part + '_>>,
@@ -130,8 +136,12 @@ impl Session {
         let path = destination.spool_path.clone();
         let limit = options.spool_limit();
         let spool = Spool::new(file, limit, options.ring);
+        let staged = destination.staged.take();
         let header = spool.take_fresh().map_err(|reason| {
-            let _ = std::fs::remove_file(&path);
+            match &staged {
+                Some(staged) => staged.give_up(),
+                None => drop(std::fs::remove_file(&path)),
+            }
             cannot_start(&path, reason)
         })?;
         write_header(&header, clock, start.wall_nanos, limit, options.ring.is_some());
@@ -154,8 +164,11 @@ impl Session {
             dumps: Dumps::new(options.dumps, destination.output.clone(), options.ring.is_some()),
             watch: Watch::new(options),
             output_path: destination.output.clone(),
-            output: Mutex::new(Output::new(destination)),
+            output: Mutex::new(Output::new(destination, options.whole_micros)),
+            whole_micros: options.whole_micros,
+            staged,
             late: Mutex::new(LateWriter::default()),
+            open_stacks: Mutex::default(),
             is_open: AtomicBool::new(true),
             keeper: OnceLock::new(),
             n_taken: AtomicU64::new(0),
@@ -187,7 +200,7 @@ impl Session {
         let mut names = std::mem::take(&mut there.names);
         let mut bytes = Vec::with_capacity(SCRATCH_BYTES);
         let copied = here.names.copy_to(&mut names, |id, name, category| {
-            push_site_without_keys(&mut bytes, id, &kept_text(name), &kept_text(category));
+            write_name(&mut bytes, id, name, category);
             next.define_bytes(&mut there, &bytes).map(|_| ())
         });
         there.names = names;
@@ -197,6 +210,20 @@ impl Session {
             switch();
         }
         has_room
+    }
+
+    /// Has `next` know the spans that are open here. This session has been closed, so nobody changes them any more.
+    pub fn hand_open_spans_over_to(&self, next: &Self) {
+        attach::quietly(|| {
+            // The lock is held all the while: a thread that ends gives its stack back here first.
+            let here = lock(&self.open_stacks);
+            for (stack, owner) in here.with_open_spans() {
+                let name = owner.name.clone();
+                let define = || next.define_thread(owner.os_id, &name).map(|entry| entry.id);
+                lock(&next.open_stacks).inherit(&stack, owner.clone(), define, || next.open_spans_chunk());
+            }
+            self.header.store(file::CONTINUED, 1, Ordering::Release);
+        });
     }
 
     /// Which file it is of a recording that goes on in others.
@@ -246,12 +273,12 @@ impl Session {
     /// Writes what the ring has to the file that was asked for, and says so if that fails. `copied` is called when what is written
     /// can no longer be overwritten.
     pub fn dump_loudly(&self, copied: impl FnOnce()) {
-        let written = self.dumps.write_pending(|path| {
+        let written = self.dumps.write_pending(|path, trigger| {
             let copy = Snapshot::take(self.spool.file(), with_ending(path, ".copy"));
             attach::quietly(|| self.spool.unpin());
             copied();
             let copy = copy?;
-            let written = output::write_apart(copy.file(), path);
+            let written = output::write_dump(copy.file(), path, trigger, self.whole_micros);
             if written.is_err() && background::has_given_up() {
                 self.dumps.leave(copy);
             }
@@ -264,9 +291,14 @@ impl Session {
 
     /// Writes the file that was asked for last and has not been written, from what was copied for it or from the ring.
     fn dump_at_end(&self) {
-        let written = self.dumps.write_pending(|path| {
+        let written = self.dumps.write_pending(|path, trigger| {
             let copy = self.dumps.take_left();
-            output::write_apart(copy.as_ref().map_or(self.spool.file(), Snapshot::file), path)
+            output::write_dump(
+                copy.as_ref().map_or(self.spool.file(), Snapshot::file),
+                path,
+                trigger,
+                self.whole_micros,
+            )
         });
         if let Err(error) = written {
             say(&error.to_string());
@@ -282,6 +314,11 @@ impl Session {
         self.dropped.add(n);
     }
 
+    /// Counts a dump that was refused, in the spool: [`Dumps`] counts it for this process.
+    pub fn count_refused_dump(&self, reason: DumpRefusal) {
+        self.header.counter(file::DUMPS_REFUSED + reason as usize).add(1);
+    }
+
     /// A chunk for events that nobody has written to yet.
     pub fn fresh_chunk(&self) -> Option<MappedChunk> {
         if !self.is_open() {
@@ -291,6 +328,9 @@ impl Session {
         if let Some(reason) = self.spool.stopped_and_used_up().filter(|_| is_over) {
             self.set_stop_reason(reason);
             return None;
+        }
+        if let Some(staged) = &self.staged {
+            staged.put_in_place();
         }
         let fresh = self.spool.take_fresh();
         if self.n_taken.fetch_add(1, Ordering::Relaxed) >= CHUNKS_WITHOUT_KEEPER {
@@ -307,10 +347,40 @@ impl Session {
         Some(fresh)
     }
 
+    /// Returns a stack of open spans that has a slot for `level`, in place of `small` if the thread has that. `None` if there is
+    /// no room.
+    pub fn open_stack(&self, owner: Owner, small: Option<&OpenStack>, level: usize) -> Option<OpenStack> {
+        let mut stacks = lock(&self.open_stacks);
+        let fresh = || self.open_spans_chunk();
+        match small {
+            Some(small) => stacks.grow(owner, small, level, fresh),
+            None => stacks.take(owner, level, fresh),
+        }
+    }
+
+    /// Returns the stack with the spans that a thread had open in the file before this one, if it had any.
+    pub fn carry_open_stack_over(&self, owner: Owner, old: Option<&OpenStack>) -> Option<OpenStack> {
+        lock(&self.open_stacks).carry_over(owner, old, || self.open_spans_chunk())
+    }
+
+    /// Takes a stack of open spans back from a thread.
+    pub fn put_open_stack_back(&self, stack: &OpenStack) {
+        lock(&self.open_stacks).put_back(stack);
+    }
+
+    fn open_spans_chunk(&self) -> Option<MappedChunk> {
+        if let Some(staged) = &self.staged {
+            staged.put_in_place();
+        }
+        let fresh = self.spool.take_fresh().ok().filter(|_| self.is_open())?;
+        chunk::activate(&fresh, OPEN_SPANS_MAGIC, fresh.index(), chunk_layout::HEADER_WORDS);
+        Some(fresh)
+    }
+
     fn set_stop_reason(&self, reason: StopReason) {
         // After the end, the spool has stopped for no other reason than that.
         if self.is_open() {
-            self.header.store(file::STOP_REASON, reason as u64, Ordering::Relaxed);
+            self.header.store(file::STOP_REASON, stop_word(reason), Ordering::Relaxed);
         }
     }
 
@@ -409,7 +479,7 @@ impl Session {
             Lookup::New(id) => {
                 // In memory that is there already: this may be a signal handler that interrupted the allocator.
                 let mut bytes = std::mem::take(&mut definitions.scratch);
-                push_site_without_keys(&mut bytes, id, &kept_text(name), &kept_text(category));
+                write_name(&mut bytes, id, name, category);
                 let is_defined = self.define_bytes(&mut definitions, &bytes).is_some();
                 definitions.scratch = bytes;
                 if !is_defined {
@@ -468,6 +538,7 @@ impl Session {
         // They ask for a chunk first. The fence is for those who are being given one right now, see `Attachment::refill`.
         fence(Ordering::SeqCst);
         self.spool.close_chunks();
+        attach::quietly(|| lock(&self.open_stacks).close());
     }
 
     /// Completes the output of a recording that has just been closed; the spool is gone, unless it is the output.
@@ -488,6 +559,9 @@ impl Session {
             output.finish(self.spool.file(), self.spool.n_bytes())
         });
         self.unpark_keeper();
+        if let Some(staged) = &self.staged {
+            staged.give_up();
+        }
         if stats.is_ok() || !background::has_given_up() {
             // Some thread may hold the file for as long as it lives; others may have the path from now on.
             let _ = self.spool.file().unlock();
@@ -533,7 +607,8 @@ impl Session {
     }
 
     fn with_dumps(&self, stats: Stats) -> Stats {
-        Stats { dumps: self.dumps.n_granted(), dumps_refused: self.dumps.n_refused(), ..stats }
+        let refused = self.dumps.refused();
+        Stats { dumps: self.dumps.n_granted(), dumps_refused: refused.total(), refused, ..stats }
     }
 
     /// How many events were lost so far, and why in brackets, if any were.
@@ -551,6 +626,17 @@ impl Session {
     /// Where the output will be.
     pub fn output_path(&self) -> &Path {
         &self.output_path
+    }
+
+    /// Whether the file under the output's name is not of this recording, which had nothing to replace it with.
+    pub fn has_left_file(&self) -> bool {
+        let is_staged = self.staged.as_ref().is_some_and(|staged| !staged.is_in_place());
+        is_staged || lock(&self.output).has_left_file()
+    }
+
+    /// Whether any thread has got room for events.
+    pub fn has_chunks(&self) -> bool {
+        self.n_taken.load(Ordering::Relaxed) > 0
     }
 
     /// Why no more fits, if so.
@@ -595,8 +681,15 @@ fn cannot_start(path: &Path, reason: Option<StopReason>) -> Error {
     Error::io("cannot reserve the spool", path, kind.into())
 }
 
-/// What is kept of a name.
-fn kept_text(text: &str) -> Cow<'_, str> {
+/// Writes the definition of a name. Its category may have keys of arguments behind it.
+fn write_name(bytes: &mut Vec<u8>, id: u32, name: &str, category: &str) {
+    let mut words = category.split(KEY_SEPARATOR);
+    let category = kept_text(words.next().unwrap_or_default());
+    write_site(bytes, id, &kept_text(name), &category, words);
+}
+
+/// Returns what is kept of a name, or of a text about a recording.
+pub fn kept_text(text: &str) -> Cow<'_, str> {
     match cut_text(text) {
         (kept, None) => kept.into(),
         (kept, Some(note)) => format!("{kept}{note}").into(),

@@ -1,91 +1,12 @@
 //! A signal that asks for something: a handler that does next to nothing wakes a thread of ours.
 #![allow(unsafe_code)]
 
-use std::fmt;
+use ferrum_trace_model::settings::Signal;
 use std::io;
 
 /// Numbers of signals are below this.
 #[cfg(target_os = "linux")]
 const NUMBERS: usize = 65;
-
-/// A signal that has no meaning to the system, so that a program may give it one: SIGUSR1, SIGUSR2, SIGHUP and, on Linux, those from
-/// SIGRTMIN to SIGRTMAX. Faults, and what is meant to stop or end a program, are none of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Signal {
-    number: i32,
-}
-
-#[cfg(unix)]
-impl Signal {
-    /// SIGHUP.
-    pub const HUP: Self = Self { number: libc::SIGHUP };
-    /// SIGUSR1.
-    pub const USR1: Self = Self { number: libc::SIGUSR1 };
-    /// SIGUSR2.
-    pub const USR2: Self = Self { number: libc::SIGUSR2 };
-
-    const NAMED: [(&'static str, Self); 3] = [("SIGHUP", Self::HUP), ("SIGUSR1", Self::USR1), ("SIGUSR2", Self::USR2)];
-
-    /// The signal of this number, if a program may use it.
-    pub fn from_number(number: i32) -> Option<Self> {
-        let is_named = Self::NAMED.iter().any(|(_, named)| named.number == number);
-        (is_named || is_real_time(number)).then_some(Self { number })
-    }
-
-    /// `SIGUSR2`, `usr2`, `12`, `SIGRTMIN+3`.
-    pub(crate) fn from_text(text: &str) -> Option<Self> {
-        let upper = text.trim().to_ascii_uppercase();
-        if let Ok(number) = upper.parse() {
-            return Self::from_number(number);
-        }
-        let name = upper.strip_prefix("SIG").unwrap_or(&upper);
-        if let Some(rest) = name.strip_prefix("RTMIN") {
-            let above = match rest.trim() {
-                "" => 0,
-                rest => rest.strip_prefix('+')?.trim().parse::<u8>().ok()?,
-            };
-            return Some(Self { number: real_time_min()? + i32::from(above) }).filter(|it| is_real_time(it.number));
-        }
-        Self::NAMED.iter().find(|(named, _)| named.strip_prefix("SIG") == Some(name)).map(|&(_, signal)| signal)
-    }
-}
-
-#[cfg(not(unix))]
-impl Signal {
-    /// There are none here.
-    pub(crate) fn from_text(_text: &str) -> Option<Self> {
-        None
-    }
-}
-
-impl fmt::Display for Signal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        #[cfg(unix)]
-        if let Some((name, _)) = Self::NAMED.iter().find(|(_, named)| named == self) {
-            return f.write_str(name);
-        }
-        match real_time_min() {
-            Some(min) => write!(f, "SIGRTMIN+{}", self.number - min),
-            None => write!(f, "{}", self.number),
-        }
-    }
-}
-
-/// Some are kept by the C library, so that the first one is known only at run time.
-fn real_time_min() -> Option<i32> {
-    #[cfg(target_os = "linux")]
-    return Some(libc::SIGRTMIN());
-    #[cfg(not(target_os = "linux"))]
-    None
-}
-
-#[cfg(unix)]
-fn is_real_time(number: i32) -> bool {
-    #[cfg(target_os = "linux")]
-    return (libc::SIGRTMIN()..=libc::SIGRTMAX()).contains(&number);
-    #[cfg(not(target_os = "linux"))]
-    return number < 0;
-}
 
 /// Has `heard` called, on a thread of ours, whenever the process gets the signal from now on. A handler that is there is called too.
 /// The handler stays until the process ends: to put back the default would have the next signal end the process. One caller at a
@@ -163,7 +84,7 @@ mod linux {
 
     pub fn listen(signal: Signal, heard: fn(Signal)) -> io::Result<()> {
         start_thread(heard)?;
-        install(signal.number)
+        install(signal.number())
     }
 
     fn start_thread(heard: fn(Signal)) -> io::Result<()> {
@@ -178,7 +99,8 @@ mod linux {
                 WAKE.wait();
                 let came = CAME.swap(0, Ordering::Relaxed);
                 for number in (1..NUMBERS as i32).filter(|number| came & bit(*number) != 0) {
-                    heard(Signal { number });
+                    // Only those are installed that a program may use.
+                    Signal::from_number(number).into_iter().for_each(heard);
                 }
             }
         };
@@ -253,43 +175,5 @@ mod linux {
 
     fn is_none(handler: usize) -> bool {
         [libc::SIG_DFL, libc::SIG_IGN].contains(&handler)
-    }
-}
-
-#[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_and_numbers_are_known() {
-        for (text, signal) in
-            [("SIGUSR2", Signal::USR2), ("usr1", Signal::USR1), ("10", Signal::USR1), ("hup", Signal::HUP)]
-        {
-            assert_eq!(Signal::from_text(text), Some(signal), "{text}");
-        }
-        let real_time = Signal::from_text("SIGRTMIN + 2").unwrap();
-        assert_eq!((real_time.number, real_time.to_string().as_str()), (libc::SIGRTMIN() + 2, "SIGRTMIN+2"));
-        assert_eq!(Signal::from_number(libc::SIGRTMIN()), Signal::from_text("rtmin"));
-    }
-
-    #[test]
-    fn what_ends_stops_or_damns_a_program_is_refused() {
-        let texts = [
-            "SIGKILL",
-            "9",
-            "SIGSTOP",
-            "SIGSEGV",
-            "SIGTERM",
-            "SIGINT",
-            "SIGCHLD",
-            "0",
-            "-1",
-            "32",
-            "65",
-            "SIGRTMIN+99",
-        ];
-        for text in texts.into_iter().chain(["", "SIG", "SIGRTMIN-1", "SIGRTMIN+-1", "99999999999999"]) {
-            assert_eq!(Signal::from_text(text), None, "{text}");
-        }
     }
 }

@@ -1,11 +1,13 @@
 //! A copy of a ring that goes on being written to.
 //!
 //! A chunk that is used again while it is copied shows that by its generation, and is left out: what was in it is older than
-//! what is kept. Events are copied before definitions, so that what they refer to is there.
+//! what is kept. Events are copied before definitions, so that what they refer to is there, and before open spans, so that a
+//! span that ends meanwhile is not copied as both.
 
 use crate::error::Error;
 use ferrum_trace_format::ReadAt;
-use ferrum_trace_format::spool::layout::{CHUNK_BYTES, EVENTS_MAGIC, chunk};
+use ferrum_trace_format::spool::empty_unstable_slots;
+use ferrum_trace_format::spool::layout::{CHUNK_BYTES, EVENTS_MAGIC, OPEN_SPANS_MAGIC, chunk};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -70,6 +72,11 @@ fn read_chunk(spool: &File, index: u64, events: bool, bytes: &mut Vec<u8>) -> io
     let after = read_header(spool, start)?;
     if before[chunk::GENERATION] != after[chunk::GENERATION] || n_bytes < 8 * chunk::HEADER_WORDS {
         return Ok(false);
+    }
+    if before[chunk::MAGIC] == OPEN_SPANS_MAGIC {
+        let mut later = vec![0; CHUNK_BYTES];
+        let n_bytes = spool.read_at(&mut later, start)?;
+        empty_unstable_slots(bytes, &later[..n_bytes]);
     }
     // The length that was there before what lies below it was read.
     bytes[8 * chunk::LEN..][..8].copy_from_slice(&before[chunk::LEN].to_le_bytes());

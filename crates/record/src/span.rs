@@ -17,6 +17,31 @@ pub(crate) const OFF_LEVEL: u32 = u32::MAX;
 /// Set in the level of a span whose times are of the slow clock: it fails the hot path's comparison.
 const SLOW_BIT: u32 = 1 << 31;
 
+/// Methods of all kinds of spans: whether they are recorded, and the flows that connect them.
+macro_rules! recorded_and_flows {
+    () => {
+        /// Whether the span is recorded.
+        pub fn is_on(&self) -> bool {
+            self.level != OFF_LEVEL
+        }
+
+        /// An arrow leaves this span here, for the span that calls [`flow_in`](Self::flow_in) with the same flow.
+        pub fn flow_out(&self, flow: Flow) {
+            flow.record_if(self.is_on(), Kind::FlowStart);
+        }
+
+        /// An arrow passes through this span.
+        pub fn flow_step(&self, flow: Flow) {
+            flow.record_if(self.is_on(), Kind::FlowStep);
+        }
+
+        /// An arrow arrives at this span.
+        pub fn flow_in(&self, flow: Flow) {
+            flow.record_if(self.is_on(), Kind::FlowEnd);
+        }
+    };
+}
+
 /// The time from its making by [`span!`](crate::span) until it is dropped, on one thread.
 ///
 /// It cannot move to another thread; see [`async_span!`](crate::async_span) for what does.
@@ -36,6 +61,7 @@ impl<const N: usize> Span<N> {
     #[inline(always)]
     pub fn begin(mode: u8, site: &'static Site, args: [Arg; N]) -> Self {
         let (start, level) = open_at(mode, site);
+        note_begin(site, start, level, &args);
         Self { site, start, level, args, on_one_thread: PhantomData }
     }
 
@@ -46,25 +72,7 @@ impl<const N: usize> Span<N> {
         Self { site, start: 0, level: OFF_LEVEL, args: [Arg::LOST; N], on_one_thread: PhantomData }
     }
 
-    /// Whether the span is recorded.
-    pub fn is_on(&self) -> bool {
-        self.level != OFF_LEVEL
-    }
-
-    /// An arrow leaves this span here, for the span that calls [`flow_in`](Self::flow_in) with the same flow.
-    pub fn flow_out(&self, flow: Flow) {
-        self.flow(Kind::FlowStart, flow);
-    }
-
-    /// An arrow passes through this span.
-    pub fn flow_step(&self, flow: Flow) {
-        self.flow(Kind::FlowStep, flow);
-    }
-
-    /// An arrow arrives at this span.
-    pub fn flow_in(&self, flow: Flow) {
-        self.flow(Kind::FlowEnd, flow);
-    }
+    recorded_and_flows!();
 
     /// Moves the span elsewhere. A copy, so that the guard itself can stay in registers.
     #[inline(always)]
@@ -95,12 +103,6 @@ impl<const N: usize> Span<N> {
 
     pub(crate) fn name(&self) -> &'static str {
         self.site.name()
-    }
-
-    fn flow(&self, kind: Kind, flow: Flow) {
-        if self.is_on() {
-            flow.record(kind);
-        }
     }
 }
 
@@ -173,10 +175,28 @@ pub(crate) fn open(mode: u8) -> (u64, u32) {
     }
 }
 
+/// Puts a slice that begins on the thread's stack of open spans.
+#[inline(always)]
+pub(crate) fn note_begin<const N: usize>(site: &'static Site, start: u64, level: u32, args: &[Arg; N]) {
+    if !buffer::current().try_open(site.known_id(), start, level, args) {
+        note_begin_slowly(site, start, level, *args);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn note_begin_slowly<const N: usize>(site: &'static Site, start: u64, level: u32, args: [Arg; N]) {
+    if level != OFF_LEVEL {
+        attach::open(|| site.id(), start, level & !SLOW_BIT, &args);
+    }
+}
+
 /// Closes a level of which nothing is recorded.
 #[cfg(feature = "tracing")]
 pub(crate) fn close(level: u32) {
-    buffer::current().close_level(level & !SLOW_BIT);
+    let level = level & !SLOW_BIT;
+    buffer::current().close_level(level);
+    buffer::current().empty_slot(level);
 }
 
 /// The time now on the clock that a level began with; `ticks` if that is the fast one.
@@ -207,6 +227,9 @@ pub(crate) fn end_at_otherwise(
     };
     let draft = Draft { kind: if nests { kind } else { Kind::Escaped }, site: 0, start, end, leading: &[], args };
     attach::record(site_id, &draft);
+    if closes {
+        buffer::current().empty_slot(level);
+    }
     nests
 }
 
@@ -244,18 +267,29 @@ impl DynamicName {
     pub(crate) fn site(&self) -> u32 {
         self.site
     }
+
+    /// Puts a slice of this name that begins on the thread's stack of open spans.
+    fn note_begin(&self, start: u64, level: u32) {
+        let is_noted = self.site != SITE_INLINE && buffer::current().try_open(self.site, start, level, &[]);
+        if !is_noted {
+            attach::open(|| self.site, start, level & !SLOW_BIT, self.args());
+        }
+    }
 }
 
 impl DynamicSpan {
     fn begin(mode: u8, name: &str, category: &str) -> Self {
         let name = DynamicName::new(name, category);
         let (start, level) = open(mode);
+        name.note_begin(start, level);
         Self { name, start, level, on_one_thread: PhantomData }
     }
 
     fn off() -> Self {
         Self { name: DynamicName::NONE, start: 0, level: OFF_LEVEL, on_one_thread: PhantomData }
     }
+
+    recorded_and_flows!();
 }
 
 impl Drop for DynamicSpan {

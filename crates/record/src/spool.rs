@@ -7,9 +7,10 @@
 
 use crate::chunk::{self, ChunkMemory};
 use crate::os_file::reserve;
-use crate::ring::{self, Ring};
+use crate::ring::Ring;
 use crossbeam_queue::ArrayQueue;
-use ferrum_trace_format::spool::layout::{CHUNK_BYTES, CHUNK_WORDS, StopReason};
+use ferrum_trace_format::spool::layout::{CHUNK_BYTES, CHUNK_WORDS, StopReason, stop_reason, stop_word};
+use ferrum_trace_model::settings::Extent;
 use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -166,12 +167,12 @@ struct Lingering {
 
 impl Spool {
     /// Takes over an empty file. `limit` is raised to one segment if it is less.
-    pub fn new(file: File, limit: u64, ring: Option<ring::Extent>) -> Self {
+    pub fn new(file: File, limit: u64, ring: Option<Extent>) -> Self {
         let growth = Growth { n_bytes: 0, segments: Vec::new(), lingering: Vec::new() };
         let limit = limit.max(LIMIT_MIN);
         let kept_nanos = match ring {
-            Some(ring::Extent::Time(time)) => u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
-            Some(ring::Extent::Bytes(_)) | None => u64::MAX,
+            Some(Extent::Time(time)) => u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
+            Some(Extent::Bytes(_)) | None => u64::MAX,
         };
         Self {
             ring: ring.map(|_| Mutex::new(Ring::new((limit / CHUNK_BYTES as u64) as usize))),
@@ -356,7 +357,7 @@ impl Spool {
 
     /// Why the spool stopped growing, if it did.
     pub fn stopped(&self) -> Option<StopReason> {
-        StopReason::from_word(self.stopped.load(Ordering::Relaxed))
+        stop_reason(self.stopped.load(Ordering::Relaxed))
     }
 
     /// The same, if there is no chunk left either: asked for each event that is lost from then on.
@@ -366,7 +367,7 @@ impl Spool {
 
     /// Has the file grow no more. The first reason is the one that is told.
     fn stop(&self, reason: StopReason) {
-        let _ = self.stopped.compare_exchange(0, reason as u64, Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.stopped.compare_exchange(0, stop_word(reason), Ordering::Relaxed, Ordering::Relaxed);
     }
 
     fn grow(&self, growth: &mut Growth) -> Result<(), StopReason> {

@@ -1,6 +1,7 @@
 //! How much has been recorded.
 
 use ferrum_trace_format::spool::Summary;
+use ferrum_trace_model::RefusedDumps;
 
 /// Counts of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub struct Stats {
     pub dumps: u64,
     /// Dumps that were asked for and not granted.
     pub dumps_refused: u64,
+    /// The same by reason.
+    pub refused: RefusedDumps,
 }
 
 impl std::ops::AddAssign for Stats {
@@ -29,12 +32,13 @@ impl std::ops::AddAssign for Stats {
         self.threads = self.threads.max(other.threads);
         self.dumps += other.dumps;
         self.dumps_refused += other.dumps_refused;
+        self.refused += other.refused;
     }
 }
 
 impl Stats {
     pub(crate) fn new(summary: &Summary, bytes: u64) -> Self {
         let Summary { events: recorded, dropped, threads, .. } = *summary;
-        Self { recorded, dropped, bytes, threads, dumps: 0, dumps_refused: 0 }
+        Self { recorded, dropped, bytes, threads, ..Self::default() }
     }
 }

@@ -12,8 +12,8 @@ use crate::llm::{EndedStep, Step};
 use crate::running_p99::RunningP99;
 use crate::say::say;
 use crate::session::Session;
-use crate::signal::{self, Signal};
-use crate::trigger::{StepLimit, Trigger, time_text};
+use crate::signal;
+use ferrum_trace_model::settings::{Signal, StepLimit, Trigger, time_text};
 use ferrum_trace_model::vocab::Phase;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -94,6 +94,10 @@ impl Watch {
                     }
                     0
                 }
+                other => {
+                    say(&format!("{other}: this recorder does not know it; it is left out"));
+                    0
+                }
             };
         }
         N_STEPS.store(0, Ordering::Relaxed);
@@ -141,6 +145,7 @@ fn too_slow<'a>(trigger: &'a Trigger, ended: &EndedStep, p99: Option<u64>) -> Op
             let is_over = nanos_of(ended.duration) as f64 > factor * p99 as f64;
             is_over.then(|| (trigger, format!("{factor} x {:.1?} (p99)", Duration::from_nanos(p99))))
         }
+        _ => None,
     }
 }
 
@@ -194,7 +199,8 @@ impl StepAlarm {
 
     /// Asks for a dump.
     pub fn fire(&self) {
-        dump::fire(&self.session, &self.alarm.reason, Some(&self.alarm.what));
+        // What is refused is counted.
+        let _ = dump::fire(&self.session, &self.alarm.reason, Some(&self.alarm.what));
     }
 }
 
@@ -203,20 +209,19 @@ fn heard(signal: Signal) {
     let trigger = Trigger::Signal(signal);
     // As it is: a signal begins no recording.
     if let Some(session) = global::running().filter(|session| session.watch().triggers.contains(&trigger)) {
-        dump::fire(&session, &trigger.to_string(), None);
+        let _ = dump::fire(&session, &trigger.to_string(), None);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ring;
-    use crate::trigger::parse_triggers;
+    use ferrum_trace_model::settings::{Extent, parse_triggers};
     use std::sync::atomic::AtomicU64;
 
     fn watch(triggers: &str, predicates: Vec<Predicate>) -> Watch {
         let triggers = parse_triggers(triggers, |error| panic!("{error}"));
-        let ring = Some(ring::Extent::Bytes(1));
+        let ring = Some(Extent::Bytes(1));
         Watch::new(&Options { triggers, predicates, ring, ..Options::new("trace.json".into()) })
     }
 

@@ -5,7 +5,7 @@ use crate::clock;
 use crate::following::follow;
 use crate::global;
 use crate::switch::{self, Rest};
-use crate::window::Window;
+use ferrum_trace_model::settings::Window;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::time::Duration;
 

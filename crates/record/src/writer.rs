@@ -2,6 +2,7 @@
 
 use crate::attach::Pushed;
 use crate::config::Options;
+use crate::error::Error;
 use crate::global;
 use crate::say::say;
 use crate::session::Session;
@@ -161,7 +162,8 @@ pub fn global_trace() -> &'static TraceWriter {
     GLOBAL.get_or_init(|| TraceWriter { target: Target::Process })
 }
 
-/// Brings the file of the process's own recording up to date, if there is one.
+/// Brings the file of the process's own recording up to date, if there is one. Does not begin one: a process that calls this and nothing
+/// else makes no file.
 ///
 /// ```
 /// ferrum_trace::flush_global_trace();
@@ -193,25 +195,27 @@ impl TraceWriter {
     }
 
     fn from_options(options: Option<Options>) -> Self {
-        options.map_or_else(Self::disabled, |options| Self::with_options(&options))
+        options.map_or_else(Self::disabled, |options| Self::of(Self::start(&options)))
     }
 
     /// A writer for this path. If it cannot be written to, one line says so and the writer does nothing.
     pub fn enabled(out_path: PathBuf) -> Self {
-        Self::with_options(&Options::with_limit_of_environment(out_path))
+        Self::of(Options::for_writer(out_path).and_then(|options| Self::start(&options)))
     }
 
-    fn with_options(options: &Options) -> Self {
+    fn start(options: &Options) -> Result<Target, Error> {
         if crate::COMPILED_OUT {
-            return Self::disabled();
+            return Ok(Target::Nothing);
         }
-        let target = match global::start_private(options) {
-            Ok(session) => Target::Own(session, global::fork_generation()),
-            Err(error) => {
-                say(&format!("{error}; nothing is recorded"));
-                Target::Nothing
-            }
-        };
+        global::start_private(options).map(|session| Target::Own(session, global::fork_generation()))
+    }
+
+    /// A writer that does nothing if it could not be started, which is said.
+    fn of(started: Result<Target, Error>) -> Self {
+        let target = started.unwrap_or_else(|error| {
+            say(&format!("{error}; nothing is recorded"));
+            Target::Nothing
+        });
         Self { target }
     }
 
@@ -278,7 +282,8 @@ impl TraceWriter {
         }
     }
 
-    /// Brings the file up to date: it holds everything that was pushed before, once, however often this is called.
+    /// Brings the file up to date: it holds everything that was pushed before, once, however often this is called. A file that was
+    /// there before the writer is replaced when there is something to put there, not earlier.
     ///
     /// # Errors
     ///
@@ -286,10 +291,10 @@ impl TraceWriter {
     pub fn flush(&self) -> io::Result<()> {
         let result = match &self.target {
             Target::Own(session, _) if self.is_enabled() => session.flush(),
-            Target::Process if self.is_enabled() => global::flush(),
-            Target::Nothing | Target::Process | Target::Own(..) => Ok(()),
+            Target::Process => global::running().map_or(Ok(()), |session| session.flush()),
+            Target::Nothing | Target::Own(..) => Ok(()),
         };
-        result.map_err(crate::Error::into_io)
+        result.map_err(Error::into_io)
     }
 }
 

@@ -245,8 +245,8 @@ fn steps_are_counted_and_the_recording_ends_by_itself() {
 #[test]
 fn pausing_categories_and_flushing() {
     let scene = Scene::new("pausing");
-    for path in ["/pause", "/resume", "/flush", "/dump"] {
-        scene.post(path).refused(409, "nothing");
+    for path in ["/pause", "/resume", "/flush", "/dump", "/categories?categories=a"] {
+        scene.post(path).refused(409, if path.starts_with("/categories") { "not recording" } else { "nothing" });
     }
     scene.post("/start_profile").expect(200);
     scene.post("/dump").refused(409, "flight recorder");
@@ -274,13 +274,38 @@ fn pausing_categories_and_flushing() {
 }
 
 #[test]
+fn categories_that_were_asked_for_end_with_the_recording() {
+    let scene = Scene::new("categories");
+    let recorded = |scene: &Scene| {
+        drop(span!("of a", "a"));
+        drop(span!("of b", "b"));
+        scene.post("/stop_profile").expect(200)["recorded"].as_u64().unwrap()
+    };
+    scene.post("/start_profile").expect(200);
+    scene.post("/categories?categories=a").expect(200);
+    assert_eq!(recorded(&scene), 1);
+    assert_eq!(scene.get("/status").expect(200)["categories"], "");
+    scene.post("/start_profile").expect(200);
+    assert_eq!(recorded(&scene), 2, "all are recorded again");
+    scene.send("POST", "/start_profile", r#"{"categories": "-a,-b"}"#).expect(200);
+    assert_eq!(recorded(&scene), 0);
+    scene.post("/start_profile").expect(200);
+    assert_eq!(recorded(&scene), 2, "those of one request are not those of the next");
+    control::set_categories("-b".parse().unwrap());
+    scene.post("/start_profile").expect(200);
+    assert_eq!(recorded(&scene), 1, "those of the program stay");
+}
+
+#[test]
 fn a_ring_is_dumped_and_the_dump_is_read() {
     let scene = Scene::new("dump");
     let started = scene.send("POST", "/start_profile", r#"{"ring": "1MiB", "limit": 4194304, "name": "ring"}"#);
     started.expect(200);
     (0..200_000u64).for_each(|i| drop(span!("work", "test", i)));
     assert_eq!(scene.post("/dump?reason=slow%20step").expect(202)["reason"], "slow step");
-    scene.post("/dump").refused(429, "limited");
+    scene.post("/dump").refused(429, "while another dump was under way");
+    let status = scene.get("/status").expect(200);
+    assert_eq!((&status["dumps"], &status["dumps_refused"]["under_way"]), (&1.into(), &1.into()));
     until("the dump is there", || scene.get("/trace").code == 200);
     let trace = scene.get("/trace?name=ring-001.dump-001.json");
     assert_eq!(trace.code, 200);

@@ -1,5 +1,5 @@
-//! The publication protocol under every interleaving, `src/chunk.rs` itself, on loom's atomics; and how the switch follows from
-//! what several threads change, `src/following.rs`.
+//! The publication protocol under every interleaving, `src/chunk.rs` itself, on loom's atomics; that of open spans, `src/open_slot.rs`;
+//! and how the switch follows from what several threads change, `src/following.rs`.
 //!
 //! In the program the reader is another part of it (or another program) that reads the file; here it loads the same words
 //! in the same order.
@@ -12,8 +12,12 @@ mod chunk;
 #[path = "../src/following.rs"]
 mod following;
 
+#[path = "../src/open_slot.rs"]
+#[allow(dead_code)]
+mod open_slot;
+
 use chunk::ChunkMemory;
-use ferrum_trace_format::spool::layout::{EVENTS_MAGIC, chunk as words, state};
+use ferrum_trace_format::spool::layout::{EVENTS_MAGIC, chunk as words, open_spans, state};
 use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
@@ -265,5 +269,76 @@ fn the_switch_follows_from_the_last_change() {
         other.join().unwrap();
         assert_eq!(words.0.load(Ordering::Relaxed), 0);
         assert_eq!(words.1.load(Ordering::Relaxed), 1);
+    });
+}
+
+/// A stack of open spans with one level.
+struct Stack([AtomicU64; 2 * open_spans::LINE_WORDS]);
+
+impl ChunkMemory for Stack {
+    fn load(&self, word: usize, order: Ordering) -> u64 {
+        self.0[word].load(order)
+    }
+
+    fn store(&self, word: usize, value: u64, order: Ordering) {
+        self.0[word].store(value, order);
+    }
+
+    fn fence_release(&self) {
+        loom::sync::atomic::fence(Ordering::Release);
+    }
+}
+
+impl Stack {
+    /// Start, head and argument of the one slot.
+    fn read(&self) -> [u64; 3] {
+        let word = |word: usize, order| self.load(open_spans::LINE_WORDS + word, order);
+        let head = word(open_spans::HEAD, Ordering::Acquire);
+        let read = [word(open_spans::START, Ordering::Relaxed), head, word(open_spans::ARGS, Ordering::Relaxed)];
+        loom::sync::atomic::fence(Ordering::Acquire);
+        read
+    }
+}
+
+#[test]
+fn an_open_span_that_is_read_twice_alike_is_whole() {
+    loom::model(|| {
+        let stack = Arc::new(Stack(std::array::from_fn(|_| AtomicU64::new(0))));
+        let writer = thread::spawn({
+            let stack = Arc::clone(&stack);
+            move || {
+                for start in 1..=2 {
+                    open_slot::fill(&*stack, 0, 4, start, [(2, 10 + start)].into_iter());
+                    open_slot::empty(&*stack, 0);
+                }
+            }
+        });
+        let (first, second) = (stack.read(), stack.read());
+        let [start, head, arg] = first;
+        if first == second && head != 0 {
+            assert_eq!((head, arg), (open_spans::head(4, 1, 2), 10 + start), "a slot of two spans");
+        }
+        writer.join().unwrap();
+        assert_eq!(stack.read()[1], 0);
+    });
+}
+
+#[test]
+fn a_span_whose_slot_is_empty_again_has_its_record() {
+    loom::model(|| {
+        let stack = Arc::new(Stack(std::array::from_fn(|_| AtomicU64::new(0))));
+        let events = Memory::active();
+        open_slot::fill(&*stack, 0, 4, 1, [].into_iter());
+        let writer = thread::spawn({
+            let (stack, events) = (Arc::clone(&stack), Arc::clone(&events));
+            move || {
+                write_record(&events);
+                open_slot::empty(&*stack, 0);
+            }
+        });
+        if stack.read()[1] == 0 {
+            assert_eq!(read(&events).1, HEADER_BYTES + RECORD_BYTES, "a span is neither open nor ended");
+        }
+        writer.join().unwrap();
     });
 }

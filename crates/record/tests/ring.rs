@@ -1,6 +1,6 @@
 //! The flight recorder: the newest is kept, in fixed room, and what is kept is whole.
 
-use ferrum_trace::{DumpLimits, Flow, Recorder, async_begin, async_end, dump, flush, span, stats};
+use ferrum_trace::{DumpLimits, DumpRefusal, Flow, Recorder, async_begin, async_end, dump, flush, span, stats};
 use ferrum_trace_testkit::trace_file::TraceFile;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -216,6 +216,8 @@ fn a_dump_tells_why_and_what_came_before_and_after_while_recording_goes_on() {
     assert_eq!((trace.count("before"), trace.count("after")), (1, 1));
     let trigger = trace.named("trigger").next().unwrap();
     assert_eq!((trigger.text("reason").as_str(), trigger.number("dump")), ("a slow step", 1));
+    let of_dump = &trace.events.iter().find(|event| event.name == "ferrum_trace").unwrap().args["trigger"];
+    assert_eq!((&of_dump["reason"], &of_dump["dump"]), (&"a slow step".into(), &1.into()));
     // The end does not wait for the time after it, and loses nothing by that.
     while !dump("the end") {
         std::thread::sleep(Duration::from_millis(1));
@@ -223,6 +225,8 @@ fn a_dump_tells_why_and_what_came_before_and_after_while_recording_goes_on() {
     drop(span!("last"));
     let stats = recorder.finish().unwrap();
     assert!(stats.dumps_refused >= 1);
+    assert_eq!(stats.refused.total(), stats.dumps_refused);
+    assert!(stats.refused.get(DumpRefusal::UnderWay) >= 1);
     assert_eq!(TraceFile::read(&scratch.0.join("trace.dump-002.json")).count("last"), 1);
     assert_eq!(TraceFile::read(&scratch.path()).count("last"), 1);
     let mut files: Vec<_> = std::fs::read_dir(&scratch.0).unwrap().map(|file| file.unwrap().file_name()).collect();

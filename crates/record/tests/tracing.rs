@@ -2,7 +2,8 @@
 #![cfg(feature = "tracing")]
 
 use ferrum_trace::Recorder;
-use ferrum_trace_testkit::trace_file::TraceFile;
+use ferrum_trace_testkit::trace_file::{Event, TraceFile};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tracing::{Span, field, info, info_span, span, subscriber};
@@ -17,6 +18,20 @@ fn turn() -> MutexGuard<'static, ()> {
 
 /// What is recorded while `work` runs.
 fn recorded(work: impl FnOnce()) -> TraceFile {
+    recorded_and_kept(work, |_, _| {})
+}
+
+/// Leaves a trace for the viewers, see CONTRIBUTING.md.
+fn leave_for_viewers(path: &Path, trace: &TraceFile) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("viewer-check");
+    std::fs::create_dir_all(&folder).unwrap();
+    let n_slices = trace.events.iter().filter(|event| matches!(event.phase, 'X' | 'b' | 'n' | 'i')).count();
+    std::fs::copy(path, folder.join("tracing-tasks.json")).unwrap();
+    std::fs::write(folder.join("tracing-tasks.json.expect"), format!("slices={n_slices}\nunended=0\n")).unwrap();
+}
+
+/// The same; the file is shown to `keep` before it is removed.
+fn recorded_and_kept(work: impl FnOnce(), keep: impl FnOnce(&Path, &TraceFile)) -> TraceFile {
     let _turn = turn();
     let folder =
         std::env::temp_dir().join(format!("ferrum-tracing-{}-{:?}", std::process::id(), std::thread::current().id()));
@@ -26,6 +41,7 @@ fn recorded(work: impl FnOnce()) -> TraceFile {
     subscriber::with_default(tracing_subscriber::registry().with(ferrum_trace::tracing::layer()), work);
     recorder.finish().unwrap();
     let trace = TraceFile::read(&path);
+    keep(&path, &trace);
     std::fs::remove_dir_all(folder).unwrap();
     trace
 }
@@ -137,15 +153,168 @@ fn spans_of_two_registries_stay_apart() {
 }
 
 #[test]
-fn events_are_instants_called_by_their_message_or_by_their_place() {
+fn events_are_instants_called_by_their_message_and_without_one_by_their_place() {
     let trace = recorded(|| {
         info!("first token");
         info!(request = 7, "finished");
+        info!(request = 8, tokens = 12, "finished after {} ms", 31);
+        info!(request = 9);
+        info!(request = 10, "");
+        info!(request = 11, "{}\nsecond line", "long ".repeat(100));
     });
     assert_eq!(trace.named("first token").next().unwrap().phase, 'i');
-    let placed = trace.recorded().find(|event| event.args.get("message").is_some()).unwrap();
-    assert!(placed.name.contains("tests/tracing.rs:"), "{}", placed.name);
-    assert_eq!((placed.text("message"), placed.number("request")), ("finished".to_owned(), 7));
+    let finished = trace.named("finished").next().unwrap();
+    assert_eq!((finished.phase, finished.category.as_str()), ('i', "tracing"));
+    assert_eq!((finished.text("message"), finished.number("request")), ("finished".to_owned(), 7));
+    let formatted = trace.named("finished after 31 ms").next().unwrap();
+    assert_eq!((formatted.number("request"), formatted.number("tokens")), (8, 12));
+    let of_request = |n: u64| trace.recorded().find(|event| event.args.get("request") == Some(&n.into())).unwrap();
+    for n in [9, 10] {
+        assert!(of_request(n).name.contains("tests/tracing.rs:"), "{}", of_request(n).name);
+    }
+    let long = of_request(11);
+    assert_eq!((long.name.chars().count(), long.name.lines().count()), (121, 1));
+    assert!(long.name.starts_with("long long ") && long.name.ends_with('…'));
+    assert!(long.text("message").ends_with("\nsecond line"));
+}
+
+#[test]
+fn events_of_more_messages_than_can_be_named_are_called_by_their_place() {
+    let n_events = 70_000;
+    let trace = recorded(|| (0..n_events).for_each(|n| info!(n, "message {n}")));
+    let (named, placed): (Vec<_>, Vec<_>) = trace.recorded().partition(|event| event.name.starts_with("message "));
+    assert!(named.len() < n_events && !placed.is_empty());
+    assert_eq!(named.len() + placed.len(), n_events);
+    assert!(placed.iter().all(|event| event.text("message") == format!("message {}", event.number("n"))));
+}
+
+/// Enters a span as an executor does each time that it polls the future.
+fn poll(spans: &[&Span]) {
+    let [span, inner @ ..] = spans else { return };
+    span.in_scope(|| poll(inner));
+}
+
+/// The asynchronous begins of a name.
+fn begins<'a>(trace: &'a TraceFile, name: &'a str) -> Vec<&'a Event> {
+    trace.named(name).filter(|event| event.phase == 'b').collect()
+}
+
+#[test]
+fn a_task_is_drawn_in_the_row_of_the_request_that_it_is_part_of() {
+    let trace = recorded(|| {
+        let request = info_span!(target: "server", "request", request_id = 42, user = "x");
+        poll(&[&request]);
+        for name in ["first", "second"] {
+            let query = info_span!(target: "database", parent: &request, "query", name);
+            let send = info_span!(parent: &query, "send", bytes = 7);
+            (0..3).for_each(|_| poll(&[&request, &query, &send]));
+        }
+        poll(&[&request]);
+    });
+    let request = begins(&trace, "request")[0];
+    assert_eq!((begins(&trace, "query").len(), begins(&trace, "send").len()), (2, 2));
+    for event in begins(&trace, "query").into_iter().chain(begins(&trace, "send")) {
+        assert_eq!(event.row(), request.row(), "{event:?}");
+        assert!(event.start_ns > request.start_ns);
+    }
+    assert_eq!(begins(&trace, "query")[0].text("target"), "database");
+    let titles = trace.row_titles();
+    assert_eq!(titles.len(), 1);
+    assert_eq!(titles[&request.row()], [("request 42".to_owned(), "request".to_owned())]);
+}
+
+#[test]
+fn tasks_of_a_request_that_run_at_the_same_time_are_on_rows_of_their_own() {
+    let work = || {
+        let request = info_span!("request", request = "abc");
+        poll(&[&request]);
+        let fetches: Vec<Span> = (0..3).map(|id| info_span!(parent: &request, "fetch", id)).collect();
+        let parse = info_span!(parent: &fetches[1], "parse", bytes = 1);
+        (0..2).for_each(|_| fetches.iter().for_each(|fetch| poll(&[&request, fetch])));
+        (0..2).for_each(|_| poll(&[&request, &fetches[1], &parse]));
+        drop(fetches);
+        drop(parse);
+        let last = info_span!(parent: &request, "last", id = 9);
+        (0..2).for_each(|_| poll(&[&request, &last]));
+    };
+    let trace = recorded_and_kept(work, leave_for_viewers);
+    let request = begins(&trace, "request")[0].row();
+    let fetches: Vec<_> = begins(&trace, "fetch").iter().map(|fetch| fetch.row()).collect();
+    assert_eq!(fetches[0], request);
+    assert!(fetches[1] != request && fetches[2] != request && fetches[1] != fetches[2], "{fetches:?}");
+    assert_eq!(begins(&trace, "parse")[0].row(), fetches[1], "it is part of the second one");
+    assert_eq!(begins(&trace, "last")[0].row(), request, "there is room again");
+    let titles = trace.row_titles();
+    let title = |row| titles[row].iter().map(|(title, name)| (title.as_str(), name.as_str())).collect::<Vec<_>>();
+    assert_eq!(title(&request), [("request abc", "request")]);
+    assert_eq!(title(&fetches[1]), [("request abc / fetch 1", "fetch")]);
+    assert_eq!(title(&fetches[2]), [("request abc / fetch 2", "fetch")]);
+}
+
+#[test]
+fn a_request_that_waits_for_its_task_has_a_row_around_it() {
+    let trace = recorded(|| {
+        let scope = info_span!("server").entered();
+        let request = info_span!("request", path = "/");
+        poll(&[&request]);
+        let task = info_span!(parent: &request, "task", n = 1);
+        (0..2).for_each(|_| poll(&[&task]));
+        drop((task, request));
+        drop(scope);
+    });
+    assert_eq!(begins(&trace, "task")[0].row(), begins(&trace, "request")[0].row());
+    assert!(begins(&trace, "server").is_empty(), "it was not left");
+    assert_eq!(trace.row_titles().values().flatten().count(), 0, "nothing tells which request it is");
+}
+
+#[test]
+fn a_task_that_began_before_another_one_ended_is_not_drawn_in_its_place() {
+    let trace = recorded(|| {
+        let request = info_span!("request", id = 1);
+        poll(&[&request]);
+        let [early, late] = ["early", "late"].map(|name| info_span!(parent: &request, "task", name));
+        poll(&[&request, &early]);
+        poll(&[&request, &late]);
+        // Known to be a task before the other one, and gone when that is.
+        poll(&[&request, &late]);
+        drop(late);
+        poll(&[&request, &early]);
+    });
+    let rows: Vec<_> = begins(&trace, "task").iter().map(|task| task.row()).collect();
+    assert_ne!(rows[0], rows[1]);
+    trace.row_titles();
+}
+
+#[test]
+fn rows_nest_whatever_order_threads_enter_them_in() {
+    let trace = recorded(|| {
+        let dispatch = tracing::dispatcher::get_default(Clone::clone);
+        let work = |n: u64| {
+            tracing::dispatcher::with_default(&dispatch, || {
+                let request = info_span!("request", id = n);
+                poll(&[&request]);
+                let tasks: Vec<Span> = (0..4).map(|n| info_span!(parent: &request, "task", n)).collect();
+                std::thread::scope(|scope| {
+                    for task in tasks {
+                        let dispatch = &dispatch;
+                        let request = &request;
+                        scope.spawn(move || {
+                            tracing::dispatcher::with_default(dispatch, || {
+                                let inner = info_span!(parent: &task, "inner", n = 1);
+                                (0..3).for_each(|_| poll(&[request, &task, &inner]));
+                            });
+                        });
+                    }
+                });
+            });
+        };
+        std::thread::scope(|scope| {
+            (0..4).for_each(|n| drop(scope.spawn(move || (0..10).for_each(|m| work(10 * n + m)))))
+        });
+    });
+    trace.row_titles();
+    assert_eq!(begins(&trace, "request").len(), 40);
+    assert_eq!((begins(&trace, "task").len(), begins(&trace, "inner").len()), (160, 160));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 /// What an event may have besides what every one has.
-const EXTRA_KEYS: [&str; 4] = ["s", "id", "id2", "bp"];
+const EXTRA_KEYS: [&str; 5] = ["argsStripped", "s", "id", "id2", "bp"];
 
 /// One event of a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,9 +58,32 @@ impl TraceFile {
         Ok(Self { events })
     }
 
-    /// Events that are no metadata.
+    /// Events that are no metadata and no titles of rows, unfinished slices left out.
     pub fn recorded(&self) -> impl Iterator<Item = &Event> {
-        self.events.iter().filter(|event| event.phase != 'M' && event.category != "ferrum_trace")
+        let is_made_up = |event: &Event| event.is_unfinished_slice() || event.args.contains_key("row_of");
+        self.events
+            .iter()
+            .filter(move |event| event.phase != 'M' && event.category != "ferrum_trace" && !is_made_up(event))
+    }
+
+    /// Slices that had not ended when the file was written.
+    pub fn unfinished(&self) -> impl Iterator<Item = &Event> {
+        self.events.iter().filter(|event| event.is_unfinished_slice())
+    }
+
+    /// By category and id: the titles of the rows of asynchronous events, each with the name of what it stands around. Panics unless
+    /// the events of each row nest.
+    #[track_caller]
+    pub fn row_titles(&self) -> BTreeMap<(String, String), Vec<(String, String)>> {
+        let mut rows: BTreeMap<(String, String), Vec<&Event>> = BTreeMap::new();
+        for event in self.events.iter().filter(|event| matches!(event.phase, 'b' | 'e')) {
+            rows.entry(event.row()).or_default().push(event);
+        }
+        let titles = |events: Vec<&Event>| {
+            let titles = assert_nested_row(events).into_iter();
+            titles.map(|event| (event.name.clone(), event.text("row_of"))).collect()
+        };
+        rows.into_iter().map(|(row, events)| (row, titles(events))).collect()
     }
 
     /// Events of a name.
@@ -139,7 +162,34 @@ impl TraceFile {
     }
 }
 
+/// Panics unless begins and ends nest, at the same time in the order of the file, as viewers take them. Returns the begins of titles.
+#[track_caller]
+fn assert_nested_row(mut events: Vec<&Event>) -> Vec<&Event> {
+    events.sort_by_key(|event| event.start_ns);
+    let mut open: Vec<&Event> = Vec::new();
+    for event in &events {
+        match event.phase {
+            'b' => open.push(event),
+            _ => assert_eq!(open.pop().map(|begin| &begin.name), Some(&event.name), "{events:#?}"),
+        }
+    }
+    assert!(open.is_empty(), "{open:?} did not end");
+    events.retain(|event| event.phase == 'b' && event.args.contains_key("row_of"));
+    events
+}
+
 impl Event {
+    fn is_unfinished_slice(&self) -> bool {
+        self.phase == 'X' && self.args.contains_key("unclosed")
+    }
+
+    /// What an asynchronous event shares with others of its row: category and id.
+    #[track_caller]
+    pub fn row(&self) -> (String, String) {
+        let id = self.extra.get("id2").and_then(|id| id["local"].as_str());
+        (self.category.clone(), id.unwrap_or_else(|| panic!("no id: {self:?}")).to_owned())
+    }
+
     /// The integer that is one of its arguments.
     #[track_caller]
     pub fn number(&self, key: &str) -> u64 {

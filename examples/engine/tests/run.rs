@@ -2,7 +2,9 @@
 
 use engine::stats::{Stats, Steps};
 use ferrum_trace::llm::Phase;
-use ferrum_trace_analyze::{Nesting, REQUEST_ARGS, STEP_ARGS, Selected, StepsOptions, requests, steps};
+use ferrum_trace_analyze::{
+    Nesting, REQUEST_ARGS, RequestsOptions, STEP_ARGS, Selected, StepsOptions, requests, steps,
+};
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
 use ferrum_trace_testkit::process::{Finished, run};
 use ferrum_trace_testkit::trace_file::{Event, TraceFile};
@@ -138,7 +140,7 @@ fn steps_and_requests_are_those_that_the_engine_counted() {
     let found =
         Steps { prefill: of_phase(Phase::Prefill), decode: of_phase(Phase::Decode), mixed: of_phase(Phase::Mixed) };
     assert_eq!((found, told.all.prefill_tokens as usize), (stats.steps, stats.prefill_tokens));
-    let requests = requests(&trace, &nesting, None, &[]);
+    let requests = requests(&trace, &nesting, &RequestsOptions::default());
     assert_eq!((requests.requests.len(), requests.n_strays), (stats.requests.len(), 0));
     for noted in &stats.requests {
         let [place] = requests.find(&trace, &noted.id.to_string())[..] else {

@@ -10,10 +10,13 @@ mod gathering;
 mod interrupting;
 mod killing;
 mod moving;
+mod recording_nothing;
 mod restarting;
 mod rotating;
+mod starting;
 mod sys;
 mod triggering;
+mod unfinished;
 mod work;
 
 type Scene = (&'static str, fn());
@@ -27,9 +30,12 @@ fn main() {
         interrupting::SCENES,
         killing::SCENES,
         moving::SCENES,
+        recording_nothing::SCENES,
         restarting::SCENES,
         triggering::SCENES,
         rotating::SCENES,
+        unfinished::SCENES,
+        starting::SCENES,
     ];
     let wanted = std::env::args().nth(1).unwrap_or_default();
     let scene = all.into_iter().flatten().find(|(name, _)| *name == wanted);

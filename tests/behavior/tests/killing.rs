@@ -199,9 +199,9 @@ fn a_ring_has_the_newest_after_kill_9() {
                 numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]),
                 "worker {worker}: some are missing in the middle"
             );
-            let last = numbers.last().map_or(0, |last| last + 1);
+            let last = numbers.last().copied().unwrap_or(0);
             assert!((counted..=counted + 1).contains(&last), "worker {worker}: {last} found, {counted} recorded");
-            n_wrapped += u32::from(numbers[0] > 0);
+            n_wrapped += u32::from(numbers[0] > 1);
         }
     }
     assert!(n_wrapped > 0, "no ring was ever full");

@@ -67,6 +67,7 @@ fn main() {
         ["instants of the standard library"] => api::standard_instants(),
         ["flows"] => api::flows(),
         ["async"] => api::asynchronous(),
+        ["row titles"] => api::row_titles(),
         ["builder", path] => api::builder(path),
         ["two recordings", one, other] => api::two_recordings(one, other),
         ["builder mistakes", path] => api::builder_mistakes(path),

@@ -119,6 +119,9 @@ struct FileEvent<'a> {
     id: Option<String>,
     id2: Option<FileId>,
     args: Option<Args>,
+    /// Of metadata alone: it keeps a viewer from warning about a name that it does not know.
+    #[serde(rename = "argsStripped")]
+    args_stripped: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -129,6 +132,9 @@ struct FileId {
 
 impl FileEvent<'_> {
     fn understood(self) -> Result<Event, String> {
+        if self.args_stripped.is_some() && (self.ph, self.name.as_str()) != ('M', "ferrum_trace") {
+            return Err(format!("`{}` has no arguments that were stripped", self.name));
+        }
         let extras = (self.dur.is_some(), self.s, self.bp, self.id, self.id2.map(|id| id.local));
         let phase = match (self.ph, extras) {
             ('X', (true, None, None, None, None)) => Phase::Slice,
@@ -148,8 +154,8 @@ impl FileEvent<'_> {
         }
         let start = nanos(self.ts)?;
         let end = self.dur.map_or(Ok(0), nanos)?.checked_add(start).ok_or("an end beyond 64 bits")?;
-        // Viewers take tid 0 for the process itself. The reference's interface has a pid of 0 and tids of the caller's.
-        if self.tid == 0 && self.pid != 0 {
+        // Viewers take tid 0 for the process itself. The reference's interface has processes of its own and tids of the caller's.
+        if self.tid == 0 && !is_pushed(self.pid) {
             return Err(format!("`{}`: tid 0", self.name));
         }
         let args = self.args.unwrap_or_default();
@@ -159,6 +165,10 @@ impl FileEvent<'_> {
 }
 
 impl Event {
+    fn is_title(&self) -> bool {
+        self.args.0.iter().any(|(key, _)| key == "row_of")
+    }
+
     fn has_right_args(&self) -> Result<(), String> {
         let is_right = match self.phase {
             Phase::Counter => {
@@ -184,6 +194,10 @@ impl Event {
 
     pub fn track(&self) -> (u32, u32) {
         (self.pid, self.tid)
+    }
+
+    fn is_unfinished_slice(&self) -> bool {
+        self.phase == Phase::Slice && self.args.has("unclosed")
     }
 }
 
@@ -258,22 +272,34 @@ impl Trace {
         Ok(())
     }
 
+    /// Slices that have ended.
     pub fn slices(&self) -> impl Iterator<Item = &Event> {
-        self.events.iter().filter(|event| event.phase == Phase::Slice)
+        self.events.iter().filter(|event| event.phase == Phase::Slice && !event.is_unfinished_slice())
     }
 
-    /// In the order of the file.
+    /// Slices that had not ended when the file was written.
+    pub fn unfinished(&self) -> impl Iterator<Item = &Event> {
+        self.events.iter().filter(|event| event.is_unfinished_slice())
+    }
+
+    /// All slices in the order of the file, unfinished ones included.
     pub fn slices_by_track(&self) -> BTreeMap<(u32, u32), Vec<&Event>> {
         let mut tracks: BTreeMap<(u32, u32), Vec<&Event>> = BTreeMap::new();
-        for slice in self.slices() {
+        for slice in self.events.iter().filter(|event| event.phase == Phase::Slice) {
             tracks.entry(slice.track()).or_default().push(slice);
         }
         tracks
     }
 
-    /// Everything that the program recorded: no metadata.
+    /// Everything that the program recorded: no metadata, no titles of rows, and no unfinished slices.
     pub fn recorded(&self) -> impl Iterator<Item = &Event> {
-        self.events.iter().filter(|event| event.phase != Phase::Metadata)
+        let is_made_up = |event: &Event| event.is_title() || event.is_unfinished_slice();
+        self.events.iter().filter(move |event| event.phase != Phase::Metadata && !is_made_up(event))
+    }
+
+    /// Titles of the rows of async events.
+    pub fn titles(&self) -> impl Iterator<Item = &Event> {
+        self.events.iter().filter(|event| event.is_title())
     }
 
     pub fn all(&self, name: &str) -> Vec<&Event> {
@@ -340,6 +366,11 @@ impl Trace {
 
 fn intervals(slices: &[&Event]) -> Vec<nesting::Interval> {
     slices.iter().map(|slice| (slice.start, slice.end)).collect()
+}
+
+/// Whether events of this process come from the reference's interface: 0, and numbers above those of the system for what overlaps.
+pub fn is_pushed(pid: u32) -> bool {
+    pid == 0 || pid >= 0x7000_0000
 }
 
 #[cfg(test)]

@@ -261,6 +261,38 @@ fn flows_lead_from_slice_to_slice() {
 }
 
 #[test]
+fn rows_have_titles_that_tell_what_they_are_for() {
+    let trace = trace_of("row titles");
+    let titles: Vec<String> = trace
+        .titles()
+        .map(|title| {
+            let letter = if matches!(title.phase, Phase::AsyncBegin(_)) { 'b' } else { 'e' };
+            format!("{letter} {}", spelled(title))
+        })
+        .collect();
+    let download = "download 9f8b2c61-55a4-4d0e-9c0b-0d4f1d1f3a77|io|row_of=\"download\"";
+    let expected = [
+        format!("b {download}"),
+        format!("e {download}"),
+        "b upload -1|async|row_of=\"upload\"".to_owned(),
+        "e upload -1|async|row_of=\"upload\"".to_owned(),
+        "b request 42|request|row_of=\"request\"".to_owned(),
+        "e request 42|request|row_of=\"request\"".to_owned(),
+        "b request 43|request|row_of=\"request\"".to_owned(),
+        "e request 43|request|row_of=\"request\" unclosed=true".to_owned(),
+    ];
+    assert_eq!(titles, expected);
+    // The ends that were made for what has none included.
+    let events = || trace.events.iter().filter(|event| !event.args.has("row_of"));
+    for title in trace.titles() {
+        let name = title.args.value("row_of");
+        let is_inner = |event: &&Event| event.phase == title.phase && event.start == title.start && event.name == name;
+        assert_eq!(events().filter(is_inner).count(), 1, "{title:?}");
+    }
+    assert_eq!(events().filter(|event| event.name == "request").count(), 4 * 2, "they are called as ever");
+}
+
+#[test]
 fn what_is_asynchronous_begins_here_and_ends_there_by_its_id() {
     let (outcome, trace) = played(child!("async"));
     let worker = trace.tracks_named("worker")[0];
@@ -311,6 +343,8 @@ fn the_builder_decides_without_the_environment() {
     let trace = Trace::read(path);
     let names: Vec<&str> = trace.recorded().map(|event| event.name.as_str()).collect();
     assert_eq!(names, ["within", "within, elsewhere", "after the flush"]);
+    let unfinished: Vec<&str> = trace.unfinished().map(|event| event.name.as_str()).collect();
+    assert_eq!(unfinished, ["still open"]);
     assert_eq!(trace.process_name(), "named by the builder");
     assert_eq!(trace.about().text("clock"), "monotonic");
     assert_eq!((outcome.said("recorded_so_far"), outcome.said("recorded"), outcome.said("dropped")), (3, 3, 0));
@@ -319,13 +353,14 @@ fn the_builder_decides_without_the_environment() {
 }
 
 #[test]
-fn the_builder_comes_before_the_environment() {
+fn the_environment_comes_before_the_builder_until_it_is_finished() {
     let folder = tempdir().unwrap();
-    let (path, other) = (folder.path().join("trace.json"), folder.path().join("of the environment.json"));
-    let outcome = child!("two recordings").arg(&path).arg(folder.path().join("second.json")).out(&other).run();
-    // The program began to record by itself before anything else could: the environment's path is never used.
-    outcome.is_quiet();
-    assert!(Trace::read(path).slices().count() == 3 && !other.exists());
+    let [path, second, other] = ["trace.json", "second.json", "other.json"].map(|name| folder.path().join(name));
+    let outcome = child!("two recordings").arg(&path).arg(&second).out(&other).run();
+    // Also if the program begins to record by itself before anything else: the path of its first recording is never used.
+    assert!(outcome.one_line().contains("other.json: recorded because of FERRUM_TRACE_OUT"), "{outcome:?}");
+    assert_eq!(Trace::read(other).slices().count(), 3);
+    assert!(!path.exists() && second.exists());
 }
 
 #[test]

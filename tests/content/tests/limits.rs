@@ -2,7 +2,7 @@
 
 use content::child;
 use content::child::{Child, Outcome};
-use content::trace::{Phase, Trace};
+use content::trace::{Event, Phase, Trace};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tempfile::{TempDir, tempdir};
@@ -29,9 +29,11 @@ impl Limited {
         self.folder.path().join("trace.json")
     }
 
-    /// The events of the program in the file: the recorder's own instant about the loss is none.
+    /// The events of the program in the file: the recorder's own instant about the loss is none, and neither are ends that
+    /// were made for async events without one.
     fn recorded(&self) -> u64 {
-        self.trace.recorded().filter(|event| event.cat != "ferrum_trace").count() as u64
+        let is_own = |event: &&Event| event.cat != "ferrum_trace" && !event.args.has("unclosed");
+        self.trace.recorded().filter(is_own).count() as u64
     }
 
     fn dropped(&self) -> u64 {

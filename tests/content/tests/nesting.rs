@@ -5,7 +5,7 @@
 
 use content::child;
 use content::program::{Expected, Guard, Op, Place, Program, TRACKS, census};
-use content::trace::{Event, Trace};
+use content::trace::{Event, Trace, is_pushed};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError};
 use std::collections::BTreeMap;
@@ -134,16 +134,15 @@ fn all_there_once(trace: &Trace, expected: &[&Expected]) -> Result<(), TestCaseE
     Ok(())
 }
 
-/// What was pushed has its duration, and its row unless it overlaps with what is there.
+/// What was pushed has its duration and its number of a row, also if it overlaps with what is there.
 fn pushed_rows(trace: &Trace, expected: &[&Expected]) -> Result<(), TestCaseError> {
     let found = by_name_and_id(trace);
     for slice in expected {
         let Place::Pushed { tid, duration, .. } = slice.place else { continue };
         let event = found[&(slice.name.clone(), slice.id)][0];
         ensure(event.end - event.start == duration, || format!("expected {duration}, found {event:?}"))?;
-        ensure(event.pid == 0, || format!("{event:?}"))?;
-        let is_its_row = event.tid == tid || event.tid >= 1 << 30;
-        ensure(is_its_row, || format!("expected row {tid} or one beyond all threads, found {event:?}"))?;
+        ensure(is_pushed(event.pid), || format!("{event:?}"))?;
+        ensure(event.tid == tid, || format!("expected row {tid}, found {event:?}"))?;
     }
     Ok(())
 }

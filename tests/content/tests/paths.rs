@@ -220,13 +220,13 @@ fn placeholders_are_filled_in_where_the_path_is_no_utf8() {
 }
 
 #[test]
-fn a_limit_that_is_no_utf8_is_told_and_the_default_is_taken() {
+fn a_limit_that_is_no_utf8_is_told_and_nothing_is_recorded() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("trace.json");
     let odd = OsString::from_vec(vec![0xff]);
     let outcome = child!("some spans").number(10).out(&path).env("FERRUM_TRACE_LIMIT", odd).run();
     assert!(outcome.one_line().starts_with("FERRUM_TRACE_LIMIT: "), "{outcome:?}");
-    assert_eq!(Trace::read(path).slices().count(), 10);
+    assert!(names_in(folder.path()).is_empty());
 }
 
 #[test]
@@ -246,18 +246,15 @@ fn other_variables_have_no_effect_where_nothing_is_recorded() {
 }
 
 #[test]
-fn a_bad_limit_is_told_in_one_line_and_the_default_is_taken() {
-    // With 1 MiB these would not all fit.
-    const SPANS: u64 = 100_000;
+fn a_bad_limit_is_told_in_one_line_and_nothing_is_recorded() {
     for limit in ["lots", "-1", "1e9", "4 parsecs", "99999999999999999999", "99999999999G", "MiB"] {
         let folder = tempdir().unwrap();
         let path = folder.path().join("trace.json");
-        let outcome = child!("some spans").number(SPANS).out(&path).env("FERRUM_TRACE_LIMIT", limit).run();
+        let outcome = child!("some spans").number(10).out(&path).env("FERRUM_TRACE_LIMIT", limit).run();
         let line = outcome.one_line();
         assert!(line.starts_with("FERRUM_TRACE_LIMIT: ") && line.contains(&format!("`{limit}`")), "{line}");
-        assert!(line.contains("4 GiB"), "{line}");
-        let text = fs::read(path).unwrap();
-        assert!(text.ends_with(b"\n]\n"));
+        assert!(line.ends_with("; nothing is recorded"), "{line}");
+        assert!(names_in(folder.path()).is_empty(), "{limit}");
     }
 }
 

@@ -44,13 +44,42 @@ fn a_rank_that_is_not_asked_for_leaves_no_file() {
 }
 
 #[test]
-fn a_window_that_is_not_understood_is_told_in_one_line_and_all_is_recorded() {
-    let (_folder, path, outcome) = steps_with(&[("FERRUM_TRACE_WINDOW", "steps=ten")]);
-    let line = outcome.one_line();
-    for part in ["FERRUM_TRACE_WINDOW", "steps=100..120", "steps=ten"] {
-        assert!(line.contains(part), "{line}");
+fn a_bound_that_is_not_understood_is_told_in_one_line_and_nothing_is_recorded() {
+    for (name, value, expected) in [
+        ("FERRUM_TRACE_WINDOW", "steps=ten", "steps=100..120"),
+        ("FERRUM_TRACE_RING", "64Mibs", "`64MiB`"),
+        ("FERRUM_TRACE_LIMIT", "lots", "`512MiB`"),
+        ("FERRUM_TRACE_ROTATE", "daily", "`256MiB`"),
+        ("FERRUM_TRACE_DUMPS", "files=few", "`files=10`"),
+        ("FERRUM_TRACE_CATEGORIES", "a*b", "`attention,gemm`"),
+    ] {
+        let (folder, _, outcome) = steps_with(&[(name, value)]);
+        let line = outcome.one_line();
+        for part in [name, value, expected, "; nothing is recorded"] {
+            assert!(line.contains(part), "{line}");
+        }
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0, "{line}");
     }
-    assert!(names(path).len() > 3);
+}
+
+#[test]
+fn a_misspelled_category_is_told_at_the_start_and_an_empty_trace_at_the_end() {
+    let (_folder, path, outcome) = steps_with(&[("FERRUM_TRACE_CATEGORIES", "atention")]);
+    assert!(names(path).is_empty());
+    let lines: Vec<&str> = outcome.stderr.lines().collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[0].contains("`atention` is none of the known categories, did you mean `attention`?"), "{lines:?}");
+    assert!(lines[0].contains("attention, gemm, moe, norm") && lines[0].contains("step, layer, request"), "{lines:?}");
+    assert!(lines[1].contains("nothing was recorded: no event has one of the categories `atention`"), "{lines:?}");
+    assert!(lines[1].contains("step") && lines[1].contains("gemm"), "{lines:?}");
+}
+
+#[test]
+fn a_category_that_no_event_has_is_told_at_the_end() {
+    let (_folder, path, outcome) = steps_with(&[("FERRUM_TRACE_CATEGORIES", "my own")]);
+    assert!(names(path).is_empty());
+    let line = outcome.one_line();
+    assert!(line.contains("no event has one of the categories `my own`; the categories of the events are"), "{line}");
 }
 
 #[test]
@@ -64,6 +93,4 @@ fn categories_are_chosen_or_left_out() {
     let mut left = names(path);
     left.sort();
     assert_eq!(left, ["qkv_proj", "qkv_proj", "sample"]);
-    let (_folder, _, outcome) = steps_with(&[("FERRUM_TRACE_CATEGORIES", "a*b")]);
-    assert!(outcome.one_line().contains("`a*b`"));
 }

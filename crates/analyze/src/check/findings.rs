@@ -64,6 +64,11 @@ impl Findings {
         }
     }
 
+    /// Counts something whose place is not known.
+    pub fn note_somewhere(&mut self, rule: &'static Rule) {
+        self.tally(rule).n += 1;
+    }
+
     /// Counts something about an event that has passed, in whatever order.
     pub fn note_order(&mut self, rule: &'static Rule, order: Order) {
         let tally = self.tally(rule);

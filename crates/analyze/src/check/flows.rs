@@ -61,7 +61,7 @@ impl FlowEnd {
 pub struct FlowPlan {
     /// Those that are left out, and why.
     pub dropped: Vec<(Order, &'static Rule)>,
-    /// Those that get another id.
+    /// Flows that get another id.
     pub ids: Vec<(Order, i64)>,
     /// Begins that are written again with other ids.
     pub copies: Vec<(Order, i64)>,

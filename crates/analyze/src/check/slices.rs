@@ -16,7 +16,7 @@ use hashbrown::{HashMap, HashSet};
 use std::cmp::Reverse;
 
 /// More levels than these Perfetto does not draw.
-const DEPTH_MAX: usize = 512;
+pub const DEPTH_MAX: usize = 512;
 
 /// All complete events, begins and ends of a file.
 #[derive(Debug, Default)]

@@ -3,15 +3,18 @@
 use super::asyncs::{AsyncLog, AsyncPlan};
 use super::document::{Seen, Watch, check_document, check_loss};
 use super::events::{EXACT_NANOS_MAX, Kind, check_event, has_counter_value};
+use super::fields::check_field;
 use super::findings::Findings;
 use super::flows::{FlowLog, FlowPlan};
 use super::ids::Ids;
+use super::profiles::{ProfileLog, ProfilePlan};
 use super::rules::document::NO_SLICES;
+use super::rules::events::ODD_NUMBER;
 use super::rules::times::{EPOCH_PRECISION, LONG_SPAN};
 use super::slices::{SliceLog, SlicePlan};
 use crate::Opener;
 use ferrum_trace_format::Error;
-use ferrum_trace_format::chrome::read::{Event, Form, Loss, Sink, Text, for_each};
+use ferrum_trace_format::chrome::read::{Event, Loss, Outline, Sink, Text, for_each, with_sound_numbers};
 use ferrum_trace_model::Order;
 
 /// What the first pass finds.
@@ -22,6 +25,7 @@ pub struct Survey {
     slices: SliceLog,
     flows: FlowLog,
     asyncs: AsyncLog,
+    profiles: ProfileLog,
     n_events: Order,
     /// The first time of what is kept in any case.
     first: Option<i64>,
@@ -43,8 +47,10 @@ pub struct Surveyed {
     pub flows: FlowPlan,
     /// What has to be done to asynchronous events.
     pub asyncs: AsyncPlan,
-    /// How it is built.
-    pub form: Form,
+    /// Changes to samples of profiles.
+    pub profiles: ProfilePlan,
+    /// How it is built, and what its recorder says of it.
+    pub outline: Outline,
     /// How many events it has.
     pub n_events: Order,
     /// The first time of what is kept in any case and the last of all, if there are any.
@@ -55,15 +61,17 @@ pub struct Surveyed {
 pub fn survey(open: Opener<'_>) -> Result<Surveyed, Error> {
     let mut survey = Survey::default();
     let mut watch = Watch::new(open()?);
-    let form = for_each(&mut watch, &mut survey)?;
-    Ok(survey.finish(form, &watch.finish()))
+    let outline = for_each(&mut watch, &mut survey)?;
+    Ok(survey.finish(outline, &watch.finish()))
 }
 
 impl Survey {
-    fn finish(self, form: Form, seen: &Seen) -> Surveyed {
-        let Self { mut findings, ids, slices, mut flows, asyncs, n_events, first, last, last_event_end, .. } = self;
+    fn finish(self, outline: Outline, seen: &Seen) -> Surveyed {
+        let Self {
+            mut findings, ids, slices, mut flows, asyncs, profiles, n_events, first, last, last_event_end, ..
+        } = self;
         let span = first.zip(last);
-        check_document(seen, form, u64::from(n_events), last_event_end, &mut findings);
+        check_document(seen, outline.form, u64::from(n_events), last_event_end, &mut findings);
         if slices.is_empty() && n_events > 0 {
             findings.note_place(&NO_SLICES, 0, "no slices");
         }
@@ -75,30 +83,18 @@ impl Survey {
         let (slices, moved_flows) = slices.plan(last, &mut flows, &mut findings);
         let flows = flows.plan(moved_flows, &mut findings);
         let asyncs = asyncs.plan(&mut findings);
-        Surveyed { findings, ids, slices, flows, asyncs, form, n_events, span }
+        let profiles = profiles.plan(&mut findings);
+        Surveyed { findings, ids, slices, flows, asyncs, profiles, outline, n_events, span }
     }
 
     fn note_last(&mut self, time: i64) {
         self.last = Some(self.last.map_or(time, |last| last.max(time)));
     }
-}
 
-/// Whether a trace may begin with an event: it is kept whatever the others are. Flows and ends are kept only after what they belong to.
-fn may_be_first(event: &Event<'_>, kind: Kind) -> bool {
-    match kind {
-        Kind::Flow | Kind::End => false,
-        Kind::Async | Kind::LegacyAsync => event.async_id().is_some() && !matches!(event.phase, b'e' | b'F'),
-        Kind::Counter => has_counter_value(event),
-        _ => true,
-    }
-}
-
-impl Sink for Survey {
-    fn event(&mut self, event: &Event<'_>) {
+    fn sound_event(&mut self, event: &Event<'_>) {
         let order = self.n_events;
         // More than four billion events are not told apart any more, but nothing breaks.
         self.n_events = self.n_events.saturating_add(1);
-        self.last_event_end = Some(event.offset + event.json.len() as u64);
         check_event(event, &mut self.findings);
         let kind = Kind::of(event);
         if kind == Kind::Missing {
@@ -135,13 +131,39 @@ impl Sink for Survey {
                 let process = self.ids.tracks.get(track).process;
                 self.asyncs.add(event, time, process, order);
             }
+            Kind::Other if event.phase == b'P' => {
+                let process = self.ids.tracks.get(track).process;
+                self.profiles.add(event, process, order);
+            }
             _ => {}
         }
+    }
+}
+
+/// Whether a trace may begin with an event: it is kept whatever the others are. Flows and ends are kept only after what they belong to.
+fn may_be_first(event: &Event<'_>, kind: Kind) -> bool {
+    match kind {
+        Kind::Flow | Kind::End => false,
+        Kind::Async | Kind::LegacyAsync => event.async_id().is_some() && !matches!(event.phase, b'e' | b'F'),
+        Kind::Counter => has_counter_value(event),
+        _ => true,
+    }
+}
+
+impl Sink for Survey {
+    fn event(&mut self, event: &Event<'_>) {
+        self.last_event_end = Some(event.offset + event.json.len() as u64);
+        if event.has_odd_number {
+            self.findings.note(&ODD_NUMBER, event);
+        }
+        with_sound_numbers(event, |event| self.sound_event(event));
     }
 
     fn loss(&mut self, loss: Loss) {
         check_loss(&loss, &mut self.findings);
     }
 
-    fn field(&mut self, _: Text<'_>, _: &[u8]) {}
+    fn field(&mut self, key: Text<'_>, value: &[u8]) {
+        check_field(key, value, &mut self.findings);
+    }
 }

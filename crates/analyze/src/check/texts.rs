@@ -12,6 +12,8 @@ pub struct TextFaults {
     pub escape: bool,
     /// Halves of surrogate pairs as escapes.
     pub surrogate: bool,
+    /// Half of a surrogate pair without the other.
+    pub half_surrogate: bool,
     /// An escaped backslash at the end.
     pub final_backslash: bool,
     /// A NUL.
@@ -56,9 +58,17 @@ impl TextFaults {
                 let Some((digits, rest)) = rest.split_at_checked(4) else {
                     return rest;
                 };
-                let code = std::str::from_utf8(digits).ok().and_then(|digits| u32::from_str_radix(digits, 16).ok());
-                self.look_at_code(code.unwrap_or(0xfffd), rest.is_empty());
-                return rest;
+                let code = hexadecimal(digits);
+                let code = code.unwrap_or(0xfffd);
+                self.look_at_code(code, rest.is_empty());
+                return match (code, code_unit(rest)) {
+                    (0xd800..0xdc00, Some(0xdc00..0xe000)) => &rest[6..],
+                    (0xd800..0xe000, _) => {
+                        self.half_surrogate = true;
+                        rest
+                    }
+                    _ => rest,
+                };
             }
             _ => {}
         }
@@ -80,14 +90,29 @@ impl TextFaults {
         self != Self::default()
     }
 
+    /// Whether the text is none that JSON has.
+    fn is_broken(self) -> bool {
+        self.half_surrogate || self.control || self.invalid_utf8
+    }
+
     fn add(&mut self, other: Self) {
         self.escape |= other.escape;
         self.surrogate |= other.surrogate;
+        self.half_surrogate |= other.half_surrogate;
         self.final_backslash |= other.final_backslash;
         self.nul |= other.nul;
         self.control |= other.control;
         self.invalid_utf8 |= other.invalid_utf8;
     }
+}
+
+/// The number in `\u1234`, with which a text begins.
+fn code_unit(text: &[u8]) -> Option<u32> {
+    hexadecimal(text.strip_prefix(b"\\u")?.get(..4)?)
+}
+
+fn hexadecimal(digits: &[u8]) -> Option<u32> {
+    u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
 /// Whether some text in a piece of JSON may have a fault: a quick look.
@@ -117,15 +142,41 @@ pub fn check_texts(event: &Event<'_>, findings: &mut Findings) {
     }
 }
 
+/// Looks for texts that are no JSON in a piece of what should be.
+pub fn check_broken_texts(json: &[u8], findings: &mut Findings) {
+    if !is_suspect(json) {
+        return;
+    }
+    let mut faults = TextFaults::default();
+    for_each_text(json, |_, _, text| faults.add(TextFaults::of(text)));
+    let found = [
+        (faults.half_surrogate, &SURROGATE_PAIR),
+        (faults.control, &CONTROL_BYTE),
+        (faults.invalid_utf8, &INVALID_UTF8),
+    ];
+    for (_, rule) in found.into_iter().filter(|(is_there, _)| *is_there) {
+        findings.note_somewhere(rule);
+    }
+}
+
 /// Rewrites the texts of a piece of JSON that have faults. `None` if none has.
 pub fn mend_texts(json: &[u8]) -> Option<Vec<u8>> {
+    mend_texts_with(json, TextFaults::any)
+}
+
+/// Rewrites the texts of a piece of JSON that are none that JSON has. `None` if all are.
+pub fn mend_broken_texts(json: &[u8]) -> Option<Vec<u8>> {
+    mend_texts_with(json, TextFaults::is_broken)
+}
+
+fn mend_texts_with(json: &[u8], is_mended: impl Fn(TextFaults) -> bool) -> Option<Vec<u8>> {
     if !is_suspect(json) {
         return None;
     }
     let mut mended = Vec::new();
     let mut n_copied = 0;
     for_each_text(json, |begin, end, text| {
-        if TextFaults::of(text).any() {
+        if is_mended(TextFaults::of(text)) {
             mended.extend_from_slice(&json[n_copied..begin]);
             push_text(&mut mended, &text.decode());
             n_copied = end;
@@ -175,7 +226,7 @@ mod tests {
             (br"\u00e9", TextFaults { escape: true, ..none }, "é"),
             (br"a\/b", TextFaults { escape: true, ..none }, "a/b"),
             (br"\ud83d\ude00", TextFaults { surrogate: true, ..none }, "😀"),
-            (br"\ud83d", TextFaults { surrogate: true, ..none }, "\u{fffd}"),
+            (br"\ud83d", TextFaults { surrogate: true, half_surrogate: true, ..none }, "\u{fffd}"),
             (br"C:\\", TextFaults { final_backslash: true, ..none }, r"C:\u005c"),
             (br"a\u0000", TextFaults { nul: true, ..none }, "a␀"),
             (b"a\nb", TextFaults { control: true, ..none }, r"a\nb"),

@@ -14,12 +14,12 @@ const HEADER: [&str; 9] = ["start_ns", "duration_ns", "name", "category", "proce
 
 /// Converts slices of threads.
 pub fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
-    let Collected { items, strings, tracks, n_events, left, losses, .. } = collect(input, Wanted::Slices)?;
+    let Collected { items, strings, tracks, n_events, left, losses, recordings, .. } = collect(input, Wanted::Slices)?;
     let mut scene = Scene {
         table: Writer::from_writer(output),
         tracks: &tracks,
         strings: &strings,
-        summary: Summary { n_events, left, losses, ..Summary::default() },
+        summary: Summary { n_events, left, losses, recordings, ..Summary::default() },
     };
     scene.table.write_record(HEADER).map_err(trouble)?;
     play(items, &mut scene)?;
@@ -35,7 +35,7 @@ struct Scene<'a> {
 }
 
 impl Stage for Scene<'_> {
-    fn lane(&mut self, _lane: LaneId, _owner: Owner, _nth: u32, _name: &str) -> Result<(), Error> {
+    fn lane(&mut self, _lane: LaneId, _owner: Owner, _nth: u32) -> Result<(), Error> {
         Ok(())
     }
 

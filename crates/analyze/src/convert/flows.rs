@@ -1,5 +1,6 @@
 //! Arrows that have begun, by what joins their points.
 
+use super::hash;
 use hashbrown::HashMap;
 
 /// How many arrows are remembered at least. One whose begin lies further back, counted in arrows, is forgotten.
@@ -39,30 +40,61 @@ impl<T: Copy> Remembered<T> {
     }
 }
 
-/// Arrows that have begun. Each has a number of its own: files use ids again, and trace_processor does not take that.
+/// How many blocks of 64 ids are remembered as used.
+const BLOCKS_KEPT: usize = 1 << 20;
+/// The numbers of arrows that cannot keep the id they have in the file. Ids of a file that are among them are not kept.
+const OWN_NUMBERS: std::ops::Range<u64> = 1 << 61..(1 << 61) + (1 << 60);
+
+/// Arrows that have begun. Each has a number of its own, since trace_processor does not take an id twice: the id that it has in the file
+/// if no other has had it, so that what refers to that id (torch's `correlation`) still does.
 #[derive(Debug)]
 pub struct Flows {
     numbers: Remembered<u64>,
-    n: u64,
+    used: UsedIds,
+    n_own: u64,
 }
 
 impl Default for Flows {
     fn default() -> Self {
-        Self { numbers: Remembered::new(KEPT), n: 0 }
+        Self { numbers: Remembered::new(KEPT), used: UsedIds::default(), n_own: 0 }
     }
 }
 
 impl Flows {
-    /// A new arrow, in place of any other of this group.
-    pub fn begin(&mut self, group: u64) -> u64 {
-        self.n += 1;
-        self.numbers.set(group, self.n);
-        self.n
+    /// Begins an arrow of a group, in place of any other of this group, and returns its number. `scope` is what its id is unique in.
+    pub fn begin(&mut self, group: u64, scope: u64, id: Option<u64>) -> u64 {
+        let kept = id.filter(|id| !OWN_NUMBERS.contains(id) && self.used.insert(scope, *id));
+        let number = kept.unwrap_or_else(|| {
+            self.n_own += 1;
+            OWN_NUMBERS.start + self.n_own
+        });
+        self.numbers.set(group, number);
+        number
     }
 
     /// The arrow of this group that began last.
     pub fn get(&mut self, group: u64) -> Option<u64> {
         self.numbers.get(group)
+    }
+}
+
+/// Ids that arrows have had, as bits of blocks of 64: files count their ids upwards.
+#[derive(Debug, Default)]
+struct UsedIds {
+    blocks: HashMap<u64, u64>,
+}
+
+impl UsedIds {
+    /// Notes an id. Returns false if it was used before, or if there is no room to tell.
+    fn insert(&mut self, scope: u64, id: u64) -> bool {
+        let (block, bit) = (hash(&(scope, id / 64)), 1 << (id % 64));
+        if self.blocks.len() >= BLOCKS_KEPT && !self.blocks.contains_key(&block) {
+            return false;
+        }
+        let bits = self.blocks.entry(block).or_default();
+        let is_new = *bits & bit == 0;
+        *bits |= bit;
+        is_new
     }
 }
 
@@ -74,15 +106,35 @@ mod tests {
     fn an_arrow_is_known_until_many_others_have_begun() {
         let mut flows = Flows::default();
         assert_eq!(flows.get(7), None);
-        assert_eq!((flows.begin(7), flows.begin(8), flows.begin(7)), (1, 2, 3));
-        assert_eq!((flows.get(7), flows.get(8)), (Some(3), Some(2)));
+        let own = |n| OWN_NUMBERS.start + n;
+        assert_eq!([7, 8, 7].map(|group| flows.begin(group, 0, None)), [own(1), own(2), own(3)]);
+        assert_eq!((flows.get(7), flows.get(8)), (Some(own(3)), Some(own(2))));
         for group in 100..100 + KEPT as u64 {
-            flows.begin(group);
+            flows.begin(group, 0, None);
         }
-        assert_eq!(flows.get(7), Some(3));
+        assert_eq!(flows.get(7), Some(own(3)));
         for group in 0..2 * KEPT as u64 {
-            flows.begin(1 << 40 | group);
+            flows.begin(1 << 40 | group, 0, None);
         }
         assert_eq!(flows.get(7), None);
+    }
+
+    #[test]
+    fn an_arrow_keeps_its_id_unless_another_of_its_scope_has_had_it() {
+        let mut flows = Flows::default();
+        let own = |n| OWN_NUMBERS.start + n;
+        assert_eq!(flows.begin(1, 5, Some(77)), 77);
+        assert_eq!(flows.begin(1, 5, Some(77)), own(1));
+        assert_eq!((flows.get(1), flows.begin(2, 6, Some(77))), (Some(own(1)), 77));
+        assert_eq!(flows.begin(3, 5, Some(own(1))), own(2));
+        assert_eq!(flows.begin(4, 5, Some(u64::MAX)), u64::MAX);
+    }
+
+    #[test]
+    fn ids_beyond_what_is_remembered_are_replaced() {
+        let mut used = UsedIds::default();
+        assert!((0..BLOCKS_KEPT as u64).all(|block| used.insert(0, block * 64)));
+        assert!(!used.insert(0, 64 * BLOCKS_KEPT as u64));
+        assert!(used.insert(0, 1) && !used.insert(0, 1));
     }
 }

@@ -2,13 +2,15 @@
 
 use super::record::{Binding, Kind, NEVER, Record};
 use super::{Error, Left, hash, pairing};
+use crate::check::events::flow_number;
 use crate::fields::Fields;
+use crate::kineto;
 use ferrum_trace_format::chrome::read::{
-    Event, Loss, Losses, RowFinder, Scalar, Sink, Text, for_each, for_each_member,
+    Event, Loss, Losses, RowFinder, Scalar, Sink, Text, for_each, for_each_event_aside, with_sound_numbers,
 };
 use ferrum_trace_format::spill_sort::{BUDGET_BYTES, SpillSort};
 use ferrum_trace_model::vocab::about;
-use ferrum_trace_model::{ProcessId, Strings, TrackId, Tracks};
+use ferrum_trace_model::{ProcessId, Recordings, Strings, TrackId, Tracks};
 use std::borrow::Cow;
 use std::io::{self, Read};
 
@@ -50,14 +52,16 @@ pub struct Collected {
     pub n_events: u64,
     /// The other fields of the object around the list: keys and values as JSON. Kept of [`Wanted::Events`].
     pub fields: Fields,
-    /// When the recording began, in nanoseconds since the Unix epoch, as far as our own traces say.
-    pub start_unix_ns: Option<u64>,
+    /// Metadata events that readers of torch's traces do not know, as JSON. Kept of [`Wanted::Events`].
+    pub aside: Vec<Vec<u8>>,
     /// Whether any slice is one of torch's profiler, by its category.
     pub is_kineto: bool,
     /// What has no place.
     pub left: Left,
     /// What could not be read.
     pub losses: Losses,
+    /// Facts that the recorder states about the recordings in it.
+    pub recordings: Recordings,
 }
 
 /// Reads a file.
@@ -75,21 +79,24 @@ pub fn collect(input: impl Read, wanted: Wanted) -> Result<Collected, Error> {
             first: None,
             n_events: 0,
             fields: Fields::within(FIELDS_BYTES_MAX),
-            start_unix_ns: None,
+            aside: Vec::new(),
             is_kineto: false,
             left: Left::default(),
             losses: Losses::default(),
+            recordings: Recordings::default(),
         },
         edges: SpillSort::new(EDGES_BUDGET_BYTES),
         rows: RowFinder::default(),
+        aside_bytes_left: FIELDS_BYTES_MAX,
         scratch: Vec::new(),
         trouble: None,
     };
-    for_each(input, &mut intake)?;
+    let recordings = for_each(input, &mut intake)?.recordings;
     if let Some(trouble) = intake.trouble {
         return Err(Error::Spill(trouble));
     }
     let Intake { mut collected, edges, mut scratch, .. } = intake;
+    collected.recordings = recordings;
     let items = &mut collected.items;
     let unpaired = pairing::pair(edges, |time, order, slice| push(items, &mut scratch, wanted, time, order, slice));
     let unpaired = unpaired.map_err(Error::Spill)?;
@@ -112,7 +119,10 @@ fn push(
     };
     scratch.clear();
     record.push_to(scratch);
-    sorter.push(record.key(major, time, order), scratch)
+    // An end that may bind to the slice around it comes after the slices that begin at its time.
+    let is_after = wanted == Wanted::Everything && record.kind == Kind::FlowEndAtNext;
+    let kind = if is_after { Kind::FlowEnd } else { record.kind };
+    sorter.push(Record { kind, ..*record }.key(major, time, order), scratch)
 }
 
 struct Intake {
@@ -121,6 +131,8 @@ struct Intake {
     /// Begins and ends, by time.
     edges: SpillSort,
     rows: RowFinder,
+    /// How much room there is in [`Collected::aside`].
+    aside_bytes_left: usize,
     scratch: Vec<u8>,
     /// Why sorting has failed; nothing more is taken then.
     trouble: Option<io::Error>,
@@ -140,17 +152,7 @@ impl Sink for Intake {
         if self.trouble.is_some() {
             return;
         }
-        if event.phase == b'M' {
-            if let Err(trouble) = self.metadata(event, order) {
-                self.trouble = Some(trouble);
-            }
-            return;
-        }
-        let Some(time) = event.start.nanos() else {
-            self.leave_out(event);
-            return;
-        };
-        if let Err(trouble) = self.take(event, time, order) {
+        if let Err(trouble) = with_sound_numbers(event, |event| self.sound_event(event, order)) {
             self.trouble = Some(trouble);
         }
     }
@@ -160,13 +162,24 @@ impl Sink for Intake {
     }
 
     fn field(&mut self, key: Text<'_>, value: &[u8]) {
-        if self.wanted == Wanted::Events {
+        if !for_each_event_aside(key, value, |event| self.event(event)) && self.wanted == Wanted::Events {
             self.collected.fields.push(key, value);
         }
     }
 }
 
 impl Intake {
+    fn sound_event(&mut self, event: &Event<'_>, order: u64) -> io::Result<()> {
+        if event.phase == b'M' {
+            return self.metadata(event, order);
+        }
+        let Some(time) = event.start.nanos() else {
+            self.leave_out(event);
+            return Ok(());
+        };
+        self.take(event, time, order)
+    }
+
     fn take(&mut self, event: &Event<'_>, time: i64, order: u64) -> io::Result<()> {
         match event.phase {
             b'X' => self.complete(event, time, order),
@@ -212,7 +225,7 @@ impl Intake {
     fn slice(&mut self, event: &Event<'_>, time: i64, end: i64, order: u64, to: To) -> io::Result<()> {
         let row = self.track(event).0;
         let (name, category) = (text(event.name), text(event.category));
-        self.collected.is_kineto |= crate::kineto::is_category(&category);
+        self.collected.is_kineto |= kineto::is_category(&category);
         let bind_id = event.bind_id.filter(|_| event.flow_in || event.flow_out);
         let record = Record {
             group: bind_id.map_or(0, |id| hash(&("bind_id", id.decode()))),
@@ -254,10 +267,12 @@ impl Intake {
             _ if event.binding_point.is_some_and(|point| point.plain() == Some(b"e")) => Kind::FlowEnd,
             _ => Kind::FlowEndAtNext,
         };
+        let number = event.id.and_then(flow_number).map_or(String::new(), |number| number.to_string());
         let record = Record {
             group: hash(&(&*category, &*name, async_id(event))),
             name: &name,
             category: &category,
+            id: &number,
             args: self.args(event),
             ..empty(kind, row, time)
         };
@@ -267,15 +282,16 @@ impl Intake {
     }
 
     fn asynchronous(&mut self, event: &Event<'_>, time: i64, order: u64) -> io::Result<()> {
-        let row = self.process(event).0;
-        let (name, category, id) = (text(event.name), text(event.category), async_id(event));
+        let row = self.track(event).0;
+        let (name, category) = (text(event.name), text(event.category));
+        let id = event.async_id().map(|(id, _)| id).unwrap_or_default();
         let (kind, to) = match event.phase {
             b'b' | b'S' => (Kind::AsyncSlice, To::Edges),
             b'e' | b'F' => (Kind::End, To::Edges),
             _ => (Kind::AsyncInstant, To::Items),
         };
         let record = Record {
-            group: hash(&(&*category, &*id)),
+            group: hash(&(&*category, async_id(event))),
             name: &name,
             category: &category,
             // One without an id still belongs to others like it.
@@ -332,6 +348,12 @@ impl Intake {
 
     fn metadata(&mut self, event: &Event<'_>, order: u64) -> io::Result<()> {
         let is_known = self.rows.describe(event, &mut self.collected.strings, &mut self.collected.tracks);
+        if self.wanted == Wanted::Everything && text(event.name) == about::NAME {
+            let row = self.process(event).0;
+            let args = event.args.unwrap_or_default();
+            let record = Record { name: about::NAME, args, ..empty(Kind::Metadata, row, i64::MIN) };
+            return push(&mut self.collected.items, &mut self.scratch, self.wanted, i64::MIN, order, &record);
+        }
         if self.wanted != Wanted::Events {
             if !is_known {
                 self.leave_out(event);
@@ -340,15 +362,21 @@ impl Intake {
         }
         let row = self.track(event).0;
         let name = text(event.name);
-        if name == about::NAME {
-            for_each_member(event.args.unwrap_or_default(), |key, value| {
-                if key.raw == about::START_UNIX_NS.as_bytes() && self.collected.start_unix_ns.is_none() {
-                    self.collected.start_unix_ns = value.decode().parse().ok();
-                }
-            });
+        if !kineto::is_metadata(&name, event.args.unwrap_or_default()) && self.put_aside(event) {
+            return Ok(());
         }
         let record = Record { name: &name, args: event.json, ..empty(Kind::Metadata, row, i64::MIN) };
         push(&mut self.collected.items, &mut self.scratch, self.wanted, i64::MIN, order, &record)
+    }
+
+    /// Keeps a metadata event apart from the others. Returns false if there is no room.
+    fn put_aside(&mut self, event: &Event<'_>) -> bool {
+        let Some(bytes_left) = self.aside_bytes_left.checked_sub(event.json.len()) else {
+            return false;
+        };
+        self.aside_bytes_left = bytes_left;
+        self.collected.aside.push(event.json.to_vec());
+        true
     }
 }
 

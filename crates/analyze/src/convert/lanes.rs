@@ -7,7 +7,7 @@
 use ferrum_trace_model::{ProcessId, TrackId};
 use hashbrown::HashMap;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 
 use super::record::NEVER;
 
@@ -40,12 +40,16 @@ pub struct Place {
 pub type Due = (LaneId, i64);
 
 /// All lanes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Lanes {
+    /// How many slices of a thread may be inside of each other in one lane.
+    depth_max: usize,
     lanes: Vec<Lane>,
     owners: HashMap<Owner, Owned>,
-    /// Lanes in which something of a group is open.
-    groups: HashMap<u64, Vec<LaneId>>,
+    /// Lanes in which something of a group is open, by when they were taken.
+    groups: HashMap<u64, BTreeSet<(u64, LaneId)>>,
+    /// How many lanes were taken by groups so far.
+    n_taken: u64,
     /// When something ends, and where. What has ended already is in here still.
     ends: BinaryHeap<Reverse<(i64, LaneId)>>,
 }
@@ -56,6 +60,8 @@ struct Lane {
     /// Whether it is one of those that are asked.
     is_asked: bool,
     group: u64,
+    /// When its group took it: a number that grows.
+    taken: u64,
     /// Start and end of what is open, the outermost first.
     open: Vec<(i64, i64)>,
 }
@@ -67,7 +73,19 @@ struct Owned {
     n: u32,
 }
 
+impl Default for Lanes {
+    fn default() -> Self {
+        Self::with_depth_max(usize::MAX)
+    }
+}
+
 impl Lanes {
+    /// No lanes yet. Slices of a thread deeper than this go to another lane.
+    pub fn with_depth_max(depth_max: usize) -> Self {
+        let (lanes, owners, groups, ends) = Default::default();
+        Self { depth_max, lanes, owners, groups, n_taken: 0, ends }
+    }
+
     /// Ends all that ends before a time.
     pub fn end_before(&mut self, time: i64, due: &mut Vec<Due>) {
         while let Some(&Reverse((end, lane))) = self.ends.peek() {
@@ -86,7 +104,7 @@ impl Lanes {
         for n in 0..n_asked {
             let lane = self.owners[&owner].asked[n];
             self.end_in(lane, start, due);
-            if self.nests_in(lane, end) {
+            if self.nests_in(lane, end) && !self.is_full(lane) {
                 self.open(lane, start, end);
                 return Place { lane, is_new: None };
             }
@@ -96,12 +114,17 @@ impl Lanes {
         place
     }
 
+    /// Whether a lane has as many slices inside of each other as viewers draw.
+    fn is_full(&self, lane: LaneId) -> bool {
+        self.lanes[lane as usize].open.len() >= self.depth_max
+    }
+
     /// Puts a slice that is on no thread beside others of its group, or into a lane of its own.
     pub fn place_async(&mut self, owner: Owner, group: u64, start: i64, end: i64, due: &mut Vec<Due>) -> Place {
         let mates: Vec<LaneId> = self
             .groups
             .get(&group)
-            .map(|lanes| lanes.iter().rev().take(ASKED_MAX).copied().collect())
+            .map(|lanes| lanes.iter().rev().take(ASKED_MAX).map(|&(_, lane)| lane).collect())
             .unwrap_or_default();
         for lane in mates {
             self.end_in(lane, start, due);
@@ -111,8 +134,10 @@ impl Lanes {
             }
         }
         let place = self.free_lane(owner);
-        self.lanes[place.lane as usize].group = group;
-        self.groups.entry(group).or_default().push(place.lane);
+        self.n_taken += 1;
+        let lane = &mut self.lanes[place.lane as usize];
+        (lane.group, lane.taken) = (group, self.n_taken);
+        self.groups.entry(group).or_default().insert((self.n_taken, place.lane));
         self.open(place.lane, start, end);
         place
     }
@@ -127,7 +152,7 @@ impl Lanes {
 
     /// A lane in which something of a group is open.
     pub fn lane_of_group(&self, group: u64) -> Option<LaneId> {
-        self.groups.get(&group)?.first().copied()
+        self.groups.get(&group)?.first().map(|&(_, lane)| lane)
     }
 
     /// A lane for a point of something that is not open: one of the owner's in which nothing is.
@@ -140,7 +165,7 @@ impl Lanes {
     /// Ends everything that ends, and forgets all lanes.
     pub fn end_all(&mut self, due: &mut Vec<Due>) {
         self.end_before(NEVER, due);
-        *self = Self::default();
+        *self = Self::with_depth_max(self.depth_max);
     }
 
     fn nests_in(&self, lane: LaneId, end: i64) -> bool {
@@ -178,7 +203,7 @@ impl Lanes {
         if let Owner::Async(..) = lane.owner
             && let Some(lanes) = self.groups.get_mut(&lane.group)
         {
-            lanes.retain(|&other| other != id);
+            lanes.remove(&(lane.taken, id));
             if lanes.is_empty() {
                 self.groups.remove(&lane.group);
             }
@@ -194,13 +219,16 @@ impl Lanes {
             return Place { lane, is_new: None };
         }
         let lane = self.lanes.len() as LaneId;
-        let is_asked = matches!(owner, Owner::Track(_)) && owned.asked.len() < ASKED_MAX;
+        // A lane that is full is no reason to give each slice inside of it a lane of its own.
+        let is_full = |&lane: &LaneId| self.lanes[lane as usize].open.len() >= self.depth_max;
+        let has_room = owned.asked.len() < ASKED_MAX || owned.asked.last().is_some_and(is_full);
+        let is_asked = matches!(owner, Owner::Track(_)) && has_room;
         if is_asked {
             owned.asked.push(lane);
         }
         let nth = owned.n;
         owned.n += 1;
-        self.lanes.push(Lane { owner, is_asked, group: 0, open: Vec::new() });
+        self.lanes.push(Lane { owner, is_asked, group: 0, taken: 0, open: Vec::new() });
         Place { lane, is_new: Some(nth) }
     }
 }

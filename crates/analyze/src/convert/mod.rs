@@ -3,6 +3,7 @@
 //! However large a file is, it takes some 200 MiB to convert it: events go through an external sort, and come out of it in the
 //! order of time.
 
+mod async_ids;
 mod csv;
 mod flows;
 mod folded;
@@ -19,12 +20,15 @@ mod stacks;
 mod svg;
 mod timeline;
 mod torch;
+mod waiting_flows;
 
 pub use layerwise::{LayerwiseOptions, layerwise};
 pub use torch::{TorchOptions, torch};
 
 use crate::Opener;
 use ferrum_trace_format::chrome::read::Losses;
+use ferrum_trace_model::Recordings;
+use ferrum_trace_model::vocab::Phase;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
@@ -63,10 +67,18 @@ pub struct Summary {
     pub shift_ns: i64,
     /// Whether steps are what is written and no step was found, so that the whole trace stands for one.
     pub has_no_steps: bool,
+    /// The phase that has no steps and that a phase without time stands in for, where readers need one of each.
+    pub missing_phase: Option<Phase>,
+    /// Whether the length of prompts is written and the trace does not tell it.
+    pub has_unknown_prompts: bool,
+    /// Whether the number of devices is written and the trace does not tell it.
+    pub has_unknown_devices: bool,
     /// What was not written, or not as it was.
     pub left: Left,
     /// What could not be read.
     pub losses: Losses,
+    /// Facts that the recorder states about the recordings in it.
+    pub recordings: Recordings,
 }
 
 /// What has no place in the output.
@@ -90,6 +102,8 @@ pub struct Left {
     pub outside_steps: u64,
     /// Slices whose time counts for the slice around them, since there are too many different stacks.
     pub cut_stacks: u64,
+    /// Slices that are deeper in their stack than is written: one frame stands for all of them.
+    pub deep_frames: u64,
 }
 
 impl Default for Left {
@@ -104,6 +118,7 @@ impl Default for Left {
             unlaunched: 0,
             outside_steps: 0,
             cut_stacks: 0,
+            deep_frames: 0,
         }
     }
 }
@@ -165,6 +180,14 @@ pub fn convert(target: Target, open: Opener<'_>, output: &mut dyn Write) -> Resu
         Target::Svg => svg::convert(input, output),
         Target::Csv => csv::convert(input, output),
     }
+}
+
+/// Returns what the recorder lost, for formats that have room for a line of text.
+fn lost_text(recordings: &Recordings) -> Option<String> {
+    let counts =
+        [(recordings.dropped, "events lost"), (recordings.overwritten_chunks, "chunks of the ring overwritten")];
+    let lost: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    (!lost.is_empty()).then(|| lost.join(", "))
 }
 
 /// The same each time, so that the same input gives the same output.

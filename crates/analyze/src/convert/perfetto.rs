@@ -1,21 +1,25 @@
 //! Perfetto traces.
 
+use super::async_ids::{self, AsyncIds};
 use super::flows::Flows;
 use super::intake::{Collected, Wanted, collect};
 use super::lanes::{LaneId, Owner};
 use super::numbering::{Numbering, usable};
 use super::record::{Kind, Record};
 use super::timeline::{Stage, play};
+use super::waiting_flows::WaitingFlows;
 use super::{Error, Summary, hash};
+use crate::check::slices::DEPTH_MAX;
+use ferrum_trace_format::chrome::METADATA_CATEGORY;
 use ferrum_trace_format::chrome::read::for_each_member;
-use ferrum_trace_format::perfetto::write::{Encoder, FlowPhase, Process, Thread, Track};
+use ferrum_trace_format::perfetto::write::{AsyncPhase, Encoder, FlowPhase, Process, Thread, Track, Word};
 use ferrum_trace_model::{ProcessId, Strings, TrackId, Tracks, Value};
 use hashbrown::HashMap;
 use std::io::{Read, Write};
 
 /// Set in the numbers of arrows that are bound to slices: trace_processor counts those of points in time from 1 on by itself, and
 /// takes the same number for the same arrow.
-const BOUND_FLOW: u64 = 1 << 63;
+const BOUND_FLOW: u64 = 1 << 62;
 
 /// How many bytes are handed over at once.
 const HANDED_OVER_BYTES: usize = 1 << 18;
@@ -23,7 +27,7 @@ const HANDED_OVER_BYTES: usize = 1 << 18;
 /// Converts everything that has a place in a Perfetto trace.
 pub fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
     let collected = collect(input, Wanted::Everything)?;
-    let Collected { items, strings, tracks, first, n_events, left, losses, .. } = collected;
+    let Collected { items, strings, tracks, first, n_events, left, losses, recordings, .. } = collected;
     let shift_ns = first.map_or(0, |first| first.min(0).saturating_neg());
     let first_time = shifted(first.unwrap_or(0), shift_ns);
     let mut scene = Scene {
@@ -34,14 +38,18 @@ pub fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Erro
         tracks: &tracks,
         strings: &strings,
         shift_ns,
+        first_time,
         lanes: Vec::new(),
         counters: HashMap::new(),
+        async_ids: AsyncIds::default(),
         flows: Flows::default(),
+        waiting: WaitingFlows::default(),
         global_track: None,
-        summary: Summary { n_events, shift_ns, left, losses, ..Summary::default() },
+        summary: Summary { n_events, shift_ns, left, losses, recordings, ..Summary::default() },
     };
     scene.describe_tracks();
     play(items, &mut scene)?;
+    scene.summary.left.unbound_flow_points += scene.waiting.len();
     scene.encoder.drain(scene.output).map_err(Error::Write)?;
     Ok(scene.summary)
 }
@@ -77,6 +85,45 @@ impl Uuids {
     }
 }
 
+/// A row of slices that nest.
+struct Lane {
+    /// The track of a thread; zero for asynchronous things, which are on the tracks that they began on.
+    uuid: u64,
+    /// Whether it is a further row of a thread.
+    is_moved: bool,
+    /// Asynchronous things that have begun and not ended, the outermost first.
+    open: Vec<Open>,
+}
+
+/// An asynchronous thing that has begun: all that its end needs.
+struct Open {
+    uuid: u64,
+    name: KeptWord,
+    category: Option<KeptWord>,
+}
+
+/// A word for later events.
+enum KeptWord {
+    Interned(u64),
+    Spelled(Box<str>),
+}
+
+impl KeptWord {
+    fn of(word: Word<'_>) -> Self {
+        match word {
+            Word::Interned(id) => Self::Interned(id),
+            Word::Spelled(text) => Self::Spelled(text.into()),
+        }
+    }
+
+    fn word(&self) -> Word<'_> {
+        match self {
+            Self::Interned(id) => Word::Interned(*id),
+            Self::Spelled(text) => Word::Spelled(text),
+        }
+    }
+}
+
 struct Scene<'a> {
     encoder: Encoder,
     output: &'a mut dyn Write,
@@ -85,11 +132,15 @@ struct Scene<'a> {
     tracks: &'a Tracks,
     strings: &'a Strings,
     shift_ns: i64,
-    /// The track of each lane, and whether it is a further one of a thread.
-    lanes: Vec<(u64, bool)>,
+    first_time: u64,
+    lanes: Vec<Lane>,
     /// Tracks of counters, by the hash of process, name and key.
     counters: HashMap<u64, u64>,
+    /// Ids of asynchronous things, by their lanes.
+    async_ids: AsyncIds,
     flows: Flows,
+    /// Ends of arrows that bind to the slice that begins next.
+    waiting: WaitingFlows,
     /// Where points are that belong to no process.
     global_track: Option<u64>,
     summary: Summary,
@@ -163,7 +214,7 @@ impl Scene<'_> {
         }
         let flow = match self.flows.get(record.group) {
             Some(flow) => flow,
-            None if binding.is_out => self.flows.begin(record.group),
+            None if binding.is_out => self.flows.begin(record.group, 0, None),
             None => {
                 self.summary.left.unbound_flow_points += 1;
                 return;
@@ -185,6 +236,72 @@ impl Scene<'_> {
         self.summary.n_instants += 1;
     }
 
+    fn begin_slice(&mut self, lane: LaneId, time: i64, slice: &Record<'_>) {
+        let Lane { uuid, is_moved, .. } = self.lanes[lane as usize];
+        if !is_moved {
+            self.end_waiting_flows(uuid, TrackId(slice.row));
+        }
+        self.push_args(slice);
+        self.push_bound_flow(slice);
+        let (name, category) = (self.encoder.name(slice.name), category(&mut self.encoder, slice));
+        self.encoder.begin(shifted(time, self.shift_ns), uuid, name, category);
+        self.summary.n_moved += u64::from(is_moved);
+    }
+
+    fn begin_async(&mut self, lane: LaneId, time: i64, slice: &Record<'_>) {
+        let open = self.async_point(lane, time, slice, AsyncPhase::Begin);
+        self.lanes[lane as usize].open.push(open);
+    }
+
+    fn async_instant(&mut self, lane: LaneId, time: i64, point: &Record<'_>) {
+        self.async_point(lane, time, point, AsyncPhase::Instant);
+        if self.lanes[lane as usize].open.is_empty() {
+            self.async_ids.release(lane);
+        }
+        self.summary.n_instants += 1;
+    }
+
+    /// Writes what is asynchronous with its id, so that it is told from the slices of the thread it is on.
+    fn async_point(&mut self, lane: LaneId, time: i64, record: &Record<'_>, phase: AsyncPhase) -> Open {
+        let track = TrackId(record.row);
+        let uuid = self.uuids.thread(track);
+        self.push_args(record);
+        let id = self.async_ids.take(lane, self.process_of(track), record.category, record.id);
+        self.push_async_id(id, record);
+        let (name, category) = (self.encoder.name(record.name), category(&mut self.encoder, record));
+        self.encoder.async_point(shifted(time, self.shift_ns), uuid, name, category, phase, id);
+        Open { uuid, name: KeptWord::of(name), category: category.map(KeptWord::of) }
+    }
+
+    fn end_async(&mut self, lane: LaneId, time: u64, id: u64) {
+        let open = &mut self.lanes[lane as usize].open;
+        if let Some(Open { uuid, name, category }) = open.pop() {
+            let (name, category) = (name.word(), category.as_ref().map(KeptWord::word));
+            self.encoder.async_point(time, uuid, name, category, AsyncPhase::End, id);
+        }
+        if open.is_empty() {
+            self.async_ids.release(lane);
+        }
+    }
+
+    /// An id that is not the one of the file goes with it as an argument, unless there is one of that name.
+    fn push_async_id(&mut self, id: u64, record: &Record<'_>) {
+        let mut is_told = async_ids::number(record.id) == Some(id);
+        for args in [record.args, record.end_args] {
+            for_each_member(args, |key, _| is_told |= key.raw == b"id");
+        }
+        if !is_told {
+            self.encoder.push_arg("id", &Value::Text(record.id.into()));
+        }
+    }
+
+    /// States what the recorder says of the recording, as a recorded `.pftrace` does.
+    fn about(&mut self, record: &Record<'_>) {
+        self.push_args(record);
+        let (name, category) = (self.encoder.name(record.name), Some(self.encoder.category(METADATA_CATEGORY)));
+        self.encoder.instant(self.first_time, self.uuids.process(ProcessId(record.row)), name, category);
+    }
+
     fn global_track(&mut self) -> u64 {
         let Self { uuids, encoder, .. } = self;
         *self.global_track.get_or_insert_with(|| {
@@ -202,22 +319,43 @@ impl Scene<'_> {
         };
         let binds_to_next = record.kind == Kind::FlowEndAtNext;
         let uuid = match lane {
-            Some(lane) => Some(self.lanes[lane as usize].0),
+            Some(lane) => Some(self.lanes[lane as usize].uuid),
             None => binds_to_next.then(|| self.uuids.thread(TrackId(record.row))),
         };
         let flow = match (uuid, phase) {
             (None, _) => None,
-            (Some(_), FlowPhase::Begin) => Some(self.flows.begin(record.group)),
+            (Some(_), FlowPhase::Begin) => {
+                let scope = hash(&(record.category, record.name));
+                Some(self.flows.begin(record.group, scope, record.id.parse().ok()))
+            }
             (Some(_), FlowPhase::Step | FlowPhase::End) => self.flows.get(record.group),
         };
         let (Some(uuid), Some(flow)) = (uuid, flow) else {
             self.summary.left.unbound_flow_points += 1;
             return;
         };
+        if binds_to_next {
+            self.summary.left.unbound_flow_points += u64::from(!self.waiting.keep(time, flow, record));
+            return;
+        }
+        self.write_flow_point(time, uuid, phase, flow, record);
+    }
+
+    fn write_flow_point(&mut self, time: i64, uuid: u64, phase: FlowPhase, flow: u64, record: &Record<'_>) {
         self.push_args(record);
         let (name, category) = (self.encoder.name(record.name), category(&mut self.encoder, record));
-        self.encoder.flow_point(shifted(time, self.shift_ns), uuid, name, category, phase, flow, !binds_to_next);
+        let is_around = record.kind != Kind::FlowEndAtNext;
+        self.encoder.flow_point(shifted(time, self.shift_ns), uuid, name, category, phase, flow, is_around);
         self.summary.n_flow_points += 1;
+    }
+
+    /// Writes the ends of arrows that bind to a slice that begins now.
+    fn end_waiting_flows(&mut self, uuid: u64, track: TrackId) {
+        for waiting in self.waiting.take(track) {
+            if let Some(record) = waiting.record() {
+                self.write_flow_point(waiting.time, uuid, FlowPhase::End, waiting.flow, &record);
+            }
+        }
     }
 
     /// One value for each key.
@@ -266,7 +404,10 @@ impl Scene<'_> {
 }
 
 impl Stage for Scene<'_> {
-    fn lane(&mut self, lane: LaneId, owner: Owner, nth: u32, name: &str) -> Result<(), Error> {
+    const DEPTH_MAX: usize = DEPTH_MAX;
+    const BINDS_TO_ENCLOSING: bool = true;
+
+    fn lane(&mut self, lane: LaneId, owner: Owner, nth: u32) -> Result<(), Error> {
         debug_assert_eq!(lane as usize, self.lanes.len());
         let uuid = match owner {
             Owner::Track(track) if nth == 0 => self.uuids.thread(track),
@@ -275,32 +416,33 @@ impl Stage for Scene<'_> {
                 self.describe_lane(uuid, track, nth);
                 uuid
             }
-            Owner::Async(process, _) => {
-                let uuid = self.uuids.another();
-                self.encoder.track(uuid, &Track { parent: self.uuids.process(process), name, ..Track::default() });
-                uuid
-            }
+            Owner::Async(..) => 0,
         };
-        self.lanes.push((uuid, matches!(owner, Owner::Track(_)) && nth > 0));
+        let is_moved = matches!(owner, Owner::Track(_)) && nth > 0;
+        self.lanes.push(Lane { uuid, is_moved, open: Vec::new() });
         Ok(())
     }
 
+    fn process_of(&self, track: TrackId) -> ProcessId {
+        self.tracks.get(track).process
+    }
+
     fn begin(&mut self, lane: LaneId, time: i64, slice: &Record<'_>) -> Result<(), Error> {
-        let (uuid, is_moved) = self.lanes[lane as usize];
-        self.push_args(slice);
         if slice.kind == Kind::AsyncSlice {
-            self.encoder.push_arg("id", &Value::Text(slice.id.into()));
+            self.begin_async(lane, time, slice);
+        } else {
+            self.begin_slice(lane, time, slice);
         }
-        self.push_bound_flow(slice);
-        let (name, category) = (self.encoder.name(slice.name), category(&mut self.encoder, slice));
-        self.encoder.begin(shifted(time, self.shift_ns), uuid, name, category);
         self.summary.n_slices += 1;
-        self.summary.n_moved += u64::from(is_moved);
         self.hand_over()
     }
 
     fn end(&mut self, lane: LaneId, time: i64) -> Result<(), Error> {
-        self.encoder.end(self.time(time), self.lanes[lane as usize].0);
+        let time = self.time(time);
+        match self.async_ids.get(lane) {
+            None => self.encoder.end(time, self.lanes[lane as usize].uuid),
+            Some(id) => self.end_async(lane, time, id),
+        }
         Ok(())
     }
 
@@ -314,20 +456,21 @@ impl Stage for Scene<'_> {
             }
             Kind::AsyncInstant => {
                 if let Some(lane) = lane {
-                    self.instant(self.lanes[lane as usize].0, time, point);
+                    self.async_instant(lane, time, point);
                 }
             }
             Kind::Counter => self.counter(time, point),
             Kind::FlowBegin | Kind::FlowStep | Kind::FlowEnd | Kind::FlowEndAtNext => {
                 self.flow_point(lane, time, point);
             }
-            Kind::Slice | Kind::AsyncSlice | Kind::Metadata | Kind::End => {}
+            Kind::Metadata => self.about(point),
+            Kind::Slice | Kind::AsyncSlice | Kind::End => {}
         }
         self.hand_over()
     }
 }
 
-fn category<'a>(encoder: &mut Encoder, record: &Record<'a>) -> Option<ferrum_trace_format::perfetto::write::Word<'a>> {
+fn category<'a>(encoder: &mut Encoder, record: &Record<'a>) -> Option<Word<'a>> {
     (!record.category.is_empty()).then(|| encoder.category(record.category))
 }
 

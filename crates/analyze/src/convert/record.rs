@@ -63,7 +63,7 @@ pub struct Binding {
 pub struct Record<'a> {
     /// What it is.
     pub kind: Kind,
-    /// The number of its track or, of what is on no thread, of its process.
+    /// The number of its track or, of what belongs to a process or to a counter, of its process.
     pub row: u32,
     /// When it ends; of a point, when it is.
     pub end: i64,
@@ -75,7 +75,7 @@ pub struct Record<'a> {
     pub name: &'a str,
     /// Its category; empty if it has none.
     pub category: &'a str,
-    /// The id it has in the file, if it is on no thread.
+    /// The id it has in the file, if it is on no thread; of an arrow, the number that Perfetto reads in its id.
     pub id: &'a str,
     /// Its arguments as JSON; empty if it has none.
     pub args: &'a [u8],

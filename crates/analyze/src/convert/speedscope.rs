@@ -4,21 +4,21 @@ use super::intake::{Collected, Wanted, collect};
 use super::lanes::{LaneId, Owner};
 use super::record::Record;
 use super::timeline::{Stage, play};
-use super::{Error, Summary};
+use super::{Error, Summary, lost_text};
 use ferrum_trace_format::chrome::{push_decimal, push_text};
 use ferrum_trace_format::spill_sort::SpillSort;
 use ferrum_trace_model::{Strings, TrackId, Tracks};
 use std::io::{BufWriter, Read, Write};
 
 const HEAD: &[u8] =
-    b"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"ferrum-trace\",\"profiles\":[";
+    b"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"ferrum-trace\",";
 
 /// How much memory the further rows of tracks may take until they are written.
 const FURTHER_BUDGET_BYTES: usize = 16 << 20;
 
 /// Converts slices of threads. Tracks in which slices overlap have more than one profile.
 pub fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
-    let Collected { items, strings, tracks, first, n_events, left, losses, .. } =
+    let Collected { items, strings, tracks, first, n_events, left, losses, recordings, .. } =
         collect(input, Wanted::SlicesByTrack)?;
     let mut scene = Scene {
         document: Document { output: BufWriter::new(output), text: Vec::new(), n_profiles: 0, n_events: 0, last: 0 },
@@ -27,9 +27,13 @@ pub fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Erro
         first: first.unwrap_or(0),
         lanes: Vec::new(),
         further: SpillSort::new(FURTHER_BUDGET_BYTES),
-        summary: Summary { n_events, left, losses, ..Summary::default() },
+        summary: Summary { n_events, left, losses, recordings, ..Summary::default() },
     };
     scene.document.write(HEAD)?;
+    if let Some(lost) = lost_text(&scene.summary.recordings) {
+        scene.document.write(format!("\"name\":\"{lost}\",").as_bytes())?;
+    }
+    scene.document.write(b"\"profiles\":[")?;
     play(items, &mut scene)?;
     let Scene { mut document, frames, names, further, summary, .. } = scene;
     document.further_profiles(further, &names)?;
@@ -201,7 +205,7 @@ impl Scene<'_> {
 }
 
 impl Stage for Scene<'_> {
-    fn lane(&mut self, _lane: LaneId, owner: Owner, nth: u32, _name: &str) -> Result<(), Error> {
+    fn lane(&mut self, _lane: LaneId, owner: Owner, nth: u32) -> Result<(), Error> {
         let Owner::Track(track) = owner else {
             return Ok(());
         };

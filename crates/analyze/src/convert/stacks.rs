@@ -7,10 +7,21 @@ use super::timeline::{Stage, play};
 use super::{Error, Summary};
 use ferrum_trace_model::{StringId, Strings, Tracks};
 use hashbrown::HashMap;
+use std::borrow::Cow;
 use std::io::Read;
 
 /// How many different stacks there may be. With their place in the table and a name of their own they are some 100 bytes each.
 const NODES_MAX: usize = 1 << 20;
+
+/// How many frames a stack may have, those of its process and its thread included. What is deeper is one frame, named [`DEEPER`]: a line
+/// repeats all frames of its stack, so without a bound the output grows with the square of the depth.
+const DEPTH_MAX: u32 = 512;
+
+/// The name of the frame that stands for all frames below the deepest.
+const DEEPER: &str = "(deeper frames)";
+
+/// How many bytes the lines of all stacks may have together: few long names in many stacks are long lines again and again.
+const LINES_BYTES_MAX: u64 = 256 << 20;
 
 /// The number of a stack.
 type NodeId = u32;
@@ -22,6 +33,10 @@ struct Node {
     parent: NodeId,
     name: StringId,
     self_ns: i64,
+    /// How many frames its stack has.
+    depth: u32,
+    /// How many bytes the line of its stack has.
+    line_bytes: u64,
 }
 
 /// Stacks and the time that was spent in each, apart from what was spent in longer ones. A stack begins with process and
@@ -29,25 +44,33 @@ struct Node {
 pub struct Stacks {
     nodes: Vec<Node>,
     children: HashMap<(NodeId, StringId), NodeId>,
+    /// Names as they stand in a line.
     names: Strings,
+    /// How many bytes the lines of all stacks have.
+    lines_bytes: u64,
 }
 
 /// Reads the stacks of a trace.
 pub fn read(input: impl Read) -> Result<(Stacks, Summary), Error> {
-    let Collected { items, strings, tracks, n_events, left, losses, .. } = collect(input, Wanted::SlicesByTrack)?;
-    let root = Node { parent: ROOT, name: StringId::EMPTY, self_ns: 0 };
+    let Collected { items, strings, tracks, n_events, left, losses, recordings, .. } =
+        collect(input, Wanted::SlicesByTrack)?;
     let mut scene = Scene {
-        stacks: Stacks { nodes: vec![root], children: HashMap::new(), names: Strings::default() },
+        stacks: Stacks::new(),
         tracks: &tracks,
         strings: &strings,
         lanes: Vec::new(),
-        summary: Summary { n_events, left, losses, ..Summary::default() },
+        summary: Summary { n_events, left, losses, recordings, ..Summary::default() },
     };
     play(items, &mut scene)?;
     Ok((scene.stacks, scene.summary))
 }
 
 impl Stacks {
+    fn new() -> Self {
+        let root = Node { parent: ROOT, name: StringId::EMPTY, self_ns: 0, depth: 0, line_bytes: 0 };
+        Self { nodes: vec![root], children: HashMap::new(), names: Strings::default(), lines_bytes: 0 }
+    }
+
     /// Every stack in which time was spent, its names joined by semicolons, and how much.
     pub fn for_each<E>(&self, mut take: impl FnMut(&str, i64) -> Result<(), E>) -> Result<(), E> {
         let mut path = Vec::new();
@@ -59,7 +82,7 @@ impl Stacks {
                 if n > 0 {
                     line.push(';');
                 }
-                push_clean(&mut line, self.names.get(name));
+                line.push_str(self.names.get(name));
             }
             take(&line, node.self_ns)?;
         }
@@ -97,8 +120,9 @@ impl Stacks {
 
     /// A stack with one more name; `None` if there are too many already.
     fn child(&mut self, parent: NodeId, name: &str) -> Option<NodeId> {
-        let is_full = self.nodes.len() >= NODES_MAX;
-        let name = if is_full { self.names.find(name)? } else { self.names.intern(name) };
+        let is_full = self.nodes.len() >= NODES_MAX || self.lines_bytes >= LINES_BYTES_MAX;
+        let name = clean(name);
+        let name = if is_full { self.names.find(&name)? } else { self.names.intern(&name) };
         if let Some(&child) = self.children.get(&(parent, name)) {
             return Some(child);
         }
@@ -106,9 +130,16 @@ impl Stacks {
             return None;
         }
         let child = self.nodes.len() as NodeId;
-        self.nodes.push(Node { parent, name, self_ns: 0 });
+        let Node { depth, line_bytes, .. } = self.nodes[parent as usize];
+        let line_bytes = line_bytes + 1 + self.names.get(name).len() as u64;
+        self.lines_bytes += line_bytes;
+        self.nodes.push(Node { parent, name, self_ns: 0, depth: depth + 1, line_bytes });
         self.children.insert((parent, name), child);
         Some(child)
+    }
+
+    fn is_deepest(&self, node: NodeId) -> bool {
+        self.nodes[node as usize].depth >= DEPTH_MAX
     }
 
     fn add(&mut self, node: NodeId, time: i64) {
@@ -118,12 +149,17 @@ impl Stacks {
 }
 
 /// A name in which nothing can be taken for the end of it.
-fn push_clean(line: &mut String, name: &str) {
-    line.extend(name.chars().map(|letter| match letter {
+fn clean(name: &str) -> Cow<'_, str> {
+    let is_special = |letter: char| letter == ';' || letter.is_control();
+    if !name.contains(is_special) {
+        return name.into();
+    }
+    let clean = |letter: char| match letter {
         ';' => ':',
         letter if letter.is_control() => ' ',
         letter => letter,
-    }));
+    };
+    name.chars().map(clean).collect::<String>().into()
 }
 
 struct Scene<'a> {
@@ -141,8 +177,24 @@ struct Lane {
     is_moved: bool,
 }
 
+impl Scene<'_> {
+    /// The stack of a slice, or the one that its time counts for.
+    fn node_below(&mut self, parent: NodeId, name: &str) -> NodeId {
+        let left = &mut self.summary.left;
+        if self.stacks.is_deepest(parent) {
+            left.deep_frames += 1;
+            return parent;
+        }
+        let is_last = self.stacks.nodes[parent as usize].depth + 1 == DEPTH_MAX;
+        left.deep_frames += u64::from(is_last);
+        let node = self.stacks.child(parent, if is_last { DEEPER } else { name });
+        left.cut_stacks += u64::from(node.is_none());
+        node.unwrap_or(parent)
+    }
+}
+
 impl Stage for Scene<'_> {
-    fn lane(&mut self, _lane: LaneId, owner: Owner, nth: u32, _name: &str) -> Result<(), Error> {
+    fn lane(&mut self, _lane: LaneId, owner: Owner, nth: u32) -> Result<(), Error> {
         let mut thread = ROOT;
         if let Owner::Track(track) = owner {
             let process = self.tracks.process_label(self.tracks.get(track).process, self.strings);
@@ -155,25 +207,23 @@ impl Stage for Scene<'_> {
     }
 
     fn begin(&mut self, lane: LaneId, time: i64, slice: &Record<'_>) -> Result<(), Error> {
-        let lane = &mut self.lanes[lane as usize];
-        let around = lane.open.last().copied();
-        let parent = around.unwrap_or(lane.thread);
+        let Lane { thread, ref open, is_moved } = self.lanes[lane as usize];
+        let around = open.last().copied();
+        let parent = around.unwrap_or(thread);
         self.summary.n_slices += 1;
-        self.summary.n_moved += u64::from(lane.is_moved);
+        self.summary.n_moved += u64::from(is_moved);
         // What never ends has no duration.
         if slice.end == NEVER {
-            lane.open.push(parent);
+            self.lanes[lane as usize].open.push(parent);
             return Ok(());
         }
-        let node = self.stacks.child(parent, slice.name);
-        self.summary.left.cut_stacks += u64::from(node.is_none());
-        let node = node.unwrap_or(parent);
+        let node = self.node_below(parent, slice.name);
         let duration = slice.end.saturating_sub(time);
         if let Some(around) = around {
             self.stacks.add(around, -duration);
         }
         self.stacks.add(node, duration);
-        lane.open.push(node);
+        self.lanes[lane as usize].open.push(node);
         Ok(())
     }
 

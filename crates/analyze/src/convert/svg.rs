@@ -1,6 +1,6 @@
 //! A flame graph.
 
-use super::{Error, Summary, stacks};
+use super::{Error, Summary, lost_text, stacks};
 use inferno::flamegraph::{self, Options};
 use std::io::{BufWriter, Read, Write};
 
@@ -23,6 +23,7 @@ pub fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Erro
     }
     let mut options = Options::default();
     options.title = "Self time by stack".to_owned();
+    options.subtitle = lost_text(&summary.recordings);
     options.count_name = "ns".to_owned();
     let mut output = BufWriter::new(output);
     let drawn = flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut output);

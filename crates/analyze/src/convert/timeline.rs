@@ -8,8 +8,17 @@ use ferrum_trace_model::{ProcessId, TrackId};
 
 /// Whom a trace is played to. Of one lane, begins and ends come as if they were brackets, each at a time not before the last.
 pub trait Stage {
-    /// A lane that will be used, the `nth` of its owner. `name` is that of the first thing in it.
-    fn lane(&mut self, lane: LaneId, owner: Owner, nth: u32, name: &str) -> Result<(), Error>;
+    /// How many slices of a thread may be inside of each other in one lane.
+    const DEPTH_MAX: usize = usize::MAX;
+    /// Whether an arrow that ends in a slice, without saying that it binds to it, ends at that slice, as `repair` has it.
+    const BINDS_TO_ENCLOSING: bool = false;
+
+    /// A lane that will be used, the `nth` of its owner.
+    fn lane(&mut self, lane: LaneId, owner: Owner, nth: u32) -> Result<(), Error>;
+    /// Returns the process of a track, where asynchronous things are played.
+    fn process_of(&self, _track: TrackId) -> ProcessId {
+        ProcessId(0)
+    }
     /// A slice begins.
     fn begin(&mut self, lane: LaneId, time: i64, slice: &Record<'_>) -> Result<(), Error>;
     /// What began last in a lane ends.
@@ -27,8 +36,8 @@ pub trait Stage {
 /// # Errors
 ///
 /// If a temporary file cannot be read, or the stage says so.
-pub fn play(items: SpillSort, stage: &mut impl Stage) -> Result<(), Error> {
-    let mut player = Player { lanes: Lanes::default(), due: Vec::new(), stage };
+pub fn play<S: Stage>(items: SpillSort, stage: &mut S) -> Result<(), Error> {
+    let mut player = Player { lanes: Lanes::with_depth_max(S::DEPTH_MAX), due: Vec::new(), stage };
     let mut sorted = items.finish().map_err(Error::Spill)?;
     let mut major = None;
     while let Some((key, bytes)) = sorted.next().map_err(Error::Spill)? {
@@ -61,7 +70,7 @@ impl<S: Stage> Player<'_, S> {
                 self.begin(place, Owner::Track(track), time, record)
             }
             Kind::AsyncSlice => {
-                let (owner, group) = (async_owner(record), async_group(record));
+                let (owner, group) = self.async_row(record);
                 let place = self.lanes.place_async(owner, group, time, record.end, &mut self.due);
                 self.begin(place, owner, time, record)
             }
@@ -70,6 +79,11 @@ impl<S: Stage> Player<'_, S> {
                 let lane = self.lanes.lane_around(TrackId(record.row), time);
                 self.stage.point(lane, time, record)
             }
+            Kind::FlowEndAtNext if S::BINDS_TO_ENCLOSING => {
+                let lane = self.lanes.lane_around(TrackId(record.row), time);
+                let kind = if lane.is_some() { Kind::FlowEnd } else { Kind::FlowEndAtNext };
+                self.stage.point(lane, time, &Record { kind, ..*record })
+            }
             _ => self.stage.point(None, time, record),
         }
     }
@@ -77,24 +91,30 @@ impl<S: Stage> Player<'_, S> {
     fn begin(&mut self, place: Place, owner: Owner, time: i64, record: &Record<'_>) -> Result<(), Error> {
         self.tell_ends()?;
         if let Some(nth) = place.is_new {
-            self.stage.lane(place.lane, owner, nth, record.name)?;
+            self.stage.lane(place.lane, owner, nth)?;
         }
         self.stage.begin(place.lane, time, record)
     }
 
     fn async_instant(&mut self, time: i64, record: &Record<'_>) -> Result<(), Error> {
-        let lane = match self.lanes.lane_of_group(async_group(record)) {
+        let (owner, group) = self.async_row(record);
+        let lane = match self.lanes.lane_of_group(group) {
             Some(lane) => lane,
             None => {
-                let owner = async_owner(record);
                 let place = self.lanes.place_point(owner);
                 if let Some(nth) = place.is_new {
-                    self.stage.lane(place.lane, owner, nth, record.name)?;
+                    self.stage.lane(place.lane, owner, nth)?;
                 }
                 place.lane
             }
         };
         self.stage.point(Some(lane), time, record)
+    }
+
+    /// Lane of an async operation, and the group that it shares with others of its id. Ids may be the same in two processes.
+    fn async_row(&self, record: &Record<'_>) -> (Owner, u64) {
+        let process = self.stage.process_of(TrackId(record.row));
+        (Owner::Async(process, hash(&record.name)), hash(&(process.0, record.group)))
     }
 
     fn finish(&mut self) -> Result<(), Error> {
@@ -109,13 +129,4 @@ impl<S: Stage> Player<'_, S> {
         }
         Ok(())
     }
-}
-
-fn async_owner(record: &Record<'_>) -> Owner {
-    Owner::Async(ProcessId(record.row), hash(&record.name))
-}
-
-/// Ids may be the same in two processes.
-fn async_group(record: &Record<'_>) -> u64 {
-    hash(&(record.row, record.group))
 }

@@ -11,6 +11,7 @@ mod handovers;
 mod marks;
 mod names;
 mod numbering;
+mod one_run;
 mod open_marks;
 mod parts;
 mod plan;
@@ -20,12 +21,14 @@ mod survey;
 mod write;
 
 pub use align::{Align, AlignedBy, Alignment};
+pub use one_run::NotRanks;
 pub use skew::{RankSkew, Skew, SkewRow};
 
 use crate::convert::{self, Target, convert};
 use crate::repair::{RepairOptions, repair};
 use ferrum_trace_format::chrome::read::Losses;
 use ferrum_trace_format::open::channel;
+use ferrum_trace_model::Recordings;
 use plan::Plan;
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -106,6 +109,8 @@ pub struct MergedInput {
     pub n_events: u64,
     /// What of it could not be read.
     pub losses: Losses,
+    /// Facts that the recorder states about the recordings in it.
+    pub recordings: Recordings,
 }
 
 /// What became of all of them.
@@ -117,6 +122,9 @@ pub struct Merged {
     pub n_events: u64,
     /// When time zero of the merged trace was, in nanoseconds since 1970, if that is known.
     pub start_unix_ns: Option<i128>,
+    /// The reason why collectives and steps are not compared, if the inputs are not ranks of one run. The places are
+    /// those of [`inputs`](Self::inputs).
+    pub not_ranks: Option<NotRanks>,
     /// Collectives, over ranks.
     pub collectives: Skew,
     /// Steps, over ranks.

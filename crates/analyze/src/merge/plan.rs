@@ -5,15 +5,20 @@ use super::handovers::HandOvers;
 use super::marks::{Marks, Owner};
 use super::names::{describe, processes};
 use super::numbering::number_all;
+use super::one_run::{NotRanks, Participant, not_ranks};
 use super::parts::leaders;
 use super::rewrite::FilePlan;
 use super::skew::{Compared, Skew, skew};
 use super::survey::{Survey, Surveyed};
 use super::{Error, Input, MergeOptions, Merged, MergedForm, MergedInput, MergedProcess};
 use crate::check::texts::mend_texts;
+use crate::fields::Fields;
 use crate::kineto;
+use crate::repair::edit::Edits;
 use crate::repair::{metadata, text};
-use ferrum_trace_format::chrome::read::for_each;
+use ferrum_trace_format::chrome::ARGS_STRIPPED;
+use ferrum_trace_format::chrome::METADATA_CATEGORY;
+use ferrum_trace_format::chrome::read::{for_each, mend_numbers};
 use ferrum_trace_model::vocab::about::RANK_LABEL;
 use hashbrown::{HashMap, HashSet};
 
@@ -41,8 +46,9 @@ pub fn plan(inputs: &[Input], options: &MergeOptions) -> Result<(Plan, Merged), 
     for (place, input) in inputs.iter().enumerate() {
         let mut survey = Survey::new(place as u32, &mut marks, &mut hand_overs);
         let read = (input.open)().and_then(|stream| for_each(stream, &mut survey));
-        read.map_err(|cause| Error::Input { place, name: input.name.clone(), cause })?;
+        let outline = read.map_err(|cause| Error::Input { place, name: input.name.clone(), cause })?;
         let mut file = survey.finish();
+        file.recordings = outline.recordings;
         file.rank = input.rank.or(file.rank).or_else(|| only_rank(&file)).or(input.rank_if_unknown);
         if input.rank.is_some() {
             file.ranks.fill(None);
@@ -63,12 +69,16 @@ pub fn plan(inputs: &[Input], options: &MergeOptions) -> Result<(Plan, Merged), 
     let groups = marks.group(|owner| participants.of_owner(place_of(owner)), &new_place).map_err(Error::Spill)?;
     let aligned = align::align(&files, &groups, hand_overs, &new_place, options.align).map_err(Error::Spill)?;
     let compare = |compared| skew(compared, &groups, &aligned.maps, &participants.labels).map_err(Error::Spill);
-    let (collectives, steps) = (compare(Compared::Collectives)?, compare(Compared::Steps)?);
+    let (mut collectives, mut steps) = (compare(Compared::Collectives)?, compare(Compared::Steps)?);
+    let not_ranks = not_ranks(&files, &leaders, &participants.members, &aligned.alignments, [&collectives, &steps]);
+    if not_ranks.is_some() {
+        (collectives, steps) = (Skew::default(), Skew::default());
+    }
     Ok(put_together(
         inputs,
         Files { files, order, leaders },
         aligned,
-        Found { collectives, steps, n_uncompared: groups.n_beyond },
+        Found { not_ranks, collectives, steps, n_uncompared: groups.n_beyond },
         options,
     ))
 }
@@ -83,6 +93,7 @@ struct Files {
 }
 
 struct Found {
+    not_ranks: Option<NotRanks>,
     collectives: Skew,
     steps: Skew,
     n_uncompared: u64,
@@ -99,6 +110,7 @@ fn put_together(
     let mut described = HashSet::new();
     let mut header = Vec::new();
     let mut merged_inputs = Vec::new();
+    let shared: HashSet<&[u8]> = shared_fields(&files).map(|(key, _)| &key[..]).collect();
     for (n, file) in files.iter().enumerate() {
         let processes = processes(file, &numbers[n]);
         let new: Vec<_> = processes.iter().filter(|(_, process)| described.insert(process.pid)).cloned().collect();
@@ -113,15 +125,18 @@ fn put_together(
             processes: processes.into_iter().map(|(_, process)| process).collect(),
             n_events: file.n_events,
             losses: file.losses.clone(),
+            recordings: file.recordings.clone(),
         };
-        header.push(told(&merged, &files, n, options.form));
+        header.push(told(&merged, &file.fields, &shared, options.form));
         merged_inputs.push(merged);
     }
+    drop(shared);
     let fields = fields(&files, aligned.start_unix_ns);
     let merged = Merged {
         inputs: merged_inputs,
         n_events: 0,
         start_unix_ns: aligned.start_unix_ns,
+        not_ranks: found.not_ranks,
         collectives: found.collectives,
         steps: found.steps,
         n_fields_lost: files.iter().map(|file| file.fields.n_lost).sum(),
@@ -149,30 +164,34 @@ fn by_rank(files: &[Surveyed]) -> Vec<usize> {
     let leaders = leaders(files);
     let part = |file: &Surveyed| file.part.as_ref().map_or(0, |part| part.number);
     let mut order: Vec<usize> = (0..files.len()).collect();
-    order.sort_by_key(|&place| (rank(&files[place]), leaders[place], part(&files[place]), place));
+    order.sort_by_cached_key(|&place| (rank(&files[place]), leaders[place], part(&files[place]), place));
     order
 }
 
 /// Who is compared with whom: ranks, or processes where there are no ranks.
 struct Participants {
     labels: Vec<String>,
+    /// In the order of the labels.
+    members: Vec<Participant>,
     /// By file and process.
     places: Vec<Vec<u32>>,
 }
 
 impl Participants {
     fn of(files: &[Surveyed], leaders: &[usize]) -> Self {
-        let (mut labels, mut places) = (Vec::new(), Vec::new());
+        let (mut labels, mut members, mut places) = (Vec::new(), Vec::new(), Vec::new());
         let mut of_ranks: HashMap<(usize, u32), u32> = HashMap::new();
         let mut of_processes: HashMap<(usize, Option<String>), u32> = HashMap::new();
         for (file, &leader) in files.iter().zip(leaders) {
             let mut of_file = Vec::new();
             for (id, process) in file.tracks.processes() {
+                let rank = file.rank_of(id);
                 let mut another = |label: String| {
                     labels.push(label);
+                    members.push(Participant { leader, rank });
                     labels.len() as u32 - 1
                 };
-                of_file.push(match file.rank_of(id) {
+                of_file.push(match rank {
                     Some(rank) => {
                         let label = || another(format!("{RANK_LABEL}{rank}"));
                         *of_ranks.entry((leader, rank)).or_insert_with(label)
@@ -188,7 +207,7 @@ impl Participants {
             }
             places.push(of_file);
         }
-        Self { labels, places }
+        Self { labels, members, places }
     }
 
     fn of_owner(&self, owner: Owner) -> u32 {
@@ -215,7 +234,7 @@ fn shared_fields(files: &[Surveyed]) -> impl Iterator<Item = &(Vec<u8>, Vec<u8>)
 }
 
 /// The event that tells how an input was merged.
-fn told(input: &MergedInput, files: &[Surveyed], n: usize, form: MergedForm) -> Vec<u8> {
+fn told(input: &MergedInput, fields: &Fields, shared: &HashSet<&[u8]>, form: MergedForm) -> Vec<u8> {
     let Alignment { by, offset_ns, drift_ppb, error_ns, n_facts, is_contradictory } = input.alignment;
     let mut args = b"{\"file\":".to_vec();
     args.extend(text(&input.name));
@@ -245,25 +264,28 @@ fn told(input: &MergedInput, files: &[Surveyed], n: usize, form: MergedForm) -> 
         args.push(b'}');
     }
     args.push(b']');
-    push_own_fields(&mut args, files, n);
+    push_own_fields(&mut args, fields, shared);
     args.push(b'}');
     // What the file spells is taken over as it is.
     let args = mend_texts(&args).unwrap_or(args);
+    let args = mend_numbers(&args);
     let pid = input.processes.first().map_or(0, |process| process.pid);
-    let event = metadata(MERGE, pid, None, &args);
+    let mut edits = Edits::default();
+    edits.set(ARGS_STRIPPED, "true");
+    let event = edits.apply(&metadata(MERGE, pid, None, &args), None);
     if form != MergedForm::Perfetto {
         return event;
     }
-    // Perfetto has no metadata of other tools: there it is a point of the process.
-    let head =
-        format!("{{\"ph\":\"i\",\"s\":\"p\",\"name\":\"{MERGE}\",\"cat\":\"{MERGE}\",\"ts\":0,\"pid\":{pid},\"args\":");
+    // Perfetto has no metadata of other tools: there it is a point of the process, which the reader makes metadata of again.
+    let head = format!(
+        "{{\"ph\":\"i\",\"s\":\"p\",\"name\":\"{MERGE}\",\"cat\":\"{METADATA_CATEGORY}\",\"ts\":0,\"pid\":{pid},\"args\":"
+    );
     [head.as_bytes(), &args, b"}"].concat()
 }
 
 /// Fields around the events that the inputs do not share.
-fn push_own_fields(args: &mut Vec<u8>, files: &[Surveyed], n: usize) {
-    let shared: Vec<&Vec<u8>> = shared_fields(files).map(|(key, _)| key).collect();
-    let own = files[n].fields.kept.iter().filter(|(key, _)| !shared.contains(&key) && key != b"traceEvents");
+fn push_own_fields(args: &mut Vec<u8>, fields: &Fields, shared: &HashSet<&[u8]>) {
+    let own = fields.kept.iter().filter(|(key, _)| !shared.contains(&key[..]) && key != b"traceEvents");
     let mut is_first = true;
     for (key, value) in own {
         args.extend_from_slice(if is_first { b",\"fields\":{\"" } else { b",\"" });

@@ -7,6 +7,7 @@ use crate::check::events::{Kind, flow_number, has_sub_nanoseconds};
 use crate::check::texts::mend_texts;
 use crate::repair::edit::Edits;
 use crate::repair::{micros, text};
+use ferrum_trace_format::chrome::ARGS_STRIPPED;
 use ferrum_trace_format::chrome::read::{Event, Number, RowFinder, Scalar, for_each_member};
 use ferrum_trace_format::spool::record::SHARED_FLOW;
 use ferrum_trace_model::vocab::about;
@@ -79,6 +80,7 @@ impl<'p> Rewriter<'p> {
             edits.set("ts", "0");
         }
         if name == about::NAME {
+            edits.set(ARGS_STRIPPED, "true");
             edits.set("args", self.about(event.args.unwrap_or_default()));
         }
         Some(())

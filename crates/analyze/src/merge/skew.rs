@@ -31,6 +31,8 @@ pub struct SkewRow {
     pub worst: (u64, i64),
     /// Who was last, how often: place of the rank in [`Skew::ranks`]. The most frequent first.
     pub last: Vec<(u32, u64)>,
+    /// The ranks that take part, as places in [`Skew::ranks`].
+    pub members: Vec<u32>,
     /// Whether it is certain which belong together. If not, some ranks have more than others, and the n-th of each is taken.
     pub is_sure: bool,
 }
@@ -149,11 +151,21 @@ struct OfKey {
     worst: (u64, i64),
     /// By participant.
     n_last: Vec<u64>,
+    /// By participant.
+    takes_part: Vec<bool>,
 }
 
 impl OfKey {
     fn new(n_participants: usize) -> Self {
-        Self { n: 0, n_ranks: 0, max: -1, waited: 0, worst: (0, 0), n_last: vec![0; n_participants] }
+        Self {
+            n: 0,
+            n_ranks: 0,
+            max: -1,
+            waited: 0,
+            worst: (0, 0),
+            n_last: vec![0; n_participants],
+            takes_part: vec![false; n_participants],
+        }
     }
 
     /// Returns by how much the last is later than the first.
@@ -170,6 +182,11 @@ impl OfKey {
         if let Some(n) = self.n_last.get_mut(who as usize) {
             *n += 1;
         }
+        for &(_, member) in times {
+            if let Some(takes_part) = self.takes_part.get_mut(member as usize) {
+                *takes_part = true;
+            }
+        }
         skew
     }
 
@@ -177,8 +194,10 @@ impl OfKey {
         let mut last: Vec<(u32, u64)> =
             self.n_last.iter().enumerate().filter(|(_, n)| **n > 0).map(|(rank, &n)| (rank as u32, n)).collect();
         last.sort_by_key(|&(rank, n)| (std::cmp::Reverse(n), rank));
+        let members =
+            (0_u32..).zip(&self.takes_part).filter(|(_, takes_part)| **takes_part).map(|(rank, _)| rank).collect();
         let Self { n, n_ranks, max, waited, worst, .. } = self;
-        SkewRow { n, n_ranks, max_ns: max.max(0), waited_ns: waited, worst, last, is_sure, ..named }
+        SkewRow { members, n, n_ranks, max_ns: max.max(0), waited_ns: waited, worst, last, is_sure, ..named }
     }
 }
 

@@ -7,9 +7,11 @@ use super::parts::{Part, Recording};
 use crate::check::events::Kind;
 use crate::fields::Fields;
 use crate::kineto;
-use ferrum_trace_format::chrome::read::{Event, Loss, Losses, RowFinder, Scalar, Sink, Text, for_each_member};
+use ferrum_trace_format::chrome::read::{
+    Event, Loss, Losses, RowFinder, Scalar, Sink, Text, for_each_event_aside, for_each_member, recording_of,
+};
 use ferrum_trace_model::vocab::about;
-use ferrum_trace_model::{ProcessId, Strings, Tracks};
+use ferrum_trace_model::{ProcessId, Recordings, Strings, Tracks};
 
 /// Times from here on are of this century if they count from 1970, and of no trace if they do not: 2001 and later.
 const EPOCH_NANOS: i64 = 1_000_000_000_000_000_000;
@@ -57,6 +59,8 @@ pub struct Surveyed {
     pub n_events: u64,
     /// What could not be read.
     pub losses: Losses,
+    /// Facts that the recorder states about the recordings in it.
+    pub recordings: Recordings,
 }
 
 impl Surveyed {
@@ -106,28 +110,17 @@ impl<'a> Survey<'a> {
             return;
         }
         let process = rows.process(event, &mut seen.strings, &mut seen.tracks);
-        if !is_about(event) {
+        let Some(facts) = recording_of(event) else {
             return;
-        }
-        let (mut found, mut boot_id, mut monotonic) = (Anchor::default(), None, None);
-        let (mut pid, mut part) = (None, None);
-        for_each_member(event.args.unwrap_or_default(), |key, value| match &*key.decode() {
-            about::HOST => found.host = Some(value.decode().into_owned()),
-            about::BOOT_ID => boot_id = Some(value.decode().into_owned()),
-            about::START_MONOTONIC_NS => monotonic = value.decode().parse().ok(),
-            about::START_UNIX_NS => found.unix = value.decode().parse().ok(),
-            about::OVERWRITTEN | about::DROPPED => seen.is_incomplete |= &*value.decode() != "0",
-            about::PART => part = value.decode().parse().ok(),
-            about::PID => pid = Some(value.decode().into_owned()),
-            about::RANK => set_rank(&mut seen.ranks, process, value.decode().parse().ok()),
-            _ => {}
-        });
-        seen.is_incomplete |= part.is_some();
-        if let (Some(start_monotonic_ns), Some(pid), Some(number)) = (monotonic, pid, part) {
+        };
+        set_rank(&mut seen.ranks, process, facts.rank);
+        seen.is_incomplete |= facts.has_losses() || facts.part.is_some();
+        let (boot_id, monotonic) = (facts.boot_id, facts.start_monotonic_ns);
+        if let (Some(start_monotonic_ns), Some(pid), Some(number)) = (monotonic, facts.pid, facts.part) {
             let recording = Recording { boot_id: boot_id.clone(), start_monotonic_ns, pid };
             seen.part.get_or_insert(Part { recording, number });
         }
-        found.monotonic = boot_id.zip(monotonic);
+        let found = Anchor { host: facts.host, monotonic: boot_id.zip(monotonic), unix: facts.start_unix_ns };
         // Of a file that was merged before, those of its reference.
         if seen.anchor.monotonic.is_none() && (found.monotonic.is_some() || seen.anchor == Anchor::default()) {
             seen.anchor = found;
@@ -140,10 +133,6 @@ impl<'a> Survey<'a> {
         self.seen.span = Some((first.min(time), last.max(end)));
         self.seen.has_nanos |= time % 1000 != 0;
     }
-}
-
-fn is_about(event: &Event<'_>) -> bool {
-    event.name.is_some_and(|name| name.plain() == Some(about::NAME.as_bytes()))
 }
 
 fn set_rank(ranks: &mut Vec<Option<u32>>, process: ProcessId, rank: Option<u32>) {
@@ -206,6 +195,9 @@ impl Sink for Survey<'_> {
     }
 
     fn field(&mut self, key: Text<'_>, value: &[u8]) {
+        if for_each_event_aside(key, value, |event| self.event(event)) {
+            return;
+        }
         match &*key.decode() {
             kineto::BASE_TIME => self.seen.anchor.unix = scalar(value).parse().ok().or(self.seen.anchor.unix),
             kineto::HOST_NAME => self.seen.anchor.host = Some(scalar(value)),

@@ -13,9 +13,11 @@ use crate::Opener;
 use crate::check::Finding;
 use crate::check::document::Watch;
 use crate::check::survey::survey;
+use crate::check::texts::mend_broken_texts;
 use document::Document;
 use ferrum_trace_format::Error;
-use ferrum_trace_format::chrome::read::{Event, Loss, Sink, Text, for_each};
+use ferrum_trace_format::chrome::read::{Event, Loss, Outline, Sink, Text, for_each, with_sound_numbers};
+use ferrum_trace_model::Recordings;
 use pass::Pass;
 pub(crate) use rewrite::{metadata, micros, naming, text};
 use std::cell::Cell;
@@ -43,7 +45,8 @@ pub struct RepairOptions {
 pub struct ChromeOptions {
     /// How the file is written.
     pub form: OutputForm,
-    /// Whether every event is written as it is, byte for byte, whatever viewers make of it.
+    /// Whether every event is written as it is, byte for byte, whatever viewers make of it. Only what is no JSON is changed: numbers
+    /// that JSON does not have, control bytes and bytes that are no UTF-8 in texts, halves of surrogate pairs.
     pub as_is: bool,
 }
 
@@ -64,6 +67,8 @@ pub struct Changes {
     pub n_fields_lost: u64,
     /// How many ends had arguments that were too far from their begin to be kept.
     pub n_args_lost: u64,
+    /// Facts that the recorder states about the recordings in it.
+    pub recordings: Recordings,
 }
 
 impl Changes {
@@ -80,9 +85,11 @@ impl Changes {
 /// If the file cannot be read or written, or is no trace.
 pub fn repair(open: Opener<'_>, out: &mut dyn Write, options: &RepairOptions) -> Result<Changes, Error> {
     let surveyed = survey(open)?;
+    let recordings = surveyed.outline.recordings.clone();
     let mut pass = Pass::new(surveyed, Document::new(out, options.form));
     for_each_until(Watch::new(open()?), &mut pass)?;
-    pass.finish().map_err(Error::writing)
+    let changes = pass.finish().map_err(Error::writing)?;
+    Ok(Changes { recordings, ..changes })
 }
 
 /// Writes Chrome JSON that viewers take, or the very same events in another form.
@@ -95,14 +102,14 @@ pub fn chrome(open: Opener<'_>, out: &mut dyn Write, options: &ChromeOptions) ->
         return repair(open, out, &RepairOptions { form: options.form });
     }
     let mut copy = Copy { document: Document::new(out, options.form), changes: Changes::default() };
-    for_each_until(Watch::new(open()?), &mut copy)?;
+    let recordings = for_each_until(Watch::new(open()?), &mut copy)?.recordings;
     let Copy { document, mut changes } = copy;
     (changes.n_written, changes.n_fields_lost) = (document.n_events, document.n_fields_lost);
     document.finish().map_err(Error::writing)?;
-    Ok(changes)
+    Ok(Changes { recordings, ..changes })
 }
 
-/// Takes every event as it is.
+/// Takes every event as it is, if it is JSON.
 struct Copy<'w> {
     document: Document<'w>,
     changes: Changes,
@@ -111,7 +118,10 @@ struct Copy<'w> {
 impl Sink for Copy<'_> {
     fn event(&mut self, event: &Event<'_>) {
         self.changes.n_read += 1;
-        self.document.event(event.json);
+        with_sound_numbers(event, |event| match mend_broken_texts(event.json) {
+            Some(json) => self.document.event(&json),
+            None => self.document.event(event.json),
+        });
     }
 
     fn loss(&mut self, _: Loss) {}
@@ -127,9 +137,9 @@ pub(crate) trait Stop {
 }
 
 /// Finds every event of a file, in order, until the sink wants no more: nobody reads the rest of a large file for a closed pipe.
-pub(crate) fn for_each_until(input: impl Read, sink: &mut (impl Sink + Stop)) -> Result<(), Error> {
+pub(crate) fn for_each_until(input: impl Read, sink: &mut (impl Sink + Stop)) -> Result<Outline, Error> {
     let stop = Cell::new(false);
-    for_each(Stoppable { input, stop: &stop }, &mut Stopping { sink, stop: &stop }).map(|_| ())
+    for_each(Stoppable { input, stop: &stop }, &mut Stopping { sink, stop: &stop })
 }
 
 impl Stop for Copy<'_> {

@@ -6,12 +6,13 @@ use super::numbering::Numbering;
 use super::rewrite::{Fate, Rewriter};
 use super::{Changes, Stop};
 use crate::check::Finding;
+use crate::check::fields::is_usable;
 use crate::check::findings::{Findings, Places};
 use crate::check::rules::slices::OUTER_NOT_FIRST;
 use crate::check::rules::times::{EPOCH_PRECISION, NEGATIVE_TS};
 use crate::check::survey::Surveyed;
 use crate::check::texts::mend_texts;
-use ferrum_trace_format::chrome::read::{Event, Loss, Sink, Text};
+use ferrum_trace_format::chrome::read::{Event, Loss, Sink, Text, with_sound_numbers};
 use ferrum_trace_model::Order;
 use hashbrown::{HashMap, HashSet};
 use std::io;
@@ -54,7 +55,7 @@ struct Held {
 impl<'w> Pass<'w> {
     /// Begins to write.
     pub fn new(surveyed: Surveyed, mut document: Document<'w>) -> Self {
-        let Surveyed { findings, ids, slices, flows, asyncs, n_events, span, .. } = surveyed;
+        let Surveyed { findings, ids, slices, flows, asyncs, profiles, n_events, span, .. } = surveyed;
         let (first, last) = span.unwrap_or_default();
         let is_shifted = findings.n(&EPOCH_PRECISION) > 0 || findings.n(&NEGATIVE_TS) > 0;
         let shift = if is_shifted { first } else { 0 };
@@ -64,7 +65,7 @@ impl<'w> Pass<'w> {
         }
         let held = Held { awaited: slices.waiting.iter().map(|&(_, outer)| outer).collect(), ..Held::default() };
         let places = Places::of(findings.wanted());
-        let rewriter = Rewriter { ids, slices, flows, asyncs, numbering, shift, last };
+        let rewriter = Rewriter { ids, slices, flows, asyncs, profiles, numbering, shift, last };
         Self {
             rewriter,
             document,
@@ -216,6 +217,7 @@ impl<'w> Pass<'w> {
             n_written: self.document.n_events,
             n_fields_lost: self.document.n_fields_lost,
             n_args_lost: self.n_args_lost,
+            ..Changes::default()
         };
         self.document.finish()?;
         Ok(changes)
@@ -251,11 +253,11 @@ impl Sink for Pass<'_> {
         let order = self.next;
         self.next = self.next.saturating_add(1);
         self.places.event(event);
-        match self.rewriter.decide(event, order) {
+        with_sound_numbers(event, |event| match self.rewriter.decide(event, order) {
             Fate::Kept(edits) => self.keep(event, order, edits),
             Fate::LeftOut(rule) => self.left_out.note(rule, event),
             Fate::EndOf(begin) => self.end(event, order, begin),
-        }
+        });
     }
 
     fn loss(&mut self, _: Loss) {}
@@ -265,7 +267,9 @@ impl Sink for Pass<'_> {
         if is_last && self.next > 0 {
             self.end_events();
         }
-        self.document.field(key, value, is_last);
+        if is_usable(key, value) {
+            self.document.field(key, value, is_last);
+        }
     }
 }
 

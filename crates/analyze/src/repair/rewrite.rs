@@ -9,10 +9,12 @@ use crate::check::events::{
 };
 use crate::check::flows::FlowPlan;
 use crate::check::ids::{Ids, is_about_process};
+use crate::check::profiles::ProfilePlan;
 use crate::check::rules::asyncs::{ASYNC_WITHOUT_ID, UNMATCHED_ASYNC};
 use crate::check::rules::counters::{COUNTER_NOT_NUMBER, COUNTER_WITHOUT_ARGS};
 use crate::check::rules::events::{EMPTY_EVENT, EMPTY_ROW_NAME};
 use crate::check::rules::flows::FLOW_WITHOUT_ID;
+use crate::check::rules::profiles::PROFILE_DATA;
 use crate::check::rules::slices::UNMATCHED_END;
 use crate::check::rules::times::MISSING_TS;
 use crate::check::slices::SlicePlan;
@@ -32,6 +34,8 @@ pub struct Rewriter {
     pub flows: FlowPlan,
     /// What has to be done to asynchronous events.
     pub asyncs: AsyncPlan,
+    /// Changes to samples of profiles.
+    pub profiles: ProfilePlan,
     /// Numbers of processes and threads.
     pub numbering: Numbering,
     /// Nanoseconds that are taken from each time.
@@ -99,7 +103,15 @@ impl Rewriter {
                 None
             }
             Kind::Metadata if has_empty_name(event) => Some(&EMPTY_ROW_NAME),
-            Kind::Metadata | Kind::Other | Kind::Missing => None,
+            Kind::Other if self.profiles.is_dropped(order) => Some(&PROFILE_DATA),
+            Kind::Other => {
+                if let Some(id) = self.profiles.id(order) {
+                    edits.remove("id2");
+                    edits.set("id", format!("\"{id:#x}\""));
+                }
+                None
+            }
+            Kind::Metadata | Kind::Missing => None,
         };
         if let Some(rule) = left_out {
             return Fate::LeftOut(rule);

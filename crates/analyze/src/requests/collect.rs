@@ -34,7 +34,8 @@ struct Assembly<'a> {
 /// A request that has begun, and the stages that it is in.
 struct Open {
     request: Request,
-    stages: Vec<(StageKind, i64)>,
+    /// The begins of the stages of each kind, by [`StageKind`].
+    stages: [Vec<i64>; StageKind::ALL.len()],
 }
 
 impl Assembly<'_> {
@@ -57,7 +58,7 @@ impl Assembly<'_> {
             }
         };
         match event.kind {
-            EventKind::StageBegin(kind) => open.stages.push((kind, event.time)),
+            EventKind::StageBegin(kind) => open.stages[kind as usize].push(event.time),
             EventKind::StageFinish(kind) => open.end_stage(kind, event.time),
             EventKind::Stage(kind, end) => open.request.stages.push(Stage { kind, time: event.time..end }),
             EventKind::Tokens => {
@@ -83,8 +84,9 @@ impl Assembly<'_> {
             arrivals: Vec::new(),
             n_arrived: 0,
             stages: Vec::new(),
+            is_early: false,
         };
-        self.open = Some(Open { request, stages: Vec::new() });
+        self.open = Some(Open { request, stages: Default::default() });
     }
 
     fn finish(&mut self, event: &Event) {
@@ -101,8 +103,8 @@ impl Assembly<'_> {
         let Some(mut open) = self.open.take() else { return };
         open.request.end = end;
         if let Some(end) = end {
-            while let Some((kind, start)) = open.stages.pop() {
-                open.request.stages.push(Stage { kind, time: start..end });
+            for (&kind, starts) in StageKind::ALL.iter().zip(open.stages) {
+                open.request.stages.extend(starts.into_iter().rev().map(|start| Stage { kind, time: start..end }));
             }
         }
         open.request.stages.sort_by_key(|stage| (stage.time.start, stage.kind));
@@ -113,8 +115,7 @@ impl Assembly<'_> {
 impl Open {
     /// Ends the stage of that kind that began last. One that never began is passed over.
     fn end_stage(&mut self, kind: StageKind, time: i64) {
-        if let Some(place) = self.stages.iter().rposition(|(open, _)| *open == kind) {
-            let (kind, start) = self.stages.remove(place);
+        if let Some(start) = self.stages[kind as usize].pop() {
             self.request.stages.push(Stage { kind, time: start..time });
         }
     }

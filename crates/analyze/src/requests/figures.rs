@@ -40,6 +40,8 @@ pub struct Figures {
     pub output_tokens: u64,
     /// Requests of which the end says another number of tokens than came.
     pub n_miscounted: u64,
+    /// Requests whose first token was recorded before it can exist: they have no TTFT, TPOT and ITL.
+    pub n_early: u64,
     /// Requests that had to begin anew because their cache was taken away.
     pub n_preempted: u64,
     /// How often that happened.
@@ -69,7 +71,9 @@ impl Figures {
         let times =
             |figure: fn(&Request) -> Option<i64>| Figure::of(completed.iter().filter_map(|it| figure(it)).collect());
         let tpot = |request: &Request| request.time_per_output_token().map(|time| time.round() as i64);
+        let told = completed.iter().filter(|request| !request.is_early);
         let mut figures = Self {
+            n_early: completed.iter().filter(|request| request.is_early).count() as u64,
             completed: completed.len() as u64,
             failed: requests.iter().filter(is_failed).count() as u64,
             unfinished: requests.iter().filter(|request| request.end.is_none()).count() as u64,
@@ -78,7 +82,7 @@ impl Figures {
             tpot: times(tpot),
             e2el: times(Request::latency),
             queue: times(Request::queue_time),
-            itl: Figure::of(completed.iter().flat_map(|request| gaps(&request.arrivals)).collect()),
+            itl: Figure::of(told.flat_map(|request| gaps(&request.arrivals)).collect()),
             met: slos.iter().map(|slo| completed.iter().filter(|it| slo.is_met(it)).count() as u64).collect(),
             ..Self::default()
         };

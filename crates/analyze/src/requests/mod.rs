@@ -4,6 +4,7 @@
 //! end; or slices and instants of one track, as they are in formats that have nothing asynchronous. The figures are those of vLLM's serving benchmark; `docs/steps-and-requests.md` has the definitions.
 
 mod collect;
+mod early;
 mod events;
 mod figures;
 mod parts;
@@ -35,6 +36,8 @@ pub const REQUEST_ARGS: [&str; 6] = [
 pub struct Requests {
     /// By their arrival. Those that are not whole are among them.
     pub requests: Vec<Request>,
+    /// How many the trace has, whenever they arrive.
+    pub n_found: usize,
     /// Where the time of each went; nothing for one that has no end.
     pub parts: Vec<Parts>,
     /// The figures of those that ended well.
@@ -43,6 +46,19 @@ pub struct Requests {
     pub n_strays: u64,
     /// How many steps the parts are told by.
     pub n_steps: usize,
+    /// How many of these have work on devices that is not in the file.
+    pub n_incomplete_steps: usize,
+}
+
+/// How to make [`Requests`].
+#[derive(Clone, Debug, Default)]
+pub struct RequestsOptions {
+    /// Only requests that arrive in this time, counted from the first event.
+    pub arrived: Option<std::ops::Range<i64>>,
+    /// Limits that requests should keep to.
+    pub slos: Vec<Slo>,
+    /// Whether the file says that there is a device, see [`names_device`](crate::names_device).
+    pub names_device: bool,
 }
 
 impl Requests {
@@ -89,22 +105,29 @@ fn parse_number(text: &str) -> Option<u64> {
     }
 }
 
-/// Looks at the requests of a trace: those that arrive in the time that is asked for, which is counted from the first event.
-pub fn requests(trace: &Trace, nesting: &Nesting, time: Option<std::ops::Range<i64>>, slos: &[Slo]) -> Requests {
+/// Looks at the requests of a trace: those that the options ask for.
+pub fn requests(trace: &Trace, nesting: &Nesting, options: &RequestsOptions) -> Requests {
     let Collected { mut requests, n_strays } = collect::collect(trace);
-    if let Some(time) = time {
+    let n_found = requests.len();
+    if let Some(time) = &options.arrived {
         let first = trace.census.first.unwrap_or(0);
         requests.retain(|request| time.contains(&request.arrival.saturating_sub(first)));
     }
-    let steps = if requests.is_empty() { Vec::new() } else { all_steps(trace, nesting) };
+    let steps = if requests.is_empty() { Vec::new() } else { all_steps(trace, nesting, options) };
+    let prompt_steps = early::PromptSteps::of(trace, &steps);
+    for request in &mut requests {
+        request.is_early = prompt_steps.is_early(trace, request);
+    }
     let timeline = parts::Timelines::of(trace, &steps);
     let parts = requests.iter().map(|request| timeline.parts(trace, request)).collect();
-    let figures = Figures::of(trace, &requests, slos);
-    Requests { requests, parts, figures, n_strays, n_steps: steps.len() }
+    let figures = Figures::of(trace, &requests, &options.slos);
+    let n_incomplete_steps = steps.iter().filter(|step| step.is_incomplete).count();
+    Requests { requests, n_found, parts, figures, n_strays, n_steps: steps.len(), n_incomplete_steps }
 }
 
-fn all_steps(trace: &Trace, nesting: &Nesting) -> Vec<Step> {
-    steps(trace, nesting, &Selected::all(trace), &StepsOptions::default()).steps
+fn all_steps(trace: &Trace, nesting: &Nesting, options: &RequestsOptions) -> Vec<Step> {
+    let options = StepsOptions { names_device: options.names_device, ..StepsOptions::default() };
+    steps(trace, nesting, &Selected::all(trace), &options).steps
 }
 
 /// Whether a reason is that of a request that did not end well.

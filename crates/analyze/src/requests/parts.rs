@@ -148,8 +148,11 @@ fn place(phase: Option<Phase>) -> usize {
 }
 
 impl Timeline {
-    /// Of steps that come by their start. Where two overlap, the one that started first has the time.
+    /// Of steps, in any order. Where two overlap, the one that started first has the time.
     fn of<'a>(steps: impl Iterator<Item = &'a Step>) -> Self {
+        let mut steps: Vec<&Step> = steps.collect();
+        // They come by the start of their marks; a device may have begun earlier.
+        steps.sort_by_key(|step| step.start);
         let mut stretches: Vec<Stretch> = Vec::new();
         let mut covered_to = i64::MIN;
         let mut before = [0_i64; 4];

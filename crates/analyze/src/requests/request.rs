@@ -26,6 +26,9 @@ pub struct Request {
     pub n_arrived: u64,
     /// What it was in, in order; those that have no end last to the end of the request.
     pub stages: Vec<Stage>,
+    /// Whether its first token was recorded before a device had finished any step that can have computed its prompt: when its tokens
+    /// came is not known then.
+    pub is_early: bool,
 }
 
 /// What a request is in for a time.
@@ -50,6 +53,11 @@ pub enum StageKind {
     Preempted,
 }
 
+impl StageKind {
+    /// All of them, in their order.
+    pub const ALL: [Self; 4] = [Self::Queued, Self::Prefill, Self::Decode, Self::Preempted];
+}
+
 impl Request {
     /// From its arrival to its end.
     pub fn latency(&self) -> Option<i64> {
@@ -61,8 +69,11 @@ impl Request {
         self.arrivals.first().copied()
     }
 
-    /// From its arrival to its first token: TTFT.
+    /// From its arrival to its first token: TTFT. `None` if it was recorded before it can exist.
     pub fn time_to_first_token(&self) -> Option<i64> {
+        if self.is_early {
+            return None;
+        }
         Some(self.first_token()?.saturating_sub(self.arrival))
     }
 

@@ -42,7 +42,7 @@ fn loaded(text: &str) -> Trace {
 }
 
 fn found(trace: &Trace, slos: &[Slo]) -> Requests {
-    requests(trace, &Nesting::of(trace), None, slos)
+    requests(trace, &Nesting::of(trace), &RequestsOptions { slos: slos.to_vec(), ..RequestsOptions::default() })
 }
 
 fn parts_of(parts: &Parts) -> Vec<(&'static str, i64)> {
@@ -188,9 +188,10 @@ fn preemptions_are_counted_by_request_and_all_together() {
 #[test]
 fn requests_are_chosen_by_their_arrival() {
     let trace = loaded(ENGINE);
-    let chosen = requests(&trace, &Nesting::of(&trace), Some(1..5_000), &[]);
+    let options = RequestsOptions { arrived: Some(1..5_000), ..RequestsOptions::default() };
+    let chosen = requests(&trace, &Nesting::of(&trace), &options);
     assert_eq!((chosen.requests.len(), chosen.figures.unfinished), (1, 1));
-    let steps = all_steps(&trace, &Nesting::of(&trace));
+    let steps = all_steps(&trace, &Nesting::of(&trace), &options);
     assert!(steps.iter().all(|step| step.mark.source == StepSource::Ferrum));
 }
 
@@ -251,4 +252,48 @@ proptest! {
             prop_assert!(Part::ALL.iter().all(|&part| parts.get(part) >= 0), "{:?}", parts);
         }
     }
+}
+
+/// A request whose prompt is computed by a step that ends on the host at 12 and on the device at 30, and its first token.
+fn with_device(token: u32, kernel: &str) -> Requests {
+    let event = |phase: &str, name: &str, ts: u32| {
+        format!(r#"{{"ph":"{phase}","cat":"request","name":"{name}","id":1,"pid":1,"tid":1,"ts":{ts}}}"#)
+    };
+    let launch = r#"{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":11,"dur":1,"args":{"correlation":5}}"#;
+    let step = r#"{"ph":"X","cat":"step","name":"prefill","pid":1,"tid":1,"ts":10,"dur":2}"#;
+    let events = [
+        event("b", "request", 0),
+        event("b", "prefill", 10),
+        step.to_owned(),
+        launch.to_owned(),
+        event("n", "first token", token),
+        event("e", "prefill", token),
+        event("n", "token", 40),
+        event("e", "request", 50),
+    ];
+    found(&loaded(&format!("[{}{kernel}]", events.join(","))), &[])
+}
+
+const KERNEL: &str =
+    r#",{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":20,"dur":10,"args":{"correlation":5}}"#;
+
+#[test]
+fn a_first_token_before_its_result_exists_has_no_figures() {
+    let early = with_device(12, KERNEL);
+    let figures = &early.figures;
+    assert_eq!((figures.n_early, figures.ttft.count, figures.tpot.count, figures.itl.count), (1, 0, 0, 0));
+    assert_eq!((figures.e2el.mean, early.requests[0].is_early), (50_000.0, true));
+    let late = with_device(31, KERNEL).figures;
+    assert_eq!((late.n_early, late.ttft.mean, late.itl.count), (0, 31_000.0, 1));
+    let error = KERNEL.replace(r#""correlation":5"#, r#""correlation":5,"clock_error_ns":"18000""#);
+    assert_eq!(with_device(12, &error).figures.n_early, 0, "clocks may be off by so much");
+}
+
+#[test]
+fn a_request_waits_for_a_step_until_its_kernels_have_ended() {
+    let parts = with_device(31, KERNEL).parts[0];
+    // In prefill from 10 to 31, of which the step takes 20; nothing is recorded before and after.
+    assert_eq!(parts_of(&parts), [("prefill", 20_000), ("between_steps", 1_000), ("unexplained", 29_000)]);
+    let cut = with_device(12, "");
+    assert_eq!((cut.n_steps, cut.n_incomplete_steps, cut.figures.n_early), (1, 1, 0));
 }

@@ -1,18 +1,19 @@
 //! What devices do for each step.
 
-use super::find::{Found, MarkedSlice};
+use super::annotations::Annotations;
+use super::args::ArgReader;
+use super::find::Found;
+use super::launches::{Launch, Launches};
 use super::lookup::StepLookup;
 use super::origins::FlowOrigins;
 use crate::gaps::{Gaps, find_gaps};
 use crate::gpu::{DeviceKey, device_slices};
+use crate::kineto::{CORRELATION, EXTERNAL_ID};
+use ferrum_trace_model::Trace;
 use ferrum_trace_model::vocab::device::CLOCK_ERROR_NS;
 use ferrum_trace_model::vocab::device_track;
-use ferrum_trace_model::{ArgColumn, Order, StringId, Trace, TrackId};
-use hashbrown::HashMap;
+use hashbrown::HashSet;
 use std::cell::LazyCell;
-
-/// The argument by which torch.profiler joins a kernel with the call that launched it.
-pub const CORRELATION: &str = "correlation";
 
 /// Time of devices. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,6 +45,8 @@ impl DeviceTime {
 pub struct Attribution {
     /// By the call that launched them, or the graph they are in: it has the same correlation.
     pub by_launch: u64,
+    /// By the operation that launched them: it has the same `External id`, and its calls are not in the file.
+    pub by_operation: u64,
     /// By the flow that ends where they start.
     pub by_flow: u64,
     /// By lying in what the device shows for a step's mark.
@@ -69,35 +72,56 @@ pub struct Work {
     pub slice: u32,
 }
 
-/// Finds the step of each kernel and each copy. They come by step, device and start.
-pub fn attribute(trace: &Trace, found: &Found) -> (Vec<Work>, Attribution) {
+/// All kernels and copies of a trace, and what is missing of them.
+#[derive(Debug)]
+pub struct Attributed {
+    /// Those that belong to steps, by step, device and start.
+    pub works: Vec<Work>,
+    /// How they came to their steps.
+    pub sums: Attribution,
+    /// Whether there are any, in steps or not.
+    pub has_work: bool,
+    /// Whether the host has a call that launches some.
+    pub has_launches: bool,
+    /// One entry a step: launches of it without any kernel or copy.
+    pub n_unanswered: Vec<u32>,
+}
+
+/// Finds the step of each kernel and each copy.
+pub fn attribute(trace: &Trace, found: &Found) -> Attributed {
     let on_device = works_of(trace);
     let lookup = StepLookup::of(trace, found.steps.iter().map(|step| step.slice));
-    let launches = Launches::of(trace, &lookup, &on_device);
+    let launches = Launches::of(trace, &lookup, &on_device, found.steps.len());
     let origins = LazyCell::new(|| FlowOrigins::of(trace));
     let annotations = Annotations::of(trace, found);
-    let mut works = Vec::new();
-    let mut sums = Attribution::default();
+    let (mut works, mut sums, mut flow_kinds) = (Vec::new(), Attribution::default(), HashSet::new());
     let mut correlation = ArgReader::of(trace, CORRELATION);
-    for (slice, device) in on_device.into_iter().enumerate() {
+    let mut external = ArgReader::of(trace, EXTERNAL_ID);
+    for (slice, &device) in on_device.iter().enumerate() {
         let Some(device) = device else { continue };
-        let (start, track) = (trace.slices.start[slice], trace.slices.track[slice]);
-        let launch = correlation.get(trace.slices.order[slice]).and_then(|id| launches.steps.get(&id));
-        let step = if let Some(&step) = launch {
-            sums.by_launch += u64::from(step.is_some());
-            step
-        } else if let Some((track, time)) = origins.of_slice(track, start) {
-            let step = lookup.step_at(trace, track, time);
-            sums.by_flow += u64::from(step.is_some());
-            step
-        } else if let Some(step) = annotations.step_at(track, start) {
-            sums.by_annotation += 1;
-            Some(step)
-        } else {
-            let step = lookup.step_at(trace, track, start);
-            sums.by_time += u64::from(step.is_some());
-            step
+        let (start, track, order) = (trace.slices.start[slice], trace.slices.track[slice], trace.slices.order[slice]);
+        // Steps that a device marks have what runs in them, whoever launched it.
+        let launch = match found.is_on_device {
+            true => Launch::Unknown,
+            false => launches.of_kernel(correlation.get(order), external.get(order)),
         };
+        let (step, count) = if let Launch::ByCall(step) = launch {
+            (step, &mut sums.by_launch)
+        } else if let Launch::ByOperation(step) = launch {
+            (step, &mut sums.by_operation)
+        } else if !found.is_on_device
+            && let Some((kind, track, time)) = origins.of_slice(track, start)
+        {
+            flow_kinds.insert(kind);
+            (lookup.step_at(trace, track, time), &mut sums.by_flow)
+        } else if let Some(step) = annotations.step_at(track, start) {
+            (Some(step), &mut sums.by_annotation)
+        } else if launch == Launch::OutsideFile {
+            (None, &mut sums.by_time)
+        } else {
+            (lookup.step_at(trace, track, start), &mut sums.by_time)
+        };
+        *count += u64::from(step.is_some());
         match step {
             Some(step) => works.push(Work { step, device, start, slice: slice as u32 }),
             None => {
@@ -107,7 +131,16 @@ pub fn attribute(trace: &Trace, found: &Found) -> (Vec<Work>, Attribution) {
         }
     }
     works.sort_unstable_by_key(|work| (work.step, work.device, work.start, work.slice));
-    (works, sums)
+    let mut n_unanswered = launches.n_unanswered;
+    if !flow_kinds.is_empty() {
+        for (track, time) in origins.unended(&flow_kinds) {
+            if let Some(step) = lookup.step_at(trace, track, time) {
+                n_unanswered[step as usize] += 1;
+            }
+        }
+    }
+    let has_work = sums != Attribution::default();
+    Attributed { works, sums, has_work, has_launches: launches.has_launches, n_unanswered }
 }
 
 /// The time of devices in each step, and where they idle.
@@ -131,27 +164,6 @@ pub fn times(trace: &Trace, works: &[Work], n_steps: usize) -> (Vec<DeviceTime>,
     (times, gaps)
 }
 
-/// Which step launched what.
-struct Launches {
-    /// By correlation; `None` is a launch outside of steps.
-    steps: HashMap<StringId, Option<u32>>,
-}
-
-impl Launches {
-    fn of(trace: &Trace, lookup: &StepLookup, on_device: &[Option<DeviceKey>]) -> Self {
-        let mut steps = HashMap::new();
-        let mut correlation = ArgReader::of(trace, CORRELATION);
-        for (slice, device) in on_device.iter().enumerate() {
-            if device.is_none()
-                && let Some(id) = correlation.get(trace.slices.order[slice])
-            {
-                steps.insert(id, lookup.step_at(trace, trace.slices.track[slice], trace.slices.start[slice]));
-            }
-        }
-        Self { steps }
-    }
-}
-
 /// The device of each slice that is work of one: what [`device_slices`] finds, and what a device measured on a track that is not named
 /// after one.
 fn works_of(trace: &Trace) -> Vec<Option<DeviceKey>> {
@@ -169,72 +181,4 @@ fn works_of(trace: &Trace) -> Vec<Option<DeviceKey>> {
         }
     }
     works
-}
-
-/// Reads a column of arguments along with slices, which mostly have the same order.
-struct ArgReader<'a> {
-    column: Option<&'a ArgColumn>,
-    place: usize,
-}
-
-impl<'a> ArgReader<'a> {
-    fn of(trace: &'a Trace, key: &str) -> Self {
-        Self { column: trace.args.iter().find(|column| column.key == key), place: 0 }
-    }
-
-    fn get(&mut self, order: Order) -> Option<StringId> {
-        let column = self.column?;
-        if self.place > 0 && column.order[self.place - 1] >= order {
-            return column.of(order);
-        }
-        while *column.order.get(self.place)? < order {
-            self.place += 1;
-        }
-        (column.order[self.place] == order).then(|| column.value[self.place])
-    }
-}
-
-/// What devices show for the marks of steps.
-struct Annotations {
-    /// By track: start, end and step, by start.
-    by_track: HashMap<TrackId, Vec<(i64, i64, u32)>>,
-}
-
-impl Annotations {
-    /// The n-th of a name on a track is for the n-th step of that name; where there are not as many, nothing is known.
-    fn of(trace: &Trace, found: &Found) -> Self {
-        let name = |found: &MarkedSlice| trace.slices.name[found.slice as usize];
-        let mut steps: HashMap<StringId, Vec<u32>> = HashMap::new();
-        for (place, step) in found.steps.iter().enumerate() {
-            steps.entry(name(step)).or_default().push(place as u32);
-        }
-        let mut shown: HashMap<(TrackId, StringId), Vec<&MarkedSlice>> = HashMap::new();
-        for mark in &found.on_device {
-            shown.entry((trace.slices.track[mark.slice as usize], name(mark))).or_default().push(mark);
-        }
-        let mut by_track: HashMap<TrackId, Vec<(i64, i64, u32)>> = HashMap::new();
-        for ((track, name), marks) in shown {
-            let Some(steps) = steps.get(&name).filter(|steps| steps.len() == marks.len()) else { continue };
-            let time = |mark: &MarkedSlice| {
-                let slice = mark.slice as usize;
-                (trace.slices.start[slice], trace.slices.end(slice))
-            };
-            let of_track = by_track.entry(track).or_default();
-            of_track.extend(marks.iter().zip(steps).map(|(mark, &step)| {
-                let (start, end) = time(mark);
-                (start, end, step)
-            }));
-        }
-        for of_track in by_track.values_mut() {
-            of_track.sort_unstable();
-        }
-        Self { by_track }
-    }
-
-    fn step_at(&self, track: TrackId, time: i64) -> Option<u32> {
-        let of_track = self.by_track.get(&track)?;
-        let n_started = of_track.partition_point(|&(start, ..)| start <= time);
-        let &(_, end, step) = of_track.get(n_started.checked_sub(1)?)?;
-        (time < end).then_some(step)
-    }
 }

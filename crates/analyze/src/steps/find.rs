@@ -1,8 +1,8 @@
 //! Which slices are steps.
 
 use super::mark::{Mark, StepSource, phase_at_start};
-use crate::kineto::{ANNOTATION, GPU_ANNOTATION};
-use ferrum_trace_model::vocab::{Phase, step};
+use crate::kineto::{ANNOTATION, GPU_ANNOTATION, ORIGINAL_CATEGORY};
+use ferrum_trace_model::vocab::{Phase, UNCLOSED, step};
 use ferrum_trace_model::{ArgColumn, StringId, Trace};
 use hashbrown::HashMap;
 
@@ -13,6 +13,8 @@ pub struct MarkedSlice {
     pub slice: u32,
     /// What it says.
     pub mark: Mark,
+    /// The slice of the next step of its track, if that begins before this one ends. What begins after it is part of it alone.
+    pub next: Option<u32>,
 }
 
 /// What was found.
@@ -24,13 +26,19 @@ pub struct Found {
     pub on_device: Vec<MarkedSlice>,
     /// Marks that lie in another step, and are part of it.
     pub n_nested: usize,
+    /// Marks of steps that had not ended when the trace was written. They are no steps: nobody knows how long they took.
+    pub n_unfinished: usize,
+    /// Whether the steps are marked by a device, since the host has no marks.
+    pub is_on_device: bool,
 }
 
 /// Finds the steps of a trace. Of marks that lie in each other the outermost is the step; marks that say nothing of phases
 /// count only if there are no others, and those of a device only if the host has none.
 pub fn find(trace: &Trace) -> Found {
     let (mut on_host, mut on_device) = collect(trace);
-    if on_host.is_empty() {
+    let n_unfinished = leave_unfinished_out(trace, &mut on_host);
+    let is_on_device = on_host.is_empty();
+    if is_on_device {
         (on_host, on_device) = (on_device, Vec::new());
     }
     if on_host.iter().any(|found| found.mark.source != StepSource::Profiler) {
@@ -38,9 +46,10 @@ pub fn find(trace: &Trace) -> Found {
         on_device.retain(|found| found.mark.source != StepSource::Profiler);
     }
     let (mut steps, n_nested) = outermost(trace, on_host);
+    link_overlapping(trace, &mut steps);
     steps.sort_by_key(|found| (trace.slices.start[found.slice as usize], found.slice));
     on_device.sort_by_key(|found| (trace.slices.start[found.slice as usize], found.slice));
-    Found { steps, on_device, n_nested }
+    Found { steps, on_device, n_nested, n_unfinished, is_on_device }
 }
 
 /// All marks: those of the host, and those of devices.
@@ -55,18 +64,29 @@ fn collect(trace: &Trace) -> (Vec<MarkedSlice>, Vec<MarkedSlice>) {
         let mark = if Some(category) == own.category {
             Some(own.mark(trace, slice))
         } else if let Some(&mark) = of_names.get(&name) {
-            Some(mark)
+            let is_own = mark.source == StepSource::Vllm && own.is_converted(trace, slice);
+            Some(if is_own { own.mark(trace, slice) } else { mark })
         } else if Some(category) == annotation || is_on_device {
             of_annotations.get(&name).copied()
         } else {
             None
         };
         if let Some(mark) = mark {
-            let found = MarkedSlice { slice: slice as u32, mark };
+            let found = MarkedSlice { slice: slice as u32, mark, next: None };
             if is_on_device { device.push(found) } else { host.push(found) }
         }
     }
     (host, device)
+}
+
+/// Removes the steps that had not ended, and returns how many these are.
+fn leave_unfinished_out(trace: &Trace, steps: &mut Vec<MarkedSlice>) -> usize {
+    let Some(unclosed) = trace.args.iter().find(|column| column.key == UNCLOSED) else {
+        return 0;
+    };
+    let n_all = steps.len();
+    steps.retain(|found| unclosed.of(trace.slices.order[found.slice as usize]).is_none());
+    n_all - steps.len()
 }
 
 /// Each text is looked at once.
@@ -78,6 +98,7 @@ fn marks(trace: &Trace, mark: impl Fn(&str) -> Option<Mark>) -> HashMap<StringId
 struct OwnSteps<'a> {
     category: Option<StringId>,
     phase: Option<&'a ArgColumn>,
+    original_category: Option<&'a ArgColumn>,
     counts: [Option<&'a ArgColumn>; 4],
 }
 
@@ -87,8 +108,15 @@ impl<'a> OwnSteps<'a> {
         Self {
             category: trace.strings.find(step::CATEGORY),
             phase: column(step::PHASE),
+            original_category: column(ORIGINAL_CATEGORY),
             counts: [step::BATCH, step::PREFILL_TOKENS, step::DECODE_TOKENS, step::CONTEXT_TOKENS].map(column),
         }
+    }
+
+    /// Returns whether a slice was made of one of our steps by a conversion into torch's words.
+    fn is_converted(&self, trace: &Trace, slice: usize) -> bool {
+        let category = self.original_category.and_then(|column| column.of(trace.slices.order[slice]));
+        category.is_some_and(|category| trace.strings.get(category) == step::CATEGORY)
     }
 
     fn mark(&self, trace: &Trace, slice: usize) -> Mark {
@@ -100,6 +128,17 @@ impl<'a> OwnSteps<'a> {
             self.counts.map(|column| value(column)?.parse().ok());
         let source = StepSource::Ferrum;
         Mark { batch, prefill_tokens, decode_tokens, context_tokens, ..Mark::new(source, phase) }
+    }
+}
+
+/// Tells steps of the next ones of their tracks that overlap them in part. They come by track and start.
+fn link_overlapping(trace: &Trace, steps: &mut [MarkedSlice]) {
+    let slices = &trace.slices;
+    for n in 1..steps.len() {
+        let [slice, next] = [n - 1, n].map(|n| steps[n].slice as usize);
+        if slices.track[slice] == slices.track[next] && slices.start[next] < slices.end(slice) {
+            steps[n - 1].next = Some(next as u32);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Steps by phase and size of the batch.
 
-use super::{DeviceTime, Step};
+use super::{DeviceTime, Split, Step};
 use crate::Distribution;
 use ferrum_trace_model::vocab::Phase;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,7 +34,7 @@ pub struct StepGroup {
     pub batch: Option<BatchRange>,
     /// How many steps.
     pub count: u64,
-    /// The sum of their durations.
+    /// The sum of their durations. Steps that overlap both count.
     pub total: i64,
     /// Their durations.
     pub durations: Distribution,
@@ -44,7 +44,21 @@ pub struct StepGroup {
     pub decode_tokens: u64,
     /// Steps of which neither is known.
     pub n_without_tokens: u64,
-    /// The part of the durations that is in no slice.
+    /// Steps of which work on devices is not in the file. They are in no rate.
+    pub n_incomplete: u64,
+    /// The time that the results of the other steps take: what steps share because they overlap counts once.
+    pub result_time: i64,
+    /// The time in which devices work for the other steps.
+    pub result_device_time: i64,
+    /// Tokens of prompts in the other steps.
+    pub result_prefill_tokens: u64,
+    /// Tokens that the other steps generate.
+    pub result_decode_tokens: u64,
+    /// The durations by who works.
+    pub split: Split,
+    /// The sum of the durations of their marks.
+    pub mark_total: i64,
+    /// The part of the marks that is in no slice.
     pub unexplained: i64,
     /// What devices do.
     pub device: DeviceTime,
@@ -61,6 +75,18 @@ impl StepGroup {
             group.prefill_tokens = group.prefill_tokens.saturating_add(prefill.unwrap_or(0));
             group.decode_tokens = group.decode_tokens.saturating_add(decode.unwrap_or(0));
             group.n_without_tokens += u64::from(prefill.is_none() && decode.is_none());
+            if step.is_incomplete {
+                group.n_incomplete += 1;
+            } else {
+                group.result_time = group.result_time.saturating_add(step.result_time);
+                let device = step.split.device.saturating_add(step.split.both);
+                group.result_device_time = group.result_device_time.saturating_add(device);
+                let add = |sum: &mut u64, tokens: Option<u64>| *sum = sum.saturating_add(tokens.unwrap_or(0));
+                add(&mut group.result_prefill_tokens, prefill);
+                add(&mut group.result_decode_tokens, decode);
+            }
+            group.split.add(&step.split);
+            group.mark_total = group.mark_total.saturating_add(step.mark_duration);
             group.unexplained = group.unexplained.saturating_add(step.unexplained);
             group.device.add(&step.device);
             durations.push(step.duration);
@@ -74,15 +100,30 @@ impl StepGroup {
         if self.count == 0 { 0.0 } else { self.total as f64 / self.count as f64 }
     }
 
-    /// The part of the durations that is in slices; 1 is all of it.
+    /// The part of the marks that is in slices; 1 is all of it.
     pub fn coverage(&self) -> f64 {
-        if self.total == 0 { 1.0 } else { 1.0 - self.unexplained as f64 / self.total as f64 }
+        if self.mark_total == 0 { 1.0 } else { 1.0 - self.unexplained as f64 / self.mark_total as f64 }
     }
 
-    /// Tokens per second of the time of these steps: of prompts, and generated.
-    pub fn tokens_per_second(&self) -> (f64, f64) {
-        let rate = |tokens: u64| if self.total == 0 { 0.0 } else { tokens as f64 * 1e9 / self.total as f64 };
-        (rate(self.prefill_tokens), rate(self.decode_tokens))
+    /// Tokens per second of the time that the results take: of prompts, and generated. `None` if work on devices of every step is
+    /// not in the file.
+    pub fn tokens_per_second(&self) -> Option<(f64, f64)> {
+        self.per_second(self.result_time)
+    }
+
+    /// Tokens per second of the time in which devices work: what the rates would be if devices never waited. `None` if they do
+    /// nothing for these steps.
+    pub fn tokens_per_device_second(&self) -> Option<(f64, f64)> {
+        if self.result_device_time == 0 { None } else { self.per_second(self.result_device_time) }
+    }
+
+    /// The tokens of the steps that are complete, per second of a time: of prompts, and generated.
+    pub fn per_second(&self, time: i64) -> Option<(f64, f64)> {
+        if self.count > 0 && self.n_incomplete == self.count {
+            return None;
+        }
+        let rate = |tokens: u64| if time == 0 { 0.0 } else { tokens as f64 * 1e9 / time as f64 };
+        Some((rate(self.result_prefill_tokens), rate(self.result_decode_tokens)))
     }
 }
 

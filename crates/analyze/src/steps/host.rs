@@ -7,14 +7,17 @@ use crate::nesting::nesting_key;
 use ferrum_trace_model::{StringId, Trace};
 use hashbrown::HashMap;
 
-/// The slices of a step's track that start within it, the outer before the inner.
+/// The slices of a step's track that start within it and before the next step, the outer before the inner.
 pub fn inside<'a>(trace: &Trace, nesting: &'a Nesting, step: &MarkedSlice) -> &'a [u32] {
     let slices = &trace.slices;
     let slice = step.slice as usize;
     let of_track = nesting.of_track(slices.track[slice]);
     let (key, end) = (nesting_key(slices, step.slice), slices.end(slice));
     let first = of_track.partition_point(|&other| nesting_key(slices, other) <= key);
-    let last = of_track.partition_point(|&other| slices.start[other as usize] < end);
+    let next = step.next.map(|next| nesting_key(slices, next));
+    let is_inside =
+        |&other: &u32| slices.start[other as usize] < end && next.is_none_or(|next| nesting_key(slices, other) < next);
+    let last = of_track.partition_point(is_inside);
     of_track.get(first..last).unwrap_or_default()
 }
 
@@ -26,7 +29,8 @@ pub fn gaps(trace: &Trace, nesting: &Nesting, step: &MarkedSlice, found: impl Fn
         let slice = slice as usize;
         (slices.start[slice], slices.end(slice), slices.name[slice])
     };
-    find_gaps(time, inside(trace, nesting, step).iter().map(stretch), found);
+    let stretches = inside(trace, nesting, step).iter().chain(&step.next).map(stretch);
+    find_gaps(time, stretches, found);
 }
 
 /// Self time and count of each name in a step.

@@ -2,39 +2,55 @@
 //!
 //! What counts as a step is told in the table of [`StepSource`]'s spellings in `mark.rs` and in `docs/steps-and-requests.md`.
 
+mod annotations;
+mod args;
 mod device;
 mod find;
 mod groups;
 mod host;
+mod launches;
 mod lookup;
 mod mark;
 mod op_times;
 mod origins;
+mod outside;
+mod results;
 mod slowest;
+mod span;
 
-pub use device::{Attribution, CORRELATION, DeviceTime};
+pub use device::{Attribution, DeviceTime};
 pub use groups::{BatchRange, StepGroup};
 pub use mark::{Mark, StepSource};
 pub use op_times::{NameTime, OpTime, OpTimes};
 pub use slowest::{Difference, SlowStep, What};
+pub use span::Split;
 
 use crate::gaps::{GapPlace, GapSum, Gaps};
+use crate::kineto::{CORRELATION, DEVICE_PROPERTIES, EXTERNAL_ID, ORIGINAL_CATEGORY};
 use crate::{Nesting, Selected};
-use device::Work;
+use device::{Attributed, Work};
 use ferrum_trace_model::Trace;
 use ferrum_trace_model::vocab::device::CLOCK_ERROR_NS;
-use ferrum_trace_model::vocab::{Phase, step};
+use ferrum_trace_model::vocab::{Phase, UNCLOSED, step};
+use find::Found;
 pub(crate) use find::{MarkedSlice, find};
+pub(crate) use mark::phase_at_start;
+use results::Flight;
+use span::StepSpan;
+use std::collections::BTreeMap;
 
 /// The arguments that steps are described by. Ask for them when loading.
-pub const STEP_ARGS: [&str; 7] = [
+pub const STEP_ARGS: [&str; 10] = [
     step::PHASE,
     step::BATCH,
     step::PREFILL_TOKENS,
     step::DECODE_TOKENS,
     step::CONTEXT_TOKENS,
     CORRELATION,
+    EXTERNAL_ID,
     CLOCK_ERROR_NS,
+    ORIGINAL_CATEGORY,
+    UNCLOSED,
 ];
 
 /// How to make [`Steps`].
@@ -44,6 +60,13 @@ pub struct StepsOptions {
     pub phases: Vec<Phase>,
     /// How many of the slowest steps are looked at.
     pub n_slowest: usize,
+    /// Whether the file says that there is a device, see [`names_device`].
+    pub names_device: bool,
+}
+
+/// Tells from the fields around the events of a file whether it names a device: torch.profiler lists those of the machine.
+pub fn names_device(fields: &[(String, Vec<u8>)]) -> bool {
+    fields.iter().any(|(key, value)| key == DEVICE_PROPERTIES && value.contains(&b'{'))
 }
 
 /// One step. Times are nanoseconds.
@@ -53,14 +76,27 @@ pub struct Step {
     pub slice: u32,
     /// What the mark says.
     pub mark: Mark,
-    /// When it begins.
+    /// When it begins: with its mark, or with its first work on a device if that is earlier.
     pub start: i64,
-    /// How long it takes.
+    /// How long it takes: to the end of its mark, or of its last work on a device if that is later.
     pub duration: i64,
-    /// The part of it that is in no slice of its track.
+    /// Split of that time into host, device, both and neither.
+    pub split: Split,
+    /// How long its mark is.
+    pub mark_duration: i64,
+    /// The part of its mark that is in no slice of its track.
     pub unexplained: i64,
     /// What devices do for it.
     pub device: DeviceTime,
+    /// When its last work on a device ends, if it has any.
+    pub device_end: Option<i64>,
+    /// Launches of it of which no work on a device is in the file.
+    pub n_unanswered: u32,
+    /// Whether work on devices for it is not in the file: it takes longer than the file shows.
+    pub is_incomplete: bool,
+    /// The time that its result takes: its duration without the time in which the result of another step of its engine comes
+    /// first. Nothing if it is incomplete.
+    pub result_time: i64,
 }
 
 impl Step {
@@ -81,12 +117,20 @@ pub struct Steps {
     pub n_tracks: usize,
     /// Marks that lie in another step, and are part of it.
     pub n_nested: usize,
+    /// Steps that had not ended when the trace was written. They are in no figure.
+    pub n_unfinished: usize,
     /// By phase and size of the batch.
     pub groups: Vec<StepGroup>,
     /// All of them as one group.
     pub all: StepGroup,
     /// From the start of the first to the end of the last.
     pub wall: i64,
+    /// The same of those that are complete.
+    pub result_wall: i64,
+    /// All steps of the file by phase; those without one first.
+    pub found_phases: Vec<(Option<Phase>, u64)>,
+    /// The same of those that are selected, whatever phases are asked for.
+    pub phases: Vec<(Option<Phase>, u64)>,
     /// Time of steps that is in no slice, the largest sums first.
     pub gaps: Vec<GapSum>,
     /// Time of devices between kernels of one step, the largest sums first.
@@ -104,69 +148,110 @@ pub struct Steps {
 /// Looks at the steps of a trace: those that are selected and of the phases that are asked for.
 pub fn steps(trace: &Trace, nesting: &Nesting, selected: &Selected, options: &StepsOptions) -> Steps {
     let found = find(trace);
-    let (works, attribution) = device::attribute(trace, &found);
+    let attributed = device::attribute(trace, &found);
+    let timed = Timed::of(trace, &found, &attributed, selected, options);
     let is_wanted = |step: &MarkedSlice| {
         let is_phase = |&phase: &Phase| step.mark.phase == Some(phase);
         selected.contains(step.slice as usize) && (options.phases.is_empty() || options.phases.iter().any(is_phase))
     };
-    let (marked, works) = keep(&found.steps, works, is_wanted);
+    let attribution = attributed.sums;
+    let (places, works) = keep(&found.steps, attributed.works, is_wanted);
+    let marked: Vec<MarkedSlice> = places.iter().map(|&place| found.steps[place]).collect();
     let (device_times, idle_gaps) = device::times(trace, &works, marked.len());
-    let steps: Vec<Step> =
-        marked.iter().zip(device_times).map(|(step, device)| described(trace, nesting, step, device)).collect();
+    let described = |(&place, device)| timed.step(trace, nesting, &found, place, device);
+    let steps: Vec<Step> = places.iter().zip(device_times).map(described).collect();
     let mut gaps = Gaps::default();
     for step in &marked {
         host::gaps(trace, nesting, step, |place, length| gaps.add(place, length));
     }
     let grouping = groups::group(&steps);
     Steps {
-        sources: sources(&steps),
+        sources: counts(steps.iter().map(|step| step.mark.source)),
+        found_phases: counts(found.steps.iter().map(|it| it.mark.phase)),
+        phases: counts(found.steps.iter().filter(|it| selected.contains(it.slice as usize)).map(|it| it.mark.phase)),
         n_tracks: n_tracks(trace, &steps),
         n_nested: found.n_nested,
-        wall: wall(&steps),
+        n_unfinished: found.n_unfinished,
+        wall: wall(steps.iter()),
+        result_wall: wall(steps.iter().filter(|step| !step.is_incomplete)),
         gaps: gaps.into_sorted(),
         idle_gaps: idle_gaps.into_sorted(),
         attribution: (attribution != Attribution::default()).then_some(attribution),
         device_ops: op_times::of_device(trace, &works),
         host_ops: op_times::of_host(trace, nesting, &marked),
-        slowest: slowest::slowest(trace, nesting, &steps, &works, &grouping, options.n_slowest),
+        slowest: slowest::slowest(trace, nesting, (&steps, &marked), &works, &grouping, options.n_slowest),
         all: groups::all(&steps),
         groups: grouping.groups,
         steps,
     }
 }
 
-/// The steps that are wanted, and what devices do for them.
-fn keep(
-    steps: &[MarkedSlice],
-    works: Vec<Work>,
-    is_wanted: impl Fn(&MarkedSlice) -> bool,
-) -> (Vec<MarkedSlice>, Vec<Work>) {
+/// The steps that are wanted, by their places, and what devices do for them.
+fn keep(steps: &[MarkedSlice], works: Vec<Work>, is_wanted: impl Fn(&MarkedSlice) -> bool) -> (Vec<usize>, Vec<Work>) {
     let mut kept = Vec::new();
     let mut places = vec![None; steps.len()];
-    for (place, step) in steps.iter().enumerate().filter(|(_, step)| is_wanted(step)) {
+    for (place, _) in steps.iter().enumerate().filter(|(_, step)| is_wanted(step)) {
         places[place] = Some(kept.len() as u32);
-        kept.push(*step);
+        kept.push(place);
     }
     let works = works.into_iter().filter_map(|work| Some(Work { step: places[work.step as usize]?, ..work })).collect();
     (kept, works)
 }
 
-fn described(trace: &Trace, nesting: &Nesting, step: &MarkedSlice, device: DeviceTime) -> Step {
-    let slice = step.slice as usize;
-    Step {
-        slice: step.slice,
-        mark: step.mark,
-        start: trace.slices.start[slice],
-        duration: trace.slices.duration[slice],
-        unexplained: nesting.self_time[slice],
-        device,
+/// The times of all steps of a trace. One entry a step in each list.
+struct Timed {
+    spans: Vec<StepSpan>,
+    incomplete: Vec<bool>,
+    n_unanswered: Vec<u32>,
+    result_times: Vec<i64>,
+}
+
+impl Timed {
+    fn of(trace: &Trace, found: &Found, attributed: &Attributed, selected: &Selected, options: &StepsOptions) -> Self {
+        let spans = span::spans(trace, found, &attributed.works);
+        let incomplete = outside::incomplete(trace, found, attributed, options.names_device);
+        let tracks: Vec<_> = found.steps.iter().map(|step| trace.slices.track[step.slice as usize]).collect();
+        let engines = results::engines(trace, &tracks, &attributed.works);
+        // Those that are not selected do not exist here; those of other phases do, and keep their time.
+        let takes_part = |&place: &usize| !incomplete[place] && selected.contains(found.steps[place].slice as usize);
+        let places: Vec<usize> = (0..spans.len()).filter(takes_part).collect();
+        let flight = |&place: &usize| {
+            let StepSpan { start, end, .. } = spans[place];
+            Flight { engine: engines[place], start, end }
+        };
+        let flights: Vec<Flight> = places.iter().map(flight).collect();
+        let mut result_times = vec![0; spans.len()];
+        for (&place, share) in places.iter().zip(results::shares(&flights)) {
+            result_times[place] = share;
+        }
+        Self { spans, incomplete, n_unanswered: attributed.n_unanswered.clone(), result_times }
+    }
+
+    fn step(&self, trace: &Trace, nesting: &Nesting, found: &Found, place: usize, device: DeviceTime) -> Step {
+        let MarkedSlice { slice, mark, .. } = found.steps[place];
+        let StepSpan { start, end, device_end, split } = self.spans[place];
+        Step {
+            slice,
+            mark,
+            start,
+            duration: end.saturating_sub(start),
+            split,
+            mark_duration: trace.slices.duration[slice as usize],
+            unexplained: nesting.self_time[slice as usize],
+            device,
+            device_end,
+            n_unanswered: self.n_unanswered[place],
+            is_incomplete: self.incomplete[place],
+            result_time: self.result_times[place],
+        }
     }
 }
 
-fn sources(steps: &[Step]) -> Vec<(StepSource, u64)> {
-    let mut counts: std::collections::BTreeMap<StepSource, u64> = std::collections::BTreeMap::new();
-    for step in steps {
-        *counts.entry(step.mark.source).or_default() += 1;
+/// How many there are of each.
+fn counts<K: Ord>(keys: impl Iterator<Item = K>) -> Vec<(K, u64)> {
+    let mut counts: BTreeMap<K, u64> = BTreeMap::new();
+    for key in keys {
+        *counts.entry(key).or_default() += 1;
     }
     counts.into_iter().collect()
 }
@@ -178,9 +263,9 @@ fn n_tracks(trace: &Trace, steps: &[Step]) -> usize {
     tracks.len()
 }
 
-fn wall(steps: &[Step]) -> i64 {
-    let first = steps.iter().map(|step| step.start).min().unwrap_or(0);
-    steps.iter().map(Step::end).max().unwrap_or(first).saturating_sub(first)
+fn wall<'a>(steps: impl Iterator<Item = &'a Step> + Clone) -> i64 {
+    let first = steps.clone().map(|step| step.start).min().unwrap_or(0);
+    steps.map(Step::end).max().unwrap_or(first).saturating_sub(first)
 }
 
 /// The longest stretch of a step that is in no slice.
@@ -196,3 +281,6 @@ fn longest_gap(trace: &Trace, nesting: &Nesting, step: &MarkedSlice) -> Option<(
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod async_tests;

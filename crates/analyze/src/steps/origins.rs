@@ -1,7 +1,11 @@
 //! Where flows that end on a slice began.
 
+use crate::kineto::LAUNCH_FLOW;
 use ferrum_trace_model::{End, StringId, Trace, TrackId};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
+
+/// Category and name of flows.
+pub type FlowKind = (StringId, StringId);
 
 /// What joins the ends of a flow: category, name and id.
 type FlowKey = (StringId, StringId, StringId);
@@ -11,13 +15,16 @@ type FlowKey = (StringId, StringId, StringId);
 pub struct FlowOrigins {
     begins: HashMap<FlowKey, (TrackId, i64)>,
     ends: HashMap<(TrackId, i64), FlowKey>,
+    /// The category of flows of which torch.profiler leaves some without an end.
+    one_sided: Option<StringId>,
 }
 
 impl FlowOrigins {
     /// Of all flows of a trace.
     pub fn of(trace: &Trace) -> Self {
         let flows = &trace.flows;
-        let mut origins = Self { begins: HashMap::new(), ends: HashMap::new() };
+        let mut origins =
+            Self { begins: HashMap::new(), ends: HashMap::new(), one_sided: trace.strings.find(LAUNCH_FLOW) };
         for (event, &end) in flows.end.iter().enumerate() {
             let key = (flows.category[event], flows.name[event], flows.id[event]);
             let place = (flows.track[event], flows.time[event]);
@@ -30,8 +37,18 @@ impl FlowOrigins {
         origins
     }
 
-    /// Where the flow began that ends where a slice starts.
-    pub fn of_slice(&self, track: TrackId, start: i64) -> Option<(TrackId, i64)> {
-        self.begins.get(self.ends.get(&(track, start))?).copied()
+    /// Returns where the flow began that ends where a slice starts, and what kind of flow it is.
+    pub fn of_slice(&self, track: TrackId, start: i64) -> Option<(FlowKind, TrackId, i64)> {
+        let key = self.ends.get(&(track, start))?;
+        let &(track, time) = self.begins.get(key)?;
+        Some(((key.0, key.1), track, time))
+    }
+
+    /// Returns where flows of these kinds begin that have no end.
+    pub fn unended(&self, kinds: &HashSet<FlowKind>) -> Vec<(TrackId, i64)> {
+        let ended: HashSet<&FlowKey> = self.ends.values().collect();
+        let is_unended =
+            |key: &FlowKey| kinds.contains(&(key.0, key.1)) && Some(key.0) != self.one_sided && !ended.contains(key);
+        self.begins.iter().filter(|(key, _)| is_unended(key)).map(|(_, &place)| place).collect()
     }
 }

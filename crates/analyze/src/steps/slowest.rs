@@ -25,8 +25,8 @@ pub struct SlowStep {
     pub median: usize,
     /// How much longer it takes.
     pub excess: i64,
-    /// What takes longer or shorter on the track, the largest differences first. All of them together, those that are left
-    /// out included, are the excess.
+    /// What takes longer or shorter on the track, and the time after the mark that devices take for it or wait, the largest differences
+    /// first. All of them together, those that are left out included, are the excess.
     pub host: Vec<Difference>,
     /// The same for devices, where nothing has to add up: they do several things at once.
     pub device: Vec<Difference>,
@@ -39,8 +39,12 @@ pub struct SlowStep {
 pub enum What {
     /// Self time of slices of this name.
     Name(StringId),
-    /// Time that is in no slice.
+    /// Time of the mark that is in no slice.
     NoSlice,
+    /// Time in which only devices work for the step.
+    DeviceOnly,
+    /// Time in which nobody works for the step.
+    Neither,
     /// Time of kernels and copies, by what they are for.
     DeviceOp(Option<Op>),
     /// Time between kernels.
@@ -73,13 +77,16 @@ impl Difference {
 pub fn slowest(
     trace: &Trace,
     nesting: &Nesting,
-    steps: &[Step],
+    (steps, marked): (&[Step], &[MarkedSlice]),
     works: &[Work],
     grouping: &Grouping,
     n_wanted: usize,
 ) -> Vec<SlowStep> {
     let mut slow: Vec<(i64, u32, u32)> = Vec::new();
     for members in &grouping.members {
+        let is_complete = |place: &&u32| !steps[**place as usize].is_incomplete;
+        let complete: Vec<u32> = members.iter().filter(is_complete).copied().collect();
+        let members = if complete.is_empty() { members } else { &complete };
         let Some(&median) = members.get(members.len().div_ceil(2).saturating_sub(1)) else { continue };
         let duration = |place: u32| steps[place as usize].duration;
         let excess = |&place: &u32| (duration(place).saturating_sub(duration(median)), place, median);
@@ -88,7 +95,7 @@ pub fn slowest(
     slow.sort_unstable_by_key(|&(excess, place, _)| (Reverse(excess), place));
     slow.truncate(n_wanted);
     let devices = device_parts(trace, works, slow.iter().flat_map(|&(_, place, median)| [place, median]));
-    let compare = Compare { trace, nesting, steps, devices };
+    let compare = Compare { trace, nesting, steps, marked, devices };
     slow.into_iter().map(|(excess, place, median)| compare.slow(excess, place, median)).collect()
 }
 
@@ -117,16 +124,22 @@ struct Compare<'a> {
     trace: &'a Trace,
     nesting: &'a Nesting,
     steps: &'a [Step],
+    marked: &'a [MarkedSlice],
     devices: HashMap<u32, Parts<Option<Op>>>,
 }
 
 impl Compare<'_> {
     fn slow(&self, excess: i64, place: u32, median: u32) -> SlowStep {
         let [here, there] = [place, median].map(|place| &self.steps[place as usize]);
-        let [marked_here, marked_there] = [here, there].map(marked);
+        let [marked_here, marked_there] = [place, median].map(|place| self.marked[place as usize]);
         let by_name = |step: &MarkedSlice| host::by_name(self.trace, self.nesting, step);
         let mut host = differences(&by_name(&marked_here), &by_name(&marked_there), What::Name);
         host.push(plain(What::NoSlice, here.unexplained, there.unexplained));
+        // What a device marks has no time of the host, and its kernels are slices of its own track.
+        if [here, there].iter().all(|step| step.split.host.saturating_add(step.split.both) == step.mark_duration) {
+            host.push(plain(What::DeviceOnly, here.split.device, there.split.device));
+            host.push(plain(What::Neither, here.split.neither, there.split.neither));
+        }
         let nothing = Parts::default();
         let of_device = |place: u32| self.devices.get(&place).unwrap_or(&nothing);
         let mut device = differences(of_device(place), of_device(median), What::DeviceOp);
@@ -142,10 +155,6 @@ impl Compare<'_> {
             gap: longest_gap(self.trace, self.nesting, &marked_here),
         }
     }
-}
-
-fn marked(step: &Step) -> MarkedSlice {
-    MarkedSlice { slice: step.slice, mark: step.mark }
 }
 
 fn plain(what: What, here: i64, median: i64) -> Difference {

@@ -1,19 +1,18 @@
-//! Every sample to a Perfetto trace and back: as many slices of each name, lasting as long in sum, to the nanosecond.
+//! Every sample to a Perfetto trace and back: as many slices of each name, lasting as long in sum, to the nanosecond, as many
+//! asynchronous events, and nothing that viewers stumble over.
 //!
 //! The small set in `tests/data` is always converted, and left for the step `viewers`; the collection of real traces where
 //! there is one: `FERRUM_TRACE_CORPUS`, or `../shared/corpus` beside the workspace.
 
+use ferrum_trace_analyze::check::check;
 use ferrum_trace_analyze::convert::{Summary, Target, convert};
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
 use ferrum_trace_format::open::open;
-use ferrum_trace_model::{Trace, TrackId};
+use ferrum_trace_model::{End, Trace};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
-
-/// Where rows that are no threads begin when a Perfetto trace is read.
-const FIRST_ROW: u64 = 0x7800_0000;
 
 #[test]
 fn the_small_set_keeps_its_slices_and_is_left_for_the_viewers() {
@@ -66,25 +65,48 @@ fn to_perfetto(path: &Path) -> Option<(Vec<u8>, Summary)> {
 
 fn assert_same(path: &Path, pftrace: &[u8], summary: &Summary) {
     let before = load(open(File::open(path).unwrap()).unwrap(), &LoadOptions::default()).unwrap().trace;
-    let input = Cursor::new(pftrace.to_vec());
-    let after = load(open(input).unwrap(), &LoadOptions::default()).unwrap().trace;
-    assert_eq!(sums(&after), sums(&before), "{}", path.display());
-    assert_eq!(after.census.anomalies.unclosed, summary.left.unclosed, "{}", path.display());
-    assert_eq!(after.counters.value.len() as u64, summary.n_counter_values, "{}", path.display());
+    let reopen = || Ok(Box::new(open(Cursor::new(pftrace.to_vec()))?) as Box<dyn Read + Send>);
+    let after = load(reopen().unwrap(), &LoadOptions::default()).unwrap().trace;
+    let path = path.display();
+    assert_eq!(sums(&after), sums(&before), "{path}");
+    let (asyncs_before, asyncs_after) = (asyncs(&before), asyncs(&after));
+    assert_eq!(asyncs_after.0, asyncs_before.0, "{path}");
+    assert_eq!(asyncs_after.1 + summary.left.unopened, asyncs_before.1 + before.census.anomalies.unopened, "{path}");
+    assert_eq!(after.counters.value.len() as u64, summary.n_counter_values, "{path}");
+    let report = check(&reopen).unwrap().of_perfetto();
+    let errors: Vec<_> = report.errors().map(|finding| (finding.rule.code, &finding.first)).collect();
+    assert!(errors.is_empty(), "{path}: {errors:?}");
+    let n_unfinished = report.get("unfinished").map_or(0, |finding| finding.n);
+    assert_eq!(n_unfinished, summary.left.unclosed, "{path}");
 }
 
-/// How many slices each name has on threads, and how long they last in sum.
+/// Begins and points of asynchronous events, by category and name.
+type AsyncCounts<'t> = BTreeMap<(&'t str, &'t str), (u64, u64)>;
+
+/// Begins and points of asynchronous events by name, and how many ends there are.
+fn asyncs(trace: &Trace) -> (AsyncCounts<'_>, u64) {
+    let asyncs = &trace.asyncs;
+    let (mut counts, mut n_ends): (BTreeMap<_, (u64, u64)>, u64) = (BTreeMap::new(), 0);
+    for n in 0..asyncs.end.len() {
+        let count =
+            counts.entry((trace.strings.get(asyncs.category[n]), trace.strings.get(asyncs.name[n]))).or_default();
+        match asyncs.end[n] {
+            End::Begin => count.0 += 1,
+            End::Step => count.1 += 1,
+            End::Finish => n_ends += 1,
+        }
+    }
+    counts.retain(|_, count| *count != (0, 0));
+    (counts, n_ends)
+}
+
+/// How many slices each name has, and how long they last in sum.
 fn sums(trace: &Trace) -> BTreeMap<&str, (u64, i128)> {
     let mut sums = BTreeMap::new();
-    for n in (0..trace.slices.len()).filter(|&n| is_thread(trace, trace.slices.track[n])) {
+    for n in 0..trace.slices.len() {
         let sum: &mut (u64, i128) = sums.entry(trace.strings.get(trace.slices.name[n])).or_default();
         sum.0 += 1;
         sum.1 += i128::from(trace.slices.duration[n]);
     }
     sums
-}
-
-fn is_thread(trace: &Trace, track: TrackId) -> bool {
-    let tid = trace.tracks.get(track).tid.map_or("", |tid| trace.strings.get(tid));
-    tid.parse::<u64>().map_or(true, |tid| !(FIRST_ROW..1 << 31).contains(&tid))
 }

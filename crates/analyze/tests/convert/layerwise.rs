@@ -40,6 +40,9 @@ struct Node<E> {
 #[serde(deny_unknown_fields)]
 struct Metadata {
     num_running_seqs: Option<u64>,
+    /// Not of vLLM: nothing in the trace is of this phase.
+    #[serde(default)]
+    missing: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -60,9 +63,11 @@ fn strictly(json: &[u8]) -> Profile {
     assert!(json.starts_with(b"{\"context\":"), "the plot wants `context` first");
     let mut fields: BTreeMap<String, Value> = serde_json::from_slice(json).unwrap();
     let context = fields.remove("context").unwrap();
-    assert!(context["engine_args"]["model"].is_string() && context["engine_args"]["tensor_parallel_size"].is_u64());
-    for key in ["prompt_len", "batch_size", "num_steps"] {
-        assert!(context[key].is_u64(), "{key}: {context}");
+    assert!(
+        context["engine_args"]["model"].is_string() && context["batch_size"].is_u64() && context["num_steps"].is_u64()
+    );
+    for number in [&context["engine_args"]["tensor_parallel_size"], &context["prompt_len"]] {
+        assert!(number.is_u64() || number.is_null(), "{context}");
     }
     assert!(fields.keys().all(|key| key == "prefill" || key.starts_with("decode_")));
     // Times are spelled as floats, as Python writes them.
@@ -71,6 +76,8 @@ fn strictly(json: &[u8]) -> Profile {
         let number = part.split([',', '}']).next().unwrap();
         assert!(number.contains(['.', 'e']), "{number}");
     }
+    let n_with = |word: &str| fields.keys().filter(|key| key.contains(word)).count();
+    assert!(n_with("prefill") == 1 && n_with("decode") > 0, "the plot wants both phases");
     let phases = fields.into_iter().map(|(name, phase)| (name, serde_json::from_value(phase).unwrap())).collect();
     let profile = Profile { context, phases };
     for phase in profile.phases.values() {
@@ -92,6 +99,10 @@ impl Phase {
         let summary = total(&mut self.summary_stats.iter().map(|node| node.entry.cuda_time_us));
         let part = total(&mut self.summary_stats.iter().map(|node| node.entry.pct_cuda_time));
         assert!(close(model, summary) && (close(part, 100.0) || model == 0.0), "{model} {summary} {part}");
+        assert!(
+            self.summary_stats.iter().all(is_shown) && self.model_stats.iter().all(is_shown),
+            "the plot leaves some out"
+        );
         self.model_stats.iter().for_each(|node| sums_up(node, &|entry: &ModelEntry| entry.cuda_time_us));
         self.summary_stats.iter().for_each(|node| sums_up(node, &|entry: &SummaryEntry| entry.cuda_time_us));
     }
@@ -120,6 +131,12 @@ impl Phase {
         self.summary_stats.iter().for_each(|node| spell(node, 0, &mut out));
         out
     }
+}
+
+/// Whether the plot of modules, which is made of those with nothing but leaves below them, has all of a tree.
+fn is_shown<E>(node: &Node<E>) -> bool {
+    let is_leaf = |node: &Node<E>| node.children.is_empty();
+    node.children.iter().all(is_leaf) || node.children.iter().all(|child| !is_leaf(child) && is_shown(child))
 }
 
 /// Whatever has children has their time.
@@ -244,7 +261,75 @@ Model_0 10 100% cpu 40
     assert_eq!(profile.phases["decode_1"].spelled(), expected);
     let expected = "Model 10 100% x1\n  DecoderLayer 10 100% x2\n    gemm 10 100% x2\n";
     assert_eq!(profile.phases["decode_1"].spelled_summary(), expected);
-    assert_eq!(profile.phases.len(), 1);
+    assert_eq!(profile.phases.len(), 2);
+    assert!(profile.phases["prefill"].metadata.missing);
+}
+
+/// A layer that has kernels of its own beside those of the modules in it, and one that has only its own.
+const BESIDE: &str = r#"[
+{"ph":"M","name":"thread_name","pid":1,"tid":9,"args":{"name":"GPU 0 / stream 7"}},
+{"ph":"X","name":"prefill","cat":"step","pid":1,"tid":1,"ts":0,"dur":90,"args":{"phase":"prefill"}},
+{"ph":"X","name":"layer","cat":"layer","pid":1,"tid":1,"ts":1,"dur":50,"args":{"layer":0}},
+{"ph":"X","name":"attn","cat":"attention","pid":1,"tid":1,"ts":10,"dur":10},
+{"ph":"X","name":"layer","cat":"layer","pid":1,"tid":1,"ts":60,"dur":20,"args":{"layer":1}},
+{"ph":"s","name":"flow","cat":"flow","id":1,"pid":1,"tid":1,"ts":5},
+{"ph":"s","name":"flow","cat":"flow","id":2,"pid":1,"tid":1,"ts":15},
+{"ph":"s","name":"flow","cat":"flow","id":3,"pid":1,"tid":1,"ts":70},
+{"ph":"X","name":"copy","cat":"memory","pid":1,"tid":9,"ts":100,"dur":96},
+{"ph":"f","bp":"e","name":"flow","cat":"flow","id":1,"pid":1,"tid":9,"ts":100},
+{"ph":"X","name":"softmax","cat":"attention","pid":1,"tid":9,"ts":200,"dur":4},
+{"ph":"f","bp":"e","name":"flow","cat":"flow","id":2,"pid":1,"tid":9,"ts":200},
+{"ph":"X","name":"copy","cat":"memory","pid":1,"tid":9,"ts":300,"dur":100},
+{"ph":"f","bp":"e","name":"flow","cat":"flow","id":3,"pid":1,"tid":9,"ts":300}]"#;
+
+#[test]
+fn kernels_beside_modules_stand_in_an_entry_of_their_own() {
+    let (json, _) = written(BESIDE);
+    let profile = strictly(&json);
+    let expected = "\
+layer 0 100 50% cpu 50
+  attn 4 2% cpu 10
+    softmax 4 2% cpu 0 from attn <- layer 0
+  layer (self) 96 48% cpu 0
+    copy 96 48% cpu 0 from layer 0
+layer 1 100 50% cpu 20
+  copy 100 50% cpu 0 from layer 1
+";
+    assert_eq!(profile.phases["prefill"].spelled(), expected);
+    let expected = "\
+layer 200 100% x2
+  layer (self) 196 98% x2
+    copy 196 98% x2
+  attn 4 2% x1
+    softmax 4 2% x1
+";
+    assert_eq!(profile.phases["prefill"].spelled_summary(), expected);
+    // The entry is no module: reading the profile finds the kernels in the layer.
+    assert!(!rows(&json).contains_key("layer (self)"));
+}
+
+#[test]
+fn a_phase_that_the_trace_does_not_have_takes_no_time_and_is_not_read_back() {
+    let (json, summary) = written(BESIDE);
+    assert_eq!(summary.missing_phase, Some(ferrum_trace_model::vocab::Phase::Decode));
+    let profile = strictly(&json);
+    assert_eq!(profile.phases["decode_1"].spelled(), "no decode in the trace 0 0% cpu 0\n");
+    assert_eq!(profile.context["num_steps"], 1);
+    assert!(profile.phases["decode_1"].metadata.missing && !profile.phases["prefill"].metadata.missing);
+    assert!(!rows(&json).contains_key("decode_1"));
+    assert_eq!(written(DEVICE).1.missing_phase, None);
+}
+
+#[test]
+fn what_the_trace_does_not_tell_of_the_run_is_null() {
+    let (json, summary) = written(BESIDE);
+    let context = strictly(&json).context;
+    assert!(context["prompt_len"].is_null() && summary.has_unknown_prompts);
+    assert!(context["engine_args"]["tensor_parallel_size"] == 1 && !summary.has_unknown_devices);
+    let (json, summary) = written(HOST);
+    let context = strictly(&json).context;
+    assert!(context["prompt_len"] == 32 && !summary.has_unknown_prompts);
+    assert!(context["engine_args"]["tensor_parallel_size"].is_null() && summary.has_unknown_devices);
 }
 
 #[test]
@@ -276,10 +361,10 @@ fn rows(json: &[u8]) -> BTreeMap<String, (u64, i64)> {
 
 #[test]
 fn a_profile_is_read_back_and_written_the_same_again() {
-    for trace in [HOST, DEVICE] {
+    for trace in [HOST, DEVICE, BESIDE] {
         let (json, _) = written(trace);
         let found = rows(&json);
-        for (name, phase) in &strictly(&json).phases {
+        for (name, phase) in strictly(&json).phases.iter().filter(|(_, phase)| !phase.metadata.missing) {
             let total: f64 = phase.model_stats.iter().map(|node| node.entry.cuda_time_us).sum();
             assert_eq!(found[name], (1, (total * 1000.0).round() as i64), "{name}");
         }

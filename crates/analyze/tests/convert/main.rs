@@ -6,6 +6,7 @@ mod formats;
 mod layerwise;
 mod round_trip;
 mod torch;
+mod tracelens;
 mod viewers;
 
 use ferrum_trace_analyze::Opener;

@@ -167,12 +167,13 @@ fn points_counters_and_arrows_come_back() {
         {"ph":"f","name":"f","cat":"c","id":"req-1","ts":9,"pid":1,"tid":2,"bp":"e"},
         {"ph":"f","name":"f","cat":"c","id":"nobody","ts":9,"pid":1,"tid":2,"bp":"e"},
         {"ph":"s","name":"f","cat":"c","id":"outside","ts":7,"pid":1,"tid":1},
+        {"ph":"f","name":"f","cat":"c","id":"req-1","ts":14,"pid":1,"tid":2},
         {"ph":"C","name":"mem","ts":4,"pid":1,"tid":1,"args":{"used":7,"free":0.5,"odd":"x"}},
         {"ph":"N","name":"object","ts":4,"pid":1,"tid":1,"id":"0x1"}
     ]);
     let (_, summary) = converted(Target::Perfetto, &events.to_string());
     assert_eq!((summary.n_slices, summary.n_instants, summary.n_counter_values, summary.n_flow_points), (2, 3, 2, 2));
-    assert_eq!((summary.left.unbound_flow_points, summary.left.odd_counter_values), (2, 1));
+    assert_eq!((summary.left.unbound_flow_points, summary.left.odd_counter_values), (3, 1));
     assert_eq!(summary.left.phases[usize::from(b'N')], 1);
     let (back, _) = there_and_back(events.as_array().unwrap());
     let spell = |event: &Value| {
@@ -188,13 +189,81 @@ fn points_counters_and_arrows_come_back() {
     let expected = [
         "Cmem free 4.0 {value:0.5}",
         "Cmem used 4.0 {value:7}",
-        "ff 9.0 0x1enull",
+        "ff 9.0 0x2000000000000001enull",
         "ig 2.0 gnull",
         "ip 2.0 pnull",
         "it 2.0 tnull",
-        "sf 3.0 0x1enull",
+        "sf 3.0 0x2000000000000001enull",
     ];
     assert_eq!(found, expected);
+}
+
+/// Ids are numbers or texts, are used again while they are in use, and are shared by processes.
+#[test]
+fn asynchronous_events_come_back_as_such() {
+    let events = json!([
+        {"ph":"b","name":"request","cat":"r","id":"0x7","ts":1,"pid":1,"tid":1,"args":{"k":1}},
+        {"ph":"b","name":"prefill","cat":"r","id":"0x7","ts":2,"pid":1,"tid":2},
+        {"ph":"n","name":"token","cat":"r","id":"0x7","ts":3,"pid":1,"tid":1},
+        {"ph":"b","name":"crossing","cat":"r","id":"0x7","ts":3,"pid":1,"tid":1},
+        {"ph":"e","name":"prefill","cat":"r","id":"0x7","ts":4,"pid":1,"tid":2},
+        {"ph":"e","name":"crossing","cat":"r","id":"0x7","ts":9,"pid":1,"tid":1},
+        {"ph":"e","name":"request","cat":"r","id":"0x7","ts":8,"pid":1,"tid":1,"args":{"l":2}},
+        {"ph":"b","name":"other","cat":"r","id":"request 1","ts":5,"pid":1,"tid":1},
+        {"ph":"e","name":"other","cat":"r","id":"request 1","ts":6,"pid":1,"tid":1},
+        {"ph":"b","name":"elsewhere","cat":"r","id2":{"local":"0x7"},"ts":5,"pid":2,"tid":1},
+        {"ph":"e","name":"elsewhere","cat":"r","id2":{"local":"0x7"},"ts":6,"pid":2,"tid":1}
+    ]);
+    let (back, _) = there_and_back(events.as_array().unwrap());
+    let found: Vec<String> = back
+        .iter()
+        .filter(|event| event["ph"] != "M")
+        .map(|event| {
+            let id = event["id2"]["local"].as_str().unwrap();
+            let row = format!("{}/{}", event["pid"], event["tid"]);
+            format!("{} {} {} {id} {row} {}", event["ph"], event["name"], event["ts"], event["args"]).replace('"', "")
+        })
+        .collect();
+    let expected = [
+        "b request 1.0 0x7 1/1 {k:1,l:2}",
+        "b prefill 2.0 0x7 1/2 null",
+        "b crossing 3.0 0x4000000000000000 1/1 {id:0x7}",
+        "n token 3.0 0x7 1/1 null",
+        "e prefill 4.0 0x7 1/2 null",
+        "b other 5.0 0x4000000000000001 1/1 {id:request 1}",
+        "b elsewhere 5.0 0x7 2/1 null",
+        "e other 6.0 0x4000000000000001 1/1 null",
+        "e elsewhere 6.0 0x7 2/1 null",
+        "e request 8.0 0x7 1/1 null",
+        "e crossing 9.0 0x4000000000000000 1/1 null",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn arrows_keep_their_ids_unless_one_is_used_again() {
+    let point = |phase: &str, category: &str, id: Value, ts: u32| {
+        let tid = if phase == "s" { 1 } else { 2 };
+        json!({"ph": phase, "name": category, "cat": category, "id": id, "ts": ts, "pid": 1, "tid": tid, "bp": "e"})
+    };
+    let arrow =
+        |category: &str, id: Value, ts: u32| [point("s", category, id.clone(), ts), point("f", category, id, ts + 1)];
+    let slice = |tid: u32| json!({"ph": "X", "name": "a", "ts": 1, "dur": 90, "pid": 1, "tid": tid});
+    let arrows = [
+        arrow("ac2g", json!(2_147_483_648_u32), 2),
+        arrow("ac2g", json!("0x10"), 4),
+        arrow("fwdbwd", json!(16), 6),
+        arrow("ac2g", json!(16), 8),
+        arrow("ac2g", json!("0x7d3100000001"), 10),
+    ];
+    let events: Vec<Value> = [slice(1), slice(2)].into_iter().chain(arrows.into_iter().flatten()).collect();
+    let (back, _) = there_and_back(&events);
+    let ids = |phase: &str| -> Vec<Value> {
+        back.iter().filter(|event| event["ph"] == phase).map(|event| event["id"].clone()).collect()
+    };
+    let expected =
+        [json!(2_147_483_648_u32), json!(16), json!(16), json!("0x2000000000000001"), json!("0x7d3100000001")];
+    assert_eq!((ids("s"), ids("f")), (expected.to_vec(), expected.to_vec()));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Who comes last, and how long the others wait.
 
 use crate::{input, merged};
-use ferrum_trace_analyze::merge::{Input, Skew};
+use ferrum_trace_analyze::merge::{Input, NotRanks, Skew};
 
 /// A rank that has one clock with the others, and does this: name, category, begin and end in microseconds.
 fn rank(rank: u32, spans: &[(&str, &str, i64, i64)]) -> Input {
@@ -117,4 +117,58 @@ fn groups_are_compared_within_themselves() {
     let rows: Vec<(&str, i64)> =
         made.merged.collectives.rows.iter().map(|row| (row.group.as_str(), row.max_ns)).collect();
     assert_eq!(rows, [("y", 7_000), ("x", 5_000)]);
+}
+
+/// A recording with one step: its rank if it says one, its host, and when it began on the clock of that host.
+fn recording(rank: Option<u32>, (boot_id, host): (&str, &str), start_ns: i64) -> Input {
+    let rank = rank.map_or(String::new(), |rank| format!(r#""rank":{rank},"#));
+    input(
+        "t.json",
+        &format!(
+            r#"[{{"ph":"X","name":"decode","cat":"step","ts":0,"dur":1000,"pid":7,"tid":7}},{{"ph":"M","name":"ferrum_trace",
+            "pid":7,"args":{{{rank}"boot_id":"{boot_id}","host":"{host}","start_monotonic_ns":{start_ns}}}}}]"#
+        ),
+    )
+}
+
+/// The reason why two recordings are not compared; checks that nothing is compared then.
+fn reason(one: Input, other: Input) -> Option<NotRanks> {
+    let made = merged(&[one, other]).merged;
+    assert_eq!(made.not_ranks.is_some(), made.steps.is_empty() && made.collectives.is_empty());
+    made.not_ranks
+}
+
+#[test]
+fn runs_that_follow_each_other_are_not_compared() {
+    let host = ("b", "h");
+    for ranks in [[None, None], [Some(0), Some(1)]] {
+        let found = reason(recording(ranks[0], host, 0), recording(ranks[1], host, 131_400_000_000));
+        assert_eq!(found, Some(NotRanks::Apart { gap_ns: 131_399_000_000, files: [0, 1] }));
+    }
+}
+
+#[test]
+fn two_traces_of_one_rank_are_not_compared() {
+    let found = reason(recording(Some(3), ("b", "h"), 0), recording(Some(3), ("b", "h"), 500));
+    assert_eq!(found, Some(NotRanks::SameRank { rank: 3, files: [0, 1] }));
+}
+
+#[test]
+fn recordings_of_two_starts_of_a_host_are_not_compared() {
+    let found = reason(recording(Some(0), ("b", "h"), 0), recording(Some(1), ("c", "h"), 0));
+    assert_eq!(found, Some(NotRanks::HostRestarted { host: "h".to_owned(), files: [0, 1] }));
+}
+
+#[test]
+fn traces_without_rank_and_clock_are_not_compared() {
+    let step = r#"[{"ph":"X","name":"decode","cat":"step","ts":0,"dur":1000,"pid":7,"tid":7}]"#;
+    let found = reason(input("a", step), input("b", step));
+    assert_eq!(found, Some(NotRanks::Unknown { files: [0, 1] }));
+}
+
+#[test]
+fn ranks_and_processes_that_run_at_the_same_time_are_compared() {
+    assert_eq!(reason(recording(Some(0), ("b", "h"), 0), recording(Some(1), ("b", "h"), 500_000)), None);
+    assert_eq!(reason(recording(None, ("b", "h"), 0), recording(None, ("b", "h"), 500_000)), None);
+    assert_eq!(reason(recording(Some(0), ("b", "h"), 0), recording(Some(1), ("c", "i"), 9_000_000_000)), None);
 }

@@ -5,60 +5,62 @@ use super::InputArgs;
 const EXAMPLES: &str = "\
 Examples:
   ferrum-trace check trace.json
-  ferrum-trace check -v trace.json.gz           # with what viewers do, and the first places
+  ferrum-trace check -v trace.json.gz           # with effects in viewers, and first occurrences
   ferrum-trace check --json 'runs/*.json' | jq '.findings[].code'
 
-Exit codes: 0 fine, or notes only; 1 errors were found; 2 trouble";
+Exit codes: 0 no errors found, 1 errors found, 2 the check failed";
 
 const LONG_EXAMPLES: &str = "\
 Examples:
   ferrum-trace check trace.json
-  ferrum-trace check -v trace.json.gz           # with what viewers do, and the first places
+  ferrum-trace check -v trace.json.gz           # with effects in viewers, and first occurrences
   ferrum-trace check --json 'runs/*.json' | jq '.findings[].code'
   ferrum-trace check trace.json || ferrum-trace repair trace.json
 
-A line for each rule that the file does not keep: how bad it is, the rule's
-code, how often, which viewers suffer (P Perfetto, C chrome://tracing,
-S speedscope, F Firefox Profiler, H HolisticTraceAnalysis), where first in
-bytes from the start of the unpacked file, and what `repair` does about it.
+Prints a line for each rule that the file violates: severity, code of the rule,
+number of violations, affected viewers (P Perfetto, C chrome://tracing,
+S speedscope, F Firefox Profiler, H HolisticTraceAnalysis), first places as byte
+offsets in the uncompressed file, and what `repair` does about it.
 
-With --json, one object a line and file:
-  version     1; any change that breaks a reader raises it
-  file        the trace as it was named; `-` is standard input
+With --json, one object per file, each on a line:
+  version     1; increased by changes that break readers
+  file        the trace as given; `-` is standard input
   kind        `Chrome trace JSON`, `Perfetto trace`, …
-  containers  what is around it, from the outside: `gzip`, `zstd`, `zip`
-  form        how it is built: `array`, `object` or `lines`
-  events      how many there are
-  errors      how many of the findings are errors
+  containers  compression, outermost first: `gzip`, `zstd`, `zip`
+  form        layout: `array`, `object` or `lines`
+  events      number of events
+  errors      number of findings that are errors
   findings    `code`, `severity` (`error` or `note`), `what`, `count`,
               `viewers` by name, `harm`, `repair`, and `first`, the first 5
               places as objects of `offset` and `excerpt`
-  notes       what else is worth knowing, as texts
-For a file that could not be read there is an object of `version`, `file` and
-`error` only.
+  recorder    what the recorder counted: `dropped`, `overwritten_chunks`,
+              `count`, and `recordings`; null if the trace says nothing
+  notes       other remarks, as strings
+For a file that could not be read, the object has only `version`, `file` and
+`error`.
 
 Exit codes:
-  0    every file was read, and there are notes at most
-  1    every file was read, and in some there are errors: some viewer refuses the
-       file, or loses something of it, or draws it wrong
-  2    at least one file could not be read, or the flags make no sense
+  0    every file was read, and none has errors (notes do not count)
+  1    every file was read, and some have errors: a viewer rejects the file, loses
+       a part of it, or draws it wrong
+  2    at least one file could not be read, or a flag is invalid
   130  interrupted";
 
-/// Say what viewers would refuse, lose or draw wrong
+/// Find what viewers would reject, lose or draw wrong
 ///
-/// Reads a trace as viewers do (Perfetto, chrome://tracing, speedscope, Firefox Profiler, HolisticTraceAnalysis), and says
-/// what each of them would stumble over. `repair` puts it right.
+/// Reads a trace as viewers do (Perfetto, chrome://tracing, speedscope, Firefox Profiler, HolisticTraceAnalysis) and lists the
+/// problems that each of them would have. `repair` fixes them.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 pub struct CheckArgs {
     #[command(flatten)]
     pub inputs: InputArgs,
 
-    /// Print JSON, one object a file
+    /// Print JSON, one object per file
     #[arg(long)]
     pub json: bool,
 
-    /// Say what viewers do about each finding, and show what stands at the first places
+    /// Show the effect of each finding in viewers, and the text at its first places
     #[arg(short, long)]
     pub verbose: bool,
 }

@@ -6,64 +6,67 @@ use std::path::Path;
 
 const EXAMPLES: &str = "\
 Examples:
-  ferrum-trace convert trace.json -o trace.pftrace    # by the ending of the output
-  ferrum-trace convert --to speedscope 'runs/*.json'  # each beside its trace
+  ferrum-trace convert trace.json -o trace.pftrace    # format from the extension
+  ferrum-trace convert --to speedscope 'runs/*.json'  # next to each trace
   ferrum-trace convert --to folded -o - trace.json | sort -nrk2 | head
 
-Exit codes: 0 fine, 2 trouble";
+Exit codes: 0 success, 2 error";
 
 const LONG_EXAMPLES: &str = "\
 Examples:
-  ferrum-trace convert trace.json -o trace.pftrace    # by the ending of the output
-  ferrum-trace convert --to speedscope 'runs/*.json'  # each beside its trace
+  ferrum-trace convert trace.json -o trace.pftrace    # format from the extension
+  ferrum-trace convert --to speedscope 'runs/*.json'  # next to each trace
   ferrum-trace convert --to folded -o - trace.json | sort -nrk2 | head
   ferrum-trace convert trace.json -o flames.svg       # a flame graph
-  ferrum-trace convert --to torch rank*.json          # one file a rank
+  ferrum-trace convert --to torch rank*.json          # one file per rank
   ferrum-trace convert --to vllm-layerwise trace.json # trace.layerwise.json
   ferrum-trace convert trace.json.spool -o trace.json.zst
 
-Formats and their endings; `.gz` or `.zst` after any of them packs the file:
-  chrome          .json             Chrome trace JSON, an object; mended as by `repair`
+Formats and their extensions; adding `.gz` or `.zst` compresses the file:
+  chrome          .json             Chrome trace JSON object, fixed as by `repair`
   chrome-array                      the same as a list
   perfetto        .pftrace          Perfetto's protobuf
   speedscope      .speedscope.json  for speedscope.app
-  folded          .folded, .txt     a line a stack, with its self time in ns
+  folded          .folded, .txt     a line per stack, with its self time in ns
   svg             .svg              a flame graph
-  csv             .csv              a row a slice
+  csv             .csv              a row per slice
   torch           .pt.trace.json    as torch.profiler writes it, for
                                     HolisticTraceAnalysis; times in whole us
-  vllm-layerwise  .layerwise.json   vLLM's profile: a tree of modules a step
+  vllm-layerwise  .layerwise.json   vLLM's profile: a tree of modules per step
 
-With --json, one object a line and file:
-  version   1; any change that breaks a reader raises it
-  file      the trace as it was named; `-` is standard input
+With --json, one object per file, each on a line:
+  version   1; increased by changes that break readers
+  file      the trace as given; `-` is standard input
   output    the file that was written; `-` is standard output
   format    as above
   events    events that were read
   written   what was written, as far as the format has it: `events`, `slices`,
             `instants`, `counter_values`, `flow_points`
-  moved     slices that overlap others of their thread, and got rows of their own
-  shift_ns  nanoseconds by which everything is later than in the input
-  left      what has no place in the output: `phases` (events by the letter of
+  moved     slices that overlap others of their thread and got rows of their own
+  shift_ns  nanoseconds added to all times
+  left      what the output cannot represent: `phases` (events by the letter of
             their phase), `unclosed` begins, `unopened` ends,
-            `unbound_flow_points`, `odd_counter_values`, `cut_stacks`, `fields`
-            (around the events, too long to keep),
-            `unlaunched` (kernels of which nothing says what launched them),
-            `outside_steps` (slices that lie in no step, of vllm-layerwise)
-  repaired  what was put right on the way to Chrome JSON, as `repair` has it
+            `unbound_flow_points`, `odd_counter_values`, `cut_stacks`,
+            `deep_frames` (of folded stacks and flame graphs),
+            `fields` (around the events, too long to keep),
+            `unlaunched` (kernels without a known launch),
+            `outside_steps` (slices outside of steps, for vllm-layerwise)
+  repaired  what was fixed on the way to Chrome JSON, as in `repair`
   losses    what could not be read: `count`, `bytes`, and `first`
-  notes     what else is worth knowing, as texts
-For a file that could not be converted there is an object of `version`, `file`
-and `error` only.
+  recorder  what the recorder counted: `dropped`, `overwritten_chunks`,
+            `count`, and `recordings`; null if the trace says nothing
+  notes     other remarks, as strings
+For a file that could not be converted, the object has only `version`, `file`
+and `error`.
 
 Exit codes:
-  0    every file was written; what has no place in it is told on stderr
-  2    at least one file could not be read or written, or the flags make no sense
-  130  interrupted; no half file is left behind";
+  0    every file was written; what it cannot represent is listed on stderr
+  2    at least one file could not be read or written, or a flag is invalid
+  130  interrupted; no partial file is left behind";
 
 /// Write a trace in another format: Perfetto, Chrome JSON, torch, vLLM, speedscope, flame graph, CSV
 ///
-/// Times are kept to the nanosecond. What the other format has no place for is counted and said on standard error.
+/// Times are kept to the nanosecond. What the other format cannot represent is counted and reported on standard error.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 pub struct ConvertArgs {
@@ -73,31 +76,31 @@ pub struct ConvertArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// The format, if not that of the output's ending
+    /// The format; by default, that of the output's extension
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub to: Option<Format>,
 
-    /// Chrome JSON only: write every event as it is, byte for byte, also what viewers stumble over
+    /// Chrome JSON only: write every event unchanged, including those that viewers have problems with; only invalid JSON is fixed
     #[arg(long)]
     pub as_is: bool,
 
-    /// torch only: the rank of the trace, if not what it says itself or its place among the files
+    /// torch only: the rank of the trace; by default, the one in the trace or the position of the file
     #[arg(long, value_name = "N")]
     pub rank: Option<u32>,
 
-    /// torch only: how many ranks there are, if not as many as files
+    /// torch only: the number of ranks; by default, the number of files
     #[arg(long, value_name = "N")]
     pub world_size: Option<u32>,
 
-    /// torch only: keep nanoseconds, for which HolisticTraceAnalysis makes slices up to 2 us shorter
+    /// torch only: keep nanoseconds; HolisticTraceAnalysis then shortens slices by up to 2 us
     #[arg(long)]
     pub keep_ns: bool,
 
-    /// Say what was written as JSON on stdout, one object a file
+    /// Print a report as JSON on stdout, one object per file
     #[arg(long)]
     pub json: bool,
 
-    /// Show all that could not be read, not only the first 20
+    /// List everything that could not be read, not only the first 20 places
     #[arg(short, long)]
     pub verbose: bool,
 }
@@ -117,9 +120,9 @@ pub enum Format {
     Folded,
     /// Flame graph
     Svg,
-    /// A row a slice
+    /// A row per slice
     Csv,
-    /// Chrome trace JSON with the words of torch.profiler
+    /// Chrome trace JSON as torch.profiler writes it
     Torch,
     /// vLLM's profile by module
     VllmLayerwise,

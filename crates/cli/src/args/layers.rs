@@ -11,7 +11,7 @@ Examples:
   ferrum-trace layers --phase 'prefill*' --phase 'decode*' trace.json
   ferrum-trace layers -o layers.svg trace.json      # also .png and .html
 
-Exit codes: 0 fine, 2 trouble";
+Exit codes: 0 success, 1 a trace has no such layers, 2 error";
 
 const LONG_EXAMPLES: &str = "\
 Examples:
@@ -21,69 +21,72 @@ Examples:
   ferrum-trace layers --layer-from tid --total trace.json
   ferrum-trace layers --json trace.json | jq '.phases[0].rows[] | {layer, self_ns}'
 
-Without --layer-from, the first of these that tells of more than one layer:
-  arg   the argument `layer` of a slice, or of one that it lies in
-  name  names such as `layers.12.attn`, of a slice or of one that it lies in
-  tid   the id of the track, if these are consecutive numbers
+Without --layer-from, the first of these sources that yields more than one layer:
+  arg   the argument `layer` of the slice or of a slice around it
+  name  a name such as `layers.12.attn`, of the slice or of a slice around it
+  tid   the id of the track, if the ids are consecutive numbers
 
-With --json, one object a line and file, with times in nanoseconds:
-  version     1; any change that breaks a reader raises it
-  file        the trace as it was named; `-` is standard input
-  layer_from  what told the layers: `arg`, `name` or `tid`
-  categories  the columns, that with the most self time first
-  phases      one for each --phase, or one for all of the trace: `phase` (the
+With --json, one object per file, each on a line, with times in nanoseconds:
+  version     1; increased by changes that break readers
+  file        the trace as given; `-` is standard input
+  layer_from  where the layer numbers come from: `arg`, `name` or `tid`
+  categories  the columns, largest self time first
+  phases      one for each --phase, or one for the whole trace: `phase` (the
               pattern, or null), `slices` (how many slices match it), `rows`
               and `without_layer`. A row has `layer`, `count`, `self_ns`,
-              `total_ns` and `cells`, an object a category with `cat`, `count`,
+              `total_ns` and `cells`, one per category with `cat`, `count`,
               `self_ns` and `total_ns`; `without_layer` is such a list of cells
   losses      what could not be read: `count`, `bytes`, and `first`
-  notes       what else is worth knowing, as texts
-For a file that could not be read there is an object of `version`, `file` and
-`error` only.
+  recorder    what the recorder counted: `dropped`, `overwritten_chunks`,
+              `count`, and `recordings`; null if the trace says nothing
+  notes       other remarks, as strings
+For a file that could not be read, the object has only `version`, `file` and
+`error`.
 
 Exit codes:
-  0    every file was read; what could not be read of one is told on stderr
-  2    at least one file could not be read, or has no layers, or the flags make
-       no sense
-  130  interrupted; no half file is left behind";
+  0    every file was read and has layers
+  1    at least one file has no layers that match the flags; a line on stderr
+       says what was looked for and what the file has
+  2    at least one file could not be read, or a flag is invalid
+  130  interrupted; no partial file is left behind";
 
 /// Show time by layer of the model and category
 ///
-/// A table of self times, a row a layer and a column a category, and with -o a picture of it: a bar a layer.
+/// Prints a table of self times with a row per layer and a column per category. With -o, also draws a bar chart.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 pub struct LayersArgs {
     #[command(flatten)]
     pub inputs: InputArgs,
 
-    /// What tells the layer of a slice
+    /// Where the layer of a slice comes from
     #[arg(long, value_name = "SOURCE", value_enum, default_value = "auto")]
     pub layer_from: LayerFrom,
 
-    /// Only what lies within slices of this name; several are shown side by side
+    /// Include only what lies within slices of this name; repeat it to compare phases side by side
     #[arg(long = "phase", value_name = "GLOB")]
     pub phases: Vec<String>,
 
     #[command(flatten)]
     pub selection: SelectionArgs,
 
-    /// Sum durations, not self times: slices that lie in each other both count
+    /// Sum durations instead of self times; nested slices count too
     #[arg(long)]
     pub total: bool,
 
-    /// Write a picture here (one FILE only): .svg, .png or .html
+    /// Draw a chart to this file (one FILE only): .svg, .png or .html
     #[arg(short, long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
 
-    /// Replace a picture that exists already
+    /// Overwrite an existing chart
     #[arg(short, long)]
     pub force: bool,
 
-    /// Print JSON, one object a file
+    /// Print JSON, one object per file
     #[arg(long)]
     pub json: bool,
 
-    /// Show all that could not be read, not only the first 20
+    /// List everything that could not be read, not only the first 20 places
     #[arg(short, long)]
     pub verbose: bool,
 }

@@ -15,7 +15,7 @@ mod summary;
 
 pub use check::CheckArgs;
 pub use convert::{ConvertArgs, Format};
-pub use layers::LayersArgs;
+pub use layers::{LayerFrom, LayersArgs};
 pub use merge::MergeArgs;
 #[cfg(unix)]
 pub use record::RecordArgs;
@@ -34,19 +34,19 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  ferrum-trace record -- ./engine       # run it, and say where the time went
-  ferrum-trace trace.json               # where the time went: the same as `summary`
-  ferrum-trace layers trace.json.gz     # by layer and category
-  ferrum-trace steps trace.json         # how long steps take, and why
-  ferrum-trace requests trace.json      # time to first token, goodput, what requests wait for
+  ferrum-trace record -- ./engine       # run a program and summarize its trace
+  ferrum-trace trace.json               # the same as `summary trace.json`
+  ferrum-trace layers trace.json.gz     # time by layer and category
+  ferrum-trace steps trace.json         # duration of the engine's steps, and its causes
+  ferrum-trace requests trace.json      # time to first token, goodput, waiting times
   ferrum-trace convert trace.json -o trace.pftrace
   ferrum-trace merge rank*.json -o all.json
-  ferrum-trace summary -h               # its flags, on one screen
-  ferrum-trace man summary | man -l -   # all there is to say about it
+  ferrum-trace summary -h               # the flags of a command, in short
+  ferrum-trace man summary | man -l -   # its full manual page
 
-Exit codes: 0 fine, 1 something was found, 2 trouble";
+Exit codes: 0 success, 1 something was found or nothing matched, 2 error";
 
-/// Tools for traces of inference engines: Chrome trace JSON, Perfetto, and what ferrum-trace records.
+/// Record, analyze, check and convert traces of inference engines: Chrome trace JSON, Perfetto, ferrum-trace's own.
 #[derive(Debug, Parser)]
 #[command(name = "ferrum-trace", version, arg_required_else_help = true, after_help = EXAMPLES)]
 #[command(override_usage = "ferrum-trace <COMMAND> [FLAGS] FILE...\n       ferrum-trace FILE...")]
@@ -54,6 +54,13 @@ pub struct Args {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+
+    /// Print tables in full, however narrow the terminal is
+    ///
+    /// On a terminal, long names are cut and columns are hidden until a table fits. With this flag, or if the output is no
+    /// terminal, tables have all columns and full names. Where there is no terminal, the variable `COLUMNS` can set a width.
+    #[arg(long, global = true)]
+    pub wide: bool,
 }
 
 /// One for each file in `cmd`.
@@ -70,16 +77,16 @@ pub enum Command {
     Convert(ConvertArgs),
     Merge(MergeArgs),
     Recover(RecoverArgs),
-    /// Print a script that completes commands and flags in your shell
+    /// Print a completion script for your shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {
-        /// The shell
+        /// The shell to generate the script for
         shell: Shell,
     },
     /// Print the manual page
     #[command(after_help = MAN_EXAMPLES)]
     Man {
-        /// The command whose page is wanted
+        /// The command to print the page of
         command: Option<String>,
     },
 }
@@ -88,7 +95,7 @@ const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
   source <(ferrum-trace completions bash)                 # in ~/.bashrc
   ferrum-trace completions fish | source                  # in config.fish
-  ferrum-trace completions zsh > ~/.zfunc/_ferrum-trace   # if fpath has it";
+  ferrum-trace completions zsh > ~/.zfunc/_ferrum-trace   # if it is in fpath";
 
 const MAN_EXAMPLES: &str = "\
 Examples:
@@ -98,11 +105,11 @@ Examples:
 /// The traces to read.
 #[derive(Debug, Default, clap::Args)]
 pub struct InputArgs {
-    /// Traces, or globs of them; `-` is stdin
+    /// Traces to read, or globs; `-` is stdin
     ///
-    /// Chrome trace JSON however broken, Perfetto traces, spools, vLLM's layerwise profiles; also in gzip, zstd or zip. What
-    /// a file is, its content says, not its name. Globs are expanded here if the shell has not done so. A trace that is
-    /// missing, and whose spool lies beside it, is recovered first.
+    /// Chrome trace JSON (damaged files too), Perfetto traces, spools and vLLM's layerwise profiles, also compressed with gzip,
+    /// zstd or zip. The format is detected from the content, not from the name. Globs that the shell has not expanded are
+    /// expanded. If a trace is missing but its spool exists, it is recovered first.
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub files: Vec<PathBuf>,
 }
@@ -110,29 +117,29 @@ pub struct InputArgs {
 /// Where what is made of a trace goes.
 #[derive(Debug, Default, clap::Args)]
 pub struct OutputArgs {
-    /// Write here (one FILE only); `-` is stdout
+    /// Write to this file (one FILE only); `-` is stdout
     ///
-    /// An ending `.gz` or `.zst` packs it. If this is not given, it is a name beside the input, or standard output for
-    /// standard input. The file gets its name when it is complete.
+    /// The extensions `.gz` and `.zst` compress it. By default, the file is written next to the input, or to standard output
+    /// if the input is standard input. The file appears under its name only when it is complete.
     #[arg(short, long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
 
-    /// Replace a file that exists already, also the input
+    /// Overwrite an existing file, even the input
     #[arg(short, long)]
     pub force: bool,
 }
 
 /// Reads the command line, its first word being the program's name. Files without a command are summed up.
-pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command, clap::Error> {
+pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
     let mut words: Vec<OsString> = words.into_iter().collect();
     let parsed = Args::try_parse_from(&words);
     if let Err(error) = &parsed
         && lacks_command(error, &words)
     {
         words.insert(1, "summary".into());
-        return Args::try_parse_from(&words).map(|args| args.command);
+        return Args::try_parse_from(&words);
     }
-    parsed.map(|args| args.command)
+    parsed
 }
 
 /// Whether what stands where a command should can only be meant as a file, or as a flag of `summary`.
@@ -158,7 +165,7 @@ mod tests {
     use clap::CommandFactory;
 
     pub fn parsed(line: &str) -> Result<Command, clap::Error> {
-        parse(line.split(' ').map(OsString::from))
+        parse(line.split(' ').map(OsString::from)).map(|args| args.command)
     }
 
     #[track_caller]
@@ -181,6 +188,17 @@ mod tests {
         for line in lines {
             assert!(matches!(parsed(&format!("ferrum-trace {line}")), Ok(Command::Summary(_))), "{line}");
         }
+    }
+
+    #[test]
+    fn wide_stands_anywhere() {
+        for line in
+            ["--wide t.json", "t.json --wide", "summary --wide t.json", "--wide steps t.json", "check t.json --wide"]
+        {
+            let args = parse(format!("ferrum-trace {line}").split(' ').map(OsString::from)).unwrap();
+            assert!(args.wide, "{line}");
+        }
+        assert!(!parse(["ferrum-trace", "t.json"].map(OsString::from)).unwrap().wide);
     }
 
     #[test]

@@ -1,139 +1,171 @@
 //! The flags of `record`.
 
 use clap::ValueHint;
-use clap::builder::NonEmptyStringValueParser;
+use clap::builder::{NonEmptyStringValueParser, TypedValueParser};
+use ferrum_trace_model::settings::{Categories, Extent, SettingError, Window, is_off, parse_triggers, read_limit};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  ferrum-trace record -- ./engine --model m.gguf    # makes trace.json, and sums it up
+  ferrum-trace record -- ./engine --model m.gguf    # writes trace.json and summarizes it
   ferrum-trace record -o run.pftrace -- torchrun --nproc-per-node 8 serve.py
   ferrum-trace record --ring 64MiB --open -- ./engine
   ferrum-trace record --window steps=100..120 -- ./engine
 
-The exit code is the program's, 128 + N after signal N; 2 trouble, 126 and 127 not started";
+Exit codes: the program's, or 128 + N after signal N; 2 error; 126 and 127 program not started";
 
 const LONG_EXAMPLES: &str = "\
 Examples:
-  ferrum-trace record -- ./engine --model m.gguf    # makes trace.json, and sums it up
+  ferrum-trace record -- ./engine --model m.gguf    # writes trace.json and summarizes it
   ferrum-trace record -o run.pftrace -- torchrun --nproc-per-node 8 serve.py
   ferrum-trace record --ring 64MiB --open -- ./engine
   ferrum-trace record --window steps=100..120 -- ./engine
   ferrum-trace record --wait 60 -- ./engine --daemon
   ferrum-trace record --json -- ./engine | tail -n 1 | jq .processes
 
-What is set for the program:
-  FERRUM_TRACE_OUT         a file for each process, in a folder beside the output
-  FERRUM_TRACE_RING        as --ring says
-  FERRUM_TRACE_WINDOW      as --window says
-  FERRUM_TRACE_LIMIT       as --limit says
-  FERRUM_TRACE_CATEGORIES  as --categories says
-  FERRUM_TRACE_TRIGGER     as --trigger says
-Without its flag, a variable stays as it is. Values that the recorder does not
-understand are told by the program on standard error.
+Variables set for the program:
+  FERRUM_TRACE_OUT         a file per process, in a folder next to the output
+  FERRUM_TRACE_RING        the value of --ring
+  FERRUM_TRACE_WINDOW      the value of --window
+  FERRUM_TRACE_LIMIT       the value of --limit
+  FERRUM_TRACE_CATEGORIES  the value of --categories
+  FERRUM_TRACE_TRIGGER     the value of --trigger
+Without its flag, a variable keeps its value. Flags are checked before the
+program is started. The program reports values of other variables that the
+recorder does not understand on standard error.
 
-Signals: INT, TERM, HUP, QUIT, USR1 and USR2 go to the program, and this command
-ends after it. What a terminal sends (Ctrl-C) reaches the program by itself and is
-not sent again. Signals that are ignored stay ignored (`nohup`).
+Signals: INT, TERM, HUP, QUIT, USR1 and USR2 are forwarded to the program, and
+this command ends after it. Signals of the terminal (Ctrl-C) reach the program
+directly and are not forwarded. Ignored signals stay ignored (`nohup`).
 
-Standard input, output and error are the program's. What this command has to say
-comes after the program's end, on standard output if that is a terminal, on
+Standard input, output and error belong to the program. This command prints its
+report after the program has ended: on standard output if that is a terminal, on
 standard error otherwise.
 
 With --json, one object on the last line of standard output:
-  version    1; any change that breaks a reader raises it
+  version    1; increased by changes that break readers
   program    the program and its arguments
-  code       what it exited with, or null
+  code       its exit code, or null
   signal     the signal that ended it, or null
   output     the trace that was written, or null
-  clock_error_ns  by how much times of different processes may be off at most, or
-             null if that is not known, or there is one process only
-  folder     where the files of the processes are, if they were kept, or null
-  processes  one object each, by their numbers: `pid`, `name`, `rank`, `ended`
+  clock_error_ns  the largest possible error between times of different processes;
+             null if it is not known, or if there is only one process
+  folder     the folder with the files of the processes if they were kept, or null
+  processes  one object each, by pid: `pid`, `name`, `rank`, `ended`
              (`exit`, `signal`, `by itself`, `killed` or `still records`), `code`,
-             `signal`, `threads`, `events`, `lost`
+             `signal`, `threads`, `events`, `lost`, `recorder`
   dumps      files that flight recorders have written
-  summary    as `summary --json` says it, or null
-  error      what went wrong, or null
+  summary    the object that `summary --json` prints, or null
+  error      the error message, or null
 
 Exit codes:
-  0    the program exited with 0, and its trace was written, if there was any
-  2    the same, but the trace could not be written; or the flags make no sense
+  0    the program exited with 0, and its trace was written if there was one
+  2    the program exited with 0, but the trace could not be written; or a flag is
+       invalid, and the program was not started
   126  the program could not be started
   127  the program was not found
-  128  and N: the program was ended by signal N
+  128  plus N: the program was killed by signal N
   130  interrupted while the trace was written; the processes' files are kept
 Any other code is the program's own.";
 
-/// Run a program, record all its processes, merge what they recorded and sum it up
+/// Run a program, record all its processes, merge their traces and summarize the result
 ///
-/// For programs that link ferrum-trace. Every process of the tree writes a file of its own, however it was started: children, forks,
-/// ranks, programs that change their folder. When the program has ended, all are put together into one trace, also what killed
-/// ones have left. A process that outlives the program and still records is waited for.
+/// For programs that link ferrum-trace. Every process of the tree writes a file of its own: children, forks, ranks, programs that
+/// change their working directory. When the program has ended, all files are merged into one trace, including those of killed
+/// processes. Processes that outlive the program and still record are waited for.
 #[derive(Debug, Default, clap::Args)]
 #[command(override_usage = "ferrum-trace record [OPTIONS] [--] PROGRAM [ARGUMENT]...")]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 pub struct RecordArgs {
-    /// Write the trace here
+    /// Write the trace to this file
     ///
-    /// The ending chooses the form, as with `convert`: `.json`, `.pftrace` and others, and `.gz` or `.zst` to pack it. A file
-    /// of that name is replaced when the trace is complete.
+    /// The extension chooses the format, as with `convert`: `.json`, `.pftrace` and others, with `.gz` or `.zst` to compress it.
+    /// An existing file is replaced when the trace is complete.
     #[arg(short, long, value_name = "PATH", default_value = "trace.json", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
 
-    /// Keep the newest only: a size or a time, as `64MiB` or `30s`
-    #[arg(long, value_name = "SIZE|TIME", value_parser = NonEmptyStringValueParser::new())]
+    /// Keep only the newest events, by size or time, e.g. `64MiB` or `30s`
+    #[arg(long, value_name = "SIZE|TIME", value_parser = checked(is_ring))]
     pub ring: Option<String>,
 
-    /// Record only then: `steps=100..120`, `first=10s`, `every=1000`, `requests=1/100`, `ranks=0`
-    #[arg(long, value_name = "WINDOW", value_parser = NonEmptyStringValueParser::new())]
+    /// Record only a part of the run: `steps=100..120`, `first=10s`, `every=1000`, `requests=1/100`, `ranks=0`
+    #[arg(long, value_name = "WINDOW", value_parser = checked(is_window))]
     pub window: Option<String>,
 
-    /// How much each process may record, as `512MiB`
-    #[arg(long, value_name = "BYTES", value_parser = NonEmptyStringValueParser::new())]
+    /// Largest amount that each process may record, e.g. `512MiB`
+    #[arg(long, value_name = "BYTES", value_parser = checked(is_limit))]
     pub limit: Option<String>,
 
-    /// Record these categories only, as `gemm,attention`
-    #[arg(long, value_name = "LIST", value_parser = NonEmptyStringValueParser::new())]
+    /// Record only these categories, e.g. `gemm,attention`
+    #[arg(long, value_name = "LIST", value_parser = checked(is_categories))]
     pub categories: Option<String>,
 
-    /// With --ring: write it out when this happens, as `step>50ms`
-    #[arg(long, value_name = "TRIGGER", value_parser = NonEmptyStringValueParser::new())]
+    /// With --ring: dump the ring when this happens, e.g. `step>50ms`
+    #[arg(long, value_name = "TRIGGER", value_parser = checked(is_trigger))]
     pub trigger: Option<String>,
 
     /// How long to wait for processes that outlive the program and still record
     ///
-    /// After that, or after Ctrl-C, what they have so far is taken, and their files are kept.
+    /// After that, or after Ctrl-C, their events so far are used, and their files are kept.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     pub wait: u64,
 
-    /// Keep the files of the single processes too
+    /// Keep the files of the individual processes too
     #[arg(short, long)]
     pub keep: bool,
 
     /// Open the trace in ui.perfetto.dev
     ///
     /// The trace does not leave this machine: the page in your browser fetches it from a server on the loopback address, which
-    /// ends when that is done, or after two minutes.
+    /// stops after that, or after two minutes.
     #[arg(long)]
     pub open: bool,
 
-    /// Do not sum the trace up
+    /// Do not print a summary of the trace
     #[arg(long)]
     pub no_summary: bool,
 
-    /// Say what was recorded as JSON, on the last line of stdout
+    /// Print a report as JSON on the last line of stdout
     #[arg(long)]
     pub json: bool,
 
-    /// Show all that could not be read, not only the first 20
+    /// List everything that could not be read, not only the first 20 places
     #[arg(short, long)]
     pub verbose: bool,
 
     /// The program and its arguments
     #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
     pub program: Vec<OsString>,
+}
+
+/// A value that stays text, as the recorder reads it, once it is known that the recorder will understand it.
+fn checked(check: fn(&str) -> Result<(), SettingError>) -> impl TypedValueParser<Value = String> {
+    NonEmptyStringValueParser::new().try_map(move |text| check(&text).map(|()| text))
+}
+
+fn is_ring(text: &str) -> Result<(), SettingError> {
+    if is_off(text) { Ok(()) } else { text.parse::<Extent>().map(drop) }
+}
+
+fn is_window(text: &str) -> Result<(), SettingError> {
+    text.parse::<Window>().map(drop)
+}
+
+fn is_limit(text: &str) -> Result<(), SettingError> {
+    read_limit(text).map(drop)
+}
+
+fn is_categories(text: &str) -> Result<(), SettingError> {
+    text.parse::<Categories>().map(drop)
+}
+
+fn is_trigger(text: &str) -> Result<(), SettingError> {
+    let mut first = Ok(());
+    if !is_off(text) {
+        parse_triggers(text, |error| first = std::mem::replace(&mut first, Ok(())).and(Err(error)));
+    }
+    first
 }
 
 impl RecordArgs {
@@ -194,6 +226,26 @@ mod tests {
         assert_eq!(refusal("ferrum-trace record --rnig 64MiB -- ./engine"), ErrorKind::UnknownArgument);
         assert_eq!(refusal("ferrum-trace record --wait soon -- ./engine"), ErrorKind::ValueValidation);
         assert_eq!(refusal("ferrum-trace record --ring= -- ./engine"), ErrorKind::InvalidValue);
+    }
+
+    #[test]
+    fn a_value_that_the_recorder_would_not_understand_is_refused() {
+        for (flag, value) in [
+            ("--ring", "nonsense"),
+            ("--ring", "64Mibs"),
+            ("--limit", "lots"),
+            ("--window", "step=1"),
+            ("--categories", "a*b"),
+            ("--trigger", "panic,step>50"),
+        ] {
+            let error = parsed(&format!("ferrum-trace record {flag} {value} -- ./engine")).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::ValueValidation);
+            let words = error.to_string();
+            assert!(words.contains(flag) && words.contains(value) && words.contains("expected "), "{words}");
+            assert!(!words.contains("FERRUM_TRACE"), "{words}");
+        }
+        let args = record("--ring off --trigger off -- ./engine");
+        assert_eq!((args.ring.as_deref(), args.trigger.as_deref()), (Some("off"), Some("off")));
     }
 
     #[test]

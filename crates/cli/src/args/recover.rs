@@ -5,86 +5,89 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  ferrum-trace recover trace.json.spool           # makes trace.json
-  ferrum-trace recover traces/ 'runs/*/*.spool'   # every spool there
+  ferrum-trace recover trace.json.spool           # writes trace.json
+  ferrum-trace recover traces/ 'runs/*/*.spool'   # all spools found there
   ferrum-trace recover -o trace.json.gz trace.json.spool
 
-Exit codes: 0 fine, 1 damage was found and passed over, 2 trouble";
+Exit codes: 0 success, 1 damage was found and skipped, 2 error";
 
 const LONG_EXAMPLES: &str = "\
 Examples:
-  ferrum-trace recover trace.json.spool           # makes trace.json
-  ferrum-trace recover traces/ 'runs/*/*.spool'   # every spool there
+  ferrum-trace recover trace.json.spool           # writes trace.json
+  ferrum-trace recover traces/ 'runs/*/*.spool'   # all spools found there
   ferrum-trace recover -o trace.json.gz trace.json.spool
   ssh host cat run/trace.json.spool | ferrum-trace recover - > trace.json
   ferrum-trace recover --json traces/ | jq .events
 
-With --json, one object a line and file, in the order of the files:
-  version      1; any change that breaks a reader raises it
+With --json, one object per file, each on a line, in the order of the files:
+  version      1; increased by changes that break readers
   file         the spool as it was found; `-` is standard input
   output       the trace that was written; `-` is standard output
   pid          the process that recorded
   events       events in the trace
   threads      threads that recorded
-  dropped      events that the recorder had to drop, and counted
+  dropped      events that the recorder dropped
   stop_reason  why recording stopped early: `limit`, `no_space`, `io`, or null
-  finished     whether the recorder finished the spool by itself
-  live         whether its process still records: the trace is a snapshot then
-  damaged      places that are damaged and were passed over
+  recorder     all that the recorder counted, as one of the `recordings` of
+               `summary --json`
+  finished     whether the recorder finished the spool itself
+  live         whether its process still records; the trace is then a snapshot
+  damaged      damaged places that were skipped
   diagnostics  the first 1000 of them, as objects of `offset` (bytes from the
                start of the spool) and `message`
-For a file that could not be recovered there is an object of `version`, `file`
-and `error` only.
+For a file that could not be recovered, the object has only `version`, `file`
+and `error`.
 
 Exit codes:
   0    every file was recovered, and none was damaged
-  1    every file was recovered, but damage was found and passed over
-  2    at least one file could not be recovered, or the flags make no sense
-  130  interrupted; no half trace is left behind";
+  1    every file was recovered, but damage was found and skipped
+  2    at least one file could not be recovered, or a flag is invalid
+  130  interrupted; no partial trace is left behind";
 
-/// Make a trace from the spool that a killed process left
+/// Write the trace from the spool of a killed process
 ///
-/// While a program records, its events are in a spool beside the trace (`trace.json.spool`). A program that is killed
-/// leaves it behind, and nothing recorded is lost: this makes the trace of it, which ui.perfetto.dev opens: Chrome trace
-/// events in JSON, packed if its name ends in `.gz` or `.zst`, or a Perfetto trace if it ends in `.pftrace`.
+/// While a program records, its events are in a spool next to the trace (`trace.json.spool`). A program that is killed leaves
+/// the spool behind, with everything it recorded. This command converts it to a trace that ui.perfetto.dev opens: Chrome trace
+/// JSON, compressed if the name ends in `.gz` or `.zst`, or a Perfetto trace if it ends in `.pftrace`.
 ///
-/// The trace gets its name when it is complete; only then is the spool removed. A spool whose process still runs is left
-/// alone, and the trace made of it is a snapshot.
+/// The trace appears under its name only when it is complete; then the spool is removed. The spool of a process that still runs
+/// is kept, and the trace is a snapshot. If this command is killed, its unfinished file (`trace.json.PID-XXXXXX.tmp`) stays, and
+/// the next command that writes the same trace removes it.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 pub struct RecoverArgs {
-    /// Spools, folders of them, globs, or traces whose spool lies beside them; `-` is stdin
+    /// Spools, folders of spools, globs, or traces with a spool next to them; `-` is stdin
     ///
-    /// A folder stands for all files in it that end in `.spool`. Globs are expanded here if the shell has not done so.
-    /// For `trace.json`, `trace.json.spool` is taken.
+    /// A folder stands for all files in it that end in `.spool`. Globs that the shell has not expanded are expanded.
+    /// For `trace.json`, `trace.json.spool` is used.
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub files: Vec<PathBuf>,
 
-    /// Write the trace here (one FILE only); `-` is stdout
+    /// Write the trace to this file (one FILE only); `-` is stdout
     ///
-    /// If this is not given, it is the spool's name without `.spool`, or standard output for standard input. With `-`,
-    /// the spool is kept.
+    /// By default, the spool's name without `.spool`, or standard output if the input is standard input. With `-`, the
+    /// spool is kept.
     #[arg(short, long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
 
-    /// Replace a trace that exists already
+    /// Overwrite an existing trace
     ///
-    /// A program that flushes and is killed later leaves both: a trace up to the last flush, and the spool with all.
+    /// A program that flushes and is killed later leaves both: a trace up to the last flush, and the complete spool.
     #[arg(short, long)]
     pub force: bool,
 
-    /// Keep the spool, which is removed otherwise
+    /// Keep the spool instead of removing it
     ///
-    /// It is removed once the trace has its name, and all of it is on the disk. A spool that its recorder has finished (a
-    /// path that ends in `.spool`) stays in any case.
+    /// Without this flag, it is removed once the trace is completely on disk. A spool that its recorder has finished (an
+    /// output path that ends in `.spool`) is always kept.
     #[arg(short, long)]
     pub keep: bool,
 
-    /// Say what was found as JSON on stdout, one object a file
+    /// Print a report as JSON on stdout, one object per file
     #[arg(long)]
     pub json: bool,
 
-    /// Show all places that are damaged, not only the first 20
+    /// List all damaged places, not only the first 20
     #[arg(short, long)]
     pub verbose: bool,
 }

@@ -6,20 +6,20 @@ use std::ops::Range;
 /// Which slices count.
 #[derive(Debug, Default, clap::Args)]
 pub struct SelectionArgs {
-    /// Only slices with name, cat, track, process or time like this, e.g. `cat=kernel`
+    /// Include only slices that match, by name, cat, track, process or time, e.g. `cat=kernel`
     ///
-    /// KEY is `name`, `cat`, `track`, `process` or `time`. For `time` it is a range from the start of the trace, such as
-    /// `time=1.5s..2s`, `time=300ms..` or `time=..20us`: slices that start in it. For the others it is a pattern for the
-    /// whole text, in which `*` is any text and `?` any character; tracks and processes may be named by their id or by
-    /// their name. Given several times, a slice must satisfy each KEY, by any of the patterns for it.
+    /// KEY is `name`, `cat`, `track`, `process` or `time`. The value of `time` is a range, counted from the start of the trace,
+    /// such as `time=1.5s..2s`, `time=300ms..` or `time=..20us`; it selects slices that begin in the range. The other values
+    /// are patterns for the whole text, in which `*` matches any text and `?` any character; tracks and processes match by id
+    /// or by name. If the flag is repeated, a slice must match one pattern of each KEY. Exits with 1 if nothing matches.
     #[arg(long = "filter", value_name = "KEY=GLOB", value_parser = parse_filter)]
     pub filters: Vec<Filter>,
 
-    /// Only what lies within slices of this name, e.g. `decode*`
+    /// Include only what lies within slices of this name, e.g. `decode*`
     ///
-    /// Slices of the same track that lie in one of that name; on a track that has none of them, those that lie in one of
-    /// the same process; on a process that has none, those that lie in any. So kernels of a device lie in the steps of a
-    /// thread. Several patterns stand for slices that match any of them.
+    /// A slice must lie within a slice of that name on the same track. If its track has no such slice, those of its process
+    /// count, and if its process has none, those of all processes. So the kernels of a device lie within the steps of a
+    /// thread. If the flag is repeated, one of the patterns must match.
     #[arg(long, value_name = "GLOB")]
     pub within: Vec<String>,
 }

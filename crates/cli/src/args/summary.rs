@@ -10,7 +10,7 @@ Examples:
   ferrum-trace summary --by cat --sort total 'runs/*.json.gz'
   ferrum-trace summary --within 'decode*' --filter cat=kernel --top 10 trace.json
 
-Exit codes: 0 fine (also with losses, which are told), 2 trouble";
+Exit codes: 0 success, 1 nothing matches --filter or --within, 2 error";
 
 const LONG_EXAMPLES: &str = "\
 Examples:
@@ -22,87 +22,118 @@ Examples:
   ferrum-trace --json --top 0 trace.json | jq '.rows[] | select(.p99_ns > 1e6) | .name'
 
 The columns:
-  count   slices: complete events, and begins with their ends
-  total   the sum of their durations; slices that lie in each other both count
-  self    the same without what lies in them on their track. Of two slices that
-          overlap in part, the later one has the time that both are open, so the
-          self times of a track sum to the time at which it is busy
-  % wall  self as part of the span of the trace
+  count   number of slices: complete events, and begins with their ends
+  total   the sum of their durations; nested slices count too
+  self    the durations without the slices nested in them on the same track. Where
+          two slices overlap in part, the time of the overlap counts for the
+          later one, so the self times of a track add up to its busy time
+  % wall  self as a share of the span of the trace, or of the range that
+          --filter time=FROM..TO selects. It can exceed 100: slices of several
+          tracks add up, and a slice that begins in the range counts in full
   mean, p50, p95, p99, max
-          of the durations; percentiles by nearest rank
-On a narrow terminal some are left out: p99 first, then p95, p50, mean, max,
-% wall and count.
+          of the durations; percentiles are by nearest rank
+On a narrow terminal some are hidden: p99 first, then p95, p50, mean, max,
+% wall and count. A line below the table lists them; --wide shows all.
 
-With --json, one object a line and file, with times in nanoseconds:
-  version           1; any change that breaks a reader raises it
-  file              the trace as it was named; `-` is standard input
+Async operations (begins and ends of async events, phases b/e and S/F) have a
+table of their own, grouped, sorted and filtered by the same flags:
+  count       operations that begin in the trace
+  unfinished  those of them that do not end in it; no time includes them
+  total       the sum of the durations; operations that run at the same time
+              both count
+  busy, idle  the time in which a thread worked on them, and the rest, if the
+              trace says so: arguments `busy_ns` and `idle_ns` of their ends, as
+              the recorder writes them for spans of `tracing`
+  mean, p50, p95, p99, max
+              of the durations
+They count for the track and process of their begin. They lie --within slices of
+their process, and within async operations of the same category and id. --sort
+self sorts them by total.
+
+With --json, one object per file, each on a line, with times in nanoseconds:
+  version           1; increased by changes that break readers
+  file              the trace as given; `-` is standard input
   kind              `Chrome trace JSON`, `Perfetto trace`, …
-  containers        what is around it, from the outside: `gzip`, `zstd`, `zip`
+  containers        compression, outermost first: `gzip`, `zstd`, `zip`
   span_ns           from the first event to the end of the last
-  processes         how many there are with anything on them
-  tracks            how many there are with anything on them
-  events            events of all phases
-  phases            events by the letter of their phase; `` for none
-  slices            how many there are, whatever was selected
-  selected          how many of them count here
-  partial_overlaps  slices overlapped in part by a later one of their track
-  anomalies         events that should be slices and are not, or are odd ones:
+  wall_ns           the same, or the part of it that a filter of time selects
+  processes         number of processes with events
+  tracks            number of tracks with events
+  events            number of events, of all phases
+  phases            number of events by phase letter; `` for none
+  slices            number of slices in the file
+  selected          number of slices that --filter and --within select
+  partial_overlaps  slices that a later one of their track overlaps in part
+  anomalies         numbers of events that form no proper slice:
                     `unusable`, `unclosed`, `unopened`, `misnamed`,
                     `unordered_tracks`
   losses            `count`, `bytes`, and `first`, the first 1000 of them, as
                     objects of `offset`, `bytes` and `reason`
-  notes             what else is worth knowing, as texts
+  recorder          what the recorder counted: `dropped`, `overwritten_chunks`,
+                    `count`, and `recordings`; null if the trace says nothing
+  trigger           why a dump was written: `reason`, `what`, `dump`,
+                    `time_ns`; null if it is no dump
+  instants          `name`, `cat`, `count`, `first_ns`, `last_ns`
+  notes             other remarks, as strings
   devices           GPUs: `process`, `slices`, `kernels`, `comm_kernels`,
                     `span_ns`, `busy_ns`, `idle_ns`, `comm_ns`, `comp_ns`,
                     `overlap_ns`, `exposed_comm_ns`
   asyncs            `groups`, `balanced`, `begins`, `steps`, `finishes`
   flows             `groups`, `complete`, `begins`, `steps`, `finishes`
-  by                what rows are grouped by
-  sort              what they are sorted by
+  by                the value of --by
+  sort              the value of --sort
   rows              `name`, `cat`, `track`, `process` as far as they are in `by`;
                     `count`, `total_ns`, `self_ns`, `share_of_wall`, `mean_ns`,
                     `min_ns`, `p50_ns`, `p95_ns`, `p99_ns`, `max_ns`
   rest              the rows left out by --top: `rows`, `count`, `total_ns`,
                     `self_ns`
   all               the same for all rows
-For a file that could not be read there is an object of `version`, `file` and
-`error` only.
+  async_rows        async operations: the fields of `by`, and `count`,
+                    `unfinished`, `total_ns`, `mean_ns`, `min_ns`, `p50_ns`,
+                    `p95_ns`, `p99_ns`, `max_ns`, `busy_ns`, `idle_ns`; the last
+                    two are null if the trace does not say
+  async_rest        the async rows left out by --top: `rows`, `count`,
+                    `unfinished`, `total_ns`
+  async_all         the same for all async rows
+For a file that could not be read, the object has only `version`, `file` and
+`error`.
 
 Exit codes:
-  0    every file was read; what could not be read of one is told on stderr
-  2    at least one file could not be read, or the flags make no sense
+  0    every file was read; parts that could not be read are listed on stderr
+  1    nothing in at least one file matches --filter and --within
+  2    at least one file could not be read, or a flag is invalid
   130  interrupted";
 
-/// Say where the time went: by name, category, track or process
+/// Show where the time went, by name, category, track or process
 ///
-/// A table for each file, of what takes the most time, below what the file holds: its span, processes, tracks and events, how
-/// busy devices were, and what could not be read of it.
+/// Prints an overview of each file (span, processes, tracks, events, how busy devices were, what could not be read) and a table
+/// of the slices that take the most time. Async operations, such as requests and tasks, have a second table.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 pub struct SummaryArgs {
     #[command(flatten)]
     pub inputs: InputArgs,
 
-    /// Group by these, e.g. `name,cat`
+    /// Group by these keys, e.g. `name,cat`
     #[arg(long, value_name = "KEY,...", value_enum, value_delimiter = ',', default_value = "name")]
     pub by: Vec<By>,
 
-    /// Show so many rows; 0 is all
+    /// Show at most N rows; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub top: usize,
 
-    /// Put the largest of this first
+    /// Sort by this column, largest first
     #[arg(long, value_name = "COLUMN", value_enum, default_value = "self")]
     pub sort: Sort,
 
     #[command(flatten)]
     pub selection: SelectionArgs,
 
-    /// Print JSON, one object a file
+    /// Print JSON, one object per file
     #[arg(long)]
     pub json: bool,
 
-    /// Show all that could not be read, not only the first 20
+    /// List everything that could not be read, not only the first 20 places
     #[arg(short, long)]
     pub verbose: bool,
 }
@@ -175,7 +206,7 @@ impl SummaryArgs {
             Sort::P99 => SortBy::P99,
             Sort::Name => SortBy::Name,
         };
-        SummaryOptions { by: by.collect(), sort, top: (self.top > 0).then_some(self.top) }
+        SummaryOptions { by: by.collect(), sort, top: (self.top > 0).then_some(self.top), ..SummaryOptions::default() }
     }
 }
 

@@ -5,6 +5,7 @@ use crate::args::CheckArgs;
 use crate::interrupt;
 use crate::out::json::CheckObject;
 use crate::out::printer::Printer;
+use crate::out::recorder;
 use crate::out::table::{self, Column, Table, clean};
 use crate::out::units::{count, number};
 use crate::out::words::Words;
@@ -30,11 +31,15 @@ pub fn run(args: &CheckArgs) -> Verdict {
     let mut printer = Printer::new(words, args.json);
     super::each_trace(super::expand(&args.inputs), Passes::Several, Unread::Ends, &mut printer, |source, printer| {
         let mut report = check(&|| source.open_boxed()).map_err(|error| source.trouble(&error))?;
-        report.findings.sort_by_key(|finding| finding.rule.severity);
         let facts = source.facts();
+        if facts.kind == Kind::Perfetto {
+            report = report.of_perfetto();
+        }
+        report.findings.sort_by_key(|finding| finding.rule.severity);
         let mut notes = facts.notes();
+        notes.extend(recorder::notes(&report.recordings));
         if facts.kind != Kind::Json {
-            notes.push(format!("a {} is checked as the Chrome trace JSON that it stands for", facts.kind.name()));
+            notes.push(format!("a {} is checked after conversion to Chrome trace JSON", facts.kind.name()));
         }
         let printed = if args.json {
             printer.object(&CheckObject::new(source, &facts, &report, &notes))
@@ -51,7 +56,7 @@ pub fn run(args: &CheckArgs) -> Verdict {
 fn text(source: &Source, report: &Report, is_verbose: bool) -> String {
     let (n_errors, n_all) = (report.errors().count(), report.findings.len());
     let kinds = match (n_errors, n_all - n_errors) {
-        (0, 0) => "nothing to complain about".to_owned(),
+        (0, 0) => "no problems found".to_owned(),
         (0, n_notes) => count(n_notes as u64, "note"),
         (n_errors, 0) => count(n_errors as u64, "error"),
         (n_errors, n_notes) => format!("{}, {}", count(n_errors as u64, "error"), count(n_notes as u64, "note")),

@@ -8,6 +8,7 @@ use crate::input::Input;
 use crate::interrupt;
 use crate::out::json::ConvertObject;
 use crate::out::printer::Printer;
+use crate::out::recorder;
 use crate::out::table::clean;
 use crate::out::target::Target;
 use crate::out::units::{count, number, time};
@@ -18,6 +19,7 @@ use crate::verdict::Verdict;
 use ferrum_trace_analyze::convert::{self, LayerwiseOptions, Left, Summary, TorchOptions};
 use ferrum_trace_analyze::repair::{Changes, ChromeOptions, OutputForm, chrome};
 use ferrum_trace_format::chrome::read::Losses;
+use ferrum_trace_model::Recordings;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
 
@@ -37,10 +39,32 @@ impl Converted {
         }
     }
 
+    /// Facts that the recorder states about the recordings in it.
+    pub fn recordings(&self) -> &Recordings {
+        match self {
+            Self::Chrome(changes) => &changes.recordings,
+            Self::Other(summary) => &summary.recordings,
+        }
+    }
+
     /// What else is worth knowing.
-    fn note(&self) -> Option<String> {
-        let has_no_steps = matches!(self, Self::Other(summary) if summary.has_no_steps);
-        has_no_steps.then(|| "no steps were found: the whole trace is one, of the phase `prefill`".to_owned())
+    fn notes(&self) -> Vec<String> {
+        let Self::Other(summary) = self else { return Vec::new() };
+        let mut notes = Vec::new();
+        if summary.has_no_steps {
+            notes.push("no steps found; the whole trace is treated as one step of the phase `prefill`".to_owned());
+        }
+        if let Some(phase) = summary.missing_phase {
+            notes.push(format!(
+                "the trace has no {phase} steps: a phase without time stands in for them, since vLLM's plot needs one"
+            ));
+        }
+        let unknown =
+            [("prompt_len", summary.has_unknown_prompts), ("tensor_parallel_size", summary.has_unknown_devices)];
+        for (key, _) in unknown.into_iter().filter(|(_, is_unknown)| *is_unknown) {
+            notes.push(format!("`{key}` is null: the trace does not tell it"));
+        }
+        notes
     }
 }
 
@@ -52,7 +76,7 @@ pub fn run(args: &ConvertArgs) -> Verdict {
         Ok(prepared) => prepared,
         Err(trouble) => return super::refuse(&words, &trouble),
     };
-    interrupt::install("no half file is left behind");
+    interrupt::install("no partial file is left behind");
     // What has to be mended is known only when all has been read.
     let is_mended = matches!(format, Format::Chrome | Format::ChromeArray) && !args.as_is;
     let passes = if is_mended { Passes::Several } else { Passes::One };
@@ -64,18 +88,18 @@ pub fn run(args: &ConvertArgs) -> Verdict {
         let options = Options { args, place, n_traces };
         let target = making.target(source, format.ending());
         if making.is_by_itself() && source.path.as_deref().is_some_and(|path| target.is_at(path)) {
-            let trouble = Trouble::new(source.words.clone(), "what is made of it would have its own name");
-            return Err(trouble.hint("`-o PATH` writes elsewhere"));
+            let trouble = Trouble::new(source.words.clone(), "the output would overwrite the input");
+            return Err(trouble.hint("use `-o PATH` to write elsewhere"));
         }
         if format == Format::Perfetto && target == Target::Stdout && io::stdout().is_terminal() {
-            let trouble =
-                Trouble::new("standard output", "expected a file or a pipe for a binary format, found a terminal");
-            return Err(trouble.hint("`-o PATH` writes to a file"));
+            let trouble = Trouble::new("standard output", "will not write a binary format to a terminal");
+            return Err(trouble.hint("use `-o PATH` to write to a file"));
         }
         let made = making.make(source, &target, |output| write(source, format, &options, output))?;
         let Some(converted) = made else { return Ok(Verdict::Fine) };
         let (losses, mut notes) = (converted.losses(), source.facts().notes());
-        notes.extend(converted.note());
+        notes.extend(recorder::notes(converted.recordings()));
+        notes.extend(converted.notes());
         words.say(&text(source, &target, &converted, args.verbose));
         words.losses(&source.words, &losses, &notes);
         let object = || ConvertObject::new(source, &target, format, &converted, &notes);
@@ -85,18 +109,18 @@ pub fn run(args: &ConvertArgs) -> Verdict {
 
 fn format_of(args: &ConvertArgs) -> Result<Format, Trouble> {
     let hint =
-        "`--to FORMAT` says it: chrome, chrome-array, perfetto, speedscope, folded, svg, csv, torch or vllm-layerwise";
+        "use `--to FORMAT` with chrome, chrome-array, perfetto, speedscope, folded, svg, csv, torch or vllm-layerwise";
     let format = match (args.to, args.output.output.as_deref().map(Target::of)) {
         (Some(format), _) => format,
-        (None, None) => return Err(Trouble::new("convert", "expected a format or an output").hint(hint)),
+        (None, None) => return Err(Trouble::new("convert", "needs a format or an output file").hint(hint)),
         (None, Some(Target::Stdout)) => return Err(Trouble::new("-o -", "expected a format").hint(hint)),
         (None, Some(Target::File(path))) => {
-            let unknown = || Trouble::at(&path, "the ending says nothing about the format").hint(hint);
+            let unknown = || Trouble::at(&path, "unknown file extension").hint(hint);
             Format::of(&path).ok_or_else(unknown)?
         }
     };
     if args.as_is && !matches!(format, Format::Chrome | Format::ChromeArray) {
-        let what = format!("events can be kept as they are in Chrome JSON only, not in `{}`", format.name());
+        let what = format!("can keep events unchanged in Chrome JSON only, not in `{}`", format.name());
         return Err(Trouble::new("--as-is", what));
     }
     let of_torch =
@@ -207,27 +231,29 @@ fn push_left(text: &mut String, summary: &Summary) {
         unlaunched,
         outside_steps,
         cut_stacks,
+        deep_frames,
     } = &summary.left;
     let counts = [
-        (summary.n_moved, "slice", "moved to a row beside, for overlapping another one of its thread"),
+        (summary.n_moved, "slice", "moved to a new row, because of overlaps with others of the thread"),
         (*unclosed, "begin", "without an end"),
         (*unopened, "end", "without a begin"),
-        (*unbound_flow_points, "flow point", "left out, for want of a slice or a begin"),
-        (*odd_counter_values, "counter value", "left out, being no number"),
-        (*unlaunched, "slice", "of devices with a call made up for each, since nothing says what launched them"),
-        (*fields, "field", "around the events left out, being too long"),
-        (*outside_steps, "slice", "left out, for lying in no step"),
-        (*cut_stacks, "slice", "counted for the one around it: there are too many different stacks"),
+        (*unbound_flow_points, "flow point", "dropped, without a slice or a begin"),
+        (*odd_counter_values, "counter value", "dropped, not a number"),
+        (*unlaunched, "slice", "of devices with an invented launch, because the trace does not say what launched them"),
+        (*fields, "field", "around the events dropped because they are too long"),
+        (*outside_steps, "slice", "dropped, outside of steps"),
+        (*cut_stacks, "slice", "counted for the slice around it, because there are too many different stacks"),
+        (*deep_frames, "slice", "counted as `(deeper frames)`: a stack has at most 512 frames"),
     ];
     for (n, thing, what) in counts.into_iter().filter(|(n, ..)| *n > 0) {
         let _ = writeln!(text, "  {} {what}", count(n, thing));
     }
     if summary.shift_ns != 0 {
-        let _ = writeln!(text, "  everything is {} later than in the input", time(summary.shift_ns));
+        let _ = writeln!(text, "  all times are {} later than in the input", time(summary.shift_ns));
     }
     let left: Vec<String> = phase_counts(phases).map(|(phase, n)| format!("{} {phase}", number(n))).collect();
     if !left.is_empty() {
-        let _ = writeln!(text, "  events of phases that have no place in it: {}", left.join(", "));
+        let _ = writeln!(text, "  events of phases that the format cannot represent: {}", left.join(", "));
     }
 }
 

@@ -2,25 +2,29 @@
 
 use super::making::Making;
 use super::{Inputs, Unread};
-use crate::args::{LayersArgs, OutputArgs};
+use crate::args::{LayerFrom, LayersArgs, OutputArgs};
 use crate::interrupt;
+use crate::out::absent;
 use crate::out::json::LayersObject;
+use crate::out::limits;
 use crate::out::picture::{Chart, Panel, PictureKind, SERIES_MAX};
 use crate::out::printer::Printer;
+use crate::out::recorder;
 use crate::out::table::{self, Column, Table, clean, cut};
 use crate::out::target::Target;
-use crate::out::units::{count, time_in_column};
+use crate::out::units::{count, number, time_in_column};
 use crate::out::words::Words;
 use crate::source::{Passes, Source};
 use crate::trouble::Trouble;
 use crate::verdict::Verdict;
 use anstyle::Style;
-use ferrum_trace_analyze::{Cell, LAYER_ARG, LayerSource, Layers, Nesting, PhaseLayers, layers};
+use ferrum_trace_analyze::{Cell, LAYER_ARG, LayerSource, Layers, Nesting, PhaseLayers, Selected, layers};
 use ferrum_trace_format::chrome::read::{LoadOptions, Loaded, load};
-use ferrum_trace_model::StringId;
+use ferrum_trace_model::{StringId, Trace};
+use std::cmp::Reverse;
+use std::collections::HashMap;
 
 const TITLE: Style = Style::new().bold();
-const REST: Style = Style::new().dimmed();
 /// Layers that are drawn.
 const LAYERS_DRAWN: usize = 1000;
 /// Cells of a table, empty ones included. Models have hundreds of layers and dozens of categories; what has more cells than
@@ -36,21 +40,25 @@ pub fn run(args: &LayersArgs) -> Verdict {
         Ok(picture) => picture,
         Err(trouble) => return super::refuse(&words, &trouble),
     };
-    interrupt::install("no half file is left behind");
+    interrupt::install("no partial file is left behind");
     let mut is_first = true;
     let mut printer = Printer::new(words, args.json);
     super::each_trace(inputs, Passes::One, Unread::Ends, &mut printer, |source, printer| {
         let layered = Layered::of(source, args)?;
-        if let Some(picture) = &picture {
+        let mut verdict = Verdict::Fine;
+        if let Some(picture) = picture.as_ref().filter(|_| layered.absent.is_none()) {
             picture.make(source, &layered, &words)?;
         }
         if args.json {
-            return Ok(printer.object(&LayersObject::new(source, &layered)));
+            verdict = printer.object(&LayersObject::new(source, &layered));
+        } else {
+            if layered.absent.is_none() {
+                let gap = if std::mem::take(&mut is_first) { "" } else { "\n" };
+                verdict = printer.text(&format!("{gap}{}", text(source, &layered)));
+            }
+            words.losses(&source.words, &layered.loaded.losses, &layered.notes);
         }
-        let gap = if std::mem::take(&mut is_first) { "" } else { "\n" };
-        let verdict = printer.text(&format!("{gap}{}", text(source, &layered)));
-        words.losses(&source.words, &layered.loaded.losses, &layered.notes);
-        Ok(verdict)
+        Ok(verdict.max(super::tell_absent(&words, source, layered.absent.as_deref())))
     })
 }
 
@@ -59,6 +67,8 @@ pub struct Layered {
     pub loaded: Loaded,
     pub notes: Vec<String>,
     pub layers: Layers,
+    /// Why there are no layers.
+    pub absent: Option<String>,
     /// Whether durations count, not self times.
     is_total: bool,
 }
@@ -72,22 +82,20 @@ impl Layered {
         let selected = args.selection.selection().apply(&loaded.trace);
         let layers = layers(&loaded.trace, &nesting, &selected, &args.options());
         let mut notes = source.facts().notes();
-        for phase in layers.phases.iter().filter(|phase| phase.n_enclosing == 0) {
-            notes.extend(phase.phase.as_ref().map(|pattern| format!("no slice has a name like `{pattern}`")));
-        }
-        if layers.layers.is_empty() {
-            let what = "expected slices that belong to a layer, found none";
-            let hint = "a layer is told by an argument `layer`, by a name such as `layers.12.attn`, or by the tid: \
-                        `--layer-from` says which";
-            return Err(Trouble::new(source.words.clone(), what).hint(hint));
-        }
+        notes.extend(recorder::notes(&loaded.recordings));
+        notes.extend(limits::notes(&loaded.trace));
+        let absent = absent(&loaded.trace, &selected, &layers, args);
+        let unmatched = layers.phases.iter().filter(|phase| absent.is_none() && phase.n_enclosing == 0);
+        let patterns = unmatched.filter_map(|phase| phase.phase.as_ref());
+        notes.extend(patterns.map(|pattern| format!("no slice name matches `{pattern}`")));
         let (n_layers, n_categories) = (layers.layers.len(), layers.categories.len());
         if n_layers.saturating_mul(n_categories).saturating_mul(layers.phases.len()) > CELLS_MAX {
             let what = format!("{n_layers} layers and {n_categories} categories are too many for a table");
-            let hint = "`--filter cat=GLOB` narrows it down, `--layer-from` says what a layer is";
+            let hint =
+                "select fewer slices with `--filter cat=GLOB`, or choose another source of layers with `--layer-from`";
             return Err(Trouble::new(source.words.clone(), what).hint(hint));
         }
-        Ok(Self { notes, layers, is_total: args.total, loaded })
+        Ok(Self { notes, layers, absent, is_total: args.total, loaded })
     }
 
     /// What told the layers.
@@ -116,20 +124,52 @@ impl Layered {
             LayerSource::Tid => "the tid",
             LayerSource::Name | LayerSource::Auto => "names",
         };
-        format!("{what} time of {}, told by {told}", count(self.layers.layers.len() as u64, "layer"))
+        format!("{what} time of {}, from {told}", count(self.layers.layers.len() as u64, "layer"))
     }
 }
 
-fn text(source: &Source, layered: &Layered) -> String {
-    let (table, width) = (table(layered), table::width());
-    let mut text = format!("{TITLE}{}{TITLE:#}: {}\n\n", clean(&source.words), layered.words());
-    text.push_str(&table.render(width));
-    let n_left_out = table.n_left_out(width) as u64;
-    if n_left_out > 0 {
-        let columns = count(n_left_out, "column");
-        text.push_str(&format!("{REST}… {columns} more, for which there is no room: --json has them{REST:#}\n"));
+/// Says why there are no layers, if there are none.
+fn absent(trace: &Trace, selected: &Selected, layers: &Layers, args: &LayersArgs) -> Option<String> {
+    if !args.phases.is_empty() && layers.phases.iter().all(|phase| phase.n_enclosing == 0) {
+        let patterns: Vec<String> = args.phases.iter().map(|pattern| format!("`{}`", clean(pattern))).collect();
+        return Some(format!(
+            "no slice name matches {}: the longest slices of the file are {}",
+            patterns.join(" or "),
+            longest_names(trace)
+        ));
     }
-    text
+    if !layers.layers.is_empty() {
+        return None;
+    }
+    let looked_for = match args.layer_from {
+        LayerFrom::Auto => "an argument `layer`, names such as `layers.12.attn`, and consecutive tids",
+        LayerFrom::Arg => "an argument `layer`",
+        LayerFrom::Name => "names such as `layers.12.attn`",
+        LayerFrom::Tid => "numbers as tids",
+    };
+    let (n_selected, n_slices) = (selected.iter().count(), trace.slices.len());
+    let left = match n_selected == n_slices {
+        true => String::new(),
+        false => format!(", of which --filter and --within leave {}", number(n_selected as u64)),
+    };
+    Some(format!("no layers: looked for {looked_for}; {}{left}", absent::contents_words(trace)))
+}
+
+/// The names of slices that take the most time.
+fn longest_names(trace: &Trace) -> String {
+    let mut totals: HashMap<StringId, i64> = HashMap::new();
+    for (&name, &duration) in trace.slices.name.iter().zip(&trace.slices.duration) {
+        let total = totals.entry(name).or_default();
+        *total = total.saturating_add(duration);
+    }
+    let mut totals: Vec<(StringId, i64)> = totals.into_iter().collect();
+    totals.sort_unstable_by_key(|&(name, total)| (Reverse(total), name));
+    absent::list(totals.iter().map(|&(name, _)| format!("`{}`", clean(trace.strings.get(name)))))
+}
+
+fn text(source: &Source, layered: &Layered) -> String {
+    let table = table(layered).render(table::width());
+    format!("{TITLE}{}{TITLE:#}: {}\n\n{table}", clean(&source.words), layered.words())
 }
 
 /// Categories without a name have one here.
@@ -140,12 +180,13 @@ fn named(category: &str) -> &str {
 fn table(layered: &Layered) -> Table {
     let layers = &layered.layers;
     let n_categories = layers.categories.len();
+    let title_chars = table::name_width(TITLE_CHARS);
     let mut columns = vec![Column::number("layer")];
     for phase in &layers.phases {
-        let prefix = phase.phase.as_ref().map_or_else(String::new, |phase| format!("{} ", cut(phase, TITLE_CHARS)));
+        let prefix = phase.phase.as_ref().map_or_else(String::new, |phase| format!("{} ", cut(phase, title_chars)));
         columns.push(Column::number(format!("{prefix}all")));
         for (place, &category) in layers.categories.iter().enumerate() {
-            let title = format!("{prefix}{}", cut(&clean(named(layered.category(category))), TITLE_CHARS));
+            let title = format!("{prefix}{}", cut(&clean(named(layered.category(category))), title_chars));
             // Those with the most time stay longest.
             columns.push(Column::number(title).importance(n_categories - place));
         }
@@ -228,7 +269,8 @@ fn chart(source: &Source, layered: &Layered) -> Chart {
             .map_or_else(String::new, |pattern| format!("{pattern} ({})", count(phase.n_enclosing as u64, "slice"))),
         bars: (0..n_rows).map(|row| bar(phase, row)).collect(),
     };
-    let cut_off = if n_rows < layers.layers.len() { format!("; the first {n_rows} are drawn") } else { String::new() };
+    let cut_off =
+        if n_rows < layers.layers.len() { format!("; only the first {n_rows} are drawn") } else { String::new() };
     let name = source.path.as_deref().and_then(|path| path.file_name());
     Chart {
         title: name.map_or_else(|| source.words.clone(), |name| name.to_string_lossy().into_owned()),

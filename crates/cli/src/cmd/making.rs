@@ -21,12 +21,12 @@ impl Making {
     pub fn new(inputs: &Inputs, output: &OutputArgs, is_json: bool) -> Result<Self, Trouble> {
         let target = output.output.as_deref().map(Target::of);
         if target.is_some() && inputs.len() > 1 {
-            let what = format!("expected one FILE to write there, found {}", inputs.len());
-            return Err(Trouble::new("-o", what).hint("without `-o`, each is written beside its trace"));
+            let what = format!("needs exactly one FILE, found {}", inputs.len());
+            return Err(Trouble::new("-o", what).hint("without `-o`, each file is written next to its trace"));
         }
         let has_stdin = inputs.iter().flatten().any(|input| *input == Input::Stdin);
         if is_json && (target == Some(Target::Stdout) || (target.is_none() && has_stdin)) {
-            let trouble = Trouble::new("--json", "standard output is where the trace goes already");
+            let trouble = Trouble::new("--json", "standard output is already used for the trace");
             return Err(trouble.hint("write the trace to a file: `-o PATH`"));
         }
         let existing = if output.force { Existing::IsReplaced } else { Existing::Stays };

@@ -8,13 +8,15 @@ use crate::out::json::MergeObject;
 use crate::out::merge;
 use crate::out::pending::Existing;
 use crate::out::printer::Printer;
+use crate::out::recorder;
 use crate::out::table;
 use crate::out::target::Target;
+use crate::out::units::count;
 use crate::out::words::Words;
 use crate::source::{Passes, Source};
 use crate::trouble::Trouble;
 use crate::verdict::Verdict;
-use ferrum_trace_analyze::merge::{Error, Input, MergeOptions, Merged, MergedForm, merge as merge_traces};
+use ferrum_trace_analyze::merge::{Error, Input, MergeOptions, Merged, MergedForm, MergedInput, merge as merge_traces};
 use ferrum_trace_analyze::rank_in;
 use std::path::Path;
 use std::sync::Arc;
@@ -28,7 +30,7 @@ pub fn run(args: &MergeArgs) -> Verdict {
         Ok(form) => form,
         Err(trouble) => return super::refuse(&words, &trouble),
     };
-    interrupt::install("no half file is left behind");
+    interrupt::install("no partial file is left behind");
     let mut sources = Vec::new();
     let mut verdict = Verdict::Fine;
     for input in inputs {
@@ -56,12 +58,13 @@ pub fn run(args: &MergeArgs) -> Verdict {
 
 fn form_of(args: &MergeArgs, target: &Target, n_inputs: usize) -> Result<MergedForm, Trouble> {
     if !args.ranks.is_empty() && args.ranks.len() != n_inputs {
-        let what = format!("expected as many ranks as traces, {n_inputs}, found {}", args.ranks.len());
+        let what =
+            format!("expected {}, one for each trace, found {}", count(n_inputs as u64, "rank"), args.ranks.len());
         return Err(Trouble::new("--ranks", what));
     }
     let Target::File(path) = target else {
         if args.json {
-            let trouble = Trouble::new("--json", "standard output is where the trace goes already");
+            let trouble = Trouble::new("--json", "standard output is already used for the trace");
             return Err(trouble.hint("write the trace to a file: `-o PATH`"));
         }
         return Ok(chrome(args));
@@ -69,12 +72,12 @@ fn form_of(args: &MergeArgs, target: &Target, n_inputs: usize) -> Result<MergedF
     match Format::of(path) {
         Some(Format::Chrome) => Ok(chrome(args)),
         Some(Format::Perfetto) if args.repair => {
-            Err(Trouble::new("--repair", "is for Chrome JSON only: Perfetto's own format needs no mending"))
+            Err(Trouble::new("--repair", "works with Chrome JSON only; Perfetto's format needs no repair"))
         }
         Some(Format::Perfetto) => Ok(MergedForm::Perfetto),
         _ => {
-            let what = "expected a name that ends in `.json` or `.pftrace`, perhaps with `.gz` or `.zst`";
-            Err(Trouble::at(path, what).hint("`ferrum-trace convert` makes other formats of the merged trace"))
+            let what = "expected an extension `.json` or `.pftrace`, optionally followed by `.gz` or `.zst`";
+            Err(Trouble::at(path, what).hint("use `ferrum-trace convert` to convert the merged trace to other formats"))
         }
     }
 }
@@ -94,8 +97,7 @@ fn merge_sources(
 ) -> Result<Option<Merged>, (Option<String>, Trouble)> {
     let is_input = |source: &Arc<Source>| source.path.as_deref().is_some_and(|path| target.is_at(path));
     if let Some(source) = sources.iter().find(|source| is_input(source)) {
-        let trouble =
-            Trouble::new(source.words.clone(), "is one of the traces that are merged, and cannot be the output");
+        let trouble = Trouble::new(source.words.clone(), "is one of the inputs and cannot be the output");
         return Err((Some(source.name.clone()), trouble));
     }
     let inputs: Vec<Input> = sources
@@ -138,9 +140,13 @@ fn tell(
     merged: &Merged,
     printer: &mut Printer,
 ) -> Verdict {
-    let notes = |place: usize| sources.get(place).map(|source| source.facts().notes()).unwrap_or_default();
+    let notes = |input: &MergedInput| {
+        let mut notes = sources.get(input.place).map(|source| source.facts().notes()).unwrap_or_default();
+        notes.extend(recorder::notes(&input.recordings));
+        notes
+    };
     for input in &merged.inputs {
-        printer.words.losses(&input.name, &input.losses, &notes(input.place));
+        printer.words.losses(&input.name, &input.losses, &notes(input));
     }
     if printer.is_json {
         return printer.object(&MergeObject::new(target, options.form, merged, &notes));

@@ -87,6 +87,13 @@ fn each_trace(
     worst
 }
 
+/// Says why a trace has nothing of what is asked for, if it has nothing.
+fn tell_absent(words: &Words, source: &Source, absent: Option<&str>) -> Verdict {
+    let Some(why) = absent else { return Verdict::Fine };
+    words.absent(&source.words, why);
+    Verdict::Finding
+}
+
 /// What the flags ask for makes no sense.
 fn refuse(words: &Words, trouble: &Trouble) -> Verdict {
     words.trouble(trouble);

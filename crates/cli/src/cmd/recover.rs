@@ -21,7 +21,7 @@ pub fn run(args: RecoverArgs) -> Verdict {
             return Verdict::Trouble;
         }
     };
-    interrupt::install("no half trace is left behind, and the spool stays as it was");
+    interrupt::install("no partial trace is left behind, and the spool is unchanged");
     let mut report = Report { words, json: args.json.then(io::stdout), verdict: Verdict::Fine };
     for input in inputs {
         match input {
@@ -43,13 +43,13 @@ fn recover(input: &Input, recovery: &Recovery, words: &Words) -> Result<Outcome,
 fn recovery(args: &RecoverArgs, inputs: &[Result<Input, NoInput>]) -> Result<Recovery, Trouble> {
     let target = args.output.as_deref().map(Target::of);
     if target.is_some() && inputs.len() > 1 {
-        let what = format!("expected one FILE to write there, found {}", inputs.len());
-        return Err(Trouble::new("-o", what).hint("without `-o`, each trace is written beside its spool"));
+        let what = format!("needs exactly one FILE, found {}", inputs.len());
+        return Err(Trouble::new("-o", what).hint("without `-o`, each trace is written next to its spool"));
     }
     let has_stdin = inputs.iter().flatten().any(|input| *input == Input::Stdin);
     let is_to_stdout = target == Some(Target::Stdout) || (target.is_none() && has_stdin);
     if args.json && is_to_stdout {
-        let trouble = Trouble::new("--json", "standard output is where the trace goes already");
+        let trouble = Trouble::new("--json", "standard output is already used for the trace");
         return Err(trouble.hint("write the trace to a file: `-o PATH`"));
     }
     Ok(Recovery { target, force: args.force, keep: args.keep })

@@ -6,6 +6,7 @@ use crate::args::RepairArgs;
 use crate::interrupt;
 use crate::out::json::RepairObject;
 use crate::out::printer::Printer;
+use crate::out::recorder;
 use crate::out::table::clean;
 use crate::out::target::Target;
 use crate::out::units::{count, number, time};
@@ -24,7 +25,7 @@ pub fn run(args: &RepairArgs) -> Verdict {
         Ok(making) => making,
         Err(trouble) => return super::refuse(&words, &trouble),
     };
-    interrupt::install("no half file is left behind");
+    interrupt::install("no partial file is left behind");
     let mut printer = Printer::new(words, args.json);
     super::each_trace(inputs, Passes::Several, Unread::GoesOn, &mut printer, |source, printer| {
         let target = making.target(source, "repaired.json");
@@ -32,7 +33,7 @@ pub fn run(args: &RepairArgs) -> Verdict {
             repair(&|| source.open_boxed(), output, &RepairOptions::default()).map_err(|error| error.to_string())
         })?;
         let Some(changes) = made else { return Ok(Verdict::Fine) };
-        let notes = source.facts().notes();
+        let notes = [source.facts().notes(), recorder::notes(&changes.recordings)].concat();
         words.say(&text(source, &target, &changes, args.verbose));
         words.losses(&source.words, &Losses::default(), &notes);
         Ok(if args.json {
@@ -48,7 +49,7 @@ fn text(source: &Source, target: &Target, changes: &Changes, is_verbose: bool) -
     let (read, written) = (count(changes.n_read, "event"), number(changes.n_written));
     let mut text = format!("{name}: {read} read, {written} written to {output}");
     if changes.is_empty() {
-        text.push_str("; nothing had to be changed\n");
+        text.push_str("; no changes needed\n");
         return text;
     }
     text.push_str("; changed:\n");
@@ -67,10 +68,10 @@ pub fn push_changes(text: &mut String, changes: &Changes, is_verbose: bool) {
         }
     }
     if changes.shift != 0 {
-        let _ = writeln!(text, "  {} were taken from each time", time(changes.shift));
+        let _ = writeln!(text, "  {} subtracted from all times", time(changes.shift));
     }
     for (n, what) in [
-        (changes.n_fields_lost, "field of the object around the events left out"),
+        (changes.n_fields_lost, "field of the object around the events, dropped"),
         (changes.n_args_lost, "end without its arguments"),
     ] {
         if n > 0 {

@@ -4,19 +4,22 @@ use super::Unread;
 use crate::args::{By, SummaryArgs};
 use crate::interrupt;
 use crate::out::json::SummaryObject;
-use crate::out::overview;
+use crate::out::limits;
 use crate::out::printer::Printer;
+use crate::out::recorder;
 use crate::out::table::{self, Column, Table};
 use crate::out::units::{count, number, percent, time, time_in_column};
 use crate::out::words::Words;
+use crate::out::{asyncs, no_match, overview};
 use crate::source::{Facts, Passes, Source};
 use crate::trouble::Trouble;
 use crate::verdict::Verdict;
 use anstyle::Style;
 use ferrum_trace_analyze::{
-    AsyncCount, Device, FlowCount, Key, Nesting, Row, Summary, count_asyncs, count_flows, devices, summarize,
+    ASYNC_ARGS, AsyncCount, AsyncSummary, Device, FlowCount, Key, Nesting, Row, Summary, async_ops, count_asyncs,
+    count_flows, devices, summarize, summarize_asyncs,
 };
-use ferrum_trace_format::chrome::read::{LoadOptions, Loaded, load};
+use ferrum_trace_format::chrome::read::{LoadOptions, Loaded, load_async_args};
 use ferrum_trace_model::vocab::device_track::{PREFIX, SEPARATOR};
 use ferrum_trace_model::{ProcessId, Trace};
 use std::collections::HashSet;
@@ -30,14 +33,25 @@ pub fn run(args: &SummaryArgs) -> Verdict {
     let mut printer = Printer::new(words, args.json);
     super::each_trace(super::expand(&args.inputs), Passes::One, Unread::Ends, &mut printer, |source, printer| {
         let summed = Summed::of(source, args)?;
-        if args.json {
-            return Ok(printer.object(&SummaryObject::new(source, &summed, args)));
-        }
-        let gap = if std::mem::take(&mut is_first) { "" } else { "\n" };
-        let verdict = printer.text(&format!("{gap}{}", text(source, &summed, &args.by)));
-        words.losses(&source.words, &summed.loaded.losses, &summed.notes);
-        Ok(verdict)
+        let verdict = if args.json {
+            printer.object(&SummaryObject::new(source, &summed, args))
+        } else {
+            let gap = if std::mem::take(&mut is_first) { "" } else { "\n" };
+            let verdict = printer.text(&format!("{gap}{}", text(source, &summed, &args.by)));
+            words.losses(&source.words, &summed.loaded.losses, &summed.notes);
+            verdict
+        };
+        Ok(verdict.max(found(source, &summed, args, &words)))
     })
+}
+
+/// Says so if the flags select nothing.
+fn found(source: &Source, summed: &Summed, args: &SummaryArgs, words: &Words) -> Verdict {
+    if !summed.is_empty() || args.selection.selection().is_everything() {
+        return Verdict::Fine;
+    }
+    words.say(&no_match::text(source, &summed.loaded.trace, &args.selection).unwrap_or_default());
+    Verdict::Finding
 }
 
 /// All that is said of a trace.
@@ -52,29 +66,49 @@ pub struct Summed {
     pub n_processes: usize,
     pub devices: Vec<Device>,
     pub asyncs: AsyncCount,
+    pub async_summary: AsyncSummary,
+    /// Async operations of the trace, selected or not.
+    pub n_async_ops: usize,
     pub flows: FlowCount,
 }
 
 impl Summed {
     pub fn of(source: &Source, args: &SummaryArgs) -> Result<Self, Trouble> {
         let opened = source.open().map_err(|error| source.trouble(&error))?;
-        let loaded = load(opened, &LoadOptions::default()).map_err(|error| source.trouble(&error))?;
+        let load_options = LoadOptions { args: ASYNC_ARGS.map(str::to_owned).to_vec(), ..LoadOptions::default() };
+        let loaded = load_async_args(opened, &load_options).map_err(|error| source.trouble(&error))?;
         let (trace, facts) = (&loaded.trace, source.facts());
         let nesting = Nesting::of(trace);
-        let selected = args.selection.selection().apply(trace);
+        let (selection, options) = (args.selection.selection(), args.options());
+        let selected = selection.apply(trace);
+        let mut ops = async_ops(trace);
+        let n_async_ops = ops.len();
+        selection.retain_asyncs(trace, &mut ops);
         let (n_tracks, n_processes) = count_used_tracks(trace);
+        let summary = summarize(trace, &nesting, &selected, &options);
+        let mut notes = facts.notes();
+        notes.extend(recorder::notes(&loaded.recordings));
+        notes.extend(limits::notes(trace));
+        notes.extend(beyond_note(&summary, options.groups_max));
         Ok(Self {
-            notes: facts.notes(),
+            notes,
             facts,
-            summary: summarize(trace, &nesting, &selected, &args.options()),
+            summary,
             n_partial_overlaps: nesting.tracks.iter().map(|track| track.n_partial_overlaps).sum(),
             n_tracks,
             n_processes,
             devices: devices(trace),
             asyncs: count_asyncs(trace),
+            async_summary: summarize_asyncs(trace, &ops, &options),
+            n_async_ops,
             flows: count_flows(trace),
             loaded,
         })
+    }
+
+    /// Whether no slice and no async operation is selected.
+    pub fn is_empty(&self) -> bool {
+        self.summary.rows.is_empty() && self.async_summary.rows.is_empty()
     }
 
     /// What a device is called: its process, and its number among the devices of that.
@@ -101,6 +135,13 @@ impl Summed {
     }
 }
 
+fn beyond_note(summary: &Summary, groups_max: usize) -> Option<String> {
+    (summary.n_beyond > 0).then(|| {
+        let (slices, groups_max) = (count(summary.n_beyond, "slice"), number(groups_max as u64));
+        format!("more than {groups_max} rows: {slices} of later ones counted together, as part of the rest")
+    })
+}
+
 /// Files name many tracks and processes on which nothing happens.
 fn count_used_tracks(trace: &Trace) -> (usize, usize) {
     let columns =
@@ -117,15 +158,23 @@ fn count_used_tracks(trace: &Trace) -> (usize, usize) {
 /// What is printed of it.
 pub fn text(source: &Source, summed: &Summed, by: &[By]) -> String {
     let mut text = overview::text(source, summed);
-    if summed.summary.rows.is_empty() {
-        text.push_str(match summed.loaded.trace.slices.len() {
-            0 => "\nno slices\n",
-            _ => "\nno slice is what the flags ask for\n",
-        });
-        return text;
+    match (summed.summary.rows.is_empty(), summed.async_summary.rows.is_empty()) {
+        (true, true) if summed.loaded.trace.slices.is_empty() && summed.n_async_ops == 0 => {
+            text.push_str("\nno slices\n")
+        }
+        (true, true) => text.push_str("\nno slice or async operation matches the flags\n"),
+        (true, false) => {}
+        (false, _) => text.push_str(&slices_text(summed, by)),
     }
-    text.push('\n');
-    text.push_str(&table(summed, by).render(table::width()));
+    if !summed.async_summary.rows.is_empty() {
+        text.push_str(&asyncs::text(summed, by));
+    }
+    text
+}
+
+/// The table of slices, and what is left out of it.
+fn slices_text(summed: &Summed, by: &[By]) -> String {
+    let mut text = format!("\n{}", table(summed, by).render(table::width()));
     let rest = summed.summary.rest;
     if rest.n_rows > 0 {
         let (rows, slices) = (number(rest.n_rows as u64), count(rest.count, "slice"));

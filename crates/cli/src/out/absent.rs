@@ -1,42 +1,39 @@
-//! That a trace has not what is asked for, and what it has instead.
+//! One line about a trace that has not what is asked for: what was looked for, and what the trace has.
 
 use super::table::clean;
-use super::units::number;
-use crate::source::Source;
-use anstyle::Style;
+use super::units::{count, number};
 use ferrum_trace_analyze::contents;
 use ferrum_trace_model::{StringId, Trace};
 
-const TITLE: Style = Style::new().bold();
-/// So many categories are named.
-const NAMED: usize = 8;
+/// So many categories, names or ids are listed.
+const LISTED: usize = 8;
 
-/// What was looked for, and what is there.
-pub fn text(source: &Source, trace: &Trace, what: &str, looked_for: &[&str]) -> String {
+/// Says what a trace has by the categories of its events: `the file has 6 slices (4 `op`, 2 `io`) and no async events`.
+pub fn contents_words(trace: &Trace) -> String {
     let contents = contents(trace);
-    let mut text = format!("{TITLE}{}{TITLE:#}: no {what} that the flags ask for\n", clean(&source.words));
-    text.push_str("looked for\n");
-    for thing in looked_for {
-        text.push_str(&format!("  {thing}\n"));
-    }
-    text.push_str("there is instead\n");
-    text.push_str(&line(trace, "slices", &contents.slices));
-    text.push_str(&line(trace, "asynchronous events", &contents.asyncs));
-    text
+    let [slices, asyncs] = [("slice", &contents.slices), ("async event", &contents.asyncs)]
+        .map(|(what, categories)| counted(trace, what, categories));
+    format!("the file has {slices} and {asyncs}")
 }
 
-fn line(trace: &Trace, what: &str, categories: &[(StringId, u64)]) -> String {
-    if categories.is_empty() {
-        return format!("  {what}: none\n");
+fn counted(trace: &Trace, what: &str, categories: &[(StringId, u64)]) -> String {
+    let total: u64 = categories.iter().map(|(_, count)| count).sum();
+    if total == 0 {
+        return format!("no {what}s");
     }
     let named = |&(category, count): &(StringId, u64)| match trace.strings.get(category) {
         "" => format!("{} without a category", number(count)),
         category => format!("{} `{}`", number(count), clean(category)),
     };
-    let mut named: Vec<String> = categories.iter().take(NAMED).map(named).collect();
-    let n_more = categories.len().saturating_sub(NAMED);
+    format!("{} ({})", count(total, what), list(categories.iter().map(named)))
+}
+
+/// Lists the first few of some things, and says how many more there are.
+pub fn list(things: impl ExactSizeIterator<Item = String>) -> String {
+    let n_more = things.len().saturating_sub(LISTED);
+    let mut listed: Vec<String> = things.take(LISTED).collect();
     if n_more > 0 {
-        named.push(format!("{} more categories", number(n_more as u64)));
+        listed.push(format!("{} more", number(n_more as u64)));
     }
-    format!("  {what}: {}\n", named.join(", "))
+    listed.join(", ")
 }

@@ -3,7 +3,7 @@
 use super::table::{Column, Table, clean};
 use super::target::Target;
 use super::units::{count, number, percent, time, time_in_column};
-use ferrum_trace_analyze::merge::{Alignment, Merged, MergedInput, Skew, SkewRow};
+use ferrum_trace_analyze::merge::{Alignment, Merged, MergedInput, NotRanks, Skew, SkewRow};
 use std::fmt::Write as _;
 
 /// How many names of collectives are shown, and lines of one kind.
@@ -21,7 +21,10 @@ pub fn text(merged: &Merged, target: &Target, width: usize) -> String {
     text.push_str(&inputs(merged).render(width));
     push_renumbered(&mut text, merged);
     push_doubts(&mut text, merged);
-    text.push_str(&skew(merged, width));
+    match &merged.not_ranks {
+        Some(why) => _ = writeln!(text, "\n{}; {}", clean(&not_ranks(merged, why)), instead(why)),
+        None => text.push_str(&skew(merged, width)),
+    }
     text
 }
 
@@ -32,6 +35,30 @@ pub fn skew(merged: &Merged, width: usize) -> String {
     push_skew(&mut text, &merged.collectives, ("collective", "arrives"), &doubt, width);
     push_skew(&mut text, &merged.steps, ("step", "ends"), &doubt, width);
     text
+}
+
+/// The reason why inputs are not compared.
+pub fn not_ranks(merged: &Merged, why: &NotRanks) -> String {
+    let [one, other] = why.files().map(|place| merged.inputs.get(place).map_or("-", |input| input.name.as_str()));
+    let reason = match why {
+        NotRanks::SameRank { rank, .. } => format!("{one} and {other} are both of rank {rank}"),
+        NotRanks::Apart { gap_ns, .. } => format!("{one} ends {} before {other} begins", time(*gap_ns)),
+        NotRanks::HostRestarted { host, .. } => format!("{host} was started again between {one} and {other}"),
+        NotRanks::Unknown { .. } => format!("{one} and {other} tell neither their rank nor when they were recorded"),
+    };
+    format!("not compared as ranks of one run: {reason}")
+}
+
+/// What to do instead.
+fn instead(why: &NotRanks) -> &'static str {
+    match why {
+        NotRanks::SameRank { .. } | NotRanks::Unknown { .. } => {
+            "`--ranks 0,1` says that they are; `ferrum-trace steps` or `summary` shows two runs one after the other"
+        }
+        NotRanks::Apart { .. } | NotRanks::HostRestarted { .. } => {
+            "`ferrum-trace steps` or `summary` with both files shows two runs one after the other"
+        }
+    }
 }
 
 fn inputs(merged: &Merged) -> Table {
@@ -120,22 +147,30 @@ fn push_renumbered(text: &mut String, merged: &Merged) {
 fn push_doubts(text: &mut String, merged: &Merged) {
     let unknown = merged.inputs.iter().filter(|input| input.alignment.error_ns.is_none());
     let said =
-        unknown.map(|input| format!("{}: the error of its clock is not known: {}", clean(&input.name), why(input)));
+        unknown.map(|input| format!("{}: the error of its clock is unknown: {}", clean(&input.name), why(input)));
     push_lines(text, &said.collect::<Vec<_>>());
     if merged.n_fields_lost > 0 {
-        let _ = writeln!(text, "{} around the events left out, being too long", count(merged.n_fields_lost, "field"));
+        let _ = writeln!(
+            text,
+            "{} around the events dropped because they are too long",
+            count(merged.n_fields_lost, "field")
+        );
     }
     if merged.n_uncompared > 0 {
-        let _ = writeln!(text, "{} in no table, being of too many names", count(merged.n_uncompared, "collective"));
+        let _ = writeln!(
+            text,
+            "{} without a row, because there are too many names",
+            count(merged.n_uncompared, "collective")
+        );
     }
 }
 
 fn why(input: &MergedInput) -> &'static str {
     let alignment = &input.alignment;
     match (alignment.is_contradictory, alignment.n_facts) {
-        (true, _) => "what the traces say of the order of things is contradictory",
-        (false, 0) => "no collective or hand-over joins it with the others",
-        (false, _) => "what joins it with the others bounds it from one side only",
+        (true, _) => "the traces contradict each other about the order of events",
+        (false, 0) => "no collective or transfer connects it with the other traces",
+        (false, _) => "the connections with the other traces limit it in one direction only",
     }
 }
 
@@ -180,7 +215,7 @@ fn push_skew(text: &mut String, skew: &Skew, (thing, does): (&str, &str), doubt:
         let _ = writeln!(text, "… and {} more", number((skew.rows.len() - ROWS) as u64));
     }
     if skew.rows.iter().any(|row| !row.is_sure) {
-        text.push_str("~ some ranks have more of these than others: the n-th of each is taken\n");
+        text.push_str("~ some ranks have more of these than others; the n-th of each rank are compared\n");
     }
     if let Some(worst) = skew.rows.iter().max_by_key(|row| row.max_ns) {
         let (number, at) = worst.worst;

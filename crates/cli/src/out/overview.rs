@@ -1,5 +1,6 @@
 //! What a trace holds, in a few lines.
 
+use super::recorder;
 use super::table::clean;
 use super::units::{count, number, percent, time};
 use crate::cmd::summary::Summed;
@@ -32,16 +33,22 @@ pub fn text(source: &Source, summed: &Summed) -> String {
     let things = summed.asyncs.groups - summed.asyncs.only_points;
     if things > 0 {
         let open = things - summed.asyncs.balanced;
-        line("async", format!("{}{}", number(things), odd(open, "without their end or begin")));
+        line("async", format!("{}{}", number(things), odd(open, "without an end or a begin")));
     }
     if summed.flows.groups > 0 {
         let open = summed.flows.groups - summed.flows.complete;
-        line("flows", format!("{}{}", number(summed.flows.groups), odd(open, "with an end missing")));
+        line("flows", format!("{}{}", number(summed.flows.groups), odd(open, "incomplete")));
     }
     for device in &summed.devices {
         line("device", device_line(summed, device));
     }
-    line("losses", losses(summed));
+    if let Some(trigger) = recorder::trigger(&summed.loaded.recordings, trace.census.first) {
+        line("trigger", trigger);
+    }
+    if let Some(instants) = recorder::instants_line(trace) {
+        line("instants", instants);
+    }
+    line("losses", recorder::losses(&summed.loaded.losses, &summed.loaded.recordings));
     text
 }
 
@@ -73,21 +80,13 @@ fn slices(summed: &Summed) -> String {
     text.push_str(&odd(unusable, "X without a usable time"));
     text.push_str(&odd(unclosed, "B without an E"));
     text.push_str(&odd(unopened, "E without a B"));
-    text.push_str(&odd(misnamed, "E of another name than their B"));
+    text.push_str(&odd(misnamed, "E with another name than their B"));
     text
 }
 
 /// Nothing, if there is nothing odd.
 fn odd(n: u64, what: &str) -> String {
     if n == 0 { String::new() } else { format!(", {DAMAGE}{} {what}{DAMAGE:#}", number(n)) }
-}
-
-fn losses(summed: &Summed) -> String {
-    let losses = &summed.loaded.losses;
-    match losses.n {
-        0 => "none".to_owned(),
-        n => format!("{DAMAGE}{}, {}{DAMAGE:#}", count(n, "place"), count(losses.n_bytes, "byte")),
-    }
 }
 
 fn device_line(summed: &Summed, device: &Device) -> String {

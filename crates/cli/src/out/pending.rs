@@ -1,10 +1,14 @@
 //! A file that has its name only when it is complete.
 
+use super::leftovers;
 use crate::interrupt;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
+
+/// Attempts to create the file, if another process removes it before it is locked.
+const CREATE_ATTEMPTS: usize = 100;
 
 /// What may be in the way of a new file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,20 +27,26 @@ pub struct PendingFile {
 }
 
 impl PendingFile {
-    /// Begins a file that will be at `path`.
+    /// Begins a file that will be at `path`, and removes the unfinished files of killed processes for the same path.
     pub fn create(path: &Path) -> io::Result<Self> {
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        let mut prefix = path.file_name().unwrap_or_default().to_owned();
-        prefix.push(".");
+        let name = path.file_name().unwrap_or_default();
+        leftovers::remove(folder, name);
+        let prefix = leftovers::prefix(name, std::process::id());
         let mut builder = tempfile::Builder::new();
-        builder.prefix(&prefix).suffix(".tmp");
+        builder.prefix(&prefix).suffix(leftovers::SUFFIX).rand_bytes(leftovers::N_RANDOM);
         // As for any new file, the user's mask decides who may read it. Temporary files are private otherwise.
         let make = || builder.make_in(folder, |path| File::create_new(path));
-        let file = interrupt::guard(make, |file| file.path())?;
-        Ok(Self { file, path: path.to_owned() })
+        for _ in 0..CREATE_ATTEMPTS {
+            let file = interrupt::guard(make, |file| file.path())?;
+            if leftovers::hold(file.as_file(), file.path()) {
+                return Ok(Self { file, path: path.to_owned() });
+            }
+        }
+        Err(io::ErrorKind::ResourceBusy.into())
     }
 
     /// Gives the file its name, once the disk has all of it: what it was made of may be removed after this.

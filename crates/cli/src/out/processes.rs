@@ -1,10 +1,13 @@
 //! The processes that recorded, in a table.
 
+use super::recorder;
 use super::table::{self, Column, Table};
 use super::units::{count, number, time};
 use crate::recording::{Gathered, Recorded};
 use anstyle::{AnsiColor, Style};
 use ferrum_trace_analyze::merge::Merged;
+use ferrum_trace_format::chrome::read::Losses;
+use ferrum_trace_model::{Recording, Recordings};
 
 const DAMAGE: Style = AnsiColor::Yellow.on_default();
 
@@ -58,10 +61,21 @@ pub fn table(gathered: &Gathered) -> String {
 pub fn total(gathered: &Gathered) -> String {
     let events = count(gathered.n_events(), "event");
     let processes = count(gathered.recorded.len() as u64, "process");
+    let recordings = recordings(gathered);
     match gathered.n_lost() {
+        0 if recordings.first.iter().any(Recording::has_losses) => {
+            format!("{events} of {processes}; {}", recorder::losses(&Losses::default(), &recordings))
+        }
         0 => format!("{events} of {processes}; none lost"),
         lost => format!("{events} of {processes}; {DAMAGE}{} lost{DAMAGE:#}", count(lost, "event")),
     }
+}
+
+/// Returns what the recorders of all processes say of their losses.
+pub fn recordings(gathered: &Gathered) -> Recordings {
+    let mut recordings = Recordings::default();
+    gathered.recorded.iter().for_each(|recorded| recordings.push(recorded.summary.recording.clone()));
+    recordings
 }
 
 /// How well the clocks of the processes agree.

@@ -1,5 +1,6 @@
 //! The text of `requests`.
 
+use super::recorder;
 use super::table::{self, Column, Table, clean};
 use super::units::{count, number, percent, rate, time, time_in_column};
 use crate::args::RequestsArgs;
@@ -18,13 +19,14 @@ pub fn text(source: &Source, requested: &Requested, args: &RequestsArgs) -> Stri
     let (trace, requests) = (&requested.loaded.trace, &requested.requests);
     let width = table::width();
     let mut text = overview(source, requests, &args.slos);
+    text.push_str(&recorder::lines(&requested.loaded));
     text.push('\n');
     text.push_str(&figures(&requests.figures).render(width));
     if requests.figures.completed > 0 {
         text.push('\n');
         text.push_str(&parts_of_all(trace, requests).render(width));
         if requests.n_steps == 0 {
-            text.push_str("there are no steps in the trace: prefill and decode are all of the time in these\n");
+            text.push_str("the trace has no steps, so all time in prefill and decode counts as such\n");
         }
     }
     for &place in &requested.explained {
@@ -84,7 +86,7 @@ fn goodput(figures: &Figures, good: u64, slos: &[Slo]) -> String {
         .map(|(slo, &met)| format!("{} within {}: {}", slo.metric.name(), time(slo.limit), number(met)));
     let limits: Vec<String> = limits.collect();
     let (rate, good, all) = (rate(figures.per_second(good)), number(good), number(figures.completed));
-    format!("{rate} per second; {good} of {all} keep to all ({})", limits.join(", "))
+    format!("{rate} per second; {good} of {all} meet all limits ({})", limits.join(", "))
 }
 
 fn figures(figures: &Figures) -> Table {
@@ -129,7 +131,7 @@ fn part_words(part: Part) -> &'static str {
         Part::Decode => "decode",
         Part::Preempted => "preempted",
         Part::BetweenSteps => "unexplained: between steps",
-        Part::Unexplained => "unexplained: in nothing that was recorded",
+        Part::Unexplained => "unexplained: not covered by any recorded step",
     }
 }
 

@@ -1,22 +1,45 @@
 //! Tables that fit.
 
+use super::units::number;
 use anstyle::Style;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Width where there is no terminal, and nobody says otherwise.
-const WIDTH_ELSEWHERE: usize = 120;
+/// A width that no table exceeds.
+const UNLIMITED: usize = usize::MAX / 2;
+/// Titles of hidden columns that are listed.
+const HIDDEN_LISTED: usize = 10;
 /// Texts are not cut shorter than this.
 const TEXT_WIDTH_MIN: usize = 20;
 const GAP: &str = "  ";
 const TITLE: Style = Style::new().bold();
+const REST: Style = Style::new().dimmed();
 
-/// The width that tables may have: that of the terminal, or what `COLUMNS` says, or 120.
+/// Whether tables are printed in full on terminals too.
+static IS_WIDE: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether tables are printed in full, however narrow the terminal is.
+pub fn set_wide(is_wide: bool) {
+    IS_WIDE.store(is_wide, Ordering::Relaxed);
+}
+
+/// The width that tables may have: that of the terminal, or the value of `COLUMNS`. Tables that go elsewhere, and those that
+/// are asked for in full, have no limit.
 pub fn width() -> usize {
+    if IS_WIDE.load(Ordering::Relaxed) {
+        return UNLIMITED;
+    }
     if let Some((terminal_size::Width(width), _)) = terminal_size::terminal_size_of(std::io::stdout()) {
         return usize::from(width);
     }
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
-    columns.filter(|&columns| columns > 0).unwrap_or(WIDTH_ELSEWHERE)
+    columns.filter(|&columns| columns > 0).unwrap_or(UNLIMITED).min(UNLIMITED)
+}
+
+/// The length of a name in running text: at most `chars`, or any if tables have no limit.
+pub fn name_width(chars: usize) -> usize {
+    if width() == UNLIMITED { UNLIMITED } else { chars }
 }
 
 /// A column.
@@ -81,13 +104,7 @@ impl Table {
         &self.rows
     }
 
-    /// How many columns there is no room for.
-    pub fn n_left_out(&self, width: usize) -> usize {
-        let natural: Vec<usize> = (0..self.columns.len()).map(|column| self.natural_width(column)).collect();
-        self.columns.len() - self.fitting_columns(&natural, width).len()
-    }
-
-    /// The table as lines of text.
+    /// The table as lines of text. A last line says what there is no room for.
     pub fn render(&self, width: usize) -> String {
         let natural: Vec<usize> = (0..self.columns.len()).map(|column| self.natural_width(column)).collect();
         let kept = self.fitting_columns(&natural, width);
@@ -99,7 +116,39 @@ impl Table {
             text.push_str(&self.line(&kept, &widths, &cells));
             text.push('\n');
         }
+        text.push_str(&self.left_out(&kept, &widths));
         text
+    }
+
+    /// A line that says which columns are hidden, and whether names that differ look the same.
+    fn left_out(&self, kept: &[usize], widths: &[usize]) -> String {
+        let hidden: Vec<&str> = (0..self.columns.len())
+            .filter(|column| !kept.contains(column))
+            .map(|column| self.columns[column].title.as_str())
+            .collect();
+        let mut parts = Vec::new();
+        if !hidden.is_empty() {
+            let n_more = hidden.len().saturating_sub(HIDDEN_LISTED);
+            let more = if n_more > 0 { format!(" and {} more", number(n_more as u64)) } else { String::new() };
+            let listed = &hidden[..hidden.len() - n_more];
+            parts.push(format!("hidden at this width: {}{more}", listed.join(", ")));
+        }
+        if self.has_lookalikes(kept, widths) {
+            parts.push("some names differ only where they are cut".to_owned());
+        }
+        if parts.is_empty() { String::new() } else { format!("{REST}{}; use --wide{REST:#}\n", parts.join("; ")) }
+    }
+
+    /// Whether rows with different texts have the same after cutting.
+    fn has_lookalikes(&self, kept: &[usize], widths: &[usize]) -> bool {
+        let texts: Vec<usize> =
+            kept.iter().copied().filter(|&column| self.columns[column].kind == ColumnKind::Text).collect();
+        let (mut full, mut shown) = (HashSet::new(), HashSet::new());
+        for row in &self.rows {
+            full.insert(texts.iter().map(|&column| row[column].as_str()).collect::<Vec<_>>());
+            shown.insert(texts.iter().map(|&column| cut(&row[column], widths[column])).collect::<Vec<_>>());
+        }
+        shown.len() < full.len()
     }
 
     fn natural_width(&self, column: usize) -> usize {
@@ -259,8 +308,29 @@ b                                1,000   1 ms  2 ms
     }
 
     #[test]
-    fn what_is_left_out_can_be_counted() {
-        assert_eq!([80, 39, 33].map(|width| table().n_left_out(width)), [0, 1, 2]);
+    fn hidden_columns_are_listed_below_the_table() {
+        let last = |width| rendered(width).lines().last().unwrap_or_default().to_owned();
+        assert_eq!(last(80), "b                                1,000   1 ms  2 ms");
+        assert_eq!(last(39), "hidden at this width: p99; use --wide");
+        assert_eq!(last(33), "hidden at this width: count, p99; use --wide");
+        let columns = (0..13).map(|n| Column::number(format!("c{n}")).importance(n)).collect();
+        let many = anstream::adapter::strip_str(&Table::new(columns).render(3)).to_string();
+        let listed = "c0, c1, c2, c3, c4, c5, c6, c7, c8, c9 and 2 more";
+        assert!(many.ends_with(&format!("hidden at this width: {listed}; use --wide\n")), "{many}");
+    }
+
+    #[test]
+    fn names_that_look_the_same_when_cut_are_announced() {
+        let mut table = Table::new(vec![Column::text("name"), Column::number("n")]);
+        for name in ["gemm_kernel<float, 128, 64>()", "gemm_kernel<half_, 128, 64>()"] {
+            table.push(vec![name.to_owned(), "1".to_owned()]);
+        }
+        let last = |width| {
+            let text = anstream::adapter::strip_str(&table.render(width)).to_string();
+            text.lines().last().unwrap_or_default().to_owned()
+        };
+        assert_eq!(last(24), "some names differ only where they are cut; use --wide");
+        assert_eq!(last(UNLIMITED), "gemm_kernel<half_, 128, 64>()  1");
     }
 
     #[test]

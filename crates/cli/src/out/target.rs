@@ -83,7 +83,7 @@ fn begin_file(path: &Path, existing: Existing) -> Result<Kind, Trouble> {
 }
 
 fn exists(name: String) -> Trouble {
-    Trouble::new(name, "exists already, and is left as it is").hint("`--force` replaces it, `-o PATH` writes elsewhere")
+    Trouble::new(name, "already exists").hint("use `--force` to overwrite it, or `-o PATH` to write elsewhere")
 }
 
 fn cannot_write(name: String, cause: &io::Error) -> Trouble {
@@ -92,7 +92,7 @@ fn cannot_write(name: String, cause: &io::Error) -> Trouble {
         io::ErrorKind::StorageFull
         | io::ErrorKind::QuotaExceeded
         | io::ErrorKind::PermissionDenied
-        | io::ErrorKind::ReadOnlyFilesystem => trouble.hint("`-o PATH` writes elsewhere; the input stays as it is"),
+        | io::ErrorKind::ReadOnlyFilesystem => trouble.hint("use `-o PATH` to write elsewhere; the input is unchanged"),
         _ => trouble,
     }
 }

@@ -50,7 +50,7 @@ pub fn number(n: u64) -> String {
 pub fn count(n: u64, thing: &str) -> String {
     let plural = match thing {
         _ if n == 1 => "",
-        thing if thing.ends_with("ss") => "es",
+        thing if thing.ends_with("ss") || thing.ends_with("ch") => "es",
         _ => "s",
     };
     format!("{} {thing}{plural}", number(n))

@@ -1,5 +1,7 @@
 //! What is said on standard error.
 
+use super::recorder;
+use super::table::clean;
 use super::units::{count, number};
 use crate::recovery::{Recovered, Stay};
 use crate::trouble::Trouble;
@@ -48,6 +50,11 @@ impl Words {
         }
     }
 
+    /// That a trace has nothing of what is asked for, in one line.
+    pub fn absent(&self, name: &str, what: &str) {
+        say(&format!("{}: {what}\n", clean(name)));
+    }
+
     /// What could not be read of a trace, and what else is worth knowing.
     pub fn losses(&self, name: &str, losses: &Losses, notes: &[String]) {
         say(&losses_text(name, losses, notes, self.verbose));
@@ -70,20 +77,31 @@ fn trouble_text(trouble: &Trouble) -> String {
 
 fn recovered_text(recovered: &Recovered, verbose: bool) -> String {
     let summary = &recovered.summary;
+    let recording = &summary.recording;
     let (events, threads) = (count(summary.events, "event"), count(summary.threads as u64, "thread"));
     let (input, output) = (recovered.input.words(), recovered.target.words());
     let mut text = format!("{input}: {events} of {threads} recovered to {output}");
     let _ = match (summary.dropped, summary.n_diagnostics) {
-        (0, 0) => write!(text, "; none lost"),
+        (0, 0) if !recording.has_losses() => write!(text, "; none lost"),
         (0, _) => Ok(()),
-        (dropped, _) => write!(text, "; {} lost{}", count(dropped, "event"), why(summary.stop_reason)),
+        (dropped, _) => {
+            let (events, by_thread) = (count(dropped, "event"), recorder::by_thread(recording));
+            write!(text, "; {events} lost{}{by_thread}", why(summary.stop_reason))
+        }
     };
+    if recording.overwritten_chunks > 0 {
+        let _ = write!(text, "; {} of the ring overwritten", count(recording.overwritten_chunks, "older chunk"));
+    }
+    if recording.dumps_refused.total() > 0 {
+        let refused = recording.dumps_refused;
+        let _ = write!(text, "; {} refused: {refused}", count(refused.total(), "dump"));
+    }
     let _ = match &recovered.stay {
         Some(Stay::Recorder) => {
-            write!(text, "; process {} still records: this is a snapshot, and the spool stays", summary.pid)
+            write!(text, "; process {} still records: this is a snapshot, and the spool is kept", summary.pid)
         }
         Some(Stay::Unknown(cause)) => {
-            write!(text, "; the spool stays, since whether its process still records cannot be told ({cause})")
+            write!(text, "; the spool is kept, because it is unknown whether its process still records ({cause})")
         }
         Some(Stay::Asked) | None => Ok(()),
     };
@@ -98,7 +116,7 @@ fn push_damage(text: &mut String, recovered: &Recovered, verbose: bool) {
         return;
     }
     let places = count(summary.n_diagnostics, "damaged place");
-    let _ = write!(text, "; {DAMAGE}{places} passed over{DAMAGE:#}:");
+    let _ = write!(text, "; {DAMAGE}{places} skipped{DAMAGE:#}:");
     let n_shown = if verbose { summary.diagnostics.len() } else { SHOWN.min(summary.diagnostics.len()) };
     for diagnostic in &summary.diagnostics[..n_shown] {
         let _ = write!(text, "\n  {diagnostic}");
@@ -187,9 +205,7 @@ mod tests {
     fn twenty_damaged_places_are_shown_and_the_others_counted() {
         let twenty = text(damaged(20, 20), None, false);
         assert!(
-            twenty.starts_with(
-                "t.json.spool: 5 events of 1 thread recovered to t.json; 20 damaged places passed over:\n"
-            )
+            twenty.starts_with("t.json.spool: 5 events of 1 thread recovered to t.json; 20 damaged places skipped:\n")
         );
         assert!(twenty.ends_with("  byte 19: odd\n"), "{twenty}");
         let more = text(damaged(21, 21), None, false);
@@ -208,7 +224,7 @@ mod tests {
     fn a_snapshot_says_so() {
         let summary = Summary { pid: 7, ..Summary::default() };
         let expected = "t.json.spool: 0 events of 0 threads recovered to t.json; none lost; \
-                        process 7 still records: this is a snapshot, and the spool stays\n";
+                        process 7 still records: this is a snapshot, and the spool is kept\n";
         assert_eq!(text(summary, Some(Stay::Recorder), false), expected);
     }
 

@@ -27,12 +27,12 @@ impl Folder {
             _ => output.parent().map(Path::to_owned).unwrap_or_default(),
         };
         let cannot = |cause: String| {
-            let trouble = Trouble::at(output, format!("cannot record beside it: {cause}"));
-            trouble.hint("`-o PATH` writes elsewhere; its folder must exist")
+            let trouble = Trouble::at(output, format!("cannot record next to it: {cause}"));
+            trouble.hint("use `-o PATH` to write elsewhere; its folder must exist")
         };
         let place = if place.as_os_str().is_empty() { PathBuf::from(".") } else { place };
         if !place.is_dir() {
-            return Err(cannot("its folder is not there".to_owned()));
+            return Err(cannot("its folder does not exist".to_owned()));
         }
         // The program may go elsewhere.
         let place = std::path::absolute(place).map_err(|cause| cannot(cause.to_string()))?;
@@ -94,6 +94,6 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let output = scratch.path().join("missing/trace.json");
         let refused = Folder::beside(&output).unwrap_err().to_string();
-        assert!(refused.contains("cannot record beside it"), "{refused}");
+        assert!(refused.contains("cannot record next to it"), "{refused}");
     }
 }

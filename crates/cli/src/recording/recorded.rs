@@ -70,6 +70,7 @@ impl Recorded {
         }
         self.summary.events += later.summary.events;
         self.summary.dropped += later.summary.dropped;
+        self.summary.recording.add_part(&later.summary.recording);
         // Most threads are in all files, and nobody knows which are not: as the recorder itself counts them.
         self.summary.threads = self.summary.threads.max(later.summary.threads);
     }

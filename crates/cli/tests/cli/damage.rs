@@ -46,7 +46,7 @@ fn bytes_overwritten_in_the_middle_cost_their_chunk_and_no_more() {
     spool[at..at + 64].fill(0xff);
     let run = recover(&scene, &spool).expect_code(1);
     let (line, places) = run.stderr.split_once('\n').unwrap();
-    assert!(line.contains(" events of 2 threads recovered to bad.json; 1 damaged place passed over:"), "{line}");
+    assert!(line.contains(" events of 2 threads recovered to bad.json; 1 damaged place skipped:"), "{line}");
     let offset = places.trim().strip_prefix("byte ").unwrap().split(':').next().unwrap();
     let offset: usize = offset.parse().unwrap();
     assert!((at - 64..at + 64).contains(&offset), "{places}");
@@ -66,7 +66,7 @@ fn at_most_twenty_damaged_places_are_shown_unless_all_are_asked_for() {
     assert!(n_damaged > 20);
     let run = recover(&scene, &spool).expect_code(1);
     assert!(run.stderr.starts_with(&format!(
-        "bad.json.spool: 6,000 events of 2 threads recovered to bad.json; {n_damaged} damaged places passed over:\n  byte "
+        "bad.json.spool: 6,000 events of 2 threads recovered to bad.json; {n_damaged} damaged places skipped:\n  byte "
     )));
     assert_eq!(run.stderr.lines().count(), 1 + 20 + 1);
     assert!(run.stderr.ends_with(&format!("\n  … and {} more (-v shows them)\n", n_damaged - 20)), "{}", run.stderr);
@@ -144,7 +144,7 @@ fn an_empty_file_is_refused() {
         2,
         "",
         "error: bad.json.spool: expected a spool, found an empty file\n\n\
-         hint: its process ended before it had begun to record\n",
+         hint: its process ended before it began to record\n",
     );
 }
 
@@ -168,7 +168,7 @@ fn a_spool_of_another_version_is_refused() {
     recover(&scene, &spool).expect(
         2,
         "",
-        "error: bad.json.spool: byte 64: expected version 1, found version 99\n\n\
+        "error: bad.json.spool: byte 64: expected version 1 to 2, found version 99\n\n\
          hint: use the version of ferrum-trace that recorded it\n",
     );
 }
@@ -177,11 +177,7 @@ fn a_spool_of_another_version_is_refused() {
 fn a_folder_without_spools_is_refused() {
     let scene = Scene::new();
     scene.write("folder/trace.json", "[]");
-    scene.run("recover folder").expect(
-        2,
-        "",
-        "error: folder: expected a folder with spools, found no file in it that ends in `.spool`\n",
-    );
+    scene.run("recover folder").expect(2, "", "error: folder: the folder has no file that ends in `.spool`\n");
 }
 
 #[test]

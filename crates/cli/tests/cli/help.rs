@@ -76,6 +76,29 @@ fn the_long_help_tells_every_field_of_the_json_and_every_exit_code() {
     }
 }
 
+#[test]
+fn help_texts_use_ordinary_words() {
+    let scene = Scene::new();
+    let odd = [
+        "trouble",
+        "told",
+        "stumble",
+        "make no sense",
+        "put right",
+        "passed over",
+        "ask for",
+        "half file",
+        "a line and file",
+    ];
+    let of_commands = COMMANDS.iter().flat_map(|command| [format!("{command} -h"), format!("{command} --help")]);
+    for line in of_commands.chain(["-h".to_owned(), "--help".to_owned()]) {
+        let help = scene.run(&line).expect_code(0).stdout;
+        for words in odd {
+            assert!(!help.contains(words), "{line}: `{words}`:\n{help}");
+        }
+    }
+}
+
 /// What `docs/json.md` says of all commands, and of one.
 fn document(command: &str) -> String {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md");

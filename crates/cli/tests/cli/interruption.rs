@@ -21,7 +21,7 @@ fn interrupt(signal: &str) {
     let run = Run::of(child.wait_with_output().unwrap());
     match run.code {
         Some(130) => {
-            run.expect(130, "", "\ninterrupted: no half trace is left behind, and the spool stays as it was\n");
+            run.expect(130, "", "\ninterrupted: no partial trace is left behind, and the spool is unchanged\n");
             assert_eq!(scene.names(), ["trace.json.spool"]);
             assert_eq!(scene.read("trace.json.spool"), spool);
         }
@@ -60,13 +60,57 @@ fn control_c_leaves_no_half_conversion() {
     let run = Run::of(child.wait_with_output().unwrap());
     match run.code {
         Some(130) => {
-            run.expect(130, "", "\ninterrupted: no half file is left behind\n");
+            run.expect(130, "", "\ninterrupted: no partial file is left behind\n");
             assert_eq!(scene.names(), ["t.json"]);
         }
         _ => {
             run.expect_code(0);
             assert_eq!(scene.names(), ["out.json.gz", "t.json"]);
         }
+    }
+}
+
+/// Kills the command while its unfinished file is there; tries again if it was done before.
+fn kill_while_writing(scene: &Scene, line: &str, output: &str) {
+    for _ in 0..100 {
+        let n_before = scene.names().len();
+        let mut command = scene.command(line);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        while scene.names().len() == n_before && child.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if scene.names().iter().any(|name| name.ends_with(".tmp")) {
+            return;
+        }
+        std::fs::remove_file(scene.path(output)).unwrap();
+    }
+    panic!("the command was never killed while it was writing");
+}
+
+#[test]
+fn what_a_killed_recovery_left_is_removed_by_the_next_one() {
+    let scene = Scene::new();
+    killed(&scene, "trace.json", 200_000);
+    kill_while_writing(&scene, "recover --keep trace.json.spool", "trace.json");
+    // Neither of these is ours to remove.
+    scene.write("trace.json.backup.tmp", "[");
+    scene.write("other.json.1-AbC123.tmp", "[");
+    scene.run("recover trace.json.spool").expect_code(0);
+    assert_eq!(scene.names(), ["other.json.1-AbC123.tmp", "trace.json", "trace.json.backup.tmp"]);
+}
+
+#[test]
+fn what_a_killed_conversion_or_repair_left_is_removed_by_the_next_one() {
+    let scene = Scene::new();
+    let event = r#"{"ph":"X","name":"a","cat":"c","ts":1,"dur":2,"pid":1,"tid":1},"#;
+    scene.write("t.json", format!("[{}", event.repeat(50_000)));
+    for line in ["convert --to chrome -o out.json t.json", "repair -o out.json t.json", "merge -o out.json t.json"] {
+        kill_while_writing(&scene, line, "out.json");
+        scene.run(line).expect_code(0);
+        assert_eq!(scene.names(), ["out.json", "t.json"], "{line}");
+        std::fs::remove_file(scene.path("out.json")).unwrap();
     }
 }
 

@@ -14,6 +14,7 @@ struct Recovered {
     threads: u64,
     dropped: u64,
     stop_reason: Option<String>,
+    recorder: serde_json::Value,
     finished: bool,
     live: bool,
     damaged: u64,
@@ -50,7 +51,10 @@ fn a_recovered_spool_is_one_object() {
     maker.kill();
     let run = scene.run("recover --json trace.json").expect_code(0);
     let found: Recovered = serde_json::from_str(only_line(&run.stdout)).unwrap();
+    let recorder = &found.recorder;
+    assert_eq!((&recorder["recorded"], &recorder["dropped"]), (&20.into(), &0.into()));
     let expected = Recovered {
+        recorder: recorder.clone(),
         version: 1,
         file: "trace.json.spool".to_owned(),
         output: "trace.json".to_owned(),
@@ -116,7 +120,7 @@ fn standard_input_is_a_dash() {
 fn json_and_the_trace_cannot_both_go_to_standard_output() {
     let scene = Scene::new();
     killed(&scene, "trace.json", 1);
-    let words = "error: --json: standard output is where the trace goes already\n\n\
+    let words = "error: --json: standard output is already used for the trace\n\n\
                  hint: write the trace to a file: `-o PATH`\n";
     scene.run("recover --json -o - trace.json.spool").expect(2, "", words);
     scene.run("recover --json -").expect(2, "", words);

@@ -20,7 +20,7 @@ fn scene() -> Scene {
 #[test]
 fn layers_are_rows_and_categories_are_columns() {
     let expected = "\
-t.json: self time of 2 layers, told by names
+t.json: self time of 2 layers, from names
 
 layer       all      attn       mlp      step
     0  50.00 µs  50.00 µs         -         -
@@ -35,7 +35,9 @@ layer       all      attn       mlp      step
 fn phases_are_side_by_side() {
     let run =
         scene().run("layers --phase prefill --phase dec* --phase none --filter cat=[!s]* --filter cat=?????? t.json");
-    assert_eq!(run.code, Some(2), "no such category: {run:?}");
+    let words = "t.json: no layers: looked for an argument `layer`, names such as `layers.12.attn`, and consecutive tids; the file has \
+                 6 slices (2 `step`, 2 `attn`, 2 `mlp`) and no async events, of which --filter and --within leave 0\n";
+    run.expect(1, "", words);
     let run = scene().run("layers --phase prefill --phase dec* --filter name=layers* t.json").expect_code(0);
     let lines: Vec<Vec<&str>> = run
         .stdout
@@ -45,8 +47,11 @@ fn phases_are_side_by_side() {
         .collect();
     assert_eq!(lines[0], ["layer", "prefill all", "prefill attn", "prefill mlp", "dec* all", "dec* attn", "dec* mlp"]);
     assert_eq!(lines[1], ["0", "40.00 µs", "40.00 µs", "-", "10.00 µs", "10.00 µs", "-"]);
-    let run = scene().run("layers --phase nothing t.json").expect_code(0);
-    assert_eq!(run.stderr, "t.json: no slice has a name like `nothing`\n");
+    let run = scene().run("layers --phase nothing --phase decode t.json").expect_code(0);
+    assert_eq!(run.stderr, "t.json: no slice name matches `nothing`\n");
+    let words = "t.json: no slice name matches `nothing`: the longest slices of the file are `prefill`, `layers.0.attn`, `decode`, \
+                 `layers.1.mlp`\n";
+    scene().run("layers --phase nothing t.json").expect(1, "", words);
 }
 
 #[test]
@@ -60,10 +65,15 @@ fn a_layer_is_told_by_an_argument_a_name_or_a_track() {
         let run = scene.run(&format!("layers {flags} t.json")).expect_code(0);
         run.stdout.lines().next().unwrap().to_owned()
     };
-    assert_eq!(title(""), "t.json: self time of 2 layers, told by the argument `layer`");
-    assert_eq!(title("--layer-from tid --total"), "t.json: total time of 3 layers, told by the tid");
-    let run = scene.run("layers --layer-from name t.json").expect_code(2);
-    assert!(run.stderr.starts_with("error: t.json: expected slices that belong to a layer, found none\n\nhint: "));
+    assert_eq!(title(""), "t.json: self time of 2 layers, from the argument `layer`");
+    assert_eq!(title("--layer-from tid --total"), "t.json: total time of 3 layers, from the tid");
+    let words = "t.json: no layers: looked for names such as `layers.12.attn`; the file has 3 slices (3 without a category) and no \
+                 async events\n";
+    scene.run("layers --layer-from name -o t.svg t.json").expect(1, "", words);
+    assert_eq!(scene.names(), ["t.json"], "no picture of nothing");
+    let run = scene.run("layers --layer-from name --json t.json").expect_code(1);
+    let object: Object = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((object.phases[0].rows.len(), format!("t.json: {}\n", object.notes[0])), (0, run.stderr));
 }
 
 #[test]
@@ -75,13 +85,13 @@ fn pictures_are_written_whole_and_replaced_only_if_that_is_asked_for() {
         assert_eq!(run.stderr, format!("t.json: drawn to {name}\n"));
         assert!(String::from_utf8_lossy(&scene.read(name)).starts_with(begin), "{name}");
         let run = scene.run(&line).expect_code(2);
-        assert!(run.stderr.starts_with(&format!("error: {name}: exists already")), "{}", run.stderr);
+        assert!(run.stderr.starts_with(&format!("error: {name}: already exists")), "{}", run.stderr);
         scene.run(&format!("{line} --force")).expect_code(0);
     }
     assert_eq!(scene.names(), ["a.html", "a.png", "a.svg", "t.json"]);
     for line in ["layers -o a.gif t.json", "layers -o - t.json", "layers -o b.svg t.json t.json x.json"] {
         let run = scene.run(line).expect_code(2);
-        assert!(run.stderr.contains("expected "), "{}", run.stderr);
+        assert!(run.stderr.contains("expected ") || run.stderr.contains("needs exactly one FILE"), "{}", run.stderr);
     }
     assert_eq!(scene.names(), ["a.html", "a.png", "a.svg", "t.json"]);
 }
@@ -105,7 +115,7 @@ fn narrow_terminals_see_the_sum_and_the_largest_categories() {
     let run = Run::of(scene.command("layers t.json").env("COLUMNS", "28").output().unwrap()).expect_code(0);
     assert_eq!(run.stdout.lines().nth(2), Some("layer       all      attn"), "{}", run.stdout);
     let last = run.stdout.lines().last();
-    assert_eq!(last, Some("… 2 columns more, for which there is no room: --json has them"));
+    assert_eq!(last, Some("hidden at this width: mlp, step; use --wide"));
 }
 
 #[derive(Debug, Deserialize)]
@@ -117,6 +127,7 @@ struct Object {
     categories: Vec<String>,
     phases: Vec<Phase>,
     losses: serde_json::Value,
+    recorder: Option<serde_json::Value>,
     notes: Vec<String>,
 }
 
@@ -154,6 +165,7 @@ fn json_has_every_field_and_no_other() {
     let object: Object = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((object.version, object.file.as_str(), object.layer_from.as_str()), (1, "t.json", "name"));
     assert_eq!(object.categories, ["attn", "mlp", "step"]);
+    assert!(object.recorder.is_none());
     assert_eq!((object.losses["count"].as_u64(), object.notes.len()), (Some(0), 0));
     let [Phase { phase, slices, rows, without_layer }] = &object.phases[..] else { panic!("{object:?}") };
     assert_eq!((phase.as_deref(), *slices, rows.len(), without_layer.len()), (Some("decode"), 1, 2, 0));

@@ -12,7 +12,7 @@ fn a_live_process_gives_a_snapshot_and_goes_on() {
         "",
         &format!(
             "trace.json.spool: 20 events of 2 threads recovered to trace.json; none lost; \
-             process {pid} still records: this is a snapshot, and the spool stays\n"
+             process {pid} still records: this is a snapshot, and the spool is kept\n"
         ),
     );
     assert_eq!(scene.names(), ["trace.json", "trace.json.spool"]);
@@ -47,8 +47,8 @@ fn the_trace_of_a_live_process_is_never_replaced() {
         scene.run(line).expect(
             2,
             "",
-            "error: trace.json: its process still records, and brings it up to date itself\n\n\
-             hint: `-o PATH` writes a snapshot elsewhere\n",
+            "error: trace.json: its process still records and updates the trace itself\n\n\
+             hint: use `-o PATH` to write a snapshot elsewhere\n",
         );
         assert_eq!(scene.names(), ["trace.json", "trace.json.next", "trace.json.spool"]);
     }

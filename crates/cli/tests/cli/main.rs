@@ -6,6 +6,8 @@ mod merge;
 /// Running the command in a folder of its own.
 mod scene;
 
+/// Async operations in `summary`.
+mod asyncs;
 /// `check`.
 mod check;
 /// `convert`.
@@ -22,8 +24,13 @@ mod json;
 mod layers;
 /// Spools whose process still records.
 mod live;
+/// What the recorder counted as lost, in every command and every format.
+mod losses;
 /// `-o`, `--force`, `--keep`, and the name that a trace gets.
 mod output;
+/// Perfetto traces, written in every way.
+#[cfg(unix)]
+mod perfetto;
 /// `record`.
 mod record;
 /// What a killed process left, and how it is found.

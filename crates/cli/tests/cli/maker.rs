@@ -8,7 +8,9 @@ use std::process::Command;
 use std::time::Duration;
 
 /// Says that this process is the child.
-const CHILD: &str = "FERRUM_TRACE_CLI_TEST_CHILD";
+pub const CHILD: &str = "FERRUM_TRACE_CLI_TEST_CHILD";
+/// Arguments with which the tests are the child alone.
+pub const CHILD_ARGS: [&str; 3] = ["--exact", "maker::the_child_records_until_it_is_killed", "--nocapture"];
 /// What the child writes when it has done what it was told.
 const DONE: &str = "@done";
 
@@ -26,8 +28,7 @@ impl Maker {
     /// The same with more variables.
     pub fn start_with(scene: &Scene, trace: &str, vars: &[(&str, &str)]) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "maker::the_child_records_until_it_is_killed", "--nocapture"]);
-        command.env(CHILD, "1").env("FERRUM_TRACE_OUT", scene.path(trace)).envs(vars.iter().copied());
+        command.args(CHILD_ARGS).env(CHILD, "1").env("FERRUM_TRACE_OUT", scene.path(trace)).envs(vars.iter().copied());
         let mut maker = Self { running: Running::start(&mut command) };
         maker.running.wait_for_line(DONE);
         maker
@@ -45,6 +46,11 @@ impl Maker {
     /// Has it serve so many requests, one after the other: a step for the prompt, then two that decode.
     pub fn serve(&mut self, n_requests: u32) {
         self.tell(&format!("serve {n_requests}"));
+    }
+
+    /// Has it record something of every kind, so many times.
+    pub fn record_everything(&mut self, n: u32) {
+        self.tell(&format!("everything {n}"));
     }
 
     /// Has it record four steps of an engine with a device, whose times are known: see [`record_device`].
@@ -94,6 +100,7 @@ fn the_child_records_until_it_is_killed() {
         match order.unwrap().split_once(' ') {
             Some(("record", n_spans)) => record(n_spans.parse().unwrap()),
             Some(("serve", n_requests)) => (0..n_requests.parse().unwrap()).for_each(serve),
+            Some(("everything", n)) => (0..n.parse().unwrap()).for_each(record_everything),
             Some(("device", rank)) => record_device(rank.parse().unwrap()),
             _ => ferrum_trace::flush().unwrap(),
         }
@@ -130,6 +137,28 @@ fn record(n_spans: u32) {
             }
         };
         std::thread::Builder::new().name(name.to_owned()).spawn(work).unwrap().join().unwrap();
+    }
+}
+
+/// Requests that overlap with those before and after them, slices inside of each other, points, counters and arrows.
+fn record_everything(id: u64) {
+    use ferrum_trace::{Flow, async_begin, async_end, async_instant, counter, instant, span};
+    async_begin!("request", "request", id, prompt_tokens = 7);
+    async_begin!("decode", "request", id);
+    async_instant!("token", "request", id, text = "a text that is longer than eight bytes");
+    let flow = Flow::new();
+    {
+        let step = span!("decode", "step", batch = 2, ratio = 0.5);
+        step.flow_out(flow);
+        let _op = span!("up_proj", "gemm");
+        instant!("mark", "step", reason = "test");
+        counter!("queue", waiting = id, running = 1);
+    }
+    let work = move || span!("copy", "memory").flow_in(flow);
+    std::thread::Builder::new().name("copies".to_owned()).spawn(work).unwrap().join().unwrap();
+    async_end!("decode", "request", id);
+    if let Some(before) = id.checked_sub(1) {
+        async_end!("request", "request", before, reason = "length");
     }
 }
 

@@ -54,11 +54,32 @@ fn tables_go_where_the_trace_does_not() {
     for word in ["all.json: 10 events of 2 traces", "rank0.json", "reference", "unknown", "process 1 is 2"] {
         assert!(run.stdout.contains(word), "{word}: {}", run.stdout);
     }
-    assert!(run.stdout.contains("rank1.json: the error of its clock is not known: no collective"), "{}", run.stdout);
+    assert!(run.stdout.contains("rank1.json: the error of its clock is unknown: no collective"), "{}", run.stdout);
     let run = scene.run("merge rank0.json rank1.json -o -").expect_code(0);
     let written: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(written, document(&scene, "all.json"));
     assert!(run.stderr.contains("standard output: 10 events of 2 traces"), "{}", run.stderr);
+}
+
+#[test]
+fn two_runs_are_merged_but_not_compared_as_ranks() {
+    let scene = Scene::new();
+    for (name, start_ns) in [("run1.json", 0_i64), ("run2.json", 131_400_000_000)] {
+        let about = format!(
+            r#"{{"ph":"M","name":"ferrum_trace","pid":7,"args":{{"rank":0,"boot_id":"b","host":"h","start_monotonic_ns":{start_ns}}}}}"#
+        );
+        let step = r#"{"ph":"X","name":"decode","cat":"step","ts":0,"dur":1000,"pid":7,"tid":7}"#;
+        scene.write(name, format!("[{step},{about}]"));
+    }
+    let run = scene.run("merge run1.json run2.json -o all.json").expect_code(0);
+    let said = "not compared as ranks of one run: run1.json and run2.json are both of rank 0; `--ranks 0,1` says that they are;";
+    assert!(run.stdout.contains(said) && !run.stdout.contains("waited"), "{}", run.stdout);
+    let run = scene.run("merge --ranks 0,1 --align start run1.json run2.json -o - ").expect_code(0);
+    let said = "not compared as ranks of one run: run1.json ends 131.4 s before run2.json begins; `ferrum-trace steps`";
+    assert!(run.stderr.contains(said) && !run.stderr.contains("waited"), "{}", run.stderr);
+    let run = scene.run("merge --json --ranks 0,1 run1.json run2.json -o other.json").expect_code(0);
+    let told: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((&told["not_ranks"]["reason"], &told["steps"]["rows"]), (&json!("no overlap in time"), &json!([])));
 }
 
 #[test]
@@ -85,7 +106,7 @@ fn the_ending_tells_the_form() {
         assert_eq!((&told["slices"], &told["processes"]), (&json!(2), &json!(2)), "{name}");
     }
     let run = scene.run("merge a.json -o m.csv").expect_code(2);
-    assert!(run.stderr.contains("m.csv: expected a name that ends in `.json` or `.pftrace`"), "{}", run.stderr);
+    assert!(run.stderr.contains("m.csv: expected an extension `.json` or `.pftrace`"), "{}", run.stderr);
 }
 
 #[test]
@@ -130,8 +151,8 @@ fn there_may_be_more_traces_than_files_can_be_open() {
 #[cfg(unix)]
 fn a_trace_that_is_another_one_the_next_time_is_told() {
     for (change, words) in [
-        ("mv other.json a.json", "a.json: cannot read: another file has taken its name meanwhile"),
-        ("printf '[]' > a.json", "a.json: cannot read: expected 54 bytes as before, found 2"),
+        ("mv other.json a.json", "a.json: cannot read: it was replaced by another file while it was read"),
+        ("printf '[]' > a.json", "a.json: cannot read: its size changed from 54 to 2 bytes while it was read"),
         ("rm a.json", "a.json: cannot read: No such file"),
     ] {
         let scene = Scene::new();
@@ -172,7 +193,7 @@ fn files_that_exist_are_left_alone_unless_asked() {
     scene.write("a.json", TRACE);
     scene.write("all.json", "mine");
     let run = scene.run("merge a.json -o all.json").expect_code(2);
-    assert!(run.stderr.contains("exists already"), "{}", run.stderr);
+    assert!(run.stderr.contains("already exists"), "{}", run.stderr);
     assert_eq!(scene.read("all.json"), b"mine");
     scene.run("merge a.json --force -o all.json").expect_code(0);
     let run = scene.run("merge a.json all.json --force -o all.json").expect_code(2);
@@ -185,9 +206,9 @@ fn flags_that_make_no_sense_are_refused() {
     scene.write("a.json", TRACE);
     for (line, word) in [
         ("merge a.json", "--output"),
-        ("merge --ranks 1,2 a.json -o all.json", "expected as many ranks as traces, 1, found 2"),
+        ("merge --ranks 1,2 a.json -o all.json", "expected 1 rank, one for each trace, found 2"),
         ("merge --ranks x a.json -o all.json", "--ranks"),
-        ("merge --json a.json -o -", "standard output is where the trace goes already"),
+        ("merge --json a.json -o -", "standard output is already used for the trace"),
         ("merge --repair a.json -o all.pftrace", "--repair"),
         ("merge --align sometime a.json -o all.json", "sometime"),
     ] {

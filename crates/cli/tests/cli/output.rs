@@ -26,8 +26,8 @@ fn output_names_the_trace() {
 fn output_is_for_one_file_only() {
     let scene = scene_with_spool();
     killed(&scene, "second.json", 1);
-    let words = "error: -o: expected one FILE to write there, found 2\n\n\
-                 hint: without `-o`, each trace is written beside its spool\n";
+    let words = "error: -o: needs exactly one FILE, found 2\n\n\
+                 hint: without `-o`, each trace is written next to its spool\n";
     scene.run("recover -o x.json trace.json.spool second.json.spool").expect(2, "", words);
     scene.run("recover -o x.json .").expect(2, "", words);
     assert_eq!(scene.names(), ["second.json.spool", "trace.json.spool"]);
@@ -41,8 +41,8 @@ fn an_existing_trace_stays_unless_force_is_given() {
         scene.run(line).expect(
             2,
             "",
-            "error: trace.json: exists already, and is left as it is\n\n\
-             hint: `--force` replaces it, `-o PATH` writes elsewhere\n",
+            "error: trace.json: already exists\n\n\
+             hint: use `--force` to overwrite it, or `-o PATH` to write elsewhere\n",
         );
         assert_eq!(scene.names(), ["trace.json", "trace.json.spool"]);
         assert_eq!(scene.read("trace.json"), b"mine");
@@ -65,8 +65,8 @@ fn keep_keeps_the_spool_as_it_is() {
 fn a_spool_without_the_ending_needs_a_name_for_its_trace() {
     let scene = scene_with_spool();
     std::fs::rename(scene.path("trace.json.spool"), scene.path("left")).unwrap();
-    let words = "error: left: the trace would have the name of its spool, which does not end in `.spool`\n\n\
-                 hint: name the trace with `-o PATH`\n";
+    let words = "error: left: the spool's name does not end in `.spool`, so the trace needs another name\n\n\
+                 hint: use `-o PATH` to name the trace\n";
     for line in ["recover left", "recover --force left", "recover --force -o ./left left"] {
         scene.run(line).expect(2, "", words);
     }
@@ -109,7 +109,7 @@ fn a_full_disk_costs_nothing_but_the_attempt() {
         2,
         "",
         "error: /dev/full: cannot write: No space left on device (os error 28)\n\n\
-         hint: `-o PATH` writes elsewhere; the input stays as it is\n",
+         hint: use `-o PATH` to write elsewhere; the input is unchanged\n",
     );
     assert_eq!(scene.names(), ["trace.json.spool"]);
 }

@@ -241,11 +241,11 @@ fn a_program_that_does_not_link_us_is_told_plainly() {
     let run = scene.run("record -- echo hello");
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "hello\n"));
     assert!(
-        run.stderr.starts_with("echo: no process of it recorded anything; no trace was written\n"),
+        run.stderr.starts_with("echo: none of its processes recorded anything; no trace was written\n"),
         "{}",
         run.stderr
     );
-    assert!(run.stderr.contains("\nhint: does it link ferrum-trace"), "{}", run.stderr);
+    assert!(run.stderr.contains("\nhint: check that it links ferrum-trace"), "{}", run.stderr);
     assert_eq!(scene.read("trace.json"), b"before");
     let run = scene.run("record --json -- false").expect_code(1);
     let object: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -258,7 +258,7 @@ fn a_program_that_comes_by_no_span_is_told_so() {
     let scene = Scene::new();
     for (flags, play) in [("", "gather-nothing"), ("--categories other", "gather-one a 10")] {
         let finished = process::run(&mut record(&scene, flags, play)).expect_success();
-        assert!(finished.stderr.contains("it was ready to record, but came by no span"), "{finished}");
+        assert!(finished.stderr.contains("it was ready to record, but executed no span"), "{finished}");
     }
     assert_eq!(scene.names(), [""; 0]);
 }
@@ -285,7 +285,7 @@ fn what_the_program_sets_itself_is_where_its_processes_record() {
     let scene = Scene::new();
     let other = format!("FERRUM_TRACE_OUT={}", scene.path("other.json").display());
     let run = scene.run(&format!("record -- env {other} {} gather-one a 10", program()));
-    assert!(run.stderr.contains("env: no process of it recorded anything"), "{}", run.stderr);
+    assert!(run.stderr.contains("env: none of its processes recorded anything"), "{}", run.stderr);
     assert!(run.stderr.contains("A program that sets FERRUM_TRACE_OUT itself"), "{}", run.stderr);
     assert_eq!(scene.names(), ["other.json"]);
 }
@@ -319,6 +319,54 @@ fn what_a_flight_recorder_writes_out_lies_beside_the_trace() {
     assert_eq!(scene.names(), ["trace.json", dump]);
     let dumped = TraceFile::read(&scene.path(dump));
     assert_eq!((dumped.count("ring"), dumped.count("trigger")), (10, 1));
+}
+
+#[test]
+fn a_dump_says_why_it_was_written_and_what_was_refused_is_counted_by_reason() {
+    let scene = Scene::new();
+    let finished = process::run(&mut record(&scene, "--ring 1MiB --trigger ttft>300ms", "slow-requests"));
+    let names = scene.names();
+    let dump = names.iter().find(|name| name.contains(".dump-001.")).unwrap_or_else(|| panic!("{names:?}"));
+    let (why, what) = ("ttft>300ms: request 2 waited 1.", "s for its first token > 300ms, at 1.");
+    let written = format!("{dump}: dump of a flight recorder: {why}");
+    assert!(finished.stderr.contains(&written), "{finished}");
+    assert!(finished.stderr.contains("1 dumps refused (1 too soon after another dump), 1 granted"), "{finished}");
+    for command in ["summary", "steps", "requests"] {
+        let run = scene.run(&format!("{command} {dump}"));
+        let line = run.stdout.lines().find(|line| line.starts_with("trigger ")).unwrap_or_else(|| panic!("{run:#?}"));
+        assert!(line.contains(why) && line.contains(what) && line.ends_with(" s (dump 1)"), "{line}");
+        assert!(run.stdout.contains("instants  1: 1 trigger\n"), "{run:#?}");
+        let object: Value = serde_json::from_str(&scene.run(&format!("{command} --json {dump}")).stdout).unwrap();
+        let (trigger, instants) = (&object["trigger"], object["instants"].as_array().unwrap());
+        assert_eq!((&trigger["reason"], &trigger["dump"]), (&"ttft>300ms".into(), &1.into()));
+        assert_eq!((&instants[0]["name"], &instants[0]["first_ns"]), (&"trigger".into(), &trigger["time_ns"]));
+    }
+    // What the ring had at the end is no dump, and knows what was refused.
+    let object: Value = serde_json::from_str(&scene.run("summary --json trace.json").stdout).unwrap();
+    assert!(object["trigger"].is_null(), "{object}");
+    assert_eq!(object["recorder"]["recordings"][0]["dumps_refused"]["too_soon"], 1, "{object}");
+    // The trigger of a dump survives what is made of it.
+    for command in [format!("convert {dump} -o d.pftrace"), format!("merge {dump} trace.json -o m.json")] {
+        scene.run(&command).expect_code(0);
+        let output = command.split_whitespace().last().unwrap();
+        let run = scene.run(&format!("summary {output}")).expect_code(0);
+        assert!(run.stdout.contains(&format!("trigger   {why}")), "{command}: {run:#?}");
+    }
+}
+
+#[test]
+fn record_says_what_did_not_fit_with_or_without_a_summary() {
+    let scene = Scene::new();
+    for flags in ["--limit 1MiB", "--limit 1MiB --no-summary", "--limit 1MiB -o trace.pftrace"] {
+        let run = process::run(&mut record(&scene, flags, "gather-one a 200000"));
+        let why = "events: the limit of 1,048,576 bytes was reached (FERRUM_TRACE_LIMIT) (by thread: ";
+        assert!(run.stderr.contains("the recorder lost ") && run.stderr.contains(why), "{flags}: {run}");
+        let object = object_of(&process::run(&mut record(&scene, &format!("--json {flags}"), "gather-one a 200000")));
+        let of_process = &object["processes"][0];
+        assert!(of_process["lost"].as_u64().unwrap() > 100_000, "{object}");
+        assert_eq!(of_process["recorder"]["dropped"], of_process["lost"], "{object}");
+        assert_eq!(of_process["recorder"]["stop_reason"], "limit", "{object}");
+    }
 }
 
 #[test]
@@ -363,7 +411,10 @@ fn waiting_ends_when_somebody_wishes_so() {
     let mut words = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     words.read_line(&mut line).unwrap();
-    assert_eq!(line, "waiting up to 10,000 seconds for 1 process still recording; Ctrl-C takes what is there\n");
+    assert_eq!(
+        line,
+        "waiting up to 10,000 seconds for 1 process still recording; press Ctrl-C to continue with what is there\n"
+    );
     Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status().unwrap();
     let input = child.stdin.take();
     assert_eq!(child.wait().unwrap().code(), Some(0), "the program ended well");
@@ -424,7 +475,7 @@ fn an_interruption_while_the_trace_is_written_leaves_the_files_of_the_processes(
     match finished.status.code() {
         Some(130) if finished.stderr.ends_with("interrupted: the trace is in trace.json\n") => {}
         Some(130) => {
-            assert!(finished.stderr.contains("interrupted: what the processes recorded stays in "), "{finished}");
+            assert!(finished.stderr.contains("interrupted: the files of the processes are kept in "), "{finished}");
             let names = scene.names();
             assert!(names.len() == 1 && names[0].ends_with(".processes"), "{names:?}");
             scene.run(&format!("recover -o trace.json {}", names[0])).expect_code(0);
@@ -537,7 +588,7 @@ fn control_c_of_a_terminal_reaches_the_program_once() {
     command.args(["-c", TERMINAL, env!("CARGO_BIN_EXE_ferrum-trace"), "record", "--", "sh", "-c", script]);
     let finished = process::run(command.current_dir(scene.path("")));
     let finished = finished.expect_code(41);
-    assert!(finished.stdout.contains("sh: no process of it recorded anything"), "{finished}");
+    assert!(finished.stdout.contains("sh: none of its processes recorded anything"), "{finished}");
 }
 
 #[test]
@@ -563,7 +614,7 @@ fn programs_that_cannot_be_started_are_told_as_shells_do() {
         126,
         "",
         "error: ./data: cannot be started: Permission denied (os error 13)\n\n\
-         hint: it must be a file that may be executed\n",
+         hint: it must be an executable file\n",
     );
     assert_eq!(scene.names(), ["data"], "no folder is left");
 }
@@ -573,13 +624,13 @@ fn what_cannot_be_written_is_told_before_the_program_runs() {
     let scene = Scene::new();
     fs::create_dir(scene.path("folder")).unwrap();
     let refused = [
-        ("-o missing/t.json", "error: missing/t.json: cannot record beside it: its folder is not there\n"),
-        ("-o folder.json/t.json", "error: folder.json/t.json: cannot record beside it: its folder is not there\n"),
+        ("-o missing/t.json", "error: missing/t.json: cannot record next to it: its folder does not exist\n"),
+        ("-o folder.json/t.json", "error: folder.json/t.json: cannot record next to it: its folder does not exist\n"),
         ("-o folder", "error: folder: expected a file to write, found a folder\n"),
-        ("-o t.exe", "error: t.exe: the ending says nothing about the form of the trace\n"),
-        ("-o -", "error: -o -: standard output is the program's, so the trace cannot go there\n"),
-        ("--open -o t.csv", "error: --open: the viewer does not read what t.csv would be\n"),
-        ("--open -o t.json.zst", "error: --open: the viewer does not read what t.json.zst would be\n"),
+        ("-o t.exe", "error: t.exe: unknown file extension\n"),
+        ("-o -", "error: -o -: standard output belongs to the program, so the trace cannot be written to it\n"),
+        ("--open -o t.csv", "error: --open: the viewer cannot read the format of t.csv\n"),
+        ("--open -o t.json.zst", "error: --open: the viewer cannot read the format of t.json.zst\n"),
     ];
     for (flags, words) in refused {
         let run = scene.run(&format!("record {flags} -- touch ran")).expect_code(2);
@@ -595,7 +646,7 @@ fn what_cannot_be_written_after_all_costs_nothing() {
     let mut command = scene.command("record -o t.json -- sh -c");
     let finished = process::run(command.arg(&script)).expect_code(2);
     assert!(finished.stderr.contains("error: t.json: expected a file to write, found a folder"), "{finished}");
-    assert!(finished.stderr.contains(": what the processes recorded is kept here\n"), "{finished}");
+    assert!(finished.stderr.contains(": the files of the processes are kept here\n"), "{finished}");
     let kept = scene.names().into_iter().find(|name| name.ends_with(".processes")).unwrap();
     scene.run(&format!("recover --keep {kept}")).expect_code(0);
 }
@@ -611,4 +662,23 @@ fn a_viewer_that_cannot_be_served_is_trouble_of_our_own() {
     let failing = format!("{} gather-one a 10; exit 3", program());
     let mut command = scene.command("record --open -- sh -c");
     process::run(command.arg(failing)).expect_code(3);
+}
+
+#[test]
+fn a_flag_that_is_not_understood_is_refused_before_the_program_runs() {
+    let scene = Scene::new();
+    for (flag, value, expected) in [
+        ("--ring", "nonsense", "`64MiB`"),
+        ("--limit", "lots", "`512MiB`"),
+        ("--window", "step=1", "`steps=`"),
+        ("--categories", "a*b", "`attention,gemm`"),
+        ("--trigger", "step>50", "`50ms`"),
+    ] {
+        let mut command = scene.command(&format!("record {flag} {value} -- touch ran"));
+        let finished = process::run(&mut command).expect_code(2);
+        let first = finished.stderr.lines().next().unwrap();
+        assert!(first.contains(flag) && first.contains(value) && first.contains(expected), "{finished}");
+        assert!(!finished.stderr.contains("FERRUM_TRACE"), "{finished}");
+        assert!(scene.names().is_empty(), "{flag}: the program ran");
+    }
 }

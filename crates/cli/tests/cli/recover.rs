@@ -53,7 +53,7 @@ fn a_missing_trace_is_recovered_from_the_spool_beside_it() {
     scene.run("recover trace.json").expect(
         0,
         "",
-        "trace.json: missing, but its spool is there: recovering trace.json.spool\n\
+        "trace.json: missing, but its spool exists: recovering trace.json.spool\n\
          trace.json.spool: 20 events of 2 threads recovered to trace.json; none lost\n",
     );
     assert_eq!(scene.names(), ["trace.json"]);
@@ -69,11 +69,13 @@ fn what_did_not_fit_is_told_with_its_reason() {
     let n_events = scene.n_events("trace.json");
     let expected = format!(
         "trace.json.spool: {} events of 2 threads recovered to trace.json; {} events lost: \
-         the spool reached its limit (FERRUM_TRACE_LIMIT)\n",
+         the spool reached its limit (FERRUM_TRACE_LIMIT)",
         grouped(n_events),
         grouped(200_000 - n_events),
     );
-    assert_eq!(run.stderr, expected);
+    let (line, by_thread) = run.stderr.split_once(" (by thread: ").unwrap();
+    assert_eq!(line, expected);
+    assert!(by_thread.starts_with("decode loop ") && by_thread.contains(": 100,000, prefill loop "), "{by_thread}");
 }
 
 /// `12,345`

@@ -34,7 +34,7 @@ fn figures_are_those_of_a_benchmark_and_parts_sum_to_the_latency() {
 t.json: 2 requests in 50.00 µs, 1 completed, 1 unfinished
 requests  20,000 per second
 tokens    100 of prompts, 3 generated; 2,000,000 and 60,000 per second
-goodput   20,000 per second; 1 of 1 keep to all (ttft within 20.00 µs: 1, tpot within 15.00 µs: 1)
+goodput   20,000 per second; 1 of 1 meet all limits (ttft within 20.00 µs: 1, tpot within 15.00 µs: 1)
 
 figure  count      mean       p50       p95       p99       min       max
 TTFT        1  20.00 µs  20.00 µs  20.00 µs  20.00 µs  20.00 µs  20.00 µs
@@ -71,11 +71,17 @@ request        at  prompt  output     queue      TTFT      TPOT      E2EL  reaso
 fn limits_that_are_missed_and_requests_that_are_not_there_are_told() {
     let scene = scene();
     let run = scene.run("requests --slo ttft=19.9us --slo e2el=1s t.json").expect_code(0);
-    let line = "goodput   0 per second; 0 of 1 keep to all (ttft within 19.90 µs: 0, e2el within 1.000 s: 1)\n";
+    let line = "goodput   0 per second; 0 of 1 meet all limits (ttft within 19.90 µs: 0, e2el within 1.000 s: 1)\n";
     assert!(run.stdout.contains(line), "{}", run.stdout);
-    let words =
-        "error: t.json: expected a request with the id `7`, found none\n\nhint: `requests --each` lists the ids\n";
-    scene.run("requests --explain 7 t.json").expect(2, "", words);
+    let words = "t.json: no request with the id `7`: the trace has 2 requests (`1`, `2`)\n";
+    scene.run("requests --explain 7 t.json").expect(1, "", words);
+    let run = scene.run("requests --explain 7 --explain 1 t.json").expect_code(1);
+    assert!(run.stdout.contains("\nrequest 1: latency 50.00 µs"), "{}", run.stdout);
+    assert_eq!(run.stderr, words);
+    let words = "t.json: no request that has ended: the trace has 1 request (`2`)\n";
+    scene.run("requests --arrived 5us.. --explain slowest t.json").expect(1, "", words);
+    let words = "t.json: no requests that arrive in the time of --arrived: the file has 2 requests\n";
+    scene.run("requests --arrived 1s.. t.json").expect(1, "", words);
     for flags in ["--slo ttft", "--slo speed=1ms", "--slo ttft=1", "--arrived 5"] {
         scene.run(&format!("requests {flags} t.json")).expect_code(2);
     }
@@ -88,8 +94,9 @@ fn a_trace_without_requests_says_what_it_has_instead() {
     let scene = Scene::new();
     scene.write("t.json", r#"[{"ph":"b","id":1,"cat":"task","name":"request","ts":1,"pid":1,"tid":1}]"#);
     let run = scene.run("requests t.json").expect_code(1);
-    assert!(run.stdout.starts_with("t.json: no requests that the flags ask for\nlooked for\n"), "{}", run.stdout);
-    assert!(run.stdout.ends_with("  slices: none\n  asynchronous events: 1 `task`\n"), "{}", run.stdout);
+    let words = "t.json: no requests: looked for async events (b, n, e) of category `request`, with an operation `request` from arrival to \
+                 end; the file has no slices and 1 async event (1 `task`)\n";
+    run.expect(1, "", words);
     scene.run("requests --explain slowest --json t.json").expect_code(1);
 }
 
@@ -126,10 +133,39 @@ fn odd_requests_are_told() {
     );
     let run = scene.run("requests t.json").expect_code(0);
     let notes = "\
-t.json: 1 event of category `request` without a request around: its begin or its end is not in the trace
-t.json: 1 request with another number of output tokens at the end than came
+t.json: 1 event of category `request` outside of any request: the begin or end of the request is not in the trace
+t.json: 1 request whose end states another number of output tokens than was seen
 ";
     assert_eq!(run.stderr, notes);
+}
+
+#[test]
+fn titles_of_rows_are_no_events_of_their_own() {
+    let scene = Scene::new();
+    let edge = |phase: &str, name: &str, ts: u32, args: &str| {
+        format!(
+            r#"{{"ph":"{phase}","cat":"request","name":"{name}","id":42,"pid":1,"tid":1,"ts":{ts},"args":{{{args}}}}}"#
+        )
+    };
+    let (plain, title) = ("", r#""row_of":"request""#);
+    let inner = [edge("b", "request", 0, plain), edge("e", "request", 50, plain)];
+    let [begin, end] = &inner;
+    let outer = [edge("b", "request 42", 0, title), begin.clone(), end.clone(), edge("e", "request 42", 50, title)];
+    scene.write("old.json", format!("[{}]", inner.join(",")));
+    scene.write("new.json", format!("[{}]", outer.join(",")));
+    scene.run("check new.json").expect_code(0);
+    let figures = |file: &str| {
+        let told: serde_json::Value =
+            serde_json::from_str(&scene.run(&format!("requests --json {file}")).expect_code(0).stdout).unwrap();
+        (told["count"].as_u64().unwrap(), told["figures"].clone(), told["strays"].clone())
+    };
+    assert_eq!(figures("new.json"), figures("old.json"));
+    let asyncs = |file: &str| {
+        let told: serde_json::Value =
+            serde_json::from_str(&scene.run(&format!("summary --json {file}")).expect_code(0).stdout).unwrap();
+        told["asyncs"]["groups"].as_u64().unwrap()
+    };
+    assert_eq!(asyncs("new.json"), asyncs("old.json"));
 }
 
 #[test]
@@ -173,6 +209,7 @@ struct Object {
     prompt_tokens: u64,
     output_tokens: u64,
     miscounted: u64,
+    early: u64,
     preempted: u64,
     preemptions: u64,
     requests_per_s: f64,
@@ -184,9 +221,13 @@ struct Object {
     goodput_per_s: Option<f64>,
     parts: BTreeMap<String, i64>,
     steps: u64,
+    incomplete_steps: u64,
     explained: Vec<Request>,
     requests: Vec<Request>,
     losses: serde_json::Value,
+    recorder: Option<serde_json::Value>,
+    trigger: Option<serde_json::Value>,
+    instants: Vec<serde_json::Value>,
     notes: Vec<String>,
 }
 
@@ -222,6 +263,7 @@ struct Request {
     ttft_ns: Option<i64>,
     tpot_ns: Option<f64>,
     e2el_ns: Option<i64>,
+    early: bool,
     parts: Option<BTreeMap<String, i64>>,
 }
 
@@ -232,20 +274,36 @@ fn json_has_every_field_and_no_other() {
     assert_eq!((object.version, object.file.as_str(), object.count), (1, "t.json", 2));
     assert_eq!((object.completed, object.failed, object.unfinished, object.strays), (1, 0, 1, 0));
     assert_eq!((object.wall_ns, object.prompt_tokens, object.output_tokens), (50_000, 100, 3));
+    assert_eq!((object.early, object.incomplete_steps), (0, 0));
     assert_eq!((object.miscounted, object.preempted, object.preemptions, object.steps), (0, 0, 0, 3));
     assert_eq!((object.requests_per_s, object.prompt_tokens_per_s), (20_000.0, 2_000_000.0));
     assert_eq!((object.output_tokens_per_s, object.good, object.goodput_per_s), (60_000.0, Some(0), Some(0.0)));
     assert_eq!(object.slos, [Slo { metric: "queue".to_owned(), limit_ns: 9_000, met: 0 }]);
+    assert!(object.recorder.is_none() && object.trigger.is_none() && object.instants.is_empty());
     let names: Vec<&str> = object.figures.keys().map(String::as_str).collect();
     assert_eq!(names, ["e2el", "itl", "queue", "tpot", "ttft"]);
     let Figure { count, mean_ns, min_ns, p50_ns, p95_ns, p99_ns, max_ns } = object.figures["tpot"];
     assert_eq!((count, mean_ns), (1, 15_000.0));
     assert_eq!([min_ns, p50_ns, p95_ns, p99_ns, max_ns], [15_000; 5]);
-    let [Request { id, arrival_ns, prompt_tokens, output_tokens, reason, queue_ns, ttft_ns, tpot_ns, e2el_ns, parts }] =
-        &object.explained[..]
+    let [
+        Request {
+            id,
+            arrival_ns,
+            prompt_tokens,
+            output_tokens,
+            reason,
+            queue_ns,
+            ttft_ns,
+            tpot_ns,
+            e2el_ns,
+            early,
+            parts,
+        },
+    ] = &object.explained[..]
     else {
         panic!("{object:?}")
     };
+    assert!(!early);
     assert_eq!((id.as_str(), *arrival_ns, *prompt_tokens, *output_tokens), ("1", 0, Some(100), 3));
     assert_eq!((reason.as_deref(), *queue_ns, *ttft_ns), (Some("stop"), Some(10_000), Some(20_000)));
     assert_eq!((*tpot_ns, *e2el_ns, parts.as_ref()), (Some(15_000.0), Some(50_000), Some(&object.parts)));

@@ -88,7 +88,7 @@ fn a_missing_trace_is_recovered_from_its_spool() {
     let run = scene.run("trace.json").expect_code(0);
     assert_eq!(
         run.stderr,
-        "trace.json: missing, but its spool is there: recovering trace.json.spool\n\
+        "trace.json: missing, but its spool exists: recovering trace.json.spool\n\
          trace.json.spool: 20 events of 2 threads recovered to trace.json; none lost\n"
     );
     assert!(run.stdout.starts_with("trace.json: Chrome trace JSON\n"), "{}", run.stdout);
@@ -119,7 +119,7 @@ fn a_trace_whose_process_still_records_is_read_from_its_spool() {
     maker.record(5);
     let run = scene.run("trace.json").expect_code(0);
     assert_eq!(n_slices(&run), 30, "the trace has 20");
-    assert!(run.stderr.contains("its spool lies beside it"), "{}", run.stderr);
+    assert!(run.stderr.contains("reading its spool instead"), "{}", run.stderr);
     maker.exit();
     let run = scene.run("trace.json").expect_code(0);
     assert_eq!((n_slices(&run), run.stderr.as_str()), (30, ""));

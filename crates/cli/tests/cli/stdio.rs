@@ -53,7 +53,7 @@ fn nothing_or_something_else_on_standard_input_is_refused() {
         2,
         "",
         "error: standard input: expected a spool, found an empty file\n\n\
-         hint: its process ended before it had begun to record\n",
+         hint: its process ended before it began to record\n",
     );
     scene.run_with_stdin("recover -", b"[{\"name\":\"a\"}]").expect(
         2,
@@ -115,7 +115,7 @@ fn a_full_standard_output_is_trouble() {
     let full = || Stdio::from(std::fs::File::options().write(true).open("/dev/full").unwrap());
     let run = |line: &str| Run::of(scene.command(line).stdout(full()).stderr(Stdio::piped()).output().unwrap());
     let words = "error: standard output: cannot write: No space left on device (os error 28)\n";
-    let hint = "\nhint: `-o PATH` writes elsewhere; the input stays as it is\n";
+    let hint = "\nhint: use `-o PATH` to write elsewhere; the input is unchanged\n";
     run("recover -o - trace.json.spool").expect(2, "", &format!("{words}{hint}"));
     run("man").expect(2, "", words);
     let json = run("recover --json trace.json.spool").expect_code(2);

@@ -34,6 +34,7 @@ span      2.000 ms
 tracks    2 in 1 process
 events    8: 4 X, 2 M, 1 B, 1 i
 slices    4, 1 B without an E
+instants  1: 1 mark
 losses    none
 
 name    count     total      self  % wall      mean       p50       p95       p99       max
@@ -54,7 +55,7 @@ fn the_rows_that_are_left_out_are_one_line() {
     assert!(rows[0].starts_with("load "), "{rows:?}");
     assert_eq!(rows[1..], ["… 2 more: 3 slices, total 160.0 µs, self 100.0 µs"]);
     let run = scene().run("--top 0 t.json").expect_code(0);
-    assert_eq!(run.stdout.lines().count(), 11);
+    assert_eq!(run.stdout.lines().count(), 12);
 }
 
 #[test]
@@ -95,13 +96,56 @@ fn what_counts_can_be_narrowed_down() {
     assert_eq!(names("--filter name=*d*"), ["decode", "load"]);
     assert_eq!(names("--filter cat=op"), ["attn"]);
     assert_eq!(names("--filter cat=op --filter cat=io"), ["attn", "load"]);
-    assert_eq!(names("--filter cat=op --filter track=2"), [""; 0], "no slice is what the flags ask for");
     assert_eq!(names("--filter track=worker"), ["attn", "decode"]);
     assert_eq!(names("--filter process=engine --filter time=30us..1ms"), ["attn"]);
     assert_eq!(names("--within dec*"), ["attn"]);
-    let run = scene.run("--filter name=nothing t.json").expect_code(0);
+    let run = scene.run("--filter name=nothing t.json").expect_code(1);
     assert!(run.stdout.contains("slices    4, 0 selected"), "{}", run.stdout);
-    assert!(run.stdout.ends_with("\n\nno slice is what the flags ask for\n"), "{}", run.stdout);
+    assert!(run.stdout.ends_with("\n\nno slice or async operation matches the flags\n"), "{}", run.stdout);
+}
+
+#[test]
+fn filters_that_match_nothing_exit_with_1_and_suggest_others() {
+    let scene = scene();
+    let message = |flags: &str| scene.run(&format!("{flags} t.json")).expect_code(1).stderr;
+    let nothing = "t.json: no slice or async operation matches";
+    assert_eq!(
+        message("--filter name=atn"),
+        format!("{nothing} `--filter 'name=atn'`\n\nhint: did you mean `--filter 'name=attn'`?\n")
+    );
+    assert_eq!(
+        message("--filter name=op"),
+        format!("{nothing} `--filter 'name=op'`\n\nhint: did you mean `--filter 'cat=op'`?\n")
+    );
+    assert_eq!(
+        message("--within Deco* --filter cat=op"),
+        format!("{nothing} `--within 'Deco*'`\n\nhint: did you mean `--within 'decode'`?\n")
+    );
+    assert_eq!(message("--filter process=nobody"), format!("{nothing} `--filter 'process=nobody'`\n"));
+    assert_eq!(
+        message("--within load"),
+        "t.json: `--within 'load'` names 1 slice, but no slice or async operation lies inside\n"
+    );
+    assert_eq!(
+        message("--filter cat=op --filter track=2"),
+        "t.json: of the 2 slices and async operations that match `--filter 'cat=op'`, none matches `--filter 'track=2'`\n"
+    );
+    assert_eq!(
+        message("--filter time=3ms..4ms"),
+        "t.json: no slice or async operation begins in `--filter 'time=3ms..4ms'`; the trace is 2.000 ms long\n"
+    );
+    let run = scene.run("--json --filter name=atn t.json").expect_code(1);
+    assert!(run.stderr.contains("did you mean"), "{}", run.stderr);
+    let object: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(object["selected"], 0);
+}
+
+#[test]
+fn a_trace_without_slices_is_no_finding() {
+    let scene = Scene::new();
+    scene.write("t.json", "[]");
+    scene.run("t.json").expect_code(0);
+    scene.run("--filter name=a t.json").expect_code(1);
 }
 
 #[test]
@@ -123,16 +167,54 @@ fn narrow_terminals_get_narrow_tables() {
     let table = |columns: usize| {
         let run = Run::of(scene.command("t.json").env("COLUMNS", columns.to_string()).output().unwrap()).expect_code(0);
         let (_, table) = run.stdout.split_once("\n\n").unwrap();
-        assert!(table.lines().all(|line| line.chars().count() <= columns), "{columns}:\n{table}");
+        let fits = |line: &str| line.chars().count() <= columns || line.starts_with("hidden at this width: ");
+        assert!(table.lines().all(fits), "{columns}:\n{table}");
         table.lines().map(str::to_owned).collect::<Vec<_>>()
     };
     let titles = |columns| table(columns)[0].split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ");
+    let last = |columns| table(columns).last().unwrap().clone();
     assert!(table(250)[1].starts_with(long));
     assert_eq!(titles(250), "name count total self % wall mean p50 p95 p99 max");
     assert_eq!(titles(100), "name count total self % wall mean p50 p95 max");
     assert_eq!(titles(60), "name count total self % wall");
     assert_eq!(titles(42), "name total self");
     assert!(table(42)[1].starts_with("void at::na…impl>(int)  "), "{:?}", table(42));
+    assert_eq!(last(100), "hidden at this width: p99; use --wide");
+    assert_eq!(last(80), "hidden at this width: p50, p95, p99; use --wide");
+}
+
+#[test]
+fn names_are_full_in_pipes_and_with_wide() {
+    let names =
+        ["gemm<128, 64, float>", "gemm<128, 64, half>"].map(|name| format!("{}::{name}(int)", "detail".repeat(40)));
+    let events = names.clone().map(|name| format!(r#"{{"ph":"X","name":"{name}","ts":0,"dur":100,"pid":1,"tid":1}}"#));
+    let scene = Scene::new();
+    scene.write("t.json", format!("[{}]", events.join(",")));
+    let assert_full = |run: Run| {
+        let run = run.expect_code(0);
+        for name in &names {
+            assert!(run.stdout.contains(name.as_str()), "{}", run.stdout);
+        }
+        assert!(run.stdout.contains("  p99  "), "{}", run.stdout);
+    };
+    assert_full(scene.run("t.json"));
+    assert_full(Run::of(scene.command("t.json --wide").env("COLUMNS", "80").output().unwrap()));
+    assert_full(Run::of(scene.command("--wide t.json").env("COLUMNS", "80").output().unwrap()));
+}
+
+#[test]
+fn the_share_of_wall_time_is_that_of_the_selected_range() {
+    let scene = scene();
+    let share = |flags: &str| {
+        let run = scene.run(&format!("--json --by name,cat {flags} t.json")).expect_code(0);
+        let object: Object = serde_json::from_str(&run.stdout).unwrap();
+        (object.wall_ns, object.rows.iter().find(|row| row.name == "attn").unwrap().share_of_wall)
+    };
+    assert_eq!(share(""), (2_000_000, 0.03));
+    assert_eq!(share("--filter time=..80us"), (80_000, 0.75));
+    assert_eq!(share("--filter time=10us..130us"), (120_000, 0.5));
+    assert_eq!(share("--filter time=0s..9s").0, 2_000_000);
+    assert_eq!(share("--filter name=attn"), (2_000_000, 0.03));
 }
 
 #[test]
@@ -159,7 +241,7 @@ fn devices_arrows_and_requests_are_in_the_header() {
     );
     let run = scene.run("t.json").expect_code(0);
     let expected = "async     1\n\
-                    flows     2, 1 with an end missing\n\
+                    flows     2, 1 incomplete\n\
                     device    process 0: busy 90.00 µs (90.0 %), idle 10.00 µs (10.0 %), comm 40.00 µs of which 20.00 µs \
                     overlap with compute and 20.00 µs are exposed\n";
     assert!(run.stdout.contains(expected), "{}", run.stdout);
@@ -173,6 +255,7 @@ struct Object {
     kind: String,
     containers: Vec<String>,
     span_ns: i64,
+    wall_ns: i64,
     processes: u64,
     tracks: u64,
     events: u64,
@@ -182,6 +265,9 @@ struct Object {
     partial_overlaps: u64,
     anomalies: BTreeMap<String, u64>,
     losses: Losses,
+    recorder: Option<serde_json::Value>,
+    trigger: Option<serde_json::Value>,
+    instants: Vec<serde_json::Value>,
     notes: Vec<String>,
     devices: Vec<serde_json::Value>,
     asyncs: BTreeMap<String, u64>,
@@ -191,6 +277,9 @@ struct Object {
     rows: Vec<Row>,
     rest: BTreeMap<String, i64>,
     all: BTreeMap<String, i64>,
+    async_rows: Vec<serde_json::Value>,
+    async_rest: BTreeMap<String, i64>,
+    async_all: BTreeMap<String, i64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -238,6 +327,9 @@ fn json_has_every_field_and_no_other() {
     assert_eq!((object.anomalies["unclosed"], object.asyncs["groups"], object.flows["groups"]), (1, 0, 0));
     assert_eq!((object.losses.count, object.losses.bytes, object.losses.first.len()), (0, 0, 0));
     assert!(object.containers.is_empty() && object.notes.is_empty() && object.devices.is_empty());
+    assert!(object.recorder.is_none() && object.trigger.is_none());
+    let instant = serde_json::json!({"name": "mark", "cat": "", "count": 1, "first_ns": 5000, "last_ns": 5000});
+    assert_eq!(object.instants, [instant]);
     assert_eq!((object.by, object.sort.as_str()), (vec!["name".to_owned(), "cat".to_owned()], "self"));
     let attn = Row {
         name: "attn".into(),
@@ -256,6 +348,8 @@ fn json_has_every_field_and_no_other() {
     assert_eq!(object.rows[1], attn);
     assert_eq!((object.rest["rows"], object.rest["self_ns"], object.all["total_ns"]), (1, 40_000, 1_160_000));
     assert!(object.all.contains_key("count"));
+    assert!(object.async_rows.is_empty());
+    assert_eq!((object.async_rest["rows"], object.async_all["count"]), (0, 0));
 }
 
 #[test]

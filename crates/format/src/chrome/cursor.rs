@@ -22,12 +22,19 @@ pub struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
     nest: Nest,
+    has_odd_number: bool,
 }
 
 impl<'a> Cursor<'a> {
     /// At a place in `bytes`.
     pub fn new(bytes: &'a [u8], at: usize) -> Self {
-        Self { bytes, at, nest: Nest::default() }
+        Self { bytes, at, nest: Nest::default(), has_odd_number: false }
+    }
+
+    /// Whether it went over a number that JSON does not have since it was asked last: zeros in front of it, or a size that no float
+    /// has.
+    pub fn take_odd_number(&mut self) -> bool {
+        std::mem::take(&mut self.has_odd_number)
     }
 
     /// All of the text.
@@ -163,21 +170,30 @@ impl<'a> Cursor<'a> {
         if self.peek() == Some(b'-') {
             self.at += 1;
         }
+        let whole = self.at;
         self.digits()?;
+        self.has_odd_number |= self.bytes[whole] == b'0' && self.at - whole > 1;
         if self.peek() == Some(b'.') {
             self.at += 1;
             self.digits()?;
         }
+        let mut n_exponent_digits = 0;
         if let Some(b'e' | b'E') = self.peek() {
             self.at += 1;
             if let Some(b'+' | b'-') = self.peek() {
                 self.at += 1;
             }
+            let exponent = self.at;
             self.digits()?;
+            n_exponent_digits = self.at - exponent;
         }
         // More digits may come with more bytes.
         self.peek().ok_or(Stop::End)?;
-        Ok(&self.bytes[start..self.at])
+        let number = &self.bytes[start..self.at];
+        if n_exponent_digits > 2 || number.len() > FLOAT_BYTES_MAX {
+            self.has_odd_number |= is_beyond_floats(number);
+        }
+        Ok(number)
     }
 
     #[inline]
@@ -297,6 +313,16 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// A number of that many bytes, and an exponent of two digits at most, is not beyond the largest float.
+const FLOAT_BYTES_MAX: usize = 200;
+
+/// Whether a number is larger than all floats. Many readers refuse a file with such a one.
+#[cold]
+pub fn is_beyond_floats(number: &[u8]) -> bool {
+    let number = std::str::from_utf8(number).ok().and_then(|number| number.parse::<f64>().ok());
+    number.is_some_and(f64::is_infinite)
+}
+
 #[derive(PartialEq, Eq)]
 enum Opened {
     Container,
@@ -371,6 +397,24 @@ mod tests {
         let text = format!("{text} ");
         let mut cursor = Cursor::new(text.as_bytes(), 0);
         cursor.skip_value().map(|()| cursor.at())
+    }
+
+    fn has_odd_number(text: &str) -> bool {
+        let text = format!("{text} ");
+        let mut cursor = Cursor::new(text.as_bytes(), 0);
+        cursor.skip_value().unwrap();
+        cursor.take_odd_number()
+    }
+
+    #[test]
+    fn numbers_that_json_does_not_have_are_told() {
+        let zeros = "0".repeat(400);
+        for odd in ["00", "-01", "[1,{\"a\":087.5}]", "1e999", "-1.5E+400", &format!("1{zeros}")] {
+            assert!(has_odd_number(odd), "{odd}");
+        }
+        for sound in ["0", "-0", "0.001", "1e308", "1e-999", "\"01\"", "[10,100]", &format!("0.{zeros}1")] {
+            assert!(!has_odd_number(sound), "{sound}");
+        }
     }
 
     #[test]
@@ -453,8 +497,8 @@ mod tests {
         fn never_takes_what_serde_json_refuses(text in "[\\[\\]{},:\"a1.e\\\\-]{0,12}") {
             if let Ok(len) = read(&text) {
                 prop_assert!(serde_json::from_str::<serde_json::Value>(&text[..len.min(text.len())]).is_ok()
-                    // Numbers with a zero in front are taken.
-                    || text.contains('0'));
+                    // Numbers with a zero in front, or too large for a float, are taken, and told.
+                    || has_odd_number(&text));
             }
         }
     }

@@ -15,6 +15,6 @@ pub(crate) use cursor::{Cursor, Stop};
 pub use snippet::Snippet;
 pub(crate) use text::Text;
 pub use write::{
-    Counterable, METADATA_CATEGORY, push_args_value, push_counter_value, push_decimal, push_micros,
+    ARGS_STRIPPED, Counterable, METADATA_CATEGORY, push_args_value, push_counter_value, push_decimal, push_micros,
     push_start_and_duration, push_text,
 };

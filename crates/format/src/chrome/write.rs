@@ -90,6 +90,10 @@ pub fn push_start_and_duration(out: &mut Vec<u8>, start: u64, duration: u64) {
 /// The category of what is said about a trace, by Chrome's convention.
 pub const METADATA_CATEGORY: &str = "__metadata";
 
+/// The field that keeps the chrome://tracing viewer from warning about a metadata event of a name it does not know. It takes such an
+/// event for one without arguments and passes over it; other readers do not know the field.
+pub const ARGS_STRIPPED: &str = "argsStripped";
+
 /// Writes a JSON string as raw UTF-8. Only what JSON demands is escaped, since viewers show escapes as typed; NUL becomes
 /// `␀` (U+2400), since Perfetto cuts a string there.
 pub fn push_text(out: &mut Vec<u8>, text: &str) {

@@ -57,13 +57,25 @@ pub fn to_chrome(input: impl Read) -> Result<Vec<u8>, Error> {
 /// The fields that have a tree of modules: `prefill`, then `decode_1`, `decode_2` and so on.
 fn phases(profile: &Value) -> Vec<(&String, &Map<String, Value>)> {
     let fields = profile.as_object().into_iter().flatten();
-    let with_tree = |(name, phase)| Some((name, Value::as_object(phase).filter(|phase| phase.contains_key(TREE))?));
+    let is_read = |phase: &&Map<String, Value>| phase.contains_key(TREE) && !is_stand_in(phase);
+    let with_tree = |(name, phase)| Some((name, Value::as_object(phase).filter(is_read)?));
     let mut phases: Vec<_> = fields.filter_map(with_tree).collect();
     phases.sort_by_key(|(name, _)| match name.split_once('_') {
         Some(("decode", number)) => (1, number.parse::<u64>().unwrap_or(u64::MAX)),
         _ => (0, 0),
     });
     phases
+}
+
+/// Returns whether a phase is only there because vLLM's plot needs one, as `convert` writes it.
+fn is_stand_in(phase: &Map<String, Value>) -> bool {
+    phase.get("metadata").is_some_and(|metadata| metadata["missing"] == true)
+}
+
+/// Returns whether an entry only holds the leaves of the module around it, as `convert` writes it.
+fn is_wrapper(node: &Value) -> bool {
+    let is_named = node["entry"]["name"].as_str().is_some_and(|name| name.ends_with(" (self)"));
+    is_named && node["children"].as_array().is_some_and(|children| !children.is_empty())
 }
 
 struct Writer {
@@ -109,6 +121,11 @@ impl Writer {
     fn nodes(&mut self, nodes: &[Value], pid: u64, mut start: u64) {
         let layers = layers_among(nodes);
         for (node, layer) in nodes.iter().zip(layers) {
+            if let (true, Some(leaves)) = (is_wrapper(node), node["children"].as_array()) {
+                self.nodes(leaves, pid, start);
+                start = start.saturating_add(total_nanos(leaves));
+                continue;
+            }
             start = start.saturating_add(self.node(node, layer, pid, start));
         }
     }

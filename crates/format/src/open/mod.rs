@@ -197,9 +197,6 @@ impl Opening {
             for damage in &summary.diagnostics {
                 notes.add(damage.to_string());
             }
-            if summary.dropped > 0 {
-                notes.add(format!("the recorder dropped {} events", summary.dropped));
-            }
             Ok(())
         })?;
         Ok(self.opened(Box::new(stream), Kind::Spool))

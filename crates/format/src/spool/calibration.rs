@@ -55,6 +55,11 @@ impl Calibration {
         }
     }
 
+    /// Nanoseconds since the trace began at the last point.
+    pub fn last_nanos_since_start(&self) -> u64 {
+        self.last.map_or(0, |(_, nanos)| nanos.saturating_sub(self.start_nanos()))
+    }
+
     /// A view that remembers the line it used last, for many times in a row.
     pub fn cursor(&self) -> Cursor<'_> {
         Cursor {

@@ -2,8 +2,11 @@
 
 use super::begun::Begun;
 use super::diagnostic::Damage;
+use super::facts;
 use super::form::{Form, Spelling};
 use super::layout::{CLOCK_TICKS, StopReason};
+use super::open_slices::OpenSlices;
+use super::open_span::OpenSpan;
 use super::ordered::in_order;
 use super::piece::{PieceWriter, Written};
 use super::sink::{FileState, Means, Sink};
@@ -12,10 +15,9 @@ use super::spell_chrome::ChromeFile;
 use super::spell_perfetto::PerfettoFile;
 use super::spelling::{About, FileSpelling};
 use super::summary::Summary;
-use crate::chrome::{push_decimal, push_text};
 use crate::pack::{Packer, Packing};
 use crate::{Error, ReadAt};
-use ferrum_trace_model::vocab::about;
+use ferrum_trace_model::{Recording, Trigger};
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
@@ -43,13 +45,18 @@ pub struct Converter {
     state: FileState,
     /// What begins in the spool, if not everything does that ends there.
     begun: Option<Begun>,
+    /// Spans that had begun and not ended when the events of the last batch were listed.
+    open_spans: Vec<OpenSpan>,
     n_events: u64,
+    /// Why the file is written, if it is a dump.
+    trigger: Option<Trigger>,
 }
 
 /// What has been spelled so far, as far as what comes next depends on it.
 #[derive(Debug)]
 enum File {
-    Chrome(ChromeFile),
+    Chrome(ChromeFile<false>),
+    ChromeWholeMicros(ChromeFile<true>),
     Perfetto(Box<PerfettoFile>),
 }
 
@@ -58,6 +65,7 @@ impl Converter {
     pub fn open<R: ReadAt + ?Sized>(source: &R, form: Form) -> Result<Self, Error> {
         let file = match form.spelling {
             Spelling::Chrome => File::Chrome(ChromeFile::default()),
+            Spelling::ChromeWholeMicros => File::ChromeWholeMicros(ChromeFile::default()),
             Spelling::Perfetto => File::Perfetto(Box::default()),
         };
         Ok(Self {
@@ -66,8 +74,15 @@ impl Converter {
             packing: form.packing,
             state: FileState::default(),
             begun: Header::read(source)?.may_lack_begins().then(Begun::new),
+            open_spans: Vec::new(),
             n_events: 0,
+            trigger: None,
         })
+    }
+
+    /// States in the file that it is a dump, and what it was written for.
+    pub fn with_trigger(self, trigger: Option<Trigger>) -> Self {
+        Self { trigger, ..self }
     }
 
     /// Writes what is new since the last call, with up to `n_workers` threads.
@@ -93,19 +108,22 @@ impl Converter {
         W: Write + Send + ?Sized,
     {
         let pieces = self.progress.advance(source, events_are_seen)?;
-        let Self { progress, state, packing, begun, .. } = self;
+        self.open_spans = self.progress.open_spans(source)?;
+        let Self { progress, state, packing, begun, open_spans, .. } = self;
         if let Some(begun) = begun {
             begun.find(source, &pieces, &progress.dictionary)?;
         }
-        let news = News { source, pieces: &pieces, begun: begun.as_ref() };
+        let news = News { source, pieces: &pieces, begun: begun.as_ref(), open_spans };
         let means = Means { packing: *packing, n_workers };
         let dictionary = &progress.dictionary;
         let (written, damage) = match &mut self.file {
             File::Chrome(file) => news.write(Sink::new(out, file, state, dictionary, means)?),
+            File::ChromeWholeMicros(file) => news.write(Sink::new(out, file, state, dictionary, means)?),
             File::Perfetto(file) => news.write(Sink::new(out, &mut **file, state, dictionary, means)?),
         };
         progress.damage.merge(damage);
         let batch = written?;
+        self.open_spans.retain(|span| !self.state.has_ended(span));
         self.n_events += batch.events;
         Ok(batch)
     }
@@ -116,78 +134,42 @@ impl Converter {
         // Of a recording of nothing there is nothing to tell, but that it goes on where another file ended.
         let is_told = self.state.has_threads() || summary.dropped > 0 || Header::read(source)?.part > 0;
         let about = is_told.then(|| self.about(source, &summary)).transpose()?;
-        let ends = self.state.unclosed.ends(&self.progress.dictionary);
+        let dictionary = &self.progress.dictionary;
+        let open = OpenSlices::new(source, &self.open_spans, dictionary);
+        let end = open.end().max(self.state.unclosed.last());
+        let open = open.events(dictionary, end);
+        let ends = self.state.unclosed.ends(dictionary, end);
         let tail = match &self.file {
-            File::Chrome(file) => file.tail(&ends, about.as_ref()),
-            File::Perfetto(file) => file.tail(&ends, about.as_ref()),
+            File::Chrome(file) => file.tail(&ends, &open, about.as_ref()),
+            File::ChromeWholeMicros(file) => file.tail(&ends, &open, about.as_ref()),
+            File::Perfetto(file) => file.tail(&ends, &open, about.as_ref()),
         };
         Packer::new(self.packing)?.finish(&self.state.checksum, &tail)
     }
 
+    /// Whether any event has been written, or any span is open: without one, the file has nothing that could take the place of
+    /// another trace.
+    pub fn has_events(&self) -> bool {
+        self.n_events > 0 || !self.open_spans.is_empty()
+    }
+
     /// What is known of the recording so far.
     pub fn summary<R: ReadAt + ?Sized>(&self, source: &R) -> Result<Summary, Error> {
-        self.progress.summary(source, self.n_events)
+        let mut summary = self.progress.summary(source, self.n_events)?;
+        let dictionary = &self.progress.dictionary;
+        let open = OpenSlices::new(source, &self.open_spans, dictionary);
+        summary.recording.unfinished = self.open_spans.len() as u64;
+        summary.recording.unfinished_by_thread = open.by_thread(dictionary);
+        summary.recording.lost_texts = self.state.n_lost_texts;
+        Ok(summary)
     }
 
     fn about<R: ReadAt + ?Sized>(&self, source: &R, summary: &Summary) -> Result<About, Error> {
         let header = Header::read(source)?;
-        let start = self.progress.dictionary.calibration.start_nanos();
         let clock = if header.clock == CLOCK_TICKS { "ticks" } else { "monotonic" };
-        let numbers = [
-            ("recorded", summary.events),
-            (about::DROPPED, summary.dropped),
-            (about::START_MONOTONIC_NS, start),
-            (about::START_UNIX_NS, header.wall_nanos),
-        ];
-        let mut facts = b"{\"version\":".to_vec();
-        push_text(&mut facts, env!("CARGO_PKG_VERSION"));
-        facts.extend_from_slice(format!(",\"clock\":\"{clock}\"").as_bytes());
-        let of_ring = [("ring_bytes", header.limit), (about::OVERWRITTEN, header.overwritten)];
-        let of_ring = of_ring.into_iter().filter(|_| header.is_ring);
-        let part = (header.part > 0).then_some((about::PART, header.part));
-        for (key, number) in numbers.into_iter().chain(of_ring).chain(part) {
-            facts.extend_from_slice(format!(",\"{key}\":{number}").as_bytes());
-        }
-        self.push_origin(summary.pid, &mut facts);
-        self.push_dropped_by_thread(source, &mut facts)?;
-        facts.push(b'}');
+        let recording = Recording { trigger: self.trigger.clone(), ..summary.recording.clone() };
         let lost = (summary.dropped > 0).then(|| lost_text(summary, header.limit));
-        Ok(About { pid: summary.pid, lost, facts })
-    }
-
-    fn push_origin(&self, pid: u32, out: &mut Vec<u8>) {
-        let Some(origin) = &self.progress.dictionary.origin else {
-            return;
-        };
-        out.extend_from_slice(format!(",\"{}\":{pid}", about::PID).as_bytes());
-        if let Some(rank) = origin.rank {
-            out.extend_from_slice(format!(",\"{}\":{rank}", about::RANK).as_bytes());
-        }
-        for (key, text) in [(about::HOST, &origin.host), (about::BOOT_ID, &origin.boot_id)] {
-            if !text.is_empty() {
-                out.extend_from_slice(format!(",\"{key}\":").as_bytes());
-                push_text(out, text);
-            }
-        }
-    }
-
-    fn push_dropped_by_thread<R: ReadAt + ?Sized>(&self, source: &R, out: &mut Vec<u8>) -> Result<(), Error> {
-        let mut n_threads = 0;
-        for (_, thread) in self.progress.dictionary.threads() {
-            let dropped = thread.dropped(source)?;
-            if dropped == 0 {
-                continue;
-            }
-            out.extend_from_slice(if n_threads == 0 { b",\"dropped_by_thread\":{" } else { b"," });
-            push_text(out, &format!("{} {}", thread.track.name, thread.track.id));
-            out.push(b':');
-            push_decimal(out, dropped);
-            n_threads += 1;
-        }
-        if n_threads > 0 {
-            out.push(b'}');
-        }
-        Ok(())
+        Ok(About { pid: summary.pid, lost, facts: facts::spell(&recording, clock) })
     }
 }
 
@@ -206,6 +188,7 @@ struct News<'a, R: ?Sized> {
     source: &'a R,
     pieces: &'a [Piece],
     begun: Option<&'a Begun>,
+    open_spans: &'a [OpenSpan],
 }
 
 /// What workers use again, one after the other.
@@ -225,6 +208,7 @@ impl<R: ReadAt + ?Sized> News<'_, R> {
             .open()
             .and_then(|()| self.write_pieces(&mut sink))
             .and_then(|()| sink.place_loose())
+            .and_then(|()| sink.name_threads_of(self.open_spans))
             .and_then(|()| sink.rename());
         (written.map(|()| sink.batch), sink.damage)
     }
@@ -235,7 +219,7 @@ impl<R: ReadAt + ?Sized> News<'_, R> {
         W: Write + Send + ?Sized,
         F: FileSpelling + Send,
     {
-        let &Self { source, pieces, begun } = self;
+        let &Self { source, pieces, begun, .. } = self;
         let units: Vec<&[Piece]> = pieces.chunks(UNIT_CHUNKS).collect();
         let (dictionary, means) = (sink.dictionary, sink.means);
         let kept = Mutex::new(Kept::default());
@@ -284,7 +268,15 @@ where
     R: ReadAt + ?Sized,
     W: Write + Send + ?Sized,
 {
-    let mut converter = Converter::open(source, form)?;
+    write_whole(Converter::open(source, form)?, source, out, n_workers)
+}
+
+/// Writes a whole spool with a converter that has written nothing yet.
+pub fn write_whole<R, W>(mut converter: Converter, source: &R, out: &mut W, n_workers: usize) -> Result<Summary, Error>
+where
+    R: ReadAt + ?Sized,
+    W: Write + Send + ?Sized,
+{
     converter.convert_new(source, out, n_workers)?;
     let tail = converter.tail(source)?;
     out.write_all(&tail).map_err(|cause| Error::io("cannot write", cause))?;

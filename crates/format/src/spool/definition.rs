@@ -86,13 +86,19 @@ pub enum Definition<'a> {
     },
 }
 
-/// Writes the definition of a site without keys in place of what is in `bytes`, as [`Definition::to_bytes`] spells it. If
-/// there is room for it, nothing is allocated.
-pub fn push_site_without_keys(bytes: &mut Vec<u8>, id: u32, name: &str, category: &str) {
-    put(bytes, TAG_SITE, id, &[], &[name, category]);
+/// Writes the definition of a site in place of what is in `bytes`, as [`Definition::to_bytes`] spells it. If there is room for
+/// it, nothing is allocated.
+pub fn write_site<'a>(
+    bytes: &mut Vec<u8>,
+    id: u32,
+    name: &'a str,
+    category: &'a str,
+    keys: impl IntoIterator<Item = &'a str>,
+) {
+    put(bytes, TAG_SITE, id, &[], [name, category].into_iter().chain(keys));
 }
 
-fn put(bytes: &mut Vec<u8>, tag: u8, id: u32, numbers: &[u64], texts: &[&str]) {
+fn put<'a>(bytes: &mut Vec<u8>, tag: u8, id: u32, numbers: &[u64], texts: impl IntoIterator<Item = &'a str>) {
     bytes.clear();
     bytes.extend_from_slice(&[0; 8]);
     for number in numbers {
@@ -113,7 +119,7 @@ impl Definition<'_> {
     pub fn to_bytes(&self) -> Vec<u8> {
         let (tag, id, numbers, texts) = self.parts();
         let mut bytes = Vec::new();
-        put(&mut bytes, tag, id, &numbers, &texts);
+        put(&mut bytes, tag, id, &numbers, texts);
         bytes
     }
 

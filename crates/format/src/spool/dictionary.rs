@@ -2,6 +2,7 @@
 
 use super::calibration::Calibration;
 use super::definition::{Definition, THREAD_DROPPED_WORD};
+use super::row_title::RowTitle;
 use crate::chrome::{Snippet, push_decimal, push_text};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,6 +17,9 @@ const OTHER_THREAD_IDS: u32 = TRACK_IDS + (1 << 29);
 /// Where the numbers of further lanes of tracks begin.
 pub const LANE_IDS: u32 = OTHER_THREAD_IDS + (1 << 28);
 
+/// First number of the processes that stand for further lanes of the original interface: above any that Linux gives a process.
+pub const LANE_PIDS: u32 = LANE_IDS;
+
 /// A call site, spelled. There may be tens of thousands of them, names made at run time, so nothing in it has room to grow.
 #[derive(Debug)]
 pub struct Site {
@@ -27,6 +31,8 @@ pub struct Site {
     pub counters: Box<[u32]>,
     /// What a slice begins with: `,⏎{"name":"…","cat":"…","ph":"X","ts":`
     pub slice_head: Snippet,
+    /// How the rows of its asynchronous events are called.
+    pub row_title: RowTitle,
     /// `"key":` for each argument.
     pub spelled_keys: Box<[Vec<u8>]>,
 }
@@ -183,6 +189,7 @@ impl Site {
             name: name.into(),
             category: category.into(),
             slice_head: Snippet::new(&head),
+            row_title: RowTitle::of(&keys),
             spelled_keys: keys.iter().map(|key| spelled_key(key)).collect(),
             keys,
             counters: Box::default(),

@@ -8,6 +8,8 @@ pub enum Spelling {
     /// An array of Chrome trace events, as JSON.
     #[default]
     Chrome,
+    /// The same with times in whole microseconds, and with `dur` in every event, for readers that know no other.
+    ChromeWholeMicros,
     /// Packets of Perfetto.
     Perfetto,
 }
@@ -22,6 +24,14 @@ pub struct Form {
 }
 
 impl Form {
+    /// The same with times in whole microseconds, if it is JSON.
+    pub fn in_whole_micros(self) -> Self {
+        match self.spelling {
+            Spelling::Chrome => Self { spelling: Spelling::ChromeWholeMicros, ..self },
+            _ => self,
+        }
+    }
+
     /// The form that the name of a file promises: `.json.gz`, `.PFTRACE`, and so on; Chrome trace events if it promises none. The
     /// second value is the part of the name that tells: nothing, or what begins with a dot.
     pub fn of_name(name: &str) -> (Self, &str) {

@@ -6,10 +6,14 @@
 //! ends where another begins, since forms that spell begins and ends apart tell them by their order.
 
 use std::cmp::Reverse;
-use std::collections::VecDeque;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// How many slices of earlier batches a lane remembers one by one.
 const REMEMBERED: usize = 4096;
+
+/// How many lanes of a track are asked whether a slice fits among those in them. The others take a slice only after all that they have,
+/// so that the time for a slice does not grow with their number.
+const ASKED_MAX: usize = 32;
 
 /// Begin and end in nanoseconds.
 pub type Interval = (u64, u64);
@@ -17,7 +21,10 @@ pub type Interval = (u64, u64);
 /// The lanes of one track.
 #[derive(Debug, Default)]
 pub struct Lanes {
+    /// The lanes that are asked, the first ones of the track.
     lanes: Vec<Lane>,
+    /// The latest end in each of the others, the earliest first.
+    others: BinaryHeap<Reverse<(u64, usize)>>,
 }
 
 impl Lanes {
@@ -39,10 +46,18 @@ impl Lanes {
         if let Some(lane) = self.lanes.iter_mut().position(|lane| lane.take(interval)) {
             return lane;
         }
-        let mut lane = Lane::default();
-        lane.take(interval);
-        self.lanes.push(lane);
-        self.lanes.len() - 1
+        if self.lanes.len() < ASKED_MAX {
+            let mut lane = Lane::default();
+            lane.take(interval);
+            self.lanes.push(lane);
+            return self.lanes.len() - 1;
+        }
+        let (start, end) = interval;
+        let next = ASKED_MAX + self.others.len();
+        let free = self.others.peek().is_some_and(|&Reverse((latest_end, _))| latest_end <= start);
+        let lane = if free { self.others.pop().map_or(next, |Reverse((_, lane))| lane) } else { next };
+        self.others.push(Reverse((end, lane)));
+        lane
     }
 }
 
@@ -163,10 +178,20 @@ mod tests {
         assert_eq!(lanes.place(&[(13, 27)]).0, [1], "cannot be told apart from what was forgotten");
     }
 
+    #[test]
+    fn many_slices_that_all_overlap_get_a_lane_each() {
+        let n = 200_000;
+        let batch: Vec<Interval> = (0..n).map(|start| (start, start + n)).collect();
+        let mut lanes = Lanes::default();
+        assert!(lanes.place(&batch).0.into_iter().eq(0..n as usize));
+        let later: Vec<Interval> = (2 * n..3 * n).map(|start| (start, start + n)).collect();
+        assert_eq!(lanes.place(&later).0.iter().max(), Some(&(n as usize - 1)), "lanes are used again");
+    }
+
     proptest! {
         #[test]
         fn no_two_slices_of_a_lane_overlap_in_part(
-            batches in prop::collection::vec(prop::collection::vec((0u64..60, 0u64..30), 0..40), 1..4)
+            batches in prop::collection::vec(prop::collection::vec((0u64..60, 0u64..50), 0..120), 1..4)
         ) {
             let mut lanes = Lanes::default();
             let mut written: Vec<(usize, Interval)> = Vec::new();

@@ -6,6 +6,7 @@ use super::diagnostic::Damage;
 use super::dictionary::{Dictionary, Site, Thread};
 use super::layout::CHUNK_BYTES;
 use super::record::{HEADER_BYTES, Kind, Record, SITE_INLINE, TIME_BITS};
+use super::row_title::title_of;
 use super::source::{Piece, missing_bytes};
 use super::spelling::{CounterRow, Event, Speller, push_loose_args};
 use super::text::Texts;
@@ -61,6 +62,10 @@ pub struct Written {
     pub edges: Vec<Edge>,
     /// When the last event of a thread is, in nanoseconds.
     pub last: u64,
+    /// The last span of each piece: its thread, and when it began in ticks.
+    pub last_spans: Vec<(u32, u64)>,
+    /// Texts of arguments that the spool does not have.
+    pub n_lost_texts: u64,
     pub damage: Damage,
 }
 
@@ -73,6 +78,8 @@ pub struct PieceWriter<'a, R: ?Sized, S> {
     begun: Option<&'a Begun>,
     speller: S,
     written: Written,
+    /// The last span so far: its thread, and when it began in ticks.
+    last_span: (u32, u64),
 }
 
 /// What holds for the records of a segment.
@@ -86,7 +93,7 @@ struct Segment<'a> {
 impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
     pub fn new(source: &'a R, dictionary: &'a Dictionary, begun: Option<&'a Begun>, speller: S) -> Self {
         let clock = dictionary.calibration.cursor();
-        Self { source, dictionary, clock, begun, speller, written: Written::default() }
+        Self { source, dictionary, clock, begun, speller, written: Written::default(), last_span: (0, 0) }
     }
 
     /// What has been written and not been emitted.
@@ -111,7 +118,7 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
             let end = piece.chunk * CHUNK_BYTES as u64 + whole.len() as u64;
             self.damage(end, missing_bytes(piece.to - whole.len()));
         }
-        let texts = Texts { source: self.source, chunk: piece.chunk, bytes: whole };
+        let texts = Texts::of_chunk(self.source, piece.chunk, whole);
         let mut at = 8 * super::layout::chunk::HEADER_WORDS;
         let mut segment = None;
         let mut long_duration = 0;
@@ -148,6 +155,8 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
                 emit(self.take())?;
             }
         }
+        self.written.n_lost_texts += texts.n_lost();
+        self.written.last_spans.push(std::mem::take(&mut self.last_span));
         Ok(())
     }
 
@@ -165,7 +174,9 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
             return false;
         };
         let end = base.wrapping_add(end);
-        let start = self.clock.nanos_since_start(end.saturating_sub(duration));
+        let start = end.saturating_sub(duration);
+        self.last_span = (thread_id, start);
+        let start = self.clock.nanos_since_start(start);
         let end = self.clock.nanos_since_start(end);
         self.note_thread(thread_id);
         self.written.n_events += 1;
@@ -216,6 +227,9 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
         if !matches!(record.kind, Kind::TrackSpan | Kind::Measured | Kind::Pushed | Kind::PushedShort) {
             self.written.last = self.written.last.max(end);
         }
+        if matches!(record.kind, Kind::Span | Kind::Escaped) {
+            self.last_span = (segment.thread_id, start_ticks(segment, &record, long));
+        }
         let event = Event { texts, record, site, thread, start, end };
         match record.kind {
             Kind::Span | Kind::FirstLap => self.speller.slice(&event),
@@ -238,20 +252,34 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
             (Kind::AsyncEnd, Some(begun)) if !begun.has_async(event.site, record) => {
                 let first = self.clock.nanos_since_start(begun.first_tick);
                 let begin = Event { record: record.without_args(), start: first, end: first, ..*event };
-                self.speller.point(&begin, Kind::AsyncBegin);
-                self.speller.point(event, record.kind);
+                let title = title_of(event);
+                self.async_point(&begin, Kind::AsyncBegin, title.as_deref());
+                self.async_point(event, Kind::AsyncEnd, title.as_deref());
             }
-            (kind, _) => {
-                self.written.edges.extend(Edge::of(event.site, record, thread_id, event.end));
-                self.speller.point(event, kind);
+            (kind @ (Kind::AsyncBegin | Kind::AsyncEnd), _) => {
+                let title = title_of(event);
+                self.written.edges.extend(Edge::of(event.site, record, thread_id, event.end, title.as_deref()));
+                self.async_point(event, kind, title.as_deref());
             }
+            (kind, _) => self.speller.point(event, kind),
+        }
+    }
+
+    /// An asynchronous begin or end, in what gives its row a title.
+    fn async_point(&mut self, event: &Event<'_, R>, kind: Kind, title: Option<&str>) {
+        let is_begin = kind == Kind::AsyncBegin;
+        if let Some(title) = title.filter(|_| is_begin) {
+            self.speller.row_edge(event, kind, title);
+        }
+        self.speller.point(event, kind);
+        if let Some(title) = title.filter(|_| !is_begin) {
+            self.speller.row_edge(event, kind, title);
         }
     }
 
     /// When it begins and ends, in nanoseconds.
     #[inline]
     fn times(&mut self, segment: Segment<'_>, record: &Record<'_>, long: u64) -> (u64, u64) {
-        let duration = record.duration | (long << TIME_BITS);
         let end_ticks = segment.base.wrapping_add(record.end);
         match record.kind {
             Kind::TrackSpan | Kind::Measured => {
@@ -264,7 +292,7 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
                 (start, start.saturating_add(record.pushed_nanos()))
             }
             kind => {
-                let start = self.clock.nanos_since_start(end_ticks.saturating_sub(duration));
+                let start = self.clock.nanos_since_start(start_ticks(segment, record, long));
                 let end = self.clock.nanos_since_start(end_ticks);
                 // The slice around the first lap is written later and must not begin at the same nanosecond.
                 let start = start + u64::from(kind == Kind::FirstLap && start < end);
@@ -298,7 +326,14 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
     }
 }
 
-fn inline_site_of<R: ReadAt + ?Sized>(texts: &Texts<'_, R>, record: &Record<'_>) -> Site {
+/// When a record of a thread begins.
+fn start_ticks(segment: Segment<'_>, record: &Record<'_>, long: u64) -> u64 {
+    let duration = record.duration | (long << TIME_BITS);
+    segment.base.wrapping_add(record.end).saturating_sub(duration)
+}
+
+/// The site of a record that has its name and category as arguments.
+pub fn inline_site_of<R: ReadAt + ?Sized>(texts: &Texts<'_, R>, record: &Record<'_>) -> Site {
     let text = |n| match (n < record.n_args()).then(|| texts.value(record, n)) {
         Some(Value::Text(text)) => text.into_owned(),
         _ => "(lost)".to_owned(),

@@ -2,15 +2,16 @@
 
 use super::converter::Batch;
 use super::diagnostic::Damage;
-use super::dictionary::{Dictionary, LANE_IDS};
+use super::dictionary::{Dictionary, LANE_IDS, LANE_PIDS};
 use super::lanes::{Interval, Lanes, outer_first};
+use super::open_span::OpenSpan;
 use super::ordered::in_order;
 use super::piece::{LaneKey, Loose, Written};
-use super::spelling::{FileSpelling, ProcessRow, Row, uuid};
+use super::spelling::{FileSpelling, OverlapProcess, ProcessRow, Row, uuid};
 use super::unclosed::Unclosed;
 use crate::Error;
 use crate::pack::{Checksum, Packer, Packing};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
 /// How many slices with times of their own are placed together; about 8 MB of memory.
@@ -27,6 +28,8 @@ pub struct FileState {
     lanes: HashMap<LaneKey, Lanes>,
     /// Numbers of the second and further lanes.
     lane_ids: HashMap<(LaneKey, usize), u32>,
+    /// Processes that stand for further lanes of the reference's interface.
+    overlap_pids: HashSet<u32>,
     /// The names in the file, by the numbers of their tracks.
     named: HashMap<u32, String>,
     /// The name of the process in the file, which comes with the first event of a real thread.
@@ -35,12 +38,21 @@ pub struct FileState {
     pub checksum: Checksum,
     /// What has begun in the file and not ended.
     pub unclosed: Unclosed,
+    /// When the last span of each thread in the file began, in ticks.
+    last_spans: HashMap<u32, u64>,
+    /// Texts of arguments that the spool does not have.
+    pub n_lost_texts: u64,
 }
 
 impl FileState {
     /// Whether there is an event of a real thread.
     pub fn has_threads(&self) -> bool {
         self.process_name.is_some()
+    }
+
+    /// Whether an open span has ended: its thread was stopped between writing the span and emptying the slot.
+    pub fn has_ended(&self, span: &OpenSpan) -> bool {
+        self.last_spans.get(&span.thread) == Some(&span.start)
     }
 }
 
@@ -101,13 +113,11 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> Sink<'a, W, F> {
         self.batch.events += written.n_events;
         self.damage.merge(written.damage);
         self.state.unclosed.add(&written.edges, written.last);
+        self.state.last_spans.extend(written.last_spans);
+        self.state.n_lost_texts += written.n_lost_texts;
         let mut names = Vec::new();
         for thread_id in written.threads {
-            if let Some(thread) = self.dictionary.thread(thread_id) {
-                let row = Row { pid: self.dictionary.pid, tid: thread.track.id, uuid: uuid::thread(thread.row) };
-                self.name_process(&mut names);
-                self.name_row(&mut names, row, &thread.track.name, None);
-            }
+            self.name_thread(&mut names, thread_id);
         }
         self.spelling.counters(&mut names, written.counters);
         self.write(&names)?;
@@ -213,14 +223,12 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> Sink<'a, W, F> {
         let pid = self.dictionary.pid;
         let (track, own_uuid, nth) = match key {
             // The reference's interface knows neither processes nor names.
-            LaneKey::Pushed(tid) => {
-                let row = match lane {
-                    0 => Row { pid: 0, tid, uuid: uuid::pushed(tid) },
-                    _ => self.lane_numbers(0, key, lane),
-                };
+            LaneKey::Pushed(tid) if lane == 0 => {
+                let row = Row { pid: 0, tid, uuid: uuid::pushed(tid) };
                 self.spelling.nameless_row(out, row);
                 return row;
             }
+            LaneKey::Pushed(tid) => return self.overlap_row(out, tid, lane),
             LaneKey::Track(id) => (self.dictionary.track(id), (lane == 0).then(|| uuid::track(id)), lane + 1),
             // What has left a thread's own track never goes back to it.
             LaneKey::Thread(id) => (self.dictionary.thread(id).map(|thread| &thread.track), None, lane + 2),
@@ -238,10 +246,43 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> Sink<'a, W, F> {
         row
     }
 
+    /// The row of slices of the reference's interface that overlap others. It keeps the number that the caller gave, which stands for a
+    /// layer to readers that group by it, and is in another process, which viewers draw apart.
+    fn overlap_row(&mut self, out: &mut Vec<u8>, tid: u32, lane: usize) -> Row {
+        let key = (LaneKey::Pushed(tid), lane);
+        let is_known = self.state.lane_ids.contains_key(&key);
+        let nth = (lane as u32).min(i32::MAX as u32 - LANE_PIDS);
+        let row = Row { pid: LANE_PIDS + nth - 1, tid, ..self.lane_numbers(0, key.0, lane) };
+        if !is_known {
+            let is_new = self.state.overlap_pids.insert(row.pid);
+            let process_name = format!("overlap {}", nth + 1);
+            let process = OverlapProcess { name: &process_name, uuid: uuid::overlap_process(nth), is_new };
+            self.spelling.overlap_row(out, row, process, &format!("tid {tid} (overlap {})", nth + 1));
+        }
+        row
+    }
+
     fn lane_numbers(&mut self, pid: u32, key: LaneKey, lane: usize) -> Row {
         let n_ids = self.state.lane_ids.len() as u32;
         let tid = *self.state.lane_ids.entry((key, lane)).or_insert((LANE_IDS + n_ids).min(i32::MAX as u32));
         Row { pid, tid, uuid: uuid::lane(tid - LANE_IDS) }
+    }
+
+    /// Writes the names of the threads that have open spans, and maybe nothing else.
+    pub fn name_threads_of(&mut self, spans: &[OpenSpan]) -> Result<(), Error> {
+        let mut names = Vec::new();
+        for span in spans {
+            self.name_thread(&mut names, span.thread);
+        }
+        self.write(&names)
+    }
+
+    fn name_thread(&mut self, out: &mut Vec<u8>, thread_id: u32) {
+        if let Some(thread) = self.dictionary.thread(thread_id) {
+            let row = Row { pid: self.dictionary.pid, tid: thread.track.id, uuid: uuid::thread(thread.row) };
+            self.name_process(out);
+            self.name_row(out, row, &thread.track.name, None);
+        }
     }
 
     fn name_process(&mut self, out: &mut Vec<u8>) {

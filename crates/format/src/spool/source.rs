@@ -4,11 +4,14 @@ use super::definition::Definition;
 use super::diagnostic::Damage;
 use super::dictionary::{Dictionary, Thread};
 use super::layout::{
-    CHUNK_BYTES, DEFINITIONS_MAGIC, EVENTS_MAGIC, FILE_MAGIC, StopReason, VERSION, chunk, file, state,
+    CHUNK_BYTES, DEFINITIONS_MAGIC, DumpRefusal, EVENTS_MAGIC, FILE_MAGIC, OLDEST_VERSION, OPEN_SPANS_MAGIC,
+    StopReason, VERSION, chunk, file, state, stop_reason,
 };
+use super::open_span::{OpenSpan, empty_unstable_slots, spans_of_chunk};
 use super::record::{Kind, Record};
 use super::summary::Summary;
 use crate::{Error, ReadAt};
+use ferrum_trace_model::{Recording, RefusedDumps};
 
 /// Bytes of a chunk's header.
 const HEADER_BYTES: u64 = 8 * chunk::HEADER_WORDS as u64;
@@ -36,6 +39,10 @@ pub struct Header {
     pub overwritten: u64,
     /// Which file of several it is; zero if it is the only one.
     pub part: u64,
+    /// Whether the next file has the spans that were open at the end of this one.
+    pub is_continued: bool,
+    /// How many dumps were refused.
+    pub dumps_refused: RefusedDumps,
 }
 
 /// Bytes `from..to` of a chunk of events.
@@ -71,19 +78,45 @@ impl Progress {
         Ok(Self { dictionary: Dictionary::new(header.pid), damage: Damage::default(), next_chunk: 0, open: Vec::new() })
     }
 
-    /// Events that the recorder lost so far.
-    pub fn dropped<R: ReadAt + ?Sized>(&self, source: &R) -> Result<u64, Error> {
-        let mut dropped = Header::read(source)?.dropped;
-        for (_, thread) in self.dictionary.threads() {
-            dropped = dropped.saturating_add(thread.dropped(source)?);
+    /// The facts of the recording so far, `n_events` having been found.
+    fn recording<R: ReadAt + ?Sized>(&self, source: &R, header: &Header, n_events: u64) -> Result<Recording, Error> {
+        let stop_reason = stop_reason(header.stop_reason);
+        let mut recording = Recording {
+            process: Some(header.pid.to_string()),
+            start_monotonic_ns: i64::try_from(self.dictionary.calibration.start_nanos()).ok(),
+            start_unix_ns: i64::try_from(header.wall_nanos).ok(),
+            part: (header.part > 0).then_some(header.part),
+            recorded: Some(n_events),
+            dropped: header.dropped,
+            stop_reason,
+            limit_bytes: (stop_reason == Some(StopReason::Limit)).then_some(header.limit),
+            ring_bytes: header.is_ring.then_some(header.limit),
+            overwritten_chunks: if header.is_ring { header.overwritten } else { 0 },
+            dumps_refused: header.dumps_refused,
+            ..Recording::default()
+        };
+        if let Some(origin) = &self.dictionary.origin {
+            recording.pid = Some(header.pid.to_string());
+            recording.rank = origin.rank;
+            recording.host = Some(origin.host.clone());
+            recording.boot_id = Some(origin.boot_id.clone());
         }
-        Ok(dropped)
+        for (_, thread) in self.dictionary.threads() {
+            let dropped = thread.dropped(source)?;
+            recording.dropped = recording.dropped.saturating_add(dropped);
+            if dropped > 0 {
+                let name = format!("{} {}", thread.track.name, thread.track.id);
+                recording.dropped_by_thread.push((name, dropped));
+            }
+        }
+        Ok(recording)
     }
 
     /// What is known so far, `n_events` having been found.
     pub fn summary<R: ReadAt + ?Sized>(&self, source: &R, n_events: u64) -> Result<Summary, Error> {
         let header = Header::read(source)?;
         let origin = self.dictionary.origin.as_ref();
+        let recording = self.recording(source, &header, n_events)?;
         Ok(Summary {
             pid: header.pid,
             process: self.dictionary.process_name.clone(),
@@ -92,10 +125,11 @@ impl Progress {
             start_monotonic_ns: self.dictionary.calibration.start_nanos(),
             part: header.part,
             events: n_events,
-            dropped: self.dropped(source)?,
+            dropped: recording.dropped,
             threads: self.dictionary.threads().count(),
-            stop_reason: StopReason::from_word(header.stop_reason),
+            stop_reason: stop_reason(header.stop_reason),
             finished: header.finished,
+            recording,
             diagnostics: self.damage.kept.clone(),
             n_diagnostics: self.damage.n_all,
         })
@@ -122,6 +156,21 @@ impl Progress {
             self.read_definitions(source, piece)?;
         }
         Ok(events)
+    }
+
+    /// Reads the spans that are open now. Called after [`advance`](Self::advance), so that a span that ends in between is in neither
+    /// and not in both.
+    pub fn open_spans<R: ReadAt + ?Sized>(&self, source: &R) -> Result<Vec<OpenSpan>, Error> {
+        let mut spans = Vec::new();
+        if Header::read(source)?.is_continued {
+            return Ok(spans);
+        }
+        for open in self.open.iter().filter(|open| open.magic == OPEN_SPANS_MAGIC) {
+            let mut bytes = read_chunk(source, open.index)?;
+            empty_unstable_slots(&mut bytes, &read_chunk(source, open.index)?);
+            spans.extend(spans_of_chunk(&bytes));
+        }
+        Ok(spans)
     }
 
     /// What has been added to the chunks of one kind. Those that were closed are forgotten.
@@ -165,7 +214,7 @@ impl Progress {
             let [magic] = read_words::<1, R>(source, offset)?;
             let read_to = match magic {
                 FILE_MAGIC if index == 0 => 8 * file::HEADER_WORDS,
-                EVENTS_MAGIC | DEFINITIONS_MAGIC => 8 * chunk::HEADER_WORDS,
+                EVENTS_MAGIC | DEFINITIONS_MAGIC | OPEN_SPANS_MAGIC => 8 * chunk::HEADER_WORDS,
                 0 => 0,
                 _ => {
                     self.damage.add(offset, format!("expected a chunk, found {magic:#018x}; 32 KiB passed over"));
@@ -181,7 +230,7 @@ impl Progress {
     fn look_again_at_unused<R: ReadAt + ?Sized>(&mut self, source: &R) -> Result<(), Error> {
         for open in self.open.iter_mut().filter(|open| open.magic == 0) {
             let [magic] = read_words::<1, R>(source, open.index * CHUNK_BYTES as u64)?;
-            if magic == EVENTS_MAGIC || magic == DEFINITIONS_MAGIC {
+            if matches!(magic, EVENTS_MAGIC | DEFINITIONS_MAGIC | OPEN_SPANS_MAGIC) {
                 open.magic = magic;
                 open.read_to = 8 * chunk::HEADER_WORDS;
             }
@@ -251,9 +300,10 @@ impl Header {
             return Err(Error::form(size, expected, "the end of the file"));
         }
         let version = words[file::VERSION] & 0xffff_ffff;
-        if version != VERSION {
+        if !(OLDEST_VERSION..=VERSION).contains(&version) {
             let offset = 8 * file::VERSION as u64;
-            return Err(Error::form(offset, format!("version {VERSION}"), format!("version {version}")));
+            let expected = format!("version {OLDEST_VERSION} to {VERSION}");
+            return Err(Error::form(offset, expected, format!("version {version}")));
         }
         let chunk_bytes = words[file::VERSION] >> 32;
         if chunk_bytes != CHUNK_BYTES as u64 {
@@ -271,8 +321,16 @@ impl Header {
             is_ring: words[file::RING] == 1,
             overwritten: words[file::OVERWRITTEN],
             part: words[file::PART],
+            is_continued: words[file::CONTINUED] == 1,
+            dumps_refused: dumps_refused(&words[file::DUMPS_REFUSED..]),
         })
     }
+}
+
+fn dumps_refused(words: &[u64]) -> RefusedDumps {
+    let mut refused = RefusedDumps::default();
+    DumpRefusal::ALL.iter().zip(words).for_each(|(&reason, &n)| refused.add(reason, n));
+    refused
 }
 
 /// The chunks of a ring, by the time that they begin with.

@@ -4,28 +4,32 @@ use super::dictionary::{Site, Thread, track_tail};
 use super::piece::Loose;
 use super::record::{FLOW, Kind};
 use super::spelling::{
-    ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, ProcessRow, Row, Speller, push_args, push_key,
+    ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, OverlapProcess, ProcessRow, Row, Speller, push_args,
+    push_key, push_unclosed_args,
 };
 use super::unclosed::UnclosedEnd;
 use crate::ReadAt;
 use crate::chrome::{
-    Counterable, METADATA_CATEGORY, push_counter_value, push_decimal, push_micros, push_start_and_duration, push_text,
+    ARGS_STRIPPED, Counterable, METADATA_CATEGORY, push_counter_value, push_decimal, push_micros,
+    push_start_and_duration, push_text,
 };
-use ferrum_trace_model::vocab::UNCLOSED;
 use ferrum_trace_model::vocab::about::RANK_LABEL;
+use ferrum_trace_model::vocab::{ROW_OF, UNCLOSED};
 
 /// The file. Every event has a comma before it but the first.
+///
+/// If `WHOLE`, times are whole microseconds and every event has `dur`, for readers that know no other.
 #[derive(Debug, Default)]
-pub struct ChromeFile {
+pub struct ChromeFile<const WHOLE: bool> {
     has_begun: bool,
 }
 
-impl FileSpelling for ChromeFile {
-    type Speller = ChromeSpeller;
+impl<const WHOLE: bool> FileSpelling for ChromeFile<WHOLE> {
+    type Speller = ChromeSpeller<WHOLE>;
     const OPENING: &'static [u8] = b"[";
     const ORDERS_LOOSE: bool = false;
 
-    fn speller(memory: Vec<u8>) -> ChromeSpeller {
+    fn speller(memory: Vec<u8>) -> ChromeSpeller<WHOLE> {
         ChromeSpeller { out: memory }
     }
 
@@ -42,19 +46,27 @@ impl FileSpelling for ChromeFile {
     fn process(&mut self, out: &mut Vec<u8>, process: ProcessRow<'_>) {
         let ProcessRow { pid, name, rank, is_new } = process;
         if let Some(rank) = rank.filter(|_| is_new) {
-            push_rank(out, pid, rank);
+            push_rank::<WHOLE>(out, pid, rank);
         }
-        push_metadata(out, "process_name", pid, pid);
+        push_metadata::<WHOLE>(out, "process_name", pid, pid);
         push_name_args(out, name);
     }
 
     fn row(&mut self, out: &mut Vec<u8>, row: Row, name: &str, sort: Option<i64>) {
-        push_metadata(out, "thread_name", row.pid, row.tid);
+        push_metadata::<WHOLE>(out, "thread_name", row.pid, row.tid);
         push_name_args(out, name);
         if let Some(sort) = sort {
-            push_metadata(out, "thread_sort_index", row.pid, row.tid);
+            push_metadata::<WHOLE>(out, "thread_sort_index", row.pid, row.tid);
             out.extend_from_slice(format!(",\"args\":{{\"sort_index\":{sort}}}}}").as_bytes());
         }
+    }
+
+    fn overlap_row(&mut self, out: &mut Vec<u8>, row: Row, process: OverlapProcess<'_>, name: &str) {
+        if process.is_new {
+            push_metadata::<WHOLE>(out, "process_name", row.pid, row.tid);
+            push_name_args(out, process.name);
+        }
+        self.row(out, row, name, None);
     }
 
     fn nameless_row(&mut self, _out: &mut Vec<u8>, _row: Row) {}
@@ -65,22 +77,32 @@ impl FileSpelling for ChromeFile {
         let (start, end) = slice.interval;
         let tail = track_tail(row.pid, row.tid);
         out.extend_from_slice(&texts[slice.head.clone()]);
-        push_start_and_duration(out, start, end - start);
+        push_times::<WHOLE>(out, start, end);
         out.extend_from_slice(&tail);
         out.extend_from_slice(&texts[slice.args.clone()]);
         out.push(b'}');
         if let Some(flow) = slice.flow {
-            push_arrival(out, flow, start, &tail);
+            push_arrival::<WHOLE>(out, flow, start, &tail);
         }
     }
 
-    fn tail(&self, ends: &[UnclosedEnd<'_>], about: Option<&About>) -> Vec<u8> {
+    fn tail<R: ReadAt + ?Sized>(
+        &self,
+        ends: &[UnclosedEnd<'_>],
+        open: &[Event<'_, R>],
+        about: Option<&About>,
+    ) -> Vec<u8> {
         let mut tail = Vec::new();
         for end in ends {
-            push_end(&mut tail, end);
+            push_end::<WHOLE>(&mut tail, end);
+        }
+        for slice in open {
+            push_slice_head::<WHOLE, R>(&mut tail, slice);
+            push_unclosed_args(&mut tail, slice);
+            tail.push(b'}');
         }
         if let Some(about) = about {
-            push_about(&mut tail, about);
+            push_about::<WHOLE>(&mut tail, about);
         }
         if !self.has_begun && !tail.is_empty() {
             tail.remove(0);
@@ -90,13 +112,74 @@ impl FileSpelling for ChromeFile {
     }
 }
 
-fn push_end(out: &mut Vec<u8>, end: &UnclosedEnd<'_>) {
+/// A slice up to its arguments.
+#[inline]
+fn push_slice_head<const WHOLE: bool, R: ?Sized>(out: &mut Vec<u8>, event: &Event<'_, R>) {
+    event.site.slice_head.push_to(out);
+    push_times::<WHOLE>(out, event.start, event.end);
+    out.extend_from_slice(&event.thread.track.tail);
+}
+
+/// Writes the times of a slice. Whole microseconds are those nearest to its begin and to its end, so that slices nest or are apart as
+/// before.
+#[inline(always)]
+fn push_times<const WHOLE: bool>(out: &mut Vec<u8>, start: u64, end: u64) {
+    if WHOLE {
+        let (start, end) = (whole_micros(start), whole_micros(end));
+        push_decimal(out, start);
+        out.extend_from_slice(b",\"dur\":");
+        push_decimal(out, end - start);
+    } else {
+        push_start_and_duration(out, start, end - start);
+    }
+}
+
+/// Writes the time of a point.
+fn push_time<const WHOLE: bool>(out: &mut Vec<u8>, nanos: u64) {
+    if WHOLE {
+        push_decimal(out, whole_micros(nanos));
+        out.extend_from_slice(b",\"dur\":0");
+    } else {
+        push_micros(out, nanos);
+    }
+}
+
+fn whole_micros(nanos: u64) -> u64 {
+    nanos / 1000 + u64::from(nanos % 1000 >= 500)
+}
+
+fn push_end<const WHOLE: bool>(out: &mut Vec<u8>, end: &UnclosedEnd<'_>) {
     out.extend_from_slice(end.site.head());
     out.extend_from_slice(b"e\",\"ts\":");
-    push_micros(out, end.time);
+    push_time::<WHOLE>(out, end.time);
     out.extend_from_slice(&end.thread.track.tail);
     push_local_id(out, end.id);
     out.extend_from_slice(format!(",\"args\":{{\"{UNCLOSED}\":true}}}}").as_bytes());
+    if let Some(title) = end.title {
+        push_row_edge(out, end.site, title, b'e', end.time);
+        out.extend_from_slice(&end.thread.track.tail);
+        push_local_id(out, end.id);
+        push_row_of(out, end.site);
+        out.extend_from_slice(format!(",\"{UNCLOSED}\":true}}}}").as_bytes());
+    }
+}
+
+/// What gives a row its title, up to its thread.
+fn push_row_edge(out: &mut Vec<u8>, site: &Site, title: &str, phase: u8, time: u64) {
+    out.extend_from_slice(b",\n{\"name\":");
+    push_text(out, title);
+    out.extend_from_slice(b",\"cat\":");
+    push_text(out, &site.category);
+    out.extend_from_slice(b",\"ph\":\"");
+    out.push(phase);
+    out.extend_from_slice(b"\",\"ts\":");
+    push_micros(out, time);
+}
+
+/// `,"args":{"row_of":"…"`
+fn push_row_of(out: &mut Vec<u8>, site: &Site) {
+    out.extend_from_slice(format!(",\"args\":{{\"{ROW_OF}\":").as_bytes());
+    push_text(out, &site.name);
 }
 
 /// Ids are of this process only: the same one in two processes is two things.
@@ -104,46 +187,49 @@ fn push_local_id(out: &mut Vec<u8>, id: u64) {
     out.extend_from_slice(format!(",\"id2\":{{\"local\":\"{id:#x}\"}}").as_bytes());
 }
 
-fn push_about(out: &mut Vec<u8>, about: &About) {
+fn push_about<const WHOLE: bool>(out: &mut Vec<u8>, about: &About) {
     if let Some(lost) = &about.lost {
         out.extend_from_slice(b",\n{\"name\":");
         push_text(out, lost);
-        let time = "\"ph\":\"i\",\"s\":\"p\",\"ts\":0.000";
-        out.extend_from_slice(format!(",\"cat\":\"{ABOUT}\",{time}").as_bytes());
+        out.extend_from_slice(format!(",\"cat\":\"{ABOUT}\",\"ph\":\"i\",\"s\":\"p\",\"ts\":").as_bytes());
+        push_time::<WHOLE>(out, 0);
         out.extend_from_slice(&track_tail(about.pid, about.pid));
         out.push(b'}');
     }
-    push_metadata(out, ABOUT, about.pid, about.pid);
+    push_metadata::<WHOLE>(out, ABOUT, about.pid, about.pid);
+    out.extend_from_slice(format!(",\"{ARGS_STRIPPED}\":true").as_bytes());
     out.extend_from_slice(ARGS_KEY);
     out.extend_from_slice(&about.facts);
     out.push(b'}');
 }
 
 /// The end of a flow, on the lane of the slice that it arrives at.
-fn push_arrival(out: &mut Vec<u8>, flow: u64, at: u64, tail: &[u8]) {
+fn push_arrival<const WHOLE: bool>(out: &mut Vec<u8>, flow: u64, at: u64, tail: &[u8]) {
     out.extend_from_slice(format!(",\n{{\"name\":\"{FLOW}\",\"cat\":\"{FLOW}\",\"ph\":\"f\",\"ts\":").as_bytes());
-    push_micros(out, at);
+    push_time::<WHOLE>(out, at);
     out.extend_from_slice(tail);
     out.extend_from_slice(format!(",\"bp\":\"e\",\"id\":\"{flow:#x}\"}}").as_bytes());
 }
 
 /// A metadata event, up to its arguments.
-fn push_metadata(out: &mut Vec<u8>, name: &str, pid: u32, tid: u32) {
+fn push_metadata<const WHOLE: bool>(out: &mut Vec<u8>, name: &str, pid: u32, tid: u32) {
     out.extend_from_slice(b",\n{\"name\":");
     push_text(out, name);
     out.extend_from_slice(b",\"cat\":\"");
     out.extend_from_slice(METADATA_CATEGORY.as_bytes());
-    out.extend_from_slice(b"\",\"ph\":\"M\",\"ts\":0.000,\"pid\":");
+    out.extend_from_slice(b"\",\"ph\":\"M\",\"ts\":");
+    push_time::<WHOLE>(out, 0);
+    out.extend_from_slice(b",\"pid\":");
     push_decimal(out, u64::from(pid));
     out.extend_from_slice(b",\"tid\":");
     push_decimal(out, u64::from(tid));
 }
 
 /// So that viewers sort processes by their ranks.
-fn push_rank(out: &mut Vec<u8>, pid: u32, rank: u32) {
-    push_metadata(out, "process_labels", pid, pid);
+fn push_rank<const WHOLE: bool>(out: &mut Vec<u8>, pid: u32, rank: u32) {
+    push_metadata::<WHOLE>(out, "process_labels", pid, pid);
     out.extend_from_slice(format!(",\"args\":{{\"labels\":\"{RANK_LABEL}{rank}\"}}}}").as_bytes());
-    push_metadata(out, "process_sort_index", pid, pid);
+    push_metadata::<WHOLE>(out, "process_sort_index", pid, pid);
     out.extend_from_slice(format!(",\"args\":{{\"sort_index\":{rank}}}}}").as_bytes());
 }
 
@@ -155,25 +241,23 @@ fn push_name_args(out: &mut Vec<u8>, name: &str) {
 
 /// Events, each with a comma before it.
 #[derive(Debug)]
-pub struct ChromeSpeller {
+pub struct ChromeSpeller<const WHOLE: bool> {
     out: Vec<u8>,
 }
 
-impl Speller for ChromeSpeller {
+impl<const WHOLE: bool> Speller for ChromeSpeller<WHOLE> {
     #[inline(always)]
     fn plain_slice(&mut self, _site_id: u32, site: &Site, thread: &Thread, start: u64, end: u64) {
         let out = &mut self.out;
         site.slice_head.push_to(out);
-        push_start_and_duration(out, start, end - start);
+        push_times::<WHOLE>(out, start, end);
         thread.track.end.push_to(out);
     }
 
     #[inline]
     fn slice<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>) {
         let out = &mut self.out;
-        event.site.slice_head.push_to(out);
-        push_start_and_duration(out, event.start, event.end - event.start);
-        out.extend_from_slice(&event.thread.track.tail);
+        push_slice_head::<WHOLE, R>(out, event);
         if event.record.n_args() > 0 {
             push_args(out, event);
         }
@@ -195,7 +279,7 @@ impl Speller for ChromeSpeller {
         out.extend_from_slice(event.site.head());
         out.push(letter);
         out.extend_from_slice(b"\",\"ts\":");
-        push_micros(out, event.end);
+        push_time::<WHOLE>(out, event.end);
         out.extend_from_slice(&event.thread.track.tail);
         out.extend_from_slice(extra);
         match kind {
@@ -212,13 +296,23 @@ impl Speller for ChromeSpeller {
         out.push(b'}');
     }
 
+    fn row_edge<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: Kind, title: &str) {
+        let out = &mut self.out;
+        let phase = if kind == Kind::AsyncBegin { b'b' } else { b'e' };
+        push_row_edge(out, event.site, title, phase, event.end);
+        out.extend_from_slice(&event.thread.track.tail);
+        push_local_id(out, event.record.leading(0));
+        push_row_of(out, event.site);
+        out.extend_from_slice(b"}}");
+    }
+
     /// Viewers refuse a file with values that are no finite numbers.
     fn counter<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>) {
         let out = &mut self.out;
         let before = out.len();
         out.extend_from_slice(event.site.head());
         out.extend_from_slice(b"C\",\"ts\":");
-        push_micros(out, event.end);
+        push_time::<WHOLE>(out, event.end);
         out.extend_from_slice(&event.thread.track.tail);
         out.extend_from_slice(b",\"args\":{");
         let (mut n_numbers, mut n_others) = (0, 0);

@@ -7,14 +7,16 @@
 use super::dictionary::{Site, Thread, counter_hash};
 use super::piece::Loose;
 use super::record::{FLOW, Kind};
-use super::spelling::{ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, ProcessRow, Row, Speller, uuid};
+use super::spelling::{
+    ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, OverlapProcess, ProcessRow, Row, Speller, uuid,
+};
 use super::unclosed::UnclosedEnd;
 use crate::ReadAt;
 use crate::chrome::METADATA_CATEGORY;
 use crate::perfetto::write::{AsyncPhase, Encoder, FlowPhase, Process, Sequence, Thread as ThreadRow, Track, Word};
 use ferrum_trace_model::Value;
-use ferrum_trace_model::vocab::UNCLOSED;
 use ferrum_trace_model::vocab::about::RANK_LABEL;
+use ferrum_trace_model::vocab::{ROW_OF, UNCLOSED};
 use std::collections::HashSet;
 
 /// The process of what has none: viewers take zero for something else.
@@ -45,6 +47,11 @@ impl Default for PerfettoFile {
         let encoder = Encoder::on_sequence(Sequence::Lanes, Vec::new());
         Self { encoder, process: None, described: HashSet::new() }
     }
+}
+
+/// The number that a thread of the reference's interface has here: its own unless that is zero or above the 31 bits that viewers have.
+fn usable_tid(tid: u32) -> u32 {
+    if (1..=i32::MAX as u32).contains(&tid) { tid } else { NO_TIDS + (tid & NO_TIDS_MASK) }
 }
 
 impl FileSpelling for PerfettoFile {
@@ -89,16 +96,24 @@ impl FileSpelling for PerfettoFile {
         self.encoder.move_to(out);
     }
 
+    fn overlap_row(&mut self, out: &mut Vec<u8>, row: Row, process: OverlapProcess<'_>, name: &str) {
+        let pid = signed(row.pid);
+        if process.is_new {
+            self.encoder.process(process.uuid, &Process { pid, name: process.name, ..Process::default() });
+        }
+        let tid = i64::from(usable_tid(row.tid));
+        self.encoder.thread(row.uuid, &ThreadRow { process_track: process.uuid, pid, tid, name, sort_index: None });
+        self.encoder.move_to(out);
+    }
+
     fn nameless_row(&mut self, out: &mut Vec<u8>, row: Row) {
         if self.described.insert(uuid::NO_PROCESS) {
             let process = Process { pid: signed(NO_PID), name: "process 0", ..Process::default() };
             self.encoder.process(uuid::NO_PROCESS, &process);
         }
         if self.described.insert(row.uuid) {
-            let is_usable = (1..=i32::MAX as u32).contains(&row.tid);
-            let name = if is_usable { String::new() } else { format!("thread {}", row.tid) };
-            // Other numbers are those above the 31 bits that viewers have, and zero.
-            let tid = if is_usable { row.tid } else { NO_TIDS + (row.tid & NO_TIDS_MASK) };
+            let tid = usable_tid(row.tid);
+            let name = if tid == row.tid { String::new() } else { format!("thread {}", row.tid) };
             let thread = ThreadRow {
                 process_track: uuid::NO_PROCESS,
                 pid: signed(NO_PID),
@@ -145,13 +160,25 @@ impl FileSpelling for PerfettoFile {
         encoder.move_to(out);
     }
 
-    fn tail(&self, ends: &[UnclosedEnd<'_>], about: Option<&About>) -> Vec<u8> {
+    fn tail<R: ReadAt + ?Sized>(
+        &self,
+        ends: &[UnclosedEnd<'_>],
+        open: &[Event<'_, R>],
+        about: Option<&About>,
+    ) -> Vec<u8> {
         let mut encoder = Encoder::on_sequence(Sequence::Tail, Vec::new());
-        for &UnclosedEnd { site, thread, id, time } in ends {
+        for &UnclosedEnd { site, thread, id, time, title } in ends {
             let (name, category) = (encoder.name(&site.name), Some(encoder.category(&site.category)));
             encoder.push_arg(UNCLOSED, &Value::Bool(true));
             encoder.async_point(time, uuid::thread(thread.row), name, category, AsyncPhase::End, id);
+            if let Some(title) = title {
+                encoder.push_arg(ROW_OF, &Value::Text((&*site.name).into()));
+                encoder.push_arg(UNCLOSED, &Value::Bool(true));
+                let title = Word::Spelled(title);
+                encoder.async_point(time, uuid::thread(thread.row), title, category, AsyncPhase::End, id);
+            }
         }
+        push_open_slices(&mut encoder, open);
         if let Some(about) = about {
             if self.process.is_none() {
                 let process = Process { pid: signed(about.pid), ..Process::default() };
@@ -166,6 +193,21 @@ impl FileSpelling for PerfettoFile {
             encoder.instant(0, uuid::PROCESS, name, category);
         }
         encoder.bytes().to_vec()
+    }
+}
+
+/// Slices that have not ended, all with the same end: begins from the outside in, then ends from the inside out.
+fn push_open_slices<R: ReadAt + ?Sized>(encoder: &mut Encoder, open: &[Event<'_, R>]) {
+    for slice in open {
+        for n in slice.first_arg()..slice.record.n_args() {
+            encoder.push_arg(&slice.key(n), &spelled(slice.value(n)));
+        }
+        encoder.push_arg(UNCLOSED, &Value::Bool(true));
+        let (name, category) = (encoder.name(&slice.site.name), Some(encoder.category(&slice.site.category)));
+        encoder.begin(slice.start, uuid::thread(slice.thread.row), name, category);
+    }
+    for slice in open.iter().rev() {
+        encoder.end(slice.end, uuid::thread(slice.thread.row));
     }
 }
 
@@ -259,7 +301,7 @@ impl PerfettoSpeller {
     fn push_args<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>) {
         let Self { encoder, sites, .. } = self;
         let keys = sites.get(event.record.site as usize).map_or(&[][..], |words| &words.keys);
-        for n in event.first_arg()..event.record.n_args() {
+        for n in event.first_arg()..event.args_end() {
             let value = spelled(event.value(n));
             match keys.get(n) {
                 Some(&key) if key != 0 => encoder.push_known_arg(key, &value),
@@ -323,6 +365,15 @@ impl Speller for PerfettoSpeller {
             Kind::AsyncEnd => point(AsyncPhase::End),
             _ => encoder.instant(time, track, name, category),
         }
+    }
+
+    fn row_edge<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: Kind, title: &str) {
+        let encoder = &mut self.encoder;
+        encoder.push_arg(ROW_OF, &Value::Text((&*event.site.name).into()));
+        let phase = if kind == Kind::AsyncBegin { AsyncPhase::Begin } else { AsyncPhase::End };
+        let category = Some(encoder.category(&event.site.category));
+        let (track, id) = (uuid::thread(event.thread.row), event.record.leading(0));
+        encoder.async_point(event.end, track, Word::Spelled(title), category, phase, id);
     }
 
     fn counter<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>) {

@@ -3,6 +3,7 @@
 use super::dictionary::{Site, Thread};
 use super::piece::Loose;
 use super::record::{Kind, Record, SITE_INLINE};
+use super::row_title::title_arg;
 use super::text::Texts;
 use super::unclosed::UnclosedEnd;
 use crate::ReadAt;
@@ -32,6 +33,11 @@ impl<'a, R: ReadAt + ?Sized> Event<'a, R> {
         if self.record.site == SITE_INLINE { 2 } else { 0 }
     }
 
+    /// The end of the arguments that are shown: the title of a row stands elsewhere.
+    pub fn args_end(&self) -> usize {
+        title_arg(self.site, &self.record).unwrap_or(self.record.n_args())
+    }
+
     /// The name of the `n`th argument.
     pub fn key(&self, n: usize) -> Cow<'a, str> {
         self.site.keys.get(n).map_or_else(|| format!("arg{n}").into(), |key| Cow::Borrowed(key.as_str()))
@@ -59,6 +65,8 @@ pub trait Speller {
     fn slice<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>);
     /// Instants, and the ends of asynchronous things and of flows. The kind may be another than that of the record.
     fn point<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: Kind);
+    /// The begin or end of what is drawn around an asynchronous event, to give its row a title.
+    fn row_edge<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: Kind, title: &str);
     /// Values of counters. One that is no finite number makes an instant of the event, too.
     fn counter<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>);
     /// The name and category of a slice whose lane is yet to be found.
@@ -89,12 +97,26 @@ pub struct ProcessRow<'a> {
     pub is_new: bool,
 }
 
+/// A process that stands for the nth lane of all rows of the reference's interface.
+#[derive(Clone, Copy, Debug)]
+pub struct OverlapProcess<'a> {
+    pub name: &'a str,
+    pub uuid: u64,
+    /// Whether it has no row yet.
+    pub is_new: bool,
+}
+
 /// Numbers for rows of all kinds: small where there are many events.
 pub mod uuid {
     /// The process.
     pub const PROCESS: u64 = 5;
     /// What the events of the reference's interface belong to, which knows no processes.
     pub const NO_PROCESS: u64 = 8 + 5;
+
+    /// Process of slices of the original interface that are on a further lane, from 1 on.
+    pub fn overlap_process(lane: u32) -> u64 {
+        NO_PROCESS + 8 * u64::from(lane)
+    }
 
     /// A thread.
     pub fn thread(row: u32) -> u64 {
@@ -157,14 +179,23 @@ pub trait FileSpelling {
     fn process(&mut self, out: &mut Vec<u8>, process: ProcessRow<'_>);
     /// The name of a row, and where it wants to stand.
     fn row(&mut self, out: &mut Vec<u8>, row: Row, name: &str, sort: Option<i64>);
+    /// A row of the reference's interface that holds slices which overlap others of the same number. It is in a process of its own, so
+    /// that it can have that number. Called once a row.
+    fn overlap_row(&mut self, out: &mut Vec<u8>, row: Row, process: OverlapProcess<'_>, name: &str);
     /// A row of the reference's interface, which has no name.
     fn nameless_row(&mut self, out: &mut Vec<u8>, row: Row);
     /// Rows of counters, new ones and old ones.
     fn counters(&mut self, out: &mut Vec<u8>, counters: Vec<CounterRow>);
     /// A slice on a lane, and the flow that arrives there.
     fn loose(&mut self, out: &mut Vec<u8>, row: Row, slice: &Loose, texts: &[u8]);
-    /// The end of a file, with the ends that are missing in it and what there is to say about it.
-    fn tail(&self, ends: &[UnclosedEnd<'_>], about: Option<&About>) -> Vec<u8>;
+    /// The end of a file: missing ends of async events, slices that have not ended (outer ones first), and what there is to
+    /// say about the recording.
+    fn tail<R: ReadAt + ?Sized>(
+        &self,
+        ends: &[UnclosedEnd<'_>],
+        open: &[Event<'_, R>],
+        about: Option<&About>,
+    ) -> Vec<u8>;
 }
 
 /// Before the arguments of an event.
@@ -172,20 +203,36 @@ pub const ARGS_KEY: &[u8] = b",\"args\":";
 
 /// `,"args":{…}`, or nothing if there are none.
 pub fn push_args<R: ReadAt + ?Sized>(out: &mut Vec<u8>, event: &Event<'_, R>) {
-    let first = event.first_arg();
-    if first >= event.record.n_args() {
+    if event.first_arg() >= event.args_end() {
         return;
     }
     out.extend_from_slice(ARGS_KEY);
     out.push(b'{');
-    for n in first..event.record.n_args() {
+    push_args_inside(out, event);
+    out.push(b'}');
+}
+
+/// `,"args":{…,"unclosed":true}`
+pub fn push_unclosed_args<R: ReadAt + ?Sized>(out: &mut Vec<u8>, event: &Event<'_, R>) {
+    out.extend_from_slice(ARGS_KEY);
+    out.push(b'{');
+    push_args_inside(out, event);
+    if event.first_arg() < event.args_end() {
+        out.push(b',');
+    }
+    push_text(out, vocab::UNCLOSED);
+    out.extend_from_slice(b":true}");
+}
+
+fn push_args_inside<R: ReadAt + ?Sized>(out: &mut Vec<u8>, event: &Event<'_, R>) {
+    let first = event.first_arg();
+    for n in first..event.args_end() {
         if n > first {
             out.push(b',');
         }
         push_key(out, event.site, n);
         push_args_value(out, &event.value(n));
     }
-    out.push(b'}');
 }
 
 /// `"key":`

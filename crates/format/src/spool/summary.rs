@@ -2,6 +2,7 @@
 
 use super::diagnostic::Diagnostic;
 use super::layout::StopReason;
+use ferrum_trace_model::Recording;
 
 /// What came out of a whole spool.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +29,8 @@ pub struct Summary {
     pub stop_reason: Option<StopReason>,
     /// Whether the recorder finished the spool by itself.
     pub finished: bool,
+    /// All facts that a trace made of it states.
+    pub recording: Recording,
     /// Damage, the first thousand places.
     pub diagnostics: Vec<Diagnostic>,
     /// Damage, all places.

@@ -5,6 +5,7 @@ use super::record::{HEADER_BYTES, Kind, Record, TEXT_BYTES_MAX, Type, short_text
 use crate::ReadAt;
 use ferrum_trace_model::Value;
 use std::borrow::Cow;
+use std::cell::Cell;
 
 /// Bits of a text's place; the bits above are its stamp.
 const PLACE_BITS: u32 = 40;
@@ -22,12 +23,29 @@ pub fn stamp_bits(stamp: u64) -> u64 {
 
 /// The chunk that is being read, and the spool it is of.
 pub struct Texts<'a, R: ?Sized> {
-    pub source: &'a R,
-    pub chunk: u64,
-    pub bytes: &'a [u8],
+    source: &'a R,
+    chunk: u64,
+    bytes: &'a [u8],
+    n_lost: Cell<u64>,
 }
 
-impl<R: ReadAt + ?Sized> Texts<'_, R> {
+impl<'a, R: ReadAt + ?Sized> Texts<'a, R> {
+    /// Texts of the records in `bytes`, which are a chunk of `source`.
+    pub fn of_chunk(source: &'a R, chunk: u64, bytes: &'a [u8]) -> Self {
+        Self { source, chunk, bytes, n_lost: Cell::new(0) }
+    }
+
+    /// Texts of records that are in no chunk.
+    pub fn of_spool(source: &'a R) -> Self {
+        Self::of_chunk(source, u64::MAX, &[])
+    }
+
+    /// How many texts were asked for that are not in the spool: the chunk that had them was overwritten, or they are in
+    /// the file before this one.
+    pub fn n_lost(&self) -> u64 {
+        self.n_lost.get()
+    }
+
     /// The `n`th argument of a record.
     pub fn value(&self, record: &Record<'_>, n: usize) -> Value<'_> {
         let (kind, word) = record.arg(n);
@@ -40,7 +58,13 @@ impl<R: ReadAt + ?Sized> Texts<'_, R> {
                 let text = String::from_utf8_lossy(short_text_bytes(&word.to_le_bytes())).into_owned();
                 Value::Text(text.into())
             }
-            Some(Type::TextAt) => self.text(word).map_or(Value::Lost, Value::Text),
+            Some(Type::TextAt) => match self.text(word) {
+                Some(text) => Value::Text(text),
+                None => {
+                    self.n_lost.set(self.n_lost.get() + 1);
+                    Value::Lost
+                }
+            },
             Some(Type::Lost) | None => Value::Lost,
         }
     }

@@ -21,7 +21,7 @@ pub fn async_key(site: &Site, record: &Record<'_>) -> AsyncKey {
 }
 
 /// A begin or an end.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Edge {
     key: AsyncKey,
     is_begin: bool,
@@ -29,18 +29,21 @@ pub struct Edge {
     thread: u32,
     /// Nanoseconds.
     time: u64,
+    /// The title of the row, of a begin.
+    title: Option<Box<str>>,
 }
 
 impl Edge {
     /// What an event is, if it is one of these and its name is one that the spool defines.
-    pub fn of(site: &Site, record: &Record<'_>, thread: u32, time: u64) -> Option<Self> {
+    pub fn of(site: &Site, record: &Record<'_>, thread: u32, time: u64, title: Option<&str>) -> Option<Self> {
         let is_begin = match record.kind {
             Kind::AsyncBegin => true,
             Kind::AsyncEnd => false,
             _ => return None,
         };
         let is_defined = record.site != SITE_INLINE;
-        is_defined.then(|| Self { key: async_key(site, record), is_begin, site: record.site, thread, time })
+        let title = title.filter(|_| is_begin).map(Into::into);
+        is_defined.then(|| Self { key: async_key(site, record), is_begin, site: record.site, thread, time, title })
     }
 }
 
@@ -52,6 +55,8 @@ pub struct UnclosedEnd<'a> {
     pub id: u64,
     /// Nanoseconds.
     pub time: u64,
+    /// The title of its row.
+    pub title: Option<&'a str>,
 }
 
 /// All that has no end yet.
@@ -76,16 +81,16 @@ impl Unclosed {
     /// Takes in events as they stand in the file, and when the last of those with them is.
     pub fn add(&mut self, edges: &[Edge], last: u64) {
         self.last = self.last.max(last);
-        for &edge in edges {
+        for edge in edges {
             self.n_begins += u64::from(edge.is_begin);
             let (order, is_full) = (self.n_begins, self.things.len() >= UNCLOSED_MAX);
             let thing = match self.things.entry(edge.key) {
                 Entry::Vacant(_) if is_full => continue,
-                entry => entry.or_insert(Thing { n_open: 0, begin: edge, order }),
+                entry => entry.or_insert_with(|| Thing { n_open: 0, begin: edge.clone(), order }),
             };
             thing.n_open += if edge.is_begin { 1 } else { -1 };
             if edge.is_begin {
-                (thing.begin, thing.order) = (edge, order);
+                (thing.begin, thing.order) = (edge.clone(), order);
             }
             if thing.n_open == 0 {
                 self.things.remove(&edge.key);
@@ -93,14 +98,20 @@ impl Unclosed {
         }
     }
 
-    /// The ends that are missing, at the time of the last event. What began last ends first, since it may be inside of the others.
-    pub fn ends<'d>(&self, dictionary: &'d Dictionary) -> Vec<UnclosedEnd<'d>> {
+    /// When the last event of any thread is, in nanoseconds.
+    pub fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// The ends that are missing, at `time`. What began last ends first, since it may be inside of the others.
+    pub fn ends<'d>(&'d self, dictionary: &'d Dictionary, time: u64) -> Vec<UnclosedEnd<'d>> {
         let mut open: Vec<&Thing> = self.things.values().filter(|thing| thing.n_open > 0).collect();
         open.sort_unstable_by_key(|thing| Reverse((thing.begin.time, thing.order)));
         let mut ends = Vec::new();
         for Thing { n_open, begin, .. } in open {
             if let (Some(site), Some(thread)) = (dictionary.site(begin.site), dictionary.thread(begin.thread)) {
-                let end = UnclosedEnd { site, thread, id: begin.key.1, time: self.last };
+                let title = begin.title.as_deref();
+                let end = UnclosedEnd { site, thread, id: begin.key.1, time, title };
                 ends.extend(std::iter::repeat_n(end, usize::try_from(*n_open).unwrap_or(0)));
             }
         }
@@ -113,7 +124,7 @@ mod tests {
     use super::*;
 
     fn edge(id: u64, is_begin: bool) -> Edge {
-        Edge { key: (1, id), is_begin, site: 2, thread: 0, time: id }
+        Edge { key: (1, id), is_begin, site: 2, thread: 0, time: id, title: None }
     }
 
     #[test]

@@ -6,7 +6,8 @@ use crate::stats::Stats;
 use axum::http::StatusCode;
 use axum::http::header::{CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use axum::response::{IntoResponse, Response};
-use serde_json::{Value, json};
+use ferrum_trace_model::RefusedDumps;
+use serde_json::{Map, Value, json};
 use std::path::Path;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -104,6 +105,8 @@ pub fn status_value(status: &Status) -> Value {
         "steps": status.steps,
         "writing": status.writing,
         "categories": status.categories.to_string(),
+        "dumps": status.dumps,
+        "dumps_refused": refused_value(&status.dumps_refused),
     })
 }
 
@@ -116,7 +119,14 @@ pub fn written_value(path: &Path, stats: &Stats) -> Value {
         "dropped": stats.dropped,
         "spool_bytes": stats.bytes,
         "threads": stats.threads,
+        "dumps": stats.dumps,
+        "dumps_refused": refused_value(&stats.refused),
     })
+}
+
+/// Returns an object with a count for each reason that occurred.
+fn refused_value(refused: &RefusedDumps) -> Value {
+    refused.counts().map(|(reason, n)| (reason.as_str().to_owned(), n.into())).collect::<Map<_, _>>().into()
 }
 
 /// A path as text.

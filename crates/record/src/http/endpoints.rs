@@ -39,7 +39,7 @@ POST /stop_profile   end it; answers when the file is complete, with ?wait=0 at 
 POST /flush          bring the file up to date; ?wait=0
 POST /pause          record nothing until
 POST /resume         go on
-POST /categories     record these: attention,gemm or -memory, as body or ?categories=
+POST /categories     record these until the recording ends: attention,gemm or -memory, as body or ?categories=
 POST /dump           have a flight recorder write what it has; ?reason=
 GET  /status         how things stand
 GET  /trace          the newest file; ?name= for another one of those made here
@@ -279,11 +279,7 @@ pub async fn categories(RawQuery(query): RawQuery, body: Bytes) -> Result<Answer
         None => categories_of_body(&body)?,
     };
     let categories = text.parse().map_err(|error| Refusal::bad(format!("{error}")))?;
-    changed(move || {
-        control::set_categories(categories);
-        Ok(())
-    })
-    .await
+    changed(move || Ok(global::set_categories(categories)?)).await
 }
 
 /// `attention,gemm` as it is, or in a JSON object.
@@ -318,9 +314,10 @@ pub async fn dump(State(interface): Shared, Query(reason): Query<Reason>) -> Res
         }
         let path = session.output_path();
         let asked = clock::wall_nanos();
-        if !crate::dump(&reason) {
-            return Err(Refusal::later("not now: what may be dumped is limited, or the recording rests", 10));
-        }
+        crate::dump::ask_for(&reason).map_err(|refusal| match refusal {
+            Some(why) => Refusal::later(format!("dumps are limited: this one was asked for {}", why.describe()), 10),
+            None => Refusal::later("nothing is recorded right now", 10),
+        })?;
         lock(&interface.files).add_dumps(path, asked);
         Ok(Answer::accepted(json!({ "reason": reason, "beside": text_of(path) })))
     })

@@ -3,7 +3,8 @@
 use crate::config::{self, HTTP, HTTP_DIR, HTTP_TOKEN, OUT};
 use crate::origin::rank_of_environment;
 use crate::pattern::Pattern;
-use crate::setting_error::SettingError;
+use crate::say::say;
+use ferrum_trace_model::settings::SettingError;
 use std::ffi::OsStr;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -25,12 +26,7 @@ pub struct HttpOptions {
 impl HttpOptions {
     /// Files go to this directory, which must be there, and nowhere else. No token, `127.0.0.1:9123`.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
-        Self {
-            directory: directory.into(),
-            limit: config::limit_of_environment(),
-            token: None,
-            address: Address::default(),
-        }
+        Self { directory: directory.into(), limit: limit_of_environment(), token: None, address: Address::default() }
     }
 
     /// Requests need `Authorization: Bearer TOKEN`.
@@ -67,6 +63,14 @@ impl HttpOptions {
         }
         Ok(Some(options))
     }
+}
+
+/// The limit of the environment; the least there is if that is not understood, which is said.
+fn limit_of_environment() -> u64 {
+    config::limit_of_environment().unwrap_or_else(|error| {
+        say(&format!("{}: {error}; recordings that are asked for have 1 MiB", config::LIMIT));
+        1 << 20
+    })
 }
 
 /// The directory that a recording of the environment goes to.

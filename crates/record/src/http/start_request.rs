@@ -3,10 +3,8 @@
 use super::answer::{Refusal, quoted};
 use super::folder::{check_name, folder, free_path};
 use super::options::HttpOptions;
-use crate::config::{parse_bytes, parse_ring};
 use crate::recorder::{Recorder, RecorderBuilder};
-use crate::ring::Extent;
-use crate::window::Window;
+use ferrum_trace_model::settings::{Extent, Window, parse_bytes};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -146,12 +144,8 @@ impl StartRequest {
         let Some(ring) = &self.ring else {
             return Ok(None);
         };
-        let text = ring.text();
-        let wrong = || {
-            let expected = "a size such as `64MiB` or a time such as `30s`";
-            Refusal::bad(format!("expected `ring` to be {expected}, found {}", quoted(&text)))
-        };
-        parse_ring(&text).map(Some).ok_or_else(wrong)
+        let wrong = |error| Refusal::bad(format!("`ring`: {error}"));
+        ring.text().parse().map(Some).map_err(wrong)
     }
 }
 

@@ -9,14 +9,16 @@ use crate::site::Site;
 use crate::switch::OFF;
 use crate::window_watch::{self, Arrives};
 use ferrum_trace_format::spool::record::Kind;
+use ferrum_trace_format::spool::row_title::ID_TITLE_KEY;
 use ferrum_trace_model::vocab::request as words;
 use ferrum_trace_model::vocab::trigger;
 use std::time::Duration;
 
-static REQUEST: Site = site(words::REQUEST, &[words::ID]);
-static REQUEST_WITH_PROMPT: Site = site(words::REQUEST, &[words::ID, words::PROMPT_TOKENS]);
-static REQUEST_END: Site = site(words::REQUEST, &[words::OUTPUT_TOKENS, words::REASON]);
-static REQUEST_MARKED_END: Site = site(words::REQUEST, &[words::OUTPUT_TOKENS, words::REASON, trigger::MARK]);
+static REQUEST: Site = site(words::REQUEST, &[words::ID, ID_TITLE_KEY]);
+static REQUEST_WITH_PROMPT: Site = site(words::REQUEST, &[words::ID, words::PROMPT_TOKENS, ID_TITLE_KEY]);
+static REQUEST_END: Site = site(words::REQUEST, &[words::OUTPUT_TOKENS, words::REASON, ID_TITLE_KEY]);
+static REQUEST_MARKED_END: Site =
+    site(words::REQUEST, &[words::OUTPUT_TOKENS, words::REASON, trigger::MARK, ID_TITLE_KEY]);
 static TRIGGER: Site = site(trigger::NAME, &[trigger::REASON]);
 static QUEUED: Site = site(words::QUEUED, &[]);
 static PREFILL: Site = site(words::PREFILL, &[]);

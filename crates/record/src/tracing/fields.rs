@@ -2,7 +2,9 @@
 
 use super::callsite::FIELDS_MAX;
 use crate::arg::{Arg, Value};
+use ferrum_trace_format::spool::row_title::ID_KEYS;
 use std::fmt::{Debug, Write};
+use tracing_core::Metadata;
 use tracing_core::field::{Field, Visit};
 
 /// The field that the text of an event is in.
@@ -42,6 +44,27 @@ impl Fields {
             (Some(message), [Kept::Text(text)]) if self.present == 1 << message => Some(text),
             _ => None,
         }
+    }
+
+    /// The message.
+    pub fn message(&self) -> Option<&str> {
+        match self.value(self.message? as usize)? {
+            Kept::Text(text) => Some(text),
+            Kept::Word(_) => None,
+        }
+    }
+
+    /// The value of the field that tells what a span of this call site is for, as text.
+    pub fn id(&self, metadata: &'static Metadata<'static>) -> Option<String> {
+        ID_KEYS.iter().find_map(|key| match self.value(metadata.fields().field(key)?.index())? {
+            Kept::Text(text) => Some(text.to_string()),
+            Kept::Word(arg) => arg.number_text(),
+        })
+    }
+
+    fn value(&self, place: usize) -> Option<&Kept> {
+        let bit = 1_u64.checked_shl(place as u32)?;
+        (self.present & bit != 0).then(|| &self.values[(self.present & (bit - 1)).count_ones() as usize])
     }
 
     /// Takes the values of others, also in place of those it has.

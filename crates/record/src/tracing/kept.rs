@@ -1,16 +1,17 @@
 //! What is kept of a span while it lives.
 
-use super::callsite::{end_site_of, site_of};
+use super::callsite::{RowEdge, has_target_key, row_site, site_of};
 use super::fields::Fields;
+use super::row::{Label, Row};
 use super::stack;
 use crate::arg::{Arg, Value};
-use crate::async_span::next_id;
 use crate::attach;
 use crate::buffer::Draft;
 use crate::clock;
 use crate::global;
 use crate::site::Site;
 use crate::spool::lock;
+use crate::switch::OFF;
 use ferrum_trace_format::spool::record::Kind;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -33,14 +34,6 @@ pub struct Kept {
     busy_elsewhere: AtomicU64,
     /// Its row, once it has one.
     row: OnceLock<Row>,
-}
-
-/// The row of a span that is a task.
-#[derive(Debug)]
-struct Row {
-    id: u64,
-    /// When it was made, on the clock of the recording and in nanoseconds: with another such pair, what the clock's unit is.
-    pair: (u64, u64),
 }
 
 impl Kept {
@@ -71,23 +64,40 @@ impl Kept {
         (!self.has_fields.load(Ordering::Relaxed)).then_some(self.plain)
     }
 
+    /// A site of its name without arguments.
+    #[inline]
+    pub fn bare_site(&self) -> &'static Site {
+        self.plain
+    }
+
     /// The site of its slices, and their arguments.
     pub fn site_and_args(&self) -> (&'static Site, Vec<Arg>) {
-        match attach::quietly(|| lock(&self.fields).clone()) {
+        match self.fields() {
             Some(fields) => (site_of(self.metadata, fields.present), fields.args()),
             None => (self.plain, Vec::new()),
         }
     }
 
-    /// The thread enters it. If that shows it to be a task, it gets a row, which begins where it was entered first.
+    fn fields(&self) -> Option<Arc<Fields>> {
+        attach::quietly(|| lock(&self.fields).clone())
+    }
+
+    /// Its row, if it has one.
+    pub fn row(&self) -> Option<&Row> {
+        self.row.get()
+    }
+
+    /// The thread enters it. If that shows it to be a task, it gets a row, which begins where it was entered first. `around` tells
+    /// the spans around it, the innermost first.
     #[inline]
-    pub fn note_entry(&self) {
+    pub fn note_entry(&self, around: impl FnOnce() -> Vec<Arc<Self>>) {
         let (here, home) = (stack::thread(), self.home.load(Ordering::Relaxed));
         if home == 0 {
             self.first.store(global::now(), Ordering::Relaxed);
-            self.home.store(here, Ordering::Relaxed);
+            // Pairs with `is_waiting`, which may be asked on another thread.
+            self.home.store(here, Ordering::Release);
         } else if (home != here || self.has_fields.load(Ordering::Relaxed)) && self.row.get().is_none() {
-            self.begin_row();
+            self.begin_rows(&around());
         }
     }
 
@@ -102,17 +112,46 @@ impl Kept {
         }
     }
 
+    /// Begins its row, and before that those of spans around it that wait for it: they are tasks as well.
     #[cold]
-    fn begin_row(&self) {
-        let row = Row { id: next_id(), pair: (global::now(), clock::monotonic_nanos()) };
-        let id = row.id;
-        if self.row.set(row).is_err() {
+    fn begin_rows(&self, around: &[Arc<Self>]) {
+        for (n, kept) in around.iter().enumerate().rev().filter(|(_, kept)| kept.is_waiting()) {
+            kept.begin_row(&around[n + 1..]);
+        }
+        self.begin_row(around);
+    }
+
+    /// Whether it was entered and left, or is known to be for something, and has no row.
+    fn is_waiting(&self) -> bool {
+        let is_entered = self.home.load(Ordering::Acquire) != 0;
+        let has_id = || self.fields().is_some_and(|fields| fields.id(self.metadata).is_some());
+        is_entered && self.row.get().is_none() && (self.busy() > 0 || has_id())
+    }
+
+    fn busy(&self) -> u64 {
+        self.busy_at_home.load(Ordering::Relaxed) + self.busy_elsewhere.load(Ordering::Relaxed)
+    }
+
+    fn begin_row(&self, around: &[Arc<Self>]) {
+        let fields = self.fields();
+        let id = fields.as_ref().and_then(|fields| fields.id(self.metadata));
+        let label = Label { name: self.metadata.name(), id: id.as_deref() };
+        let (target, first) = (self.metadata.target(), self.first.load(Ordering::Relaxed));
+        let mut is_new = false;
+        let row = attach::quietly(|| {
+            self.row.get_or_init(|| {
+                is_new = true;
+                Row::new(&label, target, first, around)
+            })
+        });
+        if !is_new {
             return; // Another thread was faster.
         }
-        let first = self.first.load(Ordering::Relaxed);
-        let (site, args) = self.site_and_args();
-        let draft = Draft { kind: Kind::AsyncBegin, site: 0, start: first, end: first, leading: &[id], args: &args };
-        attach::record(|| site.id(), &draft);
+        let (present, mut args) = fields.map_or((0, Vec::new()), |fields| (fields.present, fields.args()));
+        if has_target_key(self.metadata, row.category) {
+            args.push(target.to_arg());
+        }
+        self.record_edge(Kind::AsyncBegin, row, RowEdge::Begin(present), row.begin, args);
     }
 
     /// The span is gone. The end of its row says how much of it was work.
@@ -121,12 +160,21 @@ impl Kept {
             return;
         };
         let (now, nanos) = (global::now(), clock::monotonic_nanos());
-        let busy = self.busy_at_home.load(Ordering::Relaxed) + self.busy_elsewhere.load(Ordering::Relaxed);
+        let end = attach::quietly(|| row.end(now));
+        if global::mode() == OFF || !row.is_recorded() {
+            return;
+        }
+        let busy = self.busy();
         let idle = now.saturating_sub(self.first.load(Ordering::Relaxed)).saturating_sub(busy);
         let unit = nanos.saturating_sub(row.pair.1) as f64 / now.saturating_sub(row.pair.0).max(1) as f64;
         let args = [busy, idle].map(|time| ((time as f64 * unit).round() as u64).to_arg());
-        let site = end_site_of(self.metadata);
-        let draft = Draft { kind: Kind::AsyncEnd, site: 0, start: now, end: now, leading: &[row.id], args: &args };
+        self.record_edge(Kind::AsyncEnd, row, RowEdge::End, end, args.into());
+    }
+
+    fn record_edge(&self, kind: Kind, row: &Row, edge: RowEdge, time: u64, mut args: Vec<Arg>) {
+        args.extend(row.title.as_ref().map(|title| title.to_arg()));
+        let site = row_site(self.metadata, edge, row.category, row.title.is_some());
+        let draft = Draft { kind, site: 0, start: time, end: time, leading: &[row.id], args: &args };
         attach::record(|| site.id(), &draft);
     }
 }

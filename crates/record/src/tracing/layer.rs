@@ -1,7 +1,7 @@
 //! The layer.
 
 use super::cache::{self, SpanKey};
-use super::callsite::site_of;
+use super::callsite::{named_category, site_of};
 use super::fields::Fields;
 use super::kept::Kept;
 use super::stack::{self, Entered};
@@ -10,15 +10,19 @@ use crate::buffer::{self, Draft};
 use crate::clock;
 use crate::event::{is_name_muted, point};
 use crate::global;
-use crate::span::{DynamicName, close, end_otherwise, now_of, open};
+use crate::span::{DynamicName, close, end_otherwise, note_begin, now_of, open};
 use crate::switch::{FILTERED, OFF};
 use ferrum_trace_format::spool::record::Kind;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tracing_core::span::{Attributes, Id, Record};
-use tracing_core::{Event, Subscriber};
+use tracing_core::{Event, Metadata, Subscriber};
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
+
+/// Most characters of a message that are the name of its event.
+const NAME_CHARS_MAX: usize = 120;
 
 /// A layer that records, as the [module](super) says.
 #[derive(Debug)]
@@ -67,11 +71,20 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for La
             return;
         }
         let key = self.key(id);
-        cache::with(key, || kept_of(id, &context), Kept::note_entry);
+        let site = cache::with(
+            key,
+            || kept_of(id, &context),
+            |kept| {
+                kept.note_entry(|| spans_around(id, &context));
+                kept.bare_site()
+            },
+        );
         // Last, so that nothing of ours is in the slice.
         let (start, level) = open(mode);
-        if !stack::push(Entered { key, start, level }) {
-            close(level);
+        match site.filter(|_| stack::push(Entered { key, start, level })) {
+            // Without its fields: they cost a lock and may still change.
+            Some(site) => note_begin(site, start, level, &[]),
+            None => close(level),
         }
     }
 
@@ -95,13 +108,13 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for La
         event.record(&mut fields);
         match fields.only_message() {
             Some(message) => named_instant(message, event.metadata().target()),
-            None => point(Kind::Instant, site_of(event.metadata(), fields.present), &[], &fields.args()),
+            None => instant(event.metadata(), &fields),
         }
     }
 
     fn on_close(&self, id: Id, context: Context<'_, S>) {
         cache::forget(self.key(&id));
-        if let Some(kept) = kept_of(&id, &context).filter(|_| global::mode() != OFF) {
+        if let Some(kept) = kept_of(&id, &context) {
             kept.end_row();
         }
     }
@@ -110,6 +123,12 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for La
 /// What the registry has of a span.
 fn kept_of<S: for<'a> LookupSpan<'a> + Subscriber>(id: &Id, context: &Context<'_, S>) -> Option<Arc<Kept>> {
     context.span(id)?.extensions().get::<Arc<Kept>>().cloned()
+}
+
+/// The spans around a span, the innermost first.
+fn spans_around<S: for<'a> LookupSpan<'a> + Subscriber>(id: &Id, context: &Context<'_, S>) -> Vec<Arc<Kept>> {
+    let Some(span) = context.span(id) else { return Vec::new() };
+    span.scope().skip(1).filter_map(|span| span.extensions().get::<Arc<Kept>>().cloned()).collect()
 }
 
 #[inline]
@@ -137,6 +156,27 @@ fn end_slice_with_args(kept: &Kept, entered: &Entered, end: u64) {
     if !is_written {
         end_otherwise(start, end, level, &args, || site.id());
     }
+}
+
+/// An event with fields: named by its message, or by its place if it has none or there are too many different ones.
+fn instant(metadata: &'static Metadata<'static>, fields: &Fields) {
+    let args = fields.args();
+    let name = fields.message().and_then(event_name);
+    match name.and_then(|name| attach::site_of(&name, named_category(metadata, fields.present))) {
+        Some(site) => {
+            let now = global::now();
+            let draft = Draft { kind: Kind::Instant, site: 0, start: now, end: now, leading: &[], args: &args };
+            attach::record(|| site, &draft);
+        }
+        None => point(Kind::Instant, site_of(metadata, fields.present), &[], &args),
+    }
+}
+
+/// What of a message is a name: its first line, if that is not too long. The rest is in the argument.
+fn event_name(message: &str) -> Option<Cow<'_, str>> {
+    let line = message.trim_start().lines().next()?.trim_end();
+    let cut = line.char_indices().nth(NAME_CHARS_MAX).map(|(end, _)| format!("{}…", &line[..end]));
+    Some(cut.map_or(Cow::Borrowed(line), Cow::Owned)).filter(|name| !name.is_empty())
 }
 
 fn named_instant(name: &str, category: &str) {

@@ -261,6 +261,18 @@ pub fn asynchronous() {
     async_end!("request", "llm", 42, tokens = 100);
 }
 
+/// Asynchronous events with and without something that tells what they are for.
+pub fn row_titles() {
+    let long = "9f8b2c61-55a4-4d0e-9c0b-0d4f1d1f3a77".to_owned();
+    drop(async_span!("download", "io", id = 7, request_id = long));
+    drop(async_span!("upload", id = -1));
+    drop(async_span!("request", "http", bytes = 3));
+    async_begin!("request", "llm", 41, id = 5);
+    async_end!("request", "llm", 41);
+    ferrum_trace::llm::request(42).arrived().finished("stop");
+    std::mem::forget(ferrum_trace::llm::request(43).arrived());
+}
+
 /// A recording that the program decides about, from its begin to its end.
 pub fn builder(path: &str) {
     drop(span!("before"));

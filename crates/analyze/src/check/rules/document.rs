@@ -72,6 +72,15 @@ pub static DAMAGE: Rule = error(
     "leaves them out and goes on with the next whole event",
 );
 
+/// A field around the events that viewers read and cannot use.
+pub static UNUSABLE_FIELD: Rule = error(
+    "unusable-field",
+    "A field around the events that viewers read and cannot use: `systemTraceEvents` that is no text of the kernel's tracer, `displayTimeUnit` other than ns and ms, `stackFrames` without names, `metadata` that is null.",
+    "PC",
+    "Perfetto refuses the file for the first, chrome://tracing for all",
+    "leaves it out",
+);
+
 /// An array without events.
 pub static EMPTY_ARRAY: Rule = error(
     "empty-array",
@@ -110,6 +119,7 @@ pub const ALL: &[&Rule] = &[
     &LINES_FORM,
     &NAN,
     &DAMAGE,
+    &UNUSABLE_FIELD,
     &EMPTY_ARRAY,
     &NO_EVENTS,
     &NO_SLICES,

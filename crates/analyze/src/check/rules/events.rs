@@ -56,6 +56,15 @@ pub static ARGS_NOT_OBJECT: Rule = error(
     "wraps them as `{\"value\": ...}`",
 );
 
+/// A number that JSON does not have: zeros in front of it, or larger than all floats.
+pub static ODD_NUMBER: Rule = error(
+    "odd-number",
+    "A number that JSON does not have: zeros in front of it, or larger than all floats.",
+    "PCSFH",
+    "all refuse the file for the zeros, and strict readers for the size",
+    "writes it without the zeros, or as a text",
+);
+
 /// An instant whose scope is not t, p or g.
 pub static INSTANT_SCOPE: Rule = error(
     "instant-scope",
@@ -86,6 +95,7 @@ pub const ALL: &[&Rule] = &[
     &MISSING_NAME,
     &NAME_NOT_TEXT,
     &ARGS_NOT_OBJECT,
+    &ODD_NUMBER,
     &INSTANT_SCOPE,
     &EMPTY_ROW_NAME,
     &MISSING_CATEGORY,

@@ -6,6 +6,7 @@ pub mod document;
 pub mod events;
 pub mod flows;
 pub mod ids;
+pub mod profiles;
 pub mod slices;
 pub mod texts;
 pub mod times;
@@ -14,7 +15,7 @@ use super::rule::Rule;
 
 /// All rules there are, in the order in which they are told.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    let groups: [&[&Rule]; 9] = [
+    let groups: [&[&Rule]; 10] = [
         document::ALL,
         events::ALL,
         texts::ALL,
@@ -24,6 +25,7 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
         flows::ALL,
         asyncs::ALL,
         counters::ALL,
+        profiles::ALL,
     ];
     groups.into_iter().flatten().copied()
 }

@@ -51,6 +51,15 @@ pub static UNCLOSED_BEGIN: Rule = error(
     "closes it at the end of the trace, marked by the argument `unclosed`",
 );
 
+/// A slice or an asynchronous event of a Perfetto trace that did not end.
+pub static UNFINISHED: Rule = note(
+    "unfinished",
+    "A slice or an asynchronous event of a Perfetto trace that did not end.",
+    "P",
+    "Perfetto draws it up to the end of the trace",
+    "closes it at the end of the trace, marked by the argument `unclosed`",
+);
+
 /// An end whose name or category is not that of its begin, or that has no name.
 pub static MISNAMED_END: Rule = error(
     "misnamed-end",
@@ -95,6 +104,7 @@ pub const ALL: &[&Rule] = &[
     &UNORDERED_BE,
     &UNMATCHED_END,
     &UNCLOSED_BEGIN,
+    &UNFINISHED,
     &MISNAMED_END,
     &ZERO_LENGTH_PAIR,
     &ZERO_LENGTH_TIE,

@@ -27,7 +27,14 @@ pub struct Forest {
 impl Forest {
     /// The trees of all steps.
     pub fn of(trace: &Trace, nesting: &Nesting, steps: &Steps, roles: &Roles) -> Self {
-        let mut planting = Planting { trace, nesting, steps, roles, above: vec![None; trace.slices.len()] };
+        let mut planting = Planting {
+            trace,
+            nesting,
+            steps,
+            roles,
+            above: vec![None; trace.slices.len()],
+            nearest: vec![NONE; trace.slices.len()],
+        };
         planting.plant_modules();
         if roles.has_devices {
             planting.plant_kernels();
@@ -79,6 +86,8 @@ struct Planting<'a> {
     steps: &'a Steps,
     roles: &'a Roles,
     above: Vec<Option<u32>>,
+    /// The nearest module of a step, or step, from each slice outwards; [`NONE`] if there is none.
+    nearest: Vec<u32>,
 }
 
 impl Planting<'_> {
@@ -86,17 +95,24 @@ impl Planting<'_> {
     fn plant_modules(&mut self) {
         for (track, it) in self.trace.tracks.iter() {
             for &slice in self.nesting.of_track(track) {
-                if self.roles.roles[slice as usize] != Role::Module {
-                    continue;
+                let role = self.roles.roles[slice as usize];
+                let around = self.module_from(self.roles.parent(slice));
+                if role == Role::Module {
+                    self.above[slice as usize] = around.or_else(|| self.step_around(slice, it.process));
                 }
-                let (start, end) = (self.trace.slices.start[slice as usize], self.trace.slices.end(slice as usize));
-                let around = self.module_from(self.roles.parents[slice as usize]);
-                // What is around steps is in none of them.
-                let is_around = |step: &u32| *step != NONE && self.trace.slices.end(*step as usize) < end;
-                let step = || self.step_at(start, Some(it.process)).filter(|step| !is_around(step));
-                self.above[slice as usize] = around.or_else(step);
+                let is_planted = role == Role::Module && self.above[slice as usize].is_some();
+                self.nearest[slice as usize] =
+                    if role == Role::Step || is_planted { slice } else { around.unwrap_or(NONE) };
             }
         }
+    }
+
+    /// The step in which a slice begins. What is around steps is in none of them.
+    fn step_around(&self, slice: u32, process: ProcessId) -> Option<u32> {
+        let slices = &self.trace.slices;
+        let end = slices.end(slice as usize);
+        let is_around = |step: &u32| *step != NONE && slices.end(*step as usize) < end;
+        self.step_at(slices.start[slice as usize], Some(process)).filter(|step| !is_around(step))
     }
 
     /// A kernel stands below what launched it.
@@ -108,14 +124,13 @@ impl Planting<'_> {
             }
             self.above[slice] = match launch {
                 Some(launch) => {
-                    let parents = &self.roles.parents;
-                    let host = innermost_at(self.trace, self.nesting, parents, launch.track, launch.time);
+                    let host = innermost_at(self.trace, self.nesting, self.roles, launch.track, launch.time);
                     let process = self.trace.tracks.get(launch.track).process;
                     host.and_then(|host| self.module_from(host)).or_else(|| self.step_at(launch.time, Some(process)))
                 }
                 None => {
                     let process = self.trace.tracks.get(self.trace.slices.track[slice]).process;
-                    let around = self.module_from(self.roles.parents[slice]);
+                    let around = self.module_from(self.roles.parent(slice as u32));
                     around.or_else(|| self.step_at(self.trace.slices.start[slice], Some(process)))
                 }
             };
@@ -123,16 +138,8 @@ impl Planting<'_> {
     }
 
     /// The nearest module of a step, or step, from a slice outwards.
-    fn module_from(&self, mut slice: u32) -> Option<u32> {
-        while slice != NONE {
-            let role = self.roles.roles[slice as usize];
-            let is_planted = role == Role::Module && self.above[slice as usize].is_some();
-            if role == Role::Step || is_planted {
-                return Some(slice);
-            }
-            slice = self.roles.parents[slice as usize];
-        }
-        None
+    fn module_from(&self, slice: u32) -> Option<u32> {
+        self.nearest.get(slice as usize).copied().filter(|&nearest| nearest != NONE)
     }
 
     fn step_at(&self, time: i64, process: Option<ProcessId>) -> Option<u32> {
@@ -146,8 +153,11 @@ impl Planting<'_> {
     fn device_times(&self) -> Vec<i64> {
         let mut times = vec![0; self.above.len()];
         for slice in (0..self.above.len()).filter(|&slice| self.roles.roles[slice] == Role::Kernel) {
-            self.add_upwards(slice as u32, self.trace.slices.duration[slice], &mut times);
+            let duration = self.trace.slices.duration[slice];
+            times[slice] = duration;
+            self.add_above(slice, duration, &mut times);
         }
+        self.sum_modules(&mut times);
         times
     }
 
@@ -156,18 +166,29 @@ impl Planting<'_> {
         let mut times = vec![0; self.above.len()];
         for slice in 0..self.above.len() {
             if let Some(module) = self.module_from(slice as u32) {
-                self.add_upwards(module, self.nesting.self_time[slice], &mut times);
+                let sum = &mut times[module as usize];
+                *sum = i64::saturating_add(*sum, self.nesting.self_time[slice]);
             }
         }
+        self.sum_modules(&mut times);
         times
     }
 
-    fn add_upwards(&self, slice: u32, nanos: i64, times: &mut [i64]) {
-        let mut at = Some(slice);
-        while let Some(slice) = at.filter(|&slice| slice != NONE) {
-            let sum = &mut times[slice as usize];
+    /// Adds the time of each module to what it stands below, from the inside out.
+    fn sum_modules(&self, times: &mut [i64]) {
+        for (track, _) in self.trace.tracks.iter() {
+            for &slice in self.nesting.of_track(track).iter().rev() {
+                if self.roles.roles[slice as usize] == Role::Module {
+                    self.add_above(slice as usize, times[slice as usize], times);
+                }
+            }
+        }
+    }
+
+    fn add_above(&self, slice: usize, nanos: i64, times: &mut [i64]) {
+        if let Some(above) = self.above[slice].filter(|&above| above != NONE) {
+            let sum = &mut times[above as usize];
             *sum = sum.saturating_add(nanos);
-            at = self.above[slice as usize];
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::roles::{NONE, Role, Roles};
 use crate::Nesting;
-use crate::steps::CORRELATION;
+use crate::kineto::CORRELATION;
 use ferrum_trace_model::{End, StringId, Trace, TrackId};
 use hashbrown::HashMap;
 
@@ -18,22 +18,16 @@ pub fn launches(trace: &Trace, nesting: &Nesting, roles: &Roles) -> Vec<Option<L
     let mut launches = vec![None; trace.slices.len()];
     by_correlation(trace, roles, &mut launches);
     by_flows(trace, nesting, roles, &mut launches);
-    inherit(roles, &mut launches);
+    inherit(trace, nesting, roles, &mut launches);
     launches
 }
 
 /// The innermost slice of a track at a time, both ends included.
-pub fn innermost_at(trace: &Trace, nesting: &Nesting, parents: &[u32], track: TrackId, time: i64) -> Option<u32> {
+pub fn innermost_at(trace: &Trace, nesting: &Nesting, roles: &Roles, track: TrackId, time: i64) -> Option<u32> {
     let slices = nesting.of_track(track);
     let n_begun = slices.partition_point(|&slice| trace.slices.start[slice as usize] <= time);
-    let mut slice = *slices[..n_begun].last()?;
-    while trace.slices.end(slice as usize) < time {
-        slice = parents[slice as usize];
-        if slice == NONE {
-            return None;
-        }
-    }
-    Some(slice)
+    // A slice ends no later than those around it.
+    roles.around.innermost(*slices[..n_begun].last()?, |slice| trace.slices.end(slice as usize) >= time)
 }
 
 /// torch gives a kernel and its call the same number.
@@ -56,7 +50,7 @@ fn by_flows(trace: &Trace, nesting: &Nesting, roles: &Roles, launches: &mut [Opt
     let mut begins: Vec<usize> = (0..flows.time.len()).filter(|&n| flows.end[n] == End::Begin).collect();
     begins.sort_by_key(|&n| (key(n), flows.time[n]));
     for end in (0..flows.time.len()).filter(|&n| flows.end[n] != End::Begin) {
-        let slice = innermost_at(trace, nesting, &roles.parents, flows.track[end], flows.time[end]);
+        let slice = innermost_at(trace, nesting, roles, flows.track[end], flows.time[end]);
         let Some(slice) = slice.map(|slice| slice as usize) else { continue };
         if !matches!(roles.roles[slice], Role::Kernel | Role::Group) || launches[slice].is_some() {
             continue;
@@ -65,27 +59,24 @@ fn by_flows(trace: &Trace, nesting: &Nesting, roles: &Roles, launches: &mut [Opt
         let n_before = begins.partition_point(|&n| (key(n), flows.time[n]) <= (key(end), flows.time[end]));
         let around = [n_before.checked_sub(1), Some(n_before)].into_iter().flatten();
         let begin = around.filter_map(|place| begins.get(place)).find(|&&n| key(n) == key(end));
-        let launch = begin.map(|&n| Launch { track: flows.track[n], time: flows.time[n] });
-        launches[slice] = launch;
+        let Some(launch) = begin.map(|&n| Launch { track: flows.track[n], time: flows.time[n] }) else { continue };
+        launches[slice] = Some(launch);
         // What is around it and begins just there was launched with it.
-        let mut around = roles.parents[slice];
+        let mut around = roles.parent(slice as u32);
         while around != NONE && trace.slices.start[around as usize] == flows.time[end] {
-            launches[around as usize] = launches[around as usize].or(launch);
-            around = roles.parents[around as usize];
+            launches[around as usize].get_or_insert(launch);
+            around = roles.parent(around);
         }
     }
 }
 
 /// What was not launched by itself was launched with what it lies in.
-fn inherit(roles: &Roles, launches: &mut [Option<Launch>]) {
-    for slice in 0..launches.len() {
-        if roles.roles[slice] != Role::Kernel {
-            continue;
-        }
-        let mut around = roles.parents[slice];
-        while launches[slice].is_none() && around != NONE {
-            launches[slice] = launches[around as usize];
-            around = roles.parents[around as usize];
+fn inherit(trace: &Trace, nesting: &Nesting, roles: &Roles, launches: &mut [Option<Launch>]) {
+    // The outer ones come first.
+    for &slice in trace.tracks.iter().flat_map(|(track, _)| nesting.of_track(track)) {
+        let around = roles.parent(slice);
+        if launches[slice as usize].is_none() && around != NONE {
+            launches[slice as usize] = launches[around as usize];
         }
     }
 }

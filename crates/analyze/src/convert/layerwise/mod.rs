@@ -2,6 +2,7 @@
 //!
 //! A profile is a sum over the whole trace, so the trace is read into memory, as the summary does.
 
+mod context;
 mod forest;
 mod launches;
 mod phases;
@@ -10,12 +11,17 @@ mod writer;
 
 use super::{Error, Summary};
 use crate::{LAYER_ARG, Nesting, Opener, STEP_ARGS};
+use context::Context;
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
+use ferrum_trace_model::vocab::{Phase, request};
 use forest::Forest;
-use phases::{Steps, phases};
+use phases::{Steps, missing_phase, phases};
 use roles::Roles;
 use std::io::Write;
 use writer::Writer;
+
+/// The name of the phase of the first decode step.
+const FIRST_DECODE: &str = "decode_1";
 
 /// How to write a layerwise profile.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +47,7 @@ pub struct LayerwiseOptions {
 ///
 /// If the input cannot be read or is no trace, has no slices, or the output cannot be written.
 pub fn layerwise(open: Opener<'_>, output: &mut dyn Write, options: &LayerwiseOptions) -> Result<Summary, Error> {
-    let args = STEP_ARGS.into_iter().chain([LAYER_ARG]).map(str::to_owned).collect();
+    let args = STEP_ARGS.into_iter().chain([LAYER_ARG, request::PROMPT_TOKENS]).map(str::to_owned).collect();
     let loaded = load(open()?, &LoadOptions { args, ..LoadOptions::default() })?;
     let trace = &loaded.trace;
     let nesting = Nesting::of(trace);
@@ -55,15 +61,27 @@ pub fn layerwise(open: Opener<'_>, output: &mut dyn Write, options: &LayerwiseOp
         return Err(Error::Nothing("slices that lie in steps"));
     }
     let mut writer = Writer::new(output, trace, &forest);
-    writer.context(options, &steps, &phases);
+    let context = Context::of(trace, &steps, &loaded.fields);
+    writer.context(options, &context, &phases);
+    let missing = missing_phase(&phases);
+    if missing == Some(Phase::Prefill) {
+        writer.stand_in(Phase::Prefill.as_str());
+    }
     for phase in &phases {
         writer.phase(phase, &steps)?;
     }
-    let mut summary = Summary { n_events: trace.census.events, losses: loaded.losses.clone(), ..Summary::default() };
+    if missing == Some(Phase::Decode) {
+        writer.stand_in(FIRST_DECODE);
+    }
+    let (losses, recordings) = (loaded.losses.clone(), loaded.recordings.clone());
+    let mut summary = Summary { n_events: trace.census.events, losses, recordings, ..Summary::default() };
     summary.n_slices = writer.finish()?;
     summary.left.outside_steps = forest.n_outside;
     summary.left.unclosed = trace.census.anomalies.unclosed;
     summary.left.unopened = trace.census.anomalies.unopened;
     summary.has_no_steps = steps.is_whole();
+    summary.missing_phase = missing;
+    summary.has_unknown_prompts = context.prompt_len.is_none();
+    summary.has_unknown_devices = context.n_devices.is_none();
     Ok(summary)
 }

@@ -19,6 +19,8 @@ pub struct Step {
     pub batch: Option<u64>,
     /// How many tokens of prompts are computed.
     pub prefill_tokens: Option<u64>,
+    /// How many tokens are generated.
+    pub decode_tokens: Option<u64>,
 }
 
 /// The steps of a trace, in the order of time.
@@ -31,7 +33,7 @@ impl Steps {
     /// Those that are marked. Steps of torch's profiler say nothing of phases, so they are none.
     pub fn of(trace: &Trace) -> Self {
         let marked = find(trace).steps.into_iter().filter(|found| found.mark.source != StepSource::Profiler);
-        let list = marked.map(|MarkedSlice { slice, mark }| {
+        let list = marked.map(|MarkedSlice { slice, mark, .. }| {
             let n = slice as usize;
             Step {
                 slice,
@@ -41,6 +43,7 @@ impl Steps {
                 phase: mark.phase.unwrap_or(Phase::Decode),
                 batch: mark.batch,
                 prefill_tokens: mark.prefill_tokens,
+                decode_tokens: mark.decode_tokens,
             }
         });
         Self { list: list.collect() }
@@ -98,6 +101,13 @@ pub fn phases(steps: &Steps) -> Vec<ProfilePhase> {
     phases
 }
 
+/// Returns the name of the phase that vLLM's plot needs and that is not among these: it wants both prompts and generation.
+pub fn missing_phase(phases: &[ProfilePhase]) -> Option<Phase> {
+    [Phase::Prefill, Phase::Decode]
+        .into_iter()
+        .find(|phase| !phases.iter().any(|present| present.name.starts_with(phase.as_str())))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,6 +122,7 @@ mod tests {
             phase,
             batch: None,
             prefill_tokens: None,
+            decode_tokens: None,
         };
         let list = [Phase::Prefill, Phase::Decode, Phase::Mixed, Phase::Decode];
         let steps = Steps { list: (0..).zip(list).map(|(n, phase)| step(n, phase)).collect() };
@@ -119,6 +130,9 @@ mod tests {
         let expected = [("prefill", vec![0, 2]), ("decode_1", vec![1]), ("decode_2", vec![3])];
         assert_eq!(named(&steps), expected.map(|(name, steps)| (name.to_owned(), steps)));
         assert_eq!(named(&Steps::default()), [("prefill".to_owned(), vec![])]);
+        assert_eq!(missing_phase(&phases(&steps)), None);
+        assert_eq!(missing_phase(&phases(&steps)[..1]), Some(Phase::Decode));
+        assert_eq!(missing_phase(&phases(&steps)[1..]), Some(Phase::Prefill));
         assert_eq!(steps.at(15, None).map(|step| step.slice), Some(1));
         assert_eq!(steps.at(19, Some(ProcessId(4))).map(|step| step.slice), Some(1));
         assert_eq!(steps.at(-1, None), None);

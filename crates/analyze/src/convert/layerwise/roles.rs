@@ -2,14 +2,14 @@
 
 use super::phases::{Steps, is_profiler_step};
 use crate::Nesting;
+use crate::ancestors::Ancestors;
+pub(super) use crate::ancestors::NONE;
 use crate::kineto;
 use ferrum_trace_model::vocab::device_track;
 use ferrum_trace_model::{StringId, Trace};
 
 /// What torch writes before the names of modules.
 pub const MODULE_PREFIX: &str = "nn.Module: ";
-/// No slice.
-pub const NONE: u32 = u32::MAX;
 
 /// What a slice is in a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,16 +32,21 @@ pub enum Role {
 #[derive(Debug)]
 pub struct Roles {
     pub roles: Vec<Role>,
-    /// The slice that each lies in on its track; [`NONE`] if it lies in none.
-    pub parents: Vec<u32>,
+    /// The slices that each lies in on its track.
+    pub around: Ancestors,
     /// Whether times are those of devices.
     pub has_devices: bool,
 }
 
 impl Roles {
+    /// The slice that another lies in on its track; [`NONE`] if it lies in none.
+    pub fn parent(&self, slice: u32) -> u32 {
+        self.around.parents()[slice as usize]
+    }
+
     /// Looks at all slices of a trace.
     pub fn of(trace: &Trace, nesting: &Nesting, steps: &Steps) -> Self {
-        let parents = parents(trace, nesting);
+        let around = around(trace, nesting);
         let words = Words::of(trace);
         let places = places(trace, &words);
         let mut roles: Vec<Role> = (0..trace.slices.len())
@@ -51,7 +56,7 @@ impl Roles {
             roles[step.slice as usize] = Role::Step;
         }
         // On streams that we name ourselves, what has others in it is no kernel.
-        for (slice, &parent) in parents.iter().enumerate() {
+        for (slice, &parent) in around.parents().iter().enumerate() {
             if parent != NONE && trace.slices.duration[slice] > 0 {
                 let role = &mut roles[parent as usize];
                 if *role == Role::Kernel && !words.is_kernel(trace.slices.category[parent as usize]) {
@@ -60,18 +65,16 @@ impl Roles {
             }
         }
         let has_devices = roles.contains(&Role::Kernel);
-        Self { roles, parents, has_devices }
+        Self { roles, around, has_devices }
     }
 }
 
-fn parents(trace: &Trace, nesting: &Nesting) -> Vec<u32> {
-    let mut parents = vec![NONE; trace.slices.len()];
+fn around(trace: &Trace, nesting: &Nesting) -> Ancestors {
+    let mut around = Ancestors::new(trace.slices.len());
     for (track, _) in trace.tracks.iter() {
-        nesting.walk(trace, track, |slice, around| {
-            parents[slice as usize] = around.last().copied().unwrap_or(NONE);
-        });
+        nesting.walk(trace, track, |slice, open| around.set_parent(slice, open.last().copied().unwrap_or(NONE)));
     }
-    parents
+    around
 }
 
 /// What a track is.

@@ -1,6 +1,7 @@
 //! The profile as JSON.
 
 use super::super::Error;
+use super::context::Context;
 use super::forest::{DEPTH_MAX, Forest};
 use super::phases::{ProfilePhase, Steps};
 use super::roles::{MODULE_PREFIX, NONE, Role};
@@ -75,6 +76,25 @@ impl Sums {
         sum.n_invocations += 1;
         place
     }
+
+    /// Puts leaves that stand beside modules into an entry of their own, as in the trees that are summed up.
+    fn wrap_leaves(&mut self) {
+        for place in (0..self.nodes.len()).filter(|&place| place != ROOT) {
+            let below = std::mem::take(&mut self.nodes[place].below);
+            let (leaves, mut modules): (Vec<usize>, Vec<usize>) =
+                below.iter().partition(|&&below| self.nodes[below].below.is_empty());
+            if leaves.is_empty() || modules.is_empty() {
+                self.nodes[place].below = below;
+                continue;
+            }
+            let Sum { name, n_invocations, .. } = self.nodes[place];
+            let name = self.names.intern(&format!("{}{SELF}", self.names.get(name)));
+            let time = leaves.iter().fold(0, |time: i64, &leaf| time.saturating_add(self.nodes[leaf].time));
+            modules.push(self.nodes.len());
+            self.nodes[place].below = modules;
+            self.nodes.push(Sum { name, time, n_invocations, below: leaves });
+        }
+    }
 }
 
 impl<'a> Writer<'a> {
@@ -85,22 +105,33 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes what the profile is of. vLLM's tools want it first.
-    pub fn context(&mut self, options: &LayerwiseOptions, steps: &Steps, phases: &[ProfilePhase]) {
-        let prompts = steps.list.iter().filter(|step| step.phase == Phase::Prefill);
-        let known = prompts.filter_map(|step| Some((step.prefill_tokens?, step.batch?)));
-        let (n_tokens, n_prompts) = known.fold((0_u64, 0_u64), |(tokens, prompts), (more, batch)| {
-            (tokens.saturating_add(more), prompts.saturating_add(batch))
-        });
-        let batch = steps.list.iter().filter_map(|step| step.batch).max().unwrap_or(1);
+    pub fn context(&mut self, options: &LayerwiseOptions, context: &Context, phases: &[ProfilePhase]) {
         let n_decodes = phases.iter().filter(|phase| phase.name.starts_with(Phase::Decode.as_str())).count();
         self.json.extend_from_slice(b"{\"context\":{\"engine_args\":{\"model\":");
         push_text(&mut self.json, &options.model);
+        let [n_devices, prompt_len] = [context.n_devices, context.prompt_len].map(or_null);
         self.push(format_args!(
-            ",\"tensor_parallel_size\":1}},\"prompt_len\":{},\"batch_size\":{batch},\"output_len\":{n_decodes},\
+            ",\"tensor_parallel_size\":{n_devices}}},\"prompt_len\":{prompt_len},\"batch_size\":{},\"output_len\":{n_decodes},\
              \"num_steps\":{},\"complete_num_requests_per_step\":null}}",
-            n_tokens.checked_div(n_prompts).unwrap_or(0),
+            context.batch.unwrap_or(1),
             phases.len(),
         ));
+    }
+
+    /// Writes a phase of which the trace has no step: one entry that takes no time. vLLM's plot ends with an error if there is no
+    /// such phase, or if there is nothing in it.
+    pub fn stand_in(&mut self, name: &str) {
+        let kind = name.split('_').next().unwrap_or(name);
+        let nothing = format!("no {kind} in the trace");
+        self.json.extend_from_slice(b",\n");
+        push_text(&mut self.json, name);
+        self.json
+            .extend_from_slice(b":{\"metadata\":{\"num_running_seqs\":null,\"missing\":true},\n\"model_stats\":[\n");
+        self.entry(&nothing, 0, 0, "", 0);
+        self.n_entries -= 1;
+        self.json.extend_from_slice(b",\"children\":[]}],\n\"summary_stats\":[\n{\"entry\":{\"name\":");
+        push_text(&mut self.json, &nothing);
+        self.push(format_args!(",\"cuda_time_us\":0.0,\"pct_cuda_time\":0.0,\"invocations\":0}},\"children\":[]}}]}}"));
     }
 
     /// Writes a phase: every module and kernel by itself, then those of the same names together.
@@ -110,13 +141,14 @@ impl<'a> Writer<'a> {
         let mut within = InPhase { total: self.total(&slices), sums: Sums::new() };
         self.json.extend_from_slice(b",\n");
         push_text(&mut self.json, &phase.name);
-        let batch = batch.map_or_else(|| "null".to_owned(), |batch| batch.to_string());
+        let batch = or_null(batch);
         self.push(format_args!(":{{\"metadata\":{{\"num_running_seqs\":{batch}}},\n\"model_stats\":["));
         let mut is_first = true;
         for &step in &slices {
             self.nodes_below(step, "", ROOT, 1, &mut within, &mut is_first)?;
         }
         self.json.extend_from_slice(b"],\n\"summary_stats\":[");
+        within.sums.wrap_leaves();
         self.summary_below(ROOT, &within);
         self.json.extend_from_slice(b"]}");
         self.hand_over()
@@ -139,7 +171,8 @@ impl<'a> Writer<'a> {
         steps.iter().map(of_step).fold(0, i64::saturating_add)
     }
 
-    /// Writes what stands below a slice, and the time that is its own.
+    /// Writes what stands below a slice, and the time that is its own. vLLM's plot of modules shows only what has nothing but leaves
+    /// below it, so leaves that stand beside modules stand in an entry of their own; at the root it shows all.
     fn nodes_below(
         &mut self,
         above: u32,
@@ -150,19 +183,46 @@ impl<'a> Writer<'a> {
         is_first: &mut bool,
     ) -> Result<(), Error> {
         let forest = self.forest;
-        for slice in forest.below(above) {
+        let is_leaf = |slice: &u32| depth >= DEPTH_MAX || forest.below(*slice).len() == 0;
+        let rest = if above == NONE { 0 } else { forest.self_time(above) };
+        let (leaves, modules): (Vec<u32>, Vec<u32>) = forest.below(above).partition(is_leaf);
+        if depth == 1 || modules.is_empty() || (leaves.is_empty() && rest == 0) {
+            for slice in forest.below(above) {
+                self.separate(is_first);
+                self.node(slice, path, sum, depth, within)?;
+            }
+            self.rest(above, rest, path, sum, within, is_first);
+            return Ok(());
+        }
+        for slice in modules {
             self.separate(is_first);
             self.node(slice, path, sum, depth, within)?;
         }
-        let rest = if above == NONE { 0 } else { forest.self_time(above) };
-        if rest > 0 {
-            let name = format!("{}{SELF}", self.name(above));
-            self.separate(is_first);
-            within.sums.add(sum, &name, false, rest);
-            self.entry(&name, rest, rest, path, within.total);
-            self.json.extend_from_slice(b",\"children\":[]}");
+        self.separate(is_first);
+        let time = leaves.iter().fold(rest, |time, &leaf| time.saturating_add(forest.time[leaf as usize]));
+        let on_host = if forest.has_devices { 0 } else { time };
+        self.entry(&format!("{}{SELF}", self.name(above)), on_host, time, "", within.total);
+        self.json.extend_from_slice(b",\"children\":[");
+        let mut is_first = true;
+        for leaf in leaves {
+            self.separate(&mut is_first);
+            self.node(leaf, path, sum, depth, within)?;
         }
+        self.rest(above, rest, path, sum, within, &mut is_first);
+        self.json.extend_from_slice(b"]}");
         Ok(())
+    }
+
+    /// Writes the time of a slice that is in none of those below it.
+    fn rest(&mut self, above: u32, rest: i64, path: &str, sum: usize, within: &mut InPhase, is_first: &mut bool) {
+        if rest == 0 {
+            return;
+        }
+        let name = format!("{}{SELF}", self.name(above));
+        self.separate(is_first);
+        within.sums.add(sum, &name, false, rest);
+        self.entry(&name, rest, rest, path, within.total);
+        self.json.extend_from_slice(b",\"children\":[]}");
     }
 
     fn node(&mut self, slice: u32, path: &str, sum: usize, depth: usize, within: &mut InPhase) -> Result<(), Error> {
@@ -262,6 +322,11 @@ impl<'a> Writer<'a> {
         }
         self.json.clear();
     }
+}
+
+/// A number as JSON.
+fn or_null(number: Option<u64>) -> String {
+    number.map_or_else(|| "null".to_owned(), |number| number.to_string())
 }
 
 fn micros(nanos: i64) -> f64 {

@@ -7,6 +7,7 @@ mod held;
 mod rows;
 mod scene;
 mod spelling;
+mod step_mark;
 mod times;
 
 use super::intake::{Collected, Wanted, collect};
@@ -19,6 +20,7 @@ use crate::repair::document::Document;
 use crate::repair::edit::Edits;
 use crate::repair::{OutputForm, text};
 use ferrum_trace_format::chrome::read::{Text, for_each_member};
+use ferrum_trace_model::vocab::about;
 use ferrum_trace_model::{Strings, Tracks};
 use rows::Rows;
 use scene::Scene;
@@ -58,15 +60,18 @@ pub struct TorchOptions {
 /// If the input cannot be read or is no trace, or the output or a temporary file cannot be written.
 pub fn torch(open: Opener<'_>, output: &mut dyn Write, options: &TorchOptions) -> Result<Summary, Error> {
     let collected = collect(open()?, Wanted::Events)?;
-    let Collected { items, strings, tracks, n_events, fields, start_unix_ns, is_kineto, left, losses, .. } = collected;
+    let Collected { items, strings, tracks, n_events, fields, aside, is_kineto, left, losses, recordings, .. } =
+        collected;
+    let start_unix_ns = recordings.first.iter().find_map(|it| it.start_unix_ns);
+    let rank = recordings.first.iter().find_map(|it| it.rank);
     let rows = Rows::of(&tracks, &strings);
     let mut document = Document::new(output, OutputForm::Object);
-    let known = Known { tracks: &tracks, strings: &strings, rows: &rows, start_unix_ns, options };
+    let known = Known { tracks: &tracks, strings: &strings, rows: &rows, start_unix_ns, rank, aside: &aside, options };
     write_fields(&mut document, &fields.kept, &known);
     // Those of torch's own traces are not made coarser.
     let times = if is_kineto || options.keeps_nanoseconds { Times::Exact } else { Times::WholeMicros };
     let left = Left { fields: fields.n_lost, ..left };
-    let summary = Summary { n_events, left, losses, ..Summary::default() };
+    let summary = Summary { n_events, left, losses, recordings, ..Summary::default() };
     let mut scene = Scene::new(document, rows, times, is_kineto, summary);
     scene.describe_devices();
     play(items, &mut scene)?;
@@ -78,7 +83,11 @@ struct Known<'a> {
     tracks: &'a Tracks,
     strings: &'a Strings,
     rows: &'a Rows,
-    start_unix_ns: Option<u64>,
+    start_unix_ns: Option<i64>,
+    /// The rank that the recorder states.
+    rank: Option<u32>,
+    /// Metadata events that have no place among torch's.
+    aside: &'a [Vec<u8>],
     options: &'a TorchOptions,
 }
 
@@ -102,12 +111,16 @@ fn write_fields(document: &mut Document<'_>, kept: &[(Vec<u8>, Vec<u8>)], known:
     if let (Some(start), None) = (known.start_unix_ns, of_trace(BASE_TIME)) {
         document.field(Text::plain(BASE_TIME), start.to_string().as_bytes(), false);
     }
+    if !known.aside.is_empty() {
+        let list = [b"[", &known.aside.join(&b",\n"[..])[..], b"]"].concat();
+        document.field(Text::plain(about::NAME.as_bytes()), &list, false);
+    }
     for (key, value) in kept.iter().filter(|(key, _)| key != DISTRIBUTED) {
         document.field(Text::plain(key), value, false);
     }
 }
 
-/// The rank of the trace: as it was asked for, as the trace has it, or as the name of a process says.
+/// The rank of the trace: as it was asked for, as the trace has it, as the recorder states it, or as the name of a process says.
 fn distributed_info(of_trace: Option<&[u8]>, known: &Known<'_>) -> Vec<u8> {
     let TorchOptions { rank, rank_if_unknown, world_size, .. } = known.options;
     let mut edits = Edits::default();
@@ -119,7 +132,7 @@ fn distributed_info(of_trace: Option<&[u8]>, known: &Known<'_>) -> Vec<u8> {
         _ => {}
     });
     let by_name = || rank_by_name(known.tracks, known.strings);
-    let rank_now = rank.or_else(by_name).unwrap_or(*rank_if_unknown);
+    let rank_now = rank.or(known.rank).or_else(by_name).unwrap_or(*rank_if_unknown);
     if !has_backend {
         edits.set("backend", "\"nccl\"");
     }
@@ -149,7 +162,8 @@ mod tests {
         let rows = Rows::of(&tracks, &strings);
         let info = |tracks: &Tracks, strings: &Strings, of_trace: Option<&str>, rank, world_size| {
             let options = TorchOptions { rank, rank_if_unknown: 5, world_size, ..TorchOptions::default() };
-            let known = Known { tracks, strings, rows: &rows, start_unix_ns: None, options: &options };
+            let known =
+                Known { tracks, strings, rows: &rows, start_unix_ns: None, rank: None, aside: &[], options: &options };
             String::from_utf8(distributed_info(of_trace.map(str::as_bytes), &known)).unwrap()
         };
         let kinetos = r#"{"backend":"gloo","rank":3,"world_size":4,"pg_count":1}"#;

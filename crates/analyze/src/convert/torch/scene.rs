@@ -8,6 +8,7 @@ use super::super::{Error, Summary};
 use super::held::{HeldRow, HeldSlice, Launch};
 use super::rows::{Row, Rows, Stream};
 use super::spelling::Spelling;
+use super::step_mark::StepFacts;
 use super::times::Times;
 use crate::check::texts::mend_texts;
 use crate::gpu;
@@ -197,6 +198,26 @@ impl<'w> Scene<'w> {
         }
         add_end_args(record.args, record.end_args, &mut edits);
         self.write(record.args, edits);
+        if record.category == step::CATEGORY && self.is_renamed(record.category) {
+            self.step_mark(time, record);
+        }
+    }
+
+    /// Writes a slice at the time of a step that is named as vLLM names steps. It has the step's arguments, so that reading it tells
+    /// all that the step did.
+    fn step_mark(&mut self, time: i64, record: &Record<'_>) {
+        let args = args_of(record.args).unwrap_or(b"{}");
+        let facts = StepFacts::of(record.name, [args, record.end_args]);
+        let mut edits = self.new_event("X", self.rows.of_track(TrackId(record.row)), time);
+        edits.set("cat", text(kineto::ANNOTATION));
+        edits.set("name", text(&facts.vllm_name()));
+        edits.set("dur", self.times.spell_duration(time, record.end));
+        edits.set("args", join_objects(args, record.end_args));
+        if let (false, Some(phase)) = (facts.has_phase_argument, facts.phase) {
+            edits.add_arg(step::PHASE, text(phase.as_str()));
+        }
+        edits.add_arg(kineto::ORIGINAL_CATEGORY, text(step::CATEGORY));
+        self.write(b"{}", edits);
     }
 
     fn rename(&mut self, record: &Record<'_>, edits: &mut Edits) {
@@ -206,7 +227,7 @@ impl<'w> Scene<'w> {
         };
         edits.set("cat", text(category));
         if !record.category.is_empty() {
-            edits.add_arg("category", text(record.category));
+            edits.add_arg(kineto::ORIGINAL_CATEGORY, text(record.category));
         }
         if record.category == step::CATEGORY {
             edits.set("name", text(&format!("{}{}", kineto::STEP_PREFIX, self.n_steps)));
@@ -235,7 +256,7 @@ impl<'w> Scene<'w> {
         edits.set("ts", self.times.spell(slice.start));
         edits.set("dur", self.times.spell_duration(slice.start, slice.end));
         if !slice.category.is_empty() {
-            edits.add_arg("category", text(&slice.category));
+            edits.add_arg(kineto::ORIGINAL_CATEGORY, text(&slice.category));
         }
         if slice.is_group {
             // With a stream among its arguments, HTA would take it for a kernel.
@@ -280,8 +301,8 @@ impl<'w> Scene<'w> {
             edits.add_arg("unrecorded", "true");
         }
         self.write_new(edits);
-        // No viewer draws an arrow backwards, as it may be where clocks disagree.
-        if launch.is_some() && time <= slice.start {
+        // No viewer draws an arrow backwards, as it may be where clocks disagree. TraceLens finds only kernels that an arrow leads to.
+        if time <= slice.start {
             self.launch_flow("s", &from, time, correlation);
             self.launch_flow("f", row, slice.start, correlation);
         }
@@ -402,7 +423,7 @@ impl<'w> Scene<'w> {
 }
 
 impl Stage for Scene<'_> {
-    fn lane(&mut self, _lane: LaneId, owner: Owner, nth: u32, _name: &str) -> Result<(), Error> {
+    fn lane(&mut self, _lane: LaneId, owner: Owner, nth: u32) -> Result<(), Error> {
         let row = match owner {
             Owner::Track(track) if self.rows.of_track(track).stream.is_some() => match nth {
                 0 => Some(self.rows.of_track(track).clone()),

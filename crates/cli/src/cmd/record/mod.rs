@@ -36,7 +36,7 @@ pub fn run(args: &RecordArgs) -> ExitCode {
     if std::env::var_os(OUT).is_some_and(|out| !out.is_empty()) {
         words.note(
             Path::new(OUT),
-            &format!("set for the program by this command; the trace goes to {}", args.output.display()),
+            &format!("overridden for the program by this command; the trace is written to {}", args.output.display()),
         );
     }
     let mut tree = match start(args, &folder) {
@@ -49,7 +49,7 @@ pub fn run(args: &RecordArgs) -> ExitCode {
     let end = follow(&mut tree, &notices);
     let mut report = Report::new(args, words, end);
     let gathered = await_others(args, &mut tree, &folder, &notices, &words).and_then(|()| {
-        notices.end_at_wish(format!("what the processes recorded stays in {}", folder.path().display()));
+        notices.end_at_wish(format!("the files of the processes are kept in {}", folder.path().display()));
         Gathered::of(&folder, &tree)
     });
     let gathered = gathered.unwrap_or_else(|trouble| {
@@ -75,27 +75,27 @@ pub fn run(args: &RecordArgs) -> ExitCode {
 fn format_of(args: &RecordArgs) -> Result<Format, Trouble> {
     let output = &args.output;
     if output == Path::new(DASH) {
-        let trouble = Trouble::new("-o -", "standard output is the program's, so the trace cannot go there");
+        let trouble =
+            Trouble::new("-o -", "standard output belongs to the program, so the trace cannot be written to it");
         return Err(trouble.hint("name a file: `-o trace.json`"));
     }
     if output.is_dir() {
         let hint = format!("name a file: `-o {}`", output.join("trace.json").display());
         return Err(Trouble::at(output, "expected a file to write, found a folder").hint(hint));
     }
-    let hint =
-        "endings are `.json`, `.pftrace` and those that `ferrum-trace convert --help` tells; `.gz` or `.zst` packs";
-    let unknown = || Trouble::at(output, "the ending says nothing about the form of the trace").hint(hint);
+    let hint = "use `.json`, `.pftrace` or another extension listed by `ferrum-trace convert --help`; add `.gz` or `.zst` to compress";
+    let unknown = || Trouble::at(output, "unknown file extension").hint(hint);
     let format = Format::of(output).ok_or_else(unknown)?;
     let is_shown = matches!(format, Format::Chrome | Format::Perfetto | Format::Torch);
     if args.open && !(is_shown && Target::of(output).form().packing != Packing::Zstd) {
-        let what = format!("the viewer does not read what {} would be", output.display());
-        return Err(Trouble::new("--open", what).hint("it reads `.json` and `.pftrace`, also with `.gz`"));
+        let what = format!("the viewer cannot read the format of {}", output.display());
+        return Err(Trouble::new("--open", what).hint("it can read `.json` and `.pftrace`, also with `.gz`"));
     }
     Ok(format)
 }
 
 fn listen() -> Result<Notices, Trouble> {
-    Notices::listen().map_err(|cause| Trouble::new("record", format!("cannot take signals for the program: {cause}")))
+    Notices::listen().map_err(|cause| Trouble::new("record", format!("cannot forward signals to the program: {cause}")))
 }
 
 /// Starts the program; if that fails, what to say and to exit with.
@@ -107,7 +107,7 @@ fn start(args: &RecordArgs, folder: &Folder) -> Result<Tree, (Trouble, u8)> {
         let trouble = Trouble::new(name.display().to_string(), format!("cannot be started: {cause}"));
         match cause.kind() {
             io::ErrorKind::NotFound => (trouble, NOT_FOUND),
-            io::ErrorKind::PermissionDenied => (trouble.hint("it must be a file that may be executed"), NOT_STARTED),
+            io::ErrorKind::PermissionDenied => (trouble.hint("it must be an executable file"), NOT_STARTED),
             _ => (trouble, NOT_STARTED),
         }
     })
@@ -137,6 +137,8 @@ fn await_others(
     linger(tree, folder, notices, Duration::from_secs(args.wait), |n_recording| {
         let processes = count(n_recording, "process");
         let seconds = count(args.wait, "second");
-        words.say(&format!("waiting up to {seconds} for {processes} still recording; Ctrl-C takes what is there\n"));
+        words.say(&format!(
+            "waiting up to {seconds} for {processes} still recording; press Ctrl-C to continue with what is there\n"
+        ));
     })
 }

@@ -3,21 +3,24 @@
 use super::sum::Sum;
 use super::trace::{Made, Making};
 use crate::args::{Format, RecordArgs};
-use crate::input::begins_like_a_spool;
+use crate::input::{Input, begins_like_a_spool};
 use crate::out::json::{RecordObject, Told};
 use crate::out::merge;
 use crate::out::packed::bare_name;
 use crate::out::printer::Printer;
 use crate::out::processes;
+use crate::out::recorder;
 use crate::out::table::{self, clean};
 use crate::out::units::count;
 use crate::out::words::Words;
 use crate::recording::{End, Folder, Gathered, RecordedFile};
+use crate::source::{Passes, Source};
 use crate::trouble::Trouble;
 use crate::verdict::Verdict;
 use crate::viewer::{Viewed, Viewing};
+use ferrum_trace_format::chrome::read::{LoadOptions, Losses, load};
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// What is said at the end.
@@ -61,7 +64,7 @@ impl<'a> Report<'a> {
     fn tell_damage(&self, gathered: &Gathered) {
         for RecordedFile { path, n_damaged, .. } in gathered.recorded.iter().flat_map(|recorded| &recorded.files) {
             if *n_damaged > 0 {
-                self.words.note(path, &format!("{} passed over", count(*n_damaged, "damaged place")));
+                self.words.note(path, &format!("{} skipped", count(*n_damaged, "damaged place")));
             }
         }
     }
@@ -74,7 +77,8 @@ impl<'a> Report<'a> {
             let place = self.args.output.with_file_name(name);
             match std::fs::rename(dump, &place) {
                 Ok(()) => {
-                    self.words.note(&place, "written by a flight recorder");
+                    let why = trigger_of(&place, &self.words).map_or_else(String::new, |why| format!(": {why}"));
+                    self.words.note(&place, &format!("dump of a flight recorder{why}"));
                     self.dumps.push(place);
                 }
                 Err(cause) => {
@@ -87,11 +91,11 @@ impl<'a> Report<'a> {
     /// The files of the processes go, unless somebody needs them.
     pub fn settle(&mut self, gathered: &Gathered, folder: Folder) {
         let why = if gathered.has_live() {
-            "processes still record here; what they had by now was taken"
+            "processes still record here; the trace has what they had recorded so far"
         } else if self.error.is_some() {
-            "what the processes recorded is kept here"
+            "the files of the processes are kept here"
         } else if self.args.keep {
-            "the files of the single processes"
+            "the files of the individual processes"
         } else {
             return;
         };
@@ -119,8 +123,12 @@ impl<'a> Report<'a> {
         } else {
             self.words.say(&text);
         }
-        if let Some(sum) = sum {
-            sum.tell_losses(&self.words);
+        match sum {
+            Some(sum) => sum.tell_losses(&self.words),
+            None => {
+                let notes = recorder::notes(&processes::recordings(gathered));
+                self.words.losses(&self.args.output.display().to_string(), &Losses::default(), &notes);
+            }
         }
     }
 
@@ -133,7 +141,10 @@ impl<'a> Report<'a> {
             text.push_str(&processes::clocks(merged));
         }
         text.push('\n');
-        text.extend(made.merged.as_ref().map(|merged| merge::skew(merged, table::width())));
+        if let Some(merged) = &made.merged {
+            let not_ranks = merged.not_ranks.as_ref().map(|why| format!("\n{}\n", merge::not_ranks(merged, why)));
+            text.push_str(&not_ranks.unwrap_or_else(|| merge::skew(merged, table::width())));
+        }
         text.extend(sum.map(|sum| format!("\n{}", sum.text())));
         text
     }
@@ -158,11 +169,11 @@ impl<'a> Report<'a> {
             Ok(viewing) => viewing,
             Err(trouble) => return self.trouble(&trouble),
         };
-        self.words.say(&format!("{}\nopen this in a browser; the trace is served to it once\n", viewing.url()));
+        self.words.say(&format!("{}\nopen this link in a browser; the trace is served once\n", viewing.url()));
         viewing.show();
         match viewing.serve() {
             Ok(Viewed::Taken) => {}
-            Ok(Viewed::NobodyCame) => self.words.note(&self.args.output, "nobody has fetched it"),
+            Ok(Viewed::NobodyCame) => self.words.note(&self.args.output, "no browser has fetched it"),
             Err(cause) => self.trouble(&Trouble::new("--open", format!("cannot serve the trace: {cause}"))),
         }
     }
@@ -176,18 +187,25 @@ impl<'a> Report<'a> {
     }
 }
 
+/// Returns why a dump was written, if it can be read and says so.
+fn trigger_of(dump: &Path, words: &Words) -> Option<String> {
+    let source = Source::of(Input::Other(dump.to_owned()), Passes::One, words).ok()?;
+    let loaded = load(source.open().ok()?, &LoadOptions::default()).ok()?;
+    recorder::trigger(&loaded.recordings, loaded.trace.census.first)
+}
+
 /// Why there is no trace, and what could be done about it.
 fn nothing(args: &RecordArgs, gathered: &Gathered) -> String {
     let program = args.program.first().map(|name| name.display().to_string()).unwrap_or_default();
     let (what, way_out) = match gathered.recorded.len() as u64 {
         0 => (
-            "no process of it recorded anything",
-            "does it link ferrum-trace, without its feature `compiled-out`, and come by a span of it? A program that sets \
-             FERRUM_TRACE_OUT itself, or names its file with `Recorder::builder`, records there",
+            "none of its processes recorded anything",
+            "check that it links ferrum-trace without the feature `compiled-out` and executes a span. A program that sets \
+             FERRUM_TRACE_OUT itself, or names a file with `Recorder::builder`, records to that file",
         ),
         _ => (
-            "it was ready to record, but came by no span",
-            "--window, --categories or a short run may have left them out",
+            "it was ready to record, but executed no span",
+            "--window, --categories or a short run may have excluded all spans",
         ),
     };
     format!("{program}: {what}; no trace was written\n\nhint: {way_out}\n")

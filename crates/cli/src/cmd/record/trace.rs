@@ -101,5 +101,5 @@ fn merge_to(inputs: &[merge::Input], path: &Path, form: MergedForm) -> Result<Me
 }
 
 fn nobody_reads(output: &Path) -> Trouble {
-    Trouble::at(output, "cannot write: nobody reads it")
+    Trouble::at(output, "cannot write: the reader has closed the pipe")
 }

@@ -1,6 +1,6 @@
 //! The object of `check`, and findings in those of others.
 
-use super::VERSION;
+use super::{RecorderObject, VERSION};
 use crate::source::{Facts, Source};
 use ferrum_trace_analyze::check::{Finding, Report, Viewer};
 use ferrum_trace_format::chrome::read::Form;
@@ -16,6 +16,7 @@ pub struct CheckObject<'a> {
     events: u64,
     errors: usize,
     findings: Vec<FindingObject<'a>>,
+    recorder: Option<RecorderObject<'a>>,
     notes: &'a [String],
 }
 
@@ -61,6 +62,7 @@ impl<'a> CheckObject<'a> {
             events: report.n_events,
             errors: report.errors().count(),
             findings: report.findings.iter().map(FindingObject::new).collect(),
+            recorder: RecorderObject::of(&report.recordings),
             notes,
         }
     }

@@ -1,7 +1,7 @@
 //! The object of `convert`.
 
 use super::repair::RepairedObject;
-use super::{LossesObject, VERSION};
+use super::{LossesObject, RecorderObject, VERSION};
 use crate::args::Format;
 use crate::cmd::convert::{Converted, phase_counts};
 use crate::out::target::Target;
@@ -25,6 +25,7 @@ pub struct ConvertObject<'a> {
     left: LeftObject,
     repaired: Vec<RepairedObject<'a>>,
     losses: LossesObject<'a>,
+    recorder: Option<RecorderObject<'a>>,
     notes: &'a [String],
 }
 
@@ -39,6 +40,7 @@ struct LeftObject {
     unlaunched: u64,
     outside_steps: u64,
     cut_stacks: u64,
+    deep_frames: u64,
 }
 
 /// Chrome JSON loses nothing that is not among what was repaired.
@@ -73,6 +75,7 @@ impl<'a> ConvertObject<'a> {
             left: left.into(),
             repaired: RepairedObject::all(repaired),
             losses: losses.into(),
+            recorder: RecorderObject::of(converted.recordings()),
             notes,
         }
     }
@@ -103,6 +106,7 @@ impl From<&Left> for LeftObject {
             unlaunched: left.unlaunched,
             outside_steps: left.outside_steps,
             cut_stacks: left.cut_stacks,
+            deep_frames: left.deep_frames,
         }
     }
 }

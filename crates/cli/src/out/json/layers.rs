@@ -1,6 +1,6 @@
 //! The object of `layers`.
 
-use super::{LossesObject, VERSION};
+use super::{LossesObject, RecorderObject, VERSION};
 use crate::cmd::layers::Layered;
 use crate::source::Source;
 use ferrum_trace_analyze::{Cell, PhaseLayers};
@@ -14,7 +14,8 @@ pub struct LayersObject<'a> {
     categories: Vec<&'a str>,
     phases: Vec<PhaseObject<'a>>,
     losses: LossesObject<'a>,
-    notes: &'a [String],
+    recorder: Option<RecorderObject<'a>>,
+    notes: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -43,7 +44,7 @@ struct CellObject<'a> {
 }
 
 impl<'a> LayersObject<'a> {
-    /// Of a trace that has layers.
+    /// Of a trace, with layers or without.
     pub fn new(source: &'a Source, layered: &'a Layered) -> Self {
         let layers = &layered.layers;
         Self {
@@ -53,7 +54,8 @@ impl<'a> LayersObject<'a> {
             categories: layers.categories.iter().map(|&category| layered.category(category)).collect(),
             phases: layers.phases.iter().map(|phase| PhaseObject::new(layered, phase)).collect(),
             losses: (&layered.loaded.losses).into(),
-            notes: &layered.notes,
+            recorder: RecorderObject::of(&layered.loaded.recordings),
+            notes: layered.notes.iter().chain(&layered.absent).map(String::as_str).collect(),
         }
     }
 }

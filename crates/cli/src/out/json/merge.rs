@@ -1,6 +1,7 @@
 //! The object of `merge`.
 
-use super::{LossesObject, VERSION};
+use super::{LossesObject, RecorderObject, VERSION};
+use crate::out::merge;
 use crate::out::target::Target;
 use ferrum_trace_analyze::merge::{Merged, MergedForm, MergedInput, MergedProcess, RankSkew, Skew, SkewRow};
 use serde::Serialize;
@@ -13,6 +14,7 @@ pub struct MergeObject<'a> {
     events: u64,
     start_unix_ns: Option<String>,
     inputs: Vec<InputObject<'a>>,
+    not_ranks: Option<NotRanksObject>,
     collectives: SkewObject<'a>,
     steps: SkewObject<'a>,
     fields_lost: u64,
@@ -33,6 +35,7 @@ struct InputObject<'a> {
     events: u64,
     processes: Vec<ProcessObject<'a>>,
     losses: LossesObject<'a>,
+    recorder: Option<RecorderObject<'a>>,
     notes: Vec<String>,
 }
 
@@ -42,6 +45,12 @@ struct ProcessObject<'a> {
     old_pid: &'a str,
     name: &'a str,
     rank: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct NotRanksObject {
+    reason: &'static str,
+    message: String,
 }
 
 #[derive(Serialize)]
@@ -87,8 +96,13 @@ struct RankObject<'a> {
 }
 
 impl<'a> MergeObject<'a> {
-    /// Of traces that were merged. `notes` tells what else is known of the input at a place.
-    pub fn new(target: &Target, form: MergedForm, merged: &'a Merged, notes: &dyn Fn(usize) -> Vec<String>) -> Self {
+    /// Of traces that were merged. `notes` tells what else is known of an input.
+    pub fn new(
+        target: &Target,
+        form: MergedForm,
+        merged: &'a Merged,
+        notes: &dyn Fn(&MergedInput) -> Vec<String>,
+    ) -> Self {
         Self {
             version: VERSION,
             output: target.name(),
@@ -98,7 +112,11 @@ impl<'a> MergeObject<'a> {
             },
             events: merged.n_events,
             start_unix_ns: merged.start_unix_ns.map(|start| start.to_string()),
-            inputs: merged.inputs.iter().map(|input| InputObject::new(input, notes(input.place))).collect(),
+            inputs: merged.inputs.iter().map(|input| InputObject::new(input, notes(input))).collect(),
+            not_ranks: merged.not_ranks.as_ref().map(|why| {
+                let message = merge::not_ranks(merged, why);
+                NotRanksObject { reason: why.name(), message }
+            }),
             collectives: (&merged.collectives).into(),
             steps: (&merged.steps).into(),
             fields_lost: merged.n_fields_lost,
@@ -123,6 +141,7 @@ impl<'a> InputObject<'a> {
             events: input.n_events,
             processes: input.processes.iter().map(ProcessObject::from).collect(),
             losses: (&input.losses).into(),
+            recorder: RecorderObject::of(&input.recordings),
             notes,
         }
     }

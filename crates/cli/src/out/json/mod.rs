@@ -4,11 +4,13 @@
 
 mod check;
 mod convert;
+mod instants;
 mod layers;
 mod losses;
 mod merge;
 #[cfg(unix)]
 mod record;
+mod recorder;
 mod recover;
 mod repair;
 mod requests;
@@ -17,11 +19,13 @@ mod summary;
 
 pub use check::CheckObject;
 pub use convert::ConvertObject;
+pub use instants::InstantObject;
 pub use layers::LayersObject;
 pub use losses::LossesObject;
 pub use merge::MergeObject;
 #[cfg(unix)]
 pub use record::{RecordObject, Told};
+pub use recorder::{RecorderObject, RecordingObject, TriggerObject};
 pub use recover::recovered;
 pub use repair::RepairObject;
 pub use requests::RequestsObject;

@@ -1,6 +1,6 @@
 //! The object of `record`.
 
-use super::{SummaryObject, VERSION};
+use super::{RecordingObject, SummaryObject, VERSION};
 use crate::recording::{End, Fate, Gathered, Recorded};
 use ferrum_trace_analyze::merge::Merged;
 use serde::Serialize;
@@ -33,6 +33,7 @@ struct ProcessObject<'a> {
     threads: usize,
     events: u64,
     lost: u64,
+    recorder: RecordingObject<'a>,
 }
 
 /// What there is to say of a run.
@@ -86,6 +87,7 @@ impl<'a> ProcessObject<'a> {
             threads: summary.threads,
             events: summary.events,
             lost: summary.dropped,
+            recorder: (&summary.recording).into(),
         }
     }
 }

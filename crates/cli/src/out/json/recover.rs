@@ -1,6 +1,6 @@
 //! The object of `recover`.
 
-use super::{VERSION, line};
+use super::{RecordingObject, VERSION, line};
 use crate::recovery::Recovered;
 use ferrum_trace_format::spool::layout::StopReason;
 use serde::Serialize;
@@ -16,6 +16,7 @@ struct RecoveredObject<'a> {
     threads: usize,
     dropped: u64,
     stop_reason: Option<&'static str>,
+    recorder: RecordingObject<'a>,
     finished: bool,
     live: bool,
     damaged: u64,
@@ -40,7 +41,8 @@ pub fn recovered(out: &mut impl Write, recovered: &Recovered) -> io::Result<()> 
         events: summary.events,
         threads: summary.threads,
         dropped: summary.dropped,
-        stop_reason: summary.stop_reason.map(spelled),
+        stop_reason: summary.stop_reason.map(StopReason::as_str),
+        recorder: (&summary.recording).into(),
         finished: summary.finished,
         live: recovered.is_live(),
         damaged: summary.n_diagnostics,
@@ -49,20 +51,13 @@ pub fn recovered(out: &mut impl Write, recovered: &Recovered) -> io::Result<()> 
     line(out, &object)
 }
 
-fn spelled(reason: StopReason) -> &'static str {
-    match reason {
-        StopReason::Limit => "limit",
-        StopReason::NoSpace => "no_space",
-        StopReason::Io => "io",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::input::Input;
     use crate::out::target::Target;
     use ferrum_trace_format::spool::{Diagnostic, Summary};
+    use ferrum_trace_model::Recording;
 
     #[test]
     fn every_field_is_there_under_its_name() {
@@ -74,6 +69,12 @@ mod tests {
             threads: 2,
             stop_reason: Some(StopReason::NoSpace),
             finished: true,
+            recording: Recording {
+                dropped: 3,
+                dropped_by_thread: vec![("main 7".to_owned(), 3)],
+                stop_reason: Some(StopReason::NoSpace),
+                ..Recording::default()
+            },
             diagnostics: vec![Diagnostic { offset: 64, message: "odd \"thing\"".to_owned() }],
             n_diagnostics: 9,
             ..Summary::default()
@@ -84,7 +85,10 @@ mod tests {
         recovered(&mut out, &found).unwrap();
         let expected = concat!(
             r#"{"version":1,"file":"t.spool","output":"-","pid":7,"events":5,"threads":2,"dropped":3,"#,
-            r#""stop_reason":"no_space","finished":true,"live":false,"damaged":9,"#,
+            r#""stop_reason":"no_space","recorder":{"process":null,"rank":null,"part":null,"recorded":null,"#,
+            r#""dropped":3,"dropped_by_thread":{"main 7":3},"stop_reason":"no_space","limit_bytes":null,"#,
+            r#""ring_bytes":null,"overwritten_chunks":0,"unfinished":0,"unfinished_by_thread":{},"lost_texts":0,"dumps_refused":{},"trigger":null},"#,
+            r#""finished":true,"live":false,"damaged":9,"#,
             r#""diagnostics":[{"offset":64,"message":"odd \"thing\""}]}"#,
             "\n"
         );

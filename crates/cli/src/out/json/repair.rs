@@ -1,7 +1,7 @@
 //! The object of `repair`, and what was repaired in that of `convert`.
 
-use super::VERSION;
 use super::check::PlaceObject;
+use super::{RecorderObject, VERSION};
 use crate::out::target::Target;
 use crate::source::Source;
 use ferrum_trace_analyze::check::Finding;
@@ -20,6 +20,7 @@ pub struct RepairObject<'a> {
     shift_ns: i64,
     fields_lost: u64,
     args_lost: u64,
+    recorder: Option<RecorderObject<'a>>,
     notes: &'a [String],
 }
 
@@ -59,6 +60,7 @@ impl<'a> RepairObject<'a> {
             shift_ns: changes.shift,
             fields_lost: changes.n_fields_lost,
             args_lost: changes.n_args_lost,
+            recorder: RecorderObject::of(&changes.recordings),
             notes,
         }
     }

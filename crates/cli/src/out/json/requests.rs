@@ -1,6 +1,6 @@
 //! The object of `requests`.
 
-use super::{LossesObject, VERSION};
+use super::{InstantObject, LossesObject, RecorderObject, TriggerObject, VERSION};
 use crate::args::RequestsArgs;
 use crate::cmd::requests::Requested;
 use crate::source::Source;
@@ -22,6 +22,7 @@ pub struct RequestsObject<'a> {
     prompt_tokens: u64,
     output_tokens: u64,
     miscounted: u64,
+    early: u64,
     preempted: u64,
     preemptions: u64,
     requests_per_s: f64,
@@ -33,10 +34,14 @@ pub struct RequestsObject<'a> {
     goodput_per_s: Option<f64>,
     parts: BTreeMap<String, i64>,
     steps: usize,
+    incomplete_steps: usize,
     explained: Vec<RequestObject<'a>>,
     requests: Vec<RequestObject<'a>>,
     losses: LossesObject<'a>,
-    notes: &'a [String],
+    recorder: Option<RecorderObject<'a>>,
+    trigger: Option<TriggerObject<'a>>,
+    instants: Vec<InstantObject<'a>>,
+    notes: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -77,6 +82,7 @@ struct RequestObject<'a> {
     ttft_ns: Option<i64>,
     tpot_ns: Option<f64>,
     e2el_ns: Option<i64>,
+    early: bool,
     parts: Option<BTreeMap<String, i64>>,
 }
 
@@ -100,6 +106,7 @@ impl<'a> RequestsObject<'a> {
             prompt_tokens: figures.prompt_tokens,
             output_tokens: figures.output_tokens,
             miscounted: figures.n_miscounted,
+            early: figures.n_early,
             preempted: figures.n_preempted,
             preemptions: figures.n_preemptions,
             requests_per_s: figures.per_second(figures.completed),
@@ -111,10 +118,14 @@ impl<'a> RequestsObject<'a> {
             goodput_per_s: figures.good.map(|good| figures.per_second(good)),
             parts: named_parts(&requests.parts_of_completed(trace)),
             steps: requests.n_steps,
+            incomplete_steps: requests.n_incomplete_steps,
             explained: requested.explained.iter().filter_map(|&place| object(place)).collect(),
             requests: (0..requests.requests.len()).take_while(|_| args.each).filter_map(object).collect(),
             losses: (&requested.loaded.losses).into(),
-            notes: &requested.notes,
+            recorder: RecorderObject::of(&requested.loaded.recordings),
+            trigger: TriggerObject::of(&requested.loaded.recordings),
+            instants: InstantObject::all(&requested.loaded.trace),
+            notes: requested.notes.iter().chain(&requested.absent).map(String::as_str).collect(),
         }
     }
 }
@@ -161,6 +172,7 @@ impl<'a> RequestObject<'a> {
             ttft_ns: request.time_to_first_token(),
             tpot_ns: request.time_per_output_token(),
             e2el_ns: request.latency(),
+            early: request.is_early,
             parts: request.end.map(|_| named_parts(parts)),
         }
     }

@@ -1,10 +1,10 @@
 //! The object of `steps`.
 
-use super::{LossesObject, VERSION};
+use super::{InstantObject, LossesObject, RecorderObject, TriggerObject, VERSION};
 use crate::cmd::steps::Stepped;
 use crate::source::Source;
 use ferrum_trace_analyze::{
-    Attribution, DeviceTime, Difference, GapPlace, GapSum, NameTime, OpTime, SlowStep, Step, StepGroup, What,
+    Attribution, DeviceTime, Difference, GapPlace, GapSum, NameTime, OpTime, SlowStep, Split, Step, StepGroup, What,
 };
 use ferrum_trace_model::vocab::{Op, Phase};
 use ferrum_trace_model::{StringId, Trace};
@@ -18,6 +18,7 @@ pub struct StepsObject<'a> {
     sources: Vec<SourceObject>,
     tracks: usize,
     nested: usize,
+    unfinished: usize,
     wall_ns: i64,
     all: GroupObject,
     groups: Vec<GroupObject>,
@@ -31,7 +32,10 @@ pub struct StepsObject<'a> {
     slowest: Vec<SlowObject<'a>>,
     steps: Vec<StepObject<'a>>,
     losses: LossesObject<'a>,
-    notes: &'a [String],
+    recorder: Option<RecorderObject<'a>>,
+    trigger: Option<TriggerObject<'a>>,
+    instants: Vec<InstantObject<'a>>,
+    notes: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -56,11 +60,26 @@ struct GroupObject {
     prefill_tokens: u64,
     decode_tokens: u64,
     without_tokens: u64,
-    prefill_tokens_per_s: f64,
-    decode_tokens_per_s: f64,
+    incomplete: u64,
+    result_ns: i64,
+    prefill_tokens_per_s: Option<f64>,
+    decode_tokens_per_s: Option<f64>,
+    prefill_tokens_per_device_s: Option<f64>,
+    decode_tokens_per_device_s: Option<f64>,
+    #[serde(flatten)]
+    split: SplitObject,
+    mark_ns: i64,
     unexplained_ns: i64,
     coverage: f64,
     device: DeviceObject,
+}
+
+#[derive(Serialize)]
+struct SplitObject {
+    host_ns: i64,
+    device_ns: i64,
+    both_ns: i64,
+    neither_ns: i64,
 }
 
 #[derive(Serialize)]
@@ -83,6 +102,7 @@ struct GapObject<'a> {
 #[derive(Serialize)]
 struct AttributionObject {
     by_launch: u64,
+    by_operation: u64,
     by_flow: u64,
     by_annotation: u64,
     by_time: u64,
@@ -136,7 +156,13 @@ struct StepObject<'a> {
     context_tokens: Option<u64>,
     start_ns: i64,
     duration_ns: i64,
+    #[serde(flatten)]
+    split: SplitObject,
+    mark_ns: i64,
     unexplained_ns: i64,
+    incomplete: bool,
+    unanswered_launches: u32,
+    result_ns: i64,
     device: DeviceObject,
 }
 
@@ -156,6 +182,7 @@ impl<'a> StepsObject<'a> {
                 .collect(),
             tracks: steps.n_tracks,
             nested: steps.n_nested,
+            unfinished: steps.n_unfinished,
             wall_ns: steps.wall,
             all: (&steps.all).into(),
             groups: steps.groups.iter().map(GroupObject::from).collect(),
@@ -169,7 +196,10 @@ impl<'a> StepsObject<'a> {
             slowest: steps.slowest.iter().map(|slow| SlowObject::new(trace, slow, step)).collect(),
             steps: (0..steps.steps.len()).take_while(|_| each).filter_map(step).collect(),
             losses: (&stepped.loaded.losses).into(),
-            notes: &stepped.notes,
+            recorder: RecorderObject::of(&stepped.loaded.recordings),
+            trigger: TriggerObject::of(&stepped.loaded.recordings),
+            instants: InstantObject::all(&stepped.loaded.trace),
+            notes: stepped.notes.iter().chain(&stepped.absent).map(String::as_str).collect(),
         }
     }
 }
@@ -180,7 +210,7 @@ fn text(trace: &Trace, id: Option<StringId>) -> Option<&str> {
 
 impl From<&StepGroup> for GroupObject {
     fn from(group: &StepGroup) -> Self {
-        let (prefill_tokens_per_s, decode_tokens_per_s) = group.tokens_per_second();
+        let (rates, device_rates) = (group.tokens_per_second(), group.tokens_per_device_second());
         Self {
             phase: group.phase.map(Phase::as_str),
             batch_from: group.batch.map(|batch| batch.from),
@@ -196,12 +226,24 @@ impl From<&StepGroup> for GroupObject {
             prefill_tokens: group.prefill_tokens,
             decode_tokens: group.decode_tokens,
             without_tokens: group.n_without_tokens,
-            prefill_tokens_per_s,
-            decode_tokens_per_s,
+            incomplete: group.n_incomplete,
+            result_ns: group.result_time,
+            prefill_tokens_per_s: rates.map(|(prefill, _)| prefill),
+            decode_tokens_per_s: rates.map(|(_, decode)| decode),
+            prefill_tokens_per_device_s: device_rates.map(|(prefill, _)| prefill),
+            decode_tokens_per_device_s: device_rates.map(|(_, decode)| decode),
+            split: group.split.into(),
+            mark_ns: group.mark_total,
             unexplained_ns: group.unexplained,
             coverage: group.coverage(),
             device: group.device.into(),
         }
+    }
+}
+
+impl From<Split> for SplitObject {
+    fn from(Split { host, device, both, neither }: Split) -> Self {
+        Self { host_ns: host, device_ns: device, both_ns: both, neither_ns: neither }
     }
 }
 
@@ -213,8 +255,9 @@ impl From<DeviceTime> for DeviceObject {
 
 impl From<Attribution> for AttributionObject {
     fn from(attribution: Attribution) -> Self {
-        let Attribution { by_launch, by_flow, by_annotation, by_time, outside, outside_total } = attribution;
-        Self { by_launch, by_flow, by_annotation, by_time, outside, outside_ns: outside_total }
+        let Attribution { by_launch, by_operation, by_flow, by_annotation, by_time, outside, outside_total } =
+            attribution;
+        Self { by_launch, by_operation, by_flow, by_annotation, by_time, outside, outside_ns: outside_total }
     }
 }
 
@@ -262,6 +305,8 @@ impl<'a> DifferenceObject<'a> {
         let (what, name) = match difference.what {
             What::Name(name) => ("name", Some(trace.strings.get(name))),
             What::NoSlice => ("no_span", None),
+            What::DeviceOnly => ("device_only", None),
+            What::Neither => ("neither", None),
             What::DeviceOp(op) => ("op", Some(op.map_or("other", Op::as_str))),
             What::DeviceIdle => ("idle", None),
         };
@@ -283,7 +328,12 @@ impl<'a> StepObject<'a> {
             context_tokens: step.mark.context_tokens,
             start_ns: step.start.saturating_sub(trace.census.first.unwrap_or(step.start)),
             duration_ns: step.duration,
+            split: step.split.into(),
+            mark_ns: step.mark_duration,
             unexplained_ns: step.unexplained,
+            incomplete: step.is_incomplete,
+            unanswered_launches: step.n_unanswered,
+            result_ns: step.result_time,
             device: step.device.into(),
         }
     }

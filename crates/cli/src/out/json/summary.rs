@@ -1,10 +1,10 @@
 //! The object of `summary`.
 
-use super::{LossesObject, VERSION};
+use super::{InstantObject, LossesObject, RecorderObject, TriggerObject, VERSION};
 use crate::args::{By, SummaryArgs};
 use crate::cmd::summary::Summed;
 use crate::source::Source;
-use ferrum_trace_analyze::{AsyncCount, Device, FlowCount, Rest, Row};
+use ferrum_trace_analyze::{AsyncCount, AsyncRest, AsyncRow, Device, FlowCount, Key, Rest, Row};
 use ferrum_trace_model::{Anomalies, Census};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -16,6 +16,7 @@ pub struct SummaryObject<'a> {
     kind: &'static str,
     containers: Vec<&'static str>,
     span_ns: i64,
+    wall_ns: i64,
     processes: usize,
     tracks: usize,
     events: u64,
@@ -25,6 +26,9 @@ pub struct SummaryObject<'a> {
     partial_overlaps: usize,
     anomalies: AnomaliesObject,
     losses: LossesObject<'a>,
+    recorder: Option<RecorderObject<'a>>,
+    trigger: Option<TriggerObject<'a>>,
+    instants: Vec<InstantObject<'a>>,
     notes: &'a [String],
     devices: Vec<DeviceObject>,
     asyncs: AsyncsObject,
@@ -34,6 +38,9 @@ pub struct SummaryObject<'a> {
     rows: Vec<RowObject>,
     rest: RestObject,
     all: RestObject,
+    async_rows: Vec<AsyncRowObject>,
+    async_rest: AsyncRestObject,
+    async_all: AsyncRestObject,
 }
 
 #[derive(Serialize)]
@@ -102,6 +109,31 @@ struct RestObject {
     self_ns: i64,
 }
 
+#[derive(Serialize)]
+struct AsyncRowObject {
+    #[serde(flatten)]
+    key: BTreeMap<&'static str, String>,
+    count: u64,
+    unfinished: u64,
+    total_ns: i64,
+    mean_ns: f64,
+    min_ns: i64,
+    p50_ns: i64,
+    p95_ns: i64,
+    p99_ns: i64,
+    max_ns: i64,
+    busy_ns: Option<i64>,
+    idle_ns: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct AsyncRestObject {
+    rows: usize,
+    count: u64,
+    unfinished: u64,
+    total_ns: i64,
+}
+
 impl<'a> SummaryObject<'a> {
     /// Of a trace that was summed up.
     pub fn new(source: &'a Source, summed: &'a Summed, args: &SummaryArgs) -> Self {
@@ -112,6 +144,7 @@ impl<'a> SummaryObject<'a> {
             kind: facts.kind.name(),
             containers: facts.containers.iter().map(|container| container.name()).collect(),
             span_ns: trace.census.span(),
+            wall_ns: summed.summary.wall,
             processes: summed.n_processes,
             tracks: summed.n_tracks,
             events: trace.census.events,
@@ -121,6 +154,9 @@ impl<'a> SummaryObject<'a> {
             partial_overlaps: summed.n_partial_overlaps,
             anomalies: trace.census.anomalies.into(),
             losses: (&summed.loaded.losses).into(),
+            recorder: RecorderObject::of(&summed.loaded.recordings),
+            trigger: TriggerObject::of(&summed.loaded.recordings),
+            instants: InstantObject::all(&summed.loaded.trace),
             notes: &summed.notes,
             devices: summed.devices.iter().map(|device| DeviceObject::new(summed, device)).collect(),
             asyncs: summed.asyncs.into(),
@@ -130,6 +166,14 @@ impl<'a> SummaryObject<'a> {
             rows: summed.summary.rows.iter().map(|row| RowObject::new(summed, row, &args.by)).collect(),
             rest: summed.summary.rest.into(),
             all: summed.summary.all.into(),
+            async_rows: summed
+                .async_summary
+                .rows
+                .iter()
+                .map(|row| AsyncRowObject::new(summed, row, &args.by))
+                .collect(),
+            async_rest: summed.async_summary.rest.into(),
+            async_all: summed.async_summary.all.into(),
         }
     }
 }
@@ -161,7 +205,7 @@ impl DeviceObject {
 impl RowObject {
     fn new(summed: &Summed, row: &Row, by: &[By]) -> Self {
         Self {
-            key: by.iter().map(|&by| (by.name(), summed.label(&row.key, by))).collect(),
+            key: key(summed, &row.key, by),
             count: row.count,
             total_ns: row.total,
             self_ns: row.self_time,
@@ -173,6 +217,36 @@ impl RowObject {
             p99_ns: row.durations.p99,
             max_ns: row.durations.max,
         }
+    }
+}
+
+impl AsyncRowObject {
+    fn new(summed: &Summed, row: &AsyncRow, by: &[By]) -> Self {
+        Self {
+            key: key(summed, &row.key, by),
+            count: row.count,
+            unfinished: row.n_unfinished,
+            total_ns: row.total,
+            mean_ns: row.mean(),
+            min_ns: row.durations.min,
+            p50_ns: row.durations.p50,
+            p95_ns: row.durations.p95,
+            p99_ns: row.durations.p99,
+            max_ns: row.durations.max,
+            busy_ns: row.busy.map(|it| it.busy),
+            idle_ns: row.busy.map(|it| it.idle),
+        }
+    }
+}
+
+/// The labels of a row, by what it is grouped by.
+fn key(summed: &Summed, key: &Key, by: &[By]) -> BTreeMap<&'static str, String> {
+    by.iter().map(|&by| (by.name(), summed.label(key, by))).collect()
+}
+
+impl From<AsyncRest> for AsyncRestObject {
+    fn from(rest: AsyncRest) -> Self {
+        Self { rows: rest.n_rows, count: rest.count, unfinished: rest.n_unfinished, total_ns: rest.total }
     }
 }
 

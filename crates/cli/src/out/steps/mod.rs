@@ -4,6 +4,7 @@ mod ops;
 mod slowest;
 mod tables;
 
+use super::recorder;
 use super::table::{self, clean, shorten};
 use super::units::{count, number, percent, rate, time};
 use crate::cmd::steps::Stepped;
@@ -26,8 +27,13 @@ pub fn text(source: &Source, stepped: &Stepped, each: bool) -> String {
     let (trace, steps) = (&stepped.loaded.trace, &stepped.steps);
     let width = table::width();
     let mut text = overview(source, trace, steps);
+    text.push_str(&recorder::lines(&stepped.loaded));
     text.push('\n');
     text.push_str(&tables::groups(steps).render(width));
+    if steps.attribution.is_some() {
+        text.push('\n');
+        text.push_str(&tables::split(steps).render(width));
+    }
     text.push_str(&ops::text(trace, steps, width));
     for slow in &steps.slowest {
         text.push('\n');
@@ -57,7 +63,9 @@ fn overview(source: &Source, trace: &Trace, steps: &Steps) -> String {
     line("tokens", tokens(steps));
     let all = &steps.all;
     let covered = percent(all.coverage());
-    line("covered", format!("{covered} % of {} of steps; {} are in no span", time(all.total), time(all.unexplained)));
+    let place = if steps.attribution.is_some() { " on the host" } else { "" };
+    let (marks, unexplained) = (time(all.mark_total), time(all.unexplained));
+    line("covered", format!("{covered} % of {marks} of steps{place}; {unexplained} are in no span"));
     for gap in steps.gaps.iter().take(GAPS) {
         line("", gap_line(trace, gap, "the step"));
     }
@@ -74,22 +82,27 @@ fn overview(source: &Source, trace: &Trace, steps: &Steps) -> String {
 fn tokens(steps: &Steps) -> String {
     let all = &steps.all;
     if all.n_without_tokens == all.count {
-        return "not told by the marks".to_owned();
+        return "unknown, the marks have no token counts".to_owned();
     }
-    let per_second = |tokens: u64| {
-        let seconds = steps.wall as f64 / 1e9;
-        if seconds > 0.0 { rate(tokens as f64 / seconds) } else { "-".to_owned() }
-    };
-    let (prefill, decode) = (all.prefill_tokens, all.decode_tokens);
-    let mut text = format!(
-        "{} of prompts, {} generated; {} and {} per second of wall time",
-        number(prefill),
-        number(decode),
-        per_second(prefill),
-        per_second(decode)
-    );
+    let (prefill, decode) = (number(all.prefill_tokens), number(all.decode_tokens));
+    let mut text = format!("{prefill} of prompts, {decode} generated; ");
+    match all.per_second(steps.result_wall) {
+        Some(rates) => {
+            let [prefill, decode] = [rates.0, rates.1]
+                .map(|per_second| if steps.result_wall > 0 { rate(per_second) } else { "-".to_owned() });
+            let _ = write!(text, "{prefill} and {decode} per second of wall time");
+        }
+        None => text.push_str("no rate, since work on devices is not in the file"),
+    }
+    if let Some((prefill, decode)) = all.tokens_per_device_second() {
+        let _ = write!(text, ", {} and {} per second of device time", rate(prefill), rate(decode));
+    }
+    if (1..all.count).contains(&all.n_incomplete) {
+        let complete = count(all.count - all.n_incomplete, "step");
+        let _ = write!(text, ", of the {complete} that are complete");
+    }
     if all.n_without_tokens > 0 {
-        let _ = write!(text, "; {} do not tell", count(all.n_without_tokens, "step"));
+        let _ = write!(text, "; unknown for {}", count(all.n_without_tokens, "step"));
     }
     text
 }
@@ -109,7 +122,7 @@ fn place(trace: &Trace, place: GapPlace, whole: &str) -> String {
 }
 
 fn quoted(trace: &Trace, name: StringId) -> String {
-    format!("`{}`", shorten(&clean(trace.strings.get(name)), NAME_CHARS))
+    format!("`{}`", shorten(&clean(trace.strings.get(name)), table::name_width(NAME_CHARS)))
 }
 
 fn device_line(device: &DeviceTime) -> String {
@@ -118,9 +131,10 @@ fn device_line(device: &DeviceTime) -> String {
 }
 
 fn attribution_line(attribution: &Attribution) -> String {
-    let Attribution { by_launch, by_flow, by_annotation, by_time, outside, outside_total } = *attribution;
+    let Attribution { by_launch, by_operation, by_flow, by_annotation, by_time, outside, outside_total } = *attribution;
     let ways = [
         (by_launch, "by their launch"),
+        (by_operation, "by the operation that launched them"),
         (by_flow, "by their flow"),
         (by_annotation, "by the device's mark of a step"),
         (by_time, "by their time"),

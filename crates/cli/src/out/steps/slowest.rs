@@ -61,6 +61,8 @@ fn difference_line(trace: &Trace, difference: &Difference) -> String {
     let what = match difference.what {
         What::Name(name) => quoted(trace, name),
         What::NoSlice => "in no span".to_owned(),
+        What::DeviceOnly => "only devices work".to_owned(),
+        What::Neither => "nobody works, the step waits for a device".to_owned(),
         What::DeviceOp(op) => format!("device, {}", op_name(op)),
         What::DeviceIdle => "device, idle".to_owned(),
     };

@@ -1,5 +1,6 @@
 //! Makes columns of events.
 
+use super::aside::for_each_event_aside;
 use super::event::{Event, Scalar};
 use super::loss::Loss;
 use super::losses::Losses;
@@ -7,7 +8,8 @@ use super::members::for_each_member;
 use super::rows::{RowFinder, intern};
 use super::scanner::Sink;
 use crate::chrome::text::Text;
-use ferrum_trace_model::{End, Order, Slice, StringId, Trace, TrackId};
+use ferrum_trace_model::vocab;
+use ferrum_trace_model::{End, Order, Slice, StringId, Trace, TrackId, retain_entries};
 
 /// Begins and ends of slices, before they are paired.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +22,26 @@ pub struct Edges {
     pub is_begin: Vec<bool>,
 }
 
+/// The events whose arguments are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ArgsOf {
+    /// Begins of slices, instants and async events.
+    #[default]
+    AllEvents,
+    /// Async events only.
+    AsyncEvents,
+}
+
+impl ArgsOf {
+    fn includes(self, phase: u8) -> bool {
+        match phase {
+            b'b' | b'n' | b'e' => true,
+            b'X' | b'B' | b'i' => self == Self::AllEvents,
+            _ => false,
+        }
+    }
+}
+
 /// The columns of a part of a file. Texts, tracks and orders are numbered from the beginning of that part.
 #[derive(Debug, Default)]
 pub struct Columns<'w> {
@@ -29,13 +51,25 @@ pub struct Columns<'w> {
     pub fields: Vec<(String, Vec<u8>)>,
     /// The arguments that are wanted.
     wanted: &'w [String],
+    args_of: ArgsOf,
     rows: RowFinder,
     last_category: LastText,
+    /// What the texts of `trace` are used for, by their numbers. Those of processes and tracks are not in here.
+    pub uses: Vec<Use>,
+}
+
+/// What a text is used for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Use {
+    /// It is the name, category or series of events.
+    pub is_name: bool,
+    /// It is an id or the value of an argument.
+    pub is_value: bool,
 }
 
 impl<'w> Columns<'w> {
-    pub fn new(wanted: &'w [String]) -> Self {
-        let mut columns = Self { wanted, ..Self::default() };
+    pub fn new(wanted: &'w [String], args_of: ArgsOf) -> Self {
+        let mut columns = Self { wanted, args_of, ..Self::default() };
         let empty = |key: &String| ferrum_trace_model::ArgColumn { key: key.clone(), ..Default::default() };
         columns.trace.args = wanted.iter().map(empty).collect();
         columns
@@ -51,10 +85,41 @@ impl Columns<'_> {
         self.fields.clear();
         self.rows.clear();
         self.last_category = LastText::default();
+        self.uses.clear();
+    }
+
+    fn use_of(&mut self, text: StringId) -> &mut Use {
+        if self.uses.len() <= text.index() {
+            self.uses.resize(text.index() + 1, Use::default());
+        }
+        &mut self.uses[text.index()]
+    }
+
+    fn as_name(&mut self, text: StringId) -> StringId {
+        self.use_of(text).is_name = true;
+        text
+    }
+
+    fn as_value(&mut self, text: StringId) -> StringId {
+        self.use_of(text).is_value = true;
+        text
     }
 }
 
 impl Edges {
+    /// Removes the entries whose tracks are not wanted. Returns how many these are.
+    pub fn retain_tracks(&mut self, is_wanted: impl Fn(TrackId) -> bool) -> u64 {
+        let is_kept: Vec<bool> = self.track.iter().map(|&track| is_wanted(track)).collect();
+        let Self { time, name, category, track, order, is_begin } = self;
+        retain_entries(time, &is_kept);
+        retain_entries(name, &is_kept);
+        retain_entries(category, &is_kept);
+        retain_entries(track, &is_kept);
+        retain_entries(order, &is_kept);
+        retain_entries(is_begin, &is_kept);
+        is_kept.iter().filter(|&&is_kept| !is_kept).count() as u64
+    }
+
     fn clear(&mut self) {
         let Self { time, name, category, track, order, is_begin } = self;
         time.clear();
@@ -70,6 +135,14 @@ impl Edges {
 struct LastText {
     raw: Vec<u8>,
     id: StringId,
+}
+
+/// Whether an asynchronous event only gives its row a title.
+fn is_row_title(event: &Event<'_>) -> bool {
+    let Some(args) = event.args.filter(|_| matches!(event.phase, b'b' | b'e')) else { return false };
+    let mut is_title = false;
+    for_each_member(args, |key, _| is_title |= key.raw == vocab::ROW_OF.as_bytes());
+    is_title
 }
 
 impl Sink for Columns<'_> {
@@ -91,7 +164,7 @@ impl Sink for Columns<'_> {
                 self.note_time(event);
             }
         }
-        if !self.wanted.is_empty() && matches!(phase, b'X' | b'B' | b'b' | b'n' | b'e' | b'i') {
+        if !self.wanted.is_empty() && self.args_of.includes(phase) {
             self.keep_args(event, order);
         }
     }
@@ -101,7 +174,9 @@ impl Sink for Columns<'_> {
     }
 
     fn field(&mut self, key: Text<'_>, value: &[u8]) {
-        self.fields.push((key.decode().into_owned(), value.to_vec()));
+        if !for_each_event_aside(key, value, |event| self.event(event)) {
+            self.fields.push((key.decode().into_owned(), value.to_vec()));
+        }
     }
 }
 
@@ -153,6 +228,7 @@ impl Columns<'_> {
         };
         let (name, category, track) = (self.name(event), self.category(event), self.track(event));
         let id = self.scalar(id);
+        let id = self.as_value(id);
         let flows = &mut self.trace.flows;
         flows.time.push(time);
         flows.name.push(name);
@@ -170,8 +246,12 @@ impl Columns<'_> {
         let Some(time) = self.note_time(event) else {
             return;
         };
+        if is_row_title(event) {
+            return;
+        }
         let (name, category, track) = (self.name(event), self.category(event), self.track(event));
         let id = self.async_id(event);
+        let id = self.as_value(id);
         let asyncs = &mut self.trace.asyncs;
         asyncs.time.push(time);
         asyncs.name.push(name);
@@ -204,14 +284,16 @@ impl Columns<'_> {
             return;
         };
         let (name, track) = (self.name(event), self.track(event));
-        let Trace { strings, counters, .. } = &mut self.trace;
         for_each_member(args, |key, value| {
             let Some(number) = value.plain().and_then(|text| std::str::from_utf8(text).ok()?.parse().ok()) else {
                 return;
             };
+            let series = self.trace.strings.intern(&key.decode());
+            let series = self.as_name(series);
+            let counters = &mut self.trace.counters;
             counters.time.push(time);
             counters.name.push(name);
-            counters.series.push(strings.intern(&key.decode()));
+            counters.series.push(series);
             counters.track.push(track);
             counters.value.push(number);
         });
@@ -222,16 +304,20 @@ impl Columns<'_> {
     }
 
     fn keep_args(&mut self, event: &Event<'_>, order: Order) {
-        let Trace { strings, args: columns, .. } = &mut self.trace;
         for_each_member(event.args.unwrap_or_default(), |key, value| {
-            for column in columns.iter_mut().filter(|column| column.key.as_bytes() == key.raw) {
+            if !self.trace.args.iter().any(|column| column.key.as_bytes() == key.raw) {
+                return;
+            }
+            let value = self.trace.strings.intern(&value.decode());
+            let value = self.as_value(value);
+            for column in self.trace.args.iter_mut().filter(|column| column.key.as_bytes() == key.raw) {
                 // Of two values for one key the last one counts, as everywhere.
                 if column.order.last() == Some(&order) {
                     column.order.pop();
                     column.value.pop();
                 }
                 column.order.push(order);
-                column.value.push(strings.intern(&value.decode()));
+                column.value.push(value);
             }
         });
     }
@@ -245,7 +331,8 @@ impl Columns<'_> {
 
     #[inline]
     fn name(&mut self, event: &Event<'_>) -> StringId {
-        self.scalar(event.name)
+        let name = self.scalar(event.name);
+        self.as_name(name)
     }
 
     #[inline]
@@ -257,6 +344,7 @@ impl Columns<'_> {
             return self.last_category.id;
         }
         let id = self.scalar(event.category);
+        let id = self.as_name(id);
         if let Some(raw) = plain {
             self.last_category = LastText { raw: raw.to_vec(), id };
         }

@@ -45,6 +45,8 @@ pub struct Event<'a> {
     pub flow_out: bool,
     /// `args`, as JSON.
     pub args: Option<&'a [u8]>,
+    /// Whether a number is in it that JSON does not have; see [`with_sound_numbers`](super::with_sound_numbers).
+    pub has_odd_number: bool,
 }
 
 /// A value that is no container.
@@ -105,6 +107,7 @@ impl<'a> Event<'a> {
     pub fn read(cursor: &mut Cursor<'a>, base: u64) -> Result<Self, Stop> {
         let begin = cursor.at();
         let mut event = Self { offset: base + begin as u64, ..Self::default() };
+        cursor.take_odd_number();
         cursor.expect(b'{', "`{`")?;
         if cursor.next_visible()? == b'}' {
             cursor.step();
@@ -126,6 +129,7 @@ impl<'a> Event<'a> {
             }
         }
         event.json = &cursor.bytes()[begin..cursor.at()];
+        event.has_odd_number = cursor.take_odd_number();
         Ok(event)
     }
 
@@ -183,11 +187,24 @@ fn phase(scalar: Option<Scalar<'_>>) -> u8 {
 fn scalar<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Scalar<'a>>, Stop> {
     match cursor.next_visible()? {
         b'"' => cursor.text().map(|text| Some(Scalar::Text(text))),
-        b'-' | b'0'..=b'9' => cursor.number().map(|number| Some(Scalar::Other(number))),
+        b'-' | b'0'..=b'9' => cursor.number().map(|number| Some(Scalar::Other(without_zeros(number)))),
         _ => {
             let value = cursor.value()?;
             Ok((value != b"null").then_some(Scalar::Other(value)))
         }
+    }
+}
+
+/// A number without zeros in front of it: the threads 07 and 7 are one.
+#[inline(always)]
+fn without_zeros(number: &[u8]) -> &[u8] {
+    match number {
+        [b'0', b'0'..=b'9', ..] => {
+            let n_zeros = number.iter().take_while(|&&digit| digit == b'0').count();
+            let has_digit = number.get(n_zeros).is_some_and(u8::is_ascii_digit);
+            &number[n_zeros - usize::from(!has_digit)..]
+        }
+        _ => number,
     }
 }
 
@@ -225,6 +242,15 @@ mod tests {
         assert_eq!(event.name.unwrap().decode(), "a\"b");
         assert_eq!(event.args, Some(&br#"{"a":[1]}"#[..]));
         assert_eq!(event.category, None);
+    }
+
+    #[test]
+    fn zeros_in_front_of_numbers_say_nothing() {
+        let event = read(r#"{"tid":010,"pid":000,"ts":087.830,"id":00.5}"#);
+        assert_eq!((event.tid, event.pid), (Some(Scalar::Other(b"10")), Some(Scalar::Other(b"0"))));
+        assert_eq!((event.start, event.id), (Number::Nanos(87_830), Some(Scalar::Other(b"0.5"))));
+        assert!(event.has_odd_number);
+        assert!(!read(r#"{"tid":10,"args":{"a":"010"}}"#).has_odd_number);
     }
 
     #[test]

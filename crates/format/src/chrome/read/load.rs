@@ -1,13 +1,14 @@
 //! Reads a file into columns.
 
-use super::columns::Columns;
+use super::columns::{ArgsOf, Columns};
 use super::losses::Losses;
 use super::merge::Merge;
+use super::numbers::Limits;
 use super::pairing::pair;
-use super::read::{lock, read};
+use super::read::{Outline, lock, read};
 use super::scanner::Form;
 use crate::Error;
-use ferrum_trace_model::Trace;
+use ferrum_trace_model::{Recordings, Trace};
 use std::io::Read;
 use std::sync::Mutex;
 
@@ -35,36 +36,63 @@ pub struct Loaded {
     pub trace: Trace,
     /// What could not be read.
     pub losses: Losses,
+    /// Facts that the recorder states about the recordings in it.
+    pub recordings: Recordings,
     /// How it is built.
     pub form: Form,
     /// The other fields of the object around the list, with their values as JSON.
     pub fields: Vec<(String, Vec<u8>)>,
 }
 
-/// Reads a file into columns. Begins and ends are paired to slices.
+/// Reads a file into columns. Begins and ends are paired to slices. Names and tracks are kept apart within the default [`Limits`].
 ///
 /// # Errors
 ///
 /// If the file cannot be read, is no trace, or has more than four billion events.
 pub fn load(input: impl Read + Send, options: &LoadOptions) -> Result<Loaded, Error> {
-    let mut merge = Merge::new(&options.args);
-    let spare = Spare { columns: Mutex::default(), wanted: &options.args };
+    load_all(input, options, ArgsOf::AllEvents, Limits::default())
+}
+
+/// Does the same as [`load`] within other limits.
+///
+/// # Errors
+///
+/// The errors of [`load`].
+pub fn load_within(input: impl Read + Send, options: &LoadOptions, limits: Limits) -> Result<Loaded, Error> {
+    load_all(input, options, ArgsOf::AllEvents, limits)
+}
+
+/// Reads a file as [`load`] does, but keeps the arguments of async events only. Looking into the arguments of every slice
+/// would take noticeably longer.
+///
+/// # Errors
+///
+/// The errors of [`load`].
+pub fn load_async_args(input: impl Read + Send, options: &LoadOptions) -> Result<Loaded, Error> {
+    load_all(input, options, ArgsOf::AsyncEvents, Limits::default())
+}
+
+fn load_all(input: impl Read + Send, options: &LoadOptions, args_of: ArgsOf, limits: Limits) -> Result<Loaded, Error> {
+    let mut merge = Merge::new(&options.args, limits);
+    let spare = Spare { columns: Mutex::default(), wanted: &options.args, args_of };
     let take = |columns| spare.merge(columns, &mut merge);
-    let form = read(input, options.n_workers, || spare.columns(), take)?;
-    let Merge { mut trace, edges, losses, fields } = merge;
+    let Outline { form, recordings } = read(input, options.n_workers, || spare.columns(), take)?;
+    merge.count_beyond();
+    let Merge { mut trace, edges, losses, fields, .. } = merge;
     pair(&mut trace, &edges);
-    Ok(Loaded { trace, losses, form, fields })
+    Ok(Loaded { trace, losses, recordings, form, fields })
 }
 
 /// Columns that are used again: giving memory back to the system has all processors wait for each other.
 struct Spare<'w> {
     columns: Mutex<Vec<Columns<'w>>>,
     wanted: &'w [String],
+    args_of: ArgsOf,
 }
 
 impl<'w> Spare<'w> {
     fn columns(&self) -> Columns<'w> {
-        lock(&self.columns).pop().unwrap_or_else(|| Columns::new(self.wanted))
+        lock(&self.columns).pop().unwrap_or_else(|| Columns::new(self.wanted, self.args_of))
     }
 
     fn merge(&self, mut columns: Columns<'w>, merge: &mut Merge) -> Result<(), Error> {

@@ -2,8 +2,9 @@
 
 use super::columns::{Columns, Edges};
 use super::losses::Losses;
+use super::numbers::{Limits, Numbering, Numbers};
 use crate::Error;
-use ferrum_trace_model::{ArgColumn, Order, StringId, Trace, TrackId};
+use ferrum_trace_model::{ArgColumn, Order, Trace};
 
 /// The columns of all parts so far.
 #[derive(Debug, Default)]
@@ -12,11 +13,12 @@ pub struct Merge {
     pub edges: Edges,
     pub losses: Losses,
     pub fields: Vec<(String, Vec<u8>)>,
+    numbering: Numbering,
 }
 
 impl Merge {
-    pub fn new(wanted: &[String]) -> Self {
-        let mut merge = Self::default();
+    pub fn new(wanted: &[String], limits: Limits) -> Self {
+        let mut merge = Self { numbering: Numbering::new(limits), ..Self::default() };
         let empty = |key: &String| ArgColumn { key: key.clone(), ..Default::default() };
         merge.trace.args = wanted.iter().map(empty).collect();
         merge
@@ -26,12 +28,13 @@ impl Merge {
     pub fn append(&mut self, part: &mut Columns<'_>) -> Result<(), Error> {
         self.losses.append(std::mem::take(&mut part.losses));
         self.fields.append(&mut part.fields);
-        let Columns { trace: part, edges, .. } = part;
         let n_before = self.trace.census.events;
-        if Order::try_from(n_before + part.census.events).is_err() {
+        if Order::try_from(n_before + part.trace.census.events).is_err() {
             return Err(Error::form(0, "fewer than 4,294,967,296 events", "more"));
         }
-        let numbers = self.numbers(part, n_before as Order);
+        let numbers = self.numbering.number(&mut self.trace, part, n_before as Order);
+        self.trace.census.beyond.on_tracks += numbers.leave_out(part);
+        let Columns { trace: part, edges, .. } = part;
         append_slices(&mut self.trace, part, &numbers);
         append_points(&mut self.trace, part, &numbers);
         append_counters(&mut self.trace, part, &numbers);
@@ -41,48 +44,19 @@ impl Merge {
         Ok(())
     }
 
-    /// What the part's numbers are in the whole. What it says of processes and tracks is taken over.
-    fn numbers(&mut self, part: &Trace, n_before: Order) -> Numbers {
-        let Trace { strings, tracks, .. } = &mut self.trace;
-        let texts: Vec<StringId> = part.strings.iter().map(|(_, text)| strings.intern(text)).collect();
-        let text = |id: Option<StringId>| id.map(|id| texts[id.index()]);
-        for (_, process) in part.tracks.processes() {
-            let id = tracks.process(text(process.pid));
-            let known = tracks.get_process_mut(id);
-            known.name = text(process.name).or(known.name);
-            known.labels = text(process.labels).or(known.labels);
-            known.sort_index = process.sort_index.or(known.sort_index);
-        }
-        let number_track = |(_, track): (TrackId, &ferrum_trace_model::Track)| {
-            let pid = part.tracks.get_process(track.process).pid;
-            let id = tracks.track(text(pid), text(track.tid));
-            let known = tracks.get_mut(id);
-            known.name = text(track.name).or(known.name);
-            known.sort_index = track.sort_index.or(known.sort_index);
-            id
-        };
-        let track_ids = part.tracks.iter().map(number_track).collect();
-        Numbers { texts, tracks: track_ids, n_before }
-    }
-}
-
-struct Numbers {
-    texts: Vec<StringId>,
-    tracks: Vec<TrackId>,
-    n_before: Order,
-}
-
-impl Numbers {
-    fn texts(&self, all: &mut Vec<StringId>, part: &[StringId]) {
-        all.extend(part.iter().map(|id| self.texts[id.index()]));
-    }
-
-    fn tracks(&self, all: &mut Vec<TrackId>, part: &[TrackId]) {
-        all.extend(part.iter().map(|id| self.tracks[id.index()]));
-    }
-
-    fn orders(&self, all: &mut Vec<Order>, part: &[Order]) {
-        all.extend(part.iter().map(|order| order + self.n_before));
+    /// Counts the names of events that are beyond the limit.
+    pub fn count_beyond(&mut self) {
+        let Trace { slices, instants, flows, asyncs, counters, .. } = &self.trace;
+        let columns = [
+            [&slices.name, &slices.category],
+            [&instants.name, &instants.category],
+            [&flows.name, &flows.category],
+            [&asyncs.name, &asyncs.category],
+            [&counters.name, &counters.series],
+            [&self.edges.name, &self.edges.category],
+        ];
+        let names = columns.into_iter().flatten();
+        self.trace.census.beyond.names = names.map(|names| self.numbering.n_beyond(names)).sum();
     }
 }
 
@@ -90,16 +64,16 @@ fn append_slices(all: &mut Trace, part: &Trace, numbers: &Numbers) {
     let (all, part) = (&mut all.slices, &part.slices);
     all.start.extend_from_slice(&part.start);
     all.duration.extend_from_slice(&part.duration);
-    numbers.texts(&mut all.name, &part.name);
-    numbers.texts(&mut all.category, &part.category);
+    numbers.names(&mut all.name, &part.name);
+    numbers.names(&mut all.category, &part.category);
     numbers.tracks(&mut all.track, &part.track);
     numbers.orders(&mut all.order, &part.order);
 }
 
 fn append_edges(all: &mut Edges, part: &Edges, numbers: &Numbers) {
     all.time.extend_from_slice(&part.time);
-    numbers.texts(&mut all.name, &part.name);
-    numbers.texts(&mut all.category, &part.category);
+    numbers.names(&mut all.name, &part.name);
+    numbers.names(&mut all.category, &part.category);
     numbers.tracks(&mut all.track, &part.track);
     numbers.orders(&mut all.order, &part.order);
     all.is_begin.extend_from_slice(&part.is_begin);
@@ -108,23 +82,23 @@ fn append_edges(all: &mut Edges, part: &Edges, numbers: &Numbers) {
 fn append_points(all: &mut Trace, part: &Trace, numbers: &Numbers) {
     let (instants, new) = (&mut all.instants, &part.instants);
     instants.time.extend_from_slice(&new.time);
-    numbers.texts(&mut instants.name, &new.name);
-    numbers.texts(&mut instants.category, &new.category);
+    numbers.names(&mut instants.name, &new.name);
+    numbers.names(&mut instants.category, &new.category);
     numbers.tracks(&mut instants.track, &new.track);
     numbers.orders(&mut instants.order, &new.order);
     let (flows, new) = (&mut all.flows, &part.flows);
     flows.time.extend_from_slice(&new.time);
-    numbers.texts(&mut flows.name, &new.name);
-    numbers.texts(&mut flows.category, &new.category);
+    numbers.names(&mut flows.name, &new.name);
+    numbers.names(&mut flows.category, &new.category);
     numbers.tracks(&mut flows.track, &new.track);
-    numbers.texts(&mut flows.id, &new.id);
+    numbers.values(&mut flows.id, &new.id);
     flows.end.extend_from_slice(&new.end);
     let (asyncs, new) = (&mut all.asyncs, &part.asyncs);
     asyncs.time.extend_from_slice(&new.time);
-    numbers.texts(&mut asyncs.name, &new.name);
-    numbers.texts(&mut asyncs.category, &new.category);
+    numbers.names(&mut asyncs.name, &new.name);
+    numbers.names(&mut asyncs.category, &new.category);
     numbers.tracks(&mut asyncs.track, &new.track);
-    numbers.texts(&mut asyncs.id, &new.id);
+    numbers.values(&mut asyncs.id, &new.id);
     asyncs.end.extend_from_slice(&new.end);
     asyncs.is_legacy.extend_from_slice(&new.is_legacy);
     numbers.orders(&mut asyncs.order, &new.order);
@@ -133,8 +107,8 @@ fn append_points(all: &mut Trace, part: &Trace, numbers: &Numbers) {
 fn append_counters(all: &mut Trace, part: &Trace, numbers: &Numbers) {
     let (all, part) = (&mut all.counters, &part.counters);
     all.time.extend_from_slice(&part.time);
-    numbers.texts(&mut all.name, &part.name);
-    numbers.texts(&mut all.series, &part.series);
+    numbers.names(&mut all.name, &part.name);
+    numbers.names(&mut all.series, &part.series);
     numbers.tracks(&mut all.track, &part.track);
     all.value.extend_from_slice(&part.value);
 }
@@ -142,7 +116,7 @@ fn append_counters(all: &mut Trace, part: &Trace, numbers: &Numbers) {
 fn append_args(all: &mut Trace, part: &Trace, numbers: &Numbers) {
     for (all, part) in all.args.iter_mut().zip(&part.args) {
         numbers.orders(&mut all.order, &part.order);
-        numbers.texts(&mut all.value, &part.value);
+        numbers.values(&mut all.value, &part.value);
     }
 }
 

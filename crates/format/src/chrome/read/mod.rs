@@ -3,28 +3,36 @@
 //! [`Scanner`] finds [`Event`]s in bytes, [`for_each`] and, on several threads, [`read`](read()) find them in a stream, and
 //! [`load`] makes a [`Trace`](ferrum_trace_model::Trace) of them.
 
+mod aside;
 mod columns;
 mod decimal;
 mod event;
+mod facts;
 mod load;
 mod loss;
 mod losses;
 mod members;
 mod merge;
+mod numbers;
 mod pairing;
 mod pieces;
 #[allow(clippy::module_inception)]
 mod read;
 mod rows;
 mod scanner;
+mod sound_numbers;
 
 pub use super::cursor::{Cursor, Stop};
 pub use super::text::Text;
+pub use aside::for_each_event_aside;
 pub use event::{Event, Number, Scalar};
-pub use load::{LoadOptions, Loaded, load};
+pub use facts::recording_of;
+pub use load::{LoadOptions, Loaded, load, load_async_args, load_within};
 pub use loss::Loss;
 pub use losses::Losses;
-pub use members::for_each_member;
-pub use read::{for_each, read, read_in_pieces};
+pub use members::{for_each_element, for_each_member};
+pub use numbers::Limits;
+pub use read::{Outline, for_each, read, read_in_pieces};
 pub use rows::RowFinder;
 pub use scanner::{BYTE_ORDER_MARK, DOCUMENT_SEPARATOR, Form, More, Scanner, Sink, VALUE_BYTES_MAX};
+pub use sound_numbers::{mend_numbers, with_sound_numbers};

@@ -1,25 +1,38 @@
 //! Reads a whole file: one thread in order, or several that take piece by piece.
 
+use super::facts::WithFacts;
 use super::pieces::{PIECE_BYTES, Piece, Pieces};
 use super::scanner::{Form, More, Scanner, Sink, VALUE_BYTES_MAX};
 use crate::Error;
+use ferrum_trace_model::Recordings;
 use std::io::Read;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+
+/// What is known of a file besides its events, once all of it has been read.
+#[derive(Clone, Debug)]
+pub struct Outline {
+    /// How it is built.
+    pub form: Form,
+    /// Facts that the recorder states about the recordings in it.
+    pub recordings: Recordings,
+}
 
 /// Finds every event of a file, in order.
 ///
 /// # Errors
 ///
 /// If the file cannot be read, or is no trace.
-pub fn for_each<S: Sink>(input: impl Read, sink: &mut S) -> Result<Form, Error> {
+pub fn for_each<S: Sink>(input: impl Read, sink: &mut S) -> Result<Outline, Error> {
+    let mut sink = WithFacts::new(sink);
     let mut pieces = Pieces::new(input, PIECE_BYTES);
     let mut joint = Joint::default();
     while let Some(piece) = next_piece(&mut pieces)? {
-        joint.add(&piece, sink)?;
+        joint.add(&piece, &mut sink)?;
         pieces.give_back(piece.bytes);
     }
-    joint.finish(sink)
+    let form = joint.finish(&mut sink)?;
+    Ok(Outline { form, recordings: sink.recordings })
 }
 
 /// Finds every event of a file, on several threads. Each piece of the file goes to a sink of its own; the sinks are handed
@@ -33,7 +46,7 @@ pub fn read<S: Sink + Send>(
     n_workers: usize,
     new_sink: impl Fn() -> S + Sync,
     take: impl FnMut(S) -> Result<(), Error> + Send,
-) -> Result<Form, Error> {
+) -> Result<Outline, Error> {
     read_in_pieces(input, PIECE_BYTES, n_workers, new_sink, take)
 }
 
@@ -45,8 +58,22 @@ pub fn read_in_pieces<S: Sink + Send>(
     n_workers: usize,
     new_sink: impl Fn() -> S + Sync,
     mut take: impl FnMut(S) -> Result<(), Error> + Send,
+) -> Result<Outline, Error> {
+    let mut recordings = Recordings::default();
+    let take = |piece: WithFacts<S>| {
+        recordings.append(piece.recordings);
+        take(piece.sink)
+    };
+    let form = read_pieces(Pieces::new(input, piece_bytes), n_workers, || WithFacts::new(new_sink()), take)?;
+    Ok(Outline { form, recordings })
+}
+
+fn read_pieces<S: Sink + Send>(
+    mut pieces: Pieces<impl Read + Send>,
+    n_workers: usize,
+    new_sink: impl Fn() -> S + Sync,
+    mut take: impl FnMut(S) -> Result<(), Error> + Send,
 ) -> Result<Form, Error> {
-    let mut pieces = Pieces::new(input, piece_bytes);
     let mut joint = Joint::default();
     // What comes before the list decides how the rest is to be read.
     while !joint.scanner.has_list() {

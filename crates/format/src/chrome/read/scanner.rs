@@ -20,6 +20,21 @@ pub trait Sink {
     fn field(&mut self, key: Text<'_>, value: &[u8]);
 }
 
+impl<S: Sink + ?Sized> Sink for &mut S {
+    #[inline]
+    fn event(&mut self, event: &Event<'_>) {
+        (**self).event(event);
+    }
+
+    fn loss(&mut self, loss: Loss) {
+        (**self).loss(loss);
+    }
+
+    fn field(&mut self, key: Text<'_>, value: &[u8]) {
+        (**self).field(key, value);
+    }
+}
+
 /// How a document is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {

@@ -7,6 +7,7 @@ use super::counters::Sums;
 use super::event::{Legacy, TrackEvent};
 use super::interned::DEFINED_BYTES_MAX;
 use super::line::{Line, push_sort_index};
+use super::open_slices::OpenSlices;
 use super::packet::{Compressed, Packet, read_clock_snapshot};
 use super::packets::Packets;
 use super::sequence::Sequence;
@@ -27,6 +28,8 @@ const HANDED_OVER_BYTES: usize = 1 << 16;
 /// How many sequences are told apart, and how many arrows are known to have begun.
 const SEQUENCES_MAX: usize = 1 << 16;
 const FLOWS_MAX: usize = 1 << 22;
+/// How much text may follow the begin of a slice that still becomes a complete event.
+const AFTER_BEGIN_BYTES_MAX: usize = 1 << 16;
 /// The name and category of arrows, which have none in Perfetto.
 const FLOW: &str = "flow";
 
@@ -100,8 +103,9 @@ struct Converter {
     flows: HashSet<u64>,
     n_lines: u64,
     text: Vec<u8>,
-    /// The begin of a slice, if that is the last line.
+    /// The begin of a slice, if nothing but points of its arrows follows it.
     last_begin: Option<LastBegin>,
+    open: OpenSlices,
     summary: Summary,
 }
 
@@ -111,6 +115,8 @@ struct LastBegin {
     time: u64,
     /// Where in the text it begins and ends.
     line: Range<usize>,
+    /// Where the points of its arrows end.
+    text_end: usize,
 }
 
 impl Default for Converter {
@@ -125,6 +131,7 @@ impl Default for Converter {
             n_lines: 0,
             text: Vec::new(),
             last_begin: None,
+            open: OpenSlices::default(),
             summary: Summary::default(),
         }
     }
@@ -299,20 +306,30 @@ impl Converter {
             (event::SLICE_BEGIN, _) => {
                 let n_text = self.text.len();
                 self.named_line(b'B', packet.sequence, time, &row, event, None)?;
-                self.last_begin = Some(LastBegin { thread: row.thread, time, line: n_text..self.text.len() });
+                let line = n_text..self.text.len();
+                let text_end = line.end;
+                self.last_begin = Some(LastBegin { thread: row.thread, time, line, text_end });
                 self.flows(time, &row, event);
+                self.extend_last_begin(row.thread, text_end);
             }
-            (event::SLICE_END, _) if event.is_bare() && self.complete_last_begin(row.thread, time) => {}
+            (event::SLICE_END, _) if event.is_bare() && self.complete_last_begin(row.thread, time) => {
+                self.open.close(row.thread);
+            }
             (event::SLICE_END, _) => {
                 self.flows(time, &row, event);
                 self.named_line(b'E', packet.sequence, time, &row, event, None)?;
+                self.open.close(row.thread);
             }
             (event::INSTANT, _) => {
                 let phase = if self.is_metadata(packet.sequence, event) { b'M' } else { b'i' };
                 self.named_line(phase, packet.sequence, time, &row, event, None)?;
             }
             (_, Some(legacy)) => {
+                let n_text = self.text.len();
                 self.named_line(legacy.phase, packet.sequence, time, &row, event, Some(&legacy))?;
+                if matches!(legacy.phase, b's' | b't' | b'f') {
+                    self.extend_last_begin(row.thread, n_text);
+                }
             }
             _ => {
                 self.summary.pass_over(crate::perfetto::field::packet::TRACK_EVENT);
@@ -323,22 +340,36 @@ impl Converter {
         Ok(())
     }
 
+    /// Counts the text from `n_text` on to the last begin, if it follows that and is about its arrows.
+    fn extend_last_begin(&mut self, thread: ThreadId, n_text: usize) {
+        let end = self.text.len();
+        if let Some(begin) = &mut self.last_begin
+            && begin.thread == thread
+            && begin.text_end == n_text
+            && end - begin.line.end <= AFTER_BEGIN_BYTES_MAX
+        {
+            begin.text_end = end;
+        }
+    }
+
     /// Makes a whole slice of a begin that is followed by its end. Producers that know both at once write them so, in any order of
     /// time.
     fn complete_last_begin(&mut self, thread: ThreadId, time: u64) -> bool {
-        let Some(LastBegin { thread: begun_on, time: start, line }) = self.last_begin.take() else {
+        let Some(LastBegin { thread: begun_on, time: start, line, text_end }) = self.last_begin.take() else {
             return false;
         };
         let phase_at = self.text[..line.end].windows(3).skip(line.start).position(|three| three == b"\"B\"");
         let (Some(phase_at), true, Some(duration)) =
-            (phase_at, line.end == self.text.len() && begun_on == thread, time.checked_sub(start))
+            (phase_at, text_end == self.text.len() && begun_on == thread, time.checked_sub(start))
         else {
             return false;
         };
         self.text[line.start + phase_at + 1] = b'X';
+        let points = self.text.split_off(line.end);
         self.text.pop();
         Line::go_on(&mut self.text).duration(duration);
         self.text.push(b'}');
+        self.text.extend_from_slice(&points);
         true
     }
 
@@ -449,14 +480,21 @@ impl Converter {
         let mut line = Line::new(&mut self.text, phase, row.thread);
         line.time(time);
         let name_iid = event.name_iid.or(legacy.and_then(|legacy| legacy.name_iid));
-        if let Some(name) = spelled(event.name, name_iid.map(|id| interned.name(id))) {
-            line.text("name", &name);
-        }
+        let name = spelled(event.name, name_iid.map(|id| interned.name(id)));
         let by_number = event.category_iids.iter().filter_map(|&id| interned.category(id).map(Cow::Borrowed));
         let by_text = event.categories.iter().map(|text| String::from_utf8_lossy(text));
         let categories: Vec<Cow<'_, str>> = by_number.chain(by_text).collect();
-        if !categories.is_empty() {
-            line.text("cat", &categories.join(","));
+        let (mut name, mut category) = (name.unwrap_or_default(), categories.join(","));
+        // What ends says only in which row; viewers of Chrome's format go by the name.
+        if phase == b'E'
+            && name.is_empty()
+            && let Some(begin) = self.open.innermost(row.thread)
+        {
+            (name, category) = (begin.name.to_owned().into(), begin.category.to_owned());
+        }
+        line.text("name", &name);
+        if !category.is_empty() {
+            line.text("cat", &category);
         }
         if phase == b'X' {
             let us = legacy.and_then(|legacy| legacy.duration_us).unwrap_or(0);
@@ -480,6 +518,9 @@ impl Converter {
             })?;
         }
         line.end();
+        if phase == b'B' {
+            self.open.open(row.thread, &name, &category);
+        }
         Ok(())
     }
 
@@ -498,11 +539,14 @@ impl Converter {
             return Ok(());
         }
         // The line of a begin waits for the end that may come next.
-        let pending = self.last_begin.take().filter(|begin| begin.line.end == self.text.len());
+        let pending = self.last_begin.take().filter(|begin| begin.text_end == self.text.len());
         let n_written = pending.as_ref().map_or(self.text.len(), |begin| begin.line.start);
         output.write_all(&self.text[..n_written]).map_err(cannot_write)?;
         self.text.drain(..n_written);
-        self.last_begin = pending.map(|begin| LastBegin { line: 0..self.text.len(), ..begin });
+        self.last_begin = pending.map(|begin| {
+            let line = 0..begin.line.end - n_written;
+            LastBegin { line, text_end: self.text.len(), ..begin }
+        });
         Ok(())
     }
 }

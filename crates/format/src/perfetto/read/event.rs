@@ -91,6 +91,11 @@ impl<'a> TrackEvent<'a> {
 }
 
 impl<'a> Legacy<'a> {
+    /// Returns whether this is the begin, a step or the end of a flow.
+    pub fn is_flow_point(&self) -> bool {
+        matches!(self.phase, b's' | b't' | b'f')
+    }
+
     fn read(data: &'a [u8]) -> Result<Self, Broken> {
         let mut it = Self::default();
         let mut fields = Fields::new(data);

@@ -52,9 +52,22 @@ impl<'a> Line<'a> {
         self.out.extend_from_slice(format!("\"{id:#x}\"").as_bytes());
     }
 
+    /// Writes the id of a flow as torch does, as a number, so that it equals the argument `correlation` of what it joins. Numbers that
+    /// torch does not use may be too large for JavaScript.
+    fn flow_id(&mut self, id: u64) {
+        match u32::try_from(id) {
+            Ok(id) => {
+                self.key("id");
+                push_decimal(self.out, u64::from(id));
+            }
+            Err(_) => self.id("id", id),
+        }
+    }
+
     /// What Chrome's own events have besides.
     pub fn legacy(&mut self, legacy: &Legacy<'_>) {
         match legacy.id {
+            Some(Id::Unscoped(id)) if legacy.is_flow_point() => self.flow_id(id),
             Some(Id::Unscoped(id)) => self.id("id", id),
             Some(Id::Local(id)) => self.out.extend_from_slice(format!(",\"id2\":{{\"local\":\"{id:#x}\"}}").as_bytes()),
             Some(Id::Global(id)) => {

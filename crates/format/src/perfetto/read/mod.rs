@@ -12,6 +12,7 @@ mod detect;
 mod event;
 mod interned;
 mod line;
+mod open_slices;
 mod packet;
 mod packets;
 mod sequence;

@@ -1,24 +1,24 @@
 //! What has a flight recorder write out what it has, and how that is written down: `step>50ms`, `step>3xp99`, `panic`.
 
-use crate::config::parse_time;
-use crate::setting_error::SettingError;
-use crate::signal::Signal;
-use ferrum_trace_model::vocab::Phase;
+use super::amount::{parse_time, time_text};
+use super::error::SettingError;
+use super::signal::Signal;
+use crate::vocab::Phase;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Something that has a flight recorder write a [`dump`](crate::dump()) by itself. Its text is what `FERRUM_TRACE_TRIGGER` takes, and
+/// Something that has a flight recorder write a dump by itself. Its text is what `FERRUM_TRACE_TRIGGER` takes, and
 /// what the trace gives as the reason.
 ///
 /// ```
-/// use ferrum_trace::{StepLimit, Trigger};
+/// use ferrum_trace_model::settings::{StepLimit, Trigger};
 /// use std::time::Duration;
 ///
 /// let trigger: Trigger = "step > 50ms".parse()?;
 /// assert_eq!(trigger, Trigger::Step { phase: None, over: StepLimit::Time(Duration::from_millis(50)) });
 /// assert_eq!(trigger.to_string(), "step>50ms");
-/// # Ok::<(), ferrum_trace::SettingError>(())
+/// # Ok::<(), ferrum_trace_model::settings::SettingError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -128,14 +128,6 @@ impl fmt::Display for Trigger {
             Self::Signal(signal) => write!(f, "signal={signal}"),
         }
     }
-}
-
-/// A time in the largest unit that it is a whole number of: `50ms`, `2s`.
-pub fn time_text(time: Duration) -> String {
-    let nanos = time.as_nanos();
-    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
-    let unit = units.into_iter().find(|&(unit, _)| nanos.is_multiple_of(unit));
-    unit.map_or_else(|| format!("{nanos}ns"), |(unit, name)| format!("{}{name}", nanos / unit))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Which part of a run is recorded.
 
-use crate::config::parse_time;
-use crate::setting_error::SettingError;
+use super::amount::parse_time;
+use super::error::SettingError;
 use std::num::NonZeroU64;
 use std::ops::{Bound, Range, RangeBounds};
 use std::str::FromStr;
@@ -13,7 +13,7 @@ use std::time::Duration;
 ///
 /// | text | meaning |
 /// | --- | --- |
-/// | `steps=100..120` | twenty steps of the engine ([`llm::step`](crate::llm::step)), counted from 0; also `100..`, `..20`, `7` |
+/// | `steps=100..120` | twenty steps of the engine (`llm::step`), counted from 0; also `100..`, `..20`, `7` |
 /// | `time=10s..20s` | from the begin of the recording on; also `..30s`, `5min..` |
 /// | `first=30s` | the same as `time=..30s` |
 /// | `every=1000` | every thousandth step, of those that `steps` has |
@@ -25,21 +25,28 @@ use std::time::Duration;
 /// the program goes on.
 ///
 /// ```
-/// use ferrum_trace::Window;
+/// use ferrum_trace_model::settings::Window;
 /// let same = Window::default().skip_steps(50).steps(100..120);
 /// assert_eq!("skip=50, steps=100..120".parse::<Window>().unwrap(), same);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
-    pub(crate) skip_steps: u64,
-    pub(crate) skip_time: Duration,
-    pub(crate) steps: Range<u64>,
-    pub(crate) time: Range<Duration>,
+    #[doc(hidden)]
+    pub skip_steps: u64,
+    #[doc(hidden)]
+    pub skip_time: Duration,
+    #[doc(hidden)]
+    pub steps: Range<u64>,
+    #[doc(hidden)]
+    pub time: Range<Duration>,
     /// One in so many steps.
-    pub(crate) every: NonZeroU64,
+    #[doc(hidden)]
+    pub every: NonZeroU64,
     /// One in so many requests.
-    pub(crate) requests: NonZeroU64,
-    pub(crate) ranks: Range<u64>,
+    #[doc(hidden)]
+    pub requests: NonZeroU64,
+    #[doc(hidden)]
+    pub ranks: Range<u64>,
 }
 
 impl Default for Window {
@@ -106,17 +113,17 @@ impl Window {
     }
 
     /// Whether a process of this rank is recorded at all.
-    pub(crate) fn has_rank(&self, rank: Option<u32>) -> bool {
+    pub fn has_rank(&self, rank: Option<u32>) -> bool {
         rank.is_none_or(|rank| self.ranks.contains(&u64::from(rank)))
     }
 
     /// Whether steps are to be counted.
-    pub(crate) fn has_steps(&self) -> bool {
+    pub fn has_steps(&self) -> bool {
         self.skip_steps > 0 || self.steps != (0..u64::MAX) || self.every.get() > 1
     }
 
     /// When it begins and ends by the clock, counted from the begin of the recording.
-    pub(crate) fn times(&self) -> Range<Duration> {
+    pub fn times(&self) -> Range<Duration> {
         let later = |time: Duration| time.saturating_add(self.skip_time);
         later(self.time.start)..later(self.time.end)
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A text that is no [`Window`](crate::Window), [`Trigger`](crate::Trigger), [`Categories`](crate::Categories) or what else was expected.
+/// A text that is no [`Window`](super::Window), [`Trigger`](super::Trigger), [`Categories`](super::Categories) or other setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingError {
     expected: &'static str,
@@ -10,7 +10,8 @@ pub struct SettingError {
 }
 
 impl SettingError {
-    pub(crate) fn new(expected: &'static str, found: &str) -> Self {
+    /// `found` is not `expected`, which is a phrase such as "a time such as `50ms`".
+    pub fn new(expected: &'static str, found: &str) -> Self {
         Self { expected, found: found.to_owned() }
     }
 }

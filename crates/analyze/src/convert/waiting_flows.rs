@@ -1,0 +1,62 @@
+//! Ends of arrows that wait for the slice they bind to.
+
+use super::record::Record;
+use ferrum_trace_model::TrackId;
+use hashbrown::HashMap;
+
+/// How many bytes wait at most.
+const BYTES_MAX: usize = 16 << 20;
+
+/// Ends that bind to the slice that begins next on their track.
+#[derive(Debug, Default)]
+pub struct WaitingFlows {
+    of_tracks: HashMap<u32, Vec<WaitingFlow>>,
+    n_bytes: usize,
+}
+
+/// An end of an arrow.
+#[derive(Debug)]
+pub struct WaitingFlow {
+    /// When it is.
+    pub time: i64,
+    /// The number of its arrow.
+    pub flow: u64,
+    record: Box<[u8]>,
+}
+
+impl WaitingFlow {
+    /// Returns its event.
+    pub fn record(&self) -> Option<Record<'_>> {
+        Record::read(&self.record)
+    }
+}
+
+impl WaitingFlows {
+    /// Keeps an end. Returns whether there is room.
+    pub fn keep(&mut self, time: i64, flow: u64, record: &Record<'_>) -> bool {
+        let mut bytes = Vec::new();
+        record.push_to(&mut bytes);
+        if self.n_bytes + bytes.len() > BYTES_MAX {
+            return false;
+        }
+        self.n_bytes += bytes.len();
+        let waiting = WaitingFlow { time, flow, record: bytes.into() };
+        self.of_tracks.entry(record.row).or_default().push(waiting);
+        true
+    }
+
+    /// Returns those of a track, which wait no more.
+    pub fn take(&mut self, track: TrackId) -> Vec<WaitingFlow> {
+        if self.of_tracks.is_empty() {
+            return Vec::new();
+        }
+        let taken = self.of_tracks.remove(&track.0).unwrap_or_default();
+        self.n_bytes -= taken.iter().map(|waiting| waiting.record.len()).sum::<usize>();
+        taken
+    }
+
+    /// How many wait.
+    pub fn len(&self) -> u64 {
+        self.of_tracks.values().map(|waiting| waiting.len() as u64).sum()
+    }
+}

@@ -1,0 +1,84 @@
+//! Requests whose first token was recorded before it can exist.
+
+use super::Request;
+use crate::Step;
+use ferrum_trace_model::vocab::Phase;
+use ferrum_trace_model::vocab::device::CLOCK_ERROR_NS;
+use ferrum_trace_model::{ProcessId, Trace};
+use hashbrown::HashMap;
+
+/// When steps that compute prompts begin, and when they may have a result: for each process that has steps, and for all together.
+pub struct PromptSteps {
+    processes: HashMap<ProcessId, Results>,
+    everywhere: Results,
+}
+
+impl PromptSteps {
+    /// Of steps that come by their start.
+    pub fn of(trace: &Trace, steps: &[Step]) -> Self {
+        let error = clock_error(trace);
+        let mut of_process: HashMap<ProcessId, Vec<(i64, i64)>> = HashMap::new();
+        let mut everywhere = Vec::new();
+        for step in steps {
+            let process = trace.tracks.get(trace.slices.track[step.slice as usize]).process;
+            let of_process = of_process.entry(process).or_default();
+            if matches!(step.mark.phase, Some(Phase::Prefill | Phase::Mixed)) {
+                // A step of the host alone, or one that is not known to its end, may have a result at any time.
+                let known = step.device_end.filter(|_| !step.is_incomplete);
+                let time = (step.start, known.map_or(i64::MIN, |end| end.saturating_sub(error)));
+                of_process.push(time);
+                everywhere.push(time);
+            }
+        }
+        let processes = of_process.into_iter().map(|(process, times)| (process, Results::of(times))).collect();
+        Self { processes, everywhere: Results::of(everywhere) }
+    }
+
+    /// Whether the first token of a request comes before the device has finished any step that can have computed its prompt.
+    pub fn is_early(&self, trace: &Trace, request: &Request) -> bool {
+        let Some(token) = request.first_token() else { return false };
+        let process = trace.tracks.get(request.track).process;
+        let results = self.processes.get(&process).unwrap_or(&self.everywhere);
+        results.first_since(request.arrival, token).is_some_and(|first| token < first)
+    }
+}
+
+#[derive(Default)]
+struct Results {
+    /// When steps begin, in order.
+    starts: Vec<i64>,
+    /// For each, the earliest result of it and all after it.
+    first_results: Vec<i64>,
+}
+
+impl Results {
+    fn of(mut times: Vec<(i64, i64)>) -> Self {
+        times.sort_unstable();
+        let starts = times.iter().map(|&(start, _)| start).collect();
+        let mut first = i64::MAX;
+        let mut first_results: Vec<i64> = times
+            .iter()
+            .rev()
+            .map(|&(_, end)| {
+                first = first.min(end);
+                first
+            })
+            .collect();
+        first_results.reverse();
+        Self { starts, first_results }
+    }
+
+    /// The earliest result of steps that begin at a time or later; `None` if none begins until the other time.
+    fn first_since(&self, from: i64, until: i64) -> Option<i64> {
+        let place = self.starts.partition_point(|&start| start < from);
+        self.starts.get(place).filter(|&&start| start <= until)?;
+        self.first_results.get(place).copied()
+    }
+}
+
+/// The most that times of devices may be off, as the trace says.
+fn clock_error(trace: &Trace) -> i64 {
+    let column = trace.args.iter().find(|column| column.key == CLOCK_ERROR_NS);
+    let errors = column.into_iter().flat_map(|column| &column.value);
+    errors.filter_map(|&value| trace.strings.get(value).parse().ok()).max().unwrap_or(0)
+}

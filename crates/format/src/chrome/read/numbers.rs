@@ -1,0 +1,175 @@
+//! What the texts and tracks of a part are numbered in the whole, within limits.
+
+use super::columns::Columns;
+use ferrum_trace_model::{OTHER_NAMES, Order, ProcessId, StringId, Strings, Trace, TrackId, Tracks};
+
+/// How many different names and tracks of a file are kept apart, so that memory is bounded for any file.
+///
+/// The first ones in the file are within the limits. Names beyond are [`OTHER_NAMES`], tracks beyond are left out with their events;
+/// [`Census::beyond`](ferrum_trace_model::Census::beyond) counts both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Different names, categories and series of counters, all together.
+    pub names: usize,
+    /// Tracks, and processes.
+    pub tracks: usize,
+}
+
+impl Default for Limits {
+    /// 1,048,576 of each.
+    fn default() -> Self {
+        Self { names: 1 << 20, tracks: 1 << 20 }
+    }
+}
+
+/// Stands for the number of a track that is left out.
+const LEFT_OUT: TrackId = TrackId(u32::MAX);
+
+/// Gives numbers to what parts have.
+#[derive(Debug, Default)]
+pub struct Numbering {
+    limits: Limits,
+    /// By text: whether it is one of the names within the limit.
+    is_name: Vec<bool>,
+    n_names: usize,
+    /// The number of [`OTHER_NAMES`], when it is used.
+    other: Option<StringId>,
+}
+
+/// The numbers of a part's texts and tracks in the whole, by their numbers in the part.
+#[derive(Debug)]
+pub struct Numbers {
+    names: Vec<StringId>,
+    values: Vec<StringId>,
+    tracks: Vec<TrackId>,
+    n_before: Order,
+}
+
+impl Numbering {
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, ..Self::default() }
+    }
+
+    /// Numbers what a part has. What it says of processes and tracks is taken over.
+    pub fn number(&mut self, trace: &mut Trace, part: &Columns<'_>, n_before: Order) -> Numbers {
+        let Trace { strings, tracks, .. } = trace;
+        let n_texts = part.trace.strings.len();
+        let (mut names, mut values) = (vec![StringId::EMPTY; n_texts], vec![StringId::EMPTY; n_texts]);
+        for ((id, text), is_used) in part.trace.strings.iter().zip(&part.uses) {
+            if is_used.is_value {
+                values[id.index()] = strings.intern(text);
+            }
+            if is_used.is_name {
+                names[id.index()] = self.name(strings, text);
+            }
+        }
+        let processes = self.processes(strings, tracks, &part.trace);
+        let tracks = self.tracks(strings, tracks, &part.trace, &processes);
+        Numbers { names, values, tracks, n_before }
+    }
+
+    /// How many of these are names beyond the limit.
+    pub fn n_beyond(&self, names: &[StringId]) -> u64 {
+        self.other.map_or(0, |other| names.iter().filter(|&&name| name == other).count() as u64)
+    }
+
+    fn name(&mut self, strings: &mut Strings, text: &str) -> StringId {
+        if text.is_empty() {
+            return StringId::EMPTY;
+        }
+        let is_name = |id: &StringId| self.is_name.get(id.index()).is_some_and(|&is_name| is_name);
+        if let Some(name) = strings.find(text).filter(is_name) {
+            return name;
+        }
+        if self.n_names >= self.limits.names {
+            return *self.other.get_or_insert_with(|| strings.intern(OTHER_NAMES));
+        }
+        let name = strings.intern(text);
+        self.is_name.resize(strings.len(), false);
+        self.is_name[name.index()] = true;
+        self.n_names += 1;
+        name
+    }
+
+    /// The numbers of a part's processes; `None` for those that are left out.
+    fn processes(&self, strings: &mut Strings, tracks: &mut Tracks, part: &Trace) -> Vec<Option<ProcessId>> {
+        let number = |(_, process): (ProcessId, &ferrum_trace_model::Process)| {
+            let is_known = find(strings, part, process.pid).is_some_and(|pid| tracks.find_process(pid).is_some());
+            if !is_known && tracks.processes().len() >= self.limits.tracks {
+                return None;
+            }
+            let mut text = |id: Option<StringId>| id.map(|id| strings.intern(part.strings.get(id)));
+            let id = tracks.process(text(process.pid));
+            let known = tracks.get_process_mut(id);
+            known.name = text(process.name).or(known.name);
+            known.labels = text(process.labels).or(known.labels);
+            known.sort_index = process.sort_index.or(known.sort_index);
+            Some(id)
+        };
+        part.tracks.processes().map(number).collect()
+    }
+
+    fn tracks(
+        &self,
+        strings: &mut Strings,
+        tracks: &mut Tracks,
+        part: &Trace,
+        processes: &[Option<ProcessId>],
+    ) -> Vec<TrackId> {
+        let number = |(_, track): (TrackId, &ferrum_trace_model::Track)| {
+            let Some(process) = processes[track.process.index()] else { return LEFT_OUT };
+            let is_known = find(strings, part, track.tid).is_some_and(|tid| tracks.find(process, tid).is_some());
+            if !is_known && tracks.len() >= self.limits.tracks {
+                return LEFT_OUT;
+            }
+            let mut text = |id: Option<StringId>| id.map(|id| strings.intern(part.strings.get(id)));
+            let id = tracks.track(tracks.get_process(process).pid, text(track.tid));
+            let known = tracks.get_mut(id);
+            known.name = text(track.name).or(known.name);
+            known.sort_index = track.sort_index.or(known.sort_index);
+            id
+        };
+        part.tracks.iter().map(number).collect()
+    }
+}
+
+/// The number of a part's text in the whole, if it has one already.
+fn find(strings: &Strings, part: &Trace, id: Option<StringId>) -> Option<Option<StringId>> {
+    match id {
+        None => Some(None),
+        Some(id) => strings.find(part.strings.get(id)).map(Some),
+    }
+}
+
+impl Numbers {
+    pub fn names(&self, all: &mut Vec<StringId>, part: &[StringId]) {
+        all.extend(part.iter().map(|id| self.names[id.index()]));
+    }
+
+    pub fn values(&self, all: &mut Vec<StringId>, part: &[StringId]) {
+        all.extend(part.iter().map(|id| self.values[id.index()]));
+    }
+
+    pub fn tracks(&self, all: &mut Vec<TrackId>, part: &[TrackId]) {
+        all.extend(part.iter().map(|id| self.tracks[id.index()]));
+    }
+
+    pub fn orders(&self, all: &mut Vec<Order>, part: &[Order]) {
+        all.extend(part.iter().map(|order| order + self.n_before));
+    }
+
+    /// Removes the events of tracks that are left out. Returns how many these are.
+    pub fn leave_out(&self, part: &mut Columns<'_>) -> u64 {
+        if !self.tracks.contains(&LEFT_OUT) {
+            return 0;
+        }
+        let is_wanted = |track: TrackId| self.tracks[track.index()] != LEFT_OUT;
+        let Columns { trace: Trace { slices, instants, flows, asyncs, counters, .. }, edges, .. } = part;
+        slices.retain_tracks(is_wanted)
+            + instants.retain_tracks(is_wanted)
+            + flows.retain_tracks(is_wanted)
+            + asyncs.retain_tracks(is_wanted)
+            + counters.retain_tracks(is_wanted)
+            + edges.retain_tracks(is_wanted)
+    }
+}

@@ -1,0 +1,109 @@
+//! Numbers that JSON does not have, spelled as it has them.
+
+use super::event::Event;
+use crate::chrome::cursor::{Cursor, is_beyond_floats};
+use std::borrow::Cow;
+
+/// Calls `take` with an event; one with numbers that JSON does not have is spelled anew first, at the same place of the file.
+pub fn with_sound_numbers<T>(event: &Event<'_>, take: impl FnOnce(&Event<'_>) -> T) -> T {
+    if !event.has_odd_number {
+        return take(event);
+    }
+    let json = mend_numbers(event.json);
+    match Event::read(&mut Cursor::new(&json, 0), event.offset) {
+        Ok(sound) => take(&sound),
+        Err(_) => take(event),
+    }
+}
+
+/// Spells the numbers of a piece of JSON as JSON has them: without zeros in front, and those that are larger than all floats as
+/// texts. What is read by [`Cursor`] has no other faults in its numbers.
+pub fn mend_numbers(json: &[u8]) -> Cow<'_, [u8]> {
+    let mut mended = Vec::new();
+    let mut n_copied = 0;
+    for_each_number(json, |begin, end| {
+        let number = &json[begin..end];
+        let sound = sound(number);
+        if sound != number {
+            mended.extend_from_slice(&json[n_copied..begin]);
+            mended.extend_from_slice(&sound);
+            n_copied = end;
+        }
+    });
+    if n_copied == 0 {
+        return Cow::Borrowed(json);
+    }
+    mended.extend_from_slice(&json[n_copied..]);
+    Cow::Owned(mended)
+}
+
+fn sound(number: &[u8]) -> Cow<'_, [u8]> {
+    if is_beyond_floats(number) {
+        return [b"\"", number, b"\""].concat().into();
+    }
+    let (sign, digits): (&[u8], &[u8]) = match number {
+        [b'-', digits @ ..] => (b"-", digits),
+        digits => (b"", digits),
+    };
+    let mut rest = digits;
+    while let [b'0', after @ ..] = rest
+        && after.first().is_some_and(u8::is_ascii_digit)
+    {
+        rest = after;
+    }
+    if rest.len() == digits.len() { number.into() } else { [sign, rest].concat().into() }
+}
+
+/// The places of all numbers that are no part of a text.
+fn for_each_number(json: &[u8], mut look: impl FnMut(usize, usize)) {
+    let mut cursor = Cursor::new(json, 0);
+    while let Some(byte) = cursor.peek() {
+        match byte {
+            b'"' => {
+                if cursor.text().is_err() {
+                    return;
+                }
+            }
+            b'-' | b'0'..=b'9' => {
+                let begin = cursor.at();
+                let is_part = |byte: &u8| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
+                let n_bytes = json[begin..].iter().take_while(|byte| is_part(byte)).count();
+                look(begin, begin + n_bytes);
+                cursor.jump(begin + n_bytes);
+            }
+            _ => cursor.step(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_spelled_as_json_has_them() {
+        let cases = [
+            ("007", "7"),
+            ("-000", "-0"),
+            ("00.5", "0.5"),
+            ("[01,{\"01\":087.830e01}]", "[1,{\"01\":87.830e01}]"),
+            ("{\"a\":-1e999}", "{\"a\":\"-1e999\"}"),
+            ("{\"a\":\"\\\"01\",\"b\":10}", "{\"a\":\"\\\"01\",\"b\":10}"),
+            ("[0,0.5,1e5,true,null]", "[0,0.5,1e5,true,null]"),
+        ];
+        for (json, expected) in cases {
+            assert_eq!(String::from_utf8_lossy(&mend_numbers(json.as_bytes())), expected, "{json}");
+            serde_json::from_str::<serde_json::Value>(expected).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_event_keeps_its_place() {
+        let json = br#"{"ph":"X","tid":010,"ts":1}"#;
+        let event = Event::read(&mut Cursor::new(json, 0), 40).unwrap();
+        with_sound_numbers(&event, |event| {
+            assert_eq!((event.json, event.offset), (&br#"{"ph":"X","tid":10,"ts":1}"#[..], 40));
+            assert!(!event.has_odd_number);
+        });
+    }
+}

@@ -1,0 +1,83 @@
+//! Open spans as slices that end where the file ends.
+
+use super::dictionary::{Dictionary, Site};
+use super::open_span::OpenSpan;
+use super::piece::inline_site_of;
+use super::record::SITE_INLINE;
+use super::spelling::Event;
+use super::text::Texts;
+use crate::ReadAt;
+
+/// How many threads are listed by [`OpenSlices::by_thread`].
+const THREADS_MAX: usize = 100;
+/// How long the list of names of one thread may get.
+const STACK_BYTES_MAX: usize = 1000;
+
+/// Spans that have not ended, with their times and names.
+pub struct OpenSlices<'a, R: ?Sized> {
+    texts: Texts<'a, R>,
+    spans: Vec<TimedSpan<'a>>,
+    /// When the clock was calibrated last, in nanoseconds: the process was alive then.
+    last_alive: u64,
+}
+
+struct TimedSpan<'a> {
+    span: &'a OpenSpan,
+    /// Nanoseconds.
+    start: u64,
+    /// The site, if the span has a name of its own.
+    inline_site: Option<Site>,
+}
+
+impl<'a, R: ReadAt + ?Sized> OpenSlices<'a, R> {
+    pub fn new(source: &'a R, spans: &'a [OpenSpan], dictionary: &Dictionary) -> Self {
+        let texts = Texts::of_spool(source);
+        let mut clock = dictionary.calibration.cursor();
+        let timed = spans.iter().map(|span| {
+            let record = span.record().filter(|record| record.site == SITE_INLINE);
+            let inline_site = record.map(|record| inline_site_of(&texts, &record));
+            TimedSpan { span, start: clock.nanos_since_start(span.start), inline_site }
+        });
+        let spans = timed.collect();
+        Self { spans, texts, last_alive: dictionary.calibration.last_nanos_since_start() }
+    }
+
+    /// The latest time at which the spans are known to be open. 0 if there are none.
+    pub fn end(&self) -> u64 {
+        let last_begin = self.spans.iter().map(|timed| timed.start + 1).max();
+        last_begin.map_or(0, |begin| begin.max(self.last_alive))
+    }
+
+    /// Lists the names of the spans by thread, from the outside in: `decode > layer > gemm`. Of many threads, the first ones.
+    pub fn by_thread(&self, dictionary: &Dictionary) -> Vec<(String, String)> {
+        let mut threads: Vec<(u32, String)> = Vec::new();
+        for event in self.events(dictionary, u64::MAX) {
+            let thread = event.thread.track.id;
+            let name = &*event.site.name;
+            let has_room = threads.len() < THREADS_MAX;
+            match threads.iter_mut().find(|(known, _)| *known == thread) {
+                Some((_, stack)) if stack.len() < STACK_BYTES_MAX => {
+                    stack.push_str(" > ");
+                    stack.push_str(name);
+                }
+                Some(_) => {}
+                None if has_room => threads.push((thread, name.to_owned())),
+                None => {}
+            }
+        }
+        let name = |id| dictionary.threads().find(|(_, thread)| thread.track.id == id);
+        let named = |(id, stack)| Some((format!("{} {id}", name(id)?.1.track.name), stack));
+        threads.into_iter().filter_map(named).collect()
+    }
+
+    /// The spans as slices up to `end`. A span whose thread or name is not defined is left out.
+    pub fn events<'s>(&'s self, dictionary: &'s Dictionary, end: u64) -> Vec<Event<'s, R>> {
+        let events = self.spans.iter().filter_map(|timed| {
+            let record = timed.span.record()?;
+            let site = timed.inline_site.as_ref().or_else(|| dictionary.site(record.site))?;
+            let thread = dictionary.thread(timed.span.thread)?;
+            Some(Event { texts: &self.texts, record, site, thread, start: timed.start, end })
+        });
+        events.collect()
+    }
+}

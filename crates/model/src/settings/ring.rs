@@ -1,0 +1,27 @@
+//! The extent of a flight recorder: `64MiB` or `30s`.
+
+use super::amount::{parse_bytes, parse_time};
+use super::error::SettingError;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// What a flight recorder keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// As much as there is room for.
+    Bytes(u64),
+    /// At least so long, if there is room for that.
+    Time(Duration),
+}
+
+const EXPECTED: &str = "a size such as `64MiB` or a time such as `30s`";
+
+impl FromStr for Extent {
+    type Err = SettingError;
+
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        let extent = parse_time(text).map(Self::Time).or_else(|| parse_bytes(text).map(Self::Bytes));
+        let is_something = |extent: &Self| !matches!(extent, Self::Bytes(0) | Self::Time(Duration::ZERO));
+        extent.filter(is_something).ok_or_else(|| SettingError::new(EXPECTED, text))
+    }
+}

@@ -1,0 +1,114 @@
+//! Traces of shapes that are hard on a reader: deep nesting, many names, many rows, and so on, in any size.
+//!
+//! Every shape is written for a size `n`, and its file is about twice as long for `2 * n`. Tests use a shape at one size that a
+//! command with quadratic growth does not finish in reasonable time; `cargo xtask growth` doubles each of them and compares.
+
+mod async_shapes;
+mod document_shapes;
+mod engine_shapes;
+mod slice_shapes;
+
+use std::io::{self, Write};
+
+/// A kind of trace.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// The name of the shape, in lowercase with hyphens.
+    pub name: &'static str,
+    write: fn(&mut List<'_>, u64) -> io::Result<()>,
+}
+
+/// All shapes.
+pub const SHAPES: [&[Shape]; 4] =
+    [slice_shapes::SHAPES, async_shapes::SHAPES, engine_shapes::SHAPES, document_shapes::SHAPES];
+
+impl Shape {
+    /// Returns all shapes.
+    pub fn all() -> impl Iterator<Item = Self> {
+        SHAPES.into_iter().flatten().copied()
+    }
+
+    /// Returns the shape of that name.
+    ///
+    /// # Panics
+    ///
+    /// If there is none.
+    #[track_caller]
+    pub fn named(name: &str) -> Self {
+        Self::all().find(|shape| shape.name == name).unwrap_or_else(|| panic!("no shape is named {name}"))
+    }
+
+    /// Writes a trace of this shape as Chrome trace JSON, an object with a list of events.
+    ///
+    /// # Errors
+    ///
+    /// If `out` cannot be written.
+    pub fn write(self, out: &mut dyn Write, n: u64) -> io::Result<()> {
+        let mut list = List { out, is_first: true };
+        (self.write)(&mut list, n)?;
+        list.finish()
+    }
+
+    /// Returns a trace of this shape.
+    pub fn trace(self, n: u64) -> Vec<u8> {
+        let mut json = Vec::new();
+        self.write(&mut json, n).unwrap_or_else(|error| panic!("memory cannot be written: {error}"));
+        json
+    }
+}
+
+/// The list of events that is being written.
+struct List<'a> {
+    out: &'a mut dyn Write,
+    is_first: bool,
+}
+
+impl List<'_> {
+    /// Writes a field of the object around the list. Only before the first event.
+    fn field(&mut self, key: &str, value: &str) -> io::Result<()> {
+        let separator = if std::mem::take(&mut self.is_first) { "{" } else { ",\n" };
+        write!(self.out, "{separator}\"{key}\":{value}")
+    }
+
+    /// Begins the list after the fields.
+    fn begin(&mut self) -> io::Result<()> {
+        let separator = if self.is_first { "{" } else { ",\n" };
+        self.is_first = true;
+        write!(self.out, "{separator}\"traceEvents\":[")
+    }
+
+    /// Writes an event.
+    fn event(&mut self, event: std::fmt::Arguments<'_>) -> io::Result<()> {
+        let separator = if std::mem::take(&mut self.is_first) { "\n" } else { ",\n" };
+        self.out.write_all(separator.as_bytes())?;
+        self.out.write_fmt(event)
+    }
+
+    fn finish(self) -> io::Result<()> {
+        self.out.write_all(b"\n]}\n")?;
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shape_has_its_own_name_and_doubles_with_its_size() {
+        let names: std::collections::BTreeSet<_> = Shape::all().map(|shape| shape.name).collect();
+        assert_eq!(names.len(), Shape::all().count());
+        for shape in Shape::all() {
+            let [one, two] = [1000, 2000].map(|n| shape.trace(n).len() as f64);
+            assert!((1.8..2.3).contains(&(two / one)), "{}: {one} and {two} bytes", shape.name);
+        }
+    }
+
+    #[test]
+    fn every_shape_is_json_with_events() {
+        for shape in Shape::all().filter(|shape| shape.name != "damaged-events") {
+            let trace: serde_json::Value = serde_json::from_slice(&shape.trace(50)).expect(shape.name);
+            assert!(trace["traceEvents"].as_array().is_some_and(|events| !events.is_empty()), "{}", shape.name);
+        }
+    }
+}

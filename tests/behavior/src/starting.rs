@@ -1,0 +1,47 @@
+//! Scenes that begin a recording of their own, whether the environment asks for one or not.
+
+use crate::work::record;
+use crate::{Scene, tell};
+use ferrum_trace::{Flow, Recorder, Span};
+
+pub const SCENES: &[Scene] = &[
+    ("start-own", start_own),
+    ("record-then-start-own", || {
+        record(1, 10);
+        start_own();
+    }),
+    ("start-own-twice", start_own_twice),
+    ("start-own-and-exit", || {
+        let _recorder = Recorder::builder().path("own.json").start().unwrap();
+        record(1, 10);
+        std::process::exit(0);
+    }),
+    ("flows-of-dynamic-spans", flows_of_dynamic_spans),
+];
+
+/// As a program does that expects no error.
+fn start_own() {
+    let recorder = Recorder::builder().path("own.json").process_name("own").start().unwrap();
+    record(11, 20);
+    tell!("environment {}", recorder.is_from_environment());
+    tell!("path {}", recorder.path().display());
+    recorder.flush().unwrap();
+    tell!("recorded {}", recorder.finish().unwrap().recorded);
+}
+
+fn start_own_twice() {
+    start_own();
+    // That of the environment has been finished, so this one is the program's.
+    let recorder = Recorder::builder().path("own.json").start().unwrap();
+    let second = Recorder::builder().path("other.json").start();
+    tell!("refused {}", second.is_err_and(|error| error.is_already_recording()));
+    tell!("environment {}", recorder.is_from_environment());
+    record(1, 5);
+}
+
+fn flows_of_dynamic_spans() {
+    let flow = Flow::new();
+    Span::dynamic("sends", "flow").flow_out(flow);
+    Span::dynamic("passes", "flow").flow_step(flow);
+    Span::dynamic("receives", "flow").flow_in(flow);
+}

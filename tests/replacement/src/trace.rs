@@ -1,0 +1,1 @@
+pub use ferrum_trace::{TraceEvent, TraceWriter, flush_global_trace, global_trace};
