@@ -175,6 +175,8 @@ fn attach_active<'s>(
     while slot.as_ref().is_none_or(|active| !global::is_active(active.0.session.id())) {
         held.clear_chunk();
         let session = global::active()?;
+        // The old session may be unmapped when `before` is dropped.
+        held.clear_stack();
         let before = slot.take();
         *slot = Attachment::new(&session).map(|mut attachment| {
             attachment.carry_open_spans_over(held, before.as_ref().map(|before| &before.0));
@@ -393,7 +395,6 @@ impl Attachment {
 
     /// Takes the thread's open spans along, if its attachment `before` is to a file of the same recording.
     fn carry_open_spans_over(&mut self, held: &Held<'_>, before: Option<&Self>) {
-        held.clear_stack();
         let before = before.filter(|before| before.session.recording() == self.session.recording());
         if let Some(before) = before {
             self.stack = self.session.carry_open_stack_over(self.owner(), before.stack.as_ref());

@@ -181,21 +181,32 @@ impl ThreadBuffer {
         self.state.set(self.state.get() & HELD | u64::from(depth));
     }
 
-    /// Puts a span that begins on the stack of open spans. False if the stack has no slot for its level, or the site no
-    /// number.
+    /// Puts a span that begins on the stack of open spans. False if nothing was stored: the stack has no slot for its
+    /// level, the site has no number, or the span is a signal handler's that interrupted the recorder.
+    ///
+    /// The buffer is held meanwhile. A handler that records in a new session gives the thread another stack and unmaps
+    /// the old one, which must not happen between the load of the pointer and the stores to the slot.
     #[inline(always)]
     pub fn try_open<const N: usize>(&self, site: u32, start: u64, level: u32, args: &[Arg; N]) -> bool {
+        let state = u64::from(level) + 1;
+        if self.state.get() != state || site == 0 {
+            return false;
+        }
+        self.state.set(state | HELD);
+        compiler_fence(Ordering::SeqCst);
         let stack = Words(self.stack.get());
-        let has_slot = u64::from(level) < open_slot::limit(&stack) && site != 0;
+        let has_slot = u64::from(level) < open_slot::limit(&stack);
         if has_slot {
             open_slot::fill(&stack, level as usize, site, start, args.iter().map(Arg::type_and_word));
         }
+        compiler_fence(Ordering::SeqCst);
+        self.state.set(state);
         has_slot
     }
 
-    /// Takes a span that has ended off the stack of open spans.
+    /// Takes a span that has ended off the stack of open spans. The caller holds the buffer.
     #[inline(always)]
-    pub fn empty_slot(&self, level: u32) {
+    fn empty_slot(&self, level: u32) {
         let stack = Words(self.stack.get());
         if u64::from(level) < open_slot::limit(&stack) {
             open_slot::empty(&stack, level as usize);
@@ -364,6 +375,11 @@ impl Held<'_> {
         if self.has_slot(level) {
             open_slot::fill(&stack, level as usize, site, start, args.iter().map(Arg::type_and_word));
         }
+    }
+
+    /// Takes a span that has ended off the stack of open spans.
+    pub fn empty_slot(&self, level: u32) {
+        self.buffer.empty_slot(level);
     }
 
     /// Whether the stack of open spans has a slot for a level.

@@ -196,7 +196,7 @@ fn note_begin_slowly<const N: usize>(site: &'static Site, start: u64, level: u32
 pub(crate) fn close(level: u32) {
     let level = level & !SLOW_BIT;
     buffer::current().close_level(level);
-    buffer::current().empty_slot(level);
+    empty_slot(level);
 }
 
 /// The time now on the clock that a level began with; `ticks` if that is the fast one.
@@ -228,9 +228,17 @@ pub(crate) fn end_at_otherwise(
     let draft = Draft { kind: if nests { kind } else { Kind::Escaped }, site: 0, start, end, leading: &[], args };
     attach::record(site_id, &draft);
     if closes {
-        buffer::current().empty_slot(level);
+        empty_slot(level);
     }
     nests
+}
+
+/// Takes a span that has ended off the stack of open spans. In a signal handler that interrupted the recorder there is
+/// nothing to take off: its span was not put there.
+fn empty_slot(level: u32) {
+    if let Some(held) = buffer::current().hold() {
+        held.empty_slot(level);
+    }
 }
 
 /// A span with a name made at run time, see [`Span::dynamic`].
