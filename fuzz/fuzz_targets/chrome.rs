@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use ferrum_trace_format::chrome::read::{Event, LoadOptions, Loss, Sink, Text, for_each, load, read_in_pieces};
+use ferrum_trace_format::chrome::read::{Event, LoadOptions, Loss, EventSink, Text, for_each, load, read_in_pieces};
 use libfuzzer_sys::fuzz_target;
 
 /// What was found, by its places.
@@ -14,7 +14,7 @@ struct Found {
     n_fields: usize,
 }
 
-impl Sink for Found {
+impl EventSink for Found {
     fn event(&mut self, event: &Event<'_>) {
         self.events.push((event.offset, event.json.len()));
         // Nothing in an event may be undecodable.

@@ -12,7 +12,7 @@ use ferrum_trace_format::spool::Definition;
 use ferrum_trace_format::spool::layout::{
     CHUNK_BYTES, DEFINITIONS_MAGIC, EVENTS_MAGIC, FILE_MAGIC, VERSION, chunk, file,
 };
-use ferrum_trace_format::spool::record::{Kind, first_word, second_word};
+use ferrum_trace_format::spool::record::{RecordKind, first_word, second_word};
 
 /// Bits of a section's tag.
 const DEFINITIONS: u8 = 1;
@@ -83,7 +83,7 @@ fn further_chunk(tag: u8, bytes: &[u8]) -> Vec<u8> {
     } else {
         words[chunk::MAGIC] = EVENTS_MAGIC;
     }
-    let segment = [first_word(THREAD, 0), second_word(Kind::Segment, 0, 0, 0), 0];
+    let segment = [first_word(THREAD, 0), second_word(RecordKind::Segment, 0, 0, 0), 0];
     let mut body = Vec::new();
     if tag & (DEFINITIONS | WITHOUT_SEGMENT) == 0 {
         body.extend(segment.iter().flat_map(|word| word.to_le_bytes()));

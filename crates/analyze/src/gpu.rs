@@ -64,13 +64,13 @@ const ASKED_MAX: usize = 8;
 
 /// What a slice of a device does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum DeviceWork {
     Comm,
     Comp,
     Copy,
 }
 
-impl Kind {
+impl DeviceWork {
     /// Of a slice on a track that is known as a device's by its name.
     pub(crate) fn of(name: &str, category: &str) -> Self {
         match Op::from_text(category) {
@@ -90,7 +90,7 @@ pub(crate) type DeviceKey = (ProcessId, Option<u32>);
 pub(crate) struct DeviceSlice {
     pub slice: usize,
     pub device: DeviceKey,
-    pub kind: Kind,
+    pub kind: DeviceWork,
 }
 
 /// The devices of a trace, in the order in which the trace has them.
@@ -115,9 +115,9 @@ pub(crate) fn device_slices(trace: &Trace) -> Vec<DeviceSlice> {
             continue;
         };
         let kind = match is_kernel {
-            false => Kind::Copy,
-            true if is_comm(trace.strings.get(trace.slices.name[slice])) => Kind::Comm,
-            true => Kind::Comp,
+            false => DeviceWork::Copy,
+            true if is_comm(trace.strings.get(trace.slices.name[slice])) => DeviceWork::Comm,
+            true => DeviceWork::Comp,
         };
         found.push(DeviceSlice { slice, device: (trace.tracks.get(track).process, None), kind });
     }
@@ -125,7 +125,7 @@ pub(crate) fn device_slices(trace: &Trace) -> Vec<DeviceSlice> {
         let device = (trace.tracks.get(track).process, Some(number));
         for slice in without_groups(trace, slices) {
             let text = |id| trace.strings.get(id);
-            let kind = Kind::of(text(trace.slices.name[slice]), text(trace.slices.category[slice]));
+            let kind = DeviceWork::of(text(trace.slices.name[slice]), text(trace.slices.category[slice]));
             found.push(DeviceSlice { slice, device, kind });
         }
     }
@@ -223,11 +223,11 @@ struct Work {
 }
 
 impl Work {
-    fn add(&mut self, track: TrackId, kind: Kind, time: (i64, i64)) {
+    fn add(&mut self, track: TrackId, kind: DeviceWork, time: (i64, i64)) {
         match kind {
-            Kind::Comm => self.comm.push(time),
-            Kind::Comp => self.comp.push(time),
-            Kind::Copy => self.copies.push(time),
+            DeviceWork::Comm => self.comm.push(time),
+            DeviceWork::Comp => self.comp.push(time),
+            DeviceWork::Copy => self.copies.push(time),
         }
         self.streams.entry(track).or_default().push(time);
     }

@@ -11,14 +11,14 @@ use std::collections::BinaryHeap;
 /// A slice goes into the first lane whose innermost open slice ends no earlier than it does. A tree over the lanes finds
 /// it, a heap tells which slices have ended, so that a thousand open slices cost ten steps, not a thousand.
 #[derive(Clone, Debug)]
-pub struct Lanes {
+pub struct NestingLanes {
     /// How many slices may be open in a lane.
     depth_max: usize,
     /// The ends of the open slices of each lane, outermost first.
     open: Vec<Vec<i64>>,
     /// The lanes of all open slices, by their ends.
     ending: BinaryHeap<Reverse<(i64, u32)>>,
-    /// A binary tree, root at 1: the latest end that each part of the lanes has room for. Lanes are the last half.
+    /// A binary tree, root at 1: the latest end that each part of the lanes has room for. NestingLanes are the last half.
     room: Vec<i64>,
 }
 
@@ -27,15 +27,15 @@ const ANY: i64 = i64::MAX;
 /// No lane takes less than this.
 const NONE: i64 = i64::MIN;
 
-impl Default for Lanes {
-    /// Lanes of any depth.
+impl Default for NestingLanes {
+    /// NestingLanes of any depth.
     fn default() -> Self {
         Self::with_depth_max(usize::MAX)
     }
 }
 
-impl Lanes {
-    /// Lanes in which no more than so many slices are inside of each other.
+impl NestingLanes {
+    /// NestingLanes in which no more than so many slices are inside of each other.
     pub fn with_depth_max(depth_max: usize) -> Self {
         Self { depth_max, open: Vec::new(), ending: BinaryHeap::new(), room: Vec::new() }
     }
@@ -142,7 +142,7 @@ mod tests {
 
     /// The lanes of slices (start, duration), which come in their order.
     fn lanes(slices: &[(i64, i64)]) -> Vec<u32> {
-        let mut lanes = Lanes::with_depth_max(usize::MAX);
+        let mut lanes = NestingLanes::with_depth_max(usize::MAX);
         slices.iter().map(|&(start, duration)| lanes.place(start, start + duration)).collect()
     }
 
@@ -170,7 +170,7 @@ mod tests {
         #[test]
         fn agrees_with_the_rule(mut slices in prop::collection::vec((0i64..60, 0i64..30), 0..80)) {
             slices.sort_by_key(|&(start, duration)| (start, Reverse(start + duration)));
-            let mut lanes = Lanes::default();
+            let mut lanes = NestingLanes::default();
             let mut placed = Vec::new();
             for (start, duration) in slices {
                 let expected = lane_by_the_rule(&placed, start, start + duration);

@@ -8,7 +8,7 @@ use crate::recovery::{Outcome, Recovery};
 use crate::replay::{Replay, Replayed};
 use crate::spool_file::{Owner, SpoolFile};
 use crate::trouble::Trouble;
-use ferrum_trace_format::open::{self, Container, Kind, Notes, Opened};
+use ferrum_trace_format::open::{self, Container, Notes, Opened, TraceFormat};
 use ferrum_trace_format::spool::is_spool;
 use ferrum_trace_format::{Error, ReadAt};
 use std::fs::File;
@@ -42,7 +42,7 @@ pub struct Source {
 pub struct Facts {
     /// What is around it, from the outside inwards.
     pub containers: Vec<Container>,
-    pub kind: Kind,
+    pub kind: TraceFormat,
     notes: Notes,
 }
 
@@ -147,7 +147,7 @@ impl Source {
     /// What is known since it was opened last.
     pub fn facts(&self) -> Facts {
         let facts = self.facts.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        facts.unwrap_or(Facts { containers: Vec::new(), kind: Kind::Json, notes: Notes::default() })
+        facts.unwrap_or(Facts { containers: Vec::new(), kind: TraceFormat::Json, notes: Notes::default() })
     }
 
     /// What an error is about.

@@ -45,7 +45,7 @@ pub struct ClockMap {
     /// What an earlier epoch said, to measure the drift from.
     baseline: Option<(Band, u32)>,
     /// The mapping in use, piece by piece. Pieces are only added at the end: what was mapped once is mapped alike for ever.
-    lines: VecDeque<Line>,
+    lines: VecDeque<MappingLine>,
     /// The latest device time that was mapped.
     frontier: Option<u64>,
     n_conflicts: u64,
@@ -83,7 +83,7 @@ struct Epoch {
 
 /// `device + offset + drift`, but never before `floor`, so that the mapping does not run backwards where a line begins.
 #[derive(Clone, Copy, Debug)]
-struct Line {
+struct MappingLine {
     from: u64,
     floor: u64,
     at: u64,
@@ -131,7 +131,7 @@ impl ClockMap {
             return;
         };
         self.remember(band);
-        let line = Line { from: 0, floor: 0, at: band.at, offset: band.middle(), drift: self.drift.middle() };
+        let line = MappingLine { from: 0, floor: 0, at: band.at, offset: band.middle(), drift: self.drift.middle() };
         let Some(frontier) = self.frontier else {
             self.lines.clear();
             self.lines.push_back(line);
@@ -142,7 +142,7 @@ impl ClockMap {
         if now.is_some_and(|host| host.abs_diff(line.host_of(frontier)) <= band.half_width() / 4) {
             return;
         }
-        self.lines.push_back(Line { from: frontier, floor: now.unwrap_or(0), ..line });
+        self.lines.push_back(MappingLine { from: frontier, floor: now.unwrap_or(0), ..line });
         if self.lines.len() > LINES {
             self.lines.pop_front();
         }
@@ -284,7 +284,7 @@ impl Drift {
     }
 }
 
-impl Line {
+impl MappingLine {
     fn host_of(&self, device: u64) -> u64 {
         let elapsed = i128::from(device) - i128::from(self.at);
         let host = i128::from(device) + i128::from(self.offset) + elapsed * i128::from(self.drift) / BILLION;

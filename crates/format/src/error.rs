@@ -6,13 +6,13 @@ use std::io;
 /// A trace could not be read or written.
 #[derive(Debug)]
 pub struct Error {
-    kind: Kind,
+    kind: ErrorKind,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum ErrorKind {
     /// The bytes are not what the format says.
-    Form {
+    Malformed {
         offset: u64,
         expected: String,
         found: String,
@@ -26,11 +26,11 @@ enum Kind {
 impl Error {
     pub(crate) fn form(offset: u64, expected: impl Into<String>, found: impl Into<String>) -> Self {
         let (expected, found) = (expected.into(), found.into());
-        Self { kind: Kind::Form { offset, expected, found } }
+        Self { kind: ErrorKind::Malformed { offset, expected, found } }
     }
 
     pub(crate) fn io(doing: &'static str, cause: io::Error) -> Self {
-        Self { kind: Kind::Io { doing, cause } }
+        Self { kind: ErrorKind::Io { doing, cause } }
     }
 
     /// The output could not be written.
@@ -40,14 +40,14 @@ impl Error {
 
     /// True if the input is not of the format that was expected of it.
     pub fn is_wrong_format(&self) -> bool {
-        matches!(self.kind, Kind::Form { .. })
+        matches!(self.kind, ErrorKind::Malformed { .. })
     }
 
     /// The system's error, if reading or writing failed rather than understanding.
     pub fn io_error(&self) -> Option<&io::Error> {
         match &self.kind {
-            Kind::Io { cause, .. } => Some(cause),
-            Kind::Form { .. } => None,
+            ErrorKind::Io { cause, .. } => Some(cause),
+            ErrorKind::Malformed { .. } => None,
         }
     }
 }
@@ -55,8 +55,10 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::Form { offset, expected, found } => write!(f, "byte {offset}: expected {expected}, found {found}"),
-            Kind::Io { doing, cause } => write!(f, "{doing}: {cause}"),
+            ErrorKind::Malformed { offset, expected, found } => {
+                write!(f, "byte {offset}: expected {expected}, found {found}")
+            }
+            ErrorKind::Io { doing, cause } => write!(f, "{doing}: {cause}"),
         }
     }
 }

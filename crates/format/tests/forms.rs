@@ -4,7 +4,7 @@
 use ferrum_trace_format::Packing;
 use ferrum_trace_format::open::open;
 use ferrum_trace_format::perfetto::read::to_chrome;
-use ferrum_trace_format::spool::{Converter, Form, Spelling, to_form};
+use ferrum_trace_format::spool::{Converter, OutputFormat, Spelling, to_form};
 use serde_json::Value;
 use std::io::Read;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ fn spool() -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
-fn written(spool: &[u8], form: Form, n_workers: usize) -> Vec<u8> {
+fn written(spool: &[u8], form: OutputFormat, n_workers: usize) -> Vec<u8> {
     let mut out = Vec::new();
     to_form(spool, &mut out, form, n_workers).unwrap();
     out
@@ -41,10 +41,10 @@ fn unpacked(packing: Packing, bytes: &[u8]) -> Vec<u8> {
 fn packed_forms_hold_what_the_plain_one_is() {
     let spool = spool();
     for spelling in [Spelling::Chrome, Spelling::Perfetto] {
-        let plain = written(&spool, Form { spelling, packing: Packing::Plain }, 1);
+        let plain = written(&spool, OutputFormat { spelling, packing: Packing::Plain }, 1);
         for packing in PACKINGS {
             for n_workers in [1, 3] {
-                let bytes = written(&spool, Form { spelling, packing }, n_workers);
+                let bytes = written(&spool, OutputFormat { spelling, packing }, n_workers);
                 assert!(unpacked(packing, &bytes) == plain, "{spelling:?} {packing:?} {n_workers}");
             }
         }
@@ -57,7 +57,7 @@ fn a_file_is_whole_after_every_batch() {
     let spool = spool();
     for spelling in [Spelling::Chrome, Spelling::Perfetto] {
         for packing in PACKINGS {
-            let mut converter = Converter::open(&spool[..4096], Form { spelling, packing }).unwrap();
+            let mut converter = Converter::open(&spool[..4096], OutputFormat { spelling, packing }).unwrap();
             let (mut body, mut n_events) = (Vec::new(), 0);
             for len in [40 * 1024, 48 * 1024, spool.len(), spool.len()] {
                 let n_before = body.len();
@@ -125,7 +125,7 @@ fn lines(events: &[Value]) -> Vec<String> {
 fn perfetto_says_what_json_says() {
     let spool = spool();
     let [json, perfetto] = [Spelling::Chrome, Spelling::Perfetto]
-        .map(|spelling| events_of(written(&spool, Form { spelling, packing: Packing::Plain }, 1)));
+        .map(|spelling| events_of(written(&spool, OutputFormat { spelling, packing: Packing::Plain }, 1)));
     let (json, perfetto) = (lines(&json), lines(&perfetto));
     assert!(json.len() > 25);
     assert_eq!(json, perfetto);
@@ -139,7 +139,7 @@ fn damaged_and_cut_spools_give_whole_files_of_every_form() {
         damaged.iter_mut().skip(600).step_by(997).for_each(|byte| *byte ^= 0xa5);
         for packing in PACKINGS {
             let mut out = Vec::new();
-            if to_form(&damaged[..], &mut out, Form { spelling: Spelling::Perfetto, packing }, 2).is_ok() {
+            if to_form(&damaged[..], &mut out, OutputFormat { spelling: Spelling::Perfetto, packing }, 2).is_ok() {
                 let packets = unpacked(packing, &out);
                 if !packets.is_empty() {
                     let read = to_chrome(&packets[..], std::io::sink()).unwrap();

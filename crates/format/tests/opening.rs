@@ -2,7 +2,7 @@
 #![cfg(feature = "read")]
 
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
-use ferrum_trace_format::open::{Container, Kind, Opened, open};
+use ferrum_trace_format::open::{Container, Opened, TraceFormat, open};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::{Cursor, Read, Write};
@@ -49,7 +49,7 @@ fn containers_are_known_by_their_content_also_inside_each_other() {
     ];
     for (bytes, containers) in cases {
         let opened = opened(bytes.clone());
-        assert_eq!((&opened.containers, opened.kind), (&containers, Kind::Json));
+        assert_eq!((&opened.containers, opened.kind), (&containers, TraceFormat::Json));
         assert_eq!(n_slices(bytes), 1);
     }
 }
@@ -98,7 +98,7 @@ fn what_grows_beyond_measure_is_refused() {
 fn a_spool_is_read_as_what_it_records() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/spool-v1.spool");
     let opened = opened(std::fs::read(path).unwrap());
-    assert_eq!(opened.kind, Kind::Spool);
+    assert_eq!(opened.kind, TraceFormat::Spool);
     let loaded = load(opened, &LoadOptions::default()).unwrap();
     let json = std::fs::read(path.replace(".spool", ".json")).unwrap();
     let expected = load(&json[..], &LoadOptions::default()).unwrap();

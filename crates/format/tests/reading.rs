@@ -2,7 +2,7 @@
 #![cfg(feature = "read")]
 
 use ferrum_trace_format::chrome::read::{
-    Event, Form, Limits, LoadOptions, Loss, Sink, Text, for_each, load, load_within, read_in_pieces,
+    DocumentShape, Event, EventSink, Limits, LoadOptions, Loss, Text, for_each, load, load_within, read_in_pieces,
 };
 use ferrum_trace_model::{Beyond, OTHER_NAMES};
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ struct Found {
     fields: Vec<(String, String)>,
 }
 
-impl Sink for Found {
+impl EventSink for Found {
     fn event(&mut self, event: &Event<'_>) {
         self.events.push(format!("{} {}", event.offset, String::from_utf8_lossy(event.json)));
     }
@@ -29,7 +29,7 @@ impl Sink for Found {
     }
 }
 
-fn found(file: &[u8]) -> Result<(Form, Found), String> {
+fn found(file: &[u8]) -> Result<(DocumentShape, Found), String> {
     let mut sink = Found::default();
     let form = for_each(file, &mut sink).map_err(|error| error.to_string())?.form;
     Ok((form, sink))
@@ -51,20 +51,20 @@ const B: &str = r#"{"name":"b","ph":"X","ts":2,"dur":1,"pid":1,"tid":1,"args":{"
 #[test]
 fn a_list_and_an_object_and_lines_are_forms_of_a_trace() {
     let (form, list) = found(format!("[{A},\n{B}]\n").as_bytes()).unwrap();
-    assert_eq!((form, list.events.len(), list.losses), (Form::Array, 2, vec![]));
+    assert_eq!((form, list.events.len(), list.losses), (DocumentShape::Array, 2, vec![]));
     let text = format!(r#"{{"a":[1,{{}}],"traceEvents":[{A}, {B}],"b":"c"}}"#);
     let (form, object) = found(text.as_bytes()).unwrap();
-    assert_eq!((form, object.events.len(), object.losses), (Form::Object, 2, vec![]));
+    assert_eq!((form, object.events.len(), object.losses), (DocumentShape::Object, 2, vec![]));
     assert_eq!(object.fields, [("a".to_owned(), "[1,{}]".to_owned()), ("b".to_owned(), "\"c\"".to_owned())]);
     let (form, lines) = found(format!("{A}\n{B}\n").as_bytes()).unwrap();
-    assert_eq!((form, lines.events.len(), lines.losses), (Form::Lines, 2, vec![]));
+    assert_eq!((form, lines.events.len(), lines.losses), (DocumentShape::Lines, 2, vec![]));
 }
 
 #[test]
 fn an_object_with_a_list_may_have_the_fields_of_an_event() {
     let text = format!(r#"{{"ph":"X","name":"no event","ts":7,"pid":1,"traceEvents":[{A}]}}"#);
     let (form, object) = found(text.as_bytes()).unwrap();
-    assert_eq!((form, object.events.len(), object.fields.len(), object.losses), (Form::Object, 1, 4, vec![]));
+    assert_eq!((form, object.events.len(), object.fields.len(), object.losses), (DocumentShape::Object, 1, 4, vec![]));
 }
 
 #[test]
@@ -359,7 +359,7 @@ fn documents_may_follow_each_other_behind_separators() {
     assert_eq!(in_pieces(text.as_bytes(), 40, 2).unwrap(), one);
 }
 
-fn found_in(text: &str) -> (Form, Found) {
+fn found_in(text: &str) -> (DocumentShape, Found) {
     found(text.as_bytes()).unwrap()
 }
 

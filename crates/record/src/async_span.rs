@@ -8,7 +8,7 @@ use crate::global;
 use crate::site::Site;
 use crate::span::DynamicName;
 use crate::switch::OFF;
-use ferrum_trace_format::spool::record::{Kind, Type};
+use ferrum_trace_format::spool::record::{RecordKind, Type};
 use ferrum_trace_format::spool::row_title::{ID_KEYS, TITLE_KEY};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -95,7 +95,7 @@ impl AsyncSpan {
         }
         let id = next_id();
         let label = site.id_place.and_then(|place| args.get(place)).map(|&label| (label, global::active_id()));
-        point(Kind::AsyncBegin, &site.begin, &[id], args);
+        point(RecordKind::AsyncBegin, &site.begin, &[id], args);
         Self { site, id, label }
     }
 
@@ -109,9 +109,9 @@ impl AsyncSpan {
         let is_there = |label: &Arg, session: u64| label.kind != Type::TextAt || global::is_active(session);
         match self.label {
             Some((label, session)) if is_there(&label, session) => {
-                point(Kind::AsyncEnd, &self.site.end, &[self.id], &[label]);
+                point(RecordKind::AsyncEnd, &self.site.end, &[self.id], &[label]);
             }
-            _ => point(Kind::AsyncEnd, &self.site.end, &[self.id], &[]),
+            _ => point(RecordKind::AsyncEnd, &self.site.end, &[self.id], &[]),
         }
     }
 
@@ -122,8 +122,14 @@ impl AsyncSpan {
         }
         let name = DynamicName::new(name, self.site.begin.category());
         let now = global::now();
-        let draft =
-            Draft { kind: Kind::AsyncInstant, site: 0, start: now, end: now, leading: &[self.id], args: name.args() };
+        let draft = Draft {
+            kind: RecordKind::AsyncInstant,
+            site: 0,
+            start: now,
+            end: now,
+            leading: &[self.id],
+            args: name.args(),
+        };
         attach::record(|| name.site(), &draft);
     }
 
@@ -144,20 +150,20 @@ impl Drop for AsyncSpan {
 #[doc(hidden)]
 pub fn async_begin(site: &'static Site, id: u64, args: &[Arg]) {
     if !is_muted(site) {
-        point(Kind::AsyncBegin, site, &[id], args);
+        point(RecordKind::AsyncBegin, site, &[id], args);
     }
 }
 
 #[doc(hidden)]
 pub fn async_instant(site: &'static Site, id: u64, args: &[Arg]) {
     if !is_muted(site) {
-        point(Kind::AsyncInstant, site, &[id], args);
+        point(RecordKind::AsyncInstant, site, &[id], args);
     }
 }
 
 #[doc(hidden)]
 pub fn async_end(site: &'static Site, id: u64, args: &[Arg]) {
     if !is_muted(site) {
-        point(Kind::AsyncEnd, site, &[id], args);
+        point(RecordKind::AsyncEnd, site, &[id], args);
     }
 }

@@ -11,7 +11,7 @@ use crate::open_stacks::{OpenStack, Owner};
 use crate::os_thread;
 use crate::session::{Session, ThreadEntry};
 use crate::spool::{MappedChunk, lock};
-use ferrum_trace_format::spool::record::{Kind, SITE_INLINE, cut_text, second_word_pushed};
+use ferrum_trace_format::spool::record::{RecordKind, SITE_INLINE, cut_text, second_word_pushed};
 use ferrum_trace_format::spool::{stamp_bits, text_reference};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -303,7 +303,7 @@ impl Pushed<'_> {
     #[inline]
     fn write(&self, held: &Held<'_>, site: Option<u32>, end: u64) -> Option<u64> {
         let leading = [u64::from(self.tid), self.nanos];
-        let draft = Draft { kind: Kind::Pushed, site: 0, start: end, end, leading: &leading, args: &[] };
+        let draft = Draft { kind: RecordKind::Pushed, site: 0, start: end, end, leading: &leading, args: &[] };
         match (site, self.json) {
             (Some(site), None) => match second_word_pushed(self.nanos, self.tid) {
                 Some(second_word) => held.append_short(site, end, second_word),

@@ -12,7 +12,7 @@ use crate::open_slot;
 use ferrum_trace_format::spool::layout::CHUNK_BYTES;
 use ferrum_trace_format::spool::layout::chunk::HEADER_WORDS;
 use ferrum_trace_format::spool::record::{
-    ARGS_IN_HEADER, ARGS_MAX, HEADER_BYTES, Kind, TIME_BITS, TIME_MASK, first_word, n_type_words, second_word,
+    ARGS_IN_HEADER, ARGS_MAX, HEADER_BYTES, RecordKind, TIME_BITS, TIME_MASK, first_word, n_type_words, second_word,
     second_word_many,
 };
 use std::cell::Cell;
@@ -69,7 +69,7 @@ impl ChunkMemory for Words {
 /// A record to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct Draft<'a> {
-    pub kind: Kind,
+    pub kind: RecordKind,
     pub site: u32,
     /// Ticks.
     pub start: u64,
@@ -216,12 +216,12 @@ impl ThreadBuffer {
     /// The ordinary end of a span: false if it is not ordinary, and then nothing has happened.
     #[inline(always)]
     pub fn try_span<const N: usize>(&self, site: u32, start: u64, end: u64, level: u32, args: &[Arg; N]) -> bool {
-        self.try_slice(Kind::Span, site, start, end, level, args, true)
+        self.try_slice(RecordKind::Span, site, start, end, level, args, true)
     }
 
     /// The ordinary end of a stretch within a level that stays open.
     #[inline(always)]
-    pub fn try_lap(&self, kind: Kind, site: u32, start: u64, end: u64, level: u32) -> bool {
+    pub fn try_lap(&self, kind: RecordKind, site: u32, start: u64, end: u64, level: u32) -> bool {
         self.try_slice(kind, site, start, end, level, &[], false)
     }
 
@@ -229,7 +229,7 @@ impl ThreadBuffer {
     #[allow(clippy::too_many_arguments)]
     fn try_slice<const N: usize>(
         &self,
-        kind: Kind,
+        kind: RecordKind,
         site: u32,
         start: u64,
         end: u64,
@@ -442,7 +442,7 @@ impl Held<'_> {
         let n_bytes = text.len() + note.len();
         let mut writer = self.writer(HEADER_BYTES + 16 + n_bytes.next_multiple_of(8))?;
         writer.put(first_word(0, 0));
-        writer.put(second_word(Kind::Text, 0, 0, 0));
+        writer.put(second_word(RecordKind::Text, 0, 0, 0));
         writer.put(stamp);
         writer.put(n_bytes as u64);
         let mut bytes = text.bytes().chain(note.bytes());
@@ -459,7 +459,7 @@ impl Held<'_> {
         let duration = draft.duration();
         if duration > TIME_MASK {
             writer.put(first_word(0, 0));
-            writer.put(second_word(Kind::LongDuration, 0, 0, 0));
+            writer.put(second_word(RecordKind::LongDuration, 0, 0, 0));
             writer.put(duration >> TIME_BITS);
         }
         writer.put(first_word(draft.site, since_base));
@@ -472,7 +472,7 @@ impl Held<'_> {
             return false;
         };
         writer.put(first_word(self.buffer.thread.get(), 0));
-        writer.put(second_word(Kind::Segment, 0, 0, 0));
+        writer.put(second_word(RecordKind::Segment, 0, 0, 0));
         writer.put(base);
         chunk::set_base(&writer.words, base);
         writer.publish();

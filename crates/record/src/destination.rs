@@ -17,9 +17,9 @@ const CLAIM_ATTEMPTS: usize = 100;
 
 /// What the output is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum OutputKind {
     /// What viewers open.
-    Trace(spool::Form),
+    Trace(spool::OutputFormat),
     /// The spool itself.
     Spool,
 }
@@ -28,7 +28,7 @@ pub enum Form {
 #[derive(Debug)]
 pub struct Destination {
     pub output: PathBuf,
-    pub form: Form,
+    pub form: OutputKind,
     pub spool_path: PathBuf,
     /// `Some` if another trace has the spool's name until there is an event to replace it with.
     pub staged: Option<Staged>,
@@ -141,7 +141,7 @@ impl Destination {
     fn claim_number(base: &Path, after: u32) -> Result<Option<ClaimedPart>, Error> {
         for number in after.saturating_add(1)..u32::MAX {
             let output = with_infix(base, &format!("{number:03}"));
-            let spool = Form::of(&output).spool_path(&output);
+            let spool = OutputKind::of(&output).spool_path(&output);
             if output.exists() {
                 continue;
             }
@@ -160,7 +160,7 @@ impl Destination {
 
     /// `None` if a live process records to that path.
     fn claim_path(output: &Path, keeps_finished: bool) -> Result<Option<Claimed>, Error> {
-        let form = Form::of(output);
+        let form = OutputKind::of(output);
         let spool_path = form.spool_path(output);
         let cannot = |cause| Error::io("cannot record to", &spool_path, cause);
         for _ in 0..CLAIM_ATTEMPTS {
@@ -181,7 +181,7 @@ impl Destination {
                     file.set_len(0).map_err(cannot)?;
                     return Ok(Some((destination(None), file)));
                 }
-                Leftover::Finished | Leftover::Other if form == Form::Spool && !keeps_finished => {
+                Leftover::Finished | Leftover::Other if form == OutputKind::Spool && !keeps_finished => {
                     let (staged, file) = Staged::beside(output, file).map_err(cannot)?;
                     return Ok(Some((destination(Some(staged)), file)));
                 }
@@ -200,7 +200,7 @@ fn say_elsewhere(wanted: &Path, is_parents: bool) -> PathBuf {
     own
 }
 
-impl Form {
+impl OutputKind {
     /// Where the spool of an output is.
     fn spool_path(self, output: &Path) -> PathBuf {
         match self {
@@ -244,8 +244,8 @@ fn full_path(out: &Path, pid: u32) -> Result<PathBuf, Error> {
 }
 
 /// The form that a path promises.
-pub fn trace_form(path: &Path) -> spool::Form {
-    spool::Form::of_name(&file_name(path)).0
+pub fn trace_form(path: &Path) -> spool::OutputFormat {
+    spool::OutputFormat::of_name(&file_name(path)).0
 }
 
 /// For endings that promise a packing that was not compiled in, the path of a file without it, and the feature that it needs.
@@ -271,7 +271,7 @@ fn with_pid(path: &Path, pid: u32) -> PathBuf {
 /// `trace.json` and `dump-001` make `trace.dump-001.json`; `trace.json.gz` makes `trace.dump-001.json.gz`.
 pub fn with_infix(path: &Path, infix: &str) -> PathBuf {
     let name = file_name(path);
-    let ending = match spool::Form::of_name(&name).1 {
+    let ending = match spool::OutputFormat::of_name(&name).1 {
         "" => name.rfind('.').filter(|&dot| dot > 0).map_or("", |dot| &name[dot..]),
         ending => ending,
     };
@@ -336,7 +336,7 @@ fn keep_aside(output: &Path, spool_path: &Path, spool: &File, leftover: Leftover
     let pid = u64::from_le_bytes(pid) as u32;
     let own_name = if leftover == Leftover::Other { with_infix(output, "old") } else { with_pid(output, pid) };
     let names = std::iter::once(own_name.clone()).chain((1..1000).map(|n| with_pid(&own_name, n)));
-    let kept = names.map(|name| Form::of(output).spool_path(&name)).find(|kept| !kept.exists());
+    let kept = names.map(|name| OutputKind::of(output).spool_path(&name)).find(|kept| !kept.exists());
     let kept = kept.ok_or(io::ErrorKind::AlreadyExists)?;
     std::fs::rename(spool_path, &kept)?;
     let (old, kept) = (spool_path.display(), kept.display());

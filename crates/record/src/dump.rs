@@ -16,7 +16,7 @@ use crate::site::Site;
 use crate::snapshot::Snapshot;
 use crate::spool::lock;
 use crate::switch::OFF;
-use ferrum_trace_format::spool::record::Kind;
+use ferrum_trace_format::spool::record::RecordKind;
 use ferrum_trace_model::settings::DumpLimits;
 use ferrum_trace_model::vocab::about::DumpRefusal;
 use ferrum_trace_model::vocab::trigger as words;
@@ -201,8 +201,8 @@ pub fn fire(session: &Arc<Session>, reason: &str, what: Option<&str>) -> Result<
     // Whatever categories are recorded.
     let (reason, number) = (reason.to_arg(), number.to_arg());
     match what {
-        Some(what) => event::point(Kind::Instant, &TRIGGER_WITH_WHAT, &[], &[reason, number, what.to_arg()]),
-        None => event::point(Kind::Instant, &TRIGGER, &[], &[reason, number]),
+        Some(what) => event::point(RecordKind::Instant, &TRIGGER_WITH_WHAT, &[], &[reason, number, what.to_arg()]),
+        None => event::point(RecordKind::Instant, &TRIGGER, &[], &[reason, number]),
     }
     attach::quietly(|| session.spool().pin());
     if write_on_thread(session, session.dumps().limits.after, background::step_back).is_none() {

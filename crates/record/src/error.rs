@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 /// Recording could not begin, or its file could not be finished.
 #[derive(Debug)]
 pub struct Error {
-    kind: Kind,
+    kind: ErrorKind,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum ErrorKind {
     Io { doing: &'static str, path: PathBuf, cause: io::Error },
     Format { path: PathBuf, cause: ferrum_trace_format::Error },
     AlreadyRecording,
@@ -24,12 +24,12 @@ enum Kind {
 impl Error {
     pub(crate) fn io(doing: &'static str, path: &Path, cause: io::Error) -> Self {
         let path = path.to_owned();
-        Self { kind: Kind::Io { doing, path, cause } }
+        Self { kind: ErrorKind::Io { doing, path, cause } }
     }
 
     pub(crate) fn format(path: &Path, cause: ferrum_trace_format::Error) -> Self {
         let path = path.to_owned();
-        Self { kind: Kind::Format { path, cause } }
+        Self { kind: ErrorKind::Format { path, cause } }
     }
 
     pub(crate) fn no_room(path: &Path) -> Self {
@@ -37,38 +37,38 @@ impl Error {
     }
 
     pub(crate) fn already_recording() -> Self {
-        Self { kind: Kind::AlreadyRecording }
+        Self { kind: ErrorKind::AlreadyRecording }
     }
 
     pub(crate) fn not_recording() -> Self {
-        Self { kind: Kind::NotRecording }
+        Self { kind: ErrorKind::NotRecording }
     }
 
     pub(crate) fn no_path() -> Self {
-        Self { kind: Kind::NoPath }
+        Self { kind: ErrorKind::NoPath }
     }
 
     pub(crate) fn setting(name: &'static str, error: SettingError) -> Self {
-        Self { kind: Kind::Setting { name, error } }
+        Self { kind: ErrorKind::Setting { name, error } }
     }
 
     /// True if the process records already: there is one recorder a process.
     pub fn is_already_recording(&self) -> bool {
-        matches!(self.kind, Kind::AlreadyRecording)
+        matches!(self.kind, ErrorKind::AlreadyRecording)
     }
 
     /// True if there is nothing to finish or to flush.
     pub fn is_not_recording(&self) -> bool {
-        matches!(self.kind, Kind::NotRecording)
+        matches!(self.kind, ErrorKind::NotRecording)
     }
 
     /// The same as an [`io::Error`], for the reference's interface.
     pub(crate) fn into_io(self) -> io::Error {
         let kind = match &self.kind {
-            Kind::Io { cause, .. } => cause.kind(),
-            Kind::Format { cause, .. } => cause.io_error().map_or(io::ErrorKind::InvalidData, io::Error::kind),
-            Kind::AlreadyRecording | Kind::NotRecording | Kind::NoPath => io::ErrorKind::Other,
-            Kind::Setting { .. } => io::ErrorKind::InvalidInput,
+            ErrorKind::Io { cause, .. } => cause.kind(),
+            ErrorKind::Format { cause, .. } => cause.io_error().map_or(io::ErrorKind::InvalidData, io::Error::kind),
+            ErrorKind::AlreadyRecording | ErrorKind::NotRecording | ErrorKind::NoPath => io::ErrorKind::Other,
+            ErrorKind::Setting { .. } => io::ErrorKind::InvalidInput,
         };
         io::Error::new(kind, self)
     }
@@ -77,12 +77,12 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::Io { doing, path, cause } => write!(f, "{}: {doing}: {cause}", path.display()),
-            Kind::Format { path, cause } => write!(f, "{}: {cause}", path.display()),
-            Kind::AlreadyRecording => f.write_str("this process is recording already"),
-            Kind::NotRecording => f.write_str("this process is not recording"),
-            Kind::NoPath => f.write_str("no path to record to was given"),
-            Kind::Setting { name, error } => write!(f, "{name}: {error}"),
+            ErrorKind::Io { doing, path, cause } => write!(f, "{}: {doing}: {cause}", path.display()),
+            ErrorKind::Format { path, cause } => write!(f, "{}: {cause}", path.display()),
+            ErrorKind::AlreadyRecording => f.write_str("this process is recording already"),
+            ErrorKind::NotRecording => f.write_str("this process is not recording"),
+            ErrorKind::NoPath => f.write_str("no path to record to was given"),
+            ErrorKind::Setting { name, error } => write!(f, "{name}: {error}"),
         }
     }
 }

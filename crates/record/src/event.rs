@@ -7,7 +7,7 @@ use crate::categories;
 use crate::global;
 use crate::site::Site;
 use crate::switch::{self, FILTERED};
-use ferrum_trace_format::spool::record::Kind;
+use ferrum_trace_format::spool::record::RecordKind;
 
 /// Records an instant. For [`instant!`](crate::instant).
 #[doc(hidden)]
@@ -15,7 +15,7 @@ pub fn instant(site: &'static Site, args: &[Arg]) {
     if is_muted(site) {
         return;
     }
-    point(Kind::Instant, site, &[], args);
+    point(RecordKind::Instant, site, &[], args);
 }
 
 /// Records values of counters. For [`counter!`](crate::counter).
@@ -24,7 +24,7 @@ pub fn counter(site: &'static Site, args: &[Arg]) {
     if is_muted(site) {
         return;
     }
-    point(Kind::Counter, site, &[], args);
+    point(RecordKind::Counter, site, &[], args);
 }
 
 /// Whether events of a site are not recorded, because of its category.
@@ -37,12 +37,12 @@ pub(crate) fn is_name_muted(category: &str) -> bool {
     switch::mode() & FILTERED != 0 && categories::is_name_muted(category)
 }
 
-pub(crate) fn point(kind: Kind, site: &'static Site, leading: &[u64], args: &[Arg]) {
+pub(crate) fn point(kind: RecordKind, site: &'static Site, leading: &[u64], args: &[Arg]) {
     point_at(global::now(), kind, site, leading, args);
 }
 
 /// The same, at a time on the clock of the process's recording.
-pub(crate) fn point_at(now: u64, kind: Kind, site: &'static Site, leading: &[u64], args: &[Arg]) {
+pub(crate) fn point_at(now: u64, kind: RecordKind, site: &'static Site, leading: &[u64], args: &[Arg]) {
     let draft = Draft { kind, site: 0, start: now, end: now, leading, args };
     attach::record(|| site.id(), &draft);
 }

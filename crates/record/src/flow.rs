@@ -5,7 +5,7 @@ use crate::attach;
 use crate::buffer::{self, Draft};
 use crate::global;
 use crate::site::Site;
-use ferrum_trace_format::spool::record::{FLOW, Kind, SHARED_FLOW};
+use ferrum_trace_format::spool::record::{FLOW, RecordKind, SHARED_FLOW};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 static SITE: Site = Site::new(FLOW, FLOW, &[]);
@@ -64,19 +64,19 @@ impl Flow {
         let has_span = __private::mode() != __private::OFF && buffer::current().has_open_level();
         has_span.then(|| {
             let flow = Self::new();
-            flow.record(Kind::FlowStart);
+            flow.record(RecordKind::FlowStart);
             flow
         })
     }
 
     /// Records a point of the flow if the span that it belongs to is recorded.
-    pub(crate) fn record_if(self, is_on: bool, kind: Kind) {
+    pub(crate) fn record_if(self, is_on: bool, kind: RecordKind) {
         if is_on {
             self.record(kind);
         }
     }
 
-    pub(crate) fn record(self, kind: Kind) {
+    pub(crate) fn record(self, kind: RecordKind) {
         let now = global::now();
         let draft = Draft { kind, site: 0, start: now, end: now, leading: &[self.0], args: &[] };
         attach::record(|| SITE.id(), &draft);

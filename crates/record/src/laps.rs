@@ -6,7 +6,7 @@ use crate::clock;
 use crate::global;
 use crate::site::Site;
 use crate::span::{OFF_LEVEL, end_at_otherwise, end_site_otherwise, note_begin, now_of, open_at};
-use ferrum_trace_format::spool::record::Kind;
+use ferrum_trace_format::spool::record::RecordKind;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 
@@ -106,14 +106,14 @@ impl<const N: usize> Laps<N> {
         }
         let buffer = buffer::current();
         let now = buffer.end_at(clock::ticks());
-        let kind = if self.last == self.start { Kind::FirstLap } else { Kind::Span };
+        let kind = if self.last == self.start { RecordKind::FirstLap } else { RecordKind::Span };
         let expected = self.site.expected_mark(self.place, name).map(|mark| (mark, self.place));
         let found = expected.or_else(|| self.site.other_mark(self.place, name));
         let (site, place) = found.map_or((0, self.place), |(mark, place)| (mark.known_id(), place));
         if !self.is_crossed && buffer.try_lap(kind, site, self.last, now, self.level) {
             self.last = now;
         } else {
-            let kind = if self.is_crossed { Kind::Escaped } else { kind };
+            let kind = if self.is_crossed { RecordKind::Escaped } else { kind };
             (self.last, self.is_crossed) = mark_otherwise(self.site, place, kind, name, self.last, now, self.level);
         }
         self.place = place + 1;
@@ -126,7 +126,7 @@ impl<const N: usize> Laps<N> {
 fn mark_otherwise(
     site: &'static LapSite,
     place: usize,
-    kind: Kind,
+    kind: RecordKind,
     name: &'static str,
     last: u64,
     ticks: u64,

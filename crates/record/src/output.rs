@@ -7,7 +7,7 @@
 //! copied.
 
 use crate::background;
-use crate::destination::{Destination, Form, is_at, trace_form, with_ending};
+use crate::destination::{Destination, OutputKind, is_at, trace_form, with_ending};
 use crate::error::Error;
 use crate::global;
 use crate::os_file::{Lease, exchange, reserve_beyond_end};
@@ -61,7 +61,7 @@ impl Output {
         &self.destination.spool_path
     }
 
-    pub fn form(&self) -> Form {
+    pub fn form(&self) -> OutputKind {
         self.destination.form
     }
 
@@ -102,7 +102,7 @@ impl Output {
             None => self.stats(spool, spool_bytes)?,
         };
         self.drop_spare();
-        if self.form() != Form::Spool {
+        if self.form() != OutputKind::Spool {
             let _ = std::fs::remove_file(&self.destination.spool_path);
         }
         Ok(stats)
@@ -121,7 +121,7 @@ impl Output {
     }
 
     fn update(&mut self, spool: &File, wants_spare: bool, events_are_seen: &dyn Fn()) -> Result<(), Error> {
-        let Form::Trace(form) = self.form() else {
+        let OutputKind::Trace(form) = self.form() else {
             return Ok(());
         };
         let form = if self.whole_micros { form.in_whole_micros() } else { form };
@@ -161,7 +161,7 @@ impl Output {
     fn write_first(
         &mut self,
         spool: &File,
-        form: spool::Form,
+        form: spool::OutputFormat,
         events_are_seen: &dyn Fn(),
     ) -> Result<Option<Written>, Error> {
         let mut converter = Converter::open(spool, form).map_err(|cause| self.cannot_convert(cause))?;

@@ -5,7 +5,7 @@ use crate::background;
 use crate::chunk::{self, ChunkMemory};
 use crate::clock::ClockKind;
 use crate::config::Options;
-use crate::destination::{Claimed, ClaimedPart, Destination, Form, Staged, with_ending};
+use crate::destination::{Claimed, ClaimedPart, Destination, OutputKind, Staged, with_ending};
 use crate::dump::Dumps;
 use crate::error::Error;
 use crate::keeper;
@@ -548,7 +548,7 @@ impl Session {
             let mut output = lock(&self.output);
             self.count_dropped(crate::global::take_interrupted());
             self.calibrate();
-            if output.form() == Form::Spool {
+            if output.form() == OutputKind::Spool {
                 self.header.store(file::FINISHED, 1, Ordering::Release);
                 self.spool.trim();
             }

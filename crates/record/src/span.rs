@@ -9,7 +9,7 @@ use crate::flow::Flow;
 use crate::global;
 use crate::site::Site;
 use crate::switch::{FILTERED, OFF, TICKS};
-use ferrum_trace_format::spool::record::{Kind, SITE_INLINE};
+use ferrum_trace_format::spool::record::{RecordKind, SITE_INLINE};
 use std::marker::PhantomData;
 
 /// Level of a span that is not recorded.
@@ -27,17 +27,17 @@ macro_rules! recorded_and_flows {
 
         /// An arrow leaves this span here, for the span that calls [`flow_in`](Self::flow_in) with the same flow.
         pub fn flow_out(&self, flow: Flow) {
-            flow.record_if(self.is_on(), Kind::FlowStart);
+            flow.record_if(self.is_on(), RecordKind::FlowStart);
         }
 
         /// An arrow passes through this span.
         pub fn flow_step(&self, flow: Flow) {
-            flow.record_if(self.is_on(), Kind::FlowStep);
+            flow.record_if(self.is_on(), RecordKind::FlowStep);
         }
 
         /// An arrow arrives at this span.
         pub fn flow_in(&self, flow: Flow) {
-            flow.record_if(self.is_on(), Kind::FlowEnd);
+            flow.record_if(self.is_on(), RecordKind::FlowEnd);
         }
     };
 }
@@ -94,7 +94,7 @@ impl<const N: usize> Span<N> {
         }
         let level = std::mem::replace(&mut self.level, OFF_LEVEL);
         let (site, args) = other.unwrap_or((self.site, &self.args));
-        end_at_otherwise(Kind::Span, self.start, end, level, args, true, || site.id());
+        end_at_otherwise(RecordKind::Span, self.start, end, level, args, true, || site.id());
     }
 
     pub(crate) fn args(&self) -> &[Arg; N] {
@@ -207,12 +207,12 @@ pub(crate) fn now_of(level: u32, ticks: u64) -> u64 {
 /// Ends a slice that the hot path could not: its site may have no number, the thread no chunk, or a guard inside it may
 /// still be open.
 pub(crate) fn end_otherwise(start: u64, ticks: u64, level: u32, args: &[Arg], site_id: impl Fn() -> u32) {
-    end_at_otherwise(Kind::Span, start, now_of(level, ticks), level, args, true, site_id);
+    end_at_otherwise(RecordKind::Span, start, now_of(level, ticks), level, args, true, site_id);
 }
 
 /// The same, with the end on the clock of the level. False if a guard inside it is still open.
 pub(crate) fn end_at_otherwise(
-    kind: Kind,
+    kind: RecordKind,
     start: u64,
     end: u64,
     level: u32,
@@ -225,7 +225,7 @@ pub(crate) fn end_at_otherwise(
         true => buffer::current().close_level(level),
         false => buffer::current().is_innermost(level),
     };
-    let draft = Draft { kind: if nests { kind } else { Kind::Escaped }, site: 0, start, end, leading: &[], args };
+    let draft = Draft { kind: if nests { kind } else { RecordKind::Escaped }, site: 0, start, end, leading: &[], args };
     attach::record(site_id, &draft);
     if closes {
         empty_slot(level);

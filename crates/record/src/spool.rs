@@ -51,7 +51,7 @@ pub struct MappedChunk {
     /// Its place in the file.
     index: u64,
     /// Keeps the memory there for as long as anybody may write to it.
-    segment: Arc<Segment>,
+    segment: Arc<MappedSegment>,
 }
 
 // SAFETY: the pointer is to atomics in memory that `segment` keeps mapped, whichever thread looks.
@@ -77,7 +77,7 @@ impl MappedChunk {
 
     fn word(&self, word: usize) -> *const AtomicU64 {
         assert!(word < CHUNK_WORDS);
-        // SAFETY: a chunk has CHUNK_WORDS words, checked above; `Segment::chunk` made the pointer to the first.
+        // SAFETY: a chunk has CHUNK_WORDS words, checked above; `MappedSegment::chunk` made the pointer to the first.
         unsafe { self.words.add(word) }
     }
 
@@ -113,7 +113,7 @@ impl ChunkMemory for MappedChunk {
 #[derive(Debug)]
 pub struct Counter {
     word: *const AtomicU64,
-    _segment: Arc<Segment>,
+    _segment: Arc<MappedSegment>,
 }
 
 // SAFETY: the pointer is to an atomic in memory that `_segment` keeps mapped, whichever thread looks.
@@ -153,7 +153,7 @@ pub struct Spool {
 struct Growth {
     n_bytes: u64,
     /// Segments that may have a chunk in use, to be taken away from their writers at the end.
-    segments: Vec<Arc<Segment>>,
+    segments: Vec<Arc<MappedSegment>>,
     /// Full chunks whose pages are still in memory, because others of the same segment are in use.
     lingering: Vec<Lingering>,
 }
@@ -162,7 +162,7 @@ struct Growth {
 #[derive(Debug)]
 struct Lingering {
     n: usize,
-    segment: Weak<Segment>,
+    segment: Weak<MappedSegment>,
 }
 
 impl Spool {
@@ -340,7 +340,7 @@ impl Spool {
         let lingering = std::mem::take(&mut lock(&self.growth).lingering);
         for Lingering { n, segment } in lingering {
             if let Some(segment) = segment.upgrade() {
-                Segment::chunk(&segment, n).release_pages();
+                MappedSegment::chunk(&segment, n).release_pages();
             }
             self.breathe();
         }
@@ -380,7 +380,7 @@ impl Spool {
                 growth.n_bytes += segment.len as u64;
                 for n in 0..segment.len / CHUNK_BYTES {
                     // The queue has room for what is ready and a segment more, so that none is lost here.
-                    let _ = self.ready.push(Segment::chunk(&segment, n));
+                    let _ = self.ready.push(MappedSegment::chunk(&segment, n));
                 }
                 growth.segments.push(segment);
                 Ok(())
@@ -392,7 +392,7 @@ impl Spool {
         }
     }
 
-    fn new_segment(&self, offset: u64) -> Result<Segment, StopReason> {
+    fn new_segment(&self, offset: u64) -> Result<MappedSegment, StopReason> {
         let n_wanted = if offset == 0 { FIRST_CHUNKS } else { SEGMENT_CHUNKS };
         let n_allowed = self.limit.saturating_sub(offset) / CHUNK_BYTES as u64;
         let n_chunks = n_wanted.min(usize::try_from(n_allowed).unwrap_or(usize::MAX));
@@ -403,7 +403,7 @@ impl Spool {
         let segment = reserve(&self.file, offset, len as u64)
             // Writing through the file first gives large pages to map: a quarter of the time of faulting in small ones.
             .and_then(|()| write_zeros(&self.file, offset, len as u64))
-            .and_then(|()| Segment::map(&self.file, offset, len))
+            .and_then(|()| MappedSegment::map(&self.file, offset, len))
             .map_err(|error| match error.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StopReason::NoSpace,
                 _ => StopReason::Io,
@@ -416,7 +416,7 @@ impl Spool {
     pub fn close_chunks(&self) {
         for segment in &lock(&self.growth).segments {
             for n in 0..segment.len / CHUNK_BYTES {
-                chunk::revoke(&Segment::chunk(segment, n));
+                chunk::revoke(&MappedSegment::chunk(segment, n));
             }
         }
     }
@@ -489,7 +489,7 @@ fn patient_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 
 /// A mapped part of the file.
 #[derive(Debug)]
-struct Segment {
+struct MappedSegment {
     start: *mut u8,
     len: usize,
     /// Where in the file it is.
@@ -497,11 +497,11 @@ struct Segment {
 }
 
 // SAFETY: the memory is shared and only used through atomics.
-unsafe impl Send for Segment {}
+unsafe impl Send for MappedSegment {}
 // SAFETY: as for Send.
-unsafe impl Sync for Segment {}
+unsafe impl Sync for MappedSegment {}
 
-impl Segment {
+impl MappedSegment {
     fn chunk(segment: &Arc<Self>, n: usize) -> MappedChunk {
         assert!((n + 1) * CHUNK_BYTES <= segment.len);
         MappedChunk {
@@ -514,7 +514,7 @@ impl Segment {
 }
 
 #[cfg(unix)]
-impl Segment {
+impl MappedSegment {
     fn map(file: &File, offset: u64, len: usize) -> io::Result<Self> {
         use std::os::fd::AsRawFd;
         let from = libc::off_t::try_from(offset).map_err(io::Error::other)?;
@@ -555,7 +555,7 @@ impl Segment {
 }
 
 #[cfg(unix)]
-impl Drop for Segment {
+impl Drop for MappedSegment {
     fn drop(&mut self) {
         // SAFETY: every chunk and counter that points here holds an Arc of this segment, so none is left.
         unsafe { libc::munmap(self.start.cast(), self.len) };
@@ -564,7 +564,7 @@ impl Drop for Segment {
 
 /// Where files are not mapped this way, nothing can be recorded yet: the recorder says so and stays off.
 #[cfg(not(unix))]
-impl Segment {
+impl MappedSegment {
     fn map(_file: &File, _offset: u64, _len: usize) -> io::Result<Self> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }

@@ -11,7 +11,7 @@ use crate::site::Site;
 use crate::span::DynamicName;
 use crate::spool::lock;
 use crate::switch::OFF;
-use ferrum_trace_format::spool::record::Kind;
+use ferrum_trace_format::spool::record::RecordKind;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -137,7 +137,7 @@ impl Track {
         let name = DynamicName::new(slice.name, slice.category);
         let flow = slice.flow.map_or(0, Flow::id);
         let error = u64::try_from(slice.clock_error.as_nanos()).unwrap_or(u64::MAX);
-        self.record_as(Kind::Measured, (slice.begin, slice.end), &[flow, error], name.args(), || name.site());
+        self.record_as(RecordKind::Measured, (slice.begin, slice.end), &[flow, error], name.args(), || name.site());
     }
 
     #[doc(hidden)]
@@ -148,13 +148,13 @@ impl Track {
     }
 
     fn record(&self, begin: Timestamp, end: Timestamp, args: &[Arg], site_id: impl Fn() -> u32) {
-        self.record_as(Kind::TrackSpan, (begin, end), &[], args, site_id);
+        self.record_as(RecordKind::TrackSpan, (begin, end), &[], args, site_id);
     }
 
     /// `more` are the leading words after those that all slices on tracks have.
     fn record_as(
         &self,
-        kind: Kind,
+        kind: RecordKind,
         (begin, end): (Timestamp, Timestamp),
         more: &[u64],
         args: &[Arg],
@@ -167,7 +167,7 @@ impl Track {
         };
         let nanos = end.monotonic_nanos.saturating_sub(begin.monotonic_nanos);
         let now = global::now();
-        let mut leading = [0; Kind::Measured.n_leading()];
+        let mut leading = [0; RecordKind::Measured.n_leading()];
         leading[..3].copy_from_slice(&[u64::from(id), begin.monotonic_nanos, nanos]);
         leading[3..][..more.len()].copy_from_slice(more);
         let leading = &leading[..kind.n_leading()];

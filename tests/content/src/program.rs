@@ -69,12 +69,12 @@ pub struct Expected {
     /// The value of `id` among its arguments, if it has one.
     pub id: Option<u64>,
     pub thread: usize,
-    pub place: Place,
+    pub place: Timing,
 }
 
 /// Where, and when as far as that is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Timing {
     /// On the thread, between two of its operations.
     Thread { opened: usize, closed: usize },
     /// On a track, nanoseconds from the base.
@@ -123,19 +123,19 @@ fn expected_of_thread(thread: usize, ops: &[Op]) -> Vec<Expected> {
                 let n_laps = laps.len();
                 if n_laps > 0 {
                     let lap = &mut laps[slot % n_laps];
-                    let place = Place::Thread { opened: lap.last_mark, closed: at };
+                    let place = Timing::Thread { opened: lap.last_mark, closed: at };
                     lap.last_mark = at;
                     let name = name.map_or_else(|| mark_name(id), |name| MARKS[name % MARKS.len()].to_owned());
                     found.push(Expected { name, id: None, thread, place });
                 }
             }
             Op::CompleteAt(track, begin, duration, is_named) => {
-                let place = Place::Track { track: track % TRACKS.len(), begin, duration };
+                let place = Timing::Track { track: track % TRACKS.len(), begin, duration };
                 let (name, id) = if is_named { (track_slice_name(id), None) } else { ("gemm".into(), Some(id)) };
                 found.push(Expected { name, id, thread, place });
             }
             Op::Push(own, tid, duration) => {
-                let place = Place::Pushed { own, tid, duration };
+                let place = Timing::Pushed { own, tid, duration };
                 found.push(Expected { name: "pushed".into(), id: Some(id), thread, place });
             }
             Op::Drop(_) | Op::Forget(_) | Op::Instant | Op::Flush | Op::Work(_) => {}
@@ -155,7 +155,7 @@ impl Open {
             Guard::Dynamic => (dynamic_name(id), None),
             Guard::Laps => ("laps".to_owned(), Some(id)),
         };
-        Expected { name, id, thread, place: Place::Thread { opened: self.opened, closed } }
+        Expected { name, id, thread, place: Timing::Thread { opened: self.opened, closed } }
     }
 }
 

@@ -4,7 +4,7 @@
 //! Random programs are played by the child, see `src/program.rs`.
 
 use content::child;
-use content::program::{Expected, Guard, Op, Place, Program, TRACKS, census};
+use content::program::{Expected, Guard, Op, Program, TRACKS, Timing, census};
 use content::trace::{Event, Trace, is_pushed};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError};
@@ -40,7 +40,7 @@ impl Played {
         self.trace.check_tracks().map_err(TestCaseError::fail)?;
         self.own.check_tracks().map_err(TestCaseError::fail)?;
         let expected = program.expected();
-        let is_own = |slice: &&Expected| matches!(slice.place, Place::Pushed { own: true, .. });
+        let is_own = |slice: &&Expected| matches!(slice.place, Timing::Pushed { own: true, .. });
         let (of_own, of_process): (Vec<&Expected>, Vec<&Expected>) = expected.iter().partition(is_own);
         all_there_once(&self.trace, &of_process)?;
         all_there_once(&self.own, &of_own)?;
@@ -63,7 +63,7 @@ impl Played {
         let names = self.trace.thread_names();
         let mut times: BTreeMap<usize, Vec<(usize, u64)>> = BTreeMap::new();
         for slice in expected {
-            let Place::Thread { opened, closed } = slice.place else { continue };
+            let Timing::Thread { opened, closed } = slice.place else { continue };
             // Names that marks share do not tell them apart.
             let Some([event]) = found.get(&(slice.name.clone(), slice.id)).map(Vec::as_slice) else { continue };
             let row = &names[&event.track()];
@@ -90,7 +90,7 @@ impl Played {
         let found = by_name_and_id(&self.trace);
         let names = self.trace.thread_names();
         for slice in expected {
-            let Place::Track { track, begin, duration } = slice.place else { continue };
+            let Timing::Track { track, begin, duration } = slice.place else { continue };
             let event = found[&(slice.name.clone(), slice.id)][0];
             let start = (self.base + begin) as u64;
             ensure((event.start, event.end) == (start, start + duration), || {
@@ -138,7 +138,7 @@ fn all_there_once(trace: &Trace, expected: &[&Expected]) -> Result<(), TestCaseE
 fn pushed_rows(trace: &Trace, expected: &[&Expected]) -> Result<(), TestCaseError> {
     let found = by_name_and_id(trace);
     for slice in expected {
-        let Place::Pushed { tid, duration, .. } = slice.place else { continue };
+        let Timing::Pushed { tid, duration, .. } = slice.place else { continue };
         let event = found[&(slice.name.clone(), slice.id)][0];
         ensure(event.end - event.start == duration, || format!("expected {duration}, found {event:?}"))?;
         ensure(is_pushed(event.pid), || format!("{event:?}"))?;

@@ -3,7 +3,7 @@
 use super::findings::Findings;
 use super::labels::{Labels, decoded};
 use super::rules::asyncs::{CROSSED_ASYNC, SHARED_ASYNC_ID, UNMATCHED_ASYNC};
-use crate::lanes::Lanes;
+use crate::lanes::NestingLanes;
 use ferrum_trace_format::chrome::read::Event;
 use ferrum_trace_model::{Order, ProcessId};
 use hashbrown::{DefaultHashBuilder, HashMap};
@@ -176,7 +176,7 @@ impl<'a> Pairing<'a> {
     /// Gives ids of their own to slices that overlap others in part. If the id is shared, those of a process stand for
     /// themselves, and what goes from one process to another stays what it is.
     fn separate(&self, is_shared: bool, plan: &mut AsyncPlan, findings: &mut Findings) {
-        let mut lanes: HashMap<Option<u32>, Lanes> = HashMap::new();
+        let mut lanes: HashMap<Option<u32>, NestingLanes> = HashMap::new();
         for (n, edge) in self.edges.iter().enumerate() {
             let owner = (is_shared && !self.is_across(n)).then_some(edge.process);
             if owner.is_some() {

@@ -5,7 +5,7 @@ use super::rules::document::{
     ARRAY_FORM, BOM, CUT_CONTAINER, CUT_EVENT, DAMAGE, EMPTY_ARRAY, LINES_FORM, MISSING_COMMA, NAN, NO_EVENTS,
     STRAY_COMMA, UNCLOSED_ARRAY, UNCLOSED_FILE,
 };
-use ferrum_trace_format::chrome::read::{BYTE_ORDER_MARK, Form, Loss};
+use ferrum_trace_format::chrome::read::{BYTE_ORDER_MARK, DocumentShape, Loss};
 use std::io::{self, ErrorKind, Read};
 
 /// How much of the end of a file is kept.
@@ -129,7 +129,13 @@ pub fn check_loss(loss: &Loss, findings: &mut Findings) {
 }
 
 /// Looks at how the file begins and ends. `last_event_end` is where in the file the last event ends.
-pub fn check_document(seen: &Seen, form: Form, n_events: u64, last_event_end: Option<u64>, findings: &mut Findings) {
+pub fn check_document(
+    seen: &Seen,
+    form: DocumentShape,
+    n_events: u64,
+    last_event_end: Option<u64>,
+    findings: &mut Findings,
+) {
     if seen.has_mark {
         findings.note_place(&BOM, 0, "byte order mark");
     }
@@ -137,22 +143,22 @@ pub fn check_document(seen: &Seen, form: Form, n_events: u64, last_event_end: Op
         findings.note_place(&CUT_CONTAINER, seen.n_bytes, reason.clone());
     }
     match form {
-        Form::Array => findings.note_place(&ARRAY_FORM, 0, "["),
-        Form::Lines => findings.note_place(&LINES_FORM, 0, "{"),
-        Form::Object => {}
+        DocumentShape::Array => findings.note_place(&ARRAY_FORM, 0, "["),
+        DocumentShape::Lines => findings.note_place(&LINES_FORM, 0, "{"),
+        DocumentShape::Object => {}
     }
-    if n_events == 0 && form == Form::Array {
+    if n_events == 0 && form == DocumentShape::Array {
         findings.note_place(&EMPTY_ARRAY, 0, "[]");
     }
     if n_events == 0 {
         findings.note_place(&NO_EVENTS, 0, "no events");
     }
-    if form != Form::Lines && seen.cut.is_none() {
+    if form != DocumentShape::Lines && seen.cut.is_none() {
         check_end(seen, form, last_event_end, findings);
     }
 }
 
-fn check_end(seen: &Seen, form: Form, last_event_end: Option<u64>, findings: &mut Findings) {
+fn check_end(seen: &Seen, form: DocumentShape, last_event_end: Option<u64>, findings: &mut Findings) {
     let tail_begin = seen.n_bytes - seen.tail.len() as u64;
     // What follows the last event, if so much of the end is known.
     let after = last_event_end
@@ -166,12 +172,12 @@ fn check_end(seen: &Seen, form: Form, last_event_end: Option<u64>, findings: &mu
         findings.note_place(&STRAY_COMMA, end - after.len() as u64, excerpt(after));
     }
     match form {
-        Form::Object
+        DocumentShape::Object
             if !seen.tail.trim_ascii_end().ends_with(b"}") || after.is_some_and(|after| !after.contains(&b']')) =>
         {
             findings.note_place(&UNCLOSED_FILE, end, "the end of the file");
         }
-        Form::Array if !seen.tail.trim_ascii_end().ends_with(b"]") => {
+        DocumentShape::Array if !seen.tail.trim_ascii_end().ends_with(b"]") => {
             findings.note_place(&UNCLOSED_ARRAY, end, "the end of the file");
         }
         _ => {}

@@ -19,7 +19,7 @@ pub const EXACT_NANOS_MAX: i64 = 1 << 51;
 
 /// What viewers make of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PhaseRole {
     /// `X`.
     Complete,
     /// `B`.
@@ -46,7 +46,7 @@ pub enum Kind {
     Missing,
 }
 
-impl Kind {
+impl PhaseRole {
     /// Of an event.
     pub fn of(event: &Event<'_>) -> Self {
         match event.phase {
@@ -73,16 +73,16 @@ impl Kind {
 
 /// Looks at all of an event that needs no other event to be judged.
 pub fn check_event(event: &Event<'_>, findings: &mut Findings) {
-    let kind = Kind::of(event);
+    let kind = PhaseRole::of(event);
     match kind {
-        Kind::Missing => return findings.note(&EMPTY_EVENT, event),
-        Kind::Unknown => findings.note(&UNKNOWN_PHASE, event),
-        Kind::Other => findings.note(&PHASE_NOT_SHOWN, event),
-        Kind::LegacyAsync => findings.note(&LEGACY_ASYNC, event),
-        Kind::Counter => check_counter(event, findings),
-        Kind::Instant => check_scope(event, findings),
-        Kind::Metadata if has_empty_name(event) => findings.note(&EMPTY_ROW_NAME, event),
-        Kind::Complete if event.category.is_none() => findings.note(&MISSING_CATEGORY, event),
+        PhaseRole::Missing => return findings.note(&EMPTY_EVENT, event),
+        PhaseRole::Unknown => findings.note(&UNKNOWN_PHASE, event),
+        PhaseRole::Other => findings.note(&PHASE_NOT_SHOWN, event),
+        PhaseRole::LegacyAsync => findings.note(&LEGACY_ASYNC, event),
+        PhaseRole::Counter => check_counter(event, findings),
+        PhaseRole::Instant => check_scope(event, findings),
+        PhaseRole::Metadata if has_empty_name(event) => findings.note(&EMPTY_ROW_NAME, event),
+        PhaseRole::Complete if event.category.is_none() => findings.note(&MISSING_CATEGORY, event),
         _ => {}
     }
     match event.name {
@@ -93,7 +93,7 @@ pub fn check_event(event: &Event<'_>, findings: &mut Findings) {
     if event.args.is_some_and(|args| !is_object_or_null(args)) {
         findings.note(&ARGS_NOT_OBJECT, event);
     }
-    if kind != Kind::Metadata {
+    if kind != PhaseRole::Metadata {
         check_times(event, kind, findings);
     }
     check_id(event, kind, findings);
@@ -122,14 +122,14 @@ pub fn is_object_or_null(args: &[u8]) -> bool {
     args.starts_with(b"{") || args == b"null"
 }
 
-fn check_times(event: &Event<'_>, kind: Kind, findings: &mut Findings) {
+fn check_times(event: &Event<'_>, kind: PhaseRole, findings: &mut Findings) {
     match event.start.nanos() {
         None => findings.note(&MISSING_TS, event),
         Some(start) if start < 0 => findings.note(&NEGATIVE_TS, event),
         Some(start) if start > EXACT_NANOS_MAX && start % 1000 != 0 => findings.note(&EPOCH_PRECISION, event),
         Some(_) => {}
     }
-    if kind == Kind::Complete {
+    if kind == PhaseRole::Complete {
         match event.duration.nanos() {
             None => findings.note(&MISSING_DUR, event),
             Some(duration) if duration < 0 => findings.note(&NEGATIVE_DUR, event),
@@ -243,11 +243,11 @@ fn check_counter(event: &Event<'_>, findings: &mut Findings) {
     }
 }
 
-fn check_id(event: &Event<'_>, kind: Kind, findings: &mut Findings) {
+fn check_id(event: &Event<'_>, kind: PhaseRole, findings: &mut Findings) {
     match kind {
-        Kind::Flow if event.id.is_none() => findings.note(&FLOW_WITHOUT_ID, event),
-        Kind::Flow if !event.id.is_some_and(is_flow_id) => findings.note(&FLOW_ID_TEXT, event),
-        Kind::Async | Kind::LegacyAsync if event.id.is_none() && event.id2.is_none() => {
+        PhaseRole::Flow if event.id.is_none() => findings.note(&FLOW_WITHOUT_ID, event),
+        PhaseRole::Flow if !event.id.is_some_and(is_flow_id) => findings.note(&FLOW_ID_TEXT, event),
+        PhaseRole::Async | PhaseRole::LegacyAsync if event.id.is_none() && event.id2.is_none() => {
             findings.note(&ASYNC_WITHOUT_ID, event);
         }
         _ => {}

@@ -1,7 +1,7 @@
 //! What was found, counted by rule.
 
 use super::rule::Rule;
-use ferrum_trace_format::chrome::read::{Event, Sink};
+use ferrum_trace_format::chrome::read::{Event, EventSink};
 use ferrum_trace_format::chrome::read::{Loss, Text};
 use ferrum_trace_model::Order;
 
@@ -18,12 +18,12 @@ pub struct Finding {
     /// How often.
     pub n: u64,
     /// The first places.
-    pub first: Vec<Place>,
+    pub first: Vec<Location>,
 }
 
 /// Where something was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// Bytes from the start of the (decompressed) file.
     pub offset: u64,
     /// What stands there, cut short; or what the reader said.
@@ -40,7 +40,7 @@ pub struct Findings {
 struct Tally {
     rule: &'static Rule,
     n: u64,
-    first: Vec<Place>,
+    first: Vec<Location>,
     /// Events whose places are not known yet: those that come first in the file.
     orders: Vec<Order>,
 }
@@ -51,7 +51,7 @@ impl Findings {
         let tally = self.tally(rule);
         tally.n += 1;
         if tally.first.len() < PLACES_MAX {
-            tally.first.push(Place { offset: event.offset, excerpt: excerpt(event.json) });
+            tally.first.push(Location { offset: event.offset, excerpt: excerpt(event.json) });
         }
     }
 
@@ -60,7 +60,7 @@ impl Findings {
         let tally = self.tally(rule);
         tally.n += 1;
         if tally.first.len() < PLACES_MAX {
-            tally.first.push(Place { offset, excerpt: excerpt.into() });
+            tally.first.push(Location { offset, excerpt: excerpt.into() });
         }
     }
 
@@ -132,7 +132,7 @@ impl Findings {
 #[derive(Debug, Default)]
 pub struct Places {
     wanted: Vec<Order>,
-    found: Vec<Place>,
+    found: Vec<Location>,
     next: Order,
 }
 
@@ -147,16 +147,16 @@ impl Places {
         self.wanted.is_empty()
     }
 
-    fn get(&self, order: Order) -> Option<Place> {
+    fn get(&self, order: Order) -> Option<Location> {
         let place = self.wanted.binary_search(&order).ok()?;
         self.found.get(place).cloned()
     }
 }
 
-impl Sink for Places {
+impl EventSink for Places {
     fn event(&mut self, event: &Event<'_>) {
         if self.wanted.get(self.found.len()) == Some(&self.next) {
-            self.found.push(Place { offset: event.offset, excerpt: excerpt(event.json) });
+            self.found.push(Location { offset: event.offset, excerpt: excerpt(event.json) });
         }
         self.next += 1;
     }

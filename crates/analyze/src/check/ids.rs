@@ -1,6 +1,6 @@
 //! Processes and threads: which of a file's ids viewers take as they are.
 
-use super::events::Kind;
+use super::events::PhaseRole;
 use super::findings::Findings;
 use super::rules::ids::{ID_RANGE, MISSING_ID, MIXED_ID, TEXT_ID, TID_ZERO};
 use ferrum_trace_format::chrome::read::{Event, RowFinder, Scalar, for_each_member};
@@ -40,9 +40,9 @@ struct Spelling {
 impl Ids {
     /// Judges the ids of an event, and tells its track.
     pub fn look(&mut self, event: &Event<'_>, findings: &mut Findings) -> TrackId {
-        let kind = Kind::of(event);
+        let kind = PhaseRole::of(event);
         let track = self.track(event);
-        if kind == Kind::Metadata {
+        if kind == PhaseRole::Metadata {
             self.name(event, track);
         }
         let is_about_process = is_about_process(event, kind);
@@ -121,13 +121,14 @@ impl Ids {
 }
 
 /// Whether an event tells something of a process, so that its thread means nothing.
-pub fn is_about_process(event: &Event<'_>, kind: Kind) -> bool {
-    kind == Kind::Metadata && event.name.is_some_and(|name| name.decode().starts_with("process_"))
+pub fn is_about_process(event: &Event<'_>, kind: PhaseRole) -> bool {
+    kind == PhaseRole::Metadata && event.name.is_some_and(|name| name.decode().starts_with("process_"))
 }
 
 /// Whether the thread of an event matters.
-fn is_bound(event: &Event<'_>, kind: Kind) -> bool {
-    kind.is_on_thread() || (kind == Kind::Metadata && event.name.is_some_and(|name| name.decode() == "thread_name"))
+fn is_bound(event: &Event<'_>, kind: PhaseRole) -> bool {
+    kind.is_on_thread()
+        || (kind == PhaseRole::Metadata && event.name.is_some_and(|name| name.decode() == "thread_name"))
 }
 
 fn is_zero(id: Option<Scalar<'_>>) -> bool {

@@ -19,13 +19,13 @@ pub(crate) mod slices;
 pub(crate) mod survey;
 pub(crate) mod texts;
 
-pub use findings::{Finding, PLACES_MAX, Place};
+pub use findings::{Finding, Location, PLACES_MAX};
 pub use rule::{Rule, Severity, Viewer, Viewers};
 
 use crate::Opener;
 use document::Watch;
 use ferrum_trace_format::Error;
-use ferrum_trace_format::chrome::read::{Form, Outline, for_each};
+use ferrum_trace_format::chrome::read::{DocumentShape, Outline, for_each};
 use ferrum_trace_model::Recordings;
 use findings::Places;
 use rules::asyncs::UNMATCHED_ASYNC;
@@ -39,7 +39,7 @@ pub struct Report {
     /// What is wrong or worth knowing, in the order of the rules.
     pub findings: Vec<Finding>,
     /// How the file is built.
-    pub form: Form,
+    pub form: DocumentShape,
     /// How many events it has.
     pub n_events: u64,
     /// Facts that the recorder states about the recordings in it.

@@ -9,7 +9,7 @@ use super::rules::slices::{
     ZERO_LENGTH_PAIR, ZERO_LENGTH_TIE,
 };
 use super::{findings::Findings, labels::Labels};
-use crate::lanes::Lanes;
+use crate::lanes::NestingLanes;
 use ferrum_trace_format::chrome::read::Event;
 use ferrum_trace_model::{Order, TrackId};
 use hashbrown::{HashMap, HashSet};
@@ -191,7 +191,7 @@ impl SliceLog {
         let mut plan = SlicePlan::default();
         let mut entries = std::mem::take(&mut self.entries);
         entries.sort_unstable_by_key(|entry| (entry.track(), entry.time(), entry.order));
-        let mut scratch = Lanes::with_depth_max(DEPTH_MAX);
+        let mut scratch = NestingLanes::with_depth_max(DEPTH_MAX);
         // From the last track to the first, so that the memory of those that are done can be given back.
         while let Some(last_entry) = entries.last() {
             let track = last_entry.track();
@@ -332,7 +332,7 @@ struct Track<'a> {
     pairs: &'a mut Pairs,
     plan: &'a mut SlicePlan,
     findings: &'a mut Findings,
-    lanes: &'a mut Lanes,
+    lanes: &'a mut NestingLanes,
     flows: FlowsOfTrack<'a>,
     /// Slices that begin at the same time, as far as they are known: outer ones first.
     run: Vec<RunSlice>,

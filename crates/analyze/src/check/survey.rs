@@ -2,7 +2,7 @@
 
 use super::asyncs::{AsyncLog, AsyncPlan};
 use super::document::{Seen, Watch, check_document, check_loss};
-use super::events::{EXACT_NANOS_MAX, Kind, check_event, has_counter_value};
+use super::events::{EXACT_NANOS_MAX, PhaseRole, check_event, has_counter_value};
 use super::fields::check_field;
 use super::findings::Findings;
 use super::flows::{FlowLog, FlowPlan};
@@ -14,7 +14,7 @@ use super::rules::times::{EPOCH_PRECISION, LONG_SPAN};
 use super::slices::{SliceLog, SlicePlan};
 use crate::Opener;
 use ferrum_trace_format::Error;
-use ferrum_trace_format::chrome::read::{Event, Loss, Outline, Sink, Text, for_each, with_sound_numbers};
+use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Outline, Text, for_each, with_sound_numbers};
 use ferrum_trace_model::Order;
 
 /// What the first pass finds.
@@ -96,15 +96,15 @@ impl Survey {
         // More than four billion events are not told apart any more, but nothing breaks.
         self.n_events = self.n_events.saturating_add(1);
         check_event(event, &mut self.findings);
-        let kind = Kind::of(event);
-        if kind == Kind::Missing {
+        let kind = PhaseRole::of(event);
+        if kind == PhaseRole::Missing {
             return;
         }
         let track = self.ids.look(event, &mut self.findings);
         let Some(time) = event.start.nanos() else {
             return;
         };
-        if kind == Kind::Metadata {
+        if kind == PhaseRole::Metadata {
             return;
         }
         self.note_last(time);
@@ -112,7 +112,7 @@ impl Survey {
             self.first = Some(self.first.map_or(time, |first| first.min(time)));
         }
         match kind {
-            Kind::Complete => {
+            PhaseRole::Complete => {
                 let duration = event.duration.nanos().filter(|&duration| duration >= 0);
                 if let (Some(duration), Some(end)) = (duration, event.end()) {
                     self.note_last(end);
@@ -120,18 +120,18 @@ impl Survey {
                     self.flows.add_slice(event, time, track, order);
                 }
             }
-            Kind::Begin | Kind::End => {
+            PhaseRole::Begin | PhaseRole::End => {
                 self.slices.edge(event, time, track, order, &mut self.findings);
-                if kind == Kind::Begin {
+                if kind == PhaseRole::Begin {
                     self.flows.add_slice(event, time, track, order);
                 }
             }
-            Kind::Flow => self.flows.add(event, time, track, order),
-            Kind::Async | Kind::LegacyAsync => {
+            PhaseRole::Flow => self.flows.add(event, time, track, order),
+            PhaseRole::Async | PhaseRole::LegacyAsync => {
                 let process = self.ids.tracks.get(track).process;
                 self.asyncs.add(event, time, process, order);
             }
-            Kind::Other if event.phase == b'P' => {
+            PhaseRole::Other if event.phase == b'P' => {
                 let process = self.ids.tracks.get(track).process;
                 self.profiles.add(event, process, order);
             }
@@ -141,16 +141,16 @@ impl Survey {
 }
 
 /// Whether a trace may begin with an event: it is kept whatever the others are. Flows and ends are kept only after what they belong to.
-fn may_be_first(event: &Event<'_>, kind: Kind) -> bool {
+fn may_be_first(event: &Event<'_>, kind: PhaseRole) -> bool {
     match kind {
-        Kind::Flow | Kind::End => false,
-        Kind::Async | Kind::LegacyAsync => event.async_id().is_some() && !matches!(event.phase, b'e' | b'F'),
-        Kind::Counter => has_counter_value(event),
+        PhaseRole::Flow | PhaseRole::End => false,
+        PhaseRole::Async | PhaseRole::LegacyAsync => event.async_id().is_some() && !matches!(event.phase, b'e' | b'F'),
+        PhaseRole::Counter => has_counter_value(event),
         _ => true,
     }
 }
 
-impl Sink for Survey {
+impl EventSink for Survey {
     fn event(&mut self, event: &Event<'_>) {
         self.last_event_end = Some(event.offset + event.json.len() as u64);
         if event.has_odd_number {

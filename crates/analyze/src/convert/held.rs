@@ -8,25 +8,25 @@ const IN_MEMORY_BYTES: usize = 16 << 20;
 
 /// Where a record is.
 #[derive(Debug)]
-pub enum Place {
+pub enum Stored {
     Memory(Box<[u8]>),
     File { offset: u64, len: u32 },
 }
 
 /// All that waits.
 #[derive(Debug, Default)]
-pub struct Held {
+pub struct PendingRecords {
     n_in_memory: usize,
     file: Option<File>,
     file_len: u64,
 }
 
-impl Held {
+impl PendingRecords {
     /// Keeps a record.
-    pub fn keep(&mut self, record: &[u8]) -> io::Result<Place> {
+    pub fn keep(&mut self, record: &[u8]) -> io::Result<Stored> {
         if self.n_in_memory + record.len() <= IN_MEMORY_BYTES {
             self.n_in_memory += record.len();
-            return Ok(Place::Memory(record.into()));
+            return Ok(Stored::Memory(record.into()));
         }
         let file = match &mut self.file {
             Some(file) => file,
@@ -36,23 +36,23 @@ impl Held {
         file.seek(SeekFrom::Start(offset))?;
         file.write_all(record)?;
         self.file_len += record.len() as u64;
-        Ok(Place::File { offset, len: record.len() as u32 })
+        Ok(Stored::File { offset, len: record.len() as u32 })
     }
 
     /// Gives a record back.
-    pub fn take(&mut self, place: Place) -> io::Result<Box<[u8]>> {
+    pub fn take(&mut self, place: Stored) -> io::Result<Box<[u8]>> {
         match (place, &mut self.file) {
-            (Place::Memory(record), _) => {
+            (Stored::Memory(record), _) => {
                 self.n_in_memory -= record.len();
                 Ok(record)
             }
-            (Place::File { offset, len }, Some(file)) => {
+            (Stored::File { offset, len }, Some(file)) => {
                 let mut record = vec![0; len as usize];
                 file.seek(SeekFrom::Start(offset))?;
                 file.read_exact(&mut record)?;
                 Ok(record.into())
             }
-            (Place::File { .. }, None) => Err(io::ErrorKind::NotFound.into()),
+            (Stored::File { .. }, None) => Err(io::ErrorKind::NotFound.into()),
         }
     }
 }
@@ -63,13 +63,16 @@ mod tests {
 
     #[test]
     fn what_is_kept_comes_back_from_memory_and_from_the_file() {
-        let mut held = Held::default();
+        let mut held = PendingRecords::default();
         let record = |n: u8| vec![n; IN_MEMORY_BYTES / 3];
-        let places: Vec<Place> = (0..6).map(|n| held.keep(&record(n)).unwrap()).collect();
-        assert!(matches!(places[..], [Place::Memory(_), Place::Memory(_), Place::Memory(_), Place::File { .. }, ..]));
+        let places: Vec<Stored> = (0..6).map(|n| held.keep(&record(n)).unwrap()).collect();
+        assert!(matches!(
+            places[..],
+            [Stored::Memory(_), Stored::Memory(_), Stored::Memory(_), Stored::File { .. }, ..]
+        ));
         for (n, place) in places.into_iter().enumerate().rev() {
             assert!(*held.take(place).unwrap() == *record(n as u8));
         }
-        assert!(matches!(held.keep(b"again"), Ok(Place::Memory(_))));
+        assert!(matches!(held.keep(b"again"), Ok(Stored::Memory(_))));
     }
 }

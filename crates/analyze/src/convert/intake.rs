@@ -1,12 +1,12 @@
 //! From the events of a file to records in the sorter.
 
-use super::record::{Binding, Kind, NEVER, Record};
+use super::record::{Binding, EventKind, NEVER, Record};
 use super::{Error, Left, hash, pairing};
 use crate::check::events::flow_number;
 use crate::fields::Fields;
 use crate::kineto;
 use ferrum_trace_format::chrome::read::{
-    Event, Loss, Losses, RowFinder, Scalar, Sink, Text, for_each, for_each_event_aside, with_sound_numbers,
+    Event, EventSink, Loss, Losses, RowFinder, Scalar, Text, for_each, for_each_event_aside, with_sound_numbers,
 };
 use ferrum_trace_format::spill_sort::{BUDGET_BYTES, SpillSort};
 use ferrum_trace_model::vocab::about;
@@ -120,8 +120,8 @@ fn push(
     scratch.clear();
     record.push_to(scratch);
     // An end that may bind to the slice around it comes after the slices that begin at its time.
-    let is_after = wanted == Wanted::Everything && record.kind == Kind::FlowEndAtNext;
-    let kind = if is_after { Kind::FlowEnd } else { record.kind };
+    let is_after = wanted == Wanted::Everything && record.kind == EventKind::FlowEndAtNext;
+    let kind = if is_after { EventKind::FlowEnd } else { record.kind };
     sorter.push(Record { kind, ..*record }.key(major, time, order), scratch)
 }
 
@@ -145,7 +145,7 @@ enum To {
     Edges,
 }
 
-impl Sink for Intake {
+impl EventSink for Intake {
     fn event(&mut self, event: &Event<'_>) {
         let order = self.collected.n_events;
         self.collected.n_events += 1;
@@ -191,7 +191,7 @@ impl Intake {
                     To::Edges,
                     time,
                     order,
-                    &Record { args: args.unwrap_or_default(), ..empty(Kind::End, row, time) },
+                    &Record { args: args.unwrap_or_default(), ..empty(EventKind::End, row, time) },
                 )
             }
             _ if matches!(self.wanted, Wanted::Slices | Wanted::SlicesByTrack) => {
@@ -233,7 +233,7 @@ impl Intake {
             name: &name,
             category: &category,
             args: self.args(event),
-            ..empty(Kind::Slice, row, end)
+            ..empty(EventKind::Slice, row, end)
         };
         self.add(to, time, order, &record)
     }
@@ -241,9 +241,9 @@ impl Intake {
     fn instant(&mut self, event: &Event<'_>, time: i64, order: u64) -> io::Result<()> {
         let scope = text(event.instant_scope);
         let (kind, row) = match &*scope {
-            "g" => (Kind::GlobalInstant, 0),
-            "p" => (Kind::ProcessInstant, self.process(event).0),
-            _ => (Kind::Instant, self.track(event).0),
+            "g" => (EventKind::GlobalInstant, 0),
+            "p" => (EventKind::ProcessInstant, self.process(event).0),
+            _ => (EventKind::Instant, self.track(event).0),
         };
         let (name, category) = (text(event.name), text(event.category));
         let args = self.args(event);
@@ -254,7 +254,7 @@ impl Intake {
     fn counter(&mut self, event: &Event<'_>, time: i64, order: u64) -> io::Result<()> {
         let row = self.process(event).0;
         let (name, id) = (text(event.name), text(event.id));
-        let record = Record { name: &name, id: &id, args: self.args(event), ..empty(Kind::Counter, row, time) };
+        let record = Record { name: &name, id: &id, args: self.args(event), ..empty(EventKind::Counter, row, time) };
         self.add(To::Items, time, order, &record)
     }
 
@@ -262,10 +262,10 @@ impl Intake {
         let row = self.track(event).0;
         let (name, category) = (text(event.name), text(event.category));
         let kind = match event.phase {
-            b's' => Kind::FlowBegin,
-            b't' => Kind::FlowStep,
-            _ if event.binding_point.is_some_and(|point| point.plain() == Some(b"e")) => Kind::FlowEnd,
-            _ => Kind::FlowEndAtNext,
+            b's' => EventKind::FlowBegin,
+            b't' => EventKind::FlowStep,
+            _ if event.binding_point.is_some_and(|point| point.plain() == Some(b"e")) => EventKind::FlowEnd,
+            _ => EventKind::FlowEndAtNext,
         };
         let number = event.id.and_then(flow_number).map_or(String::new(), |number| number.to_string());
         let record = Record {
@@ -276,7 +276,7 @@ impl Intake {
             args: self.args(event),
             ..empty(kind, row, time)
         };
-        let is_early = self.wanted == Wanted::Events && kind == Kind::FlowBegin;
+        let is_early = self.wanted == Wanted::Events && kind == EventKind::FlowBegin;
         let time = if is_early { time.saturating_sub(CLOCK_ERROR_MAX_NS) } else { time };
         self.add(To::Items, time, order, &record)
     }
@@ -286,9 +286,9 @@ impl Intake {
         let (name, category) = (text(event.name), text(event.category));
         let id = event.async_id().map(|(id, _)| id).unwrap_or_default();
         let (kind, to) = match event.phase {
-            b'b' | b'S' => (Kind::AsyncSlice, To::Edges),
-            b'e' | b'F' => (Kind::End, To::Edges),
-            _ => (Kind::AsyncInstant, To::Items),
+            b'b' | b'S' => (EventKind::AsyncSlice, To::Edges),
+            b'e' | b'F' => (EventKind::End, To::Edges),
+            _ => (EventKind::AsyncInstant, To::Items),
         };
         let record = Record {
             group: hash(&(&*category, async_id(event))),
@@ -342,7 +342,8 @@ impl Intake {
     fn as_it_is(&mut self, event: &Event<'_>, time: i64, order: u64) -> io::Result<()> {
         let row = self.track(event).0;
         let (name, category) = (text(event.name), text(event.category));
-        let record = Record { name: &name, category: &category, args: event.json, ..empty(Kind::Instant, row, time) };
+        let record =
+            Record { name: &name, category: &category, args: event.json, ..empty(EventKind::Instant, row, time) };
         self.add(To::Items, time, order, &record)
     }
 
@@ -351,7 +352,7 @@ impl Intake {
         if self.wanted == Wanted::Everything && text(event.name) == about::NAME {
             let row = self.process(event).0;
             let args = event.args.unwrap_or_default();
-            let record = Record { name: about::NAME, args, ..empty(Kind::Metadata, row, i64::MIN) };
+            let record = Record { name: about::NAME, args, ..empty(EventKind::Metadata, row, i64::MIN) };
             return push(&mut self.collected.items, &mut self.scratch, self.wanted, i64::MIN, order, &record);
         }
         if self.wanted != Wanted::Events {
@@ -365,7 +366,7 @@ impl Intake {
         if !kineto::is_metadata(&name, event.args.unwrap_or_default()) && self.put_aside(event) {
             return Ok(());
         }
-        let record = Record { name: &name, args: event.json, ..empty(Kind::Metadata, row, i64::MIN) };
+        let record = Record { name: &name, args: event.json, ..empty(EventKind::Metadata, row, i64::MIN) };
         push(&mut self.collected.items, &mut self.scratch, self.wanted, i64::MIN, order, &record)
     }
 
@@ -395,7 +396,7 @@ fn async_id<'a>(event: &Event<'a>) -> Cow<'a, str> {
     if scope.is_empty() { id } else { format!("{scope}/{id}").into() }
 }
 
-fn empty(kind: Kind, row: u32, end: i64) -> Record<'static> {
+fn empty(kind: EventKind, row: u32, end: i64) -> Record<'static> {
     Record {
         kind,
         row,

@@ -29,7 +29,7 @@ pub type LaneId = u32;
 
 /// Where a slice was put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct LanePosition {
     /// The lane.
     pub lane: LaneId,
     /// If the lane is new: which one of its owner's it is, from zero.
@@ -41,12 +41,12 @@ pub type Due = (LaneId, i64);
 
 /// All lanes.
 #[derive(Debug)]
-pub struct Lanes {
+pub struct OrderedLanes {
     /// How many slices of a thread may be inside of each other in one lane.
     depth_max: usize,
     lanes: Vec<Lane>,
     owners: HashMap<Owner, Owned>,
-    /// Lanes in which something of a group is open, by when they were taken.
+    /// OrderedLanes in which something of a group is open, by when they were taken.
     groups: HashMap<u64, BTreeSet<(u64, LaneId)>>,
     /// How many lanes were taken by groups so far.
     n_taken: u64,
@@ -73,13 +73,13 @@ struct Owned {
     n: u32,
 }
 
-impl Default for Lanes {
+impl Default for OrderedLanes {
     fn default() -> Self {
         Self::with_depth_max(usize::MAX)
     }
 }
 
-impl Lanes {
+impl OrderedLanes {
     /// No lanes yet. Slices of a thread deeper than this go to another lane.
     pub fn with_depth_max(depth_max: usize) -> Self {
         let (lanes, owners, groups, ends) = Default::default();
@@ -98,7 +98,7 @@ impl Lanes {
     }
 
     /// Puts a slice of a thread into a lane. What has ended there by then is ended first.
-    pub fn place_on_track(&mut self, track: TrackId, start: i64, end: i64, due: &mut Vec<Due>) -> Place {
+    pub fn place_on_track(&mut self, track: TrackId, start: i64, end: i64, due: &mut Vec<Due>) -> LanePosition {
         let owner = Owner::Track(track);
         let n_asked = self.owners.entry(owner).or_default().asked.len();
         for n in 0..n_asked {
@@ -106,7 +106,7 @@ impl Lanes {
             self.end_in(lane, start, due);
             if self.nests_in(lane, end) && !self.is_full(lane) {
                 self.open(lane, start, end);
-                return Place { lane, is_new: None };
+                return LanePosition { lane, is_new: None };
             }
         }
         let place = self.free_lane(owner);
@@ -120,7 +120,7 @@ impl Lanes {
     }
 
     /// Puts a slice that is on no thread beside others of its group, or into a lane of its own.
-    pub fn place_async(&mut self, owner: Owner, group: u64, start: i64, end: i64, due: &mut Vec<Due>) -> Place {
+    pub fn place_async(&mut self, owner: Owner, group: u64, start: i64, end: i64, due: &mut Vec<Due>) -> LanePosition {
         let mates: Vec<LaneId> = self
             .groups
             .get(&group)
@@ -130,7 +130,7 @@ impl Lanes {
             self.end_in(lane, start, due);
             if !self.lanes[lane as usize].open.is_empty() && self.nests_in(lane, end) {
                 self.open(lane, start, end);
-                return Place { lane, is_new: None };
+                return LanePosition { lane, is_new: None };
             }
         }
         let place = self.free_lane(owner);
@@ -156,7 +156,7 @@ impl Lanes {
     }
 
     /// A lane for a point of something that is not open: one of the owner's in which nothing is.
-    pub fn place_point(&mut self, owner: Owner) -> Place {
+    pub fn place_point(&mut self, owner: Owner) -> LanePosition {
         let place = self.free_lane(owner);
         self.owners.entry(owner).or_default().free.push(place.lane);
         place
@@ -213,10 +213,10 @@ impl Lanes {
         }
     }
 
-    fn free_lane(&mut self, owner: Owner) -> Place {
+    fn free_lane(&mut self, owner: Owner) -> LanePosition {
         let owned = self.owners.entry(owner).or_default();
         if let Some(lane) = owned.free.pop() {
-            return Place { lane, is_new: None };
+            return LanePosition { lane, is_new: None };
         }
         let lane = self.lanes.len() as LaneId;
         // A lane that is full is no reason to give each slice inside of it a lane of its own.
@@ -229,7 +229,7 @@ impl Lanes {
         let nth = owned.n;
         owned.n += 1;
         self.lanes.push(Lane { owner, is_asked, group: 0, taken: 0, open: Vec::new() });
-        Place { lane, is_new: Some(nth) }
+        LanePosition { lane, is_new: Some(nth) }
     }
 }
 
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn what_nests_stays_in_one_lane_and_what_overlaps_does_not() {
-        let (mut lanes, mut due) = (Lanes::default(), Vec::new());
+        let (mut lanes, mut due) = (OrderedLanes::default(), Vec::new());
         let mut place = |start, end| lanes.place_on_track(TRACK, start, end, &mut due).lane;
         assert_eq!([place(0, 10), place(0, 5), place(5, 10), place(7, 12), place(10, 12)], [0, 0, 0, 1, 0]);
         assert_eq!(due, [(0, 5), (0, 10), (0, 10)]);
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn what_never_ends_has_nothing_around_it_that_ends() {
-        let (mut lanes, mut due) = (Lanes::default(), Vec::new());
+        let (mut lanes, mut due) = (OrderedLanes::default(), Vec::new());
         let mut place = |start, end| lanes.place_on_track(TRACK, start, end, &mut due).lane;
         assert_eq!([place(0, 10), place(3, NEVER), place(5, 6), place(20, 30)], [0, 1, 0, 0]);
         lanes.end_before(100, &mut due);
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn requests_take_as_many_lanes_as_there_are_at_a_time() {
-        let (mut lanes, mut due) = (Lanes::default(), Vec::new());
+        let (mut lanes, mut due) = (OrderedLanes::default(), Vec::new());
         let owner = Owner::Async(ProcessId(0), 1);
         let mut place = |group, start, end| {
             lanes.end_before(start, &mut due);
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_point_belongs_to_the_innermost_slice_with_both_ends() {
-        let (mut lanes, mut due) = (Lanes::default(), Vec::new());
+        let (mut lanes, mut due) = (OrderedLanes::default(), Vec::new());
         lanes.place_on_track(TRACK, 0, 10, &mut due);
         lanes.place_on_track(TRACK, 5, 12, &mut due);
         assert_eq!((lanes.lane_around(TRACK, 4), lanes.lane_around(TRACK, 10)), (Some(1), Some(1)));
@@ -288,7 +288,7 @@ mod tests {
         ) {
             let mut slices: Vec<(i64, i64)> = slices.into_iter().map(|(start, len)| (start, start + len)).collect();
             slices.sort_by_key(|&(start, end)| (start, Reverse(end)));
-            let (mut lanes, mut due) = (Lanes::default(), Vec::new());
+            let (mut lanes, mut due) = (OrderedLanes::default(), Vec::new());
             let mut placed: Vec<(LaneId, i64, i64)> = Vec::new();
             for &(start, end) in &slices {
                 lanes.end_before(start, &mut due);

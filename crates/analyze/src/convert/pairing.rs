@@ -1,7 +1,7 @@
 //! Begins and ends become slices, in the order of time.
 
-use super::held::{Held, Place};
-use super::record::{Kind, NEVER, Record, time_of};
+use super::held::{PendingRecords, Stored};
+use super::record::{EventKind, NEVER, Record, time_of};
 use ferrum_trace_format::spill_sort::SpillSort;
 use hashbrown::HashMap;
 use std::io;
@@ -16,13 +16,13 @@ pub struct Unpaired {
 }
 
 /// What belongs together: of a thread, everything; of what is on no thread, what has the same category, id and name.
-type PairKey = (Kind, u64);
+type PairKey = (EventKind, u64);
 
 /// A begin that waits for its end.
 struct Open {
     time: i64,
     order: u64,
-    record: Place,
+    record: Stored,
 }
 
 /// Pairs the begins and ends in `edges`, whose keys are times, and hands over a slice for each begin: an end closes what
@@ -34,14 +34,14 @@ struct Open {
 pub fn pair(edges: SpillSort, mut take: impl FnMut(i64, u64, &Record<'_>) -> io::Result<()>) -> io::Result<Unpaired> {
     let mut open: HashMap<PairKey, Vec<Open>> = HashMap::new();
     let mut unpaired = Unpaired::default();
-    let mut held = Held::default();
+    let mut held = PendingRecords::default();
     let mut sorted = edges.finish()?;
     while let Some((key, bytes)) = sorted.next()? {
         let Some(edge) = Record::read(bytes) else {
             continue;
         };
         let (kind, key_of_pair) = (pair_kind(&edge), pair_key(&edge));
-        if edge.kind != Kind::End {
+        if edge.kind != EventKind::End {
             let begin = Open { time: time_of(&key), order: key[3], record: held.keep(bytes)? };
             open.entry((kind, key_of_pair)).or_default().push(begin);
             continue;
@@ -56,7 +56,7 @@ pub fn pair(edges: SpillSort, mut take: impl FnMut(i64, u64, &Record<'_>) -> io:
             None => unpaired.ends += 1,
         }
         // Ids come and go; what they leave behind must not pile up.
-        if kind == Kind::AsyncSlice && open.get(&(kind, key_of_pair)).is_some_and(Vec::is_empty) {
+        if kind == EventKind::AsyncSlice && open.get(&(kind, key_of_pair)).is_some_and(Vec::is_empty) {
             open.remove(&(kind, key_of_pair));
         }
     }
@@ -71,17 +71,17 @@ pub fn pair(edges: SpillSort, mut take: impl FnMut(i64, u64, &Record<'_>) -> io:
 }
 
 /// An end says by having an id what it is the end of.
-fn pair_kind(edge: &Record<'_>) -> Kind {
+fn pair_kind(edge: &Record<'_>) -> EventKind {
     match edge.kind {
-        Kind::End if edge.id.is_empty() => Kind::Slice,
-        Kind::End => Kind::AsyncSlice,
+        EventKind::End if edge.id.is_empty() => EventKind::Slice,
+        EventKind::End => EventKind::AsyncSlice,
         kind => kind,
     }
 }
 
 fn pair_key(edge: &Record<'_>) -> u64 {
     match pair_kind(edge) {
-        Kind::Slice => u64::from(edge.row),
+        EventKind::Slice => u64::from(edge.row),
         _ => super::hash(&(edge.group, edge.name)),
     }
 }

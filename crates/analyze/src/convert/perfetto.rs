@@ -5,7 +5,7 @@ use super::flows::Flows;
 use super::intake::{Collected, Wanted, collect};
 use super::lanes::{LaneId, Owner};
 use super::numbering::{Numbering, usable};
-use super::record::{Kind, Record};
+use super::record::{EventKind, Record};
 use super::timeline::{Stage, play};
 use super::waiting_flows::WaitingFlows;
 use super::{Error, Summary, hash};
@@ -209,7 +209,7 @@ impl Scene<'_> {
     /// Arrows that are bound to the slice itself.
     fn push_bound_flow(&mut self, record: &Record<'_>) {
         let binding = record.binding;
-        if record.kind != Kind::Slice || (!binding.is_in && !binding.is_out) {
+        if record.kind != EventKind::Slice || (!binding.is_in && !binding.is_out) {
             return;
         }
         let flow = match self.flows.get(record.group) {
@@ -313,11 +313,11 @@ impl Scene<'_> {
 
     fn flow_point(&mut self, lane: Option<LaneId>, time: i64, record: &Record<'_>) {
         let phase = match record.kind {
-            Kind::FlowBegin => FlowPhase::Begin,
-            Kind::FlowStep => FlowPhase::Step,
+            EventKind::FlowBegin => FlowPhase::Begin,
+            EventKind::FlowStep => FlowPhase::Step,
             _ => FlowPhase::End,
         };
-        let binds_to_next = record.kind == Kind::FlowEndAtNext;
+        let binds_to_next = record.kind == EventKind::FlowEndAtNext;
         let uuid = match lane {
             Some(lane) => Some(self.lanes[lane as usize].uuid),
             None => binds_to_next.then(|| self.uuids.thread(TrackId(record.row))),
@@ -344,7 +344,7 @@ impl Scene<'_> {
     fn write_flow_point(&mut self, time: i64, uuid: u64, phase: FlowPhase, flow: u64, record: &Record<'_>) {
         self.push_args(record);
         let (name, category) = (self.encoder.name(record.name), category(&mut self.encoder, record));
-        let is_around = record.kind != Kind::FlowEndAtNext;
+        let is_around = record.kind != EventKind::FlowEndAtNext;
         self.encoder.flow_point(shifted(time, self.shift_ns), uuid, name, category, phase, flow, is_around);
         self.summary.n_flow_points += 1;
     }
@@ -428,7 +428,7 @@ impl Stage for Scene<'_> {
     }
 
     fn begin(&mut self, lane: LaneId, time: i64, slice: &Record<'_>) -> Result<(), Error> {
-        if slice.kind == Kind::AsyncSlice {
+        if slice.kind == EventKind::AsyncSlice {
             self.begin_async(lane, time, slice);
         } else {
             self.begin_slice(lane, time, slice);
@@ -448,23 +448,23 @@ impl Stage for Scene<'_> {
 
     fn point(&mut self, lane: Option<LaneId>, time: i64, point: &Record<'_>) -> Result<(), Error> {
         match point.kind {
-            Kind::Instant => self.instant(self.uuids.thread(TrackId(point.row)), time, point),
-            Kind::ProcessInstant => self.instant(self.uuids.process(ProcessId(point.row)), time, point),
-            Kind::GlobalInstant => {
+            EventKind::Instant => self.instant(self.uuids.thread(TrackId(point.row)), time, point),
+            EventKind::ProcessInstant => self.instant(self.uuids.process(ProcessId(point.row)), time, point),
+            EventKind::GlobalInstant => {
                 let uuid = self.global_track();
                 self.instant(uuid, time, point);
             }
-            Kind::AsyncInstant => {
+            EventKind::AsyncInstant => {
                 if let Some(lane) = lane {
                     self.async_instant(lane, time, point);
                 }
             }
-            Kind::Counter => self.counter(time, point),
-            Kind::FlowBegin | Kind::FlowStep | Kind::FlowEnd | Kind::FlowEndAtNext => {
+            EventKind::Counter => self.counter(time, point),
+            EventKind::FlowBegin | EventKind::FlowStep | EventKind::FlowEnd | EventKind::FlowEndAtNext => {
                 self.flow_point(lane, time, point);
             }
-            Kind::Metadata => self.about(point),
-            Kind::Slice | Kind::AsyncSlice | Kind::End => {}
+            EventKind::Metadata => self.about(point),
+            EventKind::Slice | EventKind::AsyncSlice | EventKind::End => {}
         }
         self.hand_over()
     }

@@ -8,7 +8,7 @@ pub const NEVER: i64 = i64::MAX;
 /// What an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
-pub enum Kind {
+pub enum EventKind {
     /// A slice of a track.
     Slice,
     /// A slice that is on no thread.
@@ -33,20 +33,20 @@ pub enum Kind {
     End,
 }
 
-const KINDS: [Kind; 13] = [
-    Kind::Slice,
-    Kind::AsyncSlice,
-    Kind::Instant,
-    Kind::ProcessInstant,
-    Kind::GlobalInstant,
-    Kind::AsyncInstant,
-    Kind::Counter,
-    Kind::FlowBegin,
-    Kind::FlowStep,
-    Kind::FlowEnd,
-    Kind::FlowEndAtNext,
-    Kind::Metadata,
-    Kind::End,
+const KINDS: [EventKind; 13] = [
+    EventKind::Slice,
+    EventKind::AsyncSlice,
+    EventKind::Instant,
+    EventKind::ProcessInstant,
+    EventKind::GlobalInstant,
+    EventKind::AsyncInstant,
+    EventKind::Counter,
+    EventKind::FlowBegin,
+    EventKind::FlowStep,
+    EventKind::FlowEnd,
+    EventKind::FlowEndAtNext,
+    EventKind::Metadata,
+    EventKind::End,
 ];
 
 /// An arrow that is bound to a slice itself (`bind_id`).
@@ -62,7 +62,7 @@ pub struct Binding {
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
     /// What it is.
-    pub kind: Kind,
+    pub kind: EventKind,
     /// The number of its track or, of what belongs to a process or to a counter, of its process.
     pub row: u32,
     /// When it ends; of a point, when it is.
@@ -137,11 +137,11 @@ impl<'a> Record<'a> {
     fn rank(&self) -> u64 {
         const POINTS: u64 = u64::MAX - 8;
         match self.kind {
-            Kind::FlowEndAtNext => 0,
-            Kind::Slice | Kind::AsyncSlice => (!sortable(self.end)).clamp(1, POINTS - 1),
-            Kind::FlowBegin => POINTS + 1,
-            Kind::FlowStep => POINTS + 2,
-            Kind::FlowEnd => POINTS + 3,
+            EventKind::FlowEndAtNext => 0,
+            EventKind::Slice | EventKind::AsyncSlice => (!sortable(self.end)).clamp(1, POINTS - 1),
+            EventKind::FlowBegin => POINTS + 1,
+            EventKind::FlowStep => POINTS + 2,
+            EventKind::FlowEnd => POINTS + 3,
             _ => POINTS,
         }
     }
@@ -168,7 +168,7 @@ mod tests {
 
     fn slice(end: i64) -> Record<'static> {
         Record {
-            kind: Kind::Slice,
+            kind: EventKind::Slice,
             row: 7,
             end,
             group: 9,
@@ -198,17 +198,17 @@ mod tests {
     fn at_one_time_outer_slices_come_first_and_points_last() {
         let at = |kind, end| Record { kind, ..slice(end) }.key(0, -3, 0);
         let keys = [
-            Record { kind: Kind::Slice, ..slice(0) }.key(0, -4, 9),
-            at(Kind::FlowEndAtNext, -3),
-            at(Kind::Slice, NEVER),
-            at(Kind::Slice, 10),
-            at(Kind::Slice, 5),
-            at(Kind::Slice, -3),
-            at(Kind::Instant, -3),
-            at(Kind::FlowBegin, -3),
-            at(Kind::FlowStep, -3),
-            at(Kind::FlowEnd, -3),
-            Record { kind: Kind::FlowEndAtNext, ..slice(0) }.key(0, -2, 0),
+            Record { kind: EventKind::Slice, ..slice(0) }.key(0, -4, 9),
+            at(EventKind::FlowEndAtNext, -3),
+            at(EventKind::Slice, NEVER),
+            at(EventKind::Slice, 10),
+            at(EventKind::Slice, 5),
+            at(EventKind::Slice, -3),
+            at(EventKind::Instant, -3),
+            at(EventKind::FlowBegin, -3),
+            at(EventKind::FlowStep, -3),
+            at(EventKind::FlowEnd, -3),
+            Record { kind: EventKind::FlowEndAtNext, ..slice(0) }.key(0, -2, 0),
         ];
         assert!(keys.is_sorted());
         assert_eq!(time_of(&keys[3]), -3);

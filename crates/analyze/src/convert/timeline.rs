@@ -1,7 +1,7 @@
 //! Plays what was collected, in the order of time.
 
-use super::lanes::{Due, LaneId, Lanes, Owner, Place};
-use super::record::{Kind, Record, time_of};
+use super::lanes::{Due, LaneId, LanePosition, OrderedLanes, Owner};
+use super::record::{EventKind, Record, time_of};
 use super::{Error, hash};
 use ferrum_trace_format::spill_sort::SpillSort;
 use ferrum_trace_model::{ProcessId, TrackId};
@@ -37,7 +37,7 @@ pub trait Stage {
 ///
 /// If a temporary file cannot be read, or the stage says so.
 pub fn play<S: Stage>(items: SpillSort, stage: &mut S) -> Result<(), Error> {
-    let mut player = Player { lanes: Lanes::with_depth_max(S::DEPTH_MAX), due: Vec::new(), stage };
+    let mut player = Player { lanes: OrderedLanes::with_depth_max(S::DEPTH_MAX), due: Vec::new(), stage };
     let mut sorted = items.finish().map_err(Error::Spill)?;
     let mut major = None;
     while let Some((key, bytes)) = sorted.next().map_err(Error::Spill)? {
@@ -53,7 +53,7 @@ pub fn play<S: Stage>(items: SpillSort, stage: &mut S) -> Result<(), Error> {
 }
 
 struct Player<'a, S> {
-    lanes: Lanes,
+    lanes: OrderedLanes,
     due: Vec<Due>,
     stage: &'a mut S,
 }
@@ -64,31 +64,31 @@ impl<S: Stage> Player<'_, S> {
         self.lanes.end_before(time, &mut self.due);
         self.tell_ends()?;
         match record.kind {
-            Kind::Slice => {
+            EventKind::Slice => {
                 let track = TrackId(record.row);
                 let place = self.lanes.place_on_track(track, time, record.end, &mut self.due);
                 self.begin(place, Owner::Track(track), time, record)
             }
-            Kind::AsyncSlice => {
+            EventKind::AsyncSlice => {
                 let (owner, group) = self.async_row(record);
                 let place = self.lanes.place_async(owner, group, time, record.end, &mut self.due);
                 self.begin(place, owner, time, record)
             }
-            Kind::AsyncInstant => self.async_instant(time, record),
-            Kind::FlowBegin | Kind::FlowStep | Kind::FlowEnd => {
+            EventKind::AsyncInstant => self.async_instant(time, record),
+            EventKind::FlowBegin | EventKind::FlowStep | EventKind::FlowEnd => {
                 let lane = self.lanes.lane_around(TrackId(record.row), time);
                 self.stage.point(lane, time, record)
             }
-            Kind::FlowEndAtNext if S::BINDS_TO_ENCLOSING => {
+            EventKind::FlowEndAtNext if S::BINDS_TO_ENCLOSING => {
                 let lane = self.lanes.lane_around(TrackId(record.row), time);
-                let kind = if lane.is_some() { Kind::FlowEnd } else { Kind::FlowEndAtNext };
+                let kind = if lane.is_some() { EventKind::FlowEnd } else { EventKind::FlowEndAtNext };
                 self.stage.point(lane, time, &Record { kind, ..*record })
             }
             _ => self.stage.point(None, time, record),
         }
     }
 
-    fn begin(&mut self, place: Place, owner: Owner, time: i64, record: &Record<'_>) -> Result<(), Error> {
+    fn begin(&mut self, place: LanePosition, owner: Owner, time: i64, record: &Record<'_>) -> Result<(), Error> {
         self.tell_ends()?;
         if let Some(nth) = place.is_new {
             self.stage.lane(place.lane, owner, nth)?;

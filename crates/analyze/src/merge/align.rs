@@ -3,7 +3,7 @@
 //! Files with one monotonic clock share it exactly. All others are brought to the clock of the first file, the reference: by
 //! the wall clock, by facts of order (see [`clock_fit`](super::clock_fit)), or not at all.
 
-use super::clock_fit::{Facts, Fit, Line};
+use super::clock_fit::{ClockLine, Facts, Fit};
 use super::handovers::HandOvers;
 use super::marks::{Groups, Member};
 use super::survey::{Anchor, Surveyed};
@@ -79,7 +79,7 @@ pub struct Alignment {
 #[derive(Clone, Debug, Default)]
 pub struct TimeMap {
     base: i64,
-    lines: Vec<Line>,
+    lines: Vec<ClockLine>,
     zero: i128,
 }
 
@@ -240,14 +240,14 @@ impl AllFacts {
 #[derive(Clone, Debug)]
 struct Way {
     by: AlignedBy,
-    lines: Vec<Line>,
+    lines: Vec<ClockLine>,
     error: Option<u64>,
     n_facts: u64,
     is_contradictory: bool,
 }
 
 impl Way {
-    fn new(by: AlignedBy, lines: Vec<Line>, error: Option<u64>) -> Self {
+    fn new(by: AlignedBy, lines: Vec<ClockLine>, error: Option<u64>) -> Self {
         Self { by, lines, error, n_facts: 0, is_contradictory: false }
     }
 }
@@ -340,7 +340,7 @@ struct Bound {
     by: usize,
     of: usize,
     by_what: AlignedBy,
-    line: Line,
+    line: ClockLine,
     error: u64,
     n_facts: u64,
 }
@@ -372,7 +372,7 @@ fn next_bounded(bounds: &[Bound], ways: &[Option<Way>]) -> Option<(usize, Way)> 
 }
 
 /// What facts say of a clock by another one, if they bound it.
-fn bounded(clocks: &Clocks, facts: &Facts, by: usize, of: usize) -> Option<(AlignedBy, Line, u64)> {
+fn bounded(clocks: &Clocks, facts: &Facts, by: usize, of: usize) -> Option<(AlignedBy, ClockLine, u64)> {
     let (one, other) = (&clocks.nodes[by], &clocks.nodes[of]);
     // The wall clock of one host is one clock, and better than what order says, unless order says it cannot be.
     if let Some(offset) = host_wall_offset(one, other)
@@ -425,7 +425,7 @@ fn unbounded(clocks: &Clocks, facts: &AllFacts, node: usize, align: Align) -> Wa
     Way {
         n_facts: known.map_or(0, Facts::len),
         is_contradictory: fit == Some(Fit::Contradictory),
-        ..Way::new(by, vec![Line::constant(offset)], None)
+        ..Way::new(by, vec![ClockLine::constant(offset)], None)
     }
 }
 

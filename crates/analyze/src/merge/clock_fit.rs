@@ -28,7 +28,7 @@ const WORTHWHILE: f64 = 0.95;
 
 /// From one clock to another: `time + offset + (time - at) * drift`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct ClockLine {
     /// The time at which the offset is `offset`.
     pub at: i64,
     /// Nanoseconds that are added.
@@ -37,7 +37,7 @@ pub struct Line {
     pub drift_ppb: i64,
 }
 
-impl Line {
+impl ClockLine {
     /// A line without drift.
     pub fn constant(offset: i128) -> Self {
         Self { at: 0, offset, drift_ppb: 0 }
@@ -59,7 +59,7 @@ pub enum Fit {
     /// The offset is this, give or take the error.
     Bounded {
         /// The mapping.
-        line: Line,
+        line: ClockLine,
         /// By how many nanoseconds it may be off, at most.
         error: u64,
     },
@@ -239,7 +239,7 @@ impl Points {
 
     /// How far a line may be from the offset.
     fn judge(&self, drift_ppb: i64, offset: i64) -> Fit {
-        let line = Line { at: self.middle, offset: i128::from(self.base) + i128::from(offset), drift_ppb };
+        let line = ClockLine { at: self.middle, offset: i128::from(self.base) + i128::from(offset), drift_ppb };
         let narrow = self.rate_spread(drift_ppb);
         let wide = DRIFT_MAX_PPB + drift_ppb.abs();
         let error = narrow.and_then(|spread| self.error(&line, spread)).or_else(|| self.error(&line, wide));
@@ -274,7 +274,7 @@ impl Points {
 
     /// The largest distance between the line and what is possible, given how far the rates may be apart. `None` if nothing is
     /// possible.
-    fn error(&self, line: &Line, spread_ppb: i64) -> Option<u64> {
+    fn error(&self, line: &ClockLine, spread_ppb: i64) -> Option<u64> {
         let moves = |from: i64, to: i64| {
             ((i128::from(to) - i128::from(from)).abs() * i128::from(spread_ppb) / BILLION).saturating_add(1)
         };
@@ -382,7 +382,7 @@ mod tests {
         facts.at_least(400_000, -10_000);
         facts.at_most(500_000, 90_000);
         assert!(
-            matches!(facts.judge(0), Fit::Bounded { line: Line { offset: 0, drift_ppb: 0, .. }, error } if error >= 90_000)
+            matches!(facts.judge(0), Fit::Bounded { line: ClockLine { offset: 0, drift_ppb: 0, .. }, error } if error >= 90_000)
         );
         assert_eq!(facts.judge(-10_001), Fit::Contradictory);
     }
@@ -455,7 +455,7 @@ mod tests {
 
         #[test]
         fn times_stay_in_their_order(drift in -DRIFT_MAX_PPB..DRIFT_MAX_PPB, times: [i64; 2]) {
-            let line = Line { at: 0, offset: 17, drift_ppb: drift };
+            let line = ClockLine { at: 0, offset: 17, drift_ppb: drift };
             let [one, other] = times.map(|time| line.apply(i128::from(time)));
             prop_assert!(times[0] > times[1] || one <= other);
         }

@@ -3,7 +3,7 @@
 use super::align::TimeMap;
 use super::handovers::our_flow;
 use super::numbering::Numbers;
-use crate::check::events::{Kind, flow_number, has_sub_nanoseconds};
+use crate::check::events::{PhaseRole, flow_number, has_sub_nanoseconds};
 use crate::check::texts::mend_texts;
 use crate::repair::edit::Edits;
 use crate::repair::{micros, text};
@@ -57,9 +57,9 @@ impl<'p> Rewriter<'p> {
 
     /// The event in the merged file; `None` if it is not written.
     pub fn rewrite(&mut self, event: &Event<'_>) -> Option<Vec<u8>> {
-        let kind = Kind::of(event);
+        let kind = PhaseRole::of(event);
         let mut edits = Edits::default();
-        if kind == Kind::Metadata {
+        if kind == PhaseRole::Metadata {
             self.edit_metadata(event, &mut edits)?;
         } else {
             self.edit_times(event, &mut edits);
@@ -134,8 +134,8 @@ impl<'p> Rewriter<'p> {
     }
 
     /// Ids that join events of one file must not join those of another.
-    fn edit_joint(&mut self, event: &Event<'_>, kind: Kind, edits: &mut Edits) {
-        if let (Kind::Flow, Some(id)) = (kind, event.id) {
+    fn edit_joint(&mut self, event: &Event<'_>, kind: PhaseRole, edits: &mut Edits) {
+        if let (PhaseRole::Flow, Some(id)) = (kind, event.id) {
             let ours = our_flow(event).and_then(|id| self.our_flow(id));
             if let Some(id) = ours.or_else(|| self.other_flow(id)) {
                 edits.set("id", format!("\"{id:#x}\""));
@@ -148,7 +148,7 @@ impl<'p> Rewriter<'p> {
         // Those of objects and samples belong to their process.
         if self.plan.recording > 0
             && let Some(id) = event.id
-            && matches!(kind, Kind::Async | Kind::LegacyAsync)
+            && matches!(kind, PhaseRole::Async | PhaseRole::LegacyAsync)
         {
             edits.set("id", text(&format!("{}@{}", id.decode(), self.plan.recording)));
         }

@@ -4,11 +4,11 @@ use super::handovers::HandOvers;
 use super::marks::{Marks, Owner};
 use super::open_marks::OpenMarks;
 use super::parts::{Part, Recording};
-use crate::check::events::Kind;
+use crate::check::events::PhaseRole;
 use crate::fields::Fields;
 use crate::kineto;
 use ferrum_trace_format::chrome::read::{
-    Event, Loss, Losses, RowFinder, Scalar, Sink, Text, for_each_event_aside, for_each_member, recording_of,
+    Event, EventSink, Loss, Losses, RowFinder, Scalar, Text, for_each_event_aside, for_each_member, recording_of,
 };
 use ferrum_trace_model::vocab::about;
 use ferrum_trace_model::{ProcessId, Recordings, Strings, Tracks};
@@ -154,13 +154,13 @@ fn label_ranks(seen: &mut Surveyed) {
     }
 }
 
-impl Sink for Survey<'_> {
+impl EventSink for Survey<'_> {
     fn event(&mut self, event: &Event<'_>) {
         self.seen.n_events += 1;
-        let kind = Kind::of(event);
+        let kind = PhaseRole::of(event);
         match kind {
-            Kind::Missing => return,
-            Kind::Metadata => return self.metadata(event),
+            PhaseRole::Missing => return,
+            PhaseRole::Metadata => return self.metadata(event),
             _ => {}
         }
         let track = self.rows.track(event, &mut self.seen.strings, &mut self.seen.tracks);
@@ -175,17 +175,17 @@ impl Sink for Survey<'_> {
         };
         self.note_time(event, time);
         match kind {
-            Kind::Complete => {
+            PhaseRole::Complete => {
                 let process = self.seen.tracks.get(track).process.0;
                 self.marks.look(event, Owner { file: self.file, process });
             }
-            Kind::Begin | Kind::End => {
+            PhaseRole::Begin | PhaseRole::End => {
                 let process = self.seen.tracks.get(track).process.0;
                 if let Some((mark, begin)) = self.open_marks.look(event, track, time) {
                     self.marks.add(mark, Owner { file: self.file, process }, begin, time);
                 }
             }
-            Kind::Flow | Kind::Async => self.hand_overs.look(event, self.file),
+            PhaseRole::Flow | PhaseRole::Async => self.hand_overs.look(event, self.file),
             _ => {}
         }
     }

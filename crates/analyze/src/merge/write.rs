@@ -6,7 +6,7 @@ use super::rewrite::Rewriter;
 use super::{Error, Input};
 use crate::repair::document::Document;
 use crate::repair::{OutputForm, Stop, for_each_until};
-use ferrum_trace_format::chrome::read::{Event, Loss, Sink, Text, for_each_event_aside, with_sound_numbers};
+use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Text, for_each_event_aside, with_sound_numbers};
 use std::collections::BTreeMap;
 use std::io::Write;
 
@@ -43,7 +43,7 @@ struct Pass<'p, 'd, 'w> {
     document: &'d mut Document<'w>,
 }
 
-impl Sink for Pass<'_, '_, '_> {
+impl EventSink for Pass<'_, '_, '_> {
     fn event(&mut self, event: &Event<'_>) {
         let fate = self.edges.as_mut().map_or(Fate::Stays, |edges| edges.fate_of(event));
         if fate == Fate::Goes {

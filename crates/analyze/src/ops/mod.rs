@@ -4,7 +4,7 @@ mod table;
 
 use ferrum_trace_model::vocab::Op;
 use ferrum_trace_model::{StringId, Trace};
-use table::{Place, TABLE};
+use table::{Anchor, TABLE};
 
 /// What a kernel or an operation of this name is for; `None` if no pattern of the table fits.
 ///
@@ -18,9 +18,9 @@ pub fn op_in(name: &str) -> Option<Op> {
 }
 
 fn first_match(name: &str) -> Option<Op> {
-    let fits = |place: Place, pattern: &str| match place {
-        Place::Start => name.starts_with(pattern),
-        Place::Any => name.contains(pattern),
+    let fits = |place: Anchor, pattern: &str| match place {
+        Anchor::Start => name.starts_with(pattern),
+        Anchor::Any => name.contains(pattern),
     };
     TABLE.iter().find(|(place, pattern, _)| fits(*place, pattern)).map(|(_, _, op)| *op)
 }
@@ -231,10 +231,10 @@ mod tests {
     #[test]
     fn a_pattern_that_another_one_hides_is_of_no_use() {
         for (n, (place, pattern, _)) in TABLE.iter().enumerate() {
-            let hides = |(earlier, other, _): &&(Place, &str, Op)| match (earlier, place) {
-                (Place::Any, _) => pattern.contains(other),
-                (Place::Start, Place::Start) => pattern.starts_with(other),
-                (Place::Start, Place::Any) => false,
+            let hides = |(earlier, other, _): &&(Anchor, &str, Op)| match (earlier, place) {
+                (Anchor::Any, _) => pattern.contains(other),
+                (Anchor::Start, Anchor::Start) => pattern.starts_with(other),
+                (Anchor::Start, Anchor::Any) => false,
             };
             assert_eq!(TABLE[..n].iter().find(hides), None, "{pattern}");
         }
@@ -248,8 +248,8 @@ mod tests {
         assert!(text.contains(&rows.concat()), "docs/steps-and-requests.md should have:\n{}", rows.concat());
     }
 
-    fn row(place: Place, pattern: &str, op: Op) -> String {
-        let place = if place == Place::Start { "starts with" } else { "has" };
+    fn row(place: Anchor, pattern: &str, op: Op) -> String {
+        let place = if place == Anchor::Start { "starts with" } else { "has" };
         format!("| {place} `{pattern}` | `{op}` |\n")
     }
 

@@ -16,7 +16,7 @@ use crate::check::survey::survey;
 use crate::check::texts::mend_broken_texts;
 use document::Document;
 use ferrum_trace_format::Error;
-use ferrum_trace_format::chrome::read::{Event, Loss, Outline, Sink, Text, for_each, with_sound_numbers};
+use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Outline, Text, for_each, with_sound_numbers};
 use ferrum_trace_model::Recordings;
 use pass::Pass;
 pub(crate) use rewrite::{metadata, micros, naming, text};
@@ -115,7 +115,7 @@ struct Copy<'w> {
     changes: Changes,
 }
 
-impl Sink for Copy<'_> {
+impl EventSink for Copy<'_> {
     fn event(&mut self, event: &Event<'_>) {
         self.changes.n_read += 1;
         with_sound_numbers(event, |event| match mend_broken_texts(event.json) {
@@ -137,7 +137,7 @@ pub(crate) trait Stop {
 }
 
 /// Finds every event of a file, in order, until the sink wants no more: nobody reads the rest of a large file for a closed pipe.
-pub(crate) fn for_each_until(input: impl Read, sink: &mut (impl Sink + Stop)) -> Result<Outline, Error> {
+pub(crate) fn for_each_until(input: impl Read, sink: &mut (impl EventSink + Stop)) -> Result<Outline, Error> {
     let stop = Cell::new(false);
     for_each(Stoppable { input, stop: &stop }, &mut Stopping { sink, stop: &stop })
 }
@@ -154,7 +154,7 @@ struct Stopping<'a, S> {
     stop: &'a Cell<bool>,
 }
 
-impl<S: Sink + Stop> Sink for Stopping<'_, S> {
+impl<S: EventSink + Stop> EventSink for Stopping<'_, S> {
     fn event(&mut self, event: &Event<'_>) {
         if !self.stop.get() {
             self.sink.event(event);

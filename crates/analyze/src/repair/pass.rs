@@ -12,7 +12,7 @@ use crate::check::rules::slices::OUTER_NOT_FIRST;
 use crate::check::rules::times::{EPOCH_PRECISION, NEGATIVE_TS};
 use crate::check::survey::Surveyed;
 use crate::check::texts::mend_texts;
-use ferrum_trace_format::chrome::read::{Event, Loss, Sink, Text, with_sound_numbers};
+use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Text, with_sound_numbers};
 use ferrum_trace_model::Order;
 use hashbrown::{HashMap, HashSet};
 use std::io;
@@ -29,7 +29,7 @@ pub struct Pass<'w> {
     /// How many events the first pass has seen.
     n_events: Order,
     next: Order,
-    held: Held,
+    held: DelayedEvents,
     /// Ends of asynchronous slices that have none: the last to begin is the first to end.
     async_ends: Vec<(i64, Order, Vec<u8>)>,
     found: Findings,
@@ -40,7 +40,7 @@ pub struct Pass<'w> {
 
 /// Events that are held back.
 #[derive(Default)]
-struct Held {
+struct DelayedEvents {
     n_bytes: usize,
     /// By the slice that has to be written before them.
     waiting: HashMap<Order, Vec<(Order, Vec<u8>)>>,
@@ -63,7 +63,10 @@ impl<'w> Pass<'w> {
         if shift != 0 {
             document.field(Text::plain(SHIFT_FIELD), format!("\"{shift}\"").as_bytes(), false);
         }
-        let held = Held { awaited: slices.waiting.iter().map(|&(_, outer)| outer).collect(), ..Held::default() };
+        let held = DelayedEvents {
+            awaited: slices.waiting.iter().map(|&(_, outer)| outer).collect(),
+            ..DelayedEvents::default()
+        };
         let places = Places::of(findings.wanted());
         let rewriter = Rewriter { ids, slices, flows, asyncs, profiles, numbering, shift, last };
         Self {
@@ -224,7 +227,7 @@ impl<'w> Pass<'w> {
     }
 }
 
-impl Held {
+impl DelayedEvents {
     /// Makes room for bytes, if there is some.
     fn takes(&mut self, n_bytes: usize) -> bool {
         let has_room = self.n_bytes + n_bytes <= HELD_BYTES_MAX;
@@ -245,7 +248,7 @@ impl Stop for Pass<'_> {
     }
 }
 
-impl Sink for Pass<'_> {
+impl EventSink for Pass<'_> {
     fn event(&mut self, event: &Event<'_>) {
         if self.next == 0 {
             self.begin();

@@ -5,7 +5,7 @@ use super::numbering::{Id, Numbering};
 use crate::check::Rule;
 use crate::check::asyncs::AsyncPlan;
 use crate::check::events::{
-    CounterValue, Kind, flow_number, has_empty_name, has_good_scope, has_sub_nanoseconds, is_object_or_null,
+    CounterValue, PhaseRole, flow_number, has_empty_name, has_good_scope, has_sub_nanoseconds, is_object_or_null,
 };
 use crate::check::flows::FlowPlan;
 use crate::check::ids::{Ids, is_about_process};
@@ -57,61 +57,61 @@ pub enum Fate {
 impl Rewriter {
     /// Decides about an event.
     pub fn decide(&mut self, event: &Event<'_>, order: Order) -> Fate {
-        let kind = Kind::of(event);
-        if kind == Kind::Missing {
+        let kind = PhaseRole::of(event);
+        if kind == PhaseRole::Missing {
             return Fate::LeftOut(&EMPTY_EVENT);
         }
-        if kind != Kind::Metadata && event.start.nanos().is_none() {
+        if kind != PhaseRole::Metadata && event.start.nanos().is_none() {
             return Fate::LeftOut(&MISSING_TS);
         }
         let mut edits = Edits::default();
         let mut lane = 0;
         let left_out = match kind {
-            Kind::Complete => {
+            PhaseRole::Complete => {
                 lane = self.slices.lane(order);
                 edit_complete(event, &mut edits);
                 self.edit_bound_flow(event, order, &mut edits);
                 None
             }
-            Kind::Begin => {
+            PhaseRole::Begin => {
                 lane = self.slices.lane(order);
                 self.edit_begin(order, &mut edits);
                 self.edit_bound_flow(event, order, &mut edits);
                 None
             }
-            Kind::End => match self.slices.end(order) {
+            PhaseRole::End => match self.slices.end(order) {
                 Some(Some(begin)) => return Fate::EndOf(begin),
                 Some(None) => Some(&UNMATCHED_END),
                 None => None,
             },
-            Kind::Instant => {
+            PhaseRole::Instant => {
                 if !has_good_scope(event) {
                     edits.set("s", "\"t\"");
                 }
                 None
             }
-            Kind::Counter => edit_counter(event, &mut edits),
-            Kind::Flow => {
+            PhaseRole::Counter => edit_counter(event, &mut edits),
+            PhaseRole::Flow => {
                 lane = self.flows.lane(order);
                 self.edit_flow(event, order, &mut edits)
             }
-            Kind::Async | Kind::LegacyAsync => self.edit_async(event, order, &mut edits),
-            Kind::Unknown => {
+            PhaseRole::Async | PhaseRole::LegacyAsync => self.edit_async(event, order, &mut edits),
+            PhaseRole::Unknown => {
                 edits.set("ph", "\"i\"");
                 edits.set("s", "\"t\"");
                 edits.add_arg("ph", text(&char::from(event.phase).to_string()));
                 None
             }
-            Kind::Metadata if has_empty_name(event) => Some(&EMPTY_ROW_NAME),
-            Kind::Other if self.profiles.is_dropped(order) => Some(&PROFILE_DATA),
-            Kind::Other => {
+            PhaseRole::Metadata if has_empty_name(event) => Some(&EMPTY_ROW_NAME),
+            PhaseRole::Other if self.profiles.is_dropped(order) => Some(&PROFILE_DATA),
+            PhaseRole::Other => {
                 if let Some(id) = self.profiles.id(order) {
                     edits.remove("id2");
                     edits.set("id", format!("\"{id:#x}\""));
                 }
                 None
             }
-            Kind::Metadata | Kind::Missing => None,
+            PhaseRole::Metadata | PhaseRole::Missing => None,
         };
         if let Some(rule) = left_out {
             return Fate::LeftOut(rule);
@@ -187,7 +187,7 @@ impl Rewriter {
         None
     }
 
-    fn edit_ids(&mut self, event: &Event<'_>, kind: Kind, lane: u32, edits: &mut Edits) {
+    fn edit_ids(&mut self, event: &Event<'_>, kind: PhaseRole, lane: u32, edits: &mut Edits) {
         let track = self.ids.track(event);
         let process = self.ids.tracks.get(track).process;
         let pid = self.numbering.pid(process);
@@ -198,7 +198,7 @@ impl Rewriter {
         }
         let tid = self.numbering.tid(track, lane);
         edit_id(event.tid, tid, "tid", edits);
-        if kind == Kind::Metadata {
+        if kind == PhaseRole::Metadata {
             self.keep_old_pid(event, pid, edits);
             self.keep_old_tid(event, track, edits);
         }
@@ -220,14 +220,14 @@ impl Rewriter {
         }
     }
 
-    fn edit_times(&self, event: &Event<'_>, kind: Kind, edits: &mut Edits) {
+    fn edit_times(&self, event: &Event<'_>, kind: PhaseRole, edits: &mut Edits) {
         let is_odd = |number: Number<'_>| matches!(number, Number::Quoted(_));
         let is_inexact = has_sub_nanoseconds(event);
         if let Some(start) = event.start.nanos()
             && (self.shift != 0 || is_odd(event.start) || is_inexact)
         {
             let start = start.saturating_sub(self.shift);
-            let is_metadata = kind == Kind::Metadata;
+            let is_metadata = kind == PhaseRole::Metadata;
             edits.set("ts", micros(if is_metadata { start.max(0) } else { start }));
         }
         if let Some(duration) = event.duration.nanos()
@@ -303,14 +303,14 @@ fn edit_counter(event: &Event<'_>, edits: &mut Edits) -> Option<&'static Rule> {
     None
 }
 
-fn edit_name_and_args(event: &Event<'_>, kind: Kind, edits: &mut Edits) {
+fn edit_name_and_args(event: &Event<'_>, kind: PhaseRole, edits: &mut Edits) {
     match event.name {
         Some(Scalar::Text(_)) => {}
         Some(Scalar::Other(spelling)) => edits.set("name", text(&String::from_utf8_lossy(spelling))),
         None => edits.set("name", "\"\""),
     }
     if let Some(args) = event.args
-        && kind != Kind::Counter
+        && kind != PhaseRole::Counter
         && !is_object_or_null(args)
     {
         edits.set("args", [b"{\"value\":", args, b"}"].concat());

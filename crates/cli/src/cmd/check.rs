@@ -14,7 +14,7 @@ use crate::verdict::Verdict;
 use anstyle::{AnsiColor, Style};
 use ferrum_trace_analyze::check::{Finding, Report, Severity, Viewer, check};
 use ferrum_trace_format::chrome::read::Losses;
-use ferrum_trace_format::open::Kind;
+use ferrum_trace_format::open::TraceFormat;
 use std::fmt::Write as _;
 
 const TITLE: Style = Style::new().bold();
@@ -32,13 +32,13 @@ pub fn run(args: &CheckArgs) -> Verdict {
     super::each_trace(super::expand(&args.inputs), Passes::Several, Unread::Ends, &mut printer, |source, printer| {
         let mut report = check(&|| source.open_boxed()).map_err(|error| source.trouble(&error))?;
         let facts = source.facts();
-        if facts.kind == Kind::Perfetto {
+        if facts.kind == TraceFormat::Perfetto {
             report = report.of_perfetto();
         }
         report.findings.sort_by_key(|finding| finding.rule.severity);
         let mut notes = facts.notes();
         notes.extend(recorder::notes(&report.recordings));
-        if facts.kind != Kind::Json {
+        if facts.kind != TraceFormat::Json {
             notes.push(format!("a {} is checked after conversion to Chrome trace JSON", facts.kind.name()));
         }
         let printed = if args.json {

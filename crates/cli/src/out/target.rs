@@ -3,7 +3,7 @@
 use super::pending::{Existing, PendingFile};
 use crate::input::DASH;
 use crate::trouble::Trouble;
-use ferrum_trace_format::spool::Form;
+use ferrum_trace_format::spool::OutputFormat;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -38,10 +38,10 @@ impl Target {
     }
 
     /// The form that the name of a trace promises.
-    pub fn form(&self) -> Form {
+    pub fn form(&self) -> OutputFormat {
         match self {
-            Self::Stdout => Form::default(),
-            Self::File(path) => Form::of_name(&path.file_name().unwrap_or_default().to_string_lossy()).0,
+            Self::Stdout => OutputFormat::default(),
+            Self::File(path) => OutputFormat::of_name(&path.file_name().unwrap_or_default().to_string_lossy()).0,
         }
     }
 
@@ -56,14 +56,14 @@ impl Target {
     /// Begins a trace there. A file of that name is not touched before the trace is complete.
     pub fn begin(&self, existing: Existing) -> Result<TraceWriter, Trouble> {
         let (kind, existing) = match self {
-            Self::Stdout => (Kind::Stdout(io::stdout()), existing),
+            Self::Stdout => (OutputTarget::Stdout(io::stdout()), existing),
             Self::File(path) => (begin_file(path, existing)?, existing),
         };
         Ok(TraceWriter { kind, existing, words: self.words(), failure: None })
     }
 }
 
-fn begin_file(path: &Path, existing: Existing) -> Result<Kind, Trouble> {
+fn begin_file(path: &Path, existing: Existing) -> Result<OutputTarget, Trouble> {
     let cannot = |cause: io::Error| cannot_write(path.display().to_string(), &cause);
     match fs::metadata(path) {
         Ok(about) if about.is_dir() => {
@@ -74,11 +74,11 @@ fn begin_file(path: &Path, existing: Existing) -> Result<Kind, Trouble> {
         // Through links, so that it is the file that is replaced.
         Ok(about) if about.is_file() => {
             let path = fs::canonicalize(path).map_err(cannot)?;
-            PendingFile::create(&path).map(Kind::Pending).map_err(cannot)
+            PendingFile::create(&path).map(OutputTarget::Pending).map_err(cannot)
         }
         // A pipe, `/dev/null` and their like keep their place.
-        Ok(_) => File::options().write(true).open(path).map(Kind::Device).map_err(cannot),
-        Err(_) => PendingFile::create(path).map(Kind::Pending).map_err(cannot),
+        Ok(_) => File::options().write(true).open(path).map(OutputTarget::Device).map_err(cannot),
+        Err(_) => PendingFile::create(path).map(OutputTarget::Pending).map_err(cannot),
     }
 }
 
@@ -109,14 +109,14 @@ fn full(path: &Path) -> PathBuf {
 /// A trace that is being written.
 #[derive(Debug)]
 pub struct TraceWriter {
-    kind: Kind,
+    kind: OutputTarget,
     existing: Existing,
     words: String,
     failure: Option<Failure>,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum OutputTarget {
     Stdout(io::Stdout),
     Device(File),
     Pending(PendingFile),
@@ -140,9 +140,9 @@ impl TraceWriter {
     pub fn commit(self) -> Result<(), Failure> {
         let Self { kind, existing, words, .. } = self;
         let committed = match kind {
-            Kind::Stdout(mut stdout) => stdout.flush(),
-            Kind::Device(_) => Ok(()),
-            Kind::Pending(file) => file.commit(existing),
+            OutputTarget::Stdout(mut stdout) => stdout.flush(),
+            OutputTarget::Device(_) => Ok(()),
+            OutputTarget::Pending(file) => file.commit(existing),
         };
         committed.map_err(|cause| Failure::of(words, &cause))
     }
@@ -162,9 +162,9 @@ impl Failure {
 impl Write for TraceWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = match &mut self.kind {
-            Kind::Stdout(stdout) => stdout.write(bytes),
-            Kind::Device(file) => file.write(bytes),
-            Kind::Pending(pending) => pending.write(bytes),
+            OutputTarget::Stdout(stdout) => stdout.write(bytes),
+            OutputTarget::Device(file) => file.write(bytes),
+            OutputTarget::Pending(pending) => pending.write(bytes),
         };
         if let Err(cause) = &written
             && cause.kind() != io::ErrorKind::Interrupted

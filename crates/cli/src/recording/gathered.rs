@@ -23,13 +23,13 @@ impl Gathered {
     pub fn of(folder: &Folder, tree: &Tree) -> Result<Self, Trouble> {
         let mut gathered = Self::default();
         for file in folder.files()? {
-            match Kind::of(&file) {
-                Kind::Dump => gathered.dumps.push(file),
-                Kind::Spool if begins_like_a_spool(&file) => match Recorded::of(&file, tree) {
+            match LeftoverFile::of(&file) {
+                LeftoverFile::Dump => gathered.dumps.push(file),
+                LeftoverFile::Spool if begins_like_a_spool(&file) => match Recorded::of(&file, tree) {
                     Ok(recorded) => gathered.recorded.push(recorded),
                     Err(trouble) => gathered.troubles.push(trouble),
                 },
-                Kind::Spool | Kind::Unfinished => {}
+                LeftoverFile::Spool | LeftoverFile::Unfinished => {}
             }
         }
         gathered.join_parts();
@@ -65,7 +65,7 @@ impl Gathered {
 
 /// What a file is, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum LeftoverFile {
     /// What a process records to.
     Spool,
     /// What a flight recorder has written: `….dump-001.…`, after the file that it is beside.
@@ -74,7 +74,7 @@ enum Kind {
     Unfinished,
 }
 
-impl Kind {
+impl LeftoverFile {
     fn of(file: &Path) -> Self {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         match file.extension().and_then(|ending| ending.to_str()) {
@@ -92,10 +92,10 @@ mod tests {
 
     #[test]
     fn what_a_recorder_did_not_finish_is_nothing_to_gather() {
-        let kind = |name: &str| Kind::of(Path::new(name));
-        assert_eq!([kind("d/host-7.spool"), kind("host-7.7.spool")], [Kind::Spool; 2]);
-        assert_eq!([kind("host-7.dump-001.spool"), kind("host-7.dump-001.json")], [Kind::Dump; 2]);
+        let kind = |name: &str| LeftoverFile::of(Path::new(name));
+        assert_eq!([kind("d/host-7.spool"), kind("host-7.7.spool")], [LeftoverFile::Spool; 2]);
+        assert_eq!([kind("host-7.dump-001.spool"), kind("host-7.dump-001.json")], [LeftoverFile::Dump; 2]);
         let unfinished = ["host-7.spool.copy", "host-7.dump-001.spool.next", "host-7.snapshot", "notes.txt"];
-        assert_eq!(unfinished.map(kind), [Kind::Unfinished; 4]);
+        assert_eq!(unfinished.map(kind), [LeftoverFile::Unfinished; 4]);
     }
 }

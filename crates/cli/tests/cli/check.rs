@@ -84,12 +84,12 @@ struct Finding {
     viewers: Vec<String>,
     harm: String,
     repair: String,
-    first: Vec<Place>,
+    first: Vec<Location>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Place {
+struct Location {
     offset: u64,
     excerpt: String,
 }
@@ -107,7 +107,7 @@ fn json_has_every_field_and_no_other() {
     assert_eq!((code.as_str(), severity.as_str(), *count), ("overlap", "error", 1));
     assert_eq!(viewers[..], ["Perfetto", "chrome://tracing", "speedscope"]);
     assert!(!what.is_empty() && !harm.is_empty() && !repair.is_empty());
-    let [Place { offset, excerpt }] = &first[..] else { panic!("{first:?}") };
+    let [Location { offset, excerpt }] = &first[..] else { panic!("{first:?}") };
     assert!(*offset == 82 && excerpt.contains("\"b\""));
 }
 

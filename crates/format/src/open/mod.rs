@@ -11,7 +11,7 @@ mod zipped;
 
 use crate::Error;
 use crate::perfetto::read as perfetto;
-use crate::spool::{Converter, Form, is_spool};
+use crate::spool::{Converter, OutputFormat, is_spool};
 use bounded::Bounded;
 use peeked::Peeked;
 use std::fs::File;
@@ -45,7 +45,7 @@ impl Container {
 
 /// What a trace is, without what is around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TraceFormat {
     /// Chrome trace events as JSON, or something else: that is seen when it is read.
     Json,
     /// What the recorder writes.
@@ -56,7 +56,7 @@ pub enum Kind {
     Layerwise,
 }
 
-impl Kind {
+impl TraceFormat {
     /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
@@ -90,7 +90,7 @@ pub struct Opened {
     /// What is around it, from the outside inwards.
     pub containers: Vec<Container>,
     /// What it is.
-    pub kind: Kind,
+    pub kind: TraceFormat,
     /// What becomes known when it is read.
     pub notes: Notes,
 }
@@ -177,17 +177,17 @@ impl Opening {
                 }
                 Ok(())
             })?;
-            return Ok(self.opened(Box::new(stream), Kind::Perfetto));
+            return Ok(self.opened(Box::new(stream), TraceFormat::Perfetto));
         }
         if layerwise::is_layerwise(head) {
             let json = layerwise::to_chrome(input)?;
-            return Ok(self.opened(Box::new(io::Cursor::new(json)), Kind::Layerwise));
+            return Ok(self.opened(Box::new(io::Cursor::new(json)), TraceFormat::Layerwise));
         }
-        Ok(self.opened(Box::new(input), Kind::Json))
+        Ok(self.opened(Box::new(input), TraceFormat::Json))
     }
 
     fn spool(self, file: File) -> Result<Opened, Error> {
-        let mut converter = Converter::open(&file, Form::default())?;
+        let mut converter = Converter::open(&file, OutputFormat::default())?;
         let notes = self.notes.clone();
         let stream = channel::spawn(move |output| {
             converter.convert_new(&file, output, 1)?;
@@ -199,10 +199,10 @@ impl Opening {
             }
             Ok(())
         })?;
-        Ok(self.opened(Box::new(stream), Kind::Spool))
+        Ok(self.opened(Box::new(stream), TraceFormat::Spool))
     }
 
-    fn opened(self, stream: Box<dyn Read + Send>, kind: Kind) -> Opened {
+    fn opened(self, stream: Box<dyn Read + Send>, kind: TraceFormat) -> Opened {
         Opened { stream, containers: self.containers, kind, notes: self.notes }
     }
 }

@@ -1,6 +1,6 @@
 //! The files in a zip, one after the other.
 
-use super::{Kind, Opened, Opening, channel};
+use super::{Opened, Opening, TraceFormat, channel};
 use crate::Error;
 use crate::chrome::read::DOCUMENT_SEPARATOR;
 use std::fs::File;
@@ -24,7 +24,7 @@ pub fn open(opening: Opening, file: File) -> Result<Opened, Error> {
         }
         Ok(())
     })?;
-    Ok(opening.opened(Box::new(stream), Kind::Json))
+    Ok(opening.opened(Box::new(stream), TraceFormat::Json))
 }
 
 /// Folders, and what macOS adds, are no traces.

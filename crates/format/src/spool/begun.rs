@@ -3,7 +3,7 @@
 
 use super::dictionary::{Dictionary, Site};
 use super::layout::chunk;
-use super::record::{Kind, Record, SITE_INLINE};
+use super::record::{Record, RecordKind, SITE_INLINE};
 use super::source::{Piece, read_chunk_into};
 use super::unclosed::{AsyncKey, async_key};
 use crate::{Error, ReadAt};
@@ -55,9 +55,9 @@ impl Begun {
         while let Some(Ok(record)) = whole.get(at..).filter(|rest| !rest.is_empty()).map(Record::read) {
             at += record.size;
             match record.kind {
-                Kind::Segment => self.first_tick = self.first_tick.min(record.leading(0)),
-                Kind::FlowStart => drop(self.flows.insert(record.leading(0))),
-                Kind::AsyncBegin => {
+                RecordKind::Segment => self.first_tick = self.first_tick.min(record.leading(0)),
+                RecordKind::FlowStart => drop(self.flows.insert(record.leading(0))),
+                RecordKind::AsyncBegin => {
                     if let Some(site) = dictionary.site(record.site) {
                         self.asyncs.insert(async_key(site, &record));
                     }

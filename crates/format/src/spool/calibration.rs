@@ -7,12 +7,12 @@
 /// in one that the next flush writes.
 #[derive(Clone, Debug, Default)]
 pub struct Calibration {
-    lines: Vec<Line>,
+    lines: Vec<CalibrationLine>,
     last: Option<(u64, u64)>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Line {
+struct CalibrationLine {
     ticks: u64,
     nanos: u64,
     /// Nanoseconds a tick, times 2^SCALE_BITS.
@@ -36,7 +36,7 @@ impl Calibration {
             return;
         };
         let scale = (u128::from(nanos - last_nanos) << SCALE_BITS) / u128::from(ticks - last_ticks);
-        self.lines.push(Line {
+        self.lines.push(CalibrationLine {
             ticks: last_ticks,
             nanos: last_nanos,
             scale: u64::try_from(scale).unwrap_or(u64::MAX),
@@ -70,13 +70,13 @@ impl Calibration {
     }
 
     /// With a single point, ticks are taken for nanoseconds: nothing better is known.
-    fn lonely_line(&self) -> Line {
+    fn lonely_line(&self) -> CalibrationLine {
         let (ticks, nanos) = self.last.unwrap_or((0, 0));
-        Line { ticks, nanos, scale: SCALE_ONE, end_ticks: u64::MAX, end_nanos: u64::MAX }
+        CalibrationLine { ticks, nanos, scale: SCALE_ONE, end_ticks: u64::MAX, end_nanos: u64::MAX }
     }
 
     /// The line for `ticks`. Beyond the last point, and before the first, the nearest line is prolonged.
-    fn line_for(&self, ticks: u64) -> Line {
+    fn line_for(&self, ticks: u64) -> CalibrationLine {
         let n_before = self.lines.partition_point(|line| line.ticks <= ticks);
         match self.lines.get(n_before.saturating_sub(1)) {
             None => self.lonely_line(),
@@ -86,10 +86,10 @@ impl Calibration {
     }
 
     /// The continuation of the last line, with the slope of the longest of the last few: a short one is imprecise.
-    fn prolonged(&self, last: Line) -> Line {
+    fn prolonged(&self, last: CalibrationLine) -> CalibrationLine {
         let recent = &self.lines[self.lines.len().saturating_sub(4)..];
         let longest = recent.iter().max_by_key(|line| line.end_ticks - line.ticks);
-        Line {
+        CalibrationLine {
             ticks: last.end_ticks,
             nanos: last.end_nanos,
             scale: longest.map_or(last.scale, |line| line.scale),
@@ -103,7 +103,7 @@ impl Calibration {
 #[derive(Clone, Debug)]
 pub struct Cursor<'a> {
     calibration: &'a Calibration,
-    line: Line,
+    line: CalibrationLine,
     start_nanos: u64,
 }
 

@@ -3,13 +3,13 @@
 use super::begun::Begun;
 use super::diagnostic::Damage;
 use super::facts;
-use super::form::{Form, Spelling};
+use super::form::{OutputFormat, Spelling};
 use super::layout::{CLOCK_TICKS, StopReason};
 use super::open_slices::OpenSlices;
 use super::open_span::OpenSpan;
 use super::ordered::in_order;
 use super::piece::{PieceWriter, Written};
-use super::sink::{FileState, Means, Sink};
+use super::sink::{FileState, Means, SpoolWriter};
 use super::source::{Header, Piece, Progress, read_chunk_into};
 use super::spell_chrome::ChromeFile;
 use super::spell_perfetto::PerfettoFile;
@@ -62,7 +62,7 @@ enum File {
 
 impl Converter {
     /// Checks that `source` is a spool.
-    pub fn open<R: ReadAt + ?Sized>(source: &R, form: Form) -> Result<Self, Error> {
+    pub fn open<R: ReadAt + ?Sized>(source: &R, form: OutputFormat) -> Result<Self, Error> {
         let file = match form.spelling {
             Spelling::Chrome => File::Chrome(ChromeFile::default()),
             Spelling::ChromeWholeMicros => File::ChromeWholeMicros(ChromeFile::default()),
@@ -117,9 +117,9 @@ impl Converter {
         let means = Means { packing: *packing, n_workers };
         let dictionary = &progress.dictionary;
         let (written, damage) = match &mut self.file {
-            File::Chrome(file) => news.write(Sink::new(out, file, state, dictionary, means)?),
-            File::ChromeWholeMicros(file) => news.write(Sink::new(out, file, state, dictionary, means)?),
-            File::Perfetto(file) => news.write(Sink::new(out, &mut **file, state, dictionary, means)?),
+            File::Chrome(file) => news.write(SpoolWriter::new(out, file, state, dictionary, means)?),
+            File::ChromeWholeMicros(file) => news.write(SpoolWriter::new(out, file, state, dictionary, means)?),
+            File::Perfetto(file) => news.write(SpoolWriter::new(out, &mut **file, state, dictionary, means)?),
         };
         progress.damage.merge(damage);
         let batch = written?;
@@ -199,7 +199,7 @@ struct Kept {
 }
 
 impl<R: ReadAt + ?Sized> News<'_, R> {
-    fn write<W, F>(&self, mut sink: Sink<'_, W, F>) -> (Result<Batch, Error>, Damage)
+    fn write<W, F>(&self, mut sink: SpoolWriter<'_, W, F>) -> (Result<Batch, Error>, Damage)
     where
         W: Write + Send + ?Sized,
         F: FileSpelling + Send,
@@ -214,7 +214,7 @@ impl<R: ReadAt + ?Sized> News<'_, R> {
     }
 
     /// Workers take the pieces in order, write and pack them in memory at the same time, and hand them to the file in order.
-    fn write_pieces<W, F>(&self, sink: &mut Sink<'_, W, F>) -> Result<(), Error>
+    fn write_pieces<W, F>(&self, sink: &mut SpoolWriter<'_, W, F>) -> Result<(), Error>
     where
         W: Write + Send + ?Sized,
         F: FileSpelling + Send,
@@ -263,7 +263,7 @@ impl<R: ReadAt + ?Sized> News<'_, R> {
 }
 
 /// Writes a whole spool in some form, with up to `n_workers` threads.
-pub fn to_form<R, W>(source: &R, out: &mut W, form: Form, n_workers: usize) -> Result<Summary, Error>
+pub fn to_form<R, W>(source: &R, out: &mut W, form: OutputFormat, n_workers: usize) -> Result<Summary, Error>
 where
     R: ReadAt + ?Sized,
     W: Write + Send + ?Sized,
@@ -289,7 +289,7 @@ where
     R: ReadAt + ?Sized,
     W: Write + Send + ?Sized,
 {
-    to_form(source, out, Form::default(), n_workers)
+    to_form(source, out, OutputFormat::default(), n_workers)
 }
 
 /// [`to_chrome`] for a spool in memory.

@@ -1,7 +1,7 @@
 //! How many events a growing spool holds.
 
 use super::layout::chunk;
-use super::record::{Kind, Record};
+use super::record::{Record, RecordKind};
 use super::source::{Piece, Progress, read_chunk_into};
 use super::summary::Summary;
 use crate::{Error, ReadAt};
@@ -36,7 +36,7 @@ fn count_piece(piece: Piece, bytes: &[u8]) -> u64 {
     let mut n_events = 0;
     while let Some(Ok(record)) = whole.get(at..).filter(|rest| !rest.is_empty()).map(Record::read) {
         at += record.size;
-        let is_event = !matches!(record.kind, Kind::Segment | Kind::Text | Kind::LongDuration);
+        let is_event = !matches!(record.kind, RecordKind::Segment | RecordKind::Text | RecordKind::LongDuration);
         n_events += u64::from(is_event);
     }
     n_events

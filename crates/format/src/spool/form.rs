@@ -16,14 +16,14 @@ pub enum Spelling {
 
 /// The form of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Form {
+pub struct OutputFormat {
     /// How events are spelled.
     pub spelling: Spelling,
     /// How that is packed.
     pub packing: Packing,
 }
 
-impl Form {
+impl OutputFormat {
     /// The same with times in whole microseconds, if it is JSON.
     pub fn in_whole_micros(self) -> Self {
         match self.spelling {
@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn a_name_tells_the_form_and_where_it_tells_it() {
-        let chrome = |packing| Form { spelling: Spelling::Chrome, packing };
-        let perfetto = |packing| Form { spelling: Spelling::Perfetto, packing };
+        let chrome = |packing| OutputFormat { spelling: Spelling::Chrome, packing };
+        let perfetto = |packing| OutputFormat { spelling: Spelling::Perfetto, packing };
         for (name, form, ending) in [
             ("trace.json", chrome(Packing::Plain), ".json"),
             ("trace", chrome(Packing::Plain), ""),
@@ -82,7 +82,7 @@ mod tests {
             ("a.perfetto-trace", perfetto(Packing::Plain), ".perfetto-trace"),
             ("É.PFTrace", perfetto(Packing::Plain), ".PFTrace"),
         ] {
-            assert_eq!(Form::of_name(name), (form, ending), "{name}");
+            assert_eq!(OutputFormat::of_name(name), (form, ending), "{name}");
         }
         #[cfg(feature = "gzip")]
         for (name, form, ending) in [
@@ -93,11 +93,11 @@ mod tests {
             ("A.JSON.GZ", chrome(Packing::Gzip), ".JSON.GZ"),
             (".gz", chrome(Packing::Plain), ""),
         ] {
-            assert_eq!(Form::of_name(name), (form, ending), "{name}");
+            assert_eq!(OutputFormat::of_name(name), (form, ending), "{name}");
         }
         #[cfg(feature = "zstd")]
         for (name, ending) in [("trace.json.zst", ".json.zst"), ("trace.json.Zst", ".json.Zst")] {
-            assert_eq!(Form::of_name(name), (chrome(Packing::Zstd), ending), "{name}");
+            assert_eq!(OutputFormat::of_name(name), (chrome(Packing::Zstd), ending), "{name}");
         }
     }
 }

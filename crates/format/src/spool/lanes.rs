@@ -20,14 +20,14 @@ pub type Interval = (u64, u64);
 
 /// The lanes of one track.
 #[derive(Debug, Default)]
-pub struct Lanes {
+pub struct SpoolLanes {
     /// The lanes that are asked, the first ones of the track.
     lanes: Vec<Lane>,
     /// The latest end in each of the others, the earliest first.
     others: BinaryHeap<Reverse<(u64, usize)>>,
 }
 
-impl Lanes {
+impl SpoolLanes {
     /// Places the slices of one batch: the lane of each, and all of them in the order of their begins, outer ones first.
     pub fn place(&mut self, batch: &[Interval]) -> (Vec<usize>, Vec<usize>) {
         let mut by_start: Vec<usize> = (0..batch.len()).collect();
@@ -147,14 +147,14 @@ mod tests {
 
     #[test]
     fn what_nests_shares_a_lane_and_what_overlaps_does_not() {
-        let mut lanes = Lanes::default();
+        let mut lanes = SpoolLanes::default();
         let (lane_of, _) = lanes.place(&[(0, 100), (10, 20), (20, 100), (90, 110), (110, 120)]);
         assert_eq!(lane_of, [0, 0, 0, 1, 0]);
     }
 
     #[test]
     fn slices_that_begin_together_are_written_outer_first() {
-        let mut lanes = Lanes::default();
+        let mut lanes = SpoolLanes::default();
         let batch = [(5, 10), (0, 5), (5, 20), (30, 31)];
         let (lane_of, by_start) = lanes.place(&batch);
         assert_eq!(lane_of, [0; 4]);
@@ -164,14 +164,14 @@ mod tests {
 
     #[test]
     fn a_later_batch_does_not_end_where_something_written_begins() {
-        let mut lanes = Lanes::default();
+        let mut lanes = SpoolLanes::default();
         lanes.place(&[(5, 10)]);
         assert_eq!(lanes.place(&[(0, 5), (10, 15), (5, 5)]).0, [1, 0, 0]);
     }
 
     #[test]
     fn a_later_batch_may_enclose_all_that_was_forgotten() {
-        let mut lanes = Lanes::default();
+        let mut lanes = SpoolLanes::default();
         let many: Vec<Interval> = (1..=3 * REMEMBERED as u64).map(|i| (10 * i, 10 * i + 5)).collect();
         lanes.place(&many);
         assert_eq!(lanes.place(&[(0, u64::MAX)]).0, [0]);
@@ -182,7 +182,7 @@ mod tests {
     fn many_slices_that_all_overlap_get_a_lane_each() {
         let n = 200_000;
         let batch: Vec<Interval> = (0..n).map(|start| (start, start + n)).collect();
-        let mut lanes = Lanes::default();
+        let mut lanes = SpoolLanes::default();
         assert!(lanes.place(&batch).0.into_iter().eq(0..n as usize));
         let later: Vec<Interval> = (2 * n..3 * n).map(|start| (start, start + n)).collect();
         assert_eq!(lanes.place(&later).0.iter().max(), Some(&(n as usize - 1)), "lanes are used again");
@@ -193,7 +193,7 @@ mod tests {
         fn no_two_slices_of_a_lane_overlap_in_part(
             batches in prop::collection::vec(prop::collection::vec((0u64..60, 0u64..50), 0..120), 1..4)
         ) {
-            let mut lanes = Lanes::default();
+            let mut lanes = SpoolLanes::default();
             let mut written: Vec<(usize, Interval)> = Vec::new();
             for batch in batches {
                 let batch: Vec<Interval> = batch.iter().map(|&(start, len)| (start, start + len)).collect();

@@ -35,7 +35,7 @@ pub use converter::{Batch, Converter, to_chrome, to_chrome_bytes, to_form, write
 pub use counter::EventCounter;
 pub use definition::{Definition, THREAD_DROPPED_WORD, write_site};
 pub use diagnostic::Diagnostic;
-pub use form::{Form, Spelling};
+pub use form::{OutputFormat, Spelling};
 pub use open_span::empty_unstable_slots;
 pub use source::is_spool;
 pub use summary::Summary;

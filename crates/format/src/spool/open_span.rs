@@ -2,7 +2,7 @@
 
 use super::layout::{chunk, open_spans as stack};
 use super::record::{
-    ARGS_IN_HEADER, HEADER_BYTES, Kind, Record, first_word, n_type_words, second_word, second_word_many,
+    ARGS_IN_HEADER, HEADER_BYTES, Record, RecordKind, first_word, n_type_words, second_word, second_word_many,
 };
 use std::ops::Range;
 
@@ -34,9 +34,9 @@ impl OpenSpan {
         let mut put = |word: u64| record.extend_from_slice(&word.to_le_bytes());
         put(first_word(site, 0));
         if n_args <= ARGS_IN_HEADER {
-            put(second_word(Kind::Span, 0, n_args, types));
+            put(second_word(RecordKind::Span, 0, n_args, types));
         } else {
-            put(second_word_many(Kind::Span, 0));
+            put(second_word_many(RecordKind::Span, 0));
             put(n_args as u64);
             const { assert!(n_type_words(stack::ARGS_MAX) == 1) };
             put(types);
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(starts(&bytes), [(3, 10), (3, 30), (7, 20)]);
         let spans = spans_of_chunk(&bytes);
         let record = spans[1].record().unwrap();
-        assert_eq!((record.kind, record.site, record.n_args(), record.arg(0).1), (Kind::Span, 4, 1, 130));
+        assert_eq!((record.kind, record.site, record.n_args(), record.arg(0).1), (RecordKind::Span, 4, 1, 130));
     }
 
     #[test]

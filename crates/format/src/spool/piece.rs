@@ -5,7 +5,7 @@ use super::calibration::Cursor;
 use super::diagnostic::Damage;
 use super::dictionary::{Dictionary, Site, Thread};
 use super::layout::CHUNK_BYTES;
-use super::record::{HEADER_BYTES, Kind, Record, SITE_INLINE, TIME_BITS};
+use super::record::{HEADER_BYTES, Record, RecordKind, SITE_INLINE, TIME_BITS};
 use super::row_title::title_of;
 use super::source::{Piece, missing_bytes};
 use super::spelling::{CounterRow, Event, Speller, push_loose_args};
@@ -84,7 +84,7 @@ pub struct PieceWriter<'a, R: ?Sized, S> {
 
 /// What holds for the records of a segment.
 #[derive(Clone, Copy)]
-struct Segment<'a> {
+struct SegmentContext<'a> {
     thread_id: u32,
     thread: Option<&'a Thread>,
     base: u64,
@@ -138,12 +138,12 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
             let is_new = at >= piece.from;
             at += record.size;
             match record.kind {
-                Kind::Segment => segment = Some(self.segment(&record)),
-                Kind::LongDuration => {
+                RecordKind::Segment => segment = Some(self.segment(&record)),
+                RecordKind::LongDuration => {
                     long_duration = record.leading(0);
                     continue;
                 }
-                Kind::Text => {}
+                RecordKind::Text => {}
                 _ if !is_new => {}
                 _ => match segment {
                     Some(segment) => self.event(&texts, segment, record, long_duration, offset),
@@ -162,11 +162,11 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
 
     /// Writes the record at the start of `bytes` if it is a span without arguments and nothing is wrong with it.
     #[inline(always)]
-    fn plain_span(&mut self, bytes: &[u8], segment: Option<Segment<'a>>) -> bool {
+    fn plain_span(&mut self, bytes: &[u8], segment: Option<SegmentContext<'a>>) -> bool {
         let Some((site, end, duration)) = Record::plain_span(bytes) else {
             return false;
         };
-        let Some(Segment { thread_id, thread: Some(thread), base }) = segment else {
+        let Some(SegmentContext { thread_id, thread: Some(thread), base }) = segment else {
             return false;
         };
         let site_id = site;
@@ -192,15 +192,15 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
         }
     }
 
-    fn segment(&self, record: &Record<'_>) -> Segment<'a> {
-        Segment { thread_id: record.site, thread: self.dictionary.thread(record.site), base: record.leading(0) }
+    fn segment(&self, record: &Record<'_>) -> SegmentContext<'a> {
+        SegmentContext { thread_id: record.site, thread: self.dictionary.thread(record.site), base: record.leading(0) }
     }
 
     fn damage(&mut self, offset: u64, message: impl Into<String>) {
         self.written.damage.add(offset, message);
     }
 
-    fn event(&mut self, texts: &Texts<'_, R>, segment: Segment<'a>, record: Record<'_>, long: u64, offset: u64) {
+    fn event(&mut self, texts: &Texts<'_, R>, segment: SegmentContext<'a>, record: Record<'_>, long: u64, offset: u64) {
         let Some(thread) = segment.thread else {
             self.damage(offset, format!("an event of the unknown thread {} was passed over", segment.thread_id));
             return;
@@ -220,23 +220,30 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
             }
         };
         self.written.n_events += 1;
-        if !matches!(record.kind, Kind::Pushed | Kind::PushedShort) {
+        if !matches!(record.kind, RecordKind::Pushed | RecordKind::PushedShort) {
             self.note_thread(segment.thread_id);
         }
         // Others have times of their own, of clocks that may be any.
-        if !matches!(record.kind, Kind::TrackSpan | Kind::Measured | Kind::Pushed | Kind::PushedShort) {
+        if !matches!(
+            record.kind,
+            RecordKind::TrackSpan | RecordKind::Measured | RecordKind::Pushed | RecordKind::PushedShort
+        ) {
             self.written.last = self.written.last.max(end);
         }
-        if matches!(record.kind, Kind::Span | Kind::Escaped) {
+        if matches!(record.kind, RecordKind::Span | RecordKind::Escaped) {
             self.last_span = (segment.thread_id, start_ticks(segment, &record, long));
         }
         let event = Event { texts, record, site, thread, start, end };
         match record.kind {
-            Kind::Span | Kind::FirstLap => self.speller.slice(&event),
-            Kind::Escaped | Kind::TrackSpan | Kind::Measured | Kind::Pushed | Kind::PushedShort => {
+            RecordKind::Span | RecordKind::FirstLap => self.speller.slice(&event),
+            RecordKind::Escaped
+            | RecordKind::TrackSpan
+            | RecordKind::Measured
+            | RecordKind::Pushed
+            | RecordKind::PushedShort => {
                 self.loose(segment.thread_id, &event);
             }
-            Kind::Counter => self.speller.counter(&event),
+            RecordKind::Counter => self.speller.counter(&event),
             _ => self.point(segment.thread_id, &event),
         }
     }
@@ -246,17 +253,17 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
     fn point(&mut self, thread_id: u32, event: &Event<'_, R>) {
         let record = &event.record;
         match (record.kind, self.begun) {
-            (Kind::FlowStep | Kind::FlowEnd, Some(begun)) if !begun.has_flow(record.leading(0)) => {
+            (RecordKind::FlowStep | RecordKind::FlowEnd, Some(begun)) if !begun.has_flow(record.leading(0)) => {
                 self.written.n_events -= 1;
             }
-            (Kind::AsyncEnd, Some(begun)) if !begun.has_async(event.site, record) => {
+            (RecordKind::AsyncEnd, Some(begun)) if !begun.has_async(event.site, record) => {
                 let first = self.clock.nanos_since_start(begun.first_tick);
                 let begin = Event { record: record.without_args(), start: first, end: first, ..*event };
                 let title = title_of(event);
-                self.async_point(&begin, Kind::AsyncBegin, title.as_deref());
-                self.async_point(event, Kind::AsyncEnd, title.as_deref());
+                self.async_point(&begin, RecordKind::AsyncBegin, title.as_deref());
+                self.async_point(event, RecordKind::AsyncEnd, title.as_deref());
             }
-            (kind @ (Kind::AsyncBegin | Kind::AsyncEnd), _) => {
+            (kind @ (RecordKind::AsyncBegin | RecordKind::AsyncEnd), _) => {
                 let title = title_of(event);
                 self.written.edges.extend(Edge::of(event.site, record, thread_id, event.end, title.as_deref()));
                 self.async_point(event, kind, title.as_deref());
@@ -266,8 +273,8 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
     }
 
     /// An asynchronous begin or end, in what gives its row a title.
-    fn async_point(&mut self, event: &Event<'_, R>, kind: Kind, title: Option<&str>) {
-        let is_begin = kind == Kind::AsyncBegin;
+    fn async_point(&mut self, event: &Event<'_, R>, kind: RecordKind, title: Option<&str>) {
+        let is_begin = kind == RecordKind::AsyncBegin;
         if let Some(title) = title.filter(|_| is_begin) {
             self.speller.row_edge(event, kind, title);
         }
@@ -279,15 +286,15 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
 
     /// When it begins and ends, in nanoseconds.
     #[inline]
-    fn times(&mut self, segment: Segment<'_>, record: &Record<'_>, long: u64) -> (u64, u64) {
+    fn times(&mut self, segment: SegmentContext<'_>, record: &Record<'_>, long: u64) -> (u64, u64) {
         let end_ticks = segment.base.wrapping_add(record.end);
         match record.kind {
-            Kind::TrackSpan | Kind::Measured => {
+            RecordKind::TrackSpan | RecordKind::Measured => {
                 let (start, end) = (record.leading(1), record.leading(1).saturating_add(record.leading(2)));
                 let origin = self.clock.start_nanos();
                 (start.saturating_sub(origin), end.saturating_sub(origin))
             }
-            Kind::Pushed | Kind::PushedShort => {
+            RecordKind::Pushed | RecordKind::PushedShort => {
                 let start = self.clock.nanos_since_start(end_ticks).saturating_sub(record.pushed_nanos());
                 (start, start.saturating_add(record.pushed_nanos()))
             }
@@ -295,7 +302,7 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
                 let start = self.clock.nanos_since_start(start_ticks(segment, record, long));
                 let end = self.clock.nanos_since_start(end_ticks);
                 // The slice around the first lap is written later and must not begin at the same nanosecond.
-                let start = start + u64::from(kind == Kind::FirstLap && start < end);
+                let start = start + u64::from(kind == RecordKind::FirstLap && start < end);
                 (start, end)
             }
         }
@@ -304,8 +311,8 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
     fn loose(&mut self, thread_id: u32, event: &Event<'_, R>) {
         let record = &event.record;
         let key = match record.kind {
-            Kind::Pushed | Kind::PushedShort => LaneKey::Pushed(record.pushed_tid()),
-            Kind::TrackSpan | Kind::Measured => LaneKey::Track(record.leading(0) as u32),
+            RecordKind::Pushed | RecordKind::PushedShort => LaneKey::Pushed(record.pushed_tid()),
+            RecordKind::TrackSpan | RecordKind::Measured => LaneKey::Track(record.leading(0) as u32),
             _ => LaneKey::Thread(thread_id),
         };
         let out = &mut self.written.texts;
@@ -315,7 +322,7 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
         push_loose_args(out, event);
         let args_end = out.len();
         let begins = |id: &u64| *id != 0 && self.begun.is_none_or(|begun| begun.has_flow(*id));
-        let flow = (record.kind == Kind::Measured).then(|| record.leading(3)).filter(begins);
+        let flow = (record.kind == RecordKind::Measured).then(|| record.leading(3)).filter(begins);
         self.written.loose.push(Loose {
             key,
             interval: (event.start, event.end),
@@ -327,7 +334,7 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
 }
 
 /// When a record of a thread begins.
-fn start_ticks(segment: Segment<'_>, record: &Record<'_>, long: u64) -> u64 {
+fn start_ticks(segment: SegmentContext<'_>, record: &Record<'_>, long: u64) -> u64 {
     let duration = record.duration | (long << TIME_BITS);
     segment.base.wrapping_add(record.end).saturating_sub(duration)
 }

@@ -41,7 +41,7 @@ pub const SHARED_FLOW: u64 = 1 << 62;
 /// What an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub enum RecordKind {
     /// A slice on the track of its thread.
     Span = 1,
     /// A slice of a thread that outlived one it began inside of, so it cannot be drawn on the thread's own track.
@@ -76,17 +76,17 @@ pub enum Kind {
     Text = 15,
     /// The upper bits of the duration of the record that follows. Leading word: them.
     LongDuration = 16,
-    /// A [`Kind::Pushed`] in two words: its duration is in nanoseconds, its `tid` is where the types of arguments would be.
+    /// A [`RecordKind::Pushed`] in two words: its duration is in nanoseconds, its `tid` is where the types of arguments would be.
     PushedShort = 17,
     /// A slice on a named track that a device measured, where a flow may arrive. Leading words: those of
-    /// [`Kind::TrackSpan`], the flow's id (0: none), the bound of the error of its times in nanoseconds.
+    /// [`RecordKind::TrackSpan`], the flow's id (0: none), the bound of the error of its times in nanoseconds.
     Measured = 18,
 }
 
-impl Kind {
+impl RecordKind {
     fn from_bits(bits: u64) -> Option<Self> {
-        use Kind::*;
-        const ALL: [Kind; 18] = [
+        use RecordKind::*;
+        const ALL: [RecordKind; 18] = [
             Span,
             Escaped,
             FirstLap,
@@ -111,7 +111,7 @@ impl Kind {
 
     /// How many words stand between the header and the arguments.
     pub const fn n_leading(self) -> usize {
-        use Kind::*;
+        use RecordKind::*;
         match self {
             Span | Escaped | FirstLap | Instant | Counter | PushedShort => 0,
             AsyncBegin | AsyncInstant | AsyncEnd | FlowStart | FlowStep | FlowEnd | Segment | LongDuration => 1,
@@ -159,21 +159,21 @@ pub const fn first_word(site: u32, end: u64) -> u64 {
 
 /// The second word of a record with up to [`ARGS_IN_HEADER`] arguments.
 #[inline(always)]
-pub const fn second_word(kind: Kind, duration: u64, n_args: usize, types: u64) -> u64 {
+pub const fn second_word(kind: RecordKind, duration: u64, n_args: usize, types: u64) -> u64 {
     duration | ((kind as u64) << KIND_SHIFT) | ((n_args as u64) << COUNT_SHIFT) | (types << TYPES_SHIFT)
 }
 
 /// The second word of a record whose number of arguments and types follow.
 #[inline(always)]
-pub const fn second_word_many(kind: Kind, duration: u64) -> u64 {
+pub const fn second_word_many(kind: RecordKind, duration: u64) -> u64 {
     duration | ((kind as u64) << KIND_SHIFT) | (COUNT_MANY << COUNT_SHIFT)
 }
 
-/// The second word of a [`Kind::PushedShort`], if both numbers fit in.
+/// The second word of a [`RecordKind::PushedShort`], if both numbers fit in.
 #[inline(always)]
 pub fn second_word_pushed(nanos: u64, tid: u32) -> Option<u64> {
     let fits = nanos <= TIME_MASK && tid <= u32::from(u16::MAX);
-    fits.then(|| second_word(Kind::PushedShort, nanos, 0, u64::from(tid)))
+    fits.then(|| second_word(RecordKind::PushedShort, nanos, 0, u64::from(tid)))
 }
 
 /// Words that hold the types of `n_args` arguments, where they do not fit into the header.
@@ -215,12 +215,12 @@ pub fn cut_text(text: &str) -> (&str, Option<String>) {
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
     /// What it is.
-    pub kind: Kind,
-    /// Its call site, or what [`Kind`] says.
+    pub kind: RecordKind,
+    /// Its call site, or what [`RecordKind`] says.
     pub site: u32,
     /// Ticks since the base.
     pub end: u64,
-    /// Ticks, without the upper bits of a [`Kind::LongDuration`].
+    /// Ticks, without the upper bits of a [`RecordKind::LongDuration`].
     pub duration: u64,
     types: Types<'a>,
     leading: &'a [u8],
@@ -248,7 +248,7 @@ impl<'a> Record<'a> {
         };
         let first = word_at(header, 0);
         let second = word_at(header, 1);
-        let kind = Kind::from_bits((second >> KIND_SHIFT) & 31).ok_or(BadRecord("unknown kind"))?;
+        let kind = RecordKind::from_bits((second >> KIND_SHIFT) & 31).ok_or(BadRecord("unknown kind"))?;
         let (leading, rest) = split(rest, kind.n_leading())?;
         let count = (second >> COUNT_SHIFT) & 7;
         let (types, n_args, rest) = if count == COUNT_MANY {
@@ -265,7 +265,7 @@ impl<'a> Record<'a> {
             return Err(BadRecord("impossible number of arguments"));
         };
         let n_payload = match kind {
-            Kind::Text => text_words(word_at(leading, 1))?,
+            RecordKind::Text => text_words(word_at(leading, 1))?,
             _ => n_args,
         };
         let (args, rest) = split(rest, n_payload)?;
@@ -287,7 +287,7 @@ impl<'a> Record<'a> {
     pub fn plain_span(bytes: &[u8]) -> Option<(u32, u64, u64)> {
         let header = bytes.first_chunk::<HEADER_BYTES>()?;
         let (first, second) = (word_at(header, 0), word_at(header, 1));
-        let is_plain = second >> KIND_SHIFT == Kind::Span as u64;
+        let is_plain = second >> KIND_SHIFT == RecordKind::Span as u64;
         is_plain.then_some(((first >> TIME_BITS) as u32, first & TIME_MASK, second & TIME_MASK))
     }
 
@@ -299,15 +299,15 @@ impl<'a> Record<'a> {
     /// The `tid` of a slice pushed through the reference's interface.
     pub fn pushed_tid(&self) -> u32 {
         match (self.kind, self.types) {
-            (Kind::PushedShort, Types::InHeader(tid)) => tid as u32,
-            (Kind::PushedShort, Types::Apart(_)) => 0,
+            (RecordKind::PushedShort, Types::InHeader(tid)) => tid as u32,
+            (RecordKind::PushedShort, Types::Apart(_)) => 0,
             _ => self.leading(0) as u32,
         }
     }
 
     /// The duration of such a slice in nanoseconds.
     pub fn pushed_nanos(&self) -> u64 {
-        if self.kind == Kind::PushedShort { self.duration } else { self.leading(1) }
+        if self.kind == RecordKind::PushedShort { self.duration } else { self.leading(1) }
     }
 
     /// The same without its arguments.
@@ -329,7 +329,7 @@ impl<'a> Record<'a> {
         (Type::from_bits(nibbles & 15), word_at(self.args, n))
     }
 
-    /// The bytes of a [`Kind::Text`].
+    /// The bytes of a [`RecordKind::Text`].
     pub fn text(&self) -> &'a [u8] {
         &self.args[..(self.leading(1) as usize).min(self.args.len())]
     }
@@ -364,9 +364,9 @@ mod tests {
 
     #[test]
     fn a_span_is_two_words_and_comes_back() {
-        let bytes = bytes(&[first_word(7, 1000), second_word(Kind::Span, 30, 0, 0)]);
+        let bytes = bytes(&[first_word(7, 1000), second_word(RecordKind::Span, 30, 0, 0)]);
         let record = Record::read(&bytes).unwrap();
-        assert_eq!((record.kind, record.site, record.end, record.duration), (Kind::Span, 7, 1000, 30));
+        assert_eq!((record.kind, record.site, record.end, record.duration), (RecordKind::Span, 7, 1000, 30));
         assert_eq!((record.n_args(), record.size), (0, 16));
     }
 
@@ -374,7 +374,7 @@ mod tests {
     fn a_pushed_slice_is_two_words_if_its_numbers_are_small() {
         let bytes = bytes(&[first_word(7, 1000), second_word_pushed(250_000, 47).unwrap()]);
         let record = Record::read(&bytes).unwrap();
-        assert_eq!((record.kind, record.pushed_tid(), record.pushed_nanos()), (Kind::PushedShort, 47, 250_000));
+        assert_eq!((record.kind, record.pushed_tid(), record.pushed_nanos()), (RecordKind::PushedShort, 47, 250_000));
         assert_eq!((record.n_args(), record.size), (0, 16));
         assert_eq!(second_word_pushed(TIME_MASK + 1, 0), None);
         assert_eq!(second_word_pushed(0, 1 << 16), None);
@@ -383,7 +383,7 @@ mod tests {
     #[test]
     fn two_integers_take_two_more_words() {
         let types = Type::Unsigned as u64 | (Type::Signed as u64) << 4;
-        let bytes = bytes(&[first_word(7, 1), second_word(Kind::Span, 1, 2, types), 5, -6i64 as u64]);
+        let bytes = bytes(&[first_word(7, 1), second_word(RecordKind::Span, 1, 2, types), 5, -6i64 as u64]);
         let record = Record::read(&bytes).unwrap();
         assert_eq!(record.size, 32);
         assert_eq!(record.arg(0), (Some(Type::Unsigned), 5));
@@ -392,7 +392,7 @@ mod tests {
 
     #[test]
     fn a_record_that_is_cut_is_refused_at_any_length() {
-        let bytes = bytes(&[first_word(7, 1), second_word(Kind::AsyncBegin, 0, 1, 2), 9, 5]);
+        let bytes = bytes(&[first_word(7, 1), second_word(RecordKind::AsyncBegin, 0, 1, 2), 9, 5]);
         assert!(Record::read(&bytes).is_ok());
         for len in 0..bytes.len() {
             assert!(Record::read(&bytes[..len]).is_err());

@@ -3,7 +3,7 @@
 use super::converter::Batch;
 use super::diagnostic::Damage;
 use super::dictionary::{Dictionary, LANE_IDS, LANE_PIDS};
-use super::lanes::{Interval, Lanes, outer_first};
+use super::lanes::{Interval, SpoolLanes, outer_first};
 use super::open_span::OpenSpan;
 use super::ordered::in_order;
 use super::piece::{LaneKey, Loose, Written};
@@ -25,7 +25,7 @@ const LOOSE_UNIT_BYTES: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub struct FileState {
     has_opened: bool,
-    lanes: HashMap<LaneKey, Lanes>,
+    lanes: HashMap<LaneKey, SpoolLanes>,
     /// Numbers of the second and further lanes.
     lane_ids: HashMap<(LaneKey, usize), u32>,
     /// Processes that stand for further lanes of the reference's interface.
@@ -64,7 +64,7 @@ pub struct Means {
 }
 
 /// The file, and what waits to be written.
-pub struct Sink<'a, W: ?Sized, F> {
+pub struct SpoolWriter<'a, W: ?Sized, F> {
     pub out: &'a mut W,
     pub spelling: &'a mut F,
     pub state: &'a mut FileState,
@@ -77,7 +77,7 @@ pub struct Sink<'a, W: ?Sized, F> {
     texts: Vec<u8>,
 }
 
-impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> Sink<'a, W, F> {
+impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F> {
     pub fn new(
         out: &'a mut W,
         spelling: &'a mut F,

@@ -8,7 +8,7 @@ use super::layout::{
     StopReason, VERSION, chunk, file, state, stop_reason,
 };
 use super::open_span::{OpenSpan, empty_unstable_slots, spans_of_chunk};
-use super::record::{Kind, Record};
+use super::record::{Record, RecordKind};
 use super::summary::Summary;
 use crate::{Error, ReadAt};
 use ferrum_trace_model::{Recording, RefusedDumps};
@@ -338,7 +338,7 @@ fn sort_by_time<R: ReadAt + ?Sized>(source: &R, pieces: &mut Vec<Piece>) -> Resu
     let begin = |piece: &Piece| -> Result<u64, Error> {
         let first = read_words::<SEGMENT_WORDS, R>(source, piece.chunk * CHUNK_BYTES as u64 + HEADER_BYTES)?;
         let bytes = first.map(u64::to_le_bytes);
-        let segment = Record::read(bytes.as_flattened()).ok().filter(|record| record.kind == Kind::Segment);
+        let segment = Record::read(bytes.as_flattened()).ok().filter(|record| record.kind == RecordKind::Segment);
         Ok(segment.map_or(0, |segment| segment.leading(0)))
     };
     let mut timed = Vec::with_capacity(pieces.len());

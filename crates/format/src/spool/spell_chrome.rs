@@ -2,7 +2,7 @@
 
 use super::dictionary::{Site, Thread, track_tail};
 use super::piece::Loose;
-use super::record::{FLOW, Kind};
+use super::record::{FLOW, RecordKind};
 use super::spelling::{
     ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, OverlapProcess, ProcessRow, Row, Speller, push_args,
     push_key, push_unclosed_args,
@@ -264,16 +264,16 @@ impl<const WHOLE: bool> Speller for ChromeSpeller<WHOLE> {
         out.push(b'}');
     }
 
-    fn point<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: Kind) {
+    fn point<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: RecordKind) {
         let out = &mut self.out;
         let (letter, extra): (u8, &[u8]) = match kind {
-            Kind::AsyncBegin => (b'b', b""),
-            Kind::AsyncInstant => (b'n', b""),
-            Kind::AsyncEnd => (b'e', b""),
-            Kind::FlowStart => (b's', b""),
-            Kind::FlowStep => (b't', b""),
+            RecordKind::AsyncBegin => (b'b', b""),
+            RecordKind::AsyncInstant => (b'n', b""),
+            RecordKind::AsyncEnd => (b'e', b""),
+            RecordKind::FlowStart => (b's', b""),
+            RecordKind::FlowStep => (b't', b""),
             // Without it, viewers take the arrow to the next slice instead of the one around it.
-            Kind::FlowEnd => (b'f', b",\"bp\":\"e\""),
+            RecordKind::FlowEnd => (b'f', b",\"bp\":\"e\""),
             _ => (b'i', b",\"s\":\"t\""),
         };
         out.extend_from_slice(event.site.head());
@@ -283,8 +283,10 @@ impl<const WHOLE: bool> Speller for ChromeSpeller<WHOLE> {
         out.extend_from_slice(&event.thread.track.tail);
         out.extend_from_slice(extra);
         match kind {
-            Kind::AsyncBegin | Kind::AsyncInstant | Kind::AsyncEnd => push_local_id(out, event.record.leading(0)),
-            Kind::FlowStart | Kind::FlowStep | Kind::FlowEnd => {
+            RecordKind::AsyncBegin | RecordKind::AsyncInstant | RecordKind::AsyncEnd => {
+                push_local_id(out, event.record.leading(0))
+            }
+            RecordKind::FlowStart | RecordKind::FlowStep | RecordKind::FlowEnd => {
                 let id = event.record.leading(0);
                 out.extend_from_slice(format!(",\"id\":\"{id:#x}\"").as_bytes());
             }
@@ -296,9 +298,9 @@ impl<const WHOLE: bool> Speller for ChromeSpeller<WHOLE> {
         out.push(b'}');
     }
 
-    fn row_edge<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: Kind, title: &str) {
+    fn row_edge<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: RecordKind, title: &str) {
         let out = &mut self.out;
-        let phase = if kind == Kind::AsyncBegin { b'b' } else { b'e' };
+        let phase = if kind == RecordKind::AsyncBegin { b'b' } else { b'e' };
         push_row_edge(out, event.site, title, phase, event.end);
         out.extend_from_slice(&event.thread.track.tail);
         push_local_id(out, event.record.leading(0));
@@ -335,7 +337,7 @@ impl<const WHOLE: bool> Speller for ChromeSpeller<WHOLE> {
             out.truncate(before);
         }
         if n_numbers == 0 || n_others > 0 {
-            self.point(event, Kind::Counter);
+            self.point(event, RecordKind::Counter);
         }
     }
 

@@ -6,7 +6,7 @@
 
 use super::dictionary::{Site, Thread, counter_hash};
 use super::piece::Loose;
-use super::record::{FLOW, Kind};
+use super::record::{FLOW, RecordKind};
 use super::spelling::{
     ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, OverlapProcess, ProcessRow, Row, Speller, uuid,
 };
@@ -343,7 +343,7 @@ impl Speller for PerfettoSpeller {
         self.encoder.end(event.end, track);
     }
 
-    fn point<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: Kind) {
+    fn point<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: RecordKind) {
         let (name, category) = self.event_words(event);
         self.push_args(event);
         let (time, track) = (event.end, uuid::thread(event.thread.row));
@@ -353,24 +353,24 @@ impl Speller for PerfettoSpeller {
             encoder.flow_point(time, track, name, category, phase, id, phase == FlowPhase::End);
         };
         match kind {
-            Kind::FlowStart => return flow(FlowPhase::Begin),
-            Kind::FlowStep => return flow(FlowPhase::Step),
-            Kind::FlowEnd => return flow(FlowPhase::End),
+            RecordKind::FlowStart => return flow(FlowPhase::Begin),
+            RecordKind::FlowStep => return flow(FlowPhase::Step),
+            RecordKind::FlowEnd => return flow(FlowPhase::End),
             _ => {}
         }
         let mut point = |phase| encoder.async_point(time, track, name, category, phase, event.record.leading(0));
         match kind {
-            Kind::AsyncBegin => point(AsyncPhase::Begin),
-            Kind::AsyncInstant => point(AsyncPhase::Instant),
-            Kind::AsyncEnd => point(AsyncPhase::End),
+            RecordKind::AsyncBegin => point(AsyncPhase::Begin),
+            RecordKind::AsyncInstant => point(AsyncPhase::Instant),
+            RecordKind::AsyncEnd => point(AsyncPhase::End),
             _ => encoder.instant(time, track, name, category),
         }
     }
 
-    fn row_edge<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: Kind, title: &str) {
+    fn row_edge<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: RecordKind, title: &str) {
         let encoder = &mut self.encoder;
         encoder.push_arg(ROW_OF, &Value::Text((&*event.site.name).into()));
-        let phase = if kind == Kind::AsyncBegin { AsyncPhase::Begin } else { AsyncPhase::End };
+        let phase = if kind == RecordKind::AsyncBegin { AsyncPhase::Begin } else { AsyncPhase::End };
         let category = Some(encoder.category(&event.site.category));
         let (track, id) = (uuid::thread(event.thread.row), event.record.leading(0));
         encoder.async_point(event.end, track, Word::Spelled(title), category, phase, id);
@@ -397,7 +397,7 @@ impl Speller for PerfettoSpeller {
             }
         }
         if n_numbers == 0 || n_others > 0 {
-            self.point(event, Kind::Counter);
+            self.point(event, RecordKind::Counter);
         }
     }
 

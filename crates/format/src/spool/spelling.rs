@@ -2,7 +2,7 @@
 
 use super::dictionary::{Site, Thread};
 use super::piece::Loose;
-use super::record::{Kind, Record, SITE_INLINE};
+use super::record::{Record, RecordKind, SITE_INLINE};
 use super::row_title::title_arg;
 use super::text::Texts;
 use super::unclosed::UnclosedEnd;
@@ -64,9 +64,9 @@ pub trait Speller {
     /// A slice on the track of its thread.
     fn slice<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>);
     /// Instants, and the ends of asynchronous things and of flows. The kind may be another than that of the record.
-    fn point<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: Kind);
+    fn point<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: RecordKind);
     /// The begin or end of what is drawn around an asynchronous event, to give its row a title.
-    fn row_edge<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: Kind, title: &str);
+    fn row_edge<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: RecordKind, title: &str);
     /// Values of counters. One that is no finite number makes an instant of the event, too.
     fn counter<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>);
     /// The name and category of a slice whose lane is yet to be found.
@@ -250,8 +250,8 @@ pub fn push_key(out: &mut Vec<u8>, site: &Site, n: usize) {
 /// The same for a slice whose lane is yet to be found.
 pub fn push_loose_args<R: ReadAt + ?Sized>(out: &mut Vec<u8>, event: &Event<'_, R>) {
     match event.record.kind {
-        Kind::Pushed => push_json_args(out, event),
-        Kind::Measured => push_clock_error(out, event.record.leading(4)),
+        RecordKind::Pushed => push_json_args(out, event),
+        RecordKind::Measured => push_clock_error(out, event.record.leading(4)),
         _ => push_args(out, event),
     }
 }

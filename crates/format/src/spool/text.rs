@@ -1,7 +1,7 @@
 //! Arguments back from their words.
 
 use super::layout::CHUNK_BYTES;
-use super::record::{HEADER_BYTES, Kind, Record, TEXT_BYTES_MAX, Type, short_text_bytes};
+use super::record::{HEADER_BYTES, Record, RecordKind, TEXT_BYTES_MAX, Type, short_text_bytes};
 use crate::ReadAt;
 use ferrum_trace_model::Value;
 use std::borrow::Cow;
@@ -86,5 +86,5 @@ impl<'a, R: ReadAt + ?Sized> Texts<'a, R> {
 
 fn stamped_text(bytes: &[u8], stamp: u64) -> Option<&[u8]> {
     let record = Record::read(bytes).ok()?;
-    (record.kind == Kind::Text && record.leading(0) == stamp).then(|| record.text())
+    (record.kind == RecordKind::Text && record.leading(0) == stamp).then(|| record.text())
 }

@@ -1,7 +1,7 @@
 //! What is asynchronous and has no end yet.
 
 use super::dictionary::{Dictionary, Site, Thread};
-use super::record::{Kind, Record, SITE_INLINE};
+use super::record::{Record, RecordKind, SITE_INLINE};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -37,8 +37,8 @@ impl Edge {
     /// What an event is, if it is one of these and its name is one that the spool defines.
     pub fn of(site: &Site, record: &Record<'_>, thread: u32, time: u64, title: Option<&str>) -> Option<Self> {
         let is_begin = match record.kind {
-            Kind::AsyncBegin => true,
-            Kind::AsyncEnd => false,
+            RecordKind::AsyncBegin => true,
+            RecordKind::AsyncEnd => false,
             _ => return None,
         };
         let is_defined = record.site != SITE_INLINE;

@@ -13,10 +13,10 @@ const BACKLOG: u32 = 64;
 const MODE: u32 = 0o600;
 
 /// Sockets of this process that are there.
-static THERE: Mutex<Vec<Place>> = Mutex::new(Vec::new());
+static THERE: Mutex<Vec<SocketFile>> = Mutex::new(Vec::new());
 
 #[derive(Debug, Clone, PartialEq)]
-struct Place {
+struct SocketFile {
     path: PathBuf,
     device: u64,
     inode: u64,
@@ -26,7 +26,7 @@ struct Place {
 
 /// A socket that goes when this does.
 #[derive(Debug)]
-pub struct Claim(Place);
+pub struct Claim(SocketFile);
 
 impl Drop for Claim {
     fn drop(&mut self) {
@@ -44,7 +44,7 @@ pub fn listen(path: &Path) -> io::Result<(UnixListener, Claim)> {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(MODE))?;
     let data = path.symlink_metadata()?;
     let path = std::path::absolute(path)?;
-    let place = Place { path, device: data.dev(), inode: data.ino(), pid: std::process::id() };
+    let place = SocketFile { path, device: data.dev(), inode: data.ino(), pid: std::process::id() };
     lock(&THERE).push(place.clone());
     let claim = Claim(place);
     Ok((socket.listen(BACKLOG)?, claim))
@@ -64,7 +64,7 @@ fn clear(path: &Path) -> io::Result<()> {
     }
 }
 
-impl Place {
+impl SocketFile {
     fn remove(&self) {
         let is_ours = |data: std::fs::Metadata| data.dev() == self.device && data.ino() == self.inode;
         if self.pid == std::process::id() && self.path.symlink_metadata().is_ok_and(is_ours) {
@@ -77,6 +77,6 @@ impl Place {
 pub fn remove_at_end() {
     // In a forked child, another thread of the parent may have had the lock for good.
     if let Ok(places) = THERE.try_lock() {
-        places.iter().for_each(Place::remove);
+        places.iter().for_each(SocketFile::remove);
     }
 }

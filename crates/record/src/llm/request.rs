@@ -8,7 +8,7 @@ use crate::request_watch::{self, Seen, WatchedRequest};
 use crate::site::Site;
 use crate::switch::OFF;
 use crate::window_watch::{self, Arrives};
-use ferrum_trace_format::spool::record::Kind;
+use ferrum_trace_format::spool::record::RecordKind;
 use ferrum_trace_format::spool::row_title::ID_TITLE_KEY;
 use ferrum_trace_model::vocab::request as words;
 use ferrum_trace_model::vocab::trigger;
@@ -203,10 +203,10 @@ impl Request {
         let Some(now) = self.now() else { return };
         let id = self.id.to_arg();
         match prompt_tokens {
-            Some(n) => self.record(now, Kind::AsyncBegin, &REQUEST_WITH_PROMPT, &[id, n.to_arg()]),
-            None => self.record(now, Kind::AsyncBegin, &REQUEST, &[id]),
+            Some(n) => self.record(now, RecordKind::AsyncBegin, &REQUEST_WITH_PROMPT, &[id, n.to_arg()]),
+            None => self.record(now, RecordKind::AsyncBegin, &REQUEST, &[id]),
         }
-        self.record(now, Kind::AsyncBegin, &QUEUED, &[]);
+        self.record(now, RecordKind::AsyncBegin, &QUEUED, &[]);
         self.stage = Stage::Queued;
     }
 
@@ -226,7 +226,7 @@ impl Request {
         let token = if n == 1 { (one, &[][..]) } else { (several, &count[..]) };
         self.output_tokens = self.output_tokens.saturating_add(n);
         match self.stage {
-            Stage::Decode => self.record(now, Kind::AsyncInstant, token.0, token.1),
+            Stage::Decode => self.record(now, RecordKind::AsyncInstant, token.0, token.1),
             _ => self.enter(now, Stage::Decode, Some(token)),
         }
         self.look(now, false);
@@ -239,8 +239,8 @@ impl Request {
         self.look(now, true);
         let (tokens, reason) = (self.output_tokens.to_arg(), reason.to_arg());
         match self.watched.as_ref().and_then(|watched| watched.reason()) {
-            Some(mark) => self.record(now, Kind::AsyncEnd, &REQUEST_MARKED_END, &[tokens, reason, mark.to_arg()]),
-            None => self.record(now, Kind::AsyncEnd, &REQUEST_END, &[tokens, reason]),
+            Some(mark) => self.record(now, RecordKind::AsyncEnd, &REQUEST_MARKED_END, &[tokens, reason, mark.to_arg()]),
+            None => self.record(now, RecordKind::AsyncEnd, &REQUEST_END, &[tokens, reason]),
         }
         self.leave();
     }
@@ -257,21 +257,21 @@ impl Request {
         if let Some(watched) = &mut self.watched
             && let Some(reason) = watched.sees(&Seen::now(self.id, self.output_tokens, is_over))
         {
-            self.record(now, Kind::AsyncInstant, &TRIGGER, &[reason.to_arg()]);
+            self.record(now, RecordKind::AsyncInstant, &TRIGGER, &[reason.to_arg()]);
         }
     }
 
     /// Ends the stage it is in and begins another, with a token if that is why.
     fn enter(&mut self, now: u64, stage: Stage, token: Option<(&'static Site, &[Arg])>) {
         if let Some(site) = self.stage.site() {
-            self.record(now, Kind::AsyncEnd, site, &[]);
+            self.record(now, RecordKind::AsyncEnd, site, &[]);
         }
         if let Some(site) = stage.site() {
-            self.record(now, Kind::AsyncBegin, site, &[]);
+            self.record(now, RecordKind::AsyncBegin, site, &[]);
         }
         // Last: before the begin, viewers would draw the stage over it.
         if let Some((site, args)) = token {
-            self.record(now, Kind::AsyncInstant, site, args);
+            self.record(now, RecordKind::AsyncInstant, site, args);
         }
         self.stage = stage;
     }
@@ -286,7 +286,7 @@ impl Request {
         Some(self.last)
     }
 
-    fn record(&self, now: u64, kind: Kind, site: &'static Site, args: &[Arg]) {
+    fn record(&self, now: u64, kind: RecordKind, site: &'static Site, args: &[Arg]) {
         point_at(now, kind, site, &[self.id], args);
     }
 }

@@ -12,7 +12,7 @@ use crate::global;
 use crate::site::Site;
 use crate::spool::lock;
 use crate::switch::OFF;
-use ferrum_trace_format::spool::record::Kind;
+use ferrum_trace_format::spool::record::RecordKind;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use tracing_core::Metadata;
@@ -151,7 +151,7 @@ impl Kept {
         if has_target_key(self.metadata, row.category) {
             args.push(target.to_arg());
         }
-        self.record_edge(Kind::AsyncBegin, row, RowEdge::Begin(present), row.begin, args);
+        self.record_edge(RecordKind::AsyncBegin, row, RowEdge::Begin(present), row.begin, args);
     }
 
     /// The span is gone. The end of its row says how much of it was work.
@@ -168,10 +168,10 @@ impl Kept {
         let idle = now.saturating_sub(self.first.load(Ordering::Relaxed)).saturating_sub(busy);
         let unit = nanos.saturating_sub(row.pair.1) as f64 / now.saturating_sub(row.pair.0).max(1) as f64;
         let args = [busy, idle].map(|time| ((time as f64 * unit).round() as u64).to_arg());
-        self.record_edge(Kind::AsyncEnd, row, RowEdge::End, end, args.into());
+        self.record_edge(RecordKind::AsyncEnd, row, RowEdge::End, end, args.into());
     }
 
-    fn record_edge(&self, kind: Kind, row: &Row, edge: RowEdge, time: u64, mut args: Vec<Arg>) {
+    fn record_edge(&self, kind: RecordKind, row: &Row, edge: RowEdge, time: u64, mut args: Vec<Arg>) {
         args.extend(row.title.as_ref().map(|title| title.to_arg()));
         let site = row_site(self.metadata, edge, row.category, row.title.is_some());
         let draft = Draft { kind, site: 0, start: time, end: time, leading: &[row.id], args: &args };

@@ -12,7 +12,7 @@ use crate::event::{is_name_muted, point};
 use crate::global;
 use crate::span::{DynamicName, close, end_otherwise, note_begin, now_of, open};
 use crate::switch::{FILTERED, OFF};
-use ferrum_trace_format::spool::record::Kind;
+use ferrum_trace_format::spool::record::RecordKind;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -165,10 +165,10 @@ fn instant(metadata: &'static Metadata<'static>, fields: &Fields) {
     match name.and_then(|name| attach::site_of(&name, named_category(metadata, fields.present))) {
         Some(site) => {
             let now = global::now();
-            let draft = Draft { kind: Kind::Instant, site: 0, start: now, end: now, leading: &[], args: &args };
+            let draft = Draft { kind: RecordKind::Instant, site: 0, start: now, end: now, leading: &[], args: &args };
             attach::record(|| site, &draft);
         }
-        None => point(Kind::Instant, site_of(metadata, fields.present), &[], &args),
+        None => point(RecordKind::Instant, site_of(metadata, fields.present), &[], &args),
     }
 }
 
@@ -182,6 +182,6 @@ fn event_name(message: &str) -> Option<Cow<'_, str>> {
 fn named_instant(name: &str, category: &str) {
     let name = DynamicName::new(name, category);
     let now = global::now();
-    let draft = Draft { kind: Kind::Instant, site: 0, start: now, end: now, leading: &[], args: name.args() };
+    let draft = Draft { kind: RecordKind::Instant, site: 0, start: now, end: now, leading: &[], args: name.args() };
     attach::record(|| name.site(), &draft);
 }

@@ -79,7 +79,7 @@ fn around(trace: &Trace, nesting: &Nesting) -> Ancestors {
 
 /// What a track is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum TrackRole {
     Host,
     /// A stream, by its name: everything on it is work.
     Named,
@@ -87,14 +87,14 @@ enum Place {
     Stream,
 }
 
-fn places(trace: &Trace, words: &Words) -> Vec<Place> {
+fn places(trace: &Trace, words: &Words) -> Vec<TrackRole> {
     let is_named = |name: StringId| device_track::parse(trace.strings.get(name)).is_some();
-    let of_name = |name: Option<StringId>| if name.is_some_and(is_named) { Place::Named } else { Place::Host };
-    let mut places: Vec<Place> = trace.tracks.iter().map(|(_, track)| of_name(track.name)).collect();
+    let of_name = |name: Option<StringId>| if name.is_some_and(is_named) { TrackRole::Named } else { TrackRole::Host };
+    let mut places: Vec<TrackRole> = trace.tracks.iter().map(|(_, track)| of_name(track.name)).collect();
     for (slice, &category) in trace.slices.category.iter().enumerate() {
         let place = &mut places[trace.slices.track[slice].index()];
-        if *place == Place::Host && words.is_kernel(category) {
-            *place = Place::Stream;
+        if *place == TrackRole::Host && words.is_kernel(category) {
+            *place = TrackRole::Stream;
         }
     }
     places
@@ -129,7 +129,7 @@ impl Words {
         self.kernels.contains(&Some(category))
     }
 
-    fn role(&self, trace: &Trace, slice: usize, place: Place) -> Role {
+    fn role(&self, trace: &Trace, slice: usize, place: TrackRole) -> Role {
         let (name, category) = (trace.strings.get(trace.slices.name[slice]), Some(trace.slices.category[slice]));
         if self.kernels.contains(&category) {
             return Role::Kernel;
@@ -137,13 +137,13 @@ impl Words {
         if self.calls.contains(&category) {
             return Role::Call;
         }
-        if name.starts_with(MODULE_PREFIX) || (place == Place::Stream && self.profiled == category) {
+        if name.starts_with(MODULE_PREFIX) || (place == TrackRole::Stream && self.profiled == category) {
             return Role::Module;
         }
-        if place == Place::Named {
+        if place == TrackRole::Named {
             return Role::Kernel;
         }
-        if place == Place::Stream || self.has_modules || self.passed.contains(&category) || is_profiler_step(name) {
+        if place == TrackRole::Stream || self.has_modules || self.passed.contains(&category) || is_profiler_step(name) {
             return Role::Passed;
         }
         Role::Module

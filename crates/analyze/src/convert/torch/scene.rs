@@ -2,7 +2,7 @@
 
 use super::super::flows::Remembered;
 use super::super::lanes::{LaneId, Owner};
-use super::super::record::{Kind, NEVER, Record};
+use super::super::record::{EventKind, NEVER, Record};
 use super::super::timeline::Stage;
 use super::super::{Error, Summary};
 use super::held::{HeldRow, HeldSlice, Launch};
@@ -262,7 +262,7 @@ impl<'w> Scene<'w> {
             // With a stream among its arguments, HTA would take it for a kernel.
             edits.set("cat", text(kineto::GPU_ANNOTATION));
         } else {
-            let spelling = Spelling::of(gpu::Kind::of(&slice.name, &slice.category), &slice.name);
+            let spelling = Spelling::of(gpu::DeviceWork::of(&slice.name, &slice.category), &slice.name);
             edits.set("cat", text(spelling.category));
             if spelling.name != slice.name {
                 edits.set("name", text(&spelling.name));
@@ -339,7 +339,7 @@ impl<'w> Scene<'w> {
             self.summary.n_flow_points += 1;
             return self.as_it_is(time, record);
         }
-        if record.kind == Kind::FlowBegin {
+        if record.kind == EventKind::FlowBegin {
             let latest = Begin { launch: Launch { track: record.row, time }, is_used: false, is_written: false };
             let before = self.begun.get(record.group).map(|begun| begun.latest);
             self.begun.set(record.group, Begun { latest, before });
@@ -369,7 +369,7 @@ impl<'w> Scene<'w> {
 
     /// An arrow leads to a stream.
     fn launched(&mut self, lane: Option<LaneId>, time: i64, record: &Record<'_>, launch: Launch) {
-        if record.kind == Kind::FlowEndAtNext {
+        if record.kind == EventKind::FlowEndAtNext {
             self.next_launch.insert(TrackId(record.row), launch);
             return;
         }
@@ -477,8 +477,8 @@ impl Stage for Scene<'_> {
 
     fn point(&mut self, lane: Option<LaneId>, time: i64, point: &Record<'_>) -> Result<(), Error> {
         match point.kind {
-            Kind::Metadata => self.described(point),
-            Kind::FlowBegin | Kind::FlowStep | Kind::FlowEnd | Kind::FlowEndAtNext => {
+            EventKind::Metadata => self.described(point),
+            EventKind::FlowBegin | EventKind::FlowStep | EventKind::FlowEnd | EventKind::FlowEndAtNext => {
                 self.last = self.last.max(point.end);
                 self.flow_point(lane, point.end, point);
             }

@@ -1,6 +1,6 @@
 //! What slices of devices are called, so that HolisticTraceAnalysis (HTA) takes them for what they are.
 
-use crate::gpu::Kind;
+use crate::gpu::DeviceWork;
 use crate::kineto::{KERNEL, MEMCPY, MEMSET};
 use std::borrow::Cow;
 
@@ -18,15 +18,15 @@ pub struct Spelling<'a> {
 impl<'a> Spelling<'a> {
     /// Of a slice that is called so. HTA goes by names: `nccl…Kernel` communicates, `Memcpy…`, `Memset…` and `dma…` are
     /// copies, and what has `Memcpy` or `Sync` in its name is neither these nor a computation.
-    pub fn of(kind: Kind, name: &'a str) -> Self {
+    pub fn of(kind: DeviceWork, name: &'a str) -> Self {
         match kind {
-            Kind::Comm => Self::kernel(comm_name(name)),
-            Kind::Comp => Self::kernel(comp_name(name)),
-            Kind::Copy if holds(name, "memset") => {
+            DeviceWork::Comm => Self::kernel(comm_name(name)),
+            DeviceWork::Comp => Self::kernel(comp_name(name)),
+            DeviceWork::Copy if holds(name, "memset") => {
                 let name = if name.starts_with("Memset") { name.into() } else { format!("Memset ({name})").into() };
                 Self { category: MEMSET, name, launch: "cudaMemsetAsync" }
             }
-            Kind::Copy => Self { category: MEMCPY, name: memcpy_name(name), launch: "cudaMemcpyAsync" },
+            DeviceWork::Copy => Self { category: MEMCPY, name: memcpy_name(name), launch: "cudaMemcpyAsync" },
         }
     }
 
@@ -77,15 +77,15 @@ mod tests {
             let Spelling { category, name, launch } = Spelling::of(kind, name);
             format!("{category}|{name}|{launch}")
         };
-        let comm = |name| spelled(Kind::Comm, name);
+        let comm = |name| spelled(DeviceWork::Comm, name);
         assert_eq!(comm("all_reduce"), "kernel|ncclDevKernel_all_reduce|cudaLaunchKernel");
         assert_eq!(comm("ncclDevKernel_AllReduce(x)"), "kernel|ncclDevKernel_AllReduce(x)|cudaLaunchKernel");
         assert_eq!(comm("ncclAllReduce"), "kernel|ncclDevKernel_ncclAllReduce|cudaLaunchKernel");
-        let comp = |name| spelled(Kind::Comp, name);
+        let comp = |name| spelled(DeviceWork::Comp, name);
         assert_eq!(comp("gemm"), "kernel|gemm|cudaLaunchKernel");
         assert_eq!(comp("fusedSyncMemcpy"), "kernel|fusedsyncmemcpy|cudaLaunchKernel");
         assert_eq!(comp("dmabuf scale"), "kernel|kernel_dmabuf scale|cudaLaunchKernel");
-        let copy = |name| spelled(Kind::Copy, name);
+        let copy = |name| spelled(DeviceWork::Copy, name);
         assert_eq!(copy("Memcpy DtoH (Device -> Pinned)"), "gpu_memcpy|Memcpy DtoH (Device -> Pinned)|cudaMemcpyAsync");
         assert_eq!(copy("kv D2H"), "gpu_memcpy|Memcpy DtoH (kv D2H)|cudaMemcpyAsync");
         assert_eq!(copy("swap"), "gpu_memcpy|Memcpy (swap)|cudaMemcpyAsync");

@@ -3,7 +3,7 @@
 use super::{RecorderObject, VERSION};
 use crate::source::{Facts, Source};
 use ferrum_trace_analyze::check::{Finding, Report, Viewer};
-use ferrum_trace_format::chrome::read::Form;
+use ferrum_trace_format::chrome::read::DocumentShape;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -55,9 +55,9 @@ impl<'a> CheckObject<'a> {
             kind: facts.kind.name(),
             containers: facts.containers.iter().map(|container| container.name()).collect(),
             form: match report.form {
-                Form::Array => "array",
-                Form::Object => "object",
-                Form::Lines => "lines",
+                DocumentShape::Array => "array",
+                DocumentShape::Object => "object",
+                DocumentShape::Lines => "lines",
             },
             events: report.n_events,
             errors: report.errors().count(),

@@ -6,7 +6,7 @@ use super::loss::Loss;
 use super::losses::Losses;
 use super::members::for_each_member;
 use super::rows::{RowFinder, intern};
-use super::scanner::Sink;
+use super::scanner::EventSink;
 use crate::chrome::text::Text;
 use ferrum_trace_model::vocab;
 use ferrum_trace_model::{End, Order, Slice, StringId, Trace, TrackId, retain_entries};
@@ -145,7 +145,7 @@ fn is_row_title(event: &Event<'_>) -> bool {
     is_title
 }
 
-impl Sink for Columns<'_> {
+impl EventSink for Columns<'_> {
     #[inline]
     fn event(&mut self, event: &Event<'_>) {
         let order = self.trace.census.events as Order;

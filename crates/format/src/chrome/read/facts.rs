@@ -4,7 +4,7 @@ use super::aside::for_each_event_aside;
 use super::event::{Event, Scalar};
 use super::loss::Loss;
 use super::members::for_each_member;
-use super::scanner::Sink;
+use super::scanner::EventSink;
 use crate::chrome::text::Text;
 use ferrum_trace_model::vocab::{about, trigger};
 use ferrum_trace_model::{Recording, Recordings, RefusedDumps, Trigger, TriggerEvent};
@@ -138,7 +138,7 @@ impl<S> WithFacts<S> {
     }
 }
 
-impl<S: Sink> Sink for WithFacts<S> {
+impl<S: EventSink> EventSink for WithFacts<S> {
     #[inline]
     fn event(&mut self, event: &Event<'_>) {
         if matches!(event.phase, b'M' | b'i' | b'I') {

@@ -6,7 +6,7 @@ use super::merge::Merge;
 use super::numbers::Limits;
 use super::pairing::pair;
 use super::read::{Outline, lock, read};
-use super::scanner::Form;
+use super::scanner::DocumentShape;
 use crate::Error;
 use ferrum_trace_model::{Recordings, Trace};
 use std::io::Read;
@@ -39,7 +39,7 @@ pub struct Loaded {
     /// Facts that the recorder states about the recordings in it.
     pub recordings: Recordings,
     /// How it is built.
-    pub form: Form,
+    pub form: DocumentShape,
     /// The other fields of the object around the list, with their values as JSON.
     pub fields: Vec<(String, Vec<u8>)>,
 }

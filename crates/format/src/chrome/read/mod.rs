@@ -34,5 +34,5 @@ pub use members::{for_each_element, for_each_member};
 pub use numbers::Limits;
 pub use read::{Outline, for_each, read, read_in_pieces};
 pub use rows::RowFinder;
-pub use scanner::{BYTE_ORDER_MARK, DOCUMENT_SEPARATOR, Form, More, Scanner, Sink, VALUE_BYTES_MAX};
+pub use scanner::{BYTE_ORDER_MARK, DOCUMENT_SEPARATOR, DocumentShape, EventSink, More, Scanner, VALUE_BYTES_MAX};
 pub use sound_numbers::{mend_numbers, with_sound_numbers};

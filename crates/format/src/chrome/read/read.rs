@@ -2,7 +2,7 @@
 
 use super::facts::WithFacts;
 use super::pieces::{PIECE_BYTES, Piece, Pieces};
-use super::scanner::{Form, More, Scanner, Sink, VALUE_BYTES_MAX};
+use super::scanner::{DocumentShape, EventSink, More, Scanner, VALUE_BYTES_MAX};
 use crate::Error;
 use ferrum_trace_model::Recordings;
 use std::io::Read;
@@ -13,7 +13,7 @@ use std::thread;
 #[derive(Clone, Debug)]
 pub struct Outline {
     /// How it is built.
-    pub form: Form,
+    pub form: DocumentShape,
     /// Facts that the recorder states about the recordings in it.
     pub recordings: Recordings,
 }
@@ -23,7 +23,7 @@ pub struct Outline {
 /// # Errors
 ///
 /// If the file cannot be read, or is no trace.
-pub fn for_each<S: Sink>(input: impl Read, sink: &mut S) -> Result<Outline, Error> {
+pub fn for_each<S: EventSink>(input: impl Read, sink: &mut S) -> Result<Outline, Error> {
     let mut sink = WithFacts::new(sink);
     let mut pieces = Pieces::new(input, PIECE_BYTES);
     let mut joint = Joint::default();
@@ -41,7 +41,7 @@ pub fn for_each<S: Sink>(input: impl Read, sink: &mut S) -> Result<Outline, Erro
 /// # Errors
 ///
 /// If the file cannot be read, or is no trace, or `take` says so.
-pub fn read<S: Sink + Send>(
+pub fn read<S: EventSink + Send>(
     input: impl Read + Send,
     n_workers: usize,
     new_sink: impl Fn() -> S + Sync,
@@ -52,7 +52,7 @@ pub fn read<S: Sink + Send>(
 
 /// The same with pieces of another size, for tests: what is found does not depend on it.
 #[doc(hidden)]
-pub fn read_in_pieces<S: Sink + Send>(
+pub fn read_in_pieces<S: EventSink + Send>(
     input: impl Read + Send,
     piece_bytes: usize,
     n_workers: usize,
@@ -68,12 +68,12 @@ pub fn read_in_pieces<S: Sink + Send>(
     Ok(Outline { form, recordings })
 }
 
-fn read_pieces<S: Sink + Send>(
+fn read_pieces<S: EventSink + Send>(
     mut pieces: Pieces<impl Read + Send>,
     n_workers: usize,
     new_sink: impl Fn() -> S + Sync,
     mut take: impl FnMut(S) -> Result<(), Error> + Send,
-) -> Result<Form, Error> {
+) -> Result<DocumentShape, Error> {
     let mut joint = Joint::default();
     // What comes before the list decides how the rest is to be read.
     while !joint.scanner.has_list() {
@@ -86,9 +86,9 @@ fn read_pieces<S: Sink + Send>(
         pieces.give_back(piece.bytes);
     }
     let form = joint.scanner.form();
-    let line = Line {
+    let line = OrderedScan {
         pieces: Mutex::new((pieces, 0)),
-        state: Mutex::new(LineState { next: 0, result: Ok(()), joint, take }),
+        state: Mutex::new(OrderedScanState { next: 0, result: Ok(()), joint, take }),
         moved: Condvar::new(),
     };
     thread::scope(|scope| {
@@ -100,7 +100,8 @@ fn read_pieces<S: Sink + Send>(
         }
         line.work(form, &new_sink);
     });
-    let LineState { result, joint, mut take, .. } = line.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let OrderedScanState { result, joint, mut take, .. } =
+        line.state.into_inner().unwrap_or_else(PoisonError::into_inner);
     result?;
     let mut sink = new_sink();
     let form = joint.finish(&mut sink)?;
@@ -127,7 +128,7 @@ struct Joint {
 
 impl Joint {
     /// Scans the next piece.
-    fn add(&mut self, piece: &Piece, sink: &mut impl Sink) -> Result<(), Error> {
+    fn add(&mut self, piece: &Piece, sink: &mut impl EventSink) -> Result<(), Error> {
         if self.rest.is_empty() {
             self.offset = piece.offset;
             let n_done = self.scanner.scan(&piece.bytes, piece.offset, More::Coming, sink)?;
@@ -147,7 +148,7 @@ impl Joint {
         self.offset += n_done as u64;
     }
 
-    fn scan_rest(&mut self, more: More, sink: &mut impl Sink) -> Result<(), Error> {
+    fn scan_rest(&mut self, more: More, sink: &mut impl EventSink) -> Result<(), Error> {
         let n_done = self.scanner.scan(&self.rest, self.offset, more, sink)?;
         self.rest.drain(..n_done);
         self.offset += n_done as u64;
@@ -165,7 +166,7 @@ impl Joint {
         is_right
     }
 
-    fn finish(mut self, sink: &mut impl Sink) -> Result<Form, Error> {
+    fn finish(mut self, sink: &mut impl EventSink) -> Result<DocumentShape, Error> {
         self.scan_rest(More::Nothing, sink)?;
         Ok(self.scanner.form())
     }
@@ -174,19 +175,19 @@ impl Joint {
 /// What a scanner made of a piece that began before an event of a document of that form, if it did.
 struct Guess<'a> {
     piece: &'a Piece,
-    form: Form,
+    form: DocumentShape,
     scanner: Scanner,
     n_done: usize,
 }
 
 /// Threads that take pieces in order, scan them at the same time, and hand them over in order.
-struct Line<R, F> {
+struct OrderedScan<R, F> {
     pieces: Mutex<(Pieces<R>, usize)>,
-    state: Mutex<LineState<F>>,
+    state: Mutex<OrderedScanState<F>>,
     moved: Condvar,
 }
 
-struct LineState<F> {
+struct OrderedScanState<F> {
     /// Whose turn it is.
     next: usize,
     result: Result<(), Error>,
@@ -194,8 +195,8 @@ struct LineState<F> {
     take: F,
 }
 
-impl<R: Read, F> Line<R, F> {
-    fn work<S: Sink>(&self, form: Form, new_sink: &impl Fn() -> S)
+impl<R: Read, F> OrderedScan<R, F> {
+    fn work<S: EventSink>(&self, form: DocumentShape, new_sink: &impl Fn() -> S)
     where
         F: FnMut(S) -> Result<(), Error>,
     {
@@ -237,7 +238,7 @@ impl<R: Read, F> Line<R, F> {
         }
     }
 
-    fn wait(&self, turn: usize) -> MutexGuard<'_, LineState<F>> {
+    fn wait(&self, turn: usize) -> MutexGuard<'_, OrderedScanState<F>> {
         let mut state = lock(&self.state);
         while state.next != turn {
             state = self.moved.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -246,8 +247,8 @@ impl<R: Read, F> Line<R, F> {
     }
 }
 
-impl<F> LineState<F> {
-    fn hand_over<S: Sink>(&mut self, guess: &Guess<'_>, sink: S, new_sink: &impl Fn() -> S) -> Result<(), Error>
+impl<F> OrderedScanState<F> {
+    fn hand_over<S: EventSink>(&mut self, guess: &Guess<'_>, sink: S, new_sink: &impl Fn() -> S) -> Result<(), Error>
     where
         F: FnMut(S) -> Result<(), Error>,
     {

@@ -11,7 +11,7 @@ use crate::chrome::text::Text;
 use memchr::memchr;
 
 /// What takes what is found.
-pub trait Sink {
+pub trait EventSink {
     /// An event, in the order of the file.
     fn event(&mut self, event: &Event<'_>);
     /// Something was passed over.
@@ -20,7 +20,7 @@ pub trait Sink {
     fn field(&mut self, key: Text<'_>, value: &[u8]);
 }
 
-impl<S: Sink + ?Sized> Sink for &mut S {
+impl<S: EventSink + ?Sized> EventSink for &mut S {
     #[inline]
     fn event(&mut self, event: &Event<'_>) {
         (**self).event(event);
@@ -37,7 +37,7 @@ impl<S: Sink + ?Sized> Sink for &mut S {
 
 /// How a document is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum DocumentShape {
     /// A list of events.
     Array,
     /// An object with a list `traceEvents`.
@@ -91,7 +91,7 @@ pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 #[derive(Clone, Debug)]
 pub struct Scanner {
     state: State,
-    form: Form,
+    form: DocumentShape,
     /// Damage whose end has not been found yet.
     damage: Option<Damage>,
     /// Keys of the object around the list, until the list is found: what to tell of a file that has none.
@@ -110,21 +110,21 @@ struct Damage {
 impl Scanner {
     /// At the beginning of a document.
     pub fn new() -> Self {
-        Self { state: State::Start, form: Form::Array, damage: None, keys: Vec::new(), has_list: false }
+        Self { state: State::Start, form: DocumentShape::Array, damage: None, keys: Vec::new(), has_list: false }
     }
 
     /// Before an event in the midst of a list.
-    pub fn before_event(form: Form) -> Self {
+    pub fn before_event(form: DocumentShape) -> Self {
         Self { state: State::Events { needs_comma: false }, form, has_list: true, ..Self::new() }
     }
 
     /// Whether it is where [`before_event`](Self::before_event) of that form begins.
-    pub fn is_before_event(&self, form: Form) -> bool {
+    pub fn is_before_event(&self, form: DocumentShape) -> bool {
         self.state == State::Events { needs_comma: false } && self.form == form && self.damage.is_none()
     }
 
     /// How the document is built, as far as it has been seen.
-    pub fn form(&self) -> Form {
+    pub fn form(&self) -> DocumentShape {
         self.form
     }
 
@@ -139,9 +139,9 @@ impl Scanner {
     /// # Errors
     ///
     /// If this is no trace at all.
-    pub fn scan(&mut self, bytes: &[u8], base: u64, more: More, sink: &mut impl Sink) -> Result<usize, Error> {
+    pub fn scan(&mut self, bytes: &[u8], base: u64, more: More, sink: &mut impl EventSink) -> Result<usize, Error> {
         let mut cursor = Cursor::new(bytes, 0);
-        let place = Place { base, more };
+        let place = ScanPosition { base, more };
         loop {
             let step = match self.damage {
                 Some(_) => self.seek_event(&mut cursor, place, sink),
@@ -160,7 +160,7 @@ impl Scanner {
         }
     }
 
-    fn end(&mut self, cursor: &Cursor<'_>, place: Place, sink: &mut impl Sink) -> Result<usize, Error> {
+    fn end(&mut self, cursor: &Cursor<'_>, place: ScanPosition, sink: &mut impl EventSink) -> Result<usize, Error> {
         let end = cursor.bytes().len();
         if place.more == More::Nothing {
             if let Some(damage) = self.damage.take() {
@@ -173,7 +173,7 @@ impl Scanner {
         Ok(end)
     }
 
-    fn step(&mut self, cursor: &mut Cursor<'_>, place: Place, sink: &mut impl Sink) -> Result<Step, Error> {
+    fn step(&mut self, cursor: &mut Cursor<'_>, place: ScanPosition, sink: &mut impl EventSink) -> Result<Step, Error> {
         cursor.skip_space();
         let Some(byte) = cursor.peek() else {
             return Ok(Step::Waits);
@@ -194,11 +194,11 @@ impl Scanner {
         }
     }
 
-    fn start(&mut self, byte: u8, cursor: &mut Cursor<'_>, place: Place) -> Result<Step, Error> {
+    fn start(&mut self, byte: u8, cursor: &mut Cursor<'_>, place: ScanPosition) -> Result<Step, Error> {
         match byte {
             b'[' => {
                 cursor.step();
-                self.begin_list(Form::Array);
+                self.begin_list(DocumentShape::Array);
                 Ok(Step::Done)
             }
             b'{' => self.start_object(cursor, place),
@@ -220,7 +220,7 @@ impl Scanner {
     }
 
     /// An object may have a list of events in it, or be an event itself.
-    fn start_object(&mut self, cursor: &mut Cursor<'_>, place: Place) -> Result<Step, Error> {
+    fn start_object(&mut self, cursor: &mut Cursor<'_>, place: ScanPosition) -> Result<Step, Error> {
         let begin = cursor.at();
         let is_event = is_event(cursor);
         let has_ended = cursor.at() >= cursor.bytes().len();
@@ -229,21 +229,21 @@ impl Scanner {
             return Ok(Step::Waits);
         }
         if is_event {
-            self.begin_list(Form::Lines);
+            self.begin_list(DocumentShape::Lines);
         } else {
             cursor.step();
-            (self.state, self.form) = (State::Fields, Form::Object);
+            (self.state, self.form) = (State::Fields, DocumentShape::Object);
         }
         Ok(Step::Done)
     }
 
-    fn begin_list(&mut self, form: Form) {
+    fn begin_list(&mut self, form: DocumentShape) {
         self.form = form;
         self.has_list = true;
         self.state = State::Events { needs_comma: false };
     }
 
-    fn field(&mut self, byte: u8, cursor: &mut Cursor<'_>, place: Place, sink: &mut impl Sink) -> Step {
+    fn field(&mut self, byte: u8, cursor: &mut Cursor<'_>, place: ScanPosition, sink: &mut impl EventSink) -> Step {
         match byte {
             b',' => cursor.step(),
             b'}' => {
@@ -255,7 +255,7 @@ impl Scanner {
         Step::Done
     }
 
-    fn named_field(&mut self, cursor: &mut Cursor<'_>, place: Place, sink: &mut impl Sink) -> Step {
+    fn named_field(&mut self, cursor: &mut Cursor<'_>, place: ScanPosition, sink: &mut impl EventSink) -> Step {
         let begin = cursor.at();
         let mut read = || {
             let key = cursor.key()?;
@@ -266,7 +266,7 @@ impl Scanner {
             Ok((key, Some(cursor.value()?)))
         };
         match read() {
-            Ok((_, None)) => self.begin_list(Form::Object),
+            Ok((_, None)) => self.begin_list(DocumentShape::Object),
             Ok((key, Some(value))) => {
                 if self.keys.len() < 8 && !self.has_list {
                     self.keys.push(key.decode().into_owned());
@@ -284,8 +284,8 @@ impl Scanner {
         byte: u8,
         needs_comma: bool,
         cursor: &mut Cursor<'_>,
-        place: Place,
-        sink: &mut impl Sink,
+        place: ScanPosition,
+        sink: &mut impl EventSink,
     ) -> Step {
         match byte {
             b'{' => self.object(needs_comma, cursor, place, sink),
@@ -299,7 +299,7 @@ impl Scanner {
             }
             b']' => {
                 cursor.step();
-                self.state = if self.form == Form::Object { State::Fields } else { State::Done };
+                self.state = if self.form == DocumentShape::Object { State::Fields } else { State::Done };
                 Step::Done
             }
             _ => self.no_event(cursor, place, sink),
@@ -307,11 +307,17 @@ impl Scanner {
     }
 
     #[inline(always)]
-    fn object(&mut self, needs_comma: bool, cursor: &mut Cursor<'_>, place: Place, sink: &mut impl Sink) -> Step {
+    fn object(
+        &mut self,
+        needs_comma: bool,
+        cursor: &mut Cursor<'_>,
+        place: ScanPosition,
+        sink: &mut impl EventSink,
+    ) -> Step {
         let begin = cursor.at();
         match Event::read(cursor, place.base) {
             Ok(event) => {
-                if needs_comma && self.form != Form::Lines {
+                if needs_comma && self.form != DocumentShape::Lines {
                     sink.loss(place.loss(begin, 0, "expected `,` between events, found none"));
                 }
                 sink.event(&event);
@@ -323,7 +329,7 @@ impl Scanner {
     }
 
     /// An element that is no object.
-    fn no_event(&mut self, cursor: &mut Cursor<'_>, place: Place, sink: &mut impl Sink) -> Step {
+    fn no_event(&mut self, cursor: &mut Cursor<'_>, place: ScanPosition, sink: &mut impl EventSink) -> Step {
         let begin = cursor.at();
         match cursor.skip_value() {
             Ok(()) => {
@@ -337,7 +343,7 @@ impl Scanner {
     }
 
     /// A value that began at `begin` could not be read.
-    fn stopped(&mut self, cursor: &mut Cursor<'_>, begin: usize, stop: Stop, place: Place) -> Step {
+    fn stopped(&mut self, cursor: &mut Cursor<'_>, begin: usize, stop: Stop, place: ScanPosition) -> Step {
         match (stop, place.more) {
             (Stop::End, More::Coming) => {
                 cursor.jump(begin);
@@ -358,14 +364,14 @@ impl Scanner {
         }
     }
 
-    fn damaged(&mut self, cursor: &mut Cursor<'_>, begin: usize, place: Place, reason: &str) -> Step {
+    fn damaged(&mut self, cursor: &mut Cursor<'_>, begin: usize, place: ScanPosition, reason: &str) -> Step {
         self.damage = Some(Damage { since: place.base + begin as u64, reason: reason.to_owned(), tried: 0 });
         cursor.jump(begin);
         Step::Done
     }
 
     /// Looks for the next whole event.
-    fn seek_event(&mut self, cursor: &mut Cursor<'_>, place: Place, sink: &mut impl Sink) -> Step {
+    fn seek_event(&mut self, cursor: &mut Cursor<'_>, place: ScanPosition, sink: &mut impl EventSink) -> Step {
         let Some(damage) = &mut self.damage else {
             return Step::Done;
         };
@@ -425,12 +431,12 @@ enum Step {
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct ScanPosition {
     base: u64,
     more: More,
 }
 
-impl Place {
+impl ScanPosition {
     fn loss(self, at: usize, n_bytes: usize, reason: &str) -> Loss {
         Loss { offset: self.base + at as u64, n_bytes: n_bytes as u64, reason: reason.to_owned() }
     }

@@ -6,13 +6,13 @@ use super::clocks::{ClockId, Clocks, Time};
 use super::counters::Sums;
 use super::event::{Legacy, TrackEvent};
 use super::interned::DEFINED_BYTES_MAX;
-use super::line::{Line, push_sort_index};
+use super::line::{JsonLine, push_sort_index};
 use super::open_slices::OpenSlices;
 use super::packet::{Compressed, Packet, read_clock_snapshot};
 use super::packets::Packets;
 use super::sequence::Sequence;
 use super::summary::Summary;
-use super::tracks::{Counter, Kind, Row, Scope, ThreadId, Track, Tracks, read_process, read_thread, read_track};
+use super::tracks::{Counter, Row, Scope, ThreadId, Track, TrackKind, Tracks, read_process, read_thread, read_track};
 use crate::Error;
 use crate::chrome::METADATA_CATEGORY;
 use crate::perfetto::field::{clock, event};
@@ -249,7 +249,7 @@ impl Converter {
             let mut track = Track::default();
             let reference_us = read_thread(data, &mut track)?;
             self.describe(&track, None);
-            if let (Kind::Thread(thread), Some(sequence)) = (track.kind, self.sequence(packet.sequence)) {
+            if let (TrackKind::Thread(thread), Some(sequence)) = (track.kind, self.sequence(packet.sequence)) {
                 sequence.thread = Some(thread);
                 sequence.reference_us = reference_us.unwrap_or(sequence.reference_us);
             }
@@ -260,9 +260,9 @@ impl Converter {
     /// Writes what is new about a process or a thread.
     fn describe(&mut self, track: &Track, known: Option<Track>) {
         let (thread, of) = match track.kind {
-            Kind::Process { pid } => (ThreadId { pid, tid: pid }, "process"),
-            Kind::Thread(thread) => (thread, "thread"),
-            Kind::Other => return,
+            TrackKind::Process { pid } => (ThreadId { pid, tid: pid }, "process"),
+            TrackKind::Thread(thread) => (thread, "thread"),
+            TrackKind::Other => return,
         };
         let known = known.unwrap_or_default();
         if !track.name.is_empty() && track.name != known.name {
@@ -281,7 +281,7 @@ impl Converter {
         }
     }
 
-    fn metadata(&mut self, thread: ThreadId, name: &str, args: impl FnOnce(&mut Line<'_>)) {
+    fn metadata(&mut self, thread: ThreadId, name: &str, args: impl FnOnce(&mut JsonLine<'_>)) {
         let mut line = self.line(b'M', thread);
         line.text("name", name);
         args(&mut line);
@@ -367,7 +367,7 @@ impl Converter {
         self.text[line.start + phase_at + 1] = b'X';
         let points = self.text.split_off(line.end);
         self.text.pop();
-        Line::go_on(&mut self.text).duration(duration);
+        JsonLine::go_on(&mut self.text).duration(duration);
         self.text.push(b'}');
         self.text.extend_from_slice(&points);
         true
@@ -477,7 +477,7 @@ impl Converter {
         self.begin_line();
         let none = Sequence::default();
         let interned = &self.sequences.get(&sequence).unwrap_or(&none).interned;
-        let mut line = Line::new(&mut self.text, phase, row.thread);
+        let mut line = JsonLine::new(&mut self.text, phase, row.thread);
         line.time(time);
         let name_iid = event.name_iid.or(legacy.and_then(|legacy| legacy.name_iid));
         let name = spelled(event.name, name_iid.map(|id| interned.name(id)));
@@ -529,9 +529,9 @@ impl Converter {
         self.n_lines += 1;
     }
 
-    fn line(&mut self, phase: u8, thread: ThreadId) -> Line<'_> {
+    fn line(&mut self, phase: u8, thread: ThreadId) -> JsonLine<'_> {
         self.begin_line();
-        Line::new(&mut self.text, phase, thread)
+        JsonLine::new(&mut self.text, phase, thread)
     }
 
     fn hand_over(&mut self, output: &mut impl Write, least: usize) -> Result<(), Error> {

@@ -6,11 +6,11 @@ use crate::chrome::{push_args_value, push_decimal, push_micros, push_text};
 use ferrum_trace_model::Value;
 
 /// An event, while it is being spelled.
-pub struct Line<'a> {
+pub struct JsonLine<'a> {
     out: &'a mut Vec<u8>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> JsonLine<'a> {
     /// Begins an event behind what is there.
     pub fn new(out: &'a mut Vec<u8>, phase: u8, thread: ThreadId) -> Self {
         out.extend_from_slice(b"{\"ph\":");

@@ -20,7 +20,7 @@ pub struct ThreadId {
 
 /// What a track is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum TrackKind {
     #[default]
     Other,
     Process {
@@ -33,7 +33,7 @@ pub enum Kind {
 #[derive(Clone, Debug, Default)]
 pub struct Track {
     pub parent: u64,
-    pub kind: Kind,
+    pub kind: TrackKind,
     pub name: String,
     pub label: String,
     pub sort_index: Option<i64>,
@@ -89,7 +89,7 @@ impl Tracks {
         if described.parent != 0 && described.parent != uuid {
             it.parent = described.parent;
         }
-        if described.kind != Kind::Other {
+        if described.kind != TrackKind::Other {
             it.kind = described.kind;
         }
         if !described.name.is_empty() {
@@ -104,9 +104,9 @@ impl Tracks {
         for _ in 0..PARENTS_MAX {
             let it = self.tracks.get(&uuid)?;
             match it.kind {
-                Kind::Process { pid } => return Some(pid),
-                Kind::Thread(thread) => return Some(thread.pid),
-                Kind::Other => uuid = it.parent,
+                TrackKind::Process { pid } => return Some(pid),
+                TrackKind::Thread(thread) => return Some(thread.pid),
+                TrackKind::Other => uuid = it.parent,
             }
         }
         None
@@ -119,10 +119,10 @@ impl Tracks {
             return self.nowhere();
         };
         let scope = match it.kind {
-            Kind::Thread(thread) => return Row { thread, new_name: None, scope: Scope::Thread },
-            Kind::Process { .. } => Scope::Process,
-            Kind::Other if pid.is_none() && it.parent == 0 => Scope::Global,
-            Kind::Other => Scope::Thread,
+            TrackKind::Thread(thread) => return Row { thread, new_name: None, scope: Scope::Thread },
+            TrackKind::Process { .. } => Scope::Process,
+            TrackKind::Other if pid.is_none() && it.parent == 0 => Scope::Global,
+            TrackKind::Other => Scope::Thread,
         };
         if let Some(thread) = it.row {
             return Row { thread, new_name: None, scope };
@@ -178,7 +178,7 @@ pub fn read_process(data: &[u8], it: &mut Track) -> Result<(), Broken> {
             _ => {}
         }
     }
-    it.kind = Kind::Process { pid };
+    it.kind = TrackKind::Process { pid };
     Ok(())
 }
 
@@ -196,7 +196,7 @@ pub fn read_thread(data: &[u8], it: &mut Track) -> Result<Option<i64>, Broken> {
             _ => {}
         }
     }
-    it.kind = Kind::Thread(id);
+    it.kind = TrackKind::Thread(id);
     Ok(reference_us)
 }
 
