@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::time::Instant;
 
 fn events(path: &Path) -> Vec<TraceEvent> {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -161,8 +162,11 @@ fn pushes_that_overlap_in_part_get_rows_of_their_own() {
 fn overlapping_pushes_of_several_layers_stay_with_their_layers() {
     let path = scratch::folder("overlapping_pushes_of_several_layers").join("trace.json");
     let writer = TraceWriter::enabled(path.clone());
+    let start = Instant::now();
     for n in 0..300 {
-        writer.push("overlaps", "test", 0.5, n % 3);
+        // Half of the time since the start: consecutive slices overlap in part, however slow the machine is.
+        let half_millis = start.elapsed().as_secs_f64() * 500.0;
+        writer.push("overlaps", "test", half_millis, n % 3);
     }
     drop(writer);
     let slices: Vec<_> = events(&path).into_iter().filter(|event| event.ph == 'X').collect();
