@@ -147,80 +147,43 @@
 /// Whether all call sites are to vanish.
 pub(crate) const COMPILED_OUT: bool = cfg!(feature = "compiled-out");
 
-mod arg;
-mod async_span;
-mod attach;
-mod background;
-mod buffer;
-mod categories;
-mod chunk;
-mod clock;
-mod config;
-pub mod control;
-mod destination;
-mod dump;
 mod error;
-mod event;
-mod flow;
-mod following;
-mod global;
+mod face;
+mod flight;
 #[cfg(feature = "http")]
 pub mod http;
-mod keeper;
-mod laps;
-mod late;
-pub mod llm;
+mod lifecycle;
 mod macros;
-mod names;
-mod open_slot;
-mod open_stacks;
-mod origin;
-mod os_file;
-mod os_thread;
-mod output;
-mod panic_hook;
-mod pattern;
-mod post_roll;
-mod quiet_file;
-mod recorder;
-mod request_watch;
-mod ring;
-mod rotate;
-mod running_p99;
-mod say;
-mod session;
-mod signal;
-mod site;
-mod snapshot;
-mod span;
-mod spool;
+mod memory;
+mod os;
+mod probe;
+mod process;
+mod recording;
 mod stats;
-mod switch;
-mod text;
-mod timer;
-#[cfg(feature = "tracing")]
-pub mod tracing;
-mod track;
+mod thread;
+mod util;
 mod watch;
-mod window_watch;
-mod writer;
 
-pub use arg::{Arg, Value};
-pub use async_span::AsyncSpan;
-pub use dump::dump;
 pub use error::Error;
+pub use face::control;
+pub use face::recorder::{Recorder, RecorderBuilder, finish, flush, is_on, set_process_name, set_thread_name, stats};
+pub use face::text::Text;
+#[cfg(feature = "tracing")]
+pub use face::tracing;
+pub use face::writer::{TraceEvent, TraceWriter, flush_global_trace, global_trace};
 pub use ferrum_trace_model::RefusedDumps;
 pub use ferrum_trace_model::settings::{Categories, DumpLimits, SettingError, Signal, StepLimit, Trigger, Window};
 pub use ferrum_trace_model::vocab::about::DumpRefusal;
-pub use flow::Flow;
-pub use laps::Laps;
-pub use recorder::{Recorder, RecorderBuilder, finish, flush, is_on, set_process_name, set_thread_name, stats};
-pub use span::{DynamicSpan, Span};
+pub use probe::async_span::AsyncSpan;
+pub use probe::flow::Flow;
+pub use probe::laps::Laps;
+pub use probe::llm;
+pub use probe::span::{DynamicSpan, Span};
+pub use probe::timer::{BackendTimer, CpuTimer};
+pub use probe::track::{Measured, Timestamp, Track};
 pub use stats::Stats;
-pub use text::Text;
-pub use timer::{BackendTimer, CpuTimer};
-pub use track::{Measured, Timestamp, Track};
-pub use writer::{TraceEvent, TraceWriter, flush_global_trace, global_trace};
+pub use thread::arg::{Arg, Value};
+pub use watch::dump::dump;
 
 /// For the macros only.
 #[doc(hidden)]
@@ -228,20 +191,20 @@ pub mod __private {
     /// Reads settings as the environment has them, and returns what is said about them. For the fuzzer.
     pub fn read_settings<'a>(vars: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<String> {
         let mut complaints = Vec::new();
-        crate::config::Options::from_vars(vars, |complaint| complaints.push(complaint));
+        crate::lifecycle::config::Options::from_vars(vars, |complaint| complaints.push(complaint));
         complaints
     }
 
-    pub use crate::async_span::{AsyncSite, async_begin, async_end, async_instant};
-    pub use crate::event::{counter, instant};
-    pub use crate::laps::LapSite;
-    pub use crate::site::Site;
-    pub use crate::switch::OFF;
+    pub use crate::probe::async_span::{AsyncSite, async_begin, async_end, async_instant};
+    pub use crate::probe::laps::LapSite;
+    pub use crate::process::event::{counter, instant};
+    pub use crate::process::switch::OFF;
+    pub use crate::thread::site::Site;
     pub use ferrum_trace_format::spool::row_title::TITLE_KEY;
 
     /// Whether and how the process records.
     #[inline(always)]
     pub fn mode() -> u8 {
-        if crate::COMPILED_OUT { OFF } else { crate::global::mode() }
+        if crate::COMPILED_OUT { OFF } else { crate::process::global::mode() }
     }
 }

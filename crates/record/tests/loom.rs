@@ -1,26 +1,27 @@
-//! The publication protocol under every interleaving, `src/chunk.rs` itself, on loom's atomics; that of open spans, `src/open_slot.rs`;
-//! and how the switch follows from what several threads change, `src/following.rs`.
+//! The publication protocol under every interleaving, `src/memory/chunk.rs` itself, on loom's atomics; that of open spans, `src/memory/open_slot.rs`;
+//! and how the switch follows from what several threads change, `src/util/derived.rs`.
 //!
 //! In the program the reader is another part of it (or another program) that reads the file; here it loads the same words
 //! in the same order.
 #![cfg(under_loom)]
 
-#[path = "../src/chunk.rs"]
-#[allow(dead_code)]
-mod chunk;
+#[path = "../src/memory"]
+mod memory {
+    #[allow(dead_code)]
+    pub mod chunk;
+    #[allow(dead_code)]
+    pub mod open_slot;
+}
 
-#[path = "../src/following.rs"]
-mod following;
+#[path = "../src/util/derived.rs"]
+mod derived;
 
-#[path = "../src/open_slot.rs"]
-#[allow(dead_code)]
-mod open_slot;
-
-use chunk::ChunkMemory;
 use ferrum_trace_format::spool::layout::{EVENTS_MAGIC, chunk as words, open_spans, state};
 use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
+use memory::chunk::{self, ChunkMemory};
+use memory::open_slot;
 
 const HEADER_BYTES: u64 = 8 * words::HEADER_WORDS as u64;
 const RECORD_BYTES: u64 = 16;
@@ -258,7 +259,7 @@ fn the_switch_follows_from_the_last_change() {
             let _ = state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |state| Some(to(state)));
             let look = || state.load(Ordering::Relaxed);
             let store = |&state: &u32| mode.store(u32::from(state == 0), Ordering::Relaxed);
-            following::follow(look, store, || loom::sync::atomic::fence(Ordering::SeqCst));
+            derived::follow(look, store, || loom::sync::atomic::fence(Ordering::SeqCst));
         };
         let other = {
             let words = Arc::clone(&words);

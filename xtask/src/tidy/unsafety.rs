@@ -11,12 +11,12 @@ const ALLOWED: [&str; 9] = [
     "crates/device/src/cuda_driver.rs",
     "crates/device/src/opencl_event.rs",
     "crates/device/src/vulkan_clock.rs",
-    "crates/record/src/buffer.rs",
-    "crates/record/src/clock.rs",
-    "crates/record/src/os_file.rs",
-    "crates/record/src/os_thread.rs",
-    "crates/record/src/signal.rs",
-    "crates/record/src/spool.rs",
+    "crates/record/src/thread/buffer.rs",
+    "crates/record/src/os/clock.rs",
+    "crates/record/src/os/file.rs",
+    "crates/record/src/os/thread.rs",
+    "crates/record/src/os/signal.rs",
+    "crates/record/src/memory/spool.rs",
 ];
 
 const KEYWORD: &str = "unsafe";
@@ -112,7 +112,7 @@ mod tests {
         findings(&file).iter().map(|finding| format!("{}: {}", finding.line, finding.words)).collect()
     }
 
-    const HOME: &str = "crates/record/src/buffer.rs";
+    const HOME: &str = "crates/record/src/thread/buffer.rs";
 
     #[test]
     fn it_may_stand_in_few_files() {

@@ -6,12 +6,12 @@ use super::gate::BODY_BYTES_MAX;
 use super::options::HttpOptions;
 use super::rate::Rate;
 use super::start_request::StartRequest;
-use crate::background;
-use crate::clock;
-use crate::control::{self, State as Recording};
-use crate::global;
-use crate::say::say;
-use crate::spool::lock;
+use crate::face::control::{self, State as Recording};
+use crate::memory::spool::lock;
+use crate::os::clock;
+use crate::os::stderr::say;
+use crate::process::global;
+use crate::recording::background;
 use axum::body::{Body, Bytes};
 use axum::extract::{Query, RawQuery, State};
 use axum::http::StatusCode;
@@ -314,7 +314,7 @@ pub async fn dump(State(interface): Shared, Query(reason): Query<Reason>) -> Res
         }
         let path = session.output_path();
         let asked = clock::wall_nanos();
-        crate::dump::ask_for(&reason).map_err(|refusal| match refusal {
+        crate::watch::dump::ask_for(&reason).map_err(|refusal| match refusal {
             Some(why) => Refusal::later(format!("dumps are limited: this one was asked for {}", why.describe()), 10),
             None => Refusal::later("nothing is recorded right now", 10),
         })?;

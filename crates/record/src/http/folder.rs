@@ -1,7 +1,7 @@
 //! The one directory that recordings go to, and names in it.
 
 use super::answer::{Refusal, quoted, text_of};
-use crate::destination::with_ending;
+use crate::recording::destination::with_ending;
 use axum::http::StatusCode;
 use std::path::{Path, PathBuf};
 

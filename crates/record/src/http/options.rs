@@ -1,9 +1,9 @@
 //! Where the interface listens, where its files go, and who may ask.
 
-use crate::config::{self, HTTP, HTTP_DIR, HTTP_TOKEN, OUT};
-use crate::origin::rank_of_environment;
-use crate::pattern::Pattern;
-use crate::say::say;
+use crate::lifecycle::config::{self, HTTP, HTTP_DIR, HTTP_TOKEN, OUT};
+use crate::os::stderr::say;
+use crate::recording::origin::rank_of_environment;
+use crate::recording::pattern::Pattern;
 use ferrum_trace_model::settings::SettingError;
 use std::ffi::OsStr;
 use std::fmt;

@@ -5,9 +5,9 @@ use super::options::{Address, HttpOptions};
 use super::router;
 #[cfg(unix)]
 use super::unix_socket;
-use crate::config::HTTP_TOKEN;
-use crate::os_thread::without_signals;
-use crate::say::say;
+use crate::lifecycle::config::HTTP_TOKEN;
+use crate::os::stderr::say;
+use crate::os::thread::without_signals;
 use axum::Router;
 use axum::middleware::from_fn;
 use hyper::server::conn::http1;

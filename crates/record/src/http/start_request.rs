@@ -3,7 +3,7 @@
 use super::answer::{Refusal, quoted};
 use super::folder::{check_name, folder, free_path};
 use super::options::HttpOptions;
-use crate::recorder::{Recorder, RecorderBuilder};
+use crate::face::recorder::{Recorder, RecorderBuilder};
 use ferrum_trace_model::settings::{Extent, Window, parse_bytes};
 use serde::Deserialize;
 use serde::de::IgnoredAny;

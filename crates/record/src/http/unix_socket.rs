@@ -1,6 +1,6 @@
 //! A socket in the file system: whose it is, and that it goes with its process.
 
-use crate::spool::lock;
+use crate::memory::spool::lock;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};

@@ -1,0 +1,131 @@
+//! The values of a span's fields, kept until they are recorded.
+
+use super::callsite::FIELDS_MAX;
+use crate::thread::arg::{Arg, Value};
+use ferrum_trace_format::spool::row_title::ID_KEYS;
+use std::fmt::{Debug, Write};
+use tracing_core::Metadata;
+use tracing_core::field::{Field, Visit};
+
+/// The field that the text of an event is in.
+const MESSAGE: &str = "message";
+
+/// The values of some fields of a call site.
+#[derive(Clone, Debug, Default)]
+pub struct Fields {
+    /// Which fields have values: a bit each, by their place at the call site.
+    pub present: u64,
+    /// Their values, in that order.
+    values: Vec<Kept>,
+    /// Where the message is among all fields, if there is one.
+    message: Option<u32>,
+}
+
+/// A value that may have to wait.
+#[derive(Clone, Debug)]
+enum Kept {
+    Word(Arg),
+    Text(Box<str>),
+}
+
+impl Fields {
+    /// The values as arguments. Texts are copied into the buffer now.
+    pub fn args(&self) -> Vec<Arg> {
+        let arg = |value: &Kept| match value {
+            Kept::Word(arg) => *arg,
+            Kept::Text(text) => text.to_arg(),
+        };
+        self.values.iter().map(arg).collect()
+    }
+
+    /// The message, if there is nothing else.
+    pub fn only_message(&self) -> Option<&str> {
+        match (self.message, self.values.as_slice()) {
+            (Some(message), [Kept::Text(text)]) if self.present == 1 << message => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The message.
+    pub fn message(&self) -> Option<&str> {
+        match self.value(self.message? as usize)? {
+            Kept::Text(text) => Some(text),
+            Kept::Word(_) => None,
+        }
+    }
+
+    /// The value of the field that tells what a span of this call site is for, as text.
+    pub fn id(&self, metadata: &'static Metadata<'static>) -> Option<String> {
+        ID_KEYS.iter().find_map(|key| match self.value(metadata.fields().field(key)?.index())? {
+            Kept::Text(text) => Some(text.to_string()),
+            Kept::Word(arg) => arg.number_text(),
+        })
+    }
+
+    fn value(&self, place: usize) -> Option<&Kept> {
+        let bit = 1_u64.checked_shl(place as u32)?;
+        (self.present & bit != 0).then(|| &self.values[(self.present & (bit - 1)).count_ones() as usize])
+    }
+
+    /// Takes the values of others, also in place of those it has.
+    pub fn take_over(&mut self, others: Self) {
+        let places = (0..FIELDS_MAX).filter(|place| others.present >> place & 1 == 1);
+        places.zip(others.values).for_each(|(place, value)| self.set_at(place, value));
+        self.message = self.message.or(others.message);
+    }
+
+    fn set(&mut self, field: &Field, value: Kept) {
+        let place = field.index();
+        if place >= FIELDS_MAX {
+            return;
+        }
+        self.set_at(place, value);
+        if field.name() == MESSAGE {
+            self.message = Some(place as u32);
+        }
+    }
+
+    fn set_at(&mut self, place: usize, value: Kept) {
+        let bit = 1 << place;
+        let n_before = (self.present & (bit - 1)).count_ones() as usize;
+        if self.present & bit != 0 {
+            self.values[n_before] = value;
+            return;
+        }
+        self.present |= bit;
+        self.values.insert(n_before, value);
+    }
+
+    fn set_word(&mut self, field: &Field, value: impl Value) {
+        self.set(field, Kept::Word(value.to_arg()));
+    }
+}
+
+impl Visit for Fields {
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.set_word(field, value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.set_word(field, value);
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.set_word(field, value);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.set_word(field, value);
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.set(field, Kept::Text(value.into()));
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        let mut text = String::new();
+        // A text takes everything; a value that cannot be shown keeps what it has shown so far.
+        let _ = write!(text, "{value:?}");
+        self.set(field, Kept::Text(text.into()));
+    }
+}

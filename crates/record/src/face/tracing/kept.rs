@@ -1,0 +1,180 @@
+//! What is kept of a span while it lives.
+
+use super::callsite::{RowEdge, has_target_key, row_site, site_of};
+use super::fields::Fields;
+use super::row::{Label, Row};
+use super::stack;
+use crate::memory::spool::lock;
+use crate::os::clock;
+use crate::process::attach;
+use crate::process::global;
+use crate::process::switch::OFF;
+use crate::thread::arg::{Arg, Value};
+use crate::thread::buffer::Draft;
+use crate::thread::site::Site;
+use ferrum_trace_format::spool::record::RecordKind;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use tracing_core::Metadata;
+
+/// What is kept of a span while it lives. Times are those of the recording's clock.
+#[derive(Debug)]
+pub struct Kept {
+    metadata: &'static Metadata<'static>,
+    /// The site of its slices while it has no fields.
+    plain: &'static Site,
+    has_fields: AtomicBool,
+    /// Shared, so that the lock is held for a moment only.
+    fields: Mutex<Option<Arc<Fields>>>,
+    /// The thread that entered it first, 0 before that.
+    home: AtomicUsize,
+    first: AtomicU64,
+    /// For how long it was entered at home. Only that thread adds to it, so it needs no locked instruction.
+    busy_at_home: AtomicU64,
+    busy_elsewhere: AtomicU64,
+    /// Its row, once it has one.
+    row: OnceLock<Row>,
+}
+
+impl Kept {
+    pub fn new(metadata: &'static Metadata<'static>, fields: Fields) -> Self {
+        Self {
+            metadata,
+            plain: site_of(metadata, 0),
+            has_fields: AtomicBool::new(fields.present != 0),
+            fields: Mutex::new((fields.present != 0).then(|| Arc::new(fields))),
+            home: AtomicUsize::new(0),
+            first: AtomicU64::new(0),
+            busy_at_home: AtomicU64::new(0),
+            busy_elsewhere: AtomicU64::new(0),
+            row: OnceLock::new(),
+        }
+    }
+
+    /// Some fields have got values, or others than before.
+    pub fn update(&self, news: Fields) {
+        // A signal handler that records must not find the lock taken by what it interrupted.
+        attach::quietly(|| Arc::make_mut(lock(&self.fields).get_or_insert_default()).take_over(news));
+        self.has_fields.store(true, Ordering::Relaxed);
+    }
+
+    /// The site of its slices, if they have no arguments.
+    #[inline]
+    pub fn plain_site(&self) -> Option<&'static Site> {
+        (!self.has_fields.load(Ordering::Relaxed)).then_some(self.plain)
+    }
+
+    /// A site of its name without arguments.
+    #[inline]
+    pub fn bare_site(&self) -> &'static Site {
+        self.plain
+    }
+
+    /// The site of its slices, and their arguments.
+    pub fn site_and_args(&self) -> (&'static Site, Vec<Arg>) {
+        match self.fields() {
+            Some(fields) => (site_of(self.metadata, fields.present), fields.args()),
+            None => (self.plain, Vec::new()),
+        }
+    }
+
+    fn fields(&self) -> Option<Arc<Fields>> {
+        attach::quietly(|| lock(&self.fields).clone())
+    }
+
+    /// Its row, if it has one.
+    pub fn row(&self) -> Option<&Row> {
+        self.row.get()
+    }
+
+    /// The thread enters it. If that shows it to be a task, it gets a row, which begins where it was entered first. `around` tells
+    /// the spans around it, the innermost first.
+    #[inline]
+    pub fn note_entry(&self, around: impl FnOnce() -> Vec<Arc<Self>>) {
+        let (here, home) = (stack::thread(), self.home.load(Ordering::Relaxed));
+        if home == 0 {
+            self.first.store(global::now(), Ordering::Relaxed);
+            // Pairs with `is_waiting`, which may be asked on another thread.
+            self.home.store(here, Ordering::Release);
+        } else if (home != here || self.has_fields.load(Ordering::Relaxed)) && self.row.get().is_none() {
+            self.begin_rows(&around());
+        }
+    }
+
+    /// The thread leaves it, after so long.
+    #[inline]
+    pub fn note_exit(&self, busy: u64) {
+        if self.home.load(Ordering::Relaxed) == stack::thread() {
+            let before = self.busy_at_home.load(Ordering::Relaxed);
+            self.busy_at_home.store(before.wrapping_add(busy), Ordering::Relaxed);
+        } else {
+            self.busy_elsewhere.fetch_add(busy, Ordering::Relaxed);
+        }
+    }
+
+    /// Begins its row, and before that those of spans around it that wait for it: they are tasks as well.
+    #[cold]
+    fn begin_rows(&self, around: &[Arc<Self>]) {
+        for (n, kept) in around.iter().enumerate().rev().filter(|(_, kept)| kept.is_waiting()) {
+            kept.begin_row(&around[n + 1..]);
+        }
+        self.begin_row(around);
+    }
+
+    /// Whether it was entered and left, or is known to be for something, and has no row.
+    fn is_waiting(&self) -> bool {
+        let is_entered = self.home.load(Ordering::Acquire) != 0;
+        let has_id = || self.fields().is_some_and(|fields| fields.id(self.metadata).is_some());
+        is_entered && self.row.get().is_none() && (self.busy() > 0 || has_id())
+    }
+
+    fn busy(&self) -> u64 {
+        self.busy_at_home.load(Ordering::Relaxed) + self.busy_elsewhere.load(Ordering::Relaxed)
+    }
+
+    fn begin_row(&self, around: &[Arc<Self>]) {
+        let fields = self.fields();
+        let id = fields.as_ref().and_then(|fields| fields.id(self.metadata));
+        let label = Label { name: self.metadata.name(), id: id.as_deref() };
+        let (target, first) = (self.metadata.target(), self.first.load(Ordering::Relaxed));
+        let mut is_new = false;
+        let row = attach::quietly(|| {
+            self.row.get_or_init(|| {
+                is_new = true;
+                Row::new(&label, target, first, around)
+            })
+        });
+        if !is_new {
+            return; // Another thread was faster.
+        }
+        let (present, mut args) = fields.map_or((0, Vec::new()), |fields| (fields.present, fields.args()));
+        if has_target_key(self.metadata, row.category) {
+            args.push(target.to_arg());
+        }
+        self.record_edge(RecordKind::AsyncBegin, row, RowEdge::Begin(present), row.begin, args);
+    }
+
+    /// The span is gone. The end of its row says how much of it was work.
+    pub fn end_row(&self) {
+        let Some(row) = self.row.get() else {
+            return;
+        };
+        let (now, nanos) = (global::now(), clock::monotonic_nanos());
+        let end = attach::quietly(|| row.end(now));
+        if global::mode() == OFF || !row.is_recorded() {
+            return;
+        }
+        let busy = self.busy();
+        let idle = now.saturating_sub(self.first.load(Ordering::Relaxed)).saturating_sub(busy);
+        let unit = nanos.saturating_sub(row.pair.1) as f64 / now.saturating_sub(row.pair.0).max(1) as f64;
+        let args = [busy, idle].map(|time| ((time as f64 * unit).round() as u64).to_arg());
+        self.record_edge(RecordKind::AsyncEnd, row, RowEdge::End, end, args.into());
+    }
+
+    fn record_edge(&self, kind: RecordKind, row: &Row, edge: RowEdge, time: u64, mut args: Vec<Arg>) {
+        args.extend(row.title.as_ref().map(|title| title.to_arg()));
+        let site = row_site(self.metadata, edge, row.category, row.title.is_some());
+        let draft = Draft { kind, site: 0, start: time, end: time, leading: &[row.id], args: &args };
+        attach::record(|| site.id(), &draft);
+    }
+}

@@ -1,0 +1,113 @@
+//! The row of a span that is a task, and its place in those of the spans around it.
+//!
+//! Viewers draw asynchronous events of one category and id on one row, and nest them by their times. So a span is drawn in the row of the
+//! span around it if its time lies within, and nothing else is there at that time; else it gets a row of its own, called by the
+//! outermost span and itself.
+
+use super::kept::Kept;
+use crate::memory::spool::lock;
+use crate::os::clock;
+use crate::probe::async_span::next_id;
+use crate::process::global;
+use std::sync::{Arc, Mutex};
+
+/// Two begins or ends of a row are this far apart at least, on any clock: at the same nanosecond, their order would depend on the
+/// order of threads in the file.
+const APART: u64 = 16;
+
+/// The row of a span that is a task. Times are those of the recording's clock.
+#[derive(Debug)]
+pub struct Row {
+    /// Shared with the row that it is drawn in.
+    pub id: u64,
+    /// That of the outermost span.
+    pub category: &'static str,
+    /// What the row is called, if it is not drawn in another.
+    pub title: Option<Box<str>>,
+    pub begin: u64,
+    /// When it was made, on the clock of the recording and in nanoseconds: with another such pair, what the clock's unit is.
+    pub pair: (u64, u64),
+    recording: u64,
+    /// Name of the outermost span.
+    root: Arc<str>,
+    /// The span that it is drawn in.
+    outer: Option<Arc<Kept>>,
+    inside: Mutex<Inside>,
+}
+
+/// Spans that are drawn directly inside of a row.
+#[derive(Debug)]
+struct Inside {
+    is_taken: bool,
+    /// When it ended.
+    free_from: u64,
+}
+
+impl Row {
+    /// The row of a span that was entered first at this time. `around` are the spans around it, the innermost first.
+    pub fn new(label: &Label<'_>, target: &'static str, first: u64, around: &[Arc<Kept>]) -> Self {
+        let recording = global::recording_id();
+        let mut rows = around.iter().filter_map(|kept| Some((kept, kept.row()?)));
+        let outer = rows.find(|(_, row)| row.recording == recording);
+        let inside = outer.and_then(|(kept, row)| Some((kept, row.take_inside(first)?)));
+        let (category, root) = match outer {
+            Some((_, row)) => (row.category, Arc::clone(&row.root)),
+            None => (target, label.text().into()),
+        };
+        let (id, begin, title) = match (inside, outer) {
+            (Some((_, begin)), Some((_, row))) => (row.id, begin, None),
+            (_, Some(_)) => (next_id(), first, Some(format!("{root} / {}", label.text()).into())),
+            (_, None) => (next_id(), first, label.id.map(|_| label.text().into())),
+        };
+        Self {
+            id,
+            category,
+            title,
+            begin,
+            pair: (global::now(), clock::monotonic_nanos()),
+            recording,
+            root,
+            outer: inside.map(|(kept, _)| Arc::clone(kept)),
+            inside: Mutex::new(Inside { is_taken: false, free_from: begin }),
+        }
+    }
+
+    /// Takes the place inside of it for something that began at this time. Returns when it is to begin; `None` if something
+    /// else is there, or was after that time.
+    fn take_inside(&self, first: u64) -> Option<u64> {
+        let mut inside = lock(&self.inside);
+        if inside.is_taken || first < inside.free_from {
+            return None;
+        }
+        inside.is_taken = true;
+        Some(first.max(inside.free_from.saturating_add(APART)))
+    }
+
+    /// Ends it: when, which is after all that was in it. The place that it had in another row is free then.
+    pub fn end(&self, now: u64) -> u64 {
+        let end = now.max(lock(&self.inside).free_from.saturating_add(APART));
+        if let Some(outer) = self.outer.as_ref().and_then(|outer| outer.row()) {
+            *lock(&outer.inside) = Inside { is_taken: false, free_from: end };
+        }
+        end
+    }
+
+    /// Whether it is of the recording that goes on.
+    pub fn is_recorded(&self) -> bool {
+        global::is_recording(self.recording)
+    }
+}
+
+/// What a span is called in the title of a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Label<'a> {
+    pub name: &'a str,
+    /// The value of the field that tells what it is for.
+    pub id: Option<&'a str>,
+}
+
+impl Label<'_> {
+    fn text(&self) -> String {
+        self.id.map_or_else(|| self.name.to_owned(), |id| ferrum_trace_format::spool::row_title::titled(self.name, id))
+    }
+}

@@ -1,0 +1,358 @@
+//! The interface of the reference: `TraceEvent`, `TraceWriter`, `global_trace`.
+
+use crate::error::Error;
+use crate::face::text::Text;
+use crate::lifecycle::config::Options;
+use crate::os::stderr::say;
+use crate::process::attach::Pushed;
+use crate::process::global;
+use crate::recording::session::Session;
+use ferrum_trace_format::spool::record::TEXT_BYTES_MAX;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+/// A slice as the reference's files have it: whole microseconds.
+///
+/// Files of this recorder have three decimals and also hold events of other phases, such as names of threads. Both are
+/// read: times are rounded, begin and end, and what an event does not have is zero or empty.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(from = "FileEvent")]
+pub struct TraceEvent {
+    /// What it was.
+    pub name: String,
+    /// Its category.
+    pub cat: String,
+    /// The phase: `X` for a slice.
+    pub ph: char,
+    /// Microseconds from the start of the trace to its begin.
+    pub ts: u64,
+    /// Its duration in microseconds.
+    pub dur: u64,
+    /// The process.
+    pub pid: u32,
+    /// The row it is drawn in.
+    pub tid: u32,
+    /// Anything else, such as the shape of a tensor.
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
+    pub args: serde_json::Map<String, serde_json::Value>,
+}
+
+impl TraceEvent {
+    /// A slice that began `start_ts_us` microseconds after the start of the trace and lasted `dur_ms` milliseconds.
+    ///
+    /// ```
+    /// let event = ferrum_trace::TraceEvent::complete("rms_norm", "norm", 1_000, 0.25, 1);
+    /// assert_eq!((event.ph, event.dur), ('X', 250));
+    /// ```
+    pub fn complete(name: impl Into<String>, cat: impl Into<String>, start_ts_us: u64, dur_ms: f64, tid: u32) -> Self {
+        Self {
+            name: name.into(),
+            cat: cat.into(),
+            ph: 'X',
+            ts: start_ts_us,
+            dur: (dur_ms * 1000.0).round() as u64,
+            pid: 0,
+            tid,
+            args: serde_json::Map::new(),
+        }
+    }
+}
+
+/// An event as files have it.
+#[derive(Deserialize)]
+struct FileEvent {
+    name: String,
+    #[serde(default)]
+    cat: String,
+    ph: char,
+    #[serde(default)]
+    ts: Micros,
+    #[serde(default)]
+    dur: Micros,
+    #[serde(default)]
+    pid: u32,
+    #[serde(default)]
+    tid: u32,
+    #[serde(default)]
+    args: serde_json::Map<String, serde_json::Value>,
+}
+
+/// Microseconds: whole ones exactly, fractions as far as a float has them.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(untagged)]
+enum Micros {
+    Whole(u64),
+    Fraction(f64),
+}
+
+impl Default for Micros {
+    fn default() -> Self {
+        Self::Whole(0)
+    }
+}
+
+impl Micros {
+    fn as_float(self) -> f64 {
+        match self {
+            Self::Whole(micros) => micros as f64,
+            Self::Fraction(micros) => micros,
+        }
+    }
+
+    fn rounded(self) -> u64 {
+        match self {
+            Self::Whole(micros) => micros,
+            Self::Fraction(micros) => micros.round() as u64,
+        }
+    }
+}
+
+impl From<FileEvent> for TraceEvent {
+    fn from(event: FileEvent) -> Self {
+        let ts = event.ts.rounded();
+        let dur = match (event.ts, event.dur) {
+            (Micros::Whole(_), dur) => dur.rounded(),
+            // The end is rounded, not the duration: neighbors stay neighbors.
+            (ts, dur) => ((ts.as_float() + dur.as_float()).round() as u64).saturating_sub(ts.rounded()),
+        };
+        let FileEvent { name, cat, ph, pid, tid, args, .. } = event;
+        Self { name, cat, ph, ts, dur, pid, tid, args }
+    }
+}
+
+/// A trace that events are pushed to after the fact.
+///
+/// Each writer has a file of its own, complete after every [`flush`](Self::flush) and after the drop. Pushing takes no
+/// lock and allocates nothing; recording as it happens, with [`span!`](crate::span), costs less and knows when things
+/// really began.
+///
+/// ```
+/// # let folder = std::env::temp_dir().join(format!("ferrum-writer-doc-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder).unwrap();
+/// let writer = ferrum_trace::TraceWriter::enabled(folder.join("trace.json"));
+/// writer.push("rms_norm", "norm", 0.125, 1);
+/// writer.flush().unwrap();
+/// # drop(writer);
+/// # std::fs::remove_dir_all(folder).unwrap();
+/// ```
+#[derive(Debug)]
+pub struct TraceWriter {
+    target: Target,
+}
+
+#[derive(Debug)]
+enum Target {
+    Nothing,
+    /// The recording of the process.
+    Process,
+    /// One of its own, and the fork generation that may use it.
+    Own(Arc<Session>, u64),
+}
+
+/// The writer of the process's own recording, which `FERRUM_TRACE_OUT` switches on. The file is complete at the end of
+/// the process, with no call.
+///
+/// ```
+/// ferrum_trace::global_trace().push("rms_norm", "norm", 0.125, 1); // nothing happens: recording is off
+/// ```
+pub fn global_trace() -> &'static TraceWriter {
+    static GLOBAL: OnceLock<TraceWriter> = OnceLock::new();
+    GLOBAL.get_or_init(|| TraceWriter { target: Target::Process })
+}
+
+/// Brings the file of the process's own recording up to date, if there is one. Does not begin one: a process that calls this and nothing
+/// else makes no file.
+///
+/// ```
+/// ferrum_trace::flush_global_trace();
+/// ```
+pub fn flush_global_trace() {
+    let _ = global_trace().flush();
+}
+
+impl TraceWriter {
+    /// A writer for the path in `FERRUM_TRACE_OUT`, or one that does nothing if that is unset or empty.
+    pub fn from_env() -> Self {
+        Self::from_options(Options::from_vars(std::env::vars_os(), |complaint| say(&complaint)))
+    }
+
+    /// The same for variables that are given.
+    ///
+    /// ```
+    /// let writer = ferrum_trace::TraceWriter::from_env_vars([("FERRUM_TRACE_OUT", "")]);
+    /// assert!(!writer.is_enabled());
+    /// ```
+    pub fn from_env_vars<I, K, V>(vars: I) -> Self
+    where
+        I: IntoIterator<Item = (K, V)>,
+        K: Into<String>,
+        V: Into<String>,
+    {
+        let vars = vars.into_iter().map(|(name, value)| (name.into(), value.into()));
+        Self::from_options(Options::from_vars(vars, |complaint| say(&complaint)))
+    }
+
+    fn from_options(options: Option<Options>) -> Self {
+        options.map_or_else(Self::disabled, |options| Self::of(Self::start(&options)))
+    }
+
+    /// A writer for this path. If it cannot be written to, one line says so and the writer does nothing.
+    pub fn enabled(out_path: PathBuf) -> Self {
+        Self::of(Options::for_writer(out_path).and_then(|options| Self::start(&options)))
+    }
+
+    fn start(options: &Options) -> Result<Target, Error> {
+        if crate::COMPILED_OUT {
+            return Ok(Target::Nothing);
+        }
+        global::start_private(options).map(|session| Target::Own(session, global::fork_generation()))
+    }
+
+    /// A writer that does nothing if it could not be started, which is said.
+    fn of(started: Result<Target, Error>) -> Self {
+        let target = started.unwrap_or_else(|error| {
+            say(&format!("{error}; nothing is recorded"));
+            Target::Nothing
+        });
+        Self { target }
+    }
+
+    /// A writer that does nothing.
+    ///
+    /// ```
+    /// assert!(!ferrum_trace::TraceWriter::disabled().is_enabled());
+    /// ```
+    pub fn disabled() -> Self {
+        Self { target: Target::Nothing }
+    }
+
+    /// Whether what is pushed is recorded.
+    #[inline]
+    pub fn is_enabled(&self) -> bool {
+        match &self.target {
+            Target::Nothing => false,
+            Target::Process => crate::is_on(),
+            Target::Own(_, generation) => *generation == global::fork_generation(),
+        }
+    }
+
+    /// Records a slice that ends now and lasted `dur_ms` milliseconds, in the row `tid`.
+    #[inline]
+    pub fn push(&self, name: impl Text, cat: impl Text, dur_ms: f64, tid: u32) {
+        if self.is_enabled() {
+            name.with_str(|name| cat.with_str(|cat| self.push_slice(name, cat, dur_ms, tid, None)));
+        }
+    }
+
+    /// The same with arguments. If their JSON is longer than 8 KiB, a text that says so takes their place.
+    pub fn push_with_args(
+        &self,
+        name: impl Text,
+        cat: impl Text,
+        dur_ms: f64,
+        tid: u32,
+        args: serde_json::Map<String, serde_json::Value>,
+    ) {
+        if !self.is_enabled() {
+            return;
+        }
+        let json = Some(args).filter(|args| !args.is_empty()).map(json_text);
+        name.with_str(|name| cat.with_str(|cat| self.push_slice(name, cat, dur_ms, tid, json.as_deref())));
+    }
+
+    /// An event that should have been pushed is not known.
+    pub(crate) fn count_lost(&self) {
+        match &self.target {
+            Target::Nothing => {}
+            Target::Process => global::count_lost(),
+            Target::Own(session, _) => session.count_dropped(1),
+        }
+    }
+
+    fn push_slice(&self, name: &str, cat: &str, dur_ms: f64, tid: u32, json: Option<&str>) {
+        // Saturates: NaN and negative durations become zero.
+        let nanos = (dur_ms * 1e6).round() as u64;
+        let pushed = Pushed { name, category: cat, tid, nanos, json };
+        match &self.target {
+            Target::Nothing => {}
+            Target::Process => pushed.record(),
+            Target::Own(session, _) => pushed.record_in(session),
+        }
+    }
+
+    /// Brings the file up to date: it holds everything that was pushed before, once, however often this is called. A file that was
+    /// there before the writer is replaced when there is something to put there, not earlier.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written. Nothing is lost by that.
+    pub fn flush(&self) -> io::Result<()> {
+        let result = match &self.target {
+            Target::Own(session, _) if self.is_enabled() => session.flush(),
+            Target::Process => global::running().map_or(Ok(()), |session| session.flush()),
+            Target::Nothing | Target::Own(..) => Ok(()),
+        };
+        result.map_err(Error::into_io)
+    }
+}
+
+impl Drop for TraceWriter {
+    fn drop(&mut self) {
+        let is_ours = self.is_enabled();
+        match std::mem::replace(&mut self.target, Target::Nothing) {
+            Target::Own(session, _) if is_ours => {
+                global::finish_loudly(&session);
+                session.release_memory();
+            }
+            // In a forked child: the parent's, and not to be touched.
+            Target::Own(session, _) => std::mem::forget(session),
+            Target::Nothing | Target::Process => {}
+        }
+    }
+}
+
+fn json_text(args: serde_json::Map<String, serde_json::Value>) -> String {
+    let json = without_final_backslashes(serde_json::Value::Object(args).to_string());
+    if json.len() <= TEXT_BYTES_MAX {
+        return json;
+    }
+    format!("arguments of {} bytes left out", json.len())
+}
+
+/// Perfetto takes the quote after `\\\\` for an escaped one, so a backslash at the end of a text is spelled otherwise.
+fn without_final_backslashes(json: String) -> String {
+    if !json.contains(r#"\\""#) {
+        return json;
+    }
+    let mut spelled = String::with_capacity(json.len() + 16);
+    let mut chars = json.chars().peekable();
+    while let Some(char) = chars.next() {
+        match (char, chars.peek().copied()) {
+            ('\\', Some('\\')) => {
+                chars.next();
+                spelled.push_str(if chars.peek() == Some(&'"') { r"\u005c" } else { r"\\" });
+            }
+            ('\\', Some(escaped)) => {
+                chars.next();
+                spelled.extend([char, escaped]);
+            }
+            _ => spelled.push(char),
+        }
+    }
+    spelled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backslash_at_the_end_of_a_text_is_spelled_for_perfetto() {
+        let value = serde_json::json!({"path": "C:\\", "quote\\": "\\\"", "plain": "a\\b\n", "two": "\\\\"});
+        let spelled = without_final_backslashes(value.to_string());
+        assert!(!spelled.contains(r#"\\","#) && !spelled.contains(r#"\\"}"#), "{spelled}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&spelled).unwrap(), value);
+    }
+}

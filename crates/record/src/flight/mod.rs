@@ -1,0 +1,3 @@
+//! State of the flight recorder.
+
+pub(crate) mod post_roll;

@@ -1,0 +1,412 @@
+//! What to record to, and how much.
+
+use crate::error::Error;
+use crate::os::clock::ClockKind;
+use crate::recording::origin::{RANK_VARIABLES, rank_number, rank_of_environment, rank_text};
+use crate::recording::pattern::Pattern;
+use crate::watch::steps::Predicate;
+use ferrum_trace_model::settings::{
+    self, Categories, DumpLimits, Extent, Rotate, SettingError, Trigger, Window, parse_triggers, read_limit,
+};
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+/// Where the trace goes; recording is on if it is set.
+pub const OUT: &str = "FERRUM_TRACE_OUT";
+/// Bytes that the spool may take.
+pub const LIMIT: &str = "FERRUM_TRACE_LIMIT";
+/// What a flight recorder keeps: bytes or seconds.
+pub const RING: &str = "FERRUM_TRACE_RING";
+/// When the recording goes on in another file.
+pub const ROTATE: &str = "FERRUM_TRACE_ROTATE";
+/// Which part of the run is recorded.
+pub const WINDOW: &str = "FERRUM_TRACE_WINDOW";
+/// Which categories are.
+pub const CATEGORIES: &str = "FERRUM_TRACE_CATEGORIES";
+/// What has a flight recorder write out what it has.
+pub const TRIGGER: &str = "FERRUM_TRACE_TRIGGER";
+/// What a flight recorder may write out.
+pub const DUMPS: &str = "FERRUM_TRACE_DUMPS";
+/// Where to listen for requests.
+pub const HTTP: &str = "FERRUM_TRACE_HTTP";
+/// What requests have to know.
+#[cfg(feature = "http")]
+pub const HTTP_TOKEN: &str = "FERRUM_TRACE_HTTP_TOKEN";
+/// Where recordings go that are begun by a request.
+#[cfg(feature = "http")]
+pub const HTTP_DIR: &str = "FERRUM_TRACE_HTTP_DIR";
+/// `auto`, `ticks` or `monotonic`.
+pub const CLOCK: &str = "FERRUM_TRACE_CLOCK";
+
+/// The unit of times in JSON: `ns` (three decimals) or `us` (whole).
+pub const TIME: &str = "FERRUM_TRACE_TIME";
+
+/// The limit if none is given: 4 GiB, about 260 million spans.
+pub const DEFAULT_LIMIT: u64 = 4 << 30;
+
+/// What a recording needs to know.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// As the user gave it.
+    pub out: PathBuf,
+    /// What `out` was made of, if the process's number is in it: a forked child makes its own of it.
+    pub pattern: Option<Pattern>,
+    pub limit: u64,
+    /// Keep the newest, not all.
+    pub ring: Option<Extent>,
+    /// Several files, one after the other. Not for a ring, which keeps what is newest in one.
+    pub rotate: Option<Rotate>,
+    pub dumps: DumpLimits,
+    pub window: Window,
+    /// `None` for those that are set already.
+    pub categories: Option<Categories>,
+    pub triggers: Vec<Trigger>,
+    pub predicates: Vec<Predicate>,
+    /// `None` for the best there is.
+    pub clock: Option<ClockKind>,
+    /// `None` for that of the program.
+    pub process_name: Option<String>,
+    /// Which of the processes of one run this is.
+    pub rank: Option<u32>,
+    /// Whether a forked parent records to `out`, so that this process must not.
+    pub is_forked: bool,
+    /// Whether times in JSON are whole microseconds.
+    pub whole_micros: bool,
+    /// Whether the environment asks for it.
+    pub is_of_environment: bool,
+}
+
+impl Options {
+    /// The defaults, and the rank that the environment tells.
+    pub fn new(out: PathBuf) -> Self {
+        Self {
+            out,
+            pattern: None,
+            limit: DEFAULT_LIMIT,
+            ring: None,
+            rotate: None,
+            dumps: DumpLimits::default(),
+            window: Window::default(),
+            categories: None,
+            triggers: Vec::new(),
+            predicates: Vec::new(),
+            clock: None,
+            process_name: None,
+            rank: rank_of_environment(),
+            is_forked: false,
+            whole_micros: false,
+            is_of_environment: false,
+        }
+    }
+
+    /// The defaults, but for the limit and the unit of times: those of the environment hold for all recordings.
+    pub fn for_writer(out: PathBuf) -> Result<Self, Error> {
+        let limit = limit_of_environment().map_err(|error| Error::setting(LIMIT, error))?;
+        let whole_micros = std::env::var(TIME).is_ok_and(|unit| read_time_unit(&unit) == Ok(true));
+        Ok(Self { limit, whole_micros, ..Self::new(out) })
+    }
+
+    /// What the environment asks for: `None` if it does not ask for a recording, or if a value that bounds the recording is not
+    /// understood: a misspelled bound must not become no bound. Values that are not understood are told to `complain`.
+    pub fn from_vars<I, K, V>(vars: I, mut complain: impl FnMut(String)) -> Option<Self>
+    where
+        I: IntoIterator<Item = (K, V)>,
+        K: Into<OsString>,
+        V: Into<OsString>,
+    {
+        let mut found = Found::default();
+        for (name, value) in vars {
+            let (name, value) = (name.into(), value.into());
+            if let Some(slot) = found.slot(&name) {
+                // Of several, the first that says something.
+                if slot.as_ref().is_none_or(|before| before.is_empty()) {
+                    *slot = Some(value);
+                }
+            }
+        }
+        let out = unless_off(found.out.take())?;
+        let rank = rank_text(|name| found.ranks.iter().find(|(known, _)| *known == name)?.1.clone());
+        let pattern = Pattern { text: out, rank };
+        let mut options = Self::new(pattern.path());
+        options.is_of_environment = true;
+        options.rank = pattern.rank.as_deref().and_then(rank_number);
+        options.pattern = Some(pattern).filter(Pattern::names_process);
+        options.take(found, &mut complain).then_some(options)
+    }
+
+    /// Takes over the settings besides the path. False if one that bounds the recording is not understood.
+    fn take(&mut self, found: Found, complain: &mut impl FnMut(String)) -> bool {
+        let mut setting = Settings { complain, is_bounded: true };
+        if let Some(limit) = setting.read_bound(LIMIT, found.limit, read_limit) {
+            self.limit = limit;
+        }
+        self.ring = setting.read_bound(RING, unless_off(found.ring), str::parse);
+        self.rotate = setting.read_bound(ROTATE, unless_off(found.rotate), str::parse);
+        if self.rotate.is_some() && self.ring.is_some() {
+            self.rotate = None;
+            (setting.complain)(format!(
+                "{ROTATE}: a flight recorder ({RING}) keeps the newest in one file; it stays one"
+            ));
+        }
+        if let Some(window) = setting.read_bound(WINDOW, found.window, str::parse) {
+            self.window = window;
+        }
+        self.categories = setting.read_bound(CATEGORIES, found.categories, str::parse);
+        self.dumps = setting.read_bound(DUMPS, found.dumps, str::parse).unwrap_or_default();
+        let triggers = unless_off(found.trigger).unwrap_or_default();
+        let left_out = |error| (setting.complain)(format!("{TRIGGER}: {error}; it is left out"));
+        self.triggers = parse_triggers(&triggers.to_string_lossy(), left_out);
+        self.clock = setting.read(CLOCK, found.clock, read_clock, "the clock is `auto`").flatten();
+        let instead = "times have three decimals";
+        self.whole_micros = setting.read(TIME, found.time, read_time_unit, instead).unwrap_or(false);
+        setting.is_bounded
+    }
+
+    /// Bytes that the spool may take.
+    pub fn spool_limit(&self) -> u64 {
+        match self.ring {
+            Some(Extent::Bytes(bytes)) => bytes,
+            Some(Extent::Time(_)) | None => self.limit,
+        }
+    }
+
+    /// The name of the process in the trace.
+    pub fn process_name(&self) -> String {
+        self.process_name.clone().unwrap_or_else(program_name)
+    }
+}
+
+/// Reads values of variables one by one.
+struct Settings<'a, F> {
+    complain: &'a mut F,
+    /// False if a bound was not understood.
+    is_bounded: bool,
+}
+
+impl<F: FnMut(String)> Settings<'_, F> {
+    /// What a variable says; `None` if it is not given. One that is not understood is told, and what happens
+    /// `instead`.
+    fn read<T>(
+        &mut self,
+        name: &str,
+        value: Option<OsString>,
+        read: impl FnOnce(&str) -> Result<T, SettingError>,
+        instead: &str,
+    ) -> Option<T> {
+        let value = value.filter(|value| !value.is_empty())?;
+        let error = match read(&value.to_string_lossy()) {
+            Ok(understood) => return Some(understood),
+            Err(error) => error,
+        };
+        (self.complain)(format!("{name}: {error}; {instead}"));
+        None
+    }
+
+    /// The same for a setting that bounds what is recorded.
+    fn read_bound<T>(
+        &mut self,
+        name: &str,
+        value: Option<OsString>,
+        read: impl FnOnce(&str) -> Result<T, SettingError>,
+    ) -> Option<T> {
+        let is_given = value.as_ref().is_some_and(|value| !value.is_empty());
+        let bound = self.read(name, value, read, "nothing is recorded");
+        self.is_bounded &= bound.is_some() || !is_given;
+        bound
+    }
+}
+
+fn read_clock(text: &str) -> Result<Option<ClockKind>, SettingError> {
+    parse_clock(text).ok_or_else(|| SettingError::new("`auto`, `ticks` or `monotonic`", text))
+}
+
+/// Whether times are to be whole microseconds.
+fn read_time_unit(text: &str) -> Result<bool, SettingError> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "us" => Ok(true),
+        "ns" => Ok(false),
+        _ => Err(SettingError::new("`us` or `ns`", text)),
+    }
+}
+
+#[derive(Default)]
+struct Found {
+    out: Option<OsString>,
+    limit: Option<OsString>,
+    ring: Option<OsString>,
+    rotate: Option<OsString>,
+    window: Option<OsString>,
+    categories: Option<OsString>,
+    trigger: Option<OsString>,
+    dumps: Option<OsString>,
+    clock: Option<OsString>,
+    time: Option<OsString>,
+    ranks: [(&'static str, Option<OsString>); RANK_VARIABLES.len()],
+}
+
+impl Found {
+    fn slot(&mut self, name: &OsStr) -> Option<&mut Option<OsString>> {
+        match name.to_str()? {
+            OUT => Some(&mut self.out),
+            LIMIT => Some(&mut self.limit),
+            RING => Some(&mut self.ring),
+            ROTATE => Some(&mut self.rotate),
+            WINDOW => Some(&mut self.window),
+            CATEGORIES => Some(&mut self.categories),
+            TRIGGER => Some(&mut self.trigger),
+            DUMPS => Some(&mut self.dumps),
+            CLOCK => Some(&mut self.clock),
+            TIME => Some(&mut self.time),
+            name => {
+                let place = RANK_VARIABLES.iter().position(|rank| *rank == name)?;
+                self.ranks[place].0 = RANK_VARIABLES[place];
+                Some(&mut self.ranks[place].1)
+            }
+        }
+    }
+}
+
+/// The limit that the environment gives, or the default.
+pub fn limit_of_environment() -> Result<u64, SettingError> {
+    let limit = std::env::var_os(LIMIT).filter(|limit| !limit.is_empty());
+    limit.map_or(Ok(DEFAULT_LIMIT), |limit| read_limit(&limit.to_string_lossy()))
+}
+
+/// Whether a variable says no.
+pub fn is_off(value: &OsStr) -> bool {
+    value.to_str().is_some_and(settings::is_off)
+}
+
+fn unless_off(value: Option<OsString>) -> Option<OsString> {
+    value.filter(|value| !is_off(value))
+}
+
+fn parse_clock(text: &str) -> Option<Option<ClockKind>> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "auto" => Some(None),
+        "ticks" => Some(Some(ClockKind::Ticks)),
+        "monotonic" => Some(Some(ClockKind::Monotonic)),
+        _ => None,
+    }
+}
+
+/// The name of the running program, without folder and ending.
+pub fn program_name() -> String {
+    let program = std::env::current_exe().ok();
+    let stem = program.as_deref().and_then(|program| program.file_stem());
+    stem.map_or_else(|| "program".to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::time::Duration;
+
+    fn parsed(vars: &[(&str, &str)]) -> (Option<Options>, Vec<String>) {
+        let mut complaints = Vec::new();
+        let options = Options::from_vars(vars.iter().copied(), |complaint| complaints.push(complaint));
+        (options, complaints)
+    }
+
+    #[test]
+    fn unset_empty_and_off_like_values_mean_off() {
+        for vars in [&[][..], &[(OUT, "")], &[(OUT, "0")], &[(OUT, "off")], &[(OUT, "False")], &[("OTHER", "x")]] {
+            assert!(parsed(vars).0.is_none(), "{vars:?}");
+        }
+    }
+
+    #[test]
+    fn limits_are_read_with_and_without_units() {
+        for (text, bytes) in [("1000", 1000), ("64K", 64 << 10), ("2MiB", 2 << 20), ("3 gb", 3 << 30)] {
+            assert_eq!(parsed(&[(OUT, "t.json"), (LIMIT, text)]).0.unwrap().limit, bytes);
+        }
+    }
+
+    #[test]
+    fn a_bound_that_is_not_understood_is_told_once_and_nothing_is_recorded() {
+        for (name, text) in [
+            (LIMIT, "lots"),
+            (LIMIT, "-1"),
+            (LIMIT, "99999999999G"),
+            (RING, "64Mibs"),
+            (RING, "0s"),
+            (ROTATE, "often"),
+            (WINDOW, "step=1"),
+            (CATEGORIES, "a*b"),
+            (DUMPS, "files=x,after=1s"),
+        ] {
+            let (options, complaints) = parsed(&[(OUT, "t.json"), (name, text)]);
+            assert!(options.is_none(), "{name}={text}");
+            assert_eq!(complaints.len(), 1);
+            let is_told = |part| complaints[0].contains(part);
+            assert!(is_told(name) && is_told(text.split(',').next().unwrap()), "{complaints:?}");
+            assert!(complaints[0].ends_with("; nothing is recorded"), "{complaints:?}");
+        }
+    }
+
+    #[test]
+    fn a_clock_or_a_unit_that_is_not_understood_is_told_once_and_the_default_is_taken() {
+        let (options, complaints) = parsed(&[(OUT, "t.json"), (CLOCK, "sundial")]);
+        assert_eq!((options.unwrap().clock, complaints.len()), (None, 1));
+        let (options, complaints) = parsed(&[(OUT, "t.json"), (TIME, "ms")]);
+        assert_eq!((options.unwrap().whole_micros, complaints.len()), (false, 1));
+        assert!(parsed(&[(OUT, "t.json"), (TIME, "us")]).0.unwrap().whole_micros);
+    }
+
+    #[test]
+    fn the_rank_comes_from_the_first_variable_that_has_one() {
+        let path = |vars: &[(&str, &str)]| parsed(vars).0.unwrap().out;
+        assert_eq!(path(&[(OUT, "t.%r.json"), ("SLURM_PROCID", "3")]), PathBuf::from("t.3.json"));
+        assert_eq!(path(&[("SLURM_PROCID", "3"), ("RANK", "1"), (OUT, "t.%r.json")]), PathBuf::from("t.1.json"));
+        assert_eq!(path(&[(OUT, "t.%r.json")]), PathBuf::from("t.0.json"));
+    }
+
+    #[test]
+    fn a_rank_is_a_number_or_none() {
+        let rank = |vars: &[(&str, &str)]| parsed(vars).0.unwrap().rank;
+        assert_eq!(rank(&[(OUT, "t.json"), ("RANK", ""), ("SLURM_PROCID", " 3 ")]), Some(3));
+        assert_eq!(rank(&[(OUT, "t.json"), ("RANK", "first")]), None);
+        assert_eq!(rank(&[(OUT, "t.json"), ("RANK", "99999999999")]), None);
+        assert_eq!(rank(&[(OUT, "t.json")]), None);
+    }
+
+    #[test]
+    fn triggers_and_what_they_may_write_are_read() {
+        let vars = [(OUT, "t.json"), (TRIGGER, "step>50ms, panic"), (DUMPS, "files=2, after=5s")];
+        let (options, complaints) = parsed(&vars);
+        let options = options.unwrap();
+        assert_eq!((options.triggers.len(), options.dumps.files, complaints), (2, 2, vec![]));
+        assert_eq!(options.dumps.after, Duration::from_secs(5));
+        let (options, complaints) = parsed(&[(OUT, "t.json"), (TRIGGER, "off"), (DUMPS, "")]);
+        assert!(options.unwrap().triggers.is_empty() && complaints.is_empty());
+        let (options, complaints) = parsed(&[(OUT, "t.json"), (TRIGGER, "step>1,panic")]);
+        assert_eq!((options.unwrap().triggers, complaints.len()), (vec![Trigger::Panic], 1));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_in_any_variable_panics(
+            name in prop::sample::select(vec![OUT, LIMIT, RING, WINDOW, CATEGORIES, TRIGGER, DUMPS, CLOCK, "RANK"]),
+            any in "\\PC*",
+            like in "[-+ ,=>.*%:]{0,3}[a-z]{0,8}[=>.]{0,2}[0-9]{0,21}[ a-zA-Z]{0,5}(,[0-9a-z=>.]{0,9}){0,3}",
+        ) {
+            for text in [any, like] {
+                let (_, complaints) = parsed(&[(name, &text), (OUT, "t.json")]);
+                // One line for each part that is wrong.
+                prop_assert!(complaints.len() <= 1 + text.matches(',').count());
+                prop_assert!(complaints.iter().all(|complaint| complaint.contains(name)));
+            }
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn variables_that_are_not_utf8_do_no_harm() {
+        use std::os::unix::ffi::OsStringExt;
+        let odd = OsString::from_vec(vec![b'/', 0xff, b'.', b'j']);
+        let vars = [(odd.clone(), odd.clone()), (OsString::from(OUT), odd.clone())];
+        let options = Options::from_vars(vars, |_| {}).unwrap();
+        assert_eq!(options.out.as_os_str(), odd);
+    }
+}

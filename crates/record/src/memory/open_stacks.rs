@@ -1,0 +1,232 @@
+//! The stacks of open spans of a session's threads.
+//!
+//! A thread gets a small stack when its first span begins, and a larger one if it nests deeper. At a rotation the spans that
+//! are open move to the next file:
+//!
+//! ```text
+//! the old session is closed: the limits of its stacks are zero
+//! ├─ a thread that goes on records its next event in the new session, and copies its own stack (`carry_over`)
+//! └─ a thread that does not go on, because it hangs, has its stack copied by the rotation (`inherit`);
+//!    should it go on later, it takes that copy over
+//! ```
+
+use crate::memory::chunk::{self, ChunkMemory};
+use crate::memory::open_slot;
+use crate::memory::spool::MappedChunk;
+use ferrum_trace_format::spool::layout::CHUNK_WORDS;
+use ferrum_trace_format::spool::layout::open_spans::{LIMIT, LINE_WORDS, SLOTS, SLOTS_MAX, THREAD};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Levels of the stack that a thread gets first: 1 KiB with its header.
+const FEW_LEVELS: usize = 15;
+
+/// A stack of open spans in the spool.
+#[derive(Clone, Debug)]
+pub struct OpenStack {
+    chunk: MappedChunk,
+    /// The first word of its header in the chunk.
+    at: usize,
+    n_levels: usize,
+}
+
+impl OpenStack {
+    /// The address of the header, valid as long as this stack.
+    pub fn words(&self) -> *const AtomicU64 {
+        self.chunk.words().wrapping_add(self.at)
+    }
+
+    fn is_at(&self, other: &Self) -> bool {
+        self.chunk.index() == other.chunk.index() && self.at == other.at
+    }
+
+    /// Copies all slots of another stack that its thread does not change any more.
+    fn copy_slots(&self, from: &Self) {
+        let n_levels = self.n_levels.min(from.n_levels);
+        (0..n_levels).for_each(|level| open_slot::copy(from, self, level));
+    }
+
+    /// Whether any span is open.
+    pub fn has_open_span(&self) -> bool {
+        (0..self.n_levels).any(|level| open_slot::is_filled(self, level))
+    }
+
+    /// Makes it the empty stack of a thread.
+    fn give_to(&self, thread: u32) {
+        (0..self.n_levels).for_each(|level| open_slot::empty(self, level));
+        self.store(SLOTS, self.n_levels as u64, Ordering::Relaxed);
+        self.store(LIMIT, self.n_levels as u64, Ordering::Relaxed);
+        self.store(THREAD, thread.into(), Ordering::Release);
+    }
+}
+
+impl ChunkMemory for OpenStack {
+    fn load(&self, word: usize, order: Ordering) -> u64 {
+        self.chunk.load(self.at + word, order)
+    }
+
+    fn store(&self, word: usize, value: u64, order: Ordering) {
+        self.chunk.store(self.at + word, value, order);
+    }
+}
+
+/// A thread that owns a stack.
+#[derive(Clone, Debug)]
+pub struct Owner {
+    /// The thread's number in the spool.
+    pub thread: u32,
+    /// The system's number of the thread.
+    pub os_id: u64,
+    pub name: String,
+}
+
+/// All stacks of a session.
+#[derive(Debug, Default)]
+pub struct OpenStacks {
+    entries: Vec<Entry>,
+    /// The chunk that has room for more small stacks.
+    chunk: Option<MappedChunk>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    stack: OpenStack,
+    /// `None` if it is free.
+    owner: Option<Owner>,
+    /// Copied from the file before this one; the thread has not recorded here yet.
+    is_inherited: bool,
+}
+
+impl OpenStacks {
+    /// Returns a stack for a thread that is to fill the slot of `level`. `fresh` gives a chunk of open spans. `None` if
+    /// there is no room, or no stack is that large.
+    pub fn take(
+        &mut self,
+        owner: Owner,
+        level: usize,
+        fresh: impl FnOnce() -> Option<MappedChunk>,
+    ) -> Option<OpenStack> {
+        let n_levels = if level < FEW_LEVELS { FEW_LEVELS } else { SLOTS_MAX };
+        let is_fit = |entry: &&mut Entry| entry.owner.is_none() && entry.stack.n_levels == n_levels;
+        let stack = match self.entries.iter_mut().find(is_fit) {
+            Some(free) => free.stack.clone(),
+            None if level < SLOTS_MAX => self.make(n_levels, fresh)?,
+            None => return None,
+        };
+        stack.give_to(owner.thread);
+        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.stack.is_at(&stack)) {
+            entry.owner = Some(owner);
+        }
+        Some(stack)
+    }
+
+    fn make(&mut self, n_levels: usize, fresh: impl FnOnce() -> Option<MappedChunk>) -> Option<OpenStack> {
+        let n_words = LINE_WORDS * (1 + n_levels);
+        let has_room = |chunk: &MappedChunk| (chunk::len(chunk) / 8) as usize + n_words <= CHUNK_WORDS;
+        let chunk = match self.chunk.clone().filter(has_room) {
+            Some(chunk) => chunk,
+            None => fresh()?,
+        };
+        let at = (chunk::len(&chunk) / 8) as usize;
+        let stack = OpenStack { chunk, at, n_levels };
+        // The chunk may have held something else before: nothing of that may look like an open span.
+        stack.give_to(0);
+        chunk::publish(&stack.chunk, 8 * (at + n_words) as u64);
+        if n_levels == FEW_LEVELS {
+            self.chunk = Some(stack.chunk.clone());
+        }
+        self.entries.push(Entry { stack: stack.clone(), owner: None, is_inherited: false });
+        Some(stack)
+    }
+
+    /// Returns a larger stack for a thread, with the open spans of the one it has. That one stays the thread's until it is
+    /// put back: a signal handler may have interrupted the thread while it filled a slot there.
+    pub fn grow(
+        &mut self,
+        owner: Owner,
+        small: &OpenStack,
+        level: usize,
+        fresh: impl FnOnce() -> Option<MappedChunk>,
+    ) -> Option<OpenStack> {
+        let large = self.take(owner, level, fresh)?;
+        large.copy_slots(small);
+        small.store(LIMIT, 0, Ordering::Relaxed);
+        small.store(THREAD, 0, Ordering::Release);
+        Some(large)
+    }
+
+    /// Takes a stack back from a thread.
+    pub fn put_back(&mut self, stack: &OpenStack) {
+        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.stack.is_at(stack)) {
+            stack.store(LIMIT, 0, Ordering::Relaxed);
+            stack.store(THREAD, 0, Ordering::Release);
+            entry.owner = None;
+            entry.is_inherited = false;
+        }
+    }
+
+    /// Makes every thread ask for another stack when its next span begins. Their open spans stay as they are.
+    pub fn close(&self) {
+        for entry in &self.entries {
+            entry.stack.store(LIMIT, 0, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns the stack with the open spans of a thread that records its first event here and has recorded in the file
+    /// before, in `old`. `None` if it has no open spans.
+    pub fn carry_over(
+        &mut self,
+        owner: Owner,
+        old: Option<&OpenStack>,
+        fresh: impl FnOnce() -> Option<MappedChunk>,
+    ) -> Option<OpenStack> {
+        let inherited = |entry: &&mut Entry| entry.is_inherited && entry.owner_has(owner.os_id);
+        if let Some(entry) = self.entries.iter_mut().find(inherited) {
+            entry.is_inherited = false;
+            entry.stack.store(LIMIT, entry.stack.n_levels as u64, Ordering::Relaxed);
+            entry.stack.store(THREAD, owner.thread.into(), Ordering::Release);
+            entry.owner = Some(owner);
+            return Some(entry.stack.clone());
+        }
+        let old = old.filter(|old| old.has_open_span())?;
+        let stack = self.take(owner, old.n_levels - 1, fresh)?;
+        stack.copy_slots(old);
+        Some(stack)
+    }
+
+    /// Lists the threads that have open spans, with their stacks.
+    pub fn with_open_spans(&self) -> Vec<(OpenStack, Owner)> {
+        let is_current = |entry: &&Entry| entry.stack.load(THREAD, Ordering::Relaxed) != 0;
+        let entries = self.entries.iter().filter(is_current).filter(|entry| entry.stack.has_open_span());
+        entries.filter_map(|entry| Some((entry.stack.clone(), entry.owner.clone()?))).collect()
+    }
+
+    /// Copies the stack of a thread that has not recorded here yet. `define` gives the thread a number here.
+    pub fn inherit(
+        &mut self,
+        old: &OpenStack,
+        owner: Owner,
+        define: impl FnOnce() -> Option<u32>,
+        fresh: impl FnOnce() -> Option<MappedChunk>,
+    ) {
+        let os_id = owner.os_id;
+        if self.entries.iter().any(|entry| entry.owner_has(os_id)) {
+            return;
+        }
+        let Some(thread) = define() else {
+            return;
+        };
+        let Some(stack) = self.take(Owner { thread, ..owner }, old.n_levels - 1, fresh) else {
+            return;
+        };
+        stack.copy_slots(old);
+        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.stack.is_at(&stack)) {
+            entry.is_inherited = true;
+        }
+    }
+}
+
+impl Entry {
+    fn owner_has(&self, os_id: u64) -> bool {
+        self.owner.as_ref().is_some_and(|owner| owner.os_id == os_id)
+    }
+}

@@ -1,0 +1,84 @@
+//! Arrows between spans.
+
+use crate::__private;
+use crate::process::attach;
+use crate::process::global;
+use crate::thread::buffer::{self, Draft};
+use crate::thread::site::Site;
+use ferrum_trace_format::spool::record::{FLOW, RecordKind, SHARED_FLOW};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+static SITE: Site = Site::new(FLOW, FLOW, &[]);
+
+/// An arrow from one span to another, which may be on another thread.
+///
+/// ```
+/// use ferrum_trace::{Flow, span};
+/// let flow = Flow::new();
+/// {
+///     let span = span!("enqueue", "scheduler");
+///     span.flow_out(flow);
+/// }
+/// std::thread::spawn(move || {
+///     let span = span!("run", "scheduler");
+///     span.flow_in(flow);
+/// });
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Flow(u64);
+
+impl Flow {
+    /// An arrow of its own.
+    #[allow(clippy::new_without_default)] // Each is another one.
+    pub fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let n = NEXT.fetch_add(1, Ordering::Relaxed);
+        // Viewers know flows by number across all processes of a trace.
+        Self(u64::from(std::process::id()) << 32 | (n & 0xffff_ffff))
+    }
+
+    /// An arrow between processes. Whatever hands something over and whatever receives it name it by the same number, such as
+    /// that of a request; in a trace that `ferrum-trace merge` has made of both, the arrow leads from the one to the other. Since
+    /// nothing arrives before it was sent, such arrows also tell how the clocks of two hosts stand to each other.
+    ///
+    /// Only the lower 62 bits of the number count. Each number is for one arrow.
+    ///
+    /// ```
+    /// use ferrum_trace::{Flow, span};
+    /// let request = 4711;
+    /// let span = span!("send to decoder");
+    /// span.flow_out(Flow::between_processes(request));
+    /// ```
+    pub fn between_processes(number: u64) -> Self {
+        Self(number & (SHARED_FLOW - 1) | SHARED_FLOW)
+    }
+
+    /// The number by which the ends of the arrow find each other.
+    pub(crate) fn id(self) -> u64 {
+        self.0
+    }
+
+    /// An arrow that leaves the innermost open span of this thread here and now; `None` if no span is open. For libraries
+    /// that are called inside a span whose guard they do not have.
+    pub fn from_open_span() -> Option<Self> {
+        let has_span = __private::mode() != __private::OFF && buffer::current().has_open_level();
+        has_span.then(|| {
+            let flow = Self::new();
+            flow.record(RecordKind::FlowStart);
+            flow
+        })
+    }
+
+    /// Records a point of the flow if the span that it belongs to is recorded.
+    pub(crate) fn record_if(self, is_on: bool, kind: RecordKind) {
+        if is_on {
+            self.record(kind);
+        }
+    }
+
+    pub(crate) fn record(self, kind: RecordKind) {
+        let now = global::now();
+        let draft = Draft { kind, site: 0, start: now, end: now, leading: &[self.0], args: &[] };
+        attach::record(|| SITE.id(), &draft);
+    }
+}

@@ -1,0 +1,157 @@
+//! Stretches that follow each other: one clock read each.
+
+use crate::os::clock;
+use crate::probe::span::{OFF_LEVEL, end_at_otherwise, end_site_otherwise, note_begin, now_of, open_at};
+use crate::process::global;
+use crate::thread::arg::Arg;
+use crate::thread::buffer;
+use crate::thread::site::Site;
+use ferrum_trace_format::spool::record::RecordKind;
+use std::marker::PhantomData;
+use std::sync::OnceLock;
+
+/// Marks of one `laps!` that are known by their place; further ones cost as much as a name made at run time.
+const MARKS_MAX: usize = 32;
+
+/// The place of a [`laps!`](crate::laps) in the code, and of its marks.
+#[derive(Debug)]
+pub struct LapSite {
+    outer: Site,
+    /// What is expected at each place: in the order of the code, with repetitions.
+    marks: [OnceLock<&'static Site>; MARKS_MAX],
+}
+
+impl LapSite {
+    /// A site with the name, category and argument keys of the slice around the stretches.
+    pub const fn new(name: &'static str, category: &'static str, keys: &'static [&'static str]) -> Self {
+        Self { outer: Site::new(name, category, keys), marks: [const { OnceLock::new() }; MARKS_MAX] }
+    }
+
+    /// The mark at place `n`, if it is this one.
+    #[inline(always)]
+    fn expected_mark(&self, n: usize, name: &'static str) -> Option<&'static Site> {
+        // The same literal, by its address: another with the same text takes the slow way.
+        self.marks.get(n)?.get().copied().filter(|mark| std::ptr::eq(mark.name(), name))
+    }
+
+    /// The mark of this name and its place, if it came before at another place than `n`. An empty place `n` expects it
+    /// from now on.
+    #[inline(never)]
+    fn other_mark(&self, n: usize, name: &'static str) -> Option<(&'static Site, usize)> {
+        let known = self.marks.iter().map_while(|mark| mark.get().copied());
+        let (place, mark) = known.enumerate().find(|(_, mark)| mark.name() == name)?;
+        match self.marks.get(n) {
+            Some(slot) if slot.get().is_none() && std::ptr::eq(*slot.get_or_init(|| mark), mark) => Some((mark, n)),
+            _ => Some((mark, place)),
+        }
+    }
+
+    /// The number of a mark that comes for the first time, at place `n`.
+    fn new_mark(&'static self, n: usize, name: &'static str) -> u32 {
+        // Leaked once for each place in the code, as a `static` would be.
+        let make = || &*Box::leak(Box::new(Site::new(name, self.outer.category(), &[])));
+        match self.marks.get(n).map(|slot| *slot.get_or_init(make)) {
+            Some(mark) if mark.name() == name => mark.id(),
+            _ => global::active().and_then(|session| session.intern(name, self.outer.category())).unwrap_or(0),
+        }
+    }
+}
+
+/// A slice divided into stretches, made by [`laps!`](crate::laps); ends when it is dropped.
+#[must_use = "the laps end when this is dropped: bind it to a name"]
+#[derive(Debug)]
+pub struct Laps<const N: usize = 0> {
+    site: &'static LapSite,
+    start: u64,
+    /// When the last stretch ended.
+    last: u64,
+    level: u32,
+    /// Whether a guard that was open at the last mark may still be, or has ended since: the stretch would cross it.
+    is_crossed: bool,
+    /// Where in `site.marks` the next one is expected.
+    place: usize,
+    args: [Arg; N],
+    on_one_thread: PhantomData<*const ()>,
+}
+
+impl<const N: usize> Laps<N> {
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn begin(mode: u8, site: &'static LapSite, args: [Arg; N]) -> Self {
+        let (start, level) = open_at(mode, &site.outer);
+        note_begin(&site.outer, start, level, &args);
+        Self { site, start, last: start, level, is_crossed: false, place: 0, args, on_one_thread: PhantomData }
+    }
+
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn off(site: &'static LapSite) -> Self {
+        Self {
+            site,
+            start: 0,
+            last: 0,
+            level: OFF_LEVEL,
+            is_crossed: false,
+            place: 0,
+            args: [Arg::LOST; N],
+            on_one_thread: PhantomData,
+        }
+    }
+
+    /// Records the stretch since the last mark, or since the begin, under this name.
+    #[inline(always)]
+    pub fn mark(&mut self, name: &'static str) {
+        if crate::COMPILED_OUT || self.level == OFF_LEVEL {
+            return;
+        }
+        let buffer = buffer::current();
+        let now = buffer.end_at(clock::ticks());
+        let kind = if self.last == self.start { RecordKind::FirstLap } else { RecordKind::Span };
+        let expected = self.site.expected_mark(self.place, name).map(|mark| (mark, self.place));
+        let found = expected.or_else(|| self.site.other_mark(self.place, name));
+        let (site, place) = found.map_or((0, self.place), |(mark, place)| (mark.known_id(), place));
+        if !self.is_crossed && buffer.try_lap(kind, site, self.last, now, self.level) {
+            self.last = now;
+        } else {
+            let kind = if self.is_crossed { RecordKind::Escaped } else { kind };
+            (self.last, self.is_crossed) = mark_otherwise(self.site, place, kind, name, self.last, now, self.level);
+        }
+        self.place = place + 1;
+    }
+}
+
+/// Returns when the stretch ended, on the clock of its level, and whether a guard inside it was open then.
+#[cold]
+#[inline(never)]
+fn mark_otherwise(
+    site: &'static LapSite,
+    place: usize,
+    kind: RecordKind,
+    name: &'static str,
+    last: u64,
+    ticks: u64,
+    level: u32,
+) -> (u64, bool) {
+    let now = now_of(level, ticks);
+    let site_id = || match site.other_mark(place, name) {
+        Some((mark, _)) => mark.id(),
+        None => site.new_mark(place, name),
+    };
+    let nests = end_at_otherwise(kind, last, now, level, &[], false, site_id);
+    (now, !nests)
+}
+
+impl<const N: usize> Drop for Laps<N> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if crate::COMPILED_OUT || self.level == OFF_LEVEL {
+            return;
+        }
+        let buffer = buffer::current();
+        let end = buffer.end_at(clock::ticks());
+        let site = self.site.outer.known_id();
+        if !buffer.try_span(site, self.start, end, self.level, &self.args) {
+            end_site_otherwise(&self.site.outer, self.start, end, self.level, self.args);
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Spans: slices of a thread's time.
+
+use crate::os::clock;
+use crate::probe::flow::Flow;
+use crate::process::attach;
+use crate::process::categories;
+use crate::process::global;
+use crate::process::switch::{FILTERED, OFF, TICKS};
+use crate::thread::arg::Arg;
+use crate::thread::buffer::{self, Draft};
+use crate::thread::site::Site;
+use ferrum_trace_format::spool::record::{RecordKind, SITE_INLINE};
+use std::marker::PhantomData;
+
+/// Level of a span that is not recorded.
+pub(crate) const OFF_LEVEL: u32 = u32::MAX;
+/// Set in the level of a span whose times are of the slow clock: it fails the hot path's comparison.
+const SLOW_BIT: u32 = 1 << 31;
+
+/// Methods of all kinds of spans: whether they are recorded, and the flows that connect them.
+macro_rules! recorded_and_flows {
+    () => {
+        /// Whether the span is recorded.
+        pub fn is_on(&self) -> bool {
+            self.level != OFF_LEVEL
+        }
+
+        /// An arrow leaves this span here, for the span that calls [`flow_in`](Self::flow_in) with the same flow.
+        pub fn flow_out(&self, flow: Flow) {
+            flow.record_if(self.is_on(), RecordKind::FlowStart);
+        }
+
+        /// An arrow passes through this span.
+        pub fn flow_step(&self, flow: Flow) {
+            flow.record_if(self.is_on(), RecordKind::FlowStep);
+        }
+
+        /// An arrow arrives at this span.
+        pub fn flow_in(&self, flow: Flow) {
+            flow.record_if(self.is_on(), RecordKind::FlowEnd);
+        }
+    };
+}
+
+/// The time from its making by [`span!`](crate::span) until it is dropped, on one thread.
+///
+/// It cannot move to another thread; see [`async_span!`](crate::async_span) for what does.
+#[must_use = "a span ends when it is dropped: bind it to a name such as `_span`"]
+#[derive(Debug)]
+pub struct Span<const N: usize = 0> {
+    site: &'static Site,
+    start: u64,
+    level: u32,
+    args: [Arg; N],
+    on_one_thread: PhantomData<*const ()>,
+}
+
+impl<const N: usize> Span<N> {
+    /// Begins a span. `mode` is what [`mode`](crate::__private::mode) said.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn begin(mode: u8, site: &'static Site, args: [Arg; N]) -> Self {
+        let (start, level) = open_at(mode, site);
+        note_begin(site, start, level, &args);
+        Self { site, start, level, args, on_one_thread: PhantomData }
+    }
+
+    /// A span that is not recorded.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn off(site: &'static Site) -> Self {
+        Self { site, start: 0, level: OFF_LEVEL, args: [Arg::LOST; N], on_one_thread: PhantomData }
+    }
+
+    recorded_and_flows!();
+
+    /// Moves the span elsewhere. A copy, so that the guard itself can stay in registers.
+    #[inline(always)]
+    pub(crate) fn take(&mut self) -> Self {
+        let level = std::mem::replace(&mut self.level, OFF_LEVEL);
+        Self { site: self.site, start: self.start, level, args: self.args, on_one_thread: PhantomData }
+    }
+
+    /// The time now, to end the span with.
+    pub(crate) fn now(&self) -> u64 {
+        now_of(self.level, buffer::current().end_at(clock::ticks()))
+    }
+
+    /// Ends the span at a time that [`now`](Self::now) told before; with another site and its arguments, if they are given.
+    #[cold]
+    pub(crate) fn end_at(&mut self, end: u64, other: Option<(&'static Site, &[Arg])>) {
+        if !self.is_on() {
+            return;
+        }
+        let level = std::mem::replace(&mut self.level, OFF_LEVEL);
+        let (site, args) = other.unwrap_or((self.site, &self.args));
+        end_at_otherwise(RecordKind::Span, self.start, end, level, args, true, || site.id());
+    }
+
+    pub(crate) fn args(&self) -> &[Arg; N] {
+        &self.args
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.site.name()
+    }
+}
+
+impl Span {
+    /// A span whose name or category is made at run time. It costs some tens of nanoseconds more than
+    /// [`span!`](crate::span).
+    ///
+    /// ```
+    /// let model = String::from("llama");
+    /// let _span = ferrum_trace::Span::dynamic(&format!("load {model}"), "startup");
+    /// ```
+    #[inline]
+    pub fn dynamic(name: &str, category: &str) -> DynamicSpan {
+        match global::mode() {
+            OFF => DynamicSpan::off(),
+            mode if mode & FILTERED != 0 && categories::is_name_muted(category) => DynamicSpan::off(),
+            mode => DynamicSpan::begin(mode, name, category),
+        }
+    }
+}
+
+impl<const N: usize> Drop for Span<N> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if crate::COMPILED_OUT || self.level == OFF_LEVEL {
+            return;
+        }
+        let buffer = buffer::current();
+        let end = buffer.end_at(clock::ticks());
+        let site = self.site.known_id();
+        if !buffer.try_span(site, self.start, end, self.level, &self.args) {
+            // Copies, so that the guard itself can stay in registers.
+            end_site_otherwise(self.site, self.start, end, self.level, self.args);
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+pub(crate) fn end_site_otherwise<const N: usize>(
+    site: &'static Site,
+    start: u64,
+    end: u64,
+    level: u32,
+    args: [Arg; N],
+) {
+    end_otherwise(start, end, level, &args, || site.id());
+}
+
+/// Opens a level for a slice of a site: [`OFF_LEVEL`] if its category is not recorded.
+#[inline(always)]
+pub(crate) fn open_at(mode: u8, site: &Site) -> (u64, u32) {
+    if mode == TICKS { open(mode) } else { open_at_otherwise(mode, site) }
+}
+
+#[cold]
+#[inline(never)]
+fn open_at_otherwise(mode: u8, site: &Site) -> (u64, u32) {
+    if mode & FILTERED != 0 && categories::is_muted(site) { (0, OFF_LEVEL) } else { open(mode) }
+}
+
+/// Opens a level and reads the clock, in this order, so that nothing of ours is in the span.
+#[inline(always)]
+pub(crate) fn open(mode: u8) -> (u64, u32) {
+    let buffer = buffer::current();
+    let level = buffer.open_level();
+    match mode & !FILTERED {
+        TICKS => (buffer.start_at(clock::ticks()), level),
+        _ => (clock::advancing_nanos(), level | SLOW_BIT),
+    }
+}
+
+/// Puts a slice that begins on the thread's stack of open spans.
+#[inline(always)]
+pub(crate) fn note_begin<const N: usize>(site: &'static Site, start: u64, level: u32, args: &[Arg; N]) {
+    if !buffer::current().try_open(site.known_id(), start, level, args) {
+        note_begin_slowly(site, start, level, *args);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn note_begin_slowly<const N: usize>(site: &'static Site, start: u64, level: u32, args: [Arg; N]) {
+    if level != OFF_LEVEL {
+        attach::open(|| site.id(), start, level & !SLOW_BIT, &args);
+    }
+}
+
+/// Closes a level of which nothing is recorded.
+#[cfg(feature = "tracing")]
+pub(crate) fn close(level: u32) {
+    let level = level & !SLOW_BIT;
+    buffer::current().close_level(level);
+    empty_slot(level);
+}
+
+/// The time now on the clock that a level began with; `ticks` if that is the fast one.
+pub(crate) fn now_of(level: u32, ticks: u64) -> u64 {
+    if level & SLOW_BIT != 0 { clock::advancing_nanos() } else { ticks }
+}
+
+/// Ends a slice that the hot path could not: its site may have no number, the thread no chunk, or a guard inside it may
+/// still be open.
+pub(crate) fn end_otherwise(start: u64, ticks: u64, level: u32, args: &[Arg], site_id: impl Fn() -> u32) {
+    end_at_otherwise(RecordKind::Span, start, now_of(level, ticks), level, args, true, site_id);
+}
+
+/// The same, with the end on the clock of the level. False if a guard inside it is still open.
+pub(crate) fn end_at_otherwise(
+    kind: RecordKind,
+    start: u64,
+    end: u64,
+    level: u32,
+    args: &[Arg],
+    closes: bool,
+    site_id: impl Fn() -> u32,
+) -> bool {
+    let level = level & !SLOW_BIT;
+    let nests = match closes {
+        true => buffer::current().close_level(level),
+        false => buffer::current().is_innermost(level),
+    };
+    let draft = Draft { kind: if nests { kind } else { RecordKind::Escaped }, site: 0, start, end, leading: &[], args };
+    attach::record(site_id, &draft);
+    if closes {
+        empty_slot(level);
+    }
+    nests
+}
+
+/// Takes a span that has ended off the stack of open spans. In a signal handler that interrupted the recorder there is
+/// nothing to take off: its span was not put there.
+fn empty_slot(level: u32) {
+    if let Some(held) = buffer::current().hold() {
+        held.empty_slot(level);
+    }
+}
+
+/// A span with a name made at run time, see [`Span::dynamic`].
+#[must_use = "a span ends when it is dropped: bind it to a name such as `_span`"]
+#[derive(Debug)]
+pub struct DynamicSpan {
+    name: DynamicName,
+    start: u64,
+    level: u32,
+    on_one_thread: PhantomData<*const ()>,
+}
+
+/// What stands for a name in a record: its number or, if there are too many, the name itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DynamicName {
+    site: u32,
+    args: [Arg; 2],
+}
+
+impl DynamicName {
+    const NONE: Self = Self { site: SITE_INLINE, args: [Arg::LOST; 2] };
+
+    pub(crate) fn new(name: &str, category: &str) -> Self {
+        match attach::site_of(name, category) {
+            Some(site) => Self { site, args: [Arg::LOST; 2] },
+            None => Self { site: SITE_INLINE, args: [name, category].map(crate::Value::to_arg) },
+        }
+    }
+
+    pub(crate) fn args(&self) -> &[Arg] {
+        if self.site == SITE_INLINE { &self.args } else { &[] }
+    }
+
+    pub(crate) fn site(&self) -> u32 {
+        self.site
+    }
+
+    /// Puts a slice of this name that begins on the thread's stack of open spans.
+    fn note_begin(&self, start: u64, level: u32) {
+        let is_noted = self.site != SITE_INLINE && buffer::current().try_open(self.site, start, level, &[]);
+        if !is_noted {
+            attach::open(|| self.site, start, level & !SLOW_BIT, self.args());
+        }
+    }
+}
+
+impl DynamicSpan {
+    fn begin(mode: u8, name: &str, category: &str) -> Self {
+        let name = DynamicName::new(name, category);
+        let (start, level) = open(mode);
+        name.note_begin(start, level);
+        Self { name, start, level, on_one_thread: PhantomData }
+    }
+
+    fn off() -> Self {
+        Self { name: DynamicName::NONE, start: 0, level: OFF_LEVEL, on_one_thread: PhantomData }
+    }
+
+    recorded_and_flows!();
+}
+
+impl Drop for DynamicSpan {
+    #[inline]
+    fn drop(&mut self) {
+        if crate::COMPILED_OUT || self.level == OFF_LEVEL {
+            return;
+        }
+        let end = clock::ticks();
+        let name = self.name;
+        let is_written =
+            name.site != SITE_INLINE && buffer::current().try_span(name.site, self.start, end, self.level, &[]);
+        if !is_written {
+            end_otherwise(self.start, end, self.level, name.args(), || name.site);
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Tracks that are no threads, and slices with times of their own.
+
+use crate::memory::spool::lock;
+use crate::os::clock;
+use crate::probe::flow::Flow;
+use crate::probe::span::DynamicName;
+use crate::process::attach;
+use crate::process::event::{is_muted, is_name_muted};
+use crate::process::global;
+use crate::process::switch::OFF;
+use crate::thread::arg::Arg;
+use crate::thread::buffer::Draft;
+use crate::thread::site::Site;
+use ferrum_trace_format::spool::record::RecordKind;
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+/// A point in time, for what was measured rather than recorded as it happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp {
+    monotonic_nanos: u64,
+}
+
+impl Timestamp {
+    /// Now.
+    pub fn now() -> Self {
+        Self { monotonic_nanos: clock::monotonic_nanos() }
+    }
+
+    /// A reading of the system's monotonic clock (`CLOCK_MONOTONIC`), as devices are calibrated against.
+    pub const fn from_monotonic_nanos(nanos: u64) -> Self {
+        Self { monotonic_nanos: nanos }
+    }
+
+    /// The reading of the monotonic clock.
+    pub const fn monotonic_nanos(self) -> u64 {
+        self.monotonic_nanos
+    }
+}
+
+impl From<Instant> for Timestamp {
+    fn from(instant: Instant) -> Self {
+        // One pair for all, so that what is apart by some nanoseconds stays so.
+        static PAIR: OnceLock<(Timestamp, Instant)> = OnceLock::new();
+        let (then, then_instant) = *PAIR.get_or_init(|| (Self::now(), clock::instant_now()));
+        match then_instant.checked_duration_since(instant) {
+            Some(ago) => then - ago,
+            None => then + instant.duration_since(then_instant),
+        }
+    }
+}
+
+impl std::ops::Add<Duration> for Timestamp {
+    type Output = Self;
+
+    fn add(self, later: Duration) -> Self {
+        let nanos = u64::try_from(later.as_nanos()).unwrap_or(u64::MAX);
+        Self::from_monotonic_nanos(self.monotonic_nanos.saturating_add(nanos))
+    }
+}
+
+impl std::ops::Sub<Duration> for Timestamp {
+    type Output = Self;
+
+    fn sub(self, earlier: Duration) -> Self {
+        let nanos = u64::try_from(earlier.as_nanos()).unwrap_or(u64::MAX);
+        Self::from_monotonic_nanos(self.monotonic_nanos.saturating_sub(nanos))
+    }
+}
+
+/// A slice that a device measured: see [`Track::measured`].
+#[derive(Clone, Copy, Debug)]
+pub struct Measured<'a> {
+    /// What it is called.
+    pub name: &'a str,
+    /// Its category; may be empty.
+    pub category: &'a str,
+    /// When it began, brought to the host's clock.
+    pub begin: Timestamp,
+    /// When it ended.
+    pub end: Timestamp,
+    /// By how much both times may be off at most: the argument `clock_error_ns` of the slice.
+    pub clock_error: Duration,
+    /// The arrow from the span that launched it.
+    pub flow: Option<Flow>,
+}
+
+/// A row of the picture with a name of its own: a stream of a GPU, a connection.
+///
+/// ```
+/// use ferrum_trace::{Timestamp, Track, complete_at};
+/// let stream = Track::new("GPU 0 / stream 7").sort(7);
+/// let (begin, end) = (Timestamp::now(), Timestamp::now());
+/// complete_at!(stream, begin, end, "gemm", "gemm", m = 4096, n = 4096);
+/// stream.complete_at("softmax", "attention", begin, end);
+/// ```
+///
+/// Slices of one track may overlap: those that do not nest are drawn on rows of their own below it, `NAME (2)` and so on.
+#[derive(Debug)]
+pub struct Track {
+    name: String,
+    sort: i64,
+    /// The session that knows the track, and its number there.
+    known: Mutex<(u64, u32)>,
+}
+
+impl Track {
+    /// A track with this name.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), sort: 0, known: Mutex::new((0, 0)) }
+    }
+
+    /// Where it comes among the others, in viewers that can sort: smaller first.
+    pub fn sort(mut self, place: i64) -> Self {
+        self.sort = place;
+        self
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Records a slice with times that were measured elsewhere. [`complete_at!`](crate::complete_at) also takes arguments.
+    pub fn complete_at(&self, name: &str, category: &str, begin: Timestamp, end: Timestamp) {
+        if global::mode() != OFF && !is_name_muted(category) {
+            let name = DynamicName::new(name, category);
+            self.record(begin, end, name.args(), || name.site());
+        }
+    }
+
+    /// Records a slice that a device measured, and the arrow that arrives where it begins.
+    pub fn measured(&self, slice: &Measured<'_>) {
+        if crate::COMPILED_OUT || global::mode() == OFF || is_name_muted(slice.category) {
+            return;
+        }
+        let name = DynamicName::new(slice.name, slice.category);
+        let flow = slice.flow.map_or(0, Flow::id);
+        let error = u64::try_from(slice.clock_error.as_nanos()).unwrap_or(u64::MAX);
+        self.record_as(RecordKind::Measured, (slice.begin, slice.end), &[flow, error], name.args(), || name.site());
+    }
+
+    #[doc(hidden)]
+    pub fn complete_with(&self, site: &'static Site, begin: Timestamp, end: Timestamp, args: &[Arg]) {
+        if !is_muted(site) {
+            self.record(begin, end, args, || site.id());
+        }
+    }
+
+    fn record(&self, begin: Timestamp, end: Timestamp, args: &[Arg], site_id: impl Fn() -> u32) {
+        self.record_as(RecordKind::TrackSpan, (begin, end), &[], args, site_id);
+    }
+
+    /// `more` are the leading words after those that all slices on tracks have.
+    fn record_as(
+        &self,
+        kind: RecordKind,
+        (begin, end): (Timestamp, Timestamp),
+        more: &[u64],
+        args: &[Arg],
+        site_id: impl Fn() -> u32,
+    ) {
+        let Some(id) = self.id() else {
+            // There was no room to define it.
+            global::count_lost();
+            return;
+        };
+        let nanos = end.monotonic_nanos.saturating_sub(begin.monotonic_nanos);
+        let now = global::now();
+        let mut leading = [0; RecordKind::Measured.n_leading()];
+        leading[..3].copy_from_slice(&[u64::from(id), begin.monotonic_nanos, nanos]);
+        leading[3..][..more.len()].copy_from_slice(more);
+        let leading = &leading[..kind.n_leading()];
+        attach::record(site_id, &Draft { kind, site: 0, start: now, end: now, leading, args });
+    }
+
+    /// The track's number in the active session.
+    fn id(&self) -> Option<u32> {
+        attach::quietly(|| {
+            loop {
+                let session = global::active()?;
+                let mut known = lock(&self.known);
+                if known.0 != session.id() {
+                    *known = (session.id(), session.define_track(&self.name, self.sort)?);
+                }
+                // If the recording went on in another file meanwhile, that may not know the track.
+                if global::is_active(session.id()) {
+                    return Some(known.1);
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,517 @@
+//! How a thread comes to its chunks: everything that the hot path leaves over.
+
+use crate::memory::chunk;
+use crate::memory::open_stacks::{OpenStack, Owner};
+use crate::memory::spool::{MappedChunk, lock};
+use crate::os::clock;
+use crate::os::thread as os_thread;
+use crate::process::event::is_name_muted;
+use crate::process::global;
+use crate::recording::session::{Session, ThreadEntry};
+use crate::thread::arg::Arg;
+use crate::thread::buffer::{self, Draft, Held, ThreadBuffer};
+use crate::thread::names;
+use ferrum_trace_format::spool::record::{RecordKind, SITE_INLINE, cut_text, second_word_pushed};
+use ferrum_trace_format::spool::{stamp_bits, text_reference};
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+
+thread_local! {
+    /// What the thread's buffer points into, to be given back when the thread ends.
+    static ATTACHMENT: RefCell<Option<ActiveAttachment>> = const { RefCell::new(None) };
+    /// The same for recordings that are not the process's own, of which there are few.
+    static PRIVATE: RefCell<Private> = const { RefCell::new(Vec::new()) };
+    /// The name that the program gave the thread, and the recording in which it did.
+    static NAME: RefCell<Option<(u64, String)>> = const { RefCell::new(None) };
+}
+
+/// What a thread holds of a session.
+struct Attachment {
+    session: Arc<Session>,
+    entry: ThreadEntry,
+    chunk: Option<MappedChunk>,
+    /// The thread's open spans, if it has had any.
+    stack: Option<OpenStack>,
+    /// The stack that had too few levels.
+    outgrown_stack: Option<OpenStack>,
+    /// Set when the session had no room for a stack, so that it is not asked again.
+    has_no_stack: bool,
+}
+
+/// An attachment to the process's own recording, which the thread's buffer points into.
+struct ActiveAttachment(Attachment);
+
+/// Keeps the signal handlers of this thread from recording while `work` holds a lock that recording may need.
+pub fn quietly<T>(work: impl FnOnce() -> T) -> T {
+    let _held = buffer::current().hold();
+    work()
+}
+
+/// Records an event of the calling thread in the process's recording. The site is asked for its number at a moment when
+/// no signal handler can come in between.
+#[cold]
+#[inline(never)]
+pub fn record(site_id: impl Fn() -> u32, draft: &Draft<'_>) {
+    let Some(held) = buffer::current().hold() else {
+        global::count_interrupted();
+        return;
+    };
+    let site = site_id();
+    if site == 0 {
+        // There was no room to define it.
+        global::count_lost();
+        return;
+    }
+    let write = |held: &Held<'_>| held.append(&Draft { site, ..*draft });
+    let _ = write(&held).or_else(|| refill_active(&held, Loss::Counts, write));
+}
+
+/// Puts a span that begins on the stack of open spans, when the thread has no stack yet, a too small one, or the site has no
+/// number. Without room for a stack the span is recorded all the same when it ends.
+#[cold]
+#[inline(never)]
+pub fn open(site_id: impl Fn() -> u32, start: u64, level: u32, args: &[Arg]) {
+    let Some(held) = buffer::current().hold() else {
+        return;
+    };
+    if held.has_slot(level) || get_stack(&held, level).is_some() {
+        let site = site_id();
+        if site != 0 {
+            held.open(site, start, level, args);
+        }
+    }
+}
+
+/// Gets a stack of open spans that has a slot for `level`.
+fn get_stack(held: &Held<'_>, level: u32) -> Option<()> {
+    let get = |slot: &RefCell<Option<ActiveAttachment>>| {
+        let mut slot = slot.try_borrow_mut().ok()?;
+        attach_active(&mut slot, held, Loss::IsCountedLater)?.get_stack(held, level)
+    };
+    ATTACHMENT.try_with(get).ok().flatten()
+}
+
+/// The process's recording: without a lock, if the calling thread has recorded in it. `None` if there is none, or if this is a signal
+/// handler that interrupted the recorder.
+pub fn session() -> Option<Arc<Session>> {
+    let _held = buffer::current().hold()?;
+    own_session().or_else(global::active)
+}
+
+/// The process's recording, if the calling thread has recorded in it. The caller holds the thread's buffer.
+fn own_session() -> Option<Arc<Session>> {
+    let own = ATTACHMENT.try_with(|slot| {
+        let slot = slot.try_borrow().ok()?;
+        let session = &slot.as_ref()?.0.session;
+        global::is_active(session.id()).then(|| Arc::clone(session))
+    });
+    own.ok().flatten()
+}
+
+/// Whether the calling thread has recorded in the process's recording.
+pub fn is_attached() -> bool {
+    buffer::current().hold().is_some_and(|_held| own_session().is_some())
+}
+
+/// Copies a text into the process's recording and returns what refers to it. `None` if it was lost.
+pub fn text(text: &str) -> Option<u64> {
+    write_active(Loss::IsCountedLater, |held| write_text(held, text))
+}
+
+/// The number that the calling thread has in the process's recording, which it gets if it has none.
+pub fn thread_id() -> Option<u32> {
+    write_active(Loss::IsCountedLater, |held| held.has_chunk().then(|| held.thread()))
+}
+
+fn write_text(held: &Held<'_>, text: &str) -> Option<u64> {
+    let stamp = stamp_bits(clock::ticks());
+    let (kept, note) = cut_text(text);
+    let offset = held.append_text(stamp, kept, note.as_deref().unwrap_or(""))?;
+    Some(text_reference(offset, stamp))
+}
+
+/// Whether what cannot be written is an event of its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Loss {
+    Counts,
+    /// A part of an event that is yet to come: the text of an argument.
+    IsCountedLater,
+}
+
+fn write_active<T>(loss: Loss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
+    let Some(held) = buffer::current().hold() else {
+        if loss == Loss::Counts {
+            global::count_interrupted();
+        }
+        return None;
+    };
+    write(&held).or_else(|| refill_active(&held, loss, write))
+}
+
+/// Gets another chunk, and attaches the thread to the session first if it is not; then writes, or counts the loss.
+fn refill_active<T>(held: &Held<'_>, loss: Loss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
+    let refill = |slot: &RefCell<Option<ActiveAttachment>>| {
+        // Held buffers are not entered twice, so nobody else has the slot.
+        let mut slot = slot.try_borrow_mut().ok()?;
+        loop {
+            let attachment = attach_active(&mut slot, held, loss)?;
+            let written = attachment.refill_and_write(held, &write);
+            // The recording may have gone on in another file between any two of these lines.
+            if written.is_some() || global::is_active(attachment.session.id()) {
+                return attachment.counting(loss, written);
+            }
+        }
+    };
+    ATTACHMENT.try_with(refill).unwrap_or_else(|_| write_late_active(held, loss, &write))
+}
+
+/// Attaches the thread to the active session, if it is not attached to it.
+fn attach_active<'s>(
+    slot: &'s mut Option<ActiveAttachment>,
+    held: &Held<'_>,
+    loss: Loss,
+) -> Option<&'s mut Attachment> {
+    while slot.as_ref().is_none_or(|active| !global::is_active(active.0.session.id())) {
+        held.clear_chunk();
+        let session = global::active()?;
+        // The old session may be unmapped when `before` is dropped.
+        held.clear_stack();
+        let before = slot.take();
+        *slot = Attachment::new(&session).map(|mut attachment| {
+            attachment.carry_open_spans_over(held, before.as_ref().map(|before| &before.0));
+            ActiveAttachment(attachment)
+        });
+        if slot.is_none() && global::is_active(session.id()) {
+            if loss == Loss::Counts {
+                session.count_dropped(1);
+            }
+            return None;
+        }
+    }
+    slot.as_mut().map(|active| &mut active.0)
+}
+
+fn write_late_active<T>(held: &Held<'_>, loss: Loss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
+    loop {
+        let session = global::active()?;
+        let written = write_late(&session, Some(held), Loss::IsCountedLater, &write);
+        if written.is_none() && !global::is_active(session.id()) {
+            continue;
+        }
+        if written.is_none() && loss == Loss::Counts {
+            session.count_dropped(1);
+        }
+        return written;
+    }
+}
+
+/// The thread is ending and its attachment is gone. Its buffer, if it is given, remembers its number.
+fn write_late<T>(
+    session: &Session,
+    own: Option<&Held<'_>>,
+    loss: Loss,
+    write: impl Fn(&Held<'_>) -> Option<T>,
+) -> Option<T> {
+    let known = own.and_then(|held| held.thread_in(session.id()));
+    let thread = known.or_else(|| {
+        let id = session.define_thread(os_thread::id(), &thread_name())?.id;
+        own.inspect(|held| held.set_thread(session.id(), id));
+        Some(id)
+    });
+    let Some(thread) = thread else {
+        if loss == Loss::Counts {
+            session.count_dropped(1);
+        }
+        return None;
+    };
+    let written = lock(session.late()).write(session, thread, write);
+    if written.is_none() && loss == Loss::Counts {
+        session.count_dropped(1);
+    }
+    written
+}
+
+/// The number of a name made at run time in the process's recording. `None` if it has too many to number, or if this is
+/// a signal handler that interrupted the recorder and whose event will be counted, not recorded.
+pub fn site_of(name: &str, category: &str) -> Option<u32> {
+    let held = buffer::current().hold()?;
+    site_of_active(&held, name, category)
+}
+
+fn site_of_active(held: &Held<'_>, name: &str, category: &str) -> Option<u32> {
+    loop {
+        if let Some(known) = names::recall(held, global::active_id(), name, category) {
+            return Some(known);
+        }
+        let session = global::active()?;
+        let id = intern(held, &session, name, category);
+        // If the recording went on in another file meanwhile, that may not know the name by this number.
+        if global::is_active(session.id()) {
+            return id;
+        }
+    }
+}
+
+#[cold]
+fn intern(held: &Held<'_>, session: &Session, name: &str, category: &str) -> Option<u32> {
+    let id = session.intern(name, category)?;
+    names::remember(held, session.id(), name, category, id);
+    Some(id)
+}
+
+/// A slice of the reference's interface.
+#[derive(Clone, Copy)]
+pub struct Pushed<'a> {
+    pub name: &'a str,
+    pub category: &'a str,
+    pub tid: u32,
+    pub nanos: u64,
+    /// The text of a JSON object with its arguments.
+    pub json: Option<&'a str>,
+}
+
+impl Pushed<'_> {
+    /// Records the slice in the process's recording.
+    pub fn record(&self) {
+        if is_name_muted(self.category) {
+            return;
+        }
+        let Some(held) = buffer::current().hold() else {
+            global::count_interrupted();
+            return;
+        };
+        let site = site_of_active(&held, self.name, self.category);
+        let end = global::now();
+        let write = |held: &Held<'_>| self.write(held, site, end);
+        let _ = write(&held).or_else(|| refill_active(&held, Loss::Counts, write));
+    }
+
+    /// Records the slice in another recording.
+    pub fn record_in(&self, session: &Arc<Session>) {
+        // The thread's own buffer is not written to, but guards what is.
+        let Some(guard) = buffer::current().hold() else {
+            session.count_dropped(1);
+            return;
+        };
+        let site = names::recall(&guard, session.id(), self.name, self.category)
+            .or_else(|| intern(&guard, session, self.name, self.category));
+        let end = session.clock().now();
+        write_private(session, |held| self.write(held, site, end));
+    }
+
+    #[inline]
+    fn write(&self, held: &Held<'_>, site: Option<u32>, end: u64) -> Option<u64> {
+        let leading = [u64::from(self.tid), self.nanos];
+        let draft = Draft { kind: RecordKind::Pushed, site: 0, start: end, end, leading: &leading, args: &[] };
+        match (site, self.json) {
+            (Some(site), None) => match second_word_pushed(self.nanos, self.tid) {
+                Some(second_word) => held.append_short(site, end, second_word),
+                None => held.append(&Draft { site, ..draft }),
+            },
+            (Some(site), Some(json)) => {
+                let args = &[Arg::text_at(write_text(held, json)?)];
+                held.append(&Draft { site, args, ..draft })
+            }
+            (None, json) => {
+                let texts = [self.name, self.category, json.unwrap_or("")];
+                let mut args = [Arg::LOST; 3];
+                for (arg, text) in args.iter_mut().zip(texts) {
+                    *arg = Arg::text_at(write_text(held, text)?);
+                }
+                let args = &args[..2 + usize::from(json.is_some())];
+                held.append(&Draft { site: SITE_INLINE, args, ..draft })
+            }
+        }
+    }
+}
+
+/// A thread's buffers of recordings that are not the process's own.
+type Private = Vec<(Box<ThreadBuffer>, Attachment)>;
+
+/// Writes into a recording that is not the process's own. The caller holds the thread's buffer.
+#[inline]
+fn write_private<T>(session: &Arc<Session>, write: impl Fn(&Held<'_>) -> Option<T>) {
+    let with_private = |private: &RefCell<Private>| {
+        // Only who holds the thread's buffer comes here, so nobody else has the list.
+        let mut private = private.try_borrow_mut().ok()?;
+        let place = private.iter().position(|(_, attachment)| attachment.session.id() == session.id());
+        let place = place.or_else(|| attach_private(&mut private, session))?;
+        let (buffer, attachment) = &mut private[place];
+        let held = buffer.hold()?;
+        // What cannot be written is counted there.
+        let written = write(&held).or_else(|| attachment.refill_and_write(&held, &write));
+        attachment.counting(Loss::Counts, written).map(|_| ())
+    };
+    if PRIVATE.try_with(with_private).is_err() {
+        write_late(session, None, Loss::Counts, &write);
+    }
+}
+
+#[cold]
+fn attach_private(private: &mut Private, session: &Arc<Session>) -> Option<usize> {
+    private.retain(|(_, attachment)| attachment.session.is_open());
+    let Some(attachment) = Attachment::new(session) else {
+        session.count_dropped(1);
+        return None;
+    };
+    private.push((Box::default(), attachment));
+    Some(private.len() - 1)
+}
+
+impl Attachment {
+    fn new(session: &Arc<Session>) -> Option<Self> {
+        let name = thread_name();
+        let entry = session.define_thread(os_thread::id(), &name)?;
+        if name.is_empty() && remembered_name().is_some() {
+            // Given by the program, unlike that of a thread without a name.
+            session.define_thread_name(entry.id, &name);
+        }
+        Some(Self {
+            session: Arc::clone(session),
+            entry,
+            chunk: None,
+            stack: None,
+            outgrown_stack: None,
+            has_no_stack: false,
+        })
+    }
+
+    fn owner(&self) -> Owner {
+        Owner { thread: self.entry.id, os_id: os_thread::id(), name: thread_name() }
+    }
+
+    /// Gets a stack of open spans, or a larger one, that has a slot for `level`.
+    fn get_stack(&mut self, held: &Held<'_>, level: u32) -> Option<()> {
+        if self.has_no_stack {
+            return None;
+        }
+        let stack = self.session.open_stack(self.owner(), self.stack.as_ref(), level as usize);
+        self.has_no_stack = stack.is_none();
+        held.set_stack(stack.as_ref()?.words());
+        self.outgrown_stack = std::mem::replace(&mut self.stack, stack);
+        Some(())
+    }
+
+    /// Takes the thread's open spans along, if its attachment `before` is to a file of the same recording.
+    fn carry_open_spans_over(&mut self, held: &Held<'_>, before: Option<&Self>) {
+        let before = before.filter(|before| before.session.recording() == self.session.recording());
+        if let Some(before) = before {
+            self.stack = self.session.carry_open_stack_over(self.owner(), before.stack.as_ref());
+        }
+        if let Some(stack) = &self.stack {
+            held.set_stack(stack.words());
+        }
+    }
+
+    fn refill_and_write<T>(&mut self, held: &Held<'_>, write: &impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
+        if self.refill(held) { write(held) } else { None }
+    }
+
+    /// Counts what was not written.
+    fn counting<T>(&self, loss: Loss, written: Option<T>) -> Option<T> {
+        if written.is_none() && loss == Loss::Counts {
+            self.entry.dropped.add(1);
+        }
+        written
+    }
+
+    /// Puts the full chunk away and takes another one: at first, one that another thread has left.
+    fn refill(&mut self, held: &Held<'_>) -> bool {
+        held.clear_chunk();
+        let spool = self.session.spool();
+        let left_over = match self.chunk.take() {
+            Some(full) => {
+                spool.put_full(full, self.entry.id);
+                None
+            }
+            None => spool.take_partial(),
+        };
+        let Some(chunk) = left_over.or_else(|| self.session.fresh_chunk()) else {
+            return false;
+        };
+        let now = self.session.clock().now();
+        let chunk = self.chunk.insert(chunk);
+        // The recording may have ended since it was asked for the chunk. It marks its end, then closes all chunks; here a
+        // chunk is opened, then the mark is looked at: one of the two sees the other.
+        fence(Ordering::SeqCst);
+        if !self.session.is_open() {
+            chunk::revoke(chunk);
+            return false;
+        }
+        held.set_thread(self.session.id(), self.entry.id);
+        held.set_chunk(chunk.words(), self.entry.id, now)
+    }
+}
+
+impl Drop for ActiveAttachment {
+    fn drop(&mut self) {
+        // When a new attachment replaces this one, the buffer is held and has been cleared already.
+        let Some(held) = buffer::current().hold() else {
+            return;
+        };
+        // The thread ends.
+        held.clear_chunk();
+        match &self.0.stack {
+            // Spans are open: the process exits inside them, or their guards are in other thread-locals. They stay in the
+            // trace, so the thread keeps its stack for ever.
+            Some(stack) if stack.has_open_span() => std::mem::forget(self.0.stack.take()),
+            _ => held.clear_stack(),
+        }
+    }
+}
+
+impl Drop for Attachment {
+    fn drop(&mut self) {
+        if let Some(chunk) = self.chunk.take().filter(|_| self.session.is_open()) {
+            self.session.spool().put_partial(chunk, self.entry.id);
+        }
+        for stack in [self.stack.take(), self.outgrown_stack.take()].into_iter().flatten() {
+            self.session.put_open_stack_back(&stack);
+        }
+    }
+}
+
+/// In a forked child: lets go of the parent's chunk without touching it. `held` is the thread's buffer, held since before
+/// the fork.
+pub fn forget_in_child(held: Option<&Held<'_>>) {
+    if let Some(held) = held {
+        held.clear_chunk();
+        held.clear_stack();
+    }
+    let _ = ATTACHMENT.try_with(|slot| slot.try_borrow_mut().map(|mut slot| std::mem::forget(slot.take())));
+    let _ = PRIVATE.try_with(|slot| slot.try_borrow_mut().map(|mut slot| std::mem::forget(std::mem::take(&mut *slot))));
+}
+
+/// Has the calling thread bear a name in all files of the recording. False if it is ending and can remember nothing.
+pub fn remember_name(name: &str) -> bool {
+    let remember = |slot: &RefCell<Option<(u64, String)>>| {
+        slot.try_borrow_mut().map(|mut slot| *slot = Some((global::recording_id(), name.to_owned())))
+    };
+    matches!(NAME.try_with(remember), Ok(Ok(())))
+}
+
+/// The name that the program gave the thread in this recording.
+fn remembered_name() -> Option<String> {
+    let of_recording = |slot: &RefCell<Option<(u64, String)>>| {
+        let slot = slot.try_borrow().ok()?;
+        slot.as_ref().filter(|(recording, _)| global::is_recording(*recording)).map(|(_, name)| name.clone())
+    };
+    NAME.try_with(of_recording).ok().flatten()
+}
+
+/// The name that the program gave the thread, else the system's name of it.
+///
+/// The standard library is asked only once it has told a new thread its name: asked before, by a signal handler at the very
+/// beginning of the thread, it would make up an unnamed one and later abort over it.
+fn thread_name() -> String {
+    if let Some(name) = remembered_name() {
+        return name;
+    }
+    if !os_thread::knows_its_name() {
+        return os_thread::name();
+    }
+    // The handle of a thread that is ending may be gone.
+    let named = std::panic::catch_unwind(|| std::thread::current().name().map(str::to_owned));
+    named.ok().flatten().unwrap_or_default()
+}

@@ -1,0 +1,201 @@
+//! Threads that write files while the program goes on, and must not disturb it.
+
+use crate::memory::spool::lock;
+use crate::os::clock;
+use crate::os::thread::{lower_priority, stay_on_this_processor, without_signals};
+use crate::process::global;
+use crate::recording::session::Session;
+use std::cell::Cell;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+static WRITERS: Mutex<Writers> = Mutex::new(Writers { n_at_work: 0, left_over: Vec::new() });
+static ONE_HAS_ENDED: Condvar = Condvar::new();
+/// Set when somebody waits for the writers, and does their work himself.
+static IS_TAKEN_OVER: AtomicBool = AtomicBool::new(false);
+/// How long somebody waits for writers before that. On a machine whose processors are all busy, they hardly get any time; on others, most
+/// are done by then.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+struct Writers {
+    n_at_work: usize,
+    /// Recordings whose writers have given up.
+    left_over: Vec<Arc<Session>>,
+}
+
+thread_local! {
+    static IS_BACKGROUND: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the calling thread is one of those, and should leave the processors to others.
+pub fn is_here() -> bool {
+    IS_BACKGROUND.get()
+}
+
+/// Has a thread of ours leave the processors to others from now on. The system put it where there was least to do; there it stays, since a
+/// thread of low priority that comes to another processor still takes it from whoever is there for milliseconds.
+pub fn step_back() {
+    IS_BACKGROUND.set(true);
+    lower_priority();
+    stay_on_this_processor();
+}
+
+/// Offers the processor to others that want it, if the calling thread works in the background. Costs nearly nothing if there are none. An
+/// error if somebody waits for what it does, and does it himself.
+pub fn give_way() -> io::Result<()> {
+    if has_given_up() {
+        return Err(io::Error::other("another thread writes the file"));
+    }
+    if is_here() {
+        thread::yield_now();
+    }
+    Ok(())
+}
+
+/// Whether the calling thread works in the background and should have ended, so that what it could not do is no failure.
+pub fn has_given_up() -> bool {
+    is_here() && IS_TAKEN_OVER.load(Ordering::Relaxed)
+}
+
+/// Leaves a recording that could not be completed to whoever waits for it. False if nobody does.
+pub fn leave(session: &Arc<Session>) -> bool {
+    let is_left = has_given_up();
+    if is_left {
+        lock(&WRITERS).left_over.push(Arc::clone(session));
+    }
+    is_left
+}
+
+/// Starts a thread of the lowest priority that no signal is delivered to. `None` if there is none to be had.
+pub fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Option<JoinHandle<T>> {
+    let builder = thread::Builder::new().name(name.into());
+    let work = move || {
+        step_back();
+        work()
+    };
+    without_signals(|| builder.spawn(work)).ok()
+}
+
+/// The same, for what the end of the process has to wait for. If there is no thread to be had, it is done here and now.
+pub fn write<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Writing<T> {
+    write_announced(Announced::new(), work)
+}
+
+/// The same for what was announced before.
+pub fn write_announced<T: Send + 'static>(
+    announced: Announced,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Writing<T> {
+    // What a thread is to do is gone with it if it cannot be started.
+    let work = Arc::new(Mutex::new(Some(work)));
+    let do_it = {
+        let work = Arc::clone(&work);
+        move || {
+            let work = lock(&work).take();
+            let result = work.map(|work| work());
+            drop(announced);
+            result
+        }
+    };
+    match spawn("ferrum-trace-write", do_it) {
+        Some(thread) => Writing::Elsewhere(thread),
+        None => {
+            let work = lock(&work).take();
+            Writing::Done(work.map(|work| work()))
+        }
+    }
+}
+
+/// Something that is being written.
+#[derive(Debug)]
+pub enum Writing<T> {
+    Elsewhere(JoinHandle<Option<T>>),
+    Done(Option<T>),
+}
+
+impl<T> Writing<T> {
+    /// Waits for what came of it. `None` if it panicked.
+    pub fn wait(self) -> Option<T> {
+        match self {
+            Self::Elsewhere(thread) => thread.join().ok().flatten(),
+            Self::Done(result) => result,
+        }
+    }
+}
+
+/// Counts a writer in that will begin soon, and out when it has ended or never began.
+pub struct Announced(());
+
+impl Announced {
+    pub fn new() -> Self {
+        lock(&WRITERS).n_at_work += 1;
+        Self(())
+    }
+}
+
+impl Drop for Announced {
+    fn drop(&mut self) {
+        let mut writers = lock(&WRITERS);
+        writers.n_at_work = writers.n_at_work.saturating_sub(1);
+        ONE_HAS_ENDED.notify_all();
+    }
+}
+
+/// Ends a recording of the process, if it is still that, and completes its file while the program goes on.
+pub fn finish(session: u64) {
+    if let Some(session) = global::take_active(session) {
+        write(move || global::complete(&session));
+    }
+}
+
+/// How many files are being written.
+pub fn n_at_work() -> usize {
+    lock(&WRITERS).n_at_work
+}
+
+/// Returns when all files are written, those by the calling thread that writers of low priority do not finish soon.
+pub fn finish_all() {
+    if !IS_TAKEN_OVER.load(Ordering::Relaxed) {
+        wait_until_none_is_at_work(PATIENCE);
+        IS_TAKEN_OVER.store(true, Ordering::Relaxed);
+    }
+    wait_until_none_is_at_work(Duration::MAX);
+    let left_over = std::mem::take(&mut lock(&WRITERS).left_over);
+    left_over.iter().for_each(global::complete);
+    // If the process ends, nobody is to begin at low priority.
+    if !global::is_ending() {
+        IS_TAKEN_OVER.store(false, Ordering::Relaxed);
+    }
+}
+
+fn wait_until_none_is_at_work(patience: Duration) {
+    let writers = lock(&WRITERS);
+    let is_one_at_work = |writers: &mut Writers| writers.n_at_work > 0;
+    drop(ONE_HAS_ENDED.wait_timeout_while(writers, patience, is_one_at_work));
+}
+
+/// In a forked child, which has none of its parent's threads.
+pub fn forget_in_child() {
+    // Another thread of the parent may have had the lock: then it is of no use to anybody here.
+    if let Ok(mut writers) = WRITERS.try_lock() {
+        writers.n_at_work = 0;
+        // They are the parent's to complete and to let go of.
+        std::mem::forget(std::mem::take(&mut writers.left_over));
+    }
+    IS_TAKEN_OVER.store(false, Ordering::Relaxed);
+}
+
+/// Sleeps until a moment of the monotonic clock, as long as `goes_on`.
+pub fn sleep_until(nanos: u64, goes_on: impl Fn() -> bool) {
+    const NAP: Duration = Duration::from_millis(200);
+    while goes_on() {
+        let left = Duration::from_nanos(nanos.saturating_sub(clock::monotonic_nanos()));
+        if left.is_zero() {
+            return;
+        }
+        thread::sleep(left.min(NAP));
+    }
+}

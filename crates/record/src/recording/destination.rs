@@ -1,0 +1,417 @@
+//! Where a trace goes: from what the user wrote to files that are ours alone.
+
+use crate::error::Error;
+use crate::lifecycle::config::{Options, program_name};
+use crate::os::stderr::say;
+use crate::recording::pattern::Pattern;
+use ferrum_trace_format::spool;
+use ferrum_trace_format::spool::layout::{FILE_MAGIC, file};
+use std::borrow::Cow;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How often a spool that vanishes while it is being opened is tried again.
+const CLAIM_ATTEMPTS: usize = 100;
+
+/// What the output is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputKind {
+    /// What viewers open.
+    Trace(spool::OutputFormat),
+    /// The spool itself.
+    Spool,
+}
+
+/// Files that no other process writes to.
+#[derive(Debug)]
+pub struct Destination {
+    pub output: PathBuf,
+    pub form: OutputKind,
+    pub spool_path: PathBuf,
+    /// `Some` if another trace has the spool's name until there is an event to replace it with.
+    pub staged: Option<Staged>,
+}
+
+/// A spool under a temporary name, beside the finished trace that it replaces with its first event.
+#[derive(Debug)]
+pub struct Staged {
+    path: PathBuf,
+    target: PathBuf,
+    /// The finished trace, locked so that no other process records to its name meanwhile.
+    replaced: File,
+    is_in_place: AtomicBool,
+}
+
+impl Staged {
+    /// Opens the temporary file beside `target`. `replaced` is that file, locked by this process, so the temporary one is ours too.
+    fn beside(target: &Path, replaced: File) -> io::Result<(Self, File)> {
+        let path = with_ending(target, ".new");
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path)?;
+        file.lock()?;
+        let target = target.to_owned();
+        Ok((Self { path, target, replaced, is_in_place: AtomicBool::new(false) }, file))
+    }
+
+    /// Replaces the finished trace. Several threads may call this at once: all return when it has happened.
+    pub fn put_in_place(&self) {
+        if !self.is_in_place.load(Ordering::Acquire) {
+            // Fails if another thread was faster.
+            let _ = std::fs::rename(&self.path, &self.target);
+            self.is_in_place.store(true, Ordering::Release);
+        }
+    }
+
+    pub fn is_in_place(&self) -> bool {
+        self.is_in_place.load(Ordering::Acquire)
+    }
+
+    /// Removes the temporary file if it was not put in place, and lets other processes have the name.
+    pub fn give_up(&self) {
+        if !self.is_in_place() {
+            let _ = std::fs::remove_file(&self.path);
+        }
+        let _ = self.replaced.unlock();
+    }
+}
+
+/// A destination and its spool, which is locked for as long as it is open.
+pub type Claimed = (Destination, File);
+
+/// The same for one file of several.
+#[derive(Debug)]
+pub struct ClaimedPart {
+    pub claimed: Claimed,
+    pub number: u32,
+    /// `trace.json`, after which the files are named.
+    pub base: PathBuf,
+}
+
+/// What a process would record to if it were alone.
+struct Wanted {
+    path: PathBuf,
+    /// Processes come and go, and a number may come again: what the other one has recorded is wanted too.
+    keeps_finished: bool,
+    /// Whether it is the forked parent's.
+    is_parents: bool,
+}
+
+impl Wanted {
+    fn by(options: &Options) -> Result<Self, Error> {
+        let by_process = options.pattern.as_ref().map(Pattern::path);
+        let path = full_path(by_process.as_deref().unwrap_or(&options.out), std::process::id())?;
+        // In a directory, the name has the process's number already.
+        let is_parents = options.is_forked && by_process.is_none() && !options.out.is_dir();
+        Ok(Self { path, keeps_finished: by_process.is_some(), is_parents })
+    }
+}
+
+impl Destination {
+    /// Opens the spool of what `options` ask for, or of a name with the process's number in it if another process has
+    /// that. The spool is locked for as long as it is open.
+    pub fn claim(options: &Options) -> Result<Claimed, Error> {
+        let Wanted { path, keeps_finished, is_parents } = Wanted::by(options)?;
+        if !is_parents && let Some(destination) = Self::claim_path(&path, keeps_finished)? {
+            return Ok(destination);
+        }
+        let own = say_elsewhere(&path, is_parents);
+        let taken = || io::Error::from(io::ErrorKind::ResourceBusy);
+        Self::claim_path(&own, keeps_finished)?.ok_or_else(|| Error::io("cannot record to", &own, taken()))
+    }
+
+    /// The next file of a recording that goes on in several: `trace.001.json` and so on, the first number above `after` that no
+    /// file has, complete or not.
+    pub fn claim_part(base: &Path, after: u32) -> Result<ClaimedPart, Error> {
+        let busy = || Error::io("cannot record to", base, io::ErrorKind::ResourceBusy.into());
+        Self::claim_number(base, after)?.ok_or_else(busy)
+    }
+
+    /// The first such file of this process. The base has the process's number in it if another process has that.
+    pub fn claim_first_part(options: &Options) -> Result<ClaimedPart, Error> {
+        // A number is only taken if no file has it, so finished ones are kept anyway.
+        let Wanted { path, is_parents, .. } = Wanted::by(options)?;
+        if !is_parents && let Some(part) = Self::claim_number(&path, 0)? {
+            return Ok(part);
+        }
+        Self::claim_part(&say_elsewhere(&path, is_parents), 0)
+    }
+
+    /// `None` if a live process records to the first number that is free.
+    fn claim_number(base: &Path, after: u32) -> Result<Option<ClaimedPart>, Error> {
+        for number in after.saturating_add(1)..u32::MAX {
+            let output = with_infix(base, &format!("{number:03}"));
+            let spool = OutputKind::of(&output).spool_path(&output);
+            if output.exists() {
+                continue;
+            }
+            if let Ok(left) = OpenOptions::new().read(true).write(true).open(&spool) {
+                match left.try_lock() {
+                    Err(TryLockError::WouldBlock) => return Ok(None),
+                    // What a killed process left is for `ferrum-trace recover`.
+                    _ => continue,
+                }
+            }
+            let claimed = Self::claim_path(&output, false)?;
+            return Ok(claimed.map(|claimed| ClaimedPart { claimed, number, base: base.to_owned() }));
+        }
+        Ok(None)
+    }
+
+    /// `None` if a live process records to that path.
+    fn claim_path(output: &Path, keeps_finished: bool) -> Result<Option<Claimed>, Error> {
+        let form = OutputKind::of(output);
+        let spool_path = form.spool_path(output);
+        let cannot = |cause| Error::io("cannot record to", &spool_path, cause);
+        for _ in 0..CLAIM_ATTEMPTS {
+            let mut options = OpenOptions::new();
+            let file = options.read(true).write(true).create(true).truncate(false).open(&spool_path).map_err(cannot)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(cause)) => return Err(cannot(cause)),
+            }
+            // Between opening and locking, its last owner may have removed it, or moved it away as we do below.
+            if !is_at(&file, &spool_path) {
+                continue;
+            }
+            let destination = |staged| Self { output: output.to_owned(), form, spool_path: spool_path.clone(), staged };
+            match Leftover::of(&file) {
+                Leftover::Nothing => {
+                    file.set_len(0).map_err(cannot)?;
+                    return Ok(Some((destination(None), file)));
+                }
+                Leftover::Finished | Leftover::Other if form == OutputKind::Spool && !keeps_finished => {
+                    let (staged, file) = Staged::beside(output, file).map_err(cannot)?;
+                    return Ok(Some((destination(Some(staged)), file)));
+                }
+                leftover => keep_aside(output, &spool_path, &file, leftover).map_err(cannot)?,
+            }
+        }
+        Err(cannot(io::ErrorKind::ResourceBusy.into()))
+    }
+}
+
+/// Where this process records instead, which it says.
+fn say_elsewhere(wanted: &Path, is_parents: bool) -> PathBuf {
+    let own = with_pid(wanted, std::process::id());
+    let why = if is_parents { "this is a forked child" } else { "it is being recorded to already" };
+    say(&format!("{}: {why}; recording to {}", wanted.display(), own.display()));
+    own
+}
+
+impl OutputKind {
+    /// Where the spool of an output is.
+    fn spool_path(self, output: &Path) -> PathBuf {
+        match self {
+            Self::Spool => output.to_owned(),
+            Self::Trace(_) => with_ending(output, ".spool"),
+        }
+    }
+
+    fn of(output: &Path) -> Self {
+        match output.extension() {
+            Some(ending) if ending == "spool" => Self::Spool,
+            _ => Self::Trace(trace_form(output)),
+        }
+    }
+}
+
+/// The absolute path, so that a later change of the working directory does not matter. In a directory, the file is named
+/// after program and process.
+fn full_path(out: &Path, pid: u32) -> Result<PathBuf, Error> {
+    if out.as_os_str().is_empty() {
+        return Err(Error::no_path());
+    }
+    let mut path = std::path::absolute(out).map_err(|cause| Error::io("cannot record to", out, cause))?;
+    if path.is_dir() {
+        path.push(format!("{}-{pid}.json", program_name()));
+    }
+    if path.exists() {
+        // What a link leads to is replaced, not the link; and only a file is.
+        path = path.canonicalize().map_err(|cause| Error::io("cannot record to", out, cause))?;
+        if !path.is_file() {
+            let cause = io::Error::other("expected a file or a directory, found something else");
+            return Err(Error::io("cannot record to", out, cause));
+        }
+    }
+    let Some((plain, feature)) = without_absent_form(&path) else {
+        return Ok(path);
+    };
+    let why = format!("the feature `{feature}` was left out of this program");
+    say(&format!("{}: {why}; recording to {}", path.display(), plain.display()));
+    Ok(plain)
+}
+
+/// The form that a path promises.
+pub fn trace_form(path: &Path) -> spool::OutputFormat {
+    spool::OutputFormat::of_name(&file_name(path)).0
+}
+
+/// For endings that promise a packing that was not compiled in, the path of a file without it, and the feature that it needs.
+fn without_absent_form(path: &Path) -> Option<(PathBuf, &'static str)> {
+    let absent = [("gz", "gzip", cfg!(feature = "gzip")), ("zst", "zstd", cfg!(feature = "zstd"))];
+    let ending = path.extension()?;
+    let is_absent = |(packed, _, is_there): &(&str, _, _)| ending.eq_ignore_ascii_case(packed) && !is_there;
+    let (_, feature, _) = absent.into_iter().find(is_absent)?;
+    let stem = path.with_extension("");
+    let plain = if stem.extension().is_some() { stem } else { stem.with_extension("json") };
+    Some((plain, feature))
+}
+
+fn file_name(path: &Path) -> Cow<'_, str> {
+    path.file_name().unwrap_or_default().to_string_lossy()
+}
+
+/// `trace.json` and 17 make `trace.17.json`.
+fn with_pid(path: &Path, pid: u32) -> PathBuf {
+    with_infix(path, &pid.to_string())
+}
+
+/// `trace.json` and `dump-001` make `trace.dump-001.json`; `trace.json.gz` makes `trace.dump-001.json.gz`.
+pub fn with_infix(path: &Path, infix: &str) -> PathBuf {
+    let name = file_name(path);
+    let ending = match spool::OutputFormat::of_name(&name).1 {
+        "" => name.rfind('.').filter(|&dot| dot > 0).map_or("", |dot| &name[dot..]),
+        ending => ending,
+    };
+    let stem = &name[..name.len() - ending.len()];
+    path.with_file_name(format!("{stem}.{infix}{ending}"))
+}
+
+/// `trace.json` and `.spool` make `trace.json.spool`.
+pub fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+/// Whether the file has this name.
+#[cfg(unix)]
+pub fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let same = |a: &std::fs::Metadata, b: &std::fs::Metadata| a.ino() == b.ino() && a.dev() == b.dev();
+    matches!((file.metadata(), std::fs::metadata(path)), (Ok(a), Ok(b)) if same(&a, &b))
+}
+
+#[cfg(not(unix))]
+pub fn is_at(_file: &File, path: &Path) -> bool {
+    path.exists()
+}
+
+/// The content of a file that has the spool's name and that nobody holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leftover {
+    /// No bytes, or none but zeros where a spool begins: a process was killed before it recorded anything.
+    Nothing,
+    /// What a killed process left.
+    Unfinished,
+    /// What a process has recorded that ended by itself.
+    Finished,
+    /// Something that is no spool.
+    Other,
+}
+
+impl Leftover {
+    fn of(spool: &File) -> Self {
+        use ferrum_trace_format::ReadAt;
+        let mut words = [[0; 8]; file::FINISHED + 1];
+        let n_bytes = spool.read_at(words.as_flattened_mut(), 0).unwrap_or(0);
+        let is_whole = n_bytes == words.as_flattened().len();
+        let is_finished = u64::from_le_bytes(words[file::FINISHED]) == 1;
+        match u64::from_le_bytes(words[0]) {
+            FILE_MAGIC if is_whole && is_finished => Self::Finished,
+            FILE_MAGIC if is_whole => Self::Unfinished,
+            0 => Self::Nothing,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Moves what another process left out of the way, under a name that recovers to `trace.PID.json`, and says so.
+fn keep_aside(output: &Path, spool_path: &Path, spool: &File, leftover: Leftover) -> io::Result<()> {
+    use ferrum_trace_format::ReadAt;
+    let mut pid = [0; 8];
+    spool.read_at(&mut pid, 8 * file::PID as u64)?;
+    let pid = u64::from_le_bytes(pid) as u32;
+    let own_name = if leftover == Leftover::Other { with_infix(output, "old") } else { with_pid(output, pid) };
+    let names = std::iter::once(own_name.clone()).chain((1..1000).map(|n| with_pid(&own_name, n)));
+    let kept = names.map(|name| OutputKind::of(output).spool_path(&name)).find(|kept| !kept.exists());
+    let kept = kept.ok_or(io::ErrorKind::AlreadyExists)?;
+    std::fs::rename(spool_path, &kept)?;
+    let (old, kept) = (spool_path.display(), kept.display());
+    let why = match leftover {
+        // One that calls `exec` keeps its number.
+        Leftover::Unfinished if pid == std::process::id() => "which became this program",
+        Leftover::Finished => "which has finished it",
+        Leftover::Other => {
+            say(&format!("{old}: no spool; kept as {kept}"));
+            return Ok(());
+        }
+        Leftover::Unfinished | Leftover::Nothing => "which was killed",
+    };
+    say(&format!("{old}: left by process {pid}, {why}; kept as {kept} for `ferrum-trace recover`"));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packing_that_was_left_out_is_left_out_of_the_name() {
+        let plain = |path: &str| without_absent_form(Path::new(path)).map(|(plain, _)| plain);
+        let expected = |path: &str, is_there: bool| (!is_there).then(|| PathBuf::from(path));
+        let (gzip, zstd) = (cfg!(feature = "gzip"), cfg!(feature = "zstd"));
+        assert_eq!(plain("a/t.json.gz"), expected("a/t.json", gzip));
+        assert_eq!(plain("t.gz"), expected("t.json", gzip));
+        assert_eq!(plain("T.JSON.GZ"), expected("T.JSON", gzip));
+        assert_eq!(plain("t.pftrace.gz"), expected("t.pftrace", gzip));
+        assert_eq!(plain("t.json.zst"), expected("t.json", zstd));
+        for path in ["t.json", "t", "t.spool", "gz", "t.pftrace", "t.perfetto-trace"] {
+            assert_eq!(plain(path), None);
+        }
+    }
+
+    #[test]
+    fn the_process_number_goes_before_the_ending() {
+        for (path, with) in [
+            ("a/trace.json", "a/trace.17.json"),
+            ("trace", "trace.17"),
+            (".hidden", ".hidden.17"),
+            ("a.b/trace.txt", "a.b/trace.17.txt"),
+            ("trace.spool", "trace.17.spool"),
+            ("x.trace.pftrace", "x.trace.17.pftrace"),
+            #[cfg(feature = "gzip")]
+            ("trace.json.gz", "trace.17.json.gz"),
+            #[cfg(feature = "zstd")]
+            ("trace.zst", "trace.17.zst"),
+        ] {
+            assert_eq!(with_pid(Path::new(path), 17), PathBuf::from(with));
+        }
+    }
+
+    /// A file that begins as a spool of process 17 does.
+    fn spool_of_17(path: &Path, is_finished: bool) {
+        let mut words = [0_u64; file::HEADER_WORDS];
+        words[0] = FILE_MAGIC;
+        words[file::PID] = 17;
+        words[file::FINISHED] = u64::from(is_finished);
+        std::fs::write(path, words.map(u64::to_le_bytes).as_flattened()).unwrap();
+    }
+
+    #[test]
+    fn what_another_process_of_the_number_has_recorded_stays_if_each_has_its_own_path() {
+        for (is_finished, keeps_finished, is_kept) in
+            [(true, true, true), (true, false, false), (false, true, true), (false, false, true)]
+        {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("t.spool");
+            spool_of_17(&path, is_finished);
+            let (destination, file) = Destination::claim_path(&path, keeps_finished).unwrap().unwrap();
+            assert_eq!(destination.spool_path, path);
+            assert_eq!(file.metadata().unwrap().len(), 0);
+            assert_eq!(folder.path().join("t.17.spool").exists(), is_kept);
+        }
+    }
+}

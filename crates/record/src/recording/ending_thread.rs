@@ -1,0 +1,38 @@
+//! Records of threads that are ending: their own chunk is given back already, but destructors still record.
+
+use crate::memory::spool::{MANY_THREADS, MappedChunk};
+use crate::recording::session::Session;
+use crate::thread::buffer::{Held, ThreadBuffer};
+
+/// A chunk that all ending threads share, one record at a time.
+#[derive(Default)]
+pub struct LateWriter {
+    buffer: ThreadBuffer,
+    chunk: Option<MappedChunk>,
+}
+
+impl std::fmt::Debug for LateWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LateWriter").field("chunk", &self.chunk).finish_non_exhaustive()
+    }
+}
+
+impl LateWriter {
+    /// Has `write` write in the name of `thread`. `None` if there is no room.
+    pub fn write<T>(&mut self, session: &Session, thread: u32, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
+        let now = session.clock().now();
+        let held = self.buffer.hold()?;
+        if let Some(chunk) = &self.chunk {
+            let written = held.set_chunk(chunk.words(), thread, now).then(|| write(&held)).flatten();
+            if written.is_some() {
+                return written;
+            }
+        }
+        held.clear_chunk();
+        if let Some(full) = self.chunk.take() {
+            session.spool().put_full(full, MANY_THREADS);
+        }
+        let fresh = self.chunk.insert(session.fresh_chunk()?);
+        held.set_chunk(fresh.words(), thread, now).then(|| write(&held)).flatten()
+    }
+}

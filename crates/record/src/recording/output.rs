@@ -1,0 +1,302 @@
+//! The file that viewers open, kept complete at every moment.
+//!
+//! Whoever opens the output sees a whole file or none: every version of it is written under another name and then takes
+//! the output's name in one step. So that a flush costs what is new and not what is there, two files are kept after the
+//! first flush, and each flush brings both up to date: it appends to the spare one, swaps their names, and appends to the
+//! other one. A file that somebody has open is never written to; then, and where the system cannot swap, a new spare is
+//! copied.
+
+use crate::error::Error;
+use crate::os::file::{Lease, exchange, reserve_beyond_end};
+use crate::process::global;
+use crate::recording::background;
+use crate::recording::destination::{Destination, OutputKind, is_at, trace_form, with_ending};
+use crate::recording::quiet_file::{self, QuietFile, QuietSource};
+use crate::stats::Stats;
+use ferrum_trace_format::ReserveAhead;
+use ferrum_trace_format::spool::{self, Converter, EventCounter, write_whole};
+use ferrum_trace_model::Trigger;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// Most threads that write at a time.
+const WORKERS_MAX: usize = 8;
+
+/// The output of one session.
+#[derive(Debug)]
+pub struct Output {
+    destination: Destination,
+    whole_micros: bool,
+    counter: Option<EventCounter>,
+    /// What has been written so far; `None` before the first flush and after one that failed.
+    written: Option<Written>,
+    /// The file that takes the output's name next. It holds all events that are written, and is nobody else's.
+    spare: Option<File>,
+    /// Whether there was nothing to write, and a file that was there before has been left alone.
+    has_left_file: bool,
+}
+
+#[derive(Debug)]
+struct Written {
+    converter: Converter,
+    /// The file that has the output's name.
+    current: File,
+    /// Where the events end and the tail begins, in both files.
+    body_end: u64,
+    tail: Vec<u8>,
+}
+
+impl Output {
+    /// `whole_micros` is for JSON only.
+    pub fn new(destination: Destination, whole_micros: bool) -> Self {
+        Self { destination, whole_micros, counter: None, written: None, spare: None, has_left_file: false }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.destination.output
+    }
+
+    pub fn spool_path(&self) -> &Path {
+        &self.destination.spool_path
+    }
+
+    pub fn form(&self) -> OutputKind {
+        self.destination.form
+    }
+
+    /// Whether the output's name has a file of another recording, since this one has nothing to replace it with.
+    pub fn has_left_file(&self) -> bool {
+        self.has_left_file
+    }
+
+    /// Brings the output up to date; `events_are_seen` as for `Converter::convert_growing`.
+    pub fn flush(&mut self, spool: &File, events_are_seen: &dyn Fn()) -> Result<(), Error> {
+        self.update(spool, true, events_are_seen)
+    }
+
+    /// Writes the output from another spool than before.
+    pub fn rewrite(&mut self, spool: &File) -> Result<(), Error> {
+        self.begin_anew();
+        let rewritten = self.update(spool, false, &|| ());
+        self.begin_anew();
+        rewritten
+    }
+
+    /// Forgets how far the spool was read: that of a ring is not what it was.
+    pub fn begin_anew(&mut self) {
+        self.written = None;
+        self.counter = None;
+        self.drop_spare();
+    }
+
+    /// Brings the output up to date for the last time; the spool goes, unless it is the output.
+    pub fn finish(&mut self, spool: &File, spool_bytes: u64) -> Result<Stats, Error> {
+        self.update(spool, false, &|| ())?;
+        let stats = match &self.written {
+            // Not what the spool has by now: a thread that was stopped in the middle of an event may have gone on since.
+            Some(written) => {
+                let summary = written.converter.summary(spool).map_err(|cause| self.cannot_convert(cause))?;
+                Stats::new(&summary, spool_bytes)
+            }
+            None => self.stats(spool, spool_bytes)?,
+        };
+        self.drop_spare();
+        if self.form() != OutputKind::Spool {
+            let _ = std::fs::remove_file(&self.destination.spool_path);
+        }
+        Ok(stats)
+    }
+
+    /// Counts so far.
+    pub fn stats(&mut self, spool: &File, spool_bytes: u64) -> Result<Stats, Error> {
+        let path = &self.destination.spool_path;
+        let wrong = |cause| Error::format(path, cause);
+        let counter = match &mut self.counter {
+            Some(counter) => counter,
+            None => self.counter.insert(EventCounter::open(spool).map_err(wrong)?),
+        };
+        let summary = counter.summary(spool).map_err(wrong)?;
+        Ok(Stats::new(&summary, spool_bytes))
+    }
+
+    fn update(&mut self, spool: &File, wants_spare: bool, events_are_seen: &dyn Fn()) -> Result<(), Error> {
+        let OutputKind::Trace(form) = self.form() else {
+            return Ok(());
+        };
+        let form = if self.whole_micros { form.in_whole_micros() } else { form };
+        let updated = match self.written.take() {
+            None => self.write_first(spool, form, events_are_seen),
+            Some(written) => self.write_next(spool, written, events_are_seen).map(Some),
+        };
+        self.has_left_file = matches!(updated, Ok(None));
+        match updated {
+            Ok(Some(written)) => {
+                let written = self.written.insert(written);
+                if wants_spare && self.spare.is_none() {
+                    // Having none costs the next flush some time, no more.
+                    self.spare = copy(&written.current, &spare_path(&self.destination)).ok();
+                }
+                Ok(())
+            }
+            Ok(None) => {
+                self.drop_spare();
+                Ok(())
+            }
+            Err(error) => {
+                // The spool still has everything: the next flush begins anew.
+                self.drop_spare();
+                Err(error)
+            }
+        }
+    }
+
+    fn drop_spare(&mut self) {
+        self.spare = None;
+        let _ = std::fs::remove_file(spare_path(&self.destination));
+    }
+
+    /// Writes the output for the first time. `None` if nothing has been recorded and a file is there already: only an event may replace
+    /// a trace.
+    fn write_first(
+        &mut self,
+        spool: &File,
+        form: spool::OutputFormat,
+        events_are_seen: &dyn Fn(),
+    ) -> Result<Option<Written>, Error> {
+        let mut converter = Converter::open(spool, form).map_err(|cause| self.cannot_convert(cause))?;
+        let path = spare_path(&self.destination);
+        let file = create(&path).map_err(|cause| self.cannot_write(cause))?;
+        let (body_end, tail) = self.append(&file, 0, &mut converter, spool, events_are_seen)?;
+        if !converter.has_events() && self.path().exists() {
+            return Ok(None);
+        }
+        std::fs::rename(&path, self.path()).map_err(|cause| self.cannot_write(cause))?;
+        Ok(Some(Written { converter, current: file, body_end, tail }))
+    }
+
+    fn write_next(&mut self, spool: &File, mut written: Written, events_are_seen: &dyn Fn()) -> Result<Written, Error> {
+        let path = spare_path(&self.destination);
+        let spare = self.spare.take();
+        let lease = spare.as_ref().and_then(Lease::take);
+        let file = match (&spare, &lease) {
+            (Some(spare), Some(_)) => spare.try_clone(),
+            _ => copy(&written.current, &path),
+        }
+        .map_err(|cause| self.cannot_write(cause))?;
+        let (body_end, tail) = self.append(&file, written.body_end, &mut written.converter, spool, events_are_seen)?;
+        if body_end == written.body_end && tail == written.tail {
+            drop(lease);
+            self.spare = Some(file);
+            return Ok(written);
+        }
+        let is_swapped = exchange(&path, self.path()).is_ok();
+        if !is_swapped {
+            std::fs::rename(&path, self.path()).map_err(|cause| self.cannot_write(cause))?;
+        }
+        drop(lease);
+        let before = std::mem::replace(&mut written.current, file);
+        let old_end = std::mem::replace(&mut written.body_end, body_end);
+        written.tail = tail;
+        // If somebody had put another file in the output's place, that is what lies at the spare's now, and goes as it
+        // would have gone under a plain rename.
+        let is_ours = is_swapped && is_at(&before, &path);
+        if is_ours && catch_up(&before, old_end, &written).is_some() {
+            self.spare = Some(before);
+        } else {
+            self.drop_spare();
+        }
+        Ok(written)
+    }
+
+    /// Writes what is new over the tail, and a new tail. Returns where that begins, and it.
+    fn append(
+        &self,
+        mut file: &File,
+        body_end: u64,
+        converter: &mut Converter,
+        spool: &File,
+        events_are_seen: &dyn Fn(),
+    ) -> Result<(u64, Vec<u8>), Error> {
+        let cannot_write = |cause| self.cannot_write(cause);
+        let cannot_convert = |cause| self.cannot_convert(cause);
+        file.seek(SeekFrom::Start(body_end)).map_err(cannot_write)?;
+        let reserve = |from, len| reserve_beyond_end(file, from, len);
+        let mut out = ReserveAhead::new(QuietFile::new(file, body_end), body_end, reserve);
+        let spool = &QuietSource(spool);
+        let batch = converter.convert_growing(spool, &mut out, n_workers(), events_are_seen).map_err(cannot_convert)?;
+        let tail = converter.tail(spool).map_err(cannot_convert)?;
+        out.flush().map_err(cannot_write)?;
+        drop(out);
+        let body_end = body_end + batch.bytes;
+        file.write_all(&tail).map_err(cannot_write)?;
+        file.set_len(body_end + tail.len() as u64).map_err(cannot_write)?;
+        Ok((body_end, tail))
+    }
+
+    fn cannot_write(&self, cause: io::Error) -> Error {
+        Error::io("cannot write the trace", self.path(), cause)
+    }
+
+    fn cannot_convert(&self, cause: ferrum_trace_format::Error) -> Error {
+        Error::format(self.path(), cause)
+    }
+}
+
+/// Writes a dump: a spool, to a file of its own that states the trigger. `whole_micros` is for JSON only.
+pub fn write_dump(spool: &File, path: &Path, trigger: Trigger, whole_micros: bool) -> Result<(), Error> {
+    let form = trace_form(path);
+    let form = if whole_micros { form.in_whole_micros() } else { form };
+    let next = with_ending(path, ".next");
+    let cannot_write = |cause| Error::io("cannot write the trace", path, cause);
+    let file = create(&next).map_err(cannot_write)?;
+    let mut out = QuietFile::new(&file, 0);
+    let source = QuietSource(spool);
+    let written = Converter::open(&source, form)
+        .and_then(|converter| write_whole(converter.with_trigger(Some(trigger)), &source, &mut out, n_workers()))
+        .map_err(|cause| Error::format(path, cause))
+        .and_then(|_| out.flush().map_err(cannot_write))
+        .and_then(|()| std::fs::rename(&next, path).map_err(cannot_write));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&next);
+    }
+    written
+}
+
+/// The name of the file that is being written.
+fn spare_path(destination: &Destination) -> PathBuf {
+    with_ending(&destination.output, ".next")
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)
+}
+
+/// A copy under another name.
+fn copy(original: &File, path: &Path) -> io::Result<File> {
+    let _ = std::fs::remove_file(path);
+    let copy = create(path)?;
+    quiet_file::copy(original, &copy)?;
+    Ok(copy)
+}
+
+/// Makes a file that was the output the same as the one that is it now, unless somebody has it open.
+fn catch_up(before: &File, old_end: u64, written: &Written) -> Option<()> {
+    let _lease = Lease::take(before)?;
+    let (mut before, mut current) = (before, &written.current);
+    before.seek(SeekFrom::Start(old_end)).ok()?;
+    current.seek(SeekFrom::Start(old_end)).ok()?;
+    quiet_file::append(current, before, old_end).ok()?;
+    let end = before.stream_position().ok()?;
+    before.set_len(end).ok()
+}
+
+/// As many as there are processors, within reason; only the calling thread if the program goes on meanwhile. So in a forked child: if
+/// a thread of the parent was starting or ending at the fork, the lock that the standard library takes for that is never given back
+/// in the child. A new thread would wait for it, and we for the thread.
+fn n_workers() -> usize {
+    if background::is_here() || global::fork_generation() > 0 {
+        return 1;
+    }
+    std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX)
+}

@@ -1,0 +1,99 @@
+//! A path with something of the process in it: `trace-%p.json`.
+
+use crate::recording::origin::host_name;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+/// As the user gave it: `%p` stands for the process's number, `%r` for its rank (0 if it has none), `%h` for the host's name,
+/// `%%` for a percent sign.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    pub text: OsString,
+    /// What the environment calls the rank.
+    pub rank: Option<OsString>,
+}
+
+impl Pattern {
+    /// The path for the process that asks.
+    pub fn path(&self) -> PathBuf {
+        let mut expanded = Vec::new();
+        let mut bytes = self.text.as_encoded_bytes().iter().peekable();
+        while let Some(&byte) = bytes.next() {
+            let replacement = match (byte, bytes.peek()) {
+                (b'%', Some(b'p')) => std::process::id().to_string(),
+                (b'%', Some(b'r')) => file_name_of(&self.rank.as_deref().map_or("0".into(), OsStr::to_string_lossy)),
+                (b'%', Some(b'h')) => file_name_of(&host_name().unwrap_or_else(|| "host".to_owned())),
+                (b'%', Some(b'%')) => "%".to_owned(),
+                _ => {
+                    expanded.push(byte);
+                    continue;
+                }
+            };
+            bytes.next();
+            expanded.extend_from_slice(replacement.as_bytes());
+        }
+        os_string(expanded).into()
+    }
+
+    /// Whether the process's number is in it, so that each process has a path of its own.
+    pub fn names_process(&self) -> bool {
+        let mut bytes = self.text.as_encoded_bytes().iter();
+        while let Some(byte) = bytes.next() {
+            if *byte == b'%' && bytes.next() == Some(&b'p') {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// From now on, a change of the working directory does not matter.
+    pub fn make_absolute(&mut self) {
+        if let Ok(absolute) = std::path::absolute(&self.text) {
+            self.text = absolute.into();
+        }
+    }
+}
+
+#[cfg(unix)]
+fn os_string(bytes: Vec<u8>) -> OsString {
+    std::os::unix::ffi::OsStringExt::from_vec(bytes)
+}
+
+#[cfg(not(unix))]
+fn os_string(bytes: Vec<u8>) -> OsString {
+    String::from_utf8_lossy(&bytes).into_owned().into()
+}
+
+/// What comes from outside must not lead out of the folder.
+fn file_name_of(text: &str) -> String {
+    text.replace(['/', '\\', '\0'], "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pattern(text: &str) -> Pattern {
+        Pattern { text: text.into(), rank: Some("7/../x".into()) }
+    }
+
+    fn expanded(text: &str) -> String {
+        pattern(text).path().into_os_string().into_string().unwrap()
+    }
+
+    #[test]
+    fn placeholders_are_filled_in_and_cannot_leave_the_folder() {
+        let pid = std::process::id();
+        assert_eq!(expanded("a-%p.json"), format!("a-{pid}.json"));
+        assert_eq!(expanded("%r.json"), "7_.._x.json");
+        assert_eq!(expanded("100%%-%x-%"), "100%-%x-%");
+        assert!(!expanded("%h").is_empty() && !expanded("%h").contains('%'));
+    }
+
+    #[test]
+    fn a_percent_sign_before_a_p_is_no_process() {
+        for (text, names) in [("%p", true), ("a%%%p", true), ("a%%p", false), ("%h-%r", false), ("%", false)] {
+            assert_eq!(pattern(text).names_process(), names, "{text}");
+        }
+    }
+}

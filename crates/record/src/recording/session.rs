@@ -1,0 +1,697 @@
+//! One recording: a spool, what it has defined, and the file that is made of it.
+
+use crate::error::Error;
+use crate::lifecycle::config::Options;
+use crate::lifecycle::rotate::{Part, Start};
+use crate::memory::chunk::{self, ChunkMemory};
+use crate::memory::open_stacks::{OpenStack, OpenStacks, Owner};
+use crate::memory::snapshot::Snapshot;
+use crate::memory::spool::{Counter, MappedChunk, Spool, lock};
+use crate::os::clock::ClockKind;
+use crate::os::stderr::say;
+use crate::process::attach;
+use crate::recording::background;
+use crate::recording::destination::{Claimed, ClaimedPart, Destination, OutputKind, Staged, with_ending};
+use crate::recording::ending_thread::LateWriter;
+use crate::recording::keeper;
+use crate::recording::origin::{boot_id, host_name};
+use crate::recording::output::{self, Output};
+use crate::stats::Stats;
+use crate::thread::names::{KEY_SEPARATOR, Lookup, NameTable};
+use crate::thread::site::Site;
+use crate::watch::dump::Dumps;
+use crate::watch::steps::Watch;
+use ferrum_trace_format::spool::layout::{
+    CHUNK_BYTES, CLOCK_MONOTONIC, CLOCK_TICKS, DEFINITIONS_MAGIC, DumpRefusal, EVENTS_MAGIC, FILE_MAGIC,
+    OPEN_SPANS_MAGIC, StopReason, VERSION, chunk as chunk_layout, file, stop_word,
+};
+use ferrum_trace_format::spool::record::{SITE_INLINE, TEXT_BYTES_MAX, cut_text};
+use ferrum_trace_format::spool::{Definition, THREAD_DROPPED_WORD, write_site};
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::thread::Thread;
+
+/// A recording in progress, or one that has ended.
+#[derive(Debug)]
+pub struct Session {
+    id: u64,
+    /// The process that records. In a forked child of it, the session is not to be touched.
+    pid: u32,
+    clock: ClockKind,
+    spool: Spool,
+    /// The first chunk, with the file header.
+    header: MappedChunk,
+    /// Lost events that no thread's own count has.
+    dropped: Counter,
+    definitions: Mutex<Definitions>,
+    output_path: PathBuf,
+    output: Mutex<Output>,
+    /// Whether times in JSON are whole microseconds.
+    whole_micros: bool,
+    /// `Some` if the spool is the output and replaces a finished trace with its first event.
+    staged: Option<Staged>,
+    late: Mutex<LateWriter>,
+    open_stacks: Mutex<OpenStacks>,
+    dumps: Dumps,
+    watch: Watch,
+    is_open: AtomicBool,
+    /// `None` in it if no thread could be had.
+    keeper: OnceLock<Option<Thread>>,
+    /// Chunks that threads have taken.
+    n_taken: AtomicU64,
+    /// If the recording goes on in other files: which one this is.
+    part: Option<Part>,
+    me: Weak<Self>,
+}
+
+/// How many chunks a recording uses before it gets a thread of its own to prepare more: none is started for programs
+/// that record nothing or little.
+const CHUNKS_WITHOUT_KEEPER: u64 = 4;
+
+/// Room for the definition of the longest name in the longest category.
+const SCRATCH_BYTES: usize = 2 * TEXT_BYTES_MAX + 64;
+
+#[derive(Debug)]
+struct Definitions {
+    chunk: MappedChunk,
+    n_threads: u32,
+    /// Their numbers are their places, counted from one.
+    tracks: Vec<TrackEntry>,
+    names: NameTable,
+    /// For the definition of a name.
+    scratch: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct TrackEntry {
+    name: String,
+    sort: i64,
+    /// Whether it comes from the file before, and its track has not asked for it here yet.
+    is_handed_over: bool,
+}
+
+/// A thread's number in the spool, and the count of its lost events.
+#[derive(Debug)]
+pub struct ThreadEntry {
+    pub id: u32,
+    pub dropped: Counter,
+}
+
+impl Session {
+    /// Begins to record. Nothing is visible under the output's name until the first flush.
+    pub fn start(options: &Options) -> Result<Arc<Self>, Error> {
+        let clock = options.clock.unwrap_or_else(ClockKind::best);
+        let Some(rotate) = options.rotate else {
+            let claimed = Destination::claim(options)?;
+            return Self::begin(options, claimed, clock, Start::now(clock), None);
+        };
+        let ClaimedPart { claimed, number, base } = Destination::claim_first_part(options)?;
+        let start = Start::now(clock);
+        let part = |id| Part::first(rotate, base, number, id, start);
+        Self::begin(options, claimed, clock, start, Some(Box::new(part)))
+    }
+
+    /// Begins the file after this one, of the same recording.
+    pub fn next(&self, options: &Options) -> Result<Option<Arc<Self>>, Error> {
+        let Some(part) = &self.part else {
+            return Ok(None);
+        };
+        let ClaimedPart { claimed, number, .. } = Destination::claim_part(part.base(), part.number)?;
+        let next_part = part.next(number);
+        Self::begin(options, claimed, self.clock, part.start(), Some(Box::new(|_| next_part))).map(Some)
+    }
+
+    fn begin(
+        options: &Options,
+        (mut destination, file): Claimed,
+        clock: ClockKind,
+        start: Start,
+        part: Option<Box<dyn FnOnce(u64) -> Part + '_>>,
+    ) -> Result<Arc<Self>, Error> {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        let part = part.map(|part| part(id));
+        let path = destination.spool_path.clone();
+        let limit = options.spool_limit();
+        let spool = Spool::new(file, limit, options.ring);
+        let staged = destination.staged.take();
+        let header = spool.take_fresh().map_err(|reason| {
+            match &staged {
+                Some(staged) => staged.give_up(),
+                None => drop(std::fs::remove_file(&path)),
+            }
+            cannot_start(&path, reason)
+        })?;
+        write_header(&header, clock, start.wall_nanos, limit, options.ring.is_some());
+        header.store(file::PART, part.as_ref().map_or(0, |part| part.number.into()), Ordering::Relaxed);
+        let definitions = Definitions {
+            chunk: header.clone(),
+            n_threads: 0,
+            tracks: Vec::new(),
+            names: NameTable::default(),
+            scratch: Vec::with_capacity(SCRATCH_BYTES),
+        };
+        let session = Arc::new_cyclic(|me| Self {
+            id,
+            pid: std::process::id(),
+            clock,
+            dropped: header.counter(file::DROPPED),
+            header,
+            spool,
+            definitions: Mutex::new(definitions),
+            dumps: Dumps::new(options.dumps, destination.output.clone(), options.ring.is_some()),
+            watch: Watch::new(options),
+            output_path: destination.output.clone(),
+            output: Mutex::new(Output::new(destination, options.whole_micros)),
+            whole_micros: options.whole_micros,
+            staged,
+            late: Mutex::new(LateWriter::default()),
+            open_stacks: Mutex::default(),
+            is_open: AtomicBool::new(true),
+            keeper: OnceLock::new(),
+            n_taken: AtomicU64::new(0),
+            part,
+            me: me.clone(),
+        });
+        session.define_point(start.point);
+        session.define_process(&options.process_name());
+        session.define_origin(options.rank);
+        session.define(&Definition::Site {
+            id: SITE_INLINE,
+            name: "(named in the event)".into(),
+            category: "".into(),
+            keys: vec![],
+        });
+        // A second point now: should the process be killed in its first millisecond, the clock's rate is known roughly.
+        session.calibrate();
+        if session.part.as_ref().is_some_and(|part| part.time_left().is_some()) {
+            session.keeper();
+        }
+        Ok(session)
+    }
+
+    /// Has `next` know all names and tracks by the numbers that they have here, so that a thread that has asked for one may use it
+    /// there, and then `switch`es: whoever asks from then on asks `next`. False if there is no room; then nothing is switched.
+    pub fn hand_over_to(&self, next: &Self, switch: impl FnOnce()) -> bool {
+        let here = lock(&self.definitions);
+        let mut there = lock(&next.definitions);
+        let mut names = std::mem::take(&mut there.names);
+        let mut bytes = Vec::with_capacity(SCRATCH_BYTES);
+        let copied = here.names.copy_to(&mut names, |id, name, category| {
+            write_name(&mut bytes, id, name, category);
+            next.define_bytes(&mut there, &bytes).map(|_| ())
+        });
+        there.names = names;
+        let tracks = here.tracks.iter().map(|track| next.add_track(&mut there, &track.name, track.sort, true));
+        let has_room = copied.is_some() && tracks.collect::<Option<Vec<_>>>().is_some();
+        if has_room {
+            switch();
+        }
+        has_room
+    }
+
+    /// Has `next` know the spans that are open here. This session has been closed, so nobody changes them any more.
+    pub fn hand_open_spans_over_to(&self, next: &Self) {
+        attach::quietly(|| {
+            // The lock is held all the while: a thread that ends gives its stack back here first.
+            let here = lock(&self.open_stacks);
+            for (stack, owner) in here.with_open_spans() {
+                let name = owner.name.clone();
+                let define = || next.define_thread(owner.os_id, &name).map(|entry| entry.id);
+                lock(&next.open_stacks).inherit(&stack, owner.clone(), define, || next.open_spans_chunk());
+            }
+            self.header.store(file::CONTINUED, 1, Ordering::Release);
+        });
+    }
+
+    /// Which file it is of a recording that goes on in others.
+    pub fn part(&self) -> Option<&Part> {
+        self.part.as_ref()
+    }
+
+    /// The id of the recording, which may go on in other sessions: that of the first.
+    pub fn recording(&self) -> u64 {
+        self.part.as_ref().map_or(self.id, Part::recording)
+    }
+
+    /// Whether the recording should go on in another file.
+    pub fn is_full_part(&self) -> bool {
+        let n_bytes = self.n_taken.load(Ordering::Relaxed) * CHUNK_BYTES as u64;
+        self.part.as_ref().is_some_and(|part| part.is_full(n_bytes))
+    }
+
+    fn keeper(&self) -> Option<&Thread> {
+        self.keeper.get_or_init(|| keeper::start(self.me.clone())).as_ref()
+    }
+
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    pub fn clock(&self) -> ClockKind {
+        self.clock
+    }
+
+    pub fn spool(&self) -> &Spool {
+        &self.spool
+    }
+
+    pub fn late(&self) -> &Mutex<LateWriter> {
+        &self.late
+    }
+
+    pub fn dumps(&self) -> &Dumps {
+        &self.dumps
+    }
+
+    pub fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// Writes what the ring has to the file that was asked for, and says so if that fails. `copied` is called when what is written
+    /// can no longer be overwritten.
+    pub fn dump_loudly(&self, copied: impl FnOnce()) {
+        let written = self.dumps.write_pending(|path, trigger| {
+            let copy = Snapshot::take(self.spool.file(), with_ending(path, ".copy"));
+            attach::quietly(|| self.spool.unpin());
+            copied();
+            let copy = copy?;
+            let written = output::write_dump(copy.file(), path, trigger, self.whole_micros);
+            if written.is_err() && background::has_given_up() {
+                self.dumps.leave(copy);
+            }
+            written
+        });
+        if let Err(error) = written {
+            say(&error.to_string());
+        }
+    }
+
+    /// Writes the file that was asked for last and has not been written, from what was copied for it or from the ring.
+    fn dump_at_end(&self) {
+        let written = self.dumps.write_pending(|path, trigger| {
+            let copy = self.dumps.take_left();
+            output::write_dump(
+                copy.as_ref().map_or(self.spool.file(), Snapshot::file),
+                path,
+                trigger,
+                self.whole_micros,
+            )
+        });
+        if let Err(error) = written {
+            say(&error.to_string());
+        }
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.is_open.load(Ordering::Acquire)
+    }
+
+    /// Counts lost events.
+    pub fn count_dropped(&self, n: u64) {
+        self.dropped.add(n);
+    }
+
+    /// Counts a dump that was refused, in the spool: [`Dumps`] counts it for this process.
+    pub fn count_refused_dump(&self, reason: DumpRefusal) {
+        self.header.counter(file::DUMPS_REFUSED + reason as usize).add(1);
+    }
+
+    /// A chunk for events that nobody has written to yet.
+    pub fn fresh_chunk(&self) -> Option<MappedChunk> {
+        if !self.is_open() {
+            return None;
+        }
+        let is_over = !self.spool.is_ring();
+        if let Some(reason) = self.spool.stopped_and_used_up().filter(|_| is_over) {
+            self.set_stop_reason(reason);
+            return None;
+        }
+        if let Some(staged) = &self.staged {
+            staged.put_in_place();
+        }
+        let fresh = self.spool.take_fresh();
+        if self.n_taken.fetch_add(1, Ordering::Relaxed) >= CHUNKS_WITHOUT_KEEPER {
+            let is_wanted = self.spool.is_low() || self.is_full_part();
+            if let Some(keeper) = self.keeper().filter(|_| is_wanted) {
+                keeper.unpark();
+            }
+        }
+        let fresh = fresh.map_err(|reason| reason.map(|reason| self.set_stop_reason(reason))).ok()?;
+        if self.spool.is_ring() {
+            self.header.store(file::OVERWRITTEN, self.spool.n_overwritten(), Ordering::Relaxed);
+        }
+        chunk::activate(&fresh, EVENTS_MAGIC, fresh.index(), chunk_layout::HEADER_WORDS);
+        Some(fresh)
+    }
+
+    /// Returns a stack of open spans that has a slot for `level`, in place of `small` if the thread has that. `None` if there is
+    /// no room.
+    pub fn open_stack(&self, owner: Owner, small: Option<&OpenStack>, level: usize) -> Option<OpenStack> {
+        let mut stacks = lock(&self.open_stacks);
+        let fresh = || self.open_spans_chunk();
+        match small {
+            Some(small) => stacks.grow(owner, small, level, fresh),
+            None => stacks.take(owner, level, fresh),
+        }
+    }
+
+    /// Returns the stack with the spans that a thread had open in the file before this one, if it had any.
+    pub fn carry_open_stack_over(&self, owner: Owner, old: Option<&OpenStack>) -> Option<OpenStack> {
+        lock(&self.open_stacks).carry_over(owner, old, || self.open_spans_chunk())
+    }
+
+    /// Takes a stack of open spans back from a thread.
+    pub fn put_open_stack_back(&self, stack: &OpenStack) {
+        lock(&self.open_stacks).put_back(stack);
+    }
+
+    fn open_spans_chunk(&self) -> Option<MappedChunk> {
+        if let Some(staged) = &self.staged {
+            staged.put_in_place();
+        }
+        let fresh = self.spool.take_fresh().ok().filter(|_| self.is_open())?;
+        chunk::activate(&fresh, OPEN_SPANS_MAGIC, fresh.index(), chunk_layout::HEADER_WORDS);
+        Some(fresh)
+    }
+
+    fn set_stop_reason(&self, reason: StopReason) {
+        // After the end, the spool has stopped for no other reason than that.
+        if self.is_open() {
+            self.header.store(file::STOP_REASON, stop_word(reason), Ordering::Relaxed);
+        }
+    }
+
+    /// Defines a call site under a number. `None` if there is no room.
+    pub fn define_site(&self, site: &Site, id: u32) -> Option<()> {
+        self.define(&Definition::Site {
+            id,
+            name: kept_text(site.name()),
+            category: kept_text(site.category()),
+            keys: site.keys().iter().map(|&key| kept_text(key)).collect(),
+        })
+    }
+
+    /// Names the process.
+    pub fn define_process(&self, name: &str) -> Option<()> {
+        self.define(&Definition::Process { name: kept_text(name) })
+    }
+
+    /// Says where the recording comes from.
+    fn define_origin(&self, rank: Option<u32>) -> Option<()> {
+        let host = host_name().unwrap_or_default();
+        let boot_id = boot_id().unwrap_or_default();
+        self.define(&Definition::Origin { rank, host: kept_text(&host), boot_id: kept_text(&boot_id) })
+    }
+
+    /// Names a thread anew.
+    pub fn define_thread_name(&self, id: u32, name: &str) -> Option<()> {
+        self.define(&Definition::ThreadName { id, name: kept_text(name) })
+    }
+
+    /// Writes a definition: what is recorded after this call may refer to it. `None` if there is no room.
+    fn define(&self, definition: &Definition<'_>) -> Option<()> {
+        self.define_locked(&mut lock(&self.definitions), definition).map(|_| ())
+    }
+
+    /// Returns where in the current chunk of definitions the new one begins.
+    fn define_locked(&self, definitions: &mut Definitions, definition: &Definition<'_>) -> Option<u64> {
+        self.define_bytes(definitions, &definition.to_bytes())
+    }
+
+    fn define_bytes(&self, definitions: &mut Definitions, bytes: &[u8]) -> Option<u64> {
+        let n_bytes = bytes.len() as u64;
+        if chunk::len(&definitions.chunk) + n_bytes > CHUNK_BYTES as u64 {
+            let fresh =
+                self.spool.take_fresh().map_err(|reason| reason.map(|reason| self.set_stop_reason(reason))).ok()?;
+            chunk::activate(&fresh, DEFINITIONS_MAGIC, fresh.index(), chunk_layout::HEADER_WORDS);
+            chunk::close(&definitions.chunk);
+            definitions.chunk = fresh;
+        }
+        let at = chunk::len(&definitions.chunk);
+        if at + n_bytes > CHUNK_BYTES as u64 {
+            return None;
+        }
+        for (n, word) in bytes.as_chunks::<8>().0.iter().enumerate() {
+            chunk::put(&definitions.chunk, at, n, u64::from_le_bytes(*word));
+        }
+        chunk::publish(&definitions.chunk, at + n_bytes);
+        Some(at)
+    }
+
+    /// Gives the calling thread a number.
+    pub fn define_thread(&self, os_id: u64, name: &str) -> Option<ThreadEntry> {
+        let mut definitions = lock(&self.definitions);
+        let id = definitions.n_threads + 1;
+        let definition = Definition::Thread { id, os_id, dropped: 0, name: kept_text(name) };
+        let at = self.define_locked(&mut definitions, &definition)?;
+        definitions.n_threads = id;
+        let dropped = definitions.chunk.counter((at / 8) as usize + 1 + THREAD_DROPPED_WORD);
+        Some(ThreadEntry { id, dropped })
+    }
+
+    /// Gives a named track a number.
+    pub fn define_track(&self, name: &str, sort: i64) -> Option<u32> {
+        let mut definitions = lock(&self.definitions);
+        let is_same = |track: &TrackEntry| track.is_handed_over && track.sort == sort && track.name == name;
+        if let Some(place) = definitions.tracks.iter().position(is_same) {
+            definitions.tracks[place].is_handed_over = false;
+            return Some(place as u32 + 1);
+        }
+        self.add_track(&mut definitions, name, sort, false)
+    }
+
+    fn add_track(&self, definitions: &mut Definitions, name: &str, sort: i64, is_handed_over: bool) -> Option<u32> {
+        let id = definitions.tracks.len() as u32 + 1;
+        self.define_locked(definitions, &Definition::Track { id, sort, name: kept_text(name) })?;
+        definitions.tracks.push(TrackEntry { name: name.to_owned(), sort, is_handed_over });
+        Some(id)
+    }
+
+    /// The number of a name made at run time; `None` if there are too many of them to define.
+    pub fn intern(&self, name: &str, category: &str) -> Option<u32> {
+        let mut definitions = lock(&self.definitions);
+        match definitions.names.look_up(name, category) {
+            Lookup::Known(id) => Some(id),
+            Lookup::Full => None,
+            Lookup::New(id) => {
+                // In memory that is there already: this may be a signal handler that interrupted the allocator.
+                let mut bytes = std::mem::take(&mut definitions.scratch);
+                write_name(&mut bytes, id, name, category);
+                let is_defined = self.define_bytes(&mut definitions, &bytes).is_some();
+                definitions.scratch = bytes;
+                if !is_defined {
+                    definitions.names.forget_last();
+                }
+                is_defined.then_some(id)
+            }
+        }
+    }
+
+    /// Notes how the clock and the monotonic clock stand to each other now.
+    pub fn calibrate(&self) {
+        self.define_point(self.clock.calibration_point());
+    }
+
+    fn define_point(&self, (ticks, nanos): (u64, u64)) {
+        self.define(&Definition::Calibration { ticks, nanos });
+    }
+
+    /// Brings the output up to date with all that was recorded before this call.
+    pub fn flush(&self) -> Result<(), Error> {
+        // Signal handlers of this thread keep out: they might need what is held here.
+        attach::quietly(|| {
+            let mut output = lock(&self.output);
+            if !self.is_open() {
+                return Err(Error::not_recording());
+            }
+            self.count_dropped(crate::process::global::take_interrupted());
+            self.calibrate();
+            if self.spool.is_ring() {
+                let copy = Snapshot::take(self.spool.file(), with_ending(output.spool_path(), ".copy"))?;
+                return output.rewrite(copy.file());
+            }
+            // Threads go on recording: the point above lies before what they have recorded since.
+            output.flush(self.spool.file(), &|| self.calibrate())
+        })
+    }
+
+    /// Whoever records from now on finds another recording or none. False if that was so already.
+    pub fn close(&self) -> bool {
+        let is_closed = self.shut();
+        if is_closed {
+            self.take_chunks_back();
+        }
+        is_closed
+    }
+
+    /// The first half of [`close`](Self::close): no chunk is handed out from now on.
+    pub fn shut(&self) -> bool {
+        self.pid == std::process::id() && self.is_open.swap(false, Ordering::AcqRel)
+    }
+
+    /// The second half: those who have a chunk ask for another. This writes to each chunk, and the kernel may take its time for
+    /// that, so nothing should be held meanwhile that they need when they ask.
+    pub fn take_chunks_back(&self) {
+        // They ask for a chunk first. The fence is for those who are being given one right now, see `Attachment::refill`.
+        fence(Ordering::SeqCst);
+        self.spool.close_chunks();
+        attach::quietly(|| lock(&self.open_stacks).close());
+    }
+
+    /// Completes the output of a recording that has just been closed; the spool is gone, unless it is the output.
+    pub fn complete(&self) -> Result<Stats, Error> {
+        let stats = attach::quietly(|| {
+            // Waits for a flush that is under way; later ones see that the recording has ended.
+            let mut output = lock(&self.output);
+            self.count_dropped(crate::process::global::take_interrupted());
+            self.calibrate();
+            if output.form() == OutputKind::Spool {
+                self.header.store(file::FINISHED, 1, Ordering::Release);
+                self.spool.trim();
+            }
+            if self.spool.is_ring() {
+                output.begin_anew();
+                self.dump_at_end();
+            }
+            output.finish(self.spool.file(), self.spool.n_bytes())
+        });
+        self.unpark_keeper();
+        if let Some(staged) = &self.staged {
+            staged.give_up();
+        }
+        if stats.is_ok() || !background::has_given_up() {
+            // Some thread may hold the file for as long as it lives; others may have the path from now on.
+            let _ = self.spool.file().unlock();
+        }
+        stats.map(|stats| self.with_dumps(stats))
+    }
+
+    /// Ends a recording that nobody has written to, and removes its spool.
+    pub fn discard(&self) {
+        self.close();
+        let _ = std::fs::remove_file(self.spool_path());
+        self.release_memory();
+    }
+
+    /// After [`complete`](Self::complete), in a process that goes on: nothing recorded from now on is kept.
+    pub fn release_memory(&self) {
+        self.spool.revoke();
+    }
+
+    fn unpark_keeper(&self) {
+        if let Some(Some(keeper)) = self.keeper.get() {
+            keeper.unpark();
+        }
+    }
+
+    /// Counts so far. Reads what is new in the spool since the last call.
+    pub fn stats(&self) -> Result<Stats, Error> {
+        attach::quietly(|| {
+            let bytes = self.spool.n_bytes();
+            let mut output = lock(&self.output);
+            if self.spool.is_ring() {
+                output.begin_anew();
+            }
+            output.stats(self.spool.file(), bytes).map(|stats| self.with_dumps(stats))
+        })
+    }
+
+    /// The same with those of the files before it, if the recording has several.
+    pub fn stats_of_recording(&self) -> Result<Stats, Error> {
+        let mut stats = self.stats()?;
+        stats += self.part.as_ref().map_or_else(Stats::default, Part::done);
+        Ok(stats)
+    }
+
+    fn with_dumps(&self, stats: Stats) -> Stats {
+        let refused = self.dumps.refused();
+        Stats { dumps: self.dumps.n_granted(), dumps_refused: refused.total(), refused, ..stats }
+    }
+
+    /// How many events were lost so far, and why in brackets, if any were.
+    pub fn losses(&self) -> Option<(u64, String)> {
+        let dropped = self.stats().map_or(0, |stats| stats.dropped);
+        let why = self.spool.stopped().map_or(String::new(), |reason| format!(" ({})", describe(reason)));
+        (dropped > 0).then_some((dropped, why))
+    }
+
+    /// Where the spool is.
+    pub fn spool_path(&self) -> PathBuf {
+        lock(&self.output).spool_path().to_owned()
+    }
+
+    /// Where the output will be.
+    pub fn output_path(&self) -> &Path {
+        &self.output_path
+    }
+
+    /// Whether the file under the output's name is not of this recording, which had nothing to replace it with.
+    pub fn has_left_file(&self) -> bool {
+        let is_staged = self.staged.as_ref().is_some_and(|staged| !staged.is_in_place());
+        is_staged || lock(&self.output).has_left_file()
+    }
+
+    /// Whether any thread has got room for events.
+    pub fn has_chunks(&self) -> bool {
+        self.n_taken.load(Ordering::Relaxed) > 0
+    }
+
+    /// Why no more fits, if so.
+    pub fn why_full(&self) -> Option<&'static str> {
+        self.spool.stopped().filter(|_| self.is_open() && !self.spool.is_ring()).map(describe)
+    }
+}
+
+fn write_header(header: &MappedChunk, clock: ClockKind, wall_nanos: u64, limit: u64, is_ring: bool) {
+    let clock = match clock {
+        ClockKind::Ticks => CLOCK_TICKS,
+        ClockKind::Monotonic => CLOCK_MONOTONIC,
+    };
+    let words = [
+        (file::VERSION, VERSION | (CHUNK_BYTES as u64) << 32),
+        (file::PID, u64::from(std::process::id())),
+        (file::CLOCK, clock),
+        (file::WALL_NANOS, wall_nanos),
+        (file::LIMIT, limit),
+        (file::RING, u64::from(is_ring)),
+    ];
+    for (word, value) in words {
+        header.store(word, value, Ordering::Relaxed);
+    }
+    chunk::activate(header, FILE_MAGIC, 0, file::HEADER_WORDS);
+}
+
+/// Why a recording stopped early, in words.
+fn describe(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Limit => "the limit was reached",
+        StopReason::NoSpace => "no space left on the device",
+        StopReason::Io => "the spool could not be enlarged",
+    }
+}
+
+fn cannot_start(path: &Path, reason: Option<StopReason>) -> Error {
+    let kind = match reason {
+        Some(StopReason::NoSpace) => std::io::ErrorKind::StorageFull,
+        Some(StopReason::Limit | StopReason::Io) | None => std::io::ErrorKind::Other,
+    };
+    Error::io("cannot reserve the spool", path, kind.into())
+}
+
+/// Writes the definition of a name. Its category may have keys of arguments behind it.
+fn write_name(bytes: &mut Vec<u8>, id: u32, name: &str, category: &str) {
+    let mut words = category.split(KEY_SEPARATOR);
+    let category = kept_text(words.next().unwrap_or_default());
+    write_site(bytes, id, &kept_text(name), &category, words);
+}
+
+/// Returns what is kept of a name, or of a text about a recording.
+pub fn kept_text(text: &str) -> Cow<'_, str> {
+    match cut_text(text) {
+        (kept, None) => kept.into(),
+        (kept, Some(note)) => format!("{kept}{note}").into(),
+    }
+}

@@ -1,0 +1,530 @@
+//! Where a thread writes its records: the hot path.
+//!
+//! A buffer is a pointer to the thread's chunk and little else. Ending a span reads the clock, stores two words (and one
+//! an argument) into the chunk, and publishes its new length. Whatever is out of the ordinary — no room, a time that does
+//! not fit, a guard that outlived another, a signal handler in between — fails one comparison and goes to `attach.rs`.
+#![allow(unsafe_code)]
+
+use crate::memory::chunk::{self, ChunkMemory};
+use crate::memory::open_slot;
+use crate::os::clock::TICKS_APART;
+use crate::thread::arg::Arg;
+use ferrum_trace_format::spool::layout::CHUNK_BYTES;
+use ferrum_trace_format::spool::layout::chunk::HEADER_WORDS;
+use ferrum_trace_format::spool::record::{
+    ARGS_IN_HEADER, ARGS_MAX, HEADER_BYTES, RecordKind, TIME_BITS, TIME_MASK, first_word, n_type_words, second_word,
+    second_word_many,
+};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
+
+/// The header of no chunk, and of no stack of open spans: its limit is zero, so that nothing is ever written to it.
+static NO_CHUNK: [AtomicU64; HEADER_WORDS] = [const { AtomicU64::new(0) }; HEADER_WORDS];
+
+/// Set in a buffer's state while it is being changed.
+const HELD: u64 = 1 << 32;
+
+/// How far ahead of the record being written the processor is told to fetch memory, in words: the pages were prepared by
+/// another core, whose cache still has them.
+const PREFETCH_WORDS: usize = 128;
+
+/// Levels of guards that ended before one inside them, remembered per thread.
+const ENDED_LEVELS: usize = 32;
+
+/// The words of the chunk or the stack of open spans that a buffer writes to.
+#[derive(Clone, Copy)]
+struct Words(*const AtomicU64);
+
+impl Words {
+    /// Tells the processor that a word will be written soon. The address may be past the chunk: nothing is accessed.
+    #[inline(always)]
+    fn prefetch(&self, word: usize) {
+        let address = self.0.wrapping_add(word);
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a hint that faults on no address, and does nothing on processors without it.
+        unsafe {
+            core::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = address;
+    }
+}
+
+impl ChunkMemory for Words {
+    #[inline(always)]
+    fn load(&self, word: usize, order: Ordering) -> u64 {
+        // SAFETY: the pointer is `NO_CHUNK`, whose header is all that is read and whose limit of zero keeps every
+        // writer out, or the words of a chunk or a stack that `attach.rs` keeps mapped while it is set here. Callers
+        // index the header, or stay below the chunk's or the stack's limit.
+        unsafe { &*self.0.add(word) }.load(order)
+    }
+
+    #[inline(always)]
+    fn store(&self, word: usize, value: u64, order: Ordering) {
+        // SAFETY: as for `load`.
+        unsafe { &*self.0.add(word) }.store(value, order)
+    }
+}
+
+/// A record to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct Draft<'a> {
+    pub kind: RecordKind,
+    pub site: u32,
+    /// Ticks.
+    pub start: u64,
+    /// Ticks.
+    pub end: u64,
+    pub leading: &'a [u64],
+    pub args: &'a [Arg],
+}
+
+impl Draft<'_> {
+    /// Bytes of the record, the one for a long duration before it included.
+    fn size(&self) -> usize {
+        let args = &self.args[..self.args.len().min(ARGS_MAX)];
+        let n_many = if args.len() > ARGS_IN_HEADER { 1 + n_type_words(args.len()) } else { 0 };
+        let long = if self.duration() > TIME_MASK { HEADER_BYTES + 8 } else { 0 };
+        long + HEADER_BYTES + 8 * (self.leading.len() + n_many + args.len())
+    }
+
+    fn duration(&self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+}
+
+thread_local! {
+    /// The thread's way into the process's recording. It has no destructor: reading it is one instruction.
+    static BUFFER: ThreadBuffer = const { ThreadBuffer::new() };
+}
+
+/// The calling thread's buffer.
+#[inline(always)]
+pub fn current() -> &'static ThreadBuffer {
+    let buffer = BUFFER.with(std::ptr::from_ref);
+    // SAFETY: a thread-local without a destructor lives as long as its thread, and the reference cannot leave that:
+    // cells are not Sync. (Working inside `with` would do without this, but keeps the compiler from inlining.)
+    unsafe { &*buffer }
+}
+
+/// What a thread needs to record. Nothing in it is dropped, so that it can be used until the very end of the thread.
+pub struct ThreadBuffer {
+    words: Cell<*const AtomicU64>,
+    /// The thread's stack of open spans.
+    stack: Cell<*const AtomicU64>,
+    /// Low 32 bits: how many guards are open on this thread. [`HELD`]: set while the buffer is being changed; a signal
+    /// handler that finds it set keeps out. Both in one word, so that one comparison tells that all is in order.
+    state: Cell<u64>,
+    /// The latest time that the thread has read, in ticks.
+    last: Cell<u64>,
+    /// Levels of guards that ended while one inside them was still open.
+    ended: [Cell<u32>; ENDED_LEVELS],
+    n_ended: Cell<usize>,
+    /// The number that the spool knows the thread by, and the session that gave it.
+    thread: Cell<u32>,
+    session: Cell<u64>,
+}
+
+impl Default for ThreadBuffer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+// SAFETY: a buffer is only ever used by one thread at a time; the late one of a session moves between threads, behind a
+// lock, with the chunk that its pointer is to.
+unsafe impl Send for ThreadBuffer {}
+
+impl ThreadBuffer {
+    pub const fn new() -> Self {
+        Self {
+            words: Cell::new(NO_CHUNK.as_ptr()),
+            stack: Cell::new(NO_CHUNK.as_ptr()),
+            state: Cell::new(0),
+            last: Cell::new(0),
+            ended: [const { Cell::new(0) }; ENDED_LEVELS],
+            n_ended: Cell::new(0),
+            thread: Cell::new(0),
+            session: Cell::new(0),
+        }
+    }
+
+    /// Opens a level and returns it.
+    #[inline(always)]
+    pub fn open_level(&self) -> u32 {
+        let state = self.state.get();
+        self.state.set(state.wrapping_add(1));
+        state as u32
+    }
+
+    /// When a span begins that is opened at `ticks`: later than all that the thread has read before.
+    #[inline(always)]
+    pub fn start_at(&self, ticks: u64) -> u64 {
+        let start = ticks.max(self.last.get() + TICKS_APART);
+        self.last.set(start);
+        start
+    }
+
+    /// When a span ends that is closed at `ticks`: not before anything that the thread has read.
+    #[inline(always)]
+    pub fn end_at(&self, ticks: u64) -> u64 {
+        let end = ticks.max(self.last.get());
+        self.last.set(end);
+        end
+    }
+
+    fn depth(&self) -> u32 {
+        self.state.get() as u32
+    }
+
+    fn set_depth(&self, depth: u32) {
+        self.state.set(self.state.get() & HELD | u64::from(depth));
+    }
+
+    /// Puts a span that begins on the stack of open spans. False if nothing was stored: the stack has no slot for its
+    /// level, the site has no number, or the span is a signal handler's that interrupted the recorder.
+    ///
+    /// The buffer is held meanwhile. A handler that records in a new session gives the thread another stack and unmaps
+    /// the old one, which must not happen between the load of the pointer and the stores to the slot.
+    #[inline(always)]
+    pub fn try_open<const N: usize>(&self, site: u32, start: u64, level: u32, args: &[Arg; N]) -> bool {
+        let state = u64::from(level) + 1;
+        if self.state.get() != state || site == 0 {
+            return false;
+        }
+        self.state.set(state | HELD);
+        compiler_fence(Ordering::SeqCst);
+        let stack = Words(self.stack.get());
+        let has_slot = u64::from(level) < open_slot::limit(&stack);
+        if has_slot {
+            open_slot::fill(&stack, level as usize, site, start, args.iter().map(Arg::type_and_word));
+        }
+        compiler_fence(Ordering::SeqCst);
+        self.state.set(state);
+        has_slot
+    }
+
+    /// Takes a span that has ended off the stack of open spans. The caller holds the buffer.
+    #[inline(always)]
+    fn empty_slot(&self, level: u32) {
+        let stack = Words(self.stack.get());
+        if u64::from(level) < open_slot::limit(&stack) {
+            open_slot::empty(&stack, level as usize);
+        }
+    }
+
+    /// The ordinary end of a span: false if it is not ordinary, and then nothing has happened.
+    #[inline(always)]
+    pub fn try_span<const N: usize>(&self, site: u32, start: u64, end: u64, level: u32, args: &[Arg; N]) -> bool {
+        self.try_slice(RecordKind::Span, site, start, end, level, args, true)
+    }
+
+    /// The ordinary end of a stretch within a level that stays open.
+    #[inline(always)]
+    pub fn try_lap(&self, kind: RecordKind, site: u32, start: u64, end: u64, level: u32) -> bool {
+        self.try_slice(kind, site, start, end, level, &[], false)
+    }
+
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn try_slice<const N: usize>(
+        &self,
+        kind: RecordKind,
+        site: u32,
+        start: u64,
+        end: u64,
+        level: u32,
+        args: &[Arg; N],
+        closes: bool,
+    ) -> bool {
+        let state = u64::from(level) + 1;
+        // Not so if this is a signal handler, or if a guard inside this one is still open.
+        if N > ARGS_IN_HEADER || self.state.get() != state {
+            return false;
+        }
+        // A signal handler that comes before this line is done when we go on; one that comes after it keeps out.
+        self.state.set(state | HELD);
+        compiler_fence(Ordering::SeqCst);
+        let words = Words(self.words.get());
+        let at = chunk::len(&words);
+        let next = at + (HEADER_BYTES + 8 * N) as u64;
+        let since_base = end.wrapping_sub(chunk::base(&words));
+        let duration = end.wrapping_sub(start);
+        let is_ordinary = next <= chunk::limit(&words) && (since_base | duration) <= TIME_MASK && site != 0;
+        if is_ordinary {
+            words.prefetch((at / 8) as usize + PREFETCH_WORDS);
+            let mut types = 0;
+            let mut n = 0;
+            while n < N {
+                types |= (args[n].kind as u64) << (4 * n);
+                chunk::put(&words, at, 2 + n, args[n].word);
+                n += 1;
+            }
+            chunk::put(&words, at, 0, first_word(site, since_base));
+            chunk::put(&words, at, 1, second_word(kind, duration, N, types));
+            chunk::publish(&words, next);
+            if closes {
+                self.empty_slot(level);
+            }
+        }
+        compiler_fence(Ordering::SeqCst);
+        let depth_after = if closes && is_ordinary { level } else { level + 1 };
+        self.state.set(u64::from(depth_after));
+        is_ordinary
+    }
+
+    /// Keeps signal handlers out of the buffer. `None` if this is one, and the buffer is held already.
+    pub fn hold(&self) -> Option<Held<'_>> {
+        if self.is_held() {
+            return None;
+        }
+        self.state.set(self.state.get() | HELD);
+        compiler_fence(Ordering::SeqCst);
+        Some(Held { buffer: self })
+    }
+
+    /// True if a signal handler asks that interrupted the recorder.
+    pub fn is_held(&self) -> bool {
+        self.state.get() & HELD != 0
+    }
+
+    /// Ends a level. False if a guard inside it is still open: the slice that ends now cannot be drawn around that one.
+    pub fn close_level(&self, level: u32) -> bool {
+        self.forget_ended_levels();
+        let is_innermost = self.depth() == level.wrapping_add(1);
+        if is_innermost {
+            self.set_depth(level);
+        } else if let Some(slot) = self.ended.get(self.n_ended.get()) {
+            slot.set(level);
+            self.n_ended.set(self.n_ended.get() + 1);
+        }
+        is_innermost
+    }
+
+    /// Whether the innermost open guard is the one of this level.
+    pub fn is_innermost(&self, level: u32) -> bool {
+        self.forget_ended_levels();
+        self.depth() == level.wrapping_add(1)
+    }
+
+    /// Whether any guard is open.
+    pub fn has_open_level(&self) -> bool {
+        self.forget_ended_levels();
+        self.depth() > 0
+    }
+
+    /// Takes back the levels on top whose guards have ended before.
+    fn forget_ended_levels(&self) {
+        loop {
+            let ended = &self.ended[..self.n_ended.get()];
+            let top = self.depth().wrapping_sub(1);
+            let Some(found) = ended.iter().position(|level| level.get() == top) else {
+                return;
+            };
+            let last = ended.len() - 1;
+            ended[found].set(ended[last].get());
+            self.n_ended.set(last);
+            self.set_depth(top);
+        }
+    }
+}
+
+/// A buffer that signal handlers keep out of.
+pub struct Held<'a> {
+    buffer: &'a ThreadBuffer,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        compiler_fence(Ordering::SeqCst);
+        self.buffer.state.set(self.buffer.state.get() & !HELD);
+    }
+}
+
+impl Held<'_> {
+    /// Points the buffer to another chunk, in which `thread` writes from `now` on. The caller keeps the chunk for as long
+    /// as it is set here. False if the chunk has no room even for that.
+    pub fn set_chunk(&self, words: *const AtomicU64, thread: u32, now: u64) -> bool {
+        self.buffer.words.set(words);
+        self.buffer.thread.set(thread);
+        let has_room = self.begin_segment(now);
+        if !has_room {
+            self.clear_chunk();
+        }
+        has_room
+    }
+
+    /// Takes the buffer's chunk away.
+    pub fn clear_chunk(&self) {
+        self.buffer.words.set(NO_CHUNK.as_ptr());
+    }
+
+    /// Points the buffer to another stack of open spans. The caller keeps it for as long as it is set here.
+    pub fn set_stack(&self, words: *const AtomicU64) {
+        self.buffer.stack.set(words);
+    }
+
+    /// Takes the buffer's stack of open spans away.
+    pub fn clear_stack(&self) {
+        self.buffer.stack.set(NO_CHUNK.as_ptr());
+    }
+
+    /// Puts a span that begins on the stack of open spans, if that has a slot for its level.
+    pub fn open(&self, site: u32, start: u64, level: u32, args: &[Arg]) {
+        let stack = Words(self.buffer.stack.get());
+        if self.has_slot(level) {
+            open_slot::fill(&stack, level as usize, site, start, args.iter().map(Arg::type_and_word));
+        }
+    }
+
+    /// Takes a span that has ended off the stack of open spans.
+    pub fn empty_slot(&self, level: u32) {
+        self.buffer.empty_slot(level);
+    }
+
+    /// Whether the stack of open spans has a slot for a level.
+    pub fn has_slot(&self, level: u32) -> bool {
+        u64::from(level) < open_slot::limit(&Words(self.buffer.stack.get()))
+    }
+
+    /// Whether there is a chunk to write to.
+    pub fn has_chunk(&self) -> bool {
+        chunk::limit(&Words(self.buffer.words.get())) > 0
+    }
+
+    /// The thread's number in the spool, if it has one.
+    pub fn thread(&self) -> u32 {
+        self.buffer.thread.get()
+    }
+
+    /// The thread's number in the spool of a session, if that has given it one.
+    pub fn thread_in(&self, session: u64) -> Option<u32> {
+        (self.buffer.session.get() == session).then(|| self.buffer.thread.get())
+    }
+
+    /// Remembers the thread's number in the spool of a session.
+    pub fn set_thread(&self, session: u64, thread: u32) {
+        self.buffer.session.set(session);
+        self.buffer.thread.set(thread);
+    }
+
+    /// Writes a record. Returns where in the chunk it is, or `None` if there is no room for it.
+    pub fn append(&self, draft: &Draft<'_>) -> Option<u64> {
+        let words = Words(self.buffer.words.get());
+        let since_base = draft.end.wrapping_sub(chunk::base(&words));
+        if since_base > TIME_MASK {
+            // Some minutes after the base, and before it, times must count from a new one.
+            return if self.begin_segment(draft.end) { self.append_since(draft, 0) } else { None };
+        }
+        self.append_since(draft, since_base)
+    }
+
+    /// Writes a record of two words, the second of which is ready.
+    #[inline]
+    pub fn append_short(&self, site: u32, end: u64, second_word: u64) -> Option<u64> {
+        let words = Words(self.buffer.words.get());
+        let mut since_base = end.wrapping_sub(chunk::base(&words));
+        if since_base > TIME_MASK {
+            if !self.begin_segment(end) {
+                return None;
+            }
+            since_base = 0;
+        }
+        let mut writer = self.writer(HEADER_BYTES)?;
+        writer.words.prefetch((writer.at / 8) as usize + PREFETCH_WORDS);
+        writer.put(first_word(site, since_base));
+        writer.put(second_word);
+        Some(writer.publish())
+    }
+
+    /// Writes a text. Returns where in the file it is, or `None` if there is no room for it.
+    pub fn append_text(&self, stamp: u64, text: &str, note: &str) -> Option<u64> {
+        let n_bytes = text.len() + note.len();
+        let mut writer = self.writer(HEADER_BYTES + 16 + n_bytes.next_multiple_of(8))?;
+        writer.put(first_word(0, 0));
+        writer.put(second_word(RecordKind::Text, 0, 0, 0));
+        writer.put(stamp);
+        writer.put(n_bytes as u64);
+        let mut bytes = text.bytes().chain(note.bytes());
+        for _ in 0..n_bytes.div_ceil(8) {
+            let word = std::array::from_fn(|_| bytes.next().unwrap_or(0));
+            writer.put(u64::from_le_bytes(word));
+        }
+        let chunk_start = chunk::index(&writer.words) * CHUNK_BYTES as u64;
+        Some(chunk_start + writer.publish())
+    }
+
+    fn append_since(&self, draft: &Draft<'_>, since_base: u64) -> Option<u64> {
+        let mut writer = self.writer(draft.size())?;
+        let duration = draft.duration();
+        if duration > TIME_MASK {
+            writer.put(first_word(0, 0));
+            writer.put(second_word(RecordKind::LongDuration, 0, 0, 0));
+            writer.put(duration >> TIME_BITS);
+        }
+        writer.put(first_word(draft.site, since_base));
+        writer.put_arguments(draft, duration & TIME_MASK);
+        Some(writer.publish())
+    }
+
+    fn begin_segment(&self, base: u64) -> bool {
+        let Some(mut writer) = self.writer(HEADER_BYTES + 8) else {
+            return false;
+        };
+        writer.put(first_word(self.buffer.thread.get(), 0));
+        writer.put(second_word(RecordKind::Segment, 0, 0, 0));
+        writer.put(base);
+        chunk::set_base(&writer.words, base);
+        writer.publish();
+        true
+    }
+
+    fn writer(&self, n_bytes: usize) -> Option<RecordWriter> {
+        let words = Words(self.buffer.words.get());
+        let at = chunk::len(&words);
+        (at + n_bytes as u64 <= chunk::limit(&words)).then_some(RecordWriter { words, at, n: 0 })
+    }
+}
+
+/// Puts words one after the other, below the chunk's limit.
+struct RecordWriter {
+    words: Words,
+    at: u64,
+    n: usize,
+}
+
+impl RecordWriter {
+    fn put(&mut self, word: u64) {
+        chunk::put(&self.words, self.at, self.n, word);
+        self.n += 1;
+    }
+
+    /// The record from its second word on.
+    fn put_arguments(&mut self, draft: &Draft<'_>, duration: u64) {
+        let args = &draft.args[..draft.args.len().min(ARGS_MAX)];
+        let nibbles = |args: &[Arg]| args.iter().rev().fold(0, |types, arg| types << 4 | arg.kind as u64);
+        let is_many = args.len() > ARGS_IN_HEADER;
+        self.put(match is_many {
+            true => second_word_many(draft.kind, duration),
+            false => second_word(draft.kind, duration, args.len(), nibbles(args)),
+        });
+        for &word in draft.leading {
+            self.put(word);
+        }
+        if is_many {
+            self.put(args.len() as u64);
+            for sixteen in args.chunks(16) {
+                self.put(nibbles(sixteen));
+            }
+        }
+        for arg in args {
+            self.put(arg.word);
+        }
+    }
+
+    /// Makes the words visible; returns where they begin.
+    fn publish(self) -> u64 {
+        chunk::publish(&self.words, self.at + 8 * self.n as u64);
+        self.at
+    }
+}

@@ -1,0 +1,250 @@
+//! Names made at run time, and the numbers they have in one spool.
+
+use crate::thread::buffer::Held;
+use std::cell::Cell;
+
+/// How many such names a spool defines; further ones are written with each event instead.
+const NAMES_MAX: usize = 1 << 16;
+/// Stands before each key of arguments behind a category, for events with arguments whose names are made at run time. No
+/// category has it by chance.
+pub const KEY_SEPARATOR: &str = "\u{1f}\u{1e}\u{1f}";
+/// How many bytes they may have: the writer of the file keeps them some times over, with all that must be escaped.
+const NAME_BYTES_MAX: usize = 1 << 20;
+/// Twice as many as there can be names, so that few stand in each other's way.
+const SLOTS: usize = 2 * NAMES_MAX;
+/// Names each thread remembers, so that it need not ask for the spool's table.
+const CACHE_ENTRIES: usize = 64;
+/// Bytes of name and category that such a memory has room for: what makes it 64 in all.
+const ENTRY_BYTES: usize = 50;
+
+/// The names of one spool. All its memory is there from the beginning (the system gives it page by page, as it is used):
+/// a signal handler that records a new name may have interrupted the allocator.
+#[derive(Debug)]
+pub struct NameTable {
+    /// Each name and its category, one after the other.
+    text: Vec<u8>,
+    names: Vec<Name>,
+    /// By hash: places in `names`, counted from one; zero is free.
+    slots: Box<[u32]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Name {
+    start: u32,
+    name_len: u32,
+    category_len: u32,
+    slot: u32,
+}
+
+impl Default for NameTable {
+    fn default() -> Self {
+        Self {
+            text: Vec::with_capacity(NAME_BYTES_MAX),
+            names: Vec::with_capacity(NAMES_MAX),
+            slots: vec![0; SLOTS].into(),
+        }
+    }
+}
+
+/// What the table says of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lookup {
+    /// It has this number.
+    Known(u32),
+    /// It has just got this number and must be defined.
+    New(u32),
+    /// The table is full.
+    Full,
+}
+
+impl NameTable {
+    /// The number of a name in a category. Numbers are odd: the even ones are of call sites.
+    pub fn look_up(&mut self, name: &str, category: &str) -> Lookup {
+        let mut slot = hash(name, category) as usize % SLOTS;
+        while self.slots[slot] != 0 {
+            let n = self.slots[slot];
+            if self.is(self.names[n as usize - 1], name, category) {
+                return Lookup::Known(id_of(n));
+            }
+            // At most half of the slots are taken.
+            slot = (slot + 1) % SLOTS;
+        }
+        let n_bytes = name.len() + category.len();
+        if self.names.len() >= NAMES_MAX || self.text.len() + n_bytes > NAME_BYTES_MAX {
+            return Lookup::Full;
+        }
+        let [start, name_len, category_len] = [self.text.len(), name.len(), category.len()].map(|n| n as u32);
+        self.text.extend_from_slice(name.as_bytes());
+        self.text.extend_from_slice(category.as_bytes());
+        self.names.push(Name { start, name_len, category_len, slot: slot as u32 });
+        let n = self.names.len() as u32;
+        self.slots[slot] = n;
+        Lookup::New(id_of(n))
+    }
+
+    /// Has another table know the same names by the same numbers. `define` is given each of them, and may stop it.
+    pub fn copy_to(&self, other: &mut Self, mut define: impl FnMut(u32, &str, &str) -> Option<()>) -> Option<()> {
+        for (n, known) in self.names.iter().enumerate() {
+            let text = self.text.get(known.start as usize..)?;
+            let (name, rest) = text.split_at_checked(known.name_len as usize)?;
+            let category = rest.get(..known.category_len as usize)?;
+            // They were texts, and texts behind each other can be told apart again.
+            let (name, category) = (std::str::from_utf8(name).ok()?, std::str::from_utf8(category).ok()?);
+            let Lookup::New(id) = other.look_up(name, category) else {
+                return None;
+            };
+            debug_assert_eq!(id, id_of(n as u32 + 1));
+            define(id, name, category)?;
+        }
+        Some(())
+    }
+
+    fn is(&self, known: Name, name: &str, category: &str) -> bool {
+        let (start, name_len) = (known.start as usize, known.name_len as usize);
+        let (name_end, end) = (start + name_len, start + name_len + known.category_len as usize);
+        self.text[start..name_end] == *name.as_bytes() && self.text[name_end..end] == *category.as_bytes()
+    }
+
+    /// Takes back the name that was new last, since it could not be defined.
+    pub fn forget_last(&mut self) {
+        if let Some(last) = self.names.pop() {
+            self.text.truncate(last.start as usize);
+            // Nothing has come to stand behind it since.
+            self.slots[last.slot as usize] = 0;
+        }
+    }
+}
+
+fn id_of(n: u32) -> u32 {
+    2 * n + 1
+}
+
+fn hash(name: &str, category: &str) -> u64 {
+    let bytes = name.bytes().chain([0xff]).chain(category.bytes());
+    let mixed = bytes
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    mixed >> 20
+}
+
+/// A name that a thread has used before.
+#[derive(Clone, Copy)]
+struct Entry {
+    session: u64,
+    id: u32,
+    name_len: u8,
+    category_len: u8,
+    /// The name, then the category.
+    text: [u8; ENTRY_BYTES],
+}
+
+const NO_ENTRY: Entry = Entry { session: 0, id: 0, name_len: 0, category_len: 0, text: [0; ENTRY_BYTES] };
+
+thread_local! {
+    /// Nothing to allocate and nothing to drop. Used only while the thread's buffer is held, so that no signal handler
+    /// sees an entry half written.
+    static CACHE: [Cell<Entry>; CACHE_ENTRIES] = const { [const { Cell::new(NO_ENTRY) }; CACHE_ENTRIES] };
+}
+
+/// The number of a name that this thread has used before in the same session.
+#[inline]
+pub fn recall(_held: &Held<'_>, session: u64, name: &str, category: &str) -> Option<u32> {
+    let entry = CACHE.with(|cache| cache[slot_of(name, category)].get());
+    entry.is(session, name, category).then_some(entry.id)
+}
+
+/// Has the thread remember a number, if the name is not too long.
+pub fn remember(_held: &Held<'_>, session: u64, name: &str, category: &str, id: u32) {
+    let mut entry = NO_ENTRY;
+    let (name_len, len) = (name.len(), name.len() + category.len());
+    if len > ENTRY_BYTES {
+        return;
+    }
+    entry.text[..name_len].copy_from_slice(name.as_bytes());
+    entry.text[name_len..len].copy_from_slice(category.as_bytes());
+    (entry.name_len, entry.category_len) = (name_len as u8, category.len() as u8);
+    (entry.session, entry.id) = (session, id);
+    CACHE.with(|cache| cache[slot_of(name, category)].set(entry));
+}
+
+impl Entry {
+    #[inline]
+    fn is(&self, session: u64, name: &str, category: &str) -> bool {
+        let (name_len, category_len) = (usize::from(self.name_len), usize::from(self.category_len));
+        self.session == session
+            && name_len == name.len()
+            && category_len == category.len()
+            && self.text[..name_len] == *name.as_bytes()
+            && self.text[name_len..name_len + category_len] == *category.as_bytes()
+    }
+}
+
+/// Any spread will do: a collision costs a look into the table, nothing else.
+#[inline]
+fn slot_of(name: &str, category: &str) -> usize {
+    let mixed = edges(name.as_bytes()) ^ edges(category.as_bytes()).rotate_left(23);
+    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % CACHE_ENTRIES
+}
+
+/// The first and the last bytes of a text and its length, in one word.
+#[inline]
+fn edges(text: &[u8]) -> u64 {
+    let len = text.len() as u64;
+    if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        return u64::from_le_bytes(*first) ^ u64::from_le_bytes(*last).rotate_left(9) ^ len;
+    }
+    if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+        return u64::from(u32::from_le_bytes(*first)) ^ u64::from(u32::from_le_bytes(*last)) << 32 ^ len;
+    }
+    text.iter().fold(len, |word, &byte| word << 8 | u64::from(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_one_number_and_the_table_has_an_end() {
+        let mut table = NameTable::default();
+        assert_eq!(table.look_up("a", "x"), Lookup::New(3));
+        assert_eq!(table.look_up("a", "y"), Lookup::New(5));
+        assert_eq!(table.look_up("a", "x"), Lookup::Known(3));
+        for n in 0..NAMES_MAX {
+            table.look_up(&n.to_string(), "");
+        }
+        assert_eq!(table.look_up("one too many", ""), Lookup::Full);
+        assert_eq!(table.look_up("a", "y"), Lookup::Known(5));
+    }
+
+    #[test]
+    fn a_name_that_could_not_be_defined_leaves_no_trace() {
+        let mut table = NameTable::default();
+        assert_eq!(table.look_up("a", "x"), Lookup::New(3));
+        assert_eq!(table.look_up("b", "x"), Lookup::New(5));
+        table.forget_last();
+        assert_eq!(table.look_up("b", "y"), Lookup::New(5));
+        assert_eq!(table.look_up("b", "x"), Lookup::New(7));
+        assert_eq!(table.look_up("a", "x"), Lookup::Known(3));
+    }
+
+    #[test]
+    fn names_that_share_a_slot_are_not_mixed_up() {
+        let held = crate::thread::buffer::current().hold().unwrap();
+        for (n, name) in (0..2000).map(|n| (n, format!("name {n}"))) {
+            assert_eq!(recall(&held, 1, &name, "c"), None);
+            remember(&held, 1, &name, "c", n);
+            assert_eq!(recall(&held, 1, &name, "c"), Some(n));
+            assert_eq!(recall(&held, 2, &name, "c"), None);
+            assert_eq!(recall(&held, 1, &name, ""), None);
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_too_long_is_not_remembered() {
+        let held = crate::thread::buffer::current().hold().unwrap();
+        let name = "n".repeat(ENTRY_BYTES);
+        remember(&held, 1, &name, "", 7);
+        assert_eq!(recall(&held, 1, &name, ""), Some(7));
+        remember(&held, 1, &name, "x", 8);
+        assert_eq!(recall(&held, 1, &name, "x"), None);
+    }
+}

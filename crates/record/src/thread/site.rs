@@ -1,0 +1,65 @@
+//! Where in a program events come from.
+
+use crate::process::global;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A place in the code that records events of one name. The macros make one for each use, as a `static`.
+#[derive(Debug)]
+pub struct Site {
+    name: &'static str,
+    category: &'static str,
+    keys: &'static [&'static str],
+    /// 0 until the first event.
+    id: AtomicU32,
+    /// What `categories.rs` remembers about it.
+    filter: AtomicU32,
+}
+
+impl Site {
+    /// A site with its name, category (may be empty) and the keys of its arguments.
+    pub const fn new(name: &'static str, category: &'static str, keys: &'static [&'static str]) -> Self {
+        Self { name, category, keys, id: AtomicU32::new(0), filter: AtomicU32::new(0) }
+    }
+
+    /// The name of the events.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Their category; empty if none was given.
+    pub const fn category(&self) -> &'static str {
+        self.category
+    }
+
+    pub(crate) const fn keys(&self) -> &'static [&'static str] {
+        self.keys
+    }
+
+    /// The site's number, 0 if it has none yet.
+    #[inline(always)]
+    pub(crate) fn known_id(&self) -> u32 {
+        // Pairs with `set_id`: who sees the number writes events of it, and its definition is in the spool by then.
+        self.id.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_id(&self, id: u32) {
+        self.id.store(id, Ordering::Release);
+    }
+
+    pub(crate) fn filter(&self) -> u32 {
+        self.filter.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_filter(&self, filter: u32) {
+        self.filter.store(filter, Ordering::Relaxed);
+    }
+
+    /// The site's number.
+    #[inline]
+    pub(crate) fn id(&'static self) -> u32 {
+        match self.known_id() {
+            0 => global::register_site(self),
+            id => id,
+        }
+    }
+}

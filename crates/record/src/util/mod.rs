@@ -1,0 +1,4 @@
+//! Small tools without knowledge of traces.
+
+pub(crate) mod derived;
+pub(crate) mod running_p99;

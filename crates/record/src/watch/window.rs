@@ -1,0 +1,201 @@
+//! Opens and closes the window of the process's recording as steps, requests and time go by.
+
+use crate::os::clock;
+use crate::process::global;
+use crate::process::switch::{self, Rest};
+use crate::recording::background;
+use crate::util::derived::follow;
+use ferrum_trace_model::settings::Window;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::time::Duration;
+
+/// Whether steps, and requests, have to be looked at.
+static WATCHES_STEPS: AtomicBool = AtomicBool::new(false);
+static WATCHES_REQUESTS: AtomicBool = AtomicBool::new(false);
+
+/// Which steps the window has. Written before they are watched, under the registry.
+static RULE: StepRule = StepRule {
+    not_before: AtomicU64::new(0),
+    opens: AtomicU64::new(0),
+    closes: AtomicU64::new(u64::MAX),
+    skip: AtomicU64::new(0),
+    start: AtomicU64::new(0),
+    end: AtomicU64::new(0),
+    every: AtomicU64::new(1),
+};
+/// How many steps have begun since the warm-up by time was over.
+static N_STEPS: AtomicU64 = AtomicU64::new(0);
+
+/// One in so many requests.
+static REQUESTS: AtomicU64 = AtomicU64::new(1);
+/// How many of those are there.
+static N_REQUESTS: AtomicU64 = AtomicU64::new(0);
+
+struct StepRule {
+    /// Nanoseconds of the monotonic clock: no step is counted before.
+    not_before: AtomicU64,
+    /// The same clock: when the window opens and closes by time. A thread sees to that too, but maybe some steps later.
+    opens: AtomicU64,
+    closes: AtomicU64,
+    skip: AtomicU64,
+    start: AtomicU64,
+    end: AtomicU64,
+    every: AtomicU64,
+}
+
+/// Prepares for a recording with this window, which is about to begin. Returns why it is closed at first.
+pub fn prepare(window: &Window, rank: Option<u32>) -> Vec<Rest> {
+    let has_requests = window.requests.get() > 1;
+    RULE.set(window);
+    N_STEPS.store(0, Ordering::Relaxed);
+    REQUESTS.store(window.requests.get(), Ordering::Relaxed);
+    N_REQUESTS.store(0, Ordering::Relaxed);
+    WATCHES_STEPS.store(window.has_steps(), Ordering::Release);
+    WATCHES_REQUESTS.store(has_requests, Ordering::Release);
+    let rests = [
+        (Rest::Rank, !window.has_rank(rank)),
+        (Rest::Steps, window.has_steps()),
+        (Rest::Time, window.times().start > Duration::ZERO),
+        (Rest::Requests, has_requests),
+    ];
+    rests.into_iter().filter(|(_, rests)| *rests).map(|(rest, _)| rest).collect()
+}
+
+impl StepRule {
+    fn set(&self, window: &Window) {
+        let from_now = from_now();
+        let times = window.times();
+        self.not_before.store(from_now(window.skip_time), Ordering::Relaxed);
+        self.opens.store(from_now(times.start), Ordering::Relaxed);
+        self.closes.store(from_now(times.end), Ordering::Relaxed);
+        self.skip.store(window.skip_steps, Ordering::Relaxed);
+        self.start.store(window.steps.start, Ordering::Relaxed);
+        self.end.store(window.steps.end, Ordering::Relaxed);
+        self.every.store(window.every.get(), Ordering::Relaxed);
+    }
+}
+
+/// Moments of the monotonic clock, counted from now on.
+fn from_now() -> impl Fn(Duration) -> u64 {
+    let now = clock::monotonic_nanos();
+    move |time| now.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// Whether steps have to be counted.
+#[inline(always)]
+pub fn watches_steps() -> bool {
+    !crate::COMPILED_OUT && WATCHES_STEPS.load(Ordering::Relaxed)
+}
+
+/// A step of the engine is about to begin.
+#[cold]
+pub fn step_begins() {
+    let now = clock::monotonic_nanos();
+    if now < RULE.not_before.load(Ordering::Relaxed) {
+        return;
+    }
+    if (RULE.opens.load(Ordering::Relaxed)..RULE.closes.load(Ordering::Relaxed)).contains(&now) {
+        switch::set_rest(Rest::Time, false);
+    }
+    let n = N_STEPS.fetch_add(1, Ordering::Relaxed);
+    let Some(n) = n.checked_sub(RULE.skip.load(Ordering::Relaxed)) else {
+        return;
+    };
+    let (start, end) = (RULE.start.load(Ordering::Relaxed), RULE.end.load(Ordering::Relaxed));
+    let is_chosen =
+        (start..end).contains(&n) && (n - start + 1).is_multiple_of(RULE.every.load(Ordering::Relaxed).max(1));
+    switch::set_rest(Rest::Steps, !is_chosen);
+    if n == end {
+        // Nothing more can come.
+        background::finish(global::recording_id());
+    }
+}
+
+/// The steps that the window has counted, if it counts them.
+pub fn n_steps() -> Option<u64> {
+    watches_steps().then(|| N_STEPS.load(Ordering::Relaxed))
+}
+
+/// Whether a request that arrives is one of those to be recorded. If it is, its end has to be told.
+#[inline]
+pub fn request_arrives(id: u64) -> Arrives {
+    if !WATCHES_REQUESTS.load(Ordering::Relaxed) {
+        return Arrives::AsAnyOther;
+    }
+    if !mixed(id).is_multiple_of(REQUESTS.load(Ordering::Relaxed).max(1)) {
+        return Arrives::Unseen;
+    }
+    N_REQUESTS.fetch_add(1, Ordering::Relaxed);
+    follow_requests();
+    Arrives::Chosen
+}
+
+/// How a window takes a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrives {
+    /// No request is chosen.
+    AsAnyOther,
+    /// It is not recorded.
+    Unseen,
+    /// The window is open as long as it is there.
+    Chosen,
+}
+
+/// A chosen request has ended.
+pub fn request_ends() {
+    let _ = N_REQUESTS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
+    follow_requests();
+}
+
+/// Opens the window if a chosen request is there.
+fn follow_requests() {
+    let look = || N_REQUESTS.load(Ordering::Relaxed) > 0;
+    follow(look, |is_there| switch::set_rest(Rest::Requests, !is_there), || fence(Ordering::SeqCst));
+}
+
+/// Spreads ids that follow each other, always the same way (the last steps of splitmix64).
+fn mixed(id: u64) -> u64 {
+    let id = (id ^ id >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let id = (id ^ id >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    id ^ id >> 31
+}
+
+/// Opens the window of a recording that has begun just now, and ends it, when it is time. If no thread can be had for that, the
+/// window is the whole time.
+pub fn watch_time(session: u64, window: &Window) {
+    let times = window.times();
+    if times == (Duration::ZERO..Duration::MAX) {
+        return;
+    }
+    let from_now = from_now();
+    let (start, end) = (from_now(times.start), from_now(times.end));
+    let work = move || {
+        let goes_on = || global::is_recording(session);
+        background::sleep_until(start, goes_on);
+        if goes_on() {
+            switch::set_rest(Rest::Time, false);
+        }
+        if end < u64::MAX {
+            background::sleep_until(end, goes_on);
+            background::finish(session);
+        }
+    };
+    if background::spawn("ferrum-trace-time", work).is_none() {
+        switch::set_rest(Rest::Time, false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_request_in_a_hundred_is_chosen_whatever_the_ids_are_like() {
+        for ids in [0..100_000u64, (1 << 40)..(1 << 40) + 100_000] {
+            let n_chosen = ids.filter(|&id| mixed(id).is_multiple_of(100)).count();
+            assert!((800..1200).contains(&n_chosen), "{n_chosen}");
+        }
+        let even = (0..100_000u64).map(|n| 64 * n).filter(|&id| mixed(id).is_multiple_of(100)).count();
+        assert!((800..1200).contains(&even), "{even}");
+    }
+}
