@@ -150,8 +150,6 @@ pub(crate) const COMPILED_OUT: bool = cfg!(feature = "compiled-out");
 mod error;
 mod face;
 mod flight;
-#[cfg(feature = "http")]
-pub mod http;
 mod lifecycle;
 mod macros;
 mod memory;
@@ -159,6 +157,8 @@ mod os;
 mod probe;
 mod process;
 mod recording;
+#[cfg(feature = "http")]
+mod server;
 mod stats;
 mod thread;
 mod util;
@@ -166,8 +166,11 @@ mod watch;
 
 pub use error::Error;
 pub use face::control;
+#[cfg(feature = "http")]
+pub use face::http;
 pub use face::recorder::{Recorder, RecorderBuilder, finish, flush, is_on, set_process_name, set_thread_name, stats};
 pub use face::text::Text;
+pub use face::timer::{BackendTimer, CpuTimer};
 #[cfg(feature = "tracing")]
 pub use face::tracing;
 pub use face::writer::{TraceEvent, TraceWriter, flush_global_trace, global_trace};
@@ -175,15 +178,15 @@ pub use ferrum_trace_model::RefusedDumps;
 pub use ferrum_trace_model::settings::{Categories, DumpLimits, SettingError, Signal, StepLimit, Trigger, Window};
 pub use ferrum_trace_model::vocab::about::DumpRefusal;
 pub use probe::async_span::AsyncSpan;
+pub use probe::dump::dump;
 pub use probe::flow::Flow;
 pub use probe::laps::Laps;
 pub use probe::llm;
 pub use probe::span::{DynamicSpan, Span};
-pub use probe::timer::{BackendTimer, CpuTimer};
 pub use probe::track::{Measured, Timestamp, Track};
+pub use process::value::Value;
 pub use stats::Stats;
-pub use thread::arg::{Arg, Value};
-pub use watch::dump::dump;
+pub use thread::arg::Arg;
 
 /// For the macros only.
 #[doc(hidden)]
@@ -191,20 +194,15 @@ pub mod __private {
     /// Reads settings as the environment has them, and returns what is said about them. For the fuzzer.
     pub fn read_settings<'a>(vars: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<String> {
         let mut complaints = Vec::new();
-        crate::lifecycle::config::Options::from_vars(vars, |complaint| complaints.push(complaint));
+        crate::lifecycle::environment::options_from_vars(vars, |complaint| complaints.push(complaint));
         complaints
     }
 
     pub use crate::probe::async_span::{AsyncSite, async_begin, async_end, async_instant};
     pub use crate::probe::laps::LapSite;
+    pub use crate::probe::mode::mode;
     pub use crate::process::event::{counter, instant};
     pub use crate::process::switch::OFF;
     pub use crate::thread::site::Site;
     pub use ferrum_trace_format::spool::row_title::TITLE_KEY;
-
-    /// Whether and how the process records.
-    #[inline(always)]
-    pub fn mode() -> u8 {
-        if crate::COMPILED_OUT { OFF } else { crate::process::global::mode() }
-    }
 }

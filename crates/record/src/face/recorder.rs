@@ -1,16 +1,18 @@
 //! Recording by the program's own decision.
 
 use crate::error::Error;
-use crate::lifecycle::config::{OUT, Options};
+use crate::flight::recording::Recording;
+use crate::flight::step::EndedStep;
+use crate::flight::triggers::Predicate;
+use crate::lifecycle::{end, start};
 use crate::os::clock::ClockKind;
-use crate::os::stderr::say;
-use crate::probe::llm::EndedStep;
+use crate::probe::mode::{listen_if_asked, mode};
 use crate::process::attach;
-use crate::process::global;
+use crate::process::current;
+use crate::process::options::Options;
 use crate::process::switch::OFF;
-use crate::recording::session::Session;
 use crate::stats::Stats;
-use crate::watch::steps::Predicate;
+use crate::thread::buffer::quietly;
 use ferrum_trace_model::settings::{Categories, DumpLimits, Extent, Trigger, Window};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,7 +43,7 @@ use std::time::Duration;
 /// ```
 #[derive(Debug)]
 pub struct Recorder {
-    session: Arc<Session>,
+    recording: Arc<Recording>,
     is_from_environment: bool,
 }
 
@@ -67,7 +69,7 @@ impl Recorder {
     ///
     /// If the spool cannot be read.
     pub fn stats(&self) -> Result<Stats, Error> {
-        self.current().stats_of_recording()
+        self.current().stats()
     }
 
     /// Where the trace goes. Another file than asked for if a live process writes to that. If there are several, one after the
@@ -82,9 +84,9 @@ impl Recorder {
     }
 
     /// The recording may go on in another file than it began in.
-    fn current(&self) -> Arc<Session> {
-        let going_on = global::running().filter(|session| session.recording() == self.session.recording());
-        going_on.unwrap_or_else(|| Arc::clone(&self.session))
+    fn current(&self) -> Arc<Recording> {
+        let going_on = current::running().filter(|current| current.recording() == self.recording.recording());
+        going_on.unwrap_or_else(|| Arc::clone(&self.recording))
     }
 
     /// Ends the recording: the output is complete. Spans that are still open are not in it.
@@ -93,7 +95,7 @@ impl Recorder {
     ///
     /// If the output cannot be written (the spool is kept then), or if the recording has ended already.
     pub fn finish(self) -> Result<Stats, Error> {
-        global::finish(self.session.recording())
+        end::finish(self.recording.recording())
     }
 }
 
@@ -107,26 +109,26 @@ impl RecorderBuilder {
     /// Where the trace goes. The ending chooses the form: `.pftrace` is Perfetto's, `.spool` leaves the spool, anything else is Chrome
     /// JSON; `.gz` or `.zst` behind it packs that. In a directory, the file is named after program and process.
     pub fn path(mut self, path: impl Into<PathBuf>) -> Self {
-        self.options.out = path.into();
+        self.options.session.out = path.into();
         self
     }
 
     /// Bytes that the spool may take, 4 GiB if not given. What comes later is counted, not recorded. At least 1 MiB.
     pub fn limit(mut self, bytes: u64) -> Self {
-        self.options.limit = bytes;
+        self.options.session.limit = bytes;
         self
     }
 
     /// A flight recorder: the newest `bytes` are kept, and what is older is overwritten. At least 1 MiB. Memory and disk stay as they are,
     /// and of each thread the last moments are kept, however much others record.
     pub fn ring(mut self, bytes: u64) -> Self {
-        self.options.ring = Some(Extent::Bytes(bytes));
+        self.options.session.ring = Some(Extent::Bytes(bytes));
         self
     }
 
     /// A flight recorder that keeps at least this time, as far as the [`limit`](Self::limit) has room for it.
     pub fn ring_of(mut self, time: Duration) -> Self {
-        self.options.ring = Some(Extent::Time(time));
+        self.options.session.ring = Some(Extent::Time(time));
         self
     }
 
@@ -134,25 +136,25 @@ impl RecorderBuilder {
     /// complete trace, written in the background while the next one records; no event is lost in between. At least 1 MiB. Not for
     /// a flight recorder.
     pub fn rotate(mut self, bytes: u64) -> Self {
-        self.options.rotate.get_or_insert_default().bytes = Some(bytes);
+        self.options.session.rotate.get_or_insert_default().bytes = Some(bytes);
         self
     }
 
     /// The same by time: each file has so much of it. May be given together with [`rotate`](Self::rotate).
     pub fn rotate_every(mut self, time: Duration) -> Self {
-        self.options.rotate.get_or_insert_default().every = Some(time);
+        self.options.session.rotate.get_or_insert_default().every = Some(time);
         self
     }
 
     /// How many complete files are kept of those: the oldest is removed when there is one more. All are kept if not given.
     pub fn rotate_keep(mut self, files: u32) -> Self {
-        self.options.rotate.get_or_insert_default().keep = Some(files.max(1));
+        self.options.session.rotate.get_or_insert_default().keep = Some(files.max(1));
         self
     }
 
     /// What [`dump`](crate::dump()) and triggers may write.
     pub fn dumps(mut self, limits: DumpLimits) -> Self {
-        self.options.dumps = limits;
+        self.options.flight.dumps = limits;
         self
     }
 
@@ -188,7 +190,7 @@ impl RecorderBuilder {
     /// # }
     /// ```
     pub fn trigger(mut self, trigger: Trigger) -> Self {
-        self.options.triggers.push(trigger);
+        self.options.flight.triggers.push(trigger);
         self
     }
 
@@ -201,33 +203,33 @@ impl RecorderBuilder {
         name: impl Into<String>,
         is_wrong: impl Fn(&EndedStep) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.options.predicates.push(Predicate { name: name.into(), is_wrong: Arc::new(is_wrong) });
+        self.options.flight.predicates.push(Predicate { name: name.into(), is_wrong: Arc::new(is_wrong) });
         self
     }
 
     /// The name of the process in the trace, that of the program if not given.
     pub fn process_name(mut self, name: impl Into<String>) -> Self {
-        self.options.process_name = Some(name.into());
+        self.options.session.process_name = Some(name.into());
         self
     }
 
     /// Which of the processes of one run this is, that of `RANK`, `OMPI_COMM_WORLD_RANK` or `SLURM_PROCID` if not given. Viewers
     /// sort processes by it, and `ferrum-trace merge` names them after it.
     pub fn rank(mut self, rank: u32) -> Self {
-        self.options.rank = Some(rank);
+        self.options.session.rank = Some(rank);
         self
     }
 
     /// Takes times from the system's monotonic clock even where the processor's counter could be used. Costs more.
     pub fn monotonic_clock(mut self) -> Self {
-        self.options.clock = Some(ClockKind::Monotonic);
+        self.options.session.clock = Some(ClockKind::Monotonic);
         self
     }
 
     /// Writes times in JSON as whole microseconds, and `dur` in every event, for readers that know no other: `FERRUM_TRACE_TIME=us`. Begin
     /// and end are rounded. Has no effect on other forms.
     pub fn whole_microseconds(mut self) -> Self {
-        self.options.whole_micros = true;
+        self.options.session.whole_micros = true;
         self
     }
 
@@ -240,17 +242,14 @@ impl RecorderBuilder {
         if crate::COMPILED_OUT {
             return Err(Error::not_recording());
         }
-        let Options { ring, rotate, .. } = &self.options;
-        let rotate = rotate.filter(|rotate| ring.is_none() && rotate.is_something());
-        let own_path = self.options.out.clone();
-        let (session, is_from_environment) = global::start(Options { rotate, ..self.options })?;
-        if is_from_environment {
-            let path = session.output_path().display();
-            let instead =
-                if own_path.as_os_str().is_empty() { String::new() } else { format!(" (to {})", own_path.display()) };
-            say(&format!("{path}: recorded because of {OUT}; the program's own recording{instead} is not begun"));
-        }
-        Ok(Recorder { session, is_from_environment })
+        mode();
+        let mut options = self.options;
+        let session = &mut options.session;
+        session.rotate = session.rotate.filter(|rotate| session.ring.is_none() && rotate.is_something());
+        let started = start::start(options);
+        listen_if_asked();
+        let (recording, is_from_environment) = started?;
+        Ok(Recorder { recording, is_from_environment })
     }
 }
 
@@ -266,7 +265,8 @@ impl RecorderBuilder {
 /// }
 /// ```
 pub fn flush() -> Result<(), Error> {
-    global::flush()
+    let recording = current::running().ok_or_else(Error::not_recording)?;
+    recording.flush()
 }
 
 /// Ends this process's recording, whoever began it. Nothing needs to: the file is complete at the end of the process.
@@ -275,8 +275,8 @@ pub fn flush() -> Result<(), Error> {
 ///
 /// If nothing is being recorded, or the output cannot be written.
 pub fn finish() -> Result<Stats, Error> {
-    let session = global::running().ok_or_else(Error::not_recording)?;
-    global::finish(session.recording())
+    let recording = current::running().ok_or_else(Error::not_recording)?;
+    end::finish(recording.recording())
 }
 
 /// Counts of this process's recording, if there is one. Reads what has been recorded since the last call.
@@ -285,7 +285,7 @@ pub fn finish() -> Result<Stats, Error> {
 /// assert_eq!(ferrum_trace::stats(), None);
 /// ```
 pub fn stats() -> Option<Stats> {
-    global::stats()
+    current::running()?.stats().ok()
 }
 
 /// Whether this process is recording. Asks the environment if nobody has yet.
@@ -295,7 +295,7 @@ pub fn stats() -> Option<Stats> {
 /// ```
 #[inline]
 pub fn is_on() -> bool {
-    !crate::COMPILED_OUT && global::mode() != OFF
+    mode() != OFF
 }
 
 /// Names this process in the trace.
@@ -305,9 +305,9 @@ pub fn is_on() -> bool {
 /// ```
 pub fn set_process_name(name: &str) {
     if is_on() {
-        attach::quietly(|| {
-            let session = global::active()?;
-            global::remember_process_name(name);
+        quietly(|| {
+            let session = current::active()?;
+            current::remember_process_name(name);
             session.define_process(name)
         });
     }
@@ -319,7 +319,7 @@ pub fn set_process_name(name: &str) {
 /// ferrum_trace::set_thread_name("decode loop");
 /// ```
 pub fn set_thread_name(name: &str) {
-    if !is_on() || attach::quietly(global::active).is_none() {
+    if !is_on() || quietly(current::active).is_none() {
         return;
     }
     let is_remembered = attach::remember_name(name);
@@ -328,6 +328,6 @@ pub fn set_thread_name(name: &str) {
         return;
     }
     if let Some(id) = attach::thread_id() {
-        attach::quietly(|| global::active()?.define_thread_name(id, name));
+        quietly(|| current::active()?.define_thread_name(id, name));
     }
 }

@@ -2,11 +2,14 @@
 
 use crate::error::Error;
 use crate::face::text::Text;
-use crate::lifecycle::config::Options;
+use crate::flight::recording::Recording;
+use crate::lifecycle::environment::{options_for_writer, options_from_vars};
+use crate::lifecycle::{end, start};
+use crate::os::process::fork_generation;
 use crate::os::stderr::say;
-use crate::process::attach::Pushed;
-use crate::process::global;
-use crate::recording::session::Session;
+use crate::process::current;
+use crate::process::options::Options;
+use crate::process::pushed::Pushed;
 use ferrum_trace_format::spool::record::TEXT_BYTES_MAX;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -148,7 +151,7 @@ enum Target {
     /// The recording of the process.
     Process,
     /// One of its own, and the fork generation that may use it.
-    Own(Arc<Session>, u64),
+    Own(Arc<Recording>, u64),
 }
 
 /// The writer of the process's own recording, which `FERRUM_TRACE_OUT` switches on. The file is complete at the end of
@@ -175,7 +178,7 @@ pub fn flush_global_trace() {
 impl TraceWriter {
     /// A writer for the path in `FERRUM_TRACE_OUT`, or one that does nothing if that is unset or empty.
     pub fn from_env() -> Self {
-        Self::from_options(Options::from_vars(std::env::vars_os(), |complaint| say(&complaint)))
+        Self::from_options(options_from_vars(std::env::vars_os(), |complaint| say(&complaint)))
     }
 
     /// The same for variables that are given.
@@ -191,7 +194,7 @@ impl TraceWriter {
         V: Into<String>,
     {
         let vars = vars.into_iter().map(|(name, value)| (name.into(), value.into()));
-        Self::from_options(Options::from_vars(vars, |complaint| say(&complaint)))
+        Self::from_options(options_from_vars(vars, |complaint| say(&complaint)))
     }
 
     fn from_options(options: Option<Options>) -> Self {
@@ -200,14 +203,14 @@ impl TraceWriter {
 
     /// A writer for this path. If it cannot be written to, one line says so and the writer does nothing.
     pub fn enabled(out_path: PathBuf) -> Self {
-        Self::of(Options::for_writer(out_path).and_then(|options| Self::start(&options)))
+        Self::of(options_for_writer(out_path).and_then(|options| Self::start(&options)))
     }
 
     fn start(options: &Options) -> Result<Target, Error> {
         if crate::COMPILED_OUT {
             return Ok(Target::Nothing);
         }
-        global::start_private(options).map(|session| Target::Own(session, global::fork_generation()))
+        start::start_private(options).map(|recording| Target::Own(recording, fork_generation()))
     }
 
     /// A writer that does nothing if it could not be started, which is said.
@@ -234,7 +237,7 @@ impl TraceWriter {
         match &self.target {
             Target::Nothing => false,
             Target::Process => crate::is_on(),
-            Target::Own(_, generation) => *generation == global::fork_generation(),
+            Target::Own(_, generation) => *generation == fork_generation(),
         }
     }
 
@@ -266,8 +269,8 @@ impl TraceWriter {
     pub(crate) fn count_lost(&self) {
         match &self.target {
             Target::Nothing => {}
-            Target::Process => global::count_lost(),
-            Target::Own(session, _) => session.count_dropped(1),
+            Target::Process => current::count_lost(),
+            Target::Own(recording, _) => recording.count_dropped(1),
         }
     }
 
@@ -278,7 +281,7 @@ impl TraceWriter {
         match &self.target {
             Target::Nothing => {}
             Target::Process => pushed.record(),
-            Target::Own(session, _) => pushed.record_in(session),
+            Target::Own(recording, _) => pushed.record_in(recording.session()),
         }
     }
 
@@ -290,8 +293,8 @@ impl TraceWriter {
     /// If the file cannot be written. Nothing is lost by that.
     pub fn flush(&self) -> io::Result<()> {
         let result = match &self.target {
-            Target::Own(session, _) if self.is_enabled() => session.flush(),
-            Target::Process => global::running().map_or(Ok(()), |session| session.flush()),
+            Target::Own(recording, _) if self.is_enabled() => recording.flush(),
+            Target::Process => current::running().map_or(Ok(()), |recording| recording.flush()),
             Target::Nothing | Target::Own(..) => Ok(()),
         };
         result.map_err(Error::into_io)
@@ -302,12 +305,12 @@ impl Drop for TraceWriter {
     fn drop(&mut self) {
         let is_ours = self.is_enabled();
         match std::mem::replace(&mut self.target, Target::Nothing) {
-            Target::Own(session, _) if is_ours => {
-                global::finish_loudly(&session);
-                session.release_memory();
+            Target::Own(recording, _) if is_ours => {
+                end::close_and_complete(&recording);
+                recording.release_memory();
             }
             // In a forked child: the parent's, and not to be touched.
-            Target::Own(session, _) => std::mem::forget(session),
+            Target::Own(recording, _) => std::mem::forget(recording),
             Target::Nothing | Target::Process => {}
         }
     }

@@ -1,4 +1,8 @@
-//! Start, rotation and end of recordings.
+//! Start, rotation, control and end of recordings.
 
-pub(crate) mod config;
+pub(crate) mod control;
+pub(crate) mod end;
+pub(crate) mod environment;
+pub(crate) mod fork_and_exit;
 pub(crate) mod rotate;
+pub(crate) mod start;

@@ -1,172 +1,95 @@
-//! A recording that goes on in one file after the other.
+//! Rotation: continues a recording in a new file, and completes the old one in the background.
+//!
+//! ```text
+//! keeper thread (`recording/keeper.rs`)        recording threads
+//! ───────────────────────────────────────      ──────────────────────────────────────────────
+//! the part is full: `rotate`
+//!   creates the next session                    record to the old session
+//!   copies names, tracks and sites to it
+//!   makes it active                             a first event or a full chunk finds the new session
+//!   closes the old session:
+//!     the limits of its chunks become zero      the next event finds no room and attaches to the new session
+//!   copies the open spans of idle threads
+//! writer thread: waits half a second for threads that were in the middle of an event, then completes the old file
+//! ```
+//!
+//! Every event is in exactly one of the two files, because a thread writes to a chunk of one session at a time, and the
+//! old session is read only after its chunks are closed.
 
-use crate::memory::spool::lock;
-use crate::os::clock::{self, ClockKind};
-use crate::process::global;
+use crate::error::Error;
+use crate::flight::recording::Recording;
+use crate::lifecycle::end;
+use crate::os::process::is_ending;
+use crate::os::stderr::say;
+use crate::process::current::{self, is_active};
 use crate::recording::background;
-use crate::recording::session::Session;
-use crate::stats::Stats;
-use ferrum_trace_model::settings::Rotate;
-use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
-/// The least that a file has: below that, files would be begun faster than they can be written.
-const BYTES_MIN: u64 = 1 << 20;
-const EVERY_MIN: Duration = Duration::from_millis(100);
-/// How many files may be in the making while the next one is begun. A disk that cannot keep up makes files longer, not more of them.
-const WRITERS_MAX: usize = 2;
 /// How long a file is left to threads that were in the middle of an event when it was closed, in naps: a process that is stopped
 /// sleeps through one of them only.
 const NAPS: u32 = 10;
 const NAP: Duration = Duration::from_millis(50);
 
-/// What the files of one recording have in common.
-#[derive(Debug)]
-struct Shared {
-    rotate: Rotate,
-    /// `trace.json`, after which they are named.
-    base: PathBuf,
-    /// The id of the first session.
-    recording: u64,
-    /// When that began: ticks and nanoseconds, and those of the wall clock. All files count from there, so that a span that began in
-    /// the file before is where it was.
-    start: (u64, u64),
-    wall_nanos: u64,
-    done: Mutex<Done>,
-}
-
-#[derive(Debug, Default)]
-struct Done {
-    /// Complete files that are still there, oldest first.
-    paths: VecDeque<PathBuf>,
-    /// Counts of all complete files.
-    stats: Stats,
-}
-
-/// One file of a recording that goes on in others.
-#[derive(Debug)]
-pub struct Part {
-    shared: Arc<Shared>,
-    pub number: u32,
-    /// Nanoseconds.
-    begun: u64,
-    /// Set when there is no way to begin the next one.
-    is_last: AtomicBool,
-}
-
-/// When a recording began, on all clocks.
-#[derive(Clone, Copy, Debug)]
-pub struct Start {
-    /// Ticks, and nanoseconds of the monotonic clock.
-    pub point: (u64, u64),
-    pub wall_nanos: u64,
-}
-
-impl Start {
-    /// Now.
-    pub fn now(clock: ClockKind) -> Self {
-        // Right beside each other: other recordings of the host are aligned by the two.
-        Self { point: clock.calibration_point(), wall_nanos: clock::wall_nanos() }
-    }
-}
-
-impl Part {
-    /// The first one, of session `recording`.
-    pub fn first(rotate: Rotate, base: PathBuf, number: u32, recording: u64, start: Start) -> Self {
-        let Start { point, wall_nanos } = start;
-        let shared = Shared { rotate, base, recording, start: point, wall_nanos, done: Mutex::default() };
-        Self::new(Arc::new(shared), number)
-    }
-
-    /// The one after this.
-    pub fn next(&self, number: u32) -> Self {
-        Self::new(Arc::clone(&self.shared), number)
-    }
-
-    fn new(shared: Arc<Shared>, number: u32) -> Self {
-        Self { shared, number, begun: clock::monotonic_nanos(), is_last: AtomicBool::new(false) }
-    }
-
-    pub fn base(&self) -> &Path {
-        &self.shared.base
-    }
-
-    pub fn recording(&self) -> u64 {
-        self.shared.recording
-    }
-
-    pub fn start(&self) -> Start {
-        Start { point: self.shared.start, wall_nanos: self.shared.wall_nanos }
-    }
-
-    /// Whether it has all that it should, `n_bytes` having been recorded.
-    pub fn is_full(&self, n_bytes: u64) -> bool {
-        let by_size = self.shared.rotate.bytes.is_some_and(|bytes| n_bytes >= bytes.max(BYTES_MIN));
-        // What is empty is not worth a file.
-        let by_time = n_bytes > 0 && self.time_left().is_some_and(|left| left.is_zero());
-        let may_be = !self.is_last.load(Ordering::Relaxed) && background::n_at_work() < WRITERS_MAX;
-        (by_size || by_time) && may_be
-    }
-
-    /// How long it goes on at most, if that is limited.
-    pub fn time_left(&self) -> Option<Duration> {
-        let every = self.shared.rotate.every?.max(EVERY_MIN);
-        Some(every.saturating_sub(Duration::from_nanos(clock::monotonic_nanos().saturating_sub(self.begun))))
-    }
-
-    /// Counts of all files that are complete.
-    pub fn done(&self) -> Stats {
-        lock(&self.shared.done).stats
-    }
-
-    /// This one is complete; removes the oldest if there are too many.
-    pub fn is_done(&self, path: &Path, stats: Stats) {
-        let mut done = lock(&self.shared.done);
-        done.stats += stats;
-        done.paths.push_back(path.to_owned());
-        let n_kept = self.shared.rotate.keep.map_or(usize::MAX, |keep| keep as usize);
-        while done.paths.len() > n_kept {
-            if let Some(oldest) = done.paths.pop_front() {
-                let _ = std::fs::remove_file(oldest);
-            }
-        }
-    }
-
-    /// The next one cannot be begun, and this one goes on.
-    pub fn goes_on(&self) {
-        self.is_last.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Has a recording go on in another file, and completes this one in the background.
-pub fn rotate(session: &Arc<Session>) {
-    let Some(part) = session.part() else {
+/// Continues the process's recording in another file, and completes the old file in the background. Does nothing if
+/// `session` is not the id of the active session.
+pub fn rotate(session: u64) {
+    let Some(old) = current::running().filter(|recording| recording.id() == session) else {
         return;
     };
-    // Before the file is closed: should the process end now, it has to wait for it.
+    let Some(part) = old.part() else {
+        return;
+    };
+    // Announced before the file is closed: a process that ends now has to wait for it.
     let announced = background::Announced::new();
-    match global::hand_over(session) {
+    match hand_over(&old) {
         Ok(true) => {
-            let old = Arc::clone(session);
+            let old = Arc::clone(&old);
             background::write_announced(announced, move || complete(&old));
         }
         Ok(false) => {}
         Err(error) => {
             part.goes_on();
-            crate::os::stderr::say(&format!("{error}; recording goes on in {}", session.output_path().display()));
+            say(&format!("{error}; recording goes on in {}", old.output_path().display()));
         }
     }
 }
 
-fn complete(session: &Arc<Session>) {
+/// Makes a new session the active one. Returns false if `old` is not active any more.
+///
+/// Threads find the new session from the moment that it is active. Only then is the old one closed, which makes threads
+/// that still write to it ask for another chunk. So every event is in one of the two.
+fn hand_over(old: &Recording) -> Result<bool, Error> {
+    let Some(options) = current::with_registry(|registry| registry.options.clone()) else {
+        return Ok(false);
+    };
+    let Some(next) = old.next(&options.session, &options.flight)? else {
+        return Ok(false);
+    };
+    let is_switched = current::with_registry(|registry| {
+        registry.remember(&next);
+        if !is_active(old.id()) || is_ending() {
+            return false;
+        }
+        let has_sites = registry.sites.iter().all(|site| next.define_site(site, site.known_id()).is_some());
+        let switch = || registry.continue_in(&next);
+        has_sites && old.hand_over_to(&next, switch) && old.close()
+    });
+    if !is_switched {
+        next.discard();
+        let is_over = !is_active(old.id()) || is_ending();
+        return if is_over { Ok(false) } else { Err(Error::no_room(next.output_path())) };
+    }
+    old.hand_open_spans_over_to(&next);
+    Ok(true)
+}
+
+fn complete(recording: &Arc<Recording>) {
     // A thread that had asked for room before the file was closed may not have written yet.
     for _ in 0..NAPS {
-        if !global::is_ending() {
+        if !is_ending() {
             std::thread::sleep(NAP);
         }
     }
-    global::complete(session);
+    end::complete(recording);
 }

@@ -4,5 +4,6 @@ pub(crate) mod chunk;
 pub(crate) mod open_slot;
 pub(crate) mod open_stacks;
 pub(crate) mod ring;
+pub(crate) mod segment;
 pub(crate) mod snapshot;
 pub(crate) mod spool;

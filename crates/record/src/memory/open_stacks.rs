@@ -12,7 +12,7 @@
 
 use crate::memory::chunk::{self, ChunkMemory};
 use crate::memory::open_slot;
-use crate::memory::spool::MappedChunk;
+use crate::memory::segment::MappedChunk;
 use ferrum_trace_format::spool::layout::CHUNK_WORDS;
 use ferrum_trace_format::spool::layout::open_spans::{LIMIT, LINE_WORDS, SLOTS, SLOTS_MAX, THREAD};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -5,7 +5,7 @@
 //! other half goes on. All memory is there from the beginning, since chunks are put here by threads that
 //! must not allocate.
 
-use crate::memory::spool::MappedChunk;
+use crate::memory::segment::MappedChunk;
 
 /// Full chunks of each living thread that stay as long as others have more, besides the one it writes to.
 const CHUNKS_KEPT: u32 = 2;

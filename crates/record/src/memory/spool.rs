@@ -1,20 +1,23 @@
-//! The spool file as shared memory, and what keeps it whole when the process forks or ends.
+//! The spool file as shared memory.
 //!
 //! The file begins small and grows by segments of 1 MiB. Each is reserved on the disk before it is mapped, so that a full disk is an
 //! error here and not a signal later, and is mapped as a whole; chunks are handed out from it. A segment whose chunks are
 //! full leaves the process's memory, the kernel keeps its pages.
 #![allow(unsafe_code)]
 
-use crate::memory::chunk::{self, ChunkMemory};
+use crate::memory::chunk;
 use crate::memory::ring::Ring;
+use crate::memory::segment::{Lingering, MappedChunk, MappedSegment};
+use crate::os::clock;
 use crate::os::file::reserve;
+use crate::util::lock::lock;
 use crossbeam_queue::ArrayQueue;
-use ferrum_trace_format::spool::layout::{CHUNK_BYTES, CHUNK_WORDS, StopReason, stop_reason, stop_word};
+use ferrum_trace_format::spool::layout::{CHUNK_BYTES, StopReason, stop_reason, stop_word};
 use ferrum_trace_model::settings::Extent;
 use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 /// Chunks that the file begins with: beginning must not take long.
@@ -44,91 +47,6 @@ pub const MANY_THREADS: u32 = 0;
 /// Room that a chunk of a thread that ended must have to be used again.
 const PARTIAL_ROOM: u64 = 4096;
 
-/// One chunk in memory, for whoever holds it to write to.
-#[derive(Clone, Debug)]
-pub struct MappedChunk {
-    words: *const AtomicU64,
-    /// Its place in the file.
-    index: u64,
-    /// Keeps the memory there for as long as anybody may write to it.
-    segment: Arc<MappedSegment>,
-}
-
-// SAFETY: the pointer is to atomics in memory that `segment` keeps mapped, whichever thread looks.
-unsafe impl Send for MappedChunk {}
-// SAFETY: as for Send; atomics may be used by several threads at once.
-unsafe impl Sync for MappedChunk {}
-
-impl MappedChunk {
-    /// Its place in the file, in chunks.
-    pub fn index(&self) -> u64 {
-        self.index
-    }
-
-    /// The address of the first word, valid as long as this chunk.
-    pub fn words(&self) -> *const AtomicU64 {
-        self.words
-    }
-
-    /// A word of this chunk that stays valid with the returned value.
-    pub fn counter(&self, word: usize) -> Counter {
-        Counter { word: self.word(word), _segment: Arc::clone(&self.segment) }
-    }
-
-    fn word(&self, word: usize) -> *const AtomicU64 {
-        assert!(word < CHUNK_WORDS);
-        // SAFETY: a chunk has CHUNK_WORDS words, checked above; `MappedSegment::chunk` made the pointer to the first.
-        unsafe { self.words.add(word) }
-    }
-
-    fn lingering(&self) -> Lingering {
-        let n = self.index as usize - (self.segment.offset / CHUNK_BYTES as u64) as usize;
-        Lingering { n, segment: Arc::downgrade(&self.segment) }
-    }
-
-    /// Gives the pages back to the kernel, which keeps what is in them.
-    fn release_pages(&self) {
-        #[cfg(unix)]
-        // SAFETY: the range is one whole chunk of a shared file mapping that `segment` keeps; dropping its pages from
-        // this process leaves their content in the page cache.
-        unsafe {
-            libc::madvise(self.words as *mut libc::c_void, CHUNK_BYTES, libc::MADV_DONTNEED);
-        }
-    }
-}
-
-impl ChunkMemory for MappedChunk {
-    fn load(&self, word: usize, order: Ordering) -> u64 {
-        // SAFETY: `word` checks the index; `segment` keeps the memory mapped.
-        unsafe { &*self.word(word) }.load(order)
-    }
-
-    fn store(&self, word: usize, value: u64, order: Ordering) {
-        // SAFETY: as for `load`.
-        unsafe { &*self.word(word) }.store(value, order)
-    }
-}
-
-/// A word in the spool that is counted up.
-#[derive(Debug)]
-pub struct Counter {
-    word: *const AtomicU64,
-    _segment: Arc<MappedSegment>,
-}
-
-// SAFETY: the pointer is to an atomic in memory that `_segment` keeps mapped, whichever thread looks.
-unsafe impl Send for Counter {}
-// SAFETY: as for Send; an atomic may be used by several threads at once.
-unsafe impl Sync for Counter {}
-
-impl Counter {
-    /// Adds `n`.
-    pub fn add(&self, n: u64) {
-        // SAFETY: `_segment` keeps the memory mapped.
-        unsafe { &*self.word }.fetch_add(n, Ordering::Relaxed);
-    }
-}
-
 /// The chunks of a spool, from the file to the threads and back.
 #[derive(Debug)]
 pub struct Spool {
@@ -156,13 +74,6 @@ struct Growth {
     segments: Vec<Arc<MappedSegment>>,
     /// Full chunks whose pages are still in memory, because others of the same segment are in use.
     lingering: Vec<Lingering>,
-}
-
-/// A full chunk, which does not keep its segment.
-#[derive(Debug)]
-struct Lingering {
-    n: usize,
-    segment: Weak<MappedSegment>,
 }
 
 impl Spool {
@@ -228,7 +139,7 @@ impl Spool {
         if self.kept_nanos == u64::MAX {
             return None;
         }
-        self.take_used(crate::os::clock::monotonic_nanos().saturating_sub(self.kept_nanos))
+        self.take_used(clock::monotonic_nanos().saturating_sub(self.kept_nanos))
     }
 
     /// A chunk of a ring that has no room to keep it any longer.
@@ -296,7 +207,7 @@ impl Spool {
     pub fn put_full(&self, chunk: MappedChunk, thread: u32) {
         chunk::close(&chunk);
         let chunk = match &self.ring {
-            Some(ring) => lock(ring).put(chunk, thread, crate::os::clock::monotonic_nanos()),
+            Some(ring) => lock(ring).put(chunk, thread, clock::monotonic_nanos()),
             None => Err(chunk),
         };
         if let Err(chunk) = chunk {
@@ -330,7 +241,7 @@ impl Spool {
         }
         // One holder of a segment is this list.
         growth.segments.retain(|segment| Arc::strong_count(segment) > 1);
-        growth.lingering.retain(|lingering| lingering.segment.strong_count() > 0);
+        growth.lingering.retain(Lingering::is_mapped);
     }
 
     /// Gives the pages of full chunks back to the kernel, which keeps what is in them: those of segments that are still
@@ -338,10 +249,8 @@ impl Spool {
     pub fn release_lingering(&self) {
         // Not in the loop's head, where the lock would be held for as long as the loop.
         let lingering = std::mem::take(&mut lock(&self.growth).lingering);
-        for Lingering { n, segment } in lingering {
-            if let Some(segment) = segment.upgrade() {
-                MappedSegment::chunk(&segment, n).release_pages();
-            }
+        for chunk in lingering {
+            chunk.release_pages();
             self.breathe();
         }
     }
@@ -377,8 +286,8 @@ impl Spool {
         match self.new_segment(growth.n_bytes) {
             Ok(segment) => {
                 let segment = Arc::new(segment);
-                growth.n_bytes += segment.len as u64;
-                for n in 0..segment.len / CHUNK_BYTES {
+                growth.n_bytes += segment.n_bytes();
+                for n in 0..segment.n_chunks() {
                     // The queue has room for what is ready and a segment more, so that none is lost here.
                     let _ = self.ready.push(MappedSegment::chunk(&segment, n));
                 }
@@ -415,7 +324,7 @@ impl Spool {
     /// Has every writer ask for another chunk at its next record.
     pub fn close_chunks(&self) {
         for segment in &lock(&self.growth).segments {
-            for n in 0..segment.len / CHUNK_BYTES {
+            for n in 0..segment.n_chunks() {
                 chunk::revoke(&MappedSegment::chunk(segment, n));
             }
         }
@@ -455,10 +364,9 @@ impl Spool {
             // stay, and the parent's path is taken until the child ends.
             let segments = self.growth.try_lock().map(|mut growth| std::mem::take(&mut growth.segments));
             for segment in segments.unwrap_or_default() {
-                // SAFETY: nobody in the child uses this spool again (see above): only the forking thread is there, and its
-                // buffer has been cleared. The segment is leaked, so it is not unmapped twice.
-                unsafe { libc::munmap(segment.start.cast(), segment.len) };
-                std::mem::forget(segment);
+                // SAFETY: nothing in the child uses this spool again: only the forking thread exists there, and its buffer
+                // has been cleared.
+                unsafe { segment.unmap_in_child() };
             }
             // SAFETY: the child has its own copy of the descriptor and never uses this spool again, so it is closed once.
             unsafe {
@@ -468,110 +376,19 @@ impl Spool {
     }
 }
 
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
 /// The lock, unless whoever has it keeps it for very long: the host must not hang with us.
 fn patient_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    let deadline = crate::os::clock::monotonic_nanos() + GROW_PATIENCE.as_nanos() as u64;
+    let deadline = clock::monotonic_nanos() + GROW_PATIENCE.as_nanos() as u64;
     loop {
         match mutex.try_lock() {
             Ok(guard) => return Some(guard),
             Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => std::thread::sleep(GROW_PAUSE),
         }
-        if crate::os::clock::monotonic_nanos() > deadline {
+        if clock::monotonic_nanos() > deadline {
             return None;
         }
     }
-}
-
-/// A mapped part of the file.
-#[derive(Debug)]
-struct MappedSegment {
-    start: *mut u8,
-    len: usize,
-    /// Where in the file it is.
-    offset: u64,
-}
-
-// SAFETY: the memory is shared and only used through atomics.
-unsafe impl Send for MappedSegment {}
-// SAFETY: as for Send.
-unsafe impl Sync for MappedSegment {}
-
-impl MappedSegment {
-    fn chunk(segment: &Arc<Self>, n: usize) -> MappedChunk {
-        assert!((n + 1) * CHUNK_BYTES <= segment.len);
-        MappedChunk {
-            // SAFETY: the chunk lies within the segment, checked above; mappings are aligned to pages.
-            words: unsafe { segment.start.add(n * CHUNK_BYTES) } as *const AtomicU64,
-            index: segment.offset / CHUNK_BYTES as u64 + n as u64,
-            segment: Arc::clone(segment),
-        }
-    }
-}
-
-#[cfg(unix)]
-impl MappedSegment {
-    fn map(file: &File, offset: u64, len: usize) -> io::Result<Self> {
-        use std::os::fd::AsRawFd;
-        let from = libc::off_t::try_from(offset).map_err(io::Error::other)?;
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping at an address of the kernel's choice disturbs nothing; the file has been reserved up to
-        // the end of the range by our caller, so its pages exist.
-        let start =
-            unsafe { libc::mmap(std::ptr::null_mut(), len, protection, libc::MAP_SHARED, file.as_raw_fd(), from) };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let start = start as *mut u8;
-        Ok(Self { start, len, offset })
-    }
-
-    /// Has the kernel prepare all pages now, so that no thread pays for it when it first writes.
-    fn populate(&self) {
-        #[cfg(target_os = "linux")]
-        // SAFETY: the range is our own mapping; populating it for writing changes no content.
-        if unsafe { libc::madvise(self.start.cast(), self.len, libc::MADV_POPULATE_WRITE) } == 0 {
-            return;
-        }
-        for page in (0..self.len).step_by(4096) {
-            // SAFETY: the offset is within the mapping and aligned; nobody else has the segment yet, and it holds zeros.
-            unsafe { &*(self.start.add(page) as *const AtomicU64) }.store(0, Ordering::Relaxed);
-        }
-    }
-
-    /// Replaces the file's pages by zeros of our own. A chunk of zeros has a limit of zero, so its writer will ask for
-    /// another one; a record being written right now goes into the zeros.
-    fn revoke(&self) {
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_FIXED | libc::MAP_PRIVATE | libc::MAP_ANON | libc::MAP_NORESERVE;
-        // SAFETY: replaces exactly our own mapping, atomically, by memory of the same size and protection; all access is
-        // through atomics, which zeros are valid for.
-        unsafe { libc::mmap(self.start.cast(), self.len, protection, flags, -1, 0) };
-    }
-}
-
-#[cfg(unix)]
-impl Drop for MappedSegment {
-    fn drop(&mut self) {
-        // SAFETY: every chunk and counter that points here holds an Arc of this segment, so none is left.
-        unsafe { libc::munmap(self.start.cast(), self.len) };
-    }
-}
-
-/// Where files are not mapped this way, nothing can be recorded yet: the recorder says so and stays off.
-#[cfg(not(unix))]
-impl MappedSegment {
-    fn map(_file: &File, _offset: u64, _len: usize) -> io::Result<Self> {
-        Err(io::Error::from(io::ErrorKind::Unsupported))
-    }
-
-    fn populate(&self) {}
-
-    fn revoke(&self) {}
 }
 
 fn write_zeros(file: &File, offset: u64, len: u64) -> io::Result<()> {
@@ -586,66 +403,4 @@ fn write_zeros(file: &File, offset: u64, len: u64) -> io::Result<()> {
         at += n_bytes as u64;
     }
     Ok(())
-}
-
-/// Writes to standard error without the standard library's lock on it, which another thread may have held when this
-/// process was forked.
-pub fn write_to_stderr(bytes: &[u8]) {
-    #[cfg(unix)]
-    // SAFETY: the bytes are valid for their length. That the descriptor may be closed or full is the host's business.
-    unsafe {
-        libc::write(libc::STDERR_FILENO, bytes.as_ptr().cast(), bytes.len());
-    }
-    #[cfg(not(unix))]
-    {
-        use std::io::Write;
-        let _ = std::io::stderr().write_all(bytes);
-    }
-}
-
-/// Before `main`, so that no thread can be in the recorder yet and be forked over.
-#[cfg(target_os = "linux")]
-#[used]
-// SAFETY: the section holds pointers to functions that the C library calls at the start; one without parameters may be
-// among them.
-#[unsafe(link_section = ".init_array")]
-static AT_BEGIN: extern "C" fn() = at_begin;
-
-/// Has the recorder called around each fork of this process.
-extern "C" fn at_begin() {
-    use crate::process::global::{after_fork_in_child, after_fork_in_parent, before_fork};
-    #[cfg(unix)]
-    // SAFETY: the functions are static and take no arguments.
-    unsafe {
-        libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child));
-    }
-    #[cfg(not(unix))]
-    let _ = (before_fork, after_fork_in_parent, after_fork_in_child);
-}
-
-/// Runs when the process ends by returning from `main` or by `exit`: after all handlers of `atexit`, so that what those
-/// record is in the file too.
-#[cfg(target_os = "linux")]
-#[used]
-// SAFETY: the section holds pointers to functions of exactly this type, which the C library calls at exit.
-#[unsafe(link_section = ".fini_array")]
-static AT_END: extern "C" fn() = at_end;
-
-/// Elsewhere, both are asked for when the first recording begins.
-pub fn install_hooks() {
-    #[cfg(not(target_os = "linux"))]
-    at_begin();
-    #[cfg(not(target_os = "linux"))]
-    // SAFETY: the function is static and takes no arguments.
-    unsafe {
-        unsafe extern "C" {
-            fn atexit(handler: extern "C" fn()) -> std::ffi::c_int;
-        }
-        atexit(at_end);
-    }
-}
-
-extern "C" fn at_end() {
-    // Nothing may unwind into the C library.
-    let _ = std::panic::catch_unwind(crate::process::global::finish_at_end);
 }

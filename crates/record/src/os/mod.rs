@@ -1,7 +1,8 @@
-//! Access to the operating system: clocks, files, threads, signals, standard error.
+//! Access to the operating system: clocks, files, processes, threads, signals and standard error.
 
 pub(crate) mod clock;
 pub(crate) mod file;
+pub(crate) mod process;
 pub(crate) mod signal;
 pub(crate) mod stderr;
 pub(crate) mod thread;

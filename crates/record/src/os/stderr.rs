@@ -1,9 +1,23 @@
-//! The few words that a recorder may say.
+//! Messages on standard error.
+#![allow(unsafe_code)]
 
-use crate::memory::spool::write_to_stderr;
-
-/// Writes one line to standard error. That it may be closed is the host's business.
+/// Writes one line to standard error. Errors are ignored: the host may have closed it.
 pub fn say(message: &str) {
     let line = format!("ferrum-trace: {}\n", message.replace('\n', " "));
     write_to_stderr(line.as_bytes());
+}
+
+/// Writes to standard error without the lock of the standard library, which another thread may have held when this
+/// process was forked.
+fn write_to_stderr(bytes: &[u8]) {
+    #[cfg(unix)]
+    // SAFETY: the bytes are valid for their length. A closed or full descriptor is an error that is ignored.
+    unsafe {
+        libc::write(libc::STDERR_FILENO, bytes.as_ptr().cast(), bytes.len());
+    }
+    #[cfg(not(unix))]
+    {
+        use std::io::Write;
+        let _ = std::io::stderr().write_all(bytes);
+    }
 }

@@ -1,10 +1,12 @@
 //! What may begin and end on different threads: requests, tasks.
 
+use crate::probe::mode::mode;
 use crate::probe::span::DynamicName;
 use crate::process::attach;
-use crate::process::event::{is_muted, point};
-use crate::process::global;
-use crate::process::switch::OFF;
+use crate::process::categories::is_muted;
+use crate::process::current;
+use crate::process::event::point;
+use crate::process::switch::{self, OFF};
 use crate::thread::arg::Arg;
 use crate::thread::buffer::Draft;
 use crate::thread::site::Site;
@@ -94,7 +96,7 @@ impl AsyncSpan {
             return Self::off(site);
         }
         let id = next_id();
-        let label = site.id_place.and_then(|place| args.get(place)).map(|&label| (label, global::active_id()));
+        let label = site.id_place.and_then(|place| args.get(place)).map(|&label| (label, current::active_id()));
         point(RecordKind::AsyncBegin, &site.begin, &[id], args);
         Self { site, id, label }
     }
@@ -106,7 +108,7 @@ impl AsyncSpan {
 
     fn end(&self) {
         // In another file of the recording, the text is not to be found.
-        let is_there = |label: &Arg, session: u64| label.kind != Type::TextAt || global::is_active(session);
+        let is_there = |label: &Arg, session: u64| label.kind != Type::TextAt || current::is_active(session);
         match self.label {
             Some((label, session)) if is_there(&label, session) => {
                 point(RecordKind::AsyncEnd, &self.site.end, &[self.id], &[label]);
@@ -117,11 +119,11 @@ impl AsyncSpan {
 
     /// Records a point in time within it, on whatever thread.
     pub fn instant(&self, name: &str) {
-        if crate::COMPILED_OUT || self.id == 0 || global::mode() == OFF {
+        if crate::COMPILED_OUT || self.id == 0 || mode() == OFF {
             return;
         }
         let name = DynamicName::new(name, self.site.begin.category());
-        let now = global::now();
+        let now = switch::now();
         let draft = Draft {
             kind: RecordKind::AsyncInstant,
             site: 0,

@@ -2,7 +2,8 @@
 
 use crate::__private;
 use crate::process::attach;
-use crate::process::global;
+use crate::process::current::site_id;
+use crate::process::switch;
 use crate::thread::buffer::{self, Draft};
 use crate::thread::site::Site;
 use ferrum_trace_format::spool::record::{FLOW, RecordKind, SHARED_FLOW};
@@ -77,8 +78,8 @@ impl Flow {
     }
 
     pub(crate) fn record(self, kind: RecordKind) {
-        let now = global::now();
+        let now = switch::now();
         let draft = Draft { kind, site: 0, start: now, end: now, leading: &[self.0], args: &[] };
-        attach::record(|| SITE.id(), &draft);
+        attach::record(|| site_id(&SITE), &draft);
     }
 }

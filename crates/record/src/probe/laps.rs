@@ -2,7 +2,7 @@
 
 use crate::os::clock;
 use crate::probe::span::{OFF_LEVEL, end_at_otherwise, end_site_otherwise, note_begin, now_of, open_at};
-use crate::process::global;
+use crate::process::current::{self, site_id};
 use crate::thread::arg::Arg;
 use crate::thread::buffer;
 use crate::thread::site::Site;
@@ -51,8 +51,8 @@ impl LapSite {
         // Leaked once for each place in the code, as a `static` would be.
         let make = || &*Box::leak(Box::new(Site::new(name, self.outer.category(), &[])));
         match self.marks.get(n).map(|slot| *slot.get_or_init(make)) {
-            Some(mark) if mark.name() == name => mark.id(),
-            _ => global::active().and_then(|session| session.intern(name, self.outer.category())).unwrap_or(0),
+            Some(mark) if mark.name() == name => site_id(mark),
+            _ => current::active().and_then(|session| session.intern(name, self.outer.category())).unwrap_or(0),
         }
     }
 }
@@ -134,7 +134,7 @@ fn mark_otherwise(
 ) -> (u64, bool) {
     let now = now_of(level, ticks);
     let site_id = || match site.other_mark(place, name) {
-        Some((mark, _)) => mark.id(),
+        Some((mark, _)) => site_id(mark),
         None => site.new_mark(place, name),
     };
     let nests = end_at_otherwise(kind, last, now, level, &[], false, site_id);

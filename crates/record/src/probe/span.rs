@@ -2,9 +2,10 @@
 
 use crate::os::clock;
 use crate::probe::flow::Flow;
+use crate::probe::mode::mode;
 use crate::process::attach;
 use crate::process::categories;
-use crate::process::global;
+use crate::process::current::site_id;
 use crate::process::switch::{FILTERED, OFF, TICKS};
 use crate::thread::arg::Arg;
 use crate::thread::buffer::{self, Draft};
@@ -94,7 +95,7 @@ impl<const N: usize> Span<N> {
         }
         let level = std::mem::replace(&mut self.level, OFF_LEVEL);
         let (site, args) = other.unwrap_or((self.site, &self.args));
-        end_at_otherwise(RecordKind::Span, self.start, end, level, args, true, || site.id());
+        end_at_otherwise(RecordKind::Span, self.start, end, level, args, true, || site_id(site));
     }
 
     pub(crate) fn args(&self) -> &[Arg; N] {
@@ -116,7 +117,7 @@ impl Span {
     /// ```
     #[inline]
     pub fn dynamic(name: &str, category: &str) -> DynamicSpan {
-        match global::mode() {
+        match mode() {
             OFF => DynamicSpan::off(),
             mode if mode & FILTERED != 0 && categories::is_name_muted(category) => DynamicSpan::off(),
             mode => DynamicSpan::begin(mode, name, category),
@@ -149,7 +150,7 @@ pub(crate) fn end_site_otherwise<const N: usize>(
     level: u32,
     args: [Arg; N],
 ) {
-    end_otherwise(start, end, level, &args, || site.id());
+    end_otherwise(start, end, level, &args, || site_id(site));
 }
 
 /// Opens a level for a slice of a site: [`OFF_LEVEL`] if its category is not recorded.
@@ -187,7 +188,7 @@ pub(crate) fn note_begin<const N: usize>(site: &'static Site, start: u64, level:
 #[inline(never)]
 fn note_begin_slowly<const N: usize>(site: &'static Site, start: u64, level: u32, args: [Arg; N]) {
     if level != OFF_LEVEL {
-        attach::open(|| site.id(), start, level & !SLOW_BIT, &args);
+        attach::open(|| site_id(site), start, level & !SLOW_BIT, &args);
     }
 }
 

@@ -1,16 +1,18 @@
 //! Tracks that are no threads, and slices with times of their own.
 
-use crate::memory::spool::lock;
 use crate::os::clock;
 use crate::probe::flow::Flow;
+use crate::probe::mode::mode;
 use crate::probe::span::DynamicName;
 use crate::process::attach;
-use crate::process::event::{is_muted, is_name_muted};
-use crate::process::global;
-use crate::process::switch::OFF;
+use crate::process::categories::{is_muted, is_name_muted};
+use crate::process::current::{self, site_id};
+use crate::process::switch::{self, OFF};
 use crate::thread::arg::Arg;
 use crate::thread::buffer::Draft;
+use crate::thread::buffer::quietly;
 use crate::thread::site::Site;
+use crate::util::lock::lock;
 use ferrum_trace_format::spool::record::RecordKind;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -123,7 +125,7 @@ impl Track {
 
     /// Records a slice with times that were measured elsewhere. [`complete_at!`](crate::complete_at) also takes arguments.
     pub fn complete_at(&self, name: &str, category: &str, begin: Timestamp, end: Timestamp) {
-        if global::mode() != OFF && !is_name_muted(category) {
+        if mode() != OFF && !is_name_muted(category) {
             let name = DynamicName::new(name, category);
             self.record(begin, end, name.args(), || name.site());
         }
@@ -131,7 +133,7 @@ impl Track {
 
     /// Records a slice that a device measured, and the arrow that arrives where it begins.
     pub fn measured(&self, slice: &Measured<'_>) {
-        if crate::COMPILED_OUT || global::mode() == OFF || is_name_muted(slice.category) {
+        if crate::COMPILED_OUT || mode() == OFF || is_name_muted(slice.category) {
             return;
         }
         let name = DynamicName::new(slice.name, slice.category);
@@ -143,7 +145,7 @@ impl Track {
     #[doc(hidden)]
     pub fn complete_with(&self, site: &'static Site, begin: Timestamp, end: Timestamp, args: &[Arg]) {
         if !is_muted(site) {
-            self.record(begin, end, args, || site.id());
+            self.record(begin, end, args, || site_id(site));
         }
     }
 
@@ -162,11 +164,11 @@ impl Track {
     ) {
         let Some(id) = self.id() else {
             // There was no room to define it.
-            global::count_lost();
+            current::count_lost();
             return;
         };
         let nanos = end.monotonic_nanos.saturating_sub(begin.monotonic_nanos);
-        let now = global::now();
+        let now = switch::now();
         let mut leading = [0; RecordKind::Measured.n_leading()];
         leading[..3].copy_from_slice(&[u64::from(id), begin.monotonic_nanos, nanos]);
         leading[3..][..more.len()].copy_from_slice(more);
@@ -176,15 +178,15 @@ impl Track {
 
     /// The track's number in the active session.
     fn id(&self) -> Option<u32> {
-        attach::quietly(|| {
+        quietly(|| {
             loop {
-                let session = global::active()?;
+                let session = current::active()?;
                 let mut known = lock(&self.known);
                 if known.0 != session.id() {
                     *known = (session.id(), session.define_track(&self.name, self.sort)?);
                 }
                 // If the recording went on in another file meanwhile, that may not know the track.
-                if global::is_active(session.id()) {
+                if current::is_active(session.id()) {
                     return Some(known.1);
                 }
             }

@@ -1,17 +1,22 @@
-//! How a thread comes to its chunks: everything that the hot path leaves over.
+//! Attaches threads to the process's recording: the cold path of every event.
+//!
+//! A thread is attached with its first event, and again after each rotation. It then owns a chunk of the session, and a
+//! stack of open spans, which its buffer points to. A full chunk is put back and replaced by the next one.
 
+use crate::flight::recording::Recording;
 use crate::memory::chunk;
 use crate::memory::open_stacks::{OpenStack, Owner};
-use crate::memory::spool::{MappedChunk, lock};
+use crate::memory::segment::MappedChunk;
 use crate::os::clock;
 use crate::os::thread as os_thread;
-use crate::process::event::is_name_muted;
-use crate::process::global;
-use crate::recording::session::{Session, ThreadEntry};
+use crate::process::current;
+use crate::recording::definitions::ThreadEntry;
+use crate::recording::session::Session;
 use crate::thread::arg::Arg;
-use crate::thread::buffer::{self, Draft, Held, ThreadBuffer};
-use crate::thread::names;
-use ferrum_trace_format::spool::record::{RecordKind, SITE_INLINE, cut_text, second_word_pushed};
+use crate::thread::buffer::{self, Draft, Held};
+use crate::thread::{interrupted, names};
+use crate::util::lock::lock;
+use ferrum_trace_format::spool::record::cut_text;
 use ferrum_trace_format::spool::{stamp_bits, text_reference};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -20,15 +25,13 @@ use std::sync::atomic::{Ordering, fence};
 thread_local! {
     /// What the thread's buffer points into, to be given back when the thread ends.
     static ATTACHMENT: RefCell<Option<ActiveAttachment>> = const { RefCell::new(None) };
-    /// The same for recordings that are not the process's own, of which there are few.
-    static PRIVATE: RefCell<Private> = const { RefCell::new(Vec::new()) };
     /// The name that the program gave the thread, and the recording in which it did.
     static NAME: RefCell<Option<(u64, String)>> = const { RefCell::new(None) };
 }
 
 /// What a thread holds of a session.
-struct Attachment {
-    session: Arc<Session>,
+pub(super) struct Attachment {
+    pub(super) session: Arc<Session>,
     entry: ThreadEntry,
     chunk: Option<MappedChunk>,
     /// The thread's open spans, if it has had any.
@@ -40,12 +43,9 @@ struct Attachment {
 }
 
 /// An attachment to the process's own recording, which the thread's buffer points into.
-struct ActiveAttachment(Attachment);
-
-/// Keeps the signal handlers of this thread from recording while `work` holds a lock that recording may need.
-pub fn quietly<T>(work: impl FnOnce() -> T) -> T {
-    let _held = buffer::current().hold();
-    work()
+struct ActiveAttachment {
+    recording: Arc<Recording>,
+    attachment: Attachment,
 }
 
 /// Records an event of the calling thread in the process's recording. The site is asked for its number at a moment when
@@ -54,13 +54,13 @@ pub fn quietly<T>(work: impl FnOnce() -> T) -> T {
 #[inline(never)]
 pub fn record(site_id: impl Fn() -> u32, draft: &Draft<'_>) {
     let Some(held) = buffer::current().hold() else {
-        global::count_interrupted();
+        interrupted::count();
         return;
     };
     let site = site_id();
     if site == 0 {
         // There was no room to define it.
-        global::count_lost();
+        current::count_lost();
         return;
     }
     let write = |held: &Held<'_>| held.append(&Draft { site, ..*draft });
@@ -92,26 +92,26 @@ fn get_stack(held: &Held<'_>, level: u32) -> Option<()> {
     ATTACHMENT.try_with(get).ok().flatten()
 }
 
-/// The process's recording: without a lock, if the calling thread has recorded in it. `None` if there is none, or if this is a signal
-/// handler that interrupted the recorder.
-pub fn session() -> Option<Arc<Session>> {
+/// Returns the process's recording, without a lock if the calling thread has recorded in it. `None` if there is none, or if
+/// this is a signal handler that interrupted the recorder.
+pub fn recording() -> Option<Arc<Recording>> {
     let _held = buffer::current().hold()?;
-    own_session().or_else(global::active)
+    own_recording().or_else(current::active)
 }
 
-/// The process's recording, if the calling thread has recorded in it. The caller holds the thread's buffer.
-fn own_session() -> Option<Arc<Session>> {
+/// Returns the process's recording if the calling thread has recorded in it. The caller holds the thread's buffer.
+fn own_recording() -> Option<Arc<Recording>> {
     let own = ATTACHMENT.try_with(|slot| {
         let slot = slot.try_borrow().ok()?;
-        let session = &slot.as_ref()?.0.session;
-        global::is_active(session.id()).then(|| Arc::clone(session))
+        let recording = &slot.as_ref()?.recording;
+        current::is_active(recording.id()).then(|| Arc::clone(recording))
     });
     own.ok().flatten()
 }
 
 /// Whether the calling thread has recorded in the process's recording.
 pub fn is_attached() -> bool {
-    buffer::current().hold().is_some_and(|_held| own_session().is_some())
+    buffer::current().hold().is_some_and(|_held| own_recording().is_some())
 }
 
 /// Copies a text into the process's recording and returns what refers to it. `None` if it was lost.
@@ -124,7 +124,7 @@ pub fn thread_id() -> Option<u32> {
     write_active(Loss::IsCountedLater, |held| held.has_chunk().then(|| held.thread()))
 }
 
-fn write_text(held: &Held<'_>, text: &str) -> Option<u64> {
+pub(super) fn write_text(held: &Held<'_>, text: &str) -> Option<u64> {
     let stamp = stamp_bits(clock::ticks());
     let (kept, note) = cut_text(text);
     let offset = held.append_text(stamp, kept, note.as_deref().unwrap_or(""))?;
@@ -133,7 +133,7 @@ fn write_text(held: &Held<'_>, text: &str) -> Option<u64> {
 
 /// Whether what cannot be written is an event of its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Loss {
+pub(super) enum Loss {
     Counts,
     /// A part of an event that is yet to come: the text of an argument.
     IsCountedLater,
@@ -142,7 +142,7 @@ enum Loss {
 fn write_active<T>(loss: Loss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
     let Some(held) = buffer::current().hold() else {
         if loss == Loss::Counts {
-            global::count_interrupted();
+            interrupted::count();
         }
         return None;
     };
@@ -150,7 +150,7 @@ fn write_active<T>(loss: Loss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option
 }
 
 /// Gets another chunk, and attaches the thread to the session first if it is not; then writes, or counts the loss.
-fn refill_active<T>(held: &Held<'_>, loss: Loss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
+pub(super) fn refill_active<T>(held: &Held<'_>, loss: Loss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
     let refill = |slot: &RefCell<Option<ActiveAttachment>>| {
         // Held buffers are not entered twice, so nobody else has the slot.
         let mut slot = slot.try_borrow_mut().ok()?;
@@ -158,12 +158,12 @@ fn refill_active<T>(held: &Held<'_>, loss: Loss, write: impl Fn(&Held<'_>) -> Op
             let attachment = attach_active(&mut slot, held, loss)?;
             let written = attachment.refill_and_write(held, &write);
             // The recording may have gone on in another file between any two of these lines.
-            if written.is_some() || global::is_active(attachment.session.id()) {
+            if written.is_some() || current::is_active(attachment.session.id()) {
                 return attachment.counting(loss, written);
             }
         }
     };
-    ATTACHMENT.try_with(refill).unwrap_or_else(|_| write_late_active(held, loss, &write))
+    ATTACHMENT.try_with(refill).unwrap_or_else(|_| write_active_for_ending_thread(held, loss, &write))
 }
 
 /// Attaches the thread to the active session, if it is not attached to it.
@@ -172,31 +172,31 @@ fn attach_active<'s>(
     held: &Held<'_>,
     loss: Loss,
 ) -> Option<&'s mut Attachment> {
-    while slot.as_ref().is_none_or(|active| !global::is_active(active.0.session.id())) {
+    while slot.as_ref().is_none_or(|active| !current::is_active(active.recording.id())) {
         held.clear_chunk();
-        let session = global::active()?;
+        let recording = current::active()?;
         // The old session may be unmapped when `before` is dropped.
         held.clear_stack();
         let before = slot.take();
-        *slot = Attachment::new(&session).map(|mut attachment| {
-            attachment.carry_open_spans_over(held, before.as_ref().map(|before| &before.0));
-            ActiveAttachment(attachment)
+        *slot = Attachment::new(recording.session()).map(|mut attachment| {
+            attachment.carry_open_spans_over(held, before.as_ref().map(|before| &before.attachment));
+            ActiveAttachment { recording: Arc::clone(&recording), attachment }
         });
-        if slot.is_none() && global::is_active(session.id()) {
+        if slot.is_none() && current::is_active(recording.id()) {
             if loss == Loss::Counts {
-                session.count_dropped(1);
+                recording.count_dropped(1);
             }
             return None;
         }
     }
-    slot.as_mut().map(|active| &mut active.0)
+    slot.as_mut().map(|active| &mut active.attachment)
 }
 
-fn write_late_active<T>(held: &Held<'_>, loss: Loss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
+fn write_active_for_ending_thread<T>(held: &Held<'_>, loss: Loss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
     loop {
-        let session = global::active()?;
-        let written = write_late(&session, Some(held), Loss::IsCountedLater, &write);
-        if written.is_none() && !global::is_active(session.id()) {
+        let session = current::active()?;
+        let written = write_for_ending_thread(&session, Some(held), Loss::IsCountedLater, &write);
+        if written.is_none() && !current::is_active(session.id()) {
             continue;
         }
         if written.is_none() && loss == Loss::Counts {
@@ -207,7 +207,7 @@ fn write_late_active<T>(held: &Held<'_>, loss: Loss, write: impl Fn(&Held<'_>) -
 }
 
 /// The thread is ending and its attachment is gone. Its buffer, if it is given, remembers its number.
-fn write_late<T>(
+pub(super) fn write_for_ending_thread<T>(
     session: &Session,
     own: Option<&Held<'_>>,
     loss: Loss,
@@ -239,128 +239,29 @@ pub fn site_of(name: &str, category: &str) -> Option<u32> {
     site_of_active(&held, name, category)
 }
 
-fn site_of_active(held: &Held<'_>, name: &str, category: &str) -> Option<u32> {
+pub(super) fn site_of_active(held: &Held<'_>, name: &str, category: &str) -> Option<u32> {
     loop {
-        if let Some(known) = names::recall(held, global::active_id(), name, category) {
+        if let Some(known) = names::recall(held, current::active_id(), name, category) {
             return Some(known);
         }
-        let session = global::active()?;
+        let session = current::active()?;
         let id = intern(held, &session, name, category);
         // If the recording went on in another file meanwhile, that may not know the name by this number.
-        if global::is_active(session.id()) {
+        if current::is_active(session.id()) {
             return id;
         }
     }
 }
 
 #[cold]
-fn intern(held: &Held<'_>, session: &Session, name: &str, category: &str) -> Option<u32> {
+pub(super) fn intern(held: &Held<'_>, session: &Session, name: &str, category: &str) -> Option<u32> {
     let id = session.intern(name, category)?;
     names::remember(held, session.id(), name, category, id);
     Some(id)
 }
 
-/// A slice of the reference's interface.
-#[derive(Clone, Copy)]
-pub struct Pushed<'a> {
-    pub name: &'a str,
-    pub category: &'a str,
-    pub tid: u32,
-    pub nanos: u64,
-    /// The text of a JSON object with its arguments.
-    pub json: Option<&'a str>,
-}
-
-impl Pushed<'_> {
-    /// Records the slice in the process's recording.
-    pub fn record(&self) {
-        if is_name_muted(self.category) {
-            return;
-        }
-        let Some(held) = buffer::current().hold() else {
-            global::count_interrupted();
-            return;
-        };
-        let site = site_of_active(&held, self.name, self.category);
-        let end = global::now();
-        let write = |held: &Held<'_>| self.write(held, site, end);
-        let _ = write(&held).or_else(|| refill_active(&held, Loss::Counts, write));
-    }
-
-    /// Records the slice in another recording.
-    pub fn record_in(&self, session: &Arc<Session>) {
-        // The thread's own buffer is not written to, but guards what is.
-        let Some(guard) = buffer::current().hold() else {
-            session.count_dropped(1);
-            return;
-        };
-        let site = names::recall(&guard, session.id(), self.name, self.category)
-            .or_else(|| intern(&guard, session, self.name, self.category));
-        let end = session.clock().now();
-        write_private(session, |held| self.write(held, site, end));
-    }
-
-    #[inline]
-    fn write(&self, held: &Held<'_>, site: Option<u32>, end: u64) -> Option<u64> {
-        let leading = [u64::from(self.tid), self.nanos];
-        let draft = Draft { kind: RecordKind::Pushed, site: 0, start: end, end, leading: &leading, args: &[] };
-        match (site, self.json) {
-            (Some(site), None) => match second_word_pushed(self.nanos, self.tid) {
-                Some(second_word) => held.append_short(site, end, second_word),
-                None => held.append(&Draft { site, ..draft }),
-            },
-            (Some(site), Some(json)) => {
-                let args = &[Arg::text_at(write_text(held, json)?)];
-                held.append(&Draft { site, args, ..draft })
-            }
-            (None, json) => {
-                let texts = [self.name, self.category, json.unwrap_or("")];
-                let mut args = [Arg::LOST; 3];
-                for (arg, text) in args.iter_mut().zip(texts) {
-                    *arg = Arg::text_at(write_text(held, text)?);
-                }
-                let args = &args[..2 + usize::from(json.is_some())];
-                held.append(&Draft { site: SITE_INLINE, args, ..draft })
-            }
-        }
-    }
-}
-
-/// A thread's buffers of recordings that are not the process's own.
-type Private = Vec<(Box<ThreadBuffer>, Attachment)>;
-
-/// Writes into a recording that is not the process's own. The caller holds the thread's buffer.
-#[inline]
-fn write_private<T>(session: &Arc<Session>, write: impl Fn(&Held<'_>) -> Option<T>) {
-    let with_private = |private: &RefCell<Private>| {
-        // Only who holds the thread's buffer comes here, so nobody else has the list.
-        let mut private = private.try_borrow_mut().ok()?;
-        let place = private.iter().position(|(_, attachment)| attachment.session.id() == session.id());
-        let place = place.or_else(|| attach_private(&mut private, session))?;
-        let (buffer, attachment) = &mut private[place];
-        let held = buffer.hold()?;
-        // What cannot be written is counted there.
-        let written = write(&held).or_else(|| attachment.refill_and_write(&held, &write));
-        attachment.counting(Loss::Counts, written).map(|_| ())
-    };
-    if PRIVATE.try_with(with_private).is_err() {
-        write_late(session, None, Loss::Counts, &write);
-    }
-}
-
-#[cold]
-fn attach_private(private: &mut Private, session: &Arc<Session>) -> Option<usize> {
-    private.retain(|(_, attachment)| attachment.session.is_open());
-    let Some(attachment) = Attachment::new(session) else {
-        session.count_dropped(1);
-        return None;
-    };
-    private.push((Box::default(), attachment));
-    Some(private.len() - 1)
-}
-
 impl Attachment {
-    fn new(session: &Arc<Session>) -> Option<Self> {
+    pub(super) fn new(session: &Arc<Session>) -> Option<Self> {
         let name = thread_name();
         let entry = session.define_thread(os_thread::id(), &name)?;
         if name.is_empty() && remembered_name().is_some() {
@@ -404,12 +305,16 @@ impl Attachment {
         }
     }
 
-    fn refill_and_write<T>(&mut self, held: &Held<'_>, write: &impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
+    pub(super) fn refill_and_write<T>(
+        &mut self,
+        held: &Held<'_>,
+        write: &impl Fn(&Held<'_>) -> Option<T>,
+    ) -> Option<T> {
         if self.refill(held) { write(held) } else { None }
     }
 
     /// Counts what was not written.
-    fn counting<T>(&self, loss: Loss, written: Option<T>) -> Option<T> {
+    pub(super) fn counting<T>(&self, loss: Loss, written: Option<T>) -> Option<T> {
         if written.is_none() && loss == Loss::Counts {
             self.entry.dropped.add(1);
         }
@@ -452,10 +357,10 @@ impl Drop for ActiveAttachment {
         };
         // The thread ends.
         held.clear_chunk();
-        match &self.0.stack {
+        match &self.attachment.stack {
             // Spans are open: the process exits inside them, or their guards are in other thread-locals. They stay in the
             // trace, so the thread keeps its stack for ever.
-            Some(stack) if stack.has_open_span() => std::mem::forget(self.0.stack.take()),
+            Some(stack) if stack.has_open_span() => std::mem::forget(self.attachment.stack.take()),
             _ => held.clear_stack(),
         }
     }
@@ -480,13 +385,12 @@ pub fn forget_in_child(held: Option<&Held<'_>>) {
         held.clear_stack();
     }
     let _ = ATTACHMENT.try_with(|slot| slot.try_borrow_mut().map(|mut slot| std::mem::forget(slot.take())));
-    let _ = PRIVATE.try_with(|slot| slot.try_borrow_mut().map(|mut slot| std::mem::forget(std::mem::take(&mut *slot))));
 }
 
 /// Has the calling thread bear a name in all files of the recording. False if it is ending and can remember nothing.
 pub fn remember_name(name: &str) -> bool {
     let remember = |slot: &RefCell<Option<(u64, String)>>| {
-        slot.try_borrow_mut().map(|mut slot| *slot = Some((global::recording_id(), name.to_owned())))
+        slot.try_borrow_mut().map(|mut slot| *slot = Some((current::recording_id(), name.to_owned())))
     };
     matches!(NAME.try_with(remember), Ok(Ok(())))
 }
@@ -495,7 +399,7 @@ pub fn remember_name(name: &str) -> bool {
 fn remembered_name() -> Option<String> {
     let of_recording = |slot: &RefCell<Option<(u64, String)>>| {
         let slot = slot.try_borrow().ok()?;
-        slot.as_ref().filter(|(recording, _)| global::is_recording(*recording)).map(|(_, name)| name.clone())
+        slot.as_ref().filter(|(recording, _)| current::is_recording(*recording)).map(|(_, name)| name.clone())
     };
     NAME.try_with(of_recording).ok().flatten()
 }

@@ -1,9 +1,9 @@
 //! The categories that this process records, and switching them while it runs.
 
-use crate::memory::spool::lock;
-use crate::process::attach;
-use crate::process::switch;
+use crate::process::switch::{self, FILTERED};
+use crate::thread::buffer::quietly;
 use crate::thread::site::Site;
+use crate::util::lock::lock;
 use ferrum_trace_model::closest;
 use ferrum_trace_model::settings::Categories;
 use ferrum_trace_model::vocab;
@@ -50,7 +50,7 @@ impl State {
 }
 
 fn with_state<T>(work: impl FnOnce(&mut State) -> T) -> T {
-    attach::quietly(|| work(&mut lock(&STATE)))
+    quietly(|| work(&mut lock(&STATE)))
 }
 
 /// Records these categories from now on, in this recording and in later ones. Spans that are open are ended.
@@ -89,20 +89,30 @@ pub fn current() -> Categories {
     with_state(|state| state.current.clone())
 }
 
-/// Whether events of a site are not recorded. To be asked if the mode is [`FILTERED`](switch::FILTERED).
+/// Returns true if events of a site are not recorded, because of its category.
 pub fn is_muted(site: &Site) -> bool {
+    switch::mode() & FILTERED != 0 && is_site_muted(site)
+}
+
+/// Returns true if events of a category are not recorded.
+pub fn is_name_muted(category: &str) -> bool {
+    switch::mode() & FILTERED != 0 && is_category_muted(category)
+}
+
+/// Returns true if events of a site are not recorded. For callers that have seen that the mode is
+/// [`FILTERED`](switch::FILTERED).
+pub fn is_site_muted(site: &Site) -> bool {
     let generation = GENERATION.load(Ordering::Acquire);
     let known = site.filter();
     if known & !1 == generation {
         return known & 1 == 1;
     }
-    let is_muted = is_name_muted(site.category());
+    let is_muted = is_category_muted(site.category());
     site.set_filter(generation | u32::from(is_muted));
     is_muted
 }
 
-/// Whether events of a category are not recorded.
-pub fn is_name_muted(category: &str) -> bool {
+fn is_category_muted(category: &str) -> bool {
     with_state(|state| {
         let is_muted = !state.current.has(category);
         if is_muted {

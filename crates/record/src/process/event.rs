@@ -1,9 +1,9 @@
 //! Points in time: instants, counters, and the ends of what is asynchronous.
 
 use crate::process::attach;
-use crate::process::categories;
-use crate::process::global;
-use crate::process::switch::{self, FILTERED};
+use crate::process::categories::is_muted;
+use crate::process::current::site_id;
+use crate::process::switch;
 use crate::thread::arg::Arg;
 use crate::thread::buffer::Draft;
 use crate::thread::site::Site;
@@ -27,22 +27,12 @@ pub fn counter(site: &'static Site, args: &[Arg]) {
     point(RecordKind::Counter, site, &[], args);
 }
 
-/// Whether events of a site are not recorded, because of its category.
-pub(crate) fn is_muted(site: &Site) -> bool {
-    switch::mode() & FILTERED != 0 && categories::is_muted(site)
-}
-
-/// The same by the category alone.
-pub(crate) fn is_name_muted(category: &str) -> bool {
-    switch::mode() & FILTERED != 0 && categories::is_name_muted(category)
-}
-
 pub(crate) fn point(kind: RecordKind, site: &'static Site, leading: &[u64], args: &[Arg]) {
-    point_at(global::now(), kind, site, leading, args);
+    point_at(switch::now(), kind, site, leading, args);
 }
 
 /// The same, at a time on the clock of the process's recording.
 pub(crate) fn point_at(now: u64, kind: RecordKind, site: &'static Site, leading: &[u64], args: &[Arg]) {
     let draft = Draft { kind, site: 0, start: now, end: now, leading, args };
-    attach::record(|| site.id(), &draft);
+    attach::record(|| site_id(site), &draft);
 }

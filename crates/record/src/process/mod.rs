@@ -2,6 +2,9 @@
 
 pub(crate) mod attach;
 pub(crate) mod categories;
+pub(crate) mod current;
 pub(crate) mod event;
-pub(crate) mod global;
+pub(crate) mod options;
+pub(crate) mod pushed;
 pub(crate) mod switch;
+pub(crate) mod value;

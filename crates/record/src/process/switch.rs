@@ -3,6 +3,7 @@
 //! Whether events are recorded right now depends on several things that change on different threads: whether there is a
 //! recording, whether it is paused, whether its window is open. All of it is in [`STATE`]; [`MODE`] is what follows from it.
 
+use crate::os;
 use crate::util::derived::follow;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering, fence};
 
@@ -56,6 +57,14 @@ pub fn mode() -> u8 {
 /// The clock of the recording, resting or not; [`OFF`] if there is none.
 pub fn clock() -> u8 {
     (STATE.load(Ordering::Relaxed) & CLOCK_BITS) as u8
+}
+
+/// Returns the current time on the clock of the process's recording.
+pub fn now() -> u64 {
+    match clock() {
+        MONOTONIC => os::clock::advancing_nanos(),
+        _ => os::clock::ticks(),
+    }
 }
 
 /// Whether a recording is there and rests for this reason.

@@ -1,10 +1,9 @@
 //! Threads that write files while the program goes on, and must not disturb it.
 
-use crate::memory::spool::lock;
 use crate::os::clock;
+use crate::os::process::is_ending;
 use crate::os::thread::{lower_priority, stay_on_this_processor, without_signals};
-use crate::process::global;
-use crate::recording::session::Session;
+use crate::util::lock::lock;
 use std::cell::Cell;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,8 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 struct Writers {
     n_at_work: usize,
-    /// Recordings whose writers have given up.
-    left_over: Vec<Arc<Session>>,
+    /// Work of writers that have given up, for the thread that waits for them.
+    left_over: Vec<Box<dyn FnOnce() + Send>>,
 }
 
 thread_local! {
@@ -60,11 +59,11 @@ pub fn has_given_up() -> bool {
     is_here() && IS_TAKEN_OVER.load(Ordering::Relaxed)
 }
 
-/// Leaves a recording that could not be completed to whoever waits for it. False if nobody does.
-pub fn leave(session: &Arc<Session>) -> bool {
+/// Leaves `work` to the thread that has taken over from the calling one. Returns false if none has.
+pub fn leave(work: impl FnOnce() + Send + 'static) -> bool {
     let is_left = has_given_up();
     if is_left {
-        lock(&WRITERS).left_over.push(Arc::clone(session));
+        lock(&WRITERS).left_over.push(Box::new(work));
     }
     is_left
 }
@@ -144,13 +143,6 @@ impl Drop for Announced {
     }
 }
 
-/// Ends a recording of the process, if it is still that, and completes its file while the program goes on.
-pub fn finish(session: u64) {
-    if let Some(session) = global::take_active(session) {
-        write(move || global::complete(&session));
-    }
-}
-
 /// How many files are being written.
 pub fn n_at_work() -> usize {
     lock(&WRITERS).n_at_work
@@ -164,9 +156,9 @@ pub fn finish_all() {
     }
     wait_until_none_is_at_work(Duration::MAX);
     let left_over = std::mem::take(&mut lock(&WRITERS).left_over);
-    left_over.iter().for_each(global::complete);
+    left_over.into_iter().for_each(|work| work());
     // If the process ends, nobody is to begin at low priority.
-    if !global::is_ending() {
+    if !is_ending() {
         IS_TAKEN_OVER.store(false, Ordering::Relaxed);
     }
 }

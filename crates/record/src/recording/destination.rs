@@ -1,8 +1,9 @@
 //! Where a trace goes: from what the user wrote to files that are ours alone.
 
 use crate::error::Error;
-use crate::lifecycle::config::{Options, program_name};
 use crate::os::stderr::say;
+use crate::recording::options::SessionOptions;
+use crate::recording::origin::program_name;
 use crate::recording::pattern::Pattern;
 use ferrum_trace_format::spool;
 use ferrum_trace_format::spool::layout::{FILE_MAGIC, file};
@@ -98,7 +99,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn by(options: &Options) -> Result<Self, Error> {
+    fn by(options: &SessionOptions) -> Result<Self, Error> {
         let by_process = options.pattern.as_ref().map(Pattern::path);
         let path = full_path(by_process.as_deref().unwrap_or(&options.out), std::process::id())?;
         // In a directory, the name has the process's number already.
@@ -110,7 +111,7 @@ impl Wanted {
 impl Destination {
     /// Opens the spool of what `options` ask for, or of a name with the process's number in it if another process has
     /// that. The spool is locked for as long as it is open.
-    pub fn claim(options: &Options) -> Result<Claimed, Error> {
+    pub fn claim(options: &SessionOptions) -> Result<Claimed, Error> {
         let Wanted { path, keeps_finished, is_parents } = Wanted::by(options)?;
         if !is_parents && let Some(destination) = Self::claim_path(&path, keeps_finished)? {
             return Ok(destination);
@@ -128,7 +129,7 @@ impl Destination {
     }
 
     /// The first such file of this process. The base has the process's number in it if another process has that.
-    pub fn claim_first_part(options: &Options) -> Result<ClaimedPart, Error> {
+    pub fn claim_first_part(options: &SessionOptions) -> Result<ClaimedPart, Error> {
         // A number is only taken if no file has it, so finished ones are kept anyway.
         let Wanted { path, is_parents, .. } = Wanted::by(options)?;
         if !is_parents && let Some(part) = Self::claim_number(&path, 0)? {

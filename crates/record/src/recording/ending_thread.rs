@@ -1,6 +1,7 @@
 //! Records of threads that are ending: their own chunk is given back already, but destructors still record.
 
-use crate::memory::spool::{MANY_THREADS, MappedChunk};
+use crate::memory::segment::MappedChunk;
+use crate::memory::spool::MANY_THREADS;
 use crate::recording::session::Session;
 use crate::thread::buffer::{Held, ThreadBuffer};
 

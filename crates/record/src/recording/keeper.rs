@@ -1,6 +1,5 @@
 //! The thread that prepares chunks before they are needed, so that no recording thread waits for a page.
 
-use crate::lifecycle::rotate;
 use crate::os::clock;
 use crate::os::thread::without_signals;
 use crate::recording::session::Session;
@@ -31,7 +30,7 @@ pub fn start(session: Weak<Session>) -> Option<Thread> {
                 session.spool().release_lingering();
             }
             if session.is_full_part() {
-                rotate::rotate(&session);
+                session.on_full_part();
             }
             let left = session.part().and_then(|part| part.time_left()).map_or(Duration::MAX, |left| left.max(RETRY));
             drop(session);

@@ -35,3 +35,10 @@ fn line_of(path: &str) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
+
+/// Returns the name of the running program, without folder and extension.
+pub fn program_name() -> String {
+    let program = std::env::current_exe().ok();
+    let stem = program.as_deref().and_then(|program| program.file_stem());
+    stem.map_or_else(|| "program".to_owned(), |stem| stem.to_string_lossy().into_owned())
+}

@@ -8,7 +8,7 @@
 
 use crate::error::Error;
 use crate::os::file::{Lease, exchange, reserve_beyond_end};
-use crate::process::global;
+use crate::os::process::fork_generation;
 use crate::recording::background;
 use crate::recording::destination::{Destination, OutputKind, is_at, trace_form, with_ending};
 use crate::recording::quiet_file::{self, QuietFile, QuietSource};
@@ -295,7 +295,7 @@ fn catch_up(before: &File, old_end: u64, written: &Written) -> Option<()> {
 /// a thread of the parent was starting or ending at the fork, the lock that the standard library takes for that is never given back
 /// in the child. A new thread would wait for it, and we for the thread.
 fn n_workers() -> usize {
-    if background::is_here() || global::fork_generation() > 0 {
+    if background::is_here() || fork_generation() > 0 {
         return 1;
     }
     std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX)

@@ -6,7 +6,7 @@
 //! the cost of what the program has there. So much is written past it, where the file's system can.
 
 use crate::os::file::{clone_into, set_past_cache, write_back};
-use crate::process::global;
+use crate::os::process::is_ending;
 use crate::recording::background;
 use ferrum_trace_format::ReadAt;
 use std::fs::File;
@@ -67,7 +67,7 @@ impl<'a> QuietFile<'a> {
             return Ok(());
         }
         // Somebody waits for the file if the process ends.
-        self.go_past_cache(self.waiting.len == PIECE_BYTES && !global::is_ending());
+        self.go_past_cache(self.waiting.len == PIECE_BYTES && !is_ending());
         let mut written = 0;
         while written < self.waiting.len {
             background::give_way()?;

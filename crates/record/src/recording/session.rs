@@ -1,33 +1,32 @@
 //! One recording: a spool, what it has defined, and the file that is made of it.
 
 use crate::error::Error;
-use crate::lifecycle::config::Options;
-use crate::lifecycle::rotate::{Part, Start};
 use crate::memory::chunk::{self, ChunkMemory};
 use crate::memory::open_stacks::{OpenStack, OpenStacks, Owner};
+use crate::memory::segment::{Counter, MappedChunk};
 use crate::memory::snapshot::Snapshot;
-use crate::memory::spool::{Counter, MappedChunk, Spool, lock};
+use crate::memory::spool::Spool;
 use crate::os::clock::ClockKind;
-use crate::os::stderr::say;
-use crate::process::attach;
 use crate::recording::background;
+use crate::recording::definitions::{Definitions, ThreadEntry, kept_text};
 use crate::recording::destination::{Claimed, ClaimedPart, Destination, OutputKind, Staged, with_ending};
 use crate::recording::ending_thread::LateWriter;
 use crate::recording::keeper;
+use crate::recording::options::SessionOptions;
 use crate::recording::origin::{boot_id, host_name};
-use crate::recording::output::{self, Output};
+use crate::recording::output::Output;
+use crate::recording::part::{Part, Start};
 use crate::stats::Stats;
-use crate::thread::names::{KEY_SEPARATOR, Lookup, NameTable};
+use crate::thread::buffer::quietly;
+use crate::thread::interrupted;
 use crate::thread::site::Site;
-use crate::watch::dump::Dumps;
-use crate::watch::steps::Watch;
+use crate::util::lock::lock;
+use ferrum_trace_format::spool::Definition;
 use ferrum_trace_format::spool::layout::{
     CHUNK_BYTES, CLOCK_MONOTONIC, CLOCK_TICKS, DEFINITIONS_MAGIC, DumpRefusal, EVENTS_MAGIC, FILE_MAGIC,
     OPEN_SPANS_MAGIC, StopReason, VERSION, chunk as chunk_layout, file, stop_word,
 };
-use ferrum_trace_format::spool::record::{SITE_INLINE, TEXT_BYTES_MAX, cut_text};
-use ferrum_trace_format::spool::{Definition, THREAD_DROPPED_WORD, write_site};
-use std::borrow::Cow;
+use ferrum_trace_format::spool::record::SITE_INLINE;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
@@ -54,15 +53,15 @@ pub struct Session {
     staged: Option<Staged>,
     late: Mutex<LateWriter>,
     open_stacks: Mutex<OpenStacks>,
-    dumps: Dumps,
-    watch: Watch,
     is_open: AtomicBool,
     /// `None` in it if no thread could be had.
     keeper: OnceLock<Option<Thread>>,
     /// Chunks that threads have taken.
     n_taken: AtomicU64,
-    /// If the recording goes on in other files: which one this is.
+    /// The part that this session is, if the recording rotates.
     part: Option<Part>,
+    /// Called with the id of the session when the part is full.
+    on_full_part: Option<fn(u64)>,
     me: Weak<Self>,
 }
 
@@ -70,38 +69,9 @@ pub struct Session {
 /// that record nothing or little.
 const CHUNKS_WITHOUT_KEEPER: u64 = 4;
 
-/// Room for the definition of the longest name in the longest category.
-const SCRATCH_BYTES: usize = 2 * TEXT_BYTES_MAX + 64;
-
-#[derive(Debug)]
-struct Definitions {
-    chunk: MappedChunk,
-    n_threads: u32,
-    /// Their numbers are their places, counted from one.
-    tracks: Vec<TrackEntry>,
-    names: NameTable,
-    /// For the definition of a name.
-    scratch: Vec<u8>,
-}
-
-#[derive(Debug)]
-struct TrackEntry {
-    name: String,
-    sort: i64,
-    /// Whether it comes from the file before, and its track has not asked for it here yet.
-    is_handed_over: bool,
-}
-
-/// A thread's number in the spool, and the count of its lost events.
-#[derive(Debug)]
-pub struct ThreadEntry {
-    pub id: u32,
-    pub dropped: Counter,
-}
-
 impl Session {
     /// Begins to record. Nothing is visible under the output's name until the first flush.
-    pub fn start(options: &Options) -> Result<Arc<Self>, Error> {
+    pub fn start(options: &SessionOptions) -> Result<Arc<Self>, Error> {
         let clock = options.clock.unwrap_or_else(ClockKind::best);
         let Some(rotate) = options.rotate else {
             let claimed = Destination::claim(options)?;
@@ -114,7 +84,7 @@ impl Session {
     }
 
     /// Begins the file after this one, of the same recording.
-    pub fn next(&self, options: &Options) -> Result<Option<Arc<Self>>, Error> {
+    pub fn next(&self, options: &SessionOptions) -> Result<Option<Arc<Self>>, Error> {
         let Some(part) = &self.part else {
             return Ok(None);
         };
@@ -124,7 +94,7 @@ impl Session {
     }
 
     fn begin(
-        options: &Options,
+        options: &SessionOptions,
         (mut destination, file): Claimed,
         clock: ClockKind,
         start: Start,
@@ -146,23 +116,14 @@ impl Session {
         })?;
         write_header(&header, clock, start.wall_nanos, limit, options.ring.is_some());
         header.store(file::PART, part.as_ref().map_or(0, |part| part.number.into()), Ordering::Relaxed);
-        let definitions = Definitions {
-            chunk: header.clone(),
-            n_threads: 0,
-            tracks: Vec::new(),
-            names: NameTable::default(),
-            scratch: Vec::with_capacity(SCRATCH_BYTES),
-        };
         let session = Arc::new_cyclic(|me| Self {
             id,
             pid: std::process::id(),
             clock,
             dropped: header.counter(file::DROPPED),
+            definitions: Mutex::new(Definitions::new(header.clone())),
             header,
             spool,
-            definitions: Mutex::new(definitions),
-            dumps: Dumps::new(options.dumps, destination.output.clone(), options.ring.is_some()),
-            watch: Watch::new(options),
             output_path: destination.output.clone(),
             output: Mutex::new(Output::new(destination, options.whole_micros)),
             whole_micros: options.whole_micros,
@@ -173,6 +134,7 @@ impl Session {
             keeper: OnceLock::new(),
             n_taken: AtomicU64::new(0),
             part,
+            on_full_part: options.on_full_part,
             me: me.clone(),
         });
         session.define_point(start.point);
@@ -192,20 +154,13 @@ impl Session {
         Ok(session)
     }
 
-    /// Has `next` know all names and tracks by the numbers that they have here, so that a thread that has asked for one may use it
-    /// there, and then `switch`es: whoever asks from then on asks `next`. False if there is no room; then nothing is switched.
+    /// Copies all names and tracks to `next` under their numbers, so that a thread that knows a number may use it there,
+    /// then calls `switch`: threads that ask from then on ask `next`. Returns false if there is no room; then `switch` is
+    /// not called.
     pub fn hand_over_to(&self, next: &Self, switch: impl FnOnce()) -> bool {
         let here = lock(&self.definitions);
         let mut there = lock(&next.definitions);
-        let mut names = std::mem::take(&mut there.names);
-        let mut bytes = Vec::with_capacity(SCRATCH_BYTES);
-        let copied = here.names.copy_to(&mut names, |id, name, category| {
-            write_name(&mut bytes, id, name, category);
-            next.define_bytes(&mut there, &bytes).map(|_| ())
-        });
-        there.names = names;
-        let tracks = here.tracks.iter().map(|track| next.add_track(&mut there, &track.name, track.sort, true));
-        let has_room = copied.is_some() && tracks.collect::<Option<Vec<_>>>().is_some();
+        let has_room = here.copy_to(&mut there, &|| next.definitions_chunk()).is_some();
         if has_room {
             switch();
         }
@@ -214,7 +169,7 @@ impl Session {
 
     /// Has `next` know the spans that are open here. This session has been closed, so nobody changes them any more.
     pub fn hand_open_spans_over_to(&self, next: &Self) {
-        attach::quietly(|| {
+        quietly(|| {
             // The lock is held all the while: a thread that ends gives its stack back here first.
             let here = lock(&self.open_stacks);
             for (stack, owner) in here.with_open_spans() {
@@ -242,6 +197,13 @@ impl Session {
         self.part.as_ref().is_some_and(|part| part.is_full(n_bytes))
     }
 
+    /// Starts the next part. Called by the keeper.
+    pub fn on_full_part(&self) {
+        if let Some(on_full_part) = self.on_full_part {
+            on_full_part(self.id);
+        }
+    }
+
     fn keeper(&self) -> Option<&Thread> {
         self.keeper.get_or_init(|| keeper::start(self.me.clone())).as_ref()
     }
@@ -258,51 +220,13 @@ impl Session {
         &self.spool
     }
 
+    /// Returns true if times in JSON are whole microseconds.
+    pub fn has_whole_micros(&self) -> bool {
+        self.whole_micros
+    }
+
     pub fn late(&self) -> &Mutex<LateWriter> {
         &self.late
-    }
-
-    pub fn dumps(&self) -> &Dumps {
-        &self.dumps
-    }
-
-    pub fn watch(&self) -> &Watch {
-        &self.watch
-    }
-
-    /// Writes what the ring has to the file that was asked for, and says so if that fails. `copied` is called when what is written
-    /// can no longer be overwritten.
-    pub fn dump_loudly(&self, copied: impl FnOnce()) {
-        let written = self.dumps.write_pending(|path, trigger| {
-            let copy = Snapshot::take(self.spool.file(), with_ending(path, ".copy"));
-            attach::quietly(|| self.spool.unpin());
-            copied();
-            let copy = copy?;
-            let written = output::write_dump(copy.file(), path, trigger, self.whole_micros);
-            if written.is_err() && background::has_given_up() {
-                self.dumps.leave(copy);
-            }
-            written
-        });
-        if let Err(error) = written {
-            say(&error.to_string());
-        }
-    }
-
-    /// Writes the file that was asked for last and has not been written, from what was copied for it or from the ring.
-    fn dump_at_end(&self) {
-        let written = self.dumps.write_pending(|path, trigger| {
-            let copy = self.dumps.take_left();
-            output::write_dump(
-                copy.as_ref().map_or(self.spool.file(), Snapshot::file),
-                path,
-                trigger,
-                self.whole_micros,
-            )
-        });
-        if let Err(error) = written {
-            say(&error.to_string());
-        }
     }
 
     pub fn is_open(&self) -> bool {
@@ -314,7 +238,7 @@ impl Session {
         self.dropped.add(n);
     }
 
-    /// Counts a dump that was refused, in the spool: [`Dumps`] counts it for this process.
+    /// Counts a refused dump in the spool.
     pub fn count_refused_dump(&self, reason: DumpRefusal) {
         self.header.counter(file::DUMPS_REFUSED + reason as usize).add(1);
     }
@@ -411,83 +335,30 @@ impl Session {
         self.define(&Definition::ThreadName { id, name: kept_text(name) })
     }
 
-    /// Writes a definition: what is recorded after this call may refer to it. `None` if there is no room.
+    /// Writes a definition. Events recorded after this call may refer to it. Returns `None` if there is no room.
     fn define(&self, definition: &Definition<'_>) -> Option<()> {
-        self.define_locked(&mut lock(&self.definitions), definition).map(|_| ())
+        lock(&self.definitions).define(definition, &|| self.definitions_chunk()).map(|_| ())
     }
 
-    /// Returns where in the current chunk of definitions the new one begins.
-    fn define_locked(&self, definitions: &mut Definitions, definition: &Definition<'_>) -> Option<u64> {
-        self.define_bytes(definitions, &definition.to_bytes())
-    }
-
-    fn define_bytes(&self, definitions: &mut Definitions, bytes: &[u8]) -> Option<u64> {
-        let n_bytes = bytes.len() as u64;
-        if chunk::len(&definitions.chunk) + n_bytes > CHUNK_BYTES as u64 {
-            let fresh =
-                self.spool.take_fresh().map_err(|reason| reason.map(|reason| self.set_stop_reason(reason))).ok()?;
-            chunk::activate(&fresh, DEFINITIONS_MAGIC, fresh.index(), chunk_layout::HEADER_WORDS);
-            chunk::close(&definitions.chunk);
-            definitions.chunk = fresh;
-        }
-        let at = chunk::len(&definitions.chunk);
-        if at + n_bytes > CHUNK_BYTES as u64 {
-            return None;
-        }
-        for (n, word) in bytes.as_chunks::<8>().0.iter().enumerate() {
-            chunk::put(&definitions.chunk, at, n, u64::from_le_bytes(*word));
-        }
-        chunk::publish(&definitions.chunk, at + n_bytes);
-        Some(at)
+    fn definitions_chunk(&self) -> Option<MappedChunk> {
+        let fresh = self.spool.take_fresh().map_err(|reason| reason.map(|reason| self.set_stop_reason(reason))).ok()?;
+        chunk::activate(&fresh, DEFINITIONS_MAGIC, fresh.index(), chunk_layout::HEADER_WORDS);
+        Some(fresh)
     }
 
     /// Gives the calling thread a number.
     pub fn define_thread(&self, os_id: u64, name: &str) -> Option<ThreadEntry> {
-        let mut definitions = lock(&self.definitions);
-        let id = definitions.n_threads + 1;
-        let definition = Definition::Thread { id, os_id, dropped: 0, name: kept_text(name) };
-        let at = self.define_locked(&mut definitions, &definition)?;
-        definitions.n_threads = id;
-        let dropped = definitions.chunk.counter((at / 8) as usize + 1 + THREAD_DROPPED_WORD);
-        Some(ThreadEntry { id, dropped })
+        lock(&self.definitions).define_thread(os_id, name, &|| self.definitions_chunk())
     }
 
     /// Gives a named track a number.
     pub fn define_track(&self, name: &str, sort: i64) -> Option<u32> {
-        let mut definitions = lock(&self.definitions);
-        let is_same = |track: &TrackEntry| track.is_handed_over && track.sort == sort && track.name == name;
-        if let Some(place) = definitions.tracks.iter().position(is_same) {
-            definitions.tracks[place].is_handed_over = false;
-            return Some(place as u32 + 1);
-        }
-        self.add_track(&mut definitions, name, sort, false)
+        lock(&self.definitions).define_track(name, sort, &|| self.definitions_chunk())
     }
 
-    fn add_track(&self, definitions: &mut Definitions, name: &str, sort: i64, is_handed_over: bool) -> Option<u32> {
-        let id = definitions.tracks.len() as u32 + 1;
-        self.define_locked(definitions, &Definition::Track { id, sort, name: kept_text(name) })?;
-        definitions.tracks.push(TrackEntry { name: name.to_owned(), sort, is_handed_over });
-        Some(id)
-    }
-
-    /// The number of a name made at run time; `None` if there are too many of them to define.
+    /// Returns the number of a name made at run time, or `None` if there are too many of them to define.
     pub fn intern(&self, name: &str, category: &str) -> Option<u32> {
-        let mut definitions = lock(&self.definitions);
-        match definitions.names.look_up(name, category) {
-            Lookup::Known(id) => Some(id),
-            Lookup::Full => None,
-            Lookup::New(id) => {
-                // In memory that is there already: this may be a signal handler that interrupted the allocator.
-                let mut bytes = std::mem::take(&mut definitions.scratch);
-                write_name(&mut bytes, id, name, category);
-                let is_defined = self.define_bytes(&mut definitions, &bytes).is_some();
-                definitions.scratch = bytes;
-                if !is_defined {
-                    definitions.names.forget_last();
-                }
-                is_defined.then_some(id)
-            }
-        }
+        lock(&self.definitions).intern(name, category, &|| self.definitions_chunk())
     }
 
     /// Notes how the clock and the monotonic clock stand to each other now.
@@ -502,12 +373,12 @@ impl Session {
     /// Brings the output up to date with all that was recorded before this call.
     pub fn flush(&self) -> Result<(), Error> {
         // Signal handlers of this thread keep out: they might need what is held here.
-        attach::quietly(|| {
+        quietly(|| {
             let mut output = lock(&self.output);
             if !self.is_open() {
                 return Err(Error::not_recording());
             }
-            self.count_dropped(crate::process::global::take_interrupted());
+            self.count_dropped(interrupted::take());
             self.calibrate();
             if self.spool.is_ring() {
                 let copy = Snapshot::take(self.spool.file(), with_ending(output.spool_path(), ".copy"))?;
@@ -538,15 +409,16 @@ impl Session {
         // They ask for a chunk first. The fence is for those who are being given one right now, see `Attachment::refill`.
         fence(Ordering::SeqCst);
         self.spool.close_chunks();
-        attach::quietly(|| lock(&self.open_stacks).close());
+        quietly(|| lock(&self.open_stacks).close());
     }
 
-    /// Completes the output of a recording that has just been closed; the spool is gone, unless it is the output.
-    pub fn complete(&self) -> Result<Stats, Error> {
-        let stats = attach::quietly(|| {
+    /// Completes the output of a session that has been closed, and removes the spool unless it is the output.
+    /// `write_dumps` writes the pending dump of a ring.
+    pub fn complete(&self, write_dumps: impl FnOnce()) -> Result<Stats, Error> {
+        let stats = quietly(|| {
             // Waits for a flush that is under way; later ones see that the recording has ended.
             let mut output = lock(&self.output);
-            self.count_dropped(crate::process::global::take_interrupted());
+            self.count_dropped(interrupted::take());
             self.calibrate();
             if output.form() == OutputKind::Spool {
                 self.header.store(file::FINISHED, 1, Ordering::Release);
@@ -554,7 +426,7 @@ impl Session {
             }
             if self.spool.is_ring() {
                 output.begin_anew();
-                self.dump_at_end();
+                write_dumps();
             }
             output.finish(self.spool.file(), self.spool.n_bytes())
         });
@@ -566,7 +438,7 @@ impl Session {
             // Some thread may hold the file for as long as it lives; others may have the path from now on.
             let _ = self.spool.file().unlock();
         }
-        stats.map(|stats| self.with_dumps(stats))
+        stats
     }
 
     /// Ends a recording that nobody has written to, and removes its spool.
@@ -589,26 +461,14 @@ impl Session {
 
     /// Counts so far. Reads what is new in the spool since the last call.
     pub fn stats(&self) -> Result<Stats, Error> {
-        attach::quietly(|| {
+        quietly(|| {
             let bytes = self.spool.n_bytes();
             let mut output = lock(&self.output);
             if self.spool.is_ring() {
                 output.begin_anew();
             }
-            output.stats(self.spool.file(), bytes).map(|stats| self.with_dumps(stats))
+            output.stats(self.spool.file(), bytes)
         })
-    }
-
-    /// The same with those of the files before it, if the recording has several.
-    pub fn stats_of_recording(&self) -> Result<Stats, Error> {
-        let mut stats = self.stats()?;
-        stats += self.part.as_ref().map_or_else(Stats::default, Part::done);
-        Ok(stats)
-    }
-
-    fn with_dumps(&self, stats: Stats) -> Stats {
-        let refused = self.dumps.refused();
-        Stats { dumps: self.dumps.n_granted(), dumps_refused: refused.total(), refused, ..stats }
     }
 
     /// How many events were lost so far, and why in brackets, if any were.
@@ -679,19 +539,4 @@ fn cannot_start(path: &Path, reason: Option<StopReason>) -> Error {
         Some(StopReason::Limit | StopReason::Io) | None => std::io::ErrorKind::Other,
     };
     Error::io("cannot reserve the spool", path, kind.into())
-}
-
-/// Writes the definition of a name. Its category may have keys of arguments behind it.
-fn write_name(bytes: &mut Vec<u8>, id: u32, name: &str, category: &str) {
-    let mut words = category.split(KEY_SEPARATOR);
-    let category = kept_text(words.next().unwrap_or_default());
-    write_site(bytes, id, &kept_text(name), &category, words);
-}
-
-/// Returns what is kept of a name, or of a text about a recording.
-pub fn kept_text(text: &str) -> Cow<'_, str> {
-    match cut_text(text) {
-        (kept, None) => kept.into(),
-        (kept, Some(note)) => format!("{kept}{note}").into(),
-    }
 }

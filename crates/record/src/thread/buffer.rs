@@ -107,6 +107,12 @@ pub fn current() -> &'static ThreadBuffer {
     unsafe { &*buffer }
 }
 
+/// Keeps the signal handlers of this thread from recording while `work` holds a lock that recording may need.
+pub fn quietly<T>(work: impl FnOnce() -> T) -> T {
+    let _held = current().hold();
+    work()
+}
+
 /// What a thread needs to record. Nothing in it is dropped, so that it can be used until the very end of the thread.
 pub struct ThreadBuffer {
     words: Cell<*const AtomicU64>,

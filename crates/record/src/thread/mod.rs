@@ -2,5 +2,6 @@
 
 pub(crate) mod arg;
 pub(crate) mod buffer;
+pub(crate) mod interrupted;
 pub(crate) mod names;
 pub(crate) mod site;

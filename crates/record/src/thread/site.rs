@@ -1,6 +1,5 @@
 //! Where in a program events come from.
 
-use crate::process::global;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A place in the code that records events of one name. The macros make one for each use, as a `static`.
@@ -52,14 +51,5 @@ impl Site {
 
     pub(crate) fn set_filter(&self, filter: u32) {
         self.filter.store(filter, Ordering::Relaxed);
-    }
-
-    /// The site's number.
-    #[inline]
-    pub(crate) fn id(&'static self) -> u32 {
-        match self.known_id() {
-            0 => global::register_site(self),
-            id => id,
-        }
     }
 }

@@ -1,4 +1,5 @@
 //! Small tools without knowledge of traces.
 
 pub(crate) mod derived;
+pub(crate) mod lock;
 pub(crate) mod running_p99;

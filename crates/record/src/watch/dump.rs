@@ -1,30 +1,20 @@
-//! Files that a flight recorder writes while it goes on: what was recorded up to something that happened, and a little after.
+//! Dumps: requests one, marks it in the trace, and writes it on a thread of its own.
 
-use crate::error::Error;
 use crate::flight::post_roll;
-use crate::memory::snapshot::Snapshot;
-use crate::memory::spool::lock;
-use crate::os::clock;
+use crate::flight::recording::Recording;
+use crate::os::process::fork_generation;
 use crate::os::thread::without_signals;
-use crate::process::attach;
-use crate::process::event;
-use crate::process::global;
-use crate::process::switch::OFF;
+use crate::process::switch::{self, OFF};
+use crate::process::value::Value;
+use crate::process::{current, event};
 use crate::recording::background;
-use crate::recording::destination::with_infix;
-use crate::recording::session::{Session, kept_text};
-use crate::thread::arg::Value;
-use crate::thread::buffer;
+use crate::thread::buffer::{self, quietly};
 use crate::thread::site::Site;
 use ferrum_trace_format::spool::record::RecordKind;
-use ferrum_trace_model::settings::DumpLimits;
 use ferrum_trace_model::vocab::about::DumpRefusal;
 use ferrum_trace_model::vocab::trigger as words;
-use ferrum_trace_model::{RefusedDumps, Trigger};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -35,167 +25,22 @@ static TRIGGER_WITH_WHAT: Site = Site::new(words::NAME, words::CATEGORY, &[words
 /// How long a process that is about to abort waits for its file.
 const LAST_PATIENCE: Duration = Duration::from_secs(10);
 
-/// The files of one recording.
-#[derive(Debug)]
-pub struct Dumps {
-    limits: DumpLimits,
-    /// The output, beside which they are.
-    output: PathBuf,
-    state: Mutex<State>,
-    /// Held while a file is written, so that the end of the recording waits for it.
-    writing: Mutex<()>,
-    refused: [AtomicU64; DumpRefusal::ALL.len()],
-}
-
-#[derive(Debug)]
-struct State {
-    /// The number of the next file.
-    next: u32,
-    n_files: u32,
-    /// Bytes of all files, and of the largest.
-    n_bytes: u64,
-    largest: u64,
-    /// When the last one was asked for, in nanoseconds.
-    last: Option<u64>,
-    /// The one that is asked for and not written, and why.
-    pending: Option<Pending>,
-    /// What was copied for it by a thread that has given up.
-    left: Option<Snapshot>,
-}
-
-/// A file that is asked for and not written.
-#[derive(Clone, Debug)]
-struct Pending {
-    number: u32,
-    trigger: Trigger,
-}
-
-impl Dumps {
-    /// Looks for files of earlier runs, so that none is overwritten.
-    pub fn new(limits: DumpLimits, output: PathBuf, is_ring: bool) -> Self {
-        let next = if is_ring { last_number(&output) + 1 } else { 1 };
-        let state = State { next, n_files: 0, n_bytes: 0, largest: 0, last: None, pending: None, left: None };
-        let (state, writing) = (Mutex::new(state), Mutex::default());
-        Self { limits, output, state, writing, refused: Default::default() }
-    }
-
-    /// Returns how many were asked for and not granted, by reason.
-    pub fn refused(&self) -> RefusedDumps {
-        let mut refused = RefusedDumps::default();
-        for (&reason, n) in DumpRefusal::ALL.iter().zip(&self.refused) {
-            refused.add(reason, n.load(Ordering::Relaxed));
-        }
-        refused
-    }
-
-    /// How many were granted.
-    pub fn n_granted(&self) -> u64 {
-        lock(&self.state).n_files.into()
-    }
-
-    /// Returns the number of the file that is granted, or why none is. Never waits.
-    fn grant(&self, reason: &str, what: Option<&str>) -> Result<u32, DumpRefusal> {
-        let granted = match self.state.try_lock() {
-            Ok(state) => self.grant_locked(state, reason, what),
-            Err(TryLockError::Poisoned(poisoned)) => self.grant_locked(poisoned.into_inner(), reason, what),
-            Err(TryLockError::WouldBlock) => Err(DumpRefusal::Busy),
-        };
-        if let Err(refusal) = granted {
-            self.refused[refusal as usize].fetch_add(1, Ordering::Relaxed);
-        }
-        granted
-    }
-
-    fn grant_locked(
-        &self,
-        mut state: MutexGuard<'_, State>,
-        reason: &str,
-        what: Option<&str>,
-    ) -> Result<u32, DumpRefusal> {
-        let now = clock::monotonic_nanos();
-        if state.n_files >= self.limits.files {
-            return Err(DumpRefusal::Files);
-        }
-        if state.n_bytes.saturating_add(state.largest.max(1)) > self.limits.bytes {
-            return Err(DumpRefusal::Bytes);
-        }
-        if state.pending.is_some() {
-            return Err(DumpRefusal::UnderWay);
-        }
-        if state.last.is_some_and(|last| u128::from(now - last) < self.limits.every.as_nanos()) {
-            return Err(DumpRefusal::TooSoon);
-        }
-        let number = state.next;
-        state.next = number.saturating_add(1);
-        state.n_files += 1;
-        state.last = Some(now);
-        let [reason, what] = [reason, what.unwrap_or_default()].map(|text| kept_text(text).into_owned());
-        let trigger = Trigger { reason, what, dump: Some(number.into()) };
-        state.pending = Some(Pending { number, trigger });
-        Ok(number)
-    }
-
-    /// Leaves what was copied to whoever ends the recording.
-    pub fn leave(&self, copy: Snapshot) {
-        lock(&self.state).left = Some(copy);
-    }
-
-    /// What was left so.
-    pub fn take_left(&self) -> Option<Snapshot> {
-        lock(&self.state).left.take()
-    }
-
-    /// Writes the file that is asked for, if there is one. It stays asked for if the thread has given up.
-    pub fn write_pending(&self, write: impl FnOnce(&Path, Trigger) -> Result<(), Error>) -> Result<(), Error> {
-        let _writing = lock(&self.writing);
-        let Some(Pending { number, trigger }) = lock(&self.state).pending.clone() else {
-            return Ok(());
-        };
-        let path = with_infix(&self.output, &infix(number));
-        let written = write(&path, trigger);
-        if written.is_err() && background::has_given_up() {
-            return Ok(());
-        }
-        let n_bytes = path.metadata().map_or(0, |file| file.len());
-        let mut state = lock(&self.state);
-        state.n_bytes = state.n_bytes.saturating_add(n_bytes);
-        state.largest = state.largest.max(n_bytes);
-        state.pending = None;
-        written
-    }
-}
-
-/// Writes out what a flight recorder has, a second from now, while recording goes on: `trace.dump-001.json` beside the output. The event
-/// `trigger` in it says why and when. Returns whether it will be written: not if nothing is recorded, if the recording is no
-/// flight recorder, or if [`DumpLimits`] do not allow it, which is counted. Never waits. See [`Trigger`](crate::Trigger) for what does this by
-/// itself.
-///
-/// ```
-/// # let step_ms = 3;
-/// if step_ms > 50 {
-///     ferrum_trace::dump("slow step");
-/// }
-/// ```
-pub fn dump(reason: &str) -> bool {
-    ask_for(reason).is_ok()
-}
-
-/// Does what [`dump`] does. Returns why the file will not be written; `None` stands for anything but limits.
-pub fn ask_for(reason: &str) -> Result<(), Option<DumpRefusal>> {
-    if crate::COMPILED_OUT || global::clock() == OFF || buffer::current().is_held() {
+/// Requests a dump of the process's recording. Returns why it is refused; `None` stands for anything but limits.
+pub fn request(reason: &str) -> Result<(), Option<DumpRefusal>> {
+    if crate::COMPILED_OUT || switch::clock() == OFF || buffer::current().is_held() {
         return Err(None);
     }
-    fire(&global::active().ok_or(None)?, reason, None)
+    fire(&current::active().ok_or(None)?, reason, None)
 }
 
-/// The same in a recording, and with what happened. Returns why not, if it will not be written; `None` stands for a recording that
-/// is no flight recorder.
-pub fn fire(session: &Arc<Session>, reason: &str, what: Option<&str>) -> Result<(), Option<DumpRefusal>> {
-    if !session.spool().is_ring() {
+/// Requests a dump of a recording, with its reason and a description of what happened. Returns why it is refused; `None`
+/// stands for a recording that is not a flight recorder.
+pub fn fire(recording: &Arc<Recording>, reason: &str, what: Option<&str>) -> Result<(), Option<DumpRefusal>> {
+    if !recording.spool().is_ring() {
         return Err(None);
     }
-    let number = session.dumps().grant(reason, what).map_err(|refusal| {
-        session.count_refused_dump(refusal);
+    let number = recording.dumps().grant(reason, what).map_err(|refusal| {
+        recording.count_refused_dump(refusal);
         Some(refusal)
     })?;
     // Whatever categories are recorded.
@@ -204,122 +49,35 @@ pub fn fire(session: &Arc<Session>, reason: &str, what: Option<&str>) -> Result<
         Some(what) => event::point(RecordKind::Instant, &TRIGGER_WITH_WHAT, &[], &[reason, number, what.to_arg()]),
         None => event::point(RecordKind::Instant, &TRIGGER, &[], &[reason, number]),
     }
-    attach::quietly(|| session.spool().pin());
-    if write_on_thread(session, session.dumps().limits.after, background::step_back).is_none() {
+    quietly(|| recording.spool().pin());
+    if write_on_thread(recording, recording.dumps().post_roll(), background::step_back).is_none() {
         // The file is written at the end of the recording, of what is there then.
-        attach::quietly(|| session.spool().unpin());
+        quietly(|| recording.spool().unpin());
     }
     Ok(())
 }
 
 /// Writes the file that is asked for before this process aborts, unless that takes very long.
-pub fn write_at_last(session: &Arc<Session>) {
+pub fn write_at_last(recording: &Arc<Recording>) {
     // In a forked child, the thread might wait for ever, see `output::n_workers`.
-    let thread = if global::fork_generation() > 0 { None } else { write_on_thread(session, Duration::ZERO, || {}) };
+    let thread = if fork_generation() > 0 { None } else { write_on_thread(recording, Duration::ZERO, || {}) };
     match thread {
         Some(done) => drop(done.recv_timeout(LAST_PATIENCE)),
-        None => session.dump_loudly(|| {}),
+        None => recording.write_dump(|| {}),
     }
 }
 
 /// Returns what tells that it is done, `None` if no thread could be had.
-fn write_on_thread(session: &Arc<Session>, after: Duration, copied: fn()) -> Option<Receiver<()>> {
-    let (session, (done, is_done)) = (Arc::downgrade(session), mpsc::sync_channel(1));
+fn write_on_thread(recording: &Arc<Recording>, after: Duration, copied: fn()) -> Option<Receiver<()>> {
+    let (recording, (done, is_done)) = (Arc::downgrade(recording), mpsc::sync_channel(1));
     let work = move || {
-        post_roll::wait(&session, after);
-        if let Some(session) = Weak::upgrade(&session).filter(|session| session.is_open()) {
+        post_roll::wait(&recording, after);
+        if let Some(recording) = Weak::upgrade(&recording).filter(|recording| recording.is_open()) {
             let _announced = background::Announced::new();
-            session.dump_loudly(copied);
+            recording.write_dump(copied);
         }
         let _ = done.send(());
     };
     let builder = thread::Builder::new().name("ferrum-trace-dump".into());
     without_signals(|| builder.spawn(work)).ok().map(|_| is_done)
-}
-
-fn infix(number: u32) -> String {
-    format!("dump-{number:03}")
-}
-
-/// The files `trace.dump-001.json` and so on that are there, and their numbers.
-pub fn dumps_beside(output: &Path) -> Vec<(u32, PathBuf)> {
-    let around = with_infix(output, "dump-#");
-    let around = around.file_name().unwrap_or_default().to_string_lossy();
-    let Some((start, end)) = around.rsplit_once('#') else { return Vec::new() };
-    let number = |name: &str| name.strip_prefix(start)?.strip_suffix(end)?.parse::<u32>().ok();
-    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let files = folder.read_dir().into_iter().flatten().flatten();
-    files.filter_map(|file| Some((number(&file.file_name().to_string_lossy())?, file.path()))).collect()
-}
-
-/// The highest of those numbers, 0 if there is none.
-fn last_number(output: &Path) -> u32 {
-    dumps_beside(output).into_iter().map(|(number, _)| number).max().unwrap_or(0).min(u32::MAX - 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn granted(limits: DumpLimits) -> Dumps {
-        Dumps::new(limits, PathBuf::from("trace.json"), false)
-    }
-
-    fn ask(dumps: &Dumps) -> Result<u32, DumpRefusal> {
-        dumps.grant("test", None)
-    }
-
-    #[test]
-    fn one_is_granted_at_a_time_and_so_many_in_all() {
-        let dumps = granted(DumpLimits { files: 2, every: Duration::ZERO, ..DumpLimits::default() });
-        assert_eq!((ask(&dumps), ask(&dumps)), (Ok(1), Err(DumpRefusal::UnderWay)));
-        dumps.write_pending(|_, _| Ok(())).unwrap();
-        assert_eq!((ask(&dumps), ask(&dumps)), (Ok(2), Err(DumpRefusal::Files)));
-        dumps.write_pending(|_, _| Ok(())).unwrap();
-        assert_eq!(ask(&dumps), Err(DumpRefusal::Files));
-        assert_eq!((dumps.n_granted(), dumps.refused().total()), (2, 3));
-        let expected = "1 while another dump was under way, 2 beyond the number of files allowed";
-        assert_eq!(dumps.refused().to_string(), expected);
-    }
-
-    #[test]
-    fn time_passes_between_two() {
-        let dumps = granted(DumpLimits { every: Duration::from_secs(3600), ..DumpLimits::default() });
-        assert_eq!(dumps.grant("ttft>300ms", Some("request 2 waited")), Ok(1));
-        let trigger = Trigger { reason: "ttft>300ms".into(), what: "request 2 waited".into(), dump: Some(1) };
-        dumps
-            .write_pending(|_, of_dump| {
-                assert_eq!(of_dump, trigger);
-                Ok(())
-            })
-            .unwrap();
-        assert_eq!(ask(&dumps), Err(DumpRefusal::TooSoon));
-    }
-
-    #[test]
-    fn the_largest_so_far_must_still_fit() {
-        let folder = std::env::temp_dir().join(format!("ferrum-dumps-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let output = folder.join("trace.json");
-        let limits = DumpLimits { bytes: 2500, every: Duration::ZERO, ..DumpLimits::default() };
-        let dumps = Dumps::new(limits, output.clone(), true);
-        for number in 1..=2 {
-            assert_eq!(ask(&dumps), Ok(number));
-            let written = dumps
-                .write_pending(|path, _| std::fs::write(path, [0; 1000]).map_err(|cause| Error::io("", path, cause)));
-            written.unwrap();
-        }
-        assert_eq!(ask(&dumps), Err(DumpRefusal::Bytes), "a third one does not fit");
-        assert_eq!((dumps.n_granted(), dumps.refused().total()), (2, 1));
-        // Another run goes on after the last one, though some are gone.
-        std::fs::rename(folder.join("trace.dump-002.json"), folder.join("trace.dump-041.json")).unwrap();
-        std::fs::write(folder.join("other.dump-099.json"), "").unwrap();
-        assert_eq!(ask(&Dumps::new(limits, output, true)), Ok(42));
-        std::fs::remove_dir_all(folder).unwrap();
-    }
-
-    #[test]
-    fn no_bytes_no_files() {
-        assert_eq!(ask(&granted(DumpLimits { bytes: 0, ..DumpLimits::default() })), Err(DumpRefusal::Bytes));
-    }
 }

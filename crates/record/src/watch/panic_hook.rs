@@ -1,8 +1,8 @@
 //! A panic, seen by a hook before the one that the program has.
 
+use crate::flight::recording::Recording;
 use crate::os::stderr::say;
 use crate::process::attach;
-use crate::recording::session::Session;
 use crate::thread::buffer;
 use crate::watch::dump;
 use crate::watch::steps::{PANICS, is_watched};
@@ -24,11 +24,11 @@ pub fn install_if_wanted() {
     ONCE.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            let session = panic_comes(info);
+            let recording = panic_comes(info);
             before(info);
             // Nothing comes after this hook: no thread that writes the file, and no end that waits for it.
-            if let Some(session) = session.filter(|_| is_about_to_abort(info)) {
-                dump::write_at_last(&session);
+            if let Some(recording) = recording.filter(|_| is_about_to_abort(info)) {
+                dump::write_at_last(&recording);
             }
         }));
     });
@@ -36,18 +36,18 @@ pub fn install_if_wanted() {
 
 /// Asks for a dump, unless the panic that led to this one has. A panic of the recorder itself is not told: it may hold what would be
 /// needed for that.
-fn panic_comes(info: &PanicHookInfo<'_>) -> Option<Arc<Session>> {
+fn panic_comes(info: &PanicHookInfo<'_>) -> Option<Arc<Recording>> {
     if !is_watched(PANICS) || buffer::current().is_held() {
         return None;
     }
-    let session = attach::session()?;
+    let recording = attach::recording()?;
     if is_sequel(info) {
-        return Some(session);
+        return Some(recording);
     }
     let place = info.location().map_or_else(String::new, |place| format!(" at {place}"));
     let message = info.payload_as_str().map_or_else(String::new, |message| format!(": {message}"));
-    let _ = dump::fire(&session, &Trigger::Panic.to_string(), Some(&format!("panicked{place}{message}")));
-    Some(session)
+    let _ = dump::fire(&recording, &Trigger::Panic.to_string(), Some(&format!("panicked{place}{message}")));
+    Some(recording)
 }
 
 /// Whether this panic does not unwind.

@@ -1,9 +1,10 @@
 //! Requests that take too long.
 
+use crate::flight::triggers::Alarm;
 use crate::os::clock;
 use crate::process::attach;
 use crate::watch::dump;
-use crate::watch::steps::{Alarm, REQUESTS, is_watched};
+use crate::watch::steps::{REQUESTS, is_watched};
 use ferrum_trace_model::settings::{Trigger, time_text};
 use std::time::Duration;
 
@@ -55,9 +56,9 @@ impl WatchedRequest {
         if seen.output_tokens > 0 && self.first_token_nanos.is_none() {
             self.first_token_nanos = Some(seen.nanos);
         }
-        let session = attach::session()?;
-        let Alarm { reason, what } = judge(session.watch().triggers(), self, seen)?;
-        let _ = dump::fire(&session, &reason, Some(&what));
+        let recording = attach::recording()?;
+        let Alarm { reason, what } = judge(recording.triggers().list(), self, seen)?;
+        let _ = dump::fire(&recording, &reason, Some(&what));
         self.reason.get_or_insert(reason.clone());
         Some(reason)
     }

@@ -1,11 +1,12 @@
 //! Opens and closes the window of the process's recording as steps, requests and time go by.
 
 use crate::os::clock;
-use crate::process::global;
+use crate::process::current;
 use crate::process::switch::{self, Rest};
 use crate::recording::background;
 use crate::util::derived::follow;
 use ferrum_trace_model::settings::Window;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::time::Duration;
 
@@ -31,6 +32,15 @@ static REQUESTS: AtomicU64 = AtomicU64::new(1);
 /// How many of those are there.
 static N_REQUESTS: AtomicU64 = AtomicU64::new(0);
 
+/// Ends a recording in the background. Set when a recording with a window begins, by the layer that ends recordings.
+static FINISH: OnceLock<fn(u64)> = OnceLock::new();
+
+fn finish(recording: u64) {
+    if let Some(finish) = FINISH.get() {
+        finish(recording);
+    }
+}
+
 struct StepRule {
     /// Nanoseconds of the monotonic clock: no step is counted before.
     not_before: AtomicU64,
@@ -44,7 +54,9 @@ struct StepRule {
 }
 
 /// Prepares for a recording with this window, which is about to begin. Returns why it is closed at first.
-pub fn prepare(window: &Window, rank: Option<u32>) -> Vec<Rest> {
+/// `finish` ends the recording with this id when its window is over.
+pub fn prepare(window: &Window, rank: Option<u32>, finish: fn(u64)) -> Vec<Rest> {
+    FINISH.get_or_init(|| finish);
     let has_requests = window.requests.get() > 1;
     RULE.set(window);
     N_STEPS.store(0, Ordering::Relaxed);
@@ -106,8 +118,8 @@ pub fn step_begins() {
         (start..end).contains(&n) && (n - start + 1).is_multiple_of(RULE.every.load(Ordering::Relaxed).max(1));
     switch::set_rest(Rest::Steps, !is_chosen);
     if n == end {
-        // Nothing more can come.
-        background::finish(global::recording_id());
+        // No later step is recorded.
+        finish(current::recording_id());
     }
 }
 
@@ -170,14 +182,14 @@ pub fn watch_time(session: u64, window: &Window) {
     let from_now = from_now();
     let (start, end) = (from_now(times.start), from_now(times.end));
     let work = move || {
-        let goes_on = || global::is_recording(session);
+        let goes_on = || current::is_recording(session);
         background::sleep_until(start, goes_on);
         if goes_on() {
             switch::set_rest(Rest::Time, false);
         }
         if end < u64::MAX {
             background::sleep_until(end, goes_on);
-            background::finish(session);
+            finish(session);
         }
     };
     if background::spawn("ferrum-trace-time", work).is_none() {

@@ -5,16 +5,10 @@
 //! was told of it after the old one was closed, so it sees the new count.
 
 use super::kept::Kept;
+use super::span_key::SpanKey;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-/// A span of one of the layers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SpanKey {
-    pub layer: u32,
-    pub span: u64,
-}
 
 /// As many spans as a model's step may enter.
 const ENTRIES: usize = 1 << ENTRIES_BITS;

@@ -1,9 +1,9 @@
 //! The sites of `tracing`'s call sites.
 
-use crate::memory::spool::lock;
-use crate::process::attach::quietly;
+use crate::thread::buffer::quietly;
 use crate::thread::names::KEY_SEPARATOR;
 use crate::thread::site::Site;
+use crate::util::lock::lock;
 use ferrum_trace_format::spool::row_title::TITLE_KEY;
 use std::cell::Cell;
 use std::collections::HashMap;

@@ -1,7 +1,8 @@
 //! The values of a span's fields, kept until they are recorded.
 
 use super::callsite::FIELDS_MAX;
-use crate::thread::arg::{Arg, Value};
+use crate::process::value::Value;
+use crate::thread::arg::Arg;
 use ferrum_trace_format::spool::row_title::ID_KEYS;
 use std::fmt::{Debug, Write};
 use tracing_core::Metadata;

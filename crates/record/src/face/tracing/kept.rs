@@ -4,14 +4,17 @@ use super::callsite::{RowEdge, has_target_key, row_site, site_of};
 use super::fields::Fields;
 use super::row::{Label, Row};
 use super::stack;
-use crate::memory::spool::lock;
 use crate::os::clock;
+use crate::probe::mode::mode;
 use crate::process::attach;
-use crate::process::global;
-use crate::process::switch::OFF;
-use crate::thread::arg::{Arg, Value};
+use crate::process::current::site_id;
+use crate::process::switch::{self, OFF};
+use crate::process::value::Value;
+use crate::thread::arg::Arg;
 use crate::thread::buffer::Draft;
+use crate::thread::buffer::quietly;
 use crate::thread::site::Site;
+use crate::util::lock::lock;
 use ferrum_trace_format::spool::record::RecordKind;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -54,7 +57,7 @@ impl Kept {
     /// Some fields have got values, or others than before.
     pub fn update(&self, news: Fields) {
         // A signal handler that records must not find the lock taken by what it interrupted.
-        attach::quietly(|| Arc::make_mut(lock(&self.fields).get_or_insert_default()).take_over(news));
+        quietly(|| Arc::make_mut(lock(&self.fields).get_or_insert_default()).take_over(news));
         self.has_fields.store(true, Ordering::Relaxed);
     }
 
@@ -79,7 +82,7 @@ impl Kept {
     }
 
     fn fields(&self) -> Option<Arc<Fields>> {
-        attach::quietly(|| lock(&self.fields).clone())
+        quietly(|| lock(&self.fields).clone())
     }
 
     /// Its row, if it has one.
@@ -93,7 +96,7 @@ impl Kept {
     pub fn note_entry(&self, around: impl FnOnce() -> Vec<Arc<Self>>) {
         let (here, home) = (stack::thread(), self.home.load(Ordering::Relaxed));
         if home == 0 {
-            self.first.store(global::now(), Ordering::Relaxed);
+            self.first.store(switch::now(), Ordering::Relaxed);
             // Pairs with `is_waiting`, which may be asked on another thread.
             self.home.store(here, Ordering::Release);
         } else if (home != here || self.has_fields.load(Ordering::Relaxed)) && self.row.get().is_none() {
@@ -138,7 +141,7 @@ impl Kept {
         let label = Label { name: self.metadata.name(), id: id.as_deref() };
         let (target, first) = (self.metadata.target(), self.first.load(Ordering::Relaxed));
         let mut is_new = false;
-        let row = attach::quietly(|| {
+        let row = quietly(|| {
             self.row.get_or_init(|| {
                 is_new = true;
                 Row::new(&label, target, first, around)
@@ -159,9 +162,9 @@ impl Kept {
         let Some(row) = self.row.get() else {
             return;
         };
-        let (now, nanos) = (global::now(), clock::monotonic_nanos());
-        let end = attach::quietly(|| row.end(now));
-        if global::mode() == OFF || !row.is_recorded() {
+        let (now, nanos) = (switch::now(), clock::monotonic_nanos());
+        let end = quietly(|| row.end(now));
+        if mode() == OFF || !row.is_recorded() {
             return;
         }
         let busy = self.busy();
@@ -175,6 +178,6 @@ impl Kept {
         args.extend(row.title.as_ref().map(|title| title.to_arg()));
         let site = row_site(self.metadata, edge, row.category, row.title.is_some());
         let draft = Draft { kind, site: 0, start: time, end: time, leading: &[row.id], args: &args };
-        attach::record(|| site.id(), &draft);
+        attach::record(|| site_id(site), &draft);
     }
 }

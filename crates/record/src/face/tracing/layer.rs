@@ -1,16 +1,19 @@
 //! The layer.
 
-use super::cache::{self, SpanKey};
+use super::cache;
 use super::callsite::{named_category, site_of};
 use super::fields::Fields;
 use super::kept::Kept;
+use super::span_key::SpanKey;
 use super::stack::{self, Entered};
 use crate::os::clock;
+use crate::probe::mode::mode;
 use crate::probe::span::{DynamicName, close, end_otherwise, note_begin, now_of, open};
 use crate::process::attach;
-use crate::process::event::{is_name_muted, point};
-use crate::process::global;
-use crate::process::switch::{FILTERED, OFF};
+use crate::process::categories::is_name_muted;
+use crate::process::current::site_id;
+use crate::process::event::point;
+use crate::process::switch::{self, FILTERED, OFF};
 use crate::thread::buffer::{self, Draft};
 use ferrum_trace_format::spool::record::RecordKind;
 use std::borrow::Cow;
@@ -63,7 +66,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for La
     }
 
     fn on_enter(&self, id: &Id, context: Context<'_, S>) {
-        let mode = global::mode();
+        let mode = mode();
         if crate::COMPILED_OUT || mode == OFF {
             return;
         }
@@ -101,7 +104,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for La
     }
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        if crate::COMPILED_OUT || global::mode() == OFF || is_name_muted(event.metadata().target()) {
+        if crate::COMPILED_OUT || mode() == OFF || is_name_muted(event.metadata().target()) {
             return;
         }
         let mut fields = Fields::default();
@@ -139,7 +142,7 @@ fn end_slice(kept: &Kept, entered: &Entered, end: u64) {
         return end_slice_with_args(kept, entered, end);
     };
     if !buffer::current().try_span(site.known_id(), start, end, level, &[]) {
-        end_otherwise(start, end, level, &[], || site.id());
+        end_otherwise(start, end, level, &[], || site_id(site));
     }
 }
 
@@ -154,7 +157,7 @@ fn end_slice_with_args(kept: &Kept, entered: &Entered, end: u64) {
         _ => false,
     };
     if !is_written {
-        end_otherwise(start, end, level, &args, || site.id());
+        end_otherwise(start, end, level, &args, || site_id(site));
     }
 }
 
@@ -164,7 +167,7 @@ fn instant(metadata: &'static Metadata<'static>, fields: &Fields) {
     let name = fields.message().and_then(event_name);
     match name.and_then(|name| attach::site_of(&name, named_category(metadata, fields.present))) {
         Some(site) => {
-            let now = global::now();
+            let now = switch::now();
             let draft = Draft { kind: RecordKind::Instant, site: 0, start: now, end: now, leading: &[], args: &args };
             attach::record(|| site, &draft);
         }
@@ -181,7 +184,7 @@ fn event_name(message: &str) -> Option<Cow<'_, str>> {
 
 fn named_instant(name: &str, category: &str) {
     let name = DynamicName::new(name, category);
-    let now = global::now();
+    let now = switch::now();
     let draft = Draft { kind: RecordKind::Instant, site: 0, start: now, end: now, leading: &[], args: name.args() };
     attach::record(|| name.site(), &draft);
 }

@@ -38,6 +38,7 @@ mod fields;
 mod kept;
 mod layer;
 mod row;
+mod span_key;
 mod stack;
 
 pub use layer::{Layer, layer};

@@ -5,10 +5,11 @@
 //! outermost span and itself.
 
 use super::kept::Kept;
-use crate::memory::spool::lock;
 use crate::os::clock;
 use crate::probe::async_span::next_id;
-use crate::process::global;
+use crate::process::current;
+use crate::process::switch;
+use crate::util::lock::lock;
 use std::sync::{Arc, Mutex};
 
 /// Two begins or ends of a row are this far apart at least, on any clock: at the same nanosecond, their order would depend on the
@@ -46,7 +47,7 @@ struct Inside {
 impl Row {
     /// The row of a span that was entered first at this time. `around` are the spans around it, the innermost first.
     pub fn new(label: &Label<'_>, target: &'static str, first: u64, around: &[Arc<Kept>]) -> Self {
-        let recording = global::recording_id();
+        let recording = current::recording_id();
         let mut rows = around.iter().filter_map(|kept| Some((kept, kept.row()?)));
         let outer = rows.find(|(_, row)| row.recording == recording);
         let inside = outer.and_then(|(kept, row)| Some((kept, row.take_inside(first)?)));
@@ -64,7 +65,7 @@ impl Row {
             category,
             title,
             begin,
-            pair: (global::now(), clock::monotonic_nanos()),
+            pair: (switch::now(), clock::monotonic_nanos()),
             recording,
             root,
             outer: inside.map(|(kept, _)| Arc::clone(kept)),
@@ -94,7 +95,7 @@ impl Row {
 
     /// Whether it is of the recording that goes on.
     pub fn is_recorded(&self) -> bool {
-        global::is_recording(self.recording)
+        current::is_recording(self.recording)
     }
 }
 

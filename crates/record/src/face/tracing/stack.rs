@@ -1,6 +1,6 @@
 //! The spans that a thread is in.
 
-use super::cache::SpanKey;
+use super::span_key::SpanKey;
 use std::cell::RefCell;
 
 /// A span that the thread has entered while the process recorded.

@@ -1,9 +1,9 @@
 //! What an engine counts.
 
-use crate::__private::mode;
+use crate::probe::mode::mode;
 use crate::process::event;
 use crate::process::switch::OFF;
-use crate::thread::arg::Value;
+use crate::process::value::Value;
 use crate::thread::site::Site;
 use ferrum_trace_model::vocab::counter as words;
 

@@ -1,9 +1,9 @@
 //! A layer of the model.
 
-use crate::__private::mode;
+use crate::probe::mode::mode;
 use crate::probe::span::Span;
 use crate::process::switch::OFF;
-use crate::thread::arg::Value;
+use crate::process::value::Value;
 use crate::thread::site::Site;
 use ferrum_trace_model::vocab::layer as words;
 

@@ -42,8 +42,9 @@ mod step;
 
 #[doc(inline)]
 pub use crate::__llm_op as op;
+pub use crate::flight::step::{EndedStep, Step};
 pub use counters::{kv_cache, running, tokens, waiting};
 pub use ferrum_trace_model::vocab::{Op, Phase};
 pub use layer::layer;
 pub use request::{Arrival, Request, request};
-pub use step::{EndedStep, Step, StepSpan, step};
+pub use step::{StepSpan, step};

@@ -1,10 +1,12 @@
 //! A request, from its arrival to its end.
 
-use crate::__private::mode;
-use crate::process::event::{is_muted, point_at};
-use crate::process::global;
-use crate::process::switch::OFF;
-use crate::thread::arg::{Arg, Value};
+use crate::probe::mode::mode;
+use crate::process::categories::is_muted;
+use crate::process::current;
+use crate::process::event::point_at;
+use crate::process::switch::{self, OFF};
+use crate::process::value::Value;
+use crate::thread::arg::Arg;
 use crate::thread::site::Site;
 use crate::watch::requests::{self, Seen, WatchedRequest};
 use crate::watch::window::{self, Arrives};
@@ -190,7 +192,7 @@ impl Request {
     /// A window may be open because of this very request, so it is asked first. Not before it is known whether there is one.
     fn arrive_if_recorded(&mut self, arrival: &Arrival) {
         mode();
-        self.recording = global::recording_id();
+        self.recording = current::recording_id();
         let arrives = window::request_arrives(self.id);
         self.is_chosen = arrives == Arrives::Chosen;
         if arrives != Arrives::Unseen && mode() != OFF && !is_muted(&REQUEST) {
@@ -247,7 +249,7 @@ impl Request {
 
     /// A window that was open because of it need not be.
     fn leave(&mut self) {
-        if std::mem::take(&mut self.is_chosen) && global::is_recording(self.recording) {
+        if std::mem::take(&mut self.is_chosen) && current::is_recording(self.recording) {
             window::request_ends();
         }
     }
@@ -278,11 +280,11 @@ impl Request {
 
     /// The time of what happens now. None if the recording that the request arrived in has ended: it is of no other.
     fn now(&mut self) -> Option<u64> {
-        if !global::is_recording(self.recording) {
+        if !current::is_recording(self.recording) {
             self.stage = Stage::Over;
             return None;
         }
-        self.last = global::now().max(self.last.saturating_add(1));
+        self.last = switch::now().max(self.last.saturating_add(1));
         Some(self.last)
     }
 

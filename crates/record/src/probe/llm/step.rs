@@ -1,43 +1,16 @@
 //! A step of the engine.
 
-use crate::__private::mode;
+use crate::flight::step::Step;
+use crate::probe::mode::mode;
 use crate::probe::span::Span;
 use crate::process::switch::OFF;
-use crate::thread::arg::Value;
+use crate::process::value::Value;
 use crate::thread::site::Site;
 use crate::watch::steps;
 use crate::watch::window;
 use ferrum_trace_model::vocab::{Phase, step as words, trigger};
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
-use std::time::Duration;
-
-/// What a step of the engine computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// Prompts, tokens, or both.
-    pub phase: Phase,
-    /// How many sequences take part.
-    pub batch: usize,
-    /// How many tokens of prompts are computed.
-    pub prefill_tokens: usize,
-    /// How many tokens are generated from the last ones: one a sequence, or a few if they are guessed ahead.
-    pub decode_tokens: usize,
-    /// How many tokens the sequences have in the cache by now, all together.
-    pub context_tokens: usize,
-}
-
-/// A step that has ended, for [`trigger_when`](crate::RecorderBuilder::trigger_when).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct EndedStep {
-    /// Which one it was, counted from 0 among those that the recording has, whatever their phase or thread.
-    pub number: u64,
-    /// What it computed.
-    pub step: Step,
-    /// How long it took.
-    pub duration: Duration,
-}
 
 const KEYS: [&str; 5] =
     [words::PHASE, words::BATCH, words::PREFILL_TOKENS, words::DECODE_TOKENS, words::CONTEXT_TOKENS];

@@ -6,12 +6,13 @@ use super::gate::BODY_BYTES_MAX;
 use super::options::HttpOptions;
 use super::rate::Rate;
 use super::start_request::StartRequest;
-use crate::face::control::{self, State as Recording};
-use crate::memory::spool::lock;
+use crate::lifecycle::control::{self, State as Recording};
+use crate::lifecycle::start;
 use crate::os::clock;
 use crate::os::stderr::say;
-use crate::process::global;
+use crate::process::current;
 use crate::recording::background;
+use crate::util::lock::lock;
 use axum::body::{Body, Bytes};
 use axum::extract::{Query, RawQuery, State};
 use axum::http::StatusCode;
@@ -69,7 +70,7 @@ impl Interface {
         let mut notes = request.notes();
         let status = control::status();
         if status.state == Recording::Paused {
-            control::resume()?;
+            control::set_paused(false)?;
             if request.asks_for_something() {
                 notes.push("a paused recording goes on as it was begun".to_owned());
             }
@@ -90,9 +91,9 @@ impl Interface {
             let words = format!("{} files of earlier recordings are still being written", status.writing);
             return Err(Refusal::later(words, 1));
         }
-        let recorder = request.builder(&self.options)?.start()?;
+        let (recording, _) = start::start(request.options(&self.options)?)?;
         starts.count(now);
-        lock(&self.files).add(&recorder.path());
+        lock(&self.files).add(recording.output_path());
         Ok(Answer::ok(self.started(false, notes)))
     }
 
@@ -246,11 +247,11 @@ fn say_unless(is_told: bool, words: &str) {
 }
 
 pub async fn pause() -> Result<Answer, Refusal> {
-    changed(|| control::pause().map_err(nothing_to_stop)).await
+    changed(|| control::set_paused(true).map_err(nothing_to_stop)).await
 }
 
 pub async fn resume() -> Result<Answer, Refusal> {
-    changed(|| control::resume().map_err(nothing_to_stop)).await
+    changed(|| control::set_paused(false).map_err(nothing_to_stop)).await
 }
 
 async fn changed(change: impl FnOnce() -> Result<(), Refusal> + Send + 'static) -> Result<Answer, Refusal> {
@@ -279,7 +280,7 @@ pub async fn categories(RawQuery(query): RawQuery, body: Bytes) -> Result<Answer
         None => categories_of_body(&body)?,
     };
     let categories = text.parse().map_err(|error| Refusal::bad(format!("{error}")))?;
-    changed(move || Ok(global::set_categories(categories)?)).await
+    changed(move || Ok(control::set_categories_of_recording(categories)?)).await
 }
 
 /// `attention,gemm` as it is, or in a JSON object.
@@ -306,7 +307,7 @@ pub async fn dump(State(interface): Shared, Query(reason): Query<Reason>) -> Res
     let mut reason = reason.reason.unwrap_or_else(|| "asked for over HTTP".to_owned());
     reason.truncate(reason.floor_char_boundary(BODY_BYTES_MAX));
     waiting(move || {
-        let session = global::running().ok_or_else(|| nothing_to_stop(crate::Error::not_recording()))?;
+        let session = current::running().ok_or_else(|| nothing_to_stop(crate::Error::not_recording()))?;
         if !session.spool().is_ring() {
             return Err(Refusal::conflict(
                 "expected a flight recorder (`ring`), found a recording that keeps all: flush it",
@@ -314,7 +315,7 @@ pub async fn dump(State(interface): Shared, Query(reason): Query<Reason>) -> Res
         }
         let path = session.output_path();
         let asked = clock::wall_nanos();
-        crate::watch::dump::ask_for(&reason).map_err(|refusal| match refusal {
+        crate::watch::dump::request(&reason).map_err(|refusal| match refusal {
             Some(why) => Refusal::later(format!("dumps are limited: this one was asked for {}", why.describe()), 10),
             None => Refusal::later("nothing is recorded right now", 10),
         })?;

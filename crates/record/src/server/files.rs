@@ -1,7 +1,7 @@
 //! The files that were asked for here, which are the only ones that can be read here.
 
 use super::answer::name_of;
-use crate::watch::dump::dumps_beside;
+use crate::flight::dumps::dumps_beside;
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io;

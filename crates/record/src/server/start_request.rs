@@ -3,7 +3,7 @@
 use super::answer::{Refusal, quoted};
 use super::folder::{check_name, folder, free_path};
 use super::options::HttpOptions;
-use crate::face::recorder::{Recorder, RecorderBuilder};
+use crate::process::options::Options;
 use ferrum_trace_model::settings::{Extent, Window, parse_bytes};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -85,25 +85,25 @@ impl StartRequest {
         given.map(|(name, _)| format!("`{name}` is for torch's profiler and is not used")).collect()
     }
 
-    /// What is to be recorded, and where to.
-    pub fn builder(&self, options: &HttpOptions) -> Result<RecorderBuilder, Refusal> {
+    /// Returns the options of the recording.
+    pub fn options(&self, options: &HttpOptions) -> Result<Options, Refusal> {
         let name = self.name.as_deref().unwrap_or(NAME);
         check_name(name)?;
         let form = self.form()?;
         let window = self.window()?;
         let limit = self.limit(options.limit)?;
         let folder = folder(&options.directory, self.output_dir.as_deref())?;
-        let mut builder = Recorder::builder().window(window).limit(limit).path(free_path(&folder, name, form)?);
+        let mut recording = Options { window, ..Options::new(free_path(&folder, name, form)?) };
+        recording.session.limit = limit;
         if let Some(categories) = &self.categories {
             let wrong = |error| Refusal::bad(format!("`categories`: {error}"));
-            builder = builder.categories(categories.parse().map_err(wrong)?);
+            recording.categories = Some(categories.parse().map_err(wrong)?);
         }
-        builder = match self.ring()? {
-            Some(Extent::Bytes(bytes)) => builder.ring(bytes.min(limit)),
-            Some(Extent::Time(time)) => builder.ring_of(time),
-            None => builder,
-        };
-        Ok(builder)
+        recording.session.ring = self.ring()?.map(|extent| match extent {
+            Extent::Bytes(bytes) => Extent::Bytes(bytes.min(limit)),
+            Extent::Time(time) => Extent::Time(time),
+        });
+        Ok(recording)
     }
 
     fn form(&self) -> Result<&str, Refusal> {
@@ -188,7 +188,7 @@ mod tests {
             (r#"{"output_dir": "/etc"}"#, "inside"),
             (r#"{"output_dir": "a\u0000"}"#, "inside"),
         ] {
-            let refused = StartRequest::read(body.as_bytes()).and_then(|request| request.builder(&options));
+            let refused = StartRequest::read(body.as_bytes()).and_then(|request| request.options(&options));
             let words = format!("{:?}", refused.map(|_| ()).unwrap_err());
             assert!(words.contains(word), "{body}: {words}");
         }

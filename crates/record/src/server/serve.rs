@@ -5,7 +5,7 @@ use super::options::{Address, HttpOptions};
 use super::router;
 #[cfg(unix)]
 use super::unix_socket;
-use crate::lifecycle::config::HTTP_TOKEN;
+use crate::lifecycle::environment::HTTP_TOKEN;
 use crate::os::stderr::say;
 use crate::os::thread::without_signals;
 use axum::Router;
@@ -69,10 +69,6 @@ impl Server {
 }
 
 /// Runs the interface on a thread of its own, at the address of the options.
-///
-/// # Errors
-///
-/// If the address is not loopback and there is no token, if it is taken or cannot be had, or if the directory is not there.
 pub fn serve(options: HttpOptions) -> io::Result<Server> {
     check(&options)?;
     let (tell, told) = mpsc::channel();

@@ -1,7 +1,7 @@
 //! What is answered: JSON, errors too.
 
 use crate::error::Error;
-use crate::face::control::Status;
+use crate::lifecycle::control::Status;
 use crate::stats::Stats;
 use axum::http::StatusCode;
 use axum::http::header::{CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};

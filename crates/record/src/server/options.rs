@@ -1,6 +1,6 @@
 //! Where the interface listens, where its files go, and who may ask.
 
-use crate::lifecycle::config::{self, HTTP, HTTP_DIR, HTTP_TOKEN, OUT};
+use crate::lifecycle::environment::{self, HTTP, HTTP_DIR, HTTP_TOKEN, OUT};
 use crate::os::stderr::say;
 use crate::recording::origin::rank_of_environment;
 use crate::recording::pattern::Pattern;
@@ -49,7 +49,7 @@ impl HttpOptions {
 
     /// What the environment asks for, if it does: `Err` says what was not understood.
     pub(super) fn from_environment() -> Result<Option<Self>, String> {
-        let text = |name| std::env::var_os(name).filter(|value| !config::is_off(value));
+        let text = |name| std::env::var_os(name).filter(|value| !environment::is_off(value));
         let Some(address) = text(HTTP) else {
             return Ok(None);
         };
@@ -67,8 +67,8 @@ impl HttpOptions {
 
 /// The limit of the environment; the least there is if that is not understood, which is said.
 fn limit_of_environment() -> u64 {
-    config::limit_of_environment().unwrap_or_else(|error| {
-        say(&format!("{}: {error}; recordings that are asked for have 1 MiB", config::LIMIT));
+    environment::limit_of_environment().unwrap_or_else(|error| {
+        say(&format!("{}: {error}; recordings that are asked for have 1 MiB", environment::LIMIT));
         1 << 20
     })
 }

@@ -1,6 +1,7 @@
 //! A socket in the file system: whose it is, and that it goes with its process.
 
-use crate::memory::spool::lock;
+use crate::os::process::set_at_exit;
+use crate::util::lock::lock;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -45,6 +46,7 @@ pub fn listen(path: &Path) -> io::Result<(UnixListener, Claim)> {
     let data = path.symlink_metadata()?;
     let path = std::path::absolute(path)?;
     let place = SocketFile { path, device: data.dev(), inode: data.ino(), pid: std::process::id() };
+    set_at_exit(remove_at_exit);
     lock(&THERE).push(place.clone());
     let claim = Claim(place);
     Ok((socket.listen(BACKLOG)?, claim))
@@ -73,8 +75,8 @@ impl SocketFile {
     }
 }
 
-/// The process ends: its sockets go.
-pub fn remove_at_end() {
+/// Removes the sockets of this process at its end.
+fn remove_at_exit() {
     // In a forked child, another thread of the parent may have had the lock for good.
     if let Ok(places) = THERE.try_lock() {
         places.iter().for_each(SocketFile::remove);

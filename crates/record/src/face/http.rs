@@ -43,62 +43,26 @@
 //!   times at once and then every six seconds. A mounted [`router`] leaves heads and connections to the engine's server.
 //! - What may take time runs on threads of the runtime that are there for it; no thread that records waits for a request.
 
-mod answer;
-mod endpoints;
-mod files;
-mod folder;
-mod gate;
-mod options;
-mod rate;
-mod serve;
-mod start_request;
-#[cfg(unix)]
-mod unix_socket;
-
-pub use options::{Address, HttpOptions};
-pub use serve::{Server, serve};
-
-pub(crate) use serve::serve_from_environment;
-#[cfg(unix)]
-pub(crate) use unix_socket::remove_at_end;
-
-use answer::Refusal;
+use crate::probe::mode::mode;
+use crate::server;
 use axum::Router;
-use axum::http::StatusCode;
-use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{get, post};
-use endpoints::Interface;
-use std::sync::Arc;
 
-/// The interface, to be mounted into a server of the program's: `app.nest("/profiler", router(options))`. The address of the options is
-/// not used; a token is.
+pub use crate::server::{Address, HttpOptions, Server};
+use std::io;
+
+/// Returns the interface as a router, to be mounted into a server of the program: `app.nest("/profiler", router(options))`.
+/// The address in the options is not used; a token is.
 pub fn router(options: HttpOptions) -> Router {
-    let interface = Arc::new(Interface::new(options));
-    Router::new()
-        .route("/", get(endpoints::list))
-        .route("/start_profile", post(endpoints::start))
-        .route("/stop_profile", post(endpoints::stop))
-        .route("/flush", post(endpoints::flush))
-        .route("/pause", post(endpoints::pause))
-        .route("/resume", post(endpoints::resume))
-        .route("/categories", post(endpoints::categories))
-        .route("/dump", post(endpoints::dump))
-        .route("/status", get(endpoints::status))
-        .route("/trace", get(endpoints::trace))
-        .method_not_allowed_fallback(wrong_method)
-        .fallback(unknown_path)
-        .layer(from_fn(gate::bound_body))
-        .layer(from_fn_with_state(Arc::clone(&interface), gate::admit))
-        .with_state(interface)
+    mode();
+    server::router(options)
 }
-
-async fn wrong_method() -> Refusal {
-    Refusal::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "expected POST to do something, GET to ask; `GET /` lists what there is",
-    )
-}
-
-async fn unknown_path() -> Refusal {
-    Refusal::new(StatusCode::NOT_FOUND, "there is nothing here; `GET /` lists what there is")
+/// Runs the interface on a thread of its own, at the address of the options.
+///
+/// # Errors
+///
+/// If the address is not loopback and there is no token, if the address is in use or not available, or if the directory
+/// does not exist.
+pub fn serve(options: HttpOptions) -> io::Result<Server> {
+    mode();
+    server::serve(options)
 }

@@ -1,179 +1,109 @@
-//! What to record to, and how much.
+//! Options from environment variables.
 
 use crate::error::Error;
 use crate::os::clock::ClockKind;
-use crate::recording::origin::{RANK_VARIABLES, rank_number, rank_of_environment, rank_text};
+use crate::process::options::Options;
+use crate::recording::options::{DEFAULT_LIMIT, SessionOptions};
+use crate::recording::origin::{RANK_VARIABLES, rank_number, rank_text};
 use crate::recording::pattern::Pattern;
-use crate::watch::steps::Predicate;
-use ferrum_trace_model::settings::{
-    self, Categories, DumpLimits, Extent, Rotate, SettingError, Trigger, Window, parse_triggers, read_limit,
-};
+use ferrum_trace_model::settings::{self, SettingError, parse_triggers, read_limit};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-/// Where the trace goes; recording is on if it is set.
+/// Output path. Recording is on if it is set.
 pub const OUT: &str = "FERRUM_TRACE_OUT";
-/// Bytes that the spool may take.
+/// Limit of the spool in bytes.
 pub const LIMIT: &str = "FERRUM_TRACE_LIMIT";
-/// What a flight recorder keeps: bytes or seconds.
+/// Size of the ring of a flight recorder, in bytes or seconds.
 pub const RING: &str = "FERRUM_TRACE_RING";
-/// When the recording goes on in another file.
+/// Rotation by size or time.
 pub const ROTATE: &str = "FERRUM_TRACE_ROTATE";
-/// Which part of the run is recorded.
+/// Steps, time, requests or ranks to record.
 pub const WINDOW: &str = "FERRUM_TRACE_WINDOW";
-/// Which categories are.
+/// Categories to record.
 pub const CATEGORIES: &str = "FERRUM_TRACE_CATEGORIES";
-/// What has a flight recorder write out what it has.
+/// Triggers that cause a dump.
 pub const TRIGGER: &str = "FERRUM_TRACE_TRIGGER";
-/// What a flight recorder may write out.
+/// Limits of dumps.
 pub const DUMPS: &str = "FERRUM_TRACE_DUMPS";
-/// Where to listen for requests.
+/// Address of the HTTP interface.
 pub const HTTP: &str = "FERRUM_TRACE_HTTP";
-/// What requests have to know.
+/// Token that HTTP requests must have.
 #[cfg(feature = "http")]
 pub const HTTP_TOKEN: &str = "FERRUM_TRACE_HTTP_TOKEN";
-/// Where recordings go that are begun by a request.
+/// Folder of recordings that are started by a request.
 #[cfg(feature = "http")]
 pub const HTTP_DIR: &str = "FERRUM_TRACE_HTTP_DIR";
-/// `auto`, `ticks` or `monotonic`.
+/// Clock: `auto`, `ticks` or `monotonic`.
 pub const CLOCK: &str = "FERRUM_TRACE_CLOCK";
 
 /// The unit of times in JSON: `ns` (three decimals) or `us` (whole).
 pub const TIME: &str = "FERRUM_TRACE_TIME";
 
-/// The limit if none is given: 4 GiB, about 260 million spans.
-pub const DEFAULT_LIMIT: u64 = 4 << 30;
-
-/// What a recording needs to know.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// As the user gave it.
-    pub out: PathBuf,
-    /// What `out` was made of, if the process's number is in it: a forked child makes its own of it.
-    pub pattern: Option<Pattern>,
-    pub limit: u64,
-    /// Keep the newest, not all.
-    pub ring: Option<Extent>,
-    /// Several files, one after the other. Not for a ring, which keeps what is newest in one.
-    pub rotate: Option<Rotate>,
-    pub dumps: DumpLimits,
-    pub window: Window,
-    /// `None` for those that are set already.
-    pub categories: Option<Categories>,
-    pub triggers: Vec<Trigger>,
-    pub predicates: Vec<Predicate>,
-    /// `None` for the best there is.
-    pub clock: Option<ClockKind>,
-    /// `None` for that of the program.
-    pub process_name: Option<String>,
-    /// Which of the processes of one run this is.
-    pub rank: Option<u32>,
-    /// Whether a forked parent records to `out`, so that this process must not.
-    pub is_forked: bool,
-    /// Whether times in JSON are whole microseconds.
-    pub whole_micros: bool,
-    /// Whether the environment asks for it.
-    pub is_of_environment: bool,
+/// Returns the options of a `TraceWriter`: the defaults, with the limit and the unit of times of the environment, which
+/// are used for all recordings.
+pub fn options_for_writer(out: PathBuf) -> Result<Options, Error> {
+    let limit = limit_of_environment().map_err(|error| Error::setting(LIMIT, error))?;
+    let whole_micros = std::env::var(TIME).is_ok_and(|unit| read_time_unit(&unit) == Ok(true));
+    let mut options = Options::new(out);
+    options.session = SessionOptions { limit, whole_micros, ..options.session };
+    Ok(options)
 }
 
-impl Options {
-    /// The defaults, and the rank that the environment tells.
-    pub fn new(out: PathBuf) -> Self {
-        Self {
-            out,
-            pattern: None,
-            limit: DEFAULT_LIMIT,
-            ring: None,
-            rotate: None,
-            dumps: DumpLimits::default(),
-            window: Window::default(),
-            categories: None,
-            triggers: Vec::new(),
-            predicates: Vec::new(),
-            clock: None,
-            process_name: None,
-            rank: rank_of_environment(),
-            is_forked: false,
-            whole_micros: false,
-            is_of_environment: false,
-        }
-    }
-
-    /// The defaults, but for the limit and the unit of times: those of the environment hold for all recordings.
-    pub fn for_writer(out: PathBuf) -> Result<Self, Error> {
-        let limit = limit_of_environment().map_err(|error| Error::setting(LIMIT, error))?;
-        let whole_micros = std::env::var(TIME).is_ok_and(|unit| read_time_unit(&unit) == Ok(true));
-        Ok(Self { limit, whole_micros, ..Self::new(out) })
-    }
-
-    /// What the environment asks for: `None` if it does not ask for a recording, or if a value that bounds the recording is not
-    /// understood: a misspelled bound must not become no bound. Values that are not understood are told to `complain`.
-    pub fn from_vars<I, K, V>(vars: I, mut complain: impl FnMut(String)) -> Option<Self>
-    where
-        I: IntoIterator<Item = (K, V)>,
-        K: Into<OsString>,
-        V: Into<OsString>,
-    {
-        let mut found = Found::default();
-        for (name, value) in vars {
-            let (name, value) = (name.into(), value.into());
-            if let Some(slot) = found.slot(&name) {
-                // Of several, the first that says something.
-                if slot.as_ref().is_none_or(|before| before.is_empty()) {
-                    *slot = Some(value);
-                }
+/// Returns the options that the environment gives, or `None` if it does not ask for a recording, or if a value that bounds
+/// the recording is invalid: a misspelled bound must not become no bound. Passes a message about each invalid value to
+/// `complain`.
+pub fn options_from_vars<I, K, V>(vars: I, mut complain: impl FnMut(String)) -> Option<Options>
+where
+    I: IntoIterator<Item = (K, V)>,
+    K: Into<OsString>,
+    V: Into<OsString>,
+{
+    let mut found = Found::default();
+    for (name, value) in vars {
+        let (name, value) = (name.into(), value.into());
+        if let Some(slot) = found.slot(&name) {
+            // The first value that is not empty counts.
+            if slot.as_ref().is_none_or(|before| before.is_empty()) {
+                *slot = Some(value);
             }
         }
-        let out = unless_off(found.out.take())?;
-        let rank = rank_text(|name| found.ranks.iter().find(|(known, _)| *known == name)?.1.clone());
-        let pattern = Pattern { text: out, rank };
-        let mut options = Self::new(pattern.path());
-        options.is_of_environment = true;
-        options.rank = pattern.rank.as_deref().and_then(rank_number);
-        options.pattern = Some(pattern).filter(Pattern::names_process);
-        options.take(found, &mut complain).then_some(options)
     }
+    let out = unless_off(found.out.take())?;
+    let rank = rank_text(|name| found.ranks.iter().find(|(known, _)| *known == name)?.1.clone());
+    let pattern = Pattern { text: out, rank };
+    let mut options = Options::new(pattern.path());
+    options.is_of_environment = true;
+    options.session.rank = pattern.rank.as_deref().and_then(rank_number);
+    options.session.pattern = Some(pattern).filter(Pattern::names_process);
+    set_options(&mut options, found, &mut complain).then_some(options)
+}
 
-    /// Takes over the settings besides the path. False if one that bounds the recording is not understood.
-    fn take(&mut self, found: Found, complain: &mut impl FnMut(String)) -> bool {
-        let mut setting = Settings { complain, is_bounded: true };
-        if let Some(limit) = setting.read_bound(LIMIT, found.limit, read_limit) {
-            self.limit = limit;
-        }
-        self.ring = setting.read_bound(RING, unless_off(found.ring), str::parse);
-        self.rotate = setting.read_bound(ROTATE, unless_off(found.rotate), str::parse);
-        if self.rotate.is_some() && self.ring.is_some() {
-            self.rotate = None;
-            (setting.complain)(format!(
-                "{ROTATE}: a flight recorder ({RING}) keeps the newest in one file; it stays one"
-            ));
-        }
-        if let Some(window) = setting.read_bound(WINDOW, found.window, str::parse) {
-            self.window = window;
-        }
-        self.categories = setting.read_bound(CATEGORIES, found.categories, str::parse);
-        self.dumps = setting.read_bound(DUMPS, found.dumps, str::parse).unwrap_or_default();
-        let triggers = unless_off(found.trigger).unwrap_or_default();
-        let left_out = |error| (setting.complain)(format!("{TRIGGER}: {error}; it is left out"));
-        self.triggers = parse_triggers(&triggers.to_string_lossy(), left_out);
-        self.clock = setting.read(CLOCK, found.clock, read_clock, "the clock is `auto`").flatten();
-        let instead = "times have three decimals";
-        self.whole_micros = setting.read(TIME, found.time, read_time_unit, instead).unwrap_or(false);
-        setting.is_bounded
+/// Sets all options but the path. Returns false if a value that bounds the recording is invalid.
+fn set_options(options: &mut Options, found: Found, complain: &mut impl FnMut(String)) -> bool {
+    let mut setting = Settings { complain, is_bounded: true };
+    let session = &mut options.session;
+    if let Some(limit) = setting.read_bound(LIMIT, found.limit, read_limit) {
+        session.limit = limit;
     }
-
-    /// Bytes that the spool may take.
-    pub fn spool_limit(&self) -> u64 {
-        match self.ring {
-            Some(Extent::Bytes(bytes)) => bytes,
-            Some(Extent::Time(_)) | None => self.limit,
-        }
+    session.ring = setting.read_bound(RING, unless_off(found.ring), str::parse);
+    session.rotate = setting.read_bound(ROTATE, unless_off(found.rotate), str::parse);
+    if session.rotate.is_some() && session.ring.is_some() {
+        session.rotate = None;
+        (setting.complain)(format!("{ROTATE}: a flight recorder ({RING}) keeps the newest in one file; it stays one"));
     }
-
-    /// The name of the process in the trace.
-    pub fn process_name(&self) -> String {
-        self.process_name.clone().unwrap_or_else(program_name)
+    if let Some(window) = setting.read_bound(WINDOW, found.window, str::parse) {
+        options.window = window;
     }
+    options.categories = setting.read_bound(CATEGORIES, found.categories, str::parse);
+    options.flight.dumps = setting.read_bound(DUMPS, found.dumps, str::parse).unwrap_or_default();
+    let triggers = unless_off(found.trigger).unwrap_or_default();
+    let left_out = |error| (setting.complain)(format!("{TRIGGER}: {error}; it is left out"));
+    options.flight.triggers = parse_triggers(&triggers.to_string_lossy(), left_out);
+    session.clock = setting.read(CLOCK, found.clock, read_clock, "the clock is `auto`").flatten();
+    let instead = "times have three decimals";
+    session.whole_micros = setting.read(TIME, found.time, read_time_unit, instead).unwrap_or(false);
+    setting.is_bounded
 }
 
 /// Reads values of variables one by one.
@@ -290,22 +220,16 @@ fn parse_clock(text: &str) -> Option<Option<ClockKind>> {
     }
 }
 
-/// The name of the running program, without folder and ending.
-pub fn program_name() -> String {
-    let program = std::env::current_exe().ok();
-    let stem = program.as_deref().and_then(|program| program.file_stem());
-    stem.map_or_else(|| "program".to_owned(), |stem| stem.to_string_lossy().into_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ferrum_trace_model::settings::Trigger;
     use proptest::prelude::*;
     use std::time::Duration;
 
     fn parsed(vars: &[(&str, &str)]) -> (Option<Options>, Vec<String>) {
         let mut complaints = Vec::new();
-        let options = Options::from_vars(vars.iter().copied(), |complaint| complaints.push(complaint));
+        let options = options_from_vars(vars.iter().copied(), |complaint| complaints.push(complaint));
         (options, complaints)
     }
 
@@ -319,7 +243,7 @@ mod tests {
     #[test]
     fn limits_are_read_with_and_without_units() {
         for (text, bytes) in [("1000", 1000), ("64K", 64 << 10), ("2MiB", 2 << 20), ("3 gb", 3 << 30)] {
-            assert_eq!(parsed(&[(OUT, "t.json"), (LIMIT, text)]).0.unwrap().limit, bytes);
+            assert_eq!(parsed(&[(OUT, "t.json"), (LIMIT, text)]).0.unwrap().session.limit, bytes);
         }
     }
 
@@ -348,15 +272,15 @@ mod tests {
     #[test]
     fn a_clock_or_a_unit_that_is_not_understood_is_told_once_and_the_default_is_taken() {
         let (options, complaints) = parsed(&[(OUT, "t.json"), (CLOCK, "sundial")]);
-        assert_eq!((options.unwrap().clock, complaints.len()), (None, 1));
+        assert_eq!((options.unwrap().session.clock, complaints.len()), (None, 1));
         let (options, complaints) = parsed(&[(OUT, "t.json"), (TIME, "ms")]);
-        assert_eq!((options.unwrap().whole_micros, complaints.len()), (false, 1));
-        assert!(parsed(&[(OUT, "t.json"), (TIME, "us")]).0.unwrap().whole_micros);
+        assert_eq!((options.unwrap().session.whole_micros, complaints.len()), (false, 1));
+        assert!(parsed(&[(OUT, "t.json"), (TIME, "us")]).0.unwrap().session.whole_micros);
     }
 
     #[test]
     fn the_rank_comes_from_the_first_variable_that_has_one() {
-        let path = |vars: &[(&str, &str)]| parsed(vars).0.unwrap().out;
+        let path = |vars: &[(&str, &str)]| parsed(vars).0.unwrap().session.out;
         assert_eq!(path(&[(OUT, "t.%r.json"), ("SLURM_PROCID", "3")]), PathBuf::from("t.3.json"));
         assert_eq!(path(&[("SLURM_PROCID", "3"), ("RANK", "1"), (OUT, "t.%r.json")]), PathBuf::from("t.1.json"));
         assert_eq!(path(&[(OUT, "t.%r.json")]), PathBuf::from("t.0.json"));
@@ -364,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_rank_is_a_number_or_none() {
-        let rank = |vars: &[(&str, &str)]| parsed(vars).0.unwrap().rank;
+        let rank = |vars: &[(&str, &str)]| parsed(vars).0.unwrap().session.rank;
         assert_eq!(rank(&[(OUT, "t.json"), ("RANK", ""), ("SLURM_PROCID", " 3 ")]), Some(3));
         assert_eq!(rank(&[(OUT, "t.json"), ("RANK", "first")]), None);
         assert_eq!(rank(&[(OUT, "t.json"), ("RANK", "99999999999")]), None);
@@ -376,12 +300,12 @@ mod tests {
         let vars = [(OUT, "t.json"), (TRIGGER, "step>50ms, panic"), (DUMPS, "files=2, after=5s")];
         let (options, complaints) = parsed(&vars);
         let options = options.unwrap();
-        assert_eq!((options.triggers.len(), options.dumps.files, complaints), (2, 2, vec![]));
-        assert_eq!(options.dumps.after, Duration::from_secs(5));
+        assert_eq!((options.flight.triggers.len(), options.flight.dumps.files, complaints), (2, 2, vec![]));
+        assert_eq!(options.flight.dumps.after, Duration::from_secs(5));
         let (options, complaints) = parsed(&[(OUT, "t.json"), (TRIGGER, "off"), (DUMPS, "")]);
-        assert!(options.unwrap().triggers.is_empty() && complaints.is_empty());
+        assert!(options.unwrap().flight.triggers.is_empty() && complaints.is_empty());
         let (options, complaints) = parsed(&[(OUT, "t.json"), (TRIGGER, "step>1,panic")]);
-        assert_eq!((options.unwrap().triggers, complaints.len()), (vec![Trigger::Panic], 1));
+        assert_eq!((options.unwrap().flight.triggers, complaints.len()), (vec![Trigger::Panic], 1));
     }
 
     proptest! {
@@ -406,7 +330,7 @@ mod tests {
         use std::os::unix::ffi::OsStringExt;
         let odd = OsString::from_vec(vec![b'/', 0xff, b'.', b'j']);
         let vars = [(odd.clone(), odd.clone()), (OsString::from(OUT), odd.clone())];
-        let options = Options::from_vars(vars, |_| {}).unwrap();
-        assert_eq!(options.out.as_os_str(), odd);
+        let options = options_from_vars(vars, |_| {}).unwrap();
+        assert_eq!(options.session.out.as_os_str(), odd);
     }
 }

@@ -1,0 +1,117 @@
+//! A recording: a session and its flight recorder.
+
+use crate::error::Error;
+use crate::flight::dumps::Dumps;
+use crate::flight::options::FlightOptions;
+use crate::flight::triggers::Triggers;
+use crate::memory::snapshot::Snapshot;
+use crate::os::stderr::say;
+use crate::recording::background;
+use crate::recording::destination::with_ending;
+use crate::recording::options::SessionOptions;
+use crate::recording::output;
+use crate::recording::part::Part;
+use crate::recording::session::Session;
+use crate::stats::Stats;
+use crate::thread::buffer::quietly;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// A session with its dumps and triggers. A rotating recording has one of these for each part.
+///
+/// It dereferences to its session, which has everything but the flight recorder.
+#[derive(Debug)]
+pub struct Recording {
+    session: Arc<Session>,
+    dumps: Dumps,
+    triggers: Triggers,
+}
+
+impl Deref for Recording {
+    type Target = Session;
+
+    fn deref(&self) -> &Session {
+        &self.session
+    }
+}
+
+impl Recording {
+    /// Starts a session and its flight recorder.
+    pub fn start(options: &SessionOptions, flight: &FlightOptions) -> Result<Arc<Self>, Error> {
+        Ok(Self::new(Session::start(options)?, flight))
+    }
+
+    /// Starts the part after this one. Returns `None` if the recording does not rotate.
+    pub fn next(&self, options: &SessionOptions, flight: &FlightOptions) -> Result<Option<Arc<Self>>, Error> {
+        let next = self.session.next(options)?;
+        Ok(next.map(|session| Self::new(session, flight)))
+    }
+
+    fn new(session: Arc<Session>, flight: &FlightOptions) -> Arc<Self> {
+        let is_ring = session.spool().is_ring();
+        let dumps = Dumps::new(flight.dumps, session.output_path().to_owned(), is_ring);
+        Arc::new(Self { session, dumps, triggers: Triggers::new(flight, is_ring) })
+    }
+
+    /// Returns the session alone.
+    pub fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
+    pub fn dumps(&self) -> &Dumps {
+        &self.dumps
+    }
+
+    pub fn triggers(&self) -> &Triggers {
+        &self.triggers
+    }
+
+    /// Writes the pending dump from the ring, and reports an error on standard error. Calls `copied` when the data of the
+    /// dump can no longer be overwritten.
+    pub fn write_dump(&self, copied: impl FnOnce()) {
+        let written = self.dumps.write_pending(|path, trigger| {
+            let copy = Snapshot::take(self.spool().file(), with_ending(path, ".copy"));
+            quietly(|| self.spool().unpin());
+            copied();
+            let copy = copy?;
+            let written = output::write_dump(copy.file(), path, trigger, self.has_whole_micros());
+            if written.is_err() && background::has_given_up() {
+                self.dumps.leave(copy);
+            }
+            written
+        });
+        if let Err(error) = written {
+            say(&error.to_string());
+        }
+    }
+
+    /// Writes the dump that is still pending when the recording ends, from the copy made for it or from the ring.
+    fn write_last_dump(&self) {
+        let written = self.dumps.write_pending(|path, trigger| {
+            let copy = self.dumps.take_left();
+            let spool = copy.as_ref().map_or(self.spool().file(), Snapshot::file);
+            output::write_dump(spool, path, trigger, self.has_whole_micros())
+        });
+        if let Err(error) = written {
+            say(&error.to_string());
+        }
+    }
+
+    /// Completes the output of a recording that has been closed, and removes the spool unless it is the output.
+    pub fn complete(&self) -> Result<Stats, Error> {
+        let stats = self.session.complete(|| self.write_last_dump())?;
+        Ok(self.with_dumps(stats))
+    }
+
+    /// Returns the counts so far, including those of the parts before this one.
+    pub fn stats(&self) -> Result<Stats, Error> {
+        let mut stats = self.with_dumps(self.session.stats()?);
+        stats += self.part().map_or_else(Stats::default, Part::done);
+        Ok(stats)
+    }
+
+    fn with_dumps(&self, stats: Stats) -> Stats {
+        let refused = self.dumps.refused();
+        Stats { dumps: self.dumps.n_granted(), dumps_refused: refused.total(), refused, ..stats }
+    }
+}

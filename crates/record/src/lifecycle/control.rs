@@ -1,0 +1,166 @@
+//! Control of the process's recording while the program runs: status, pause, stop and flush.
+//!
+//! Nothing here makes a thread that records wait: stopping turns recording off, and the file is written by a thread of low
+//! priority.
+
+use crate::error::Error;
+use crate::flight::recording::Recording;
+use crate::lifecycle::end;
+#[cfg(feature = "http")]
+use crate::process::current::with_registry;
+use crate::process::switch::{self, OFF, Rest};
+use crate::process::{categories, current};
+use crate::recording::background;
+use crate::stats::Stats;
+use crate::watch::window;
+use ferrum_trace_model::RefusedDumps;
+use ferrum_trace_model::settings::Categories;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What a process's recording is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// There is none.
+    Off,
+    /// It records.
+    Recording,
+    /// It is there, and rests until [`resume`].
+    Paused,
+    /// It is there, and its [`Window`](crate::Window) is not open.
+    OutsideWindow,
+}
+
+impl State {
+    /// One word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Recording => "recording",
+            Self::Paused => "paused",
+            Self::OutsideWindow => "outside window",
+        }
+    }
+}
+
+/// How a process's recording stands. Made by [`status`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Status {
+    /// What it is doing.
+    pub state: State,
+    /// Where its output goes, if there is one.
+    pub path: Option<PathBuf>,
+    /// Bytes of its spool so far.
+    pub spool_bytes: u64,
+    /// Why no more fits, if so.
+    pub full: Option<&'static str>,
+    /// Steps that its window has counted, if it counts them.
+    pub steps: Option<u64>,
+    /// How many files are being written in the background, those of earlier recordings included.
+    pub writing: usize,
+    /// Which categories are recorded.
+    pub categories: Categories,
+    /// Dumps that were granted, to [`dump`](crate::dump()) or a [`Trigger`](crate::Trigger).
+    pub dumps: u64,
+    /// Dumps that were asked for and not granted, by reason.
+    pub dumps_refused: RefusedDumps,
+}
+
+/// Returns the status of the process's recording.
+pub fn status() -> Status {
+    let recording = running().ok();
+    Status {
+        state: recording.as_ref().map_or(State::Off, |_| state()),
+        path: recording.as_ref().map(|recording| recording.output_path().to_owned()),
+        spool_bytes: recording.as_ref().map_or(0, |recording| recording.spool().n_bytes()),
+        full: recording.as_ref().and_then(|recording| recording.why_full()),
+        dumps: recording.as_ref().map_or(0, |recording| recording.dumps().n_granted()),
+        dumps_refused: recording.as_ref().map_or_else(RefusedDumps::default, |recording| recording.dumps().refused()),
+        steps: recording.and_then(|_| window::n_steps()),
+        writing: background::n_at_work(),
+        categories: categories::current(),
+    }
+}
+
+fn state() -> State {
+    if switch::rests(Rest::Paused) {
+        State::Paused
+    } else if switch::is_outside_window() {
+        State::OutsideWindow
+    } else {
+        State::Recording
+    }
+}
+
+/// Returns the process's recording, or an error if there is none.
+pub fn running() -> Result<Arc<Recording>, Error> {
+    let recording = if crate::COMPILED_OUT || switch::clock() == OFF { None } else { current::running() };
+    recording.ok_or_else(Error::not_recording)
+}
+
+/// Pauses or resumes the process's recording.
+pub fn set_paused(is_paused: bool) -> Result<(), Error> {
+    running()?;
+    switch::set_rest(Rest::Paused, is_paused);
+    Ok(())
+}
+
+/// Records these categories until the process's recording ends.
+#[cfg(feature = "http")]
+pub fn set_categories_of_recording(categories: Categories) -> Result<(), Error> {
+    with_registry(|registry| {
+        let options = registry.options.as_mut().filter(|_| registry.active.is_some());
+        // A forked child begins with them, too.
+        options.ok_or_else(Error::not_recording)?.categories = Some(categories.clone());
+        categories::set_for_recording(categories);
+        Ok(())
+    })
+}
+
+/// Ends the process's recording. Its file is completed by a thread of low priority.
+pub fn stop() -> Result<Writing<Stats>, Error> {
+    let recording = end::take_active(running()?.recording()).ok_or_else(Error::not_recording)?;
+    let path = recording.output_path().to_owned();
+    let written = background::write(move || {
+        let result = recording.complete();
+        if result.is_ok() || !end::leave(&recording) {
+            recording.release_memory();
+        }
+        result
+    });
+    Ok(Writing { path, written })
+}
+
+/// Brings the output up to date, on a thread of low priority.
+pub fn flush() -> Result<Writing<()>, Error> {
+    let recording = running()?;
+    let path = recording.output_path().to_owned();
+    let written = background::write(move || recording.flush());
+    Ok(Writing { path, written })
+}
+
+/// A file that is being written. Dropping it changes nothing.
+#[derive(Debug)]
+pub struct Writing<T> {
+    path: PathBuf,
+    written: background::Writing<Result<T, Error>>,
+}
+
+impl<T> Writing<T> {
+    /// Where the file is, or will be.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Waits until it has all that was recorded before the call that made this.
+    ///
+    /// # Errors
+    ///
+    /// If it could not be written; the spool is kept then.
+    pub fn wait(self) -> Result<T, Error> {
+        let failed =
+            || Err(Error::io("cannot write the trace", &self.path, std::io::Error::other("the writer has failed")));
+        self.written.wait().unwrap_or_else(failed)
+    }
+}

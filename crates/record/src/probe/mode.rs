@@ -1,0 +1,49 @@
+//! The first question of every probe: is the process recording?
+
+use crate::lifecycle::start;
+use crate::process::switch::{self, OFF, TICKS, UNDECIDED};
+use std::sync::Once;
+
+/// Returns the mode of the process: [`OFF`], or the clock of its recording. Asks the environment at the first call.
+#[inline(always)]
+pub fn mode() -> u8 {
+    if crate::COMPILED_OUT {
+        return OFF;
+    }
+    let mode = switch::mode();
+    if mode == OFF {
+        return OFF;
+    }
+    // Laid out of the way, so that being off is one branch that is not taken; being on costs a jump more.
+    std::hint::cold_path();
+    if mode == TICKS { TICKS } else { other_mode(mode) }
+}
+
+#[cold]
+fn other_mode(mode: u8) -> u8 {
+    if mode == UNDECIDED { decide() } else { mode }
+}
+
+fn decide() -> u8 {
+    if !start::decide() {
+        return OFF;
+    }
+    listen_if_asked();
+    switch::mode()
+}
+
+/// Starts the HTTP interface if the environment asks for it, at the first call. In a forked child it stays the parent's.
+pub fn listen_if_asked() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        #[cfg(feature = "http")]
+        crate::server::serve_from_environment();
+        #[cfg(not(feature = "http"))]
+        {
+            use crate::lifecycle::environment::{HTTP, is_off};
+            if std::env::var_os(HTTP).is_some_and(|value| !is_off(&value)) {
+                crate::os::stderr::say(&format!("{HTTP}: this program is built without the feature `http`"));
+            }
+        }
+    });
+}

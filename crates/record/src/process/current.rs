@@ -1,0 +1,189 @@
+//! The current recording of the process: its ids, which threads read without a lock, and the registry behind a lock.
+
+use crate::error::Error;
+use crate::flight::recording::Recording;
+use crate::os::clock;
+use crate::os::stderr::say;
+use crate::process::options::Options;
+use crate::process::switch;
+use crate::thread::buffer::quietly;
+use crate::thread::site::Site;
+use crate::util::lock::lock;
+use ferrum_trace_format::spool::record::SITE_MAX;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
+
+/// Id of the active session, 0 if there is none.
+static ACTIVE_ID: AtomicU64 = AtomicU64::new(0);
+/// Id of its recording, which may have begun in another session.
+static RECORDING_ID: AtomicU64 = AtomicU64::new(0);
+/// Set in a child that was forked while another thread held the registry for long. The lock is never released there, and
+/// the child records nothing.
+static HAS_NO_REGISTRY: AtomicBool = AtomicBool::new(false);
+
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry::new());
+
+/// Recordings and call sites of the process.
+pub struct Registry {
+    pub active: Option<Arc<Recording>>,
+    /// Call sites that have recorded, in the order of their numbers.
+    pub sites: Vec<&'static Site>,
+    /// Recordings that may be unfinished.
+    pub recordings: Vec<Weak<Recording>>,
+    /// In a forked child: options of its own recording, which starts with its first event.
+    pub restart: Option<Options>,
+    /// Options of the active recording.
+    pub options: Option<Options>,
+    /// Starts the recording of a forked child. Set with the first recording, by the layer that starts recordings.
+    pub start: Option<StartRecording>,
+}
+
+/// Starts a recording and makes it the active one.
+pub type StartRecording = fn(&mut Registry, Options) -> Result<Arc<Recording>, Error>;
+
+impl Registry {
+    const fn new() -> Self {
+        Self { active: None, sites: Vec::new(), recordings: Vec::new(), restart: None, options: None, start: None }
+    }
+
+    /// Makes a recording the active one.
+    pub fn activate(&mut self, recording: &Arc<Recording>, options: Options) {
+        self.options = Some(options);
+        self.restart = None;
+        self.remember(recording);
+        self.continue_in(recording);
+        RECORDING_ID.store(recording.recording(), Ordering::Release);
+    }
+
+    /// Makes another part of the active recording the active one.
+    pub fn continue_in(&mut self, part: &Arc<Recording>) {
+        self.active = Some(Arc::clone(part));
+        ACTIVE_ID.store(part.id(), Ordering::Release);
+    }
+
+    /// Adds a recording to those that may be unfinished.
+    pub fn remember(&mut self, recording: &Arc<Recording>) {
+        self.recordings.retain(|recording| recording.upgrade().is_some_and(|recording| recording.is_open()));
+        self.recordings.push(Arc::downgrade(recording));
+    }
+}
+
+/// Calls `work` with the registry. Signal handlers of this thread cannot record meanwhile.
+pub fn with_registry<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
+    if HAS_NO_REGISTRY.load(Ordering::Relaxed) {
+        return work(&mut Registry::new());
+    }
+    quietly(|| work(&mut lock(&REGISTRY)))
+}
+
+/// Locks the registry unless another thread holds it for longer than `patience_nanos`.
+pub fn lock_registry_for_fork(patience_nanos: u64) -> Option<MutexGuard<'static, Registry>> {
+    let deadline = clock::monotonic_nanos() + patience_nanos;
+    loop {
+        match REGISTRY.try_lock() {
+            Ok(guard) => return Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) if clock::monotonic_nanos() > deadline => return None,
+            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+        }
+    }
+}
+
+/// Marks the registry as unusable, in a forked child that could not get its lock.
+pub fn give_up_registry() {
+    HAS_NO_REGISTRY.store(true, Ordering::Relaxed);
+}
+
+/// Returns the active recording. In a forked child that records for the first time, its own recording starts here.
+pub fn active() -> Option<Arc<Recording>> {
+    with_registry(|registry| {
+        if registry.active.is_none()
+            && let Some(start) = registry.start
+            && let Some(options) = registry.restart.take()
+            && let Err(error) = start(registry, options)
+        {
+            switch::end();
+            say(&format!("{error}; nothing is recorded"));
+        }
+        registry.active.clone()
+    })
+}
+
+/// Returns the active recording, and starts none.
+pub fn running() -> Option<Arc<Recording>> {
+    with_registry(|registry| registry.active.clone())
+}
+
+/// Returns the id of the active session, 0 if there is none.
+pub fn active_id() -> u64 {
+    ACTIVE_ID.load(Ordering::Acquire)
+}
+
+/// Returns true if `id` is the id of the active session.
+pub fn is_active(id: u64) -> bool {
+    active_id() == id
+}
+
+/// Returns the id of the process's recording, 0 if there is none or, in a forked child, none of its own yet. The id stays
+/// the same when the recording rotates.
+pub fn recording_id() -> u64 {
+    RECORDING_ID.load(Ordering::Acquire)
+}
+
+/// Returns true if `id` is the id of the process's recording.
+pub fn is_recording(id: u64) -> bool {
+    recording_id() == id
+}
+
+/// Forgets the ids of the active recording.
+pub fn clear_ids() {
+    ACTIVE_ID.store(0, Ordering::Release);
+    RECORDING_ID.store(0, Ordering::Release);
+}
+
+/// Uses the name for later parts of the recording too.
+pub fn remember_process_name(name: &str) {
+    with_registry(|registry| {
+        if let Some(options) = &mut registry.options {
+            options.session.process_name = Some(name.to_owned());
+        }
+    });
+}
+
+/// Returns the number of a call site, 0 if there is no room to define it.
+#[inline]
+pub fn site_id(site: &'static Site) -> u32 {
+    match site.known_id() {
+        0 => register_site(site),
+        id => id,
+    }
+}
+
+/// Gives a call site its number, and defines it in the active session.
+#[cold]
+fn register_site(site: &'static Site) -> u32 {
+    with_registry(|registry| {
+        if site.known_id() != 0 {
+            return site.known_id();
+        }
+        // Even numbers: names made at run time have the odd ones.
+        let id = (2 * (registry.sites.len() as u32 + 1)).min(SITE_MAX - 1);
+        if let Some(recording) = &registry.active
+            && recording.define_site(site, id).is_none()
+        {
+            // There is no room for its name, so its events are lost. There may be room in another recording.
+            return 0;
+        }
+        registry.sites.push(site);
+        site.set_id(id);
+        id
+    })
+}
+
+/// Counts a lost event that is in no thread's own count.
+#[cold]
+pub fn count_lost() {
+    if let Some(recording) = active() {
+        recording.count_dropped(1);
+    }
+}
