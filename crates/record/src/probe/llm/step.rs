@@ -1,4 +1,4 @@
-//! A step of the engine.
+//! Steps of the engine.
 
 use crate::__private::mode;
 use crate::probe::span::Span;
@@ -12,18 +12,18 @@ use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::time::Duration;
 
-/// What a step of the engine computes.
+/// The work of one step of the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Prompts, tokens, or both.
     pub phase: Phase,
-    /// How many sequences take part.
+    /// Number of sequences in the batch.
     pub batch: usize,
-    /// How many tokens of prompts are computed.
+    /// Number of prompt tokens that are computed.
     pub prefill_tokens: usize,
-    /// How many tokens are generated from the last ones: one a sequence, or a few if they are guessed ahead.
+    /// Number of tokens that are generated: one per sequence, or a few with speculative decoding.
     pub decode_tokens: usize,
-    /// How many tokens the sequences have in the cache by now, all together.
+    /// Total number of tokens that the sequences have in the cache by now.
     pub context_tokens: usize,
 }
 
@@ -31,11 +31,11 @@ pub struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EndedStep {
-    /// Which one it was, counted from 0 among those that the recording has, whatever their phase or thread.
+    /// Its number, counted from 0 among the steps of the recording, of all phases and threads.
     pub number: u64,
-    /// What it computed.
+    /// Its work.
     pub step: Step,
-    /// How long it took.
+    /// Its duration.
     pub duration: Duration,
 }
 
@@ -70,7 +70,8 @@ pub fn step(step: Step) -> StepSpan {
         Phase::Decode => &DECODE,
         Phase::Mixed => &MIXED,
     };
-    // Asked first, so that the very first step finds the window that the environment asks for; it may open or close it.
+    // Read first, so that the first step sees the window that the environment requests. The window may open or close
+    // here.
     let mut mode = mode();
     if window::watches_steps() {
         window::step_begins();
@@ -92,13 +93,13 @@ pub fn step(step: Step) -> StepSpan {
     }
 }
 
-/// A step from its making by [`step`] until it is dropped: a [`Span`] that triggers watch over.
+/// A step that ends when it is dropped, made by [`step`]: a [`Span`] that triggers evaluate.
 #[must_use = "a step ends when it is dropped: bind it to a name such as `_step`"]
 #[derive(Debug)]
 pub struct StepSpan {
-    /// Nanoseconds; 0 if nobody watches over it.
+    /// Start in nanoseconds; 0 if no trigger evaluates it.
     watched_since: u64,
-    /// Dropped by hand: with two destructors, the compiler would not keep the guard in registers.
+    /// Dropped manually: with two destructors, the compiler would not keep the guard in registers.
     span: ManuallyDrop<Span<5>>,
 }
 
@@ -120,11 +121,11 @@ impl Drop for StepSpan {
     }
 }
 
-/// Ends a step that is watched over, and marks it if it took too long.
+/// Ends a step that triggers evaluate, and marks it if one of them fires.
 #[cold]
 #[inline(never)]
 fn end_watched(since: u64, mut span: Span<5>) {
-    // Before anything else, so that nothing of ours is in the step.
+    // First, so that the step does not include the evaluation.
     let end = span.now();
     let args = *span.args();
     let [batch, prefill_tokens, decode_tokens, context_tokens] = [1, 2, 3, 4].map(|n: usize| args[n].word as usize);
