@@ -145,8 +145,8 @@
 //!   rotation, loses that event.
 //! - At the limit of the spool, or when the disk is full, recording stops and later events are counted by thread. The
 //!   count is in the file, in [`Stats`] and in one line on standard error.
-//! - Spans of a thread are drawn nested. A guard that is dropped before one that began after it moves to a lane, `NAME
-//!   (2)`.
+//! - Spans of a thread are drawn nested. If a guard is dropped before a guard that began later, its span moves to a
+//!   lane, named `NAME (2)`.
 //! - Between threads, times may differ by up to 40 ns: the counters of two cores are read without a fence.
 //! - A signal handler may record. If it interrupts the recorder itself on the same thread, its event is counted as
 //!   dropped. The first event of a thread, and of a call site, should not come from a signal handler, since it

@@ -1,11 +1,11 @@
 //! A rate limit.
 
-/// A rate limit that allows a burst, and then one per period.
+/// A rate limit that allows a burst, and then one use per period.
 #[derive(Debug)]
 pub struct Rate {
     burst: u64,
     period_nanos: u64,
-    /// The time at which everything granted so far would be over if it were granted one per period.
+    /// The time at which all uses so far would be over if there were one per period.
     paid_until: u64,
 }
 
@@ -14,13 +14,13 @@ impl Rate {
         Self { burst, period_nanos, paid_until: 0 }
     }
 
-    /// Returns the nanoseconds until the next one is allowed; 0 for now.
+    /// Returns the nanoseconds until the next use is allowed; 0 for now.
     pub fn wait(&self, now: u64) -> u64 {
         let debt = self.paid_until.saturating_sub(now);
         debt.saturating_sub(self.period_nanos.saturating_mul(self.burst.saturating_sub(1)))
     }
 
-    /// Counts one that was done.
+    /// Counts one use.
     pub fn count(&mut self, now: u64) {
         self.paid_until = self.paid_until.max(now).saturating_add(self.period_nanos);
     }

@@ -21,7 +21,8 @@ const fn slot(level: usize) -> usize {
     LINE_WORDS * (1 + level)
 }
 
-/// Fills the slot of a span that begins. `args` gives type and word of each argument; those beyond the sixth are left out.
+/// Fills the slot of a span that begins. `args` gives type and word of each argument; arguments beyond the sixth are
+/// left out.
 #[inline(always)]
 pub fn fill(
     stack: &impl ChunkMemory,
@@ -32,7 +33,8 @@ pub fn fill(
 ) {
     let slot = slot(level);
     let n_args = args.len().min(ARGS_MAX);
-    // Orders the last end of this slot before what is stored now: a reader that sees the new start sees no older head.
+    // Orders the last end of this slot before the following stores: a reader that sees the new start sees no older
+    // head.
     stack.fence_release();
     stack.store(slot + START, start, Ordering::Relaxed);
     let mut types = 0;

@@ -23,7 +23,7 @@ pub struct Ring {
 #[derive(Debug)]
 struct Full {
     chunk: MappedChunk,
-    /// When it was put here.
+    /// Time when it was put here.
     nanos: u64,
     /// The thread's next chunk.
     next: Option<u32>,

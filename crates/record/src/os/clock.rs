@@ -40,7 +40,7 @@ pub fn ticks() -> u64 {
 /// steps of up to 10 ns, so two reads may be equal; a nested slice must begin later than the slice around it.
 #[cfg(target_arch = "x86_64")]
 pub const TICKS_APART: u64 = 16;
-/// As above: Arm's counter runs at 1 GHz at most.
+/// Same as above: Arm's counter runs at 1 GHz at most.
 #[cfg(not(target_arch = "x86_64"))]
 pub const TICKS_APART: u64 = 3;
 

@@ -122,7 +122,8 @@ impl Track {
         &self.name
     }
 
-    /// Records a slice with times that were measured elsewhere. [`complete_at!`](crate::complete_at) also takes arguments.
+    /// Records a slice with times that were measured elsewhere. [`complete_at!`](crate::complete_at) also takes
+    /// arguments.
     pub fn complete_at(&self, name: &str, category: &str, begin: Timestamp, end: Timestamp) {
         if global::mode() != OFF && !is_name_muted(category) {
             let name = DynamicName::new(name, category);

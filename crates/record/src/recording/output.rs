@@ -42,7 +42,7 @@ struct Written {
     converter: Converter,
     /// The file that has the output's name.
     current: File,
-    /// Where the events end and the tail begins, in both files.
+    /// Offset where the events end and the tail begins, in both files.
     body_end: u64,
     tail: Vec<u8>,
 }

@@ -40,7 +40,7 @@ thread_local! {
 }
 
 /// Returns the site of a call site's events that have values for exactly these fields. There is one per call site and
-/// combination of fields, of which there are few.
+/// combination of fields; such combinations are few.
 pub fn site_of(metadata: &'static Metadata<'static>, fields: u64) -> &'static Site {
     &call_site_of(metadata, fields).site
 }
