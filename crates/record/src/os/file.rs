@@ -112,6 +112,7 @@ impl<'a> Lease<'a> {
             use std::os::fd::AsRawFd;
             // When someone waits for the file, the kernel sends a signal to the holder of the lease. SIGIO would end a
             // process that does not expect it; SIGURG is ignored by default.
+            // SAFETY: sets the signal of, and takes a lease on, our own descriptor.
             let is_ours = unsafe {
                 libc::fcntl(file.as_raw_fd(), F_SETSIG, libc::SIGURG) == 0
                     && libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_WRLCK) == 0
