@@ -1,11 +1,11 @@
-//! What can go wrong when recording.
+//! Errors of the recorder.
 
 use ferrum_trace_model::settings::SettingError;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Recording could not begin, or its file could not be finished.
+/// An error that occurs if recording could not start, or if its file could not be finished.
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,
@@ -52,17 +52,17 @@ impl Error {
         Self { kind: ErrorKind::Setting { name, error } }
     }
 
-    /// True if the process records already: there is one recorder a process.
+    /// Returns true if the process already records: a process has one recording at a time.
     pub fn is_already_recording(&self) -> bool {
         matches!(self.kind, ErrorKind::AlreadyRecording)
     }
 
-    /// True if there is nothing to finish or to flush.
+    /// Returns true if the process does not record, so there is nothing to finish or to flush.
     pub fn is_not_recording(&self) -> bool {
         matches!(self.kind, ErrorKind::NotRecording)
     }
 
-    /// The same as an [`io::Error`], for the reference's interface.
+    /// Converts this to an [`io::Error`], for the original engine's interface.
     pub(crate) fn into_io(self) -> io::Error {
         let kind = match &self.kind {
             ErrorKind::Io { cause, .. } => cause.kind(),

@@ -1,10 +1,10 @@
-//! The macros that call sites use.
+//! Macros for call sites.
 
 /// Records the time from here to the end of the scope, or until the returned [`Span`](crate::Span) is dropped.
 ///
-/// A name, optionally a category, then arguments: `key = value`, or just `key` for a variable of that name. Name and
-/// category must be constant; see [`Span::dynamic`](crate::Span::dynamic) for others. Arguments are evaluated only while
-/// recording is on.
+/// Takes a name, optionally a category, then arguments: `key = value`, or just `key` for a variable of that name. Name
+/// and category must be constant; see [`Span::dynamic`](crate::Span::dynamic) for others. Arguments are evaluated only
+/// while recording is on.
 ///
 /// ```
 /// use ferrum_trace::span;
@@ -26,7 +26,7 @@ macro_rules! span {
     };
 }
 
-/// Like [`span!`](crate::span), for stretches of work that follow each other: one clock read each instead of two.
+/// Like [`span!`](crate::span), for consecutive pieces of work (laps): one clock read each instead of two.
 ///
 /// ```
 /// use ferrum_trace::laps;
@@ -36,7 +36,7 @@ macro_rules! span {
 ///     lap.mark("attention");
 ///     // mlp
 ///     lap.mark("mlp");
-/// } // here ends the slice `layer`, around both
+/// } // the slice `layer` around both ends here
 /// ```
 #[macro_export]
 macro_rules! laps {
@@ -49,7 +49,7 @@ macro_rules! laps {
     };
 }
 
-/// Records a point in time. Takes what [`span!`](crate::span) takes.
+/// Records an instant. Takes the same arguments as [`span!`](crate::span).
 ///
 /// ```
 /// # let id = 7;
@@ -66,7 +66,7 @@ macro_rules! instant {
     };
 }
 
-/// Records the values of counters from now on: one curve a key.
+/// Records the current values of counters: one curve per key.
 ///
 /// ```
 /// # let (used, free) = (3, 4);
@@ -79,11 +79,12 @@ macro_rules! counter {
     };
 }
 
-/// Begins something that ends where the returned [`AsyncSpan`](crate::AsyncSpan) is dropped, on whatever thread. Takes
-/// what [`span!`](crate::span) takes.
+/// Begins an async slice that ends when the returned [`AsyncSpan`](crate::AsyncSpan) is dropped, on any thread. Takes
+/// the same arguments as [`span!`](crate::span).
 ///
-/// Viewers draw it on a row that has its name. An argument `request_id`, `request`, `req_id`, `req` or `id` is added to the
-/// name of the row, though not to that of the event: `async_span!("request", "http", id = 42)` is on the row `request 42`.
+/// Viewers draw it on a row that has its name. An argument `request_id`, `request`, `req_id`, `req` or `id` is added to
+/// the name of the row, but not to that of the event: `async_span!("request", "http", id = 42)` is on the row `request
+/// 42`.
 ///
 /// ```
 /// use ferrum_trace::async_span;
@@ -104,8 +105,8 @@ macro_rules! async_span {
     };
 }
 
-/// Begins something known by an id of yours, such as a request. Name, category, id, arguments. It ends with
-/// [`async_end!`](crate::async_end) of the same name, category and id, on whatever thread.
+/// Begins an async slice with an id of the caller, such as that of a request. Takes name, category, id, arguments. It
+/// ends with [`async_end!`](crate::async_end) of the same name, category and id, on any thread.
 ///
 /// ```
 /// use ferrum_trace::{async_begin, async_end, async_instant};
@@ -121,7 +122,7 @@ macro_rules! async_begin {
     };
 }
 
-/// Records a point in time within what [`async_begin!`](crate::async_begin) began.
+/// Records an instant within an async slice that [`async_begin!`](crate::async_begin) began.
 #[macro_export]
 macro_rules! async_instant {
     ($name:expr, $category:literal, $id:expr $(, $key:ident $(= $value:expr)?)* $(,)?) => {
@@ -129,7 +130,7 @@ macro_rules! async_instant {
     };
 }
 
-/// Ends what [`async_begin!`](crate::async_begin) began.
+/// Ends an async slice that [`async_begin!`](crate::async_begin) began.
 #[macro_export]
 macro_rules! async_end {
     ($name:expr, $category:literal, $id:expr $(, $key:ident $(= $value:expr)?)* $(,)?) => {
@@ -137,7 +138,7 @@ macro_rules! async_end {
     };
 }
 
-/// Records a slice with times that were measured elsewhere on a [`Track`](crate::Track): track, begin, end, name,
+/// Records a slice with times that were measured elsewhere on a [`Track`](crate::Track). Takes track, begin, end, name,
 /// category, arguments.
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! How much has been recorded.
+//! Counts of a recording.
 
 use ferrum_trace_format::spool::Summary;
 use ferrum_trace_model::RefusedDumps;
@@ -7,24 +7,25 @@ use ferrum_trace_model::RefusedDumps;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Events that are, or will be, in the file.
+    /// Events that are in the file, or will be.
     pub recorded: u64,
-    /// Events that were lost: beyond the limit, on a full disk, or in a signal handler that interrupted the recorder.
+    /// Events that were dropped: beyond the limit, on a full disk, or in a signal handler that interrupted the
+    /// recorder.
     pub dropped: u64,
-    /// Bytes of the spool.
+    /// Size of the spool in bytes.
     pub bytes: u64,
     /// Threads that recorded something.
     pub threads: usize,
-    /// Dumps that were granted, to [`dump`](crate::dump()) or a [`Trigger`](crate::Trigger).
+    /// Dumps that were accepted, from [`dump`](crate::dump()) or a [`Trigger`](crate::Trigger).
     pub dumps: u64,
-    /// Dumps that were asked for and not granted.
+    /// Dumps that were refused.
     pub dumps_refused: u64,
-    /// The same by reason.
+    /// Refused dumps by reason.
     pub refused: RefusedDumps,
 }
 
 impl std::ops::AddAssign for Stats {
-    /// Counts of one recording in several files. Those of threads are of the file with most.
+    /// Adds the counts of another part of the recording. `threads` becomes that of the part with the most threads.
     fn add_assign(&mut self, other: Self) {
         self.recorded += other.recorded;
         self.dropped += other.dropped;

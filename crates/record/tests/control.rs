@@ -1,4 +1,4 @@
-//! What can be changed while a program runs: pausing, stopping, categories.
+//! Control of a running recording: pause, stop, categories.
 
 use ferrum_trace::control::{self, State};
 use ferrum_trace::llm::{self, Phase, Step};
@@ -10,7 +10,7 @@ use ferrum_trace_testkit::trace_file::TraceFile;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The recording is that of the process, so the tests of this file take turns.
+/// The recording belongs to the process, so the tests of this file run one at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
 fn turn() -> MutexGuard<'static, ()> {
@@ -26,7 +26,7 @@ fn start(name: &str) -> PathBuf {
 }
 
 #[test]
-fn a_paused_recording_has_what_came_before_and_after() {
+fn a_paused_recording_has_the_events_before_and_after_the_pause() {
     let _turn = turn();
     let path = start("paused");
     let open = span!("open over the pause");
@@ -51,7 +51,7 @@ fn a_paused_recording_has_what_came_before_and_after() {
 }
 
 #[test]
-fn a_request_that_is_there_over_a_pause_is_whole() {
+fn a_request_that_spans_a_pause_is_complete() {
     let _turn = turn();
     let path = start("request");
     let mut request = llm::request(1).arrived();
@@ -64,11 +64,11 @@ fn a_request_that_is_there_over_a_pause_is_whole() {
     unseen.finished("stop");
     ferrum_trace::finish().unwrap();
     let trace = TraceFile::read(&path);
-    // Begin and end of one of them.
+    // Begin and end of one request.
     assert_eq!((trace.count("request"), trace.count("first token")), (2, 1));
 }
 
-/// One event of each kind, in a category, and how many that makes.
+/// Records one event of each kind, in a category. Returns their number.
 fn one_of_each(track: &Track) -> u64 {
     drop(span!("span", "test"));
     let mut lap = laps!("laps", "test");
@@ -116,7 +116,7 @@ fn categories_are_switched_off_and_on_for_every_kind_of_event() {
 }
 
 #[test]
-fn switching_at_full_pace_loses_nothing_that_it_does_not_mean() {
+fn switching_one_category_at_full_speed_loses_no_event_of_another() {
     let _turn = turn();
     let path = start("pace");
     const N: usize = 20_000;

@@ -18,10 +18,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// The recording is that of the process, so the tests of this file take turns.
+/// The recording belongs to the process, so the tests of this file run one at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// A server with an empty directory of its own, and nothing being recorded.
+/// A server with its own empty directory, while nothing is recorded.
 struct Scene {
     folder: PathBuf,
     server: Option<Server>,
@@ -39,7 +39,7 @@ impl Scene {
         let folder = folder(name);
         let options = HttpOptions::new(&folder).address("127.0.0.1:0".parse().unwrap());
         let server = http::serve(change(options)).unwrap();
-        let Address::Tcp(address) = *server.address() else { panic!("a port was asked for") };
+        let Address::Tcp(address) = *server.address() else { panic!("expected a TCP address") };
         Self { folder, server: Some(server), address, _turn: turn }
     }
 
@@ -49,10 +49,10 @@ impl Scene {
         stream
     }
 
-    /// Sends bytes as they are, and reads the answer until the server closes the connection.
+    /// Sends raw bytes, and reads the response until the server closes the connection.
     fn raw(&self, bytes: &[u8]) -> Answer {
         let mut stream = self.connect();
-        // The server may have refused before all is sent.
+        // The server may refuse before all bytes are sent.
         let _ = stream.write_all(bytes);
         Answer::read(&mut stream)
     }
@@ -69,7 +69,7 @@ impl Scene {
         self.send("GET", path, "")
     }
 
-    /// What lies in the directory.
+    /// Returns the names of the files in the directory.
     fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.folder).unwrap();
         let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -104,7 +104,7 @@ fn request(method: &str, path: &str, body: &str) -> String {
 
 #[derive(Debug)]
 struct Answer {
-    /// 0 if the connection was closed without one.
+    /// 0 if the connection was closed without a response.
     code: u16,
     head: String,
     body: Vec<u8>,
@@ -115,7 +115,7 @@ impl Answer {
         let mut bytes = Vec::new();
         match stream.read_to_end(&mut bytes) {
             Ok(_) => {}
-            // What had come before the connection was reset stays.
+            // Bytes received before the reset are kept.
             Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset, "the server hangs"),
         }
         let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").map_or(bytes.len(), |at| at + 4);
@@ -137,7 +137,7 @@ impl Answer {
         self.json()
     }
 
-    /// An error of this code, whose words have this one.
+    /// Asserts an error with this status code whose message contains `word`.
     #[track_caller]
     fn refused(&self, code: u16, word: &str) {
         let value = self.expect(code);
@@ -155,7 +155,7 @@ fn step() {
     drop(llm::step(Step { phase: Phase::Decode, batch: 1, prefill_tokens: 0, decode_tokens: 1, context_tokens: 9 }));
 }
 
-/// Waits for what another thread does.
+/// Waits until `holds` returns true; panics if it takes too long.
 #[track_caller]
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     for _ in 0..24_000 {
@@ -168,7 +168,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 #[test]
-fn a_recording_is_begun_ended_and_read() {
+fn a_recording_is_started_stopped_and_downloaded() {
     let scene = Scene::new("whole");
     scene.get("/trace").refused(404, "complete");
     scene.post("/stop_profile").refused(409, "start_profile");
@@ -194,7 +194,7 @@ fn a_recording_is_begun_ended_and_read() {
 }
 
 #[test]
-fn files_are_numbered_and_only_those_made_here_are_read() {
+fn files_are_numbered_and_only_those_made_here_can_be_read() {
     let scene = Scene::new("numbered");
     std::fs::write(scene.folder.join("other.json"), "[]").unwrap();
     std::fs::write(scene.folder.join("run-001.json"), "[]").unwrap();
@@ -211,7 +211,7 @@ fn files_are_numbered_and_only_those_made_here_are_read() {
     for name in ["run-001.json", "other.json", "../numbered/run-002.json", "%2e%2e%2fx", "run-002.json%00", ""] {
         scene.get(&format!("/trace?name={name}")).refused(404, "made here");
     }
-    // A link in the place of a file leads nowhere.
+    // A link in the place of a file is not followed.
     let path = scene.folder.join("run-003.json");
     std::fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink(scene.folder.join("other.json"), &path).unwrap();
@@ -219,7 +219,7 @@ fn files_are_numbered_and_only_those_made_here_are_read() {
 }
 
 #[test]
-fn a_stop_that_is_not_waited_for_is_answered_at_once() {
+fn a_stop_without_wait_is_answered_at_once() {
     let scene = Scene::new("at-once");
     scene.post("/start_profile").expect(200);
     (0..20_000u64).for_each(|i| drop(span!("work", "test", i)));
@@ -274,7 +274,7 @@ fn pausing_categories_and_flushing() {
 }
 
 #[test]
-fn categories_that_were_asked_for_end_with_the_recording() {
+fn requested_categories_end_with_the_recording() {
     let scene = Scene::new("categories");
     let recorded = |scene: &Scene| {
         drop(span!("of a", "a"));
@@ -286,18 +286,18 @@ fn categories_that_were_asked_for_end_with_the_recording() {
     assert_eq!(recorded(&scene), 1);
     assert_eq!(scene.get("/status").expect(200)["categories"], "");
     scene.post("/start_profile").expect(200);
-    assert_eq!(recorded(&scene), 2, "all are recorded again");
+    assert_eq!(recorded(&scene), 2, "all categories are recorded again");
     scene.send("POST", "/start_profile", r#"{"categories": "-a,-b"}"#).expect(200);
     assert_eq!(recorded(&scene), 0);
     scene.post("/start_profile").expect(200);
-    assert_eq!(recorded(&scene), 2, "those of one request are not those of the next");
+    assert_eq!(recorded(&scene), 2, "categories of one request do not apply to the next");
     control::set_categories("-b".parse().unwrap());
     scene.post("/start_profile").expect(200);
-    assert_eq!(recorded(&scene), 1, "those of the program stay");
+    assert_eq!(recorded(&scene), 1, "categories set by the program stay");
 }
 
 #[test]
-fn a_ring_is_dumped_and_the_dump_is_read() {
+fn a_ring_is_dumped_and_the_dump_can_be_read() {
     let scene = Scene::new("dump");
     let started = scene.send("POST", "/start_profile", r#"{"ring": "1MiB", "limit": 4194304, "name": "ring"}"#);
     started.expect(200);
@@ -316,7 +316,7 @@ fn a_ring_is_dumped_and_the_dump_is_read() {
 }
 
 #[test]
-fn unknown_paths_and_methods_are_told_in_json() {
+fn unknown_paths_and_methods_get_json_errors() {
     let scene = Scene::new("unknown");
     let list = scene.get("/");
     assert_eq!(list.code, 200);
@@ -359,7 +359,7 @@ fn a_router_is_mounted_into_another_server() {
 }
 
 #[test]
-fn a_token_is_needed_where_there_is_one_and_for_other_addresses() {
+fn a_token_is_checked_and_required_for_public_addresses() {
     let scene = Scene::with("token", |options| options.token("s3cret"));
     scene.post("/start_profile").refused(401, "Bearer");
     scene.get("/status").refused(401, "Bearer");
@@ -398,7 +398,7 @@ fn web_pages_are_refused() {
 }
 
 #[test]
-fn no_file_is_made_outside_of_the_directory() {
+fn no_file_is_written_outside_of_the_directory() {
     let scene = Scene::new("inside/served");
     let outside = scene.folder.parent().unwrap().to_owned();
     let before: Vec<_> = std::fs::read_dir(&outside).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -455,7 +455,7 @@ fn bodies_and_heads_that_are_too_large_are_refused() {
     let scene = Scene::new("large");
     let post = "POST /start_profile HTTP/1.1\r\nHost: localhost\r\n";
     scene.raw(format!("{post}Content-Length: 1000000000\r\n\r\n").as_bytes()).refused(413, "4096");
-    // Its length is not known before it is there.
+    // A chunked body has no length in the head.
     let chunk = format!("fff\r\n{}\r\n", " ".repeat(0xfff));
     let chunked = format!("{post}Transfer-Encoding: chunked\r\n\r\n{chunk}{chunk}");
     scene.raw(chunked.as_bytes()).refused(413, "4096");
@@ -474,7 +474,7 @@ fn bodies_and_heads_that_are_too_large_are_refused() {
 }
 
 #[test]
-fn what_is_no_http_is_refused() {
+fn malformed_requests_are_refused() {
     let scene = Scene::new("garbage");
     for bytes in [
         &b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..],
@@ -495,7 +495,7 @@ fn what_is_no_http_is_refused() {
 }
 
 #[test]
-fn who_is_slow_is_let_go_and_too_many_are_not_let_in() {
+fn slow_clients_time_out_and_excess_connections_are_refused() {
     let scene = Scene::new("slow");
     let mut slow: Vec<TcpStream> = (0..16).map(|_| scene.connect()).collect();
     slow[0].write_all(b"GET /status HTTP/1.1\r\nHost: local").unwrap();
@@ -503,7 +503,7 @@ fn who_is_slow_is_let_go_and_too_many_are_not_let_in() {
     slow[1].write_all(head.as_bytes()).unwrap();
     let busy = scene.get("/status");
     assert!([0, 503].contains(&busy.code), "{busy:?}");
-    // One that asked well keeps its connection, but not for long.
+    // A valid request keeps its connection open, but not for long.
     let keeping = slow.pop().unwrap();
     (&keeping).write_all(b"GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
     let late: Vec<u16> = slow.into_iter().map(|mut stream| Answer::read(&mut stream).code).collect();
@@ -515,7 +515,7 @@ fn who_is_slow_is_let_go_and_too_many_are_not_let_in() {
 }
 
 #[test]
-fn of_many_parallel_starts_one_wins() {
+fn one_of_many_parallel_starts_succeeds() {
     let scene = Scene::new("parallel");
     let start = || scene.post("/start_profile").code;
     for round in 1..=3 {
@@ -531,7 +531,7 @@ fn of_many_parallel_starts_one_wins() {
 }
 
 #[test]
-fn recordings_do_not_begin_all_the_time() {
+fn the_rate_of_starts_is_limited() {
     let scene = Scene::new("rate");
     let codes = (0..40).map(|_| {
         let started = scene.post("/start_profile");
@@ -548,7 +548,7 @@ fn recordings_do_not_begin_all_the_time() {
 }
 
 #[test]
-fn who_reads_slowly_keeps_nobody_waiting() {
+fn a_slow_reader_does_not_block_others() {
     let scene = Scene::new("reader");
     scene.post("/start_profile").expect(200);
     (0..300_000u64).for_each(|i| drop(span!("work", "test", i)));
@@ -558,7 +558,7 @@ fn who_reads_slowly_keeps_nobody_waiting() {
     reader.write_all(request("GET", "/trace", "").as_bytes()).unwrap();
     let mut begin = [0; 1000];
     reader.read_exact(&mut begin).unwrap();
-    // Far more is left than sockets hold, and others go on.
+    // More is left than socket buffers hold, and other requests are served.
     assert!(n_bytes > 20 << 20, "{n_bytes}");
     scene.post("/start_profile").expect(200);
     counter!("work", n = 1);
@@ -567,12 +567,12 @@ fn who_reads_slowly_keeps_nobody_waiting() {
     let rest = std::io::copy(&mut reader, &mut std::io::sink()).unwrap();
     assert!(
         rest > n_bytes - 1000 && rest < n_bytes + 1000,
-        "the file that was begun is sent whole: {rest} of {n_bytes}"
+        "expected the rest of the removed file, received {rest} of {n_bytes} bytes"
     );
 }
 
 #[test]
-fn a_unix_socket_is_its_owners_and_goes_with_the_server() {
+fn a_unix_socket_is_private_and_is_removed_with_the_server() {
     let scene = Scene::new("unix");
     let path = scene.folder.join("engine.sock");
     let options = HttpOptions::new(&scene.folder).address(format!("unix:{}", path.display()).parse().unwrap());
@@ -592,7 +592,7 @@ fn a_unix_socket_is_its_owners_and_goes_with_the_server() {
     ask("GET", "/status").expect(200);
     server.stop();
     assert!(!path.exists());
-    // What a killed process leaves.
+    // A socket that a killed process left.
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     assert!(path.exists());
     let server = http::serve(options.clone()).unwrap();
@@ -604,10 +604,11 @@ fn a_unix_socket_is_its_owners_and_goes_with_the_server() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
 }
 
-/// Tells the program below that it is one.
+/// Set for the child process that plays the engine.
 const IS_ENGINE: &str = "FERRUM_TEST_IS_ENGINE";
 
-/// Not a test but the engine of the tests below, which run this program again: it works until nobody listens to it.
+/// Not a test, but the engine of the tests below, which run this program again. It works until standard input is
+/// closed.
 #[test]
 fn an_engine_that_the_environment_controls() {
     if std::env::var_os(IS_ENGINE).is_none() {
@@ -642,7 +643,7 @@ fn ask_unix(path: &Path, method: &str, target: &str, token: &str) -> Answer {
 }
 
 #[test]
-fn the_environment_has_a_program_listen_and_its_socket_goes_with_it() {
+fn the_environment_starts_the_server_and_its_socket_is_removed_at_exit() {
     let folder = folder("environment");
     let socket = folder.join("engine.sock");
     let address = format!("unix:{}", socket.display());
@@ -666,7 +667,7 @@ fn the_environment_has_a_program_listen_and_its_socket_goes_with_it() {
 }
 
 #[test]
-fn a_recording_of_the_environment_is_stopped_and_the_next_one_lies_beside_it() {
+fn a_recording_of_the_environment_can_be_stopped_and_the_next_one_is_beside_it() {
     let folder = folder("beside");
     let (socket, out) = (folder.join("engine.sock"), folder.join("run-%p.json"));
     let address = format!("unix:{}", socket.display());
@@ -678,12 +679,12 @@ fn a_recording_of_the_environment_is_stopped_and_the_next_one_lies_beside_it() {
     let next = ask_unix(&socket, "POST", "/start_profile", "").expect(200);
     assert_eq!(next["path"], folder.join("trace-001.json").to_str().unwrap());
     engine.finish().expect_success();
-    // What was being recorded at the end is complete.
+    // The recording that was running at exit is complete.
     TraceFile::read(&folder.join("trace-001.json"));
 }
 
 #[test]
-fn what_the_environment_cannot_have_is_told_in_one_line() {
+fn invalid_http_settings_are_reported_in_one_line() {
     let folder = folder("told");
     let folder = folder.to_str().unwrap();
     let any = ("FERRUM_TRACE_HTTP", "127.0.0.1:0");

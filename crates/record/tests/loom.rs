@@ -1,8 +1,9 @@
-//! The publication protocol under every interleaving, `src/memory/chunk.rs` itself, on loom's atomics; that of open spans, `src/memory/open_slot.rs`;
-//! and how the switch follows from what several threads change, `src/util/derived.rs`.
+//! Loom models of all interleavings: the publication protocol (`src/memory/chunk.rs` itself, on loom's atomics), the
+//! protocol of open spans (`src/memory/open_slot.rs`), and the value derived from state that several threads change
+//! (`src/util/derived.rs`).
 //!
-//! In the program the reader is another part of it (or another program) that reads the file; here it loads the same words
-//! in the same order.
+//! In production, the reader reads the file, in this or another process; here it loads the same words in the same
+//! order.
 #![cfg(under_loom)]
 
 #[path = "../src/memory"]
@@ -63,18 +64,18 @@ fn write_record(memory: &Memory) {
     chunk::publish(memory, at + RECORD_BYTES);
 }
 
-/// Reads as `Progress::new_pieces` does, and checks that all it may look at is there. Returns state and length.
+/// Reads as `Progress::new_pieces` does, and checks that all words it may use are visible. Returns state and length.
 fn read(memory: &Memory) -> (u64, u64) {
     let state = memory.load(words::STATE, Ordering::Acquire);
     let len = memory.load(words::LEN, Ordering::Acquire);
     for word in words::HEADER_WORDS..(len / 8) as usize {
-        assert_eq!(memory.load(word, Ordering::Relaxed), 1, "a word below the length is not there");
+        assert_eq!(memory.load(word, Ordering::Relaxed), 1, "a word below the length is not visible");
     }
     (state, len)
 }
 
 #[test]
-fn whatever_lies_below_the_length_is_whole() {
+fn all_words_below_the_length_are_visible() {
     loom::model(|| {
         let memory = Memory::active();
         let writer = thread::spawn({
@@ -93,7 +94,7 @@ fn whatever_lies_below_the_length_is_whole() {
 }
 
 #[test]
-fn a_chunk_that_is_seen_has_its_header() {
+fn a_visible_chunk_has_its_header() {
     loom::model(|| {
         let memory = Memory::zeros();
         let writer = thread::spawn({
@@ -111,7 +112,7 @@ fn a_chunk_that_is_seen_has_its_header() {
 }
 
 #[test]
-fn a_chunk_that_is_closed_has_its_last_length() {
+fn a_closed_chunk_has_its_final_length() {
     loom::model(|| {
         let memory = Memory::active();
         let writer = thread::spawn({
@@ -123,14 +124,14 @@ fn a_chunk_that_is_closed_has_its_last_length() {
         });
         let (state, len) = read(&memory);
         if state == state::CLOSED {
-            assert_eq!(len, HEADER_BYTES + RECORD_BYTES, "a reader that gives the chunk up would lose a record");
+            assert_eq!(len, HEADER_BYTES + RECORD_BYTES, "a reader that leaves the closed chunk would lose a record");
         }
         writer.join().unwrap();
     });
 }
 
 #[test]
-fn the_next_thread_goes_on_where_the_last_one_stopped() {
+fn the_next_owner_of_a_chunk_continues_where_the_last_one_stopped() {
     loom::model(|| {
         let memory = Memory::active();
         let left_over = Arc::new(Mutex::new(None));
@@ -153,15 +154,15 @@ fn the_next_thread_goes_on_where_the_last_one_stopped() {
         });
         let (_, seen) = read(&memory);
         first.join().unwrap();
-        let went_on = second.join().unwrap();
+        let has_continued = second.join().unwrap();
         let (_, len) = read(&memory);
         assert!(seen <= len);
-        assert_eq!(len, HEADER_BYTES + RECORD_BYTES * (1 + u64::from(went_on)));
+        assert_eq!(len, HEADER_BYTES + RECORD_BYTES * (1 + u64::from(has_continued)));
     });
 }
 
 #[test]
-fn an_event_that_is_seen_has_its_site_defined() {
+fn the_site_of_a_visible_event_is_defined() {
     loom::model(|| {
         let definitions = Memory::active();
         let events = Memory::active();
@@ -190,9 +191,9 @@ fn an_event_that_is_seen_has_its_site_defined() {
     });
 }
 
-/// Stands for memory that `Segment::revoke` has replaced by zeros while a thread still holds the chunk.
+/// Models memory that `Segment::revoke` has replaced by zeros while a thread still holds the chunk.
 #[test]
-fn a_chunk_that_was_taken_away_sends_its_writer_for_another() {
+fn the_writer_of_a_revoked_chunk_stops_writing() {
     loom::model(|| {
         let memory = Memory::active();
         let writer = thread::spawn({
@@ -201,7 +202,7 @@ fn a_chunk_that_was_taken_away_sends_its_writer_for_another() {
                 for _ in 0..2 {
                     let at = chunk::len(&*memory);
                     if at + RECORD_BYTES <= chunk::limit(&*memory) {
-                        // May be late: what is written then is lost, but nothing is written outside the chunk.
+                        // The check may be outdated: the record is lost then, but nothing is written outside the chunk.
                         assert!(at + RECORD_BYTES <= 8 * N_WORDS as u64);
                         write_record(&memory);
                     }
@@ -210,11 +211,11 @@ fn a_chunk_that_was_taken_away_sends_its_writer_for_another() {
         });
         memory.store(words::LIMIT, 0, Ordering::Relaxed);
         writer.join().unwrap();
-        assert_eq!(chunk::limit(&*memory), 0, "the writer would go on for ever");
+        assert_eq!(chunk::limit(&*memory), 0, "the writer would never stop");
     });
 }
 
-/// Reads as `snapshot::read_chunk` does. `None` if the chunk was used again meanwhile.
+/// Reads as `snapshot::read_chunk` does. Returns `None` if the chunk was overwritten meanwhile.
 fn copy(memory: &Memory) -> Option<Vec<u64>> {
     let before = memory.load(words::GENERATION, Ordering::Acquire);
     let len = memory.load(words::LEN, Ordering::Acquire);
@@ -226,7 +227,7 @@ fn copy(memory: &Memory) -> Option<Vec<u64>> {
 }
 
 #[test]
-fn what_is_copied_of_a_ring_is_of_one_generation() {
+fn a_copied_chunk_is_of_one_generation() {
     loom::model(|| {
         let memory = Memory::active();
         write_record(&memory);
@@ -249,9 +250,9 @@ fn what_is_copied_of_a_ring_is_of_one_generation() {
     });
 }
 
-/// Each thread changes a bit of its own; the mode is on if none is set.
+/// Each thread changes its own bit; the mode is on if none is set.
 #[test]
-fn the_switch_follows_from_the_last_change() {
+fn the_switch_is_derived_from_the_last_change() {
     loom::model(|| {
         let words = Arc::new((AtomicU32::new(0b01), AtomicU32::new(0)));
         let change = |words: &(AtomicU32, AtomicU32), to: fn(u32) -> u32| {
@@ -291,7 +292,7 @@ impl ChunkMemory for Stack {
 }
 
 impl Stack {
-    /// Start, head and argument of the one slot.
+    /// Returns start, head and argument of the only slot.
     fn read(&self) -> [u64; 3] {
         let word = |word: usize, order| self.load(open_spans::LINE_WORDS + word, order);
         let head = word(open_spans::HEAD, Ordering::Acquire);
@@ -302,7 +303,7 @@ impl Stack {
 }
 
 #[test]
-fn an_open_span_that_is_read_twice_alike_is_whole() {
+fn an_open_span_with_two_equal_reads_is_consistent() {
     loom::model(|| {
         let stack = Arc::new(Stack(std::array::from_fn(|_| AtomicU64::new(0))));
         let writer = thread::spawn({
@@ -317,7 +318,7 @@ fn an_open_span_that_is_read_twice_alike_is_whole() {
         let (first, second) = (stack.read(), stack.read());
         let [start, head, arg] = first;
         if first == second && head != 0 {
-            assert_eq!((head, arg), (open_spans::head(4, 1, 2), 10 + start), "a slot of two spans");
+            assert_eq!((head, arg), (open_spans::head(4, 1, 2), 10 + start), "the slot mixes two spans");
         }
         writer.join().unwrap();
         assert_eq!(stack.read()[1], 0);
@@ -325,7 +326,7 @@ fn an_open_span_that_is_read_twice_alike_is_whole() {
 }
 
 #[test]
-fn a_span_whose_slot_is_empty_again_has_its_record() {
+fn a_span_with_an_emptied_slot_has_its_record() {
     loom::model(|| {
         let stack = Arc::new(Stack(std::array::from_fn(|_| AtomicU64::new(0))));
         let events = Memory::active();
@@ -338,7 +339,7 @@ fn a_span_whose_slot_is_empty_again_has_its_record() {
             }
         });
         if stack.read()[1] == 0 {
-            assert_eq!(read(&events).1, HEADER_BYTES + RECORD_BYTES, "a span is neither open nor ended");
+            assert_eq!(read(&events).1, HEADER_BYTES + RECORD_BYTES, "the span is neither open nor recorded");
         }
         writer.join().unwrap();
     });

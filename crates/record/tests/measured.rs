@@ -1,13 +1,13 @@
-//! Slices that a device measured, and the arrows that lead to them.
+//! Slices that a device measured, and the flows that lead to them.
 
 use ferrum_trace::{Flow, Measured, Recorder, Timestamp, Track, span};
 use ferrum_trace_testkit::trace_file::{Event, TraceFile};
 use std::path::Path;
 use std::time::Duration;
 
-/// The one process of this file records once: all that there is to see, in one trace that the viewers get too.
+/// One test for this process, which records once: the trace is also checked in the viewers.
 #[test]
-fn a_measured_slice_tells_its_error_and_meets_its_arrow_on_whatever_row() {
+fn a_measured_slice_has_its_error_and_the_end_of_its_flow_on_any_lane() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("viewer-check");
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("measured.json");
@@ -23,7 +23,7 @@ fn a_measured_slice_tells_its_error_and_meets_its_arrow_on_whatever_row() {
     });
     let t0 = Timestamp::now() + Duration::from_millis(1);
     let at = |micros| t0 + Duration::from_micros(micros);
-    // The second overlaps the first in part, so it goes to a row of its own, and its arrow with it.
+    // The second slice overlaps the first partly, so it is on a lane, and the end of its flow too.
     for (n, (begin, end)) in [(0, 100), (50, 150), (200, 300)].into_iter().enumerate() {
         let slice = Measured {
             name: &name,

@@ -1,4 +1,4 @@
-//! The flight recorder: the newest is kept, in fixed room, and what is kept is whole.
+//! The flight recorder keeps the newest events in fixed memory, and those are complete.
 
 use ferrum_trace::{DumpLimits, DumpRefusal, Flow, Recorder, async_begin, async_end, dump, flush, span, stats};
 use ferrum_trace_testkit::trace_file::TraceFile;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The recording is that of the process, so the tests of this file take turns.
+/// The recording belongs to the process, so the tests of this file run one at a time.
 static TURN: Mutex<()> = Mutex::new(());
 const MIB: u64 = 1 << 20;
 
@@ -14,7 +14,7 @@ fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A path of a folder that goes with it.
+/// A folder that is removed when this is dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -45,18 +45,18 @@ fn on_thread<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 's
     std::thread::Builder::new().name(name.into()).spawn(work).unwrap().join().unwrap()
 }
 
-/// The numbers of a thread's spans without gaps, up to the last.
+/// Asserts that the newest spans of a thread are there without gaps, up to `last`, and at least `least` of them.
 #[track_caller]
 fn assert_newest(trace: &TraceFile, last: u64, least: usize) {
     let mut numbers = trace.numbers("busy", "i");
     numbers.sort_unstable();
-    assert!(numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]), "some are missing");
+    assert!(numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]), "spans are missing");
     assert_eq!(numbers.last(), Some(&last));
-    assert!(numbers.len() >= least, "only {} are there", numbers.len());
+    assert!(numbers.len() >= least, "found only {}", numbers.len());
 }
 
 #[test]
-fn the_newest_is_kept_and_the_last_moments_of_quiet_threads_with_it() {
+fn the_newest_events_and_the_last_events_of_quiet_threads_are_kept() {
     let _turn = turn();
     let scratch = Scratch::new("newest");
     let recorder = Recorder::builder().path(scratch.path()).ring(2 * MIB).start().unwrap();
@@ -70,9 +70,9 @@ fn the_newest_is_kept_and_the_last_moments_of_quiet_threads_with_it() {
     assert!(stats.bytes <= 2 * MIB, "{} bytes", stats.bytes);
     let trace = TraceFile::read(&scratch.path());
     trace.assert_nested();
-    assert_eq!(trace.count("quiet"), 10, "its last moments are there");
-    assert_eq!(trace.count("gone"), 0, "a thread that has ended is no older than it was");
-    // A span with an argument takes 24 bytes: most of the room is theirs.
+    assert_eq!(trace.count("quiet"), 10, "the last events of a quiet living thread are kept");
+    assert_eq!(trace.count("gone"), 0, "the last events of an ended thread are not spared");
+    // A span with an argument takes 24 bytes; most of the ring has such spans.
     assert_newest(&trace, 299_999, 40_000);
     assert_eq!(trace.about("ring_bytes"), 2 * MIB);
     assert!(trace.about("overwritten_chunks") > 100);
@@ -80,7 +80,7 @@ fn the_newest_is_kept_and_the_last_moments_of_quiet_threads_with_it() {
 }
 
 #[test]
-fn a_flush_has_what_is_there_while_it_is_overwritten() {
+fn a_flush_is_consistent_while_the_ring_is_overwritten() {
     let _turn = turn();
     let scratch = Scratch::new("flush");
     let recorder = Recorder::builder().path(scratch.path()).ring(4 * MIB).start().unwrap();
@@ -101,7 +101,7 @@ fn a_flush_has_what_is_there_while_it_is_overwritten() {
 }
 
 #[test]
-fn what_began_before_the_ring_does_is_whole() {
+fn an_async_slice_whose_begin_was_overwritten_begins_with_the_ring() {
     let _turn = turn();
     let scratch = Scratch::new("halves");
     let recorder = Recorder::builder().path(scratch.path()).ring(MIB).start().unwrap();
@@ -126,14 +126,14 @@ fn what_began_before_the_ring_does_is_whole() {
     let begin_of = |id: &str| of_phase('b').find(|event| event.extra["id2"]["local"] == id).unwrap().start_ns;
     let (gone, there) = (begin_of("0x7"), begin_of("0x8"));
     let n_before = trace.named("busy").filter(|event| event.start_ns < gone).count();
-    assert!(n_before <= 1, "the one whose begin is gone begins where the ring does");
+    assert!(n_before <= 1, "the request whose begin was overwritten begins with the ring");
     assert!(there > gone);
     let flows: Vec<char> = trace.named("flow").map(|event| event.phase).collect();
-    assert_eq!(flows, ['s', 'f'], "an arrow from nowhere is left out");
+    assert_eq!(flows, ['s', 'f'], "a flow whose begin was overwritten is left out");
     leave_for_viewers(&scratch.path(), &trace);
 }
 
-/// For the step `viewers` of the gate.
+/// Copies a trace for the step `viewers` of `cargo xtask check`.
 fn leave_for_viewers(path: &Path, trace: &TraceFile) {
     let room = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("viewer-check");
     std::fs::create_dir_all(&room).unwrap();
@@ -143,7 +143,7 @@ fn leave_for_viewers(path: &Path, trace: &TraceFile) {
 }
 
 #[test]
-fn a_ring_of_time_lets_go_of_what_is_older() {
+fn a_ring_of_time_drops_older_events() {
     let _turn = turn();
     let scratch = Scratch::new("time");
     let time = Duration::from_millis(50);
@@ -156,13 +156,13 @@ fn a_ring_of_time_lets_go_of_what_is_older() {
         }
     });
     let stats = recorder.finish().unwrap();
-    assert!(stats.recorded < 200_000, "all of it is there");
+    assert!(stats.recorded < 200_000, "nothing was overwritten");
     let trace = TraceFile::read(&scratch.path());
     assert!(trace.numbers("round", "i").ends_with(&[18, 19]));
 }
 
 #[test]
-fn what_is_under_way_ends_where_a_dump_does_and_is_whole_once_it_has_ended() {
+fn open_async_slices_end_with_the_dump_and_later_at_their_own_end() {
     let _turn = turn();
     let scratch = Scratch::new("under-way");
     let limits = DumpLimits { after: Duration::ZERO, ..DumpLimits::default() };
@@ -179,14 +179,15 @@ fn what_is_under_way_ends_where_a_dump_does_and_is_whole_once_it_has_ended() {
     }
     let trace = TraceFile::read(&dumped);
     let ends: Vec<_> = trace.recorded().filter(|event| event.phase == 'e').collect();
-    let told = ends.iter().map(|end| (end.name.as_str(), end.extra["id2"]["local"].as_str(), end.args.get("unclosed")));
+    let found =
+        ends.iter().map(|end| (end.name.as_str(), end.extra["id2"]["local"].as_str(), end.args.get("unclosed")));
     let yes = serde_json::Value::Bool(true);
     let expected =
         [("request", Some("0x8"), None), ("decode", Some("0x7"), Some(&yes)), ("request", Some("0x7"), Some(&yes))];
-    assert_eq!(told.collect::<Vec<_>>(), expected, "what began last ends first");
+    assert_eq!(found.collect::<Vec<_>>(), expected, "the last begun ends first");
     let last = trace.recorded().map(|event| event.end_ns).max();
     assert!(ends[1..].iter().all(|end| Some(end.end_ns) == last));
-    // A file that is written again is written without the ends that were made up.
+    // The next version of a file has no synthetic ends.
     flush().unwrap();
     async_end!("decode", "test", 7);
     async_end!("request", "test", 7);
@@ -197,7 +198,7 @@ fn what_is_under_way_ends_where_a_dump_does_and_is_whole_once_it_has_ended() {
 }
 
 #[test]
-fn a_dump_tells_why_and_what_came_before_and_after_while_recording_goes_on() {
+fn a_dump_has_its_reason_and_events_before_and_after_it_while_recording_continues() {
     let _turn = turn();
     let scratch = Scratch::new("dump");
     assert!(!dump("nothing is recorded"));
@@ -218,7 +219,7 @@ fn a_dump_tells_why_and_what_came_before_and_after_while_recording_goes_on() {
     assert_eq!((trigger.text("reason").as_str(), trigger.number("dump")), ("a slow step", 1));
     let of_dump = &trace.events.iter().find(|event| event.name == "ferrum_trace").unwrap().args["trigger"];
     assert_eq!((&of_dump["reason"], &of_dump["dump"]), (&"a slow step".into(), &1.into()));
-    // The end does not wait for the time after it, and loses nothing by that.
+    // At the end, a dump does not wait for its post-roll, and loses nothing.
     while !dump("the end") {
         std::thread::sleep(Duration::from_millis(1));
     }

@@ -9,19 +9,19 @@ use std::time::Duration;
 use tracing::{Span, field, info, info_span, span, subscriber};
 use tracing_subscriber::prelude::*;
 
-/// The recording is that of the process, so the tests of this file take turns.
+/// The recording belongs to the process, so the tests of this file run one at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
 fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is recorded while `work` runs.
+/// Returns the trace that is recorded while `work` runs.
 fn recorded(work: impl FnOnce()) -> TraceFile {
     recorded_and_kept(work, |_, _| {})
 }
 
-/// Leaves a trace for the viewers, see CONTRIBUTING.md.
+/// Copies a trace for the check in the viewers, see CONTRIBUTING.md.
 fn leave_for_viewers(path: &Path, trace: &TraceFile) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("viewer-check");
     std::fs::create_dir_all(&folder).unwrap();
@@ -30,7 +30,7 @@ fn leave_for_viewers(path: &Path, trace: &TraceFile) {
     std::fs::write(folder.join("tracing-tasks.json.expect"), format!("slices={n_slices}\nunended=0\n")).unwrap();
 }
 
-/// The same; the file is shown to `keep` before it is removed.
+/// Like [`recorded`]; calls `keep` with the file before it is removed.
 fn recorded_and_kept(work: impl FnOnce(), keep: impl FnOnce(&Path, &TraceFile)) -> TraceFile {
     let _turn = turn();
     let folder =
@@ -65,7 +65,7 @@ fn spans_are_slices_with_their_fields_as_typed_arguments() {
 }
 
 #[test]
-fn fields_that_have_no_value_are_left_out_and_those_that_get_one_later_are_not() {
+fn fields_without_a_value_are_left_out_and_later_values_are_recorded() {
     let trace = recorded(|| {
         let span = info_span!("request", id = 7, tokens = field::Empty, reason = field::Empty);
         span.record("tokens", 12);
@@ -78,7 +78,7 @@ fn fields_that_have_no_value_are_left_out_and_those_that_get_one_later_are_not()
 }
 
 #[test]
-fn a_span_that_waits_has_a_row_that_tells_work_from_waiting() {
+fn a_span_that_waits_has_a_row_with_its_busy_and_idle_time() {
     let trace = recorded(|| {
         let span = info_span!("task", id = 1);
         let dispatch = tracing::dispatcher::get_default(Clone::clone);
@@ -96,7 +96,7 @@ fn a_span_that_waits_has_a_row_that_tells_work_from_waiting() {
     let (busy, idle) = (end.number("busy_ns"), end.number("idle_ns"));
     assert!(busy >= 2_000_000 && idle >= 20_000_000, "{busy} {idle}");
     let first = trace.named("task").filter(|event| event.phase == 'X').map(|event| event.start_ns).min().unwrap();
-    assert!(begin.start_ns <= first, "the row begins where the span was entered first");
+    assert!(begin.start_ns <= first, "the row begins at the first entry of the span");
     assert_eq!(begin.number("id"), 1);
     let threads: std::collections::BTreeSet<u64> =
         trace.named("task").filter(|event| event.phase == 'X').map(|event| event.tid).collect();
@@ -111,7 +111,7 @@ fn a_span_that_is_entered_once_has_no_row() {
 }
 
 #[test]
-fn a_part_of_a_program_that_is_entered_again_and_again_has_no_row() {
+fn a_span_without_fields_that_one_thread_enters_repeatedly_has_no_row() {
     let trace = recorded(|| {
         let parts: Vec<Span> = (0..3000).map(|_| info_span!("part")).collect();
         for _ in 0..3 {
@@ -123,13 +123,13 @@ fn a_part_of_a_program_that_is_entered_again_and_again_has_no_row() {
 }
 
 #[test]
-fn a_number_that_is_used_again_is_another_span() {
+fn a_reused_span_number_is_a_different_span() {
     let trace = recorded(|| {
         let first = info_span!("first");
         first.in_scope(|| ());
         let number = first.id();
         drop(first);
-        // The registry gives a number again after some thousands of others.
+        // The registry reuses a number after some thousands of others.
         let mut spans = (0..1 << 20).map(|_| info_span!("second"));
         let second = spans.find(|span| span.id() == number).unwrap();
         second.in_scope(|| ());
@@ -153,7 +153,7 @@ fn spans_of_two_registries_stay_apart() {
 }
 
 #[test]
-fn events_are_instants_called_by_their_message_and_without_one_by_their_place() {
+fn events_are_instants_named_by_message_or_source_location() {
     let trace = recorded(|| {
         info!("first token");
         info!(request = 7, "finished");
@@ -179,7 +179,7 @@ fn events_are_instants_called_by_their_message_and_without_one_by_their_place() 
 }
 
 #[test]
-fn events_of_more_messages_than_can_be_named_are_called_by_their_place() {
+fn events_are_named_by_source_location_once_the_name_table_is_full() {
     let n_events = 70_000;
     let trace = recorded(|| (0..n_events).for_each(|n| info!(n, "message {n}")));
     let (named, placed): (Vec<_>, Vec<_>) = trace.recorded().partition(|event| event.name.starts_with("message "));
@@ -188,13 +188,13 @@ fn events_of_more_messages_than_can_be_named_are_called_by_their_place() {
     assert!(placed.iter().all(|event| event.text("message") == format!("message {}", event.number("n"))));
 }
 
-/// Enters a span as an executor does each time that it polls the future.
+/// Enters nested spans as an executor does when it polls a future.
 fn poll(spans: &[&Span]) {
     let [span, inner @ ..] = spans else { return };
     span.in_scope(|| poll(inner));
 }
 
-/// The asynchronous begins of a name.
+/// Returns the async begins of a name.
 fn begins<'a>(trace: &'a TraceFile, name: &'a str) -> Vec<&'a Event> {
     trace.named(name).filter(|event| event.phase == 'b').collect()
 }
@@ -224,7 +224,7 @@ fn a_task_is_drawn_in_the_row_of_the_request_that_it_is_part_of() {
 }
 
 #[test]
-fn tasks_of_a_request_that_run_at_the_same_time_are_on_rows_of_their_own() {
+fn concurrent_tasks_of_a_request_have_separate_rows() {
     let work = || {
         let request = info_span!("request", request = "abc");
         poll(&[&request]);
@@ -242,8 +242,8 @@ fn tasks_of_a_request_that_run_at_the_same_time_are_on_rows_of_their_own() {
     let fetches: Vec<_> = begins(&trace, "fetch").iter().map(|fetch| fetch.row()).collect();
     assert_eq!(fetches[0], request);
     assert!(fetches[1] != request && fetches[2] != request && fetches[1] != fetches[2], "{fetches:?}");
-    assert_eq!(begins(&trace, "parse")[0].row(), fetches[1], "it is part of the second one");
-    assert_eq!(begins(&trace, "last")[0].row(), request, "there is room again");
+    assert_eq!(begins(&trace, "parse")[0].row(), fetches[1], "it is part of the second fetch");
+    assert_eq!(begins(&trace, "last")[0].row(), request, "the row is free again");
     let titles = trace.row_titles();
     let title = |row| titles[row].iter().map(|(title, name)| (title.as_str(), name.as_str())).collect::<Vec<_>>();
     assert_eq!(title(&request), [("request abc", "request")]);
@@ -263,19 +263,19 @@ fn a_request_that_waits_for_its_task_has_a_row_around_it() {
         drop(scope);
     });
     assert_eq!(begins(&trace, "task")[0].row(), begins(&trace, "request")[0].row());
-    assert!(begins(&trace, "server").is_empty(), "it was not left");
-    assert_eq!(trace.row_titles().values().flatten().count(), 0, "nothing tells which request it is");
+    assert!(begins(&trace, "server").is_empty(), "a span that was never left has no row");
+    assert_eq!(trace.row_titles().values().flatten().count(), 0, "the request has no id");
 }
 
 #[test]
-fn a_task_that_began_before_another_one_ended_is_not_drawn_in_its_place() {
+fn overlapping_tasks_have_different_rows() {
     let trace = recorded(|| {
         let request = info_span!("request", id = 1);
         poll(&[&request]);
         let [early, late] = ["early", "late"].map(|name| info_span!(parent: &request, "task", name));
         poll(&[&request, &early]);
         poll(&[&request, &late]);
-        // Known to be a task before the other one, and gone when that is.
+        // `late` becomes a task before `early` does, and has ended when `early` becomes one.
         poll(&[&request, &late]);
         drop(late);
         poll(&[&request, &early]);
@@ -286,7 +286,7 @@ fn a_task_that_began_before_another_one_ended_is_not_drawn_in_its_place() {
 }
 
 #[test]
-fn rows_nest_whatever_order_threads_enter_them_in() {
+fn rows_nest_in_whatever_order_threads_enter_the_spans() {
     let trace = recorded(|| {
         let dispatch = tracing::dispatcher::get_default(Clone::clone);
         let work = |n: u64| {
@@ -329,7 +329,7 @@ fn a_span_that_was_made_before_recording_began_is_recorded_from_then_on() {
     });
 }
 
-/// As [`recorded`], with the subscriber that is there.
+/// Like [`recorded`], with the current subscriber.
 fn recorded_here(work: impl FnOnce()) -> TraceFile {
     let _turn = turn();
     let path = std::env::temp_dir().join(format!("ferrum-tracing-{}-early.json", std::process::id()));
@@ -342,7 +342,7 @@ fn recorded_here(work: impl FnOnce()) -> TraceFile {
 }
 
 #[test]
-fn guards_that_are_dropped_in_another_order_spoil_nothing() {
+fn guards_dropped_in_another_order_still_give_nested_slices() {
     let trace = recorded(|| {
         let (one, two) = (info_span!("one").entered(), info_span!("two").entered());
         drop(one);

@@ -1,4 +1,4 @@
-//! Windows: what of a run is recorded, and what is not.
+//! Windows: only a part of a run is recorded.
 
 use ferrum_trace::control::{self, State};
 use ferrum_trace::llm::{self, Phase, Step};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The recording is that of the process, so the tests of this file take turns.
+/// The recording belongs to the process, so the tests of this file run one at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
 fn turn() -> MutexGuard<'static, ()> {
@@ -27,7 +27,7 @@ fn start(name: &str, window: &str) -> PathBuf {
     path
 }
 
-/// One step of an engine with a layer in it that knows its number.
+/// Records one step of an engine, with a layer in it that has the step's number.
 fn step(n: u64) {
     let _step =
         llm::step(Step { phase: Phase::Decode, batch: 1, prefill_tokens: 0, decode_tokens: 1, context_tokens: 9 });
@@ -38,11 +38,11 @@ fn step(n: u64) {
 fn steps_of(path: &Path) -> Vec<u64> {
     let trace = TraceFile::read(path);
     let steps = trace.numbers("layer", "n");
-    assert_eq!(trace.count("decode"), steps.len(), "a step for each layer");
+    assert_eq!(trace.count("decode"), steps.len(), "each layer has a step");
     steps
 }
 
-/// The window has ended the recording by itself, and its file is complete.
+/// Waits until the window has ended the recording and the file is complete.
 #[track_caller]
 fn wait_for_end() {
     for _ in 0..12_000 {
@@ -55,7 +55,7 @@ fn wait_for_end() {
 }
 
 #[test]
-fn steps_of_the_window_are_recorded_and_then_the_file_is_there() {
+fn steps_in_the_window_are_recorded_and_then_the_file_is_written() {
     let _turn = turn();
     let path = start("steps", "skip=10, steps=100..120");
     for n in 0..200 {
@@ -64,7 +64,7 @@ fn steps_of_the_window_are_recorded_and_then_the_file_is_there() {
     }
     wait_for_end();
     assert_eq!(steps_of(&path), (110..130).collect::<Vec<u64>>());
-    // What comes after a step, up to the next one, is the step's.
+    // Events between two steps belong to the first one.
     assert_eq!(TraceFile::read(&path).count("between"), 20);
 }
 
@@ -79,7 +79,7 @@ fn every_hundredth_step_is_recorded_until_the_end() {
 }
 
 #[test]
-fn the_first_moments_are_recorded_and_what_comes_later_is_not() {
+fn only_the_first_milliseconds_are_recorded() {
     let _turn = turn();
     let path = start("first", "first=300ms");
     drop(span!("early"));
@@ -105,7 +105,7 @@ fn warm_up_by_time_is_skipped_and_its_steps_do_not_count() {
 }
 
 #[test]
-fn chosen_requests_are_whole_over_threads_and_others_are_not_there() {
+fn chosen_requests_are_complete_across_threads_and_others_are_absent() {
     let _turn = turn();
     let path = start("requests", "requests=1/4");
     let live = |id: u64| {
@@ -131,7 +131,7 @@ fn chosen_requests_are_whole_over_threads_and_others_are_not_there() {
     let begins = trace.recorded().filter(|event| event.name == "request" && event.phase == 'b');
     let ids: Vec<u64> = begins.map(|event| event.number("request")).collect();
     assert!((60..140).contains(&ids.len()), "{} of 400", ids.len());
-    // All of a request's own, on whatever thread; all that others do while it is there; nothing else.
+    // Recorded are all events of a chosen request, on any thread, and everything else while it exists.
     for (name, n) in
         [("queued", 2), ("prefill", 2), ("decode", 2), ("first token", 1), ("token", 1), ("work", 1), ("after", 0)]
     {
@@ -141,7 +141,7 @@ fn chosen_requests_are_whole_over_threads_and_others_are_not_there() {
 }
 
 #[test]
-fn a_rank_that_is_not_asked_for_records_nothing() {
+fn a_rank_outside_of_the_window_records_nothing() {
     let _turn = turn();
     let path = path("rank");
     let builder = Recorder::builder().path(&path).rank(3);

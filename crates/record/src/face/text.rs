@@ -1,10 +1,10 @@
-//! What the reference's interface takes for a name.
+//! Types that the original engine's interface accepts as a name.
 
 use std::borrow::Cow;
 
-/// Everything that can become a `String`, without making it one.
+/// Text that is read without a conversion to `String`.
 pub trait Text {
-    /// Looks at the text.
+    /// Calls `look` with the text.
     fn with_str<T>(&self, look: impl FnOnce(&str) -> T) -> T;
 }
 

@@ -1,29 +1,29 @@
-//! Timers that tell how long something took on a backend, and probes that record it.
+//! Timers that measure work on a backend, and probes that record it.
 
 use crate::face::writer::TraceWriter;
 use crate::probe::track::Timestamp;
 use std::marker::PhantomData;
 
-/// Measures a stretch of work on a backend.
+/// Measures a piece of work on a backend.
 ///
-/// Whoever asks [`elapsed_ms`](Self::elapsed_ms) right away waits for the device, and so changes what is measured. Devices are
-/// better recorded with the timelines of `ferrum-trace-device`, which wait for nothing.
+/// A call of [`elapsed_ms`](Self::elapsed_ms) right after the work waits for the device, which changes the measurement.
+/// Record devices with the timelines of `ferrum-trace-device` instead, which do not wait.
 pub trait BackendTimer {
-    /// What the backend's work is given to: a stream, an encoder, a queue.
+    /// The object that the backend submits work to: a stream, an encoder, a queue.
     type Context: ?Sized;
 
-    /// The work begins here.
+    /// Marks the beginning of the work.
     fn record_start(&mut self, context: &mut Self::Context);
 
-    /// The work ends here.
+    /// Marks the end of the work.
     fn record_end(&mut self, context: &mut Self::Context);
 
-    /// Milliseconds from start to end, after waiting for the device if need be; `None` if they were not both recorded, or the device
-    /// cannot tell.
+    /// Returns the milliseconds from start to end, waiting for the device if necessary; `None` if they were not both
+    /// recorded, or if the device cannot measure it.
     fn elapsed_ms(&mut self) -> Option<f64>;
 }
 
-/// The timer of work that the calling thread does, whatever the context.
+/// A timer of work on the calling thread, for any context.
 ///
 /// ```
 /// use ferrum_trace::{BackendTimer, CpuTimer};
@@ -63,15 +63,15 @@ impl<Context: ?Sized> BackendTimer for CpuTimer<Context> {
 }
 
 impl TraceWriter {
-    /// Times `work` and [pushes](Self::push) a slice as long as the timer says, which ends when that is known. While nothing is recorded,
-    /// the timer is left alone.
+    /// Times `work` and [pushes](Self::push) a slice with the duration that the timer measured, which ends when the
+    /// duration is known. Does not use the timer while nothing is recorded.
     ///
     /// ```
     /// use ferrum_trace::{CpuTimer, global_trace};
     /// # struct Stream;
     /// # fn rms_norm(_: &mut Stream) -> u32 { 7 }
     /// # let mut stream = Stream;
-    /// let mut timer = CpuTimer::default(); // a GPU backend brings its own
+    /// let mut timer = CpuTimer::default(); // a GPU backend has its own
     /// let answer = global_trace().probe("rms_norm", "norm", 1, &mut timer, &mut stream, |stream| rms_norm(stream));
     /// assert_eq!(answer, 7);
     /// ```
@@ -103,7 +103,7 @@ impl TraceWriter {
 mod tests {
     use super::*;
 
-    /// A device that notes what it is given, and whose clock is what the test says.
+    /// A device that logs its calls. The test sets the measured duration.
     struct Stream(Vec<&'static str>);
 
     struct StreamTimer(Option<f64>);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_pushes_what_the_timer_says_and_counts_what_it_cannot() {
+    fn a_probe_pushes_the_measured_duration_or_counts_a_dropped_event() {
         let path = std::env::temp_dir().join(format!("ferrum-probe-{}.json", std::process::id()));
         let writer = TraceWriter::enabled(path.clone());
         assert_eq!(probe(&writer, Some(0.25)).0, ["start", "work", "end"]);
@@ -145,12 +145,12 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_that_records_nothing_leaves_the_timer_alone() {
+    fn a_probe_does_not_use_the_timer_while_nothing_is_recorded() {
         assert_eq!(probe(&TraceWriter::disabled(), None).0, ["work"]);
     }
 
     #[test]
-    fn a_timer_that_was_not_stopped_tells_nothing() {
+    fn a_timer_that_was_not_stopped_has_no_duration() {
         let mut timer = CpuTimer::default();
         assert_eq!(timer.elapsed_ms(), None);
         timer.record_start(&mut ());

@@ -1,4 +1,4 @@
-//! The interface of the reference: `TraceEvent`, `TraceWriter`, `global_trace`.
+//! The original engine's interface: `TraceEvent`, `TraceWriter`, `global_trace`.
 
 use crate::error::Error;
 use crate::face::text::Text;
@@ -16,34 +16,35 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-/// A slice as the reference's files have it: whole microseconds.
+/// A slice as in the original engine's files: whole microseconds.
 ///
-/// Files of this recorder have three decimals and also hold events of other phases, such as names of threads. Both are
-/// read: times are rounded, begin and end, and what an event does not have is zero or empty.
+/// Files of this recorder have three decimals and also contain events of other phases, such as thread names. Both can
+/// be deserialized: begin and end are rounded, and missing fields are zero or empty.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "FileEvent")]
 pub struct TraceEvent {
-    /// What it was.
+    /// Its name.
     pub name: String,
     /// Its category.
     pub cat: String,
     /// The phase: `X` for a slice.
     pub ph: char,
-    /// Microseconds from the start of the trace to its begin.
+    /// Begin, in microseconds from the start of the trace.
     pub ts: u64,
     /// Its duration in microseconds.
     pub dur: u64,
     /// The process.
     pub pid: u32,
-    /// The row it is drawn in.
+    /// The row of the timeline.
     pub tid: u32,
-    /// Anything else, such as the shape of a tensor.
+    /// Arguments, such as the shape of a tensor.
     #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
     pub args: serde_json::Map<String, serde_json::Value>,
 }
 
 impl TraceEvent {
-    /// A slice that began `start_ts_us` microseconds after the start of the trace and lasted `dur_ms` milliseconds.
+    /// Creates a slice that began `start_ts_us` microseconds after the start of the trace and lasted `dur_ms`
+    /// milliseconds.
     ///
     /// ```
     /// let event = ferrum_trace::TraceEvent::complete("rms_norm", "norm", 1_000, 0.25, 1);
@@ -63,7 +64,7 @@ impl TraceEvent {
     }
 }
 
-/// An event as files have it.
+/// An event as it is in a file.
 #[derive(Deserialize)]
 struct FileEvent {
     name: String,
@@ -82,7 +83,7 @@ struct FileEvent {
     args: serde_json::Map<String, serde_json::Value>,
 }
 
-/// Microseconds: whole ones exactly, fractions as far as a float has them.
+/// Microseconds: exact if whole, else with the precision of a float.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(untagged)]
 enum Micros {
@@ -117,7 +118,7 @@ impl From<FileEvent> for TraceEvent {
         let ts = event.ts.rounded();
         let dur = match (event.ts, event.dur) {
             (Micros::Whole(_), dur) => dur.rounded(),
-            // The end is rounded, not the duration: neighbors stay neighbors.
+            // The end is rounded, not the duration, so that adjacent slices stay adjacent.
             (ts, dur) => ((ts.as_float() + dur.as_float()).round() as u64).saturating_sub(ts.rounded()),
         };
         let FileEvent { name, cat, ph, pid, tid, args, .. } = event;
@@ -125,11 +126,10 @@ impl From<FileEvent> for TraceEvent {
     }
 }
 
-/// A trace that events are pushed to after the fact.
+/// A trace that slices are pushed to when they have ended.
 ///
-/// Each writer has a file of its own, complete after every [`flush`](Self::flush) and after the drop. Pushing takes no
-/// lock and allocates nothing; recording as it happens, with [`span!`](crate::span), costs less and knows when things
-/// really began.
+/// Each writer has its own file, which is complete after every [`flush`](Self::flush) and after the drop. Pushing takes
+/// no lock and does not allocate. Recording with [`span!`](crate::span) costs less and has the exact begin.
 ///
 /// ```
 /// # let folder = std::env::temp_dir().join(format!("ferrum-writer-doc-{}", std::process::id()));
@@ -150,12 +150,12 @@ enum Target {
     Nothing,
     /// The recording of the process.
     Process,
-    /// One of its own, and the fork generation that may use it.
+    /// Its own recording, and the fork generation that may use it.
     Own(Arc<Recording>, u64),
 }
 
-/// The writer of the process's own recording, which `FERRUM_TRACE_OUT` switches on. The file is complete at the end of
-/// the process, with no call.
+/// Returns the writer of the process's recording, which `FERRUM_TRACE_OUT` switches on. The file is complete at the end
+/// of the process, without a call.
 ///
 /// ```
 /// ferrum_trace::global_trace().push("rms_norm", "norm", 0.125, 1); // nothing happens: recording is off
@@ -165,8 +165,8 @@ pub fn global_trace() -> &'static TraceWriter {
     GLOBAL.get_or_init(|| TraceWriter { target: Target::Process })
 }
 
-/// Brings the file of the process's own recording up to date, if there is one. Does not begin one: a process that calls this and nothing
-/// else makes no file.
+/// Brings the file of the process's recording up to date, if there is a recording. Does not start one: a process that
+/// calls only this creates no file.
 ///
 /// ```
 /// ferrum_trace::flush_global_trace();
@@ -176,12 +176,12 @@ pub fn flush_global_trace() {
 }
 
 impl TraceWriter {
-    /// A writer for the path in `FERRUM_TRACE_OUT`, or one that does nothing if that is unset or empty.
+    /// Creates a writer for the path in `FERRUM_TRACE_OUT`, or one that does nothing if that is unset or empty.
     pub fn from_env() -> Self {
         Self::from_options(options_from_vars(std::env::vars_os(), |complaint| say(&complaint)))
     }
 
-    /// The same for variables that are given.
+    /// Like [`from_env`](Self::from_env), for the given variables.
     ///
     /// ```
     /// let writer = ferrum_trace::TraceWriter::from_env_vars([("FERRUM_TRACE_OUT", "")]);
@@ -201,7 +201,8 @@ impl TraceWriter {
         options.map_or_else(Self::disabled, |options| Self::of(Self::start(&options)))
     }
 
-    /// A writer for this path. If it cannot be written to, one line says so and the writer does nothing.
+    /// Creates a writer for this path. If the path cannot be written, prints one line and returns a writer that does
+    /// nothing.
     pub fn enabled(out_path: PathBuf) -> Self {
         Self::of(options_for_writer(out_path).and_then(|options| Self::start(&options)))
     }
@@ -213,7 +214,7 @@ impl TraceWriter {
         start::start_private(options).map(|recording| Target::Own(recording, fork_generation()))
     }
 
-    /// A writer that does nothing if it could not be started, which is said.
+    /// Returns a writer for the target, or prints the error and returns a writer that does nothing.
     fn of(started: Result<Target, Error>) -> Self {
         let target = started.unwrap_or_else(|error| {
             say(&format!("{error}; nothing is recorded"));
@@ -222,7 +223,7 @@ impl TraceWriter {
         Self { target }
     }
 
-    /// A writer that does nothing.
+    /// Creates a writer that does nothing.
     ///
     /// ```
     /// assert!(!ferrum_trace::TraceWriter::disabled().is_enabled());
@@ -231,7 +232,7 @@ impl TraceWriter {
         Self { target: Target::Nothing }
     }
 
-    /// Whether what is pushed is recorded.
+    /// Returns true if pushed events are recorded.
     #[inline]
     pub fn is_enabled(&self) -> bool {
         match &self.target {
@@ -249,7 +250,8 @@ impl TraceWriter {
         }
     }
 
-    /// The same with arguments. If their JSON is longer than 8 KiB, a text that says so takes their place.
+    /// Like [`push`](Self::push), with arguments. If their JSON is longer than 8 KiB, a text that states its length
+    /// replaces them.
     pub fn push_with_args(
         &self,
         name: impl Text,
@@ -265,7 +267,7 @@ impl TraceWriter {
         name.with_str(|name| cat.with_str(|cat| self.push_slice(name, cat, dur_ms, tid, json.as_deref())));
     }
 
-    /// An event that should have been pushed is not known.
+    /// Counts an event that could not be pushed as dropped.
     pub(crate) fn count_lost(&self) {
         match &self.target {
             Target::Nothing => {}
@@ -285,12 +287,12 @@ impl TraceWriter {
         }
     }
 
-    /// Brings the file up to date: it holds everything that was pushed before, once, however often this is called. A file that was
-    /// there before the writer is replaced when there is something to put there, not earlier.
+    /// Brings the file up to date. It contains each event that was pushed before once, however often this is called. A
+    /// file that existed before the writer is replaced only when there is an event to write.
     ///
     /// # Errors
     ///
-    /// If the file cannot be written. Nothing is lost by that.
+    /// If the file cannot be written. No event is lost in this case.
     pub fn flush(&self) -> io::Result<()> {
         let result = match &self.target {
             Target::Own(recording, _) if self.is_enabled() => recording.flush(),
@@ -309,7 +311,7 @@ impl Drop for TraceWriter {
                 end::close_and_complete(&recording);
                 recording.release_memory();
             }
-            // In a forked child: the parent's, and not to be touched.
+            // In a forked child: the session is the parent's and must not be touched.
             Target::Own(recording, _) => std::mem::forget(recording),
             Target::Nothing | Target::Process => {}
         }
@@ -317,34 +319,34 @@ impl Drop for TraceWriter {
 }
 
 fn json_text(args: serde_json::Map<String, serde_json::Value>) -> String {
-    let json = without_final_backslashes(serde_json::Value::Object(args).to_string());
+    let json = escape_final_backslashes(serde_json::Value::Object(args).to_string());
     if json.len() <= TEXT_BYTES_MAX {
         return json;
     }
     format!("arguments of {} bytes left out", json.len())
 }
 
-/// Perfetto takes the quote after `\\\\` for an escaped one, so a backslash at the end of a text is spelled otherwise.
-fn without_final_backslashes(json: String) -> String {
+/// Writes a backslash at the end of a text as `\u005c`: Perfetto takes the quote after `\\\\` for an escaped one.
+fn escape_final_backslashes(json: String) -> String {
     if !json.contains(r#"\\""#) {
         return json;
     }
-    let mut spelled = String::with_capacity(json.len() + 16);
+    let mut escaped_json = String::with_capacity(json.len() + 16);
     let mut chars = json.chars().peekable();
     while let Some(char) = chars.next() {
         match (char, chars.peek().copied()) {
             ('\\', Some('\\')) => {
                 chars.next();
-                spelled.push_str(if chars.peek() == Some(&'"') { r"\u005c" } else { r"\\" });
+                escaped_json.push_str(if chars.peek() == Some(&'"') { r"\u005c" } else { r"\\" });
             }
             ('\\', Some(escaped)) => {
                 chars.next();
-                spelled.extend([char, escaped]);
+                escaped_json.extend([char, escaped]);
             }
-            _ => spelled.push(char),
+            _ => escaped_json.push(char),
         }
     }
-    spelled
+    escaped_json
 }
 
 #[cfg(test)]
@@ -352,10 +354,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_backslash_at_the_end_of_a_text_is_spelled_for_perfetto() {
+    fn a_backslash_at_the_end_of_a_text_is_escaped_for_perfetto() {
         let value = serde_json::json!({"path": "C:\\", "quote\\": "\\\"", "plain": "a\\b\n", "two": "\\\\"});
-        let spelled = without_final_backslashes(value.to_string());
-        assert!(!spelled.contains(r#"\\","#) && !spelled.contains(r#"\\"}"#), "{spelled}");
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&spelled).unwrap(), value);
+        let escaped = escape_final_backslashes(value.to_string());
+        assert!(!escaped.contains(r#"\\","#) && !escaped.contains(r#"\\"}"#), "{escaped}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).unwrap(), value);
     }
 }

@@ -3,18 +3,18 @@
 use ferrum_trace_model::vocab::Phase;
 use std::time::Duration;
 
-/// What a step of the engine computes.
+/// The work of one step of the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Prompts, tokens, or both.
     pub phase: Phase,
-    /// How many sequences take part.
+    /// Number of sequences in the batch.
     pub batch: usize,
-    /// How many tokens of prompts are computed.
+    /// Number of prompt tokens that are computed.
     pub prefill_tokens: usize,
-    /// How many tokens are generated from the last ones: one a sequence, or a few if they are guessed ahead.
+    /// Number of tokens that are generated: one per sequence, or a few with speculative decoding.
     pub decode_tokens: usize,
-    /// How many tokens the sequences have in the cache by now, all together.
+    /// Total number of tokens that the sequences have in the cache by now.
     pub context_tokens: usize,
 }
 
@@ -22,10 +22,10 @@ pub struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EndedStep {
-    /// Which one it was, counted from 0 among those that the recording has, whatever their phase or thread.
+    /// Its number, counted from 0 among the steps of the recording, of all phases and threads.
     pub number: u64,
-    /// What it computed.
+    /// Its work.
     pub step: Step,
-    /// How long it took.
+    /// Its duration.
     pub duration: Duration,
 }

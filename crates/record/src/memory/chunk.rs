@@ -1,8 +1,8 @@
-//! How a chunk is filled while others read it: the publication protocol.
+//! The publication protocol: how a thread fills a chunk while others read it.
 //!
-//! One thread at a time writes into a chunk. It stores the words of a record, then the chunk's new length; a reader loads
-//! the length, then the words below it. Nothing else orders them, so these two are all there is to get right; `tests/
-//! loom.rs` runs this very file under loom.
+//! One thread at a time writes into a chunk. It stores the words of a record, then the chunk's new length; a reader
+//! loads the length, then the words below it. Correctness depends only on the order of these two. `tests/loom.rs` runs
+//! this same file under loom.
 
 use ferrum_trace_format::spool::layout::{CHUNK_BYTES, chunk, state};
 use std::sync::atomic::Ordering;
@@ -13,59 +13,59 @@ pub trait ChunkMemory {
     fn load(&self, word: usize, order: Ordering) -> u64;
     /// Writes a word.
     fn store(&self, word: usize, value: u64, order: Ordering);
-    /// Orders what is written before it before what is written after it.
+    /// Orders stores before it before stores after it.
     fn fence_release(&self) {
         std::sync::atomic::fence(Ordering::Release);
     }
 }
 
-/// Makes a chunk of zeros one that can be written to.
+/// Makes a zeroed chunk writable.
 pub fn activate(memory: &impl ChunkMemory, magic: u64, index: u64, header_words: usize) {
     memory.store(chunk::LEN, 8 * header_words as u64, Ordering::Relaxed);
     memory.store(chunk::LIMIT, CHUNK_BYTES as u64, Ordering::Relaxed);
     memory.store(chunk::INDEX, index, Ordering::Relaxed);
-    // Pairs with the reader's load of the magic word: who sees it sees the length.
+    // Pairs with the reader's load of the magic word: a reader that sees it sees the length.
     memory.store(chunk::MAGIC, magic, Ordering::Release);
 }
 
-/// Empties a chunk that nobody writes to, so that it can be written to again. Who reads it meanwhile looks at the generation before
-/// and after, see `snapshot.rs`: what is odd or has changed is not to be used.
+/// Empties a chunk without a writer, so that it can be written again. A concurrent reader loads the generation before
+/// and after it reads, see `snapshot.rs`: if it is odd or has changed, the data must not be used.
 pub fn recycle(memory: &impl ChunkMemory) {
     let generation = memory.load(chunk::GENERATION, Ordering::Relaxed);
     memory.store(chunk::GENERATION, generation.wrapping_add(1), Ordering::Relaxed);
-    // Pairs with the reader's fence: who sees anything that is written from here on sees that the generation is another.
+    // Pairs with the reader's fence: a reader that sees any later store sees that the generation has changed.
     memory.fence_release();
     memory.store(chunk::LEN, 8 * chunk::HEADER_WORDS as u64, Ordering::Relaxed);
     memory.store(chunk::STATE, state::OPEN, Ordering::Relaxed);
-    // Pairs with the reader's first load: who sees the new generation sees that the chunk is empty.
+    // Pairs with the reader's first load: a reader that sees the new generation sees that the chunk is empty.
     memory.store(chunk::GENERATION, generation.wrapping_add(2), Ordering::Release);
 }
 
-/// Where the next record goes, in bytes.
+/// Returns the length in bytes, which is the offset of the next record.
 #[inline(always)]
 pub fn len(memory: &impl ChunkMemory) -> u64 {
-    // Only the writer stores it, and the writer asks.
+    // Relaxed is enough: only the writer stores it, and only the writer calls this.
     memory.load(chunk::LEN, Ordering::Relaxed)
 }
 
-/// How many bytes there may be. Zero in a chunk that was taken away from its writer.
+/// Returns the maximum length in bytes. Zero in a chunk that was taken away from its writer.
 #[inline(always)]
 pub fn limit(memory: &impl ChunkMemory) -> u64 {
     memory.load(chunk::LIMIT, Ordering::Relaxed)
 }
 
-/// The chunk's place in the file.
+/// Returns the chunk's position in the file.
 pub fn index(memory: &impl ChunkMemory) -> u64 {
     memory.load(chunk::INDEX, Ordering::Relaxed)
 }
 
-/// What the times of the current segment count from.
+/// Returns the base that times of the current segment are relative to.
 #[inline(always)]
 pub fn base(memory: &impl ChunkMemory) -> u64 {
     memory.load(chunk::BASE, Ordering::Relaxed)
 }
 
-/// Remembers what times count from. For the writer alone: readers learn it from the segment's record.
+/// Stores the base of times. For the writer alone: readers take it from the segment's record.
 pub fn set_base(memory: &impl ChunkMemory, ticks: u64) {
     memory.store(chunk::BASE, ticks, Ordering::Relaxed);
 }
@@ -79,17 +79,17 @@ pub fn put(memory: &impl ChunkMemory, at: u64, n: usize, value: u64) {
 /// Makes all bytes below `len` visible.
 #[inline(always)]
 pub fn publish(memory: &impl ChunkMemory, len: u64) {
-    // Pairs with the reader's load of the length: who sees it sees the words below it.
+    // Pairs with the reader's load of the length: a reader that sees it sees the words below it.
     memory.store(chunk::LEN, len, Ordering::Release);
 }
 
-/// Has the chunk's writer ask for another one at its next record.
+/// Makes the chunk's writer request another chunk at its next record.
 pub fn revoke(memory: &impl ChunkMemory) {
     memory.store(chunk::LIMIT, 0, Ordering::Relaxed);
 }
 
-/// Says that nothing more will come. The length was published before.
+/// Marks the chunk as complete. The length was published before.
 pub fn close(memory: &impl ChunkMemory) {
-    // Pairs with the reader's load of the state, which comes before that of the length.
+    // Pairs with the reader's load of the state, which precedes that of the length.
     memory.store(chunk::STATE, state::CLOSED, Ordering::Release);
 }

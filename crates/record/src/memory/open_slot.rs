@@ -1,15 +1,15 @@
 //! The slots of open spans: how a thread fills and empties them while others read.
 //!
-//! A slot's head is zero while the slot is empty. It is stored after all other words when a span begins, and it is the one
-//! word that is stored when the span ends. A reader reads the slot twice and uses it if both reads agree. Starts of one
-//! thread only grow, so two reads with the same start are of the same span; `tests/loom.rs` runs this very file under
-//! loom.
+//! A slot's head is zero while the slot is empty. It is stored after all other words when a span begins, and it is the
+//! only word that is stored when the span ends. A reader reads the slot twice and uses it if both reads agree. Starts
+//! of one thread only grow, so two reads with the same start are of the same span. `tests/loom.rs` runs this same file
+//! under loom.
 
 use crate::memory::chunk::ChunkMemory;
 use ferrum_trace_format::spool::layout::open_spans::{ARGS, ARGS_MAX, HEAD, LIMIT, LINE_WORDS, START, head};
 use std::sync::atomic::Ordering;
 
-/// Returns how many levels of a stack may be used. Zero for a stack that was taken away from its thread.
+/// Returns the number of levels that may be used. Zero for a stack that was taken away from its thread.
 #[inline(always)]
 pub fn limit(stack: &impl ChunkMemory) -> u64 {
     stack.load(LIMIT, Ordering::Relaxed)
@@ -21,7 +21,8 @@ const fn slot(level: usize) -> usize {
     LINE_WORDS * (1 + level)
 }
 
-/// Fills the slot of a span that begins. `args` gives type and word of each argument; those beyond the sixth are left out.
+/// Fills the slot of a span that begins. `args` gives type and word of each argument; arguments beyond the sixth are
+/// left out.
 #[inline(always)]
 pub fn fill(
     stack: &impl ChunkMemory,
@@ -32,7 +33,8 @@ pub fn fill(
 ) {
     let slot = slot(level);
     let n_args = args.len().min(ARGS_MAX);
-    // Orders the last end of this slot before what is stored now: a reader that sees the new start sees no older head.
+    // Orders the last end of this slot before the following stores: a reader that sees the new start sees no older
+    // head.
     stack.fence_release();
     stack.store(slot + START, start, Ordering::Relaxed);
     let mut types = 0;
@@ -51,12 +53,12 @@ pub fn empty(stack: &impl ChunkMemory, level: usize) {
     stack.store(slot(level) + HEAD, 0, Ordering::Release);
 }
 
-/// Returns whether a span is open at a level.
+/// Returns true if a span is open at a level.
 pub fn is_filled(stack: &impl ChunkMemory, level: usize) -> bool {
     stack.load(slot(level) + HEAD, Ordering::Relaxed) != 0
 }
 
-/// Copies one slot of a stack that its thread does not change any more.
+/// Copies one slot of a stack that its thread no longer changes.
 pub fn copy(from: &impl ChunkMemory, to: &impl ChunkMemory, level: usize) {
     let slot = slot(level);
     let head = from.load(slot + HEAD, Ordering::Acquire);

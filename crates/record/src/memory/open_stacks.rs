@@ -1,13 +1,13 @@
 //! The stacks of open spans of a session's threads.
 //!
-//! A thread gets a small stack when its first span begins, and a larger one if it nests deeper. At a rotation the spans that
-//! are open move to the next file:
+//! A thread gets a small stack when its first span begins, and a larger one if it nests deeper. At a rotation, open
+//! spans move to the next file:
 //!
 //! ```text
 //! the old session is closed: the limits of its stacks are zero
-//! ├─ a thread that goes on records its next event in the new session, and copies its own stack (`carry_over`)
-//! └─ a thread that does not go on, because it hangs, has its stack copied by the rotation (`inherit`);
-//!    should it go on later, it takes that copy over
+//! ├─ a thread that continues records its next event in the new session, and copies its own stack (`carry_over`)
+//! └─ a thread that does not continue, because it hangs, has its stack copied by the rotation (`inherit`);
+//!    if it continues later, it takes over that copy
 //! ```
 
 use crate::memory::chunk::{self, ChunkMemory};
@@ -30,7 +30,7 @@ pub struct OpenStack {
 }
 
 impl OpenStack {
-    /// The address of the header, valid as long as this stack.
+    /// Returns the address of the header, valid as long as this stack.
     pub fn words(&self) -> *const AtomicU64 {
         self.chunk.words().wrapping_add(self.at)
     }
@@ -39,18 +39,18 @@ impl OpenStack {
         self.chunk.index() == other.chunk.index() && self.at == other.at
     }
 
-    /// Copies all slots of another stack that its thread does not change any more.
+    /// Copies all slots of another stack that its thread no longer changes.
     fn copy_slots(&self, from: &Self) {
         let n_levels = self.n_levels.min(from.n_levels);
         (0..n_levels).for_each(|level| open_slot::copy(from, self, level));
     }
 
-    /// Whether any span is open.
+    /// Returns true if any span is open.
     pub fn has_open_span(&self) -> bool {
         (0..self.n_levels).any(|level| open_slot::is_filled(self, level))
     }
 
-    /// Makes it the empty stack of a thread.
+    /// Empties this stack and gives it to a thread.
     fn give_to(&self, thread: u32) {
         (0..self.n_levels).for_each(|level| open_slot::empty(self, level));
         self.store(SLOTS, self.n_levels as u64, Ordering::Relaxed);
@@ -97,7 +97,7 @@ struct Entry {
 }
 
 impl OpenStacks {
-    /// Returns a stack for a thread that is to fill the slot of `level`. `fresh` gives a chunk of open spans. `None` if
+    /// Returns a stack for a thread that fills the slot of `level`. `fresh` returns a chunk of open spans. `None` if
     /// there is no room, or no stack is that large.
     pub fn take(
         &mut self,
@@ -128,7 +128,7 @@ impl OpenStacks {
         };
         let at = (chunk::len(&chunk) / 8) as usize;
         let stack = OpenStack { chunk, at, n_levels };
-        // The chunk may have held something else before: nothing of that may look like an open span.
+        // The chunk may have had other content before, which must not look like an open span.
         stack.give_to(0);
         chunk::publish(&stack.chunk, 8 * (at + n_words) as u64);
         if n_levels == FEW_LEVELS {
@@ -138,8 +138,8 @@ impl OpenStacks {
         Some(stack)
     }
 
-    /// Returns a larger stack for a thread, with the open spans of the one it has. That one stays the thread's until it is
-    /// put back: a signal handler may have interrupted the thread while it filled a slot there.
+    /// Returns a larger stack for a thread, with its open spans. The small stack stays with the thread until it is put
+    /// back: a signal handler may have interrupted the thread while it filled a slot there.
     pub fn grow(
         &mut self,
         owner: Owner,
@@ -164,15 +164,15 @@ impl OpenStacks {
         }
     }
 
-    /// Makes every thread ask for another stack when its next span begins. Their open spans stay as they are.
+    /// Makes every thread request another stack when its next span begins. Open spans are unchanged.
     pub fn close(&self) {
         for entry in &self.entries {
             entry.stack.store(LIMIT, 0, Ordering::Relaxed);
         }
     }
 
-    /// Returns the stack with the open spans of a thread that records its first event here and has recorded in the file
-    /// before, in `old`. `None` if it has no open spans.
+    /// Returns the stack with the open spans of a thread that records its first event here. `old` is its stack in the
+    /// previous file. `None` if it has no open spans.
     pub fn carry_over(
         &mut self,
         owner: Owner,
@@ -193,7 +193,7 @@ impl OpenStacks {
         Some(stack)
     }
 
-    /// Lists the threads that have open spans, with their stacks.
+    /// Returns the threads that have open spans, with their stacks.
     pub fn with_open_spans(&self) -> Vec<(OpenStack, Owner)> {
         let is_current = |entry: &&Entry| entry.stack.load(THREAD, Ordering::Relaxed) != 0;
         let entries = self.entries.iter().filter(is_current).filter(|entry| entry.stack.has_open_span());

@@ -1,9 +1,9 @@
-//! The full chunks of a flight recorder, and which of them is used again next.
+//! The full chunks of a flight recorder, and the choice of the next one to overwrite.
 //!
-//! The oldest one goes, but of each living thread the last few stay as long as others have more: a thread that records much does
-//! not push out the last moments of one that records little. While a dump is on its way, what led to it stays in half of the ring, and the
-//! other half goes on. All memory is there from the beginning, since chunks are put here by threads that
-//! must not allocate.
+//! The oldest chunk is overwritten first, but the last few chunks of each living thread stay as long as other threads
+//! have more: a thread that records much does not push out the last moments of a thread that records little. While a
+//! dump is pending, chunks from before its trigger stay in half of the ring, and recording continues in the other half.
+//! All memory is allocated at the start, since chunks are put here by threads that must not allocate.
 
 use crate::memory::segment::MappedChunk;
 
@@ -13,19 +13,19 @@ const CHUNKS_KEPT: u32 = 2;
 /// The full chunks of a spool.
 #[derive(Debug)]
 pub struct Ring {
-    /// By their place in the file.
+    /// By position in the file.
     chunks: Vec<Option<Full>>,
     queues: Vec<Queue>,
-    /// While a dump is on its way: how many chunks may still go before those that led to it stay.
+    /// While a dump is pending: number of chunks that may still be overwritten before the rest is pinned.
     n_before_pinned: Option<usize>,
 }
 
 #[derive(Debug)]
 struct Full {
     chunk: MappedChunk,
-    /// When it was put here.
+    /// Time when it was put here.
     nanos: u64,
-    /// The next one of the same thread.
+    /// The thread's next chunk.
     next: Option<u32>,
 }
 
@@ -36,16 +36,16 @@ struct Queue {
     first: u32,
     last: u32,
     len: u32,
-    /// Whether the thread may come with more.
+    /// True while the thread may put more.
     is_alive: bool,
-    /// The last one of those that led to a dump.
+    /// The last chunk that is pinned for a dump.
     pinned: Option<u32>,
-    /// Whether the next one has part of that: the thread was writing to it.
+    /// True if the thread's next chunk is pinned too: the thread was writing to it when the dump was triggered.
     pins_next: bool,
 }
 
 impl Ring {
-    /// Room for so many chunks.
+    /// Creates a ring with room for `n_chunks` chunks.
     pub fn new(n_chunks: usize) -> Self {
         let mut chunks = Vec::new();
         chunks.resize_with(n_chunks, || None);
@@ -53,7 +53,7 @@ impl Ring {
         Self { chunks, queues: Vec::with_capacity(n_chunks), n_before_pinned: None }
     }
 
-    /// Keeps a full chunk. One that has no place, as in no ring it should, is given back.
+    /// Adds a full chunk. Returns the chunk if it has no place here, which does not happen in a ring.
     pub fn put(&mut self, chunk: MappedChunk, thread: u32, nanos: u64) -> Result<(), MappedChunk> {
         let place = chunk.index() as u32;
         let Some(slot) = self.chunks.get_mut(place as usize).filter(|slot| slot.is_none()) else {
@@ -81,14 +81,15 @@ impl Ring {
         Ok(())
     }
 
-    /// A thread has ended, and its chunks are as good as any.
+    /// Marks a thread as ended: its last chunks are no longer spared.
     pub fn end(&mut self, thread: u32) {
         if let Some(queue) = self.queues.iter_mut().find(|queue| queue.thread == thread) {
             queue.is_alive = false;
         }
     }
 
-    /// A dump is asked for: once half of the chunks have gone, those that are here now stay until [`unpin`](Self::unpin).
+    /// Pins the present chunks for a dump. Half of the ring may still be overwritten, oldest first; the rest stays
+    /// until [`unpin`](Self::unpin).
     pub fn pin(&mut self) {
         self.n_before_pinned = Some(self.chunks.len() / 2);
         for queue in &mut self.queues {
@@ -97,7 +98,7 @@ impl Ring {
         }
     }
 
-    /// The dump has what it needs.
+    /// Unpins all chunks: the dump has been copied.
     pub fn unpin(&mut self) {
         self.n_before_pinned = None;
         for queue in &mut self.queues {
@@ -105,26 +106,26 @@ impl Ring {
         }
     }
 
-    /// Takes the chunk that is to be used again, if it was put here before `nanos`.
+    /// Takes the next chunk to overwrite, if it was put here before `nanos`.
     pub fn take_before(&mut self, nanos: u64) -> Option<MappedChunk> {
-        // Rather what led to a dump than what happens now.
-        let behind = (self.n_before_pinned == Some(0)).then(|| self.choose(Self::first_behind)).flatten();
-        let (n, place) = behind.or_else(|| self.choose(|_, queue| Some(queue.first)))?;
+        // Once half is overwritten, take new chunks, and pinned ones only if there are no others.
+        let unpinned = (self.n_before_pinned == Some(0)).then(|| self.choose(Self::first_unpinned)).flatten();
+        let (n, place) = unpinned.or_else(|| self.choose(|_, queue| Some(queue.first)))?;
         if self.full(place)?.nanos >= nanos {
             return None;
         }
         if let Some(left) = &mut self.n_before_pinned {
             *left = left.saturating_sub(1);
         }
-        if place == self.queues[n].first { self.take_first(n) } else { self.take_behind(n, place) }
+        if place == self.queues[n].first { self.take_first(n) } else { self.take_unpinned(n, place) }
     }
 
-    /// A thread whose chunk is to be used again, and which one. Threads have one or none to choose from.
+    /// Chooses the queue and the chunk to overwrite next. `candidate` gives at most one chunk of each queue.
     fn choose(&self, candidate: impl Fn(&Self, &Queue) -> Option<u32>) -> Option<(usize, u32)> {
         let is_free = |queue: &Queue| !queue.is_alive || queue.len > CHUNKS_KEPT;
-        let oldest = |is_asked: &dyn Fn(&Queue) -> bool| {
-            let asked = self.queues.iter().enumerate().filter(|(_, queue)| is_asked(queue));
-            let candidates = asked.filter_map(|(n, queue)| Some((n, candidate(self, queue)?)));
+        let oldest = |is_included: &dyn Fn(&Queue) -> bool| {
+            let included = self.queues.iter().enumerate().filter(|(_, queue)| is_included(queue));
+            let candidates = included.filter_map(|(n, queue)| Some((n, candidate(self, queue)?)));
             candidates.min_by_key(|&(_, place)| self.full(place).map_or(u64::MAX, |full| full.nanos))
         };
         oldest(&is_free).or_else(|| oldest(&|_| true))
@@ -134,8 +135,8 @@ impl Ring {
         self.chunks.get(place as usize)?.as_ref()
     }
 
-    /// The oldest chunk of a thread that has nothing of what led to a dump.
-    fn first_behind(&self, queue: &Queue) -> Option<u32> {
+    /// Returns the thread's oldest chunk that is not pinned.
+    fn first_unpinned(&self, queue: &Queue) -> Option<u32> {
         match queue.pinned {
             Some(pinned) => self.full(pinned)?.next,
             None => Some(queue.first),
@@ -154,8 +155,8 @@ impl Ring {
         Some(full.chunk)
     }
 
-    /// Takes the chunk right behind those that led to a dump.
-    fn take_behind(&mut self, n: usize, place: u32) -> Option<MappedChunk> {
+    /// Takes the first chunk after the pinned ones.
+    fn take_unpinned(&mut self, n: usize, place: u32) -> Option<MappedChunk> {
         let queue = &mut self.queues[n];
         let full = self.chunks[place as usize].take()?;
         queue.len -= 1;
@@ -177,7 +178,7 @@ mod tests {
 
     const N: usize = 16;
 
-    /// Chunks that nobody writes to, numbered from 0.
+    /// Returns chunks without a writer, numbered from 0.
     fn chunks(name: &str) -> Vec<MappedChunk> {
         let path = std::env::temp_dir().join(format!("ferrum-ring-unit-{}-{name}", std::process::id()));
         let mut options = std::fs::OpenOptions::new();
@@ -189,7 +190,7 @@ mod tests {
         chunks
     }
 
-    /// Fills a ring in turns by two threads.
+    /// Returns a ring filled by two threads in turns.
     fn full_ring(name: &str) -> Ring {
         let mut ring = Ring::new(N);
         for (n, chunk) in chunks(name).into_iter().enumerate() {
@@ -198,8 +199,8 @@ mod tests {
         ring
     }
 
-    /// One thread goes on: takes what it may, and puts that back full.
-    fn go_on(ring: &mut Ring, n: u64) -> Vec<u64> {
+    /// Records `n` chunks on thread 0: takes each chunk from the ring and puts it back full. Returns their numbers.
+    fn record(ring: &mut Ring, n: u64) -> Vec<u64> {
         let take = |nanos| {
             let chunk = ring.take_before(u64::MAX).unwrap();
             let index = chunk.index();
@@ -210,33 +211,33 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_goes_first_but_the_last_ones_of_each_living_thread_stay() {
+    fn the_oldest_is_overwritten_but_the_last_ones_of_each_living_thread_stay() {
         let mut ring = full_ring("oldest");
-        // Of thread 1, which records no more, the last two stay.
-        assert_eq!(go_on(&mut ring, 14), (0..12).chain([12, 14]).collect::<Vec<u64>>());
-        assert!(go_on(&mut ring, 50).iter().all(|&index| index != 13 && index != 15));
+        // Thread 1 records no more; its last two stay.
+        assert_eq!(record(&mut ring, 14), (0..12).chain([12, 14]).collect::<Vec<u64>>());
+        assert!(record(&mut ring, 50).iter().all(|&index| index != 13 && index != 15));
         ring.end(1);
-        assert!(go_on(&mut ring, 14).contains(&13));
+        assert!(record(&mut ring, 14).contains(&13));
     }
 
     #[test]
-    fn what_led_to_a_dump_stays_in_half_of_the_ring_until_it_is_copied() {
+    fn chunks_from_before_a_dump_stay_in_half_of_the_ring_until_they_are_copied() {
         let mut ring = full_ring("pinned");
         ring.pin();
-        assert_eq!(go_on(&mut ring, 8), (0..8).collect::<Vec<u64>>());
-        // What was there at the dump and is still there: 8 to 15, and the first that was put after it, 0, which was being written to.
-        assert!(go_on(&mut ring, 100).iter().all(|index| (1..8).contains(index)));
+        assert_eq!(record(&mut ring, 8), (0..8).collect::<Vec<u64>>());
+        // Pinned are 8 to 15, and 0, the first that was put after the trigger: it was being written at that time.
+        assert!(record(&mut ring, 100).iter().all(|index| (1..8).contains(index)));
         ring.unpin();
-        assert_eq!(go_on(&mut ring, 5), [8, 9, 10, 11, 12]);
-        let mut all = go_on(&mut ring, 100);
+        assert_eq!(record(&mut ring, 5), [8, 9, 10, 11, 12]);
+        let mut all = record(&mut ring, 100);
         all.sort_unstable();
         all.dedup();
         assert_eq!(all.len(), N - 2);
     }
 
     #[test]
-    fn rather_what_led_to_a_dump_goes_than_what_happens_now() {
-        let mut ring = full_ring("rather");
+    fn pinned_chunks_are_overwritten_if_there_are_no_others() {
+        let mut ring = full_ring("only-pinned");
         ring.pin();
         let taken: Vec<MappedChunk> = std::iter::from_fn(|| ring.take_before(u64::MAX)).collect();
         assert_eq!(taken.len(), N);

@@ -1,8 +1,8 @@
-//! A copy of a ring that goes on being written to.
+//! Copies of a ring that is still being written.
 //!
-//! A chunk that is used again while it is copied shows that by its generation, and is left out: what was in it is older than
-//! what is kept. Events are copied before definitions, so that what they refer to is there, and before open spans, so that a
-//! span that ends meanwhile is not copied as both.
+//! A chunk that is overwritten while it is copied has a new generation, and is left out: its content was older than the
+//! chunks that are kept. Events are copied before definitions, so that the definitions they refer to are included, and
+//! before open spans, so that a span that ends meanwhile is not copied as both.
 
 use crate::error::Error;
 use ferrum_trace_format::ReadAt;
@@ -13,7 +13,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{Ordering, fence};
 
-/// The copy, a spool like any other. Its file goes with it.
+/// A copy, which is a spool like any other. Its file is removed when this is dropped.
 #[derive(Debug)]
 pub struct Snapshot {
     file: File,
@@ -27,7 +27,7 @@ impl Snapshot {
         copied.map(|file| Self { file, path })
     }
 
-    /// The spool.
+    /// Returns the copied spool.
     pub fn file(&self) -> &File {
         &self.file
     }
@@ -43,21 +43,21 @@ fn copy(spool: &File, path: &Path) -> io::Result<File> {
     let copy = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
     let mut chunk = Vec::with_capacity(CHUNK_BYTES);
     for events in [true, false] {
-        // More chunks may have come since events were looked at, with definitions that they need.
+        // Chunks may have been added since events were copied, with definitions that the events need.
         let n_chunks = spool.metadata()?.len().div_ceil(CHUNK_BYTES as u64);
         for index in 0..n_chunks {
             if read_chunk(spool, index, events, &mut chunk)? {
                 (&copy).seek(SeekFrom::Start(index * CHUNK_BYTES as u64))?;
                 (&copy).write_all(&chunk)?;
             }
-            // In a hurry, since the ring is written to, but not at the cost of those who do.
+            // The copy is urgent, since the ring is being overwritten, but it must not delay the recording threads.
             std::thread::yield_now();
         }
     }
     Ok(copy)
 }
 
-/// Reads a chunk if it is of the kind asked for, and whole.
+/// Reads a chunk if it has events (or has none, by `events`) and is consistent. Returns false otherwise.
 fn read_chunk(spool: &File, index: u64, events: bool, bytes: &mut Vec<u8>) -> io::Result<bool> {
     let start = index * CHUNK_BYTES as u64;
     let before = read_header(spool, start)?;
@@ -78,7 +78,7 @@ fn read_chunk(spool: &File, index: u64, events: bool, bytes: &mut Vec<u8>) -> io
         let n_bytes = spool.read_at(&mut later, start)?;
         empty_unstable_slots(bytes, &later[..n_bytes]);
     }
-    // The length that was there before what lies below it was read.
+    // Use the length that was read before the data below it.
     bytes[8 * chunk::LEN..][..8].copy_from_slice(&before[chunk::LEN].to_le_bytes());
     Ok(true)
 }

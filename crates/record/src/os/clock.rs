@@ -1,14 +1,14 @@
-//! The only file that asks the time.
+//! The only file that reads clocks.
 //!
-//! The fast clock is the processor's cycle counter, which is used only where it runs at one rate in all states of the
-//! processor and the kernel itself trusts it across cores. Otherwise the monotonic clock of the system is read, and made
-//! to advance between any two reads of a thread. Ticks become nanoseconds when the file is written, along calibration
-//! points taken at the start, every now and then, and at each flush.
+//! The fast clock is the processor's cycle counter. It is used only where it runs at one rate in all power states of
+//! the processor and the kernel itself trusts it across cores. Otherwise the system's monotonic clock is read, and made
+//! to advance between any two reads of a thread. Ticks become nanoseconds when the file is written, by interpolation
+//! between calibration points that are taken at the start, from time to time, and at each flush.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
 
-/// Which clock times are taken from.
+/// The clock that times are read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockKind {
     /// The processor's counter.
@@ -17,7 +17,7 @@ pub enum ClockKind {
     Monotonic,
 }
 
-/// The processor's counter. Not ordered with the instructions around it: a fence would double the cost of a span.
+/// Reads the processor's counter. Not ordered with the instructions around it: a fence would double the cost of a span.
 #[inline(always)]
 pub fn ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -36,15 +36,15 @@ pub fn ticks() -> u64 {
     monotonic_nanos()
 }
 
-/// Ticks that are more than a nanosecond on any processor of the kind. Counters advance in steps of up to 10 ns, so that
-/// two reads may give the same; what begins inside of another thing must begin later.
+/// A number of ticks that is longer than a nanosecond on every processor of this architecture. Counters advance in
+/// steps of up to 10 ns, so two reads may be equal; a nested slice must begin later than the slice around it.
 #[cfg(target_arch = "x86_64")]
 pub const TICKS_APART: u64 = 16;
-/// As above: Arm's counter has at most 1 GHz.
+/// Same as above: Arm's counter runs at 1 GHz at most.
 #[cfg(not(target_arch = "x86_64"))]
 pub const TICKS_APART: u64 = 3;
 
-/// The monotonic clock in nanoseconds.
+/// Reads the monotonic clock, in nanoseconds.
 #[cfg(unix)]
 pub fn monotonic_nanos() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -53,22 +53,22 @@ pub fn monotonic_nanos() -> u64 {
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }
 
-/// The monotonic clock in nanoseconds, since its first use.
+/// Reads the monotonic clock, in nanoseconds since its first use.
 #[cfg(not(unix))]
 #[allow(clippy::disallowed_methods)]
 pub fn monotonic_nanos() -> u64 {
     static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
-    // Never zero: a start time of zero would look like the begin of the clock.
+    // Never zero: a start time of zero would look like the beginning of the clock.
     START.get_or_init(std::time::Instant::now).elapsed().as_nanos() as u64 + 1
 }
 
-/// The standard library's idea of now, to translate its times.
+/// Returns the standard library's current time, to convert its other times.
 #[allow(clippy::disallowed_methods)]
 pub fn instant_now() -> std::time::Instant {
     std::time::Instant::now()
 }
 
-/// Nanoseconds since the Unix epoch.
+/// Returns nanoseconds since the Unix epoch.
 #[allow(clippy::disallowed_methods)]
 pub fn wall_nanos() -> u64 {
     let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -79,8 +79,8 @@ thread_local! {
     static LAST_NANOS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The monotonic clock, later than the last call on this thread: where its steps are coarse, slices that begin one in
-/// the other would otherwise begin together.
+/// Reads the monotonic clock. The result is later than that of the last call on this thread: where the clock's steps
+/// are coarse, nested slices would otherwise begin at the same time.
 pub fn advancing_nanos() -> u64 {
     LAST_NANOS.with(|last| {
         let nanos = monotonic_nanos().max(last.get() + 1);
@@ -90,12 +90,12 @@ pub fn advancing_nanos() -> u64 {
 }
 
 impl ClockKind {
-    /// The fastest clock that can be trusted on this machine.
+    /// Returns the fastest clock that can be trusted on this machine.
     pub fn best() -> Self {
         if ticks_are_invariant() && kernel_trusts_ticks() { Self::Ticks } else { Self::Monotonic }
     }
 
-    /// Now, on this clock.
+    /// Returns the current time of this clock.
     pub fn now(self) -> u64 {
         match self {
             Self::Ticks => ticks(),
@@ -103,7 +103,7 @@ impl ClockKind {
         }
     }
 
-    /// This clock and the monotonic clock at one moment: of several tries, the one that took least time.
+    /// Reads this clock and the monotonic clock at the same moment. Of several attempts, the shortest is used.
     pub fn calibration_point(self) -> (u64, u64) {
         if self == Self::Monotonic {
             let nanos = monotonic_nanos();
@@ -126,7 +126,7 @@ fn ticks_are_invariant() -> bool {
     __cpuid(0x8000_0000).eax >= POWER_LEAF && __cpuid(POWER_LEAF).edx & INVARIANT_BIT != 0
 }
 
-/// The generic timer of 64-bit Arm runs at a fixed rate and is shared by all cores.
+/// Always true: the generic timer of 64-bit Arm runs at a fixed rate and is shared by all cores.
 #[cfg(target_arch = "aarch64")]
 fn ticks_are_invariant() -> bool {
     true
@@ -137,7 +137,8 @@ fn ticks_are_invariant() -> bool {
     false
 }
 
-/// Linux watches the counters of all cores and takes the clock source away if they disagree.
+/// Returns true if the kernel considers the counter reliable. Linux compares the counters of all cores and removes the
+/// clock source if they disagree.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn kernel_trusts_ticks() -> bool {
     let read = |name: &str| {
@@ -152,7 +153,7 @@ fn kernel_trusts_ticks() -> bool {
     true
 }
 
-/// In a guest, the clock of the hypervisor may be the current one while the counter is still held to be good.
+/// In a virtual machine, the hypervisor's clock may be the current source while the counter is still considered good.
 #[cfg(any(test, all(target_os = "linux", target_arch = "x86_64")))]
 fn trusts_ticks(current: &str, available: impl FnOnce() -> String) -> bool {
     match current.trim() {

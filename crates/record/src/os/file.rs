@@ -1,4 +1,4 @@
-//! What only the system does with a file.
+//! File operations that need system calls: reserving space, direct I/O, clones, leases, exchange.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -9,13 +9,13 @@ use std::path::Path;
 #[cfg(target_os = "linux")]
 pub fn reserve(file: &File, offset: u64, len: u64) -> io::Result<()> {
     match fallocate(file, 0, offset, len) {
-        // Where space cannot be reserved, the zeros that are written next take it.
+        // If the file system cannot reserve space, the zeros that are written next allocate it.
         Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS)) => Ok(()),
         result => result,
     }
 }
 
-/// Reserves disk space without enlarging the file, to write faster. Nothing depends on it.
+/// Reserves disk space without enlarging the file, to make later writes faster. Best effort.
 pub fn reserve_beyond_end(file: &File, offset: u64, len: u64) {
     #[cfg(target_os = "linux")]
     let _ = fallocate(file, libc::FALLOC_FL_KEEP_SIZE, offset, len);
@@ -23,7 +23,7 @@ pub fn reserve_beyond_end(file: &File, offset: u64, len: u64) {
     let _ = (file, offset, len);
 }
 
-/// Has the disk take some bytes of a file, and waits for those before them. Nothing depends on it.
+/// Starts writing a range of a file to disk, and waits for the range before it. Best effort.
 pub fn write_back(file: &File, from: u64, len: u64) {
     #[cfg(target_os = "linux")]
     for (at, flags) in
@@ -36,13 +36,13 @@ pub fn write_back(file: &File, from: u64, len: u64) {
     let _ = (file, from, len);
 }
 
-/// Has reads and writes of a file go past the system's cache, or through it as usual. Whether that is so now and was not before; where the
-/// file's system cannot, the next read or write may say so as well.
+/// Makes reads and writes of a file bypass the page cache, or use it again. Returns true if this changed the mode. On a
+/// file system without direct I/O, the next read or write may fail instead.
 pub fn set_past_cache(file: &File, is_past: bool) -> bool {
     #[cfg(target_os = "linux")]
     {
         let file = std::os::fd::AsRawFd::as_raw_fd(file);
-        // SAFETY: only numbers are passed; how a file of ours is accessed changes nothing in it.
+        // SAFETY: only numbers are passed; the access mode of our own file does not change its content.
         unsafe {
             let before = libc::fcntl(file, libc::F_GETFL);
             let after = if is_past { before | libc::O_DIRECT } else { before & !libc::O_DIRECT };
@@ -56,7 +56,7 @@ pub fn set_past_cache(file: &File, is_past: bool) -> bool {
     }
 }
 
-/// Makes an empty file the same as another, sharing the disk's blocks. Whether the file's system can.
+/// Makes an empty file a copy of another that shares its disk blocks. Returns false if the file system cannot.
 pub fn clone_into(from: &File, to: &File) -> bool {
     #[cfg(target_os = "linux")]
     {
@@ -77,7 +77,7 @@ fn fallocate(file: &File, mode: libc::c_int, offset: u64, len: u64) -> io::Resul
     let to_off = |n: u64| libc::off_t::try_from(n).map_err(io::Error::other);
     let (from, n_bytes) = (to_off(offset)?, to_off(len)?);
     loop {
-        // SAFETY: reserves space for a file that is ours; nothing in it changes.
+        // SAFETY: reserves space for our own file; its content does not change.
         if unsafe { libc::fallocate(file.as_raw_fd(), mode, from, n_bytes) } == 0 {
             return Ok(());
         }
@@ -93,23 +93,25 @@ pub fn reserve(_file: &File, _offset: u64, _len: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Which signal tells of a lease that somebody waits for. The same on all of Linux; the `libc` crate lacks it.
+/// Sets the signal that reports that a lease blocks someone. The value is the same on all of Linux; the `libc` crate
+/// lacks it.
 #[cfg(target_os = "linux")]
 const F_SETSIG: libc::c_int = 10;
 
-/// Proof that nobody else has a file open, in this or any other process; who tries to open it waits until this is gone.
+/// Proof that no one else, in this or any other process, has a file open. Opening the file blocks until the lease is
+/// dropped.
 pub struct Lease<'a> {
     file: &'a File,
 }
 
 impl<'a> Lease<'a> {
-    /// `None` if somebody has the file open, or the system cannot tell.
+    /// Takes a lease. Returns `None` if the file is open elsewhere or the system has no leases.
     pub fn take(file: &'a File) -> Option<Self> {
         #[cfg(target_os = "linux")]
         {
             use std::os::fd::AsRawFd;
-            // The kernel tells the holder of a lease by a signal that somebody waits. SIGIO would end a process that
-            // does not expect it; SIGURG is ignored unless it is asked for.
+            // When someone waits for the file, the kernel sends a signal to the holder of the lease. SIGIO would end a
+            // process that does not expect it; SIGURG is ignored by default.
             // SAFETY: sets the signal of, and takes a lease on, our own descriptor.
             let is_ours = unsafe {
                 libc::fcntl(file.as_raw_fd(), F_SETSIG, libc::SIGURG) == 0
@@ -128,7 +130,7 @@ impl<'a> Lease<'a> {
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
         #[cfg(target_os = "linux")]
-        // SAFETY: gives back the lease that `take` took.
+        // SAFETY: releases the lease that `take` took.
         unsafe {
             libc::fcntl(std::os::fd::AsRawFd::as_raw_fd(self.file), libc::F_SETLEASE, libc::F_UNLCK);
         }
@@ -137,7 +139,7 @@ impl Drop for Lease<'_> {
     }
 }
 
-/// Swaps the files of two names in one step. An error if the system cannot.
+/// Swaps the files of two names atomically. Returns an error if the system cannot.
 pub fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {

@@ -1,22 +1,23 @@
-//! A signal that asks for something: a handler that does next to nothing wakes a thread of ours.
+//! Signals that request a dump: the handler does next to nothing and wakes a thread of the recorder.
 #![allow(unsafe_code)]
 
 use ferrum_trace_model::settings::Signal;
 use std::io;
 
-/// Numbers of signals are below this.
+/// Signal numbers are below this.
 #[cfg(target_os = "linux")]
 const NUMBERS: usize = 65;
 
-/// Has `heard` called, on a thread of ours, whenever the process gets the signal from now on. A handler that is there is called too.
-/// The handler stays until the process ends: to put back the default would have the next signal end the process. One caller at a
-/// time; `heard` is that of the first.
+/// Calls `heard` on a thread of the recorder whenever the process receives the signal from now on. A handler that is
+/// already installed is called too. Ours stays until the process ends: with the default handler restored, the next
+/// signal would end the process. Must not be called concurrently; the `heard` of the first call is used for all
+/// signals.
 #[cfg(target_os = "linux")]
 pub fn listen(signal: Signal, heard: fn(Signal)) -> io::Result<()> {
     linux::listen(signal, heard)
 }
 
-/// Elsewhere there is no semaphore that a handler may use.
+/// Not supported: other systems have no semaphore that a handler may use.
 #[cfg(not(target_os = "linux"))]
 pub fn listen(_signal: Signal, _heard: fn(Signal)) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
@@ -33,25 +34,26 @@ mod linux {
     use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
     use std::thread;
 
-    /// The signals that came and that the thread has not seen, a bit each.
+    /// Signals that were received and that the thread has not handled, one bit each.
     static CAME: AtomicU64 = AtomicU64::new(0);
-    /// What the thread waits for.
+    /// Wakes the thread.
     static WAKE: Semaphore = Semaphore(UnsafeCell::new(MaybeUninit::zeroed()));
     /// The process that the thread runs in: a forked child needs its own.
     static LISTENS_IN: AtomicU32 = AtomicU32::new(0);
-    /// What was there before our handler, by the number of the signal.
+    /// The actions that our handler replaced, by signal number.
     static BEFORE: [Before; NUMBERS] = [const { Before::new() }; NUMBERS];
 
-    /// A semaphore of this process: a handler may post it, and a forked child has a copy.
+    /// A semaphore of this process. A handler may post it; a forked child has a copy.
     struct Semaphore(UnsafeCell<MaybeUninit<sem_t>>);
 
-    // SAFETY: after `begin` it is used by the calls for semaphores only, which several threads may do at once.
+    // SAFETY: after `begin` only semaphore functions access it, and several threads may call them at once.
     unsafe impl Sync for Semaphore {}
 
     impl Semaphore {
-        /// To be called before anybody waits. In a forked child, a handler may post at the same time: that signal may be missed.
+        /// Initializes the semaphore; must be called before any thread waits. In a forked child, a handler may post at
+        /// the same time: that signal may be lost.
         fn begin(&self) -> io::Result<()> {
-            // SAFETY: the place is valid and static, and nobody waits for it.
+            // SAFETY: the memory is valid and static, and no thread waits on it.
             match unsafe { libc::sem_init(self.0.get().cast(), 0, 0) } {
                 0 => Ok(()),
                 _ => Err(io::Error::last_os_error()),
@@ -59,19 +61,19 @@ mod linux {
         }
 
         fn post(&self) {
-            // SAFETY: begun before any handler was installed. It fails only if it has been posted two billion times.
+            // SAFETY: initialized before any handler was installed. It fails only after two billion unhandled posts.
             unsafe { libc::sem_post(self.0.get().cast()) };
         }
 
-        /// May come back too early.
+        /// Waits for a post. May return early.
         fn wait(&self) {
-            // SAFETY: begun before the thread that waits was started.
+            // SAFETY: initialized before the waiting thread was started.
             unsafe { libc::sem_wait(self.0.get().cast()) };
         }
     }
 
     struct Before {
-        /// The address of a function, or one of the numbers that stand for none.
+        /// Address of a function, or `SIG_DFL` or `SIG_IGN`.
         handler: AtomicUsize,
         flags: AtomicI32,
     }
@@ -99,7 +101,7 @@ mod linux {
                 WAKE.wait();
                 let came = CAME.swap(0, Ordering::Relaxed);
                 for number in (1..NUMBERS as i32).filter(|number| came & bit(*number) != 0) {
-                    // Only those are installed that a program may use.
+                    // Handlers are installed only for signals that a program may use.
                     Signal::from_number(number).into_iter().for_each(heard);
                 }
             }
@@ -117,7 +119,7 @@ mod linux {
     fn install(number: i32) -> io::Result<()> {
         // SAFETY: zeros are a valid `sigaction`.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-        // SAFETY: no new action, so this only asks what there is.
+        // SAFETY: no new action is given, so this only reads the current one.
         if unsafe { libc::sigaction(number, std::ptr::null(), &mut action) } != 0 {
             return Err(io::Error::last_os_error());
         }
@@ -131,30 +133,30 @@ mod linux {
         if is_none(action.sa_sigaction) {
             action.sa_flags = libc::SA_RESTART;
         }
-        // The host's handler keeps its mask, and whether it interrupts system calls.
+        // The host's handler keeps its mask, and still interrupts system calls if it did.
         action.sa_flags = (action.sa_flags | libc::SA_SIGINFO | libc::SA_ONSTACK) & !libc::SA_RESETHAND;
         action.sa_sigaction = ours;
-        // SAFETY: the action is valid, and the handler static; it does nothing that a handler may not do.
+        // SAFETY: the action is valid, and the handler static; it does only what is allowed in a handler.
         match unsafe { libc::sigaction(number, &action, std::ptr::null_mut()) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
     }
 
-    /// Ours. Only atomics and a semaphore, which leaves `errno` as it was.
+    /// Our handler. It uses only atomics and a semaphore, and leaves `errno` as it was.
     extern "C" fn on_signal(number: c_int, info: *mut siginfo_t, context: *mut c_void) {
         // SAFETY: every thread has an `errno`.
         let errno = unsafe { libc::__errno_location() };
         // SAFETY: as above.
-        let kept = unsafe { *errno };
+        let saved = unsafe { *errno };
         CAME.fetch_or(bit(number), Ordering::Relaxed);
         WAKE.post();
         // SAFETY: as above.
-        unsafe { *errno = kept };
+        unsafe { *errno = saved };
         pass_on(number, info, context);
     }
 
-    /// Calls the handler that was there before.
+    /// Calls the handler that ours replaced.
     fn pass_on(number: c_int, info: *mut siginfo_t, context: *mut c_void) {
         let before = &BEFORE[number as usize];
         let handler = before.handler.load(Ordering::Relaxed);
@@ -163,11 +165,11 @@ mod linux {
         }
         let handler = std::ptr::with_exposed_provenance::<()>(handler);
         if before.flags.load(Ordering::Relaxed) & libc::SA_SIGINFO != 0 {
-            // SAFETY: the host had it installed as a handler that takes these arguments.
+            // SAFETY: the host installed it as a handler with these arguments.
             let handler: extern "C" fn(c_int, *mut siginfo_t, *mut c_void) = unsafe { std::mem::transmute(handler) };
             handler(number, info, context);
         } else {
-            // SAFETY: the host had it installed as a handler that takes the number.
+            // SAFETY: the host installed it as a handler with this argument.
             let handler: extern "C" fn(c_int) = unsafe { std::mem::transmute(handler) };
             handler(number);
         }

@@ -1,7 +1,7 @@
-//! What only the system knows of a thread, and does with it.
+//! Thread operations that need system calls: number, name, signal mask, processor, priority.
 #![allow(unsafe_code)]
 
-/// The system's number of the calling thread; 0 where there is none.
+/// Returns the system's number of the calling thread, or 0 if the system has none.
 pub fn id() -> u64 {
     #[cfg(target_os = "linux")]
     // SAFETY: no arguments, no effect.
@@ -10,12 +10,13 @@ pub fn id() -> u64 {
     0
 }
 
-/// Whether the standard library has finished preparing the calling thread, and it may be asked for its handle. It sets the
-/// name first, then the stack for signal handlers, and takes that away when the thread ends. Threads of others have none.
+/// Returns true if the standard library has finished setting up the calling thread, so that its handle may be
+/// requested. It sets the name first, then the stack for signal handlers, and removes that stack when the thread ends.
+/// Threads that were not started by the standard library have no such stack.
 pub fn knows_its_name() -> bool {
     #[cfg(target_os = "linux")]
     {
-        // SAFETY: only asks; the place for the answer is valid, and zeros are a value of its type.
+        // SAFETY: only reads; the result pointer is valid, and zeros are a valid value of its type.
         let stack = unsafe {
             let mut stack: libc::stack_t = std::mem::zeroed();
             libc::sigaltstack(std::ptr::null(), &mut stack);
@@ -27,12 +28,12 @@ pub fn knows_its_name() -> bool {
     true
 }
 
-/// The system's name of the calling thread, of up to 15 bytes; empty where there is none.
+/// Returns the system's name of the calling thread, up to 15 bytes, or an empty name if the system has none.
 pub fn name() -> String {
     #[cfg(target_os = "linux")]
     {
         let mut name = [0u8; 16];
-        // SAFETY: the place is as long as the call wants it.
+        // SAFETY: the buffer has the 16 bytes that the call requires.
         unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
         let len = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
         String::from_utf8_lossy(&name[..len]).into_owned()
@@ -41,8 +42,8 @@ pub fn name() -> String {
     String::new()
 }
 
-/// Runs `work` with no signal delivered to this thread: a thread started in it never gets one, so that no handler of the
-/// host runs, and records, on a thread of ours.
+/// Runs `work` with all signals blocked on this thread. A thread started in it inherits this, so that no handler of the
+/// host runs, and records, on a thread of the recorder.
 pub fn without_signals<T>(work: impl FnOnce() -> T) -> T {
     #[cfg(unix)]
     // SAFETY: both sets are valid; the mask of the calling thread is put back as it was.
@@ -58,11 +59,12 @@ pub fn without_signals<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Stays on the processor that the calling thread is on, and threads that it starts with it, so that others can keep away from there.
+/// Pins the calling thread, and threads it starts later, to its current processor, so that others can avoid that
+/// processor.
 pub fn stay_on_this_processor() {
     #[cfg(target_os = "linux")]
-    // SAFETY: only numbers are passed but for the set, which is valid for as long as the calls; the number of the processor is
-    // checked against its size.
+    // SAFETY: only numbers are passed, and the set, which is valid during the calls; the processor's number is checked
+    // against the size of the set.
     unsafe {
         let mut processors: libc::cpu_set_t = std::mem::zeroed();
         let Ok(this) = usize::try_from(libc::sched_getcpu()) else { return };
@@ -73,8 +75,8 @@ pub fn stay_on_this_processor() {
     }
 }
 
-/// Leaves the processors to other threads, where the system has priorities of single threads. Not `SCHED_IDLE`: a process that ends waits
-/// for its files, and on a busy machine such a thread would hardly run.
+/// Lowers the priority of the calling thread, where the system has priorities per thread. Not `SCHED_IDLE`: a process
+/// that exits waits for its files, and on a busy machine such a thread would hardly run.
 pub fn lower_priority() {
     #[cfg(target_os = "linux")]
     // SAFETY: 0 is the calling thread; only numbers are passed.

@@ -1,4 +1,4 @@
-//! What may begin and end on different threads: requests, tasks.
+//! Async events: requests, tasks, which may begin and end on different threads.
 
 use crate::probe::mode::mode;
 use crate::probe::span::DynamicName;
@@ -14,7 +14,7 @@ use ferrum_trace_format::spool::record::{RecordKind, Type};
 use ferrum_trace_format::spool::row_title::{ID_KEYS, TITLE_KEY};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Ids that the recorder gives begin here: those of users are mostly smaller.
+/// First id that the recorder assigns: ids of users are mostly smaller.
 const FIRST_OWN_ID: u64 = 1 << 48;
 
 /// The sites of an [`AsyncSpan`]. The macro makes one for each use, as a `static`.
@@ -22,11 +22,11 @@ const FIRST_OWN_ID: u64 = 1 << 48;
 pub struct AsyncSite {
     begin: Site,
     end: Site,
-    /// The place of the argument that is repeated at the end, since the title of the row has it.
+    /// Position of the argument that is repeated at the end, since the title of the row has it.
     id_place: Option<usize>,
 }
 
-/// By id key: the keys of the end of what has it.
+/// Argument keys of the end event, by id key.
 static END_KEYS: [[&str; 2]; ID_KEYS.len()] = {
     let mut end_keys = [[TITLE_KEY; 2]; ID_KEYS.len()];
     let mut n = 0;
@@ -38,7 +38,7 @@ static END_KEYS: [[&str; 2]; ID_KEYS.len()] = {
 };
 
 impl AsyncSite {
-    /// A site with its name, category and keys, the last of which is [`TITLE_KEY`].
+    /// Creates a site with its name, category and keys, the last of which is [`TITLE_KEY`].
     pub const fn new(name: &'static str, category: &'static str, keys: &'static [&'static str]) -> Self {
         let begin = Site::new(name, category, keys);
         let mut n = 0;
@@ -71,19 +71,18 @@ const fn is_same(one: &[u8], other: &[u8]) -> bool {
     n == one.len() && n == other.len()
 }
 
-/// Something that began here and ends where it is dropped, on whatever thread. Made by
-/// [`async_span!`](crate::async_span).
+/// An async slice that ends when it is dropped, on any thread. Made by [`async_span!`](crate::async_span).
 #[must_use = "it ends when it is dropped: keep it"]
 #[derive(Debug)]
 pub struct AsyncSpan {
     site: &'static AsyncSite,
     /// 0 if it is not recorded.
     id: u64,
-    /// The argument that is repeated at the end, and the session in which its text is.
+    /// The argument that is repeated at the end, and the session that has its text.
     label: Option<(Arg, u64)>,
 }
 
-/// An id that nothing else of this process has.
+/// Returns an id that is unique in this process.
 pub(crate) fn next_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(FIRST_OWN_ID);
     NEXT.fetch_add(1, Ordering::Relaxed)
@@ -107,17 +106,17 @@ impl AsyncSpan {
     }
 
     fn end(&self) {
-        // In another file of the recording, the text is not to be found.
-        let is_there = |label: &Arg, session: u64| label.kind != Type::TextAt || current::is_active(session);
+        // After a rotation, the text is in the previous file.
+        let is_readable = |label: &Arg, session: u64| label.kind != Type::TextAt || current::is_active(session);
         match self.label {
-            Some((label, session)) if is_there(&label, session) => {
+            Some((label, session)) if is_readable(&label, session) => {
                 point(RecordKind::AsyncEnd, &self.site.end, &[self.id], &[label]);
             }
             _ => point(RecordKind::AsyncEnd, &self.site.end, &[self.id], &[]),
         }
     }
 
-    /// Records a point in time within it, on whatever thread.
+    /// Records an instant within it, on any thread.
     pub fn instant(&self, name: &str) {
         if crate::COMPILED_OUT || self.id == 0 || mode() == OFF {
             return;
@@ -135,7 +134,7 @@ impl AsyncSpan {
         attach::record(|| name.site(), &draft);
     }
 
-    /// The id that it has in the trace.
+    /// Returns its id in the trace.
     pub fn id(&self) -> u64 {
         self.id
     }

@@ -1,4 +1,4 @@
-//! Arrows between spans.
+//! Flows between spans.
 
 use crate::__private;
 use crate::process::attach;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 static SITE: Site = Site::new(FLOW, FLOW, &[]);
 
-/// An arrow from one span to another, which may be on another thread.
+/// A flow from one span to another, which may be on another thread. Viewers draw it as an arrow.
 ///
 /// ```
 /// use ferrum_trace::{Flow, span};
@@ -29,20 +29,20 @@ static SITE: Site = Site::new(FLOW, FLOW, &[]);
 pub struct Flow(u64);
 
 impl Flow {
-    /// An arrow of its own.
-    #[allow(clippy::new_without_default)] // Each is another one.
+    /// Creates a flow with a unique number.
+    #[allow(clippy::new_without_default)] // Each call returns a different flow.
     pub fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let n = NEXT.fetch_add(1, Ordering::Relaxed);
-        // Viewers know flows by number across all processes of a trace.
+        // Viewers match flows by number across all processes of a trace.
         Self(u64::from(std::process::id()) << 32 | (n & 0xffff_ffff))
     }
 
-    /// An arrow between processes. Whatever hands something over and whatever receives it name it by the same number, such as
-    /// that of a request; in a trace that `ferrum-trace merge` has made of both, the arrow leads from the one to the other. Since
-    /// nothing arrives before it was sent, such arrows also tell how the clocks of two hosts stand to each other.
+    /// Creates a flow between processes. Sender and receiver use the same number, such as that of a request; in a trace
+    /// that `ferrum-trace merge` makes of both, the flow leads from the sender to the receiver. Since nothing arrives
+    /// before it is sent, such flows also bound the offset between the clocks of two hosts.
     ///
-    /// Only the lower 62 bits of the number count. Each number is for one arrow.
+    /// Only the lower 62 bits of the number are used. Use each number for one flow.
     ///
     /// ```
     /// use ferrum_trace::{Flow, span};
@@ -54,12 +54,12 @@ impl Flow {
         Self(number & (SHARED_FLOW - 1) | SHARED_FLOW)
     }
 
-    /// The number by which the ends of the arrow find each other.
+    /// Returns the number that connects the ends of the flow.
     pub(crate) fn id(self) -> u64 {
         self.0
     }
 
-    /// An arrow that leaves the innermost open span of this thread here and now; `None` if no span is open. For libraries
+    /// Begins a flow in the innermost open span of this thread, now. Returns `None` if no span is open. For libraries
     /// that are called inside a span whose guard they do not have.
     pub fn from_open_span() -> Option<Self> {
         let has_span = __private::mode() != __private::OFF && buffer::current().has_open_level();
@@ -70,7 +70,7 @@ impl Flow {
         })
     }
 
-    /// Records a point of the flow if the span that it belongs to is recorded.
+    /// Records a point of the flow if its span is recorded.
     pub(crate) fn record_if(self, is_on: bool, kind: RecordKind) {
         if is_on {
             self.record(kind);

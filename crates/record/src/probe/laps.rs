@@ -1,4 +1,4 @@
-//! Stretches that follow each other: one clock read each.
+//! Consecutive slices (laps) that cost one clock read each.
 
 use crate::os::clock;
 use crate::probe::span::{OFF_LEVEL, end_at_otherwise, end_site_otherwise, note_begin, now_of, open_at};
@@ -10,32 +10,32 @@ use ferrum_trace_format::spool::record::RecordKind;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 
-/// Marks of one `laps!` that are known by their place; further ones cost as much as a name made at run time.
+/// Marks of one `laps!` that are identified by position; further marks cost as much as a name made at run time.
 const MARKS_MAX: usize = 32;
 
-/// The place of a [`laps!`](crate::laps) in the code, and of its marks.
+/// The call site of a [`laps!`](crate::laps), and of its marks.
 #[derive(Debug)]
 pub struct LapSite {
     outer: Site,
-    /// What is expected at each place: in the order of the code, with repetitions.
+    /// The mark that is expected at each position: in the order of the code, with repetitions.
     marks: [OnceLock<&'static Site>; MARKS_MAX],
 }
 
 impl LapSite {
-    /// A site with the name, category and argument keys of the slice around the stretches.
+    /// Creates a site with the name, category and argument keys of the slice around the laps.
     pub const fn new(name: &'static str, category: &'static str, keys: &'static [&'static str]) -> Self {
         Self { outer: Site::new(name, category, keys), marks: [const { OnceLock::new() }; MARKS_MAX] }
     }
 
-    /// The mark at place `n`, if it is this one.
+    /// Returns the mark at position `n`, if it has this name.
     #[inline(always)]
     fn expected_mark(&self, n: usize, name: &'static str) -> Option<&'static Site> {
-        // The same literal, by its address: another with the same text takes the slow way.
+        // Compares addresses: an equal literal at another address takes the slow path.
         self.marks.get(n)?.get().copied().filter(|mark| std::ptr::eq(mark.name(), name))
     }
 
-    /// The mark of this name and its place, if it came before at another place than `n`. An empty place `n` expects it
-    /// from now on.
+    /// Returns the mark of this name and its position, if it occurred before at another position than `n`. If position
+    /// `n` is empty, the mark is expected there from now on.
     #[inline(never)]
     fn other_mark(&self, n: usize, name: &'static str) -> Option<(&'static Site, usize)> {
         let known = self.marks.iter().map_while(|mark| mark.get().copied());
@@ -46,9 +46,9 @@ impl LapSite {
         }
     }
 
-    /// The number of a mark that comes for the first time, at place `n`.
+    /// Returns the number of a mark that occurs for the first time, at position `n`.
     fn new_mark(&'static self, n: usize, name: &'static str) -> u32 {
-        // Leaked once for each place in the code, as a `static` would be.
+        // Leaked once per call site, which lives as long as a `static`.
         let make = || &*Box::leak(Box::new(Site::new(name, self.outer.category(), &[])));
         match self.marks.get(n).map(|slot| *slot.get_or_init(make)) {
             Some(mark) if mark.name() == name => site_id(mark),
@@ -57,18 +57,19 @@ impl LapSite {
     }
 }
 
-/// A slice divided into stretches, made by [`laps!`](crate::laps); ends when it is dropped.
+/// A slice that is divided into laps, made by [`laps!`](crate::laps); ends when it is dropped.
 #[must_use = "the laps end when this is dropped: bind it to a name"]
 #[derive(Debug)]
 pub struct Laps<const N: usize = 0> {
     site: &'static LapSite,
     start: u64,
-    /// When the last stretch ended.
+    /// End of the last lap.
     last: u64,
     level: u32,
-    /// Whether a guard that was open at the last mark may still be, or has ended since: the stretch would cross it.
+    /// True if a guard that was open at the last mark is still open or has ended since, so that the next lap would
+    /// overlap it partly.
     is_crossed: bool,
-    /// Where in `site.marks` the next one is expected.
+    /// Position in `site.marks` of the next expected mark.
     place: usize,
     args: [Arg; N],
     on_one_thread: PhantomData<*const ()>,
@@ -98,7 +99,7 @@ impl<const N: usize> Laps<N> {
         }
     }
 
-    /// Records the stretch since the last mark, or since the begin, under this name.
+    /// Records the lap since the last mark, or since the beginning, under this name.
     #[inline(always)]
     pub fn mark(&mut self, name: &'static str) {
         if crate::COMPILED_OUT || self.level == OFF_LEVEL {
@@ -120,7 +121,8 @@ impl<const N: usize> Laps<N> {
     }
 }
 
-/// Returns when the stretch ended, on the clock of its level, and whether a guard inside it was open then.
+/// Records a lap on the slow path. Returns its end, on the clock of its level, and true if a guard inside it was open
+/// then.
 #[cold]
 #[inline(never)]
 fn mark_otherwise(

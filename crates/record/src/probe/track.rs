@@ -1,4 +1,4 @@
-//! Tracks that are no threads, and slices with times of their own.
+//! Tracks other than threads, and slices with given times.
 
 use crate::os::clock;
 use crate::probe::flow::Flow;
@@ -17,24 +17,25 @@ use ferrum_trace_format::spool::record::RecordKind;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-/// A point in time, for what was measured rather than recorded as it happened.
+/// A point in time, for events that were measured elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp {
     monotonic_nanos: u64,
 }
 
 impl Timestamp {
-    /// Now.
+    /// Returns the current time.
     pub fn now() -> Self {
         Self { monotonic_nanos: clock::monotonic_nanos() }
     }
 
-    /// A reading of the system's monotonic clock (`CLOCK_MONOTONIC`), as devices are calibrated against.
+    /// Creates a timestamp from a reading of the system's monotonic clock (`CLOCK_MONOTONIC`), which devices are
+    /// calibrated against.
     pub const fn from_monotonic_nanos(nanos: u64) -> Self {
         Self { monotonic_nanos: nanos }
     }
 
-    /// The reading of the monotonic clock.
+    /// Returns the reading of the monotonic clock.
     pub const fn monotonic_nanos(self) -> u64 {
         self.monotonic_nanos
     }
@@ -42,7 +43,7 @@ impl Timestamp {
 
 impl From<Instant> for Timestamp {
     fn from(instant: Instant) -> Self {
-        // One pair for all, so that what is apart by some nanoseconds stays so.
+        // All conversions use the same pair, so that differences of some nanoseconds are kept.
         static PAIR: OnceLock<(Timestamp, Instant)> = OnceLock::new();
         let (then, then_instant) = *PAIR.get_or_init(|| (Self::now(), clock::instant_now()));
         match then_instant.checked_duration_since(instant) {
@@ -73,21 +74,21 @@ impl std::ops::Sub<Duration> for Timestamp {
 /// A slice that a device measured: see [`Track::measured`].
 #[derive(Clone, Copy, Debug)]
 pub struct Measured<'a> {
-    /// What it is called.
+    /// Its name.
     pub name: &'a str,
     /// Its category; may be empty.
     pub category: &'a str,
-    /// When it began, brought to the host's clock.
+    /// Begin, converted to the host's clock.
     pub begin: Timestamp,
-    /// When it ended.
+    /// End, converted to the host's clock.
     pub end: Timestamp,
-    /// By how much both times may be off at most: the argument `clock_error_ns` of the slice.
+    /// Maximum error of both times: the argument `clock_error_ns` of the slice.
     pub clock_error: Duration,
-    /// The arrow from the span that launched it.
+    /// The flow from the span that launched it.
     pub flow: Option<Flow>,
 }
 
-/// A row of the picture with a name of its own: a stream of a GPU, a connection.
+/// A row of the timeline with its own name: a stream of a GPU, a connection.
 ///
 /// ```
 /// use ferrum_trace::{Timestamp, Track, complete_at};
@@ -97,33 +98,34 @@ pub struct Measured<'a> {
 /// stream.complete_at("softmax", "attention", begin, end);
 /// ```
 ///
-/// Slices of one track may overlap: those that do not nest are drawn on rows of their own below it, `NAME (2)` and so on.
+/// Slices of one track may overlap: those that do not nest are drawn on lanes below it, `NAME (2)` and so on.
 #[derive(Debug)]
 pub struct Track {
     name: String,
     sort: i64,
-    /// The session that knows the track, and its number there.
+    /// The session that has defined the track, and the track's number there.
     known: Mutex<(u64, u32)>,
 }
 
 impl Track {
-    /// A track with this name.
+    /// Creates a track with this name.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), sort: 0, known: Mutex::new((0, 0)) }
     }
 
-    /// Where it comes among the others, in viewers that can sort: smaller first.
+    /// Sets its position among the tracks, in viewers that can sort: smaller first.
     pub fn sort(mut self, place: i64) -> Self {
         self.sort = place;
         self
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Records a slice with times that were measured elsewhere. [`complete_at!`](crate::complete_at) also takes arguments.
+    /// Records a slice with times that were measured elsewhere. [`complete_at!`](crate::complete_at) also takes
+    /// arguments.
     pub fn complete_at(&self, name: &str, category: &str, begin: Timestamp, end: Timestamp) {
         if mode() != OFF && !is_name_muted(category) {
             let name = DynamicName::new(name, category);
@@ -131,7 +133,7 @@ impl Track {
         }
     }
 
-    /// Records a slice that a device measured, and the arrow that arrives where it begins.
+    /// Records a slice that a device measured, and the end of its flow where the slice begins.
     pub fn measured(&self, slice: &Measured<'_>) {
         if crate::COMPILED_OUT || mode() == OFF || is_name_muted(slice.category) {
             return;
@@ -153,7 +155,7 @@ impl Track {
         self.record_as(RecordKind::TrackSpan, (begin, end), &[], args, site_id);
     }
 
-    /// `more` are the leading words after those that all slices on tracks have.
+    /// Records a slice. `more` are the leading words after those that all slices on tracks have.
     fn record_as(
         &self,
         kind: RecordKind,
@@ -163,7 +165,7 @@ impl Track {
         site_id: impl Fn() -> u32,
     ) {
         let Some(id) = self.id() else {
-            // There was no room to define it.
+            // There was no room for its definition.
             current::count_lost();
             return;
         };
@@ -176,7 +178,7 @@ impl Track {
         attach::record(site_id, &Draft { kind, site: 0, start: now, end: now, leading, args });
     }
 
-    /// The track's number in the active session.
+    /// Returns the track's number in the active session.
     fn id(&self) -> Option<u32> {
         quietly(|| {
             loop {
@@ -185,7 +187,7 @@ impl Track {
                 if known.0 != session.id() {
                     *known = (session.id(), session.define_track(&self.name, self.sort)?);
                 }
-                // If the recording went on in another file meanwhile, that may not know the track.
+                // If the recording was rotated meanwhile, the new file may lack the definition.
                 if current::is_active(session.id()) {
                     return Some(known.1);
                 }

@@ -1,4 +1,4 @@
-//! Where a trace goes: from what the user wrote to files that are ours alone.
+//! Output paths: from the path that the user gave to files that no other process writes.
 
 use crate::error::Error;
 use crate::os::stderr::say;
@@ -13,25 +13,25 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How often a spool that vanishes while it is being opened is tried again.
+/// Number of attempts if the spool is removed while it is being opened.
 const CLAIM_ATTEMPTS: usize = 100;
 
-/// What the output is.
+/// The kind of output file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputKind {
-    /// What viewers open.
+    /// A trace for viewers.
     Trace(spool::OutputFormat),
     /// The spool itself.
     Spool,
 }
 
-/// Files that no other process writes to.
+/// An output and its spool, which no other process writes.
 #[derive(Debug)]
 pub struct Destination {
     pub output: PathBuf,
     pub form: OutputKind,
     pub spool_path: PathBuf,
-    /// `Some` if another trace has the spool's name until there is an event to replace it with.
+    /// `Some` while a finished trace still has the spool's name; the first event replaces it.
     pub staged: Option<Staged>,
 }
 
@@ -46,7 +46,8 @@ pub struct Staged {
 }
 
 impl Staged {
-    /// Opens the temporary file beside `target`. `replaced` is that file, locked by this process, so the temporary one is ours too.
+    /// Opens the temporary file beside `target`. `replaced` is the file at `target`, locked by this process, which
+    /// makes the temporary file ours too.
     fn beside(target: &Path, replaced: File) -> io::Result<(Self, File)> {
         let path = with_ending(target, ".new");
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path)?;
@@ -55,7 +56,7 @@ impl Staged {
         Ok((Self { path, target, replaced, is_in_place: AtomicBool::new(false) }, file))
     }
 
-    /// Replaces the finished trace. Several threads may call this at once: all return when it has happened.
+    /// Replaces the finished trace. Several threads may call this at once: all return after it has happened.
     pub fn put_in_place(&self) {
         if !self.is_in_place.load(Ordering::Acquire) {
             // Fails if another thread was faster.
@@ -68,7 +69,7 @@ impl Staged {
         self.is_in_place.load(Ordering::Acquire)
     }
 
-    /// Removes the temporary file if it was not put in place, and lets other processes have the name.
+    /// Removes the temporary file if it was not put in place, and releases the name for other processes.
     pub fn give_up(&self) {
         if !self.is_in_place() {
             let _ = std::fs::remove_file(&self.path);
@@ -77,68 +78,69 @@ impl Staged {
     }
 }
 
-/// A destination and its spool, which is locked for as long as it is open.
+/// A destination and its spool, which is locked while it is open.
 pub type Claimed = (Destination, File);
 
-/// The same for one file of several.
+/// The same for one part of a rotating recording.
 #[derive(Debug)]
 pub struct ClaimedPart {
     pub claimed: Claimed,
     pub number: u32,
-    /// `trace.json`, after which the files are named.
+    /// The path that the parts are named after: `trace.json`.
     pub base: PathBuf,
 }
 
-/// What a process would record to if it were alone.
+/// The path a process records to if no other process uses it.
 struct Wanted {
     path: PathBuf,
-    /// Processes come and go, and a number may come again: what the other one has recorded is wanted too.
+    /// True if a finished trace at this path must be kept: the path has the process's number, and the system reuses
+    /// numbers.
     keeps_finished: bool,
-    /// Whether it is the forked parent's.
+    /// True if it is the forked parent's path.
     is_parents: bool,
 }
 
 impl Wanted {
-    fn by(options: &SessionOptions) -> Result<Self, Error> {
+    fn from_options(options: &SessionOptions) -> Result<Self, Error> {
         let by_process = options.pattern.as_ref().map(Pattern::path);
         let path = full_path(by_process.as_deref().unwrap_or(&options.out), std::process::id())?;
-        // In a directory, the name has the process's number already.
+        // In a directory, the name already has the process's number.
         let is_parents = options.is_forked && by_process.is_none() && !options.out.is_dir();
         Ok(Self { path, keeps_finished: by_process.is_some(), is_parents })
     }
 }
 
 impl Destination {
-    /// Opens the spool of what `options` ask for, or of a name with the process's number in it if another process has
-    /// that. The spool is locked for as long as it is open.
+    /// Opens the spool for the path in `options`, or for a name with the process's number in it if another process uses
+    /// that path. The spool is locked while it is open.
     pub fn claim(options: &SessionOptions) -> Result<Claimed, Error> {
-        let Wanted { path, keeps_finished, is_parents } = Wanted::by(options)?;
+        let Wanted { path, keeps_finished, is_parents } = Wanted::from_options(options)?;
         if !is_parents && let Some(destination) = Self::claim_path(&path, keeps_finished)? {
             return Ok(destination);
         }
-        let own = say_elsewhere(&path, is_parents);
+        let own = own_path_instead(&path, is_parents);
         let taken = || io::Error::from(io::ErrorKind::ResourceBusy);
         Self::claim_path(&own, keeps_finished)?.ok_or_else(|| Error::io("cannot record to", &own, taken()))
     }
 
-    /// The next file of a recording that goes on in several: `trace.001.json` and so on, the first number above `after` that no
-    /// file has, complete or not.
+    /// Claims the next part of a rotating recording: `trace.001.json` and so on, with the first number above `after`
+    /// that no file has, finished or not.
     pub fn claim_part(base: &Path, after: u32) -> Result<ClaimedPart, Error> {
         let busy = || Error::io("cannot record to", base, io::ErrorKind::ResourceBusy.into());
         Self::claim_number(base, after)?.ok_or_else(busy)
     }
 
-    /// The first such file of this process. The base has the process's number in it if another process has that.
+    /// Claims the first part of this process. The base has the process's number in it if another process uses the path.
     pub fn claim_first_part(options: &SessionOptions) -> Result<ClaimedPart, Error> {
-        // A number is only taken if no file has it, so finished ones are kept anyway.
-        let Wanted { path, is_parents, .. } = Wanted::by(options)?;
+        // A part gets a number that no file has, so finished files are kept anyway.
+        let Wanted { path, is_parents, .. } = Wanted::from_options(options)?;
         if !is_parents && let Some(part) = Self::claim_number(&path, 0)? {
             return Ok(part);
         }
-        Self::claim_part(&say_elsewhere(&path, is_parents), 0)
+        Self::claim_part(&own_path_instead(&path, is_parents), 0)
     }
 
-    /// `None` if a live process records to the first number that is free.
+    /// Claims a part. Returns `None` if a live process records to the first free number.
     fn claim_number(base: &Path, after: u32) -> Result<Option<ClaimedPart>, Error> {
         for number in after.saturating_add(1)..u32::MAX {
             let output = with_infix(base, &format!("{number:03}"));
@@ -149,7 +151,7 @@ impl Destination {
             if let Ok(left) = OpenOptions::new().read(true).write(true).open(&spool) {
                 match left.try_lock() {
                     Err(TryLockError::WouldBlock) => return Ok(None),
-                    // What a killed process left is for `ferrum-trace recover`.
+                    // A spool that a killed process left is kept for `ferrum-trace recover`.
                     _ => continue,
                 }
             }
@@ -159,7 +161,7 @@ impl Destination {
         Ok(None)
     }
 
-    /// `None` if a live process records to that path.
+    /// Claims a path. Returns `None` if a live process records to it.
     fn claim_path(output: &Path, keeps_finished: bool) -> Result<Option<Claimed>, Error> {
         let form = OutputKind::of(output);
         let spool_path = form.spool_path(output);
@@ -172,7 +174,7 @@ impl Destination {
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(cause)) => return Err(cannot(cause)),
             }
-            // Between opening and locking, its last owner may have removed it, or moved it away as we do below.
+            // Between opening and locking, its last owner may have removed it, or moved it as is done below.
             if !is_at(&file, &spool_path) {
                 continue;
             }
@@ -193,8 +195,8 @@ impl Destination {
     }
 }
 
-/// Where this process records instead, which it says.
-fn say_elsewhere(wanted: &Path, is_parents: bool) -> PathBuf {
+/// Returns the path with the process's number in it, and reports that this process records there instead.
+fn own_path_instead(wanted: &Path, is_parents: bool) -> PathBuf {
     let own = with_pid(wanted, std::process::id());
     let why = if is_parents { "this is a forked child" } else { "it is being recorded to already" };
     say(&format!("{}: {why}; recording to {}", wanted.display(), own.display()));
@@ -202,7 +204,7 @@ fn say_elsewhere(wanted: &Path, is_parents: bool) -> PathBuf {
 }
 
 impl OutputKind {
-    /// Where the spool of an output is.
+    /// Returns the path of an output's spool.
     fn spool_path(self, output: &Path) -> PathBuf {
         match self {
             Self::Spool => output.to_owned(),
@@ -218,8 +220,8 @@ impl OutputKind {
     }
 }
 
-/// The absolute path, so that a later change of the working directory does not matter. In a directory, the file is named
-/// after program and process.
+/// Returns the absolute path, so that a later change of the working directory has no effect. In a directory, the file
+/// is named after program and process.
 fn full_path(out: &Path, pid: u32) -> Result<PathBuf, Error> {
     if out.as_os_str().is_empty() {
         return Err(Error::no_path());
@@ -229,14 +231,14 @@ fn full_path(out: &Path, pid: u32) -> Result<PathBuf, Error> {
         path.push(format!("{}-{pid}.json", program_name()));
     }
     if path.exists() {
-        // What a link leads to is replaced, not the link; and only a file is.
+        // The target of a link is replaced, not the link; and only regular files are replaced.
         path = path.canonicalize().map_err(|cause| Error::io("cannot record to", out, cause))?;
         if !path.is_file() {
             let cause = io::Error::other("expected a file or a directory, found something else");
             return Err(Error::io("cannot record to", out, cause));
         }
     }
-    let Some((plain, feature)) = without_absent_form(&path) else {
+    let Some((plain, feature)) = without_missing_compression(&path) else {
         return Ok(path);
     };
     let why = format!("the feature `{feature}` was left out of this program");
@@ -244,17 +246,18 @@ fn full_path(out: &Path, pid: u32) -> Result<PathBuf, Error> {
     Ok(plain)
 }
 
-/// The form that a path promises.
+/// Returns the output format for a path, by its extension.
 pub fn trace_form(path: &Path) -> spool::OutputFormat {
     spool::OutputFormat::of_name(&file_name(path)).0
 }
 
-/// For endings that promise a packing that was not compiled in, the path of a file without it, and the feature that it needs.
-fn without_absent_form(path: &Path) -> Option<(PathBuf, &'static str)> {
-    let absent = [("gz", "gzip", cfg!(feature = "gzip")), ("zst", "zstd", cfg!(feature = "zstd"))];
+/// If the path's extension needs a compression that was not compiled in, returns the path without it, and the feature
+/// that it needs.
+fn without_missing_compression(path: &Path) -> Option<(PathBuf, &'static str)> {
+    let compressions = [("gz", "gzip", cfg!(feature = "gzip")), ("zst", "zstd", cfg!(feature = "zstd"))];
     let ending = path.extension()?;
-    let is_absent = |(packed, _, is_there): &(&str, _, _)| ending.eq_ignore_ascii_case(packed) && !is_there;
-    let (_, feature, _) = absent.into_iter().find(is_absent)?;
+    let is_missing = |(ext, _, is_built): &(&str, _, _)| ending.eq_ignore_ascii_case(ext) && !is_built;
+    let (_, feature, _) = compressions.into_iter().find(is_missing)?;
     let stem = path.with_extension("");
     let plain = if stem.extension().is_some() { stem } else { stem.with_extension("json") };
     Some((plain, feature))
@@ -287,7 +290,7 @@ pub fn with_ending(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-/// Whether the file has this name.
+/// Returns true if the path leads to this file.
 #[cfg(unix)]
 pub fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -300,16 +303,16 @@ pub fn is_at(_file: &File, path: &Path) -> bool {
     path.exists()
 }
 
-/// The content of a file that has the spool's name and that nobody holds.
+/// The content of an existing file at the spool's path that no process has locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leftover {
-    /// No bytes, or none but zeros where a spool begins: a process was killed before it recorded anything.
+    /// Empty, or zeros where a spool begins: a process was killed before it recorded anything.
     Nothing,
-    /// What a killed process left.
+    /// A spool that a killed process left.
     Unfinished,
-    /// What a process has recorded that ended by itself.
+    /// The spool of a process that ended normally.
     Finished,
-    /// Something that is no spool.
+    /// Not a spool.
     Other,
 }
 
@@ -329,7 +332,7 @@ impl Leftover {
     }
 }
 
-/// Moves what another process left out of the way, under a name that recovers to `trace.PID.json`, and says so.
+/// Renames a file that another process left to a name that recovers to `trace.PID.json`, and reports it.
 fn keep_aside(output: &Path, spool_path: &Path, spool: &File, leftover: Leftover) -> io::Result<()> {
     use ferrum_trace_format::ReadAt;
     let mut pid = [0; 8];
@@ -342,7 +345,7 @@ fn keep_aside(output: &Path, spool_path: &Path, spool: &File, leftover: Leftover
     std::fs::rename(spool_path, &kept)?;
     let (old, kept) = (spool_path.display(), kept.display());
     let why = match leftover {
-        // One that calls `exec` keeps its number.
+        // A process that calls `exec` keeps its number.
         Leftover::Unfinished if pid == std::process::id() => "which became this program",
         Leftover::Finished => "which has finished it",
         Leftover::Other => {
@@ -360,8 +363,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_packing_that_was_left_out_is_left_out_of_the_name() {
-        let plain = |path: &str| without_absent_form(Path::new(path)).map(|(plain, _)| plain);
+    fn a_compression_that_is_not_compiled_in_is_removed_from_the_name() {
+        let plain = |path: &str| without_missing_compression(Path::new(path)).map(|(plain, _)| plain);
         let expected = |path: &str, is_there: bool| (!is_there).then(|| PathBuf::from(path));
         let (gzip, zstd) = (cfg!(feature = "gzip"), cfg!(feature = "zstd"));
         assert_eq!(plain("a/t.json.gz"), expected("a/t.json", gzip));
@@ -392,7 +395,7 @@ mod tests {
         }
     }
 
-    /// A file that begins as a spool of process 17 does.
+    /// Writes a file that begins like a spool of process 17.
     fn spool_of_17(path: &Path, is_finished: bool) {
         let mut words = [0_u64; file::HEADER_WORDS];
         words[0] = FILE_MAGIC;
@@ -402,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_process_of_the_number_has_recorded_stays_if_each_has_its_own_path() {
+    fn a_finished_spool_is_kept_if_the_path_names_the_process() {
         for (is_finished, keeps_finished, is_kept) in
             [(true, true, true), (true, false, false), (false, true, true), (false, false, true)]
         {

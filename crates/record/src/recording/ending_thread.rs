@@ -1,4 +1,4 @@
-//! Records of threads that are ending: their own chunk is given back already, but destructors still record.
+//! Records of ending threads: their own chunk has been given back, but destructors still record.
 
 use crate::memory::segment::MappedChunk;
 use crate::memory::spool::MANY_THREADS;
@@ -19,7 +19,7 @@ impl std::fmt::Debug for LateWriter {
 }
 
 impl LateWriter {
-    /// Has `write` write in the name of `thread`. `None` if there is no room.
+    /// Calls `write` on behalf of `thread`. Returns `None` if there is no room.
     pub fn write<T>(&mut self, session: &Session, thread: u32, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
         let now = session.clock().now();
         let held = self.buffer.hold()?;

@@ -1,32 +1,32 @@
-//! Where a recording comes from: which host, which boot of it, which of the processes of one run.
+//! The origin of a recording: host, boot, and rank of the process.
 
 use std::ffi::{OsStr, OsString};
 
-/// Variables that tell one process of many from the others.
+/// Environment variables that hold the rank of the process.
 pub const RANK_VARIABLES: [&str; 3] = ["RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"];
 
-/// What the first variable says that says something.
+/// Returns the value of the first of these variables that is set and not empty.
 pub fn rank_text(value_of: impl Fn(&str) -> Option<OsString>) -> Option<OsString> {
     RANK_VARIABLES.iter().find_map(|name| value_of(name).filter(|rank| !rank.is_empty()))
 }
 
-/// The number that a rank is.
+/// Parses a rank.
 pub fn rank_number(rank: &OsStr) -> Option<u32> {
     rank.to_str()?.trim().parse().ok()
 }
 
-/// The rank of this process, if it has one.
+/// Returns the rank of this process according to the environment.
 pub fn rank_of_environment() -> Option<u32> {
     rank_text(|name| std::env::var_os(name)).as_deref().and_then(rank_number)
 }
 
-/// What the system calls itself.
+/// Returns the name of the host.
 pub fn host_name() -> Option<String> {
     let from_kernel = line_of("/proc/sys/kernel/hostname");
     from_kernel.or_else(|| std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty()))
 }
 
-/// What differs whenever the system is started, and with it its monotonic clock. Only Linux tells.
+/// Returns an id that changes at each boot of the system, when its monotonic clock restarts. Only on Linux.
 pub fn boot_id() -> Option<String> {
     line_of("/proc/sys/kernel/random/boot_id")
 }

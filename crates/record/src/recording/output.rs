@@ -1,10 +1,10 @@
-//! The file that viewers open, kept complete at every moment.
+//! The output file, which is complete at every moment.
 //!
-//! Whoever opens the output sees a whole file or none: every version of it is written under another name and then takes
-//! the output's name in one step. So that a flush costs what is new and not what is there, two files are kept after the
-//! first flush, and each flush brings both up to date: it appends to the spare one, swaps their names, and appends to the
-//! other one. A file that somebody has open is never written to; then, and where the system cannot swap, a new spare is
-//! copied.
+//! A reader of the output sees a whole file or none: every version is written under another name and then gets the
+//! output's name atomically. So that the cost of a flush depends on new events only, two files are kept after the first
+//! flush, and each flush brings both up to date: it appends to the spare file, swaps their names, and appends to the
+//! other file. A file that is open elsewhere is never written; in that case, and if the system cannot swap names, a new
+//! spare is copied.
 
 use crate::error::Error;
 use crate::os::file::{Lease, exchange, reserve_beyond_end};
@@ -20,7 +20,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Most threads that write at a time.
+/// Maximum number of threads that write at the same time.
 const WORKERS_MAX: usize = 8;
 
 /// The output of one session.
@@ -29,11 +29,11 @@ pub struct Output {
     destination: Destination,
     whole_micros: bool,
     counter: Option<EventCounter>,
-    /// What has been written so far; `None` before the first flush and after one that failed.
+    /// State of the current output file; `None` before the first flush and after a failed one.
     written: Option<Written>,
-    /// The file that takes the output's name next. It holds all events that are written, and is nobody else's.
+    /// The file that gets the output's name next. It has all events that have been written, and no one else uses it.
     spare: Option<File>,
-    /// Whether there was nothing to write, and a file that was there before has been left alone.
+    /// True if nothing was recorded and an existing file of another recording was kept.
     has_left_file: bool,
 }
 
@@ -42,13 +42,13 @@ struct Written {
     converter: Converter,
     /// The file that has the output's name.
     current: File,
-    /// Where the events end and the tail begins, in both files.
+    /// Offset where the events end and the tail begins, in both files.
     body_end: u64,
     tail: Vec<u8>,
 }
 
 impl Output {
-    /// `whole_micros` is for JSON only.
+    /// Creates the output; no file is written yet. `whole_micros` is for JSON only.
     pub fn new(destination: Destination, whole_micros: bool) -> Self {
         Self { destination, whole_micros, counter: None, written: None, spare: None, has_left_file: false }
     }
@@ -65,7 +65,7 @@ impl Output {
         self.destination.form
     }
 
-    /// Whether the output's name has a file of another recording, since this one has nothing to replace it with.
+    /// Returns true if nothing was recorded and the output's path still has the file of another recording.
     pub fn has_left_file(&self) -> bool {
         self.has_left_file
     }
@@ -83,18 +83,19 @@ impl Output {
         rewritten
     }
 
-    /// Forgets how far the spool was read: that of a ring is not what it was.
+    /// Discards the read position in the spool, because the content of a ring's spool has been overwritten.
     pub fn begin_anew(&mut self) {
         self.written = None;
         self.counter = None;
         self.drop_spare();
     }
 
-    /// Brings the output up to date for the last time; the spool goes, unless it is the output.
+    /// Brings the output up to date for the last time, and removes the spool unless it is the output.
     pub fn finish(&mut self, spool: &File, spool_bytes: u64) -> Result<Stats, Error> {
         self.update(spool, false, &|| ())?;
         let stats = match &self.written {
-            // Not what the spool has by now: a thread that was stopped in the middle of an event may have gone on since.
+            // Not from the current spool: a thread that was suspended in the middle of an event may have finished it
+            // since.
             Some(written) => {
                 let summary = written.converter.summary(spool).map_err(|cause| self.cannot_convert(cause))?;
                 Stats::new(&summary, spool_bytes)
@@ -108,15 +109,15 @@ impl Output {
         Ok(stats)
     }
 
-    /// Counts so far.
+    /// Returns the counts so far.
     pub fn stats(&mut self, spool: &File, spool_bytes: u64) -> Result<Stats, Error> {
         let path = &self.destination.spool_path;
-        let wrong = |cause| Error::format(path, cause);
+        let format_error = |cause| Error::format(path, cause);
         let counter = match &mut self.counter {
             Some(counter) => counter,
-            None => self.counter.insert(EventCounter::open(spool).map_err(wrong)?),
+            None => self.counter.insert(EventCounter::open(spool).map_err(format_error)?),
         };
-        let summary = counter.summary(spool).map_err(wrong)?;
+        let summary = counter.summary(spool).map_err(format_error)?;
         Ok(Stats::new(&summary, spool_bytes))
     }
 
@@ -134,7 +135,7 @@ impl Output {
             Ok(Some(written)) => {
                 let written = self.written.insert(written);
                 if wants_spare && self.spare.is_none() {
-                    // Having none costs the next flush some time, no more.
+                    // Without a spare, the next flush is only slower.
                     self.spare = copy(&written.current, &spare_path(&self.destination)).ok();
                 }
                 Ok(())
@@ -144,7 +145,7 @@ impl Output {
                 Ok(())
             }
             Err(error) => {
-                // The spool still has everything: the next flush begins anew.
+                // The spool still has everything: the next flush starts over.
                 self.drop_spare();
                 Err(error)
             }
@@ -156,8 +157,8 @@ impl Output {
         let _ = std::fs::remove_file(spare_path(&self.destination));
     }
 
-    /// Writes the output for the first time. `None` if nothing has been recorded and a file is there already: only an event may replace
-    /// a trace.
+    /// Writes the output for the first time. Returns `None` if nothing has been recorded and a file exists: a trace is
+    /// only replaced by a trace that has events.
     fn write_first(
         &mut self,
         spool: &File,
@@ -198,8 +199,8 @@ impl Output {
         let before = std::mem::replace(&mut written.current, file);
         let old_end = std::mem::replace(&mut written.body_end, body_end);
         written.tail = tail;
-        // If somebody had put another file in the output's place, that is what lies at the spare's now, and goes as it
-        // would have gone under a plain rename.
+        // If someone else put another file in the output's place, it has the spare's name now. It is removed, as a
+        // plain rename would have done.
         let is_ours = is_swapped && is_at(&before, &path);
         if is_ours && catch_up(&before, old_end, &written).is_some() {
             self.spare = Some(before);
@@ -209,7 +210,7 @@ impl Output {
         Ok(written)
     }
 
-    /// Writes what is new over the tail, and a new tail. Returns where that begins, and it.
+    /// Overwrites the tail with new events and a new tail. Returns the offset of the new tail, and the tail.
     fn append(
         &self,
         mut file: &File,
@@ -243,7 +244,7 @@ impl Output {
     }
 }
 
-/// Writes a dump: a spool, to a file of its own that states the trigger. `whole_micros` is for JSON only.
+/// Writes a spool as a dump, to its own file that states the trigger. `whole_micros` is for JSON only.
 pub fn write_dump(spool: &File, path: &Path, trigger: Trigger, whole_micros: bool) -> Result<(), Error> {
     let form = trace_form(path);
     let form = if whole_micros { form.in_whole_micros() } else { form };
@@ -263,7 +264,7 @@ pub fn write_dump(spool: &File, path: &Path, trigger: Trigger, whole_micros: boo
     written
 }
 
-/// The name of the file that is being written.
+/// Returns the path of the file that is being written.
 fn spare_path(destination: &Destination) -> PathBuf {
     with_ending(&destination.output, ".next")
 }
@@ -272,7 +273,7 @@ fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)
 }
 
-/// A copy under another name.
+/// Copies a file to `path`.
 fn copy(original: &File, path: &Path) -> io::Result<File> {
     let _ = std::fs::remove_file(path);
     let copy = create(path)?;
@@ -280,7 +281,7 @@ fn copy(original: &File, path: &Path) -> io::Result<File> {
     Ok(copy)
 }
 
-/// Makes a file that was the output the same as the one that is it now, unless somebody has it open.
+/// Brings the previous output file up to date, unless it is open elsewhere.
 fn catch_up(before: &File, old_end: u64, written: &Written) -> Option<()> {
     let _lease = Lease::take(before)?;
     let (mut before, mut current) = (before, &written.current);
@@ -291,9 +292,10 @@ fn catch_up(before: &File, old_end: u64, written: &Written) -> Option<()> {
     before.set_len(end).ok()
 }
 
-/// As many as there are processors, within reason; only the calling thread if the program goes on meanwhile. So in a forked child: if
-/// a thread of the parent was starting or ending at the fork, the lock that the standard library takes for that is never given back
-/// in the child. A new thread would wait for it, and we for the thread.
+/// Returns the number of threads to write with: one per processor, up to a maximum; only the calling thread if the
+/// program is running meanwhile, or in a forked child. If a thread of the parent was starting or ending at the fork,
+/// the lock that the standard library holds for that is never released in the child. A new thread would wait for it
+/// forever, and we for the thread.
 fn n_workers() -> usize {
     if background::is_here() || fork_generation() > 0 {
         return 1;

@@ -1,20 +1,20 @@
-//! A path with something of the process in it: `trace-%p.json`.
+//! Output paths with placeholders: `trace-%p.json`.
 
 use crate::recording::origin::host_name;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-/// As the user gave it: `%p` stands for the process's number, `%r` for its rank (0 if it has none), `%h` for the host's name,
-/// `%%` for a percent sign.
+/// A path as the user gave it: `%p` stands for the process's number, `%r` for its rank (0 if it has none), `%h` for the
+/// host's name, `%%` for a percent sign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     pub text: OsString,
-    /// What the environment calls the rank.
+    /// The rank according to the environment.
     pub rank: Option<OsString>,
 }
 
 impl Pattern {
-    /// The path for the process that asks.
+    /// Returns the path for the current process.
     pub fn path(&self) -> PathBuf {
         let mut expanded = Vec::new();
         let mut bytes = self.text.as_encoded_bytes().iter().peekable();
@@ -35,7 +35,7 @@ impl Pattern {
         os_string(expanded).into()
     }
 
-    /// Whether the process's number is in it, so that each process has a path of its own.
+    /// Returns true if the pattern has the process's number, so that each process has its own path.
     pub fn names_process(&self) -> bool {
         let mut bytes = self.text.as_encoded_bytes().iter();
         while let Some(byte) = bytes.next() {
@@ -46,7 +46,7 @@ impl Pattern {
         false
     }
 
-    /// From now on, a change of the working directory does not matter.
+    /// Makes the path absolute, so that a later change of the working directory has no effect.
     pub fn make_absolute(&mut self) {
         if let Ok(absolute) = std::path::absolute(&self.text) {
             self.text = absolute.into();
@@ -64,7 +64,7 @@ fn os_string(bytes: Vec<u8>) -> OsString {
     String::from_utf8_lossy(&bytes).into_owned().into()
 }
 
-/// What comes from outside must not lead out of the folder.
+/// Replaces path separators, so that a rank or host name cannot lead out of the folder.
 fn file_name_of(text: &str) -> String {
     text.replace(['/', '\\', '\0'], "_")
 }
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percent_sign_before_a_p_is_no_process() {
+    fn an_escaped_percent_sign_before_a_p_is_no_placeholder() {
         for (text, names) in [("%p", true), ("a%%%p", true), ("a%%p", false), ("%h-%r", false), ("%", false)] {
             assert_eq!(pattern(text).names_process(), names, "{text}");
         }

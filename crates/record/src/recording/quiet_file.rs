@@ -1,9 +1,9 @@
-//! Files that are read and written while the program goes on, so that it does not notice.
+//! Background reads and writes of files that do not disturb the program.
 //!
-//! A thread of low priority still keeps a processor until the next tick, for milliseconds, when a thread of the program comes to it. So
-//! what works in the background offers its processor to others all the time. And what is written through the system's cache
-//! is written again by threads of the kernel, at the priority of the program's own, on any processor; the cache grows by it, at
-//! the cost of what the program has there. So much is written past it, where the file's system can.
+//! A thread of low priority keeps its processor until the next scheduler tick, for milliseconds, even if a thread of
+//! the program is ready to run there. So background work yields its processor all the time. And data written through
+//! the page cache is written to disk by kernel threads, at normal priority and on any processor; it also evicts the
+//! program's pages from the cache. So large writes bypass the page cache where the file system supports it.
 
 use crate::os::file::{clone_into, set_past_cache, write_back};
 use crate::os::process::is_ending;
@@ -12,12 +12,13 @@ use ferrum_trace_format::ReadAt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-/// What is written at a time.
+/// Bytes per write.
 const PIECE_BYTES: usize = 1 << 20;
-/// Where writes past the cache have to begin and end, in the file and in memory: a page, which no usual disk goes beyond.
+/// Alignment of writes that bypass the cache, in the file and in memory: a page, which is a multiple of the block size
+/// of all common disks.
 const BLOCK_BYTES: usize = 4096;
 
-/// A spool that is read in the background, or in a hurry.
+/// A spool that is read in the background or, when time is short, in the foreground.
 pub struct QuietSource<'a>(pub &'a File);
 
 impl ReadAt for QuietSource<'_> {
@@ -31,69 +32,71 @@ impl ReadAt for QuietSource<'_> {
     }
 }
 
-/// A file that is written in the background, or in a hurry. It has all that was written after a [`flush`](Write::flush).
+/// A file that is written in the background or, when time is short, in the foreground. Complete after a
+/// [`flush`](Write::flush).
 pub struct QuietFile<'a> {
     file: &'a File,
-    /// Where in the file `waiting` begins.
+    /// Position of `pending` in the file.
     at: u64,
-    waiting: Piece,
+    pending: Piece,
     past_cache: PastCache,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PastCache {
-    /// Not tried, or not for the last piece.
+    /// Not tried yet, or switched off for the last piece.
     Off,
     On,
-    /// The file's system cannot.
+    /// Not supported by the file system.
     Never,
 }
 
 impl<'a> QuietFile<'a> {
-    /// Goes on at `at`, where the file's own position is.
+    /// Continues a file at `at`, which is the file's position.
     pub fn new(file: &'a File, at: u64) -> Self {
-        Self { file, at, waiting: Piece::default(), past_cache: PastCache::Off }
+        Self { file, at, pending: Piece::default(), past_cache: PastCache::Off }
     }
 
-    /// Until the next border of a piece.
+    /// Returns the number of bytes until the next piece boundary.
     fn room(&self) -> usize {
         let whole = PIECE_BYTES - (self.at % PIECE_BYTES as u64) as usize;
-        whole - self.waiting.len
+        whole - self.pending.len
     }
 
-    /// Writes what waits.
-    fn write_waiting(&mut self) -> io::Result<()> {
-        if self.waiting.len == 0 {
+    /// Writes the pending bytes.
+    fn write_pending(&mut self) -> io::Result<()> {
+        if self.pending.len == 0 {
             return Ok(());
         }
-        // Somebody waits for the file if the process ends.
-        self.go_past_cache(self.waiting.len == PIECE_BYTES && !is_ending());
+        // At exit the program waits for the file, and the cache is faster.
+        self.switch_past_cache(self.pending.len == PIECE_BYTES && !is_ending());
         let mut written = 0;
-        while written < self.waiting.len {
+        while written < self.pending.len {
             background::give_way()?;
-            match self.file.write(&self.waiting.bytes()[written..]) {
+            match self.file.write(&self.pending.bytes()[written..]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(n_bytes) => written += n_bytes,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // Not on this disk, or a part of the piece was written, and the rest is no whole number of blocks.
+                // This disk cannot do it, or a part of the piece was written and the rest is not a whole number of
+                // blocks.
                 Err(_) if self.past_cache == PastCache::On => {
-                    self.go_past_cache(false);
+                    self.switch_past_cache(false);
                     self.past_cache = PastCache::Never;
                 }
                 Err(error) => return Err(error),
             }
         }
         self.at += written as u64;
-        self.waiting.len = 0;
+        self.pending.len = 0;
         if self.past_cache != PastCache::On {
-            // Little is left waiting for the disk. Beyond a share of the memory that does, the kernel holds up everybody who writes
-            // to a file, also through mapped memory, as threads do that record.
+            // Keep few pages waiting for the disk. Beyond a share of memory, the kernel delays every thread that writes
+            // to a file, including recording threads that write through mapped memory.
             write_back(self.file, self.at - written as u64, written as u64);
         }
         Ok(())
     }
 
-    fn go_past_cache(&mut self, wanted: bool) {
+    fn switch_past_cache(&mut self, wanted: bool) {
         self.past_cache = match (self.past_cache, wanted) {
             (PastCache::Off, true) if set_past_cache(self.file, true) => PastCache::On,
             (PastCache::Off, true) => PastCache::Never,
@@ -101,7 +104,7 @@ impl<'a> QuietFile<'a> {
                 set_past_cache(self.file, false);
                 PastCache::Off
             }
-            (as_before, _) => as_before,
+            (unchanged, _) => unchanged,
         };
     }
 }
@@ -112,28 +115,28 @@ impl Write for QuietFile<'_> {
             return self.file.write(bytes);
         }
         let n_bytes = bytes.len().min(self.room());
-        self.waiting.push(&bytes[..n_bytes]);
+        self.pending.push(&bytes[..n_bytes]);
         if self.room() == 0 {
-            self.write_waiting()?;
+            self.write_pending()?;
         }
         Ok(n_bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.write_waiting()?;
-        self.go_past_cache(false);
+        self.write_pending()?;
+        self.switch_past_cache(false);
         Ok(())
     }
 }
 
 impl Drop for QuietFile<'_> {
     fn drop(&mut self) {
-        // Others go on with the file.
-        self.go_past_cache(false);
+        // Other code continues to use the file.
+        self.switch_past_cache(false);
     }
 }
 
-/// Memory that begins at the border of a block.
+/// A buffer that begins at a block boundary.
 #[derive(Default)]
 struct Piece {
     memory: Vec<u8>,
@@ -146,7 +149,7 @@ impl Piece {
         &self.memory[self.start..][..self.len]
     }
 
-    /// All there is room for.
+    /// Returns the free part of the buffer.
     fn room(&mut self) -> &mut [u8] {
         if self.memory.is_empty() {
             self.memory = vec![0; PIECE_BYTES + BLOCK_BYTES];
@@ -161,8 +164,8 @@ impl Piece {
     }
 }
 
-/// Makes `to`, which is empty, the same as `from`, also past the cache: what was written that way is not there.
-/// The system does it without moving data, where it can.
+/// Copies `from` to `to`, which is empty. Reads bypass the cache too, since data that was written that way is not in
+/// it. Where the system supports it, the files share blocks and no data is copied.
 pub fn copy(mut from: &File, to: &File) -> io::Result<()> {
     if clone_into(from, to) {
         return Ok(());
@@ -176,7 +179,7 @@ pub fn copy(mut from: &File, to: &File) -> io::Result<()> {
     copied
 }
 
-/// Appends what is left of `from` to `to`, whose position is `at`.
+/// Appends the rest of `from` to `to`, whose position is `at`.
 pub fn append(mut from: &File, mut to: &File, at: u64) -> io::Result<()> {
     if !background::is_here() {
         return io::copy(&mut from, &mut to).map(drop);
@@ -189,7 +192,7 @@ pub fn append(mut from: &File, mut to: &File, at: u64) -> io::Result<()> {
             Ok(0) => return to.flush(),
             Ok(n_bytes) => to.write_all(&piece.room()[..n_bytes])?,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // Not on this disk, or after the end of a block.
+            // This disk cannot do it, or the position is not at a block boundary.
             Err(_) if set_past_cache(from, false) => {}
             Err(error) => return Err(error),
         }
@@ -202,7 +205,7 @@ mod tests {
     use proptest::prelude::*;
     use std::path::Path;
 
-    /// Runs on a thread of the background.
+    /// Runs `work` on a background thread.
     fn in_background<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
         background::spawn("test", work).unwrap().join().unwrap()
     }
@@ -218,7 +221,7 @@ mod tests {
         bytes
     }
 
-    /// The file systems that a machine usually has: one with a disk, and one in memory, which cannot go past the cache.
+    /// Folders on file systems that a machine usually has: a disk, and memory, which cannot bypass the cache.
     fn folders() -> Vec<std::path::PathBuf> {
         let shared = Path::new("/dev/shm").to_owned();
         [std::env::temp_dir(), shared].into_iter().filter(|folder| folder.is_dir()).collect()
@@ -228,7 +231,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
         #[test]
-        fn all_that_is_written_is_in_the_file_and_in_its_copy(
+        fn all_written_bytes_are_in_the_file_and_in_its_copy(
             before in 0..3 * BLOCK_BYTES,
             writes in prop::collection::vec(prop_oneof![1..2000_usize, 1..2 * PIECE_BYTES], 0..8),
         ) {
@@ -246,7 +249,7 @@ mod tests {
                     }
                     out.flush().unwrap();
                     drop(out);
-                    // Whoever goes on with the file writes where it ends, and as usual.
+                    // Later writes continue at the end of the file, through the cache.
                     (&file).write_all(b"tail").unwrap();
                     expected.extend(b"tail");
                     let twin = file_in(&folder);
@@ -259,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_pieces_go_past_the_cache_and_the_rest_does_not() {
+    fn whole_pieces_bypass_the_cache_and_the_rest_does_not() {
         let is_past = |file: &File| {
             let was_past = set_past_cache(file, false);
             was_past && set_past_cache(file, true)
@@ -277,7 +280,7 @@ mod tests {
             out.flush().unwrap();
             Some((after_piece, is_past(&file)))
         });
-        // Some systems have no such way.
+        // Not all file systems support it.
         assert!(seen.is_none_or(|seen| seen == (true, false)));
     }
 }

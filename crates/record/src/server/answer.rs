@@ -1,4 +1,4 @@
-//! What is answered: JSON, errors too.
+//! Responses: JSON, also for errors.
 
 use crate::error::Error;
 use crate::lifecycle::control::Status;
@@ -12,7 +12,7 @@ use std::path::Path;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// A JSON object with the code that goes with it.
+/// A JSON object and its status code.
 #[derive(Debug)]
 pub struct Answer {
     code: StatusCode,
@@ -24,7 +24,7 @@ impl Answer {
         Self { code: StatusCode::OK, value }
     }
 
-    /// It will be done.
+    /// The request will be carried out later.
     pub fn accepted(value: Value) -> Self {
         Self { code: StatusCode::ACCEPTED, value }
     }
@@ -36,12 +36,12 @@ impl IntoResponse for Answer {
     }
 }
 
-/// Why a request is not done.
+/// The reason for which a request is refused.
 #[derive(Debug)]
 pub struct Refusal {
     code: StatusCode,
     words: String,
-    /// Whether the rest of what the client sends is of no interest.
+    /// True if the rest of the request is not read.
     is_last: bool,
     retry_after: Option<u64>,
 }
@@ -59,12 +59,12 @@ impl Refusal {
         Self::new(StatusCode::CONFLICT, words)
     }
 
-    /// The same, after which the connection is closed.
+    /// Closes the connection after this response.
     pub fn and_close(self) -> Self {
         Self { is_last: true, ..self }
     }
 
-    /// Not now.
+    /// The client may try again after `seconds`.
     pub fn later(words: impl Into<String>, seconds: u64) -> Self {
         let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, words);
         Self { retry_after: Some(seconds), ..refusal }
@@ -95,7 +95,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// How things stand.
+/// Returns the status as JSON.
 pub fn status_value(status: &Status) -> Value {
     json!({
         "state": status.state.as_str(),
@@ -110,7 +110,7 @@ pub fn status_value(status: &Status) -> Value {
     })
 }
 
-/// A file that is complete.
+/// Returns the path and counts of a complete file as JSON.
 pub fn written_value(path: &Path, stats: &Stats) -> Value {
     json!({
         "path": text_of(path),
@@ -129,17 +129,17 @@ fn refused_value(refused: &RefusedDumps) -> Value {
     refused.counts().map(|(reason, n)| (reason.as_str().to_owned(), n.into())).collect::<Map<_, _>>().into()
 }
 
-/// A path as text.
+/// Returns a path as text.
 pub fn text_of(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// The name by which `GET /trace` has a file.
+/// Returns the name of a file for `GET /trace`.
 pub fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// What of a client's text is repeated to it.
+/// Quotes text from the client, escaped and shortened.
 pub fn quoted(text: &str) -> String {
     const CHARS: usize = 60;
     let more = if text.chars().nth(CHARS).is_some() { "…" } else { "" };

@@ -1,4 +1,4 @@
-//! What each request does. Whatever may take time is done on a thread that may wait.
+//! The handlers of requests. Work that may block runs on a thread for blocking work.
 
 use super::answer::{Answer, Refusal, name_of, quoted, status_value, text_of, written_value};
 use super::files::{Files, Found};
@@ -26,31 +26,31 @@ use std::sync::{Arc, Mutex};
 use tokio::io::AsyncReadExt;
 use tokio_util::io::ReaderStream;
 
-/// How many recordings may begin at once, and in which time one more.
+/// Limit on starts of recordings: 10 at once, then one every 6 s.
 const STARTS: Rate = Rate::new(10, 6_000_000_000);
-/// How many files may be being written when another recording begins.
+/// Maximum number of files being written when another recording starts.
 const WRITING_MAX: usize = 4;
-/// What is held in memory of a file that is sent.
+/// Size of the pieces in which a file is sent.
 const PIECE_BYTES: usize = 64 * 1024;
 
 const LIST: &str = "\
-POST /start_profile  begin to record; JSON body, all optional: name, output_dir, num_steps, start_step, window,
+POST /start_profile  start recording; JSON body, all optional: name, output_dir, num_steps, start_step, window,
                      categories, ring, limit, form
-POST /stop_profile   end it; answers when the file is complete, with ?wait=0 at once
+POST /stop_profile   stop recording; responds when the file is complete, or at once with ?wait=0
 POST /flush          bring the file up to date; ?wait=0
-POST /pause          record nothing until
-POST /resume         go on
-POST /categories     record these until the recording ends: attention,gemm or -memory, as body or ?categories=
-POST /dump           have a flight recorder write what it has; ?reason=
-GET  /status         how things stand
-GET  /trace          the newest file; ?name= for another one of those made here
+POST /pause          pause recording
+POST /resume         resume recording
+POST /categories     record only these until the recording ends: attention,gemm or -memory, as body or ?categories=
+POST /dump           write a dump of a flight recorder; ?reason=
+GET  /status         state of the recording
+GET  /trace          the newest file; ?name= for another file that was recorded over this interface
 ";
 
 /// The interface of one router or server.
 #[derive(Debug)]
 pub struct Interface {
     options: HttpOptions,
-    /// Held while a recording begins.
+    /// Locked while a recording starts.
     starts: Mutex<Rate>,
     files: Mutex<Files>,
     is_flushing: AtomicBool,
@@ -72,20 +72,23 @@ impl Interface {
         if status.state == Recording::Paused {
             control::set_paused(false)?;
             if request.asks_for_something() {
-                notes.push("a paused recording goes on as it was begun".to_owned());
+                notes.push(
+                    "the paused recording was resumed with its own settings; those of this request are not used"
+                        .to_owned(),
+                );
             }
             return Ok(Answer::ok(self.started(true, notes)));
         }
         if status.state != Recording::Off {
             return Err(Refusal::conflict(format!(
-                "something is being recorded already, to {}; `POST /stop_profile` ends it",
+                "this process is already recording to {}; `POST /stop_profile` ends that recording",
                 status.path.as_deref().map_or_else(String::new, text_of)
             )));
         }
         let now = clock::monotonic_nanos();
         let wait = starts.wait(now).div_ceil(1_000_000_000);
         if wait > 0 {
-            return Err(Refusal::later(format!("too many recordings have begun; again in {wait} s"), wait));
+            return Err(Refusal::later(format!("too many recordings were started; try again in {wait} s"), wait));
         }
         if status.writing >= WRITING_MAX {
             let words = format!("{} files of earlier recordings are still being written", status.writing);
@@ -115,13 +118,15 @@ impl Interface {
             Refusal::new(
                 StatusCode::NOT_FOUND,
                 match name {
-                    Some(name) => format!("no complete file {} has been made here", quoted(name)),
+                    Some(name) => {
+                        format!("expected a complete file that was made here, found none named {}", quoted(name))
+                    }
                     None => "no file is complete yet; `POST /stop_profile` or `POST /flush` makes one".to_owned(),
                 },
             )
         };
         let found = lock(&self.files).find(name, active.as_deref()).ok_or_else(none)?;
-        // It may have been taken away since.
+        // The file may have been removed meanwhile.
         let (file, n_bytes) = found.open().map_err(|_| none())?;
         Ok((found, file, n_bytes))
     }
@@ -129,10 +134,14 @@ impl Interface {
 
 type Shared = State<Arc<Interface>>;
 
-/// Runs work that may wait, on a thread for that. A panic in it is an answer too.
+/// Runs work that may block on a thread for blocking work. A panic in it becomes an error response.
 async fn waiting<T: Send + 'static>(work: impl FnOnce() -> Result<T, Refusal> + Send + 'static) -> Result<T, Refusal> {
-    let failed =
-        |_| Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the recorder has failed at this; it goes on"));
+    let failed = |_| {
+        Err(Refusal::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "the recorder panicked while handling this request; recording continues",
+        ))
+    };
     tokio::task::spawn_blocking(work).await.unwrap_or_else(failed)
 }
 
@@ -186,7 +195,7 @@ pub async fn stop(State(interface): Shared, Query(waits): Query<Waits>) -> Resul
 
 fn nothing_to_stop(error: crate::Error) -> Refusal {
     if error.is_not_recording() {
-        return Refusal::conflict("nothing is being recorded; `POST /start_profile` begins it");
+        return Refusal::conflict("nothing is being recorded; `POST /start_profile` starts a recording");
     }
     error.into()
 }
@@ -194,7 +203,7 @@ fn nothing_to_stop(error: crate::Error) -> Refusal {
 pub async fn flush(State(interface): Shared, Query(waits): Query<Waits>) -> Result<Answer, Refusal> {
     let waits = waits.waits()?;
     if interface.is_flushing.swap(true, Ordering::AcqRel) {
-        return Err(Refusal::later("the file is being brought up to date already", 1));
+        return Err(Refusal::later("another flush is in progress", 1));
     }
     let turn = FlushTurn(Arc::clone(&interface));
     let (turn, flushing) = waiting(move || {
@@ -213,7 +222,7 @@ pub async fn flush(State(interface): Shared, Query(waits): Query<Waits>) -> Resu
     answer_now_or_then(waits, begun, written).await
 }
 
-/// Only one client at a time has the file brought up to date.
+/// Permission to flush, which one client has at a time.
 struct FlushTurn(Arc<Interface>);
 
 impl Drop for FlushTurn {
@@ -226,7 +235,7 @@ fn being_written(path: &Path) -> Answer {
     Answer::accepted(json!({ "path": text_of(path), "name": name_of(path), "writing": background::n_at_work() }))
 }
 
-/// Waits for the end of the work, or leaves it to itself.
+/// Waits for the work and returns its response, or responds at once and leaves the work running.
 async fn answer_now_or_then(
     waits: bool,
     begun: Answer,
@@ -239,7 +248,7 @@ async fn answer_now_or_then(
     Ok(begun)
 }
 
-/// What nobody waits for must not go wrong unheard.
+/// Prints an error that no client waits for.
 fn say_unless(is_told: bool, words: &str) {
     if !is_told {
         say(words);
@@ -283,7 +292,7 @@ pub async fn categories(RawQuery(query): RawQuery, body: Bytes) -> Result<Answer
     changed(move || Ok(control::set_categories_of_recording(categories)?)).await
 }
 
-/// `attention,gemm` as it is, or in a JSON object.
+/// Reads categories from a body: `attention,gemm` as plain text or in a JSON object.
 fn categories_of_body(body: &[u8]) -> Result<String, Refusal> {
     let text = std::str::from_utf8(body).map_err(|_| Refusal::bad("expected text in UTF-8"))?.trim();
     if text.is_empty() {
@@ -310,13 +319,13 @@ pub async fn dump(State(interface): Shared, Query(reason): Query<Reason>) -> Res
         let session = current::running().ok_or_else(|| nothing_to_stop(crate::Error::not_recording()))?;
         if !session.spool().is_ring() {
             return Err(Refusal::conflict(
-                "expected a flight recorder (`ring`), found a recording that keeps all: flush it",
+                "expected a flight recorder (`ring`), found a recording without one; use `POST /flush` instead",
             ));
         }
         let path = session.output_path();
         let asked = clock::wall_nanos();
         crate::watch::dump::request(&reason).map_err(|refusal| match refusal {
-            Some(why) => Refusal::later(format!("dumps are limited: this one was asked for {}", why.describe()), 10),
+            Some(why) => Refusal::later(format!("dumps are limited: this one was requested {}", why.describe()), 10),
             None => Refusal::later("nothing is recorded right now", 10),
         })?;
         lock(&interface.files).add_dumps(path, asked);
@@ -330,7 +339,7 @@ pub struct Name {
     name: Option<String>,
 }
 
-/// Sends a file piece by piece, as fast as the client reads.
+/// Sends a file in pieces, as fast as the client reads.
 pub async fn trace(State(interface): Shared, Query(name): Query<Name>) -> Result<Response, Refusal> {
     let (found, file, n_bytes) = waiting(move || interface.find(name.name.as_deref())).await?;
     let pieces = ReaderStream::with_capacity(tokio::fs::File::from_std(file).take(n_bytes), PIECE_BYTES);
@@ -349,7 +358,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_is_an_answer() {
+    fn a_panic_becomes_an_error_response() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let answer = runtime.block_on(waiting::<Answer>(|| panic!("on purpose")));
         assert_eq!(answer.unwrap_err().into_response().status(), StatusCode::INTERNAL_SERVER_ERROR);

@@ -1,4 +1,4 @@
-//! The files that were asked for here, which are the only ones that can be read here.
+//! Files that were requested over this interface; no other files can be read over it.
 
 use super::answer::name_of;
 use crate::flight::dumps::dumps_beside;
@@ -8,14 +8,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How many are remembered; older ones stay where they are.
+/// Maximum number of files in the list. Older files stay on disk but can no longer be read over HTTP.
 const FILES_MAX: usize = 1000;
 
 /// Outputs, the newest last.
 #[derive(Debug, Default)]
 pub struct Files {
     outputs: VecDeque<PathBuf>,
-    /// Outputs beside which a flight recorder was asked to write its ring, and since when.
+    /// Outputs of flight recorders for which a dump was requested, with the time of the first request.
     dumped: VecDeque<(PathBuf, SystemTime)>,
 }
 
@@ -28,7 +28,7 @@ pub struct Found {
 }
 
 impl Files {
-    /// Remembers an output.
+    /// Adds an output.
     pub fn add(&mut self, path: &Path) {
         self.outputs.retain(|known| known != path);
         self.outputs.push_back(path.to_owned());
@@ -37,7 +37,7 @@ impl Files {
         }
     }
 
-    /// Remembers that what is written beside an output from now on was asked for here.
+    /// Makes dumps of an output that are written from now on readable.
     pub fn add_dumps(&mut self, output: &Path, wall_nanos: u64) {
         if !self.dumped.iter().any(|(known, _)| known == output) {
             self.dumped.push_back((output.to_owned(), UNIX_EPOCH + Duration::from_nanos(wall_nanos)));
@@ -47,7 +47,8 @@ impl Files {
         }
     }
 
-    /// The file of this name, or the newest. A file has its name only when it is whole, but for a spool that is `active`.
+    /// Returns the file of this name, or the newest. A file gets its name when it is complete, except for a spool that
+    /// is `active`.
     pub fn find(&self, name: Option<&str>, active: Option<&Path>) -> Option<Found> {
         let outputs = self.outputs.iter().filter(|path| !(Some(path.as_path()) == active && is_spool(path))).cloned();
         let dumps = self.dumped.iter().flat_map(|(output, since)| dumps_since(output, *since));
@@ -60,7 +61,7 @@ fn is_spool(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "spool")
 }
 
-/// What a flight recorder has written beside an output since then.
+/// Returns the dumps of an output that were written since `since`.
 fn dumps_since(output: &Path, since: SystemTime) -> impl Iterator<Item = PathBuf> {
     let is_new = move |path: &PathBuf| path.metadata().and_then(|data| data.modified()).is_ok_and(|time| time >= since);
     dumps_beside(output).into_iter().map(|(_, path)| path).filter(is_new)
@@ -72,7 +73,7 @@ impl Found {
         Some(Self { name: name_of(&path), modified: data.modified().unwrap_or(UNIX_EPOCH), path })
     }
 
-    /// Opens it, and tells how long it is. Who has put a link in its place gets nothing.
+    /// Opens the file and returns it with its length. Fails if a link has taken its place.
     pub fn open(&self) -> io::Result<(File, u64)> {
         let mut options = OpenOptions::new();
         #[cfg(unix)]
@@ -85,7 +86,7 @@ impl Found {
         Ok((file, data.len()))
     }
 
-    /// What it is, by its ending.
+    /// Returns the media type, by the file's extension.
     pub fn content_type(&self) -> &'static str {
         match self.name.rsplit_once('.').map_or("", |(_, ending)| ending) {
             "json" => "application/json",
@@ -101,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_asked_for_here_is_not_found() {
+    fn files_that_were_not_requested_here_are_not_found() {
         let folder = std::env::temp_dir().join(format!("ferrum-http-files-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let write = |name: &str| std::fs::write(folder.join(name), name).unwrap();
@@ -113,7 +114,7 @@ mod tests {
         assert_eq!(files.find(None, None).unwrap().name, "a.json");
         assert!(files.find(Some("a.dump-001.json"), None).is_none());
         files.add_dumps(&folder.join("a.json"), 0);
-        for (name, is_there) in [
+        for (name, is_found) in [
             ("a.json", true),
             ("a.dump-001.json", true),
             ("a.dump-x.json", false),
@@ -122,7 +123,7 @@ mod tests {
             ("not written yet.json", false),
             ("../a.json", false),
         ] {
-            assert_eq!(files.find(Some(name), None).is_some(), is_there, "{name}");
+            assert_eq!(files.find(Some(name), None).is_some(), is_found, "{name}");
         }
         std::fs::remove_dir_all(folder).unwrap();
     }

@@ -1,21 +1,21 @@
-//! The one directory that recordings go to, and names in it.
+//! The one directory that recordings are written to, and file names in it.
 
 use super::answer::{Refusal, quoted, text_of};
 use crate::recording::destination::with_ending;
 use axum::http::StatusCode;
 use std::path::{Path, PathBuf};
 
-/// Bytes of a name at most.
+/// Maximum length of a name in bytes.
 const NAME_BYTES_MAX: usize = 100;
-/// The highest number of a file.
+/// Highest number of a file.
 const NUMBER_MAX: u32 = 9999;
-/// What is made beside a file, under its name and more.
-const BESIDE: [&str; 3] = ["", ".spool", ".next"];
+/// Suffixes of the files that the recorder creates for an output.
+const SUFFIXES: [&str; 3] = ["", ".spool", ".next"];
 
-/// The directory itself, or one inside of it that a client wants, without links.
+/// Returns the directory, or the subdirectory of it that the client requests, with links resolved.
 pub fn folder(directory: &Path, wanted: Option<&str>) -> Result<PathBuf, Refusal> {
     let gone = |cause| {
-        let words = format!("{}: {cause}: the directory that the program was started with", text_of(directory));
+        let words = format!("{}: {cause}; this is the directory that the program was started with", text_of(directory));
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, words)
     };
     let directory = directory.canonicalize().map_err(gone)?;
@@ -26,7 +26,7 @@ pub fn folder(directory: &Path, wanted: Option<&str>) -> Result<PathBuf, Refusal
         let words = format!("expected `output_dir` to be inside {}, found {}", text_of(&directory), quoted(wanted));
         Refusal::new(StatusCode::FORBIDDEN, words)
     };
-    // Nothing is told about what is elsewhere, not even whether it is there.
+    // An error reveals nothing about paths elsewhere, not even whether they exist.
     let leads_out = Path::new(wanted).components().any(|part| part == std::path::Component::ParentDir);
     let path = directory.join(wanted);
     if leads_out || wanted.contains('\0') || !path.starts_with(&directory) {
@@ -42,7 +42,7 @@ pub fn folder(directory: &Path, wanted: Option<&str>) -> Result<PathBuf, Refusal
         .ok_or_else(|| Refusal::bad(format!("`output_dir` {}: not a directory", quoted(wanted))))
 }
 
-/// Refuses what is no plain name of a file.
+/// Refuses a name that is not a plain file name.
 pub fn check_name(name: &str) -> Result<(), Refusal> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     let is_name =
@@ -55,13 +55,13 @@ pub fn check_name(name: &str) -> Result<(), Refusal> {
     is_name.then_some(()).ok_or_else(expected)
 }
 
-/// `FOLDER/NAME-001.json`, or the next number that is free.
+/// Returns `FOLDER/NAME-001.json`, or the path with the next free number.
 pub fn free_path(folder: &Path, name: &str, ending: &str) -> Result<PathBuf, Refusal> {
     let numbered = |number: u32| folder.join(format!("{name}-{number:03}.{ending}"));
-    // Also a link that leads nowhere is there.
-    let is_free = |path: &PathBuf| BESIDE.iter().all(|end| with_ending(path, end).symlink_metadata().is_err());
+    // A dangling link counts as a file.
+    let is_free = |path: &PathBuf| SUFFIXES.iter().all(|suffix| with_ending(path, suffix).symlink_metadata().is_err());
     (1..=NUMBER_MAX).map(numbered).find(is_free).ok_or_else(|| {
-        let words = format!("all numbers from {} on are taken", text_of(&numbered(1)));
+        let words = format!("expected a free file name, found all numbers from {} on in use", text_of(&numbered(1)));
         Refusal::new(StatusCode::INSUFFICIENT_STORAGE, words)
     })
 }

@@ -1,4 +1,4 @@
-//! Who may come in, and with how much.
+//! Access control and limits on request bodies.
 
 use super::answer::Refusal;
 use super::endpoints::Interface;
@@ -14,12 +14,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use subtle::ConstantTimeEq;
 
-/// Bytes of a request's body at most.
+/// Maximum size of a request's body in bytes.
 pub const BODY_BYTES_MAX: usize = 4096;
-/// How long a client may take for its body.
+/// Time that a client has to send its body.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
-/// With a token, only who knows it comes in; without one, no web page does.
+/// Refuses requests without the token or, if there is none, requests from web pages.
 pub async fn admit(State(interface): State<Arc<Interface>>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     let admitted = match interface.token() {
@@ -35,13 +35,14 @@ pub async fn admit(State(interface): State<Arc<Interface>>, request: Request, ne
 fn check_token(headers: &HeaderMap, token: &str) -> Result<(), Refusal> {
     let given = text_of(headers, AUTHORIZATION).unwrap_or_default();
     let (scheme, given) = given.split_once(' ').unwrap_or_default();
-    // The time it takes tells the length of the token, no more.
+    // The comparison takes a time that reveals the length of the token at most.
     let is_known = scheme.eq_ignore_ascii_case("bearer") && bool::from(given.trim().as_bytes().ct_eq(token.as_bytes()));
     let words = "expected the header `Authorization: Bearer TOKEN` with the token that the program was started with";
     is_known.then_some(()).ok_or_else(|| Refusal::new(StatusCode::UNAUTHORIZED, words).and_close())
 }
 
-/// Browsers send what any page tells them to, also to this host; but they say whose page it was.
+/// Refuses requests from web pages. A browser sends requests for any page, also to this host, but names the page's
+/// origin.
 fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
     let Some(origin) = headers.get(ORIGIN) else {
         return Ok(());
@@ -49,11 +50,12 @@ fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
     let host = text_of(headers, HOST).unwrap_or_default();
     let is_same =
         origin.to_str().ok().and_then(|origin| origin.split_once("://")).is_some_and(|(_, from)| from == host);
-    let words = "requests of web pages are refused unless there is a token";
+    let words = "requests from web pages are refused unless there is a token";
     is_same.then_some(()).ok_or_else(|| Refusal::new(StatusCode::FORBIDDEN, words).and_close())
 }
 
-/// On a loopback port without a token: a name that is not this host's was made to lead here by somebody else.
+/// Checks the header `Host` on a loopback port without a token. Another name means that someone else's DNS name points
+/// to this host (DNS rebinding).
 pub async fn check_host(request: Request, next: Next) -> Response {
     let is_ours = text_of(request.headers(), HOST).is_none_or(is_name_of_loopback);
     if is_ours {
@@ -74,7 +76,7 @@ fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name).map(|value| value.to_str().unwrap_or_default())
 }
 
-/// Reads the body, unless it is too large or too slow.
+/// Reads the body, and refuses it if it is too large or too slow.
 pub async fn bound_body(request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     if body.is_end_stream() {
@@ -94,9 +96,12 @@ async fn read_body(body: Body) -> Result<Body, Refusal> {
     }
     match tokio::time::timeout(BODY_TIME, to_bytes(body, BODY_BYTES_MAX)).await {
         Ok(Ok(bytes)) => Ok(bytes.into()),
-        // The other way to get here is a client that is gone, which hears nothing.
+        // The other cause is a client that has disconnected, which receives no response.
         Ok(Err(_)) => Err(too_large()),
-        Err(_) => Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body took too long")),
+        Err(_) => Err(Refusal::new(
+            StatusCode::REQUEST_TIMEOUT,
+            format!("expected the whole body within {} s", BODY_TIME.as_secs()),
+        )),
     }
 }
 
@@ -110,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_token_as_it_is_opens() {
+    fn only_the_exact_token_is_accepted() {
         for (given, is_right) in [
             ("Bearer secret", true),
             ("bearer  secret", true),
@@ -124,14 +129,14 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_others_are_refused() {
+    fn web_pages_of_other_hosts_are_refused() {
         let from = |origin| check_origin(&headers(&[(ORIGIN, origin), (HOST, "localhost:9123")])).is_ok();
         assert!(from("http://localhost:9123"));
         assert!(!from("http://example.com") && !from("null") && !from("http://localhost:80"));
     }
 
     #[test]
-    fn names_that_only_lead_to_loopback_are_not_of_it() {
+    fn only_localhost_and_loopback_addresses_are_accepted_as_host() {
         for (host, is_ours) in [
             ("localhost:9123", true),
             ("LOCALHOST", true),

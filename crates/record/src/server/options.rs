@@ -1,4 +1,4 @@
-//! Where the interface listens, where its files go, and who may ask.
+//! Options of the interface: address, directory, token, limit.
 
 use crate::lifecycle::environment::{self, HTTP, HTTP_DIR, HTTP_TOKEN, OUT};
 use crate::os::stderr::say;
@@ -11,10 +11,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The port if none is given.
+/// Default port.
 const PORT: u16 = 9123;
 
-/// How the interface is to be; see [`router`](super::router()) and [`serve`](super::serve()).
+/// Options of the interface; see [`router`](super::router()) and [`serve`](super::serve()).
 #[derive(Clone)]
 pub struct HttpOptions {
     pub(super) directory: PathBuf,
@@ -24,30 +24,32 @@ pub struct HttpOptions {
 }
 
 impl HttpOptions {
-    /// Files go to this directory, which must be there, and nowhere else. No token, `127.0.0.1:9123`.
+    /// Creates options. Files are written to this directory, which must exist, and nowhere else. Default: no token,
+    /// `127.0.0.1:9123`.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self { directory: directory.into(), limit: limit_of_environment(), token: None, address: Address::default() }
     }
 
-    /// Requests need `Authorization: Bearer TOKEN`.
+    /// Makes requests require `Authorization: Bearer TOKEN`.
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.token = Some(token.into());
         self
     }
 
-    /// Where [`serve`](super::serve()) listens.
+    /// Sets the address that [`serve`](super::serve()) listens at.
     pub fn address(mut self, address: Address) -> Self {
         self.address = address;
         self
     }
 
-    /// The most that a client may ask for as `limit` or `ring`, in bytes: `FERRUM_TRACE_LIMIT`, or 4 GiB, if not given.
+    /// Sets the maximum that a client may request as `limit` or `ring`, in bytes. Default: `FERRUM_TRACE_LIMIT`, or 4
+    /// GiB.
     pub fn limit(mut self, bytes: u64) -> Self {
         self.limit = bytes;
         self
     }
 
-    /// What the environment asks for, if it does: `Err` says what was not understood.
+    /// Returns the options that the environment requests, if any. `Err` is a message about an invalid value.
     pub(super) fn from_environment() -> Result<Option<Self>, String> {
         let text = |name| std::env::var_os(name).filter(|value| !environment::is_off(value));
         let Some(address) = text(HTTP) else {
@@ -65,22 +67,22 @@ impl HttpOptions {
     }
 }
 
-/// The limit of the environment; the least there is if that is not understood, which is said.
+/// Returns the limit in the environment. If it is invalid, prints a message and returns the smallest possible limit.
 fn limit_of_environment() -> u64 {
     environment::limit_of_environment().unwrap_or_else(|error| {
-        say(&format!("{}: {error}; recordings that are asked for have 1 MiB", environment::LIMIT));
+        say(&format!("{}: {error}; recordings over HTTP are limited to 1 MiB", environment::LIMIT));
         1 << 20
     })
 }
 
-/// The directory that a recording of the environment goes to.
+/// Returns the directory of the recording that the environment requests.
 fn folder_of(out: &OsStr) -> Option<PathBuf> {
     let rank = rank_of_environment().map(|rank| rank.to_string());
     let path = Pattern { text: out.to_owned(), rank: rank.map(Into::into) }.path();
     if path.is_dir() { Some(path) } else { path.parent().map(PathBuf::from) }
 }
 
-/// Without the token.
+/// Omits the token.
 impl fmt::Debug for HttpOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpOptions")
@@ -91,7 +93,8 @@ impl fmt::Debug for HttpOptions {
     }
 }
 
-/// Where a server listens: `127.0.0.1:9123` (port 0 for any that is free), `[::1]:9123`, `localhost:9123` or `unix:/run/engine.sock`.
+/// The address of a server: `127.0.0.1:9123` (port 0 for any free port), `[::1]:9123`, `localhost:9123` or
+/// `unix:/run/engine.sock`.
 ///
 /// ```
 /// use ferrum_trace::http::Address;
@@ -100,9 +103,9 @@ impl fmt::Debug for HttpOptions {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// A port.
+    /// A TCP port.
     Tcp(SocketAddr),
-    /// A socket in the file system.
+    /// A Unix socket.
     Unix(PathBuf),
 }
 
@@ -113,7 +116,7 @@ impl Default for Address {
 }
 
 impl Address {
-    /// Whether only processes of this host can reach it.
+    /// Returns true if only processes of this host can reach it.
     pub(super) fn is_local(&self) -> bool {
         match self {
             Self::Tcp(address) => is_loopback(address.ip()),
@@ -159,7 +162,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn addresses_are_understood_or_told() {
+    fn addresses_are_parsed_or_named_in_the_error() {
         for (text, is_local) in [
             ("127.0.0.1:0", true),
             ("[::1]:80", true),
@@ -181,7 +184,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_refused_or_means_what_it_is_printed_as(text in "(unix:|localhost:)?.{0,20}|[0-9.:]{0,20}") {
+        fn a_parsed_address_is_printed_as_text_that_parses_to_it(text in "(unix:|localhost:)?.{0,20}|[0-9.:]{0,20}") {
             if let Ok(address) = text.parse::<Address>() {
                 prop_assert_eq!(address.to_string().parse::<Address>().unwrap(), address);
             }

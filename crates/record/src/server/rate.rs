@@ -1,11 +1,11 @@
-//! How often something may be done.
+//! A rate limit.
 
-/// Some at once, and then one after the other.
+/// A rate limit that allows a burst, and then one use per period.
 #[derive(Debug)]
 pub struct Rate {
     burst: u64,
     period_nanos: u64,
-    /// When all that was granted would have been granted one after the other.
+    /// The time at which all uses so far would be over if there were one per period.
     paid_until: u64,
 }
 
@@ -14,13 +14,13 @@ impl Rate {
         Self { burst, period_nanos, paid_until: 0 }
     }
 
-    /// In how many nanoseconds it may be done; 0 for now.
+    /// Returns the nanoseconds until the next use is allowed; 0 for now.
     pub fn wait(&self, now: u64) -> u64 {
         let debt = self.paid_until.saturating_sub(now);
         debt.saturating_sub(self.period_nanos.saturating_mul(self.burst.saturating_sub(1)))
     }
 
-    /// It is done.
+    /// Counts one use.
     pub fn count(&mut self, now: u64) {
         self.paid_until = self.paid_until.max(now).saturating_add(self.period_nanos);
     }
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn some_are_granted_at_once_and_then_one_a_period() {
+    fn a_burst_is_allowed_and_then_one_per_period() {
         let mut rate = Rate::new(3, 100);
         let mut granted = |now| {
             let is_granted = rate.wait(now) == 0;
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_that_is_told_is_enough() {
+    fn the_returned_wait_is_long_enough() {
         let mut rate = Rate::new(2, 100);
         rate.count(0);
         rate.count(0);

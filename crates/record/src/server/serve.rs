@@ -1,4 +1,4 @@
-//! A server of its own, on a thread of its own.
+//! The recorder's own HTTP server, on its own thread.
 
 use super::gate::check_host;
 use super::options::{Address, HttpOptions};
@@ -27,27 +27,27 @@ use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, oneshot};
 use tokio_io_timeout::TimeoutStream;
 
-/// Connections at a time.
+/// Maximum number of connections at a time.
 const CONNECTIONS_MAX: usize = 16;
-/// Bytes of a request's head at most.
+/// Maximum size of a request's head in bytes.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
-/// Lines of a request's head at most.
+/// Maximum number of headers of a request.
 const HEADERS_MAX: usize = 64;
-/// How long a client may take for a head, counted from the connection or the last answer on.
+/// Time that a client has to send a head, from the connection or the last response.
 const HEAD_TIME: Duration = Duration::from_secs(10);
-/// How long a client may leave an answer unread.
+/// Time that a client may leave a response unread.
 const UNREAD_TIME: Duration = Duration::from_secs(30);
-/// How long a connection lasts at most: a file of many gigabytes, but not for ever.
+/// Maximum duration of a connection: long enough for a file of many gigabytes.
 const CONNECTION_TIME: Duration = Duration::from_secs(3600);
-/// How long to wait when the system has no connection to give.
+/// Pause after a connection could not be accepted.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// Threads for what may wait: each connection has one, and some that nobody waits for.
+/// Maximum number of threads for blocking work: one per connection, and some for work that no client waits for.
 const WAITING_THREADS_MAX: usize = 2 * CONNECTIONS_MAX;
 
 const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: application/json\r\n\
                       Content-Length: 34\r\n\r\n{\"error\": \"too many connections\"}\n";
 
-/// A server that runs. Dropping it changes nothing.
+/// A running server. Dropping it does not stop it.
 #[derive(Debug)]
 pub struct Server {
     address: Address,
@@ -56,42 +56,43 @@ pub struct Server {
 }
 
 impl Server {
-    /// Where it listens: the port that was free, if 0 was asked for.
+    /// Returns the address it listens at, with the actual port if port 0 was requested.
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// Ends it, and answers that are under way. Recordings go on.
+    /// Stops the server, including responses in progress. Recordings continue.
     pub fn stop(self) {
         let _ = self.stop.send(());
         let _ = self.thread.join();
     }
 }
 
-/// Runs the interface on a thread of its own, at the address of the options.
+/// Runs the interface on its own thread, at the address in the options.
 pub fn serve(options: HttpOptions) -> io::Result<Server> {
     check(&options)?;
-    let (tell, told) = mpsc::channel();
+    let (report, reports) = mpsc::channel();
     let (stop, stopped) = oneshot::channel();
-    let work = move || run(options, stopped, &tell);
+    let work = move || run(options, stopped, &report);
     let builder = thread::Builder::new().name("ferrum-trace-http".into());
     let thread = without_signals(|| builder.spawn(work))?;
-    let address = told.recv().map_err(io::Error::other)??;
+    let address = reports.recv().map_err(io::Error::other)??;
     Ok(Server { address, stop, thread })
 }
 
-/// What `FERRUM_TRACE_HTTP` asks for, with one line if that goes wrong, and one with the port if any was asked for.
+/// Starts the server that `FERRUM_TRACE_HTTP` requests. Prints one line if that fails, and one with the port if any
+/// free port was requested.
 pub fn serve_from_environment() {
     let options = match HttpOptions::from_environment() {
         Ok(Some(options)) => options,
         Ok(None) => return,
-        Err(words) => return say(&format!("{words}; there is no HTTP interface")),
+        Err(words) => return say(&format!("{words}; the HTTP interface is off")),
     };
     let is_any_port = matches!(options.address, Address::Tcp(address) if address.port() == 0);
     match serve(options) {
         Ok(server) if is_any_port => say(&format!("listening on http://{}", server.address())),
         Ok(_) => {}
-        Err(error) => say(&format!("{error}; there is no HTTP interface")),
+        Err(error) => say(&format!("{error}; the HTTP interface is off")),
     }
 }
 
@@ -99,10 +100,12 @@ fn check(options: &HttpOptions) -> io::Result<()> {
     let wrong = |words: String| Err(io::Error::new(io::ErrorKind::InvalidInput, words));
     let HttpOptions { address, directory, token, .. } = options;
     if !address.is_local() && token.is_none() {
-        return wrong(format!("{address}: an address that others can reach needs a token, such as {HTTP_TOKEN}"));
+        return wrong(format!(
+            "{address}: expected a token ({HTTP_TOKEN}) for an address that other hosts can reach, found none"
+        ));
     }
     if token.as_ref().is_some_and(|token| token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic())) {
-        return wrong("expected a token of printable ASCII characters without blanks".to_owned());
+        return wrong("expected a token of printable ASCII characters without spaces".to_owned());
     }
     if !directory.is_dir() {
         return wrong(format!("{}: expected a directory for recordings", directory.display()));
@@ -110,7 +113,7 @@ fn check(options: &HttpOptions) -> io::Result<()> {
     Ok(())
 }
 
-/// The thread. It tells where it listens, or why it does not.
+/// Runs the thread. Reports the address it listens at, or the error.
 fn run(options: HttpOptions, stopped: oneshot::Receiver<()>, tell: &mpsc::Sender<io::Result<Address>>) {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let builder = builder.enable_all().max_blocking_threads(WAITING_THREADS_MAX).thread_name("ferrum-trace-http");
@@ -127,7 +130,7 @@ fn run(options: HttpOptions, stopped: oneshot::Receiver<()>, tell: &mpsc::Sender
         Err(error) => return drop(tell.send(Err(error))),
     };
     serve_until(&runtime, listener, &app(options), stopped);
-    // What waits for a file to be written would keep it.
+    // A normal shutdown would wait until files are written.
     runtime.shutdown_background();
 }
 
@@ -156,11 +159,11 @@ fn serve_until(runtime: &Runtime, listener: Listener, app: &Router, stopped: one
                 continue;
             };
             match Arc::clone(&room).try_acquire_owned() {
-                Ok(place) => {
+                Ok(permit) => {
                     let connection = tokio::time::timeout(CONNECTION_TIME, talk(stream, app.clone()));
                     tokio::spawn(async move {
                         let _ = connection.await;
-                        drop(place);
+                        drop(permit);
                     });
                 }
                 Err(_) => stream.refuse(),
@@ -169,7 +172,7 @@ fn serve_until(runtime: &Runtime, listener: Listener, app: &Router, stopped: one
     });
 }
 
-/// Ends when the handle is told to stop. Dropping it is not that.
+/// Completes when the handle's `stop` is called, not when the handle is dropped.
 async fn asked(stopped: oneshot::Receiver<()>) {
     if stopped.await.is_err() {
         std::future::pending().await
@@ -181,7 +184,7 @@ enum Listener {
     #[cfg(unix)]
     Unix {
         listener: UnixListener,
-        /// The socket goes with it.
+        /// Removes the socket when dropped.
         _claim: unix_socket::Claim,
     },
 }
@@ -220,7 +223,7 @@ impl Listener {
 }
 
 impl Stream {
-    /// Says why, as far as that goes without waiting.
+    /// Sends the reason, if that is possible without waiting.
     fn refuse(self) {
         let _ = match self {
             Self::Tcp(stream) => stream.try_write(BUSY),
@@ -238,7 +241,7 @@ async fn talk(stream: Stream, app: Router) {
     }
 }
 
-/// Answers the requests of a connection. How it ends is the client's business.
+/// Serves the requests of a connection. Errors of the connection are ignored: they concern the client only.
 async fn talk_over(stream: impl AsyncRead + AsyncWrite, app: Router) {
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(UNREAD_TIME));

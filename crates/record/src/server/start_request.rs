@@ -1,4 +1,4 @@
-//! What a client asks for when a recording is to begin.
+//! The request to start a recording.
 
 use super::answer::{Refusal, quoted};
 use super::folder::{check_name, folder, free_path};
@@ -8,12 +8,12 @@ use ferrum_trace_model::settings::{Extent, Window, parse_bytes};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// The name of files if the client gives none.
+/// Default name of files.
 const NAME: &str = "trace";
-/// Endings that a client may choose.
+/// Extensions that a client may choose.
 const FORMS: [&str; 6] = ["json", "json.gz", "json.zst", "pftrace", "perfetto-trace", "spool"];
 
-/// The body of `/start_profile`. Fields that SGLang's clients send for torch's profiler are known, and not used.
+/// The body of `/start_profile`. Fields that SGLang's clients send for torch's profiler are accepted and not used.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StartRequest {
@@ -35,7 +35,7 @@ pub struct StartRequest {
     merge_profiles: Option<IgnoredAny>,
 }
 
-/// `1000000` or `"64MiB"`.
+/// A number of bytes: `1000000` or `"64MiB"`.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "expected a number of bytes, or a text such as \"64MiB\"")]
 enum Amount {
@@ -53,7 +53,7 @@ impl Amount {
 }
 
 impl StartRequest {
-    /// Reads a body. None is as good as an empty object.
+    /// Reads a body. No body is the same as an empty object.
     pub fn read(body: &[u8]) -> Result<Self, Refusal> {
         if body.trim_ascii().is_empty() {
             return Ok(Self::default());
@@ -62,7 +62,7 @@ impl StartRequest {
         serde_json::from_slice(body).map_err(wrong)
     }
 
-    /// Whether it says how to record.
+    /// Returns true if the request has any settings for the recording.
     pub fn asks_for_something(&self) -> bool {
         let Self { name, output_dir, start_step, num_steps, window, categories, ring, limit, form, .. } = self;
         let texts = [name, output_dir, window, categories, form];
@@ -71,7 +71,7 @@ impl StartRequest {
             || [ring, limit].iter().any(|amount| amount.is_some())
     }
 
-    /// What is not used, in words.
+    /// Returns a note for each field that is not used.
     pub fn notes(&self) -> Vec<String> {
         let foreign = [
             ("activities", &self.activities),
@@ -130,7 +130,7 @@ impl StartRequest {
         Ok(Window::default().steps(start..end))
     }
 
-    /// What is asked for, and at most what the program allows.
+    /// Returns the requested limit, or `allowed` if that is lower.
     fn limit(&self, allowed: u64) -> Result<u64, Refusal> {
         let Some(limit) = &self.limit else {
             return Ok(allowed);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn errors_name_the_problem() {
         let folder = std::env::temp_dir();
         let options = HttpOptions::new(folder);
         for (body, word) in [
@@ -196,7 +196,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_body_makes_it_panic_or_leave_the_directory(name in ".{0,30}", dir in "[./a\\\\%0-9e]{0,12}|.{0,12}") {
+        fn no_body_causes_a_panic_or_an_outside_path(name in ".{0,30}", dir in "[./a\\\\%0-9e]{0,12}|.{0,12}") {
             let base = std::env::temp_dir().canonicalize().unwrap();
             let body = serde_json::json!({ "name": name, "output_dir": dir });
             let request = StartRequest::read(body.to_string().as_bytes()).unwrap();

@@ -1,4 +1,4 @@
-//! A socket in the file system: whose it is, and that it goes with its process.
+//! Unix sockets: their owner, and their removal when the process ends.
 
 use crate::os::process::set_at_exit;
 use crate::util::lock::lock;
@@ -8,47 +8,48 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use tokio::net::{UnixListener, UnixSocket};
 
-/// Connections that wait for being accepted.
+/// Maximum number of connections that are not accepted yet.
 const BACKLOG: u32 = 64;
-/// Who may connect: the user.
+/// Permissions of the socket: only the user may connect.
 const MODE: u32 = 0o600;
 
-/// Sockets of this process that are there.
-static THERE: Mutex<Vec<SocketFile>> = Mutex::new(Vec::new());
+/// Existing sockets of this process.
+static SOCKETS: Mutex<Vec<SocketFile>> = Mutex::new(Vec::new());
 
 #[derive(Debug, Clone, PartialEq)]
 struct SocketFile {
     path: PathBuf,
     device: u64,
     inode: u64,
-    /// A forked child leaves its parent's alone.
+    /// The process that created it: a forked child must not remove its parent's socket.
     pid: u32,
 }
 
-/// A socket that goes when this does.
+/// A socket that is removed when this is dropped.
 #[derive(Debug)]
 pub struct Claim(SocketFile);
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        lock(&THERE).retain(|place| *place != self.0);
+        lock(&SOCKETS).retain(|socket| *socket != self.0);
         self.0.remove();
     }
 }
 
-/// Listens at a path. What a process that is gone left there is replaced; what is alive, or no socket, is not.
+/// Listens at a path. Replaces the socket of a process that has ended; fails if a process listens there or if the file
+/// is not a socket.
 pub fn listen(path: &Path) -> io::Result<(UnixListener, Claim)> {
     clear(path)?;
     let socket = UnixSocket::new_stream()?;
     socket.bind(path)?;
-    // Nobody can connect before it listens.
+    // No one can connect before it listens.
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(MODE))?;
     let data = path.symlink_metadata()?;
     let path = std::path::absolute(path)?;
-    let place = SocketFile { path, device: data.dev(), inode: data.ino(), pid: std::process::id() };
+    let file = SocketFile { path, device: data.dev(), inode: data.ino(), pid: std::process::id() };
     set_at_exit(remove_at_exit);
-    lock(&THERE).push(place.clone());
-    let claim = Claim(place);
+    lock(&SOCKETS).push(file.clone());
+    let claim = Claim(file);
     Ok((socket.listen(BACKLOG)?, claim))
 }
 
@@ -75,10 +76,10 @@ impl SocketFile {
     }
 }
 
-/// Removes the sockets of this process at its end.
+/// Removes the sockets of this process. Called at exit.
 fn remove_at_exit() {
-    // In a forked child, another thread of the parent may have had the lock for good.
-    if let Ok(places) = THERE.try_lock() {
-        places.iter().for_each(SocketFile::remove);
+    // In a forked child, the lock may be held forever by a thread of the parent.
+    if let Ok(sockets) = SOCKETS.try_lock() {
+        sockets.iter().for_each(SocketFile::remove);
     }
 }

@@ -1,30 +1,30 @@
-//! Names made at run time, and the numbers they have in one spool.
+//! Names made at run time, and their numbers in one spool.
 
 use crate::thread::buffer::Held;
 use std::cell::Cell;
 
-/// How many such names a spool defines; further ones are written with each event instead.
+/// Number of such names that a spool defines; further names are written with each event instead.
 const NAMES_MAX: usize = 1 << 16;
-/// Stands before each key of arguments behind a category, for events with arguments whose names are made at run time. No
-/// category has it by chance.
+/// Precedes each argument key that is appended to a category, for events with arguments whose names are made at run
+/// time. No category contains it by chance.
 pub const KEY_SEPARATOR: &str = "\u{1f}\u{1e}\u{1f}";
-/// How many bytes they may have: the writer of the file keeps them some times over, with all that must be escaped.
+/// Total bytes of these names. It is limited because the writer of the file keeps several copies of them, some escaped.
 const NAME_BYTES_MAX: usize = 1 << 20;
-/// Twice as many as there can be names, so that few stand in each other's way.
+/// Twice the number of names, so that collisions are rare.
 const SLOTS: usize = 2 * NAMES_MAX;
-/// Names each thread remembers, so that it need not ask for the spool's table.
+/// Names that each thread caches, so that it seldom needs the spool's table.
 const CACHE_ENTRIES: usize = 64;
-/// Bytes of name and category that such a memory has room for: what makes it 64 in all.
+/// Bytes of name and category in a cache entry, which makes the entry 64 bytes.
 const ENTRY_BYTES: usize = 50;
 
-/// The names of one spool. All its memory is there from the beginning (the system gives it page by page, as it is used):
-/// a signal handler that records a new name may have interrupted the allocator.
+/// The names of one spool. All memory is reserved at the start (the system provides each page at its first use): a
+/// signal handler that records a new name may have interrupted the allocator.
 #[derive(Debug)]
 pub struct NameTable {
-    /// Each name and its category, one after the other.
+    /// Each name followed by its category.
     text: Vec<u8>,
     names: Vec<Name>,
-    /// By hash: places in `names`, counted from one; zero is free.
+    /// By hash: positions in `names`, counted from one; zero is free.
     slots: Box<[u32]>,
 }
 
@@ -46,19 +46,19 @@ impl Default for NameTable {
     }
 }
 
-/// What the table says of a name.
+/// The result of looking up a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
-    /// It has this number.
+    /// The name has this number.
     Known(u32),
-    /// It has just got this number and must be defined.
+    /// The name was added with this number and must be defined.
     New(u32),
     /// The table is full.
     Full,
 }
 
 impl NameTable {
-    /// The number of a name in a category. Numbers are odd: the even ones are of call sites.
+    /// Looks up a name in a category, and adds it if it is new. Numbers are odd: even numbers are those of call sites.
     pub fn look_up(&mut self, name: &str, category: &str) -> Lookup {
         let mut slot = hash(name, category) as usize % SLOTS;
         while self.slots[slot] != 0 {
@@ -66,7 +66,7 @@ impl NameTable {
             if self.is(self.names[n as usize - 1], name, category) {
                 return Lookup::Known(id_of(n));
             }
-            // At most half of the slots are taken.
+            // Ends, since at most half of the slots are used.
             slot = (slot + 1) % SLOTS;
         }
         let n_bytes = name.len() + category.len();
@@ -82,13 +82,13 @@ impl NameTable {
         Lookup::New(id_of(n))
     }
 
-    /// Has another table know the same names by the same numbers. `define` is given each of them, and may stop it.
+    /// Adds all names to an empty table, under the same numbers. Calls `define` for each; stops if it returns `None`.
     pub fn copy_to(&self, other: &mut Self, mut define: impl FnMut(u32, &str, &str) -> Option<()>) -> Option<()> {
         for (n, known) in self.names.iter().enumerate() {
             let text = self.text.get(known.start as usize..)?;
             let (name, rest) = text.split_at_checked(known.name_len as usize)?;
             let category = rest.get(..known.category_len as usize)?;
-            // They were texts, and texts behind each other can be told apart again.
+            // Both were valid UTF-8 when they were added.
             let (name, category) = (std::str::from_utf8(name).ok()?, std::str::from_utf8(category).ok()?);
             let Lookup::New(id) = other.look_up(name, category) else {
                 return None;
@@ -105,11 +105,11 @@ impl NameTable {
         self.text[start..name_end] == *name.as_bytes() && self.text[name_end..end] == *category.as_bytes()
     }
 
-    /// Takes back the name that was new last, since it could not be defined.
+    /// Removes the name that was added last, since it could not be defined.
     pub fn forget_last(&mut self) {
         if let Some(last) = self.names.pop() {
             self.text.truncate(last.start as usize);
-            // Nothing has come to stand behind it since.
+            // No other name has been placed behind this slot since.
             self.slots[last.slot as usize] = 0;
         }
     }
@@ -126,7 +126,7 @@ fn hash(name: &str, category: &str) -> u64 {
     mixed >> 20
 }
 
-/// A name that a thread has used before.
+/// A name that the thread has used before.
 #[derive(Clone, Copy)]
 struct Entry {
     session: u64,
@@ -140,19 +140,19 @@ struct Entry {
 const NO_ENTRY: Entry = Entry { session: 0, id: 0, name_len: 0, category_len: 0, text: [0; ENTRY_BYTES] };
 
 thread_local! {
-    /// Nothing to allocate and nothing to drop. Used only while the thread's buffer is held, so that no signal handler
-    /// sees an entry half written.
+    /// Needs no allocation and no destructor. Used only while the thread's buffer is held, so that no signal handler
+    /// sees an entry that is partly written.
     static CACHE: [Cell<Entry>; CACHE_ENTRIES] = const { [const { Cell::new(NO_ENTRY) }; CACHE_ENTRIES] };
 }
 
-/// The number of a name that this thread has used before in the same session.
+/// Returns the number of a name that this thread has used before in the same session.
 #[inline]
 pub fn recall(_held: &Held<'_>, session: u64, name: &str, category: &str) -> Option<u32> {
     let entry = CACHE.with(|cache| cache[slot_of(name, category)].get());
     entry.is(session, name, category).then_some(entry.id)
 }
 
-/// Has the thread remember a number, if the name is not too long.
+/// Adds a name to the thread's cache, if it is not too long.
 pub fn remember(_held: &Held<'_>, session: u64, name: &str, category: &str, id: u32) {
     let mut entry = NO_ENTRY;
     let (name_len, len) = (name.len(), name.len() + category.len());
@@ -178,16 +178,16 @@ impl Entry {
     }
 }
 
-/// Any spread will do: a collision costs a look into the table, nothing else.
+/// Any distribution is good enough: a collision only costs a lookup in the table.
 #[inline]
 fn slot_of(name: &str, category: &str) -> usize {
-    let mixed = edges(name.as_bytes()) ^ edges(category.as_bytes()).rotate_left(23);
+    let mixed = ends(name.as_bytes()) ^ ends(category.as_bytes()).rotate_left(23);
     (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % CACHE_ENTRIES
 }
 
-/// The first and the last bytes of a text and its length, in one word.
+/// Combines the first bytes, the last bytes and the length of a text in one word.
 #[inline]
-fn edges(text: &[u8]) -> u64 {
+fn ends(text: &[u8]) -> u64 {
     let len = text.len() as u64;
     if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
         return u64::from_le_bytes(*first) ^ u64::from_le_bytes(*last).rotate_left(9) ^ len;
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_has_one_number_and_the_table_has_an_end() {
+    fn a_name_has_one_number_and_the_table_is_limited() {
         let mut table = NameTable::default();
         assert_eq!(table.look_up("a", "x"), Lookup::New(3));
         assert_eq!(table.look_up("a", "y"), Lookup::New(5));
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_could_not_be_defined_leaves_no_trace() {
+    fn a_name_that_could_not_be_defined_is_removed() {
         let mut table = NameTable::default();
         assert_eq!(table.look_up("a", "x"), Lookup::New(3));
         assert_eq!(table.look_up("b", "x"), Lookup::New(5));

@@ -1,13 +1,14 @@
-//! A word that follows from another one, which several threads change without a lock.
+//! A value derived from state that several threads change without a lock.
 
-/// Stores what follows from what `look` sees. Whoever changes that calls this afterwards; when all have returned, what is
-/// stored follows from the last change. `fence` is one of sequential consistency.
+/// Recomputes a derived value; call it after each change of the state. `look` reads the state, `store` stores the value
+/// derived from it. When all calls have returned, the stored value is that of the last change. `fence` must be
+/// sequentially consistent.
 pub fn follow<S: PartialEq>(look: impl Fn() -> S, store: impl Fn(&S), fence: impl Fn()) {
     loop {
         fence();
         let seen = look();
         store(&seen);
-        // Who makes a change that the look below does not see has its fence after this one, and stores after we did.
+        // A thread whose change is not seen by the `look` below has its fence after this one, so it stores after us.
         fence();
         if look() == seen {
             return;

@@ -1,29 +1,28 @@
-//! What 99 of 100 durations stay below, kept up to date without a lock and in fixed room.
+//! A running 99th percentile of durations, updated without a lock and in fixed memory.
 //!
-//! Durations are counted in buckets, 16 of them between one power of two and the next, so what is told is off by at most a
-//! thirty-second. Of a few thousand counts the older half weighs half, of those before a quarter, and so on: last week does not hold
-//! the figure where it was.
+//! Durations are counted in buckets, 16 between two powers of two, so the result is off by at most 1/32. All counts are
+//! halved after every few thousand durations, so that older durations weigh less and less.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Buckets between a power of two and the next, as a power of two.
+/// Buckets between two powers of two, as a power of two.
 const SUB_BITS: u32 = 4;
 const SUBS: usize = 1 << SUB_BITS;
-/// The numbers below [`SUBS`] have a bucket each, then there is one for each bit that may lead, and what follows it.
+/// Values below [`SUBS`] have a bucket each; then there are [`SUBS`] buckets for each position of the leading bit.
 const N_BUCKETS: usize = SUBS * (64 - SUB_BITS as usize + 1);
-/// How many durations are known before anything is told.
+/// Durations that are needed before there is a result.
 const ENOUGH: u32 = 100;
-/// After how many more the figure is brought up to date.
+/// The result is updated after this many further durations.
 const REFRESH_EVERY: u32 = 20;
-/// At how many all counts are halved.
+/// All counts are halved when the total reaches this.
 const HALVE_AT: u32 = 4000;
 
-/// Counts of durations, and their 99th percentile.
+/// Counts of durations and their 99th percentile.
 #[derive(Debug)]
 pub struct RunningP99 {
     counts: [AtomicU32; N_BUCKETS],
     total: AtomicU32,
-    /// 0 until enough is known.
+    /// 0 until there are enough durations.
     p99: AtomicU64,
     is_halving: AtomicBool,
 }
@@ -38,12 +37,12 @@ impl RunningP99 {
         }
     }
 
-    /// The figure, once enough is known.
+    /// Returns the percentile, if there are enough durations.
     pub fn get(&self) -> Option<u64> {
         Some(self.p99.load(Relaxed)).filter(|&p99| p99 > 0)
     }
 
-    /// Counts a duration. Threads that do so at the same time may see each other's a little later.
+    /// Counts a duration. Concurrent calls may see each other's durations a little later.
     pub fn add(&self, nanos: u64) {
         self.counts[bucket_of(nanos)].fetch_add(1, Relaxed);
         let total = self.total.fetch_add(1, Relaxed) + 1;
@@ -56,21 +55,21 @@ impl RunningP99 {
         }
     }
 
-    /// What is over in one bucket counts in the next, so that no rank moves by more than one.
+    /// Halves all counts. The remainder of one bucket carries over to the next, so that no rank moves by more than one.
     fn halve(&self) {
         let (mut over, mut removed) = (0, 0);
         for count in &self.counts {
             let before = count.load(Relaxed);
             let after = (before + over) / 2;
             over = (before + over) % 2;
-            // Others may have added meanwhile; nobody else takes away.
+            // Other threads may have added meanwhile; only this function subtracts.
             count.fetch_sub(before - after, Relaxed);
             removed += before - after;
         }
         self.total.fetch_sub(removed, Relaxed);
     }
 
-    /// The middle of the bucket that has the duration which 1 of 100 are above.
+    /// Returns the middle of the bucket of the duration that 1 in 100 exceed.
     fn percentile(&self) -> u64 {
         let n_above = self.total.load(Relaxed) / 100;
         let mut n_seen = 0;
@@ -103,31 +102,31 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The nearest rank: the smallest that 99 of 100 do not exceed.
+    /// Nearest rank: the smallest value that 99 of 100 do not exceed.
     fn exact_p99(values: &[u64]) -> u64 {
         let mut sorted = values.to_vec();
         sorted.sort_unstable();
         sorted[(99 * sorted.len()).div_ceil(100) - 1]
     }
 
-    fn told(values: &[u64]) -> Option<u64> {
+    fn running_p99(values: &[u64]) -> Option<u64> {
         let running = RunningP99::new();
         values.iter().for_each(|&value| running.add(value));
         running.get()
     }
 
     #[track_caller]
-    fn assert_close(told: u64, exact: u64) {
-        assert!(told.abs_diff(exact) <= exact / 32 + 1, "told {told}, it is {exact}");
+    fn assert_close(found: u64, exact: u64) {
+        assert!(found.abs_diff(exact) <= exact / 32 + 1, "found {found}, expected {exact}");
     }
 
     #[test]
     fn buckets_follow_each_other_without_gaps() {
-        let mut edges: Vec<u64> =
+        let mut boundaries: Vec<u64> =
             (0..64).flat_map(|bit| [(1u64 << bit) - 1, 1 << bit, (1 << bit) + 1]).chain([u64::MAX]).collect();
-        edges.sort_unstable();
+        boundaries.sort_unstable();
         let mut before = 0;
-        for nanos in edges {
+        for nanos in boundaries {
             let bucket = bucket_of(nanos);
             assert!(bucket >= before && bucket < N_BUCKETS, "{nanos}");
             assert!(middle_of(bucket).abs_diff(nanos) <= nanos / 32 + 1, "{nanos}: {}", middle_of(bucket));
@@ -137,18 +136,18 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_before_a_hundred_are_known() {
+    fn there_is_no_result_before_a_hundred_durations() {
         let values: Vec<u64> = (1..=100).map(|n| 1000 * n).collect();
-        assert_eq!(told(&values[..99]), None);
-        assert_close(told(&values).unwrap(), 99_000);
+        assert_eq!(running_p99(&values[..99]), None);
+        assert_close(running_p99(&values).unwrap(), 99_000);
     }
 
     #[test]
-    fn what_was_long_ago_is_forgotten() {
+    fn old_durations_are_forgotten() {
         let running = RunningP99::new();
         (0..1_000_000).for_each(|_| running.add(1_000));
         assert_close(running.get().unwrap(), 1_000);
-        // A tenth of the steps takes long from now on.
+        // From now on, a tenth of the steps is slow.
         (0..2_000).for_each(|n| running.add(if n % 10 == 0 { 80_000 } else { 1_000 }));
         assert_close(running.get().unwrap(), 80_000);
         (0..30_000).for_each(|_| running.add(2_000));
@@ -156,9 +155,9 @@ mod tests {
     }
 
     #[test]
-    fn halving_keeps_the_shape() {
+    fn halving_keeps_the_distribution() {
         let running = RunningP99::new();
-        // All different, so that most buckets hold a few only.
+        // All values differ, so that most buckets have small counts.
         (0..100 * u64::from(HALVE_AT)).for_each(|n| running.add(1_000_000 + n * 7919 % 1_000_000));
         assert_close(running.get().unwrap(), 1_990_000);
         let total = running.total.load(Relaxed);
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_count_together() {
+    fn threads_add_concurrently() {
         let running = RunningP99::new();
         std::thread::scope(|scope| {
             for _ in 0..4 {
@@ -183,13 +182,13 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(50))]
 
         #[test]
-        fn it_is_off_by_a_thirty_second_at_most(
+        fn the_result_is_off_by_a_thirty_second_at_most(
             values in prop::collection::vec(prop_oneof![0u64..100, 1_000u64..100_000_000, any::<u64>()], 100..1000),
         ) {
-            // Up to the last time that the figure was brought up to date.
+            // The result covers the durations up to the last update.
             let n = values.len() - values.len() % REFRESH_EVERY as usize;
-            let (told, exact) = (told(&values).unwrap(), exact_p99(&values[..n]));
-            prop_assert!(told.abs_diff(exact) <= exact / 32 + 1, "told {}, it is {}", told, exact);
+            let (found, exact) = (running_p99(&values).unwrap(), exact_p99(&values[..n]));
+            prop_assert!(found.abs_diff(exact) <= exact / 32 + 1, "found {}, expected {}", found, exact);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The spans that a thread has entered lately: looking one up in the registry takes longer than recording it.
+//! Per-thread cache of entered spans: a lookup in the registry takes longer than recording a span.
 //!
-//! The registry uses the numbers of closed spans again. So every closing is counted, in one of many counters that the span's
-//! number chooses, and what was remembered at another count is forgotten. A thread that enters a new span with an old number
-//! was told of it after the old one was closed, so it sees the new count.
+//! The registry reuses the numbers of closed spans. So every close is counted, in one of many counters chosen by the
+//! span's number, and an entry from another count is invalid. A thread that enters a new span with an old number
+//! learned of it after the old span was closed, so it sees the new count.
 
 use super::kept::Kept;
 use super::span_key::SpanKey;
@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// As many spans as a model's step may enter.
+/// Number of entries: enough for the spans of a model's step.
 const ENTRIES: usize = 1 << ENTRIES_BITS;
 const ENTRIES_BITS: u32 = 9;
 
@@ -26,7 +26,7 @@ thread_local! {
     static CACHE: RefCell<Vec<Option<Entry>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Does something with a span, which is looked up if the thread does not remember it. `None` if it is not to be found.
+/// Calls `work` with a span, which is looked up if the thread has not cached it. Returns `None` if it is not found.
 #[inline]
 pub fn with<R>(key: SpanKey, look_up: impl Fn() -> Option<Arc<Kept>>, work: impl Fn(&Kept) -> R) -> Option<R> {
     let place = place_of(key);
@@ -46,14 +46,14 @@ fn with_unknown<R>(key: SpanKey, place: usize, kept: Arc<Kept>, work: impl Fn(&K
     let result = work(&kept);
     let entry = Entry { key, n_closed: N_CLOSED[place].load(Ordering::Relaxed), kept };
     let _ = CACHE.try_with(|cache| {
-        // A signal handler that interrupted us, or a thread that is ending, does without.
+        // In a signal handler that interrupted this code, or on an ending thread, nothing is cached.
         let Ok(mut cache) = cache.try_borrow_mut() else {
             return;
         };
         if cache.is_empty() {
             cache.resize_with(ENTRIES, || None);
         }
-        // What was there is dropped when nothing is borrowed any more.
+        // The previous entry is dropped after the borrow has ended.
         let before = cache[place].replace(entry);
         drop(cache);
         drop(before);
@@ -61,12 +61,12 @@ fn with_unknown<R>(key: SpanKey, place: usize, kept: Arc<Kept>, work: impl Fn(&K
     Some(result)
 }
 
-/// A span is closed: its number may soon be that of another.
+/// Invalidates a closed span: its number may be reused.
 pub fn forget(key: SpanKey) {
     N_CLOSED[place_of(key)].fetch_add(1, Ordering::Relaxed);
 }
 
-/// Numbers that follow each other get places of their own.
+/// Returns the entry of a span. Consecutive numbers get different entries.
 #[inline]
 fn place_of(key: SpanKey) -> usize {
     const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -1,4 +1,4 @@
-//! The sites of `tracing`'s call sites.
+//! Sites for the call sites of `tracing`.
 
 use crate::thread::buffer::quietly;
 use crate::thread::names::KEY_SEPARATOR;
@@ -10,25 +10,25 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
 use tracing_core::Metadata;
 
-/// How many fields of a call site are recorded.
+/// Maximum number of fields of a call site that are recorded.
 pub const FIELDS_MAX: usize = 63;
 
-/// Arguments of the end of a span's row.
+/// Argument keys of the end of a row.
 const END_KEYS: [&str; 2] = ["busy_ns", "idle_ns"];
-/// Argument of the begin of a row that has the category of another: the target of the span.
+/// Argument key of the span's target, for the begin of a row that has another category.
 const TARGET_KEY: &str = "target";
 
-/// Sites that each thread remembers.
+/// Number of sites that each thread caches.
 const CACHE_ENTRIES: usize = 64;
 
-/// A call site, by the address of what describes it, and the fields of it that have values.
+/// A call site, by the address of its metadata, and the fields that have values.
 type Key = (usize, u64);
 
-/// A call site's events that have values for the same fields.
+/// Site of the events of a call site that have values for the same fields.
 #[derive(Debug)]
 struct CallSite {
     site: Site,
-    /// The category and the keys, for events that have their names of their own.
+    /// The category followed by the keys, for events with names made at run time.
     named_category: String,
 }
 
@@ -39,13 +39,13 @@ thread_local! {
     static CACHE: [Cell<Option<(Key, &'static CallSite)>>; CACHE_ENTRIES] = const { [const { Cell::new(None) }; CACHE_ENTRIES] };
 }
 
-/// The site of a call site's events that have values for just these fields. There are as many as a program has call sites,
-/// times the few combinations in which fields are left out.
+/// Returns the site of a call site's events that have values for exactly these fields. There is one per call site and
+/// combination of fields; such combinations are few.
 pub fn site_of(metadata: &'static Metadata<'static>, fields: u64) -> &'static Site {
     &call_site_of(metadata, fields).site
 }
 
-/// The category of such events with the keys of their arguments behind it, for names made at run time.
+/// Returns the category of such events followed by the keys of their arguments, for names made at run time.
 pub fn named_category(metadata: &'static Metadata<'static>, fields: u64) -> &'static str {
     &call_site_of(metadata, fields).named_category
 }
@@ -57,7 +57,7 @@ fn call_site_of(metadata: &'static Metadata<'static>, fields: u64) -> &'static C
     if let Some((_, site)) = known.filter(|(known, _)| *known == key) {
         return site;
     }
-    // A signal handler that records must not find the lock taken by what it interrupted.
+    // A signal handler that records must not find the lock held by the code it interrupted.
     let site = quietly(|| *lock(&SITES).entry(key).or_insert_with(|| new_call_site(metadata, fields)));
     let _ = CACHE.try_with(|cache| cache[slot].set(Some((key, site))));
     site
@@ -67,10 +67,10 @@ fn address(metadata: &'static Metadata<'static>) -> usize {
     std::ptr::from_ref(metadata).addr()
 }
 
-/// Call sites live as long as the program, and so do their sites.
+/// Creates the site of a call site. Both live as long as the program.
 fn new_call_site(metadata: &'static Metadata<'static>, fields: u64) -> &'static CallSite {
     let keys: &'static [&'static str] = Vec::leak(keys_of(metadata, fields));
-    // An event is called `event src/file.rs:12`.
+    // The name of an event is `event src/file.rs:12`.
     let name = metadata.name().strip_prefix("event ").unwrap_or(metadata.name());
     let words: Vec<&str> = std::iter::once(metadata.target()).chain(keys.iter().copied()).collect();
     let named_category = words.join(KEY_SEPARATOR);
@@ -82,10 +82,10 @@ fn keys_of(metadata: &'static Metadata<'static>, fields: u64) -> Vec<&'static st
     all.enumerate().filter(|(n, _)| fields >> n & 1 == 1).map(|(_, key)| key).collect()
 }
 
-/// The begin or the end of a span's row.
+/// The begin or end of a span's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RowEdge {
-    /// With values for these fields.
+    /// Begin, with values for these fields.
     Begin(u64),
     End,
 }
@@ -98,8 +98,8 @@ struct RowKey {
     has_title: bool,
 }
 
-/// The site of the begin or end of a row, which may have the category of another span. A begin has the fields, then the target
-/// if [`has_target_key`] says so; the title of the row is the last argument, if it has one.
+/// Returns the site of the begin or end of a row, which may have the category of another span. A begin has the fields,
+/// then the target if [`has_target_key`] returns true; the title of the row, if any, is the last argument.
 pub fn row_site(
     metadata: &'static Metadata<'static>,
     edge: RowEdge,
@@ -121,7 +121,7 @@ pub fn row_site(
     quietly(|| *lock(&ROW_SITES).entry(key).or_insert_with(new))
 }
 
-/// Whether the begin of a row in this category tells the target of the span.
+/// Returns true if the begin of a row in this category has the span's target as an argument.
 pub fn has_target_key(metadata: &'static Metadata<'static>, category: &str) -> bool {
     metadata.target() != category && metadata.fields().field(TARGET_KEY).is_none()
 }

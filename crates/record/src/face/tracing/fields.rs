@@ -8,21 +8,21 @@ use std::fmt::{Debug, Write};
 use tracing_core::Metadata;
 use tracing_core::field::{Field, Visit};
 
-/// The field that the text of an event is in.
+/// Field that contains the message of an event.
 const MESSAGE: &str = "message";
 
 /// The values of some fields of a call site.
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
-    /// Which fields have values: a bit each, by their place at the call site.
+    /// Fields that have values: one bit each, by position at the call site.
     pub present: u64,
     /// Their values, in that order.
     values: Vec<Kept>,
-    /// Where the message is among all fields, if there is one.
+    /// Position of the message among all fields, if there is one.
     message: Option<u32>,
 }
 
-/// A value that may have to wait.
+/// A value that is recorded later.
 #[derive(Clone, Debug)]
 enum Kept {
     Word(Arg),
@@ -30,7 +30,7 @@ enum Kept {
 }
 
 impl Fields {
-    /// The values as arguments. Texts are copied into the buffer now.
+    /// Returns the values as arguments. Copies texts into the buffer.
     pub fn args(&self) -> Vec<Arg> {
         let arg = |value: &Kept| match value {
             Kept::Word(arg) => *arg,
@@ -39,7 +39,7 @@ impl Fields {
         self.values.iter().map(arg).collect()
     }
 
-    /// The message, if there is nothing else.
+    /// Returns the message if it is the only field.
     pub fn only_message(&self) -> Option<&str> {
         match (self.message, self.values.as_slice()) {
             (Some(message), [Kept::Text(text)]) if self.present == 1 << message => Some(text),
@@ -47,7 +47,7 @@ impl Fields {
         }
     }
 
-    /// The message.
+    /// Returns the message.
     pub fn message(&self) -> Option<&str> {
         match self.value(self.message? as usize)? {
             Kept::Text(text) => Some(text),
@@ -55,7 +55,7 @@ impl Fields {
         }
     }
 
-    /// The value of the field that tells what a span of this call site is for, as text.
+    /// Returns the value of the field that identifies a span of this call site, as text.
     pub fn id(&self, metadata: &'static Metadata<'static>) -> Option<String> {
         ID_KEYS.iter().find_map(|key| match self.value(metadata.fields().field(key)?.index())? {
             Kept::Text(text) => Some(text.to_string()),
@@ -68,7 +68,7 @@ impl Fields {
         (self.present & bit != 0).then(|| &self.values[(self.present & (bit - 1)).count_ones() as usize])
     }
 
-    /// Takes the values of others, also in place of those it has.
+    /// Adds the values of `others`, which replace existing ones.
     pub fn take_over(&mut self, others: Self) {
         let places = (0..FIELDS_MAX).filter(|place| others.present >> place & 1 == 1);
         places.zip(others.values).for_each(|(place, value)| self.set_at(place, value));
@@ -125,7 +125,7 @@ impl Visit for Fields {
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         let mut text = String::new();
-        // A text takes everything; a value that cannot be shown keeps what it has shown so far.
+        // Writing to a `String` does not fail; if `Debug` fails, the text so far is kept.
         let _ = write!(text, "{value:?}");
         self.set(field, Kept::Text(text.into()));
     }

@@ -1,4 +1,4 @@
-//! What is kept of a span while it lives.
+//! State of a span of `tracing` while it exists.
 
 use super::callsite::{RowEdge, has_target_key, row_site, site_of};
 use super::fields::Fields;
@@ -20,22 +20,22 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use tracing_core::Metadata;
 
-/// What is kept of a span while it lives. Times are those of the recording's clock.
+/// State of a span while it exists. Times are on the recording's clock.
 #[derive(Debug)]
 pub struct Kept {
     metadata: &'static Metadata<'static>,
     /// The site of its slices while it has no fields.
     plain: &'static Site,
     has_fields: AtomicBool,
-    /// Shared, so that the lock is held for a moment only.
+    /// Shared, so that the lock is held only briefly.
     fields: Mutex<Option<Arc<Fields>>>,
-    /// The thread that entered it first, 0 before that.
+    /// The first thread that entered it; 0 before that.
     home: AtomicUsize,
     first: AtomicU64,
-    /// For how long it was entered at home. Only that thread adds to it, so it needs no locked instruction.
+    /// Time it was entered on its home thread. Only that thread adds to it, so no atomic read-modify-write is needed.
     busy_at_home: AtomicU64,
     busy_elsewhere: AtomicU64,
-    /// Its row, once it has one.
+    /// Its row, if it has one.
     row: OnceLock<Row>,
 }
 
@@ -54,26 +54,26 @@ impl Kept {
         }
     }
 
-    /// Some fields have got values, or others than before.
+    /// Sets values of fields, or replaces them.
     pub fn update(&self, news: Fields) {
-        // A signal handler that records must not find the lock taken by what it interrupted.
+        // A signal handler that records must not find the lock held by the code it interrupted.
         quietly(|| Arc::make_mut(lock(&self.fields).get_or_insert_default()).take_over(news));
         self.has_fields.store(true, Ordering::Relaxed);
     }
 
-    /// The site of its slices, if they have no arguments.
+    /// Returns the site of its slices, if they have no arguments.
     #[inline]
     pub fn plain_site(&self) -> Option<&'static Site> {
         (!self.has_fields.load(Ordering::Relaxed)).then_some(self.plain)
     }
 
-    /// A site of its name without arguments.
+    /// Returns the site of its name without arguments.
     #[inline]
     pub fn bare_site(&self) -> &'static Site {
         self.plain
     }
 
-    /// The site of its slices, and their arguments.
+    /// Returns the site of its slices, and their arguments.
     pub fn site_and_args(&self) -> (&'static Site, Vec<Arg>) {
         match self.fields() {
             Some(fields) => (site_of(self.metadata, fields.present), fields.args()),
@@ -85,26 +85,26 @@ impl Kept {
         quietly(|| lock(&self.fields).clone())
     }
 
-    /// Its row, if it has one.
+    /// Returns its row, if it has one.
     pub fn row(&self) -> Option<&Row> {
         self.row.get()
     }
 
-    /// The thread enters it. If that shows it to be a task, it gets a row, which begins where it was entered first. `around` tells
-    /// the spans around it, the innermost first.
+    /// Notes that the thread enters it. If this makes it a task, it gets a row, which begins at its first entry.
+    /// `around` returns the spans around it, the innermost first.
     #[inline]
     pub fn note_entry(&self, around: impl FnOnce() -> Vec<Arc<Self>>) {
         let (here, home) = (stack::thread(), self.home.load(Ordering::Relaxed));
         if home == 0 {
             self.first.store(switch::now(), Ordering::Relaxed);
-            // Pairs with `is_waiting`, which may be asked on another thread.
+            // Pairs with `is_waiting`, which may be called on another thread.
             self.home.store(here, Ordering::Release);
         } else if (home != here || self.has_fields.load(Ordering::Relaxed)) && self.row.get().is_none() {
             self.begin_rows(&around());
         }
     }
 
-    /// The thread leaves it, after so long.
+    /// Notes that the thread leaves it after `busy`.
     #[inline]
     pub fn note_exit(&self, busy: u64) {
         if self.home.load(Ordering::Relaxed) == stack::thread() {
@@ -115,7 +115,7 @@ impl Kept {
         }
     }
 
-    /// Begins its row, and before that those of spans around it that wait for it: they are tasks as well.
+    /// Begins its row, after the rows of spans around it that wait for it: they are tasks as well.
     #[cold]
     fn begin_rows(&self, around: &[Arc<Self>]) {
         for (n, kept) in around.iter().enumerate().rev().filter(|(_, kept)| kept.is_waiting()) {
@@ -124,7 +124,7 @@ impl Kept {
         self.begin_row(around);
     }
 
-    /// Whether it was entered and left, or is known to be for something, and has no row.
+    /// Returns true if it has no row and was either entered and left, or entered and has an id.
     fn is_waiting(&self) -> bool {
         let is_entered = self.home.load(Ordering::Acquire) != 0;
         let has_id = || self.fields().is_some_and(|fields| fields.id(self.metadata).is_some());
@@ -157,7 +157,7 @@ impl Kept {
         self.record_edge(RecordKind::AsyncBegin, row, RowEdge::Begin(present), row.begin, args);
     }
 
-    /// The span is gone. The end of its row says how much of it was work.
+    /// Ends its row when the span is closed. The end has its busy and idle times as arguments.
     pub fn end_row(&self) {
         let Some(row) = self.row.get() else {
             return;

@@ -1,4 +1,4 @@
-//! The layer.
+//! The layer that records spans and events of `tracing`.
 
 use super::cache;
 use super::callsite::{named_category, site_of};
@@ -24,17 +24,17 @@ use tracing_core::{Event, Metadata, Subscriber};
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
-/// Most characters of a message that are the name of its event.
+/// Maximum number of characters of a message that become the name of its event.
 const NAME_CHARS_MAX: usize = 120;
 
-/// A layer that records, as the [module](super) says.
+/// The recording layer, as described in the [module](super).
 #[derive(Debug)]
 pub struct Layer {
-    /// Tells apart spans of the same number in several registries.
+    /// Distinguishes spans of the same number in different registries.
     number: u32,
 }
 
-/// The layer that records.
+/// Creates the recording layer.
 pub fn layer() -> Layer {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     Layer { number: NEXT.fetch_add(1, Ordering::Relaxed) }
@@ -47,7 +47,7 @@ impl Layer {
 }
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for Layer {
-    /// Also while nothing is recorded: it may be entered when something is.
+    /// Keeps the span also while nothing is recorded: recording may be on when it is entered.
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
         let Some(span) = context.span(id).filter(|_| !crate::COMPILED_OUT) else {
             return;
@@ -82,10 +82,10 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for La
                 kept.bare_site()
             },
         );
-        // Last, so that nothing of ours is in the slice.
+        // Last, so that the slice does not include this code.
         let (start, level) = open(mode);
         match site.filter(|_| stack::push(Entered { key, start, level })) {
-            // Without its fields: they cost a lock and may still change.
+            // Without its fields: reading them takes a lock, and they may still change.
             Some(site) => note_begin(site, start, level, &[]),
             None => close(level),
         }
@@ -123,12 +123,12 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for La
     }
 }
 
-/// What the registry has of a span.
+/// Returns the registry's state of a span.
 fn kept_of<S: for<'a> LookupSpan<'a> + Subscriber>(id: &Id, context: &Context<'_, S>) -> Option<Arc<Kept>> {
     context.span(id)?.extensions().get::<Arc<Kept>>().cloned()
 }
 
-/// The spans around a span, the innermost first.
+/// Returns the spans around a span, the innermost first.
 fn spans_around<S: for<'a> LookupSpan<'a> + Subscriber>(id: &Id, context: &Context<'_, S>) -> Vec<Arc<Kept>> {
     let Some(span) = context.span(id) else { return Vec::new() };
     span.scope().skip(1).filter_map(|span| span.extensions().get::<Arc<Kept>>().cloned()).collect()
@@ -161,7 +161,8 @@ fn end_slice_with_args(kept: &Kept, entered: &Entered, end: u64) {
     }
 }
 
-/// An event with fields: named by its message, or by its place if it has none or there are too many different ones.
+/// Records an event with fields. Its name is its message, or its source location if it has no message or there are too
+/// many different names.
 fn instant(metadata: &'static Metadata<'static>, fields: &Fields) {
     let args = fields.args();
     let name = fields.message().and_then(event_name);
@@ -175,7 +176,7 @@ fn instant(metadata: &'static Metadata<'static>, fields: &Fields) {
     }
 }
 
-/// What of a message is a name: its first line, if that is not too long. The rest is in the argument.
+/// Returns the name for a message: its first line, shortened if it is too long. The whole message is an argument.
 fn event_name(message: &str) -> Option<Cow<'_, str>> {
     let line = message.trim_start().lines().next()?.trim_end();
     let cut = line.char_indices().nth(NAME_CHARS_MAX).map(|(end, _)| format!("{}…", &line[..end]));

@@ -1,8 +1,8 @@
-//! The row of a span that is a task, and its place in those of the spans around it.
+//! Rows of spans that are tasks, and their nesting in the rows of the spans around them.
 //!
-//! Viewers draw asynchronous events of one category and id on one row, and nest them by their times. So a span is drawn in the row of the
-//! span around it if its time lies within, and nothing else is there at that time; else it gets a row of its own, called by the
-//! outermost span and itself.
+//! Viewers draw async events of one category and id on one row, and nest them by time. So a span is drawn in the row of
+//! the span around it if its time lies within that span and no other span is there at that time. Otherwise it gets a
+//! separate row, named after the outermost span and itself.
 
 use super::kept::Kept;
 use crate::os::clock;
@@ -12,40 +12,42 @@ use crate::process::switch;
 use crate::util::lock::lock;
 use std::sync::{Arc, Mutex};
 
-/// Two begins or ends of a row are this far apart at least, on any clock: at the same nanosecond, their order would depend on the
-/// order of threads in the file.
+/// Minimum distance between two begins or ends of a row, on any clock: at the same nanosecond, their order would depend
+/// on the order of threads in the file.
 const APART: u64 = 16;
 
-/// The row of a span that is a task. Times are those of the recording's clock.
+/// The row of a span that is a task. Times are on the recording's clock.
 #[derive(Debug)]
 pub struct Row {
     /// Shared with the row that it is drawn in.
     pub id: u64,
-    /// That of the outermost span.
+    /// Category of the outermost span.
     pub category: &'static str,
-    /// What the row is called, if it is not drawn in another.
+    /// Title of the row, if it is not drawn in another row.
     pub title: Option<Box<str>>,
     pub begin: u64,
-    /// When it was made, on the clock of the recording and in nanoseconds: with another such pair, what the clock's unit is.
+    /// Time when it was made, on the recording's clock and in nanoseconds. A second pair at the end gives the unit of
+    /// the clock.
     pub pair: (u64, u64),
     recording: u64,
     /// Name of the outermost span.
     root: Arc<str>,
-    /// The span that it is drawn in.
+    /// The span whose row it is drawn in.
     outer: Option<Arc<Kept>>,
     inside: Mutex<Inside>,
 }
 
-/// Spans that are drawn directly inside of a row.
+/// State of the level directly inside a row.
 #[derive(Debug)]
 struct Inside {
     is_taken: bool,
-    /// When it ended.
+    /// End of the last span there.
     free_from: u64,
 }
 
 impl Row {
-    /// The row of a span that was entered first at this time. `around` are the spans around it, the innermost first.
+    /// Creates the row of a span that was first entered at `first`. `around` are the spans around it, the innermost
+    /// first.
     pub fn new(label: &Label<'_>, target: &'static str, first: u64, around: &[Arc<Kept>]) -> Self {
         let recording = current::recording_id();
         let mut rows = around.iter().filter_map(|kept| Some((kept, kept.row()?)));
@@ -73,8 +75,8 @@ impl Row {
         }
     }
 
-    /// Takes the place inside of it for something that began at this time. Returns when it is to begin; `None` if something
-    /// else is there, or was after that time.
+    /// Occupies the level inside this row for a span that began at `first`. Returns the adjusted begin; `None` if
+    /// another span is there, or was there after `first`.
     fn take_inside(&self, first: u64) -> Option<u64> {
         let mut inside = lock(&self.inside);
         if inside.is_taken || first < inside.free_from {
@@ -84,7 +86,8 @@ impl Row {
         Some(first.max(inside.free_from.saturating_add(APART)))
     }
 
-    /// Ends it: when, which is after all that was in it. The place that it had in another row is free then.
+    /// Ends the row, and frees the level that it occupied in another row. Returns the end, which is after everything
+    /// inside it.
     pub fn end(&self, now: u64) -> u64 {
         let end = now.max(lock(&self.inside).free_from.saturating_add(APART));
         if let Some(outer) = self.outer.as_ref().and_then(|outer| outer.row()) {
@@ -93,17 +96,17 @@ impl Row {
         end
     }
 
-    /// Whether it is of the recording that goes on.
+    /// Returns true if its recording is still running.
     pub fn is_recorded(&self) -> bool {
         current::is_recording(self.recording)
     }
 }
 
-/// What a span is called in the title of a row.
+/// Label of a span in the title of a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Label<'a> {
     pub name: &'a str,
-    /// The value of the field that tells what it is for.
+    /// The value of the field that identifies the span.
     pub id: Option<&'a str>,
 }
 

@@ -1,14 +1,14 @@
-//! The spans that a thread is in.
+//! The spans that a thread has entered.
 
 use super::span_key::SpanKey;
 use std::cell::RefCell;
 
-/// A span that the thread has entered while the process recorded.
+/// A span that the thread entered while the process recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct Entered {
     /// The span.
     pub key: SpanKey,
-    /// On the clock of the level.
+    /// Start, on the clock of the level.
     pub start: u64,
     pub level: u32,
 }
@@ -17,19 +17,19 @@ thread_local! {
     static STACK: RefCell<Vec<Entered>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A number that no other living thread has; 0 if this one is ending.
+/// Returns a number that is unique among living threads; 0 if this thread is ending.
 #[inline]
 pub fn thread() -> usize {
     STACK.try_with(|stack| std::ptr::from_ref(stack).addr()).unwrap_or(0)
 }
 
-/// The thread has entered a span. False if the thread is ending, and keeps nothing any more.
+/// Adds a span that the thread has entered. Returns false if the thread is ending and cannot store it.
 #[inline]
 pub fn push(entered: Entered) -> bool {
     STACK.try_with(|stack| stack.try_borrow_mut().map(|mut stack| stack.push(entered)).is_ok()).unwrap_or(false)
 }
 
-/// The thread leaves a span: what was kept of it. Mostly it is the last one.
+/// Removes and returns a span that the thread leaves. Usually it is the last one.
 #[inline]
 pub fn take(key: SpanKey) -> Option<Entered> {
     STACK

@@ -1,4 +1,4 @@
-//! What an engine counts.
+//! Counters of an engine.
 
 use crate::probe::mode::mode;
 use crate::process::event;
@@ -7,7 +7,7 @@ use crate::process::value::Value;
 use crate::thread::site::Site;
 use ferrum_trace_model::vocab::counter as words;
 
-/// The category of all counters, as [`counter!`](crate::counter) has it.
+/// Category of all counters, as with [`counter!`](crate::counter).
 const CATEGORY: &str = "counter";
 
 static KV_CACHE: Site = Site::new(words::KV_CACHE, CATEGORY, &[words::USED, words::FREE]);
@@ -15,25 +15,25 @@ static RUNNING: Site = Site::new(words::RUNNING, CATEGORY, &[words::REQUESTS]);
 static WAITING: Site = Site::new(words::WAITING, CATEGORY, &[words::REQUESTS]);
 static TOKENS: Site = Site::new(words::TOKENS, CATEGORY, &[words::PROMPT, words::GENERATED]);
 
-/// Records how many blocks of the KV cache are used and free from now on.
+/// Records the current number of used and free blocks of the KV cache.
 #[inline]
 pub fn kv_cache(used: usize, free: usize) {
     count(&KV_CACHE, [used, free]);
 }
 
-/// Records how many requests are being worked on from now on.
+/// Records the current number of running requests.
 #[inline]
 pub fn running(requests: usize) {
     count(&RUNNING, [requests]);
 }
 
-/// Records how many requests wait from now on.
+/// Records the current number of waiting requests.
 #[inline]
 pub fn waiting(requests: usize) {
     count(&WAITING, [requests]);
 }
 
-/// Records how many tokens of prompts were computed and how many were generated since the beginning.
+/// Records the number of prompt tokens computed and of tokens generated since the engine started.
 #[inline]
 pub fn tokens(prompt: usize, generated: usize) {
     count(&TOKENS, [prompt, generated]);

@@ -9,8 +9,8 @@ use ferrum_trace_model::vocab::layer as words;
 
 static LAYER: Site = Site::new(words::NAME, words::CATEGORY, &[words::LAYER]);
 
-/// Begins a layer, counted from 0, which ends when the returned span is dropped. What is recorded meanwhile on the same
-/// thread is part of it, so operations inside need not say their layer.
+/// Begins a layer, counted from 0, which ends when the returned span is dropped. Events recorded meanwhile on the same
+/// thread belong to it, so operations inside need no argument for their layer.
 ///
 /// ```
 /// for n in 0..32 {

@@ -1,7 +1,7 @@
 //! An operation of the model.
 
-/// Begins an operation, which ends when the returned [`Span`](crate::Span) is dropped: its name, what it is for (a word of
-/// [`Op`](crate::llm::Op), checked when compiling), and arguments as [`span!`](crate::span) takes them.
+/// Begins an operation, which ends when the returned [`Span`](crate::Span) is dropped. Takes its name, its purpose (a
+/// variant of [`Op`](crate::llm::Op), checked at compile time), and arguments as in [`span!`](crate::span).
 ///
 /// ```
 /// use ferrum_trace::llm;
@@ -9,7 +9,7 @@
 /// let _op = llm::op!("qkv_proj", Gemm, layer, m = rows, n = 3072, k = 1024);
 /// ```
 ///
-/// A word that does not exist is an error of the compiler:
+/// An unknown purpose is a compile error:
 ///
 /// ```compile_fail
 /// let _op = ferrum_trace::llm::op!("qkv_proj", Matmul);

@@ -1,4 +1,4 @@
-//! A request, from its arrival to its end.
+//! Requests, from arrival to end.
 
 use crate::probe::mode::mode;
 use crate::process::categories::is_muted;
@@ -35,7 +35,7 @@ const fn site(name: &'static str, keys: &'static [&'static str]) -> Site {
     Site::new(name, words::CATEGORY, keys)
 }
 
-/// A request of this id, about to arrive. No two that are there at the same time may share an id.
+/// Creates a request that is about to arrive. Requests that exist at the same time must have different ids.
 ///
 /// ```
 /// use ferrum_trace::llm;
@@ -44,7 +44,7 @@ const fn site(name: &'static str, keys: &'static [&'static str]) -> Site {
 /// request.prefill();     // the first step that works on it
 /// request.first_token();
 /// request.token();
-/// request.preempted();   // its cache is taken away,
+/// request.preempted();   // its cache is freed,
 /// request.prefill();     // and computed again
 /// request.tokens(3);
 /// request.finished("length");
@@ -54,7 +54,7 @@ pub fn request(id: u64) -> Arrival {
     Arrival { id, prompt_tokens: None, slo: None }
 }
 
-/// What is known of a request when it arrives. Made by [`request`].
+/// Properties of a request that are known when it arrives. Made by [`request`].
 #[must_use = "nothing is recorded until it has `arrived`"]
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
@@ -64,20 +64,20 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// How long its prompt is.
+    /// Sets the length of its prompt.
     #[inline]
     pub fn prompt_tokens(self, n: usize) -> Self {
         Self { prompt_tokens: Some(n), ..self }
     }
 
-    /// How long it may take: if it takes longer, a flight recorder writes a [`dump`](crate::dump()), as for
+    /// Sets the time it may take: if it takes longer, a flight recorder writes a [`dump`](crate::dump()), as for
     /// [`Trigger::Request`](crate::Trigger::Request).
     #[inline]
     pub fn slo(self, latency: Duration) -> Self {
         Self { slo: Some(latency), ..self }
     }
 
-    /// It is here now, and waits.
+    /// Records that it has arrived and waits.
     #[inline]
     pub fn arrived(self) -> Request {
         let mut request = Request {
@@ -96,14 +96,14 @@ impl Arrival {
     }
 }
 
-/// Where a request stands.
+/// The stage that a request is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Queued,
     Prefill,
     Decode,
     Preempted,
-    /// It has finished, or is not recorded.
+    /// Finished, or not recorded.
     Over,
 }
 
@@ -119,33 +119,35 @@ impl Stage {
     }
 }
 
-/// A request that has arrived: its owner tells what happens to it, on whatever thread. Made by [`Arrival::arrived`].
+/// A request that has arrived. The engine calls its methods as the request proceeds, on any thread. Made by
+/// [`Arrival::arrived`].
 ///
-/// In the trace it is an asynchronous slice with one slice inside for each stage. What does not fit to the stage it is in,
-/// such as a second end, is ignored. A request that arrived while recording was off is not recorded later either.
-#[must_use = "a request that is dropped has ended: keep it, and tell how it went"]
+/// In the trace it is an async slice with an inner slice for each stage. Calls that do not fit the current stage, such
+/// as a second end, are ignored. A request that arrived while recording was off is not recorded later either.
+#[must_use = "a request ends when it is dropped: keep it, and call `finished`"]
 #[derive(Debug)]
 pub struct Request {
     id: u64,
     stage: Stage,
     output_tokens: usize,
-    /// The recording that it arrived in.
+    /// The recording in which it arrived.
     recording: u64,
-    /// Whether a window is open because it is there.
+    /// True if a window is open because of this request.
     is_chosen: bool,
-    /// The time of the last event: the next one is later, though the counters of two cores may differ a little.
+    /// Time of the last event. The next event is made later, though the counters of two cores may differ a little.
     last: u64,
-    /// What whoever watches over it needs.
+    /// Trigger state of this request.
     watched: Option<Box<WatchedRequest>>,
 }
 
 impl Request {
-    /// Its id.
+    /// Returns its id.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// The first step that works on its prompt begins, or the first one after a preemption. Further ones need not tell.
+    /// Records that the first step works on its prompt, or the first one after a preemption. Not needed for further
+    /// steps.
     #[inline]
     pub fn prefill(&mut self) {
         if !crate::COMPILED_OUT && matches!(self.stage, Stage::Queued | Stage::Preempted) {
@@ -153,19 +155,19 @@ impl Request {
         }
     }
 
-    /// Its first token is there. The same as [`token`](Self::token), which knows by itself whether it is the first.
+    /// Records its first token. Same as [`token`](Self::token), which detects the first token by itself.
     #[inline]
     pub fn first_token(&mut self) {
         self.tokens(1);
     }
 
-    /// A token is there.
+    /// Records a token.
     #[inline]
     pub fn token(&mut self) {
         self.tokens(1);
     }
 
-    /// Several tokens are there at once.
+    /// Records several tokens that were generated at once.
     #[inline]
     pub fn tokens(&mut self, n: usize) {
         if !crate::COMPILED_OUT && self.stage != Stage::Over && n > 0 {
@@ -173,7 +175,7 @@ impl Request {
         }
     }
 
-    /// Its cache is taken away; it waits until its next [`prefill`](Self::prefill).
+    /// Records that its cache was freed; it waits until its next [`prefill`](Self::prefill).
     #[inline]
     pub fn preempted(&mut self) {
         if !crate::COMPILED_OUT && matches!(self.stage, Stage::Prefill | Stage::Decode) {
@@ -181,7 +183,7 @@ impl Request {
         }
     }
 
-    /// It has ended, and why: `stop`, `length`, `abort` or what the engine calls it.
+    /// Records its end and the reason: `stop`, `length`, `abort` or the engine's own name for it.
     #[inline]
     pub fn finished(&mut self, reason: &str) {
         if !crate::COMPILED_OUT && self.stage != Stage::Over {
@@ -189,7 +191,8 @@ impl Request {
         }
     }
 
-    /// A window may be open because of this very request, so it is asked first. Not before it is known whether there is one.
+    /// Records the arrival if recording is on. The window is checked first, since this request may open it, but only
+    /// after the first call of `mode` has read the environment.
     fn arrive_if_recorded(&mut self, arrival: &Arrival) {
         mode();
         self.recording = current::recording_id();
@@ -247,14 +250,14 @@ impl Request {
         self.leave();
     }
 
-    /// A window that was open because of it need not be.
+    /// Releases the window that is open because of this request.
     fn leave(&mut self) {
         if std::mem::take(&mut self.is_chosen) && current::is_recording(self.recording) {
             window::request_ends();
         }
     }
 
-    /// Marks on its row, if somebody watches over it, that it has taken too long by now.
+    /// Records an instant on its row if a trigger finds that it has taken too long.
     fn look(&mut self, now: u64, is_over: bool) {
         if let Some(watched) = &mut self.watched
             && let Some(reason) = watched.sees(&Seen::now(self.id, self.output_tokens, is_over))
@@ -263,7 +266,7 @@ impl Request {
         }
     }
 
-    /// Ends the stage it is in and begins another, with a token if that is why.
+    /// Ends the current stage and begins another. `token` is the token that caused it, if any.
     fn enter(&mut self, now: u64, stage: Stage, token: Option<(&'static Site, &[Arg])>) {
         if let Some(site) = self.stage.site() {
             self.record(now, RecordKind::AsyncEnd, site, &[]);
@@ -271,14 +274,15 @@ impl Request {
         if let Some(site) = stage.site() {
             self.record(now, RecordKind::AsyncBegin, site, &[]);
         }
-        // Last: before the begin, viewers would draw the stage over it.
+        // Last: viewers would draw the stage over a token that is recorded before the begin.
         if let Some((site, args)) = token {
             self.record(now, RecordKind::AsyncInstant, site, args);
         }
         self.stage = stage;
     }
 
-    /// The time of what happens now. None if the recording that the request arrived in has ended: it is of no other.
+    /// Returns the time for the next event, or `None` if the recording in which the request arrived has ended: the
+    /// request does not continue in another recording.
     fn now(&mut self) -> Option<u64> {
         if !current::is_recording(self.recording) {
             self.stage = Stage::Over;

@@ -1,4 +1,4 @@
-//! A step of the engine.
+//! Steps of the engine.
 
 use crate::flight::step::Step;
 use crate::probe::mode::mode;
@@ -43,7 +43,8 @@ pub fn step(step: Step) -> StepSpan {
         Phase::Decode => &DECODE,
         Phase::Mixed => &MIXED,
     };
-    // Asked first, so that the very first step finds the window that the environment asks for; it may open or close it.
+    // Read first, so that the first step sees the window that the environment requests. The window may open or close
+    // here.
     let mut mode = mode();
     if window::watches_steps() {
         window::step_begins();
@@ -65,13 +66,13 @@ pub fn step(step: Step) -> StepSpan {
     }
 }
 
-/// A step from its making by [`step`] until it is dropped: a [`Span`] that triggers watch over.
+/// A step that ends when it is dropped, made by [`step`]: a [`Span`] that triggers evaluate.
 #[must_use = "a step ends when it is dropped: bind it to a name such as `_step`"]
 #[derive(Debug)]
 pub struct StepSpan {
-    /// Nanoseconds; 0 if nobody watches over it.
+    /// Start in nanoseconds; 0 if no trigger evaluates it.
     watched_since: u64,
-    /// Dropped by hand: with two destructors, the compiler would not keep the guard in registers.
+    /// Dropped manually: with two destructors, the compiler would not keep the guard in registers.
     span: ManuallyDrop<Span<5>>,
 }
 
@@ -93,11 +94,11 @@ impl Drop for StepSpan {
     }
 }
 
-/// Ends a step that is watched over, and marks it if it took too long.
+/// Ends a step that triggers evaluate, and marks it if one of them fires.
 #[cold]
 #[inline(never)]
 fn end_watched(since: u64, mut span: Span<5>) {
-    // Before anything else, so that nothing of ours is in the step.
+    // First, so that the step does not include the evaluation.
     let end = span.now();
     let args = *span.args();
     let [batch, prefill_tokens, decode_tokens, context_tokens] = [1, 2, 3, 4].map(|n: usize| args[n].word as usize);
