@@ -1,4 +1,4 @@
-//! Starting, stopping and asking from outside, over HTTP.
+//! Control of the recording from outside, over HTTP.
 //!
 //! ```sh
 //! FERRUM_TRACE_HTTP=127.0.0.1:9123 FERRUM_TRACE_HTTP_DIR=/var/trace ./engine
@@ -7,7 +7,7 @@
 //! curl -OJ localhost:9123/trace
 //! ```
 //!
-//! Or by the program, in a server of its own or as a part of the engine's:
+//! Or from the program, as a separate server or mounted in the engine's server:
 //!
 //! ```
 //! # let folder = std::env::temp_dir();
@@ -20,34 +20,35 @@
 //! server.stop();
 //! ```
 //!
-//! | request | what it does |
+//! | request | effect |
 //! | --- | --- |
-//! | `POST /start_profile` | begins `DIR/NAME-001.json`, or goes on with what is paused; 409 if something is being recorded |
-//! | `POST /stop_profile` | ends it and answers when the file is complete, or at once with `?wait=0`; 409 if there is nothing |
+//! | `POST /start_profile` | starts recording to `DIR/NAME-001.json`, or resumes a paused recording; 409 if the process already records |
+//! | `POST /stop_profile` | stops recording and responds when the file is complete, or at once with `?wait=0`; 409 if nothing is recorded |
 //! | `POST /flush` | brings the file up to date |
-//! | `POST /pause`, `POST /resume` | records nothing meanwhile |
-//! | `POST /categories` | `attention,gemm` or `-memory`, as body or as `?categories=` |
-//! | `POST /dump?reason=…` | has a flight recorder write its ring out |
-//! | `GET /status` | how things stand; waits for nothing |
-//! | `GET /trace` | the newest file, or the one of `?name=`, of those that were asked for here |
+//! | `POST /pause`, `POST /resume` | pauses and resumes recording |
+//! | `POST /categories` | sets the recorded categories: `attention,gemm` or `-memory`, as body or as `?categories=` |
+//! | `POST /dump?reason=…` | writes a dump of a flight recorder |
+//! | `GET /status` | returns the state of the recording, without waiting |
+//! | `GET /trace` | returns the newest file that was recorded over this interface, or the file of `?name=` |
 //!
-//! The body of `/start_profile` may be a JSON object: `name`, `output_dir` (inside the directory), `num_steps`, `start_step` (as SGLang has
-//! them), `window`, `categories`, `ring`, `limit`, `form` (`json`, `spool`, …). What is meant for torch's profiler is left aside with a note.
-//! All answers are JSON, errors too: `{"error": "…"}`.
+//! The body of `/start_profile` may be a JSON object: `name`, `output_dir` (inside the directory), `num_steps`,
+//! `start_step` (as in SGLang), `window`, `categories`, `ring`, `limit`, `form` (`json`, `spool`, …). Fields for
+//! torch's profiler are ignored, with a note in the response. All responses are JSON, also errors: `{"error": "…"}`.
 //!
-//! # What it does not let happen
+//! # Protection
 //!
-//! - Files are written to and read from one directory only, by names that have no separators in them.
-//! - Without a token it listens on loopback or a Unix socket only, and refuses what web pages send.
-//! - A request has 4 KiB of body and 16 KiB of head, ten seconds for each, and there are 16 connections at a time. Recordings may begin ten
-//!   times at once and then every six seconds. A mounted [`router`] leaves heads and connections to the engine's server.
-//! - What may take time runs on threads of the runtime that are there for it; no thread that records waits for a request.
+//! - Files are written to and read from one directory only, by names without separators.
+//! - Without a token it listens only on loopback or a Unix socket, and refuses requests from web pages.
+//! - A request is limited to 4 KiB of body and 16 KiB of head, with ten seconds for each, and there are at most 16
+//!   connections at a time. Ten recordings may start at once, then one every six seconds. With a mounted [`router`],
+//!   heads and connections are up to the engine's server.
+//! - Work that may block runs on the runtime's threads for blocking work; no recording thread waits for a request.
+
+pub use crate::server::{Address, HttpOptions, Server};
 
 use crate::probe::mode::mode;
 use crate::server;
 use axum::Router;
-
-pub use crate::server::{Address, HttpOptions, Server};
 use std::io;
 
 /// Returns the interface as a router, to be mounted into a server of the program: `app.nest("/profiler", router(options))`.
@@ -56,7 +57,8 @@ pub fn router(options: HttpOptions) -> Router {
     mode();
     server::router(options)
 }
-/// Runs the interface on a thread of its own, at the address of the options.
+
+/// Runs the interface on its own thread, at the address in the options.
 ///
 /// # Errors
 ///

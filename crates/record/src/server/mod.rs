@@ -49,10 +49,10 @@ pub fn router(options: HttpOptions) -> Router {
 async fn wrong_method() -> Refusal {
     Refusal::new(
         StatusCode::METHOD_NOT_ALLOWED,
-        "expected POST to do something, GET to ask; `GET /` lists what there is",
+        "expected POST for actions and GET for queries; `GET /` lists the paths",
     )
 }
 
 async fn unknown_path() -> Refusal {
-    Refusal::new(StatusCode::NOT_FOUND, "there is nothing here; `GET /` lists what there is")
+    Refusal::new(StatusCode::NOT_FOUND, "unknown path; `GET /` lists the paths")
 }
