@@ -1,7 +1,7 @@
 //! The words of inference: steps, layers, operations, requests and the counters of an engine.
 //!
 //! What is recorded through this module has the names, categories and arguments that `ferrum-trace layers`, `steps` and
-//! `requests` look for; `docs/words.md` has the list. It costs what spans, asynchronous events and counters cost, and one
+//! `requests` look for; `docs/vocabulary.md` has the list. It costs what spans, asynchronous events and counters cost, and one
 //! relaxed load if recording is off.
 //!
 //! ```
