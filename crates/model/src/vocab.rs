@@ -1,4 +1,4 @@
-//! The words of inference: one set of names, written by the recorder and looked for by whoever reads a trace. `docs/words.md`
+//! The words of inference: one set of names, written by the recorder and looked for by whoever reads a trace. `docs/vocabulary.md`
 //! tells what each means.
 
 /// Defines an enumeration of words: how each is spelled in a trace, all of them, and the way back.

@@ -1,6 +1,6 @@
 //! What the name of a kernel or of an operation says it is for.
 //!
-//! `docs/steps-and-requests.md` has this table too; a test holds them together.
+//! `docs/steps-and-requests.md` lists the most important patterns; a test compares them with this table.
 
 use ferrum_trace_model::vocab::Op;
 
