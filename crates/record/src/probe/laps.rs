@@ -1,7 +1,7 @@
 //! Consecutive slices (laps) that cost one clock read each.
 
 use crate::os::clock;
-use crate::probe::span::{OFF_LEVEL, end_at_otherwise, end_site_otherwise, note_begin, now_of, open_at};
+use crate::probe::span::{OFF_LEVEL, begin_at, end_at_slowly, end_site_slowly, now_of};
 use crate::process::current::{self, site_id};
 use crate::thread::arg::Arg;
 use crate::thread::buffer;
@@ -79,8 +79,7 @@ impl<const N: usize> Laps<N> {
     #[doc(hidden)]
     #[inline(always)]
     pub fn begin(mode: u8, site: &'static LapSite, args: [Arg; N]) -> Self {
-        let (start, level) = open_at(mode, &site.outer);
-        note_begin(&site.outer, start, level, &args);
+        let (start, level) = begin_at(mode, &site.outer, &args);
         Self { site, start, last: start, level, is_crossed: false, place: 0, args, on_one_thread: PhantomData }
     }
 
@@ -115,7 +114,7 @@ impl<const N: usize> Laps<N> {
             self.last = now;
         } else {
             let kind = if self.is_crossed { RecordKind::Escaped } else { kind };
-            (self.last, self.is_crossed) = mark_otherwise(self.site, place, kind, name, self.last, now, self.level);
+            (self.last, self.is_crossed) = mark_slowly(self.site, place, kind, name, self.last, now, self.level);
         }
         self.place = place + 1;
     }
@@ -125,7 +124,7 @@ impl<const N: usize> Laps<N> {
 /// then.
 #[cold]
 #[inline(never)]
-fn mark_otherwise(
+fn mark_slowly(
     site: &'static LapSite,
     place: usize,
     kind: RecordKind,
@@ -139,7 +138,7 @@ fn mark_otherwise(
         Some((mark, _)) => site_id(mark),
         None => site.new_mark(place, name),
     };
-    let nests = end_at_otherwise(kind, last, now, level, &[], false, site_id);
+    let nests = end_at_slowly(kind, last, now, level, &[], false, site_id);
     (now, !nests)
 }
 
@@ -149,11 +148,8 @@ impl<const N: usize> Drop for Laps<N> {
         if crate::COMPILED_OUT || self.level == OFF_LEVEL {
             return;
         }
-        let buffer = buffer::current();
-        let end = buffer.end_at(clock::ticks());
-        let site = self.site.outer.known_id();
-        if !buffer.try_span(site, self.start, end, self.level, &self.args) {
-            end_site_otherwise(&self.site.outer, self.start, end, self.level, self.args);
+        if let Err(end) = buffer::current().end(self.site.outer.known_id(), self.start, self.level, &self.args) {
+            end_site_slowly(&self.site.outer, self.start, end, self.level, self.args);
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::process::categories;
 use crate::process::current::site_id;
 use crate::process::switch::{FILTERED, OFF, TICKS};
 use crate::thread::arg::Arg;
-use crate::thread::buffer::{self, Draft};
+use crate::thread::buffer::{self, Begun, Draft};
 use crate::thread::site::Site;
 use ferrum_trace_format::spool::record::{RecordKind, SITE_INLINE};
 use std::marker::PhantomData;
@@ -61,8 +61,7 @@ impl<const N: usize> Span<N> {
     #[doc(hidden)]
     #[inline(always)]
     pub fn begin(mode: u8, site: &'static Site, args: [Arg; N]) -> Self {
-        let (start, level) = open_at(mode, site);
-        note_begin(site, start, level, &args);
+        let (start, level) = begin_at(mode, site, &args);
         Self { site, start, level, args, on_one_thread: PhantomData }
     }
 
@@ -95,7 +94,7 @@ impl<const N: usize> Span<N> {
         }
         let level = std::mem::replace(&mut self.level, OFF_LEVEL);
         let (site, args) = other.unwrap_or((self.site, &self.args));
-        end_at_otherwise(RecordKind::Span, self.start, end, level, args, true, || site_id(site));
+        end_at_slowly(RecordKind::Span, self.start, end, level, args, true, || site_id(site));
     }
 
     pub(crate) fn args(&self) -> &[Arg; N] {
@@ -131,38 +130,42 @@ impl<const N: usize> Drop for Span<N> {
         if crate::COMPILED_OUT || self.level == OFF_LEVEL {
             return;
         }
-        let buffer = buffer::current();
-        let end = buffer.end_at(clock::ticks());
-        let site = self.site.known_id();
-        if !buffer.try_span(site, self.start, end, self.level, &self.args) {
+        if let Err(end) = buffer::current().end(self.site.known_id(), self.start, self.level, &self.args) {
             // Copies, so that the guard itself can stay in registers.
-            end_site_otherwise(self.site, self.start, end, self.level, self.args);
+            end_site_slowly(self.site, self.start, end, self.level, self.args);
         }
     }
 }
 
 #[cold]
 #[inline(never)]
-pub(crate) fn end_site_otherwise<const N: usize>(
-    site: &'static Site,
-    start: u64,
-    end: u64,
-    level: u32,
-    args: [Arg; N],
-) {
-    end_otherwise(start, end, level, &args, || site_id(site));
+pub(crate) fn end_site_slowly<const N: usize>(site: &'static Site, start: u64, end: u64, level: u32, args: [Arg; N]) {
+    end_slowly(start, end, level, &args, || site_id(site));
 }
 
-/// Opens a level for a slice of a site: [`OFF_LEVEL`] if its category is not recorded.
+/// Begins a slice of a site. Returns its start and level; the level is [`OFF_LEVEL`] if its category is not recorded.
 #[inline(always)]
-pub(crate) fn open_at(mode: u8, site: &Site) -> (u64, u32) {
-    if mode == TICKS { open(mode) } else { open_at_otherwise(mode, site) }
+pub(crate) fn begin_at<const N: usize>(mode: u8, site: &'static Site, args: &[Arg; N]) -> (u64, u32) {
+    if mode != TICKS {
+        return begin_at_slowly(mode, site, *args);
+    }
+    let Begun { start, level, is_listed } = buffer::current().begin(site.known_id(), args);
+    if !is_listed {
+        note_begin_slowly(site, start, level, *args);
+    }
+    (start, level)
 }
 
+/// Begins a slice on the slow clock, or while categories are filtered.
 #[cold]
 #[inline(never)]
-fn open_at_otherwise(mode: u8, site: &Site) -> (u64, u32) {
-    if mode & FILTERED != 0 && categories::is_muted(site) { (0, OFF_LEVEL) } else { open(mode) }
+fn begin_at_slowly<const N: usize>(mode: u8, site: &'static Site, args: [Arg; N]) -> (u64, u32) {
+    if mode & FILTERED != 0 && categories::is_site_muted(site) {
+        return (0, OFF_LEVEL);
+    }
+    let (start, level) = open(mode);
+    note_begin(site, start, level, &args);
+    (start, level)
 }
 
 /// Opens a level and reads the clock, in this order, so that nothing of ours is in the span.
@@ -207,12 +210,12 @@ pub(crate) fn now_of(level: u32, ticks: u64) -> u64 {
 
 /// Ends a slice that the hot path could not: its site may have no number, the thread no chunk, or a guard inside it may
 /// still be open.
-pub(crate) fn end_otherwise(start: u64, ticks: u64, level: u32, args: &[Arg], site_id: impl Fn() -> u32) {
-    end_at_otherwise(RecordKind::Span, start, now_of(level, ticks), level, args, true, site_id);
+pub(crate) fn end_slowly(start: u64, ticks: u64, level: u32, args: &[Arg], site_id: impl Fn() -> u32) {
+    end_at_slowly(RecordKind::Span, start, now_of(level, ticks), level, args, true, site_id);
 }
 
 /// The same, with the end on the clock of the level. False if a guard inside it is still open.
-pub(crate) fn end_at_otherwise(
+pub(crate) fn end_at_slowly(
     kind: RecordKind,
     start: u64,
     end: u64,
@@ -312,7 +315,7 @@ impl Drop for DynamicSpan {
         let is_written =
             name.site != SITE_INLINE && buffer::current().try_span(name.site, self.start, end, self.level, &[]);
         if !is_written {
-            end_otherwise(self.start, end, self.level, name.args(), || name.site);
+            end_slowly(self.start, end, self.level, name.args(), || name.site);
         }
     }
 }

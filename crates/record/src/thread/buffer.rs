@@ -7,7 +7,7 @@
 
 use crate::memory::chunk::{self, ChunkMemory};
 use crate::memory::open_slot;
-use crate::os::clock::TICKS_APART;
+use crate::os::clock::{self, TICKS_APART};
 use crate::thread::arg::Arg;
 use ferrum_trace_format::spool::layout::CHUNK_BYTES;
 use ferrum_trace_format::spool::layout::chunk::HEADER_WORDS;
@@ -113,6 +113,15 @@ pub fn quietly<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
+/// A span that has begun.
+#[derive(Clone, Copy)]
+pub struct Begun {
+    pub start: u64,
+    pub level: u32,
+    /// True if it is on the stack of open spans.
+    pub is_listed: bool,
+}
+
 /// What a thread needs to record. Nothing in it is dropped, so that it can be used until the very end of the thread.
 pub struct ThreadBuffer {
     words: Cell<*const AtomicU64>,
@@ -153,6 +162,23 @@ impl ThreadBuffer {
             thread: Cell::new(0),
             session: Cell::new(0),
         }
+    }
+
+    /// Begins a span on the fast clock: opens a level, reads the clock, and puts the span on the stack of open spans. The
+    /// clock is read after the level is opened, so that the span does not include the recorder's work.
+    #[inline(always)]
+    pub fn begin<const N: usize>(&self, site: u32, args: &[Arg; N]) -> Begun {
+        let level = self.open_level();
+        let start = self.start_at(clock::ticks());
+        Begun { start, level, is_listed: self.try_open(site, start, level, args) }
+    }
+
+    /// Ends a span that [`begin`](Self::begin) has begun: reads the clock and writes the record. Returns the end if nothing
+    /// was written, because there is no room, the site has no number, or the span is not the innermost one.
+    #[inline(always)]
+    pub fn end<const N: usize>(&self, site: u32, start: u64, level: u32, args: &[Arg; N]) -> Result<(), u64> {
+        let end = self.end_at(clock::ticks());
+        if self.try_span(site, start, end, level, args) { Ok(()) } else { Err(end) }
     }
 
     /// Opens a level and returns it.

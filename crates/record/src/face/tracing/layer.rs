@@ -8,7 +8,7 @@ use super::span_key::SpanKey;
 use super::stack::{self, Entered};
 use crate::os::clock;
 use crate::probe::mode::mode;
-use crate::probe::span::{DynamicName, close, end_otherwise, note_begin, now_of, open};
+use crate::probe::span::{DynamicName, close, end_slowly, note_begin, now_of, open};
 use crate::process::attach;
 use crate::process::categories::is_name_muted;
 use crate::process::current::site_id;
@@ -142,7 +142,7 @@ fn end_slice(kept: &Kept, entered: &Entered, end: u64) {
         return end_slice_with_args(kept, entered, end);
     };
     if !buffer::current().try_span(site.known_id(), start, end, level, &[]) {
-        end_otherwise(start, end, level, &[], || site_id(site));
+        end_slowly(start, end, level, &[], || site_id(site));
     }
 }
 
@@ -157,7 +157,7 @@ fn end_slice_with_args(kept: &Kept, entered: &Entered, end: u64) {
         _ => false,
     };
     if !is_written {
-        end_otherwise(start, end, level, &args, || site_id(site));
+        end_slowly(start, end, level, &args, || site_id(site));
     }
 }
 
