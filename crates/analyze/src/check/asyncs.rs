@@ -3,7 +3,7 @@
 use super::findings::Findings;
 use super::labels::{Labels, decoded};
 use super::rules::asyncs::{CROSSED_ASYNC, SHARED_ASYNC_ID, UNMATCHED_ASYNC};
-use crate::lanes::NestingLanes;
+use crate::structure::nesting_lanes::NestingLanes;
 use ferrum_trace_format::chrome::read::Event;
 use ferrum_trace_model::{Order, ProcessId};
 use hashbrown::{DefaultHashBuilder, HashMap};

@@ -9,7 +9,7 @@ use super::rules::slices::{
     ZERO_LENGTH_PAIR, ZERO_LENGTH_TIE,
 };
 use super::{findings::Findings, labels::Labels};
-use crate::lanes::NestingLanes;
+use crate::structure::nesting_lanes::NestingLanes;
 use ferrum_trace_format::chrome::read::Event;
 use ferrum_trace_model::{Order, TrackId};
 use hashbrown::{HashMap, HashSet};

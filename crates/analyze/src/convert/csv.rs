@@ -1,7 +1,7 @@
 //! A table with a row a slice, in the order of time.
 
-use super::intake::{Collected, Wanted, collect};
-use super::lanes::{LaneId, Owner};
+use super::collect::{Collected, Wanted, collect};
+use super::ordered_lanes::{LaneId, Owner};
 use super::record::{NEVER, Record};
 use super::timeline::{Stage, play};
 use super::{Error, Summary};

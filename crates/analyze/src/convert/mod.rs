@@ -4,15 +4,15 @@
 //! order of time.
 
 mod async_ids;
+mod collect;
 mod csv;
 mod flows;
 mod folded;
-mod held;
-mod intake;
-mod lanes;
 mod layerwise;
 mod numbering;
+mod ordered_lanes;
 mod pairing;
+mod pending_records;
 mod perfetto;
 mod record;
 mod speedscope;

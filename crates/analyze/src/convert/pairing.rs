@@ -1,6 +1,6 @@
 //! Begins and ends become slices, in the order of time.
 
-use super::held::{PendingRecords, Stored};
+use super::pending_records::{PendingRecords, Stored};
 use super::record::{EventKind, NEVER, Record, time_of};
 use ferrum_trace_format::spill_sort::SpillSort;
 use hashbrown::HashMap;

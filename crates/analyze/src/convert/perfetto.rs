@@ -1,10 +1,10 @@
 //! Perfetto traces.
 
 use super::async_ids::{self, AsyncIds};
+use super::collect::{Collected, Wanted, collect};
 use super::flows::Flows;
-use super::intake::{Collected, Wanted, collect};
-use super::lanes::{LaneId, Owner};
 use super::numbering::{Numbering, usable};
+use super::ordered_lanes::{LaneId, Owner};
 use super::record::{EventKind, Record};
 use super::timeline::{Stage, play};
 use super::waiting_flows::WaitingFlows;

@@ -1,7 +1,7 @@
 //! Profiles for speedscope: one a track, of begins and ends in nanoseconds since the first event.
 
-use super::intake::{Collected, Wanted, collect};
-use super::lanes::{LaneId, Owner};
+use super::collect::{Collected, Wanted, collect};
+use super::ordered_lanes::{LaneId, Owner};
 use super::record::Record;
 use super::timeline::{Stage, play};
 use super::{Error, Summary, lost_text};

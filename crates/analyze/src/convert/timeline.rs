@@ -1,6 +1,6 @@
 //! Plays what was collected, in the order of time.
 
-use super::lanes::{Due, LaneId, LanePosition, OrderedLanes, Owner};
+use super::ordered_lanes::{Due, LaneId, LanePosition, OrderedLanes, Owner};
 use super::record::{EventKind, Record, time_of};
 use super::{Error, hash};
 use ferrum_trace_format::spill_sort::SpillSort;

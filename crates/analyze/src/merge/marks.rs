@@ -2,7 +2,7 @@
 
 use super::collective::{Collective, collective_of, waits_for_all};
 use crate::kineto::{ANNOTATION, GPU_ANNOTATION, STEP_PREFIX};
-use crate::{Mark as StepMark, StepSource};
+use crate::steps::{Mark as StepMark, StepSource};
 use ferrum_trace_format::chrome::read::Event;
 use ferrum_trace_format::spill_sort::SpillSort;
 use ferrum_trace_model::vocab::step;

@@ -3,7 +3,7 @@
 use super::MergedProcess;
 use super::numbering::Numbers;
 use super::survey::Surveyed;
-use crate::repair::{metadata, naming, text};
+use crate::rewrite::json::{metadata, naming, text};
 use ferrum_trace_model::vocab::about::RANK_LABEL;
 use ferrum_trace_model::{ProcessId, StringId};
 

@@ -1,7 +1,7 @@
 //! Numbers for the processes and threads of all files, so that none is taken for another.
 
 use super::survey::Surveyed;
-use crate::free_numbers::{FreeNumbers, ThreadNumber, plain_number};
+use crate::rewrite::free_numbers::{FreeNumbers, ThreadNumber, plain_number};
 use ferrum_trace_model::{ProcessId, StringId, TrackId};
 use hashbrown::{HashMap, HashSet};
 

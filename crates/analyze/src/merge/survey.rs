@@ -5,8 +5,8 @@ use super::marks::{Marks, Owner};
 use super::open_marks::OpenMarks;
 use super::parts::{Part, Recording};
 use crate::check::events::PhaseRole;
-use crate::fields::Fields;
 use crate::kineto;
+use crate::rewrite::fields::Fields;
 use ferrum_trace_format::chrome::read::{
     Event, EventSink, Loss, Losses, RowFinder, Scalar, Text, for_each_event_aside, for_each_member, recording_of,
 };

@@ -1,11 +1,12 @@
 //! The merged trace, event by event.
 
-use super::edges::{Edges, Fate};
+use super::part_boundaries::{Edges, Fate};
 use super::plan::Plan;
-use super::rewrite::Rewriter;
+use super::rewriter::Rewriter;
 use super::{Error, Input};
-use crate::repair::document::Document;
-use crate::repair::{OutputForm, Stop, for_each_until};
+use crate::rewrite::document::Document;
+use crate::rewrite::document::OutputForm;
+use crate::rewrite::stoppable::{Stop, for_each_until};
 use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Text, for_each_event_aside, with_sound_numbers};
 use std::collections::BTreeMap;
 use std::io::Write;

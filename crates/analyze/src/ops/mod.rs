@@ -255,8 +255,10 @@ mod tests {
 
     #[test]
     fn our_own_words_come_before_names() {
-        let trace =
-            crate::sample::trace(&[("1", "1", "attention", "qkv gemm", 0, 1), ("1", "1", "cpu_op", "qkv gemm", 2, 3)]);
+        let trace = crate::test_traces::trace(&[
+            ("1", "1", "attention", "qkv gemm", 0, 1),
+            ("1", "1", "cpu_op", "qkv gemm", 2, 3),
+        ]);
         let mut ops = Ops::of(&trace);
         let found = [0, 1].map(|n| ops.get(&trace, trace.slices.category[n], trace.slices.name[n]));
         assert_eq!(found, [Some(Op::Attention), Some(Op::Gemm)]);

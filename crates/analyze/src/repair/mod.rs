@@ -3,35 +3,23 @@
 //! What is wrong is found as [`check`](crate::check) finds it. Then the file is read a second time, and each event is
 //! written as it is, or changed where a rule asks for it. What each rule asks for is its [`repair`](crate::check::Rule).
 
-pub(crate) mod document;
-pub(crate) mod edit;
 mod numbering;
 mod pass;
-mod rewrite;
+mod rewriter;
 
 use crate::Opener;
 use crate::check::Finding;
 use crate::check::document::Watch;
 use crate::check::survey::survey;
 use crate::check::texts::mend_broken_texts;
-use document::Document;
+use crate::rewrite::document::Document;
+pub use crate::rewrite::document::OutputForm;
+use crate::rewrite::stoppable::{Stop, for_each_until};
 use ferrum_trace_format::Error;
-use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Outline, Text, for_each, with_sound_numbers};
+use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Text, with_sound_numbers};
 use ferrum_trace_model::Recordings;
 use pass::Pass;
-pub(crate) use rewrite::{metadata, micros, naming, text};
-use std::cell::Cell;
-use std::io::{self, Read, Write};
-
-/// How a file is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OutputForm {
-    /// An object with a list `traceEvents`, the form that all viewers take.
-    #[default]
-    Object,
-    /// A list of events. It has no room for other fields.
-    Array,
-}
+use std::io::Write;
 
 /// How to repair.
 #[derive(Clone, Debug, Default)]
@@ -131,53 +119,8 @@ impl EventSink for Copy<'_> {
     }
 }
 
-/// Something that may want no more.
-pub(crate) trait Stop {
-    fn wants_no_more(&self) -> bool;
-}
-
-/// Finds every event of a file, in order, until the sink wants no more: nobody reads the rest of a large file for a closed pipe.
-pub(crate) fn for_each_until(input: impl Read, sink: &mut (impl EventSink + Stop)) -> Result<Outline, Error> {
-    let stop = Cell::new(false);
-    for_each(Stoppable { input, stop: &stop }, &mut Stopping { sink, stop: &stop })
-}
-
 impl Stop for Copy<'_> {
     fn wants_no_more(&self) -> bool {
         self.document.has_failed()
-    }
-}
-
-/// A sink that ends the reading when it wants no more.
-struct Stopping<'a, S> {
-    sink: &'a mut S,
-    stop: &'a Cell<bool>,
-}
-
-impl<S: EventSink + Stop> EventSink for Stopping<'_, S> {
-    fn event(&mut self, event: &Event<'_>) {
-        if !self.stop.get() {
-            self.sink.event(event);
-            self.stop.set(self.sink.wants_no_more());
-        }
-    }
-
-    fn loss(&mut self, loss: Loss) {
-        self.sink.loss(loss);
-    }
-
-    fn field(&mut self, key: Text<'_>, value: &[u8]) {
-        self.sink.field(key, value);
-    }
-}
-
-struct Stoppable<'a, R> {
-    input: R,
-    stop: &'a Cell<bool>,
-}
-
-impl<R: Read> Read for Stoppable<'_, R> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        if self.stop.get() { Ok(0) } else { self.input.read(bytes) }
     }
 }

@@ -1,9 +1,9 @@
 //! Numbers for processes and threads, so that all viewers keep them apart.
 
-use super::rewrite::{metadata, naming};
 use crate::check::ids::Ids;
 use crate::check::slices::SlicePlan;
-use crate::free_numbers::{FreeNumbers, ThreadNumber, plain_number};
+use crate::rewrite::free_numbers::{FreeNumbers, ThreadNumber, plain_number};
+use crate::rewrite::json::{metadata, naming};
 use ferrum_trace_model::{ProcessId, StringId, TrackId};
 use hashbrown::HashMap;
 

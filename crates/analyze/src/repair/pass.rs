@@ -1,10 +1,8 @@
 //! The second pass: writes each event, in an order that viewers like.
 
-use super::document::Document;
-use super::edit::{Edits, join_objects};
+use super::Changes;
 use super::numbering::Numbering;
-use super::rewrite::{Fate, Rewriter};
-use super::{Changes, Stop};
+use super::rewriter::{Fate, Rewriter};
 use crate::check::Finding;
 use crate::check::fields::is_usable;
 use crate::check::findings::{Findings, Places};
@@ -12,6 +10,9 @@ use crate::check::rules::slices::OUTER_NOT_FIRST;
 use crate::check::rules::times::{EPOCH_PRECISION, NEGATIVE_TS};
 use crate::check::survey::Surveyed;
 use crate::check::texts::mend_texts;
+use crate::rewrite::document::Document;
+use crate::rewrite::edit::{Edits, join_objects};
+use crate::rewrite::stoppable::Stop;
 use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Text, with_sound_numbers};
 use ferrum_trace_model::Order;
 use hashbrown::{HashMap, HashSet};

@@ -1,7 +1,7 @@
 //! The figures of requests, as vLLM's benchmark defines them.
 
 use super::{Request, Slo, StageKind, is_failure};
-use crate::Distribution;
+use crate::figures::percentile::Distribution;
 use ferrum_trace_model::Trace;
 
 /// How one figure is distributed. Times are nanoseconds.

@@ -4,10 +4,10 @@
 //! end; or slices and instants of one track, as they are in formats that have nothing asynchronous. The figures are those of vLLM's serving benchmark; `docs/steps-and-requests.md` has the definitions.
 
 mod collect;
-mod early;
 mod events;
 mod figures;
 mod parts;
+mod premature_tokens;
 mod request;
 mod slo;
 
@@ -16,7 +16,10 @@ pub use parts::{Part, Parts};
 pub use request::{Request, Stage, StageKind};
 pub use slo::{Slo, SloMetric};
 
-use crate::{Nesting, Selected, Step, StepsOptions, steps};
+use crate::steps;
+use crate::steps::{Step, StepsOptions};
+use crate::structure::nesting::Nesting;
+use crate::structure::select::Selected;
 use collect::Collected;
 use ferrum_trace_model::vocab;
 use ferrum_trace_model::{StringId, Trace};
@@ -114,7 +117,7 @@ pub fn requests(trace: &Trace, nesting: &Nesting, options: &RequestsOptions) -> 
         requests.retain(|request| time.contains(&request.arrival.saturating_sub(first)));
     }
     let steps = if requests.is_empty() { Vec::new() } else { all_steps(trace, nesting, options) };
-    let prompt_steps = early::PromptSteps::of(trace, &steps);
+    let prompt_steps = premature_tokens::PromptSteps::of(trace, &steps);
     for request in &mut requests {
         request.is_early = prompt_steps.is_early(trace, request);
     }

@@ -1,7 +1,7 @@
 //! What a request's time was spent on.
 
 use super::{Request, StageKind};
-use crate::Step;
+use crate::steps::Step;
 use ferrum_trace_model::vocab::Phase;
 use ferrum_trace_model::{ProcessId, Trace};
 use hashbrown::HashMap;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{STEP_ARGS, StepSource};
+use crate::steps::{STEP_ARGS, StepSource};
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
 use proptest::prelude::*;
 
@@ -245,7 +245,7 @@ proptest! {
         let mut slices = vec![("1", "2", "request", "request", 10, 10 + latency)];
         slices.extend(steps.iter().map(|&(phase, start, length)| ("1", "1", "step", phases[phase], start, start + length)));
         slices.extend(stages.iter().map(|&(kind, start, length)| ("1", "2", "request", kinds[kind], start, start + length)));
-        let trace = crate::sample::trace(&slices);
+        let trace = crate::test_traces::trace(&slices);
         let requests = found(&trace, &[]);
         for (request, parts) in requests.requests.iter().zip(&requests.parts) {
             prop_assert_eq!(request.latency().unwrap_or(0), parts.sum());

@@ -2,7 +2,7 @@
 
 use super::tests::{argument, found};
 use super::*;
-use crate::sample;
+use crate::test_traces;
 use ferrum_trace_model::{End, StringId, TrackId};
 
 const DECODE: &str = "step[DECODE bs=4]";
@@ -25,7 +25,7 @@ fn kernel(correlation: &'static str, start: i64, end: i64) -> Event {
 
 fn trace_of(events: &[Event]) -> Trace {
     let slices: Vec<_> = events.iter().map(|(slice, _)| *slice).collect();
-    let mut trace = sample::trace(&slices);
+    let mut trace = test_traces::trace(&slices);
     let correlations: Vec<(u32, &str)> = (0..).zip(events).filter_map(|(n, (_, id))| Some((n, (*id)?))).collect();
     argument(&mut trace, CORRELATION, &correlations);
     trace
@@ -214,7 +214,7 @@ fn kernels_that_were_launched_before_the_file_belong_to_no_step() {
 
 #[test]
 fn kernels_are_found_by_the_operation_that_launched_them() {
-    let mut trace = sample::trace(&[
+    let mut trace = test_traces::trace(&[
         ("1", "1", "user_annotation", DECODE, 0, 2),
         ("1", "1", "cpu_op", "aten::mm", 0, 1),
         ("1", "1", "user_annotation", DECODE, 2, 4),
@@ -244,7 +244,7 @@ fn kernels_of_steps_that_a_device_marks_are_those_that_run_in_them() {
 
 /// Two steps, each with an arrow to what a device measured for it.
 fn with_flows(is_last_measured: bool) -> Trace {
-    let mut trace = sample::trace(&[
+    let mut trace = test_traces::trace(&[
         ("1", "1", "step", "decode", 0, 10),
         ("1", "1", "step", "decode", 10, 20),
         ("1", "gpu", "gemm", "up", 12, 18),

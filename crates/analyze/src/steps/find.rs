@@ -146,11 +146,13 @@ fn link_overlapping(trace: &Trace, steps: &mut [MarkedSlice]) {
 fn outermost(trace: &Trace, mut found: Vec<MarkedSlice>) -> (Vec<MarkedSlice>, usize) {
     let n_found = found.len();
     let slices = &trace.slices;
-    found.sort_by_key(|found| (slices.track[found.slice as usize], crate::nesting::nesting_key(slices, found.slice)));
+    found.sort_by_key(|found| {
+        (slices.track[found.slice as usize], crate::structure::nesting::nesting_key(slices, found.slice))
+    });
     let mut latest: Option<(u32, i64)> = None;
     found.retain(|found| {
         let slice = found.slice as usize;
-        let (track, end_min) = (slices.track[slice], crate::nesting::enclosing_end_min(slices, slice));
+        let (track, end_min) = (slices.track[slice], crate::structure::nesting::enclosing_end_min(slices, slice));
         let is_inside = latest.is_some_and(|(on, end)| on == track.0 && end >= end_min);
         if !is_inside {
             latest = Some((track.0, slices.end(slice)));

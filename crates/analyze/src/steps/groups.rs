@@ -1,7 +1,7 @@
 //! Steps by phase and size of the batch.
 
 use super::{DeviceTime, Split, Step};
-use crate::Distribution;
+use crate::figures::percentile::Distribution;
 use ferrum_trace_model::vocab::Phase;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,9 +1,9 @@
 //! What lies in a step on its own track.
 
 use super::find::MarkedSlice;
-use crate::Nesting;
-use crate::gaps::{GapPlace, find_gaps};
-use crate::nesting::nesting_key;
+use crate::structure::gaps::{GapPlace, find_gaps};
+use crate::structure::nesting::Nesting;
+use crate::structure::nesting::nesting_key;
 use ferrum_trace_model::{StringId, Trace};
 use hashbrown::HashMap;
 

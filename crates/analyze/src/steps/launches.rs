@@ -2,7 +2,7 @@
 
 use super::args::ArgReader;
 use super::lookup::StepLookup;
-use crate::gpu::DeviceKey;
+use crate::figures::gpu::DeviceKey;
 use crate::kineto::{CORRELATION, EXTERNAL_ID, OPERATIONS, RUNTIMES};
 use ferrum_trace_model::{StringId, Trace};
 use hashbrown::{HashMap, HashSet};

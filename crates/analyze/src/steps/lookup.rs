@@ -74,11 +74,11 @@ impl Stretches {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::test_traces;
 
     #[test]
     fn a_track_asks_its_own_steps_then_its_process_then_all() {
-        let trace = sample::trace(&[
+        let trace = test_traces::trace(&[
             ("1", "1", "step", "decode", 0, 10),
             ("1", "2", "step", "decode", 5, 30),
             ("1", "1", "step", "decode", 20, 25),

@@ -11,9 +11,9 @@ mod host;
 mod launches;
 mod lookup;
 mod mark;
+mod missing_device_work;
 mod op_times;
 mod origins;
-mod outside;
 mod results;
 mod slowest;
 mod span;
@@ -25,9 +25,10 @@ pub use op_times::{NameTime, OpTime, OpTimes};
 pub use slowest::{Difference, SlowStep, What};
 pub use span::Split;
 
-use crate::gaps::{GapPlace, GapSum, Gaps};
 use crate::kineto::{CORRELATION, DEVICE_PROPERTIES, EXTERNAL_ID, ORIGINAL_CATEGORY};
-use crate::{Nesting, Selected};
+use crate::structure::gaps::{GapPlace, GapSum, Gaps};
+use crate::structure::nesting::Nesting;
+use crate::structure::select::Selected;
 use device::{Attributed, Work};
 use ferrum_trace_model::Trace;
 use ferrum_trace_model::vocab::device::CLOCK_ERROR_NS;
@@ -209,7 +210,7 @@ struct Timed {
 impl Timed {
     fn of(trace: &Trace, found: &Found, attributed: &Attributed, selected: &Selected, options: &StepsOptions) -> Self {
         let spans = span::spans(trace, found, &attributed.works);
-        let incomplete = outside::incomplete(trace, found, attributed, options.names_device);
+        let incomplete = missing_device_work::incomplete(trace, found, attributed, options.names_device);
         let tracks: Vec<_> = found.steps.iter().map(|step| trace.slices.track[step.slice as usize]).collect();
         let engines = results::engines(trace, &tracks, &attributed.works);
         // Those that are not selected do not exist here; those of other phases do, and keep their time.

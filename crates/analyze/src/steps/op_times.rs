@@ -3,8 +3,8 @@
 use super::device::Work;
 use super::find::MarkedSlice;
 use super::host::inside;
-use crate::Nesting;
 use crate::ops::Ops;
+use crate::structure::nesting::Nesting;
 use ferrum_trace_model::vocab::Op;
 use ferrum_trace_model::{StringId, Trace};
 use hashbrown::HashMap;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::sample;
+use crate::test_traces;
 use ferrum_trace_model::vocab::Op;
 use ferrum_trace_model::{ArgColumn, End, StringId};
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ fn name(trace: &Trace, id: Option<StringId>) -> &str {
 
 /// Three decode steps and a prefill; the second decode is slow because of its sampling, and has a gap.
 fn engine() -> Trace {
-    let mut trace = sample::trace(&[
+    let mut trace = test_traces::trace(&[
         ("1", "1", "step", "prefill", 0, 100),
         ("1", "1", "gemm", "up", 0, 90),
         ("1", "1", "step", "decode", 100, 120),
@@ -101,17 +101,17 @@ fn the_outermost_mark_is_the_step_and_profiler_steps_are_a_last_resort() {
         ("1", "1", "user_annotation", outer, 10, 90),
         ("1", "1", "user_annotation", "step[DECODE bs=32]", 20, 80),
     ];
-    let steps = found(&sample::trace(&slices));
+    let steps = found(&test_traces::trace(&slices));
     assert_eq!((steps.sources, steps.n_nested, steps.steps[0].slice), (vec![(StepSource::Vllm, 1)], 1, 1));
     slices.truncate(1);
-    let steps = found(&sample::trace(&slices));
+    let steps = found(&test_traces::trace(&slices));
     assert_eq!((steps.sources, steps.groups[0].phase), (vec![(StepSource::Profiler, 1)], None));
-    assert!(found(&sample::track(&[("decode", 0, 1)])).steps.is_empty(), "no annotation, and not of our category");
+    assert!(found(&test_traces::track(&[("decode", 0, 1)])).steps.is_empty(), "no annotation, and not of our category");
 }
 
 /// Two steps whose kernels run later; the second one's come from a graph, and a copy has no launch at all.
 fn device() -> Trace {
-    let mut trace = sample::trace(&[
+    let mut trace = test_traces::trace(&[
         ("1", "1", "user_annotation", "step[DECODE bs=1]", 0, 10),
         ("1", "1", "cuda_runtime", "cudaLaunchKernel", 2, 3),
         ("1", "1", "user_annotation", "step[DECODE bs=1]", 20, 30),
@@ -149,7 +149,7 @@ fn kernels_belong_to_the_step_that_launched_them() {
 
 #[test]
 fn devices_are_those_that_the_summary_knows() {
-    let mut trace = sample::trace(&[
+    let mut trace = test_traces::trace(&[
         ("1", "1", "step", "decode", 0, 30),
         ("1", "7", "layer", "around two", 1, 9),
         ("1", "7", "gemm", "up", 1, 4),
@@ -166,7 +166,7 @@ fn devices_are_those_that_the_summary_knows() {
 
 #[test]
 fn what_a_device_measured_belongs_to_the_step_that_its_flow_comes_from() {
-    let mut trace = sample::trace(&[
+    let mut trace = test_traces::trace(&[
         ("1", "1", "step", "decode", 0, 10),
         ("1", "1", "step", "decode", 10, 20),
         ("1", "gpu", "gemm", "up", 12, 18),
@@ -209,12 +209,12 @@ fn what_a_device_shows_for_a_mark_holds_kernels_without_a_launch() {
         ("0", "7", "kernel", "a", 12, 22),
         ("0", "7", "kernel", "b", 22, 30),
     ];
-    let steps = found(&sample::trace(&slices));
+    let steps = found(&test_traces::trace(&slices));
     assert_eq!(steps.steps.iter().map(|step| step.device.busy).collect::<Vec<_>>(), [10, 8]);
     assert_eq!(steps.attribution.map(|sums| (sums.by_annotation, sums.by_time)), Some((2, 0)));
     // A device alone: its marks are the steps.
     slices.drain(..2);
-    let steps = found(&sample::trace(&slices));
+    let steps = found(&test_traces::trace(&slices));
     assert_eq!(
         steps.steps.iter().map(|step| (step.unexplained, step.device.busy)).collect::<Vec<_>>(),
         [(0, 10), (2, 8)]
@@ -241,7 +241,7 @@ fn many_sizes_of_batches_become_ranges() {
         .zip(0..)
         .map(|(name, n)| ("1", "1", "user_annotation", name.as_str(), n * 10, n * 10 + 10))
         .collect();
-    let steps = found(&sample::trace(&slices));
+    let steps = found(&test_traces::trace(&slices));
     let ranges: Vec<_> = steps.groups.iter().map(|group| group.batch.map(|batch| (batch.from, batch.to))).collect();
     assert_eq!(ranges, [(1, 1), (2, 2), (3, 4), (5, 8), (9, 16), (17, 32)].map(Some));
     assert_eq!(steps.groups[4].count, 8);
@@ -259,7 +259,7 @@ proptest! {
                 ("1", "1", category, name, start, start + length)
             })
             .collect();
-        let steps = found(&sample::trace(&slices));
+        let steps = found(&test_traces::trace(&slices));
         prop_assert_eq!(steps.gaps.iter().map(|gap| gap.total).sum::<i64>(), steps.all.unexplained);
         prop_assert_eq!(steps.steps.len() + steps.n_nested, slices.iter().filter(|slice| slice.2 == "step").count());
     }

@@ -2,7 +2,7 @@
 
 use super::phases::{Step, Steps};
 use crate::kineto::{DISTRIBUTED, WORLD_SIZE};
-use crate::rank::rank_in;
+use crate::rewrite::rank::rank_in;
 use ferrum_trace_format::chrome::read::for_each_member;
 use ferrum_trace_model::vocab::{Phase, device_track, request};
 use ferrum_trace_model::{End, Trace};
@@ -97,7 +97,7 @@ fn n_devices(trace: &Trace) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::STEP_ARGS;
+    use crate::steps::STEP_ARGS;
     use ferrum_trace_format::chrome::read::{LoadOptions, load};
 
     fn context(json: &str) -> Context {

@@ -3,7 +3,7 @@
 use super::launches::{innermost_at, launches};
 use super::phases::{ProfilePhase, Step, Steps};
 use super::roles::{NONE, Role, Roles};
-use crate::Nesting;
+use crate::structure::nesting::Nesting;
 use ferrum_trace_model::{ProcessId, Trace};
 
 /// How deep a tree may be. Readers of JSON give up somewhere above 100 brackets, and each level has two.

@@ -1,8 +1,8 @@
 //! What launched the kernels of a trace.
 
 use super::roles::{NONE, Role, Roles};
-use crate::Nesting;
 use crate::kineto::CORRELATION;
+use crate::structure::nesting::Nesting;
 use ferrum_trace_model::{End, StringId, Trace, TrackId};
 use hashbrown::HashMap;
 

@@ -10,7 +10,10 @@ mod roles;
 mod writer;
 
 use super::{Error, Summary};
-use crate::{LAYER_ARG, Nesting, Opener, STEP_ARGS};
+use crate::Opener;
+use crate::figures::layers::LAYER_ARG;
+use crate::steps::STEP_ARGS;
+use crate::structure::nesting::Nesting;
 use context::Context;
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
 use ferrum_trace_model::vocab::{Phase, request};

@@ -1,10 +1,10 @@
 //! What each slice is in a profile.
 
 use super::phases::{Steps, is_profiler_step};
-use crate::Nesting;
-use crate::ancestors::Ancestors;
-pub(super) use crate::ancestors::NONE;
 use crate::kineto;
+use crate::structure::ancestors::Ancestors;
+pub(super) use crate::structure::ancestors::NONE;
+use crate::structure::nesting::Nesting;
 use ferrum_trace_model::vocab::device_track;
 use ferrum_trace_model::{StringId, Trace};
 

@@ -3,29 +3,30 @@
 //! Events go through an external sort and come out in the order of time, each as the file has it with some of its fields
 //! changed: nothing that a trace says is lost.
 
-mod held;
+mod pending_slices;
 mod rows;
-mod scene;
 mod spelling;
 mod step_mark;
 mod times;
+mod writer;
 
-use super::intake::{Collected, Wanted, collect};
+use super::collect::{Collected, Wanted, collect};
 use super::timeline::play;
 use super::{Error, Left, Summary};
 use crate::Opener;
 use crate::kineto;
-use crate::rank::rank_in;
-use crate::repair::document::Document;
-use crate::repair::edit::Edits;
-use crate::repair::{OutputForm, text};
+use crate::rewrite::document::Document;
+use crate::rewrite::document::OutputForm;
+use crate::rewrite::edit::Edits;
+use crate::rewrite::json::text;
+use crate::rewrite::rank::rank_in;
 use ferrum_trace_format::chrome::read::{Text, for_each_member};
 use ferrum_trace_model::vocab::about;
 use ferrum_trace_model::{Strings, Tracks};
 use rows::Rows;
-use scene::Scene;
 use std::io::Write;
 use times::Times;
+use writer::Scene;
 
 /// How to write a trace as torch's profiler does.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 //! Where events go: rows of hosts stay as they are, those of devices go to processes of their own.
 
 use super::super::numbering::Numbering;
-use crate::repair::text;
+use crate::rewrite::json::text;
 use ferrum_trace_model::vocab::device_track::{self, PREFIX};
 use ferrum_trace_model::{ProcessId, StringId, Strings, TrackId, Tracks};
 use hashbrown::HashSet;

@@ -1,6 +1,6 @@
 //! What slices of devices are called, so that HolisticTraceAnalysis (HTA) takes them for what they are.
 
-use crate::gpu::DeviceWork;
+use crate::figures::gpu::DeviceWork;
 use crate::kineto::{KERNEL, MEMCPY, MEMSET};
 use std::borrow::Cow;
 

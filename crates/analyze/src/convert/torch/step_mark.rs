@@ -62,7 +62,7 @@ impl StepFacts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Mark;
+    use crate::steps::Mark;
 
     fn named(name: &str, args: &str) -> String {
         StepFacts::of(name, [args.as_bytes(), b""]).vllm_name()

@@ -1,6 +1,6 @@
 //! How times are spelled.
 
-use crate::repair::micros;
+use crate::rewrite::json::micros;
 
 /// How exact times are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

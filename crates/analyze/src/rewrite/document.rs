@@ -1,10 +1,19 @@
 //! The file that is written: fields, events, and what stands between them.
 
-use super::OutputForm;
 use crate::check::texts::mend_texts;
 use ferrum_trace_format::chrome::read::{Text, mend_numbers};
 use std::borrow::Cow;
 use std::io::{self, Write};
+
+/// How a file is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OutputForm {
+    /// An object with a list `traceEvents`, the form that all viewers take.
+    #[default]
+    Object,
+    /// A list of events. It has no room for other fields.
+    Array,
+}
 
 /// How much is written at once.
 const BUFFER_BYTES: usize = 256 << 10;

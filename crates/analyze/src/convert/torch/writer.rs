@@ -1,21 +1,21 @@
 //! Writes the events of a trace, in the order of time.
 
 use super::super::flows::Remembered;
-use super::super::lanes::{LaneId, Owner};
+use super::super::ordered_lanes::{LaneId, Owner};
 use super::super::record::{EventKind, NEVER, Record};
 use super::super::timeline::Stage;
 use super::super::{Error, Summary};
-use super::held::{HeldRow, HeldSlice, Launch};
+use super::pending_slices::{HeldRow, HeldSlice, Launch};
 use super::rows::{Row, Rows, Stream};
 use super::spelling::Spelling;
 use super::step_mark::StepFacts;
 use super::times::Times;
 use crate::check::texts::mend_texts;
-use crate::gpu;
+use crate::figures::gpu;
 use crate::kineto;
-use crate::repair::document::Document;
-use crate::repair::edit::{Edits, join_objects};
-use crate::repair::text;
+use crate::rewrite::document::Document;
+use crate::rewrite::edit::{Edits, join_objects};
+use crate::rewrite::json::text;
 use ferrum_trace_format::chrome::read::{Scalar, for_each_member};
 use ferrum_trace_model::vocab::{Op, device_track, layer, step};
 use ferrum_trace_model::{ProcessId, TrackId};

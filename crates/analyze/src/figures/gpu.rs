@@ -287,12 +287,12 @@ fn union(times: &mut Times) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::test_traces;
     use proptest::prelude::*;
 
     #[test]
     fn communication_is_exposed_where_nothing_computes() {
-        let trace = sample::trace(&[
+        let trace = test_traces::trace(&[
             ("0", "7", "kernel", "gemm", 0, 10),
             ("0", "20", "kernel", "ncclDevKernel_AllReduce", 5, 15),
             ("0", "7", "gpu_memcpy", "Memcpy HtoD", 14, 18),
@@ -321,12 +321,12 @@ mod tests {
         };
         assert_eq!(first, &expected);
         assert_eq!((second.busy, second.span, second.idle, second.n_kernels), (1, 1, 0, 1));
-        assert_eq!(devices(&sample::track(&[("a", 0, 1)])), []);
+        assert_eq!(devices(&test_traces::track(&[("a", 0, 1)])), []);
     }
 
     #[test]
     fn a_device_is_known_by_the_names_of_its_tracks() {
-        let mut trace = sample::trace(&[
+        let mut trace = test_traces::trace(&[
             ("1", "10", "layer", "layer", 0, 20),
             ("1", "10", "gemm", "qkv", 0, 10),
             ("1", "10", "attention", "marker", 5, 5),

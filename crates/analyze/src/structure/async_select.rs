@@ -1,9 +1,9 @@
 //! Selects async operations by the conditions that select slices.
 
-use super::AsyncOp;
-use crate::nesting::NestingKey;
-use crate::select::{Cover, matching_strings};
-use crate::{Enclosing, Glob, Selection};
+use super::async_ops::{AsyncOp, async_ops};
+use super::nesting::NestingKey;
+use super::select::{Cover, matching_strings};
+use super::select::{Enclosing, Glob, Selection};
 use ferrum_trace_model::{StringId, Trace};
 use hashbrown::HashMap;
 use std::cmp::Reverse;
@@ -50,7 +50,7 @@ struct EnclosingOps<'a> {
 impl<'a> EnclosingOps<'a> {
     fn new(trace: &'a Trace, names: &[Glob]) -> Self {
         let matching = matching_strings(trace, names);
-        let mut enclosing = super::async_ops(trace);
+        let mut enclosing = async_ops(trace);
         enclosing.retain(|op| matching[op.name.index()]);
         enclosing.sort_unstable_by_key(|op| nesting_key(trace, op));
         let mut ops: HashMap<(StringId, StringId), Cover> = HashMap::new();
@@ -77,7 +77,6 @@ fn nesting_key(trace: &Trace, op: &AsyncOp) -> NestingKey {
 
 #[cfg(test)]
 mod tests {
-    use super::super::async_ops;
     use super::*;
     use ferrum_trace_format::chrome::read::{LoadOptions, load};
 

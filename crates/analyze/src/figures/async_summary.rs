@@ -1,8 +1,9 @@
 //! Groups async operations and sums up their durations.
 
-use super::{AsyncOp, BusyTime};
-use crate::summary::{Keys, compare_keys, ratio};
-use crate::{Distribution, Key, SortBy, SummaryOptions};
+use super::percentile::Distribution;
+use super::summary::{Key, SortBy, SummaryOptions};
+use super::summary::{Keys, compare_keys, ratio};
+use crate::structure::async_ops::{AsyncOp, BusyTime};
 use ferrum_trace_model::Trace;
 use hashbrown::HashMap;
 
@@ -125,7 +126,7 @@ fn rows(trace: &Trace, ops: &[AsyncOp], options: &SummaryOptions) -> Vec<AsyncRo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::GroupBy;
+    use crate::figures::summary::GroupBy;
     use ferrum_trace_model::Trace;
 
     /// Operations of these names, durations and busy times; one without a duration is unfinished.

@@ -1,6 +1,5 @@
 //! What becomes of one event.
 
-use super::edit::Edits;
 use super::numbering::{Id, Numbering};
 use crate::check::Rule;
 use crate::check::asyncs::AsyncPlan;
@@ -18,8 +17,10 @@ use crate::check::rules::profiles::PROFILE_DATA;
 use crate::check::rules::slices::UNMATCHED_END;
 use crate::check::rules::times::MISSING_TS;
 use crate::check::slices::SlicePlan;
+use crate::rewrite::edit::Edits;
+use crate::rewrite::json::{micros, text};
+use ferrum_trace_format::chrome::push_decimal;
 use ferrum_trace_format::chrome::read::{Event, Number, Scalar, for_each_member};
-use ferrum_trace_format::chrome::{push_decimal, push_micros, push_text};
 use ferrum_trace_model::vocab::UNCLOSED;
 use ferrum_trace_model::{Order, TrackId};
 
@@ -326,36 +327,4 @@ fn edit_id(id: Option<Scalar<'_>>, wanted: Option<Id>, key: &'static str, edits:
     if id != Some(Scalar::Other(&number)) {
         edits.set(key, number);
     }
-}
-
-/// Nanoseconds as microseconds: whole ones without decimals.
-pub fn micros(nanos: i64) -> Vec<u8> {
-    let mut out = Vec::new();
-    if nanos < 0 {
-        out.push(b'-');
-    }
-    match nanos.unsigned_abs() {
-        whole if whole % 1000 == 0 => push_decimal(&mut out, whole / 1000),
-        size => push_micros(&mut out, size),
-    }
-    out
-}
-
-/// A metadata event, its arguments as JSON.
-pub fn metadata(name: &str, pid: u32, tid: Option<u32>, args: &[u8]) -> Vec<u8> {
-    let tid = tid.map_or(String::new(), |tid| format!(",\"tid\":{tid}"));
-    let head = format!("{{\"ph\":\"M\",\"name\":\"{name}\",\"pid\":{pid}{tid},\"args\":");
-    [head.as_bytes(), args, b"}"].concat()
-}
-
-/// The same, of what names something.
-pub fn naming(kind: &str, pid: u32, tid: Option<u32>, name: &str) -> Vec<u8> {
-    metadata(kind, pid, tid, &[b"{\"name\":", &text(name)[..], b"}"].concat())
-}
-
-/// A text as JSON.
-pub fn text(text: &str) -> Vec<u8> {
-    let mut out = Vec::new();
-    push_text(&mut out, text);
-    out
 }

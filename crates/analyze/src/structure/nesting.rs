@@ -15,7 +15,7 @@
 //! Of two that start together the longer one is the outer one, of two with the same times the one that is earlier in
 //! the file.
 
-use crate::share_out::share_out;
+use super::share_out::share_out;
 use ferrum_trace_model::{Order, Slices, Trace, TrackId};
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -274,13 +274,13 @@ impl Depths {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::test_traces;
     use ferrum_trace_model::Slice;
     use proptest::prelude::*;
 
     #[test]
     fn time_belongs_to_the_innermost_slice() {
-        let trace = sample::track(&[("outer", 0, 11), ("inner", 2, 8), ("leaf", 4, 6), ("later", 20, 23)]);
+        let trace = test_traces::track(&[("outer", 0, 11), ("inner", 2, 8), ("leaf", 4, 6), ("later", 20, 23)]);
         let nesting = Nesting::of(&trace);
         assert_eq!(nesting.self_time, [5, 4, 2, 3]);
         let expected = TrackNesting { n_slices: 4, first: 0, last: 23, busy: 14, depth_max: 3, n_partial_overlaps: 0 };
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn children_that_are_written_before_their_parents_are_still_in_them() {
-        let trace = sample::track(&[("leaf", 4, 6), ("inner", 2, 8), ("outer", 0, 11)]);
+        let trace = test_traces::track(&[("leaf", 4, 6), ("inner", 2, 8), ("outer", 0, 11)]);
         let nesting = Nesting::of(&trace);
         assert_eq!(nesting.self_time, [2, 4, 5]);
         assert_eq!(nesting.of_track(TrackId(0)), [2, 1, 0]);
@@ -298,14 +298,14 @@ mod tests {
 
     #[test]
     fn of_twins_the_earlier_in_the_file_is_the_outer_one() {
-        let nesting = Nesting::of(&sample::track(&[("outer", 0, 5), ("inner", 0, 5)]));
+        let nesting = Nesting::of(&test_traces::track(&[("outer", 0, 5), ("inner", 0, 5)]));
         assert_eq!(nesting.self_time, [0, 5]);
         assert_eq!(nesting.tracks[0].depth_max, 2);
     }
 
     #[test]
     fn time_of_two_that_overlap_in_part_belongs_to_the_later_one() {
-        let nesting = Nesting::of(&sample::track(&[("one", 0, 10), ("two", 5, 15), ("three", 8, 9)]));
+        let nesting = Nesting::of(&test_traces::track(&[("one", 0, 10), ("two", 5, 15), ("three", 8, 9)]));
         assert_eq!(nesting.self_time, [5, 9, 1]);
         let track = nesting.tracks[0];
         assert_eq!((track.busy, track.depth_max, track.n_partial_overlaps), (15, 2, 1));
@@ -315,21 +315,21 @@ mod tests {
     fn the_deepest_chain_counts_where_slices_overlap_in_part() {
         // The last one is in three that lie in each other, and in one that overlaps all of these.
         let slices = [("1", 0, 10), ("2", 1, 10), ("3", 2, 10), ("across", 5, 20), ("last", 6, 7)];
-        let nesting = Nesting::of(&sample::track(&slices));
+        let nesting = Nesting::of(&test_traces::track(&slices));
         assert_eq!((nesting.tracks[0].depth_max, nesting.tracks[0].n_partial_overlaps), (4, 3));
     }
 
     #[test]
     fn tracks_are_apart() {
         let slices = [("1", "1", "", "a", 0, 10), ("1", "2", "", "b", 2, 4), ("2", "1", "", "c", 3, 5)];
-        let nesting = Nesting::of(&sample::trace(&slices));
+        let nesting = Nesting::of(&test_traces::trace(&slices));
         assert_eq!(nesting.self_time, [10, 2, 2]);
         assert_eq!(nesting.tracks.iter().map(|track| track.busy).collect::<Vec<_>>(), [10, 2, 2]);
     }
 
     #[test]
     fn the_longest_times_do_not_overflow() {
-        let mut trace = sample::track(&[("a", -1, 0), ("b", 0, 1)]);
+        let mut trace = test_traces::track(&[("a", -1, 0), ("b", 0, 1)]);
         (trace.slices.start, trace.slices.duration) = (vec![i64::MIN, i64::MAX], vec![i64::MAX, i64::MAX]);
         let nesting = Nesting::of(&trace);
         assert_eq!(nesting.self_time, [i64::MAX, 0]);
@@ -339,7 +339,7 @@ mod tests {
 
     #[test]
     fn a_walk_shows_what_a_slice_lies_in() {
-        let trace = sample::track(&[("outer", 0, 10), ("inner", 2, 8), ("leaf", 4, 6), ("at the end", 10, 10)]);
+        let trace = test_traces::track(&[("outer", 0, 10), ("inner", 2, 8), ("leaf", 4, 6), ("at the end", 10, 10)]);
         let mut seen = Vec::new();
         Nesting::of(&trace).walk(&trace, TrackId(0), |slice, around| seen.push((slice, around.to_vec())));
         assert_eq!(seen, [(0, vec![]), (1, vec![0]), (2, vec![0, 1]), (3, vec![])]);

@@ -1,7 +1,9 @@
 //! Where the time went: slices in groups.
 
-use crate::share_out::share_out;
-use crate::{Distribution, Nesting, Selected};
+use super::percentile::Distribution;
+use crate::structure::nesting::Nesting;
+use crate::structure::select::Selected;
+use crate::structure::share_out::share_out;
 use ferrum_trace_model::{ProcessId, StringId, Trace, TrackId};
 use hashbrown::HashMap;
 
@@ -311,12 +313,13 @@ pub(crate) fn compare_keys(trace: &Trace, key: &Key, other: &Key) -> std::cmp::O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Glob, Selection, sample};
+    use crate::structure::select::{Glob, Selection};
+    use crate::test_traces;
     use ferrum_trace_model::{OTHER_NAMES, Slice};
     use proptest::prelude::*;
 
     fn two_threads() -> Trace {
-        sample::trace(&[
+        test_traces::trace(&[
             ("1", "1", "engine", "step", 0, 100),
             ("1", "1", "op", "gemm", 10, 40),
             ("1", "1", "op", "gemm", 50, 60),
@@ -444,7 +447,7 @@ mod tests {
                     (pid, tid, category, name, start, start + duration)
                 })
                 .collect();
-            let trace = sample::trace(&slices);
+            let trace = test_traces::trace(&slices);
             let nesting = Nesting::of(&trace);
             let options = SummaryOptions { by: kinds, top: Some(top), ..SummaryOptions::default() };
             let summary = summarize(&trace, &nesting, &Selected::all(&trace), &options);

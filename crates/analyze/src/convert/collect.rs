@@ -3,8 +3,8 @@
 use super::record::{Binding, EventKind, NEVER, Record};
 use super::{Error, Left, hash, pairing};
 use crate::check::events::flow_number;
-use crate::fields::Fields;
 use crate::kineto;
+use crate::rewrite::fields::Fields;
 use ferrum_trace_format::chrome::read::{
     Event, EventSink, Loss, Losses, RowFinder, Scalar, Text, for_each, for_each_event_aside, with_sound_numbers,
 };

@@ -31,12 +31,12 @@ fn count(categories: &[StringId]) -> Vec<(StringId, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::test_traces;
 
     #[test]
     fn the_most_frequent_category_is_first() {
         let trace =
-            sample::trace(&[("1", "1", "a", "x", 0, 1), ("1", "1", "b", "x", 1, 2), ("1", "1", "b", "y", 2, 3)]);
+            test_traces::trace(&[("1", "1", "a", "x", 0, 1), ("1", "1", "b", "x", 1, 2), ("1", "1", "b", "y", 2, 3)]);
         let found: Vec<_> = contents(&trace).slices.into_iter().map(|(id, n)| (trace.strings.get(id), n)).collect();
         assert_eq!(found, [("b", 2), ("a", 1)]);
         assert_eq!(contents(&trace).asyncs, []);

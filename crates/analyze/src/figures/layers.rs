@@ -1,6 +1,7 @@
 //! Time by layer of a model and category.
 
-use crate::{Enclosing, Glob, Nesting, Selected};
+use crate::structure::nesting::Nesting;
+use crate::structure::select::{Enclosing, Glob, Selected};
 use ferrum_trace_model::{StringId, Trace};
 use hashbrown::HashMap;
 use std::cmp::Reverse;
@@ -313,7 +314,7 @@ fn is_word_for_layer(before: &str, is_module: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::test_traces;
     use ferrum_trace_model::ArgColumn;
 
     #[test]
@@ -381,7 +382,7 @@ mod tests {
     }
 
     fn two_layers() -> Trace {
-        sample::trace(&[
+        test_traces::trace(&[
             ("1", "1", "step", "decode 1", 0, 100),
             ("1", "1", "module", "layers.0", 10, 40),
             ("1", "1", "gemm", "qkv", 12, 30),
@@ -432,7 +433,7 @@ mod tests {
     #[test]
     fn tracks_are_layers_if_their_ids_are_consecutive() {
         let slices = |tids: [&'static str; 3]| {
-            sample::trace(&[
+            test_traces::trace(&[
                 ("0", tids[0], "attention", "attn", 0, 10),
                 ("0", tids[1], "moe", "moe", 10, 20),
                 ("0", tids[2], "moe", "moe", 20, 30),

@@ -1,7 +1,8 @@
 //! Finds out why a selection matches nothing.
 
-use crate::similar::similar;
-use crate::{Enclosing, Glob, Selection, async_ops};
+use super::async_ops::async_ops;
+use super::select::{Enclosing, Glob, Selection};
+use super::similar::similar;
 use ferrum_trace_model::{StringId, Trace};
 use std::collections::BTreeSet;
 
@@ -165,14 +166,14 @@ fn texts(trace: &Trace, condition: Condition) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::test_traces;
 
     fn globs(pattern: &str) -> Vec<Glob> {
         vec![Glob::new(pattern)]
     }
 
     fn explained(selection: Selection) -> Option<NoMatch> {
-        let trace = sample::trace(&[
+        let trace = test_traces::trace(&[
             ("1", "7", "attention", "qkv", 100, 110),
             ("1", "7", "gemm", "down_proj", 110, 120),
             ("1", "8", "gemm", "up_proj", 120, 130),

@@ -1,7 +1,7 @@
 //! Requests whose first token was recorded before it can exist.
 
 use super::Request;
-use crate::Step;
+use crate::steps::Step;
 use ferrum_trace_model::vocab::Phase;
 use ferrum_trace_model::vocab::device::CLOCK_ERROR_NS;
 use ferrum_trace_model::{ProcessId, Trace};

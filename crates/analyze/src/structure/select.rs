@@ -1,6 +1,6 @@
 //! Which slices count.
 
-use crate::nesting::{NestingKey, enclosing_end_min, nesting_key};
+use super::nesting::{NestingKey, enclosing_end_min, nesting_key};
 use ferrum_trace_model::{ProcessId, StringId, Trace, Track, TrackId};
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -290,7 +290,7 @@ impl Cover {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::test_traces;
     use proptest::prelude::*;
 
     #[test]
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn everything_that_is_asked_for_must_be_so() {
-        let mut trace = sample::trace(&[
+        let mut trace = test_traces::trace(&[
             ("1", "7", "attention", "qkv", 100, 110),
             ("1", "7", "gemm", "qkv", 110, 120),
             ("1", "8", "gemm", "up", 120, 130),
@@ -368,7 +368,7 @@ mod tests {
 
     #[test]
     fn a_track_that_has_phases_asks_its_own() {
-        let trace = sample::trace(&[
+        let trace = test_traces::trace(&[
             ("1", "1", "", "decode 1", 0, 10),
             ("1", "1", "", "a", 2, 4),
             ("1", "1", "", "b", 12, 14),
@@ -384,7 +384,7 @@ mod tests {
 
     #[test]
     fn a_track_without_phases_asks_its_process_and_then_all() {
-        let trace = sample::trace(&[
+        let trace = test_traces::trace(&[
             ("1", "1", "", "step", 0, 10),
             ("2", "1", "", "step", 20, 30),
             ("1", "2", "", "in the process", 0, 10),
@@ -399,7 +399,7 @@ mod tests {
 
     #[test]
     fn a_phase_is_in_another_of_its_name_but_not_in_itself() {
-        let trace = sample::track(&[("step", 0, 10), ("step", 0, 10), ("step", 2, 5), ("step", 11, 12)]);
+        let trace = test_traces::track(&[("step", 0, 10), ("step", 0, 10), ("step", 2, 5), ("step", 11, 12)]);
         assert_eq!(within(&trace, "step"), [1, 2]);
     }
 }
