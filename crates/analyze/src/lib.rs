@@ -1,7 +1,23 @@
-//! What a trace says.
+//! Analysis of traces: figures, steps, requests, checks, repairs, conversions and merges.
 //!
-//! Functions from a [`Trace`](ferrum_trace_model::Trace), or from a stream of events, to figures. This crate prints nothing
-//! and opens no file.
+//! Functions from a [`Trace`](ferrum_trace_model::Trace), or from a stream of events, to figures or to another file. This
+//! crate prints nothing and opens no file.
+//!
+//! Modules depend on each other in one direction only. Each may use those above it:
+//!
+//! ```text
+//! kineto     names that PyTorch's profiler uses
+//! structure  nesting, lanes, async operations, gaps, selections
+//! figures    counts, sums and percentiles
+//! ops        classification of kernels and operations
+//! steps      steps of an engine
+//! requests   requests to an engine
+//! check      rules about what viewers accept
+//! rewrite    parts that every writer needs
+//! repair     a file that all viewers accept
+//! convert    other formats
+//! merge      several files in one
+//! ```
 
 pub mod check;
 pub mod convert;

@@ -1,6 +1,6 @@
 //! Ids of asynchronous things, as Perfetto has them: numbers that are unique within a process.
 
-use super::hash;
+use super::hash::hash;
 use super::ordered_lanes::LaneId;
 use ferrum_trace_model::ProcessId;
 use hashbrown::{HashMap, HashSet};

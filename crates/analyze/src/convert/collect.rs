@@ -1,7 +1,10 @@
 //! From the events of a file to records in the sorter.
 
+use super::error::Error;
+use super::hash::hash;
+use super::pairing;
 use super::record::{Binding, EventKind, NEVER, Record};
-use super::{Error, Left, hash, pairing};
+use super::summary::Left;
 use crate::check::events::flow_number;
 use crate::kineto;
 use crate::rewrite::fields::Fields;

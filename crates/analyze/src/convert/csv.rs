@@ -1,10 +1,11 @@
 //! A table with a row a slice, in the order of time.
 
 use super::collect::{Collected, Wanted, collect};
+use super::error::Error;
 use super::ordered_lanes::{LaneId, Owner};
 use super::record::{NEVER, Record};
+use super::summary::Summary;
 use super::timeline::{Stage, play};
-use super::{Error, Summary};
 use csv::Writer;
 use ferrum_trace_model::{StringId, Strings, TrackId, Tracks};
 use std::borrow::Cow;

@@ -1,6 +1,6 @@
 //! Arrows that have begun, by what joins their points.
 
-use super::hash;
+use super::hash::hash;
 use hashbrown::HashMap;
 
 /// How many arrows are remembered at least. One whose begin lies further back, counted in arrows, is forgotten.

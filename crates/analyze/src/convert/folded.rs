@@ -1,6 +1,8 @@
 //! Folded stacks: `process;thread;outer;inner 1234`, in nanoseconds, one line a stack.
 
-use super::{Error, Summary, stacks};
+use super::error::Error;
+use super::stacks;
+use super::summary::Summary;
 use std::io::{BufWriter, Read, Write};
 
 /// Converts slices of threads to self times by stack.

@@ -1,5 +1,6 @@
 //! Begins and ends become slices, in the order of time.
 
+use super::hash::hash;
 use super::pending_records::{PendingRecords, Stored};
 use super::record::{EventKind, NEVER, Record, time_of};
 use ferrum_trace_format::spill_sort::SpillSort;
@@ -82,6 +83,6 @@ fn pair_kind(edge: &Record<'_>) -> EventKind {
 fn pair_key(edge: &Record<'_>) -> u64 {
     match pair_kind(edge) {
         EventKind::Slice => u64::from(edge.row),
-        _ => super::hash(&(edge.group, edge.name)),
+        _ => hash(&(edge.group, edge.name)),
     }
 }

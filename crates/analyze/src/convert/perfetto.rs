@@ -2,13 +2,15 @@
 
 use super::async_ids::{self, AsyncIds};
 use super::collect::{Collected, Wanted, collect};
+use super::error::Error;
 use super::flows::Flows;
+use super::hash::hash;
 use super::numbering::{Numbering, usable};
 use super::ordered_lanes::{LaneId, Owner};
 use super::record::{EventKind, Record};
+use super::summary::Summary;
 use super::timeline::{Stage, play};
 use super::waiting_flows::WaitingFlows;
-use super::{Error, Summary, hash};
 use crate::check::slices::DEPTH_MAX;
 use ferrum_trace_format::chrome::METADATA_CATEGORY;
 use ferrum_trace_format::chrome::read::for_each_member;

@@ -1,10 +1,11 @@
 //! Profiles for speedscope: one a track, of begins and ends in nanoseconds since the first event.
 
 use super::collect::{Collected, Wanted, collect};
+use super::error::Error;
 use super::ordered_lanes::{LaneId, Owner};
 use super::record::Record;
+use super::summary::{Summary, lost_text};
 use super::timeline::{Stage, play};
-use super::{Error, Summary, lost_text};
 use ferrum_trace_format::chrome::{push_decimal, push_text};
 use ferrum_trace_format::spill_sort::SpillSort;
 use ferrum_trace_model::{Strings, TrackId, Tracks};

@@ -1,10 +1,11 @@
 //! Self times by stack: a tree of names.
 
 use super::collect::{Collected, Wanted, collect};
+use super::error::Error;
 use super::ordered_lanes::{LaneId, Owner};
 use super::record::{NEVER, Record};
+use super::summary::Summary;
 use super::timeline::{Stage, play};
-use super::{Error, Summary};
 use ferrum_trace_model::{StringId, Strings, Tracks};
 use hashbrown::HashMap;
 use std::borrow::Cow;

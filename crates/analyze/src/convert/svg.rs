@@ -1,6 +1,8 @@
 //! A flame graph.
 
-use super::{Error, Summary, lost_text, stacks};
+use super::error::Error;
+use super::stacks;
+use super::summary::{Summary, lost_text};
 use inferno::flamegraph::{self, Options};
 use std::io::{BufWriter, Read, Write};
 

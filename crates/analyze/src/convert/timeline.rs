@@ -1,8 +1,9 @@
 //! Plays what was collected, in the order of time.
 
+use super::error::Error;
+use super::hash::hash;
 use super::ordered_lanes::{Due, LaneId, LanePosition, OrderedLanes, Owner};
 use super::record::{EventKind, Record, time_of};
-use super::{Error, hash};
 use ferrum_trace_format::spill_sort::SpillSort;
 use ferrum_trace_model::{ProcessId, TrackId};
 

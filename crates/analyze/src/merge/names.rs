@@ -1,6 +1,6 @@
 //! What processes are called in the merged trace, and where they stand.
 
-use super::MergedProcess;
+use super::merged::MergedProcess;
 use super::numbering::Numbers;
 use super::survey::Surveyed;
 use crate::rewrite::json::{metadata, naming, text};

@@ -1,16 +1,19 @@
 //! What is to be written, as the first pass over all inputs has found.
 
 use super::align::{self, Aligned, Alignment};
+use super::error::Error;
 use super::handovers::HandOvers;
+use super::input::Input;
 use super::marks::{Marks, Owner};
+use super::merged::{Merged, MergedInput, MergedProcess};
 use super::names::{describe, processes};
 use super::numbering::number_all;
 use super::one_run::{NotRanks, Participant, not_ranks};
+use super::options::{MergeOptions, MergedForm};
 use super::parts::leaders;
 use super::rewriter::FilePlan;
 use super::skew::{Compared, Skew, skew};
 use super::survey::{Survey, Surveyed};
-use super::{Error, Input, MergeOptions, Merged, MergedForm, MergedInput, MergedProcess};
 use crate::check::texts::mend_texts;
 use crate::kineto;
 use crate::rewrite::edit::Edits;

@@ -1,9 +1,10 @@
 //! The merged trace, event by event.
 
+use super::error::Error;
+use super::input::Input;
 use super::part_boundaries::{Edges, Fate};
 use super::plan::Plan;
 use super::rewriter::Rewriter;
-use super::{Error, Input};
 use crate::rewrite::document::Document;
 use crate::rewrite::document::OutputForm;
 use crate::rewrite::stoppable::{Stop, for_each_until};

@@ -1,7 +1,7 @@
 //! Events become requests.
 
 use super::events::{Event, EventKind, Words, events};
-use super::{Request, Stage, StageKind};
+use super::request::{Request, Stage, StageKind};
 use ferrum_trace_model::Trace;
 
 /// What was found.

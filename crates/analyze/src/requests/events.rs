@@ -1,6 +1,6 @@
 //! What a trace tells of requests, event by event.
 
-use super::StageKind;
+use super::request::StageKind;
 use ferrum_trace_model::vocab;
 use ferrum_trace_model::vocab::request;
 use ferrum_trace_model::{ArgColumn, End, Order, StringId, Strings, Trace, TrackId};

@@ -1,6 +1,7 @@
 //! The figures of requests, as vLLM's benchmark defines them.
 
-use super::{Request, Slo, StageKind, is_failure};
+use super::request::{Request, StageKind, is_failure};
+use super::slo::Slo;
 use crate::figures::percentile::Distribution;
 use ferrum_trace_model::Trace;
 

@@ -21,8 +21,9 @@ use crate::steps::{Step, StepsOptions};
 use crate::structure::nesting::Nesting;
 use crate::structure::select::Selected;
 use collect::Collected;
+use ferrum_trace_model::Trace;
 use ferrum_trace_model::vocab;
-use ferrum_trace_model::{StringId, Trace};
+use request::is_failure;
 
 /// The arguments that requests are described by. Ask for them when loading, together with [`STEP_ARGS`](crate::STEP_ARGS).
 pub const REQUEST_ARGS: [&str; 6] = [
@@ -131,13 +132,6 @@ pub fn requests(trace: &Trace, nesting: &Nesting, options: &RequestsOptions) -> 
 fn all_steps(trace: &Trace, nesting: &Nesting, options: &RequestsOptions) -> Vec<Step> {
     let options = StepsOptions { names_device: options.names_device, ..StepsOptions::default() };
     steps(trace, nesting, &Selected::all(trace), &options).steps
-}
-
-/// Whether a reason is that of a request that did not end well.
-fn is_failure(trace: &Trace, reason: Option<StringId>) -> bool {
-    reason.is_some_and(|reason| {
-        [vocab::request::ABORT, vocab::request::ERROR, vocab::request::DROPPED].contains(&trace.strings.get(reason))
-    })
 }
 
 #[cfg(test)]

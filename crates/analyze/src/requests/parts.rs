@@ -1,6 +1,6 @@
 //! What a request's time was spent on.
 
-use super::{Request, StageKind};
+use super::request::{Request, StageKind};
 use crate::steps::Step;
 use ferrum_trace_model::vocab::Phase;
 use ferrum_trace_model::{ProcessId, Trace};

@@ -1,6 +1,6 @@
 //! Requests whose first token was recorded before it can exist.
 
-use super::Request;
+use super::request::Request;
 use crate::steps::Step;
 use ferrum_trace_model::vocab::Phase;
 use ferrum_trace_model::vocab::device::CLOCK_ERROR_NS;

@@ -1,6 +1,6 @@
 //! One request.
 
-use ferrum_trace_model::{StringId, TrackId};
+use ferrum_trace_model::{StringId, Trace, TrackId, vocab};
 use std::ops::Range;
 
 /// One request. Times are nanoseconds, as the file has them.
@@ -94,4 +94,11 @@ impl Request {
         let queued = self.stages.iter().filter(|stage| stage.kind == StageKind::Queued);
         queued.map(|stage| stage.time.end.saturating_sub(stage.time.start)).reduce(i64::saturating_add)
     }
+}
+
+/// Whether a reason is that of a request that did not end well.
+pub(super) fn is_failure(trace: &Trace, reason: Option<StringId>) -> bool {
+    reason.is_some_and(|reason| {
+        [vocab::request::ABORT, vocab::request::ERROR, vocab::request::DROPPED].contains(&trace.strings.get(reason))
+    })
 }

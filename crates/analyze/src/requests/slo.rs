@@ -1,6 +1,6 @@
 //! What requests should keep to.
 
-use super::Request;
+use super::request::Request;
 
 /// A limit that a request should keep to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

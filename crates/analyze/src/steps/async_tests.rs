@@ -251,7 +251,7 @@ fn with_flows(is_last_measured: bool) -> Trace {
         ("1", "gpu", "gemm", "up", 25, 40),
     ]);
     argument(&mut trace, CLOCK_ERROR_NS, &[(2, "40"), (3, "40")]);
-    argument(&mut trace, step::DECODE_TOKENS, &[(0, "1"), (1, "1")]);
+    argument(&mut trace, vocab::step::DECODE_TOKENS, &[(0, "1"), (1, "1")]);
     let [host, gpu] = [TrackId(0), TrackId(1)];
     let mut points = vec![(End::Begin, host, 3, "a"), (End::Finish, gpu, 12, "a"), (End::Begin, host, 13, "b")];
     points.extend(is_last_measured.then_some((End::Finish, gpu, 25, "b")));

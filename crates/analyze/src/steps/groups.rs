@@ -1,6 +1,8 @@
 //! Steps by phase and size of the batch.
 
-use super::{DeviceTime, Split, Step};
+use super::device::DeviceTime;
+use super::span::Split;
+use super::step::Step;
 use crate::figures::percentile::Distribution;
 use ferrum_trace_model::vocab::Phase;
 use std::collections::{BTreeMap, BTreeSet};

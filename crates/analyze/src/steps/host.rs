@@ -43,3 +43,14 @@ pub fn by_name(trace: &Trace, nesting: &Nesting, step: &MarkedSlice) -> HashMap<
     }
     sums
 }
+
+/// The longest stretch of a step that is in no slice.
+pub fn longest_gap(trace: &Trace, nesting: &Nesting, step: &MarkedSlice) -> Option<(GapPlace, i64)> {
+    let mut longest: Option<(GapPlace, i64)> = None;
+    gaps(trace, nesting, step, |place, length| {
+        if longest.is_none_or(|(_, so_far)| so_far < length) {
+            longest = Some((place, length));
+        }
+    });
+    longest
+}

@@ -17,6 +17,7 @@ mod origins;
 mod results;
 mod slowest;
 mod span;
+mod step;
 
 pub use device::{Attribution, DeviceTime};
 pub use groups::{BatchRange, StepGroup};
@@ -24,15 +25,16 @@ pub use mark::{Mark, StepSource};
 pub use op_times::{NameTime, OpTime, OpTimes};
 pub use slowest::{Difference, SlowStep, What};
 pub use span::Split;
+pub use step::Step;
 
 use crate::kineto::{CORRELATION, DEVICE_PROPERTIES, EXTERNAL_ID, ORIGINAL_CATEGORY};
-use crate::structure::gaps::{GapPlace, GapSum, Gaps};
+use crate::structure::gaps::{GapSum, Gaps};
 use crate::structure::nesting::Nesting;
 use crate::structure::select::Selected;
 use device::{Attributed, Work};
 use ferrum_trace_model::Trace;
 use ferrum_trace_model::vocab::device::CLOCK_ERROR_NS;
-use ferrum_trace_model::vocab::{Phase, UNCLOSED, step};
+use ferrum_trace_model::vocab::{self, Phase, UNCLOSED};
 use find::Found;
 pub(crate) use find::{MarkedSlice, find};
 pub(crate) use mark::phase_at_start;
@@ -42,11 +44,11 @@ use std::collections::BTreeMap;
 
 /// The arguments that steps are described by. Ask for them when loading.
 pub const STEP_ARGS: [&str; 10] = [
-    step::PHASE,
-    step::BATCH,
-    step::PREFILL_TOKENS,
-    step::DECODE_TOKENS,
-    step::CONTEXT_TOKENS,
+    vocab::step::PHASE,
+    vocab::step::BATCH,
+    vocab::step::PREFILL_TOKENS,
+    vocab::step::DECODE_TOKENS,
+    vocab::step::CONTEXT_TOKENS,
     CORRELATION,
     EXTERNAL_ID,
     CLOCK_ERROR_NS,
@@ -68,43 +70,6 @@ pub struct StepsOptions {
 /// Tells from the fields around the events of a file whether it names a device: torch.profiler lists those of the machine.
 pub fn names_device(fields: &[(String, Vec<u8>)]) -> bool {
     fields.iter().any(|(key, value)| key == DEVICE_PROPERTIES && value.contains(&b'{'))
-}
-
-/// One step. Times are nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// The slice that marks it.
-    pub slice: u32,
-    /// What the mark says.
-    pub mark: Mark,
-    /// When it begins: with its mark, or with its first work on a device if that is earlier.
-    pub start: i64,
-    /// How long it takes: to the end of its mark, or of its last work on a device if that is later.
-    pub duration: i64,
-    /// Split of that time into host, device, both and neither.
-    pub split: Split,
-    /// How long its mark is.
-    pub mark_duration: i64,
-    /// The part of its mark that is in no slice of its track.
-    pub unexplained: i64,
-    /// What devices do for it.
-    pub device: DeviceTime,
-    /// When its last work on a device ends, if it has any.
-    pub device_end: Option<i64>,
-    /// Launches of it of which no work on a device is in the file.
-    pub n_unanswered: u32,
-    /// Whether work on devices for it is not in the file: it takes longer than the file shows.
-    pub is_incomplete: bool,
-    /// The time that its result takes: its duration without the time in which the result of another step of its engine comes
-    /// first. Nothing if it is incomplete.
-    pub result_time: i64,
-}
-
-impl Step {
-    /// When it ends.
-    pub fn end(&self) -> i64 {
-        self.start.saturating_add(self.duration)
-    }
 }
 
 /// The steps of a trace. Times are nanoseconds.
@@ -267,17 +232,6 @@ fn n_tracks(trace: &Trace, steps: &[Step]) -> usize {
 fn wall<'a>(steps: impl Iterator<Item = &'a Step> + Clone) -> i64 {
     let first = steps.clone().map(|step| step.start).min().unwrap_or(0);
     steps.map(Step::end).max().unwrap_or(first).saturating_sub(first)
-}
-
-/// The longest stretch of a step that is in no slice.
-fn longest_gap(trace: &Trace, nesting: &Nesting, step: &MarkedSlice) -> Option<(GapPlace, i64)> {
-    let mut longest: Option<(GapPlace, i64)> = None;
-    host::gaps(trace, nesting, step, |place, length| {
-        if longest.is_none_or(|(_, so_far)| so_far < length) {
-            longest = Some((place, length));
-        }
-    });
-    longest
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use super::device::Work;
 use super::find::MarkedSlice;
 use super::groups::Grouping;
-use super::{Step, host, longest_gap};
+use super::host;
+use super::step::Step;
 use crate::ops::Ops;
 use crate::structure::gaps::GapPlace;
 use crate::structure::nesting::Nesting;
@@ -152,7 +153,7 @@ impl Compare<'_> {
             excess,
             host: largest(host),
             device: largest(device),
-            gap: longest_gap(self.trace, self.nesting, &marked_here),
+            gap: host::longest_gap(self.trace, self.nesting, &marked_here),
         }
     }
 }

@@ -32,10 +32,10 @@ fn engine() -> Trace {
         ("1", "1", "gemm", "up", 170, 190),
         ("1", "2", "", "another thread", 0, 500),
     ]);
-    argument(&mut trace, step::PHASE, &[(0, "prefill"), (2, "decode"), (8, "decode")]);
-    argument(&mut trace, step::BATCH, &[(0, "1"), (2, "4"), (5, "4"), (8, "4")]);
-    argument(&mut trace, step::PREFILL_TOKENS, &[(0, "64"), (2, "0")]);
-    argument(&mut trace, step::DECODE_TOKENS, &[(0, "1"), (2, "4"), (5, "4"), (8, "4")]);
+    argument(&mut trace, vocab::step::PHASE, &[(0, "prefill"), (2, "decode"), (8, "decode")]);
+    argument(&mut trace, vocab::step::BATCH, &[(0, "1"), (2, "4"), (5, "4"), (8, "4")]);
+    argument(&mut trace, vocab::step::PREFILL_TOKENS, &[(0, "64"), (2, "0")]);
+    argument(&mut trace, vocab::step::DECODE_TOKENS, &[(0, "1"), (2, "4"), (5, "4"), (8, "4")]);
     trace
 }
 

@@ -9,7 +9,8 @@ mod phases;
 mod roles;
 mod writer;
 
-use super::{Error, Summary};
+use super::error::Error;
+use super::summary::Summary;
 use crate::Opener;
 use crate::figures::layers::LAYER_ARG;
 use crate::steps::STEP_ARGS;

@@ -1,11 +1,12 @@
 //! The profile as JSON.
 
-use super::super::Error;
+use super::super::error::Error;
+use super::LayerwiseOptions;
 use super::context::Context;
 use super::forest::{DEPTH_MAX, Forest};
 use super::phases::{ProfilePhase, Steps};
 use super::roles::{MODULE_PREFIX, NONE, Role};
-use super::{LAYER_ARG, LayerwiseOptions};
+use crate::figures::layers::LAYER_ARG;
 use ferrum_trace_format::chrome::push_text;
 use ferrum_trace_model::vocab::{Phase, layer};
 use ferrum_trace_model::{ArgColumn, StringId, Strings, Trace};

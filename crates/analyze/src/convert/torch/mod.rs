@@ -11,8 +11,9 @@ mod times;
 mod writer;
 
 use super::collect::{Collected, Wanted, collect};
+use super::error::Error;
+use super::summary::{Left, Summary};
 use super::timeline::play;
-use super::{Error, Left, Summary};
 use crate::Opener;
 use crate::kineto;
 use crate::rewrite::document::Document;

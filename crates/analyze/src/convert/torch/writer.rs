@@ -1,10 +1,11 @@
 //! Writes the events of a trace, in the order of time.
 
+use super::super::error::Error;
 use super::super::flows::Remembered;
 use super::super::ordered_lanes::{LaneId, Owner};
 use super::super::record::{EventKind, NEVER, Record};
+use super::super::summary::Summary;
 use super::super::timeline::Stage;
-use super::super::{Error, Summary};
 use super::pending_slices::{HeldRow, HeldSlice, Launch};
 use super::rows::{Row, Rows, Stream};
 use super::spelling::Spelling;
