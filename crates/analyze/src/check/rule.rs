@@ -127,5 +127,5 @@ pub(crate) const fn note(
     harm: &'static str,
     repair: &'static str,
 ) -> Rule {
-    Rule { code, what, severity: Severity::Note, viewers: Viewers(viewers), harm, repair }
+    Rule { severity: Severity::Note, ..error(code, what, viewers, harm, repair) }
 }

@@ -5,8 +5,8 @@ use super::collect::{Collected, Wanted, collect};
 use super::error::Error;
 use super::flows::Flows;
 use super::hash::hash;
-use super::numbering::{Numbering, usable};
 use super::ordered_lanes::{LaneId, Owner};
+use super::output_numbers::{OutputNumbers, usable};
 use super::record::{EventKind, Record};
 use super::summary::Summary;
 use super::timeline::{Stage, play};
@@ -36,7 +36,7 @@ pub fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Erro
         encoder: Encoder::new(first_time),
         output,
         uuids: Uuids::new(&tracks),
-        numbering: Numbering::of(&tracks, &strings),
+        numbering: OutputNumbers::of(&tracks, &strings),
         tracks: &tracks,
         strings: &strings,
         shift_ns,
@@ -130,7 +130,7 @@ struct Scene<'a> {
     encoder: Encoder,
     output: &'a mut dyn Write,
     uuids: Uuids,
-    numbering: Numbering,
+    numbering: OutputNumbers,
     tracks: &'a Tracks,
     strings: &'a Strings,
     shift_ns: i64,

@@ -1,5 +1,6 @@
 //! Arrows between slices, in numbers.
 
+use crate::structure::flow_key::flow_key;
 use ferrum_trace_model::{End, Trace};
 use hashbrown::HashMap;
 
@@ -24,8 +25,7 @@ pub fn count_flows(trace: &Trace) -> FlowCount {
     let mut count = FlowCount::default();
     let mut groups: HashMap<_, (bool, bool)> = HashMap::new();
     for (event, &end) in flows.end.iter().enumerate() {
-        let (has_begin, has_finish) =
-            groups.entry((flows.category[event], flows.name[event], flows.id[event])).or_default();
+        let (has_begin, has_finish) = groups.entry(flow_key(flows, event)).or_default();
         match end {
             End::Begin => (count.begins, *has_begin) = (count.begins + 1, true),
             End::Step => count.steps += 1,

@@ -1,9 +1,9 @@
 //! What processes are called in the merged trace, and where they stand.
 
 use super::merged::MergedProcess;
-use super::numbering::Numbers;
 use super::survey::Surveyed;
 use crate::rewrite::json::{metadata, naming, text};
+use crate::rewrite::numbering::Numbers;
 use ferrum_trace_model::vocab::about::RANK_LABEL;
 use ferrum_trace_model::{ProcessId, StringId};
 
@@ -22,7 +22,7 @@ pub fn processes(file: &Surveyed, numbers: &Numbers) -> Vec<(ProcessId, MergedPr
 fn process(file: &Surveyed, numbers: &Numbers, id: ProcessId) -> Option<MergedProcess> {
     let told = file.tracks.get_process(id);
     let told_text = |text: Option<StringId>| text.map_or("", |text| file.strings.get(text));
-    let (pid, old_pid, rank) = (numbers.pid(id)?, told_text(told.pid).to_owned(), file.rank_of(id));
+    let (pid, old_pid, rank) = (numbers.pid(id)?.number, told_text(told.pid).to_owned(), file.rank_of(id));
     let labels = told_text(told.labels);
     let name = match told_text(told.name) {
         // Torch calls its devices by the name of the program, and says which they are in the label.
@@ -77,7 +77,11 @@ pub fn describe(
     }
     for (id, track) in file.tracks.iter() {
         let old = track.tid.map_or("no thread", |tid| file.strings.get(tid));
-        let (Some(pid), Some(tid)) = (numbers.pid(track.process), numbers.tid(id)) else { continue };
+        let (Some(pid), Some(tid)) =
+            (numbers.pid(track.process).map(|pid| pid.number), numbers.tid(id).map(|tid| tid.number))
+        else {
+            continue;
+        };
         if track.name.is_none() && tid.to_string() != old {
             let old = if old.is_empty() { "no thread" } else { old };
             events.push(naming("thread_name", pid, Some(tid), old));

@@ -2,12 +2,12 @@
 
 use super::align::{self, Aligned, Alignment};
 use super::error::Error;
+use super::file_numbers::number_all;
 use super::handovers::HandOvers;
 use super::input::Input;
 use super::marks::{Marks, Owner};
 use super::merged::{Merged, MergedInput, MergedProcess};
 use super::names::{describe, processes};
-use super::numbering::number_all;
 use super::one_run::{NotRanks, Participant, not_ranks};
 use super::options::{MergeOptions, MergedForm};
 use super::parts::leaders;

@@ -2,11 +2,11 @@
 
 use super::align::TimeMap;
 use super::handovers::our_flow;
-use super::numbering::Numbers;
 use crate::check::events::{PhaseRole, flow_number, has_sub_nanoseconds};
 use crate::check::texts::mend_texts;
 use crate::rewrite::edit::Edits;
 use crate::rewrite::json::{micros, text};
+use crate::rewrite::numbering::Numbers;
 use ferrum_trace_format::chrome::ARGS_STRIPPED;
 use ferrum_trace_format::chrome::read::{Event, Number, RowFinder, Scalar, for_each_member};
 use ferrum_trace_format::spool::record::SHARED_FLOW;
@@ -165,7 +165,7 @@ impl<'p> Rewriter<'p> {
         }
         let old = self.strings.find(&(id >> 32).to_string())?;
         let (process, _) = self.tracks.processes().find(|(_, process)| process.pid == Some(old))?;
-        let new = self.plan.numbers.pid(process)?;
+        let new = self.plan.numbers.pid(process)?.number;
         Some(u64::from(new) << 32 | id & 0xffff_ffff)
     }
 
@@ -188,10 +188,10 @@ impl<'p> Rewriter<'p> {
     fn edit_ids(&mut self, event: &Event<'_>, edits: &mut Edits) {
         let track = self.rows.track(event, &mut self.strings, &mut self.tracks);
         let process = self.tracks.get(track).process;
-        set_id("pid", event.pid, self.plan.numbers.pid(process), edits);
+        set_id("pid", event.pid, self.plan.numbers.pid(process).map(|pid| pid.number), edits);
         // Metadata may name a thread that nothing is shown on.
         let unknown = matches!(event.tid, Some(Scalar::Text(_))).then_some(0);
-        set_id("tid", event.tid, self.plan.numbers.tid(track).or(unknown), edits);
+        set_id("tid", event.tid, self.plan.numbers.tid(track).map(|tid| tid.number).or(unknown), edits);
     }
 }
 

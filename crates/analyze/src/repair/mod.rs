@@ -3,9 +3,9 @@
 //! What is wrong is found as [`check`](crate::check) finds it. Then the file is read a second time, and each event is
 //! written as it is, or changed where a rule asks for it. What each rule asks for is its [`repair`](crate::check::Rule).
 
-mod numbering;
 mod pass;
 mod rewriter;
+mod track_numbers;
 
 use crate::Opener;
 use crate::check::Finding;

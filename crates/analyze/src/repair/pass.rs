@@ -1,8 +1,8 @@
 //! The second pass: writes each event, in an order that viewers like.
 
 use super::Changes;
-use super::numbering::Numbering;
 use super::rewriter::{Fate, Rewriter};
+use super::track_numbers::TrackNumbers;
 use crate::check::Finding;
 use crate::check::fields::is_usable;
 use crate::check::findings::{Findings, Places};
@@ -60,7 +60,7 @@ impl<'w> Pass<'w> {
         let (first, last) = span.unwrap_or_default();
         let is_shifted = findings.n(&EPOCH_PRECISION) > 0 || findings.n(&NEGATIVE_TS) > 0;
         let shift = if is_shifted { first } else { 0 };
-        let numbering = Numbering::of(&ids, &slices);
+        let numbering = TrackNumbers::of(&ids, &slices);
         if shift != 0 {
             document.field(Text::plain(SHIFT_FIELD), format!("\"{shift}\"").as_bytes(), false);
         }

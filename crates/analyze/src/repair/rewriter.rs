@@ -1,6 +1,6 @@
 //! What becomes of one event.
 
-use super::numbering::{Id, Numbering};
+use super::track_numbers::TrackNumbers;
 use crate::check::Rule;
 use crate::check::asyncs::AsyncPlan;
 use crate::check::events::{
@@ -19,6 +19,7 @@ use crate::check::rules::times::MISSING_TS;
 use crate::check::slices::SlicePlan;
 use crate::rewrite::edit::Edits;
 use crate::rewrite::json::{micros, text};
+use crate::rewrite::numbering::Id;
 use ferrum_trace_format::chrome::push_decimal;
 use ferrum_trace_format::chrome::read::{Event, Number, Scalar, for_each_member};
 use ferrum_trace_model::vocab::UNCLOSED;
@@ -38,7 +39,7 @@ pub struct Rewriter {
     /// Changes to samples of profiles.
     pub profiles: ProfilePlan,
     /// Numbers of processes and threads.
-    pub numbering: Numbering,
+    pub numbering: TrackNumbers,
     /// Nanoseconds that are taken from each time.
     pub shift: i64,
     /// When the trace ends.

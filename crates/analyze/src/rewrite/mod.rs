@@ -4,7 +4,7 @@
 pub(crate) mod document;
 pub(crate) mod edit;
 pub(crate) mod fields;
-pub(crate) mod free_numbers;
 pub(crate) mod json;
+pub(crate) mod numbering;
 pub(crate) mod rank;
 pub(crate) mod stoppable;

@@ -1,14 +1,12 @@
 //! Where flows that end on a slice began.
 
 use crate::kineto::LAUNCH_FLOW;
+use crate::structure::flow_key::{FlowKey, flow_key};
 use ferrum_trace_model::{End, StringId, Trace, TrackId};
 use hashbrown::{HashMap, HashSet};
 
 /// Category and name of flows.
 pub type FlowKind = (StringId, StringId);
-
-/// What joins the ends of a flow: category, name and id.
-type FlowKey = (StringId, StringId, StringId);
 
 /// Finds where a flow began by where it ends.
 #[derive(Debug)]
@@ -26,7 +24,7 @@ impl FlowOrigins {
         let mut origins =
             Self { begins: HashMap::new(), ends: HashMap::new(), one_sided: trace.strings.find(LAUNCH_FLOW) };
         for (event, &end) in flows.end.iter().enumerate() {
-            let key = (flows.category[event], flows.name[event], flows.id[event]);
+            let key = flow_key(flows, event);
             let place = (flows.track[event], flows.time[event]);
             match end {
                 End::Begin => _ = origins.begins.insert(key, place),

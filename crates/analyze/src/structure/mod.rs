@@ -3,6 +3,7 @@
 pub(crate) mod ancestors;
 pub(crate) mod async_ops;
 mod async_select;
+pub(crate) mod flow_key;
 pub(crate) mod gaps;
 pub(crate) mod nesting;
 pub(crate) mod nesting_lanes;

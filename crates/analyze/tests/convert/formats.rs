@@ -1,8 +1,8 @@
 //! Each format, on a trace that can be taken in at a glance.
 
-use crate::{converted, converted_text};
+use crate::{ClosedPipe, converted, converted_text};
 use ferrum_trace_analyze::convert::{Error, Target, convert};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 
 /// Two threads: one with nested slices, of which one comes as begin and end, and one with slices that overlap.
 const TRACE: &str = r#"{"traceEvents":[
@@ -98,23 +98,11 @@ fn a_trace_without_slices_is_fine_everywhere() {
     }
 }
 
-struct Closed;
-
-impl Write for Closed {
-    fn write(&mut self, _bytes: &[u8]) -> io::Result<usize> {
-        Err(io::ErrorKind::BrokenPipe.into())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[test]
-fn trouble_says_whose_it_is() {
+fn errors_distinguish_reading_from_writing() {
     let open = || Ok(Box::new(TRACE.as_bytes()) as Box<dyn Read + Send>);
     for target in [Target::Perfetto, Target::Speedscope, Target::Folded, Target::Svg, Target::Csv] {
-        let error = convert(target, &open, &mut Closed).unwrap_err();
+        let error = convert(target, &open, &mut ClosedPipe).unwrap_err();
         assert!(matches!(error, Error::Write(cause) if cause.kind() == io::ErrorKind::BrokenPipe));
     }
     let open = || Ok(Box::new(&b"no trace"[..]) as Box<dyn Read + Send>);

@@ -1,12 +1,12 @@
 //! Traces as torch's profiler writes them.
 
-use crate::with_text;
+use crate::{ClosedPipe, with_text};
 use ferrum_trace_analyze::convert::{Error, Summary, TorchOptions, torch};
 use ferrum_trace_analyze::{Device, devices};
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
 use serde_json::{Value, json};
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 /// Two steps on a host that launch on two streams: by arrows, by one arrow to a group, and by none.
@@ -225,21 +225,9 @@ fn what_is_torchs_already_stays_as_it_is() {
     assert_eq!(document["distributedInfo"], json!({"backend": "gloo", "rank": 3, "world_size": 4}));
 }
 
-struct Closed;
-
-impl Write for Closed {
-    fn write(&mut self, _bytes: &[u8]) -> io::Result<usize> {
-        Err(io::ErrorKind::BrokenPipe.into())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[test]
-fn trouble_says_whose_it_is() {
-    let error = with_text(TRACE, |open| torch(open, &mut Closed, &TorchOptions::default())).unwrap_err();
+fn errors_distinguish_reading_from_writing() {
+    let error = with_text(TRACE, |open| torch(open, &mut ClosedPipe, &TorchOptions::default())).unwrap_err();
     assert!(matches!(error, Error::Write(cause) if cause.kind() == io::ErrorKind::BrokenPipe));
     let error = with_text("no trace", |open| torch(open, &mut Vec::new(), &TorchOptions::default())).unwrap_err();
     assert!(matches!(error, Error::Read(cause) if cause.is_wrong_format()));

@@ -2,6 +2,7 @@
 
 use super::roles::{NONE, Role, Roles};
 use crate::kineto::CORRELATION;
+use crate::structure::flow_key::flow_key;
 use crate::structure::nesting::Nesting;
 use ferrum_trace_model::{End, StringId, Trace, TrackId};
 use hashbrown::HashMap;
@@ -46,7 +47,7 @@ fn by_correlation(trace: &Trace, roles: &Roles, launches: &mut [Option<Launch>])
 /// In our traces, arrows lead from the host to the device.
 fn by_flows(trace: &Trace, nesting: &Nesting, roles: &Roles, launches: &mut [Option<Launch>]) {
     let flows = &trace.flows;
-    let key = |n: usize| (flows.category[n], flows.name[n], flows.id[n]);
+    let key = |n: usize| flow_key(flows, n);
     let mut begins: Vec<usize> = (0..flows.time.len()).filter(|&n| flows.end[n] == End::Begin).collect();
     begins.sort_by_key(|&n| (key(n), flows.time[n]));
     for end in (0..flows.time.len()).filter(|&n| flows.end[n] != End::Begin) {

@@ -1,6 +1,6 @@
 //! Where events go: rows of hosts stay as they are, those of devices go to processes of their own.
 
-use super::super::numbering::Numbering;
+use super::super::output_numbers::OutputNumbers;
 use crate::rewrite::json::text;
 use ferrum_trace_model::vocab::device_track::{self, PREFIX};
 use ferrum_trace_model::{ProcessId, StringId, Strings, TrackId, Tracks};
@@ -40,7 +40,7 @@ pub struct DeviceProcess {
 /// All rows of a trace.
 #[derive(Debug)]
 pub struct Rows {
-    numbering: Numbering,
+    numbering: OutputNumbers,
     rows: Vec<Row>,
     /// Ids of processes, as JSON.
     pids: Vec<Vec<u8>>,
@@ -57,7 +57,7 @@ impl Rows {
     pub fn of(tracks: &Tracks, strings: &Strings) -> Self {
         let spelled = |id: Option<StringId>| id.map_or_else(|| b"0".to_vec(), |id| id_json(strings.get(id)));
         let mut rows = Self {
-            numbering: Numbering::of(tracks, strings),
+            numbering: OutputNumbers::of(tracks, strings),
             rows: Vec::new(),
             pids: tracks.processes().map(|(_, process)| spelled(process.pid)).collect(),
             queues: Vec::new(),

@@ -1,7 +1,7 @@
 //! Numbers that no process and no thread has, for those whose ids viewers do not take.
 
 use crate::check::ids::number;
-use ferrum_trace_model::{StringId, Strings, Tracks};
+use ferrum_trace_model::{ProcessId, StringId, Strings, TrackId, Tracks};
 use hashbrown::HashSet;
 
 /// The numbers that are given out begin after the largest in use, if that is below this one.
@@ -39,13 +39,86 @@ impl FreeNumbers {
 }
 
 /// The number that an id is, if viewers take it as it is.
-pub fn plain_number(id: Option<StringId>, strings: &Strings) -> Option<u32> {
+fn plain_number(id: Option<StringId>, strings: &Strings) -> Option<u32> {
     number(strings.get(id?).as_bytes())
+}
+
+/// Number of a process or a thread in the output.
+#[derive(Clone, Copy, Debug)]
+pub struct Id {
+    /// The number.
+    pub number: u32,
+    /// True if the input has another id for it, or none.
+    pub is_new: bool,
+}
+
+impl Id {
+    /// A number that the input has too.
+    pub fn kept(number: u32) -> Self {
+        Self { number, is_new: false }
+    }
+
+    /// A number that the input does not have.
+    pub fn new(number: u32) -> Self {
+        Self { number, is_new: true }
+    }
+}
+
+/// Source of the numbers of [`Numbers::assign`].
+pub trait NumberSource {
+    /// Returns the number of a process. `plain` is its number in the input, if viewers accept that.
+    fn pid(&mut self, id: Option<StringId>, plain: Option<u32>) -> Id;
+
+    /// Returns a number for a thread that cannot keep its id. `pid` is the number of its process.
+    fn new_tid(&mut self, pid: u32, id: Option<StringId>) -> u32;
+}
+
+/// Numbers of the processes and threads of one file.
+#[derive(Clone, Debug, Default)]
+pub struct Numbers {
+    /// By process.
+    pids: Vec<Id>,
+    /// By track; `None` if nothing is shown on it and it has no id.
+    tids: Vec<Option<Id>>,
+}
+
+impl Numbers {
+    /// Gives a number to every process and every thread that needs one.
+    pub fn assign(
+        tracks: &Tracks,
+        strings: &Strings,
+        is_shown: impl Fn(TrackId) -> bool,
+        source: &mut impl NumberSource,
+    ) -> Self {
+        let mut numbers = Self::default();
+        for (_, process) in tracks.processes() {
+            numbers.pids.push(source.pid(process.pid, plain_number(process.pid, strings)));
+        }
+        for (id, track) in tracks.iter() {
+            let pid = numbers.pid(track.process).map(|pid| pid.number).unwrap_or_default();
+            numbers.tids.push(match ThreadNumber::of(track.tid, strings, is_shown(id), pid) {
+                ThreadNumber::Kept(tid) => Some(Id::kept(tid)),
+                ThreadNumber::New => Some(Id::new(source.new_tid(pid, track.tid))),
+                ThreadNumber::Nothing => None,
+            });
+        }
+        numbers
+    }
+
+    /// Returns the number of a process.
+    pub fn pid(&self, process: ProcessId) -> Option<Id> {
+        self.pids.get(process.index()).copied()
+    }
+
+    /// Returns the number of a thread, or `None` if it needs none.
+    pub fn tid(&self, track: TrackId) -> Option<Id> {
+        self.tids.get(track.index()).copied().flatten()
+    }
 }
 
 /// What becomes of the id of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ThreadNumber {
+enum ThreadNumber {
     /// It stays.
     Kept(u32),
     /// It needs another one.
@@ -56,7 +129,7 @@ pub enum ThreadNumber {
 
 impl ThreadNumber {
     /// For a thread of such an id. `is_shown` says whether something lies on it, `pid` is the number of its process.
-    pub fn of(tid: Option<StringId>, strings: &Strings, is_shown: bool, pid: u32) -> Self {
+    fn of(tid: Option<StringId>, strings: &Strings, is_shown: bool, pid: u32) -> Self {
         match (tid, plain_number(tid, strings)) {
             // Viewers take thread 0 for the idle one.
             (Some(_), Some(0)) if is_shown && pid != 0 => Self::New,

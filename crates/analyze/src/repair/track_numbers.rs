@@ -2,76 +2,55 @@
 
 use crate::check::ids::Ids;
 use crate::check::slices::SlicePlan;
-use crate::rewrite::free_numbers::{FreeNumbers, ThreadNumber, plain_number};
 use crate::rewrite::json::{metadata, naming};
+use crate::rewrite::numbering::{FreeNumbers, Id, NumberSource, Numbers};
 use ferrum_trace_model::{ProcessId, StringId, TrackId};
 use hashbrown::HashMap;
 
-/// The ids of processes, threads and lanes in the file that is written.
+/// Numbers of processes, threads and lanes in the output.
 #[derive(Debug, Default)]
-pub struct Numbering {
-    pids: Vec<Id>,
-    tids: Vec<Option<Id>>,
+pub struct TrackNumbers {
+    numbers: Numbers,
     lanes: HashMap<(TrackId, u32), u32>,
 }
 
-/// The id of a process or a thread.
-#[derive(Clone, Copy, Debug)]
-pub struct Id {
-    /// Its number.
-    pub number: u32,
-    /// Whether the file has another id for it, or none.
-    pub is_new: bool,
-}
-
-impl Id {
-    fn kept(number: u32) -> Self {
-        Self { number, is_new: false }
+impl NumberSource for FreeNumbers {
+    fn pid(&mut self, _: Option<StringId>, plain: Option<u32>) -> Id {
+        plain.map_or_else(|| Id::new(self.take()), Id::kept)
     }
 
-    fn new(free: &mut FreeNumbers) -> Self {
-        Self { number: free.take(), is_new: true }
+    fn new_tid(&mut self, _: u32, _: Option<StringId>) -> u32 {
+        self.take()
     }
 }
 
-impl Numbering {
-    /// For a file.
+impl TrackNumbers {
+    /// Assigns the numbers of a file.
     pub fn of(ids: &Ids, slices: &SlicePlan) -> Self {
         let Ids { tracks, strings, .. } = ids;
         let mut free = FreeNumbers::beside([(tracks, strings)].into_iter());
-        let mut numbering = Self::default();
-        for (_, process) in tracks.processes() {
-            let kept = plain_number(process.pid, strings).map(Id::kept);
-            numbering.pids.push(kept.unwrap_or_else(|| Id::new(&mut free)));
-        }
-        for (track, of_track) in tracks.iter() {
-            let pid = numbering.pids[of_track.process.index()].number;
-            numbering.tids.push(match ThreadNumber::of(of_track.tid, strings, ids.usage(track).is_shown, pid) {
-                ThreadNumber::Kept(tid) => Some(Id::kept(tid)),
-                ThreadNumber::New => Some(Id::new(&mut free)),
-                ThreadNumber::Nothing => None,
-            });
-        }
+        let numbers = Numbers::assign(tracks, strings, |track| ids.usage(track).is_shown, &mut free);
+        let mut lanes = HashMap::new();
         let mut tracks: Vec<(&u32, &u32)> = slices.n_lanes.iter().collect();
         tracks.sort_unstable();
         for (&track, &n_lanes) in tracks {
             for lane in 1..n_lanes {
-                numbering.lanes.insert((TrackId(track), lane), free.take());
+                lanes.insert((TrackId(track), lane), free.take());
             }
         }
-        numbering
+        Self { numbers, lanes }
     }
 
-    /// The id of a process.
+    /// Returns the number of a process.
     pub fn pid(&self, process: ProcessId) -> Option<Id> {
-        self.pids.get(process.index()).copied()
+        self.numbers.pid(process)
     }
 
-    /// The id of a lane of a track, if it needs one.
+    /// Returns the number of a lane of a track, or `None` if it needs none. Lane 0 is the thread itself.
     pub fn tid(&self, track: TrackId, lane: u32) -> Option<Id> {
         match lane {
-            0 => self.tids.get(track.index()).copied().flatten(),
-            _ => self.lanes.get(&(track, lane)).map(|&number| Id { number, is_new: true }),
+            0 => self.numbers.tid(track),
+            _ => self.lanes.get(&(track, lane)).map(|&number| Id::new(number)),
         }
     }
 

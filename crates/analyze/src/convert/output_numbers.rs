@@ -10,7 +10,7 @@ const FIRST_GIVEN_TID: i32 = 1 << 30 | 1 << 29;
 /// The numbers of all processes and threads: those of the file where they are whole numbers from 1 to 2^31 - 1, and others
 /// where they are not, since viewers take 0 for something else and have no place for the rest.
 #[derive(Debug)]
-pub struct Numbering {
+pub struct OutputNumbers {
     pids: Vec<i32>,
     tids: Vec<i32>,
     /// Above all numbers of processes that are taken or were given out.
@@ -19,7 +19,7 @@ pub struct Numbering {
     next_tid: i32,
 }
 
-impl Numbering {
+impl OutputNumbers {
     /// Numbers for these.
     pub fn of(tracks: &Tracks, strings: &Strings) -> Self {
         let pids: Vec<_> = tracks.processes().map(|(_, process)| process.pid).collect();
@@ -82,7 +82,7 @@ mod tests {
             tracks.track(id, id);
         }
         tracks.track(None, None);
-        let mut numbering = Numbering::of(&tracks, &strings);
+        let mut numbering = OutputNumbers::of(&tracks, &strings);
         let pid = |n: i32| FIRST_GIVEN_PID + n;
         assert_eq!(numbering.pids, [7, pid(1), pid(2), pid(3), pid(4), FIRST_GIVEN_PID, pid(5), pid(6)]);
         let tid = |n: i32| FIRST_GIVEN_TID + n;
