@@ -3,71 +3,71 @@
 use ferrum_trace_format::chrome::read::for_each_member;
 
 /// A slice of a stream that computes or communicates.
-pub const KERNEL: &str = "kernel";
+pub(crate) const KERNEL: &str = "kernel";
 /// A copy.
-pub const MEMCPY: &str = "gpu_memcpy";
+pub(crate) const MEMCPY: &str = "gpu_memcpy";
 /// A filling of memory.
-pub const MEMSET: &str = "gpu_memset";
+pub(crate) const MEMSET: &str = "gpu_memset";
 /// The same three, as torch spelled them in 2021.
-pub const KERNEL_2021: &str = "Kernel";
+pub(crate) const KERNEL_2021: &str = "Kernel";
 /// See [`KERNEL_2021`].
-pub const MEMCPY_2021: &str = "Memcpy";
+pub(crate) const MEMCPY_2021: &str = "Memcpy";
 /// See [`KERNEL_2021`].
-pub const MEMSET_2021: &str = "Memset";
+pub(crate) const MEMSET_2021: &str = "Memset";
 /// All work of devices.
-pub const DEVICE_WORK: [&str; 6] = [KERNEL, MEMCPY, MEMSET, KERNEL_2021, MEMCPY_2021, MEMSET_2021];
+pub(crate) const DEVICE_WORK: [&str; 6] = [KERNEL, MEMCPY, MEMSET, KERNEL_2021, MEMCPY_2021, MEMSET_2021];
 /// A call of the host to the device.
-pub const RUNTIME: &str = "cuda_runtime";
+pub(crate) const RUNTIME: &str = "cuda_runtime";
 /// All calls of the host to devices, of now and of 2021.
-pub const RUNTIMES: [&str; 5] = [RUNTIME, "cuda_driver", "Runtime", "privateuse1_runtime", "mtia_runtime"];
+pub(crate) const RUNTIMES: [&str; 5] = [RUNTIME, "cuda_driver", "Runtime", "privateuse1_runtime", "mtia_runtime"];
 /// Argument that joins a kernel with the call that launched it.
-pub const CORRELATION: &str = "correlation";
+pub(crate) const CORRELATION: &str = "correlation";
 /// Argument that joins a kernel with the operation that launched it.
-pub const EXTERNAL_ID: &str = "External id";
+pub(crate) const EXTERNAL_ID: &str = "External id";
 /// An operation of the host.
-pub const CPU_OP: &str = "cpu_op";
+pub(crate) const CPU_OP: &str = "cpu_op";
 /// All operations of the host, of now and of 2021.
-pub const OPERATIONS: [&str; 2] = [CPU_OP, "Operator"];
+pub(crate) const OPERATIONS: [&str; 2] = [CPU_OP, "Operator"];
 /// What the program says it does.
-pub const ANNOTATION: &str = "user_annotation";
+pub(crate) const ANNOTATION: &str = "user_annotation";
 /// The same on a stream.
-pub const GPU_ANNOTATION: &str = "gpu_user_annotation";
+pub(crate) const GPU_ANNOTATION: &str = "gpu_user_annotation";
 /// Arrows from calls to kernels.
-pub const LAUNCH_FLOW: &str = "ac2g";
+pub(crate) const LAUNCH_FLOW: &str = "ac2g";
 /// What the names of steps begin with.
-pub const STEP_PREFIX: &str = "ProfilerStep#";
+pub(crate) const STEP_PREFIX: &str = "ProfilerStep#";
 /// What the names of gloo's collectives begin with.
-pub const GLOO_PREFIX: &str = "gloo:";
+pub(crate) const GLOO_PREFIX: &str = "gloo:";
 /// What the names of the calls to NCCL begin with.
-pub const NCCL_PREFIX: &str = "nccl:";
+pub(crate) const NCCL_PREFIX: &str = "nccl:";
 /// What the names of NCCL's kernels begin with.
-pub const NCCL_KERNELS: [&str; 2] = ["ncclDevKernel_", "ncclKernel_"];
+pub(crate) const NCCL_KERNELS: [&str; 2] = ["ncclDevKernel_", "ncclKernel_"];
 /// What the names of torch's calls to collectives begin with.
-pub const C10D_PREFIX: &str = "c10d::";
+pub(crate) const C10D_PREFIX: &str = "c10d::";
 /// The name of the events in which torch tells what a collective was called with.
-pub const PARAMETERS: &str = "record_param_comms";
+pub(crate) const PARAMETERS: &str = "record_param_comms";
 /// Argument of [`PARAMETERS`]: which collective it is.
-pub const COLLECTIVE_NAME: &str = "Collective name";
+pub(crate) const COLLECTIVE_NAME: &str = "Collective name";
 /// Argument of a collective: who takes part.
-pub const GROUP_NAME: &str = "Process Group Name";
+pub(crate) const GROUP_NAME: &str = "Process Group Name";
 /// Argument of a collective: which of its group it is.
-pub const SEQUENCE: &str = "Seq";
+pub(crate) const SEQUENCE: &str = "Seq";
 /// Field of the file: when its time zero was, in nanoseconds since 1970.
-pub const BASE_TIME: &str = "baseTimeNanoseconds";
+pub(crate) const BASE_TIME: &str = "baseTimeNanoseconds";
 /// Field of the file: which host it is of.
-pub const HOST_NAME: &str = "host_name";
+pub(crate) const HOST_NAME: &str = "host_name";
 /// Field of the file: an object with the [`RANK`].
-pub const DISTRIBUTED: &str = "distributedInfo";
+pub(crate) const DISTRIBUTED: &str = "distributedInfo";
 /// Field of the file: a list of the devices that the machine has.
-pub const DEVICE_PROPERTIES: &str = "deviceProperties";
+pub(crate) const DEVICE_PROPERTIES: &str = "deviceProperties";
 /// In [`DISTRIBUTED`]: which of the processes of one run it is.
-pub const RANK: &str = "rank";
+pub(crate) const RANK: &str = "rank";
 /// In [`DISTRIBUTED`]: how many ranks there are.
-pub const WORLD_SIZE: &str = "world_size";
+pub(crate) const WORLD_SIZE: &str = "world_size";
 /// In [`DISTRIBUTED`]: how many groups of processes there are.
-pub const GROUP_COUNT: &str = "pg_count";
+pub(crate) const GROUP_COUNT: &str = "pg_count";
 /// Argument of a slice that was converted: the category that it had before.
-pub const ORIGINAL_CATEGORY: &str = "category";
+pub(crate) const ORIGINAL_CATEGORY: &str = "category";
 
 /// Categories that only torch's profiler writes, of now and of 2021.
 const CATEGORIES: [&str; 25] = [
@@ -99,7 +99,7 @@ const CATEGORIES: [&str; 25] = [
 ];
 
 /// Whether a category is one of torch's.
-pub fn is_category(category: &str) -> bool {
+pub(crate) fn is_category(category: &str) -> bool {
     CATEGORIES.contains(&category)
 }
 
@@ -113,7 +113,7 @@ const METADATA: [(&str, &str); 5] = [
 ];
 
 /// Returns whether torch writes metadata events of this name, with these arguments.
-pub fn is_metadata(name: &str, args: &[u8]) -> bool {
+pub(crate) fn is_metadata(name: &str, args: &[u8]) -> bool {
     let Some((_, wanted)) = METADATA.iter().find(|(known, _)| *known == name) else {
         return false;
     };

@@ -40,10 +40,9 @@ pub use figures::counters::{CounterSeries, counters};
 pub use figures::flows::{FlowCount, count_flows};
 pub use figures::gpu::{Device, Stream, devices};
 pub use figures::instants::{InstantRow, instants};
-pub use figures::layers::{Cell, LAYER_ARG, LayerSource, Layers, LayersOptions, PhaseLayers, layer_in, layers};
-pub use figures::percentile::{Distribution, nearest_rank};
+pub use figures::layers::{Cell, LAYER_ARG, LayerSource, Layers, LayersOptions, PhaseLayers, layers};
+pub use figures::percentile::Distribution;
 pub use figures::summary::{GroupBy, Key, Rest, Row, SortBy, Summary, SummaryOptions, summarize};
-pub use ops::op_in;
 pub use requests::{
     Figure, Figures, Part, Parts, REQUEST_ARGS, Request, Requests, RequestsOptions, Slo, SloMetric, Stage, StageKind,
     requests,
@@ -57,7 +56,7 @@ pub use structure::async_ops::{ASYNC_ARGS, AsyncOp, BusyTime, async_ops};
 pub use structure::gaps::{GapPlace, GapSum};
 pub use structure::nesting::{Nesting, TrackNesting};
 pub use structure::no_match::{Condition, NoMatch, explain_no_match};
-pub use structure::select::{Enclosing, Glob, Selected, Selection};
+pub use structure::select::{Glob, Selected, Selection};
 
 /// Opens a file anew, for each pass over it.
 pub type Opener<'a> = &'a dyn Fn() -> Result<Box<dyn std::io::Read + Send>, ferrum_trace_format::Error>;

@@ -3,7 +3,7 @@
 use ferrum_trace_model::{Slice, Trace};
 
 /// A trace of slices: process, track, category, name, start and end. They are in the file in this order.
-pub fn trace(slices: &[(&str, &str, &str, &str, i64, i64)]) -> Trace {
+pub(crate) fn trace(slices: &[(&str, &str, &str, &str, i64, i64)]) -> Trace {
     let mut trace = Trace::default();
     for (order, &(pid, tid, category, name, start, end)) in slices.iter().enumerate() {
         let [pid, tid, category, name] = [pid, tid, category, name].map(|text| trace.strings.intern(text));
@@ -16,7 +16,7 @@ pub fn trace(slices: &[(&str, &str, &str, &str, i64, i64)]) -> Trace {
 }
 
 /// A trace of slices of one track: name, start and end.
-pub fn track(slices: &[(&str, i64, i64)]) -> Trace {
+pub(crate) fn track(slices: &[(&str, i64, i64)]) -> Trace {
     let slices: Vec<_> = slices.iter().map(|&(name, start, end)| ("1", "1", "", name, start, end)).collect();
     trace(&slices)
 }

@@ -11,7 +11,7 @@ use std::hash::BuildHasher;
 
 /// All begins and ends of asynchronous slices: 32 bytes each.
 #[derive(Debug, Default)]
-pub struct AsyncLog {
+pub(crate) struct AsyncLog {
     edges: Vec<AsyncEdge>,
     names: Labels,
     hasher: DefaultHashBuilder,
@@ -38,7 +38,7 @@ enum AsyncKind {
 
 /// What has to be done to asynchronous events.
 #[derive(Debug, Default)]
-pub struct AsyncPlan {
+pub(crate) struct AsyncPlan {
     /// Ends without a begin.
     pub dropped: Vec<Order>,
     /// Begins without an end.
@@ -51,29 +51,29 @@ pub struct AsyncPlan {
 
 impl AsyncPlan {
     /// Whether one is left out.
-    pub fn is_dropped(&self, order: Order) -> bool {
+    pub(crate) fn is_dropped(&self, order: Order) -> bool {
         self.dropped.binary_search(&order).is_ok()
     }
 
     /// Whether one has to be ended.
-    pub fn is_unclosed(&self, order: Order) -> bool {
+    pub(crate) fn is_unclosed(&self, order: Order) -> bool {
         self.unclosed.binary_search(&order).is_ok()
     }
 
     /// Whether the id of one becomes local.
-    pub fn is_local(&self, order: Order) -> bool {
+    pub(crate) fn is_local(&self, order: Order) -> bool {
         self.local.binary_search(&order).is_ok()
     }
 
     /// What the id of one is made different by.
-    pub fn id(&self, order: Order) -> Option<u32> {
+    pub(crate) fn id(&self, order: Order) -> Option<u32> {
         self.ids.binary_search_by_key(&order, |&(other, _)| other).ok().map(|place| self.ids[place].1)
     }
 }
 
 impl AsyncLog {
     /// Notes an event that has an id.
-    pub fn add(&mut self, event: &Event<'_>, time: i64, process: ProcessId, order: Order) {
+    pub(crate) fn add(&mut self, event: &Event<'_>, time: i64, process: ProcessId, order: Order) {
         let Some((id, is_local)) = event.async_id() else {
             return;
         };
@@ -89,7 +89,7 @@ impl AsyncLog {
     }
 
     /// Finds out which belong together.
-    pub fn plan(mut self, findings: &mut Findings) -> AsyncPlan {
+    pub(crate) fn plan(mut self, findings: &mut Findings) -> AsyncPlan {
         let mut plan = AsyncPlan::default();
         self.edges.sort_unstable_by_key(|edge| (edge.key, edge.time, edge.order));
         for of_id in self.edges.chunk_by(|one, other| one.key == other.key) {

@@ -12,7 +12,7 @@ use std::io::{self, ErrorKind, Read};
 const TAIL_BYTES: usize = 64 << 10;
 
 /// Reads a file for somebody else, and remembers its beginning and its end.
-pub struct Watch<R> {
+pub(crate) struct Watch<R> {
     input: R,
     /// The first bytes, until it is known whether they are a byte order mark.
     head: Option<Vec<u8>>,
@@ -25,7 +25,7 @@ pub struct Watch<R> {
 
 /// What was seen of a file besides its events.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub(crate) struct Seen {
     /// Whether there was a byte order mark, which is not handed on.
     pub has_mark: bool,
     /// What the decompressor said when the file ended too early.
@@ -38,12 +38,12 @@ pub struct Seen {
 
 impl<R: Read> Watch<R> {
     /// Watches a file from its beginning.
-    pub fn new(input: R) -> Self {
+    pub(crate) fn new(input: R) -> Self {
         Self { input, head: Some(Vec::new()), tail: Vec::new(), n_bytes: 0, seen: Seen::default() }
     }
 
     /// What was seen, at the end.
-    pub fn finish(mut self) -> Seen {
+    pub(crate) fn finish(mut self) -> Seen {
         let excess = self.tail.len().saturating_sub(TAIL_BYTES);
         self.tail.drain(..excess);
         Seen { tail: self.tail, n_bytes: self.n_bytes, ..self.seen }
@@ -113,7 +113,7 @@ impl<R: Read> Read for Watch<R> {
 }
 
 /// Sorts something that the reader passed over under a rule.
-pub fn check_loss(loss: &Loss, findings: &mut Findings) {
+pub(crate) fn check_loss(loss: &Loss, findings: &mut Findings) {
     let rule = if loss.reason.contains("NaN or Infinity") {
         &NAN
     } else if loss.reason.contains("another `,`") {
@@ -129,7 +129,7 @@ pub fn check_loss(loss: &Loss, findings: &mut Findings) {
 }
 
 /// Looks at how the file begins and ends. `last_event_end` is where in the file the last event ends.
-pub fn check_document(
+pub(crate) fn check_document(
     seen: &Seen,
     form: DocumentShape,
     n_events: u64,

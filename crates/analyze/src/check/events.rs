@@ -15,11 +15,11 @@ use super::texts::check_texts;
 use ferrum_trace_format::chrome::read::{Event, Number, Scalar, for_each_member};
 
 /// Up to here a double keeps microseconds to the nanosecond, also the sum of a start and a duration.
-pub const EXACT_NANOS_MAX: i64 = 1 << 51;
+pub(crate) const EXACT_NANOS_MAX: i64 = 1 << 51;
 
 /// What viewers make of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PhaseRole {
+pub(crate) enum PhaseRole {
     /// `X`.
     Complete,
     /// `B`.
@@ -48,7 +48,7 @@ pub enum PhaseRole {
 
 impl PhaseRole {
     /// Of an event.
-    pub fn of(event: &Event<'_>) -> Self {
+    pub(crate) fn of(event: &Event<'_>) -> Self {
         match event.phase {
             b'X' => Self::Complete,
             b'B' => Self::Begin,
@@ -66,13 +66,13 @@ impl PhaseRole {
     }
 
     /// Whether its events are shown on a thread.
-    pub fn is_on_thread(self) -> bool {
+    pub(crate) fn is_on_thread(self) -> bool {
         matches!(self, Self::Complete | Self::Begin | Self::End | Self::Instant | Self::Flow | Self::Unknown)
     }
 }
 
 /// Looks at all of an event that needs no other event to be judged.
-pub fn check_event(event: &Event<'_>, findings: &mut Findings) {
+pub(crate) fn check_event(event: &Event<'_>, findings: &mut Findings) {
     let kind = PhaseRole::of(event);
     match kind {
         PhaseRole::Missing => return findings.note(&EMPTY_EVENT, event),
@@ -101,7 +101,7 @@ pub fn check_event(event: &Event<'_>, findings: &mut Findings) {
 }
 
 /// Whether an event gives a process or thread an empty name, or none.
-pub fn has_empty_name(event: &Event<'_>) -> bool {
+pub(crate) fn has_empty_name(event: &Event<'_>) -> bool {
     let Some(kind) = event.name.map(|kind| kind.decode()) else {
         return false;
     };
@@ -118,7 +118,7 @@ pub fn has_empty_name(event: &Event<'_>) -> bool {
 }
 
 /// Whether viewers take these arguments.
-pub fn is_object_or_null(args: &[u8]) -> bool {
+pub(crate) fn is_object_or_null(args: &[u8]) -> bool {
     args.starts_with(b"{") || args == b"null"
 }
 
@@ -147,7 +147,7 @@ fn check_times(event: &Event<'_>, kind: PhaseRole, findings: &mut Findings) {
 }
 
 /// Whether the time or the duration has more than three decimals.
-pub fn has_sub_nanoseconds(event: &Event<'_>) -> bool {
+pub(crate) fn has_sub_nanoseconds(event: &Event<'_>) -> bool {
     // A quick look first: few events have a point with four digits behind it anywhere.
     if !has_four_decimals(event.json) {
         return false;
@@ -188,14 +188,14 @@ fn check_scope(event: &Event<'_>, findings: &mut Findings) {
 }
 
 /// Whether an instant says for what it is, in a way that viewers understand.
-pub fn has_good_scope(event: &Event<'_>) -> bool {
+pub(crate) fn has_good_scope(event: &Event<'_>) -> bool {
     let scope = event.instant_scope.map(|scope| scope.plain());
     event.phase == b'R' || matches!(scope, None | Some(Some(b"t" | b"p" | b"g")))
 }
 
 /// A value of a counter.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CounterValue<'a> {
+pub(crate) enum CounterValue<'a> {
     /// A number, as it is spelled.
     Number(&'a [u8]),
     /// A number in quotes, or a truth value.
@@ -206,7 +206,7 @@ pub enum CounterValue<'a> {
 
 impl<'a> CounterValue<'a> {
     /// Of what stands there.
-    pub fn of(value: Scalar<'a>) -> Self {
+    pub(crate) fn of(value: Scalar<'a>) -> Self {
         match value {
             Scalar::Other(spelling) if matches!(spelling.first(), Some(b'-' | b'0'..=b'9')) => Self::Number(spelling),
             Scalar::Other(b"true") => Self::Hidden(1.0),
@@ -221,7 +221,7 @@ impl<'a> CounterValue<'a> {
 }
 
 /// Whether a counter has a value that can be shown.
-pub fn has_counter_value(event: &Event<'_>) -> bool {
+pub(crate) fn has_counter_value(event: &Event<'_>) -> bool {
     let mut has_value = false;
     for_each_member(event.args.unwrap_or_default(), |_, value| {
         has_value |= !matches!(CounterValue::of(value), CounterValue::None);
@@ -255,12 +255,12 @@ fn check_id(event: &Event<'_>, kind: PhaseRole, findings: &mut Findings) {
 }
 
 /// Whether Perfetto takes an id of a flow: 64 bits, in decimal, or as text in hexadecimal.
-pub fn is_flow_id(id: Scalar<'_>) -> bool {
+pub(crate) fn is_flow_id(id: Scalar<'_>) -> bool {
     flow_number(id).is_some()
 }
 
 /// The number that Perfetto reads in the id of a flow.
-pub fn flow_number(id: Scalar<'_>) -> Option<i64> {
+pub(crate) fn flow_number(id: Scalar<'_>) -> Option<i64> {
     match id {
         Scalar::Other(spelling) => std::str::from_utf8(spelling).ok()?.parse().ok(),
         Scalar::Text(text) => {

@@ -8,7 +8,7 @@ use ferrum_trace_format::chrome::read::{Scalar, Text, for_each_member, mend_numb
 use std::borrow::Cow;
 
 /// Looks at one field: viewers read it, or skip it, but all want it to be JSON.
-pub fn check_field(key: Text<'_>, value: &[u8], findings: &mut Findings) {
+pub(crate) fn check_field(key: Text<'_>, value: &[u8], findings: &mut Findings) {
     let quoted = [b"\"", key.raw, b"\""].concat();
     check_broken_texts(&quoted, findings);
     check_broken_texts(value, findings);
@@ -21,7 +21,7 @@ pub fn check_field(key: Text<'_>, value: &[u8], findings: &mut Findings) {
 }
 
 /// Whether no viewer refuses a file for a field.
-pub fn is_usable(key: Text<'_>, value: &[u8]) -> bool {
+pub(crate) fn is_usable(key: Text<'_>, value: &[u8]) -> bool {
     let value = value.trim_ascii();
     match &*key.decode() {
         "displayTimeUnit" => matches!(value, b"\"ns\"" | b"\"ms\""),

@@ -6,7 +6,7 @@ use ferrum_trace_format::chrome::read::{Loss, Text};
 use ferrum_trace_model::Order;
 
 /// How many places of a finding are kept.
-pub const PLACES_MAX: usize = 5;
+const PLACES_MAX: usize = 5;
 /// How many bytes of an event are shown.
 const EXCERPT_BYTES: usize = 100;
 
@@ -32,7 +32,7 @@ pub struct Location {
 
 /// Findings while they are being counted.
 #[derive(Debug, Default)]
-pub struct Findings {
+pub(crate) struct Findings {
     tallies: Vec<Tally>,
 }
 
@@ -47,7 +47,7 @@ struct Tally {
 
 impl Findings {
     /// Counts something about an event that is at hand.
-    pub fn note(&mut self, rule: &'static Rule, event: &Event<'_>) {
+    pub(crate) fn note(&mut self, rule: &'static Rule, event: &Event<'_>) {
         let tally = self.tally(rule);
         tally.n += 1;
         if tally.first.len() < PLACES_MAX {
@@ -56,7 +56,7 @@ impl Findings {
     }
 
     /// Counts something at a place.
-    pub fn note_place(&mut self, rule: &'static Rule, offset: u64, excerpt: impl Into<String>) {
+    pub(crate) fn note_place(&mut self, rule: &'static Rule, offset: u64, excerpt: impl Into<String>) {
         let tally = self.tally(rule);
         tally.n += 1;
         if tally.first.len() < PLACES_MAX {
@@ -65,12 +65,12 @@ impl Findings {
     }
 
     /// Counts something whose place is not known.
-    pub fn note_somewhere(&mut self, rule: &'static Rule) {
+    pub(crate) fn note_somewhere(&mut self, rule: &'static Rule) {
         self.tally(rule).n += 1;
     }
 
     /// Counts something about an event that has passed, in whatever order.
-    pub fn note_order(&mut self, rule: &'static Rule, order: Order) {
+    pub(crate) fn note_order(&mut self, rule: &'static Rule, order: Order) {
         let tally = self.tally(rule);
         tally.n += 1;
         let place = tally.orders.partition_point(|&other| other < order);
@@ -81,19 +81,19 @@ impl Findings {
     }
 
     /// What was found by one rule was found by another.
-    pub fn rename(&mut self, from: &'static Rule, to: &'static Rule) {
+    pub(crate) fn rename(&mut self, from: &'static Rule, to: &'static Rule) {
         if let Some(tally) = self.tallies.iter_mut().find(|tally| std::ptr::eq(tally.rule, from)) {
             tally.rule = to;
         }
     }
 
     /// How often a rule was not kept.
-    pub fn n(&self, rule: &'static Rule) -> u64 {
+    pub(crate) fn n(&self, rule: &'static Rule) -> u64 {
         self.tallies.iter().find(|tally| std::ptr::eq(tally.rule, rule)).map_or(0, |tally| tally.n)
     }
 
     /// Events whose places are asked for.
-    pub fn wanted(&self) -> Vec<Order> {
+    pub(crate) fn wanted(&self) -> Vec<Order> {
         let mut orders: Vec<Order> = self.tallies.iter().flat_map(|tally| tally.orders.iter().copied()).collect();
         orders.sort_unstable();
         orders.dedup();
@@ -101,7 +101,7 @@ impl Findings {
     }
 
     /// The findings, in the order of the rules. `places` are those of the wanted events.
-    pub fn finish(self, places: &Places) -> Vec<Finding> {
+    pub(crate) fn finish(self, places: &Places) -> Vec<Finding> {
         let mut tallies = self.tallies;
         for tally in &mut tallies {
             tally.first.extend(tally.orders.iter().filter_map(|&order| places.get(order)));
@@ -130,7 +130,7 @@ impl Findings {
 
 /// Finds the places of events in a second pass.
 #[derive(Debug, Default)]
-pub struct Places {
+pub(crate) struct Places {
     wanted: Vec<Order>,
     found: Vec<Location>,
     next: Order,
@@ -138,12 +138,12 @@ pub struct Places {
 
 impl Places {
     /// Of these events, in order.
-    pub fn of(wanted: Vec<Order>) -> Self {
+    pub(crate) fn of(wanted: Vec<Order>) -> Self {
         Self { wanted, ..Self::default() }
     }
 
     /// Whether none is wanted.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.wanted.is_empty()
     }
 
@@ -167,7 +167,7 @@ impl EventSink for Places {
 }
 
 /// The beginning of something, on one line.
-pub fn excerpt(json: &[u8]) -> String {
+pub(crate) fn excerpt(json: &[u8]) -> String {
     let is_cut = json.len() > EXCERPT_BYTES;
     let text = String::from_utf8_lossy(&json[..json.len().min(EXCERPT_BYTES)]);
     let mut line: String = text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();

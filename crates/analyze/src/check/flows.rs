@@ -12,7 +12,7 @@ use std::hash::BuildHasher;
 
 /// All ends of flows of a file: 24 bytes each.
 #[derive(Debug, Default)]
-pub struct FlowLog {
+pub(crate) struct FlowLog {
     ends: Vec<FlowEnd>,
     hasher: DefaultHashBuilder,
     /// The largest id that is a number.
@@ -58,7 +58,7 @@ impl FlowEnd {
 
 /// What has to be done to flows.
 #[derive(Debug, Default)]
-pub struct FlowPlan {
+pub(crate) struct FlowPlan {
     /// Those that are left out, and why.
     pub dropped: Vec<(Order, &'static Rule)>,
     /// Flows that get another id.
@@ -73,35 +73,35 @@ pub struct FlowPlan {
 
 impl FlowPlan {
     /// Why one is left out, if it is.
-    pub fn dropped(&self, order: Order) -> Option<&'static Rule> {
+    pub(crate) fn dropped(&self, order: Order) -> Option<&'static Rule> {
         self.dropped.binary_search_by_key(&order, |&(other, _)| other).ok().map(|place| self.dropped[place].1)
     }
 
     /// The new id of one.
-    pub fn id(&self, order: Order) -> Option<i64> {
+    pub(crate) fn id(&self, order: Order) -> Option<i64> {
         self.ids.binary_search_by_key(&order, |&(other, _)| other).ok().map(|place| self.ids[place].1)
     }
 
     /// The ids with which a begin is written again.
-    pub fn copies(&self, order: Order) -> impl Iterator<Item = i64> + '_ {
+    pub(crate) fn copies(&self, order: Order) -> impl Iterator<Item = i64> + '_ {
         let begin = self.copies.partition_point(|&(other, _)| other < order);
         self.copies[begin..].iter().take_while(move |&&(other, _)| other == order).map(|&(_, id)| id)
     }
 
     /// The lane of one.
-    pub fn lane(&self, order: Order) -> u32 {
+    pub(crate) fn lane(&self, order: Order) -> u32 {
         self.moved.binary_search_by_key(&order, |&(other, _)| other).map_or(0, |place| self.moved[place].1)
     }
 
     /// Whether one needs `bp`.
-    pub fn needs_bp(&self, order: Order) -> bool {
+    pub(crate) fn needs_bp(&self, order: Order) -> bool {
         self.unbound.binary_search(&order).is_ok()
     }
 }
 
 impl FlowLog {
     /// Notes an end that has an id.
-    pub fn add(&mut self, event: &Event<'_>, time: i64, track: TrackId, order: Order) {
+    pub(crate) fn add(&mut self, event: &Event<'_>, time: i64, track: TrackId, order: Order) {
         let Some(id) = event.id else {
             return;
         };
@@ -123,7 +123,7 @@ impl FlowLog {
     }
 
     /// Notes a slice that says itself what flows into it and out of it.
-    pub fn add_slice(&mut self, event: &Event<'_>, time: i64, track: TrackId, order: Order) {
+    pub(crate) fn add_slice(&mut self, event: &Event<'_>, time: i64, track: TrackId, order: Order) {
         let Some(id) = event.bind_id else {
             return;
         };
@@ -143,7 +143,7 @@ impl FlowLog {
     }
 
     /// The flows of a track, which the slices of the track will tell where they are.
-    pub fn of_track(&mut self, track: TrackId) -> FlowsOfTrack<'_> {
+    pub(crate) fn of_track(&mut self, track: TrackId) -> FlowsOfTrack<'_> {
         if !self.is_sorted {
             self.ends.sort_unstable_by_key(|end| (end.track(), end.time, end.order));
             self.is_sorted = true;
@@ -155,7 +155,7 @@ impl FlowLog {
     }
 
     /// Finds out which belong together, after all tracks have been gone through.
-    pub fn plan(mut self, mut moved: Vec<(Order, u32)>, findings: &mut Findings) -> FlowPlan {
+    pub(crate) fn plan(mut self, mut moved: Vec<(Order, u32)>, findings: &mut Findings) -> FlowPlan {
         moved.sort_unstable();
         let mut plan = FlowPlan { moved, ..FlowPlan::default() };
         self.ends.sort_unstable_by_key(|end| (end.key, end.time, end.rank(), end.order));
@@ -181,7 +181,7 @@ impl FlowLog {
 }
 
 /// The flows of one track, while its slices are gone through.
-pub struct FlowsOfTrack<'a> {
+pub(crate) struct FlowsOfTrack<'a> {
     ends: &'a mut [FlowEnd],
     next: usize,
     /// By lane: the latest end of a slice that has begun.
@@ -194,7 +194,7 @@ pub struct FlowsOfTrack<'a> {
 
 impl FlowsOfTrack<'_> {
     /// All slices that begin before this time are known.
-    pub fn bind_before(&mut self, time: i64) {
+    pub(crate) fn bind_before(&mut self, time: i64) {
         while let Some(end) = self.ends.get(self.next)
             && end.time < time
         {
@@ -203,7 +203,7 @@ impl FlowsOfTrack<'_> {
     }
 
     /// The same for those of this time that stand before an event.
-    pub fn bind_at(&mut self, time: i64, order: Order) {
+    pub(crate) fn bind_at(&mut self, time: i64, order: Order) {
         while let Some(end) = self.ends.get(self.next)
             && end.time == time
             && end.order < order
@@ -233,7 +233,7 @@ impl FlowsOfTrack<'_> {
     }
 
     /// A slice of a lane lasts until then.
-    pub fn slice(&mut self, lane: u32, end: i64) {
+    pub(crate) fn slice(&mut self, lane: u32, end: i64) {
         let lane = lane as usize;
         if self.lane_ends.len() <= lane {
             self.lane_ends.resize(lane + 1, i64::MIN);
@@ -247,7 +247,7 @@ impl FlowsOfTrack<'_> {
     }
 
     /// All slices are known.
-    pub fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         while self.next < self.ends.len() {
             self.bind();
         }

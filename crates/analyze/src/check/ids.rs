@@ -11,7 +11,7 @@ const ID_MAX: u32 = i32::MAX as u32;
 
 /// The tracks of a file, and how it spells them.
 #[derive(Debug, Default)]
-pub struct Ids {
+pub(crate) struct Ids {
     /// Their ids and names.
     pub tracks: Tracks,
     /// The texts of both.
@@ -23,7 +23,7 @@ pub struct Ids {
 
 /// How a track is used.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Use {
+pub(crate) struct Use {
     /// Something is shown on it.
     pub is_shown: bool,
     /// An id of it was a number here, a text there.
@@ -39,7 +39,7 @@ struct Spelling {
 
 impl Ids {
     /// Judges the ids of an event, and tells its track.
-    pub fn look(&mut self, event: &Event<'_>, findings: &mut Findings) -> TrackId {
+    pub(crate) fn look(&mut self, event: &Event<'_>, findings: &mut Findings) -> TrackId {
         let kind = PhaseRole::of(event);
         let track = self.track(event);
         if kind == PhaseRole::Metadata {
@@ -79,12 +79,12 @@ impl Ids {
     }
 
     /// How a track is used.
-    pub fn usage(&self, track: TrackId) -> Use {
+    pub(crate) fn usage(&self, track: TrackId) -> Use {
         self.uses.get(track.index()).copied().unwrap_or_default()
     }
 
     /// The track of an event that has been looked at before, or is looked at now.
-    pub fn track(&mut self, event: &Event<'_>) -> TrackId {
+    pub(crate) fn track(&mut self, event: &Event<'_>) -> TrackId {
         let track = self.rows.track(event, &mut self.strings, &mut self.tracks);
         if self.uses.len() < self.tracks.len() {
             self.uses.resize(self.tracks.len(), Use::default());
@@ -115,13 +115,13 @@ impl Ids {
     }
 
     /// The text of an id.
-    pub fn text(&self, id: StringId) -> &str {
+    pub(crate) fn text(&self, id: StringId) -> &str {
         self.strings.get(id)
     }
 }
 
 /// Whether an event tells something of a process, so that its thread means nothing.
-pub fn is_about_process(event: &Event<'_>, kind: PhaseRole) -> bool {
+pub(crate) fn is_about_process(event: &Event<'_>, kind: PhaseRole) -> bool {
     kind == PhaseRole::Metadata && event.name.is_some_and(|name| name.decode().starts_with("process_"))
 }
 
@@ -136,7 +136,7 @@ fn is_zero(id: Option<Scalar<'_>>) -> bool {
 }
 
 /// The number of an id that viewers take as it is.
-pub fn number(id: &[u8]) -> Option<u32> {
+pub(crate) fn number(id: &[u8]) -> Option<u32> {
     let is_plain = id.iter().all(u8::is_ascii_digit) && (id.len() == 1 || id.first() != Some(&b'0'));
     let number: u32 = is_plain.then(|| std::str::from_utf8(id).ok()?.parse().ok()).flatten()?;
     (number <= ID_MAX).then_some(number)

@@ -19,7 +19,7 @@ pub(crate) mod slices;
 pub(crate) mod survey;
 pub(crate) mod texts;
 
-pub use findings::{Finding, Location, PLACES_MAX};
+pub use findings::{Finding, Location};
 pub use rule::{Rule, Severity, Viewer, Viewers};
 
 use crate::Opener;

@@ -7,7 +7,7 @@ const LEGACY_SAMPLE: &str = "V8Sample";
 
 /// A sample that viewers can read.
 #[derive(Debug, Default, PartialEq)]
-pub struct ProfileSample {
+pub(super) struct ProfileSample {
     /// Whether it says when the profile begins.
     pub has_start: bool,
     /// Nodes that it defines, and the parents that they name.
@@ -18,17 +18,17 @@ pub struct ProfileSample {
 
 impl ProfileSample {
     /// Whether there is nothing in it.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
 /// A sample that some viewer cannot read.
 #[derive(Debug, PartialEq)]
-pub struct Unreadable;
+pub(super) struct Unreadable;
 
 /// Reads the data of a sample. `None` if there is none, or if it is in the older form.
-pub fn read_sample(event: &Event<'_>) -> Result<Option<ProfileSample>, Unreadable> {
+pub(super) fn read_sample(event: &Event<'_>) -> Result<Option<ProfileSample>, Unreadable> {
     let args = event.args.unwrap_or(b"{}");
     if args == b"null" {
         return Err(Unreadable);

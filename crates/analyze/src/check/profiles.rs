@@ -9,7 +9,7 @@ use hashbrown::{HashMap, HashSet};
 
 /// All samples of a file. Perfetto tells profiles apart by process and id, chrome://tracing by id alone.
 #[derive(Debug, Default)]
-pub struct ProfileLog {
+pub(crate) struct ProfileLog {
     /// Profiles by process and id, as the file spells it: the last that began.
     current: HashMap<(ProcessId, Option<String>), usize>,
     profiles: Vec<Profile>,
@@ -31,7 +31,7 @@ struct Profile {
 
 /// Changes to samples of profiles.
 #[derive(Debug, Default)]
-pub struct ProfilePlan {
+pub(crate) struct ProfilePlan {
     /// Samples that are left out.
     pub dropped: Vec<Order>,
     /// Samples that get another id.
@@ -40,19 +40,19 @@ pub struct ProfilePlan {
 
 impl ProfilePlan {
     /// Whether one is left out.
-    pub fn is_dropped(&self, order: Order) -> bool {
+    pub(crate) fn is_dropped(&self, order: Order) -> bool {
         self.dropped.binary_search(&order).is_ok()
     }
 
     /// The new id of one.
-    pub fn id(&self, order: Order) -> Option<u64> {
+    pub(crate) fn id(&self, order: Order) -> Option<u64> {
         self.ids.binary_search_by_key(&order, |&(other, _)| other).ok().map(|place| self.ids[place].1)
     }
 }
 
 impl ProfileLog {
     /// Notes a sample.
-    pub fn add(&mut self, event: &Event<'_>, process: ProcessId, order: Order) {
+    pub(crate) fn add(&mut self, event: &Event<'_>, process: ProcessId, order: Order) {
         match read_sample(event) {
             Ok(None) => {}
             Ok(Some(sample)) => self.add_sample(event, &sample, process, order),
@@ -86,7 +86,7 @@ impl ProfileLog {
     }
 
     /// Finds out what has to be done.
-    pub fn plan(self, findings: &mut Findings) -> ProfilePlan {
+    pub(crate) fn plan(self, findings: &mut Findings) -> ProfilePlan {
         let Self { profiles, mut ids, samples, dropped, .. } = self;
         let mut next = 1;
         let mut new_ids = Vec::with_capacity(profiles.len());

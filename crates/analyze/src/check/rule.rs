@@ -21,7 +21,7 @@ pub struct Rule {
 
 impl Rule {
     /// Whether `repair` does something about it.
-    pub fn is_repaired(&self) -> bool {
+    pub(crate) fn is_repaired(&self) -> bool {
         !self.repair.starts_with("keeps") && !self.repair.starts_with("nothing")
     }
 }

@@ -16,11 +16,11 @@ use hashbrown::{HashMap, HashSet};
 use std::cmp::Reverse;
 
 /// More levels than these Perfetto does not draw.
-pub const DEPTH_MAX: usize = 512;
+pub(crate) const DEPTH_MAX: usize = 512;
 
 /// All complete events, begins and ends of a file.
 #[derive(Debug, Default)]
-pub struct SliceLog {
+pub(crate) struct SliceLog {
     entries: Vec<Entry>,
     /// Durations that are too long for an entry.
     long: HashMap<Order, i64>,
@@ -85,7 +85,7 @@ impl Entry {
 
 /// What has to be done to slices so that they nest.
 #[derive(Debug, Default)]
-pub struct SlicePlan {
+pub(crate) struct SlicePlan {
     /// Slices that are not in lane 0, by order.
     pub moved: Vec<(Order, u32)>,
     /// Tracks with several lanes.
@@ -100,7 +100,7 @@ pub struct SlicePlan {
 
 /// A begin and its end, as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Joined {
+pub(crate) struct Joined {
     /// The begin.
     pub begin: Order,
     /// How long it lasts.
@@ -113,36 +113,36 @@ pub struct Joined {
 
 impl SlicePlan {
     /// The lane of a slice.
-    pub fn lane(&self, order: Order) -> u32 {
+    pub(crate) fn lane(&self, order: Order) -> u32 {
         self.moved.binary_search_by_key(&order, |&(moved, _)| moved).map_or(0, |place| self.moved[place].1)
     }
 
     /// What becomes of a begin.
-    pub fn joined(&self, order: Order) -> Option<Joined> {
+    pub(crate) fn joined(&self, order: Order) -> Option<Joined> {
         self.joined.binary_search_by_key(&order, |joined| joined.begin).ok().map(|place| self.joined[place])
     }
 
     /// Whether an end is left out, and what for.
-    pub fn end(&self, order: Order) -> Option<Option<Order>> {
+    pub(crate) fn end(&self, order: Order) -> Option<Option<Order>> {
         let place = self.ends.binary_search_by_key(&order, |&(end, _)| end).ok()?;
         Some(Some(self.ends[place].1).filter(|&begin| begin != NO_BEGIN))
     }
 
     /// The slice that has to be written before this one.
-    pub fn waits_for(&self, order: Order) -> Option<Order> {
+    pub(crate) fn waits_for(&self, order: Order) -> Option<Order> {
         self.waiting.binary_search_by_key(&order, |&(inner, _)| inner).ok().map(|place| self.waiting[place].1)
     }
 }
 
 impl SliceLog {
     /// Notes a complete event with usable times.
-    pub fn complete(&mut self, start: i64, duration: i64, track: TrackId, order: Order) {
+    pub(crate) fn complete(&mut self, start: i64, duration: i64, track: TrackId, order: Order) {
         let payload = self.payload(order, duration);
         self.entries.push(Entry::new(start, payload, track, Edge::Complete, order));
     }
 
     /// Notes a begin or an end.
-    pub fn edge(&mut self, event: &Event<'_>, time: i64, track: TrackId, order: Order, findings: &mut Findings) {
+    pub(crate) fn edge(&mut self, event: &Event<'_>, time: i64, track: TrackId, order: Order, findings: &mut Findings) {
         if self.last_edge.len() <= track.index() {
             self.last_edge.resize(track.index() + 1, i64::MIN);
         }
@@ -162,7 +162,7 @@ impl SliceLog {
     }
 
     /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
@@ -186,7 +186,12 @@ impl SliceLog {
 
     /// Finds out what does not nest. `last` is the end of the trace. Flows are bound to the slices around them; those that
     /// are not in the first lane of their track are returned with their lane.
-    pub fn plan(mut self, last: i64, flows: &mut FlowLog, findings: &mut Findings) -> (SlicePlan, Vec<(Order, u32)>) {
+    pub(crate) fn plan(
+        mut self,
+        last: i64,
+        flows: &mut FlowLog,
+        findings: &mut Findings,
+    ) -> (SlicePlan, Vec<(Order, u32)>) {
         let mut moved_flows = Vec::new();
         let mut plan = SlicePlan::default();
         let mut entries = std::mem::take(&mut self.entries);

@@ -19,7 +19,7 @@ use ferrum_trace_model::Order;
 
 /// What the first pass finds.
 #[derive(Debug, Default)]
-pub struct Survey {
+pub(crate) struct Survey {
     findings: Findings,
     ids: Ids,
     slices: SliceLog,
@@ -36,7 +36,7 @@ pub struct Survey {
 
 /// All that is known of a file after the first pass.
 #[derive(Debug)]
-pub struct Surveyed {
+pub(crate) struct Surveyed {
     /// What is wrong.
     pub findings: Findings,
     /// Its processes and threads.
@@ -58,7 +58,7 @@ pub struct Surveyed {
 }
 
 /// Reads a file for the first time.
-pub fn survey(open: Opener<'_>) -> Result<Surveyed, Error> {
+pub(crate) fn survey(open: Opener<'_>) -> Result<Surveyed, Error> {
     let mut survey = Survey::default();
     let mut watch = Watch::new(open()?);
     let outline = for_each(&mut watch, &mut survey)?;

@@ -7,7 +7,7 @@ use ferrum_trace_format::chrome::read::{Cursor, Event, Text};
 
 /// What is wrong with a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TextFaults {
+pub(crate) struct TextFaults {
     /// An escape that need not be one.
     pub escape: bool,
     /// Halves of surrogate pairs as escapes.
@@ -26,7 +26,7 @@ pub struct TextFaults {
 
 impl TextFaults {
     /// Of one text.
-    pub fn of(text: Text<'_>) -> Self {
+    pub(crate) fn of(text: Text<'_>) -> Self {
         let mut faults = Self { invalid_utf8: std::str::from_utf8(text.raw).is_err(), ..Self::default() };
         let mut rest = text.raw;
         while let Some((&byte, after)) = rest.split_first() {
@@ -116,14 +116,14 @@ fn hexadecimal(digits: &[u8]) -> Option<u32> {
 }
 
 /// Whether some text in a piece of JSON may have a fault: a quick look.
-pub fn is_suspect(json: &[u8]) -> bool {
+pub(crate) fn is_suspect(json: &[u8]) -> bool {
     // Without a way out of the loop, the compiler looks at many bytes at once.
     let has_special = json.iter().fold(false, |found, &byte| found | (byte == b'\\') | (byte < 0x20));
     has_special || std::str::from_utf8(json).is_err()
 }
 
 /// Looks at all texts of an event.
-pub fn check_texts(event: &Event<'_>, findings: &mut Findings) {
+pub(crate) fn check_texts(event: &Event<'_>, findings: &mut Findings) {
     if !is_suspect(event.json) {
         return;
     }
@@ -143,7 +143,7 @@ pub fn check_texts(event: &Event<'_>, findings: &mut Findings) {
 }
 
 /// Looks for texts that are no JSON in a piece of what should be.
-pub fn check_broken_texts(json: &[u8], findings: &mut Findings) {
+pub(crate) fn check_broken_texts(json: &[u8], findings: &mut Findings) {
     if !is_suspect(json) {
         return;
     }
@@ -160,12 +160,12 @@ pub fn check_broken_texts(json: &[u8], findings: &mut Findings) {
 }
 
 /// Rewrites the texts of a piece of JSON that have faults. `None` if none has.
-pub fn mend_texts(json: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn mend_texts(json: &[u8]) -> Option<Vec<u8>> {
     mend_texts_with(json, TextFaults::any)
 }
 
 /// Rewrites the texts of a piece of JSON that are none that JSON has. `None` if all are.
-pub fn mend_broken_texts(json: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn mend_broken_texts(json: &[u8]) -> Option<Vec<u8>> {
     mend_texts_with(json, TextFaults::is_broken)
 }
 

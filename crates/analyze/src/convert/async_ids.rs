@@ -10,7 +10,7 @@ const FIRST_GIVEN: u64 = 1 << 62;
 
 /// Numbers of what is open. All things in one lane share a number; those of two lanes never have the same at the same time.
 #[derive(Debug, Default)]
-pub struct AsyncIds {
+pub(super) struct AsyncIds {
     of_lanes: HashMap<LaneId, Used>,
     used: HashSet<Used>,
     n_given: u64,
@@ -21,7 +21,7 @@ type Used = (u32, u64, u64);
 
 impl AsyncIds {
     /// Returns the number of a lane. A lane without one gets that of the id, if nobody uses it.
-    pub fn take(&mut self, lane: LaneId, process: ProcessId, category: &str, id: &str) -> u64 {
+    pub(super) fn take(&mut self, lane: LaneId, process: ProcessId, category: &str, id: &str) -> u64 {
         if let Some(&(.., number)) = self.of_lanes.get(&lane) {
             return number;
         }
@@ -41,12 +41,12 @@ impl AsyncIds {
     }
 
     /// Returns the number of a lane that has one.
-    pub fn get(&self, lane: LaneId) -> Option<u64> {
+    pub(super) fn get(&self, lane: LaneId) -> Option<u64> {
         self.of_lanes.get(&lane).map(|&(.., number)| number)
     }
 
     /// Takes the number from a lane.
-    pub fn release(&mut self, lane: LaneId) {
+    pub(super) fn release(&mut self, lane: LaneId) {
         if let Some(used) = self.of_lanes.remove(&lane) {
             self.used.remove(&used);
         }
@@ -54,7 +54,7 @@ impl AsyncIds {
 }
 
 /// Returns the number that an id is, decimal or hexadecimal.
-pub fn number(id: &str) -> Option<u64> {
+pub(super) fn number(id: &str) -> Option<u64> {
     let is_plain = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     match id.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok().filter(|_| is_plain(digits)),

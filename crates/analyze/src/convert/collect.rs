@@ -28,7 +28,7 @@ const FIELDS_BYTES_MAX: usize = 16 << 20;
 
 /// What is wanted of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub(super) enum Wanted {
     /// Slices of threads, one track after the other, without arguments.
     SlicesByTrack,
     /// Slices of threads, by time, with arguments.
@@ -42,7 +42,7 @@ pub enum Wanted {
 
 /// All that is wanted of a file, on its way to being sorted.
 #[derive(Debug)]
-pub struct Collected {
+pub(super) struct Collected {
     /// Records, by their keys.
     pub items: SpillSort,
     /// Texts of `tracks`.
@@ -72,7 +72,7 @@ pub struct Collected {
 /// # Errors
 ///
 /// If the file cannot be read or is no trace, or a temporary file cannot be written.
-pub fn collect(input: impl Read, wanted: Wanted) -> Result<Collected, Error> {
+pub(super) fn collect(input: impl Read, wanted: Wanted) -> Result<Collected, Error> {
     let mut intake = Intake {
         wanted,
         collected: Collected {

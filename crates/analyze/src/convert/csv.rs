@@ -14,7 +14,7 @@ use std::io::{Read, Write};
 const HEADER: [&str; 9] = ["start_ns", "duration_ns", "name", "category", "process", "pid", "thread", "tid", "args"];
 
 /// Converts slices of threads.
-pub fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
+pub(super) fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
     let Collected { items, strings, tracks, n_events, left, losses, recordings, .. } = collect(input, Wanted::Slices)?;
     let mut scene = Scene {
         table: Writer::from_writer(output),

@@ -8,7 +8,7 @@ const KEPT: usize = 1 << 20;
 
 /// What is known of groups of events, of the latest ones at least.
 #[derive(Debug)]
-pub struct Remembered<T> {
+pub(super) struct Remembered<T> {
     /// Those that were set, or asked for, last; when they are too many, they become the earlier ones.
     recent: HashMap<u64, T>,
     earlier: HashMap<u64, T>,
@@ -17,12 +17,12 @@ pub struct Remembered<T> {
 
 impl<T: Copy> Remembered<T> {
     /// Remembers so many groups at least, and twice as many at most.
-    pub fn new(n_kept: usize) -> Self {
+    pub(super) fn new(n_kept: usize) -> Self {
         Self { recent: HashMap::new(), earlier: HashMap::new(), n_kept }
     }
 
     /// Sets what is known of a group.
-    pub fn set(&mut self, group: u64, value: T) {
+    pub(super) fn set(&mut self, group: u64, value: T) {
         if self.recent.len() >= self.n_kept {
             self.earlier = std::mem::take(&mut self.recent);
         }
@@ -30,7 +30,7 @@ impl<T: Copy> Remembered<T> {
     }
 
     /// What is known of a group.
-    pub fn get(&mut self, group: u64) -> Option<T> {
+    pub(super) fn get(&mut self, group: u64) -> Option<T> {
         if let Some(&value) = self.recent.get(&group) {
             return Some(value);
         }
@@ -48,7 +48,7 @@ const OWN_NUMBERS: std::ops::Range<u64> = 1 << 61..(1 << 61) + (1 << 60);
 /// Arrows that have begun. Each has a number of its own, since trace_processor does not take an id twice: the id that it has in the file
 /// if no other has had it, so that what refers to that id (torch's `correlation`) still does.
 #[derive(Debug)]
-pub struct Flows {
+pub(super) struct Flows {
     numbers: Remembered<u64>,
     used: UsedIds,
     n_own: u64,
@@ -62,7 +62,7 @@ impl Default for Flows {
 
 impl Flows {
     /// Begins an arrow of a group, in place of any other of this group, and returns its number. `scope` is what its id is unique in.
-    pub fn begin(&mut self, group: u64, scope: u64, id: Option<u64>) -> u64 {
+    pub(super) fn begin(&mut self, group: u64, scope: u64, id: Option<u64>) -> u64 {
         let kept = id.filter(|id| !OWN_NUMBERS.contains(id) && self.used.insert(scope, *id));
         let number = kept.unwrap_or_else(|| {
             self.n_own += 1;
@@ -73,7 +73,7 @@ impl Flows {
     }
 
     /// The arrow of this group that began last.
-    pub fn get(&mut self, group: u64) -> Option<u64> {
+    pub(super) fn get(&mut self, group: u64) -> Option<u64> {
         self.numbers.get(group)
     }
 }

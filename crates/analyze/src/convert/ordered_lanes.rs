@@ -17,7 +17,7 @@ const ASKED_MAX: usize = 8;
 
 /// What lanes belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Owner {
+pub(super) enum Owner {
     /// A thread, or what a file calls one.
     Track(TrackId),
     /// Asynchronous things of a process that have this hash of a name.
@@ -25,11 +25,11 @@ pub enum Owner {
 }
 
 /// The number of a lane.
-pub type LaneId = u32;
+pub(super) type LaneId = u32;
 
 /// Where a slice was put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LanePosition {
+pub(super) struct LanePosition {
     /// The lane.
     pub lane: LaneId,
     /// If the lane is new: which one of its owner's it is, from zero.
@@ -37,11 +37,11 @@ pub struct LanePosition {
 }
 
 /// An end that is due: the lane and the time.
-pub type Due = (LaneId, i64);
+pub(super) type Due = (LaneId, i64);
 
 /// All lanes.
 #[derive(Debug)]
-pub struct OrderedLanes {
+pub(super) struct OrderedLanes {
     /// How many slices of a thread may be inside of each other in one lane.
     depth_max: usize,
     lanes: Vec<Lane>,
@@ -81,13 +81,13 @@ impl Default for OrderedLanes {
 
 impl OrderedLanes {
     /// No lanes yet. Slices of a thread deeper than this go to another lane.
-    pub fn with_depth_max(depth_max: usize) -> Self {
+    pub(super) fn with_depth_max(depth_max: usize) -> Self {
         let (lanes, owners, groups, ends) = Default::default();
         Self { depth_max, lanes, owners, groups, n_taken: 0, ends }
     }
 
     /// Ends all that ends before a time.
-    pub fn end_before(&mut self, time: i64, due: &mut Vec<Due>) {
+    pub(super) fn end_before(&mut self, time: i64, due: &mut Vec<Due>) {
         while let Some(&Reverse((end, lane))) = self.ends.peek() {
             if end >= time {
                 break;
@@ -98,7 +98,7 @@ impl OrderedLanes {
     }
 
     /// Puts a slice of a thread into a lane. What has ended there by then is ended first.
-    pub fn place_on_track(&mut self, track: TrackId, start: i64, end: i64, due: &mut Vec<Due>) -> LanePosition {
+    pub(super) fn place_on_track(&mut self, track: TrackId, start: i64, end: i64, due: &mut Vec<Due>) -> LanePosition {
         let owner = Owner::Track(track);
         let n_asked = self.owners.entry(owner).or_default().asked.len();
         for n in 0..n_asked {
@@ -120,7 +120,14 @@ impl OrderedLanes {
     }
 
     /// Puts a slice that is on no thread beside others of its group, or into a lane of its own.
-    pub fn place_async(&mut self, owner: Owner, group: u64, start: i64, end: i64, due: &mut Vec<Due>) -> LanePosition {
+    pub(super) fn place_async(
+        &mut self,
+        owner: Owner,
+        group: u64,
+        start: i64,
+        end: i64,
+        due: &mut Vec<Due>,
+    ) -> LanePosition {
         let mates: Vec<LaneId> = self
             .groups
             .get(&group)
@@ -143,7 +150,7 @@ impl OrderedLanes {
     }
 
     /// The lane of a thread in which a point is: that of the slice around it that began last.
-    pub fn lane_around(&self, track: TrackId, time: i64) -> Option<LaneId> {
+    pub(super) fn lane_around(&self, track: TrackId, time: i64) -> Option<LaneId> {
         let asked = &self.owners.get(&Owner::Track(track))?.asked;
         let innermost = |lane: LaneId| self.lanes[lane as usize].open.last().filter(|(_, end)| *end >= time);
         let around = asked.iter().filter_map(|&lane| innermost(lane).map(|&(start, _)| (start, lane)));
@@ -151,19 +158,19 @@ impl OrderedLanes {
     }
 
     /// A lane in which something of a group is open.
-    pub fn lane_of_group(&self, group: u64) -> Option<LaneId> {
+    pub(super) fn lane_of_group(&self, group: u64) -> Option<LaneId> {
         self.groups.get(&group)?.first().map(|&(_, lane)| lane)
     }
 
     /// A lane for a point of something that is not open: one of the owner's in which nothing is.
-    pub fn place_point(&mut self, owner: Owner) -> LanePosition {
+    pub(super) fn place_point(&mut self, owner: Owner) -> LanePosition {
         let place = self.free_lane(owner);
         self.owners.entry(owner).or_default().free.push(place.lane);
         place
     }
 
     /// Ends everything that ends, and forgets all lanes.
-    pub fn end_all(&mut self, due: &mut Vec<Due>) {
+    pub(super) fn end_all(&mut self, due: &mut Vec<Due>) {
         self.end_before(NEVER, due);
         *self = Self::with_depth_max(self.depth_max);
     }

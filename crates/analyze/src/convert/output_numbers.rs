@@ -10,7 +10,7 @@ const FIRST_GIVEN_TID: i32 = 1 << 30 | 1 << 29;
 /// The numbers of all processes and threads: those of the file where they are whole numbers from 1 to 2^31 - 1, and others
 /// where they are not, since viewers take 0 for something else and have no place for the rest.
 #[derive(Debug)]
-pub struct OutputNumbers {
+pub(super) struct OutputNumbers {
     pids: Vec<i32>,
     tids: Vec<i32>,
     /// Above all numbers of processes that are taken or were given out.
@@ -21,7 +21,7 @@ pub struct OutputNumbers {
 
 impl OutputNumbers {
     /// Numbers for these.
-    pub fn of(tracks: &Tracks, strings: &Strings) -> Self {
+    pub(super) fn of(tracks: &Tracks, strings: &Strings) -> Self {
         let pids: Vec<_> = tracks.processes().map(|(_, process)| process.pid).collect();
         let tids: Vec<_> = tracks.iter().map(|(_, track)| track.tid).collect();
         let (pids, tids) = (numbers(&pids, FIRST_GIVEN_PID, strings), numbers(&tids, FIRST_GIVEN_TID, strings));
@@ -31,24 +31,24 @@ impl OutputNumbers {
     }
 
     /// The number of a process.
-    pub fn pid(&self, process: ProcessId) -> i32 {
+    pub(super) fn pid(&self, process: ProcessId) -> i32 {
         self.pids[process.index()]
     }
 
     /// The number of a thread.
-    pub fn tid(&self, track: TrackId) -> i32 {
+    pub(super) fn tid(&self, track: TrackId) -> i32 {
         self.tids[track.index()]
     }
 
     /// The number of a process that the file does not have.
-    pub fn another_pid(&mut self) -> i32 {
+    pub(super) fn another_pid(&mut self) -> i32 {
         let pid = self.next_pid;
         self.next_pid = pid.saturating_add(1);
         pid
     }
 
     /// The number of a row that the file does not have.
-    pub fn another_tid(&mut self) -> i32 {
+    pub(super) fn another_tid(&mut self) -> i32 {
         let tid = self.next_tid;
         self.next_tid = tid.saturating_add(1);
         tid
@@ -64,7 +64,7 @@ fn numbers(ids: &[Option<StringId>], first_given: i32, strings: &Strings) -> Vec
 }
 
 /// The number that an id is, spelled as numbers are: `07` is something else than `7`.
-pub fn usable(id: &str) -> Option<i32> {
+pub(super) fn usable(id: &str) -> Option<i32> {
     let number: i32 = id.parse().ok()?;
     (number > 0 && number.to_string() == id).then_some(number)
 }

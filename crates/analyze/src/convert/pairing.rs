@@ -9,7 +9,7 @@ use std::io;
 
 /// What went unpaired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Unpaired {
+pub(super) struct Unpaired {
     /// Begins without an end: they are slices that never end.
     pub begins: u64,
     /// Ends without a begin: they are nothing.
@@ -32,7 +32,10 @@ struct Open {
 /// # Errors
 ///
 /// If a temporary file cannot be read, or `take` says so.
-pub fn pair(edges: SpillSort, mut take: impl FnMut(i64, u64, &Record<'_>) -> io::Result<()>) -> io::Result<Unpaired> {
+pub(super) fn pair(
+    edges: SpillSort,
+    mut take: impl FnMut(i64, u64, &Record<'_>) -> io::Result<()>,
+) -> io::Result<Unpaired> {
     let mut open: HashMap<PairKey, Vec<Open>> = HashMap::new();
     let mut unpaired = Unpaired::default();
     let mut held = PendingRecords::default();

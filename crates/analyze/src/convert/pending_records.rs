@@ -8,14 +8,14 @@ const IN_MEMORY_BYTES: usize = 16 << 20;
 
 /// Where a record is.
 #[derive(Debug)]
-pub enum Stored {
+pub(super) enum Stored {
     Memory(Box<[u8]>),
     File { offset: u64, len: u32 },
 }
 
 /// All that waits.
 #[derive(Debug, Default)]
-pub struct PendingRecords {
+pub(super) struct PendingRecords {
     n_in_memory: usize,
     file: Option<File>,
     file_len: u64,
@@ -23,7 +23,7 @@ pub struct PendingRecords {
 
 impl PendingRecords {
     /// Keeps a record.
-    pub fn keep(&mut self, record: &[u8]) -> io::Result<Stored> {
+    pub(super) fn keep(&mut self, record: &[u8]) -> io::Result<Stored> {
         if self.n_in_memory + record.len() <= IN_MEMORY_BYTES {
             self.n_in_memory += record.len();
             return Ok(Stored::Memory(record.into()));
@@ -40,7 +40,7 @@ impl PendingRecords {
     }
 
     /// Gives a record back.
-    pub fn take(&mut self, place: Stored) -> io::Result<Box<[u8]>> {
+    pub(super) fn take(&mut self, place: Stored) -> io::Result<Box<[u8]>> {
         match (place, &mut self.file) {
             (Stored::Memory(record), _) => {
                 self.n_in_memory -= record.len();

@@ -27,7 +27,7 @@ const BOUND_FLOW: u64 = 1 << 62;
 const HANDED_OVER_BYTES: usize = 1 << 18;
 
 /// Converts everything that has a place in a Perfetto trace.
-pub fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
+pub(super) fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
     let collected = collect(input, Wanted::Everything)?;
     let Collected { items, strings, tracks, first, n_events, left, losses, recordings, .. } = collected;
     let shift_ns = first.map_or(0, |first| first.min(0).saturating_neg());

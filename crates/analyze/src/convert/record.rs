@@ -3,12 +3,12 @@
 use ferrum_trace_format::spill_sort::Key;
 
 /// The end of a slice that nothing closed.
-pub const NEVER: i64 = i64::MAX;
+pub(super) const NEVER: i64 = i64::MAX;
 
 /// What an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
-pub enum EventKind {
+pub(super) enum EventKind {
     /// A slice of a track.
     Slice,
     /// A slice that is on no thread.
@@ -51,7 +51,7 @@ const KINDS: [EventKind; 13] = [
 
 /// An arrow that is bound to a slice itself (`bind_id`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Binding {
+pub(super) struct Binding {
     /// It ends here, or passes through.
     pub is_in: bool,
     /// It begins here, or passes through.
@@ -60,7 +60,7 @@ pub struct Binding {
 
 /// An event.
 #[derive(Clone, Copy, Debug)]
-pub struct Record<'a> {
+pub(super) struct Record<'a> {
     /// What it is.
     pub kind: EventKind,
     /// The number of its track or, of what belongs to a process or to a counter, of its process.
@@ -88,7 +88,7 @@ const HEAD_BYTES: usize = 1 + 1 + 4 + 8 + 8 + 5 * 4;
 
 impl<'a> Record<'a> {
     /// Spells it behind what is there.
-    pub fn push_to(&self, out: &mut Vec<u8>) {
+    pub(super) fn push_to(&self, out: &mut Vec<u8>) {
         out.push(self.kind as u8);
         out.push(u8::from(self.binding.is_in) | u8::from(self.binding.is_out) << 1);
         out.extend_from_slice(&self.row.to_le_bytes());
@@ -108,7 +108,7 @@ impl<'a> Record<'a> {
     }
 
     /// Reads what [`push_to`](Self::push_to) has spelled; `None` if it has not.
-    pub fn read(bytes: &'a [u8]) -> Option<Self> {
+    pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
         let (head, mut rest) = bytes.split_first_chunk::<HEAD_BYTES>()?;
         let word = |at: usize| head[at..].first_chunk::<4>().map(|word| u32::from_le_bytes(*word));
         let long = |at: usize| head[at..].first_chunk::<8>().map(|long| u64::from_le_bytes(*long));
@@ -147,7 +147,7 @@ impl<'a> Record<'a> {
     }
 
     /// What to sort it by. `major` comes before the time; `order` is its place in the file.
-    pub fn key(&self, major: u64, time: i64, order: u64) -> Key {
+    pub(super) fn key(&self, major: u64, time: i64, order: u64) -> Key {
         [major, sortable(time), self.rank(), order]
     }
 }
@@ -158,7 +158,7 @@ fn sortable(time: i64) -> u64 {
 }
 
 /// The time in a key.
-pub fn time_of(key: &Key) -> i64 {
+pub(super) fn time_of(key: &Key) -> i64 {
     (key[1] ^ 1 << 63) as i64
 }
 

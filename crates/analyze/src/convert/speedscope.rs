@@ -18,7 +18,7 @@ const HEAD: &[u8] =
 const FURTHER_BUDGET_BYTES: usize = 16 << 20;
 
 /// Converts slices of threads. Tracks in which slices overlap have more than one profile.
-pub fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
+pub(super) fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
     let Collected { items, strings, tracks, first, n_events, left, losses, recordings, .. } =
         collect(input, Wanted::SlicesByTrack)?;
     let mut scene = Scene {

@@ -42,7 +42,7 @@ struct Node {
 
 /// Stacks and the time that was spent in each, apart from what was spent in longer ones. A stack begins with process and
 /// thread.
-pub struct Stacks {
+pub(super) struct Stacks {
     nodes: Vec<Node>,
     children: HashMap<(NodeId, StringId), NodeId>,
     /// Names as they stand in a line.
@@ -52,7 +52,7 @@ pub struct Stacks {
 }
 
 /// Reads the stacks of a trace.
-pub fn read(input: impl Read) -> Result<(Stacks, Summary), Error> {
+pub(super) fn read(input: impl Read) -> Result<(Stacks, Summary), Error> {
     let Collected { items, strings, tracks, n_events, left, losses, recordings, .. } =
         collect(input, Wanted::SlicesByTrack)?;
     let mut scene = Scene {
@@ -73,7 +73,7 @@ impl Stacks {
     }
 
     /// Every stack in which time was spent, its names joined by semicolons, and how much.
-    pub fn for_each<E>(&self, mut take: impl FnMut(&str, i64) -> Result<(), E>) -> Result<(), E> {
+    pub(super) fn for_each<E>(&self, mut take: impl FnMut(&str, i64) -> Result<(), E>) -> Result<(), E> {
         let mut path = Vec::new();
         let mut line = String::new();
         for node in self.nodes.iter().filter(|node| node.self_ns > 0) {
@@ -91,7 +91,7 @@ impl Stacks {
     }
 
     /// Gives the time of stacks that have less than a part of the whole to those they begin with.
-    pub fn prune(&mut self, part: i64) {
+    pub(super) fn prune(&mut self, part: i64) {
         // A node comes after the one it begins with, so one round from the end sums up, and prunes from the leaves.
         let mut totals: Vec<i64> = self.nodes.iter().map(|node| node.self_ns.max(0)).collect();
         for n in (1..self.nodes.len()).rev() {

@@ -10,7 +10,7 @@ use std::io::{BufWriter, Read, Write};
 const PART: i64 = 24_000;
 
 /// Converts slices of threads to a flame graph of their self times.
-pub fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
+pub(super) fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
     let (mut stacks, summary) = stacks::read(input)?;
     stacks.prune(PART);
     let mut lines = Vec::new();

@@ -8,7 +8,7 @@ use ferrum_trace_format::spill_sort::SpillSort;
 use ferrum_trace_model::{ProcessId, TrackId};
 
 /// Whom a trace is played to. Of one lane, begins and ends come as if they were brackets, each at a time not before the last.
-pub trait Stage {
+pub(super) trait Stage {
     /// How many slices of a thread may be inside of each other in one lane.
     const DEPTH_MAX: usize = usize::MAX;
     /// Whether an arrow that ends in a slice, without saying that it binds to it, ends at that slice, as `repair` has it.
@@ -37,7 +37,7 @@ pub trait Stage {
 /// # Errors
 ///
 /// If a temporary file cannot be read, or the stage says so.
-pub fn play<S: Stage>(items: SpillSort, stage: &mut S) -> Result<(), Error> {
+pub(super) fn play<S: Stage>(items: SpillSort, stage: &mut S) -> Result<(), Error> {
     let mut player = Player { lanes: OrderedLanes::with_depth_max(S::DEPTH_MAX), due: Vec::new(), stage };
     let mut sorted = items.finish().map_err(Error::Spill)?;
     let mut major = None;

@@ -9,14 +9,14 @@ const BYTES_MAX: usize = 16 << 20;
 
 /// Ends that bind to the slice that begins next on their track.
 #[derive(Debug, Default)]
-pub struct WaitingFlows {
+pub(super) struct WaitingFlows {
     of_tracks: HashMap<u32, Vec<WaitingFlow>>,
     n_bytes: usize,
 }
 
 /// An end of an arrow.
 #[derive(Debug)]
-pub struct WaitingFlow {
+pub(super) struct WaitingFlow {
     /// When it is.
     pub time: i64,
     /// The number of its arrow.
@@ -26,14 +26,14 @@ pub struct WaitingFlow {
 
 impl WaitingFlow {
     /// Returns its event.
-    pub fn record(&self) -> Option<Record<'_>> {
+    pub(super) fn record(&self) -> Option<Record<'_>> {
         Record::read(&self.record)
     }
 }
 
 impl WaitingFlows {
     /// Keeps an end. Returns whether there is room.
-    pub fn keep(&mut self, time: i64, flow: u64, record: &Record<'_>) -> bool {
+    pub(super) fn keep(&mut self, time: i64, flow: u64, record: &Record<'_>) -> bool {
         let mut bytes = Vec::new();
         record.push_to(&mut bytes);
         if self.n_bytes + bytes.len() > BYTES_MAX {
@@ -46,7 +46,7 @@ impl WaitingFlows {
     }
 
     /// Returns those of a track, which wait no more.
-    pub fn take(&mut self, track: TrackId) -> Vec<WaitingFlow> {
+    pub(super) fn take(&mut self, track: TrackId) -> Vec<WaitingFlow> {
         if self.of_tracks.is_empty() {
             return Vec::new();
         }
@@ -56,7 +56,7 @@ impl WaitingFlows {
     }
 
     /// How many wait.
-    pub fn len(&self) -> u64 {
+    pub(super) fn len(&self) -> u64 {
         self.of_tracks.values().map(|waiting| waiting.len() as u64).sum()
     }
 }

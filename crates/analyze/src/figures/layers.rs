@@ -277,7 +277,7 @@ fn number(text: &str) -> Option<u32> {
 /// | `nn.Module: LlamaDecoderLayer_12`, `nn.Module: T5Block_3` | torch.profiler with modules |
 ///
 /// What follows the number must not be a letter: `h.3x3` is no layer.
-pub fn layer_in(name: &str) -> Option<u32> {
+fn layer_in(name: &str) -> Option<u32> {
     let bytes = name.as_bytes();
     let is_module = name.starts_with("nn.Module: ");
     let mut at = 0;

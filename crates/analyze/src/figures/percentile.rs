@@ -1,14 +1,5 @@
 //! Percentiles by nearest rank.
 
-/// The value below which so many percent of the values lie, the value itself included: of n sorted values, the one at
-/// rank `ceil(percent / 100 * n)`. It is always one of the values; nothing is interpolated. `None` if there are none.
-///
-/// The order of the values is changed.
-pub fn nearest_rank(values: &mut [i64], percent: u32) -> Option<i64> {
-    let place = rank(values.len(), percent)?;
-    Some(*values.select_nth_unstable(place).1)
-}
-
 /// Some figures of how values are distributed. All zero if there are no values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
@@ -25,7 +16,9 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Of these values, whose order is changed. Percentiles are those of [`nearest_rank`].
+    /// Returns the distribution of `values`, and reorders them.
+    ///
+    /// A percentile is the value at rank `ceil(percent / 100 * n)` of the n sorted values, so it always occurs among them.
     pub fn of(values: &mut [i64]) -> Self {
         let n = values.len();
         let [Some(p50), Some(p95), Some(p99)] = [50, 95, 99].map(|percent| rank(n, percent)) else {
@@ -71,9 +64,9 @@ mod tests {
         let expected = Distribution { min: 7, p50: 7, p95: 7, p99: 7, max: 7 };
         assert_eq!(Distribution::of(&mut [7]), expected);
         assert_eq!(Distribution::of(&mut []), Distribution::default());
-        assert_eq!(nearest_rank(&mut [], 50), None);
-        assert_eq!(nearest_rank(&mut [5, 1], 0), Some(1));
-        assert_eq!(nearest_rank(&mut [5, 1], 101), None);
+        assert_eq!(rank(0, 50), None);
+        assert_eq!(rank(2, 0), Some(0));
+        assert_eq!(rank(2, 101), None);
     }
 
     proptest! {
@@ -85,7 +78,6 @@ mod tests {
             let last = values[values.len() - 1];
             let expected = Distribution { min: values[0], p50: at(50.0), p95: at(95.0), p99: at(99.0), max: last };
             prop_assert_eq!(found, expected);
-            prop_assert_eq!(nearest_rank(&mut values.clone(), 95), Some(expected.p95));
         }
     }
 }

@@ -132,11 +132,6 @@ impl Summary {
     pub fn share_of_wall(&self, time: i64) -> f64 {
         ratio(time, self.wall)
     }
-
-    /// What part of the sum of all self times some time is.
-    pub fn share_of_self(&self, time: i64) -> f64 {
-        ratio(time, self.all.self_time)
-    }
 }
 
 /// Zero if there is nothing to divide by.
@@ -351,7 +346,7 @@ mod tests {
         assert_eq!((summary.rows[0].total, summary.rows[0].self_time), (100, 60));
         assert_eq!(summary.all, Rest { n_rows: 3, count: 5, total: 165, self_time: 125 });
         assert_eq!((summary.rest, summary.wall), (Rest::default(), 100));
-        assert_eq!((summary.share_of_wall(60), summary.share_of_self(25)), (0.6, 0.2));
+        assert_eq!(summary.share_of_wall(60), 0.6);
     }
 
     #[test]
@@ -428,7 +423,7 @@ mod tests {
         let trace = Trace::default();
         let summary = summary(&trace, &Selection::default(), &SummaryOptions::default());
         assert!(summary.rows.is_empty());
-        assert_eq!((summary.share_of_wall(1), summary.share_of_self(1)), (0.0, 0.0));
+        assert_eq!(summary.share_of_wall(1), 0.0);
     }
 
     proptest! {

@@ -77,7 +77,7 @@ pub struct Alignment {
 
 /// From the times of a file to those of the merged one.
 #[derive(Clone, Debug, Default)]
-pub struct TimeMap {
+pub(super) struct TimeMap {
     base: i64,
     lines: Vec<ClockLine>,
     zero: i128,
@@ -85,7 +85,7 @@ pub struct TimeMap {
 
 impl TimeMap {
     /// A time in the merged file.
-    pub fn apply(&self, time: i64) -> i64 {
+    pub(super) fn apply(&self, time: i64) -> i64 {
         clamped(self.on_reference(time) - self.zero)
     }
 
@@ -95,24 +95,24 @@ impl TimeMap {
     }
 
     /// Whether durations change.
-    pub fn has_drift(&self) -> bool {
+    pub(super) fn has_drift(&self) -> bool {
         self.lines.iter().any(|line| line.drift_ppb != 0)
     }
 
     /// Whether its clock is that of the reference.
-    pub fn is_exact(&self) -> bool {
+    pub(super) fn is_exact(&self) -> bool {
         self.lines.is_empty()
     }
 
     /// The time of the file that is zero in the merged one, if durations do not change.
-    pub fn zero_of_file(&self) -> i128 {
+    pub(super) fn zero_of_file(&self) -> i128 {
         self.zero - self.on_reference(0)
     }
 }
 
 /// All files, aligned.
 #[derive(Debug)]
-pub struct Aligned {
+pub(super) struct Aligned {
     /// By file.
     pub maps: Vec<TimeMap>,
     /// By file.
@@ -253,7 +253,7 @@ impl Way {
 }
 
 /// Finds out how files stand to each other.
-pub fn align(
+pub(super) fn align(
     files: &[Surveyed],
     groups: &Groups,
     hand_overs: HandOvers,

@@ -28,7 +28,7 @@ const WORTHWHILE: f64 = 0.95;
 
 /// From one clock to another: `time + offset + (time - at) * drift`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClockLine {
+pub(super) struct ClockLine {
     /// The time at which the offset is `offset`.
     pub at: i64,
     /// Nanoseconds that are added.
@@ -39,12 +39,12 @@ pub struct ClockLine {
 
 impl ClockLine {
     /// A line without drift.
-    pub fn constant(offset: i128) -> Self {
+    pub(super) fn constant(offset: i128) -> Self {
         Self { at: 0, offset, drift_ppb: 0 }
     }
 
     /// A time on the other clock. Of two times, the later one is never mapped before the earlier one.
-    pub fn apply(&self, time: i128) -> i128 {
+    pub(super) fn apply(&self, time: i128) -> i128 {
         time + self.offset_at(time)
     }
 
@@ -55,7 +55,7 @@ impl ClockLine {
 
 /// What the facts come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fit {
+pub(super) enum Fit {
     /// The offset is this, give or take the error.
     Bounded {
         /// The mapping.
@@ -76,7 +76,7 @@ pub enum Fit {
 
 /// Facts about the offset of one clock from another, over the trace of the former.
 #[derive(Clone, Debug)]
-pub struct Facts {
+pub(super) struct Facts {
     span: (i64, i64),
     /// The tightest of each part of the trace: time and bound.
     low: Vec<Option<(i64, i64)>>,
@@ -86,17 +86,17 @@ pub struct Facts {
 
 impl Facts {
     /// None yet, about a trace from one time to another.
-    pub fn new(span: (i64, i64)) -> Self {
+    pub(super) fn new(span: (i64, i64)) -> Self {
         Self { span: (span.0, span.1.max(span.0)), low: vec![None; BUCKETS], high: vec![None; BUCKETS], n: 0 }
     }
 
     /// How many facts there are.
-    pub fn len(&self) -> u64 {
+    pub(super) fn len(&self) -> u64 {
         self.n
     }
 
     /// The offset at a time is this or more.
-    pub fn at_least(&mut self, at: i64, bound: i64) {
+    pub(super) fn at_least(&mut self, at: i64, bound: i64) {
         self.n += 1;
         let place = self.bucket(at);
         let slot = &mut self.low[place];
@@ -106,7 +106,7 @@ impl Facts {
     }
 
     /// The offset at a time is this or less.
-    pub fn at_most(&mut self, at: i64, bound: i64) {
+    pub(super) fn at_most(&mut self, at: i64, bound: i64) {
         self.n += 1;
         let place = self.bucket(at);
         let slot = &mut self.high[place];
@@ -122,7 +122,7 @@ impl Facts {
     }
 
     /// The mapping that is in best agreement with the facts.
-    pub fn fit(&self) -> Fit {
+    pub(super) fn fit(&self) -> Fit {
         let Some(points) = Points::of(self) else {
             return self.open();
         };
@@ -131,7 +131,7 @@ impl Facts {
     }
 
     /// Whether a constant offset agrees with the facts, and then how far it may be off.
-    pub fn judge(&self, offset: i64) -> Fit {
+    pub(super) fn judge(&self, offset: i64) -> Fit {
         let Some(points) = Points::of(self) else {
             return self.open();
         };

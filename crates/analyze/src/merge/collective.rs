@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 /// An event that shows a rank taking part in a collective.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Collective<'a> {
+pub(super) struct Collective<'a> {
     /// What is done.
     pub name: Cow<'a, str>,
     /// Who takes part, as the trace calls it; empty if it does not say.
@@ -19,7 +19,7 @@ pub struct Collective<'a> {
 }
 
 /// What an event shows, if it is a collective.
-pub fn collective_of<'a>(event: &Event<'a>) -> Option<Collective<'a>> {
+pub(super) fn collective_of<'a>(event: &Event<'a>) -> Option<Collective<'a>> {
     let name = event.name?.decode();
     let category = event.category.map(|category| category.decode()).unwrap_or_default();
     let (name, is_whole) = if category == Op::Comm.as_str() || name.starts_with(kineto::GLOO_PREFIX) {
@@ -63,7 +63,7 @@ fn collective_name<'a>(event: &Event<'a>) -> Option<Cow<'a, str>> {
 }
 
 /// Whether no rank can be done before all have begun. Of others, such as a broadcast, the one that sends may be.
-pub fn waits_for_all(name: &str) -> bool {
+pub(super) fn waits_for_all(name: &str) -> bool {
     let letters = letters(name);
     ["allreduce", "allgather", "reducescatter", "alltoall", "barrier"].iter().any(|word| letters.contains(word))
 }

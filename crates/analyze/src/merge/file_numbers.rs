@@ -7,7 +7,7 @@ use hashbrown::{HashMap, HashSet};
 
 /// Assigns the numbers of all files. The first file that has a number keeps it. `leaders` has, for each file, the first
 /// file of the same recording: these share their processes and threads.
-pub fn number_all(files: &[Surveyed], leaders: &[usize]) -> Vec<Numbers> {
+pub(super) fn number_all(files: &[Surveyed], leaders: &[usize]) -> Vec<Numbers> {
     let mut assigned = Assigned::of(files);
     let number = |(file, &recording): (&Surveyed, &usize)| {
         let is_shown = |track: TrackId| file.is_shown.get(track.index()).copied().unwrap_or(false);

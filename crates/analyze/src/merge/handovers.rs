@@ -12,14 +12,14 @@ const BUDGET_BYTES: usize = 8 << 20;
 
 /// Sends and arrivals of all inputs, as they are found.
 #[derive(Debug)]
-pub struct HandOvers {
+pub(super) struct HandOvers {
     sort: SpillSort,
     failure: Option<io::Error>,
 }
 
 /// Something that was sent in one file and arrived in another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HandOver {
+pub(super) struct HandOver {
     /// The place of the input, and the time by its clock.
     pub sent: (u32, i64),
     /// The same of the arrival.
@@ -34,7 +34,7 @@ impl Default for HandOvers {
 
 impl HandOvers {
     /// Looks at an event of a flow, or of something asynchronous.
-    pub fn look(&mut self, event: &Event<'_>, file: u32) {
+    pub(super) fn look(&mut self, event: &Event<'_>, file: u32) {
         let is_sent = match event.phase {
             b's' | b'b' => true,
             b't' | b'f' | b'e' => false,
@@ -49,7 +49,7 @@ impl HandOvers {
     }
 
     /// All that went from one file to another. Of an id that was sent twice it is not known what arrived.
-    pub fn for_each(self, mut look: impl FnMut(HandOver)) -> io::Result<()> {
+    pub(super) fn for_each(self, mut look: impl FnMut(HandOver)) -> io::Result<()> {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
@@ -72,7 +72,7 @@ impl HandOvers {
 }
 
 /// The id of a flow that our recorder has written.
-pub fn our_flow(event: &Event<'_>) -> Option<u64> {
+pub(super) fn our_flow(event: &Event<'_>) -> Option<u64> {
     let is_ours = |text: Option<Scalar<'_>>| text.is_some_and(|text| text.plain() == Some(FLOW.as_bytes()));
     if !is_ours(event.name) || !is_ours(event.category) {
         return None;

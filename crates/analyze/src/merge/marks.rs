@@ -21,7 +21,7 @@ const MEMBER_BYTES: usize = 8 + 8 + 4 + 4 + 8 + 8;
 
 /// What a mark shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum MarkKind {
+pub(super) enum MarkKind {
     /// Work of several ranks.
     Collective {
         /// Whether marks last until the rank is done.
@@ -33,7 +33,7 @@ pub enum MarkKind {
 
 /// Marks of one key are compared with each other, over ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct MarkKey {
+pub(super) struct MarkKey {
     /// What they show.
     pub kind: MarkKind,
     /// What they are called.
@@ -44,14 +44,14 @@ pub struct MarkKey {
 
 impl MarkKey {
     /// Whether no rank ends one before all have begun it.
-    pub fn waits_for_all(&self) -> bool {
+    pub(super) fn waits_for_all(&self) -> bool {
         self.kind == (MarkKind::Collective { is_whole: true }) && waits_for_all(&self.name)
     }
 }
 
 /// Marks of all inputs, as they are found.
 #[derive(Debug)]
-pub struct Marks {
+pub(super) struct Marks {
     keys: Vec<MarkKey>,
     places: HashMap<MarkKey, u32>,
     sort: SpillSort,
@@ -63,7 +63,7 @@ pub struct Marks {
 
 /// Whose a mark is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Owner {
+pub(super) struct Owner {
     /// The place of the input.
     pub file: u32,
     /// The number of the process in it.
@@ -94,7 +94,7 @@ impl Default for Marks {
 
 impl Marks {
     /// Looks at a complete event.
-    pub fn look(&mut self, event: &Event<'_>, owner: Owner) {
+    pub(super) fn look(&mut self, event: &Event<'_>, owner: Owner) {
         if let (Some(begin), Some(end)) = (event.start.nanos(), event.end())
             && let Some(mark) = mark_of(event)
         {
@@ -103,7 +103,7 @@ impl Marks {
     }
 
     /// Adds what lasted from one time to another.
-    pub fn add(&mut self, mark: Mark, owner: Owner, begin: i64, end: i64) {
+    pub(super) fn add(&mut self, mark: Mark, owner: Owner, begin: i64, end: i64) {
         if end < begin {
             return;
         }
@@ -129,7 +129,7 @@ impl Marks {
 
     /// Puts together what belongs together. `participant_of` says which rank a process is of, `new_places` at which place an input
     /// is in the merged trace.
-    pub fn group(self, participant_of: impl Fn(Owner) -> u32, new_places: &[u32]) -> io::Result<Groups> {
+    pub(super) fn group(self, participant_of: impl Fn(Owner) -> u32, new_places: &[u32]) -> io::Result<Groups> {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
@@ -227,14 +227,14 @@ fn kept_kinds(keys: &[MarkKey]) -> HashSet<MarkKind> {
 
 /// What an event shows.
 #[derive(Clone, Debug)]
-pub struct Mark {
+pub(super) struct Mark {
     key: MarkKey,
     /// Which of its key it is, if the trace says.
     number: Option<u64>,
 }
 
 /// What an event shows, if it shows a collective or a step.
-pub fn mark_of(event: &Event<'_>) -> Option<Mark> {
+pub(super) fn mark_of(event: &Event<'_>) -> Option<Mark> {
     if let Some(Collective { name, group, number, is_whole }) = collective_of(event) {
         let kind = MarkKind::Collective { is_whole };
         return Some(Mark { key: MarkKey { kind, name: name.into_owned(), group: group.into_owned() }, number });
@@ -272,7 +272,7 @@ fn unsortable(number: u64) -> i64 {
 
 /// One rank in a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Member {
+pub(super) struct Member {
     /// Which rank.
     pub participant: u32,
     /// The place of its input.
@@ -285,7 +285,7 @@ pub struct Member {
 
 /// The same collective or step, over ranks.
 #[derive(Debug)]
-pub struct Group<'a> {
+pub(super) struct Group<'a> {
     /// The place of its key.
     pub key: u32,
     /// Which of its key it is.
@@ -296,7 +296,7 @@ pub struct Group<'a> {
 
 /// All groups, in a file without a name.
 #[derive(Debug)]
-pub struct Groups {
+pub(super) struct Groups {
     /// What they are of.
     pub keys: Vec<MarkKey>,
     /// By key: whether it is known which belong together. Otherwise some ranks have more of them than others, and the n-th is
@@ -330,7 +330,7 @@ fn write_groups(grouped: SpillSort) -> io::Result<File> {
 
 impl Groups {
     /// Looks at all groups of more than one rank, in the order of their keys and numbers.
-    pub fn for_each(&self, mut look: impl FnMut(&Group<'_>) -> io::Result<()>) -> io::Result<()> {
+    pub(super) fn for_each(&self, mut look: impl FnMut(&Group<'_>) -> io::Result<()>) -> io::Result<()> {
         let mut file = &self.file;
         file.rewind()?;
         let mut input = BufReader::new(file);

@@ -11,7 +11,7 @@ use ferrum_trace_model::{ProcessId, StringId};
 const PLACES_OF_RANK: usize = 1024;
 
 /// The processes of a file, by what viewers will call them, in the order in which they stand.
-pub fn processes(file: &Surveyed, numbers: &Numbers) -> Vec<(ProcessId, MergedProcess)> {
+pub(super) fn processes(file: &Surveyed, numbers: &Numbers) -> Vec<(ProcessId, MergedProcess)> {
     let mut processes: Vec<(ProcessId, MergedProcess)> =
         file.tracks.processes().filter_map(|(id, _)| Some((id, process(file, numbers, id)?))).collect();
     let sort_index = |id: ProcessId| file.tracks.get_process(id).sort_index.unwrap_or(i64::MAX);
@@ -53,7 +53,7 @@ fn ranked(name: &str, old_pid: &str, rank: Option<u32>) -> String {
 }
 
 /// Metadata events that say so: name, labels and place of each process, names of threads that have another number.
-pub fn describe(
+pub(super) fn describe(
     file: &Surveyed,
     numbers: &Numbers,
     processes: &[(ProcessId, MergedProcess)],

@@ -63,13 +63,13 @@ impl NotRanks {
 
 /// A participant of a comparison: the first file of its recording, and its rank if that is known.
 #[derive(Clone, Copy, Debug)]
-pub struct Participant {
+pub(super) struct Participant {
     pub leader: usize,
     pub rank: Option<u32>,
 }
 
 /// Looks for a reason why the traces that would be compared are not of ranks of one run.
-pub fn not_ranks(
+pub(super) fn not_ranks(
     files: &[Surveyed],
     leaders: &[usize],
     participants: &[Participant],

@@ -9,7 +9,7 @@ const OPEN_MAX: usize = 64;
 
 /// What is open on each track of a file.
 #[derive(Debug, Default)]
-pub struct OpenMarks {
+pub(super) struct OpenMarks {
     of_tracks: Vec<OfTrack>,
 }
 
@@ -26,7 +26,7 @@ struct OfTrack {
 
 impl OpenMarks {
     /// Looks at a begin or an end. Gives a mark that has ended, and when it began.
-    pub fn look(&mut self, event: &Event<'_>, track: TrackId, time: i64) -> Option<(Mark, i64)> {
+    pub(super) fn look(&mut self, event: &Event<'_>, track: TrackId, time: i64) -> Option<(Mark, i64)> {
         if self.of_tracks.len() <= track.index() {
             self.of_tracks.resize_with(track.index() + 1, OfTrack::default);
         }

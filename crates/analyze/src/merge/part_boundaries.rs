@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// What is open in a recording.
 #[derive(Debug, Default)]
-pub struct Edges {
+pub(super) struct Edges {
     /// Begins less ends, where they differ: what ends on another thread may stand before its begin in a file.
     open: HashMap<u64, i64>,
     /// What was open at the end of the file before, how often, and has not been begun again.
@@ -19,7 +19,7 @@ pub struct Edges {
 
 /// What becomes of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub(super) enum Fate {
     /// It is written.
     Stays,
     /// It begins what is begun already.
@@ -30,13 +30,13 @@ pub enum Fate {
 
 impl Edges {
     /// The next file begins.
-    pub fn next_file(&mut self) {
+    pub(super) fn next_file(&mut self) {
         self.open.retain(|_, n_open| *n_open > 0);
         self.from_before = self.open.clone();
     }
 
     /// Whether an event is to be in the merged trace.
-    pub fn fate_of(&mut self, event: &Event<'_>) -> Fate {
+    pub(super) fn fate_of(&mut self, event: &Event<'_>) -> Fate {
         let is_begin = match event.phase {
             b'b' => true,
             b'e' => false,
@@ -61,12 +61,12 @@ impl Edges {
     }
 
     /// Keeps an end until it is known whether a later file goes on.
-    pub fn hold(&mut self, thing: u64, end: Vec<u8>) {
+    pub(super) fn hold(&mut self, thing: u64, end: Vec<u8>) {
         self.held.entry(thing).or_default().push(end);
     }
 
     /// After the last file: the ends of what none went on with.
-    pub fn into_ends(self) -> impl Iterator<Item = Vec<u8>> {
+    pub(super) fn into_ends(self) -> impl Iterator<Item = Vec<u8>> {
         self.held.into_values().flatten()
     }
 }

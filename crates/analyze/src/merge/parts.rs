@@ -5,7 +5,7 @@ use hashbrown::{HashMap, HashSet};
 
 /// A rotating recording. All its files have one process, and count their times from one moment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Recording {
+pub(super) struct Recording {
     /// Which monotonic clock it has, where the system tells.
     pub boot_id: Option<String>,
     /// What that said at time zero.
@@ -16,7 +16,7 @@ pub struct Recording {
 
 /// One file of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Part {
+pub(super) struct Part {
     /// Of what.
     pub recording: Recording,
     /// Which one.
@@ -24,7 +24,7 @@ pub struct Part {
 }
 
 /// By file: the place of the first that is of the same recording, which is its own if there is none before.
-pub fn leaders<'a>(files: &'a [Surveyed]) -> Vec<usize> {
+pub(super) fn leaders<'a>(files: &'a [Surveyed]) -> Vec<usize> {
     let mut first: HashMap<&Recording, usize> = HashMap::new();
     let mut known: HashSet<&Part> = HashSet::new();
     let leader = |(place, file): (usize, &'a Surveyed)| {

@@ -30,7 +30,7 @@ const MERGE: &str = "ferrum_trace_merge";
 
 /// What is to be written.
 #[derive(Debug)]
-pub struct Plan {
+pub(super) struct Plan {
     /// By rank, then as they were given.
     pub files: Vec<FilePlan>,
     /// The place of each of them among the inputs.
@@ -42,7 +42,7 @@ pub struct Plan {
 }
 
 /// Reads all inputs once.
-pub fn plan(inputs: &[Input], options: &MergeOptions) -> Result<(Plan, Merged), Error> {
+pub(super) fn plan(inputs: &[Input], options: &MergeOptions) -> Result<(Plan, Merged), Error> {
     let mut marks = Marks::default();
     let mut hand_overs = HandOvers::default();
     let mut files = Vec::new();

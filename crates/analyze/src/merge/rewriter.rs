@@ -23,7 +23,7 @@ const HASHED_FLOW: u64 = 1 << 60;
 
 /// What is needed to bring the events of a file into the merged one.
 #[derive(Debug)]
-pub struct FilePlan {
+pub(super) struct FilePlan {
     /// The texts of the file, as the first pass has found them.
     pub strings: Strings,
     /// Its rows.
@@ -41,7 +41,7 @@ pub struct FilePlan {
 }
 
 /// Rewrites the events of one file.
-pub struct Rewriter<'p> {
+pub(super) struct Rewriter<'p> {
     plan: &'p FilePlan,
     rows: RowFinder,
     strings: Strings,
@@ -50,13 +50,13 @@ pub struct Rewriter<'p> {
 
 impl<'p> Rewriter<'p> {
     /// For a file.
-    pub fn new(plan: &'p FilePlan) -> Self {
+    pub(super) fn new(plan: &'p FilePlan) -> Self {
         let (strings, tracks) = (plan.strings.clone(), plan.tracks.clone());
         Self { plan, rows: RowFinder::default(), strings, tracks }
     }
 
     /// The event in the merged file; `None` if it is not written.
-    pub fn rewrite(&mut self, event: &Event<'_>) -> Option<Vec<u8>> {
+    pub(super) fn rewrite(&mut self, event: &Event<'_>) -> Option<Vec<u8>> {
         let kind = PhaseRole::of(event);
         let mut edits = Edits::default();
         if kind == PhaseRole::Metadata {

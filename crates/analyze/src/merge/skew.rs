@@ -70,7 +70,7 @@ impl Skew {
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compared {
+pub(super) enum Compared {
     /// Begins of collectives: whoever comes last lets the others wait.
     Collectives,
     /// Ends of steps: so does whoever is done last.
@@ -88,7 +88,7 @@ impl Compared {
 }
 
 /// Compares ranks.
-pub fn skew(compared: Compared, groups: &Groups, maps: &[TimeMap], labels: &[String]) -> io::Result<Skew> {
+pub(super) fn skew(compared: Compared, groups: &Groups, maps: &[TimeMap], labels: &[String]) -> io::Result<Skew> {
     let mut of_keys: Vec<Option<OfKey>> = groups.keys.iter().map(|_| None).collect();
     let mut skews = SpillSort::new(BUDGET_BYTES);
     let label = |label: &String| RankSkew { label: label.clone(), ..RankSkew::default() };

@@ -18,7 +18,7 @@ const EPOCH_NANOS: i64 = 1_000_000_000_000_000_000;
 
 /// What ties the times of a file to other clocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Anchor {
+pub(super) struct Anchor {
     /// The name of the host.
     pub host: Option<String>,
     /// Which monotonic clock, and what it said at time zero of the file.
@@ -29,7 +29,7 @@ pub struct Anchor {
 
 /// What is known of an input.
 #[derive(Debug, Default)]
-pub struct Surveyed {
+pub(super) struct Surveyed {
     /// Its texts.
     pub strings: Strings,
     /// Its processes and threads.
@@ -65,18 +65,18 @@ pub struct Surveyed {
 
 impl Surveyed {
     /// The rank of a process.
-    pub fn rank_of(&self, process: ProcessId) -> Option<u32> {
+    pub(super) fn rank_of(&self, process: ProcessId) -> Option<u32> {
         self.ranks.get(process.index()).copied().flatten().or(self.rank)
     }
 
     /// How many nanoseconds the end of something may be off for being written in microseconds.
-    pub fn coarseness(&self) -> i64 {
+    pub(super) fn coarseness(&self) -> i64 {
         if self.has_nanos { 1 } else { 2_000 }
     }
 }
 
 /// The pass.
-pub struct Survey<'a> {
+pub(super) struct Survey<'a> {
     file: u32,
     rows: RowFinder,
     marks: &'a mut Marks,
@@ -87,13 +87,13 @@ pub struct Survey<'a> {
 
 impl<'a> Survey<'a> {
     /// Of the input at that place.
-    pub fn new(file: u32, marks: &'a mut Marks, hand_overs: &'a mut HandOvers) -> Self {
+    pub(super) fn new(file: u32, marks: &'a mut Marks, hand_overs: &'a mut HandOvers) -> Self {
         let (rows, open_marks, seen) = Default::default();
         Self { file, rows, marks, hand_overs, open_marks, seen }
     }
 
     /// What was found.
-    pub fn finish(self) -> Surveyed {
+    pub(super) fn finish(self) -> Surveyed {
         let mut seen = self.seen;
         seen.ranks.resize(seen.tracks.processes().len(), None);
         seen.is_shown.resize(seen.tracks.len(), false);

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 /// Writes it. Returns how many events it has.
-pub fn write(plan: &Plan, inputs: &[Input], out: &mut dyn Write) -> Result<u64, Error> {
+pub(super) fn write(plan: &Plan, inputs: &[Input], out: &mut dyn Write) -> Result<u64, Error> {
     let mut document = Document::new(out, OutputForm::Object);
     for (key, value) in &plan.fields {
         document.field(Text::plain(key), value, false);

@@ -10,7 +10,7 @@ use table::{Anchor, TABLE};
 ///
 /// Patterns are looked for in the name of the function first, without the arguments of its template, and only if none
 /// fits in all of it: an attention kernel may have the type of the KV cache among its arguments.
-pub fn op_in(name: &str) -> Option<Op> {
+fn op_in(name: &str) -> Option<Op> {
     let name = name.to_ascii_lowercase().replace("(anonymous namespace)::", "");
     let name = name.strip_prefix("void ").unwrap_or(&name);
     let head = name.split(['<', '(']).next().unwrap_or(name);
@@ -27,7 +27,7 @@ fn first_match(name: &str) -> Option<Op> {
 
 /// What the operations of a trace are for. Each name is looked at once.
 #[derive(Debug)]
-pub struct Ops {
+pub(crate) struct Ops {
     /// One entry a text: what it means as a category, and as a name.
     categories: Vec<Option<Op>>,
     names: Vec<Answer>,
@@ -42,7 +42,7 @@ enum Answer {
 
 impl Ops {
     /// Of a trace.
-    pub fn of(trace: &Trace) -> Self {
+    pub(crate) fn of(trace: &Trace) -> Self {
         let mut categories = vec![None; trace.strings.len()];
         for &op in Op::ALL {
             if let Some(id) = trace.strings.find(op.as_str()) {
@@ -53,7 +53,7 @@ impl Ops {
     }
 
     /// What a slice is for: its category says so if it is one of our words, else its name.
-    pub fn get(&mut self, trace: &Trace, category: StringId, name: StringId) -> Option<Op> {
+    pub(crate) fn get(&mut self, trace: &Trace, category: StringId, name: StringId) -> Option<Op> {
         if let Some(op) = self.categories[category.index()] {
             return Some(op);
         }

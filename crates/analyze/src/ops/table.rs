@@ -6,7 +6,7 @@ use ferrum_trace_model::vocab::Op;
 
 /// Where in a name a pattern must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Anchor {
+pub(super) enum Anchor {
     /// At the beginning.
     Start,
     /// Anywhere.
@@ -17,7 +17,7 @@ use Anchor::{Any, Start};
 
 /// Patterns, in small letters, and what they mean. The first that matches counts, so what is more special stands above what
 /// is more general: a norm that also quantizes is a norm, a product of matrices with an activation at its end is a product.
-pub const TABLE: &[(Anchor, &str, Op)] = &[
+pub(super) const TABLE: &[(Anchor, &str, Op)] = &[
     // Copies that the driver makes have names of their own.
     (Start, "memcpy", Op::Memory),
     (Start, "memset", Op::Memory),

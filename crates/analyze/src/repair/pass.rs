@@ -24,7 +24,7 @@ const HELD_BYTES_MAX: usize = 32 << 20;
 const SHIFT_FIELD: &[u8] = b"ferrumTraceShiftNs";
 
 /// Writes a file anew.
-pub struct Pass<'w> {
+pub(super) struct Pass<'w> {
     rewriter: Rewriter,
     document: Document<'w>,
     /// How many events the first pass has seen.
@@ -55,7 +55,7 @@ struct DelayedEvents {
 
 impl<'w> Pass<'w> {
     /// Begins to write.
-    pub fn new(surveyed: Surveyed, mut document: Document<'w>) -> Self {
+    pub(super) fn new(surveyed: Surveyed, mut document: Document<'w>) -> Self {
         let Surveyed { findings, ids, slices, flows, asyncs, profiles, n_events, span, .. } = surveyed;
         let (first, last) = span.unwrap_or_default();
         let is_shifted = findings.n(&EPOCH_PRECISION) > 0 || findings.n(&NEGATIVE_TS) > 0;
@@ -210,7 +210,7 @@ impl<'w> Pass<'w> {
     }
 
     /// Closes the file, and tells what was changed.
-    pub fn finish(mut self) -> io::Result<Changes> {
+    pub(super) fn finish(mut self) -> io::Result<Changes> {
         self.end_events();
         let repaired = |finding: &Finding| finding.rule.is_repaired();
         let changes = Changes {

@@ -27,7 +27,7 @@ use ferrum_trace_model::{Order, TrackId};
 
 /// All that is known when events are rewritten.
 #[derive(Debug)]
-pub struct Rewriter {
+pub(super) struct Rewriter {
     /// The tracks of the file.
     pub ids: Ids,
     /// What has to be done to slices.
@@ -47,7 +47,7 @@ pub struct Rewriter {
 }
 
 /// What becomes of an event.
-pub enum Fate {
+pub(super) enum Fate {
     /// It is written with these changes.
     Kept(Edits),
     /// It is left out.
@@ -58,7 +58,7 @@ pub enum Fate {
 
 impl Rewriter {
     /// Decides about an event.
-    pub fn decide(&mut self, event: &Event<'_>, order: Order) -> Fate {
+    pub(super) fn decide(&mut self, event: &Event<'_>, order: Order) -> Fate {
         let kind = PhaseRole::of(event);
         if kind == PhaseRole::Missing {
             return Fate::LeftOut(&EMPTY_EVENT);
@@ -241,7 +241,7 @@ impl Rewriter {
     }
 
     /// The end of an asynchronous slice that has none. Only what joins it to its begin is in it.
-    pub fn end_of_async(&self, begin: &[u8]) -> Vec<u8> {
+    pub(super) fn end_of_async(&self, begin: &[u8]) -> Vec<u8> {
         let mut edits = Edits::default();
         edits.set("ph", "\"e\"");
         edits.set("ts", micros(self.last.saturating_sub(self.shift)));

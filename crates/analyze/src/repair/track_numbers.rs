@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 
 /// Numbers of processes, threads and lanes in the output.
 #[derive(Debug, Default)]
-pub struct TrackNumbers {
+pub(super) struct TrackNumbers {
     numbers: Numbers,
     lanes: HashMap<(TrackId, u32), u32>,
 }
@@ -26,7 +26,7 @@ impl NumberSource for FreeNumbers {
 
 impl TrackNumbers {
     /// Assigns the numbers of a file.
-    pub fn of(ids: &Ids, slices: &SlicePlan) -> Self {
+    pub(super) fn of(ids: &Ids, slices: &SlicePlan) -> Self {
         let Ids { tracks, strings, .. } = ids;
         let mut free = FreeNumbers::beside([(tracks, strings)].into_iter());
         let numbers = Numbers::assign(tracks, strings, |track| ids.usage(track).is_shown, &mut free);
@@ -42,12 +42,12 @@ impl TrackNumbers {
     }
 
     /// Returns the number of a process.
-    pub fn pid(&self, process: ProcessId) -> Option<Id> {
+    pub(super) fn pid(&self, process: ProcessId) -> Option<Id> {
         self.numbers.pid(process)
     }
 
     /// Returns the number of a lane of a track, or `None` if it needs none. Lane 0 is the thread itself.
-    pub fn tid(&self, track: TrackId, lane: u32) -> Option<Id> {
+    pub(super) fn tid(&self, track: TrackId, lane: u32) -> Option<Id> {
         match lane {
             0 => self.numbers.tid(track),
             _ => self.lanes.get(&(track, lane)).map(|&number| Id::new(number)),
@@ -55,7 +55,7 @@ impl TrackNumbers {
     }
 
     /// Metadata events that name what has a new number, each as JSON.
-    pub fn names(&self, ids: &Ids) -> Vec<Vec<u8>> {
+    pub(super) fn names(&self, ids: &Ids) -> Vec<Vec<u8>> {
         let mut events = Vec::new();
         for (process, of_process) in ids.tracks.processes() {
             if let (Some(pid), None) = (self.pid(process).filter(|pid| pid.is_new), of_process.name) {

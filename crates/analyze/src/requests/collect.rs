@@ -6,13 +6,13 @@ use ferrum_trace_model::Trace;
 
 /// What was found.
 #[derive(Debug, Default)]
-pub struct Collected {
+pub(super) struct Collected {
     pub requests: Vec<Request>,
     pub n_strays: u64,
 }
 
 /// Finds the requests of a trace.
-pub fn collect(trace: &Trace) -> Collected {
+pub(super) fn collect(trace: &Trace) -> Collected {
     let Some(words) = Words::of(trace) else { return Collected::default() };
     let mut events = events(trace, &words);
     events.sort_unstable_by_key(|event| (event.group, event.time, event.rank(), event.order));

@@ -6,11 +6,11 @@ use ferrum_trace_model::vocab::request;
 use ferrum_trace_model::{ArgColumn, End, Order, StringId, Strings, Trace, TrackId};
 
 /// The argument in which a format without asynchronous events keeps their id.
-pub const ID: &str = "id";
+pub(super) const ID: &str = "id";
 
 /// What events of one request have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Group {
+pub(super) enum Group {
     /// The id of asynchronous events.
     Id(StringId),
     /// The track of slices and instants, as Perfetto keeps what is asynchronous.
@@ -19,7 +19,7 @@ pub enum Group {
 
 /// Something about a request.
 #[derive(Clone, Copy, Debug)]
-pub struct Event {
+pub(super) struct Event {
     pub group: Group,
     pub time: i64,
     pub order: Order,
@@ -29,7 +29,7 @@ pub struct Event {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EventKind {
+pub(super) enum EventKind {
     Begin,
     Finish,
     StageBegin(StageKind),
@@ -41,7 +41,7 @@ pub enum EventKind {
 
 impl Event {
     /// On a track, what happens at the same time has an order of its own: a request may begin where another one ends.
-    pub fn rank(&self) -> u8 {
+    pub(super) fn rank(&self) -> u8 {
         match (self.group, self.kind) {
             (Group::Id(_), _) | (_, EventKind::Tokens) => 0,
             (_, EventKind::Finish | EventKind::StageFinish(_)) => 1,
@@ -52,7 +52,7 @@ impl Event {
 }
 
 /// All events of requests.
-pub fn events(trace: &Trace, words: &Words) -> Vec<Event> {
+pub(super) fn events(trace: &Trace, words: &Words) -> Vec<Event> {
     let mut events = Vec::new();
     let asyncs = &trace.asyncs;
     for event in 0..asyncs.time.len() {
@@ -98,7 +98,7 @@ fn add_instants(trace: &Trace, words: &Words, events: &mut Vec<Event>) {
 }
 
 /// Our words as numbers of texts. What a trace does not have is `None`.
-pub struct Words<'a> {
+pub(super) struct Words<'a> {
     category: StringId,
     request: Option<StringId>,
     stages: [(Option<StringId>, StageKind); 4],
@@ -107,7 +107,7 @@ pub struct Words<'a> {
 }
 
 /// The arguments of events of requests.
-pub struct Args<'a> {
+pub(super) struct Args<'a> {
     pub prompt_tokens: Argument<'a>,
     pub output_tokens: Argument<'a>,
     pub reason: Argument<'a>,
@@ -118,25 +118,25 @@ pub struct Args<'a> {
 
 /// One argument, if the trace has it.
 #[derive(Clone, Copy)]
-pub struct Argument<'a> {
+pub(super) struct Argument<'a> {
     strings: &'a Strings,
     column: Option<&'a ArgColumn>,
 }
 
 impl Argument<'_> {
     /// Its value.
-    pub fn value(&self, order: Order) -> Option<StringId> {
+    pub(super) fn value(&self, order: Order) -> Option<StringId> {
         self.column?.of(order)
     }
 
     /// Its value as a number.
-    pub fn number(&self, order: Order) -> Option<u64> {
+    pub(super) fn number(&self, order: Order) -> Option<u64> {
         self.strings.get(self.value(order)?).parse().ok()
     }
 }
 
 impl<'a> Words<'a> {
-    pub fn of(trace: &'a Trace) -> Option<Self> {
+    pub(super) fn of(trace: &'a Trace) -> Option<Self> {
         let id = |text: &str| trace.strings.find(text);
         let argument = |key: &str| Argument {
             strings: &trace.strings,

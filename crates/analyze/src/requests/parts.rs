@@ -78,7 +78,7 @@ impl Parts {
     }
 
     /// Adds those of another request.
-    pub fn add_all(&mut self, other: &Self) {
+    pub(crate) fn add_all(&mut self, other: &Self) {
         for (time, other) in self.times.iter_mut().zip(other.times) {
             *time = time.saturating_add(other);
         }
@@ -91,14 +91,14 @@ impl Parts {
 }
 
 /// Which steps run when: for each process that has steps, and for all together.
-pub struct Timelines {
+pub(super) struct Timelines {
     processes: HashMap<ProcessId, Timeline>,
     everywhere: Timeline,
 }
 
 impl Timelines {
     /// Of steps that come by their start.
-    pub fn of(trace: &Trace, steps: &[Step]) -> Self {
+    pub(super) fn of(trace: &Trace, steps: &[Step]) -> Self {
         let mut of_process: HashMap<ProcessId, Vec<&Step>> = HashMap::new();
         for step in steps {
             let track = trace.slices.track[step.slice as usize];
@@ -109,7 +109,7 @@ impl Timelines {
     }
 
     /// Where the time of a request went: told by the steps of its process, or by all if it has none.
-    pub fn parts(&self, trace: &Trace, request: &Request) -> Parts {
+    pub(super) fn parts(&self, trace: &Trace, request: &Request) -> Parts {
         let mut parts = Parts::default();
         let Some(end) = request.end else { return parts };
         let process = trace.tracks.get(request.track).process;

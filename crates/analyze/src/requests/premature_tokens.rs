@@ -8,14 +8,14 @@ use ferrum_trace_model::{ProcessId, Trace};
 use hashbrown::HashMap;
 
 /// When steps that compute prompts begin, and when they may have a result: for each process that has steps, and for all together.
-pub struct PromptSteps {
+pub(super) struct PromptSteps {
     processes: HashMap<ProcessId, Results>,
     everywhere: Results,
 }
 
 impl PromptSteps {
     /// Of steps that come by their start.
-    pub fn of(trace: &Trace, steps: &[Step]) -> Self {
+    pub(super) fn of(trace: &Trace, steps: &[Step]) -> Self {
         let error = clock_error(trace);
         let mut of_process: HashMap<ProcessId, Vec<(i64, i64)>> = HashMap::new();
         let mut everywhere = Vec::new();
@@ -35,7 +35,7 @@ impl PromptSteps {
     }
 
     /// Whether the first token of a request comes before the device has finished any step that can have computed its prompt.
-    pub fn is_early(&self, trace: &Trace, request: &Request) -> bool {
+    pub(super) fn is_early(&self, trace: &Trace, request: &Request) -> bool {
         let Some(token) = request.first_token() else { return false };
         let process = trace.tracks.get(request.track).process;
         let results = self.processes.get(&process).unwrap_or(&self.everywhere);

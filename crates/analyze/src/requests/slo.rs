@@ -42,7 +42,7 @@ impl SloMetric {
 impl Slo {
     /// Whether a request keeps to it. A request of one token has no time for each further one, and keeps to any limit of
     /// that; one of which the figure is not known does not.
-    pub fn is_met(&self, request: &Request) -> bool {
+    pub(crate) fn is_met(&self, request: &Request) -> bool {
         let limit = self.limit as f64;
         let within = |figure: Option<i64>| figure.is_some_and(|figure| figure <= self.limit);
         match self.metric {

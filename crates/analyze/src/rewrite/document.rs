@@ -21,7 +21,7 @@ const BUFFER_BYTES: usize = 256 << 10;
 const LATE_BYTES_MAX: usize = 64 << 20;
 
 /// A file that is being written. The first error ends it.
-pub struct Document<'w> {
+pub(crate) struct Document<'w> {
     out: &'w mut dyn Write,
     buffer: Vec<u8>,
     form: OutputForm,
@@ -47,7 +47,7 @@ enum State {
 
 impl<'w> Document<'w> {
     /// An empty file.
-    pub fn new(out: &'w mut dyn Write, form: OutputForm) -> Self {
+    pub(crate) fn new(out: &'w mut dyn Write, form: OutputForm) -> Self {
         Self {
             out,
             buffer: Vec::with_capacity(2 * BUFFER_BYTES),
@@ -61,17 +61,17 @@ impl<'w> Document<'w> {
     }
 
     /// Whether writing has failed.
-    pub fn has_failed(&self) -> bool {
+    pub(crate) fn has_failed(&self) -> bool {
         self.result.is_err()
     }
 
     /// What went wrong, if anything did.
-    pub fn check(&mut self) -> io::Result<()> {
+    pub(crate) fn check(&mut self) -> io::Result<()> {
         std::mem::replace(&mut self.result, Ok(()))
     }
 
     /// Writes an event.
-    pub fn event(&mut self, json: &[u8]) {
+    pub(crate) fn event(&mut self, json: &[u8]) {
         self.begin_events();
         self.buffer.extend_from_slice(if self.n_events == 0 { b"\n" } else { b",\n" });
         self.buffer.extend_from_slice(json);
@@ -80,7 +80,7 @@ impl<'w> Document<'w> {
     }
 
     /// Writes a field of the object around the events. `is_last` if no event follows.
-    pub fn field(&mut self, key: Text<'_>, value: &[u8], is_last: bool) {
+    pub(crate) fn field(&mut self, key: Text<'_>, value: &[u8], is_last: bool) {
         // The list itself is written, whatever else bears its name.
         if self.form == OutputForm::Array || key.raw == b"traceEvents" {
             self.n_fields_lost += 1;
@@ -142,7 +142,7 @@ impl<'w> Document<'w> {
     }
 
     /// Closes the file.
-    pub fn finish(mut self) -> io::Result<()> {
+    pub(crate) fn finish(mut self) -> io::Result<()> {
         self.end_events();
         self.buffer.extend_from_slice(if self.form == OutputForm::Object { b"}\n" } else { b"\n" });
         self.flush();

@@ -4,7 +4,7 @@ use ferrum_trace_format::chrome::read::{Cursor, Stop};
 
 /// New values of fields.
 #[derive(Debug, Default)]
-pub struct Edits {
+pub(crate) struct Edits {
     fields: Vec<(&'static str, Option<Vec<u8>>)>,
     /// Members that are added to `args`, each as JSON.
     args: Vec<(&'static str, Vec<u8>)>,
@@ -12,27 +12,27 @@ pub struct Edits {
 
 impl Edits {
     /// Whether nothing is changed.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.fields.is_empty() && self.args.is_empty()
     }
 
     /// Whether a field is changed.
-    pub fn changes(&self, key: &str) -> bool {
+    pub(crate) fn changes(&self, key: &str) -> bool {
         self.fields.iter().any(|(changed, _)| *changed == key)
     }
 
     /// Gives a field a value, as JSON.
-    pub fn set(&mut self, key: &'static str, value: impl Into<Vec<u8>>) {
+    pub(crate) fn set(&mut self, key: &'static str, value: impl Into<Vec<u8>>) {
         self.put(key, Some(value.into()));
     }
 
     /// Leaves a field out.
-    pub fn remove(&mut self, key: &'static str) {
+    pub(crate) fn remove(&mut self, key: &'static str) {
         self.put(key, None);
     }
 
     /// Adds an argument, as JSON.
-    pub fn add_arg(&mut self, key: &'static str, value: impl Into<Vec<u8>>) {
+    pub(crate) fn add_arg(&mut self, key: &'static str, value: impl Into<Vec<u8>>) {
         self.args.push((key, value.into()));
     }
 
@@ -44,7 +44,7 @@ impl Edits {
     }
 
     /// The event with these changes.
-    pub fn apply(mut self, json: &[u8], args: Option<&[u8]>) -> Vec<u8> {
+    pub(crate) fn apply(mut self, json: &[u8], args: Option<&[u8]>) -> Vec<u8> {
         if !self.args.is_empty() {
             let args = match self.fields.iter().find(|(key, _)| *key == "args") {
                 Some((_, changed)) => changed.as_deref(),
@@ -96,7 +96,7 @@ fn push_member(out: &mut Vec<u8>, key: &str, value: &[u8]) {
 }
 
 /// The members of two objects in one. What is no object has none.
-pub fn join_objects(one: &[u8], other: &[u8]) -> Vec<u8> {
+pub(crate) fn join_objects(one: &[u8], other: &[u8]) -> Vec<u8> {
     let members = |object: &[u8]| -> Vec<u8> {
         let inner = object.strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}"));
         inner.unwrap_or_default().trim_ascii().to_vec()

@@ -8,7 +8,7 @@ const BYTES_MAX: usize = 1 << 20;
 
 /// Fields of the object around the list of events, as many as there is room for.
 #[derive(Clone, Debug)]
-pub struct Fields {
+pub(crate) struct Fields {
     /// Keys, without quotes, and values, as JSON.
     pub kept: Vec<(Vec<u8>, Vec<u8>)>,
     /// How many there was no room for.
@@ -26,12 +26,12 @@ impl Default for Fields {
 
 impl Fields {
     /// None yet. Keys and values may take that many bytes.
-    pub fn within(bytes_max: usize) -> Self {
+    pub(crate) fn within(bytes_max: usize) -> Self {
         Self { kept: Vec::new(), n_lost: 0, bytes_left: bytes_max, places: HashMap::new() }
     }
 
     /// Keeps one.
-    pub fn push(&mut self, key: Text<'_>, value: &[u8]) {
+    pub(crate) fn push(&mut self, key: Text<'_>, value: &[u8]) {
         match self.bytes_left.checked_sub(key.raw.len() + value.len()) {
             Some(bytes_left) => {
                 self.bytes_left = bytes_left;
@@ -43,7 +43,7 @@ impl Fields {
     }
 
     /// The value of a key, as the file spells both.
-    pub fn get(&self, key: &[u8]) -> Option<&[u8]> {
+    pub(crate) fn get(&self, key: &[u8]) -> Option<&[u8]> {
         self.places.get(key).map(|&place| &self.kept[place].1[..])
     }
 }

@@ -9,14 +9,14 @@ const ROOM: u32 = 1 << 30;
 
 /// Numbers that are not in use.
 #[derive(Debug, Default)]
-pub struct FreeNumbers {
+pub(crate) struct FreeNumbers {
     used: HashSet<u32>,
     last: u32,
 }
 
 impl FreeNumbers {
     /// Those that none of these files use.
-    pub fn beside<'a>(files: impl Iterator<Item = (&'a Tracks, &'a Strings)>) -> Self {
+    pub(crate) fn beside<'a>(files: impl Iterator<Item = (&'a Tracks, &'a Strings)>) -> Self {
         let mut used = HashSet::new();
         for (tracks, strings) in files {
             let plain = |id: Option<StringId>| plain_number(id, strings);
@@ -28,7 +28,7 @@ impl FreeNumbers {
     }
 
     /// Another one, never 0.
-    pub fn take(&mut self) -> u32 {
+    pub(crate) fn take(&mut self) -> u32 {
         loop {
             self.last = (self.last + 1) % (i32::MAX as u32);
             if self.last > 0 && self.used.insert(self.last) {
@@ -45,7 +45,7 @@ fn plain_number(id: Option<StringId>, strings: &Strings) -> Option<u32> {
 
 /// Number of a process or a thread in the output.
 #[derive(Clone, Copy, Debug)]
-pub struct Id {
+pub(crate) struct Id {
     /// The number.
     pub number: u32,
     /// True if the input has another id for it, or none.
@@ -54,18 +54,18 @@ pub struct Id {
 
 impl Id {
     /// A number that the input has too.
-    pub fn kept(number: u32) -> Self {
+    pub(crate) fn kept(number: u32) -> Self {
         Self { number, is_new: false }
     }
 
     /// A number that the input does not have.
-    pub fn new(number: u32) -> Self {
+    pub(crate) fn new(number: u32) -> Self {
         Self { number, is_new: true }
     }
 }
 
 /// Source of the numbers of [`Numbers::assign`].
-pub trait NumberSource {
+pub(crate) trait NumberSource {
     /// Returns the number of a process. `plain` is its number in the input, if viewers accept that.
     fn pid(&mut self, id: Option<StringId>, plain: Option<u32>) -> Id;
 
@@ -75,7 +75,7 @@ pub trait NumberSource {
 
 /// Numbers of the processes and threads of one file.
 #[derive(Clone, Debug, Default)]
-pub struct Numbers {
+pub(crate) struct Numbers {
     /// By process.
     pids: Vec<Id>,
     /// By track; `None` if nothing is shown on it and it has no id.
@@ -84,7 +84,7 @@ pub struct Numbers {
 
 impl Numbers {
     /// Gives a number to every process and every thread that needs one.
-    pub fn assign(
+    pub(crate) fn assign(
         tracks: &Tracks,
         strings: &Strings,
         is_shown: impl Fn(TrackId) -> bool,
@@ -106,12 +106,12 @@ impl Numbers {
     }
 
     /// Returns the number of a process.
-    pub fn pid(&self, process: ProcessId) -> Option<Id> {
+    pub(crate) fn pid(&self, process: ProcessId) -> Option<Id> {
         self.pids.get(process.index()).copied()
     }
 
     /// Returns the number of a thread, or `None` if it needs none.
-    pub fn tid(&self, track: TrackId) -> Option<Id> {
+    pub(crate) fn tid(&self, track: TrackId) -> Option<Id> {
         self.tids.get(track.index()).copied().flatten()
     }
 }

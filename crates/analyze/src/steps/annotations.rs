@@ -5,14 +5,14 @@ use ferrum_trace_model::{StringId, Trace, TrackId};
 use hashbrown::HashMap;
 
 /// What devices show for the marks of steps.
-pub struct Annotations {
+pub(super) struct Annotations {
     /// By track: start, end and step, by start.
     by_track: HashMap<TrackId, Vec<(i64, i64, u32)>>,
 }
 
 impl Annotations {
     /// The n-th of a name on a track is for the n-th step of that name; where there are not as many, nothing is known.
-    pub fn of(trace: &Trace, found: &Found) -> Self {
+    pub(super) fn of(trace: &Trace, found: &Found) -> Self {
         let name = |found: &MarkedSlice| trace.slices.name[found.slice as usize];
         let mut steps: HashMap<StringId, Vec<u32>> = HashMap::new();
         for (place, step) in found.steps.iter().enumerate() {
@@ -42,7 +42,7 @@ impl Annotations {
     }
 
     /// Returns the step whose mark lies around a moment on a track of a device.
-    pub fn step_at(&self, track: TrackId, time: i64) -> Option<u32> {
+    pub(super) fn step_at(&self, track: TrackId, time: i64) -> Option<u32> {
         let of_track = self.by_track.get(&track)?;
         let n_started = of_track.partition_point(|&(start, ..)| start <= time);
         let &(_, end, step) = of_track.get(n_started.checked_sub(1)?)?;

@@ -61,7 +61,7 @@ pub struct Attribution {
 
 /// A kernel or a copy of a step.
 #[derive(Clone, Copy, Debug)]
-pub struct Work {
+pub(super) struct Work {
     /// The step, by its place.
     pub step: u32,
     /// The device.
@@ -74,7 +74,7 @@ pub struct Work {
 
 /// All kernels and copies of a trace, and what is missing of them.
 #[derive(Debug)]
-pub struct Attributed {
+pub(super) struct Attributed {
     /// Those that belong to steps, by step, device and start.
     pub works: Vec<Work>,
     /// How they came to their steps.
@@ -88,7 +88,7 @@ pub struct Attributed {
 }
 
 /// Finds the step of each kernel and each copy.
-pub fn attribute(trace: &Trace, found: &Found) -> Attributed {
+pub(super) fn attribute(trace: &Trace, found: &Found) -> Attributed {
     let on_device = works_of(trace);
     let lookup = StepLookup::of(trace, found.steps.iter().map(|step| step.slice));
     let launches = Launches::of(trace, &lookup, &on_device, found.steps.len());
@@ -144,7 +144,7 @@ pub fn attribute(trace: &Trace, found: &Found) -> Attributed {
 }
 
 /// The time of devices in each step, and where they idle.
-pub fn times(trace: &Trace, works: &[Work], n_steps: usize) -> (Vec<DeviceTime>, Gaps) {
+pub(super) fn times(trace: &Trace, works: &[Work], n_steps: usize) -> (Vec<DeviceTime>, Gaps) {
     let mut times = vec![DeviceTime::default(); n_steps];
     let mut gaps = Gaps::default();
     for of_step in works.chunk_by(|one, other| (one.step, one.device) == (other.step, other.device)) {

@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 
 /// A slice that marks a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MarkedSlice {
+pub(crate) struct MarkedSlice {
     /// Its number.
     pub slice: u32,
     /// What it says.
@@ -19,7 +19,7 @@ pub struct MarkedSlice {
 
 /// What was found.
 #[derive(Debug, Default)]
-pub struct Found {
+pub(crate) struct Found {
     /// The steps, by their start.
     pub steps: Vec<MarkedSlice>,
     /// What a device shows for marks of the host, by start.
@@ -34,7 +34,7 @@ pub struct Found {
 
 /// Finds the steps of a trace. Of marks that lie in each other the outermost is the step; marks that say nothing of phases
 /// count only if there are no others, and those of a device only if the host has none.
-pub fn find(trace: &Trace) -> Found {
+pub(crate) fn find(trace: &Trace) -> Found {
     let (mut on_host, mut on_device) = collect(trace);
     let n_unfinished = leave_unfinished_out(trace, &mut on_host);
     let is_on_device = on_host.is_empty();

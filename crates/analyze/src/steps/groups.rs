@@ -130,19 +130,19 @@ impl StepGroup {
 }
 
 /// Groups, and which steps are in each.
-pub struct Grouping {
+pub(super) struct Grouping {
     pub groups: Vec<StepGroup>,
     /// For each group its steps by their places, the shortest first.
     pub members: Vec<Vec<u32>>,
 }
 
 /// All steps as one.
-pub fn all(steps: &[Step]) -> StepGroup {
+pub(super) fn all(steps: &[Step]) -> StepGroup {
     StepGroup::of(steps.iter())
 }
 
 /// Groups steps by phase, then by the size of the batch.
-pub fn group(steps: &[Step]) -> Grouping {
+pub(super) fn group(steps: &[Step]) -> Grouping {
     let mut sizes: BTreeMap<Option<Phase>, BTreeSet<u64>> = BTreeMap::new();
     for step in steps {
         sizes.entry(step.mark.phase).or_default().extend(step.mark.batch);

@@ -9,7 +9,7 @@ use hashbrown::{HashMap, HashSet};
 
 /// Calls of the host that launch work of devices, with the steps that they are in.
 #[derive(Debug, Default)]
-pub struct Launches {
+pub(super) struct Launches {
     /// By correlation; `None` is a launch outside of steps.
     by_correlation: HashMap<StringId, Option<u32>>,
     /// By the `External id` of the operation around the launch; `None` is one outside of steps.
@@ -24,7 +24,7 @@ pub struct Launches {
 
 /// Facts about the launch of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Launch {
+pub(super) enum Launch {
     /// It was launched by this call; the step is `None` if the call is in no step.
     ByCall(Option<u32>),
     /// It was launched within this operation.
@@ -37,7 +37,7 @@ pub enum Launch {
 
 impl Launches {
     /// Finds the launches of a trace. `on_device` says which slices are work of a device.
-    pub fn of(trace: &Trace, lookup: &StepLookup, on_device: &[Option<DeviceKey>], n_steps: usize) -> Self {
+    pub(super) fn of(trace: &Trace, lookup: &StepLookup, on_device: &[Option<DeviceKey>], n_steps: usize) -> Self {
         let mut launches = Self { n_unanswered: vec![0; n_steps], ..Self::default() };
         let answered = correlations_of_devices(trace, on_device);
         let mut calls = Calls::of(trace);
@@ -80,7 +80,7 @@ impl Launches {
     }
 
     /// What is known about the launch of a kernel with these arguments.
-    pub fn of_kernel(&self, correlation: Option<StringId>, external: Option<StringId>) -> Launch {
+    pub(super) fn of_kernel(&self, correlation: Option<StringId>, external: Option<StringId>) -> Launch {
         if let Some(&step) = correlation.and_then(|id| self.by_correlation.get(&id)) {
             return Launch::ByCall(step);
         }

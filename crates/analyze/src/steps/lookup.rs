@@ -4,7 +4,7 @@ use ferrum_trace_model::{Trace, TrackId};
 
 /// Finds the step of a moment on a track: the track's own if it has steps, else one of its process, else any.
 #[derive(Debug)]
-pub struct StepLookup {
+pub(super) struct StepLookup {
     /// One entry a track.
     tracks: Vec<Stretches>,
     /// One entry a process.
@@ -14,7 +14,7 @@ pub struct StepLookup {
 
 impl StepLookup {
     /// Of steps that come by their start; a step is known by its place among them.
-    pub fn of(trace: &Trace, steps: impl Iterator<Item = u32>) -> Self {
+    pub(super) fn of(trace: &Trace, steps: impl Iterator<Item = u32>) -> Self {
         let mut lookup = Self {
             tracks: vec![Stretches::default(); trace.tracks.len()],
             processes: vec![Stretches::default(); trace.tracks.processes().len()],
@@ -33,7 +33,7 @@ impl StepLookup {
     }
 
     /// The step at this time.
-    pub fn step_at(&self, trace: &Trace, track: TrackId, time: i64) -> Option<u32> {
+    pub(super) fn step_at(&self, trace: &Trace, track: TrackId, time: i64) -> Option<u32> {
         let own = &self.tracks[track.index()];
         let of_process = &self.processes[trace.tracks.get(track).process.index()];
         let asked = [own, of_process].into_iter().find(|stretches| !stretches.all.is_empty());

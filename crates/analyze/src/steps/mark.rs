@@ -77,7 +77,7 @@ impl Mark {
     }
 
     /// What the name of an annotation says, if it begins with a phase.
-    pub fn of_annotation(name: &str) -> Option<Self> {
+    pub(crate) fn of_annotation(name: &str) -> Option<Self> {
         let phase = phase_at_start(name)?;
         let mut mark = Self::new(StepSource::Annotation, Some(phase));
         let Some((_, fields)) = name.split_once('[') else { return Some(mark) };
@@ -94,7 +94,7 @@ impl Mark {
 }
 
 /// The phase that a text begins with, as a whole word: `decode_step#3` is one, `decoder` is none.
-pub fn phase_at_start(text: &str) -> Option<Phase> {
+pub(crate) fn phase_at_start(text: &str) -> Option<Phase> {
     Phase::ALL.iter().copied().find(|phase| {
         let rest = text.strip_prefix(phase.as_str());
         rest.is_some_and(|rest| !rest.starts_with(|letter: char| letter.is_alphanumeric()))

@@ -11,7 +11,7 @@ use hashbrown::HashSet;
 /// - a call of the step launches something, and no kernel has come of it;
 /// - the file is of an engine with a device, and has no work of any device;
 /// - the step has no work of a device, and other steps of its phase and process have.
-pub fn incomplete(trace: &Trace, found: &Found, attributed: &Attributed, names_device: bool) -> Vec<bool> {
+pub(super) fn incomplete(trace: &Trace, found: &Found, attributed: &Attributed, names_device: bool) -> Vec<bool> {
     if found.is_on_device {
         return vec![false; found.steps.len()];
     }

@@ -42,13 +42,13 @@ pub struct OpTimes {
 }
 
 /// What devices do in steps: durations of kernels and copies.
-pub fn of_device(trace: &Trace, works: &[Work]) -> OpTimes {
+pub(super) fn of_device(trace: &Trace, works: &[Work]) -> OpTimes {
     let slices = works.iter().map(|work| work.slice as usize);
     sum(trace, slices.map(|slice| (slice, trace.slices.duration[slice])))
 }
 
 /// What the tracks of steps do in them: self times.
-pub fn of_host(trace: &Trace, nesting: &Nesting, steps: &[MarkedSlice]) -> OpTimes {
+pub(super) fn of_host(trace: &Trace, nesting: &Nesting, steps: &[MarkedSlice]) -> OpTimes {
     let slices = steps.iter().flat_map(|step| inside(trace, nesting, step)).map(|&slice| slice as usize);
     sum(trace, slices.map(|slice| (slice, nesting.self_time[slice])))
 }

@@ -6,11 +6,11 @@ use ferrum_trace_model::{End, StringId, Trace, TrackId};
 use hashbrown::{HashMap, HashSet};
 
 /// Category and name of flows.
-pub type FlowKind = (StringId, StringId);
+pub(super) type FlowKind = (StringId, StringId);
 
 /// Finds where a flow began by where it ends.
 #[derive(Debug)]
-pub struct FlowOrigins {
+pub(super) struct FlowOrigins {
     begins: HashMap<FlowKey, (TrackId, i64)>,
     ends: HashMap<(TrackId, i64), FlowKey>,
     /// The category of flows of which torch.profiler leaves some without an end.
@@ -19,7 +19,7 @@ pub struct FlowOrigins {
 
 impl FlowOrigins {
     /// Of all flows of a trace.
-    pub fn of(trace: &Trace) -> Self {
+    pub(super) fn of(trace: &Trace) -> Self {
         let flows = &trace.flows;
         let mut origins =
             Self { begins: HashMap::new(), ends: HashMap::new(), one_sided: trace.strings.find(LAUNCH_FLOW) };
@@ -36,14 +36,14 @@ impl FlowOrigins {
     }
 
     /// Returns where the flow began that ends where a slice starts, and what kind of flow it is.
-    pub fn of_slice(&self, track: TrackId, start: i64) -> Option<(FlowKind, TrackId, i64)> {
+    pub(super) fn of_slice(&self, track: TrackId, start: i64) -> Option<(FlowKind, TrackId, i64)> {
         let key = self.ends.get(&(track, start))?;
         let &(track, time) = self.begins.get(key)?;
         Some(((key.0, key.1), track, time))
     }
 
     /// Returns where flows of these kinds begin that have no end.
-    pub fn unended(&self, kinds: &HashSet<FlowKind>) -> Vec<(TrackId, i64)> {
+    pub(super) fn unended(&self, kinds: &HashSet<FlowKind>) -> Vec<(TrackId, i64)> {
         let ended: HashSet<&FlowKey> = self.ends.values().collect();
         let is_unended =
             |key: &FlowKey| kinds.contains(&(key.0, key.1)) && Some(key.0) != self.one_sided && !ended.contains(key);

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 /// A step in flight.
 #[derive(Clone, Copy, Debug)]
-pub struct Flight {
+pub(super) struct Flight {
     /// Which engine runs it, see [`engines`].
     pub engine: usize,
     /// When it starts.
@@ -19,7 +19,7 @@ pub struct Flight {
 
 /// Shares out time among steps: each moment belongs to the step in flight, of those of one engine, whose result comes next. All
 /// shares of an engine sum to the time in which it has any step in flight. Steps that do not overlap have all of their time.
-pub fn shares(flights: &[Flight]) -> Vec<i64> {
+pub(super) fn shares(flights: &[Flight]) -> Vec<i64> {
     let mut shares = vec![0_i64; flights.len()];
     let mut order: Vec<usize> = (0..flights.len()).collect();
     order.sort_by_key(|&place| (flights[place].engine, flights[place].start, place));
@@ -58,7 +58,7 @@ impl Sweep {
 
 /// Tells which engine runs each step: steps of one track, and steps that use the same device, are of one. Ranks that have devices of
 /// their own are several.
-pub fn engines(trace: &Trace, tracks: &[TrackId], works: &[Work]) -> Vec<usize> {
+pub(super) fn engines(trace: &Trace, tracks: &[TrackId], works: &[Work]) -> Vec<usize> {
     let mut sets = Sets { parents: (0..trace.tracks.len()).collect() };
     let mut devices = HashMap::new();
     for work in works {

@@ -75,7 +75,7 @@ impl Difference {
 }
 
 /// The steps that exceed the median of their group most.
-pub fn slowest(
+pub(super) fn slowest(
     trace: &Trace,
     nesting: &Nesting,
     (steps, marked): (&[Step], &[MarkedSlice]),

@@ -29,7 +29,7 @@ impl Split {
 
 /// From when to when a step lasts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StepSpan {
+pub(super) struct StepSpan {
     /// The start of its mark, or of its first work on a device if that is earlier.
     pub start: i64,
     /// The end of its mark, or of its last work on a device if that is later.
@@ -41,7 +41,7 @@ pub struct StepSpan {
 }
 
 /// The spans of all steps. Works come by step.
-pub fn spans(trace: &Trace, found: &Found, works: &[Work]) -> Vec<StepSpan> {
+pub(super) fn spans(trace: &Trace, found: &Found, works: &[Work]) -> Vec<StepSpan> {
     let mut spans: Vec<StepSpan> = Vec::with_capacity(found.steps.len());
     let mut rest = works;
     for (place, step) in found.steps.iter().enumerate() {

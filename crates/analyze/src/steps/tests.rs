@@ -4,11 +4,11 @@ use ferrum_trace_model::vocab::Op;
 use ferrum_trace_model::{ArgColumn, End, StringId};
 use proptest::prelude::*;
 
-pub fn found(trace: &Trace) -> Steps {
+pub(super) fn found(trace: &Trace) -> Steps {
     steps(trace, &Nesting::of(trace), &Selected::all(trace), &StepsOptions { n_slowest: 3, ..Default::default() })
 }
 
-pub fn argument(trace: &mut Trace, key: &str, values: &[(u32, &str)]) {
+pub(super) fn argument(trace: &mut Trace, key: &str, values: &[(u32, &str)]) {
     let (order, value) = values.iter().map(|&(order, value)| (order, trace.strings.intern(value))).unzip();
     trace.args.push(ArgColumn { key: key.to_owned(), order, value });
 }

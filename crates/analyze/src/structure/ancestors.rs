@@ -15,12 +15,12 @@ pub(crate) struct Ancestors {
 
 impl Ancestors {
     /// Makes room for so many slices, of which none lies in another.
-    pub fn new(n_slices: usize) -> Self {
+    pub(crate) fn new(n_slices: usize) -> Self {
         Self { parents: vec![NONE; n_slices], shortcuts: vec![NONE; n_slices], depths: vec![1; n_slices] }
     }
 
     /// Sets the slice that another lies in, [`NONE`] for no slice. The parent of `parent` must be set before.
-    pub fn set_parent(&mut self, slice: u32, parent: u32) {
+    pub(crate) fn set_parent(&mut self, slice: u32, parent: u32) {
         let shortcut = self.shortcut(parent);
         let further = self.shortcut(shortcut);
         let is_even = self.depth(parent) - self.depth(shortcut) == self.depth(shortcut) - self.depth(further);
@@ -31,12 +31,12 @@ impl Ancestors {
     }
 
     /// The slice that each lies in; [`NONE`] if it lies in none.
-    pub fn parents(&self) -> &[u32] {
+    pub(crate) fn parents(&self) -> &[u32] {
         &self.parents
     }
 
     /// Returns the slice itself, or the innermost slice around it, that `is_wanted`. All slices around a wanted one must be wanted too.
-    pub fn innermost(&self, mut slice: u32, is_wanted: impl Fn(u32) -> bool) -> Option<u32> {
+    pub(crate) fn innermost(&self, mut slice: u32, is_wanted: impl Fn(u32) -> bool) -> Option<u32> {
         while slice != NONE && !is_wanted(slice) {
             let shortcut = self.shortcut(slice);
             let is_before = shortcut != NONE && !is_wanted(shortcut);

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
     use ferrum_trace_format::chrome::read::{LoadOptions, load_async_args};
 
-    pub fn loaded(text: &str) -> Trace {
+    fn loaded(text: &str) -> Trace {
         let options = LoadOptions { args: ASYNC_ARGS.map(str::to_owned).to_vec(), ..LoadOptions::default() };
         load_async_args(text.as_bytes(), &options).unwrap().trace
     }

@@ -28,13 +28,13 @@ pub struct GapSum {
 
 /// Gaps, by their places.
 #[derive(Clone, Debug, Default)]
-pub struct Gaps {
+pub(crate) struct Gaps {
     sums: HashMap<GapPlace, GapSum>,
 }
 
 impl Gaps {
     /// Adds a gap.
-    pub fn add(&mut self, place: GapPlace, length: i64) {
+    pub(crate) fn add(&mut self, place: GapPlace, length: i64) {
         let sum = self.sums.entry(place).or_insert(GapSum { place, count: 0, total: 0, longest: 0 });
         sum.count += 1;
         sum.total = sum.total.saturating_add(length);
@@ -42,7 +42,7 @@ impl Gaps {
     }
 
     /// Those that sum to the most, first.
-    pub fn into_sorted(self) -> Vec<GapSum> {
+    pub(crate) fn into_sorted(self) -> Vec<GapSum> {
         let mut sums: Vec<GapSum> = self.sums.into_values().collect();
         sums.sort_unstable_by_key(|sum| (Reverse(sum.total), sum.place));
         sums
@@ -51,7 +51,7 @@ impl Gaps {
 
 /// Finds the gaps that stretches leave in the time from `from` to `to`. Stretches must come by their start; what is
 /// beyond the time does not count.
-pub fn find_gaps(
+pub(crate) fn find_gaps(
     (from, to): (i64, i64),
     stretches: impl Iterator<Item = (i64, i64, StringId)>,
     mut found: impl FnMut(GapPlace, i64),

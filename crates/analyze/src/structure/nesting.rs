@@ -94,7 +94,7 @@ impl Nesting {
 
     /// Calls `visit` for each slice of a track in the order of [`of_track`](Self::of_track), with those that it lies
     /// wholly in, the outermost first. Of those that overlap in part, only the latest is known.
-    pub fn walk(&self, trace: &Trace, track: TrackId, mut visit: impl FnMut(u32, &[u32])) {
+    pub(crate) fn walk(&self, trace: &Trace, track: TrackId, mut visit: impl FnMut(u32, &[u32])) {
         let mut open: Vec<u32> = Vec::new();
         for &slice in self.of_track(track) {
             let end_min = enclosing_end_min(&trace.slices, slice as usize);

@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 /// A slice goes into the first lane whose innermost open slice ends no earlier than it does. A tree over the lanes finds
 /// it, a heap tells which slices have ended, so that a thousand open slices cost ten steps, not a thousand.
 #[derive(Clone, Debug)]
-pub struct NestingLanes {
+pub(crate) struct NestingLanes {
     /// How many slices may be open in a lane.
     depth_max: usize,
     /// The ends of the open slices of each lane, outermost first.
@@ -36,30 +36,30 @@ impl Default for NestingLanes {
 
 impl NestingLanes {
     /// NestingLanes in which no more than so many slices are inside of each other.
-    pub fn with_depth_max(depth_max: usize) -> Self {
+    pub(crate) fn with_depth_max(depth_max: usize) -> Self {
         Self { depth_max, open: Vec::new(), ending: BinaryHeap::new(), room: Vec::new() }
     }
 
     /// Whether a lane has no room for a slice of that end only because too many are open.
-    pub fn is_too_deep(&self, lane: u32, end: i64) -> bool {
+    pub(crate) fn is_too_deep(&self, lane: u32, end: i64) -> bool {
         let open = &self.open[lane as usize];
         open.len() >= self.depth_max && open.last().is_some_and(|&innermost| innermost >= end)
     }
 
     /// How many lanes there are.
-    pub fn len(&self) -> u32 {
+    pub(crate) fn len(&self) -> u32 {
         self.open.len() as u32
     }
 
     /// Forgets all slices.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.open.clear();
         self.ending.clear();
         self.room.clear();
     }
 
     /// The lane of the next slice. Slices come by their starts, the longer ones first.
-    pub fn place(&mut self, start: i64, end: i64) -> u32 {
+    pub(crate) fn place(&mut self, start: i64, end: i64) -> u32 {
         let end = end.max(NONE + 1);
         self.close_until(start);
         let lane = self.first_with_room(end);

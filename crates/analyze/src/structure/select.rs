@@ -199,7 +199,7 @@ pub(crate) fn matching_strings(trace: &Trace, globs: &[Glob]) -> Vec<bool> {
 /// lie in the steps of a thread. No slice lies in itself: on a track that has enclosing slices, one of these is
 /// counted only if it lies in another of them.
 #[derive(Clone, Debug)]
-pub struct Enclosing {
+pub(crate) struct Enclosing {
     /// One entry a track: empty where a track has none.
     tracks: Vec<Cover>,
     /// One entry a process.
@@ -210,7 +210,7 @@ pub struct Enclosing {
 
 impl Enclosing {
     /// The slices whose names match any of the patterns.
-    pub fn new(trace: &Trace, names: &[Glob]) -> Self {
+    pub(crate) fn new(trace: &Trace, names: &[Glob]) -> Self {
         let matching = matching_strings(trace, names);
         let slices = &trace.slices;
         let mut enclosing: Vec<u32> =
@@ -230,17 +230,12 @@ impl Enclosing {
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.n_slices
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.n_slices == 0
-    }
-
     /// Whether a slice lies in one of them.
-    pub fn holds(&self, trace: &Trace, slice: usize) -> bool {
+    pub(crate) fn holds(&self, trace: &Trace, slice: usize) -> bool {
         let slices = &trace.slices;
         let (track, end_min) = (slices.track[slice], enclosing_end_min(slices, slice));
         let own = &self.tracks[track.index()];
@@ -394,7 +389,7 @@ mod tests {
         ]);
         assert_eq!(within(&trace, "step"), [2, 4]);
         assert_eq!(Enclosing::new(&trace, &globs(&["step"])).len(), 2);
-        assert!(Enclosing::new(&trace, &globs(&["nobody"])).is_empty());
+        assert_eq!(Enclosing::new(&trace, &globs(&["nobody"])).len(), 0);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 const TRIP_SIZE_MIN: usize = 16 * 1024;
 
 /// Does all items, whose sizes sum to `size`, on up to `n_workers` threads. Each takes some items at a time.
-pub fn share_out<T>(
+pub(crate) fn share_out<T>(
     items: impl Iterator<Item = T> + Send,
     size: usize,
     size_of: impl Fn(&T) -> usize + Sync,

@@ -13,7 +13,7 @@ const PART_CHARS_MIN: usize = 3;
 
 /// Returns the texts that are most similar to a pattern, the best first: those that differ in case only, then those that
 /// contain the pattern's text or are contained in it, then those with few typing errors.
-pub fn similar<'a>(pattern: &str, texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+pub(super) fn similar<'a>(pattern: &str, texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = Wanted::new(pattern);
     let mut found: Vec<(usize, &str)> =
         texts.take(LOOKED_AT).filter_map(|text| Some((wanted.difference(text)?, text))).collect();

@@ -2,8 +2,7 @@
 
 use crate::check::rule::{Rule, error};
 
-/// An asynchronous event without an id.
-pub static ASYNC_WITHOUT_ID: Rule = error(
+pub(crate) static ASYNC_WITHOUT_ID: Rule = error(
     "async-without-id",
     "An asynchronous event without an id.",
     "PC",
@@ -11,8 +10,7 @@ pub static ASYNC_WITHOUT_ID: Rule = error(
     "leaves it out",
 );
 
-/// Asynchronous events of the old kind (S, T, p, F).
-pub static LEGACY_ASYNC: Rule = error(
+pub(crate) static LEGACY_ASYNC: Rule = error(
     "legacy-async",
     "Asynchronous events of the old kind (S, T, p, F).",
     "PF",
@@ -20,8 +18,7 @@ pub static LEGACY_ASYNC: Rule = error(
     "writes them as b, n, e",
 );
 
-/// An asynchronous begin without an end of its name, or an end without a begin.
-pub static UNMATCHED_ASYNC: Rule = error(
+pub(crate) static UNMATCHED_ASYNC: Rule = error(
     "unmatched-async",
     "An asynchronous begin without an end of its name, or an end without a begin.",
     "PC",
@@ -29,8 +26,7 @@ pub static UNMATCHED_ASYNC: Rule = error(
     "ends it at the end of the trace, marked by the argument `unclosed`; leaves the end out",
 );
 
-/// An asynchronous slice that overlaps another one of its id in part.
-pub static CROSSED_ASYNC: Rule = error(
+pub(crate) static CROSSED_ASYNC: Rule = error(
     "crossed-async",
     "An asynchronous slice that overlaps another one of its id in part.",
     "PC",
@@ -38,8 +34,7 @@ pub static CROSSED_ASYNC: Rule = error(
     "gives it an id of its own",
 );
 
-/// Asynchronous slices of several processes that share an id.
-pub static SHARED_ASYNC_ID: Rule = error(
+pub(crate) static SHARED_ASYNC_ID: Rule = error(
     "shared-async-id",
     "Asynchronous slices of several processes that share an id.",
     "P",
@@ -47,5 +42,5 @@ pub static SHARED_ASYNC_ID: Rule = error(
     "makes the id local to its process",
 );
 
-/// All of them.
-pub const ALL: &[&Rule] = &[&ASYNC_WITHOUT_ID, &LEGACY_ASYNC, &UNMATCHED_ASYNC, &CROSSED_ASYNC, &SHARED_ASYNC_ID];
+pub(crate) const ALL: &[&Rule] =
+    &[&ASYNC_WITHOUT_ID, &LEGACY_ASYNC, &UNMATCHED_ASYNC, &CROSSED_ASYNC, &SHARED_ASYNC_ID];

@@ -2,8 +2,7 @@
 
 use crate::check::rule::{Rule, error, note};
 
-/// An element without a phase.
-pub static EMPTY_EVENT: Rule = error(
+pub(crate) static EMPTY_EVENT: Rule = error(
     "empty-event",
     "An element without a phase.",
     "PCSF",
@@ -11,8 +10,7 @@ pub static EMPTY_EVENT: Rule = error(
     "leaves it out",
 );
 
-/// A phase that the format does not have.
-pub static UNKNOWN_PHASE: Rule = error(
+pub(crate) static UNKNOWN_PHASE: Rule = error(
     "unknown-phase",
     "A phase that the format does not have.",
     "PC",
@@ -20,8 +18,7 @@ pub static UNKNOWN_PHASE: Rule = error(
     "makes it an instant that keeps the phase as argument `ph`",
 );
 
-/// A phase that chrome://tracing knows and others ignore: objects, memory dumps, samples, contexts.
-pub static PHASE_NOT_SHOWN: Rule = note(
+pub(crate) static PHASE_NOT_SHOWN: Rule = note(
     "phase-not-shown",
     "A phase that chrome://tracing knows and others ignore: objects, memory dumps, samples, contexts.",
     "P",
@@ -29,8 +26,7 @@ pub static PHASE_NOT_SHOWN: Rule = note(
     "keeps it as it is",
 );
 
-/// An event without a name.
-pub static MISSING_NAME: Rule = error(
+pub(crate) static MISSING_NAME: Rule = error(
     "missing-name",
     "An event without a name.",
     "CF",
@@ -38,8 +34,7 @@ pub static MISSING_NAME: Rule = error(
     "gives it an empty name",
 );
 
-/// A name that is a number or something else.
-pub static NAME_NOT_TEXT: Rule = error(
+pub(crate) static NAME_NOT_TEXT: Rule = error(
     "name-not-text",
     "A name that is a number or something else.",
     "CF",
@@ -47,8 +42,7 @@ pub static NAME_NOT_TEXT: Rule = error(
     "makes it a text",
 );
 
-/// Arguments that are no object.
-pub static ARGS_NOT_OBJECT: Rule = error(
+pub(crate) static ARGS_NOT_OBJECT: Rule = error(
     "args-not-object",
     "Arguments that are no object.",
     "P",
@@ -56,8 +50,7 @@ pub static ARGS_NOT_OBJECT: Rule = error(
     "wraps them as `{\"value\": ...}`",
 );
 
-/// A number that JSON does not have: zeros in front of it, or larger than all floats.
-pub static ODD_NUMBER: Rule = error(
+pub(crate) static ODD_NUMBER: Rule = error(
     "odd-number",
     "A number that JSON does not have: zeros in front of it, or larger than all floats.",
     "PCSFH",
@@ -65,8 +58,7 @@ pub static ODD_NUMBER: Rule = error(
     "writes it without the zeros, or as a text",
 );
 
-/// An instant whose scope is not t, p or g.
-pub static INSTANT_SCOPE: Rule = error(
+pub(crate) static INSTANT_SCOPE: Rule = error(
     "instant-scope",
     "An instant whose scope is not t, p or g.",
     "C",
@@ -74,8 +66,7 @@ pub static INSTANT_SCOPE: Rule = error(
     "makes it an instant of its thread",
 );
 
-/// Metadata that give a process or thread an empty name, or one that is no text.
-pub static EMPTY_ROW_NAME: Rule = error(
+pub(crate) static EMPTY_ROW_NAME: Rule = error(
     "empty-row-name",
     "Metadata that give a process or thread an empty name, or one that is no text.",
     "P",
@@ -83,12 +74,10 @@ pub static EMPTY_ROW_NAME: Rule = error(
     "leaves them out",
 );
 
-/// A slice without a category.
-pub static MISSING_CATEGORY: Rule =
+pub(crate) static MISSING_CATEGORY: Rule =
     note("missing-category", "A slice without a category.", "H", "HTA drops it", "keeps it as it is");
 
-/// All of them.
-pub const ALL: &[&Rule] = &[
+pub(crate) const ALL: &[&Rule] = &[
     &EMPTY_EVENT,
     &UNKNOWN_PHASE,
     &PHASE_NOT_SHOWN,

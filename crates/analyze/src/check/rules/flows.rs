@@ -2,12 +2,10 @@
 
 use crate::check::rule::{Rule, error};
 
-/// A flow without an id.
-pub static FLOW_WITHOUT_ID: Rule =
+pub(crate) static FLOW_WITHOUT_ID: Rule =
     error("flow-without-id", "A flow without an id.", "PC", "no arrow is drawn", "leaves it out");
 
-/// A flow whose id is neither a number nor hexadecimal.
-pub static FLOW_ID_TEXT: Rule = error(
+pub(crate) static FLOW_ID_TEXT: Rule = error(
     "flow-id-text",
     "A flow whose id is neither a number nor hexadecimal.",
     "P",
@@ -15,8 +13,7 @@ pub static FLOW_ID_TEXT: Rule = error(
     "numbers it",
 );
 
-/// A flow that begins twice with one id.
-pub static DUPLICATE_FLOW: Rule = error(
+pub(crate) static DUPLICATE_FLOW: Rule = error(
     "duplicate-flow",
     "A flow that begins twice with one id.",
     "PC",
@@ -24,8 +21,7 @@ pub static DUPLICATE_FLOW: Rule = error(
     "gives the later one an id of its own",
 );
 
-/// A step or end of a flow without a begin before it in time.
-pub static FLOW_WITHOUT_START: Rule = error(
+pub(crate) static FLOW_WITHOUT_START: Rule = error(
     "flow-without-start",
     "A step or end of a flow without a begin before it in time.",
     "PC",
@@ -33,8 +29,7 @@ pub static FLOW_WITHOUT_START: Rule = error(
     "leaves it out",
 );
 
-/// An end of a flow that lies in no slice of its thread.
-pub static FLOW_OUTSIDE_SLICE: Rule = error(
+pub(crate) static FLOW_OUTSIDE_SLICE: Rule = error(
     "flow-outside-slice",
     "An end of a flow that lies in no slice of its thread.",
     "PC",
@@ -42,8 +37,7 @@ pub static FLOW_OUTSIDE_SLICE: Rule = error(
     "leaves it out, and the rest of the flow if it is its begin",
 );
 
-/// The end of a flow in a slice, without `"bp":"e"`.
-pub static FLOW_WITHOUT_BP: Rule = error(
+pub(crate) static FLOW_WITHOUT_BP: Rule = error(
     "flow-without-bp",
     "The end of a flow in a slice, without `\"bp\":\"e\"`.",
     "PC",
@@ -51,8 +45,7 @@ pub static FLOW_WITHOUT_BP: Rule = error(
     "adds it",
 );
 
-/// A step or end of a flow after its end.
-pub static FLOW_FAN_OUT: Rule = error(
+pub(crate) static FLOW_FAN_OUT: Rule = error(
     "flow-fan-out",
     "A step or end of a flow after its end.",
     "C",
@@ -60,8 +53,7 @@ pub static FLOW_FAN_OUT: Rule = error(
     "gives it an id and a begin of its own",
 );
 
-/// All of them.
-pub const ALL: &[&Rule] = &[
+pub(crate) const ALL: &[&Rule] = &[
     &FLOW_WITHOUT_ID,
     &FLOW_ID_TEXT,
     &DUPLICATE_FLOW,

@@ -2,8 +2,7 @@
 
 use crate::check::rule::{Rule, error};
 
-/// An event without `pid`, or without `tid` where it belongs to a thread.
-pub static MISSING_ID: Rule = error(
+pub(crate) static MISSING_ID: Rule = error(
     "missing-id",
     "An event without `pid`, or without `tid` where it belongs to a thread.",
     "CS",
@@ -11,8 +10,7 @@ pub static MISSING_ID: Rule = error(
     "gives it a number of its own",
 );
 
-/// A `pid` or `tid` that is a text.
-pub static TEXT_ID: Rule = error(
+pub(crate) static TEXT_ID: Rule = error(
     "text-id",
     "A `pid` or `tid` that is a text.",
     "S",
@@ -20,8 +18,7 @@ pub static TEXT_ID: Rule = error(
     "numbers it, and keeps the text as the name",
 );
 
-/// A thread or process whose id is a number here and a text there.
-pub static MIXED_ID: Rule = error(
+pub(crate) static MIXED_ID: Rule = error(
     "mixed-id",
     "A thread or process whose id is a number here and a text there.",
     "PS",
@@ -29,8 +26,7 @@ pub static MIXED_ID: Rule = error(
     "writes the number everywhere",
 );
 
-/// A `pid` or `tid` that is no integer from 0 to 2^31-1.
-pub static ID_RANGE: Rule = error(
+pub(crate) static ID_RANGE: Rule = error(
     "id-range",
     "A `pid` or `tid` that is no integer from 0 to 2^31-1.",
     "P",
@@ -38,8 +34,7 @@ pub static ID_RANGE: Rule = error(
     "numbers it, and keeps the old id as the name",
 );
 
-/// Thread 0 of a process that is not process 0.
-pub static TID_ZERO: Rule = error(
+pub(crate) static TID_ZERO: Rule = error(
     "tid-zero",
     "Thread 0 of a process that is not process 0.",
     "P",
@@ -47,5 +42,4 @@ pub static TID_ZERO: Rule = error(
     "numbers it, and keeps the old id as the name",
 );
 
-/// All of them.
-pub const ALL: &[&Rule] = &[&MISSING_ID, &TEXT_ID, &MIXED_ID, &ID_RANGE, &TID_ZERO];
+pub(crate) const ALL: &[&Rule] = &[&MISSING_ID, &TEXT_ID, &MIXED_ID, &ID_RANGE, &TID_ZERO];

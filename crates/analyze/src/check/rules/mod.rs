@@ -1,15 +1,15 @@
 //! The rules, by what they are about.
 
-pub mod asyncs;
-pub mod counters;
-pub mod document;
-pub mod events;
-pub mod flows;
-pub mod ids;
-pub mod profiles;
-pub mod slices;
-pub mod texts;
-pub mod times;
+pub(crate) mod asyncs;
+pub(crate) mod counters;
+pub(crate) mod document;
+pub(crate) mod events;
+pub(crate) mod flows;
+pub(crate) mod ids;
+pub(crate) mod profiles;
+pub(crate) mod slices;
+pub(crate) mod texts;
+pub(crate) mod times;
 
 use super::rule::Rule;
 

@@ -2,8 +2,7 @@
 
 use crate::check::rule::{Rule, error};
 
-/// A profile without an id of its own.
-pub static PROFILE_ID: Rule = error(
+pub(crate) static PROFILE_ID: Rule = error(
     "profile-id",
     "A profile without an id of its own: none, no number, or that of another profile.",
     "PC",
@@ -11,8 +10,7 @@ pub static PROFILE_ID: Rule = error(
     "gives it an id of its own",
 );
 
-/// A sample of a profile with missing or conflicting data.
-pub static PROFILE_DATA: Rule = error(
+pub(crate) static PROFILE_DATA: Rule = error(
     "profile-data",
     "A sample of a profile with missing or conflicting data: before its profile begins, a node there twice or without its parent, an unknown node, times of another number than samples.",
     "PC",
@@ -20,5 +18,4 @@ pub static PROFILE_DATA: Rule = error(
     "leaves it out",
 );
 
-/// All of them.
-pub const ALL: &[&Rule] = &[&PROFILE_ID, &PROFILE_DATA];
+pub(crate) const ALL: &[&Rule] = &[&PROFILE_ID, &PROFILE_DATA];

@@ -2,8 +2,7 @@
 
 use crate::check::rule::{Rule, error, note};
 
-/// A slice that overlaps another one of its thread in part.
-pub static OVERLAP: Rule = error(
+pub(crate) static OVERLAP: Rule = error(
     "overlap",
     "A slice that overlaps another one of its thread in part.",
     "PCS",
@@ -11,8 +10,7 @@ pub static OVERLAP: Rule = error(
     "moves it to a thread beside, `NAME (2)`",
 );
 
-/// A slice inside of 512 others.
-pub static DEEP_NESTING: Rule = error(
+pub(crate) static DEEP_NESTING: Rule = error(
     "deep-nesting",
     "A slice inside of 512 others.",
     "P",
@@ -20,8 +18,7 @@ pub static DEEP_NESTING: Rule = error(
     "moves it to a thread beside, `NAME (2)`",
 );
 
-/// A slice that begins with another one inside of it, and is written after it.
-pub static OUTER_NOT_FIRST: Rule = error(
+pub(crate) static OUTER_NOT_FIRST: Rule = error(
     "outer-not-first",
     "A slice that begins with another one inside of it, and is written after it.",
     "PC",
@@ -29,8 +26,7 @@ pub static OUTER_NOT_FIRST: Rule = error(
     "writes the outer one first",
 );
 
-/// A begin or end that is written after a later one of its thread.
-pub static UNORDERED_BE: Rule = error(
+pub(crate) static UNORDERED_BE: Rule = error(
     "unordered-be",
     "A begin or end that is written after a later one of its thread.",
     "C",
@@ -38,12 +34,10 @@ pub static UNORDERED_BE: Rule = error(
     "makes complete events of the thread's begins and ends",
 );
 
-/// An end without a begin.
-pub static UNMATCHED_END: Rule =
+pub(crate) static UNMATCHED_END: Rule =
     error("unmatched-end", "An end without a begin.", "C", "chrome://tracing warns, all ignore it", "leaves it out");
 
-/// A begin without an end.
-pub static UNCLOSED_BEGIN: Rule = error(
+pub(crate) static UNCLOSED_BEGIN: Rule = error(
     "unclosed-begin",
     "A begin without an end.",
     "PCS",
@@ -51,8 +45,7 @@ pub static UNCLOSED_BEGIN: Rule = error(
     "closes it at the end of the trace, marked by the argument `unclosed`",
 );
 
-/// A slice or an asynchronous event of a Perfetto trace that did not end.
-pub static UNFINISHED: Rule = note(
+pub(crate) static UNFINISHED: Rule = note(
     "unfinished",
     "A slice or an asynchronous event of a Perfetto trace that did not end.",
     "P",
@@ -60,8 +53,7 @@ pub static UNFINISHED: Rule = note(
     "closes it at the end of the trace, marked by the argument `unclosed`",
 );
 
-/// An end whose name or category is not that of its begin, or that has no name.
-pub static MISNAMED_END: Rule = error(
+pub(crate) static MISNAMED_END: Rule = error(
     "misnamed-end",
     "An end whose name or category is not that of its begin, or that has no name.",
     "PCS",
@@ -69,8 +61,7 @@ pub static MISNAMED_END: Rule = error(
     "makes a complete event of the two",
 );
 
-/// A begin and end of one time, on a thread that has complete events too.
-pub static ZERO_LENGTH_PAIR: Rule = error(
+pub(crate) static ZERO_LENGTH_PAIR: Rule = error(
     "zero-length-pair",
     "A begin and end of one time, on a thread that has complete events too.",
     "P",
@@ -78,8 +69,7 @@ pub static ZERO_LENGTH_PAIR: Rule = error(
     "makes a complete event of begin and end",
 );
 
-/// A complete event of no length that begins when another slice of its thread begins.
-pub static ZERO_LENGTH_TIE: Rule = note(
+pub(crate) static ZERO_LENGTH_TIE: Rule = note(
     "zero-length-tie",
     "A complete event of no length that begins when another slice of its thread begins.",
     "S",
@@ -87,8 +77,7 @@ pub static ZERO_LENGTH_TIE: Rule = note(
     "keeps it as it is",
 );
 
-/// A begin at the time of a complete event inside of it.
-pub static SHARED_START: Rule = error(
+pub(crate) static SHARED_START: Rule = error(
     "shared-start",
     "A begin at the time of a complete event inside of it.",
     "P",
@@ -96,8 +85,7 @@ pub static SHARED_START: Rule = error(
     "makes a complete event of begin and end",
 );
 
-/// All of them.
-pub const ALL: &[&Rule] = &[
+pub(crate) const ALL: &[&Rule] = &[
     &OVERLAP,
     &DEEP_NESTING,
     &OUTER_NOT_FIRST,

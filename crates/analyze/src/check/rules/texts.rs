@@ -2,8 +2,7 @@
 
 use crate::check::rule::{Rule, error};
 
-/// An escape that need not be one, such as `\u00e9` for é.
-pub static ESCAPE: Rule = error(
+pub(crate) static ESCAPE: Rule = error(
     "escape",
     "An escape that need not be one, such as `\\u00e9` for é.",
     "P",
@@ -11,8 +10,7 @@ pub static ESCAPE: Rule = error(
     "writes the character itself",
 );
 
-/// A surrogate pair, or half of one, as escapes.
-pub static SURROGATE_PAIR: Rule = error(
+pub(crate) static SURROGATE_PAIR: Rule = error(
     "surrogate-pair",
     "A surrogate pair, or half of one, as escapes.",
     "P",
@@ -20,8 +18,7 @@ pub static SURROGATE_PAIR: Rule = error(
     "writes the character itself",
 );
 
-/// A text that ends with an escaped backslash.
-pub static FINAL_BACKSLASH: Rule = error(
+pub(crate) static FINAL_BACKSLASH: Rule = error(
     "final-backslash",
     "A text that ends with an escaped backslash.",
     "P",
@@ -29,12 +26,10 @@ pub static FINAL_BACKSLASH: Rule = error(
     "spells it `\\u005c`",
 );
 
-/// A NUL character in a text.
-pub static NUL: Rule =
+pub(crate) static NUL: Rule =
     error("nul", "A NUL character in a text.", "P", "Perfetto cuts the text there", "writes `␀` (U+2400)");
 
-/// A control byte in a text that is not escaped.
-pub static CONTROL_BYTE: Rule = error(
+pub(crate) static CONTROL_BYTE: Rule = error(
     "control-byte",
     "A control byte in a text that is not escaped.",
     "CSF",
@@ -42,8 +37,7 @@ pub static CONTROL_BYTE: Rule = error(
     "escapes it",
 );
 
-/// Bytes that are no UTF-8.
-pub static INVALID_UTF8: Rule = error(
+pub(crate) static INVALID_UTF8: Rule = error(
     "invalid-utf8",
     "Bytes that are no UTF-8.",
     "F",
@@ -51,5 +45,4 @@ pub static INVALID_UTF8: Rule = error(
     "writes U+FFFD",
 );
 
-/// All of them.
-pub const ALL: &[&Rule] = &[&ESCAPE, &SURROGATE_PAIR, &FINAL_BACKSLASH, &NUL, &CONTROL_BYTE, &INVALID_UTF8];
+pub(crate) const ALL: &[&Rule] = &[&ESCAPE, &SURROGATE_PAIR, &FINAL_BACKSLASH, &NUL, &CONTROL_BYTE, &INVALID_UTF8];

@@ -2,8 +2,7 @@
 
 use crate::check::rule::{Rule, error, note};
 
-/// An event without a usable time.
-pub static MISSING_TS: Rule = error(
+pub(crate) static MISSING_TS: Rule = error(
     "missing-ts",
     "An event without a usable time.",
     "PS",
@@ -11,8 +10,7 @@ pub static MISSING_TS: Rule = error(
     "leaves it out",
 );
 
-/// A complete event without a usable duration.
-pub static MISSING_DUR: Rule = error(
+pub(crate) static MISSING_DUR: Rule = error(
     "missing-dur",
     "A complete event without a usable duration.",
     "PF",
@@ -20,8 +18,7 @@ pub static MISSING_DUR: Rule = error(
     "makes it an instant, marked by the argument `unusable_dur`",
 );
 
-/// A negative duration.
-pub static NEGATIVE_DUR: Rule = error(
+pub(crate) static NEGATIVE_DUR: Rule = error(
     "negative-dur",
     "A negative duration.",
     "PSF",
@@ -29,12 +26,10 @@ pub static NEGATIVE_DUR: Rule = error(
     "makes it an instant, marked by the argument `unusable_dur`",
 );
 
-/// A time or duration that is a text.
-pub static QUOTED_NUMBER: Rule =
+pub(crate) static QUOTED_NUMBER: Rule =
     error("quoted-number", "A time or duration that is a text.", "F", "Firefox refuses the file", "writes the number");
 
-/// A time before zero.
-pub static NEGATIVE_TS: Rule = error(
+pub(crate) static NEGATIVE_TS: Rule = error(
     "negative-ts",
     "A time before zero.",
     "P",
@@ -42,8 +37,7 @@ pub static NEGATIVE_TS: Rule = error(
     "moves all times so that the first is 0",
 );
 
-/// A time with nanoseconds that is larger than 2^51 nanoseconds.
-pub static EPOCH_PRECISION: Rule = error(
+pub(crate) static EPOCH_PRECISION: Rule = error(
     "epoch-precision",
     "A time with nanoseconds that is larger than 2^51 nanoseconds.",
     "PCSF",
@@ -51,8 +45,7 @@ pub static EPOCH_PRECISION: Rule = error(
     "moves all times so that the first is 0",
 );
 
-/// A time or duration with parts of a nanosecond.
-pub static SUB_NANOSECOND: Rule = note(
+pub(crate) static SUB_NANOSECOND: Rule = note(
     "sub-nanosecond",
     "A time or duration with parts of a nanosecond.",
     "PC",
@@ -60,8 +53,7 @@ pub static SUB_NANOSECOND: Rule = note(
     "rounds to whole nanoseconds",
 );
 
-/// A time with nanoseconds that is more than 2^51 nanoseconds after the first.
-pub static LONG_SPAN: Rule = note(
+pub(crate) static LONG_SPAN: Rule = note(
     "long-span",
     "A time with nanoseconds that is more than 2^51 nanoseconds (26 days) after the first.",
     "PCSF",
@@ -69,8 +61,7 @@ pub static LONG_SPAN: Rule = note(
     "keeps it as it is",
 );
 
-/// All of them.
-pub const ALL: &[&Rule] = &[
+pub(crate) const ALL: &[&Rule] = &[
     &MISSING_TS,
     &MISSING_DUR,
     &NEGATIVE_DUR,

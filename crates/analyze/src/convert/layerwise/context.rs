@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 /// Facts of a run; `None` is what the trace does not tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Context {
+pub(super) struct Context {
     /// The mean length of a prompt, in tokens.
     pub prompt_len: Option<u64>,
     /// How many devices take part.
@@ -21,7 +21,7 @@ pub struct Context {
 
 impl Context {
     /// Finds the facts of a trace. `fields` are those around its events.
-    pub fn of(trace: &Trace, steps: &Steps, fields: &[(String, Vec<u8>)]) -> Self {
+    pub(super) fn of(trace: &Trace, steps: &Steps, fields: &[(String, Vec<u8>)]) -> Self {
         Self {
             prompt_len: mean(prompts_of_requests(trace)).or_else(|| mean(prompts_of_steps(&steps.list))),
             n_devices: world_size(fields).or_else(|| n_ranks(trace)).or_else(|| n_devices(trace)),

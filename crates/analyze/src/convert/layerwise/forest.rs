@@ -7,11 +7,11 @@ use crate::structure::nesting::Nesting;
 use ferrum_trace_model::{ProcessId, Trace};
 
 /// How deep a tree may be. Readers of JSON give up somewhere above 100 brackets, and each level has two.
-pub const DEPTH_MAX: usize = 48;
+pub(super) const DEPTH_MAX: usize = 48;
 
 /// All trees.
 #[derive(Debug)]
-pub struct Forest {
+pub(super) struct Forest {
     /// The slices below each: pairs of the one above, [`NONE`] if the trace has no steps, and of the slice, in order.
     edges: Vec<(u32, u32)>,
     /// The time of each slice with all below it, in nanoseconds: on devices, if there are any, else the self times of the
@@ -26,7 +26,7 @@ pub struct Forest {
 
 impl Forest {
     /// The trees of all steps.
-    pub fn of(trace: &Trace, nesting: &Nesting, steps: &Steps, roles: &Roles) -> Self {
+    pub(super) fn of(trace: &Trace, nesting: &Nesting, steps: &Steps, roles: &Roles) -> Self {
         let mut planting = Planting {
             trace,
             nesting,
@@ -57,14 +57,14 @@ impl Forest {
     }
 
     /// The slices directly below one.
-    pub fn below(&self, above: u32) -> impl ExactSizeIterator<Item = u32> + '_ {
+    pub(super) fn below(&self, above: u32) -> impl ExactSizeIterator<Item = u32> + '_ {
         let from = self.edges.partition_point(|edge| edge.0 < above);
         let n = self.edges[from..].partition_point(|edge| edge.0 == above);
         self.edges[from..from + n].iter().map(|edge| edge.1)
     }
 
     /// The time of a slice that is not that of any below it. Of devices there is none.
-    pub fn self_time(&self, slice: u32) -> i64 {
+    pub(super) fn self_time(&self, slice: u32) -> i64 {
         if self.has_devices {
             return 0;
         }
@@ -73,7 +73,7 @@ impl Forest {
     }
 
     /// Whether there is nothing in a phase.
-    pub fn is_empty(&self, phase: &ProfilePhase, steps: &Steps) -> bool {
+    pub(super) fn is_empty(&self, phase: &ProfilePhase, steps: &Steps) -> bool {
         let is_bare = |step: u32| self.below(step).len() == 0 && (step == NONE || self.self_time(step) == 0);
         phase.slices(steps).into_iter().all(is_bare)
     }

@@ -9,13 +9,13 @@ use hashbrown::HashMap;
 
 /// Where and when a kernel was launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Launch {
+pub(super) struct Launch {
     pub track: TrackId,
     pub time: i64,
 }
 
 /// The launch of each slice, as far as the trace tells.
-pub fn launches(trace: &Trace, nesting: &Nesting, roles: &Roles) -> Vec<Option<Launch>> {
+pub(super) fn launches(trace: &Trace, nesting: &Nesting, roles: &Roles) -> Vec<Option<Launch>> {
     let mut launches = vec![None; trace.slices.len()];
     by_correlation(trace, roles, &mut launches);
     by_flows(trace, nesting, roles, &mut launches);
@@ -24,7 +24,7 @@ pub fn launches(trace: &Trace, nesting: &Nesting, roles: &Roles) -> Vec<Option<L
 }
 
 /// The innermost slice of a track at a time, both ends included.
-pub fn innermost_at(trace: &Trace, nesting: &Nesting, roles: &Roles, track: TrackId, time: i64) -> Option<u32> {
+pub(super) fn innermost_at(trace: &Trace, nesting: &Nesting, roles: &Roles, track: TrackId, time: i64) -> Option<u32> {
     let slices = nesting.of_track(track);
     let n_begun = slices.partition_point(|&slice| trace.slices.start[slice as usize] <= time);
     // A slice ends no later than those around it.

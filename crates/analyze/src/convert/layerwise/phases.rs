@@ -8,7 +8,7 @@ use ferrum_trace_model::{ProcessId, Trace};
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub(super) struct Step {
     /// Its slice.
     pub slice: u32,
     pub process: ProcessId,
@@ -25,13 +25,13 @@ pub struct Step {
 
 /// The steps of a trace, in the order of time.
 #[derive(Clone, Debug, Default)]
-pub struct Steps {
+pub(super) struct Steps {
     pub list: Vec<Step>,
 }
 
 impl Steps {
     /// Those that are marked. Steps of torch's profiler say nothing of phases, so they are none.
-    pub fn of(trace: &Trace) -> Self {
+    pub(super) fn of(trace: &Trace) -> Self {
         let marked = find(trace).steps.into_iter().filter(|found| found.mark.source != StepSource::Profiler);
         let list = marked.map(|MarkedSlice { slice, mark, .. }| {
             let n = slice as usize;
@@ -50,12 +50,12 @@ impl Steps {
     }
 
     /// Whether no step is known, so that the whole trace stands for one.
-    pub fn is_whole(&self) -> bool {
+    pub(super) fn is_whole(&self) -> bool {
         self.list.is_empty()
     }
 
     /// The step that is running at a time, if one is: one of the process before any other.
-    pub fn at(&self, time: i64, process: Option<ProcessId>) -> Option<&Step> {
+    pub(super) fn at(&self, time: i64, process: Option<ProcessId>) -> Option<&Step> {
         /// Steps that began before and may last still; engines that overlap them have few at a time.
         const ASKED_MAX: usize = 64;
         let n_begun = self.list.partition_point(|step| step.start <= time);
@@ -65,13 +65,13 @@ impl Steps {
 }
 
 /// Whether a slice is a step of torch's profiler, which tells nothing of phases.
-pub fn is_profiler_step(name: &str) -> bool {
+pub(super) fn is_profiler_step(name: &str) -> bool {
     name.starts_with(STEP_PREFIX)
 }
 
 /// A phase of the profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProfilePhase {
+pub(super) struct ProfilePhase {
     /// `prefill`, or `decode_N`.
     pub name: String,
     /// Its steps, by their places; none means the whole trace.
@@ -80,7 +80,7 @@ pub struct ProfilePhase {
 
 impl ProfilePhase {
     /// The slices that its trees stand below; [`NONE`] if that is the whole trace.
-    pub fn slices(&self, steps: &Steps) -> Vec<u32> {
+    pub(super) fn slices(&self, steps: &Steps) -> Vec<u32> {
         match &self.steps[..] {
             [] => vec![NONE],
             places => places.iter().map(|&place| steps.list[place].slice).collect(),
@@ -89,7 +89,7 @@ impl ProfilePhase {
 }
 
 /// The phases of a trace: all that computes prompts is one, as vLLM's tools want it, and every other step is one.
-pub fn phases(steps: &Steps) -> Vec<ProfilePhase> {
+pub(super) fn phases(steps: &Steps) -> Vec<ProfilePhase> {
     let is_decode = |n: &usize| steps.list[*n].phase == Phase::Decode;
     let (decode, prefill): (Vec<usize>, Vec<usize>) = (0..steps.list.len()).partition(is_decode);
     let mut phases = Vec::new();
@@ -102,7 +102,7 @@ pub fn phases(steps: &Steps) -> Vec<ProfilePhase> {
 }
 
 /// Returns the name of the phase that vLLM's plot needs and that is not among these: it wants both prompts and generation.
-pub fn missing_phase(phases: &[ProfilePhase]) -> Option<Phase> {
+pub(super) fn missing_phase(phases: &[ProfilePhase]) -> Option<Phase> {
     [Phase::Prefill, Phase::Decode]
         .into_iter()
         .find(|phase| !phases.iter().any(|present| present.name.starts_with(phase.as_str())))

@@ -9,11 +9,11 @@ use ferrum_trace_model::vocab::device_track;
 use ferrum_trace_model::{StringId, Trace};
 
 /// What torch writes before the names of modules.
-pub const MODULE_PREFIX: &str = "nn.Module: ";
+pub(super) const MODULE_PREFIX: &str = "nn.Module: ";
 
 /// What a slice is in a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub(super) enum Role {
     /// Nothing.
     Passed,
     /// A step of the engine.
@@ -30,7 +30,7 @@ pub enum Role {
 
 /// The roles of all slices, and the slices around them.
 #[derive(Debug)]
-pub struct Roles {
+pub(super) struct Roles {
     pub roles: Vec<Role>,
     /// The slices that each lies in on its track.
     pub around: Ancestors,
@@ -40,12 +40,12 @@ pub struct Roles {
 
 impl Roles {
     /// The slice that another lies in on its track; [`NONE`] if it lies in none.
-    pub fn parent(&self, slice: u32) -> u32 {
+    pub(super) fn parent(&self, slice: u32) -> u32 {
         self.around.parents()[slice as usize]
     }
 
     /// Looks at all slices of a trace.
-    pub fn of(trace: &Trace, nesting: &Nesting, steps: &Steps) -> Self {
+    pub(super) fn of(trace: &Trace, nesting: &Nesting, steps: &Steps) -> Self {
         let around = around(trace, nesting);
         let words = Words::of(trace);
         let places = places(trace, &words);

@@ -23,7 +23,7 @@ const SELF: &str = " (self)";
 const FROM: &str = " <- ";
 
 /// A profile that is being written.
-pub struct Writer<'a> {
+pub(super) struct Writer<'a> {
     out: &'a mut dyn Write,
     json: Vec<u8>,
     trace: &'a Trace,
@@ -100,13 +100,13 @@ impl Sums {
 
 impl<'a> Writer<'a> {
     /// Begins a profile.
-    pub fn new(out: &'a mut dyn Write, trace: &'a Trace, forest: &'a Forest) -> Self {
+    pub(super) fn new(out: &'a mut dyn Write, trace: &'a Trace, forest: &'a Forest) -> Self {
         let layers = trace.args.iter().find(|column| column.key == LAYER_ARG);
         Self { out, json: Vec::new(), trace, forest, layers, n_entries: 0, result: Ok(()) }
     }
 
     /// Writes what the profile is of. vLLM's tools want it first.
-    pub fn context(&mut self, options: &LayerwiseOptions, context: &Context, phases: &[ProfilePhase]) {
+    pub(super) fn context(&mut self, options: &LayerwiseOptions, context: &Context, phases: &[ProfilePhase]) {
         let n_decodes = phases.iter().filter(|phase| phase.name.starts_with(Phase::Decode.as_str())).count();
         self.json.extend_from_slice(b"{\"context\":{\"engine_args\":{\"model\":");
         push_text(&mut self.json, &options.model);
@@ -121,7 +121,7 @@ impl<'a> Writer<'a> {
 
     /// Writes a phase of which the trace has no step: one entry that takes no time. vLLM's plot ends with an error if there is no
     /// such phase, or if there is nothing in it.
-    pub fn stand_in(&mut self, name: &str) {
+    pub(super) fn stand_in(&mut self, name: &str) {
         let kind = name.split('_').next().unwrap_or(name);
         let nothing = format!("no {kind} in the trace");
         self.json.extend_from_slice(b",\n");
@@ -136,7 +136,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes a phase: every module and kernel by itself, then those of the same names together.
-    pub fn phase(&mut self, phase: &ProfilePhase, steps: &Steps) -> Result<(), Error> {
+    pub(super) fn phase(&mut self, phase: &ProfilePhase, steps: &Steps) -> Result<(), Error> {
         let slices = phase.slices(steps);
         let batch = phase.steps.iter().filter_map(|&place| steps.list[place].batch).max();
         let mut within = InPhase { total: self.total(&slices), sums: Sums::new() };
@@ -156,7 +156,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Closes the profile, and tells how many entries it has.
-    pub fn finish(mut self) -> Result<u64, Error> {
+    pub(super) fn finish(mut self) -> Result<u64, Error> {
         self.json.extend_from_slice(b"}\n");
         self.flush();
         self.result.and_then(|()| self.out.flush()).map_err(Error::Write)?;

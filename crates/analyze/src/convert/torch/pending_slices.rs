@@ -7,7 +7,7 @@ const HELD_BYTES_MAX: usize = 1 << 20;
 
 /// What launched something: where and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Launch {
+pub(super) struct Launch {
     /// The track it was launched from.
     pub track: u32,
     /// When.
@@ -16,7 +16,7 @@ pub struct Launch {
 
 /// A slice that waits.
 #[derive(Debug)]
-pub struct HeldSlice {
+pub(super) struct HeldSlice {
     pub start: i64,
     pub end: i64,
     pub name: String,
@@ -33,7 +33,7 @@ pub struct HeldSlice {
 
 /// The slices of a row that wait.
 #[derive(Debug, Default)]
-pub struct HeldRow {
+pub(super) struct HeldRow {
     slices: Vec<HeldSlice>,
     /// Places of those that are open, the outermost first; `None` is one that does not wait.
     open: Vec<Option<usize>>,
@@ -42,7 +42,7 @@ pub struct HeldRow {
 
 impl HeldRow {
     /// A slice begins.
-    pub fn begin(&mut self, slice: HeldSlice) {
+    pub(super) fn begin(&mut self, slice: HeldSlice) {
         if slice.end > slice.start
             && let Some(outer) = self.innermost()
         {
@@ -54,12 +54,12 @@ impl HeldRow {
     }
 
     /// A slice begins that is written already.
-    pub fn begin_unheld(&mut self) {
+    pub(super) fn begin_unheld(&mut self) {
         self.open.push(None);
     }
 
     /// An arrow arrives: the innermost slice was launched, and those around it that begin just there. False if none is open.
-    pub fn launched(&mut self, launch: Launch, time: i64) -> bool {
+    pub(super) fn launched(&mut self, launch: Launch, time: i64) -> bool {
         let mut is_innermost = true;
         for &place in self.open.iter().rev().flatten() {
             let slice = &mut self.slices[place];
@@ -78,7 +78,7 @@ impl HeldRow {
     }
 
     /// The innermost slice ends. Returns those that need not wait any longer, in the order of their begins.
-    pub fn end(&mut self) -> Vec<HeldSlice> {
+    pub(super) fn end(&mut self) -> Vec<HeldSlice> {
         if let Some(place) = self.open.pop().flatten() {
             let around = self.open.iter().rev().flatten();
             let inherited = around.filter_map(|&outer| self.slices[outer].launch).next();

@@ -8,7 +8,7 @@ use hashbrown::HashSet;
 
 /// A row, as events name it: ids as JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub(super) struct Row {
     pub pid: Vec<u8>,
     pub tid: Vec<u8>,
     /// What device's stream it is, if it is one's.
@@ -17,7 +17,7 @@ pub struct Row {
 
 /// A stream of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stream {
+pub(super) struct Stream {
     /// Its device, by its place in [`Rows::devices`].
     pub device: u32,
     /// What the device calls itself.
@@ -28,7 +28,7 @@ pub struct Stream {
 
 /// A device of a process.
 #[derive(Clone, Debug)]
-pub struct DeviceProcess {
+pub(super) struct DeviceProcess {
     /// Whose device it is.
     pub host: ProcessId,
     /// Its number.
@@ -39,7 +39,7 @@ pub struct DeviceProcess {
 
 /// All rows of a trace.
 #[derive(Debug)]
-pub struct Rows {
+pub(super) struct Rows {
     numbering: OutputNumbers,
     rows: Vec<Row>,
     /// Ids of processes, as JSON.
@@ -54,7 +54,7 @@ pub struct Rows {
 
 impl Rows {
     /// The rows of a trace.
-    pub fn of(tracks: &Tracks, strings: &Strings) -> Self {
+    pub(super) fn of(tracks: &Tracks, strings: &Strings) -> Self {
         let spelled = |id: Option<StringId>| id.map_or_else(|| b"0".to_vec(), |id| id_json(strings.get(id)));
         let mut rows = Self {
             numbering: OutputNumbers::of(tracks, strings),
@@ -79,17 +79,17 @@ impl Rows {
     }
 
     /// The row of a track.
-    pub fn of_track(&self, track: TrackId) -> &Row {
+    pub(super) fn of_track(&self, track: TrackId) -> &Row {
         &self.rows[track.index()]
     }
 
     /// What the stream is called whose row a track is.
-    pub fn queue(&self, track: TrackId) -> &str {
+    pub(super) fn queue(&self, track: TrackId) -> &str {
         &self.queues[track.index()]
     }
 
     /// A further row of a stream, for what overlaps with others in it.
-    pub fn beside(&mut self, track: TrackId) -> Row {
+    pub(super) fn beside(&mut self, track: TrackId) -> Row {
         let host = self.processes[track.index()];
         let number = self.rows[track.index()].stream.map_or(0, |stream| stream.number);
         let tid = self.numbering.another_tid();
@@ -97,12 +97,12 @@ impl Rows {
     }
 
     /// A row of a host that the trace does not have.
-    pub fn another_of_host(&mut self, host: ProcessId) -> Row {
+    pub(super) fn another_of_host(&mut self, host: ProcessId) -> Row {
         Row { pid: self.pids[host.index()].clone(), tid: self.numbering.another_tid().to_string().into(), stream: None }
     }
 
     /// What torch's traces say of their devices.
-    pub fn device_properties(&self) -> Vec<u8> {
+    pub(super) fn device_properties(&self) -> Vec<u8> {
         let spell = |device: &DeviceProcess| format!("{{\"id\":{0},\"name\":\"{PREFIX}{0}\"}}", device.number);
         let devices: Vec<String> = self.devices.iter().map(spell).collect();
         format!("[{}]", devices.join(",")).into()

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 /// How a slice of a device is spelled, so that HTA counts it for what it is.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Spelling<'a> {
+pub(super) struct Spelling<'a> {
     /// Its category.
     pub category: &'static str,
     /// Its name.
@@ -18,7 +18,7 @@ pub struct Spelling<'a> {
 impl<'a> Spelling<'a> {
     /// Of a slice that is called so. HTA goes by names: `nccl…Kernel` communicates, `Memcpy…`, `Memset…` and `dma…` are
     /// copies, and what has `Memcpy` or `Sync` in its name is neither these nor a computation.
-    pub fn of(kind: DeviceWork, name: &'a str) -> Self {
+    pub(super) fn of(kind: DeviceWork, name: &'a str) -> Self {
         match kind {
             DeviceWork::Comm => Self::kernel(comm_name(name)),
             DeviceWork::Comp => Self::kernel(comp_name(name)),

@@ -6,7 +6,7 @@ use ferrum_trace_model::vocab::{Phase, step};
 
 /// The phase and size of a step, as far as its slice states them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StepFacts {
+pub(super) struct StepFacts {
     /// The phase that an argument or the name states.
     pub phase: Option<Phase>,
     /// Whether an argument states the phase.
@@ -18,7 +18,7 @@ pub struct StepFacts {
 
 impl StepFacts {
     /// Reads the name of a step and its arguments: those of its begin and those of its end.
-    pub fn of(name: &str, args: [&[u8]; 2]) -> Self {
+    pub(super) fn of(name: &str, args: [&[u8]; 2]) -> Self {
         let mut facts = Self::default();
         for args in args {
             for_each_member(args, |key, value| {
@@ -40,7 +40,7 @@ impl StepFacts {
     /// Returns the name that vLLM gives to such a step: requests and, in parentheses, tokens of prompts and of generation. A step that
     /// does not state its batch counts as one sequence, and a sequence that generates counts as one token. A step of no known phase has
     /// no sequences.
-    pub fn vllm_name(&self) -> String {
+    pub(super) fn vllm_name(&self) -> String {
         let batch = self.batch.unwrap_or(1).max(1);
         let (prompts, generating) = match self.phase {
             None => (0, 0),

@@ -4,7 +4,7 @@ use crate::rewrite::json::micros;
 
 /// How exact times are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Times {
+pub(super) enum Times {
     /// As they are in the trace.
     Exact,
     /// Begins and ends rounded to whole microseconds, so that what nests, touches or lies apart still does or touches. Where
@@ -14,12 +14,12 @@ pub enum Times {
 
 impl Times {
     /// A time in microseconds, as JSON.
-    pub fn spell(self, nanos: i64) -> Vec<u8> {
+    pub(super) fn spell(self, nanos: i64) -> Vec<u8> {
         micros(self.rounded(nanos))
     }
 
     /// How long something takes, in microseconds, as JSON.
-    pub fn spell_duration(self, from: i64, to: i64) -> Vec<u8> {
+    pub(super) fn spell_duration(self, from: i64, to: i64) -> Vec<u8> {
         micros(self.rounded(to).saturating_sub(self.rounded(from)))
     }
 

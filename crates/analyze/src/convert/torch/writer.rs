@@ -65,7 +65,7 @@ struct StreamRow {
 }
 
 /// What is written, and what has to be known for it.
-pub struct Scene<'w> {
+pub(super) struct Scene<'w> {
     document: Document<'w>,
     rows: Rows,
     times: Times,
@@ -87,7 +87,7 @@ pub struct Scene<'w> {
 
 impl<'w> Scene<'w> {
     /// Begins to write.
-    pub fn new(document: Document<'w>, rows: Rows, times: Times, is_kineto: bool, summary: Summary) -> Self {
+    pub(super) fn new(document: Document<'w>, rows: Rows, times: Times, is_kineto: bool, summary: Summary) -> Self {
         Self {
             document,
             rows,
@@ -106,7 +106,7 @@ impl<'w> Scene<'w> {
     }
 
     /// Names the processes that stand for devices.
-    pub fn describe_devices(&mut self) {
+    pub(super) fn describe_devices(&mut self) {
         for (n, device) in (0..).zip(self.rows.devices.clone()) {
             let name = text(&format!("{}{}", device_track::PREFIX, device.number));
             let pid = device.pid.to_string();
@@ -118,7 +118,7 @@ impl<'w> Scene<'w> {
     }
 
     /// Closes the file.
-    pub fn finish(mut self) -> Result<Summary, Error> {
+    pub(super) fn finish(mut self) -> Result<Summary, Error> {
         if let Some(row) = self.step_row.take() {
             // HTA leaves the last step out, and kernels that were launched from then on.
             let end = self.last.saturating_add(1000);
