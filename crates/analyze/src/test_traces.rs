@@ -2,7 +2,7 @@
 
 use ferrum_trace_model::{Slice, Trace};
 
-/// A trace of slices: process, track, category, name, start and end. They are in the file in this order.
+/// Builds a trace from slices: process, track, category, name, start and end, in file order.
 pub(crate) fn trace(slices: &[(&str, &str, &str, &str, i64, i64)]) -> Trace {
     let mut trace = Trace::default();
     for (order, &(pid, tid, category, name, start, end)) in slices.iter().enumerate() {
@@ -15,7 +15,7 @@ pub(crate) fn trace(slices: &[(&str, &str, &str, &str, i64, i64)]) -> Trace {
     trace
 }
 
-/// A trace of slices of one track: name, start and end.
+/// Builds a trace from slices of one track: name, start and end.
 pub(crate) fn track(slices: &[(&str, i64, i64)]) -> Trace {
     let slices: Vec<_> = slices.iter().map(|&(name, start, end)| ("1", "1", "", name, start, end)).collect();
     trace(&slices)

@@ -10,7 +10,7 @@ use ferrum_trace_format::open::open;
 use std::io::{Cursor, Read, Write};
 use std::sync::Arc;
 
-/// How many files are made of each sample.
+/// Number of files that are made of each sample.
 const MUTANTS: u64 = 150;
 
 /// A trace with something of every kind.

@@ -1,36 +1,36 @@
-//! What was found, counted by rule.
+//! Findings, counted by rule.
 
 use super::rule::Rule;
 use ferrum_trace_format::chrome::read::{Event, EventSink};
 use ferrum_trace_format::chrome::read::{Loss, Text};
 use ferrum_trace_model::Order;
 
-/// How many places of a finding are kept.
+/// Maximum number of locations per finding.
 const PLACES_MAX: usize = 5;
-/// How many bytes of an event are shown.
+/// Number of bytes of an event in an excerpt.
 const EXCERPT_BYTES: usize = 100;
 
-/// A rule that a file does not keep.
+/// A rule that a file violates.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The rule.
     pub rule: &'static Rule,
-    /// How often.
+    /// Number of violations.
     pub n: u64,
-    /// The first places.
+    /// The first locations.
     pub first: Vec<Location>,
 }
 
-/// Where something was found.
+/// Location of a violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
     /// Bytes from the start of the (decompressed) file.
     pub offset: u64,
-    /// What stands there, cut short; or what the reader said.
+    /// The text at that offset, shortened, or the message of the reader.
     pub excerpt: String,
 }
 
-/// Findings while they are being counted.
+/// Findings during a check.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     tallies: Vec<Tally>,
@@ -41,12 +41,12 @@ struct Tally {
     rule: &'static Rule,
     n: u64,
     first: Vec<Location>,
-    /// Events whose places are not known yet: those that come first in the file.
+    /// Events whose locations are not known yet: the first ones in the file.
     orders: Vec<Order>,
 }
 
 impl Findings {
-    /// Counts something about an event that is at hand.
+    /// Counts a violation by the current event.
     pub(crate) fn note(&mut self, rule: &'static Rule, event: &Event<'_>) {
         let tally = self.tally(rule);
         tally.n += 1;
@@ -55,7 +55,7 @@ impl Findings {
         }
     }
 
-    /// Counts something at a place.
+    /// Counts a violation at an offset.
     pub(crate) fn note_place(&mut self, rule: &'static Rule, offset: u64, excerpt: impl Into<String>) {
         let tally = self.tally(rule);
         tally.n += 1;
@@ -64,12 +64,12 @@ impl Findings {
         }
     }
 
-    /// Counts something whose place is not known.
+    /// Counts a violation without a location.
     pub(crate) fn note_somewhere(&mut self, rule: &'static Rule) {
         self.tally(rule).n += 1;
     }
 
-    /// Counts something about an event that has passed, in whatever order.
+    /// Counts a violation by an earlier event, in any order.
     pub(crate) fn note_order(&mut self, rule: &'static Rule, order: Order) {
         let tally = self.tally(rule);
         tally.n += 1;
@@ -80,19 +80,19 @@ impl Findings {
         }
     }
 
-    /// What was found by one rule was found by another.
+    /// Moves the violations of one rule to another.
     pub(crate) fn rename(&mut self, from: &'static Rule, to: &'static Rule) {
         if let Some(tally) = self.tallies.iter_mut().find(|tally| std::ptr::eq(tally.rule, from)) {
             tally.rule = to;
         }
     }
 
-    /// How often a rule was not kept.
+    /// Returns the number of violations of a rule.
     pub(crate) fn n(&self, rule: &'static Rule) -> u64 {
         self.tallies.iter().find(|tally| std::ptr::eq(tally.rule, rule)).map_or(0, |tally| tally.n)
     }
 
-    /// Events whose places are asked for.
+    /// Returns the events whose locations are needed.
     pub(crate) fn wanted(&self) -> Vec<Order> {
         let mut orders: Vec<Order> = self.tallies.iter().flat_map(|tally| tally.orders.iter().copied()).collect();
         orders.sort_unstable();
@@ -100,7 +100,7 @@ impl Findings {
         orders
     }
 
-    /// The findings, in the order of the rules. `places` are those of the wanted events.
+    /// Returns the findings, in the order of the rules. `places` has the locations of the wanted events.
     pub(crate) fn finish(self, places: &Places) -> Vec<Finding> {
         let mut tallies = self.tallies;
         for tally in &mut tallies {
@@ -128,7 +128,7 @@ impl Findings {
     }
 }
 
-/// Finds the places of events in a second pass.
+/// Finds the locations of events in a second pass.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
     wanted: Vec<Order>,
@@ -137,12 +137,12 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Of these events, in order.
+    /// Searches for these events, in order.
     pub(crate) fn of(wanted: Vec<Order>) -> Self {
         Self { wanted, ..Self::default() }
     }
 
-    /// Whether none is wanted.
+    /// Returns true if no event is wanted.
     pub(crate) fn is_empty(&self) -> bool {
         self.wanted.is_empty()
     }
@@ -166,7 +166,7 @@ impl EventSink for Places {
     fn field(&mut self, _: Text<'_>, _: &[u8]) {}
 }
 
-/// The beginning of something, on one line.
+/// Returns the beginning of a JSON text, on one line.
 pub(crate) fn excerpt(json: &[u8]) -> String {
     let is_cut = json.len() > EXCERPT_BYTES;
     let text = String::from_utf8_lossy(&json[..json.len().min(EXCERPT_BYTES)]);

@@ -51,13 +51,13 @@ pub(super) struct Collected {
     pub tracks: Tracks,
     /// The earliest time of all.
     pub first: Option<i64>,
-    /// How many events there are.
+    /// Number of events.
     pub n_events: u64,
     /// The other fields of the object around the list: keys and values as JSON. Kept of [`Wanted::Events`].
     pub fields: Fields,
     /// Metadata events that readers of torch's traces do not know, as JSON. Kept of [`Wanted::Events`].
     pub aside: Vec<Vec<u8>>,
-    /// Whether any slice is one of torch's profiler, by its category.
+    /// True if any slice is one of torch's profiler, by its category.
     pub is_kineto: bool,
     /// What has no place.
     pub left: Left,

@@ -3,7 +3,7 @@
 use super::hash::hash;
 use hashbrown::HashMap;
 
-/// How many arrows are remembered at least. One whose begin lies further back, counted in arrows, is forgotten.
+/// Number of arrows that are remembered at least. One whose begin lies further back, counted in arrows, is forgotten.
 const KEPT: usize = 1 << 20;
 
 /// What is known of groups of events, of the latest ones at least.
@@ -40,7 +40,7 @@ impl<T: Copy> Remembered<T> {
     }
 }
 
-/// How many blocks of 64 ids are remembered as used.
+/// Number of blocks of 64 ids that are remembered as used.
 const BLOCKS_KEPT: usize = 1 << 20;
 /// The numbers of arrows that cannot keep the id they have in the file. Ids of a file that are among them are not kept.
 const OWN_NUMBERS: std::ops::Range<u64> = 1 << 61..(1 << 61) + (1 << 60);

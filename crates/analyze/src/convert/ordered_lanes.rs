@@ -42,13 +42,13 @@ pub(super) type Due = (LaneId, i64);
 /// All lanes.
 #[derive(Debug)]
 pub(super) struct OrderedLanes {
-    /// How many slices of a thread may be inside of each other in one lane.
+    /// Number of slices of a thread that may be inside of each other in one lane.
     depth_max: usize,
     lanes: Vec<Lane>,
     owners: HashMap<Owner, Owned>,
     /// OrderedLanes in which something of a group is open, by when they were taken.
     groups: HashMap<u64, BTreeSet<(u64, LaneId)>>,
-    /// How many lanes were taken by groups so far.
+    /// Number of lanes that were taken by groups so far.
     n_taken: u64,
     /// When something ends, and where. What has ended already is in here still.
     ends: BinaryHeap<Reverse<(i64, LaneId)>>,
@@ -57,7 +57,7 @@ pub(super) struct OrderedLanes {
 #[derive(Debug)]
 struct Lane {
     owner: Owner,
-    /// Whether it is one of those that are asked.
+    /// True if it is one of those that are asked.
     is_asked: bool,
     group: u64,
     /// When its group took it: a number that grows.
@@ -114,7 +114,7 @@ impl OrderedLanes {
         place
     }
 
-    /// Whether a lane has as many slices inside of each other as viewers draw.
+    /// Returns true if a lane has as many slices inside of each other as viewers draw.
     fn is_full(&self, lane: LaneId) -> bool {
         self.lanes[lane as usize].open.len() >= self.depth_max
     }

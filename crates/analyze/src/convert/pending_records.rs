@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-/// How many bytes wait in memory. More than this are begins that nothing closes.
+/// Number of bytes wait in memory. More than this are begins that nothing closes.
 const IN_MEMORY_BYTES: usize = 16 << 20;
 
 /// Where a record is.

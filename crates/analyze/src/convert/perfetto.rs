@@ -23,7 +23,7 @@ use std::io::{Read, Write};
 /// takes the same number for the same arrow.
 const BOUND_FLOW: u64 = 1 << 62;
 
-/// How many bytes are handed over at once.
+/// Number of bytes that are handed over at once.
 const HANDED_OVER_BYTES: usize = 1 << 18;
 
 /// Converts everything that has a place in a Perfetto trace.
@@ -91,7 +91,7 @@ impl Uuids {
 struct Lane {
     /// The track of a thread; zero for asynchronous things, which are on the tracks that they began on.
     uuid: u64,
-    /// Whether it is a further row of a thread.
+    /// True if it is a further row of a thread.
     is_moved: bool,
     /// Asynchronous things that have begun and not ended, the outermost first.
     open: Vec<Open>,

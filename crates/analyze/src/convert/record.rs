@@ -69,7 +69,7 @@ pub(super) struct Record<'a> {
     pub end: i64,
     /// What it shares with those it belongs to: arrows, asynchronous things.
     pub group: u64,
-    /// Whether `group` is that of an arrow bound to this slice.
+    /// True if `group` is that of an arrow bound to this slice.
     pub binding: Binding,
     /// Its name.
     pub name: &'a str,

@@ -11,10 +11,10 @@ use hashbrown::HashMap;
 use std::borrow::Cow;
 use std::io::Read;
 
-/// How many different stacks there may be. With their place in the table and a name of their own they are some 100 bytes each.
+/// Number of different stacks there that may be. With their place in the table and a name of their own they are some 100 bytes each.
 const NODES_MAX: usize = 1 << 20;
 
-/// How many frames a stack may have, those of its process and its thread included. What is deeper is one frame, named [`DEEPER`]: a line
+/// Number of frames a stack may that have, those of its process and its thread included. What is deeper is one frame, named [`DEEPER`]: a line
 /// repeats all frames of its stack, so without a bound the output grows with the square of the depth.
 const DEPTH_MAX: u32 = 512;
 
@@ -34,7 +34,7 @@ struct Node {
     parent: NodeId,
     name: StringId,
     self_ns: i64,
-    /// How many frames its stack has.
+    /// Number of frames its stack that has.
     depth: u32,
     /// How many bytes the line of its stack has.
     line_bytes: u64,

@@ -21,13 +21,13 @@ pub struct Summary {
     pub n_moved: u64,
     /// How much later than in the input everything is, in nanoseconds: where times are negative and must not be.
     pub shift_ns: i64,
-    /// Whether steps are what is written and no step was found, so that the whole trace stands for one.
+    /// True if steps are what is written and no step was found, so that the whole trace stands for one.
     pub has_no_steps: bool,
     /// The phase that has no steps and that a phase without time stands in for, where readers need one of each.
     pub missing_phase: Option<Phase>,
-    /// Whether the length of prompts is written and the trace does not tell it.
+    /// True if the length of prompts is written and the trace does not tell it.
     pub has_unknown_prompts: bool,
-    /// Whether the number of devices is written and the trace does not tell it.
+    /// True if the number of devices is written and the trace does not tell it.
     pub has_unknown_devices: bool,
     /// What was not written, or not as it was.
     pub left: Left,

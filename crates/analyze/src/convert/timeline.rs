@@ -9,9 +9,9 @@ use ferrum_trace_model::{ProcessId, TrackId};
 
 /// Whom a trace is played to. Of one lane, begins and ends come as if they were brackets, each at a time not before the last.
 pub(super) trait Stage {
-    /// How many slices of a thread may be inside of each other in one lane.
+    /// Number of slices of a thread that may be inside of each other in one lane.
     const DEPTH_MAX: usize = usize::MAX;
-    /// Whether an arrow that ends in a slice, without saying that it binds to it, ends at that slice, as `repair` has it.
+    /// True if an arrow that ends in a slice, without saying that it binds to it, ends at that slice, as `repair` has it.
     const BINDS_TO_ENCLOSING: bool = false;
 
     /// A lane that will be used, the `nth` of its owner.

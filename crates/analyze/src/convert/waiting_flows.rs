@@ -4,7 +4,7 @@ use super::record::Record;
 use ferrum_trace_model::TrackId;
 use hashbrown::HashMap;
 
-/// How many bytes wait at most.
+/// Number of bytes wait at most.
 const BYTES_MAX: usize = 16 << 20;
 
 /// Ends that bind to the slice that begins next on their track.
@@ -55,7 +55,7 @@ impl WaitingFlows {
         taken
     }
 
-    /// How many wait.
+    /// Returns the number of wait.
     pub(super) fn len(&self) -> u64 {
         self.of_tracks.values().map(|waiting| waiting.len() as u64).sum()
     }

@@ -1,27 +1,27 @@
-//! What is on no thread (requests, tasks), in numbers.
+//! Counts of async events.
 
 use ferrum_trace_model::{End, Trace};
 use hashbrown::HashMap;
 
-/// How many asynchronous things there are. Events of one category, id and name belong to one; ids that are local to a
-/// process are told apart by process. The older kind (phases S, T, p, F) is not counted.
+/// Number of async operations. Events of one category, id and name belong to one operation; ids that are local to a
+/// process are distinguished by process. The legacy phases S, T, p, F are not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AsyncCount {
-    /// Things, whole or not, and points that are in none.
+    /// Operations, complete or not, and points that belong to none.
     pub groups: u64,
-    /// Those of them that are points only: a point in between has a name of its own.
+    /// Operations that consist of points only: a point (`n`) has a name of its own.
     pub only_points: u64,
-    /// Those that begin as often as they end, and at least once.
+    /// Operations with as many begins as ends, and at least one.
     pub balanced: u64,
-    /// Beginnings (`b`).
+    /// Begins (`b`).
     pub begins: u64,
-    /// Points in between (`n`).
+    /// Points (`n`).
     pub steps: u64,
     /// Ends (`e`).
     pub finishes: u64,
 }
 
-/// Counts the asynchronous things of a trace.
+/// Counts the async operations of a trace.
 pub fn count_asyncs(trace: &Trace) -> AsyncCount {
     let asyncs = &trace.asyncs;
     let mut count = AsyncCount::default();
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn things_are_balanced_that_begin_as_often_as_they_end() {
+    fn operations_with_as_many_begins_as_ends_are_balanced() {
         let mut trace = Trace::default();
         let ids = ["whole", "twice begun", "point", "older"].map(|text| trace.strings.intern(text));
         let [whole, twice_begun, point, older] = ids;

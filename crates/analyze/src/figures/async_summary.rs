@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 /// Async operations in groups.
 #[derive(Clone, Debug, Default)]
 pub struct AsyncSummary {
-    /// The groups, sorted, as many as were asked for.
+    /// The groups, sorted, at most [`SummaryOptions::top`].
     pub rows: Vec<AsyncRow>,
     /// The sum of the groups that are not among the rows.
     pub rest: AsyncRest,
@@ -41,7 +41,7 @@ impl AsyncRow {
         ratio(self.total, (self.count - self.n_unfinished) as i64)
     }
 
-    /// Whether any operation is finished.
+    /// Returns true if any operation is finished.
     pub fn has_durations(&self) -> bool {
         self.count > self.n_unfinished
     }
@@ -72,7 +72,7 @@ impl AsyncRest {
     }
 }
 
-/// Groups async operations as `options` say. They have no self time: sorting by it is sorting by total.
+/// Groups async operations according to `options`. They have no self time: sorting by it sorts by total.
 pub fn summarize_asyncs(trace: &Trace, ops: &[AsyncOp], options: &SummaryOptions) -> AsyncSummary {
     let mut rows = rows(trace, ops, options);
     let all = AsyncRest::of(&rows);

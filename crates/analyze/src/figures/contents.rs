@@ -1,15 +1,15 @@
-//! What kinds of events a trace has, for those who look for others.
+//! Categories of events in a trace, for messages that suggest where to look.
 
 use ferrum_trace_model::{StringId, Trace};
 use hashbrown::HashMap;
 use std::cmp::Reverse;
 
-/// Categories and how many events have each, the most frequent first.
+/// Categories with their number of events, the most frequent first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// Of slices.
+    /// Categories of slices.
     pub slices: Vec<(StringId, u64)>,
-    /// Of asynchronous events.
+    /// Categories of async events.
     pub asyncs: Vec<(StringId, u64)>,
 }
 

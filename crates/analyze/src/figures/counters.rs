@@ -1,18 +1,18 @@
-//! Values over time, in numbers.
+//! Figures of counters.
 
 use ferrum_trace_model::{ProcessId, StringId, Trace};
 use hashbrown::HashMap;
 
-/// One value of one counter of a process.
+/// One series of a counter of a process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CounterSeries {
     /// The process it belongs to.
     pub process: ProcessId,
-    /// What the counter is called.
+    /// Name of the counter.
     pub name: StringId,
-    /// Which of its values it is.
+    /// Name of the series.
     pub series: StringId,
-    /// How often it was recorded.
+    /// Number of values.
     pub count: u64,
     /// The smallest value.
     pub min: f64,
@@ -22,7 +22,7 @@ pub struct CounterSeries {
     pub last: f64,
 }
 
-/// The counters of a trace, in the order in which the file has them.
+/// Returns the counters of a trace, in file order.
 pub fn counters(trace: &Trace) -> Vec<CounterSeries> {
     let samples = &trace.counters;
     let mut all: Vec<CounterSeries> = Vec::new();
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_counter_of_two_processes_is_two() {
+    fn each_process_has_its_own_counter() {
         let mut trace = Trace::default();
         let [one, two, used] = ["1", "2", "used"].map(|text| trace.strings.intern(text));
         let tracks = [one, two].map(|pid| trace.tracks.track(Some(pid), None));

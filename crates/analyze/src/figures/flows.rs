@@ -1,25 +1,25 @@
-//! Arrows between slices, in numbers.
+//! Counts of flows.
 
 use crate::structure::flow_key::flow_key;
 use ferrum_trace_model::{End, Trace};
 use hashbrown::HashMap;
 
-/// How many arrows there are. Ends of one category, name and id belong to one.
+/// Number of flows. Events of one category, name and id belong to one flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowCount {
-    /// Arrows, whole or not.
+    /// Flows, complete or not.
     pub groups: u64,
-    /// Those that have at least one beginning and one end.
+    /// Flows that have at least one begin and one end.
     pub complete: u64,
-    /// Beginnings (`s`).
+    /// Begins (`s`).
     pub begins: u64,
-    /// What arrows pass through (`t`).
+    /// Steps in between (`t`).
     pub steps: u64,
     /// Ends (`f`).
     pub finishes: u64,
 }
 
-/// Counts the arrows of a trace.
+/// Counts the flows of a trace.
 pub fn count_flows(trace: &Trace) -> FlowCount {
     let flows = &trace.flows;
     let mut count = FlowCount::default();
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arrows_are_told_apart_by_category_name_and_id() {
+    fn flows_are_distinguished_by_category_name_and_id() {
         let mut trace = Trace::default();
         let [a, b] = ["a", "b"].map(|text| trace.strings.intern(text));
         let ends = [

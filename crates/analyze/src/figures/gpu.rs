@@ -1,4 +1,4 @@
-//! What devices do: how busy they are, and how much of their communication is hidden behind computation.
+//! Figures of devices: busy time, and communication that is hidden behind computation.
 
 use crate::kineto;
 use ferrum_trace_model::vocab::{Op, device_track};
@@ -6,63 +6,65 @@ use ferrum_trace_model::{ProcessId, StringId, Trace, TrackId};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// What one device does. Times are nanoseconds.
+/// Figures of one device. Times are nanoseconds.
 ///
-/// In traces of torch a device is a process that has kernels or copies. Kernels are slices of the category `kernel`, copies
-/// those of `gpu_memcpy` and `gpu_memset`, or as torch spelled them in 2021: `Kernel`, `Memcpy`, `Memset`. A kernel
-/// communicates if its name starts with `nccl` or `rccl`, in any case of letters, or contains `ncclDevKernel` or
+/// In traces of torch a device is a process that has kernels or copies. Kernels are slices of the category `kernel`,
+/// copies those of `gpu_memcpy` and `gpu_memset`, or as torch spelled them in 2021: `Kernel`, `Memcpy`, `Memset`. A
+/// kernel communicates if its name starts with `nccl` or `rccl`, in any case, or contains `ncclDevKernel` or
 /// `ncclKernel`; the other kernels compute.
 ///
-/// In our own traces a device is known by the names of its tracks, see [`device_track::parse`]. Slices of such a track in which
-/// no others lie are kernels, those of the category [`Op::Memory`] copies. A kernel communicates if its category is
-/// [`Op::Comm`] or its name says so. Slices around others are groups of them.
+/// In traces of this recorder a device is identified by the names of its tracks, see [`device_track::parse`]. Slices of
+/// such a track are kernels, or copies if their category is [`Op::Memory`]; slices that contain others are groups and
+/// do not count. A kernel communicates if its category is [`Op::Comm`] or if its name is that of a communication
+/// kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// The process that stands for it, or whose device it is.
+    /// The process that represents the device or owns it.
     pub process: ProcessId,
-    /// Its number, if it is known by the names of tracks.
+    /// Its number, if track names state it.
     pub number: Option<u32>,
-    /// How many kernels and copies there are.
+    /// Number of kernels and copies.
     pub n_slices: usize,
-    /// How many of them are kernels.
+    /// Number of kernels.
     pub n_kernels: usize,
-    /// How many kernels communicate.
+    /// Number of kernels that communicate.
     pub n_comm: usize,
     /// The sum of the durations of kernels.
     pub kernel_total: i64,
-    /// From the start of the first to the end of the last.
+    /// Time from the start of the first slice to the end of the last.
     pub span: i64,
-    /// The time at which there is a kernel or a copy on any stream.
+    /// Time in which any stream has a kernel or a copy.
     pub busy: i64,
     /// The rest of the span.
     pub idle: i64,
-    /// The time at which any kernel communicates.
+    /// Time in which any kernel communicates.
     pub comm: i64,
-    /// The time at which any kernel computes.
+    /// Time in which any kernel computes.
     pub comp: i64,
-    /// The time at which there is both.
+    /// Time in which kernels communicate and compute.
     pub overlap: i64,
-    /// The time at which a kernel communicates and none computes.
+    /// Time in which a kernel communicates and none computes.
     pub exposed_comm: i64,
-    /// Its streams, in the order in which the trace has them.
+    /// Its streams, in file order.
     pub streams: Vec<Stream>,
 }
 
 /// One stream of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stream {
-    /// The track that stands for it.
+    /// The track of the stream.
     pub track: TrackId,
-    /// How many kernels and copies it has.
+    /// Number of kernels and copies on it.
     pub n_slices: usize,
-    /// The time at which it has any, in nanoseconds.
+    /// Time in which it has any, in nanoseconds.
     pub busy: i64,
 }
 
-/// How many open slices are asked whether another lies in them, so that slices which all overlap do not take for ever.
-const ASKED_MAX: usize = 8;
+/// Maximum number of open slices that are tested for containing another, so that the time stays linear when all slices
+/// overlap.
+const TESTED_MAX: usize = 8;
 
-/// What a slice of a device does.
+/// Kind of work of a device slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DeviceWork {
     Comm,
@@ -71,7 +73,7 @@ pub(crate) enum DeviceWork {
 }
 
 impl DeviceWork {
-    /// Of a slice on a track that is known as a device's by its name.
+    /// Returns the kind of a slice on a track that is named after a device.
     pub(crate) fn of(name: &str, category: &str) -> Self {
         match Op::from_text(category) {
             Some(Op::Memory) => Self::Copy,
@@ -82,7 +84,7 @@ impl DeviceWork {
     }
 }
 
-/// A device: the process that stands for it or whose device it is, and its number if it is known by the names of tracks.
+/// A device: the process that represents or owns it, and its number if track names state it.
 pub(crate) type DeviceKey = (ProcessId, Option<u32>);
 
 /// A kernel or a copy.
@@ -93,7 +95,7 @@ pub(crate) struct DeviceSlice {
     pub kind: DeviceWork,
 }
 
-/// The devices of a trace, in the order in which the trace has them.
+/// Returns the devices of a trace, in file order.
 pub fn devices(trace: &Trace) -> Vec<Device> {
     let mut works: BTreeMap<DeviceKey, Work> = BTreeMap::new();
     for DeviceSlice { slice, device, kind } in device_slices(trace) {
@@ -103,7 +105,7 @@ pub fn devices(trace: &Trace) -> Vec<Device> {
     works.into_iter().map(|((process, number), work)| work.device(process, number)).collect()
 }
 
-/// All kernels and copies of a trace, those of torch first.
+/// Returns all kernels and copies of a trace, those of torch first.
 pub(crate) fn device_slices(trace: &Trace) -> Vec<DeviceSlice> {
     let mut found = Vec::new();
     let kinds = DeviceCategories::of(trace);
@@ -132,9 +134,9 @@ pub(crate) fn device_slices(trace: &Trace) -> Vec<DeviceSlice> {
     found
 }
 
-/// Slices of the tracks that are known as devices' by their names.
+/// Slices of the tracks that are named after devices.
 struct NamedTracks {
-    /// One entry a track: the number of its device, if it is one's.
+    /// One entry per track: the number of its device, if any, and its slices.
     devices: Vec<Option<(u32, Vec<usize>)>>,
 }
 
@@ -160,7 +162,7 @@ impl NamedTracks {
     }
 }
 
-/// Those slices of a track in which no other one lies that takes time.
+/// Returns the slices of a track that contain no other slice of nonzero duration.
 fn without_groups(trace: &Trace, mut slices: Vec<usize>) -> impl Iterator<Item = usize> {
     let times = |slice: usize| (trace.slices.start[slice], trace.slices.end(slice));
     let key = |slice: usize| (times(slice).0, Reverse(times(slice).1), trace.slices.order[slice]);
@@ -171,7 +173,7 @@ fn without_groups(trace: &Trace, mut slices: Vec<usize>) -> impl Iterator<Item =
         let (start, end) = times(slice);
         while open.pop_if(|outer| times(slices[*outer]).1 <= start).is_some() {}
         if end > start
-            && let Some(&outer) = open.iter().rev().take(ASKED_MAX).find(|outer| times(slices[**outer]).1 >= end)
+            && let Some(&outer) = open.iter().rev().take(TESTED_MAX).find(|outer| times(slices[**outer]).1 >= end)
         {
             is_group[outer] = true;
         }
@@ -180,7 +182,7 @@ fn without_groups(trace: &Trace, mut slices: Vec<usize>) -> impl Iterator<Item =
     slices.into_iter().zip(is_group).filter(|(_, is_group)| !is_group).map(|(slice, _)| slice)
 }
 
-/// Which categories a device's slices have.
+/// Categories of device slices.
 struct DeviceCategories {
     kernels: [Option<StringId>; 2],
     copies: [Option<StringId>; 4],
@@ -195,7 +197,8 @@ impl DeviceCategories {
         }
     }
 
-    /// Whether a category is that of kernels; `None` if it is not that of a device.
+    /// Returns true for a category of kernels, false for another category of devices, and `None` for any other
+    /// category.
     fn is_kernel(&self, category: StringId) -> Option<bool> {
         if self.kernels.contains(&Some(category)) {
             return Some(true);
@@ -210,10 +213,10 @@ fn is_comm(name: &str) -> bool {
     starts_with_library || name.contains("ncclDevKernel") || name.contains("ncclKernel")
 }
 
-/// Stretches of time, from and to.
+/// Stretches of time (from, to).
 type Times = Vec<(i64, i64)>;
 
-/// What a device does, by the kind of work.
+/// Work of a device, by kind.
 #[derive(Default)]
 struct Work {
     comm: Times,
@@ -272,7 +275,7 @@ fn length((from, to): (i64, i64)) -> i64 {
     to.saturating_sub(from)
 }
 
-/// The time that any of the stretches covers. Sorts them.
+/// Sorts the stretches and returns the time that any of them covers.
 fn union(times: &mut Times) -> i64 {
     times.sort_unstable();
     let mut covered_to = i64::MIN;
@@ -325,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_known_by_the_names_of_its_tracks() {
+    fn a_device_is_identified_by_its_track_names() {
         let mut trace = test_traces::trace(&[
             ("1", "10", "layer", "layer", 0, 20),
             ("1", "10", "gemm", "qkv", 0, 10),
@@ -348,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_communication() {
+    fn communication_kernels_are_recognized_by_name() {
         for name in ["ncclKernel", "NCCL_x", "RcclY", "void ncclDevKernel_z", "_ncclKernel"] {
             assert!(is_comm(name), "{name}");
         }
@@ -359,7 +362,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_union_is_what_counting_instants_gives(times in prop::collection::vec((0_i64..50, 0_i64..10), 0..20)) {
+        fn the_union_agrees_with_a_count_of_instants(times in prop::collection::vec((0_i64..50, 0_i64..10), 0..20)) {
             let mut times: Times = times.into_iter().map(|(from, length)| (from, from + length)).collect();
             let covered = (0..60).filter(|now| times.iter().any(|(from, to)| from <= now && now < to)).count();
             prop_assert_eq!(union(&mut times), covered as i64);

@@ -12,7 +12,7 @@ pub struct InstantRow {
     pub name: StringId,
     /// The category; empty if they have none.
     pub category: StringId,
-    /// How many there are.
+    /// Number of instants.
     pub count: u64,
     /// The time of the first.
     pub first: i64,
@@ -20,7 +20,7 @@ pub struct InstantRow {
     pub last: i64,
 }
 
-/// Counts the instants of a trace, the most frequent first. Instants in which our recorder states its losses are left out.
+/// Counts the instants of a trace, the most frequent first. Instants in which the recorder states losses are left out.
 pub fn instants(trace: &Trace) -> Vec<InstantRow> {
     let instants = &trace.instants;
     let of_recorder = trace.strings.find(about::NAME);

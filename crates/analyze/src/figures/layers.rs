@@ -8,44 +8,44 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::hash::Hash;
 
-/// The argument that says which layer a slice belongs to. Ask for it when loading, or [`LayerSource::Arg`] finds nothing.
+/// The argument that states the layer of a slice. It must be loaded for [`LayerSource::Arg`] to work.
 pub const LAYER_ARG: &str = "layer";
 
-/// What tells the layer of a slice.
+/// Source of the layer of a slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LayerSource {
-    /// The first of the others, in their order, that tells of more than one layer; [`Name`](Self::Name) if none does. Ids
-    /// of tracks count only if they are consecutive numbers from 0 or 1: those of threads are no layers.
+    /// The first of the other sources, in their order, that finds more than one layer; [`Name`](Self::Name) if none
+    /// does. Track ids count only if they are consecutive numbers from 0 or 1: thread ids are no layers.
     #[default]
     Auto,
-    /// The argument [`LAYER_ARG`] of the slice, or of the one around it: a number, or a text that [`layer_in`] understands.
+    /// The argument [`LAYER_ARG`] of the slice or of an enclosing one: a number, or a text that contains a layer as a
+    /// name does.
     Arg,
-    /// The name of the slice, or of the one around it, as [`layer_in`] understands it.
+    /// The name of the slice or of an enclosing one, for example `model.layers.12.self_attn`.
     Name,
     /// The id of the track, if it is a number.
     Tid,
 }
 
-/// How to make [`Layers`].
+/// Options of [`layers`].
 #[derive(Clone, Debug, Default)]
 pub struct LayersOptions {
-    /// What tells the layer of a slice.
+    /// The source of the layers.
     pub source: LayerSource,
-    /// Phases to tell apart: patterns for the name of a slice around, see [`Enclosing`]. All of the trace if there are
-    /// none.
+    /// Phases to separate: patterns for the name of an enclosing slice. Empty for the whole trace.
     pub phases: Vec<Glob>,
 }
 
 /// Time by layer and category.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layers {
-    /// What told the layers; never [`LayerSource::Auto`].
+    /// The source that was used; never [`LayerSource::Auto`].
     pub source: LayerSource,
     /// The numbers of the layers, ascending: the rows.
     pub layers: Vec<u32>,
-    /// The categories of slices, that with the most self time in layers first: the columns.
+    /// The categories of slices, the one with the most self time in layers first: the columns.
     pub categories: Vec<StringId>,
-    /// One table a phase.
+    /// One table per phase.
     pub phases: Vec<PhaseLayers>,
 }
 
@@ -54,34 +54,34 @@ pub struct Layers {
 pub struct PhaseLayers {
     /// The pattern of the phase; `None` is all of the trace.
     pub phase: Option<String>,
-    /// How many slices match the pattern: how often the phase was there. Zero if there is no pattern.
+    /// Number of slices that match the pattern, which is how often the phase occurred. Zero if there is no pattern.
     pub n_enclosing: usize,
-    /// What belongs to no layer, one cell for each category.
+    /// Slices that belong to no layer, one cell per category.
     pub without_layer: Vec<Cell>,
-    /// The cells that are not empty, by row and column. A table of all would be large where most are empty.
+    /// The cells that are not empty, by row and column. Most cells are empty, so a full table would be large.
     cells: HashMap<(u32, u32), Cell>,
 }
 
 impl PhaseLayers {
-    /// The cell of a row and a column, by their places in [`Layers::layers`] and [`Layers::categories`].
+    /// Returns the cell of a row and a column, by their indices in [`Layers::layers`] and [`Layers::categories`].
     pub fn cell(&self, row: usize, column: usize) -> Cell {
         self.cells.get(&(row as u32, column as u32)).copied().unwrap_or_default()
     }
 
-    /// The sum of all cells, without what belongs to no layer.
+    /// Returns the sum of all cells, without slices that belong to no layer.
     pub fn sum(&self) -> Cell {
         sum(self.cells.values().copied())
     }
 }
 
-/// What some slices sum to. Times are nanoseconds.
+/// Sum of slices. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
-    /// How many slices.
+    /// Number of slices.
     pub count: u64,
-    /// Their self times. Of all cells together, they are the busy time of the tracks.
+    /// Sum of their self times. All cells together have the busy time of the tracks.
     pub self_time: i64,
-    /// Their durations. Slices that lie in each other both count.
+    /// Sum of their durations. Nested slices both count.
     pub total: i64,
 }
 
@@ -94,12 +94,12 @@ impl Cell {
 }
 
 impl Layers {
-    /// The sum of a row.
+    /// Returns the sum of a row.
     pub fn row_sum(&self, phase: &PhaseLayers, row: usize) -> Cell {
         sum((0..self.categories.len()).map(|column| phase.cell(row, column)))
     }
 
-    /// The sum of a column, without what belongs to no layer.
+    /// Returns the sum of a column, without slices that belong to no layer.
     pub fn column_sum(&self, phase: &PhaseLayers, column: usize) -> Cell {
         sum((0..self.layers.len()).map(|row| phase.cell(row, column)))
     }
@@ -131,12 +131,12 @@ pub fn layers(trace: &Trace, nesting: &Nesting, selected: &Selected, options: &L
 /// No layer.
 const NONE: u32 = u32::MAX;
 
-/// The place of each element.
+/// Returns the index of each element.
 fn places<T: Copy + Eq + Hash>(list: &[T]) -> HashMap<T, u32> {
     list.iter().zip(0..).map(|(&element, place)| (element, place)).collect()
 }
 
-/// The categories of selected slices, that with the most self time in layers first.
+/// Returns the categories of selected slices, the one with the most self time in layers first.
 fn categories(trace: &Trace, nesting: &Nesting, selected: &Selected, layer_of: &[u32]) -> Vec<StringId> {
     let mut in_layers: HashMap<StringId, i64> = HashMap::new();
     for slice in selected.iter() {
@@ -150,7 +150,7 @@ fn categories(trace: &Trace, nesting: &Nesting, selected: &Selected, layer_of: &
     categories
 }
 
-/// All that it takes to fill the table of a phase.
+/// Inputs for the table of a phase.
 struct Table<'a> {
     trace: &'a Trace,
     nesting: &'a Nesting,
@@ -183,7 +183,7 @@ impl Table<'_> {
     }
 }
 
-/// The layer of each slice, and what told it.
+/// Returns the layer of each slice, and the source that was used.
 fn find_layers(trace: &Trace, nesting: &Nesting, source: LayerSource) -> (LayerSource, Vec<u32>) {
     match source {
         LayerSource::Arg => (source, by_arg(trace, nesting)),
@@ -211,7 +211,7 @@ fn has_several(layer_of: &[u32]) -> bool {
     layers.next().is_some_and(|first| layers.any(|layer| layer != first))
 }
 
-/// Whether there is every number from 0 or 1 to the largest.
+/// Returns true if every number from 0 or 1 to the largest occurs.
 fn are_consecutive(layer_of: &[u32]) -> bool {
     let layers: BTreeSet<u32> = layer_of.iter().copied().filter(|&layer| layer != NONE).collect();
     let (first, last) = (layers.first().copied().unwrap_or(0), layers.last().copied().unwrap_or(0));
@@ -246,7 +246,7 @@ fn by_tid(trace: &Trace) -> Vec<u32> {
     trace.slices.track.iter().map(|track| layers[track.index()]).collect()
 }
 
-/// Gives each slice its own layer, or that of the nearest slice around it on its track.
+/// Gives each slice its own layer, or that of the nearest enclosing slice on its track.
 fn inherit(trace: &Trace, nesting: &Nesting, mut own: impl FnMut(usize) -> u32) -> Vec<u32> {
     let mut layer_of = vec![NONE; trace.slices.len()];
     for (track, _) in trace.tracks.iter() {
@@ -261,13 +261,13 @@ fn inherit(trace: &Trace, nesting: &Nesting, mut own: impl FnMut(usize) -> u32) 
     layer_of
 }
 
-/// A number of digits only.
+/// Parses a number that consists of digits only.
 fn number(text: &str) -> Option<u32> {
     let is_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     is_digits.then(|| text.parse().ok()).flatten().filter(|&layer| layer != NONE)
 }
 
-/// The layer that a name speaks of, the first if of several: a number after a word for layers.
+/// Returns the first layer in a name: a number after a word for layers.
 ///
 /// | spelling | seen in |
 /// | --- | --- |
@@ -276,7 +276,7 @@ fn number(text: &str) -> Option<u32> {
 /// | `blk.12.attn_q`, `blocks.12.attn` | GGUF, vision transformers |
 /// | `nn.Module: LlamaDecoderLayer_12`, `nn.Module: T5Block_3` | torch.profiler with modules |
 ///
-/// What follows the number must not be a letter: `h.3x3` is no layer.
+/// The number must not be followed by a letter: `h.3x3` is no layer.
 fn layer_in(name: &str) -> Option<u32> {
     let bytes = name.as_bytes();
     let is_module = name.starts_with("nn.Module: ");
@@ -296,12 +296,12 @@ fn layer_in(name: &str) -> Option<u32> {
     None
 }
 
-/// Whether what comes before a number says that the number is that of a layer.
+/// Returns true if the text before a number marks it as the number of a layer.
 fn is_word_for_layer(before: &str, is_module: bool) -> bool {
     let text = before.trim_end_matches(['.', '_', '/', '[', ' ', ':', '=', '-']);
     let separator = &before[text.len()..];
     let word_at = text.rfind(|letter: char| !letter.is_ascii_alphabetic()).map_or(0, |at| at + 1);
-    // The last letter of a word that is not plain is longer than a byte.
+    // The last letter may be longer than a byte if the word is not ASCII.
     let Some(word) = text.get(word_at..) else { return false };
     match word {
         "layers" => separator.len() == 1,
@@ -318,7 +318,7 @@ mod tests {
     use ferrum_trace_model::ArgColumn;
 
     #[test]
-    fn names_that_speak_of_layers_are_understood() {
+    fn layers_are_found_in_names() {
         let layers = [
             ("layers.12.attn", 12),
             ("model.layers.7", 7),
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_do_not_speak_of_layers_have_none() {
+    fn names_without_a_layer_have_none() {
         let names = [
             "",
             "12",
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_in_a_layer_belongs_to_it() {
+    fn slices_in_a_layer_belong_to_it() {
         let trace = two_layers();
         let layers = found(&trace, LayerSource::Auto, &[]);
         assert_eq!((layers.source, &layers.layers[..]), (LayerSource::Name, &[0, 1][..]));
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn phases_are_side_by_side() {
+    fn each_phase_has_a_table() {
         let trace = two_layers();
         let layers = found(&trace, LayerSource::Name, &["prefill", "decode*"]);
         let [prefill, decode] = &layers.phases[..] else { panic!("two phases") };
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_tells_the_layer_before_a_name_does() {
+    fn an_argument_takes_precedence_over_a_name() {
         let mut trace = two_layers();
         let values = ["4", "model.layers.5", "none"].map(|text| trace.strings.intern(text));
         trace.args.push(ArgColumn { key: LAYER_ARG.to_owned(), order: vec![1, 3, 5], value: values.to_vec() });
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cells_of_all_layers_and_of_none_are_the_busy_time() {
+    fn the_cells_sum_to_the_busy_time() {
         let trace = two_layers();
         let layers = found(&trace, LayerSource::Name, &[]);
         let all = &layers.phases[0];

@@ -1,17 +1,17 @@
 //! Percentiles by nearest rank.
 
-/// Some figures of how values are distributed. All zero if there are no values.
+/// Percentiles of values. All zero if there are no values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
-    /// The smallest.
+    /// The smallest value.
     pub min: i64,
-    /// Half of the values are not above it.
+    /// The median.
     pub p50: i64,
-    /// 95 of 100 values are not above it.
+    /// The 95th percentile.
     pub p95: i64,
-    /// 99 of 100 values are not above it.
+    /// The 99th percentile.
     pub p99: i64,
-    /// The largest.
+    /// The largest value.
     pub max: i64,
 }
 
@@ -24,7 +24,7 @@ impl Distribution {
         let [Some(p50), Some(p95), Some(p99)] = [50, 95, 99].map(|percent| rank(n, percent)) else {
             return Self::default();
         };
-        // From the largest down, each among what lies below the one before.
+        // Each percentile is searched only below the larger one before it.
         let (below_p99, &mut at_p99, above) = values.select_nth_unstable(p99);
         let max = above.iter().copied().max().unwrap_or(at_p99);
         let (below_p95, at_p95) = select(below_p99, at_p99, p95);
@@ -34,7 +34,7 @@ impl Distribution {
     }
 }
 
-/// The value at a place among those below another one, or that other one if it is itself at that place.
+/// Returns the value at `place` among the values in `below` followed by `other`, and the values below it.
 fn select(below: &mut [i64], other: i64, place: usize) -> (&mut [i64], i64) {
     if place >= below.len() {
         return (below, other);
@@ -43,7 +43,7 @@ fn select(below: &mut [i64], other: i64, place: usize) -> (&mut [i64], i64) {
     (below, value)
 }
 
-/// The place of a percentile among so many sorted values.
+/// Returns the index of a percentile among `n` sorted values.
 fn rank(n: usize, percent: u32) -> Option<usize> {
     let place = (n as u128 * u128::from(percent)).div_ceil(100).saturating_sub(1) as usize;
     (place < n).then_some(place)
@@ -55,7 +55,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn percentiles_are_values_that_occur() {
+    fn percentiles_are_among_the_values() {
         let mut hundred: Vec<i64> = (1..=100).rev().collect();
         let expected = Distribution { min: 1, p50: 50, p95: 95, p99: 99, max: 100 };
         assert_eq!(Distribution::of(&mut hundred), expected);

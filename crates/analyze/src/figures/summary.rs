@@ -1,4 +1,4 @@
-//! Where the time went: slices in groups.
+//! Slices in groups, with their total and self times.
 
 use super::percentile::Distribution;
 use crate::structure::nesting::Nesting;
@@ -7,7 +7,7 @@ use crate::structure::share_out::share_out;
 use ferrum_trace_model::{ProcessId, StringId, Trace, TrackId};
 use hashbrown::HashMap;
 
-/// What slices can be grouped by.
+/// Properties by which slices can be grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GroupBy {
     /// Their names.
@@ -20,8 +20,7 @@ pub enum GroupBy {
     Process,
 }
 
-/// What rows can be sorted by: the largest first, names in the order of the alphabet. Rows that are equal in it are in
-/// the order of what they are called.
+/// Sort orders of rows: the largest first, names alphabetically. Rows that are equal in it are sorted by their keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SortBy {
     /// The sum of durations.
@@ -29,32 +28,32 @@ pub enum SortBy {
     Total,
     /// The sum of self times.
     SelfTime,
-    /// How many slices there are.
+    /// The number of slices.
     Count,
     /// The mean duration.
     Mean,
     /// The longest duration.
     Max,
-    /// The duration that 99 of 100 do not exceed.
+    /// The 99th percentile of the durations.
     P99,
-    /// What a row is called.
+    /// The name of the row.
     Name,
 }
 
-/// How to make a [`Summary`].
+/// Options of [`summarize`].
 #[derive(Clone, Debug)]
 pub struct SummaryOptions {
-    /// What makes a group: slices in which all of these are the same.
+    /// Properties that the slices of a group share.
     pub by: Vec<GroupBy>,
     /// The order of the rows.
     pub sort: SortBy,
-    /// How many rows to keep, all if `None`.
+    /// Maximum number of rows; `None` for all.
     pub top: Option<usize>,
-    /// How many groups are kept apart. Those that come later in the trace are one group, which is always part of the rest.
+    /// Maximum number of separate groups. Later ones in the trace form one group, which is always part of the rest.
     pub groups_max: usize,
 }
 
-/// A group for each name that a reader keeps apart, for no name, and for all other names.
+/// One group for each name that a reader distinguishes, one for no name, one for all other names.
 const GROUPS_MAX: usize = (1 << 20) + 2;
 
 impl Default for SummaryOptions {
@@ -66,11 +65,11 @@ impl Default for SummaryOptions {
 /// Slices in groups.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// The groups, sorted, as many as were asked for.
+    /// The groups, sorted, at most [`SummaryOptions::top`].
     pub rows: Vec<Row>,
     /// The sum of the groups that are not among the rows.
     pub rest: Rest,
-    /// How many slices are in groups beyond [`SummaryOptions::groups_max`].
+    /// Number of slices that are in groups beyond [`SummaryOptions::groups_max`].
     pub n_beyond: u64,
     /// The sum of all groups.
     pub all: Rest,
@@ -79,7 +78,7 @@ pub struct Summary {
     pub wall: i64,
 }
 
-/// What is the same for all slices of a row. What they were not grouped by is `None`.
+/// Properties that all slices of a row share. A property that they were not grouped by is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Key {
     /// Their name.
@@ -95,13 +94,13 @@ pub struct Key {
 /// One group. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// What its slices have in common.
+    /// Key that the slices share.
     pub key: Key,
-    /// How many there are.
+    /// Number of slices.
     pub count: u64,
-    /// The sum of their durations; slices that lie in each other both count.
+    /// Sum of their durations. Nested slices both count.
     pub total: i64,
-    /// The sum of their self times. The self time of a slice is the same whichever slices are selected.
+    /// Sum of their self times. The selection does not affect the self time of a slice.
     pub self_time: i64,
     /// Their durations.
     pub durations: Distribution,
@@ -117,9 +116,9 @@ impl Row {
 /// The sum of several groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rest {
-    /// How many groups.
+    /// Number of groups.
     pub n_rows: usize,
-    /// How many slices.
+    /// Number of slices.
     pub count: u64,
     /// The sum of their durations.
     pub total: i64,
@@ -128,13 +127,13 @@ pub struct Rest {
 }
 
 impl Summary {
-    /// What part of [`wall`](Self::wall) some time is: 1.0 is all of it. It may be more, on several tracks.
+    /// Returns the ratio of a time to [`wall`](Self::wall). It may exceed 1.0 if there are several tracks.
     pub fn share_of_wall(&self, time: i64) -> f64 {
         ratio(time, self.wall)
     }
 }
 
-/// Zero if there is nothing to divide by.
+/// Returns `part / whole`, or zero if `whole` is zero.
 pub(crate) fn ratio(part: i64, whole: i64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
@@ -172,7 +171,7 @@ pub fn summarize(trace: &Trace, nesting: &Nesting, selected: &Selected, options:
     Summary { rows, rest, n_beyond: beyond.count, all, wall: selected.wall() }
 }
 
-/// Makes the keys of groups.
+/// Builds the keys of groups.
 pub(crate) struct Keys<'a> {
     trace: &'a Trace,
     by_name: bool,
@@ -188,7 +187,7 @@ impl<'a> Keys<'a> {
         Self { trace, by_name, by_category, by_track, by_process }
     }
 
-    /// The key of the group of something with this name and category on this track.
+    /// Returns the key of the group for this name and category on this track.
     #[inline]
     pub(crate) fn key(&self, name: StringId, category: StringId, track: TrackId) -> Key {
         Key {
@@ -200,14 +199,14 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// No group: of slices that are not selected, or in none that is kept apart.
+/// No group: the slice is not selected, or its group is beyond the limit.
 const NO_GROUP: u32 = u32::MAX;
 
-/// The group of each slice, and the groups with their sums.
+/// Group of each slice, and the groups with their sums.
 struct Grouped {
     group_of: Vec<u32>,
     rows: Vec<Row>,
-    /// All groups that are not kept apart, as one.
+    /// Sum of all groups beyond the limit.
     beyond: Rest,
 }
 
@@ -238,7 +237,7 @@ fn group(trace: &Trace, nesting: &Nesting, selected: &Selected, options: &Summar
     Grouped { group_of, rows, beyond }
 }
 
-/// The durations of all slices of the first row, then of the second, and so on.
+/// Returns the durations of all slices of the first row, then of the second, and so on.
 fn durations_by_group(trace: &Trace, group_of: &[u32], rows: &[Row]) -> Vec<i64> {
     let mut next = Vec::with_capacity(rows.len());
     let mut n_slices = 0;
@@ -257,7 +256,7 @@ fn durations_by_group(trace: &Trace, group_of: &[u32], rows: &[Row]) -> Vec<i64>
     durations
 }
 
-/// Finds how the durations of each row are distributed.
+/// Computes the percentiles of the durations of each row.
 fn distribute(rows: &mut [Row], durations: &mut [i64]) {
     let n_workers = std::thread::available_parallelism().map_or(1, usize::from);
     let size = durations.len();
@@ -272,8 +271,8 @@ fn distribute(rows: &mut [Row], durations: &mut [i64]) {
         size,
         |(_, own)| own.len(),
         n_workers,
-        |trip| {
-            for (row, own) in trip {
+        |batch| {
+            for (row, own) in batch {
                 row.durations = Distribution::of(own);
             }
         },
@@ -296,7 +295,7 @@ fn sort(trace: &Trace, rows: &mut [Row], by: SortBy) {
     });
 }
 
-/// By name, category, process and track, as far as rows have them.
+/// Compares by name, category, process and track, as far as the rows have them.
 pub(crate) fn compare_keys(trace: &Trace, key: &Key, other: &Key) -> std::cmp::Ordering {
     let text = |id: Option<StringId>| id.map(|id| trace.strings.get(id));
     (text(key.name).cmp(&text(other.name)))
@@ -336,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_sums_what_has_one_name() {
+    fn a_row_sums_the_slices_of_one_name() {
         let trace = two_threads();
         let summary = summary(&trace, &Selection::default(), &SummaryOptions::default());
         assert_eq!(names(&trace, &summary), ["step", "gemm", "attn"]);
@@ -350,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_made_of_any_of_the_four() {
+    fn slices_are_grouped_by_any_property() {
         let trace = two_threads();
         let n_rows = |kinds: &[GroupBy]| summary(&trace, &Selection::default(), &by(kinds)).rows.len();
         assert_eq!(n_rows(&[GroupBy::Category]), 2);
@@ -411,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_selected_does_not_change_self_times() {
+    fn the_selection_does_not_change_self_times() {
         let trace = two_threads();
         let selection = Selection { names: vec![Glob::new("step")], ..Selection::default() };
         let summary = summary(&trace, &selection, &SummaryOptions::default());
@@ -428,7 +427,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn however_slices_are_grouped_the_sums_are_the_same(
+        fn the_sums_do_not_depend_on_the_grouping(
             slices in prop::collection::vec((0_u8..3, 0_u8..3, 0_u8..3, 0_u8..3, 0_i64..50, 0_i64..20), 0..80),
             kinds in prop::sample::subsequence(
                 vec![GroupBy::Name, GroupBy::Category, GroupBy::Track, GroupBy::Process], 0..=4),

@@ -65,13 +65,13 @@ pub struct Alignment {
     pub by: AlignedBy,
     /// Nanoseconds that were added to its times, at its first.
     pub offset_ns: i64,
-    /// How many nanoseconds its seconds are longer by on the clock of the reference.
+    /// Number of nanoseconds its seconds that are longer by on the clock of the reference.
     pub drift_ppb: i64,
     /// By how many nanoseconds its times may be off, at most; `None` if that is not known.
     pub error_ns: Option<u64>,
     /// How many facts of order speak of it.
     pub n_facts: u64,
-    /// Whether these contradict each other, so that they were not used.
+    /// True if these contradict each other, so that they were not used.
     pub is_contradictory: bool,
 }
 
@@ -94,12 +94,12 @@ impl TimeMap {
         self.lines.iter().fold(on_clock, |time, line| line.apply(time))
     }
 
-    /// Whether durations change.
+    /// Returns true if durations change.
     pub(super) fn has_drift(&self) -> bool {
         self.lines.iter().any(|line| line.drift_ppb != 0)
     }
 
-    /// Whether its clock is that of the reference.
+    /// Returns true if its clock is that of the reference.
     pub(super) fn is_exact(&self) -> bool {
         self.lines.is_empty()
     }
@@ -283,7 +283,7 @@ pub(super) fn align(
     Ok(aligned(files, &clocks, &ways, align))
 }
 
-/// Whether collectives of a key prove something: it must be certain which of one rank is which of another.
+/// Returns true if collectives of a key prove something: it must be certain which of one rank is which of another.
 fn is_usable(files: &[Surveyed], groups: &Groups, key: usize) -> bool {
     let may_be_miscounted = !groups.is_numbered[key] && files.iter().any(|file| file.is_incomplete);
     let may_be_mixed_up = groups.keys[key].group.is_empty() && files.iter().any(|file| file.has_groups);

@@ -21,7 +21,7 @@ const DRIFT_MAX_PPB: i64 = 200_000;
 /// How far a rate may be from its mean over the trace: rates change with the temperature, and when clocks are kept in step.
 const WANDER_MAX_PPB: i64 = 10_000;
 const BILLION: i128 = 1_000_000_000;
-/// How many facts of each side are kept, spread over the trace.
+/// Number of facts of each side that are kept, spread over the trace.
 const BUCKETS: usize = 1024;
 /// A drift that is no better than none by more than this part is not worth having.
 const WORTHWHILE: f64 = 0.95;
@@ -33,7 +33,7 @@ pub(super) struct ClockLine {
     pub at: i64,
     /// Nanoseconds that are added.
     pub offset: i128,
-    /// How many nanoseconds more there are to a second.
+    /// Number of nanoseconds more to a second.
     pub drift_ppb: i64,
 }
 
@@ -90,7 +90,7 @@ impl Facts {
         Self { span: (span.0, span.1.max(span.0)), low: vec![None; BUCKETS], high: vec![None; BUCKETS], n: 0 }
     }
 
-    /// How many facts there are.
+    /// Returns the number of facts.
     pub(super) fn len(&self) -> u64 {
         self.n
     }
@@ -130,7 +130,7 @@ impl Facts {
         points.judge(drift, points.middle_offset(drift))
     }
 
-    /// Whether a constant offset agrees with the facts, and then how far it may be off.
+    /// Returns true if a constant offset agrees with the facts, and then how far it may be off.
     pub(super) fn judge(&self, offset: i64) -> Fit {
         let Some(points) = Points::of(self) else {
             return self.open();

@@ -14,7 +14,7 @@ pub(super) struct Collective<'a> {
     pub group: Cow<'a, str>,
     /// Which of its group and name it is, if the trace says.
     pub number: Option<u64>,
-    /// Whether the event lasts until the rank is done, and not only until the work is handed over.
+    /// True if the event lasts until the rank is done, and not only until the work is handed over.
     pub is_whole: bool,
 }
 
@@ -62,7 +62,7 @@ fn collective_name<'a>(event: &Event<'a>) -> Option<Cow<'a, str>> {
     found
 }
 
-/// Whether no rank can be done before all have begun. Of others, such as a broadcast, the one that sends may be.
+/// Returns true if no rank can be done before all have begun. Of others, such as a broadcast, the one that sends may be.
 pub(super) fn waits_for_all(name: &str) -> bool {
     let letters = letters(name);
     ["allreduce", "allgather", "reducescatter", "alltoall", "barrier"].iter().any(|word| letters.contains(word))

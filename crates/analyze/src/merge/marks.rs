@@ -12,7 +12,7 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 
 /// How much memory sorting takes.
 const BUDGET_BYTES: usize = 16 << 20;
-/// How many different collectives are told apart; others are left out of the tables.
+/// Number of different collectives that are told apart; others are left out of the tables.
 const KEYS_MAX: usize = 4096;
 /// Stands for marks that the trace does not number.
 const NO_NUMBER: u64 = u64::MAX;
@@ -24,7 +24,7 @@ const MEMBER_BYTES: usize = 8 + 8 + 4 + 4 + 8 + 8;
 pub(super) enum MarkKind {
     /// Work of several ranks.
     Collective {
-        /// Whether marks last until the rank is done.
+        /// True if marks last until the rank is done.
         is_whole: bool,
     },
     /// A step of the engine.
@@ -43,7 +43,7 @@ pub(super) struct MarkKey {
 }
 
 impl MarkKey {
-    /// Whether no rank ends one before all have begun it.
+    /// Returns true if no rank ends one before all have begun it.
     pub(super) fn waits_for_all(&self) -> bool {
         self.kind == (MarkKind::Collective { is_whole: true }) && waits_for_all(&self.name)
     }

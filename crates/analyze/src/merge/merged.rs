@@ -34,7 +34,7 @@ pub struct MergedInput {
     pub alignment: Alignment,
     /// Its processes, in the order of the merged trace.
     pub processes: Vec<MergedProcess>,
-    /// How many events it has.
+    /// Number of events it that has.
     pub n_events: u64,
     /// What of it could not be read.
     pub losses: Losses,
@@ -47,7 +47,7 @@ pub struct MergedInput {
 pub struct Merged {
     /// The inputs, in the order of the merged trace: by rank, then as they were given.
     pub inputs: Vec<MergedInput>,
-    /// How many events were written.
+    /// Number of events that were written.
     pub n_events: u64,
     /// When time zero of the merged trace was, in nanoseconds since 1970, if that is known.
     pub start_unix_ns: Option<i128>,

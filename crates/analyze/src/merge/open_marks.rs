@@ -4,7 +4,7 @@ use super::marks::{Mark, mark_of};
 use ferrum_trace_format::chrome::read::Event;
 use ferrum_trace_model::TrackId;
 
-/// How many marks of a track may be open in each other; what is more is damage.
+/// Number of marks of a track that may be open in each other; what is more is damage.
 const OPEN_MAX: usize = 64;
 
 /// What is open on each track of a file.
@@ -15,7 +15,7 @@ pub(super) struct OpenMarks {
 
 #[derive(Debug, Default)]
 struct OfTrack {
-    /// How many begins are open.
+    /// Number of begins that are open.
     depth: u64,
     /// Those of them that are marks: depth, mark and begin.
     marks: Vec<(u64, Mark, i64)>,

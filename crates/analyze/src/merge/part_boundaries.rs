@@ -35,7 +35,7 @@ impl Edges {
         self.from_before = self.open.clone();
     }
 
-    /// Whether an event is to be in the merged trace.
+    /// Returns true if an event is to be in the merged trace.
     pub(super) fn fate_of(&mut self, event: &Event<'_>) -> Fate {
         let is_begin = match event.phase {
             b'b' => true,

@@ -36,7 +36,7 @@ pub(super) struct FilePlan {
     pub start_unix_ns: Option<i128>,
     /// Which recording it is of, by the place of its first file. Ids of the first one stay as they are.
     pub recording: u32,
-    /// Whether that goes on in other files.
+    /// True if that goes on in other files.
     pub is_part: bool,
 }
 

@@ -15,9 +15,9 @@ pub struct SkewRow {
     pub name: String,
     /// Who takes part, as the traces call it; empty if they do not say.
     pub group: String,
-    /// How many there are.
+    /// Their number.
     pub n: u64,
-    /// How many ranks there are in the largest.
+    /// Number of ranks in the largest.
     pub n_ranks: u32,
     /// Of half of them, the last is later than the first by no more than this.
     pub p50_ns: i64,
@@ -33,7 +33,7 @@ pub struct SkewRow {
     pub last: Vec<(u32, u64)>,
     /// The ranks that take part, as places in [`Skew::ranks`].
     pub members: Vec<u32>,
-    /// Whether it is certain which belong together. If not, some ranks have more than others, and the n-th of each is taken.
+    /// True if it is certain which belong together. If not, some ranks have more than others, and the n-th of each is taken.
     pub is_sure: bool,
 }
 
@@ -62,7 +62,7 @@ pub struct Skew {
 }
 
 impl Skew {
-    /// Whether nothing could be compared.
+    /// Returns true if nothing could be compared.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

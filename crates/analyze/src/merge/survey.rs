@@ -42,20 +42,20 @@ pub(super) struct Surveyed {
     pub rank: Option<u32>,
     /// Its clock.
     pub anchor: Anchor,
-    /// Whether something of the recording is missing, so that what is counted in it is not what is counted in others: a ring
+    /// True if something of the recording is missing, so that what is counted in it is not what is counted in others: a ring
     /// that was overwritten, one file of several, events that were dropped.
     pub is_incomplete: bool,
     /// Which file of a rotating recording it is, if it is one.
     pub part: Option<Part>,
-    /// Whether it has several groups of ranks.
+    /// True if it has several groups of ranks.
     pub has_groups: bool,
     /// The first time and the last.
     pub span: Option<(i64, i64)>,
-    /// Whether times are finer than microseconds.
+    /// True if times are finer than microseconds.
     pub has_nanos: bool,
     /// Fields around the events.
     pub fields: Fields,
-    /// How many events there are.
+    /// Number of events.
     pub n_events: u64,
     /// What could not be read.
     pub losses: Losses,
@@ -69,7 +69,7 @@ impl Surveyed {
         self.ranks.get(process.index()).copied().flatten().or(self.rank)
     }
 
-    /// How many nanoseconds the end of something may be off for being written in microseconds.
+    /// Returns the number of nanoseconds the end of something that may be off for being written in microseconds.
     pub(super) fn coarseness(&self) -> i64 {
         if self.has_nanos { 1 } else { 2_000 }
     }

@@ -33,7 +33,7 @@ pub struct RepairOptions {
 pub struct ChromeOptions {
     /// How the file is written.
     pub form: OutputForm,
-    /// Whether every event is written as it is, byte for byte, whatever viewers make of it. Only what is no JSON is changed: numbers
+    /// True if every event is written as it is, byte for byte, whatever viewers make of it. Only what is no JSON is changed: numbers
     /// that JSON does not have, control bytes and bytes that are no UTF-8 in texts, halves of surrogate pairs.
     pub as_is: bool,
 }
@@ -45,22 +45,22 @@ pub struct Changes {
     pub repaired: Vec<Finding>,
     /// Events that were left out, by the rule that asked for it. They are among the repaired too.
     pub left_out: Vec<Finding>,
-    /// How many nanoseconds were taken from each time. The file keeps it as field `ferrumTraceShiftNs`.
+    /// Number of nanoseconds that were taken from each time. The file keeps it as field `ferrumTraceShiftNs`.
     pub shift: i64,
-    /// How many events were read.
+    /// Number of events that were read.
     pub n_read: u64,
-    /// How many events were written: also metadata that names new threads, and ends of what had none.
+    /// Number of events that were written: also metadata that names new threads, and ends of what had none.
     pub n_written: u64,
     /// How many fields of the object around the events were left out.
     pub n_fields_lost: u64,
-    /// How many ends had arguments that were too far from their begin to be kept.
+    /// Number of ends had arguments that that were too far from their begin to be kept.
     pub n_args_lost: u64,
     /// Facts that the recorder states about the recordings in it.
     pub recordings: Recordings,
 }
 
 impl Changes {
-    /// Whether nothing had to be changed.
+    /// Returns true if nothing had to be changed.
     pub fn is_empty(&self) -> bool {
         self.repaired.is_empty() && self.n_fields_lost == 0
     }

@@ -18,7 +18,7 @@ use ferrum_trace_model::Order;
 use hashbrown::{HashMap, HashSet};
 use std::io;
 
-/// How many bytes of events are held back at most, until what they wait for has come.
+/// Number of bytes of events that are held back at most, until what they wait for has come.
 const HELD_BYTES_MAX: usize = 32 << 20;
 /// The field that keeps by how much times were moved.
 const SHIFT_FIELD: &[u8] = b"ferrumTraceShiftNs";
@@ -27,7 +27,7 @@ const SHIFT_FIELD: &[u8] = b"ferrumTraceShiftNs";
 pub(super) struct Pass<'w> {
     rewriter: Rewriter,
     document: Document<'w>,
-    /// How many events the first pass has seen.
+    /// Number of events the first pass that has seen.
     n_events: Order,
     next: Order,
     held: DelayedEvents,

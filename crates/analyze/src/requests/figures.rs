@@ -8,7 +8,7 @@ use ferrum_trace_model::Trace;
 /// How one figure is distributed. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Figure {
-    /// How many values there are.
+    /// Number of values.
     pub count: u64,
     /// Their mean.
     pub mean: f64,

@@ -40,7 +40,7 @@ pub const REQUEST_ARGS: [&str; 6] = [
 pub struct Requests {
     /// By their arrival. Those that are not whole are among them.
     pub requests: Vec<Request>,
-    /// How many the trace has, whenever they arrive.
+    /// Number of the trace that has, whenever they arrive.
     pub n_found: usize,
     /// Where the time of each went; nothing for one that has no end.
     pub parts: Vec<Parts>,
@@ -48,7 +48,7 @@ pub struct Requests {
     pub figures: Figures,
     /// Events of the category `request` that belong to no request: it is not whole in the trace.
     pub n_strays: u64,
-    /// How many steps the parts are told by.
+    /// Number of steps the parts that are told by.
     pub n_steps: usize,
     /// How many of these have work on devices that is not in the file.
     pub n_incomplete_steps: usize,
@@ -61,7 +61,7 @@ pub struct RequestsOptions {
     pub arrived: Option<std::ops::Range<i64>>,
     /// Limits that requests should keep to.
     pub slos: Vec<Slo>,
-    /// Whether the file says that there is a device, see [`names_device`](crate::names_device).
+    /// True if the file says that there is a device, see [`names_device`](crate::names_device).
     pub names_device: bool,
 }
 

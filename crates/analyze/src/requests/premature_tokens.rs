@@ -34,7 +34,7 @@ impl PromptSteps {
         Self { processes, everywhere: Results::of(everywhere) }
     }
 
-    /// Whether the first token of a request comes before the device has finished any step that can have computed its prompt.
+    /// Returns true if the first token of a request comes before the device has finished any step that can have computed its prompt.
     pub(super) fn is_early(&self, trace: &Trace, request: &Request) -> bool {
         let Some(token) = request.first_token() else { return false };
         let process = trace.tracks.get(request.track).process;

@@ -16,17 +16,17 @@ pub struct Request {
     pub end: Option<i64>,
     /// How long the prompt is.
     pub prompt_tokens: Option<u64>,
-    /// How many tokens were generated, as the end of it says.
+    /// Number of tokens that were generated, as the end of it says.
     pub output_tokens: Option<u64>,
     /// Why it ended.
     pub reason: Option<StringId>,
     /// When tokens came: one entry an arrival, in order.
     pub arrivals: Vec<i64>,
-    /// How many tokens came in these.
+    /// Number of tokens that came in these.
     pub n_arrived: u64,
     /// What it was in, in order; those that have no end last to the end of the request.
     pub stages: Vec<Stage>,
-    /// Whether its first token was recorded before a device had finished any step that can have computed its prompt: when its tokens
+    /// True if its first token was recorded before a device had finished any step that can have computed its prompt: when its tokens
     /// came is not known then.
     pub is_early: bool,
 }
@@ -77,7 +77,7 @@ impl Request {
         Some(self.first_token()?.saturating_sub(self.arrival))
     }
 
-    /// How many tokens were generated: as its end says, else as many as came.
+    /// Returns the number of tokens that were generated: as its end says, else as many as came.
     pub fn tokens(&self) -> u64 {
         self.output_tokens.unwrap_or(self.n_arrived)
     }
@@ -96,7 +96,7 @@ impl Request {
     }
 }
 
-/// Whether a reason is that of a request that did not end well.
+/// Returns true if a reason is that of a request that did not end well.
 pub(super) fn is_failure(trace: &Trace, reason: Option<StringId>) -> bool {
     reason.is_some_and(|reason| {
         [vocab::request::ABORT, vocab::request::ERROR, vocab::request::DROPPED].contains(&trace.strings.get(reason))

@@ -40,7 +40,7 @@ impl SloMetric {
 }
 
 impl Slo {
-    /// Whether a request keeps to it. A request of one token has no time for each further one, and keeps to any limit of
+    /// Returns true if a request keeps to it. A request of one token has no time for each further one, and keeps to any limit of
     /// that; one of which the figure is not known does not.
     pub(crate) fn is_met(&self, request: &Request) -> bool {
         let limit = self.limit as f64;

@@ -28,9 +28,9 @@ pub(crate) struct Document<'w> {
     state: State,
     /// Fields that came in the midst of the events.
     late: Vec<u8>,
-    /// How many events were written.
+    /// Number of events that were written.
     pub n_events: u64,
-    /// How many fields had no place.
+    /// Number of fields that had no place.
     pub n_fields_lost: u64,
     result: io::Result<()>,
 }
@@ -60,7 +60,7 @@ impl<'w> Document<'w> {
         }
     }
 
-    /// Whether writing has failed.
+    /// Returns true if writing has failed.
     pub(crate) fn has_failed(&self) -> bool {
         self.result.is_err()
     }

@@ -11,12 +11,12 @@ pub(crate) struct Edits {
 }
 
 impl Edits {
-    /// Whether nothing is changed.
+    /// Returns true if nothing is changed.
     pub(crate) fn is_empty(&self) -> bool {
         self.fields.is_empty() && self.args.is_empty()
     }
 
-    /// Whether a field is changed.
+    /// Returns true if a field is changed.
     pub(crate) fn changes(&self, key: &str) -> bool {
         self.fields.iter().any(|(changed, _)| *changed == key)
     }

@@ -3,7 +3,7 @@
 use ferrum_trace_format::chrome::read::Text;
 use hashbrown::HashMap;
 
-/// How many bytes are kept if nobody says.
+/// Number of bytes that are kept if nobody says.
 const BYTES_MAX: usize = 1 << 20;
 
 /// Fields of the object around the list of events, as many as there is room for.
@@ -11,7 +11,7 @@ const BYTES_MAX: usize = 1 << 20;
 pub(crate) struct Fields {
     /// Keys, without quotes, and values, as JSON.
     pub kept: Vec<(Vec<u8>, Vec<u8>)>,
-    /// How many there was no room for.
+    /// Number of there that was no room for.
     pub n_lost: u64,
     bytes_left: usize,
     /// The places of the keys in `kept`, the first of each.

@@ -18,7 +18,7 @@ use std::cell::LazyCell;
 /// Time of devices. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceTime {
-    /// How many kernels and copies there are.
+    /// Number of kernels and copies.
     pub n_slices: u64,
     /// From the start of the first to the end of the last, summed over devices.
     pub span: i64,
@@ -79,9 +79,9 @@ pub(super) struct Attributed {
     pub works: Vec<Work>,
     /// How they came to their steps.
     pub sums: Attribution,
-    /// Whether there are any, in steps or not.
+    /// True if there are any, in steps or not.
     pub has_work: bool,
-    /// Whether the host has a call that launches some.
+    /// True if the host has a call that launches some.
     pub has_launches: bool,
     /// One entry a step: launches of it without any kernel or copy.
     pub n_unanswered: Vec<u32>,

@@ -28,7 +28,7 @@ pub(crate) struct Found {
     pub n_nested: usize,
     /// Marks of steps that had not ended when the trace was written. They are no steps: nobody knows how long they took.
     pub n_unfinished: usize,
-    /// Whether the steps are marked by a device, since the host has no marks.
+    /// True if the steps are marked by a device, since the host has no marks.
     pub is_on_device: bool,
 }
 

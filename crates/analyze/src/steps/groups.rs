@@ -32,9 +32,9 @@ impl BatchRange {
 pub struct StepGroup {
     /// What they do; `None` if that is not known, or if they are all.
     pub phase: Option<Phase>,
-    /// How many sequences take part; `None` if that is not known, or if they are all.
+    /// Number of sequences that take part; `None` if that is not known, or if they are all.
     pub batch: Option<BatchRange>,
-    /// How many steps.
+    /// Number of steps.
     pub count: u64,
     /// The sum of their durations. Steps that overlap both count.
     pub total: i64,

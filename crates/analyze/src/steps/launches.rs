@@ -14,11 +14,11 @@ pub(super) struct Launches {
     by_correlation: HashMap<StringId, Option<u32>>,
     /// By the `External id` of the operation around the launch; `None` is one outside of steps.
     by_operation: HashMap<StringId, Option<u32>>,
-    /// Whether any work of a device has the correlation of a launch.
+    /// True if any work of a device has the correlation of a launch.
     is_joined: bool,
     /// One entry a step: launches without any work of a device.
     pub n_unanswered: Vec<u32>,
-    /// Whether there is a call that launches work of a device, in a step or not.
+    /// True if there is a call that launches work of a device, in a step or not.
     pub has_launches: bool,
 }
 

@@ -47,7 +47,7 @@ pub struct Mark {
     pub source: StepSource,
     /// What it does, if that is known.
     pub phase: Option<Phase>,
-    /// How many sequences take part.
+    /// Number of sequences that take part.
     pub batch: Option<u64>,
     /// Tokens of prompts that are computed.
     pub prefill_tokens: Option<u64>,

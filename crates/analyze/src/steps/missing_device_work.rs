@@ -36,7 +36,7 @@ pub(super) fn incomplete(trace: &Trace, found: &Found, attributed: &Attributed, 
     (0..has_work.len()).map(is_incomplete).collect()
 }
 
-/// Whether a track is named after a device.
+/// Returns true if a track is named after a device.
 fn has_device_track(trace: &Trace) -> bool {
     let is_device = |name| device_track::parse(trace.strings.get(name)).is_some();
     trace.tracks.iter().any(|(_, track)| track.name.is_some_and(is_device))

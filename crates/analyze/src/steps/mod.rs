@@ -63,7 +63,7 @@ pub struct StepsOptions {
     pub phases: Vec<Phase>,
     /// How many of the slowest steps are looked at.
     pub n_slowest: usize,
-    /// Whether the file says that there is a device, see [`names_device`].
+    /// True if the file says that there is a device, see [`names_device`].
     pub names_device: bool,
 }
 
@@ -79,7 +79,7 @@ pub struct Steps {
     pub steps: Vec<Step>,
     /// Who marked them, and how many.
     pub sources: Vec<(StepSource, u64)>,
-    /// How many tracks have steps.
+    /// Number of tracks that have steps.
     pub n_tracks: usize,
     /// Marks that lie in another step, and are part of it.
     pub n_nested: usize,
@@ -213,7 +213,7 @@ impl Timed {
     }
 }
 
-/// How many there are of each.
+/// Returns their number of each.
 fn counts<K: Ord>(keys: impl Iterator<Item = K>) -> Vec<(K, u64)> {
     let mut counts: BTreeMap<K, u64> = BTreeMap::new();
     for key in keys {

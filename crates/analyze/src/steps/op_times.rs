@@ -15,7 +15,7 @@ use std::cmp::Reverse;
 pub struct OpTime {
     /// What it is for; `None` is everything that no word fits.
     pub op: Option<Op>,
-    /// How many there are.
+    /// Their number.
     pub count: u64,
     /// How long they take together.
     pub total: i64,
@@ -26,7 +26,7 @@ pub struct OpTime {
 pub struct NameTime {
     /// The name.
     pub name: StringId,
-    /// How many there are.
+    /// Their number.
     pub count: u64,
     /// How long they take together.
     pub total: i64,

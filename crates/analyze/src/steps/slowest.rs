@@ -14,7 +14,7 @@ use hashbrown::{HashMap, HashSet};
 use std::cmp::Reverse;
 use std::hash::Hash;
 
-/// How many differences are kept of each side.
+/// Number of differences that are kept of each side.
 const DIFFERENCES_MAX: usize = 8;
 
 /// A step that takes longer than the median one of its phase and batch. Times are nanoseconds.
@@ -61,9 +61,9 @@ pub struct Difference {
     pub here: i64,
     /// In the median step.
     pub median: i64,
-    /// How many there are here.
+    /// Their number here.
     pub count: u64,
-    /// How many there are in the median step.
+    /// Their number in the median step.
     pub median_count: u64,
 }
 

@@ -27,7 +27,7 @@ pub struct Step {
     pub device_end: Option<i64>,
     /// Launches of it of which no work on a device is in the file.
     pub n_unanswered: u32,
-    /// Whether work on devices for it is not in the file: it takes longer than the file shows.
+    /// True if work on devices for it is not in the file: it takes longer than the file shows.
     pub is_incomplete: bool,
     /// The time that its result takes: its duration without the time in which the result of another step of its engine comes
     /// first. Nothing if it is incomplete.

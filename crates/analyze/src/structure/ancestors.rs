@@ -1,11 +1,11 @@
-//! Slices around other slices, found in logarithmic time however deep they nest.
+//! Finds slices around other slices in logarithmic time, independent of the nesting depth.
 
-/// No slice.
+/// Marks the absence of a slice.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The slice that each slice lies in, with a shortcut further out.
+/// Parent of each slice, with a shortcut to a slice further out.
 ///
-/// Shortcuts are those of a skew-binary list: from any slice, a slice that is `n` levels out is reached in about `2 * log2(n)` steps.
+/// Shortcuts form a skew-binary list: a slice `n` levels out is reached in about `2 * log2(n)` steps.
 #[derive(Clone, Debug)]
 pub(crate) struct Ancestors {
     parents: Vec<u32>,
@@ -14,12 +14,12 @@ pub(crate) struct Ancestors {
 }
 
 impl Ancestors {
-    /// Makes room for so many slices, of which none lies in another.
+    /// Creates `n_slices` slices without parents.
     pub(crate) fn new(n_slices: usize) -> Self {
         Self { parents: vec![NONE; n_slices], shortcuts: vec![NONE; n_slices], depths: vec![1; n_slices] }
     }
 
-    /// Sets the slice that another lies in, [`NONE`] for no slice. The parent of `parent` must be set before.
+    /// Sets the parent of a slice, [`NONE`] for no parent. The parent of `parent` must be set before.
     pub(crate) fn set_parent(&mut self, slice: u32, parent: u32) {
         let shortcut = self.shortcut(parent);
         let further = self.shortcut(shortcut);
@@ -30,12 +30,13 @@ impl Ancestors {
         self.parents[slice] = parent;
     }
 
-    /// The slice that each lies in; [`NONE`] if it lies in none.
+    /// Returns the parent of each slice; [`NONE`] if it has none.
     pub(crate) fn parents(&self) -> &[u32] {
         &self.parents
     }
 
-    /// Returns the slice itself, or the innermost slice around it, that `is_wanted`. All slices around a wanted one must be wanted too.
+    /// Returns the innermost slice for which `is_wanted` holds, starting with the slice itself. All slices around a
+    /// wanted slice must be wanted too.
     pub(crate) fn innermost(&self, mut slice: u32, is_wanted: impl Fn(u32) -> bool) -> Option<u32> {
         while slice != NONE && !is_wanted(slice) {
             let shortcut = self.shortcut(slice);

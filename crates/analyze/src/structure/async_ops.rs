@@ -3,7 +3,7 @@
 use ferrum_trace_model::vocab::{UNCLOSED, async_end};
 use ferrum_trace_model::{ArgColumn, End, Order, StringId, Trace, TrackId};
 
-/// The arguments of async events that [`async_ops`] looks at. A trace that was loaded without them has no busy times, and
+/// Arguments of async events that [`async_ops`] reads. A trace that was loaded without them has no busy times, and
 /// operations that the recorder ended because the trace ends count as finished.
 pub const ASYNC_ARGS: [&str; 3] = [async_end::BUSY_NS, async_end::IDLE_NS, UNCLOSED];
 
@@ -22,13 +22,13 @@ pub struct AsyncOp {
     pub id: StringId,
     /// The track that its begin was recorded on.
     pub track: TrackId,
-    /// The place of its begin in the file.
+    /// Position of its begin in the file.
     pub order: Order,
-    /// How much of it was work, if its end says so.
+    /// Busy and idle time, if its end has them.
     pub busy: Option<BusyTime>,
 }
 
-/// How much of an async operation was work and how much was waiting, in nanoseconds.
+/// Time of an async operation in which a thread worked on it, and the rest, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BusyTime {
     /// The time in which some thread worked on it.
@@ -38,7 +38,7 @@ pub struct BusyTime {
 }
 
 impl AsyncOp {
-    /// How long it took; `None` if it is unfinished.
+    /// Returns its duration, or `None` if it is unfinished.
     pub fn duration(&self) -> Option<i64> {
         self.end.map(|end| end.saturating_sub(self.start))
     }
@@ -46,9 +46,9 @@ impl AsyncOp {
 
 /// Returns the async operations of a trace, one for each begin.
 ///
-/// Begins and ends of one category, id and name belong together, in the order of time. An end closes the latest open
-/// begin of its own process. Ends that find none close the latest begin of another process that is left. Ends without
-/// any begin are passed over.
+/// Begins and ends of one category, id and name belong together, in time order. An end closes the latest open begin of
+/// its own process. An end without such a begin closes the latest open begin of another process. Ends without any begin
+/// are ignored.
 pub fn async_ops(trace: &Trace) -> Vec<AsyncOp> {
     let asyncs = &trace.asyncs;
     let key = |event: usize| (asyncs.category[event], asyncs.id[event], asyncs.name[event], asyncs.is_legacy[event]);
@@ -72,7 +72,7 @@ pub fn async_ops(trace: &Trace) -> Vec<AsyncOp> {
     pairing.ops
 }
 
-/// Makes operations of begins and ends.
+/// Builds operations from begins and ends.
 struct Pairing<'a> {
     trace: &'a Trace,
     args: EndArgs<'a>,
@@ -80,7 +80,7 @@ struct Pairing<'a> {
 }
 
 impl Pairing<'_> {
-    /// Pairs events that belong together and are in the order of time. Those without a partner go to `unpaired`.
+    /// Pairs events that belong together and are in time order. Events without a partner go to `unpaired`.
     fn pair(&mut self, group: &[usize], unpaired: &mut Vec<usize>) {
         let mut open = Vec::new();
         for &event in group {
@@ -102,7 +102,7 @@ impl Pairing<'_> {
 
     fn add(&mut self, begin: usize, end: Option<usize>) {
         let asyncs = &self.trace.asyncs;
-        let end = end.filter(|&end| !self.args.is_made_up(asyncs.order[end]));
+        let end = end.filter(|&end| !self.args.is_synthetic(asyncs.order[end]));
         self.ops.push(AsyncOp {
             start: asyncs.time[begin],
             end: end.map(|end| asyncs.time[end]),
@@ -116,7 +116,7 @@ impl Pairing<'_> {
     }
 }
 
-/// The arguments of ends.
+/// Columns of the arguments of ends.
 struct EndArgs<'a> {
     trace: &'a Trace,
     busy: Option<&'a ArgColumn>,
@@ -130,8 +130,8 @@ impl<'a> EndArgs<'a> {
         Self { trace, busy, idle, unclosed }
     }
 
-    /// Whether an end was written only because the trace ends there.
-    fn is_made_up(&self, order: Order) -> bool {
+    /// Returns true if the end was written only because the trace ends there.
+    fn is_synthetic(&self, order: Order) -> bool {
         self.unclosed.is_some_and(|column| column.of(order).is_some())
     }
 
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_was_made_for_an_open_operation_is_no_end() {
+    fn a_synthetic_end_leaves_the_operation_unfinished() {
         let text = r#"[
             {"ph":"b","cat":"c","name":"a","id":1,"ts":0,"pid":1,"tid":1},
             {"ph":"e","cat":"c","name":"a","id":1,"ts":3,"pid":1,"tid":1,"args":{"unclosed":true}},

@@ -11,9 +11,9 @@ use std::cmp::Reverse;
 impl Selection {
     /// Drops the async operations that are not selected.
     ///
-    /// Track and process are those of the begin, and an operation belongs to the range of time in which it begins. It lies
-    /// within another operation of the same category and id that lasts at least as long, and within slices as what is on
-    /// no thread does: those of its process, or of any process if its own has none of that name.
+    /// Track and process are those of the begin, and the operation belongs to the time range in which it begins. It
+    /// lies within another operation of the same category and id that lasts at least as long. It lies within slices of
+    /// its process, or of any process if its own has no slice of that name.
     pub fn retain_asyncs(&self, trace: &Trace, ops: &mut Vec<AsyncOp>) {
         let Self { names, categories, tracks, processes, time, within } = self;
         if !names.is_empty() {
@@ -39,11 +39,11 @@ impl Selection {
     }
 }
 
-/// Slices and async operations of some names, for asking whether an async operation lies in one.
+/// Slices and async operations with given names, for lookups of the operations that lie in them.
 struct EnclosingOps<'a> {
     trace: &'a Trace,
     slices: Enclosing,
-    /// The operations, by category and id.
+    /// Operations, by category and id.
     ops: HashMap<(StringId, StringId), Cover>,
 }
 

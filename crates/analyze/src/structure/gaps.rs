@@ -1,32 +1,32 @@
-//! Time in which nothing is recorded, by what is around it.
+//! Gaps: time in which nothing is recorded, grouped by the names before and after.
 
 use ferrum_trace_model::StringId;
 use hashbrown::HashMap;
 use std::cmp::Reverse;
 
-/// Where a gap is: after which name and before which. `None` is the beginning or the end of what was looked at.
+/// Names before and after a gap. `None` is the begin or the end of the time range that was examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GapPlace {
-    /// What ended where the gap begins.
+    /// Name of the slice that ended where the gap begins.
     pub after: Option<StringId>,
-    /// What began where it ends.
+    /// Name of the slice that began where the gap ends.
     pub before: Option<StringId>,
 }
 
-/// Gaps at one place. Times are nanoseconds.
+/// Sum of the gaps at one place. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GapSum {
-    /// Where they are.
+    /// The place.
     pub place: GapPlace,
-    /// How many there are.
+    /// Number of gaps.
     pub count: u64,
-    /// How long they are together.
+    /// Sum of their lengths.
     pub total: i64,
-    /// How long the longest is.
+    /// Length of the longest gap.
     pub longest: i64,
 }
 
-/// Gaps, by their places.
+/// Gaps, summed by place.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gaps {
     sums: HashMap<GapPlace, GapSum>,
@@ -41,7 +41,7 @@ impl Gaps {
         sum.longest = sum.longest.max(length);
     }
 
-    /// Those that sum to the most, first.
+    /// Returns the sums, the largest total first.
     pub(crate) fn into_sorted(self) -> Vec<GapSum> {
         let mut sums: Vec<GapSum> = self.sums.into_values().collect();
         sums.sort_unstable_by_key(|sum| (Reverse(sum.total), sum.place));
@@ -49,8 +49,8 @@ impl Gaps {
     }
 }
 
-/// Finds the gaps that stretches leave in the time from `from` to `to`. Stretches must come by their start; what is
-/// beyond the time does not count.
+/// Finds the gaps that `stretches` leave between `from` and `to`. The stretches must be sorted by start; parts outside
+/// the range do not count.
 pub(crate) fn find_gaps(
     (from, to): (i64, i64),
     stretches: impl Iterator<Item = (i64, i64, StringId)>,
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gaps_are_known_by_what_is_around_them() {
+    fn gaps_are_grouped_by_the_names_around_them() {
         let [a, b] = [StringId(1), StringId(2)];
         let mut gaps = Gaps::default();
         let mut order = Vec::new();

@@ -1,8 +1,8 @@
-//! Which slice lies in which: self time, busy time, depth.
+//! Nesting of slices: self time, busy time, depth.
 //!
 //! # Self time
 //!
-//! The self time of a slice is the time at which it is, of all open slices of its track, the one that started last:
+//! The self time of a slice is the time in which it is the open slice of its track that started last:
 //!
 //! ```text
 //! outer  |-----------------------|      self: 2 + 3
@@ -10,10 +10,9 @@
 //! leaf           |----|                 self: 4
 //! ```
 //!
-//! Where slices nest, that is a slice's duration minus what lies in it. Where two overlap in part, the later one has the
-//! time that both are open, so that the self times of a track always sum to the time at which it is busy.
-//! Of two that start together the longer one is the outer one, of two with the same times the one that is earlier in
-//! the file.
+//! Where slices nest, this is the duration minus the time of the slices inside. Where two slices overlap partly, the
+//! shared time belongs to the later one, so that the self times of a track always sum to its busy time. Of two slices
+//! that start together the longer one is the outer one; of two with equal times, the one that is earlier in the file.
 
 use super::share_out::share_out;
 use ferrum_trace_model::{Order, Slices, Trace, TrackId};
@@ -21,58 +20,58 @@ use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// How the slices of a trace lie in each other.
+/// Nesting of the slices of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Nesting {
-    /// The self time of each slice, in nanoseconds; in the order of [`Trace::slices`].
+    /// Self time of each slice, in nanoseconds, in the order of [`Trace::slices`].
     pub self_time: Vec<i64>,
-    /// The same by track; in the order of [`Trace::tracks`].
+    /// Nesting by track, in the order of [`Trace::tracks`].
     pub tracks: Vec<TrackNesting>,
-    /// Slices by track, the outer before the inner.
+    /// Slices by track, outer before inner.
     by_track: ByTrack,
 }
 
-/// How the slices of one track lie in each other.
+/// Nesting of the slices of one track.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrackNesting {
-    /// How many there are.
+    /// Number of slices.
     pub n_slices: usize,
-    /// When the first of them starts; zero if there is none.
+    /// Start of the first slice; zero if there is none.
     pub first: i64,
-    /// When the last of them ends; zero if there is none.
+    /// End of the last slice; zero if there is none.
     pub last: i64,
-    /// The time at which any of them is open, in nanoseconds.
+    /// Time in which any slice is open, in nanoseconds.
     pub busy: i64,
-    /// How many lie in each other where they are deepest: 1 if none lies in another.
+    /// Nesting depth: 1 if no slice lies in another.
     pub depth_max: usize,
-    /// How many are overlapped in part by one that starts later.
+    /// Number of slices that a later slice overlaps partly.
     pub n_partial_overlaps: usize,
 }
 
 impl TrackNesting {
-    /// From the start of the first slice to the end of the last, in nanoseconds.
+    /// Returns the time from the start of the first slice to the end of the last, in nanoseconds.
     pub fn span(&self) -> i64 {
         self.last.saturating_sub(self.first)
     }
 }
 
 impl Nesting {
-    /// Looks at all slices of a trace, on as many threads as the machine has cores.
+    /// Computes the nesting of a trace, with one thread per core.
     pub fn of(trace: &Trace) -> Self {
         Self::with_workers(trace, std::thread::available_parallelism().map_or(1, usize::from))
     }
 
-    /// Looks at all slices of a trace, on so many threads.
+    /// Computes the nesting of a trace with `n_workers` threads.
     pub fn with_workers(trace: &Trace, n_workers: usize) -> Self {
         let slices = &trace.slices;
         let mut by_track = ByTrack::unsorted(slices, trace.tracks.len());
         let self_time: Vec<AtomicI64> = std::iter::repeat_with(AtomicI64::default).take(slices.len()).collect();
         let mut tracks = vec![TrackNesting::default(); trace.tracks.len()];
 
-        let work = |trip: Vec<(&mut [u32], &mut TrackNesting)>| {
+        let work = |batch: Vec<(&mut [u32], &mut TrackNesting)>| {
             let (mut starts, mut open) = (Vec::new(), Vec::new());
-            for (part, track) in trip {
-                // Most tracks are sorted already. The sweep finds out by itself, so that no time is spent on asking.
+            for (part, track) in batch {
+                // Most tracks are sorted already. The sweep detects unsorted ones, so no separate check is needed.
                 *track = sweep(slices, part, &self_time, &mut open).unwrap_or_else(|Unsorted| {
                     sort(slices, part, &mut starts);
                     sweep(slices, part, &self_time, &mut open).unwrap_or_default()
@@ -81,19 +80,19 @@ impl Nesting {
         };
         let parts = by_track.parts_mut().zip(&mut tracks);
         share_out(parts, slices.len(), |(part, _)| part.len(), n_workers, work);
-        // Collected in place: an atomic integer is laid out as the integer is.
+        // Collected in place: an atomic integer has the layout of the integer.
         let self_time = self_time.into_iter().map(AtomicI64::into_inner).collect();
         Self { self_time, tracks, by_track }
     }
 
-    /// The slices of a track by their numbers, the outer before the inner: by start, then the longer first, then by
-    /// their place in the file.
+    /// Returns the indices of the slices of a track, outer before inner: by start, then the longer first, then by
+    /// position in the file.
     pub fn of_track(&self, track: TrackId) -> &[u32] {
         &self.by_track.slices[self.by_track.range(track.index())]
     }
 
-    /// Calls `visit` for each slice of a track in the order of [`of_track`](Self::of_track), with those that it lies
-    /// wholly in, the outermost first. Of those that overlap in part, only the latest is known.
+    /// Calls `visit` for each slice of a track in the order of [`of_track`](Self::of_track), with the slices that
+    /// contain it wholly, outermost first. Of slices that overlap partly, only the latest is passed.
     pub(crate) fn walk(&self, trace: &Trace, track: TrackId, mut visit: impl FnMut(u32, &[u32])) {
         let mut open: Vec<u32> = Vec::new();
         for &slice in self.of_track(track) {
@@ -104,22 +103,22 @@ impl Nesting {
         }
     }
 
-    /// The sum of all self times: the busy times of all tracks.
+    /// Returns the sum of all self times, which equals the sum of the busy times of all tracks.
     pub fn total_self(&self) -> i64 {
         self.tracks.iter().fold(0, |sum: i64, track| sum.saturating_add(track.busy))
     }
 }
 
-/// The numbers of all slices, grouped by track.
+/// Indices of all slices, grouped by track.
 #[derive(Clone, Debug, Default)]
 struct ByTrack {
     slices: Vec<u32>,
-    /// Where the slices of each track end.
+    /// End of each track's part of `slices`.
     ends: Vec<usize>,
 }
 
 impl ByTrack {
-    /// Groups slices by track and leaves them in their order otherwise.
+    /// Groups slices by track and keeps their order otherwise.
     fn unsorted(slices: &Slices, n_tracks: usize) -> Self {
         let mut next = vec![0; n_tracks];
         for track in &slices.track {
@@ -135,7 +134,7 @@ impl ByTrack {
             grouped[*place] = number as u32;
             *place += 1;
         }
-        // Each place has moved on to where its track ends.
+        // Each place has advanced to the end of its track.
         Self { slices: grouped, ends: next }
     }
 
@@ -144,7 +143,7 @@ impl ByTrack {
         start..self.ends[track]
     }
 
-    /// The slices of each track.
+    /// Returns the slices of each track.
     fn parts_mut(&mut self) -> impl Iterator<Item = &mut [u32]> + Send {
         let mut rest = &mut self.slices[..];
         let mut start = 0;
@@ -156,10 +155,10 @@ impl ByTrack {
     }
 }
 
-/// Sorts the slices of a track, the outer before the inner. `starts` is room for their starts.
+/// Sorts the slices of a track, outer before inner. `starts` is a scratch buffer.
 ///
-/// Starts are sorted by themselves, side by side in memory, which is 8 times as fast on random slices as to look up each
-/// key. Few slices start together; those are sorted among themselves.
+/// The starts are sorted side by side in memory, which is 8 times as fast on random slices as a lookup of each key. Few
+/// slices start together; these are sorted among themselves.
 fn sort(slices: &Slices, part: &mut [u32], starts: &mut Vec<(i64, u32)>) {
     let start = |slice: u32| slices.start[slice as usize];
     starts.clear();
@@ -173,17 +172,17 @@ fn sort(slices: &Slices, part: &mut [u32], starts: &mut Vec<(i64, u32)>) {
     }
 }
 
-/// What sorts slices so that the outer comes before the inner: start, end, place in the file.
+/// Sort key that puts outer slices before inner ones: start, end, position in the file.
 pub(crate) type NestingKey = (i64, Reverse<i64>, Order);
 
-/// What sorts a slice.
+/// Returns the sort key of a slice.
 pub(crate) fn nesting_key(slices: &Slices, slice: u32) -> NestingKey {
     let slice = slice as usize;
     (slices.start[slice], Reverse(slices.end(slice)), slices.order[slice])
 }
 
-/// The earliest end of a slice that this one lies in, if that one starts no later. What starts where another ends is not
-/// in it, even if it takes no time.
+/// Returns the earliest end of a slice that contains this one, given that it starts no later. A slice that starts where
+/// another ends is not inside it, even if its duration is zero.
 pub(crate) fn enclosing_end_min(slices: &Slices, slice: usize) -> i64 {
     slices.end(slice).max(slices.start[slice].saturating_add(1))
 }
@@ -195,13 +194,13 @@ struct Open {
     self_time: i64,
 }
 
-/// The slices of a track are not in the order of their [`NestingKey`]s.
+/// Error: the slices of a track are not in the order of their [`NestingKey`]s.
 struct Unsorted;
 
-/// Passes through the time of one track. `part` should be sorted; `open` is room for the open slices.
+/// Sweeps over the time of one track. `part` should be sorted; `open` is a scratch buffer for open slices.
 ///
-/// All that are open lie in each other: one that is overlapped in part by a later one ends before that one does, so it
-/// is never again the latest, and can be taken out at once.
+/// Open slices always nest: a slice that a later one overlaps partly ends first, is never the latest again, and is
+/// removed at once.
 fn sweep(
     slices: &Slices,
     part: &[u32],
@@ -212,7 +211,7 @@ fn sweep(
     let Some(&(mut latest)) = part.first() else { return Ok(TrackNesting::default()) };
     let first = slices.start[latest as usize];
     let mut track = TrackNesting { n_slices: part.len(), first, last: first, ..TrackNesting::default() };
-    // When the latest slice started, and from there on the time that is accounted for.
+    // Start of the latest slice, and from there the time that is accounted for.
     let mut now = first;
     let mut depths = Depths::default();
     let store = |done: &Open| self_time[done.slice as usize].store(done.self_time, Ordering::Relaxed);
@@ -252,10 +251,11 @@ fn sweep(
     Ok(track)
 }
 
-/// How deep slices lie in each other, when they come in the order of their starts.
+/// Computes the nesting depth of slices that arrive in the order of their starts.
 ///
-/// For each depth, the latest end of a slice at that depth that can still hold another. Slices that nest only in part
-/// make this differ from the number of open ones: the longest chain is wanted of which each lies in the one before.
+/// Keeps, for each depth, the latest end of a slice at that depth that can still contain another. With partial overlaps
+/// this differs from the number of open slices: the depth is the longest chain in which each slice lies in the one
+/// before.
 #[derive(Default)]
 struct Depths {
     ends: Vec<i64>,
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn children_that_are_written_before_their_parents_are_still_in_them() {
+    fn children_that_precede_their_parents_in_the_file_nest_in_them() {
         let trace = test_traces::track(&[("leaf", 4, 6), ("inner", 2, 8), ("outer", 0, 11)]);
         let nesting = Nesting::of(&trace);
         assert_eq!(nesting.self_time, [2, 4, 5]);
@@ -297,14 +297,14 @@ mod tests {
     }
 
     #[test]
-    fn of_twins_the_earlier_in_the_file_is_the_outer_one() {
+    fn of_two_equal_slices_the_earlier_in_the_file_is_the_outer_one() {
         let nesting = Nesting::of(&test_traces::track(&[("outer", 0, 5), ("inner", 0, 5)]));
         assert_eq!(nesting.self_time, [0, 5]);
         assert_eq!(nesting.tracks[0].depth_max, 2);
     }
 
     #[test]
-    fn time_of_two_that_overlap_in_part_belongs_to_the_later_one() {
+    fn shared_time_of_a_partial_overlap_belongs_to_the_later_slice() {
         let nesting = Nesting::of(&test_traces::track(&[("one", 0, 10), ("two", 5, 15), ("three", 8, 9)]));
         assert_eq!(nesting.self_time, [5, 9, 1]);
         let track = nesting.tracks[0];
@@ -312,15 +312,15 @@ mod tests {
     }
 
     #[test]
-    fn the_deepest_chain_counts_where_slices_overlap_in_part() {
-        // The last one is in three that lie in each other, and in one that overlaps all of these.
+    fn depth_is_the_longest_chain_when_slices_overlap_partly() {
+        // The last slice is in three nested slices, and in one that overlaps all of these.
         let slices = [("1", 0, 10), ("2", 1, 10), ("3", 2, 10), ("across", 5, 20), ("last", 6, 7)];
         let nesting = Nesting::of(&test_traces::track(&slices));
         assert_eq!((nesting.tracks[0].depth_max, nesting.tracks[0].n_partial_overlaps), (4, 3));
     }
 
     #[test]
-    fn tracks_are_apart() {
+    fn tracks_are_independent() {
         let slices = [("1", "1", "", "a", 0, 10), ("1", "2", "", "b", 2, 4), ("2", "1", "", "c", 3, 5)];
         let nesting = Nesting::of(&test_traces::trace(&slices));
         assert_eq!(nesting.self_time, [10, 2, 2]);
@@ -338,14 +338,14 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_shows_what_a_slice_lies_in() {
+    fn walk_passes_the_enclosing_slices() {
         let trace = test_traces::track(&[("outer", 0, 10), ("inner", 2, 8), ("leaf", 4, 6), ("at the end", 10, 10)]);
         let mut seen = Vec::new();
         Nesting::of(&trace).walk(&trace, TrackId(0), |slice, around| seen.push((slice, around.to_vec())));
         assert_eq!(seen, [(0, vec![]), (1, vec![0]), (2, vec![0, 1]), (3, vec![])]);
     }
 
-    /// Slices at few times, so that they often touch, overlap and lie in each other.
+    /// Slices at few distinct times, so that they often touch, overlap and nest.
     fn slices() -> impl Strategy<Value = Trace> {
         let slice = (0_u32..3, 0_i64..40, 0_i64..12);
         prop::collection::vec(slice, 0..60).prop_map(|slices| {
@@ -359,7 +359,7 @@ mod tests {
         })
     }
 
-    /// The self time of each slice, instant by instant.
+    /// Self time of each slice, computed instant by instant.
     fn naive_self_time(trace: &Trace) -> Vec<i64> {
         let slices = &trace.slices;
         let mut self_time = vec![0; slices.len()];
@@ -406,7 +406,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(128))]
 
         #[test]
-        fn the_sweep_finds_what_looking_at_each_instant_finds(trace in slices()) {
+        fn the_sweep_agrees_with_a_scan_of_each_instant(trace in slices()) {
             let nesting = Nesting::of(&trace);
             prop_assert_eq!(&nesting.self_time, &naive_self_time(&trace));
             for (track, _) in trace.tracks.iter() {

@@ -1,64 +1,69 @@
-//! Which row each slice of a track goes into, so that the slices of a row nest.
+//! Assigns the slices of one track to lanes, so that the slices of each lane nest.
 //!
-//! Viewers draw a track as one stack. Two slices of a track that overlap in part have no place in it: the later one goes
-//! into another *lane*. Lane 0 is the track itself, so where all is well there is nothing to know.
+//! Viewers draw a track as one stack. Of two slices that overlap partly, the later one goes into another *lane*. Lane 0
+//! is the track itself.
+//!
+//! All slices have a known end and arrive sorted by start, and every lane is searched. `convert/ordered_lanes.rs`
+//! solves the streaming case: slices without an end, async events that stay with their group, ends reported in time
+//! order, and a bounded search. The results differ where a track needs more than eight lanes, so the two cannot share
+//! one algorithm.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The lanes of one track, at the start of the slice that was placed last.
+/// Lanes of one track, at the start of the slice that was placed last.
 ///
-/// A slice goes into the first lane whose innermost open slice ends no earlier than it does. A tree over the lanes finds
-/// it, a heap tells which slices have ended, so that a thousand open slices cost ten steps, not a thousand.
+/// A slice goes into the first lane whose innermost open slice ends no earlier than it does. A tree over the lanes
+/// finds that lane, a heap finds the slices that have ended: a thousand open slices cost ten steps, not a thousand.
 #[derive(Clone, Debug)]
 pub(crate) struct NestingLanes {
-    /// How many slices may be open in a lane.
+    /// Maximum number of open slices in a lane.
     depth_max: usize,
-    /// The ends of the open slices of each lane, outermost first.
+    /// Ends of the open slices of each lane, outermost first.
     open: Vec<Vec<i64>>,
-    /// The lanes of all open slices, by their ends.
+    /// Lanes of all open slices, by end.
     ending: BinaryHeap<Reverse<(i64, u32)>>,
-    /// A binary tree, root at 1: the latest end that each part of the lanes has room for. NestingLanes are the last half.
+    /// Binary tree with its root at 1: the latest end that each subtree has room for. The last half are the lanes.
     room: Vec<i64>,
 }
 
-/// A lane without open slices takes any slice.
+/// Room of a lane without open slices: any end fits.
 const ANY: i64 = i64::MAX;
-/// No lane takes less than this.
+/// Room of a full lane: no end fits.
 const NONE: i64 = i64::MIN;
 
 impl Default for NestingLanes {
-    /// NestingLanes of any depth.
+    /// Lanes of unlimited depth.
     fn default() -> Self {
         Self::with_depth_max(usize::MAX)
     }
 }
 
 impl NestingLanes {
-    /// NestingLanes in which no more than so many slices are inside of each other.
+    /// Creates lanes in which at most `depth_max` slices nest.
     pub(crate) fn with_depth_max(depth_max: usize) -> Self {
         Self { depth_max, open: Vec::new(), ending: BinaryHeap::new(), room: Vec::new() }
     }
 
-    /// Whether a lane has no room for a slice of that end only because too many are open.
+    /// Returns true if a lane has no room for a slice with this end only because too many are open.
     pub(crate) fn is_too_deep(&self, lane: u32, end: i64) -> bool {
         let open = &self.open[lane as usize];
         open.len() >= self.depth_max && open.last().is_some_and(|&innermost| innermost >= end)
     }
 
-    /// How many lanes there are.
+    /// Returns the number of lanes.
     pub(crate) fn len(&self) -> u32 {
         self.open.len() as u32
     }
 
-    /// Forgets all slices.
+    /// Removes all slices and lanes.
     pub(crate) fn clear(&mut self) {
         self.open.clear();
         self.ending.clear();
         self.room.clear();
     }
 
-    /// The lane of the next slice. Slices come by their starts, the longer ones first.
+    /// Returns the lane of the next slice. Slices must arrive sorted by start, the longer ones first.
     pub(crate) fn place(&mut self, start: i64, end: i64) -> u32 {
         let end = end.max(NONE + 1);
         self.close_until(start);
@@ -75,13 +80,13 @@ impl NestingLanes {
                 return;
             }
             self.ending.pop();
-            // Those of a lane nest, so the one that ends first is the innermost.
+            // The slices of a lane nest, so the one that ends first is the innermost.
             self.open[lane as usize].pop();
             self.set_room(lane, self.room_in(lane));
         }
     }
 
-    /// The latest end that a lane has room for.
+    /// Returns the latest end that a lane has room for.
     fn room_in(&self, lane: u32) -> i64 {
         match self.open[lane as usize].as_slice() {
             [] => ANY,
@@ -140,7 +145,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The lanes of slices (start, duration), which come in their order.
+    /// Returns the lanes of slices (start, duration).
     fn lanes(slices: &[(i64, i64)]) -> Vec<u32> {
         let mut lanes = NestingLanes::with_depth_max(usize::MAX);
         slices.iter().map(|&(start, duration)| lanes.place(start, start + duration)).collect()
@@ -157,8 +162,8 @@ mod tests {
         assert_eq!(lanes(&[(0, 10), (5, 10), (7, 10)]), [0, 1, 2]);
     }
 
-    /// The rule as it is said, without tree or heap.
-    fn lane_by_the_rule(placed: &[(i64, i64, u32)], start: i64, end: i64) -> u32 {
+    /// Direct implementation of the rule, without tree or heap.
+    fn naive_lane(placed: &[(i64, i64, u32)], start: i64, end: i64) -> u32 {
         let fits = |lane| {
             let of_lane = placed.iter().filter(|&&(_, _, other)| other == lane);
             of_lane.filter(|&&(_, other, _)| other > start).all(|&(_, other, _)| other >= end)
@@ -168,12 +173,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_the_rule(mut slices in prop::collection::vec((0i64..60, 0i64..30), 0..80)) {
+        fn lanes_agree_with_the_naive_search(mut slices in prop::collection::vec((0i64..60, 0i64..30), 0..80)) {
             slices.sort_by_key(|&(start, duration)| (start, Reverse(start + duration)));
             let mut lanes = NestingLanes::default();
             let mut placed = Vec::new();
             for (start, duration) in slices {
-                let expected = lane_by_the_rule(&placed, start, start + duration);
+                let expected = naive_lane(&placed, start, start + duration);
                 prop_assert_eq!(lanes.place(start, start + duration), expected);
                 placed.push((start, start + duration, expected));
             }

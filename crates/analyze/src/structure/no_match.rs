@@ -33,7 +33,7 @@ pub enum NoMatch {
         /// Conditions with a text that would match something, the most similar first.
         suggestions: Vec<(Condition, String)>,
     },
-    /// Slices have the names that `--within` asks for, but nothing lies in them.
+    /// Slices have the names of `--within`, but nothing lies in them.
     NothingInside {
         /// The number of slices with such a name.
         n_enclosing: usize,
@@ -70,7 +70,7 @@ pub fn explain_no_match(trace: &Trace, selection: &Selection) -> Option<NoMatch>
     None
 }
 
-/// The conditions of a selection, each as a selection of its own.
+/// Splits a selection into one selection per condition.
 fn parts(selection: &Selection) -> Vec<(Condition, Selection)> {
     let Selection { names, categories, tracks, processes, time, within } = selection.clone();
     let none = Selection::default;
@@ -85,7 +85,7 @@ fn parts(selection: &Selection) -> Vec<(Condition, Selection)> {
     parts.into_iter().filter(|(_, part)| !part.is_everything()).collect()
 }
 
-/// The conditions of both; they are on different things.
+/// Joins the conditions of two selections, which concern different fields.
 fn both(one: Selection, other: Selection) -> Selection {
     let joined = |mut one: Vec<Glob>, mut other: Vec<Glob>| {
         one.append(&mut other);
@@ -125,7 +125,7 @@ fn alone_matches_nothing(trace: &Trace, condition: Condition, alone: &Selection)
     NoMatch::Alone { condition, suggestions: suggestions(trace, condition, patterns) }
 }
 
-/// Texts of the same kind that are similar, and texts of other kinds that the patterns match.
+/// Returns similar texts of the same kind, and texts of other kinds that the patterns match.
 fn suggestions(trace: &Trace, condition: Condition, patterns: &[Glob]) -> Vec<(Condition, String)> {
     let texts = texts(trace, condition);
     let mut suggested: Vec<(Condition, String)> = Vec::new();
@@ -143,7 +143,7 @@ fn suggestions(trace: &Trace, condition: Condition, patterns: &[Glob]) -> Vec<(C
     suggested
 }
 
-/// The texts that a condition is compared with.
+/// Returns the texts that a condition is compared with.
 fn texts(trace: &Trace, condition: Condition) -> BTreeSet<String> {
     let text = |id: StringId| trace.strings.get(id).to_owned();
     let of_columns = |columns: [&[StringId]; 2]| {

@@ -1,4 +1,4 @@
-//! Which slices count.
+//! Selection of slices by name, category, track, process, time and enclosing slice.
 
 use super::nesting::{NestingKey, enclosing_end_min, nesting_key};
 use ferrum_trace_model::{ProcessId, StringId, Trace, Track, TrackId};
@@ -6,27 +6,28 @@ use std::cmp::Reverse;
 use std::ops::Range;
 use std::str::Chars;
 
-/// A pattern for whole texts: `*` is any text, also none, `?` is any one character, everything else is itself.
+/// Pattern for whole texts: `*` matches any text, also the empty one, `?` matches one character, everything else
+/// matches itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glob {
     pattern: String,
 }
 
 impl Glob {
-    /// Every text is a pattern.
+    /// Creates a pattern. Every text is a valid pattern.
     pub fn new(pattern: impl Into<String>) -> Self {
         Self { pattern: pattern.into() }
     }
 
-    /// The pattern.
+    /// Returns the pattern as text.
     pub fn as_str(&self) -> &str {
         &self.pattern
     }
 
-    /// Whether a text is what the pattern says. Letters are told from capitals.
+    /// Returns true if the pattern matches the whole text. Case matters.
     pub fn matches(&self, text: &str) -> bool {
         let (mut pattern, mut text) = (self.pattern.chars(), text.chars());
-        // The pattern after the latest `*`, and the text after what that `*` stands for.
+        // The pattern after the latest `*`, and the text after the part that this `*` matches.
         let mut star: Option<(Chars, Chars)> = None;
         loop {
             let rest = text.clone();
@@ -39,7 +40,7 @@ impl Glob {
                 (Some('?'), Some(_)) => {}
                 (Some(wanted), Some(found)) if wanted == found => {}
                 _ => {
-                    // Let the `*` stand for one character more.
+                    // Let the `*` match one character more.
                     let Some((after_star, longer)) = &mut star else { return false };
                     if longer.next().is_none() {
                         return false;
@@ -51,10 +52,10 @@ impl Glob {
     }
 }
 
-/// Which slices count: those that satisfy everything that is asked for. By default, all do.
+/// Conditions on slices. A slice is selected if it satisfies all of them; by default, all slices are.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// Any of these must match the name; none of them means any name. The same for the others.
+    /// Patterns for the name, of which one must match; no pattern means any name. The other patterns work the same way.
     pub names: Vec<Glob>,
     /// Patterns for the category.
     pub categories: Vec<Glob>,
@@ -62,56 +63,58 @@ pub struct Selection {
     pub tracks: Vec<Glob>,
     /// Patterns for the process: its id, its name or its label.
     pub processes: Vec<Glob>,
-    /// Nanoseconds from the first event of the trace. A slice belongs to the range in which it starts, so that ranges
-    /// which touch share none and lose none.
+    /// Range of nanoseconds from the first event of the trace. A slice belongs to the range in which it starts, so that
+    /// adjacent ranges share no slice and lose none.
     pub time: Option<Range<i64>>,
-    /// Patterns for the name of a slice that it must lie in; see [`Enclosing`].
+    /// Patterns for the name of a slice that encloses the selected one: on its own track if that has such slices, else
+    /// in its process if that has any, else anywhere.
     pub within: Vec<Glob>,
 }
 
-/// The slices that were selected.
+/// Set of selected slices.
 #[derive(Clone, Debug)]
 pub struct Selected {
     n_slices: usize,
-    /// One entry a slice, or none if all are selected.
+    /// One entry per slice, or `None` if all are selected.
     mask: Option<Vec<bool>>,
-    /// The length of the range of time they were selected from.
+    /// Length of the time range that they were selected from.
     wall: i64,
 }
 
 impl Selected {
-    /// All slices of a trace.
+    /// Selects all slices of a trace.
     pub fn all(trace: &Trace) -> Self {
         Self { n_slices: trace.slices.len(), mask: None, wall: trace.census.span() }
     }
 
-    /// Whether the slice of that number is among them.
+    /// Returns true if the slice with this index is selected.
     #[inline]
     pub fn contains(&self, slice: usize) -> bool {
         self.mask.as_ref().is_none_or(|mask| mask[slice])
     }
 
-    /// How many there are.
+    /// Returns the number of selected slices.
     pub fn len(&self) -> usize {
         self.mask.as_ref().map_or(self.n_slices, |mask| mask.iter().filter(|&&is_in| is_in).count())
     }
 
-    /// Whether there are none.
+    /// Returns true if no slice is selected.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Their numbers.
+    /// Returns the indices of the selected slices.
     pub fn iter(&self) -> impl Iterator<Item = usize> {
         (0..self.n_slices).filter(|&slice| self.contains(slice))
     }
 
-    /// The length of the range of time they were selected from, as far as the trace covers it, in nanoseconds.
+    /// Returns the length of the time range that they were selected from, as far as the trace covers it, in
+    /// nanoseconds.
     pub fn wall(&self) -> i64 {
         self.wall
     }
 
-    /// Drops those that do not satisfy a condition.
+    /// Removes the slices that do not satisfy a condition.
     pub fn retain(&mut self, mut condition: impl FnMut(usize) -> bool) {
         let mask = self.mask.get_or_insert_with(|| vec![true; self.n_slices]);
         for (slice, is_in) in mask.iter_mut().enumerate() {
@@ -121,13 +124,13 @@ impl Selected {
 }
 
 impl Selection {
-    /// Whether every slice counts.
+    /// Returns true if every slice is selected.
     pub fn is_everything(&self) -> bool {
         let Self { names, categories, tracks, processes, time, within } = self;
         time.is_none() && [names, categories, tracks, processes, within].iter().all(|globs| globs.is_empty())
     }
 
-    /// Selects among the slices of a trace.
+    /// Selects slices of a trace.
     pub fn apply(&self, trace: &Trace) -> Selected {
         let mut selected = Selected::all(trace);
         let slices = &trace.slices;
@@ -155,7 +158,7 @@ impl Selection {
         selected
     }
 
-    /// For each track, whether it is one of those that are asked for.
+    /// Returns, for each track, whether it is selected.
     pub(crate) fn matching_tracks(&self, trace: &Trace) -> Vec<bool> {
         let matches = |(id, track): (TrackId, &Track)| {
             self.matches_track(trace, id) && self.matches_process(trace, track.process)
@@ -176,7 +179,7 @@ impl Selection {
     }
 }
 
-/// The length of what two ranges have in common.
+/// Returns the length of the overlap of two ranges.
 fn overlap(range: &Range<i64>, other: &Range<i64>) -> i64 {
     range.end.min(other.end).saturating_sub(range.start.max(other.start)).max(0)
 }
@@ -186,30 +189,30 @@ fn matches_any(globs: &[Glob], trace: &Trace, texts: &[Option<StringId>], label:
     texts.iter().flatten().any(|&text| matches(trace.strings.get(text))) || matches(&label())
 }
 
-/// For each text of a trace, whether any of the patterns matches it.
+/// Returns, for each text of a trace, whether any of the patterns matches it.
 pub(crate) fn matching_strings(trace: &Trace, globs: &[Glob]) -> Vec<bool> {
     trace.strings.iter().map(|(_, text)| globs.iter().any(|glob| glob.matches(text))).collect()
 }
 
-/// Slices that others lie in: phases, steps, requests.
+/// Slices that enclose others: phases, steps, requests.
 ///
-/// A slice lies in another one if it neither starts before nor ends after it, nor starts where that one ends. Which of the enclosing slices are asked
-/// depends on where the slice is: on a track that has enclosing slices, only these (two threads may be in different
-/// phases at the same time); else those of its process, if that has any; else all, which is how the kernels of a device
-/// lie in the steps of a thread. No slice lies in itself: on a track that has enclosing slices, one of these is
-/// counted only if it lies in another of them.
+/// A slice lies in another one if it neither starts before nor ends after it, nor starts where that one ends. The
+/// enclosing slices that count depend on the track of the slice: on a track that has enclosing slices, only these (two
+/// threads may be in different phases at the same time); else those of its process, if it has any; else all, as for the
+/// kernels of a device in the steps of a thread. No slice lies in itself: on a track that has enclosing slices, one of
+/// these counts only if it lies in another of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Enclosing {
-    /// One entry a track: empty where a track has none.
+    /// One entry per track, empty if the track has none.
     tracks: Vec<Cover>,
-    /// One entry a process.
+    /// One entry per process.
     processes: Vec<Cover>,
     everywhere: Cover,
     n_slices: usize,
 }
 
 impl Enclosing {
-    /// The slices whose names match any of the patterns.
+    /// Collects the slices whose names match any of the patterns.
     pub(crate) fn new(trace: &Trace, names: &[Glob]) -> Self {
         let matching = matching_strings(trace, names);
         let slices = &trace.slices;
@@ -229,12 +232,12 @@ impl Enclosing {
         Self { tracks, processes, everywhere, n_slices: enclosing.len() }
     }
 
-    /// How many there are.
+    /// Returns the number of enclosing slices.
     pub(crate) fn len(&self) -> usize {
         self.n_slices
     }
 
-    /// Whether a slice lies in one of them.
+    /// Returns true if a slice lies in one of them.
     pub(crate) fn holds(&self, trace: &Trace, slice: usize) -> bool {
         let slices = &trace.slices;
         let (track, end_min) = (slices.track[slice], enclosing_end_min(slices, slice));
@@ -245,8 +248,8 @@ impl Enclosing {
         self.holds_of_process(trace.tracks.get(track).process, slices.start[slice], end_min)
     }
 
-    /// Whether something that belongs to a process, but to none of its tracks, lies in one of them: from `start` to
-    /// `end_min` at least.
+    /// Returns true if an item of a process that is on none of its tracks lies in one of them: from `start` to at least
+    /// `end_min`.
     pub(crate) fn holds_of_process(&self, process: ProcessId, start: i64, end_min: i64) -> bool {
         let of_process = &self.processes[process.index()];
         let others = if of_process.is_empty() { &self.everywhere } else { of_process };
@@ -255,15 +258,15 @@ impl Enclosing {
     }
 }
 
-/// Stretches of time, for asking whether one of them holds another stretch.
+/// Stretches of time, for lookups of the stretches that contain another.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cover {
-    /// What sorts them. Each ends after all before it: one that does not is of no use beside those.
+    /// Sort keys. Each stretch ends after all before it; one that does not is never needed and left out.
     keys: Vec<NestingKey>,
 }
 
 impl Cover {
-    /// Adds a slice that comes after all that are there.
+    /// Adds a stretch that sorts after all others.
     pub(crate) fn push(&mut self, key: NestingKey) {
         let (_, Reverse(end), _) = key;
         if self.keys.last().is_none_or(|&(_, Reverse(latest_end), _)| latest_end < end) {
@@ -299,7 +302,7 @@ mod tests {
         assert!(matches("**a?*", "bab") && !matches("**a?*", "ba"));
     }
 
-    /// The same by trying everything.
+    /// Reference implementation that tries every match.
     fn naive_match(pattern: &[char], text: &[char]) -> bool {
         match (pattern, text) {
             ([], text) => text.is_empty(),
@@ -312,7 +315,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_glob_finds_what_trying_everything_finds(pattern in "[ab*?]{0,8}", text in "[ab]{0,10}") {
+        fn a_glob_agrees_with_the_naive_match(pattern in "[ab*?]{0,8}", text in "[ab]{0,10}") {
             let [pattern_chars, text_chars] = [&pattern, &text].map(|text| text.chars().collect::<Vec<_>>());
             prop_assert_eq!(Glob::new(pattern).matches(&text), naive_match(&pattern_chars, &text_chars));
         }
@@ -330,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_asked_for_must_be_so() {
+    fn a_slice_must_satisfy_every_condition() {
         let mut trace = test_traces::trace(&[
             ("1", "7", "attention", "qkv", 100, 110),
             ("1", "7", "gemm", "qkv", 110, 120),
@@ -362,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_track_that_has_phases_asks_its_own() {
+    fn a_track_with_phases_uses_its_own() {
         let trace = test_traces::trace(&[
             ("1", "1", "", "decode 1", 0, 10),
             ("1", "1", "", "a", 2, 4),
@@ -378,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_track_without_phases_asks_its_process_and_then_all() {
+    fn a_track_without_phases_uses_its_process_then_all() {
         let trace = test_traces::trace(&[
             ("1", "1", "", "step", 0, 10),
             ("2", "1", "", "step", 20, 30),

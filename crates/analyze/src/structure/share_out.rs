@@ -1,11 +1,12 @@
-//! Work in many pieces, done by several threads.
+//! Distributes work items over threads.
 
 use std::sync::{Mutex, PoisonError};
 
-/// So much is worth a trip to the list of what is left to do, or another thread.
-const TRIP_SIZE_MIN: usize = 16 * 1024;
+/// Minimum amount of work that is worth taking from the shared list, or another thread.
+const BATCH_SIZE_MIN: usize = 16 * 1024;
 
-/// Does all items, whose sizes sum to `size`, on up to `n_workers` threads. Each takes some items at a time.
+/// Processes all items, whose sizes sum to `size`, on up to `n_workers` threads. Each thread takes a batch of items at
+/// a time.
 pub(crate) fn share_out<T>(
     items: impl Iterator<Item = T> + Send,
     size: usize,
@@ -14,35 +15,35 @@ pub(crate) fn share_out<T>(
     work: impl Fn(Vec<T>) + Sync,
 ) {
     let left = Mutex::new(items);
-    let take_trips = || {
+    let work_off = || {
         loop {
-            let trip = take_some(&mut *left.lock().unwrap_or_else(PoisonError::into_inner), &size_of);
-            if trip.is_empty() {
+            let batch = take_batch(&mut *left.lock().unwrap_or_else(PoisonError::into_inner), &size_of);
+            if batch.is_empty() {
                 return;
             }
-            work(trip);
+            work(batch);
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..n_workers.min(size / TRIP_SIZE_MIN) {
-            scope.spawn(take_trips);
+        for _ in 1..n_workers.min(size / BATCH_SIZE_MIN) {
+            scope.spawn(work_off);
         }
-        take_trips();
+        work_off();
     });
 }
 
-/// Takes items until they are worth a trip.
-fn take_some<T>(items: &mut impl Iterator<Item = T>, size_of: impl Fn(&T) -> usize) -> Vec<T> {
-    let mut trip = Vec::new();
+/// Takes items until their size is worth a batch.
+fn take_batch<T>(items: &mut impl Iterator<Item = T>, size_of: impl Fn(&T) -> usize) -> Vec<T> {
+    let mut batch = Vec::new();
     let mut size = 0;
-    while size < TRIP_SIZE_MIN
+    while size < BATCH_SIZE_MIN
         && let Some(item) = items.next()
     {
-        // Also an item of no size is some work.
+        // An item of size zero is some work too.
         size += size_of(&item).max(1);
-        trip.push(item);
+        batch.push(item);
     }
-    trip
+    batch
 }
 
 #[cfg(test)]
@@ -53,8 +54,8 @@ mod tests {
     #[test]
     fn every_item_is_done_once() {
         let done: Vec<AtomicUsize> = (0..50_000).map(|_| AtomicUsize::new(0)).collect();
-        let work = |trip: Vec<&AtomicUsize>| {
-            for item in trip {
+        let work = |batch: Vec<&AtomicUsize>| {
+            for item in batch {
                 item.fetch_add(1, Ordering::Relaxed);
             }
         };

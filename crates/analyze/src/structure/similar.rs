@@ -4,15 +4,15 @@ use super::select::Glob;
 
 /// The number of texts that are suggested.
 const SUGGESTED: usize = 3;
-/// The number of texts that are looked at, so that the work is bounded.
+/// The number of texts that are compared, to bound the work.
 const LOOKED_AT: usize = 20_000;
 /// The longest text, in characters, whose edit distance is computed.
 const CHARS_MAX: usize = 64;
 /// The shortest text that is looked for in others, in characters.
 const PART_CHARS_MIN: usize = 3;
 
-/// Returns the texts that are most similar to a pattern, the best first: those that differ in case only, then those that
-/// contain the pattern's text or are contained in it, then those with few typing errors.
+/// Returns the texts that are most similar to a pattern, the best first: texts that differ in case only, then texts
+/// that contain the pattern's text or are contained in it, then texts with few typing errors.
 pub(super) fn similar<'a>(pattern: &str, texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = Wanted::new(pattern);
     let mut found: Vec<(usize, &str)> =
@@ -36,7 +36,7 @@ impl Wanted {
         Self { lowercase: Glob::new(lowercase), chars: letters.chars().collect(), letters }
     }
 
-    /// How much a text differs; `None` if it is not similar.
+    /// Returns the difference of a text; `None` if it is not similar.
     fn difference(&self, text: &str) -> Option<usize> {
         let text = text.to_lowercase();
         if self.lowercase.matches(&text) {

@@ -100,7 +100,7 @@ fn asyncs(trace: &Trace) -> (AsyncCounts<'_>, u64) {
     (counts, n_ends)
 }
 
-/// How many slices each name has, and how long they last in sum.
+/// Returns the number of slices each name that has, and how long they last in sum.
 fn sums(trace: &Trace) -> BTreeMap<&str, (u64, i128)> {
     let mut sums = BTreeMap::new();
     for n in 0..trace.slices.len() {

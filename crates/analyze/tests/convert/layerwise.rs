@@ -133,7 +133,7 @@ impl Phase {
     }
 }
 
-/// Whether the plot of modules, which is made of those with nothing but leaves below them, has all of a tree.
+/// Returns true if the plot of modules, which is made of those with nothing but leaves below them, has all of a tree.
 fn is_shown<E>(node: &Node<E>) -> bool {
     let is_leaf = |node: &Node<E>| node.children.is_empty();
     node.children.iter().all(is_leaf) || node.children.iter().all(|child| !is_leaf(child) && is_shown(child))

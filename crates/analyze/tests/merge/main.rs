@@ -49,7 +49,7 @@ impl Made {
         self.events().iter().filter(move |event| event["name"] == name)
     }
 
-    /// Whether viewers take it whole.
+    /// Returns true if viewers take it whole.
     #[track_caller]
     fn assert_clean(&self) {
         let bytes = self.bytes.clone();

@@ -11,7 +11,7 @@ pub struct Host {
     pub offset_ns: i64,
     /// How much faster its clocks run than they should.
     pub drift_ppb: i64,
-    /// How many ranks it has.
+    /// Number of ranks it that has.
     pub n_ranks: u32,
 }
 

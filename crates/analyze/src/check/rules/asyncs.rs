@@ -1,10 +1,10 @@
-//! Asynchronous events.
+//! Async events.
 
 use crate::check::rule::{Rule, error};
 
 pub(crate) static ASYNC_WITHOUT_ID: Rule = error(
     "async-without-id",
-    "An asynchronous event without an id.",
+    "An async event without an id.",
     "PC",
     "Perfetto and chrome://tracing drop it",
     "leaves it out",
@@ -12,7 +12,7 @@ pub(crate) static ASYNC_WITHOUT_ID: Rule = error(
 
 pub(crate) static LEGACY_ASYNC: Rule = error(
     "legacy-async",
-    "Asynchronous events of the old kind (S, T, p, F).",
+    "Legacy async events (S, T, p, F).",
     "PF",
     "Perfetto and Firefox ignore them",
     "writes them as b, n, e",
@@ -20,7 +20,7 @@ pub(crate) static LEGACY_ASYNC: Rule = error(
 
 pub(crate) static UNMATCHED_ASYNC: Rule = error(
     "unmatched-async",
-    "An asynchronous begin without an end of its name, or an end without a begin.",
+    "An async begin without an end of the same name, or an end without a begin.",
     "PC",
     "Perfetto shows a slice that never ends, chrome://tracing warns; ends are ignored",
     "ends it at the end of the trace, marked by the argument `unclosed`; leaves the end out",
@@ -28,17 +28,17 @@ pub(crate) static UNMATCHED_ASYNC: Rule = error(
 
 pub(crate) static CROSSED_ASYNC: Rule = error(
     "crossed-async",
-    "An asynchronous slice that overlaps another one of its id in part.",
+    "An async slice that partly overlaps another one with the same id.",
     "PC",
     "Perfetto counts a misplaced end, and closes the wrong one",
-    "gives it an id of its own",
+    "gives it a new id",
 );
 
 pub(crate) static SHARED_ASYNC_ID: Rule = error(
     "shared-async-id",
-    "Asynchronous slices of several processes that share an id.",
+    "Async slices of several processes that share an id.",
     "P",
-    "Perfetto takes ids for global, and puts the one into the other",
+    "Perfetto treats ids as global, and nests one slice in the other",
     "makes the id local to its process",
 );
 

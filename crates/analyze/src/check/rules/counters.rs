@@ -12,10 +12,10 @@ pub(crate) static COUNTER_WITHOUT_ARGS: Rule = error(
 
 pub(crate) static COUNTER_NOT_NUMBER: Rule = error(
     "counter-not-number",
-    "A value of a counter that is no number.",
+    "A value of a counter that is not a number.",
     "P",
     "Perfetto drops it",
-    "writes the number if it is one in quotes or a truth value, else leaves the value out",
+    "writes a quoted number or a boolean as a number, else leaves the value out",
 );
 
 pub(crate) const ALL: &[&Rule] = &[&COUNTER_WITHOUT_ARGS, &COUNTER_NOT_NUMBER];

@@ -17,8 +17,8 @@ pub(crate) static CUT_EVENT: Rule = error(
     "cut-event",
     "The file ends in the middle of an event.",
     "CSFH",
-    "all but Perfetto refuse the file, and Perfetto takes it in the array form only",
-    "leaves the half event out and closes the file",
+    "all but Perfetto refuse the file, and Perfetto accepts it as an array only",
+    "leaves the incomplete event out and closes the file",
 );
 
 pub(crate) static UNCLOSED_ARRAY: Rule =
@@ -29,7 +29,7 @@ pub(crate) static UNCLOSED_FILE: Rule =
 
 pub(crate) static STRAY_COMMA: Rule = error(
     "stray-comma",
-    "A comma too many between events, or after the last one.",
+    "An extra comma between events, or after the last one.",
     "CSFH",
     "all but Perfetto refuse the file",
     "leaves it out",
@@ -45,7 +45,7 @@ pub(crate) static MISSING_COMMA: Rule = error(
 
 pub(crate) static LINES_FORM: Rule = error(
     "lines-form",
-    "Events one after the other, without an array around them.",
+    "Events without an array around them.",
     "PCSFH",
     "Perfetto shows nothing, the others refuse the file",
     "puts them into an array",
@@ -56,15 +56,15 @@ pub(crate) static NAN: Rule =
 
 pub(crate) static DAMAGE: Rule = error(
     "damage",
-    "Bytes that are no events.",
+    "Bytes that are not events.",
     "PCSFH",
     "most refuse the file",
-    "leaves them out and goes on with the next whole event",
+    "leaves them out and continues with the next complete event",
 );
 
 pub(crate) static UNUSABLE_FIELD: Rule = error(
     "unusable-field",
-    "A field around the events that viewers read and cannot use: `systemTraceEvents` that is no text of the kernel's tracer, `displayTimeUnit` other than ns and ms, `stackFrames` without names, `metadata` that is null.",
+    "A field around the events that viewers cannot use: `systemTraceEvents` that is not a kernel trace, `displayTimeUnit` other than ns and ms, `stackFrames` without names, `metadata` that is null.",
     "PC",
     "Perfetto refuses the file for the first, chrome://tracing for all",
     "leaves it out",
@@ -75,7 +75,7 @@ pub(crate) static EMPTY_ARRAY: Rule = error(
     "An array without events.",
     "PSF",
     "all but chrome://tracing refuse the file",
-    "writes the object form, which Perfetto takes",
+    "writes the object form, which Perfetto accepts",
 );
 
 pub(crate) static NO_EVENTS: Rule =

@@ -36,15 +36,15 @@ pub(crate) static MISSING_NAME: Rule = error(
 
 pub(crate) static NAME_NOT_TEXT: Rule = error(
     "name-not-text",
-    "A name that is a number or something else.",
+    "A name that is not a text.",
     "CF",
     "chrome://tracing and Firefox refuse the file",
-    "makes it a text",
+    "writes it as a text",
 );
 
 pub(crate) static ARGS_NOT_OBJECT: Rule = error(
     "args-not-object",
-    "Arguments that are no object.",
+    "Arguments that are not an object.",
     "P",
     "Perfetto drops the arguments",
     "wraps them as `{\"value\": ...}`",
@@ -52,9 +52,9 @@ pub(crate) static ARGS_NOT_OBJECT: Rule = error(
 
 pub(crate) static ODD_NUMBER: Rule = error(
     "odd-number",
-    "A number that JSON does not have: zeros in front of it, or larger than all floats.",
+    "A number that is not valid JSON, because it has leading zeros or is too large for a float.",
     "PCSFH",
-    "all refuse the file for the zeros, and strict readers for the size",
+    "all refuse the file for leading zeros, strict readers also for the size",
     "writes it without the zeros, or as a text",
 );
 
@@ -68,7 +68,7 @@ pub(crate) static INSTANT_SCOPE: Rule = error(
 
 pub(crate) static EMPTY_ROW_NAME: Rule = error(
     "empty-row-name",
-    "Metadata that give a process or thread an empty name, or one that is no text.",
+    "Metadata that give a process or thread an empty name, or a name that is not a text.",
     "P",
     "Perfetto counts an error",
     "leaves them out",

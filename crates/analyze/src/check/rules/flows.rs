@@ -15,10 +15,10 @@ pub(crate) static FLOW_ID_TEXT: Rule = error(
 
 pub(crate) static DUPLICATE_FLOW: Rule = error(
     "duplicate-flow",
-    "A flow that begins twice with one id.",
+    "A flow that begins twice with the same id.",
     "PC",
     "Perfetto draws all arrows from the first begin",
-    "gives the later one an id of its own",
+    "gives the later one a new id",
 );
 
 pub(crate) static FLOW_WITHOUT_START: Rule = error(
@@ -31,7 +31,7 @@ pub(crate) static FLOW_WITHOUT_START: Rule = error(
 
 pub(crate) static FLOW_OUTSIDE_SLICE: Rule = error(
     "flow-outside-slice",
-    "An end of a flow that lies in no slice of its thread.",
+    "An event of a flow that lies in no slice of its thread.",
     "PC",
     "no arrow is drawn",
     "leaves it out, and the rest of the flow if it is its begin",
@@ -50,7 +50,7 @@ pub(crate) static FLOW_FAN_OUT: Rule = error(
     "A step or end of a flow after its end.",
     "C",
     "chrome://tracing draws only the arrow to the first end",
-    "gives it an id and a begin of its own",
+    "gives it a new id and its own begin",
 );
 
 pub(crate) const ALL: &[&Rule] = &[

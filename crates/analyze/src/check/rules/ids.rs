@@ -7,30 +7,30 @@ pub(crate) static MISSING_ID: Rule = error(
     "An event without `pid`, or without `tid` where it belongs to a thread.",
     "CS",
     "chrome://tracing and speedscope refuse the file",
-    "gives it a number of its own",
+    "gives it a new number",
 );
 
 pub(crate) static TEXT_ID: Rule = error(
     "text-id",
     "A `pid` or `tid` that is a text.",
     "S",
-    "speedscope refuses the file; Perfetto makes up a number",
+    "speedscope refuses the file; Perfetto assigns a number",
     "numbers it, and keeps the text as the name",
 );
 
 pub(crate) static MIXED_ID: Rule = error(
     "mixed-id",
-    "A thread or process whose id is a number here and a text there.",
+    "A thread or process whose id is a number in some events and a text in others.",
     "PS",
-    "Perfetto makes two of it, speedscope refuses the file",
+    "Perfetto shows two, speedscope refuses the file",
     "writes the number everywhere",
 );
 
 pub(crate) static ID_RANGE: Rule = error(
     "id-range",
-    "A `pid` or `tid` that is no integer from 0 to 2^31-1.",
+    "A `pid` or `tid` that is not an integer from 0 to 2^31-1.",
     "P",
-    "Perfetto takes all such ids for 0, so that threads merge and slices are dropped",
+    "Perfetto reads all such ids as 0, so that threads merge and slices are dropped",
     "numbers it, and keeps the old id as the name",
 );
 
@@ -38,7 +38,7 @@ pub(crate) static TID_ZERO: Rule = error(
     "tid-zero",
     "Thread 0 of a process that is not process 0.",
     "P",
-    "Perfetto takes it for the thread whose tid is the pid, so that slices of both may be dropped",
+    "Perfetto merges it with the thread whose tid is the pid, so that slices of both may be dropped",
     "numbers it, and keeps the old id as the name",
 );
 

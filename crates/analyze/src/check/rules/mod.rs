@@ -1,4 +1,4 @@
-//! The rules, by what they are about.
+//! The rules, by subject.
 
 pub(crate) mod asyncs;
 pub(crate) mod counters;
@@ -13,7 +13,7 @@ pub(crate) mod times;
 
 use super::rule::Rule;
 
-/// All rules there are, in the order in which they are told.
+/// Returns all rules, in the order of reports.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
     let groups: [&[&Rule]; 10] = [
         document::ALL,

@@ -4,7 +4,7 @@ use crate::check::rule::{Rule, error};
 
 pub(crate) static ESCAPE: Rule = error(
     "escape",
-    "An escape that need not be one, such as `\\u00e9` for é.",
+    "An unnecessary escape, such as `\\u00e9` for é.",
     "P",
     "Perfetto shows it as typed",
     "writes the character itself",
@@ -14,7 +14,7 @@ pub(crate) static SURROGATE_PAIR: Rule = error(
     "surrogate-pair",
     "A surrogate pair, or half of one, as escapes.",
     "P",
-    "Perfetto refuses the file if the text also holds an escaped quote; else it shows the escapes as typed",
+    "Perfetto refuses the file if the text also contains an escaped quote; else it shows the escapes as typed",
     "writes the character itself",
 );
 
@@ -22,7 +22,7 @@ pub(crate) static FINAL_BACKSLASH: Rule = error(
     "final-backslash",
     "A text that ends with an escaped backslash.",
     "P",
-    "Perfetto takes the quote after it for an escaped one, and loses the file",
+    "Perfetto reads the quote after it as escaped, and loses the file",
     "spells it `\\u005c`",
 );
 
@@ -31,7 +31,7 @@ pub(crate) static NUL: Rule =
 
 pub(crate) static CONTROL_BYTE: Rule = error(
     "control-byte",
-    "A control byte in a text that is not escaped.",
+    "An unescaped control byte in a text.",
     "CSF",
     "all but Perfetto refuse the file",
     "escapes it",
@@ -39,7 +39,7 @@ pub(crate) static CONTROL_BYTE: Rule = error(
 
 pub(crate) static INVALID_UTF8: Rule = error(
     "invalid-utf8",
-    "Bytes that are no UTF-8.",
+    "Bytes that are not UTF-8.",
     "F",
     "Firefox refuses the file, the others show U+FFFD",
     "writes U+FFFD",

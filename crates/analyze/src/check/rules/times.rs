@@ -14,7 +14,7 @@ pub(crate) static MISSING_DUR: Rule = error(
     "missing-dur",
     "A complete event without a usable duration.",
     "PF",
-    "Perfetto and Firefox drop it; for a null Perfetto refuses the file",
+    "Perfetto and Firefox drop it; Perfetto refuses the file if it is null",
     "makes it an instant, marked by the argument `unusable_dur`",
 );
 
@@ -41,15 +41,15 @@ pub(crate) static EPOCH_PRECISION: Rule = error(
     "epoch-precision",
     "A time with nanoseconds that is larger than 2^51 nanoseconds.",
     "PCSF",
-    "viewers read times as doubles, which keep only a quarter of a microsecond of it",
+    "viewers read times as doubles, which are only precise to a quarter of a microsecond here",
     "moves all times so that the first is 0",
 );
 
 pub(crate) static SUB_NANOSECOND: Rule = note(
     "sub-nanosecond",
-    "A time or duration with parts of a nanosecond.",
+    "A time or duration with fractions of a nanosecond.",
     "PC",
-    "viewers round them each in its own way, so that slices may overlap by a nanosecond",
+    "viewers round differently, so that slices may overlap by a nanosecond",
     "rounds to whole nanoseconds",
 );
 
@@ -57,7 +57,7 @@ pub(crate) static LONG_SPAN: Rule = note(
     "long-span",
     "A time with nanoseconds that is more than 2^51 nanoseconds (26 days) after the first.",
     "PCSF",
-    "viewers read times as doubles, which do not keep all of it",
+    "viewers read times as doubles, which lose precision here",
     "keeps it as it is",
 );
 

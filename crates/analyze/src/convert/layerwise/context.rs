@@ -13,9 +13,9 @@ use std::collections::BTreeSet;
 pub(super) struct Context {
     /// The mean length of a prompt, in tokens.
     pub prompt_len: Option<u64>,
-    /// How many devices take part.
+    /// Number of devices that take part.
     pub n_devices: Option<u64>,
-    /// How many sequences take part in the largest step.
+    /// Number of sequences that take part in the largest step.
     pub batch: Option<u64>,
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Forest {
     /// host.
     pub time: Vec<i64>,
     pub roles: Vec<Role>,
-    /// Whether times are those of devices.
+    /// True if times are those of devices.
     pub has_devices: bool,
     /// Slices that belong to no step.
     pub n_outside: u64,
@@ -72,7 +72,7 @@ impl Forest {
         self.time[slice as usize].saturating_sub(below).max(0)
     }
 
-    /// Whether there is nothing in a phase.
+    /// Returns true if there is nothing in a phase.
     pub(super) fn is_empty(&self, phase: &ProfilePhase, steps: &Steps) -> bool {
         let is_bare = |step: u32| self.below(step).len() == 0 && (step == NONE || self.self_time(step) == 0);
         phase.slices(steps).into_iter().all(is_bare)

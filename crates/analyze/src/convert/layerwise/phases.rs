@@ -15,11 +15,11 @@ pub(super) struct Step {
     pub start: i64,
     pub end: i64,
     pub phase: Phase,
-    /// How many sequences take part, if the trace says so.
+    /// Number of sequences that take part, if the trace says so.
     pub batch: Option<u64>,
-    /// How many tokens of prompts are computed.
+    /// Number of tokens of prompts that are computed.
     pub prefill_tokens: Option<u64>,
-    /// How many tokens are generated.
+    /// Number of tokens that are generated.
     pub decode_tokens: Option<u64>,
 }
 
@@ -49,7 +49,7 @@ impl Steps {
         Self { list: list.collect() }
     }
 
-    /// Whether no step is known, so that the whole trace stands for one.
+    /// Returns true if no step is known, so that the whole trace stands for one.
     pub(super) fn is_whole(&self) -> bool {
         self.list.is_empty()
     }
@@ -64,7 +64,7 @@ impl Steps {
     }
 }
 
-/// Whether a slice is a step of torch's profiler, which tells nothing of phases.
+/// Returns true if a slice is a step of torch's profiler, which tells nothing of phases.
 pub(super) fn is_profiler_step(name: &str) -> bool {
     name.starts_with(STEP_PREFIX)
 }

@@ -34,7 +34,7 @@ pub(super) struct Roles {
     pub roles: Vec<Role>,
     /// The slices that each lies in on its track.
     pub around: Ancestors,
-    /// Whether times are those of devices.
+    /// True if times are those of devices.
     pub has_devices: bool,
 }
 
@@ -107,7 +107,7 @@ struct Words {
     passed: [Option<StringId>; 5],
     /// Modules of profiles that are read as traces; they stand on one row with their kernels.
     profiled: Option<StringId>,
-    /// Whether modules are marked as such, so that nothing else is one.
+    /// True if modules are marked as such, so that nothing else is one.
     has_modules: bool,
 }
 
@@ -124,7 +124,7 @@ impl Words {
         }
     }
 
-    /// Whether a category says that something is work of a device.
+    /// Returns true if a category says that something is work of a device.
     fn is_kernel(&self, category: StringId) -> bool {
         self.kernels.contains(&Some(category))
     }

@@ -36,9 +36,9 @@ pub struct TorchOptions {
     pub rank: Option<u32>,
     /// Which rank it is of, if it does not say.
     pub rank_if_unknown: u32,
-    /// How many ranks there are.
+    /// Number of ranks.
     pub world_size: Option<u32>,
-    /// Whether times keep their nanoseconds. HTA makes slices up to 2 us shorter then, each of them.
+    /// True if times keep their nanoseconds. HTA makes slices up to 2 us shorter then, each of them.
     pub keeps_nanoseconds: bool,
     /// What the trace is called.
     pub name: String,

@@ -27,7 +27,7 @@ pub(super) struct HeldSlice {
     pub end_args: Vec<u8>,
     /// What launched it, or else what launched the one around it.
     pub launch: Option<Launch>,
-    /// Whether others lie in it.
+    /// True if others lie in it.
     pub is_group: bool,
 }
 

@@ -62,7 +62,7 @@ fn memcpy_name(name: &str) -> Cow<'_, str> {
     format!("Memcpy {}({name})", direction.map_or("", |(direction, _)| direction)).into()
 }
 
-/// Whether a word is in a name, in any case of letters.
+/// Returns true if a word is in a name, in any case of letters.
 fn holds(name: &str, word: &str) -> bool {
     name.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
 }

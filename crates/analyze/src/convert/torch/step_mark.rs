@@ -9,7 +9,7 @@ use ferrum_trace_model::vocab::{Phase, step};
 pub(super) struct StepFacts {
     /// The phase that an argument or the name states.
     pub phase: Option<Phase>,
-    /// Whether an argument states the phase.
+    /// True if an argument states the phase.
     pub has_phase_argument: bool,
     batch: Option<u64>,
     prefill_tokens: Option<u64>,

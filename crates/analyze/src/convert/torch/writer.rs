@@ -22,7 +22,7 @@ use ferrum_trace_model::vocab::{Op, device_track, layer, step};
 use ferrum_trace_model::{ProcessId, TrackId};
 use hashbrown::HashMap;
 
-/// How many arrows are remembered at least until they end.
+/// Number of arrows that are remembered at least until they end.
 const FLOWS_KEPT: usize = 1 << 19;
 /// The first number that joins a call to its kernel. Those that a driver gives are below.
 const FIRST_CORRELATION: u64 = 1 << 31;
@@ -33,9 +33,9 @@ const DEVICE_SORT_INDEX: u32 = 5_000_000;
 #[derive(Clone, Copy, Debug)]
 struct Begin {
     launch: Launch,
-    /// Whether anything is at its other end.
+    /// True if anything is at its other end.
     is_used: bool,
-    /// Whether it is in the file: that of an arrow that ends on a device becomes a call.
+    /// True if it is in the file: that of an arrow that ends on a device becomes a call.
     is_written: bool,
 }
 
@@ -179,7 +179,7 @@ impl<'w> Scene<'w> {
         edits
     }
 
-    /// Whether a slice of a host is one of ours, or of whoever does not know torch's words.
+    /// Returns true if a slice of a host is one of ours, or of whoever does not know torch's words.
     fn is_renamed(&self, category: &str) -> bool {
         let is_word = || Op::from_text(category).is_some() || [step::CATEGORY, layer::CATEGORY].contains(&category);
         !kineto::is_category(category) && (!self.is_kineto || is_word())
