@@ -1,4 +1,4 @@
-//! What operations are for, whoever recorded them.
+//! Classification of kernels and operations.
 
 mod table;
 
@@ -6,10 +6,10 @@ use ferrum_trace_model::vocab::Op;
 use ferrum_trace_model::{StringId, Trace};
 use table::{Anchor, TABLE};
 
-/// What a kernel or an operation of this name is for; `None` if no pattern of the table fits.
+/// Returns the operation of a kernel or operation name; `None` if no pattern of the table matches.
 ///
-/// Patterns are looked for in the name of the function first, without the arguments of its template, and only if none
-/// fits in all of it: an attention kernel may have the type of the KV cache among its arguments.
+/// Patterns are searched in the name of the function without its template arguments first, and in the whole name only
+/// if none matches: an attention kernel may have the type of the KV cache among its arguments.
 fn op_in(name: &str) -> Option<Op> {
     let name = name.to_ascii_lowercase().replace("(anonymous namespace)::", "");
     let name = name.strip_prefix("void ").unwrap_or(&name);
@@ -25,15 +25,15 @@ fn first_match(name: &str) -> Option<Op> {
     TABLE.iter().find(|(place, pattern, _)| fits(*place, pattern)).map(|(_, _, op)| *op)
 }
 
-/// What the operations of a trace are for. Each name is looked at once.
+/// Operations of the slices of a trace. Each name is classified once.
 #[derive(Debug)]
 pub(crate) struct Ops {
-    /// One entry a text: what it means as a category, and as a name.
+    /// Operation of each text as a category, and as a name.
     categories: Vec<Option<Op>>,
     names: Vec<Answer>,
 }
 
-/// What is known of a name.
+/// Cached classification of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     Unasked,
@@ -41,7 +41,7 @@ enum Answer {
 }
 
 impl Ops {
-    /// Of a trace.
+    /// Prepares the classification for a trace.
     pub(crate) fn of(trace: &Trace) -> Self {
         let mut categories = vec![None; trace.strings.len()];
         for &op in Op::ALL {
@@ -52,7 +52,7 @@ impl Ops {
         Self { categories, names: vec![Answer::Unasked; trace.strings.len()] }
     }
 
-    /// What a slice is for: its category says so if it is one of our words, else its name.
+    /// Returns the operation of a slice: that of its category if it is one of our vocabulary, else that of its name.
     pub(crate) fn get(&mut self, trace: &Trace, category: StringId, name: StringId) -> Option<Op> {
         if let Some(op) = self.categories[category.index()] {
             return Some(op);
@@ -72,7 +72,7 @@ impl Ops {
 mod tests {
     use super::*;
 
-    /// Names as kernels of CUDA and ROCm and operations of torch really have them, shortened at their end.
+    /// Real names of CUDA and ROCm kernels and of torch operations, shortened at their end.
     const NAMES: &[(&str, Option<Op>)] = &[
         // Products of matrices.
         (

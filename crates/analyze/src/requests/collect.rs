@@ -1,10 +1,10 @@
-//! Events become requests.
+//! Builds requests from events.
 
 use super::events::{Event, EventKind, Words, events};
 use super::request::{Request, Stage, StageKind};
 use ferrum_trace_model::Trace;
 
-/// What was found.
+/// Requests that were found.
 #[derive(Debug, Default)]
 pub(super) struct Collected {
     pub requests: Vec<Request>,
@@ -24,17 +24,17 @@ pub(super) fn collect(trace: &Trace) -> Collected {
     collected
 }
 
-/// Puts the events of one id together.
+/// Joins the events of one id.
 struct Assembly<'a> {
     words: &'a Words<'a>,
     collected: &'a mut Collected,
     open: Option<Open>,
 }
 
-/// A request that has begun, and the stages that it is in.
+/// A request that has begun, and its open stages.
 struct Open {
     request: Request,
-    /// The begins of the stages of each kind, by [`StageKind`].
+    /// Begins of the open stages, by [`StageKind`].
     stages: [Vec<i64>; StageKind::ALL.len()],
 }
 
@@ -71,7 +71,7 @@ impl Assembly<'_> {
     }
 
     fn begin(&mut self, event: &Event) {
-        // Two requests that follow each other may share an id.
+        // Two consecutive requests may share an id.
         self.close(None);
         let request = Request {
             id: event.id,
@@ -113,7 +113,7 @@ impl Assembly<'_> {
 }
 
 impl Open {
-    /// Ends the stage of that kind that began last. One that never began is passed over.
+    /// Ends the stage of this kind that began last. Ignores one that never began.
     fn end_stage(&mut self, kind: StageKind, time: i64) {
         if let Some(start) = self.stages[kind as usize].pop() {
             self.request.stages.push(Stage { kind, time: start..time });

@@ -1,4 +1,4 @@
-//! Requests whose first token was recorded before it can exist.
+//! Finds requests whose first token was recorded before it can exist.
 
 use super::request::Request;
 use crate::steps::Step;
@@ -7,14 +7,14 @@ use ferrum_trace_model::vocab::device::CLOCK_ERROR_NS;
 use ferrum_trace_model::{ProcessId, Trace};
 use hashbrown::HashMap;
 
-/// When steps that compute prompts begin, and when they may have a result: for each process that has steps, and for all together.
+/// Begins and earliest results of steps that compute prompts: for each process that has steps, and for all together.
 pub(super) struct PromptSteps {
     processes: HashMap<ProcessId, Results>,
     everywhere: Results,
 }
 
 impl PromptSteps {
-    /// Of steps that come by their start.
+    /// Indexes steps, which must be sorted by start.
     pub(super) fn of(trace: &Trace, steps: &[Step]) -> Self {
         let error = clock_error(trace);
         let mut of_process: HashMap<ProcessId, Vec<(i64, i64)>> = HashMap::new();
@@ -23,7 +23,7 @@ impl PromptSteps {
             let process = trace.tracks.get(trace.slices.track[step.slice as usize]).process;
             let of_process = of_process.entry(process).or_default();
             if matches!(step.mark.phase, Some(Phase::Prefill | Phase::Mixed)) {
-                // A step of the host alone, or one that is not known to its end, may have a result at any time.
+                // A step without device work, or with an unknown end, may have a result at any time.
                 let known = step.device_end.filter(|_| !step.is_incomplete);
                 let time = (step.start, known.map_or(i64::MIN, |end| end.saturating_sub(error)));
                 of_process.push(time);
@@ -34,7 +34,7 @@ impl PromptSteps {
         Self { processes, everywhere: Results::of(everywhere) }
     }
 
-    /// Returns true if the first token of a request comes before the device has finished any step that can have computed its prompt.
+    /// Returns true if the first token of a request precedes the end of every step that can have computed its prompt.
     pub(super) fn is_early(&self, trace: &Trace, request: &Request) -> bool {
         let Some(token) = request.first_token() else { return false };
         let process = trace.tracks.get(request.track).process;
@@ -45,9 +45,9 @@ impl PromptSteps {
 
 #[derive(Default)]
 struct Results {
-    /// When steps begin, in order.
+    /// Begins of steps, sorted.
     starts: Vec<i64>,
-    /// For each, the earliest result of it and all after it.
+    /// Running minimum of the results from the end: the earliest result of each step and all after it.
     first_results: Vec<i64>,
 }
 
@@ -68,7 +68,7 @@ impl Results {
         Self { starts, first_results }
     }
 
-    /// The earliest result of steps that begin at a time or later; `None` if none begins until the other time.
+    /// Returns the earliest result of steps that begin at `from` or later; `None` if none begins before `until`.
     fn first_since(&self, from: i64, until: i64) -> Option<i64> {
         let place = self.starts.partition_point(|&start| start < from);
         self.starts.get(place).filter(|&&start| start <= until)?;
@@ -76,7 +76,7 @@ impl Results {
     }
 }
 
-/// The most that times of devices may be off, as the trace says.
+/// Returns the largest error of device times that the trace states.
 fn clock_error(trace: &Trace) -> i64 {
     let column = trace.args.iter().find(|column| column.key == CLOCK_ERROR_NS);
     let errors = column.into_iter().flat_map(|column| &column.value);

@@ -1,4 +1,4 @@
-//! Reading a column of arguments along with slices.
+//! Reader for a column of arguments.
 
 use ferrum_trace_model::{ArgColumn, Order, StringId, Trace};
 
@@ -13,7 +13,7 @@ impl<'a> ArgReader<'a> {
         Self { column: trace.args.iter().find(|column| column.key == key), place: 0 }
     }
 
-    /// Returns the value that the event at this place of the file has.
+    /// Returns the value of the event with this position in the file.
     pub(super) fn get(&mut self, order: Order) -> Option<StringId> {
         let column = self.column?;
         if self.place > 0 && column.order[self.place - 1] >= order {

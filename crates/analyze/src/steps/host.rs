@@ -1,4 +1,4 @@
-//! What lies in a step on its own track.
+//! Slices and gaps in a step on its own track.
 
 use super::find::MarkedSlice;
 use crate::structure::gaps::{GapPlace, find_gaps};
@@ -7,7 +7,7 @@ use crate::structure::nesting::nesting_key;
 use ferrum_trace_model::{StringId, Trace};
 use hashbrown::HashMap;
 
-/// The slices of a step's track that start within it and before the next step, the outer before the inner.
+/// Returns the slices of a step's track that start within it and before the next step, outer before inner.
 pub(super) fn inside<'a>(trace: &Trace, nesting: &'a Nesting, step: &MarkedSlice) -> &'a [u32] {
     let slices = &trace.slices;
     let slice = step.slice as usize;
@@ -33,7 +33,7 @@ pub(super) fn gaps(trace: &Trace, nesting: &Nesting, step: &MarkedSlice, found: 
     find_gaps(time, stretches, found);
 }
 
-/// Self time and count of each name in a step.
+/// Returns self time and count of each name in a step.
 pub(super) fn by_name(trace: &Trace, nesting: &Nesting, step: &MarkedSlice) -> HashMap<StringId, (i64, u64)> {
     let mut sums: HashMap<StringId, (i64, u64)> = HashMap::new();
     for slice in inside(trace, nesting, step).iter().map(|&slice| slice as usize) {
@@ -44,7 +44,7 @@ pub(super) fn by_name(trace: &Trace, nesting: &Nesting, step: &MarkedSlice) -> H
     sums
 }
 
-/// The longest stretch of a step that is in no slice.
+/// Returns the longest stretch of a step that is in no slice.
 pub(super) fn longest_gap(trace: &Trace, nesting: &Nesting, step: &MarkedSlice) -> Option<(GapPlace, i64)> {
     let mut longest: Option<(GapPlace, i64)> = None;
     gaps(trace, nesting, step, |place, length| {

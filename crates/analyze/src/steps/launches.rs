@@ -7,22 +7,22 @@ use crate::kineto::{CORRELATION, EXTERNAL_ID, OPERATIONS, RUNTIMES};
 use ferrum_trace_model::{StringId, Trace};
 use hashbrown::{HashMap, HashSet};
 
-/// Calls of the host that launch work of devices, with the steps that they are in.
+/// Calls of the host that launch device work, with their steps.
 #[derive(Debug, Default)]
 pub(super) struct Launches {
-    /// By correlation; `None` is a launch outside of steps.
+    /// Step by correlation; `None` is a launch outside of steps.
     by_correlation: HashMap<StringId, Option<u32>>,
-    /// By the `External id` of the operation around the launch; `None` is one outside of steps.
+    /// Step by the `External id` of the operation around the launch; `None` is an operation outside of steps.
     by_operation: HashMap<StringId, Option<u32>>,
-    /// True if any work of a device has the correlation of a launch.
+    /// True if any device work has the correlation of a launch.
     is_joined: bool,
-    /// One entry a step: launches without any work of a device.
+    /// Launches without any device work, by step.
     pub n_unanswered: Vec<u32>,
-    /// True if there is a call that launches work of a device, in a step or not.
+    /// True if there is a call that launches device work, in a step or not.
     pub has_launches: bool,
 }
 
-/// Facts about the launch of a kernel.
+/// Origin of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Launch {
     /// It was launched by this call; the step is `None` if the call is in no step.
@@ -79,7 +79,7 @@ impl Launches {
         launches
     }
 
-    /// What is known about the launch of a kernel with these arguments.
+    /// Returns the launch of a kernel with these arguments.
     pub(super) fn of_kernel(&self, correlation: Option<StringId>, external: Option<StringId>) -> Launch {
         if let Some(&step) = correlation.and_then(|id| self.by_correlation.get(&id)) {
             return Launch::ByCall(step);
@@ -97,17 +97,18 @@ fn correlations_of_devices(trace: &Trace, on_device: &[Option<DeviceKey>]) -> Ha
     works.filter_map(|(_, &order)| correlation.get(order)).collect()
 }
 
-/// A call to the runtime of a device that matters here.
+/// Call to the runtime of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Call {
-    /// It launches kernels.
+    /// Launches kernels.
     Launch,
-    /// It begins to capture launches into a graph instead of running them.
+    /// Begins to capture launches into a graph instead of running them.
     Capture,
 }
 
 impl Call {
-    /// Copies and memsets are no launches here: real traces lack the device's part of some that did run.
+    /// Returns the call of a name. Copies and memsets do not count as launches: real traces lack the device part of
+    /// some that did run.
     fn of_name(name: &str) -> Option<Self> {
         if name.contains("StreamBeginCapture") {
             return Some(Self::Capture);
@@ -116,7 +117,7 @@ impl Call {
     }
 }
 
-/// Tells the calls of a trace; each name is looked at once.
+/// Classifies the calls of a trace; each name is parsed once.
 struct Calls {
     runtimes: [Option<StringId>; RUNTIMES.len()],
     by_name: HashMap<StringId, Option<Call>>,

@@ -1,4 +1,4 @@
-//! Steps whose work on devices is not in the file.
+//! Finds steps whose device work is not in the file.
 
 use super::device::Attributed;
 use super::find::Found;
@@ -6,7 +6,7 @@ use ferrum_trace_model::vocab::{Phase, device_track};
 use ferrum_trace_model::{ProcessId, Trace};
 use hashbrown::HashSet;
 
-/// Tells for each step whether work that a device does for it is missing in the file, so that nobody knows when its result exists:
+/// Returns, for each step, whether device work for it is missing in the file, so that the end of its result is unknown:
 ///
 /// - a call of the step launches something, and no kernel has come of it;
 /// - the file is of an engine with a device, and has no work of any device;

@@ -1,24 +1,28 @@
-//! Where flows that end on a slice began.
+//! Finds the begin of flows that end on a slice.
+//!
+//! A flow counts if it ends exactly where the slice starts, as recorders of device work write it.
+//! `convert/layerwise/launches.rs` binds flows to the innermost slice at their end instead, and resolves ids that are
+//! used again; only the key of a flow is shared.
 
 use crate::kineto::LAUNCH_FLOW;
 use crate::structure::flow_key::{FlowKey, flow_key};
 use ferrum_trace_model::{End, StringId, Trace, TrackId};
 use hashbrown::{HashMap, HashSet};
 
-/// Category and name of flows.
+/// Category and name of a flow.
 pub(super) type FlowKind = (StringId, StringId);
 
-/// Finds where a flow began by where it ends.
+/// Maps the end of a flow to its begin.
 #[derive(Debug)]
 pub(super) struct FlowOrigins {
     begins: HashMap<FlowKey, (TrackId, i64)>,
     ends: HashMap<(TrackId, i64), FlowKey>,
-    /// The category of flows of which torch.profiler leaves some without an end.
+    /// The category of flows that torch.profiler may leave without an end.
     one_sided: Option<StringId>,
 }
 
 impl FlowOrigins {
-    /// Of all flows of a trace.
+    /// Indexes all flows of a trace.
     pub(super) fn of(trace: &Trace) -> Self {
         let flows = &trace.flows;
         let mut origins =
@@ -35,14 +39,14 @@ impl FlowOrigins {
         origins
     }
 
-    /// Returns where the flow began that ends where a slice starts, and what kind of flow it is.
+    /// Returns the begin and the kind of the flow that ends where a slice starts.
     pub(super) fn of_slice(&self, track: TrackId, start: i64) -> Option<(FlowKind, TrackId, i64)> {
         let key = self.ends.get(&(track, start))?;
         let &(track, time) = self.begins.get(key)?;
         Some(((key.0, key.1), track, time))
     }
 
-    /// Returns where flows of these kinds begin that have no end.
+    /// Returns the begins of flows of these kinds that have no end.
     pub(super) fn unended(&self, kinds: &HashSet<FlowKind>) -> Vec<(TrackId, i64)> {
         let ended: HashSet<&FlowKey> = self.ends.values().collect();
         let is_unended =

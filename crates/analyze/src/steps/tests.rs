@@ -55,7 +55,7 @@ fn steps_are_grouped_by_phase_and_batch() {
 }
 
 #[test]
-fn what_is_in_no_slice_is_named() {
+fn gaps_are_reported_with_their_neighbors() {
     let trace = engine();
     let steps = found(&trace);
     // 10 at the end of the prefill; 2 and 8 in the second decode.
@@ -70,7 +70,7 @@ fn what_is_in_no_slice_is_named() {
 }
 
 #[test]
-fn a_slow_step_is_compared_with_the_median_of_its_kind() {
+fn a_slow_step_is_compared_with_the_median_of_its_group() {
     let trace = engine();
     let steps = found(&trace);
     let [slow] = &steps.slowest[..] else { panic!("{:?}", steps.slowest) };
@@ -85,7 +85,7 @@ fn a_slow_step_is_compared_with_the_median_of_its_kind() {
 }
 
 #[test]
-fn host_time_is_told_by_what_it_is_for() {
+fn host_time_is_summed_by_operation() {
     let trace = engine();
     let ops = found(&trace).host_ops;
     let gemm = OpTime { op: Some(Op::Gemm), count: 4, total: 140 };
@@ -109,7 +109,7 @@ fn the_outermost_mark_is_the_step_and_profiler_steps_are_a_last_resort() {
     assert!(found(&test_traces::track(&[("decode", 0, 1)])).steps.is_empty(), "no annotation, and not of our category");
 }
 
-/// Two steps whose kernels run later; the second one's come from a graph, and a copy has no launch at all.
+/// Two steps whose kernels run later; the kernels of the second come from a graph, and a copy has no launch at all.
 fn device() -> Trace {
     let mut trace = test_traces::trace(&[
         ("1", "1", "user_annotation", "step[DECODE bs=1]", 0, 10),
@@ -148,7 +148,7 @@ fn kernels_belong_to_the_step_that_launched_them() {
 }
 
 #[test]
-fn devices_are_those_that_the_summary_knows() {
+fn devices_are_identified_as_in_the_summary() {
     let mut trace = test_traces::trace(&[
         ("1", "1", "step", "decode", 0, 30),
         ("1", "7", "layer", "around two", 1, 9),
@@ -160,12 +160,12 @@ fn devices_are_those_that_the_summary_knows() {
     for (track, name) in [(1, "GPU 0 / stream 7"), (2, "GPU 1")] {
         trace.tracks.get_mut(ferrum_trace_model::TrackId(track)).name = Some(trace.strings.intern(name));
     }
-    // 1 to 9 on the one and 20 to 29 on the other: what lies between is nobody's idle time.
+    // 1 to 9 on the one and 20 to 29 on the other: the time between is not idle time.
     assert_eq!(found(&trace).steps[0].device, DeviceTime { n_slices: 3, span: 17, busy: 15 });
 }
 
 #[test]
-fn what_a_device_measured_belongs_to_the_step_that_its_flow_comes_from() {
+fn measured_work_belongs_to_the_step_where_its_flow_begins() {
     let mut trace = test_traces::trace(&[
         ("1", "1", "step", "decode", 0, 10),
         ("1", "1", "step", "decode", 10, 20),
@@ -189,7 +189,7 @@ fn what_a_device_measured_belongs_to_the_step_that_its_flow_comes_from() {
 }
 
 #[test]
-fn device_time_is_told_by_what_it_is_for() {
+fn device_time_is_summed_by_operation() {
     let trace = device();
     let ops = found(&trace).device_ops;
     let found: Vec<_> = ops.ops.iter().map(|time| (time.op, time.count, time.total)).collect();
@@ -200,7 +200,7 @@ fn device_time_is_told_by_what_it_is_for() {
 }
 
 #[test]
-fn what_a_device_shows_for_a_mark_holds_kernels_without_a_launch() {
+fn device_marks_contain_kernels_without_a_launch() {
     let mut slices = vec![
         ("1", "1", "user_annotation", "step[DECODE bs=1]", 0, 10),
         ("1", "1", "user_annotation", "step[DECODE bs=1]", 10, 20),
@@ -222,19 +222,19 @@ fn what_a_device_shows_for_a_mark_holds_kernels_without_a_launch() {
 }
 
 #[test]
-fn steps_that_are_not_wanted_keep_their_kernels() {
+fn steps_that_are_not_selected_keep_their_kernels() {
     let trace = device();
     let mut selected = Selected::all(&trace);
     selected.retain(|slice| slice == 2);
     let steps = steps(&trace, &Nesting::of(&trace), &selected, &StepsOptions::default());
     assert_eq!((steps.all.count, steps.all.device.n_slices), (1, 4));
-    assert_eq!(steps.attribution.map(|sums| sums.by_launch), Some(4), "of all of the trace");
+    assert_eq!(steps.attribution.map(|sums| sums.by_launch), Some(4), "counts of the whole trace");
     let options = StepsOptions { phases: vec![Phase::Prefill], ..StepsOptions::default() };
     assert!(super::steps(&trace, &Nesting::of(&trace), &Selected::all(&trace), &options).steps.is_empty());
 }
 
 #[test]
-fn many_sizes_of_batches_become_ranges() {
+fn many_batch_sizes_become_ranges() {
     let names: Vec<String> = (1..=20).map(|size| format!("step[DECODE bs={size}]")).collect();
     let slices: Vec<_> = names
         .iter()
@@ -249,7 +249,7 @@ fn many_sizes_of_batches_become_ranges() {
 
 proptest! {
     #[test]
-    fn gaps_are_what_is_unexplained(
+    fn gaps_sum_to_the_unexplained_time(
         slices in prop::collection::vec((0_i64..100, 0_i64..30, any::<bool>()), 0..40),
     ) {
         let slices: Vec<_> = slices
