@@ -58,5 +58,5 @@ pub use structure::nesting::{Nesting, TrackNesting};
 pub use structure::no_match::{Condition, NoMatch, explain_no_match};
 pub use structure::select::{Glob, Selected, Selection};
 
-/// Opens a file anew, for each pass over it.
+/// Opens a file again for each pass over it.
 pub type Opener<'a> = &'a dyn Fn() -> Result<Box<dyn std::io::Read + Send>, ferrum_trace_format::Error>;

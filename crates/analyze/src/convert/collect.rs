@@ -1,4 +1,4 @@
-//! From the events of a file to records in the sorter.
+//! Reads the events of a file into records for the sorter.
 
 use super::error::Error;
 use super::hash::hash;
@@ -17,16 +17,16 @@ use ferrum_trace_model::{ProcessId, Recordings, Strings, TrackId, Tracks};
 use std::borrow::Cow;
 use std::io::{self, Read};
 
-/// How much memory begins and ends may take until they are paired.
+/// Memory budget for begins and ends until they are paired.
 const EDGES_BUDGET_BYTES: usize = 32 << 20;
 
-/// How much ahead of their time begins of arrows come, of [`Wanted::Events`]: the clock of a device that an arrow leads to may be
-/// off by that much.
+/// Time by which begins of flows are sorted earlier in [`Wanted::Events`]: the clock of a device that a flow leads to
+/// may be off by that much.
 const CLOCK_ERROR_MAX_NS: i64 = 10_000_000;
-/// How many bytes of fields around the events are kept.
+/// Maximum number of bytes of fields around the events that are kept.
 const FIELDS_BYTES_MAX: usize = 16 << 20;
 
-/// What is wanted of a file.
+/// Parts of a file that a writer needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     /// Slices of threads, one track after the other, without arguments.
@@ -35,33 +35,33 @@ pub(super) enum Wanted {
     Slices,
     /// Everything, by time.
     Everything,
-    /// Everything, by time, each event as the file spells it (the arguments of a record are all of its event), metadata
-    /// first. Begins of arrows come early; when they are is their end.
+    /// Everything, by time, each event in the spelling of the file (the arguments of a record are its whole event),
+    /// metadata first. Begins of flows come early; the end of their record is their time.
     Events,
 }
 
-/// All that is wanted of a file, on its way to being sorted.
+/// Records of a file before they are sorted.
 #[derive(Debug)]
 pub(super) struct Collected {
-    /// Records, by their keys.
+    /// Records, with their sort keys.
     pub items: SpillSort,
     /// Texts of `tracks`.
     pub strings: Strings,
     /// Processes and threads.
     pub tracks: Tracks,
-    /// The earliest time of all.
+    /// The earliest time.
     pub first: Option<i64>,
     /// Number of events.
     pub n_events: u64,
-    /// The other fields of the object around the list: keys and values as JSON. Kept of [`Wanted::Events`].
+    /// The other fields of the object around the events: keys and values as JSON. Filled for [`Wanted::Events`].
     pub fields: Fields,
-    /// Metadata events that readers of torch's traces do not know, as JSON. Kept of [`Wanted::Events`].
+    /// Metadata events that readers of torch's traces do not know, as JSON. Filled for [`Wanted::Events`].
     pub aside: Vec<Vec<u8>>,
-    /// True if any slice is one of torch's profiler, by its category.
+    /// True if any slice has a category of torch's profiler.
     pub is_kineto: bool,
-    /// What has no place.
+    /// Events that were left out.
     pub left: Left,
-    /// What could not be read.
+    /// Losses of the reader.
     pub losses: Losses,
     /// Facts that the recorder states about the recordings in it.
     pub recordings: Recordings,
@@ -71,9 +71,9 @@ pub(super) struct Collected {
 ///
 /// # Errors
 ///
-/// If the file cannot be read or is no trace, or a temporary file cannot be written.
+/// Returns an error if the file cannot be read or is not a trace, or if a temporary file cannot be written.
 pub(super) fn collect(input: impl Read, wanted: Wanted) -> Result<Collected, Error> {
-    let mut intake = Intake {
+    let mut collector = Collector {
         wanted,
         collected: Collected {
             items: SpillSort::new(BUDGET_BYTES),
@@ -92,13 +92,13 @@ pub(super) fn collect(input: impl Read, wanted: Wanted) -> Result<Collected, Err
         rows: RowFinder::default(),
         aside_bytes_left: FIELDS_BYTES_MAX,
         scratch: Vec::new(),
-        trouble: None,
+        error: None,
     };
-    let recordings = for_each(input, &mut intake)?.recordings;
-    if let Some(trouble) = intake.trouble {
-        return Err(Error::Spill(trouble));
+    let recordings = for_each(input, &mut collector)?.recordings;
+    if let Some(error) = collector.error {
+        return Err(Error::Spill(error));
     }
-    let Intake { mut collected, edges, mut scratch, .. } = intake;
+    let Collector { mut collected, edges, mut scratch, .. } = collector;
     collected.recordings = recordings;
     let items = &mut collected.items;
     let unpaired = pairing::pair(edges, |time, order, slice| push(items, &mut scratch, wanted, time, order, slice));
@@ -128,35 +128,35 @@ fn push(
     sorter.push(Record { kind, ..*record }.key(major, time, order), scratch)
 }
 
-struct Intake {
+struct Collector {
     wanted: Wanted,
     collected: Collected,
     /// Begins and ends, by time.
     edges: SpillSort,
     rows: RowFinder,
-    /// How much room there is in [`Collected::aside`].
+    /// Remaining bytes for [`Collected::aside`].
     aside_bytes_left: usize,
     scratch: Vec<u8>,
-    /// Why sorting has failed; nothing more is taken then.
-    trouble: Option<io::Error>,
+    /// Error of the sorter. No more events are accepted after it.
+    error: Option<io::Error>,
 }
 
-/// Where a record goes.
+/// Destination of a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum To {
     Items,
     Edges,
 }
 
-impl EventSink for Intake {
+impl EventSink for Collector {
     fn event(&mut self, event: &Event<'_>) {
         let order = self.collected.n_events;
         self.collected.n_events += 1;
-        if self.trouble.is_some() {
+        if self.error.is_some() {
             return;
         }
-        if let Err(trouble) = with_sound_numbers(event, |event| self.sound_event(event, order)) {
-            self.trouble = Some(trouble);
+        if let Err(error) = with_sound_numbers(event, |event| self.sound_event(event, order)) {
+            self.error = Some(error);
         }
     }
 
@@ -171,7 +171,7 @@ impl EventSink for Intake {
     }
 }
 
-impl Intake {
+impl Collector {
     fn sound_event(&mut self, event: &Event<'_>, order: u64) -> io::Result<()> {
         if event.phase == b'M' {
             return self.metadata(event, order);
@@ -297,7 +297,7 @@ impl Intake {
             group: hash(&(&*category, async_id(event))),
             name: &name,
             category: &category,
-            // One without an id still belongs to others like it.
+            // Events without an id belong together.
             id: if id.is_empty() { "(none)" } else { &id },
             args: self.args(event),
             ..empty(kind, row, if to == To::Edges { NEVER } else { time })
@@ -313,7 +313,7 @@ impl Intake {
             To::Edges => {
                 self.scratch.clear();
                 record.push_to(&mut self.scratch);
-                // By time and place in the file alone: what begins and ends at once is written in that order.
+                // By time and position in the file only: events at the same time keep the order of the file.
                 let [_, time, ..] = record.key(0, time, order);
                 self.edges.push([0, time, 0, order], &self.scratch)
             }
@@ -341,7 +341,7 @@ impl Intake {
         self.rows.process(event, &mut self.collected.strings, &mut self.collected.tracks)
     }
 
-    /// An event that is taken over whatever it says.
+    /// Adds an event unchanged, whatever its phase.
     fn as_it_is(&mut self, event: &Event<'_>, time: i64, order: u64) -> io::Result<()> {
         let row = self.track(event).0;
         let (name, category) = (text(event.name), text(event.category));
@@ -388,7 +388,8 @@ fn text<'a>(scalar: Option<Scalar<'a>>) -> Cow<'a, str> {
     scalar.map(|scalar| scalar.decode()).unwrap_or_default()
 }
 
-/// What joins the ends of something. An id that is local to its process has the process's before it.
+/// Returns the id that joins the begin and end of an async operation. An id that is local to its process is prefixed
+/// with the process.
 fn async_id<'a>(event: &Event<'a>) -> Cow<'a, str> {
     let scope = text(event.id_scope);
     let id = match event.async_id() {

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::io;
 
-/// A trace could not be converted.
+/// Error of a conversion.
 #[derive(Debug)]
 pub enum Error {
-    /// The input could not be read, or is no trace.
+    /// The input could not be read, or is not a trace.
     Read(ferrum_trace_format::Error),
     /// The output could not be written.
     Write(io::Error),
-    /// The trace has nothing of what is written: what was expected.
+    /// The trace has none of the expected items.
     Nothing(&'static str),
     /// A temporary file could not be written or read.
     Spill(io::Error),

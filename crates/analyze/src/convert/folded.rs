@@ -1,4 +1,4 @@
-//! Folded stacks: `process;thread;outer;inner 1234`, in nanoseconds, one line a stack.
+//! Folded stacks: `process;thread;outer;inner 1234`, in nanoseconds, one line per stack.
 
 use super::error::Error;
 use super::stacks;

@@ -1,7 +1,7 @@
-//! Traces in other formats.
+//! Conversion of traces to other formats.
 //!
-//! However large a file is, it takes some 200 MiB to convert it: events go through an external sort, and come out of it in the
-//! order of time.
+//! A conversion takes about 200 MiB of memory, independent of the size of the file: events go through an external sort,
+//! and are written in time order.
 
 mod async_ids;
 mod collect;
@@ -33,18 +33,18 @@ pub use torch::{TorchOptions, torch};
 use crate::Opener;
 use std::io::Write;
 
-/// What a trace can be converted into.
+/// Target format of a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// A Perfetto trace, `.pftrace`: everything but what `docs/convert.md` lists.
+    /// A Perfetto trace, `.pftrace`: everything except what `docs/convert.md` lists.
     Perfetto,
     /// A profile for speedscope: slices of threads.
     Speedscope,
     /// Folded stacks, one line each: self times by stack.
     Folded,
-    /// A flame graph of the same.
+    /// A flame graph of the folded stacks.
     Svg,
-    /// A table with a row a slice of a thread.
+    /// A table with one row per slice of a thread.
     Csv,
 }
 
@@ -63,7 +63,8 @@ pub enum Target {
 ///
 /// # Errors
 ///
-/// If the input cannot be read or is no trace, or the output or a temporary file cannot be written.
+/// Returns an error if the input cannot be read or is not a trace, or if the output or a temporary file cannot be
+/// written.
 pub fn convert(target: Target, open: Opener<'_>, output: &mut dyn Write) -> Result<Summary, Error> {
     let input = open()?;
     match target {

@@ -1,8 +1,11 @@
-//! Rows in which slices nest, given out while time goes by.
+//! Assigns slices to lanes in time order, so that the slices of each lane nest.
 //!
-//! Slices come in the order of their starts, the outer ones first. Those of a thread go into its first lane in which they
-//! nest; what is on no thread goes beside what it belongs to, or into a lane that is free. So a thread without overlaps has
-//! one lane, and requests have as many as there are at a time, not one each.
+//! Slices arrive sorted by start, outer ones first. A slice of a thread goes into the first lane of the thread in which
+//! it nests. An async slice goes into a lane of its group, or into a free lane. So a thread without overlaps has one
+//! lane, and requests have as many lanes as there are requests at a time.
+//!
+//! Unlike `structure/nesting_lanes.rs`, slices may have no end, ends are reported in time order, async slices stay with
+//! their group, and only the first eight lanes of an owner are searched.
 
 use ferrum_trace_model::{ProcessId, TrackId};
 use hashbrown::HashMap;
@@ -11,64 +14,64 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 use super::record::NEVER;
 
-/// How many lanes of a thread, or of one asynchronous thing, are asked whether a slice nests in them. The others are only
-/// taken when they are empty, so that the cost of a slice does not grow with their number.
-const ASKED_MAX: usize = 8;
+/// Maximum number of lanes of a thread, or of an async group, that are searched for one in which a slice nests. Further
+/// lanes are used only when they are empty, so that the cost of a slice does not grow with their number.
+const SEARCHED_MAX: usize = 8;
 
-/// What lanes belong to.
+/// Owner of lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Owner {
-    /// A thread, or what a file calls one.
+    /// A thread.
     Track(TrackId),
-    /// Asynchronous things of a process that have this hash of a name.
+    /// Async slices of a process with this hash of their name.
     Async(ProcessId, u64),
 }
 
 /// The number of a lane.
 pub(super) type LaneId = u32;
 
-/// Where a slice was put.
+/// Lane of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LanePosition {
     /// The lane.
     pub lane: LaneId,
-    /// If the lane is new: which one of its owner's it is, from zero.
+    /// If the lane is new: its index among the lanes of its owner.
     pub is_new: Option<u32>,
 }
 
-/// An end that is due: the lane and the time.
+/// Pending end: lane and time.
 pub(super) type Due = (LaneId, i64);
 
 /// All lanes.
 #[derive(Debug)]
 pub(super) struct OrderedLanes {
-    /// Number of slices of a thread that may be inside of each other in one lane.
+    /// Maximum nesting depth of slices of a thread in one lane.
     depth_max: usize,
     lanes: Vec<Lane>,
     owners: HashMap<Owner, Owned>,
-    /// OrderedLanes in which something of a group is open, by when they were taken.
+    /// Lanes in which a slice of a group is open, in the order in which they were taken.
     groups: HashMap<u64, BTreeSet<(u64, LaneId)>>,
-    /// Number of lanes that were taken by groups so far.
+    /// Number of lanes that groups have taken so far.
     n_taken: u64,
-    /// When something ends, and where. What has ended already is in here still.
+    /// Ends by time, with their lanes. May contain slices that have ended already.
     ends: BinaryHeap<Reverse<(i64, LaneId)>>,
 }
 
 #[derive(Debug)]
 struct Lane {
     owner: Owner,
-    /// True if it is one of those that are asked.
-    is_asked: bool,
+    /// True if the lane is searched for room.
+    is_searched: bool,
     group: u64,
-    /// When its group took it: a number that grows.
+    /// Sequence number of its acquisition by the group.
     taken: u64,
-    /// Start and end of what is open, the outermost first.
+    /// Start and end of the open slices, outermost first.
     open: Vec<(i64, i64)>,
 }
 
 #[derive(Debug, Default)]
 struct Owned {
-    asked: Vec<LaneId>,
+    searched: Vec<LaneId>,
     free: Vec<LaneId>,
     n: u32,
 }
@@ -80,13 +83,13 @@ impl Default for OrderedLanes {
 }
 
 impl OrderedLanes {
-    /// No lanes yet. Slices of a thread deeper than this go to another lane.
+    /// Creates an empty set of lanes. Slices of a thread deeper than `depth_max` go to another lane.
     pub(super) fn with_depth_max(depth_max: usize) -> Self {
         let (lanes, owners, groups, ends) = Default::default();
         Self { depth_max, lanes, owners, groups, n_taken: 0, ends }
     }
 
-    /// Ends all that ends before a time.
+    /// Ends all slices that end before a time.
     pub(super) fn end_before(&mut self, time: i64, due: &mut Vec<Due>) {
         while let Some(&Reverse((end, lane))) = self.ends.peek() {
             if end >= time {
@@ -97,12 +100,12 @@ impl OrderedLanes {
         }
     }
 
-    /// Puts a slice of a thread into a lane. What has ended there by then is ended first.
+    /// Puts a slice of a thread into a lane. Slices of the lane that have ended by then are ended first.
     pub(super) fn place_on_track(&mut self, track: TrackId, start: i64, end: i64, due: &mut Vec<Due>) -> LanePosition {
         let owner = Owner::Track(track);
-        let n_asked = self.owners.entry(owner).or_default().asked.len();
-        for n in 0..n_asked {
-            let lane = self.owners[&owner].asked[n];
+        let n_searched = self.owners.entry(owner).or_default().searched.len();
+        for n in 0..n_searched {
+            let lane = self.owners[&owner].searched[n];
             self.end_in(lane, start, due);
             if self.nests_in(lane, end) && !self.is_full(lane) {
                 self.open(lane, start, end);
@@ -114,12 +117,12 @@ impl OrderedLanes {
         place
     }
 
-    /// Returns true if a lane has as many slices inside of each other as viewers draw.
+    /// Returns true if a lane has the maximum nesting depth.
     fn is_full(&self, lane: LaneId) -> bool {
         self.lanes[lane as usize].open.len() >= self.depth_max
     }
 
-    /// Puts a slice that is on no thread beside others of its group, or into a lane of its own.
+    /// Puts an async slice into a lane of its group, or into a free lane.
     pub(super) fn place_async(
         &mut self,
         owner: Owner,
@@ -131,7 +134,7 @@ impl OrderedLanes {
         let mates: Vec<LaneId> = self
             .groups
             .get(&group)
-            .map(|lanes| lanes.iter().rev().take(ASKED_MAX).map(|&(_, lane)| lane).collect())
+            .map(|lanes| lanes.iter().rev().take(SEARCHED_MAX).map(|&(_, lane)| lane).collect())
             .unwrap_or_default();
         for lane in mates {
             self.end_in(lane, start, due);
@@ -149,27 +152,27 @@ impl OrderedLanes {
         place
     }
 
-    /// The lane of a thread in which a point is: that of the slice around it that began last.
+    /// Returns the lane of a point on a thread: that of the enclosing slice that began last.
     pub(super) fn lane_around(&self, track: TrackId, time: i64) -> Option<LaneId> {
-        let asked = &self.owners.get(&Owner::Track(track))?.asked;
+        let searched = &self.owners.get(&Owner::Track(track))?.searched;
         let innermost = |lane: LaneId| self.lanes[lane as usize].open.last().filter(|(_, end)| *end >= time);
-        let around = asked.iter().filter_map(|&lane| innermost(lane).map(|&(start, _)| (start, lane)));
+        let around = searched.iter().filter_map(|&lane| innermost(lane).map(|&(start, _)| (start, lane)));
         around.max_by_key(|&(start, _)| start).map(|(_, lane)| lane)
     }
 
-    /// A lane in which something of a group is open.
+    /// Returns a lane in which a slice of a group is open.
     pub(super) fn lane_of_group(&self, group: u64) -> Option<LaneId> {
         self.groups.get(&group)?.first().map(|&(_, lane)| lane)
     }
 
-    /// A lane for a point of something that is not open: one of the owner's in which nothing is.
+    /// Returns a lane for a point that belongs to no open slice: an empty lane of the owner.
     pub(super) fn place_point(&mut self, owner: Owner) -> LanePosition {
         let place = self.free_lane(owner);
         self.owners.entry(owner).or_default().free.push(place.lane);
         place
     }
 
-    /// Ends everything that ends, and forgets all lanes.
+    /// Ends all slices that have an end, and removes all lanes.
     pub(super) fn end_all(&mut self, due: &mut Vec<Due>) {
         self.end_before(NEVER, due);
         *self = Self::with_depth_max(self.depth_max);
@@ -186,7 +189,7 @@ impl OrderedLanes {
         }
     }
 
-    /// Ends what has ended in a lane by a time, the innermost first.
+    /// Ends the slices of a lane that have ended by a time, innermost first.
     fn end_in(&mut self, lane: LaneId, time: i64, due: &mut Vec<Due>) {
         let id = lane;
         let lane = &mut self.lanes[id as usize];
@@ -200,12 +203,12 @@ impl OrderedLanes {
             has_ended = true;
         }
         if has_ended && lane.open.is_empty() {
-            self.is_empty_now(id);
+            self.release_empty(id);
         }
     }
 
-    /// Those that are asked need not be given back: they are found.
-    fn is_empty_now(&mut self, id: LaneId) {
+    /// Releases a lane that has become empty. Searched lanes need no release: the search finds them.
+    fn release_empty(&mut self, id: LaneId) {
         let lane = &self.lanes[id as usize];
         if let Owner::Async(..) = lane.owner
             && let Some(lanes) = self.groups.get_mut(&lane.group)
@@ -215,7 +218,7 @@ impl OrderedLanes {
                 self.groups.remove(&lane.group);
             }
         }
-        if !lane.is_asked {
+        if !lane.is_searched {
             self.owners.entry(lane.owner).or_default().free.push(id);
         }
     }
@@ -226,16 +229,17 @@ impl OrderedLanes {
             return LanePosition { lane, is_new: None };
         }
         let lane = self.lanes.len() as LaneId;
-        // A lane that is full is no reason to give each slice inside of it a lane of its own.
+        // If the last searched lane is full, another one is searched, so that the slices inside it need not get a lane
+        // each.
         let is_full = |&lane: &LaneId| self.lanes[lane as usize].open.len() >= self.depth_max;
-        let has_room = owned.asked.len() < ASKED_MAX || owned.asked.last().is_some_and(is_full);
-        let is_asked = matches!(owner, Owner::Track(_)) && has_room;
-        if is_asked {
-            owned.asked.push(lane);
+        let has_room = owned.searched.len() < SEARCHED_MAX || owned.searched.last().is_some_and(is_full);
+        let is_searched = matches!(owner, Owner::Track(_)) && has_room;
+        if is_searched {
+            owned.searched.push(lane);
         }
         let nth = owned.n;
         owned.n += 1;
-        self.lanes.push(Lane { owner, is_asked, group: 0, taken: 0, open: Vec::new() });
+        self.lanes.push(Lane { owner, is_searched, group: 0, taken: 0, open: Vec::new() });
         LanePosition { lane, is_new: Some(nth) }
     }
 }
@@ -248,7 +252,7 @@ mod tests {
     const TRACK: TrackId = TrackId(0);
 
     #[test]
-    fn what_nests_stays_in_one_lane_and_what_overlaps_does_not() {
+    fn nested_slices_share_a_lane_and_overlapping_ones_do_not() {
         let (mut lanes, mut due) = (OrderedLanes::default(), Vec::new());
         let mut place = |start, end| lanes.place_on_track(TRACK, start, end, &mut due).lane;
         assert_eq!([place(0, 10), place(0, 5), place(5, 10), place(7, 12), place(10, 12)], [0, 0, 0, 1, 0]);
@@ -256,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ends_has_nothing_around_it_that_ends() {
+    fn a_slice_without_an_end_is_in_no_slice_that_ends() {
         let (mut lanes, mut due) = (OrderedLanes::default(), Vec::new());
         let mut place = |start, end| lanes.place_on_track(TRACK, start, end, &mut due).lane;
         assert_eq!([place(0, 10), place(3, NEVER), place(5, 6), place(20, 30)], [0, 1, 0, 0]);
@@ -265,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_take_as_many_lanes_as_there_are_at_a_time() {
+    fn requests_use_as_many_lanes_as_there_are_requests_at_a_time() {
         let (mut lanes, mut due) = (OrderedLanes::default(), Vec::new());
         let owner = Owner::Async(ProcessId(0), 1);
         let mut place = |group, start, end| {
@@ -279,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_belongs_to_the_innermost_slice_with_both_ends() {
+    fn a_point_belongs_to_the_innermost_slice_ends_included() {
         let (mut lanes, mut due) = (OrderedLanes::default(), Vec::new());
         lanes.place_on_track(TRACK, 0, 10, &mut due);
         lanes.place_on_track(TRACK, 5, 12, &mut due);
@@ -290,7 +294,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_slice_ends_once_and_those_of_a_lane_nest(
+        fn every_slice_ends_once_and_the_slices_of_a_lane_nest(
             slices in proptest::collection::vec((0i64..50, 0i64..20), 0..60)
         ) {
             let mut slices: Vec<(i64, i64)> = slices.into_iter().map(|(start, len)| (start, start + len)).collect();

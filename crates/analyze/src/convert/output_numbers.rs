@@ -1,26 +1,27 @@
-//! Numbers for processes and threads where a file has none that others take.
+//! Numbers for processes and threads in formats that need 32-bit numbers.
 
 use ferrum_trace_model::{ProcessId, StringId, Strings, TrackId, Tracks};
 use hashbrown::HashSet;
 
-/// Where numbers begin that are given out here. A thread that has the number of its process would be taken for its main one.
+/// First number for processes and threads without a usable one. The two ranges differ, because a thread with the number
+/// of its process would be its main thread.
 const FIRST_GIVEN_PID: i32 = 1 << 30;
 const FIRST_GIVEN_TID: i32 = 1 << 30 | 1 << 29;
 
-/// The numbers of all processes and threads: those of the file where they are whole numbers from 1 to 2^31 - 1, and others
-/// where they are not, since viewers take 0 for something else and have no place for the rest.
+/// Numbers of all processes and threads: those of the file if they are integers from 1 to 2^31 - 1, else new ones,
+/// since viewers treat 0 specially and have no room for larger ones.
 #[derive(Debug)]
 pub(super) struct OutputNumbers {
     pids: Vec<i32>,
     tids: Vec<i32>,
-    /// Above all numbers of processes that are taken or were given out.
+    /// Larger than all numbers of processes in use.
     next_pid: i32,
-    /// The same of threads.
+    /// Larger than all numbers of threads in use.
     next_tid: i32,
 }
 
 impl OutputNumbers {
-    /// Numbers for these.
+    /// Assigns the numbers of all processes and threads.
     pub(super) fn of(tracks: &Tracks, strings: &Strings) -> Self {
         let pids: Vec<_> = tracks.processes().map(|(_, process)| process.pid).collect();
         let tids: Vec<_> = tracks.iter().map(|(_, track)| track.tid).collect();
@@ -30,24 +31,24 @@ impl OutputNumbers {
         Self { pids, tids, next_pid, next_tid }
     }
 
-    /// The number of a process.
+    /// Returns the number of a process.
     pub(super) fn pid(&self, process: ProcessId) -> i32 {
         self.pids[process.index()]
     }
 
-    /// The number of a thread.
+    /// Returns the number of a thread.
     pub(super) fn tid(&self, track: TrackId) -> i32 {
         self.tids[track.index()]
     }
 
-    /// The number of a process that the file does not have.
+    /// Returns a number for a process that the file does not have.
     pub(super) fn another_pid(&mut self) -> i32 {
         let pid = self.next_pid;
         self.next_pid = pid.saturating_add(1);
         pid
     }
 
-    /// The number of a row that the file does not have.
+    /// Returns a number for a track that the file does not have.
     pub(super) fn another_tid(&mut self) -> i32 {
         let tid = self.next_tid;
         self.next_tid = tid.saturating_add(1);
@@ -55,7 +56,7 @@ impl OutputNumbers {
     }
 }
 
-/// Those that are given are different from all others, of whatever process.
+/// Returns a number for each id. New numbers are unique across processes.
 fn numbers(ids: &[Option<StringId>], first_given: i32, strings: &Strings) -> Vec<i32> {
     let known = |id: &Option<StringId>| id.and_then(|id| usable(strings.get(id)));
     let taken: HashSet<i32> = ids.iter().filter_map(known).collect();
@@ -63,7 +64,7 @@ fn numbers(ids: &[Option<StringId>], first_given: i32, strings: &Strings) -> Vec
     ids.iter().map(|id| known(id).or_else(|| free.next()).unwrap_or(i32::MAX)).collect()
 }
 
-/// The number that an id is, spelled as numbers are: `07` is something else than `7`.
+/// Parses the number of an id in canonical spelling: `07` is not `7`.
 pub(super) fn usable(id: &str) -> Option<i32> {
     let number: i32 = id.parse().ok()?;
     (number > 0 && number.to_string() == id).then_some(number)
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_usable_number_gets_one_that_nobody_has() {
+    fn unusable_ids_get_unused_numbers() {
         let (mut strings, mut tracks) = (Strings::default(), Tracks::default());
         let ids = ["7", "0", "stream 7", "07", "-3", "1073741824", "99999999999"];
         for id in ids {

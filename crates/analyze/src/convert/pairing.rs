@@ -1,4 +1,4 @@
-//! Begins and ends become slices, in the order of time.
+//! Pairs begins and ends to slices, in time order.
 
 use super::hash::hash;
 use super::pending_records::{PendingRecords, Stored};
@@ -7,16 +7,17 @@ use ferrum_trace_format::spill_sort::SpillSort;
 use hashbrown::HashMap;
 use std::io;
 
-/// What went unpaired.
+/// Number of unpaired events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Unpaired {
-    /// Begins without an end: they are slices that never end.
+    /// Begins without an end, which become slices that never end.
     pub begins: u64,
-    /// Ends without a begin: they are nothing.
+    /// Ends without a begin, which are dropped.
     pub ends: u64,
 }
 
-/// What belongs together: of a thread, everything; of what is on no thread, what has the same category, id and name.
+/// Key of events that belong together: of a thread, all events; of async events, those with the same category, id and
+/// name.
 type PairKey = (EventKind, u64);
 
 /// A begin that waits for its end.
@@ -26,12 +27,12 @@ struct Open {
     record: Stored,
 }
 
-/// Pairs the begins and ends in `edges`, whose keys are times, and hands over a slice for each begin: an end closes what
-/// began last of those it belongs to, whatever name it carries.
+/// Pairs the begins and ends in `edges`, whose keys are times, and passes a slice to `take` for each begin. An end
+/// closes the latest open begin of its key, regardless of its name.
 ///
 /// # Errors
 ///
-/// If a temporary file cannot be read, or `take` says so.
+/// Returns an error if a temporary file cannot be read, or if `take` fails.
 pub(super) fn pair(
     edges: SpillSort,
     mut take: impl FnMut(i64, u64, &Record<'_>) -> io::Result<()>,
@@ -59,7 +60,7 @@ pub(super) fn pair(
             }
             None => unpaired.ends += 1,
         }
-        // Ids come and go; what they leave behind must not pile up.
+        // Ids come and go; their empty lists must not accumulate.
         if kind == EventKind::AsyncSlice && open.get(&(kind, key_of_pair)).is_some_and(Vec::is_empty) {
             open.remove(&(kind, key_of_pair));
         }
@@ -74,7 +75,7 @@ pub(super) fn pair(
     Ok(unpaired)
 }
 
-/// An end says by having an id what it is the end of.
+/// Returns the kind of an end by whether it has an id.
 fn pair_kind(edge: &Record<'_>) -> EventKind {
     match edge.kind {
         EventKind::End if edge.id.is_empty() => EventKind::Slice,

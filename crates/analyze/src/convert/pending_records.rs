@@ -1,19 +1,19 @@
-//! Records that wait for their end, in memory as long as they are few.
+//! Records that wait for their end, in memory or in a temporary file.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-/// Number of bytes wait in memory. More than this are begins that nothing closes.
+/// Memory budget. Further records are mostly begins without an end, and go to a file.
 const IN_MEMORY_BYTES: usize = 16 << 20;
 
-/// Where a record is.
+/// Location of a record.
 #[derive(Debug)]
 pub(super) enum Stored {
     Memory(Box<[u8]>),
     File { offset: u64, len: u32 },
 }
 
-/// All that waits.
+/// Records that wait for their end.
 #[derive(Debug, Default)]
 pub(super) struct PendingRecords {
     n_in_memory: usize,
@@ -22,7 +22,7 @@ pub(super) struct PendingRecords {
 }
 
 impl PendingRecords {
-    /// Keeps a record.
+    /// Stores a record.
     pub(super) fn keep(&mut self, record: &[u8]) -> io::Result<Stored> {
         if self.n_in_memory + record.len() <= IN_MEMORY_BYTES {
             self.n_in_memory += record.len();
@@ -39,7 +39,7 @@ impl PendingRecords {
         Ok(Stored::File { offset, len: record.len() as u32 })
     }
 
-    /// Gives a record back.
+    /// Returns a record and removes it.
     pub(super) fn take(&mut self, place: Stored) -> io::Result<Box<[u8]>> {
         match (place, &mut self.file) {
             (Stored::Memory(record), _) => {
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_comes_back_from_memory_and_from_the_file() {
+    fn records_are_returned_from_memory_and_from_the_file() {
         let mut held = PendingRecords::default();
         let record = |n: u8| vec![n; IN_MEMORY_BYTES / 3];
         let places: Vec<Stored> = (0..6).map(|n| held.keep(&record(n)).unwrap()).collect();

@@ -4,61 +4,62 @@ use ferrum_trace_format::chrome::read::Losses;
 use ferrum_trace_model::Recordings;
 use ferrum_trace_model::vocab::Phase;
 
-/// What became of a trace.
+/// Result of a conversion.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// Events that were read.
     pub n_events: u64,
-    /// Slices that were written, those that never end among them.
+    /// Slices that were written, including those without an end.
     pub n_slices: u64,
-    /// Points in time that were written.
+    /// Instants that were written.
     pub n_instants: u64,
     /// Values of counters that were written.
     pub n_counter_values: u64,
-    /// Points of arrows that were written.
+    /// Points of flows that were written.
     pub n_flow_points: u64,
-    /// Slices that overlap with others of their thread and got a row of their own.
+    /// Slices that overlap others of their thread and were moved to an extra lane.
     pub n_moved: u64,
-    /// How much later than in the input everything is, in nanoseconds: where times are negative and must not be.
+    /// Nanoseconds that were added to all times, to avoid negative ones.
     pub shift_ns: i64,
-    /// True if steps are what is written and no step was found, so that the whole trace stands for one.
+    /// True if the output needs steps and none was found, so that the whole trace counts as one.
     pub has_no_steps: bool,
-    /// The phase that has no steps and that a phase without time stands in for, where readers need one of each.
+    /// Phase without steps, which an empty phase replaces because readers need both phases.
     pub missing_phase: Option<Phase>,
-    /// True if the length of prompts is written and the trace does not tell it.
+    /// True if the output needs the length of prompts and the trace does not have it.
     pub has_unknown_prompts: bool,
-    /// True if the number of devices is written and the trace does not tell it.
+    /// True if the output needs the number of devices and the trace does not have it.
     pub has_unknown_devices: bool,
-    /// What was not written, or not as it was.
+    /// Events that were left out or changed.
     pub left: Left,
-    /// What could not be read.
+    /// Losses of the reader.
     pub losses: Losses,
     /// Facts that the recorder states about the recordings in it.
     pub recordings: Recordings,
 }
 
-/// What has no place in the output.
+/// Counts of events that the output cannot represent.
 #[derive(Clone, Debug)]
 pub struct Left {
-    /// Events that are not in the output at all, by the letter of their phase; those without one are at zero.
+    /// Events that are not in the output at all, by the letter of their phase; events without a phase are at index
+    /// zero.
     pub phases: [u64; 128],
-    /// Begins that nothing closes.
+    /// Begins without an end.
     pub unclosed: u64,
-    /// Ends that close nothing.
+    /// Ends without a begin.
     pub unopened: u64,
-    /// Points of arrows with no slice around them, or no begin before them.
+    /// Points of flows without a slice around them, or without a begin before them.
     pub unbound_flow_points: u64,
-    /// Values of counters that are no numbers.
+    /// Values of counters that are not numbers.
     pub odd_counter_values: u64,
-    /// Fields of the object around the events that there was no room for.
+    /// Fields of the object around the events that were too long to keep.
     pub fields: u64,
-    /// Slices of devices of which the trace does not say what launched them: they have a call at their own begin.
+    /// Device slices without a known launch: a call at their own begin was added for them.
     pub unlaunched: u64,
-    /// Slices that belong to no step, where steps are what is written.
+    /// Slices that belong to no step, if the output consists of steps.
     pub outside_steps: u64,
-    /// Slices whose time counts for the slice around them, since there are too many different stacks.
+    /// Slices whose time was added to the slice around them, since there are too many different stacks.
     pub cut_stacks: u64,
-    /// Slices that are deeper in their stack than is written: one frame stands for all of them.
+    /// Slices that are too deep in their stack: one frame replaces all of them.
     pub deep_frames: u64,
 }
 
@@ -79,7 +80,7 @@ impl Default for Left {
     }
 }
 
-/// Returns what the recorder lost, for formats that have room for a line of text.
+/// Describes the losses of the recorder, for formats that have room for a line of text.
 pub(super) fn lost_text(recordings: &Recordings) -> Option<String> {
     let counts =
         [(recordings.dropped, "events lost"), (recordings.overwritten_chunks, "chunks of the ring overwritten")];

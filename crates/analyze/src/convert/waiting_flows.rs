@@ -1,10 +1,10 @@
-//! Ends of arrows that wait for the slice they bind to.
+//! Ends of flows that wait for the slice they bind to.
 
 use super::record::Record;
 use ferrum_trace_model::TrackId;
 use hashbrown::HashMap;
 
-/// Number of bytes wait at most.
+/// Maximum number of bytes that wait.
 const BYTES_MAX: usize = 16 << 20;
 
 /// Ends that bind to the slice that begins next on their track.
@@ -14,12 +14,12 @@ pub(super) struct WaitingFlows {
     n_bytes: usize,
 }
 
-/// An end of an arrow.
+/// End of a flow.
 #[derive(Debug)]
 pub(super) struct WaitingFlow {
-    /// When it is.
+    /// Its time.
     pub time: i64,
-    /// The number of its arrow.
+    /// The number of its flow.
     pub flow: u64,
     record: Box<[u8]>,
 }
@@ -32,7 +32,7 @@ impl WaitingFlow {
 }
 
 impl WaitingFlows {
-    /// Keeps an end. Returns whether there is room.
+    /// Stores an end. Returns false if there is no room.
     pub(super) fn keep(&mut self, time: i64, flow: u64, record: &Record<'_>) -> bool {
         let mut bytes = Vec::new();
         record.push_to(&mut bytes);
@@ -45,7 +45,7 @@ impl WaitingFlows {
         true
     }
 
-    /// Returns those of a track, which wait no more.
+    /// Removes and returns the ends that wait on a track.
     pub(super) fn take(&mut self, track: TrackId) -> Vec<WaitingFlow> {
         if self.of_tracks.is_empty() {
             return Vec::new();
@@ -55,7 +55,7 @@ impl WaitingFlows {
         taken
     }
 
-    /// Returns the number of wait.
+    /// Returns the number of waiting ends.
     pub(super) fn len(&self) -> u64 {
         self.of_tracks.values().map(|waiting| waiting.len() as u64).sum()
     }

@@ -152,7 +152,7 @@ mod tests {
         ("void vllm::scaled_fp8_quant_kernel_strided<c10::BFloat16, c10::Float8_e4m3fn>(", Some(Op::Quant)),
         ("void vllm::dynamic_scaled_int8_quant_kernel<c10::BFloat16, float>(", Some(Op::Quant)),
         ("_per_token_group_quant_8bit", Some(Op::Quant)),
-        // Between devices.
+        // Communication between devices.
         ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", Some(Op::Comm)),
         ("rcclGenericKernel<1, false>(ncclDevKernelArgsStorage<4096ul>)", Some(Op::Comm)),
         ("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*, vllm::RankSignals", Some(Op::Comm)),
@@ -201,7 +201,7 @@ mod tests {
             Some(Op::Memory),
         ),
         ("void at::native::vectorized_gather_kernel<16, long>(char*, char*, long*, int", Some(Op::Memory)),
-        // What no word fits.
+        // Names that match no pattern.
         (
             "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(",
             None,
@@ -212,14 +212,14 @@ mod tests {
     ];
 
     #[test]
-    fn real_names_have_their_meaning() {
+    fn real_names_are_classified() {
         for (name, op) in NAMES {
             assert_eq!(op_in(name), *op, "{name}");
         }
     }
 
     #[test]
-    fn every_word_but_our_own_has_a_pattern_in_small_letters() {
+    fn every_operation_of_other_tools_has_a_lowercase_pattern() {
         for &op in Op::ALL {
             assert!(TABLE.iter().any(|(_, _, of_pattern)| *of_pattern == op), "{op}");
         }
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_another_one_hides_is_of_no_use() {
+    fn no_pattern_is_hidden_by_an_earlier_one() {
         for (n, (place, pattern, _)) in TABLE.iter().enumerate() {
             let hides = |(earlier, other, _): &&(Anchor, &str, Op)| match (earlier, place) {
                 (Anchor::Any, _) => pattern.contains(other),
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_words_come_before_names() {
+    fn our_categories_take_precedence_over_names() {
         let trace = crate::test_traces::trace(&[
             ("1", "1", "attention", "qkv gemm", 0, 1),
             ("1", "1", "cpu_op", "qkv gemm", 2, 3),

@@ -25,18 +25,18 @@ pub(super) struct Launches {
 /// Origin of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Launch {
-    /// It was launched by this call; the step is `None` if the call is in no step.
+    /// Launched by this call; the step is `None` if the call is in no step.
     ByCall(Option<u32>),
-    /// It was launched within this operation.
+    /// Launched within this operation.
     ByOperation(Option<u32>),
-    /// Other kernels have their launches in the file, and this one has not: it was launched before the file begins.
+    /// Other kernels have their launches in the file and this one has not: it was launched before the file begins.
     OutsideFile,
-    /// Nothing is known.
+    /// Unknown.
     Unknown,
 }
 
 impl Launches {
-    /// Finds the launches of a trace. `on_device` says which slices are work of a device.
+    /// Finds the launches of a trace. `on_device` has the device of the slices that are device work.
     pub(super) fn of(trace: &Trace, lookup: &StepLookup, on_device: &[Option<DeviceKey>], n_steps: usize) -> Self {
         let mut launches = Self { n_unanswered: vec![0; n_steps], ..Self::default() };
         let answered = correlations_of_devices(trace, on_device);
@@ -62,7 +62,8 @@ impl Launches {
                 launches.by_operation.insert(operation, step);
             }
             launches.has_launches |= call == Some(Call::Launch);
-            // A launch without a correlation cannot be matched: nothing is known unless devices did nothing at all.
+            // A launch without a correlation cannot be matched: it counts as unanswered only if there is no device work
+            // at all.
             let is_unanswered = id.map_or(answered.is_empty(), |id| !answered.contains(&id));
             match (call, step) {
                 (Some(Call::Launch), Some(step)) => {

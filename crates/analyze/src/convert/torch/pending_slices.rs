@@ -1,48 +1,48 @@
-//! Slices of a stream wait until it is known whether others lie in them, and what launched them.
+//! Slices of a stream that wait until their inner slices and their launch are known.
 
 use std::mem::take;
 
-/// How many bytes of slices wait in a row, as long as one around them is open.
-const HELD_BYTES_MAX: usize = 1 << 20;
+/// Maximum number of bytes of slices that wait on a track while one around them is open.
+const PENDING_BYTES_MAX: usize = 1 << 20;
 
-/// What launched something: where and when.
+/// Origin of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Launch {
-    /// The track it was launched from.
+    /// The track of the launch.
     pub track: u32,
-    /// When.
+    /// The time of the launch.
     pub time: i64,
 }
 
 /// A slice that waits.
 #[derive(Debug)]
-pub(super) struct HeldSlice {
+pub(super) struct PendingSlice {
     pub start: i64,
     pub end: i64,
     pub name: String,
     pub category: String,
-    /// Its event as the trace has it.
+    /// Its event in the spelling of the trace.
     pub json: Vec<u8>,
-    /// The arguments of the event that ended it.
+    /// Arguments of its end.
     pub end_args: Vec<u8>,
-    /// What launched it, or else what launched the one around it.
+    /// Its launch, or else the launch of the slice around it.
     pub launch: Option<Launch>,
-    /// True if others lie in it.
+    /// True if it contains others.
     pub is_group: bool,
 }
 
-/// The slices of a row that wait.
+/// Waiting slices of a track.
 #[derive(Debug, Default)]
-pub(super) struct HeldRow {
-    slices: Vec<HeldSlice>,
-    /// Places of those that are open, the outermost first; `None` is one that does not wait.
+pub(super) struct PendingTrack {
+    slices: Vec<PendingSlice>,
+    /// Indices of the open slices, outermost first; `None` for a slice that does not wait.
     open: Vec<Option<usize>>,
     n_bytes: usize,
 }
 
-impl HeldRow {
-    /// A slice begins.
-    pub(super) fn begin(&mut self, slice: HeldSlice) {
+impl PendingTrack {
+    /// Begins a slice.
+    pub(super) fn begin(&mut self, slice: PendingSlice) {
         if slice.end > slice.start
             && let Some(outer) = self.innermost()
         {
@@ -53,12 +53,13 @@ impl HeldRow {
         self.slices.push(slice);
     }
 
-    /// A slice begins that is written already.
-    pub(super) fn begin_unheld(&mut self) {
+    /// Begins a slice that is written already.
+    pub(super) fn begin_written(&mut self) {
         self.open.push(None);
     }
 
-    /// An arrow arrives: the innermost slice was launched, and those around it that begin just there. False if none is open.
+    /// Sets the launch of the innermost slice, and of slices around it that begin at the same time. Returns false if
+    /// none is open.
     pub(super) fn launched(&mut self, launch: Launch, time: i64) -> bool {
         let mut is_innermost = true;
         for &place in self.open.iter().rev().flatten() {
@@ -71,14 +72,14 @@ impl HeldRow {
         !is_innermost
     }
 
-    /// The innermost slice that is open.
-    fn innermost(&mut self) -> Option<&mut HeldSlice> {
+    /// Returns the innermost open slice.
+    fn innermost(&mut self) -> Option<&mut PendingSlice> {
         let place = self.open.iter().rev().find_map(|place| *place)?;
         self.slices.get_mut(place)
     }
 
-    /// The innermost slice ends. Returns those that need not wait any longer, in the order of their begins.
-    pub(super) fn end(&mut self) -> Vec<HeldSlice> {
+    /// Ends the innermost slice. Returns the slices that need not wait any longer, in the order of their begins.
+    pub(super) fn end(&mut self) -> Vec<PendingSlice> {
         if let Some(place) = self.open.pop().flatten() {
             let around = self.open.iter().rev().flatten();
             let inherited = around.filter_map(|&outer| self.slices[outer].launch).next();
@@ -90,13 +91,13 @@ impl HeldRow {
             self.n_bytes = 0;
             return take(&mut self.slices);
         }
-        if self.n_bytes <= HELD_BYTES_MAX {
+        if self.n_bytes <= PENDING_BYTES_MAX {
             return Vec::new();
         }
-        self.let_go_all_but(&places)
+        self.release_all_but(&places)
     }
 
-    fn let_go_all_but(&mut self, places: &[usize]) -> Vec<HeldSlice> {
+    fn release_all_but(&mut self, places: &[usize]) -> Vec<PendingSlice> {
         let (mut done, mut open) = (Vec::new(), Vec::new());
         for (place, slice) in take(&mut self.slices).into_iter().enumerate() {
             if places.contains(&place) { open.push(slice) } else { done.push(slice) }
@@ -115,13 +116,13 @@ impl HeldRow {
 mod tests {
     use super::*;
 
-    fn slice(name: &str, start: i64, end: i64) -> HeldSlice {
+    fn slice(name: &str, start: i64, end: i64) -> PendingSlice {
         let (category, json, end_args) = (String::new(), vec![b' '; 9], Vec::new());
-        HeldSlice { start, end, name: name.to_owned(), category, json, end_args, launch: None, is_group: false }
+        PendingSlice { start, end, name: name.to_owned(), category, json, end_args, launch: None, is_group: false }
     }
 
-    fn names(slices: &[HeldSlice]) -> Vec<String> {
-        let spell = |slice: &HeldSlice| {
+    fn names(slices: &[PendingSlice]) -> Vec<String> {
+        let spell = |slice: &PendingSlice| {
             let launch = slice.launch.map_or(String::new(), |launch| format!("@{}", launch.time));
             format!("{}{}{launch}", slice.name, if slice.is_group { "*" } else { "" })
         };
@@ -129,8 +130,8 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_in_a_slice_makes_it_a_group_and_inherits_its_launch() {
-        let mut row = HeldRow::default();
+    fn inner_slices_make_a_group_and_inherit_its_launch() {
+        let mut row = PendingTrack::default();
         row.begin(slice("group", 0, 10));
         row.begin(slice("a", 0, 4));
         assert!(row.launched(Launch { track: 0, time: -1 }, 0));
@@ -141,20 +142,20 @@ mod tests {
         assert!(row.end().is_empty() && row.end().is_empty());
         assert_eq!(names(&row.end()), ["group*@-1", "a@-1", "b@2", "mark@2"]);
         assert!(!row.launched(Launch { track: 0, time: 2 }, 10));
-        row.begin_unheld();
+        row.begin_written();
         row.begin(slice("c", 11, 12));
         assert_eq!(names(&row.end()), ["c"]);
     }
 
     #[test]
-    fn not_everything_waits_for_a_slice_that_is_open_for_long() {
-        let mut row = HeldRow::default();
+    fn a_long_open_slice_does_not_hold_back_all_others() {
+        let mut row = PendingTrack::default();
         row.begin(slice("around", 0, i64::MAX));
         let mut n_done = 0;
         for n in 1..300_000 {
             row.begin(slice("inside", n, n + 1));
             n_done += row.end().len();
-            assert!(row.slices.len() < HELD_BYTES_MAX);
+            assert!(row.slices.len() < PENDING_BYTES_MAX);
         }
         assert!(n_done > 0);
         n_done += row.end().len();

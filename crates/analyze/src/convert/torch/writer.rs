@@ -1,12 +1,12 @@
-//! Writes the events of a trace, in the order of time.
+//! Writes the events of a trace, in time order.
 
 use super::super::error::Error;
 use super::super::flows::Remembered;
 use super::super::ordered_lanes::{LaneId, Owner};
 use super::super::record::{EventKind, NEVER, Record};
 use super::super::summary::Summary;
-use super::super::timeline::Stage;
-use super::pending_slices::{HeldRow, HeldSlice, Launch};
+use super::super::timeline::TimelineSink;
+use super::pending_slices::{Launch, PendingSlice, PendingTrack};
 use super::rows::{Row, Rows, Stream};
 use super::spelling::Spelling;
 use super::step_mark::StepFacts;
@@ -22,24 +22,24 @@ use ferrum_trace_model::vocab::{Op, device_track, layer, step};
 use ferrum_trace_model::{ProcessId, TrackId};
 use hashbrown::HashMap;
 
-/// Number of arrows that are remembered at least until they end.
+/// Minimum number of open flows that are kept.
 const FLOWS_KEPT: usize = 1 << 19;
-/// The first number that joins a call to its kernel. Those that a driver gives are below.
+/// First number that joins a call to its kernel. Numbers of drivers are below.
 const FIRST_CORRELATION: u64 = 1 << 31;
-/// What torch gives to the processes that stand for devices, so that they come last.
+/// Sort index that torch gives to the processes of devices, so that they come last.
 const DEVICE_SORT_INDEX: u32 = 5_000_000;
 
-/// The begin of an arrow.
+/// Begin of a flow.
 #[derive(Clone, Copy, Debug)]
 struct Begin {
     launch: Launch,
-    /// True if anything is at its other end.
+    /// True if the flow has another point.
     is_used: bool,
-    /// True if it is in the file: that of an arrow that ends on a device becomes a call.
+    /// True if it is written already. The begin of a flow that ends on a device becomes a call instead.
     is_written: bool,
 }
 
-/// The latest begin of the arrows of a group, and the one before: begins come early.
+/// The latest begin of the flows of a group, and the one before: begins come early.
 #[derive(Clone, Copy, Debug)]
 struct Begun {
     latest: Begin,
@@ -47,7 +47,7 @@ struct Begun {
 }
 
 impl Begun {
-    /// The begin of the arrow that has a point at this time.
+    /// Returns the begin of the flow that has a point at this time.
     fn of_point(&mut self, time: i64) -> &mut Begin {
         match &mut self.before {
             Some(before) if self.latest.launch.time > time => before,
@@ -56,37 +56,37 @@ impl Begun {
     }
 }
 
-/// A row of the output that belongs to a lane of a stream.
+/// Output track of a lane of a stream.
 struct StreamRow {
     row: Row,
     stream: Stream,
-    held: HeldRow,
+    pending: PendingTrack,
     is_moved: bool,
 }
 
-/// What is written, and what has to be known for it.
-pub(super) struct Scene<'w> {
+/// Writer of the events.
+pub(super) struct TorchWriter<'w> {
     document: Document<'w>,
     rows: Rows,
     times: Times,
     is_kineto: bool,
-    /// By lane; `None` for those of hosts, which are written where they are.
+    /// By lane; `None` for lanes of hosts, which are written where they are.
     lanes: Vec<Option<StreamRow>>,
     begun: Remembered<Begun>,
-    /// Arrows that end at what begins next on a track.
+    /// Launches of flows that end at the slice that begins next on a track.
     next_launch: HashMap<TrackId, Launch>,
     next_correlation: u64,
-    /// Rows of calls that nobody recorded, by process.
+    /// Tracks for calls that were not recorded, by process.
     unrecorded: HashMap<ProcessId, Row>,
     n_steps: u64,
-    /// The row of the latest step.
+    /// Track of the latest step.
     step_row: Option<Row>,
     last: i64,
     summary: Summary,
 }
 
-impl<'w> Scene<'w> {
-    /// Begins to write.
+impl<'w> TorchWriter<'w> {
+    /// Creates a writer.
     pub(super) fn new(document: Document<'w>, rows: Rows, times: Times, is_kineto: bool, summary: Summary) -> Self {
         Self {
             document,
@@ -105,7 +105,7 @@ impl<'w> Scene<'w> {
         }
     }
 
-    /// Names the processes that stand for devices.
+    /// Names the processes that represent devices.
     pub(super) fn describe_devices(&mut self) {
         for (n, device) in (0..).zip(self.rows.devices.clone()) {
             let name = text(&format!("{}{}", device_track::PREFIX, device.number));
@@ -120,7 +120,7 @@ impl<'w> Scene<'w> {
     /// Closes the file.
     pub(super) fn finish(mut self) -> Result<Summary, Error> {
         if let Some(row) = self.step_row.take() {
-            // HTA leaves the last step out, and kernels that were launched from then on.
+            // HTA drops the last step, and kernels that were launched from then on.
             let end = self.last.saturating_add(1000);
             let mut edits = self.new_event("X", &row, end);
             edits.set("name", text(&format!("{}{}", kineto::STEP_PREFIX, self.n_steps)));
@@ -165,7 +165,7 @@ impl<'w> Scene<'w> {
         }
     }
 
-    /// What has to be changed of an event because of where it is and when.
+    /// Returns the changes of an event that its track and time require.
     fn place(&self, record: &Record<'_>, time: i64) -> Edits {
         let mut edits = Edits::default();
         let row = self.rows.of_track(TrackId(record.row));
@@ -179,7 +179,7 @@ impl<'w> Scene<'w> {
         edits
     }
 
-    /// Returns true if a slice of a host is one of ours, or of whoever does not know torch's words.
+    /// Returns true if a slice of a host is one of ours, or of another tool that does not use torch's names.
     fn is_renamed(&self, category: &str) -> bool {
         let is_word = || Op::from_text(category).is_some() || [step::CATEGORY, layer::CATEGORY].contains(&category);
         !kineto::is_category(category) && (!self.is_kineto || is_word())
@@ -204,8 +204,8 @@ impl<'w> Scene<'w> {
         }
     }
 
-    /// Writes a slice at the time of a step that is named as vLLM names steps. It has the step's arguments, so that reading it tells
-    /// all that the step did.
+    /// Writes a slice at the time of a step with vLLM's name for steps. It has the step's arguments, so that readers
+    /// find all properties of the step.
     fn step_mark(&mut self, time: i64, record: &Record<'_>) {
         let args = args_of(record.args).unwrap_or(b"{}");
         let facts = StepFacts::of(record.name, [args, record.end_args]);
@@ -238,7 +238,7 @@ impl<'w> Scene<'w> {
         }
     }
 
-    fn device_slices(&mut self, lane: LaneId, slices: Vec<HeldSlice>) {
+    fn device_slices(&mut self, lane: LaneId, slices: Vec<PendingSlice>) {
         let Some(Some(StreamRow { row, stream, is_moved, .. })) = self.lanes.get(lane as usize) else {
             return;
         };
@@ -249,7 +249,7 @@ impl<'w> Scene<'w> {
         }
     }
 
-    fn device_slice(&mut self, row: &Row, stream: Stream, slice: &HeldSlice) {
+    fn device_slice(&mut self, row: &Row, stream: Stream, slice: &PendingSlice) {
         let mut edits = Edits::default();
         edits.set("ph", "\"X\"");
         edits.set("pid", &row.pid[..]);
@@ -260,7 +260,7 @@ impl<'w> Scene<'w> {
             edits.add_arg(kineto::ORIGINAL_CATEGORY, text(&slice.category));
         }
         if slice.is_group {
-            // With a stream among its arguments, HTA would take it for a kernel.
+            // With a stream among its arguments, HTA would treat it as a kernel.
             edits.set("cat", text(kineto::GPU_ANNOTATION));
         } else {
             let spelling = Spelling::of(gpu::DeviceWork::of(&slice.name, &slice.category), &slice.name);
@@ -283,8 +283,8 @@ impl<'w> Scene<'w> {
         self.write(&slice.json, edits);
     }
 
-    /// Writes the call that launched something, and the arrow from there. Returns the number that joins them.
-    fn call(&mut self, row: &Row, stream: Stream, slice: &HeldSlice, name: &str) -> u64 {
+    /// Writes the call that launched a slice, and the flow from there. Returns the number that joins them.
+    fn call(&mut self, row: &Row, stream: Stream, slice: &PendingSlice, name: &str) -> u64 {
         let correlation = self.next_correlation;
         self.next_correlation += 1;
         let launch = slice.launch;
@@ -302,7 +302,8 @@ impl<'w> Scene<'w> {
             edits.add_arg("unrecorded", "true");
         }
         self.write_new(edits);
-        // No viewer draws an arrow backwards, as it may be where clocks disagree. TraceLens finds only kernels that an arrow leads to.
+        // No viewer draws a flow backwards in time, which may occur where clocks disagree. TraceLens only finds kernels
+        // at the end of a flow.
         if time <= slice.start {
             self.launch_flow("s", &from, time, correlation);
             self.launch_flow("f", row, slice.start, correlation);
@@ -322,7 +323,7 @@ impl<'w> Scene<'w> {
         self.write_new(edits);
     }
 
-    /// The row for calls that the trace does not have. HTA drops kernels that nothing launched.
+    /// Returns the track for calls that the trace does not have. HTA drops kernels without a launch.
     fn unrecorded_calls(&mut self, stream: Stream) -> Row {
         let host = self.rows.devices[stream.device as usize].host;
         if let Some(row) = self.unrecorded.get(&host) {
@@ -334,7 +335,7 @@ impl<'w> Scene<'w> {
         row
     }
 
-    /// The points of an arrow. Its begin is written when it is known that it does not lead to a device.
+    /// Handles the points of a flow. Its begin is written once it is known that it does not lead to a device.
     fn flow_point(&mut self, lane: Option<LaneId>, time: i64, record: &Record<'_>) {
         if kineto::is_category(record.category) {
             self.summary.n_flow_points += 1;
@@ -368,18 +369,18 @@ impl<'w> Scene<'w> {
         self.as_it_is(time, record);
     }
 
-    /// An arrow leads to a stream.
+    /// Records that a flow leads to a stream.
     fn launched(&mut self, lane: Option<LaneId>, time: i64, record: &Record<'_>, launch: Launch) {
         if record.kind == EventKind::FlowEndAtNext {
             self.next_launch.insert(TrackId(record.row), launch);
             return;
         }
         let stream = lane.and_then(|lane| self.lanes.get_mut(lane as usize)?.as_mut());
-        let is_bound = stream.is_some_and(|stream| stream.held.launched(launch, time));
+        let is_bound = stream.is_some_and(|stream| stream.pending.launched(launch, time));
         self.summary.left.unbound_flow_points += u64::from(!is_bound);
     }
 
-    /// Writes the begin of an arrow, which is called as any other point of it.
+    /// Writes the begin of a flow, with the name of its other points.
     fn flow_begin(&mut self, launch: &Launch, point: &[u8]) {
         let row = self.rows.of_track(TrackId(launch.track));
         let mut edits = self.new_event("s", row, launch.time);
@@ -403,7 +404,7 @@ impl<'w> Scene<'w> {
         }
     }
 
-    /// What is said of processes and threads. Streams are called as they are in their device.
+    /// Writes metadata of processes and threads. Streams get the name that they have in their device.
     fn described(&mut self, record: &Record<'_>) {
         let track = TrackId(record.row);
         let is_of_stream = self.rows.of_track(track).stream.is_some() && record.name.starts_with("thread_");
@@ -423,7 +424,7 @@ impl<'w> Scene<'w> {
     }
 }
 
-impl Stage for Scene<'_> {
+impl TimelineSink for TorchWriter<'_> {
     fn lane(&mut self, _lane: LaneId, owner: Owner, nth: u32) -> Result<(), Error> {
         let row = match owner {
             Owner::Track(track) if self.rows.of_track(track).stream.is_some() => match nth {
@@ -438,7 +439,8 @@ impl Stage for Scene<'_> {
             _ => None,
         };
         let is_moved = nth > 0;
-        let with_stream = |row: Row| Some(StreamRow { stream: row.stream?, row, held: HeldRow::default(), is_moved });
+        let with_stream =
+            |row: Row| Some(StreamRow { stream: row.stream?, row, pending: PendingTrack::default(), is_moved });
         self.lanes.push(row.and_then(with_stream));
         Ok(())
     }
@@ -450,13 +452,13 @@ impl Stage for Scene<'_> {
             self.host_slice(time, slice);
             return self.check();
         };
-        // What is torch's already stays as it is, wherever it is.
+        // Torch's events stay unchanged on any track.
         if slice.end == NEVER || kineto::is_category(slice.category) {
-            stream.held.begin_unheld();
+            stream.pending.begin_written();
             self.host_slice(time, slice);
             return self.check();
         }
-        stream.held.begin(HeldSlice {
+        stream.pending.begin(PendingSlice {
             start: time,
             end: slice.end,
             name: slice.name.to_owned(),
@@ -471,7 +473,7 @@ impl Stage for Scene<'_> {
 
     fn end(&mut self, lane: LaneId, _time: i64) -> Result<(), Error> {
         let Some(stream) = &mut self.lanes[lane as usize] else { return Ok(()) };
-        let slices = stream.held.end();
+        let slices = stream.pending.end();
         self.device_slices(lane, slices);
         Ok(())
     }
@@ -493,7 +495,7 @@ impl Stage for Scene<'_> {
     }
 }
 
-/// The arguments of an event, as they stand there.
+/// Returns the arguments of an event in its spelling.
 fn args_of(json: &[u8]) -> Option<&[u8]> {
     let mut args = None;
     for_each_member(json, |key, value| {
@@ -504,8 +506,8 @@ fn args_of(json: &[u8]) -> Option<&[u8]> {
     args
 }
 
-/// How many bytes a copy moves in a nanosecond, if it says how many there are.
-fn bandwidth(slice: &HeldSlice) -> Option<f64> {
+/// Returns the bytes per nanosecond of a copy, if it states its size.
+fn bandwidth(slice: &PendingSlice) -> Option<f64> {
     let mut n_bytes = None;
     for_each_member(args_of(&slice.json)?, |key, value| {
         if key.raw == b"bytes" {
@@ -516,7 +518,7 @@ fn bandwidth(slice: &HeldSlice) -> Option<f64> {
     n_bytes.map(|n_bytes| n_bytes / nanos as f64).filter(|bandwidth| bandwidth.is_finite())
 }
 
-/// The letter of an event's phase.
+/// Returns the letter of an event's phase.
 fn phase_of(json: &[u8]) -> u8 {
     let mut phase = 0;
     for_each_member(json, |key, value| {
