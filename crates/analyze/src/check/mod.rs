@@ -42,7 +42,7 @@ pub struct Report {
     pub form: DocumentShape,
     /// Number of events.
     pub n_events: u64,
-    /// Metadata that the recorder wrote about the recordings in the file.
+    /// Metadata that the recorder wrote about the recordings.
     pub recordings: Recordings,
 }
 

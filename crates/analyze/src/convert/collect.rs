@@ -63,7 +63,7 @@ pub(super) struct Collected {
     pub left: Left,
     /// Losses of the reader.
     pub losses: Losses,
-    /// Facts that the recorder states about the recordings in it.
+    /// Metadata that the recorder wrote about the recordings.
     pub recordings: Recordings,
 }
 

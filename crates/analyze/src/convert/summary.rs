@@ -33,7 +33,7 @@ pub struct Summary {
     pub left: Left,
     /// Losses of the reader.
     pub losses: Losses,
-    /// Facts that the recorder states about the recordings in it.
+    /// Metadata that the recorder wrote about the recordings.
     pub recordings: Recordings,
 }
 

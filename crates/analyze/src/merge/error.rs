@@ -3,23 +3,23 @@
 use std::fmt;
 use std::io;
 
-/// Traces could not be merged.
+/// Error of a merge.
 #[derive(Debug)]
 pub enum Error {
-    /// An input cannot be read, or is no trace: its place among the inputs, and why.
+    /// An input cannot be read, or is not a trace.
     Input {
-        /// Its place among the inputs.
+        /// Its index among the inputs.
         place: usize,
         /// Its name.
         name: String,
-        /// What is wrong.
+        /// The error.
         cause: ferrum_trace_format::Error,
     },
     /// The output cannot be written.
     Write(io::Error),
     /// A temporary file cannot be written or read.
     Spill(io::Error),
-    /// Something else, when the output was made.
+    /// Another error while the output was written.
     Output(ferrum_trace_format::Error),
 }
 

@@ -4,19 +4,19 @@ use std::fmt;
 use std::io::Read;
 use std::sync::Arc;
 
-/// Opens an input anew, for each pass over it, on whatever thread.
+/// Opens an input again for each pass over it, on any thread.
 pub type OpenInput = Arc<dyn Fn() -> Result<Box<dyn Read + Send>, ferrum_trace_format::Error> + Send + Sync>;
 
-/// A trace that is to be merged with others.
+/// Trace to merge with others.
 #[derive(Clone)]
 pub struct Input {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Which rank it is of, whatever the trace says.
+    /// Its rank; overrides the rank in the trace.
     pub rank: Option<u32>,
-    /// Which rank it is of if the trace itself tells none: what [`rank_in`](crate::rank_in) finds in the name of a file, say.
+    /// Its rank if the trace does not state one, for example from [`rank_in`](crate::rank_in) and the name of the file.
     pub rank_if_unknown: Option<u32>,
-    /// Opens it.
+    /// Opens the input.
     pub open: OpenInput,
 }
 

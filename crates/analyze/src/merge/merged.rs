@@ -9,9 +9,9 @@ use ferrum_trace_model::Recordings;
 /// A process in the merged trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergedProcess {
-    /// What it is called there.
+    /// Its name in the merged trace.
     pub name: String,
-    /// Its number there.
+    /// Its number in the merged trace.
     pub pid: u32,
     /// Its id in the input, as text.
     pub old_pid: String,
@@ -19,53 +19,53 @@ pub struct MergedProcess {
     pub rank: Option<u32>,
 }
 
-/// What became of an input.
+/// Result of the merge for one input.
 #[derive(Clone, Debug)]
 pub struct MergedInput {
-    /// Its place among the inputs as they were given.
+    /// Its index among the inputs.
     pub place: usize,
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Its rank, if all of it has one.
+    /// Its rank, if all its processes have the same one.
     pub rank: Option<u32>,
-    /// Its host, if it says.
+    /// Its host, if the trace states it.
     pub host: Option<String>,
-    /// How its clock was aligned.
+    /// Alignment of its clock.
     pub alignment: Alignment,
     /// Its processes, in the order of the merged trace.
     pub processes: Vec<MergedProcess>,
-    /// Number of events it that has.
+    /// Number of events.
     pub n_events: u64,
-    /// What of it could not be read.
+    /// Losses of the reader.
     pub losses: Losses,
-    /// Facts that the recorder states about the recordings in it.
+    /// Metadata that the recorder wrote about the recordings.
     pub recordings: Recordings,
 }
 
-/// What became of all of them.
+/// Result of a merge.
 #[derive(Clone, Debug)]
 pub struct Merged {
-    /// The inputs, in the order of the merged trace: by rank, then as they were given.
+    /// The inputs, in the order of the merged trace: by rank, then in the order of the inputs.
     pub inputs: Vec<MergedInput>,
     /// Number of events that were written.
     pub n_events: u64,
-    /// When time zero of the merged trace was, in nanoseconds since 1970, if that is known.
+    /// Time zero of the merged trace, in nanoseconds since 1970, if known.
     pub start_unix_ns: Option<i128>,
-    /// The reason why collectives and steps are not compared, if the inputs are not ranks of one run. The places are
+    /// The reason why collectives and steps are not compared, if the inputs are not ranks of one run. Its indices are
     /// those of [`inputs`](Self::inputs).
     pub not_ranks: Option<NotRanks>,
-    /// Collectives, over ranks.
+    /// Comparison of collectives across ranks.
     pub collectives: Skew,
-    /// Steps, over ranks.
+    /// Comparison of steps across ranks.
     pub steps: Skew,
-    /// Fields around the events that were too long to keep.
+    /// Number of fields around the events that were too long to keep.
     pub n_fields_lost: u64,
-    /// Collectives and steps that are in no table, since there are too many different ones.
+    /// Number of collectives and steps that are in no table, since there are too many different ones.
     pub n_uncompared: u64,
 }
 
 impl Merged {
-    /// By how many nanoseconds the times of any input may be off, at most; `None` if that is not known of all.
+    /// Returns the largest error of the times of any input, in nanoseconds; `None` if any is unknown.
     pub fn error_ns(&self) -> Option<u64> {
         let mut errors = self.inputs.iter().map(|input| input.alignment.error_ns);
         errors.try_fold(0, |worst, error| Some(worst.max(error?)))

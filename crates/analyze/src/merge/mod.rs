@@ -1,7 +1,7 @@
-//! Several traces in one: processes kept apart, ranks in order, clocks aligned.
+//! Merges traces into one: distinct processes, ranks in order, clocks aligned.
 //!
-//! Each input is read twice, one after the other, and memory does not grow with the number of events: the first pass finds
-//! processes, clocks and what ranks do together (sorted on disk), the second writes.
+//! Each input is read twice, one after the other, and memory does not grow with the number of events: the first pass
+//! finds processes, clocks and events that ranks share (sorted on disk), the second writes.
 
 mod align;
 mod clock_fit;
@@ -59,8 +59,8 @@ use std::sync::Arc;
 ///
 /// # Errors
 ///
-/// If an input cannot be read or is no trace, or the output or a temporary file cannot be written. What of an input is
-/// damaged is passed over, and counted.
+/// Returns an error if an input cannot be read or is not a trace, or if the output or a temporary file cannot be
+/// written. Damaged parts of an input are skipped, and counted.
 pub fn merge(inputs: &[Input], output: &mut dyn Write, options: &MergeOptions) -> Result<Merged, Error> {
     let (plan, mut merged) = plan::plan(inputs, options)?;
     merged.n_events = match options.form {
@@ -78,7 +78,7 @@ pub fn merge(inputs: &[Input], output: &mut dyn Write, options: &MergeOptions) -
     Ok(merged)
 }
 
-/// The merged trace as a stream, for those who make another file of it.
+/// Returns the merged trace as a stream, for conversions of it.
 fn opener(
     plan: Plan,
     inputs: &[Input],

@@ -1,4 +1,4 @@
-//! What processes are called in the merged trace, and where they stand.
+//! Names and order of processes in the merged trace.
 
 use super::merged::MergedProcess;
 use super::survey::Surveyed;
@@ -7,10 +7,10 @@ use crate::rewrite::numbering::Numbers;
 use ferrum_trace_model::vocab::about::RANK_LABEL;
 use ferrum_trace_model::{ProcessId, StringId};
 
-/// How many processes of a rank keep their places among each other.
+/// Maximum number of processes of a rank that keep their relative order.
 const PLACES_OF_RANK: usize = 1024;
 
-/// The processes of a file, by what viewers will call them, in the order in which they stand.
+/// Returns the processes of a file with their names in the merged trace, in order.
 pub(super) fn processes(file: &Surveyed, numbers: &Numbers) -> Vec<(ProcessId, MergedProcess)> {
     let mut processes: Vec<(ProcessId, MergedProcess)> =
         file.tracks.processes().filter_map(|(id, _)| Some((id, process(file, numbers, id)?))).collect();
@@ -25,7 +25,7 @@ fn process(file: &Surveyed, numbers: &Numbers, id: ProcessId) -> Option<MergedPr
     let (pid, old_pid, rank) = (numbers.pid(id)?.number, told_text(told.pid).to_owned(), file.rank_of(id));
     let labels = told_text(told.labels);
     let name = match told_text(told.name) {
-        // Torch calls its devices by the name of the program, and says which they are in the label.
+        // Torch gives devices the name of the program, and identifies them in the label.
         _ if labels.starts_with("GPU") => labels.to_owned(),
         "" if old_pid.is_empty() => "no process".to_owned(),
         "" if old_pid.bytes().all(|byte| byte.is_ascii_digit()) => format!("process {old_pid}"),
@@ -35,7 +35,7 @@ fn process(file: &Surveyed, numbers: &Numbers, id: ProcessId) -> Option<MergedPr
     Some(MergedProcess { name: ranked(&name, &old_pid, rank), pid, old_pid, rank })
 }
 
-/// `rank 3: python 1234`.
+/// Returns a name like `rank 3: python 1234`.
 fn ranked(name: &str, old_pid: &str, rank: Option<u32>) -> String {
     let Some(rank) = rank else {
         return name.to_owned();
@@ -43,7 +43,7 @@ fn ranked(name: &str, old_pid: &str, rank: Option<u32>) -> String {
     let prefix = format!("{RANK_LABEL}{rank}: ");
     let is_number = !old_pid.is_empty() && old_pid != "0" && old_pid.bytes().all(|byte| byte.is_ascii_digit());
     match name.strip_prefix(&prefix) {
-        // Merged before.
+        // The name has the prefix already, from an earlier merge.
         Some(_) => name.to_owned(),
         None if is_number && !name.ends_with(old_pid) && !name.starts_with("GPU") => {
             format!("{prefix}{name} {old_pid}")
@@ -52,7 +52,8 @@ fn ranked(name: &str, old_pid: &str, rank: Option<u32>) -> String {
     }
 }
 
-/// Metadata events that say so: name, labels and place of each process, names of threads that have another number.
+/// Returns the metadata events for this: name, labels and order of each process, names of threads that have another
+/// number.
 pub(super) fn describe(
     file: &Surveyed,
     numbers: &Numbers,
@@ -90,7 +91,7 @@ pub(super) fn describe(
     events
 }
 
-/// What the file says of a process, its rank, and its number there if it has another one now.
+/// Returns the labels of a process in the file, its rank, and its old number if it has another one now.
 fn labels(file: &Surveyed, id: ProcessId, process: &MergedProcess) -> String {
     let told = file.tracks.get_process(id).labels.map_or("", |labels| file.strings.get(labels));
     let rank = process.rank.map(|rank| format!("{RANK_LABEL}{rank}"));
@@ -110,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_say_rank_and_process_once() {
+    fn names_contain_rank_and_process_once() {
         assert_eq!(ranked("python", "1234", Some(3)), "rank 3: python 1234");
         assert_eq!(ranked("rank 3: python 1234", "1234", Some(3)), "rank 3: python 1234");
         assert_eq!(ranked("GPU 0", "0", Some(3)), "rank 3: GPU 0");

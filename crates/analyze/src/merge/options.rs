@@ -2,23 +2,23 @@
 
 use super::align::Align;
 
-/// What is written.
+/// Output format of a merge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MergedForm {
     /// Chrome trace JSON, an object.
     #[default]
     Chrome,
-    /// The same, mended as by [`repair`](crate::repair::repair): takes 20 bytes of memory a slice.
+    /// Chrome trace JSON with repairs as by [`repair`](crate::repair::repair): takes 20 bytes of memory per slice.
     ChromeRepaired,
     /// A Perfetto trace.
     Perfetto,
 }
 
-/// How to merge.
+/// Options of [`merge`](super::merge).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MergeOptions {
-    /// How clocks are aligned.
+    /// Alignment of clocks.
     pub align: Align,
-    /// What is written.
+    /// Output format.
     pub form: MergedForm,
 }

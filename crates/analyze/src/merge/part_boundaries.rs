@@ -1,4 +1,7 @@
-//! What goes on from one file of a recording to the next: there it is begun again, which is not to be seen in the merged trace.
+//! Async events that are open across a part boundary of a rotating recording.
+//!
+//! The recorder begins them again in the next part, and ends them at the end of each part with the argument `unclosed`.
+//! In the merged trace they begin once and end once.
 
 use ferrum_trace_format::chrome::read::{Event, Scalar, for_each_member};
 use ferrum_trace_model::vocab::UNCLOSED;
@@ -6,68 +9,68 @@ use hashbrown::HashMap;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What is open in a recording.
+/// Open async events of a recording.
 #[derive(Debug, Default)]
-pub(super) struct Edges {
-    /// Begins less ends, where they differ: what ends on another thread may stand before its begin in a file.
+pub(super) struct PartBoundaries {
+    /// Number of begins minus ends, where they differ. An end on another thread may precede its begin in a file.
     open: HashMap<u64, i64>,
-    /// What was open at the end of the file before, how often, and has not been begun again.
-    from_before: HashMap<u64, i64>,
-    /// Ends that a file has only because it ends there, as they are to be written if no later file goes on.
-    held: BTreeMap<u64, Vec<Vec<u8>>>,
+    /// Number of events that were open at the end of the previous part and have not been begun again.
+    from_previous: HashMap<u64, i64>,
+    /// Synthetic ends at the end of a part, to be written if no later part continues the event.
+    pending_ends: BTreeMap<u64, Vec<Vec<u8>>>,
 }
 
-/// What becomes of an event.
+/// Treatment of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// It is written.
-    Stays,
-    /// It begins what is begun already.
-    Goes,
-    /// It ends this thing where the file does, and is for [`Edges::hold`].
-    Waits(u64),
+pub(super) enum Treatment {
+    /// Write it.
+    Write,
+    /// Drop it: it repeats the begin of an open event.
+    Drop,
+    /// Pass it to [`PartBoundaries::keep_end`]: it is a synthetic end of this event.
+    KeepEnd(u64),
 }
 
-impl Edges {
-    /// The next file begins.
+impl PartBoundaries {
+    /// Starts the next part.
     pub(super) fn next_file(&mut self) {
         self.open.retain(|_, n_open| *n_open > 0);
-        self.from_before = self.open.clone();
+        self.from_previous = self.open.clone();
     }
 
-    /// Returns true if an event is to be in the merged trace.
-    pub(super) fn fate_of(&mut self, event: &Event<'_>) -> Fate {
+    /// Decides about an event.
+    pub(super) fn treatment_of(&mut self, event: &Event<'_>) -> Treatment {
         let is_begin = match event.phase {
             b'b' => true,
             b'e' => false,
-            _ => return Fate::Stays,
+            _ => return Treatment::Write,
         };
-        let thing = thing_of(event);
+        let key = key_of(event);
         if !is_begin && is_unclosed(event) {
-            return Fate::Waits(thing);
+            return Treatment::KeepEnd(key);
         }
-        let n_before = self.from_before.get_mut(&thing).filter(|n_before| is_begin && **n_before > 0);
-        if let Some(n_before) = n_before {
-            *n_before -= 1;
-            self.held.entry(thing).and_modify(|ends| drop(ends.pop()));
-            return Fate::Goes;
+        let n_previous = self.from_previous.get_mut(&key).filter(|n_previous| is_begin && **n_previous > 0);
+        if let Some(n_previous) = n_previous {
+            *n_previous -= 1;
+            self.pending_ends.entry(key).and_modify(|ends| drop(ends.pop()));
+            return Treatment::Drop;
         }
-        let n_open = self.open.entry(thing).or_default();
+        let n_open = self.open.entry(key).or_default();
         *n_open += if is_begin { 1 } else { -1 };
         if *n_open == 0 {
-            self.open.remove(&thing);
+            self.open.remove(&key);
         }
-        Fate::Stays
+        Treatment::Write
     }
 
-    /// Keeps an end until it is known whether a later file goes on.
-    pub(super) fn hold(&mut self, thing: u64, end: Vec<u8>) {
-        self.held.entry(thing).or_default().push(end);
+    /// Stores a synthetic end until the last part.
+    pub(super) fn keep_end(&mut self, key: u64, end: Vec<u8>) {
+        self.pending_ends.entry(key).or_default().push(end);
     }
 
-    /// After the last file: the ends of what none went on with.
+    /// Returns the ends of events that no later part continued. Call it after the last part.
     pub(super) fn into_ends(self) -> impl Iterator<Item = Vec<u8>> {
-        self.held.into_values().flatten()
+        self.pending_ends.into_values().flatten()
     }
 }
 
@@ -79,7 +82,7 @@ fn is_unclosed(event: &Event<'_>) -> bool {
     is_unclosed
 }
 
-fn thing_of(event: &Event<'_>) -> u64 {
+fn key_of(event: &Event<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     for text in [event.category, event.name, event.pid] {
         text.as_ref().map(Scalar::decode).hash(&mut hasher);

@@ -1,4 +1,4 @@
-//! What becomes of one event.
+//! Rewrites the events of an input for the merged trace.
 
 use super::align::TimeMap;
 use super::handovers::our_flow;
@@ -14,29 +14,29 @@ use ferrum_trace_model::vocab::about;
 use ferrum_trace_model::{Strings, Tracks};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Ids of flows that were numbers keep their lower bits.
+/// Number of low bits that numeric ids of flows keep.
 const FLOW_BITS: u32 = 40;
-/// What ids of flows of other tools get, so that none is one of ours.
+/// Bit of the ids of other tools' flows, so that they differ from ours.
 const OTHER_FLOW: u64 = 1 << 61;
-/// The same for those that are no small numbers.
+/// Bit of the ids of other tools' flows that are not small numbers.
 const HASHED_FLOW: u64 = 1 << 60;
 
-/// What is needed to bring the events of a file into the merged one.
+/// Data for rewriting the events of a file.
 #[derive(Debug)]
 pub(super) struct FilePlan {
-    /// The texts of the file, as the first pass has found them.
+    /// Texts of the file, from the first pass.
     pub strings: Strings,
-    /// Its rows.
+    /// Its tracks.
     pub tracks: Tracks,
-    /// Their numbers in the merged file.
+    /// Numbers of the tracks in the merged file.
     pub numbers: Numbers,
-    /// Its times.
+    /// Mapping of its times.
     pub map: TimeMap,
-    /// When time zero of the merged file was.
+    /// Time zero of the merged file.
     pub start_unix_ns: Option<i128>,
-    /// Which recording it is of, by the place of its first file. Ids of the first one stay as they are.
+    /// Index of the first file of its recording. Ids of the first recording are kept.
     pub recording: u32,
-    /// True if that goes on in other files.
+    /// True if the recording has several parts.
     pub is_part: bool,
 }
 
@@ -49,13 +49,13 @@ pub(super) struct Rewriter<'p> {
 }
 
 impl<'p> Rewriter<'p> {
-    /// For a file.
+    /// Creates a rewriter for a file.
     pub(super) fn new(plan: &'p FilePlan) -> Self {
         let (strings, tracks) = (plan.strings.clone(), plan.tracks.clone());
         Self { plan, rows: RowFinder::default(), strings, tracks }
     }
 
-    /// The event in the merged file; `None` if it is not written.
+    /// Returns the event in the merged file; `None` if it is left out.
     pub(super) fn rewrite(&mut self, event: &Event<'_>) -> Option<Vec<u8>> {
         let kind = PhaseRole::of(event);
         let mut edits = Edits::default();
@@ -70,7 +70,7 @@ impl<'p> Rewriter<'p> {
         Some(mend_texts(&json).unwrap_or(json))
     }
 
-    /// Names and places of processes are written before all else.
+    /// Edits metadata. Names and order of processes are left out: they are written before all else.
     fn edit_metadata(&mut self, event: &Event<'_>, edits: &mut Edits) -> Option<()> {
         let name = event.name.map(|name| name.decode()).unwrap_or_default();
         if matches!(&*name, "process_name" | "process_labels" | "process_sort_index") {
@@ -86,8 +86,8 @@ impl<'p> Rewriter<'p> {
         Some(())
     }
 
-    /// What our recorder says of itself, with the time zero of the merged file. A clock that was fitted is nobody's clock any
-    /// more.
+    /// Returns the recorder's metadata with the time zero of the merged file. A fitted clock is no longer a clock of
+    /// the host, so it is removed.
     fn about(&self, args: &[u8]) -> Vec<u8> {
         let plan = self.plan;
         let mut out = b"{".to_vec();
@@ -133,7 +133,7 @@ impl<'p> Rewriter<'p> {
         }
     }
 
-    /// Ids that join events of one file must not join those of another.
+    /// Edits ids that join events, so that they do not join events of different files.
     fn edit_joint(&mut self, event: &Event<'_>, kind: PhaseRole, edits: &mut Edits) {
         if let (PhaseRole::Flow, Some(id)) = (kind, event.id) {
             let ours = our_flow(event).and_then(|id| self.our_flow(id));
@@ -145,7 +145,7 @@ impl<'p> Rewriter<'p> {
         if let Some(id) = event.bind_id.and_then(|id| self.other_flow(id)) {
             edits.set("bind_id", format!("\"{id:#x}\""));
         }
-        // Those of objects and samples belong to their process.
+        // Ids of objects and samples are local to their process.
         if self.plan.recording > 0
             && let Some(id) = event.id
             && matches!(kind, PhaseRole::Async | PhaseRole::LegacyAsync)
@@ -154,8 +154,8 @@ impl<'p> Rewriter<'p> {
         }
     }
 
-    /// The ids of our flows begin with the number of the process, unless they are for several. Others are none of ours, whatever
-    /// they are called.
+    /// Returns the new id of one of our flows. Such ids begin with the number of the process, unless they are shared by
+    /// several. Returns `None` if it is not one of ours.
     fn our_flow(&mut self, id: u64) -> Option<u64> {
         if id & SHARED_FLOW != 0 {
             return Some(id);
@@ -189,7 +189,7 @@ impl<'p> Rewriter<'p> {
         let track = self.rows.track(event, &mut self.strings, &mut self.tracks);
         let process = self.tracks.get(track).process;
         set_id("pid", event.pid, self.plan.numbers.pid(process).map(|pid| pid.number), edits);
-        // Metadata may name a thread that nothing is shown on.
+        // Metadata may name a thread without events.
         let unknown = matches!(event.tid, Some(Scalar::Text(_))).then_some(0);
         set_id("tid", event.tid, self.plan.numbers.tid(track).map(|tid| tid.number).or(unknown), edits);
     }

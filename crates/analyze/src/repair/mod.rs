@@ -1,7 +1,7 @@
-//! Makes of any file one that all viewers take, and lose nothing of.
+//! Repairs a file, so that all viewers accept it and show all of it.
 //!
-//! What is wrong is found as [`check`](crate::check) finds it. Then the file is read a second time, and each event is
-//! written as it is, or changed where a rule asks for it. What each rule asks for is its [`repair`](crate::check::Rule).
+//! The first pass is that of [`check`](crate::check). Then the file is read a second time, and each event is written
+//! unchanged, or with the changes that a rule requires, see [`Rule::repair`](crate::check::Rule).
 
 mod pass;
 mod rewriter;
@@ -21,41 +21,41 @@ use ferrum_trace_model::Recordings;
 use pass::Pass;
 use std::io::Write;
 
-/// How to repair.
+/// Options of [`repair()`].
 #[derive(Clone, Debug, Default)]
 pub struct RepairOptions {
-    /// How the file is written.
+    /// Shape of the output document.
     pub form: OutputForm,
 }
 
-/// How to write Chrome JSON.
+/// Options of [`chrome`].
 #[derive(Clone, Debug, Default)]
 pub struct ChromeOptions {
-    /// How the file is written.
+    /// Shape of the output document.
     pub form: OutputForm,
-    /// True if every event is written as it is, byte for byte, whatever viewers make of it. Only what is no JSON is changed: numbers
-    /// that JSON does not have, control bytes and bytes that are no UTF-8 in texts, halves of surrogate pairs.
+    /// True if every event is written byte for byte, regardless of viewers. Only invalid JSON is changed: numbers that
+    /// JSON does not have, control bytes, bytes that are not UTF-8, and halves of surrogate pairs.
     pub as_is: bool,
 }
 
-/// What was changed.
+/// Changes that were made.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// What was put right, by rule: how often, and where first.
+    /// Repaired findings by rule, with their number and first locations.
     pub repaired: Vec<Finding>,
-    /// Events that were left out, by the rule that asked for it. They are among the repaired too.
+    /// Events that were left out, by rule. They are also among the repaired findings.
     pub left_out: Vec<Finding>,
-    /// Number of nanoseconds that were taken from each time. The file keeps it as field `ferrumTraceShiftNs`.
+    /// Nanoseconds that were subtracted from each time. The file has it as field `ferrumTraceShiftNs`.
     pub shift: i64,
     /// Number of events that were read.
     pub n_read: u64,
-    /// Number of events that were written: also metadata that names new threads, and ends of what had none.
+    /// Number of events that were written, including metadata that name new threads, and ends that were added.
     pub n_written: u64,
-    /// How many fields of the object around the events were left out.
+    /// Number of fields of the object around the events that were left out.
     pub n_fields_lost: u64,
-    /// Number of ends had arguments that that were too far from their begin to be kept.
+    /// Number of ends whose arguments were too far from their begin to be kept.
     pub n_args_lost: u64,
-    /// Facts that the recorder states about the recordings in it.
+    /// Metadata that the recorder wrote about the recordings.
     pub recordings: Recordings,
 }
 
@@ -70,7 +70,7 @@ impl Changes {
 ///
 /// # Errors
 ///
-/// If the file cannot be read or written, or is no trace.
+/// Returns an error if the file cannot be read or written, or is not a trace.
 pub fn repair(open: Opener<'_>, out: &mut dyn Write, options: &RepairOptions) -> Result<Changes, Error> {
     let surveyed = survey(open)?;
     let recordings = surveyed.outline.recordings.clone();
@@ -80,11 +80,11 @@ pub fn repair(open: Opener<'_>, out: &mut dyn Write, options: &RepairOptions) ->
     Ok(Changes { recordings, ..changes })
 }
 
-/// Writes Chrome JSON that viewers take, or the very same events in another form.
+/// Writes Chrome JSON that viewers accept, or the same events in another shape of document.
 ///
 /// # Errors
 ///
-/// If the file cannot be read or written, or is no trace.
+/// Returns an error if the file cannot be read or written, or is not a trace.
 pub fn chrome(open: Opener<'_>, out: &mut dyn Write, options: &ChromeOptions) -> Result<Changes, Error> {
     if !options.as_is {
         return repair(open, out, &RepairOptions { form: options.form });
@@ -97,7 +97,7 @@ pub fn chrome(open: Opener<'_>, out: &mut dyn Write, options: &ChromeOptions) ->
     Ok(Changes { recordings, ..changes })
 }
 
-/// Takes every event as it is, if it is JSON.
+/// Copies every event unchanged, if it is JSON.
 struct Copy<'w> {
     document: Document<'w>,
     changes: Changes,
@@ -120,7 +120,7 @@ impl EventSink for Copy<'_> {
 }
 
 impl Stop for Copy<'_> {
-    fn wants_no_more(&self) -> bool {
+    fn is_stopped(&self) -> bool {
         self.document.has_failed()
     }
 }

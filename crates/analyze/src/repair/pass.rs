@@ -1,7 +1,7 @@
-//! The second pass: writes each event, in an order that viewers like.
+//! Second pass: writes each event, in an order that viewers accept.
 
 use super::Changes;
-use super::rewriter::{Fate, Rewriter};
+use super::rewriter::{Rewriter, Treatment};
 use super::track_numbers::TrackNumbers;
 use crate::check::Finding;
 use crate::check::fields::is_usable;
@@ -18,20 +18,20 @@ use ferrum_trace_model::Order;
 use hashbrown::{HashMap, HashSet};
 use std::io;
 
-/// Number of bytes of events that are held back at most, until what they wait for has come.
-const HELD_BYTES_MAX: usize = 32 << 20;
-/// The field that keeps by how much times were moved.
+/// Maximum number of bytes of delayed events.
+const DELAYED_BYTES_MAX: usize = 32 << 20;
+/// Field with the nanoseconds that were subtracted from all times.
 const SHIFT_FIELD: &[u8] = b"ferrumTraceShiftNs";
 
-/// Writes a file anew.
+/// State of the second pass.
 pub(super) struct Pass<'w> {
     rewriter: Rewriter,
     document: Document<'w>,
-    /// Number of events the first pass that has seen.
+    /// Number of events in the first pass.
     n_events: Order,
     next: Order,
     held: DelayedEvents,
-    /// Ends of asynchronous slices that have none: the last to begin is the first to end.
+    /// Ends of async slices that have none: the last to begin is the first to end.
     async_ends: Vec<(i64, Order, Vec<u8>)>,
     found: Findings,
     left_out: Findings,
@@ -39,22 +39,22 @@ pub(super) struct Pass<'w> {
     n_args_lost: u64,
 }
 
-/// Events that are held back.
+/// Events that are delayed.
 #[derive(Default)]
 struct DelayedEvents {
     n_bytes: usize,
-    /// By the slice that has to be written before them.
+    /// Events by the slice that must be written before them.
     waiting: HashMap<Order, Vec<(Order, Vec<u8>)>>,
     /// Slices that others wait for.
     awaited: HashSet<Order>,
     /// Begins that wait for the arguments of their ends.
     begins: HashMap<Order, Vec<u8>>,
-    /// Arguments of ends that stand before their begins.
+    /// Arguments of ends that precede their begins.
     end_args: HashMap<Order, Vec<u8>>,
 }
 
 impl<'w> Pass<'w> {
-    /// Begins to write.
+    /// Starts writing.
     pub(super) fn new(surveyed: Surveyed, mut document: Document<'w>) -> Self {
         let Surveyed { findings, ids, slices, flows, asyncs, profiles, n_events, span, .. } = surveyed;
         let (first, last) = span.unwrap_or_default();
@@ -90,7 +90,7 @@ impl<'w> Pass<'w> {
         }
     }
 
-    /// Writes an event, or holds it back until its time has come.
+    /// Writes an event, or delays it.
     fn keep(&mut self, event: &Event<'_>, order: Order, edits: Edits) {
         let changed = if edits.is_empty() { None } else { Some(edits.apply(event.json, event.args)) };
         let json = mend_texts(changed.as_deref().unwrap_or(event.json)).or(changed);
@@ -107,7 +107,7 @@ impl<'w> Pass<'w> {
         }
     }
 
-    /// Writes what belongs to an event besides: more begins of a flow, the end of an asynchronous slice.
+    /// Writes additional events that belong to an event: more begins of a flow, the end of an async slice.
     fn follow_up(&mut self, event: &Event<'_>, order: Order, json: &[u8]) {
         if event.phase == b's' {
             for id in self.rewriter.flows.copies(order) {
@@ -118,7 +118,7 @@ impl<'w> Pass<'w> {
         }
         if matches!(event.phase, b'b' | b'S') && self.rewriter.asyncs.is_unclosed(order) {
             let end = self.rewriter.end_of_async(json);
-            if self.held.takes(end.len()) {
+            if self.held.reserve(end.len()) {
                 self.async_ends.push((event.start.nanos().unwrap_or(0), order, end));
             } else {
                 self.document.event(&end);
@@ -126,13 +126,13 @@ impl<'w> Pass<'w> {
         }
     }
 
-    /// A begin that becomes a complete event waits for the arguments of its end.
+    /// Delays a begin that becomes a complete event until the arguments of its end are known.
     fn keep_begin(&mut self, order: Order, json: Vec<u8>) {
         if let Some(args) = self.held.end_args.remove(&order) {
-            self.held.gives(args.len());
+            self.held.release(args.len());
             return self.write_in_order(order, with_args(&json, &args));
         }
-        if self.held.takes(json.len()) {
+        if self.held.reserve(json.len()) {
             self.held.begins.insert(order, json);
         } else {
             self.n_args_lost += 1;
@@ -140,16 +140,16 @@ impl<'w> Pass<'w> {
         }
     }
 
-    /// The end of a slice whose begin becomes a complete event.
+    /// Handles the end of a slice whose begin becomes a complete event.
     fn end(&mut self, event: &Event<'_>, order: Order, begin: Order) {
         let args = event.args.unwrap_or(b"{}");
         let args = mend_texts(args).unwrap_or_else(|| args.to_vec());
         if let Some(json) = self.held.begins.remove(&begin) {
-            self.held.gives(json.len());
+            self.held.release(json.len());
             return self.write_in_order(begin, with_args(&json, &args));
         }
         if begin > order && args.len() > 2 {
-            if self.held.takes(args.len()) {
+            if self.held.reserve(args.len()) {
                 self.held.end_args.insert(begin, args);
             } else {
                 self.n_args_lost += 1;
@@ -157,12 +157,12 @@ impl<'w> Pass<'w> {
         }
     }
 
-    /// Writes a slice after the one that has to come before it.
+    /// Writes a slice after the one that must precede it.
     fn write_in_order(&mut self, order: Order, json: Vec<u8>) {
         if let Some(outer) = self.rewriter.slices.waits_for(order)
             && self.held.awaited.contains(&outer)
         {
-            if self.held.takes(json.len()) {
+            if self.held.reserve(json.len()) {
                 self.held.waiting.entry(outer).or_default().push((order, json));
                 return;
             }
@@ -171,7 +171,7 @@ impl<'w> Pass<'w> {
         self.write(order, &json);
     }
 
-    /// Writes an event, and those that have waited for it.
+    /// Writes an event, and the events that waited for it.
     fn write(&mut self, order: Order, json: &[u8]) {
         self.document.event(json);
         if !self.held.awaited.remove(&order) {
@@ -180,7 +180,7 @@ impl<'w> Pass<'w> {
         let mut next: Vec<(Order, Vec<u8>)> = self.held.waiting.remove(&order).unwrap_or_default();
         next.reverse();
         while let Some((order, json)) = next.pop() {
-            self.held.gives(json.len());
+            self.held.release(json.len());
             self.document.event(&json);
             self.held.awaited.remove(&order);
             let waiting = self.held.waiting.remove(&order).unwrap_or_default();
@@ -188,7 +188,7 @@ impl<'w> Pass<'w> {
         }
     }
 
-    /// Writes what was held back to the end.
+    /// Writes the remaining delayed events.
     fn end_events(&mut self) {
         if self.document.n_events == 0 && self.next == 0 {
             self.begin();
@@ -209,7 +209,7 @@ impl<'w> Pass<'w> {
         }
     }
 
-    /// Closes the file, and tells what was changed.
+    /// Closes the file, and returns the changes.
     pub(super) fn finish(mut self) -> io::Result<Changes> {
         self.end_events();
         let repaired = |finding: &Finding| finding.rule.is_repaired();
@@ -229,22 +229,22 @@ impl<'w> Pass<'w> {
 }
 
 impl DelayedEvents {
-    /// Makes room for bytes, if there is some.
-    fn takes(&mut self, n_bytes: usize) -> bool {
-        let has_room = self.n_bytes + n_bytes <= HELD_BYTES_MAX;
+    /// Reserves bytes. Returns false if there is no room.
+    fn reserve(&mut self, n_bytes: usize) -> bool {
+        let has_room = self.n_bytes + n_bytes <= DELAYED_BYTES_MAX;
         if has_room {
             self.n_bytes += n_bytes;
         }
         has_room
     }
 
-    fn gives(&mut self, n_bytes: usize) {
+    fn release(&mut self, n_bytes: usize) {
         self.n_bytes = self.n_bytes.saturating_sub(n_bytes);
     }
 }
 
 impl Stop for Pass<'_> {
-    fn wants_no_more(&self) -> bool {
+    fn is_stopped(&self) -> bool {
         self.document.has_failed()
     }
 }
@@ -258,9 +258,9 @@ impl EventSink for Pass<'_> {
         self.next = self.next.saturating_add(1);
         self.places.event(event);
         with_sound_numbers(event, |event| match self.rewriter.decide(event, order) {
-            Fate::Kept(edits) => self.keep(event, order, edits),
-            Fate::LeftOut(rule) => self.left_out.note(rule, event),
-            Fate::EndOf(begin) => self.end(event, order, begin),
+            Treatment::Kept(edits) => self.keep(event, order, edits),
+            Treatment::LeftOut(rule) => self.left_out.note(rule, event),
+            Treatment::EndOf(begin) => self.end(event, order, begin),
         });
     }
 
@@ -277,7 +277,7 @@ impl EventSink for Pass<'_> {
     }
 }
 
-/// An event with more arguments.
+/// Returns an event with more arguments.
 fn with_args(json: &[u8], more: &[u8]) -> Vec<u8> {
     let mut args: &[u8] = b"{}";
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! What becomes of one event.
+//! Edits the events of a file.
 
 use super::track_numbers::TrackNumbers;
 use crate::check::Rule;
@@ -25,46 +25,46 @@ use ferrum_trace_format::chrome::read::{Event, Number, Scalar, for_each_member};
 use ferrum_trace_model::vocab::UNCLOSED;
 use ferrum_trace_model::{Order, TrackId};
 
-/// All that is known when events are rewritten.
+/// Data for the edits of events.
 #[derive(Debug)]
 pub(super) struct Rewriter {
     /// The tracks of the file.
     pub ids: Ids,
-    /// What has to be done to slices.
+    /// Changes to slices.
     pub slices: SlicePlan,
-    /// What has to be done to flows.
+    /// Changes to flows.
     pub flows: FlowPlan,
-    /// What has to be done to asynchronous events.
+    /// Changes to async events.
     pub asyncs: AsyncPlan,
     /// Changes to samples of profiles.
     pub profiles: ProfilePlan,
     /// Numbers of processes and threads.
     pub numbering: TrackNumbers,
-    /// Nanoseconds that are taken from each time.
+    /// Nanoseconds that are subtracted from each time.
     pub shift: i64,
-    /// When the trace ends.
+    /// End of the trace.
     pub last: i64,
 }
 
-/// What becomes of an event.
-pub(super) enum Fate {
-    /// It is written with these changes.
+/// Treatment of an event.
+pub(super) enum Treatment {
+    /// Write it with these changes.
     Kept(Edits),
-    /// It is left out.
+    /// Leave it out.
     LeftOut(&'static Rule),
-    /// It ends a slice that is written as one event with that begin.
+    /// Join it to this begin, with which it is written as one event.
     EndOf(Order),
 }
 
 impl Rewriter {
     /// Decides about an event.
-    pub(super) fn decide(&mut self, event: &Event<'_>, order: Order) -> Fate {
+    pub(super) fn decide(&mut self, event: &Event<'_>, order: Order) -> Treatment {
         let kind = PhaseRole::of(event);
         if kind == PhaseRole::Missing {
-            return Fate::LeftOut(&EMPTY_EVENT);
+            return Treatment::LeftOut(&EMPTY_EVENT);
         }
         if kind != PhaseRole::Metadata && event.start.nanos().is_none() {
-            return Fate::LeftOut(&MISSING_TS);
+            return Treatment::LeftOut(&MISSING_TS);
         }
         let mut edits = Edits::default();
         let mut lane = 0;
@@ -82,7 +82,7 @@ impl Rewriter {
                 None
             }
             PhaseRole::End => match self.slices.end(order) {
-                Some(Some(begin)) => return Fate::EndOf(begin),
+                Some(Some(begin)) => return Treatment::EndOf(begin),
                 Some(None) => Some(&UNMATCHED_END),
                 None => None,
             },
@@ -116,12 +116,12 @@ impl Rewriter {
             PhaseRole::Metadata | PhaseRole::Missing => None,
         };
         if let Some(rule) = left_out {
-            return Fate::LeftOut(rule);
+            return Treatment::LeftOut(rule);
         }
         edit_name_and_args(event, kind, &mut edits);
         self.edit_ids(event, kind, lane, &mut edits);
         self.edit_times(event, kind, &mut edits);
-        Fate::Kept(edits)
+        Treatment::Kept(edits)
     }
 
     fn edit_begin(&self, order: Order, edits: &mut Edits) {
@@ -134,7 +134,7 @@ impl Rewriter {
         }
     }
 
-    /// A slice that says itself what flows into it.
+    /// Edits the flow of a slice with `bind_id`.
     fn edit_bound_flow(&self, event: &Event<'_>, order: Order, edits: &mut Edits) {
         let Some(id) = event.bind_id else {
             return;
@@ -156,7 +156,7 @@ impl Rewriter {
         if let Some(new) = self.flows.id(order) {
             edits.set("id", new.to_string());
         } else if flow_number(id).is_none() {
-            // A flow without a usable time, which nothing else knows of.
+            // A flow without a usable time is in no plan.
             return self.flows.dropped(order).or(Some(&FLOW_WITHOUT_ID));
         }
         if self.flows.needs_bp(order) {
@@ -206,7 +206,7 @@ impl Rewriter {
         }
     }
 
-    /// A process that has a name and gets a new number keeps the old one as an argument of its name.
+    /// Keeps the old number of a named process that gets a new one, as an argument of its name.
     fn keep_old_pid(&self, event: &Event<'_>, pid: Option<Id>, edits: &mut Edits) {
         let is_name = event.name.is_some_and(|name| name.decode() == "process_name");
         if let (true, Some(old), true) = (is_name, event.pid, pid.is_some_and(|pid| pid.is_new)) {
@@ -240,7 +240,7 @@ impl Rewriter {
         }
     }
 
-    /// The end of an asynchronous slice that has none. Only what joins it to its begin is in it.
+    /// Returns the end of an async slice that has none. It only has the fields that join it to its begin.
     pub(super) fn end_of_async(&self, begin: &[u8]) -> Vec<u8> {
         let mut edits = Edits::default();
         edits.set("ph", "\"e\"");
@@ -254,7 +254,7 @@ fn has_usable_duration(event: &Event<'_>) -> bool {
     event.duration.nanos().is_some_and(|duration| duration >= 0) && event.end().is_some()
 }
 
-/// A slice without a usable duration is no slice: it becomes an instant, which keeps its place in time.
+/// Turns a slice without a usable duration into an instant at the same time.
 fn edit_complete(event: &Event<'_>, edits: &mut Edits) {
     if has_usable_duration(event) {
         return;
@@ -270,7 +270,7 @@ fn edit_complete(event: &Event<'_>, edits: &mut Edits) {
     edits.add_arg("unusable_dur", text(&duration));
 }
 
-/// Leaves out the values of a counter that are no numbers.
+/// Removes the values of a counter that are not numbers.
 fn edit_counter(event: &Event<'_>, edits: &mut Edits) -> Option<&'static Rule> {
     let mut args = Vec::new();
     let (mut n_values, mut n_changed) = (0, 0);

@@ -1,4 +1,4 @@
-//! Numbers for processes and threads, so that all viewers keep them apart.
+//! Numbers for processes, threads and lanes, so that all viewers distinguish them.
 
 use crate::check::ids::Ids;
 use crate::check::slices::SlicePlan;
@@ -54,7 +54,7 @@ impl TrackNumbers {
         }
     }
 
-    /// Metadata events that name what has a new number, each as JSON.
+    /// Returns metadata events that name the tracks with a new number, each as JSON.
     pub(super) fn names(&self, ids: &Ids) -> Vec<Vec<u8>> {
         let mut events = Vec::new();
         for (process, of_process) in ids.tracks.processes() {
@@ -87,7 +87,7 @@ impl TrackNumbers {
     }
 }
 
-/// What to call something by its old id. Perfetto does not take empty names.
+/// Returns a name made from an old id. Perfetto does not accept empty names.
 fn old_id<'a>(id: Option<StringId>, ids: &'a Ids, none: &'a str) -> &'a str {
     id.map(|id| ids.text(id)).filter(|id| !id.is_empty()).unwrap_or(none)
 }

@@ -1,36 +1,36 @@
-//! The file that is written: fields, events, and what stands between them.
+//! Output document: fields, events, and the punctuation between them.
 
 use crate::check::texts::mend_texts;
 use ferrum_trace_format::chrome::read::{Text, mend_numbers};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// How a file is written.
+/// Shape of an output document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OutputForm {
-    /// An object with a list `traceEvents`, the form that all viewers take.
+    /// An object with a list `traceEvents`, which all viewers accept.
     #[default]
     Object,
     /// A list of events. It has no room for other fields.
     Array,
 }
 
-/// How much is written at once.
+/// Number of bytes that are written at once.
 const BUFFER_BYTES: usize = 256 << 10;
-/// How many bytes of fields in the midst of the events are kept until these end.
+/// Maximum number of bytes of fields between the events that are kept until the events end.
 const LATE_BYTES_MAX: usize = 64 << 20;
 
-/// A file that is being written. The first error ends it.
+/// Document that is being written. Nothing is written after the first error.
 pub(crate) struct Document<'w> {
     out: &'w mut dyn Write,
     buffer: Vec<u8>,
     form: OutputForm,
     state: State,
-    /// Fields that came in the midst of the events.
+    /// Fields that came between the events.
     late: Vec<u8>,
     /// Number of events that were written.
     pub n_events: u64,
-    /// Number of fields that had no place.
+    /// Number of fields that were left out.
     pub n_fields_lost: u64,
     result: io::Result<()>,
 }
@@ -39,14 +39,14 @@ pub(crate) struct Document<'w> {
 enum State {
     /// Before the list of events.
     Before { has_fields: bool },
-    /// In it.
+    /// In the list of events.
     Events,
-    /// After it.
+    /// After the list of events.
     After,
 }
 
 impl<'w> Document<'w> {
-    /// An empty file.
+    /// Creates an empty document.
     pub(crate) fn new(out: &'w mut dyn Write, form: OutputForm) -> Self {
         Self {
             out,
@@ -65,7 +65,7 @@ impl<'w> Document<'w> {
         self.result.is_err()
     }
 
-    /// What went wrong, if anything did.
+    /// Returns the error of writing, if there was one.
     pub(crate) fn check(&mut self) -> io::Result<()> {
         std::mem::replace(&mut self.result, Ok(()))
     }
@@ -81,7 +81,7 @@ impl<'w> Document<'w> {
 
     /// Writes a field of the object around the events. `is_last` if no event follows.
     pub(crate) fn field(&mut self, key: Text<'_>, value: &[u8], is_last: bool) {
-        // The list itself is written, whatever else bears its name.
+        // The list itself is written; another field of that name is left out.
         if self.form == OutputForm::Array || key.raw == b"traceEvents" {
             self.n_fields_lost += 1;
             return;
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_stay_where_they_were() {
+    fn fields_keep_their_place() {
         let all = |document: &mut Document<'_>| {
             document.field(Text::plain(b"a"), b"1", false);
             document.event(b"{}");

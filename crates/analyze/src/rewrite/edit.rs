@@ -1,4 +1,4 @@
-//! Changes single fields of an event, and leaves the others as they are, byte for byte.
+//! Changes single fields of an event, and keeps the others byte for byte.
 
 use ferrum_trace_format::chrome::read::{Cursor, Stop};
 
@@ -21,12 +21,12 @@ impl Edits {
         self.fields.iter().any(|(changed, _)| *changed == key)
     }
 
-    /// Gives a field a value, as JSON.
+    /// Sets the value of a field, as JSON.
     pub(crate) fn set(&mut self, key: &'static str, value: impl Into<Vec<u8>>) {
         self.put(key, Some(value.into()));
     }
 
-    /// Leaves a field out.
+    /// Removes a field.
     pub(crate) fn remove(&mut self, key: &'static str) {
         self.put(key, None);
     }
@@ -43,7 +43,7 @@ impl Edits {
         }
     }
 
-    /// The event with these changes.
+    /// Returns the event with these changes.
     pub(crate) fn apply(mut self, json: &[u8], args: Option<&[u8]>) -> Vec<u8> {
         if !self.args.is_empty() {
             let args = match self.fields.iter().find(|(key, _)| *key == "args") {
@@ -61,7 +61,7 @@ impl Edits {
         for_each_field(json, |key, field| {
             match self.fields.iter().position(|(changed, _)| changed.as_bytes() == key) {
                 None => push_field(&mut out, field),
-                // Of a field that is there twice, one remains.
+                // Only the first of duplicate fields is kept.
                 Some(n) if !std::mem::replace(&mut is_written[n], true) => {
                     let (key, value) = &self.fields[n];
                     if let Some(value) = value {
@@ -95,7 +95,7 @@ fn push_member(out: &mut Vec<u8>, key: &str, value: &[u8]) {
     out.extend_from_slice(value);
 }
 
-/// The members of two objects in one. What is no object has none.
+/// Joins the members of two objects. Values that are not objects have none.
 pub(crate) fn join_objects(one: &[u8], other: &[u8]) -> Vec<u8> {
     let members = |object: &[u8]| -> Vec<u8> {
         let inner = object.strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}"));
@@ -106,7 +106,7 @@ pub(crate) fn join_objects(one: &[u8], other: &[u8]) -> Vec<u8> {
     [b"{", &one[..], comma, &other[..], b"}"].concat()
 }
 
-/// The fields of an object: key, and key with value as they stand there.
+/// Visits the fields of an object: the key, and key with value in their spelling.
 fn for_each_field<'a>(json: &'a [u8], mut look: impl FnMut(&'a [u8], &'a [u8])) {
     let mut cursor = Cursor::new(json, 0);
     let mut next = || -> Result<(&'a [u8], &'a [u8]), Stop> {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_fields_that_are_named_change() {
+    fn only_the_given_fields_change() {
         let json = r#"{ "a" : 1 , "b":[1, 2],"c":"x", "b" : 3 }"#;
         assert_eq!(edited(json, |edits| edits.set("b", "7")), r#"{"a" : 1,"b":7,"c":"x"}"#);
         assert_eq!(edited(json, |edits| edits.remove("a")), r#"{"b":[1, 2],"c":"x","b" : 3}"#);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_added_to_those_that_are_there() {
+    fn arguments_are_added_to_existing_ones() {
         let add = |edits: &mut Edits| edits.add_arg("k", "1");
         assert_eq!(edited(r#"{"a":1}"#, add), r#"{"a":1,"args":{"k":1}}"#);
         let mut edits = Edits::default();

@@ -1,20 +1,20 @@
-//! What stands around the list of events in a file, kept as the file spells it.
+//! Fields around the list of events in a file, in the spelling of the file.
 
 use ferrum_trace_format::chrome::read::Text;
 use hashbrown::HashMap;
 
-/// Number of bytes that are kept if nobody says.
+/// Default limit of bytes that are kept.
 const BYTES_MAX: usize = 1 << 20;
 
-/// Fields of the object around the list of events, as many as there is room for.
+/// Fields of the object around the list of events, up to a size limit.
 #[derive(Clone, Debug)]
 pub(crate) struct Fields {
     /// Keys, without quotes, and values, as JSON.
     pub kept: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Number of there that was no room for.
+    /// Number of fields beyond the limit.
     pub n_lost: u64,
     bytes_left: usize,
-    /// The places of the keys in `kept`, the first of each.
+    /// Index of the first field of each key in `kept`.
     places: HashMap<Vec<u8>, usize>,
 }
 
@@ -25,12 +25,12 @@ impl Default for Fields {
 }
 
 impl Fields {
-    /// None yet. Keys and values may take that many bytes.
+    /// Creates an empty list. Keys and values may take `bytes_max` bytes.
     pub(crate) fn within(bytes_max: usize) -> Self {
         Self { kept: Vec::new(), n_lost: 0, bytes_left: bytes_max, places: HashMap::new() }
     }
 
-    /// Keeps one.
+    /// Adds a field.
     pub(crate) fn push(&mut self, key: Text<'_>, value: &[u8]) {
         match self.bytes_left.checked_sub(key.raw.len() + value.len()) {
             Some(bytes_left) => {
@@ -42,7 +42,7 @@ impl Fields {
         }
     }
 
-    /// The value of a key, as the file spells both.
+    /// Returns the value of a key, both in the spelling of the file.
     pub(crate) fn get(&self, key: &[u8]) -> Option<&[u8]> {
         self.places.get(key).map(|&place| &self.kept[place].1[..])
     }

@@ -2,7 +2,7 @@
 
 use ferrum_trace_format::chrome::{push_decimal, push_micros, push_text};
 
-/// Nanoseconds as microseconds: whole ones without decimals.
+/// Returns nanoseconds as microseconds: whole ones without decimals.
 pub(crate) fn micros(nanos: i64) -> Vec<u8> {
     let mut out = Vec::new();
     if nanos < 0 {
@@ -15,19 +15,19 @@ pub(crate) fn micros(nanos: i64) -> Vec<u8> {
     out
 }
 
-/// A metadata event, its arguments as JSON.
+/// Returns a metadata event with the given arguments, as JSON.
 pub(crate) fn metadata(name: &str, pid: u32, tid: Option<u32>, args: &[u8]) -> Vec<u8> {
     let tid = tid.map_or(String::new(), |tid| format!(",\"tid\":{tid}"));
     let head = format!("{{\"ph\":\"M\",\"name\":\"{name}\",\"pid\":{pid}{tid},\"args\":");
     [head.as_bytes(), args, b"}"].concat()
 }
 
-/// The same, of what names something.
+/// Returns a metadata event that names a process or a thread.
 pub(crate) fn naming(kind: &str, pid: u32, tid: Option<u32>, name: &str) -> Vec<u8> {
     metadata(kind, pid, tid, &[b"{\"name\":", &text(name)[..], b"}"].concat())
 }
 
-/// A text as JSON.
+/// Returns a text as JSON.
 pub(crate) fn text(text: &str) -> Vec<u8> {
     let mut out = Vec::new();
     push_text(&mut out, text);

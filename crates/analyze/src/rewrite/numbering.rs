@@ -1,10 +1,10 @@
-//! Numbers that no process and no thread has, for those whose ids viewers do not take.
+//! Assigns numbers to processes and threads whose ids viewers do not accept.
 
 use crate::check::ids::number;
 use ferrum_trace_model::{ProcessId, StringId, Strings, TrackId, Tracks};
 use hashbrown::HashSet;
 
-/// The numbers that are given out begin after the largest in use, if that is below this one.
+/// New numbers begin after the largest in use below this one.
 const ROOM: u32 = 1 << 30;
 
 /// Numbers that are not in use.
@@ -15,7 +15,7 @@ pub(crate) struct FreeNumbers {
 }
 
 impl FreeNumbers {
-    /// Those that none of these files use.
+    /// Creates the set of numbers that none of these files use.
     pub(crate) fn beside<'a>(files: impl Iterator<Item = (&'a Tracks, &'a Strings)>) -> Self {
         let mut used = HashSet::new();
         for (tracks, strings) in files {
@@ -27,7 +27,7 @@ impl FreeNumbers {
         Self { used, last }
     }
 
-    /// Another one, never 0.
+    /// Takes a number, never 0.
     pub(crate) fn take(&mut self) -> u32 {
         loop {
             self.last = (self.last + 1) % (i32::MAX as u32);
@@ -38,7 +38,7 @@ impl FreeNumbers {
     }
 }
 
-/// The number that an id is, if viewers take it as it is.
+/// Returns the number of an id if viewers accept it.
 fn plain_number(id: Option<StringId>, strings: &Strings) -> Option<u32> {
     number(strings.get(id?).as_bytes())
 }
@@ -116,22 +116,23 @@ impl Numbers {
     }
 }
 
-/// What becomes of the id of a thread.
+/// Treatment of the id of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ThreadNumber {
-    /// It stays.
+    /// It is kept.
     Kept(u32),
-    /// It needs another one.
+    /// It needs a new number.
     New,
-    /// It needs none.
+    /// It needs no number.
     Nothing,
 }
 
 impl ThreadNumber {
-    /// For a thread of such an id. `is_shown` says whether something lies on it, `pid` is the number of its process.
+    /// Decides about a thread with this id. `is_shown` is true if something is shown on it, `pid` is the number of its
+    /// process.
     fn of(tid: Option<StringId>, strings: &Strings, is_shown: bool, pid: u32) -> Self {
         match (tid, plain_number(tid, strings)) {
-            // Viewers take thread 0 for the idle one.
+            // Viewers treat thread 0 as the idle thread.
             (Some(_), Some(0)) if is_shown && pid != 0 => Self::New,
             (Some(_), Some(number)) => Self::Kept(number),
             (Some(_), None) => Self::New,
@@ -155,18 +156,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_is_nobody_elses() {
+    fn numbers_that_are_taken_are_unused() {
         let (tracks, strings) = file();
         let mut free = FreeNumbers::beside([(&tracks, &strings)].into_iter());
         assert_eq!([free.take(), free.take()], [9, 10]);
         free.last = i32::MAX as u32 - 2;
-        assert_eq!([free.take(), free.take()], [i32::MAX as u32 - 1, 1], "they begin anew, and 0 is none");
+        assert_eq!([free.take(), free.take()], [i32::MAX as u32 - 1, 1], "numbers wrap around and skip 0");
         free.last = 6;
         assert_eq!(free.take(), 11);
     }
 
     #[test]
-    fn threads_keep_what_viewers_take() {
+    fn threads_keep_ids_that_viewers_accept() {
         let (tracks, strings) = file();
         let of = |n: usize, is_shown, pid| {
             let (_, track) = tracks.iter().nth(n).unwrap();

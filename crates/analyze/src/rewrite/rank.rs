@@ -1,9 +1,9 @@
-//! Ranks that names speak of.
+//! Ranks in names.
 
-/// What stands for nothing between the word and the number.
+/// Separators between the word and the number.
 const SEPARATORS: [char; 7] = [' ', '_', '-', '.', ':', '=', '#'];
 
-/// The rank that the name of a file or of a process tells: `rank3.json`, `trace_rank-3.json.gz`, `rank 3`.
+/// Returns the rank in the name of a file or of a process: `rank3.json`, `trace_rank-3.json.gz`, `rank 3`.
 pub fn rank_in(name: &str) -> Option<u32> {
     let name = name.to_ascii_lowercase();
     name.match_indices("rank").find_map(|(place, word)| {
@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_ranks() {
+    fn ranks_are_found_in_names() {
         let cases = [
             ("rank3.json", Some(3)),
             ("b_rank_7.json.gz", Some(7)),

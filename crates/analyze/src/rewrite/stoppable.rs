@@ -5,18 +5,19 @@ use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Outline, Text, f
 use std::cell::Cell;
 use std::io::{self, Read};
 
-/// Something that may want no more.
+/// Sink that can stop the reading.
 pub(crate) trait Stop {
-    fn wants_no_more(&self) -> bool;
+    fn is_stopped(&self) -> bool;
 }
 
-/// Finds every event of a file, in order, until the sink wants no more: nobody reads the rest of a large file for a closed pipe.
+/// Visits every event of a file, in order, until the sink stops: the rest of a large file need not be read for a closed
+/// pipe.
 pub(crate) fn for_each_until(input: impl Read, sink: &mut (impl EventSink + Stop)) -> Result<Outline, Error> {
     let stop = Cell::new(false);
     for_each(Stoppable { input, stop: &stop }, &mut Stopping { sink, stop: &stop })
 }
 
-/// A sink that ends the reading when it wants no more.
+/// Sink that stops the reading.
 struct Stopping<'a, S> {
     sink: &'a mut S,
     stop: &'a Cell<bool>,
@@ -26,7 +27,7 @@ impl<S: EventSink + Stop> EventSink for Stopping<'_, S> {
     fn event(&mut self, event: &Event<'_>) {
         if !self.stop.get() {
             self.sink.event(event);
-            self.stop.set(self.sink.wants_no_more());
+            self.stop.set(self.sink.is_stopped());
         }
     }
 
