@@ -1,4 +1,4 @@
-//! Traces in other formats: what is written, and that nothing is lost on the way.
+//! Conversions of traces: the output is correct, and nothing is lost.
 
 mod anything;
 mod collection;
@@ -13,7 +13,7 @@ use ferrum_trace_analyze::Opener;
 use ferrum_trace_analyze::convert::{Summary, Target, convert};
 use std::io::{self, Read, Write};
 
-/// Has something read a text, as often as it likes.
+/// Passes an opener of a text to a function.
 fn with_text<T>(json: &str, read: impl FnOnce(Opener<'_>) -> T) -> T {
     let bytes = json.as_bytes().to_vec();
     read(&move || Ok(Box::new(std::io::Cursor::new(bytes.clone())) as Box<dyn Read + Send>))

@@ -1,4 +1,4 @@
-//! Four real ranks, where the collection of real traces is there.
+//! Merges four real ranks, if the collection of real traces is present.
 
 use crate::{Made, input, merged, nanos};
 use ferrum_trace_analyze::merge::AlignedBy;
@@ -13,7 +13,7 @@ fn ranks() -> Option<Vec<String>> {
     (0..4).map(read).collect()
 }
 
-/// By name and number: begin and end on each rank.
+/// Begin and end on each rank, by name and number.
 fn collectives(made: &Made) -> BTreeMap<(String, usize), Vec<(i64, i64)>> {
     let mut collectives: BTreeMap<(String, usize), Vec<(i64, i64)>> = BTreeMap::new();
     for input in &made.merged.inputs {
