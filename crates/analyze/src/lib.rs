@@ -1,7 +1,7 @@
 //! Analysis of traces: figures, steps, requests, checks, repairs, conversions and merges.
 //!
-//! Functions from a [`Trace`](ferrum_trace_model::Trace), or from a stream of events, to figures or to another file. This
-//! crate prints nothing and opens no file.
+//! Functions from a [`Trace`](ferrum_trace_model::Trace), or from a stream of events, to figures or to another file.
+//! This crate prints nothing and opens no file.
 //!
 //! Modules depend on each other in one direction only. Each may use those above it:
 //!

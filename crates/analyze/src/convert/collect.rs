@@ -341,7 +341,7 @@ impl Collector {
         self.rows.process(event, &mut self.collected.strings, &mut self.collected.tracks)
     }
 
-    /// Adds an event unchanged, whatever its phase.
+    /// Adds an event unchanged, regardless of its phase.
     fn as_it_is(&mut self, event: &Event<'_>, time: i64, order: u64) -> io::Result<()> {
         let row = self.track(event).0;
         let (name, category) = (text(event.name), text(event.category));
@@ -373,7 +373,7 @@ impl Collector {
         push(&mut self.collected.items, &mut self.scratch, self.wanted, i64::MIN, order, &record)
     }
 
-    /// Keeps a metadata event apart from the others. Returns false if there is no room.
+    /// Stores a metadata event separately from the others. Returns false if there is no room.
     fn put_aside(&mut self, event: &Event<'_>) -> bool {
         let Some(bytes_left) = self.aside_bytes_left.checked_sub(event.json.len()) else {
             return false;

@@ -131,12 +131,12 @@ impl OrderedLanes {
         end: i64,
         due: &mut Vec<Due>,
     ) -> LanePosition {
-        let mates: Vec<LaneId> = self
+        let candidates: Vec<LaneId> = self
             .groups
             .get(&group)
             .map(|lanes| lanes.iter().rev().take(SEARCHED_MAX).map(|&(_, lane)| lane).collect())
             .unwrap_or_default();
-        for lane in mates {
+        for lane in candidates {
             self.end_in(lane, start, due);
             if !self.lanes[lane as usize].open.is_empty() && self.nests_in(lane, end) {
                 self.open(lane, start, end);

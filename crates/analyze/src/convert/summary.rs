@@ -1,4 +1,4 @@
-//! Result of a conversion: counts of what was written and what was left out.
+//! Result of a conversion: counts of events that were written or left out.
 
 use ferrum_trace_format::chrome::read::Losses;
 use ferrum_trace_model::Recordings;

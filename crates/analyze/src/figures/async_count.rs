@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 pub struct AsyncCount {
     /// Operations, complete or not, and points that belong to none.
     pub groups: u64,
-    /// Operations that consist of points only: a point (`n`) has a name of its own.
+    /// Operations that consist of points only: a point (`n`) has a separate name.
     pub only_points: u64,
     /// Operations with as many begins as ends, and at least one.
     pub balanced: u64,

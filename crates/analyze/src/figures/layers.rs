@@ -272,11 +272,11 @@ fn number(text: &str) -> Option<u32> {
 /// | spelling | seen in |
 /// | --- | --- |
 /// | `model.layers.12.self_attn`, `layers[12]`, `layer_12`, `layer 12`, `layer12` | Hugging Face, vLLM, SGLang, engines of all kinds |
-/// | `transformer.h.12.attn` | GPT-2 and its kin |
+/// | `transformer.h.12.attn` | GPT-2 and similar models |
 /// | `blk.12.attn_q`, `blocks.12.attn` | GGUF, vision transformers |
 /// | `nn.Module: LlamaDecoderLayer_12`, `nn.Module: T5Block_3` | torch.profiler with modules |
 ///
-/// The number must not be followed by a letter: `h.3x3` is no layer.
+/// The number must not be followed by a letter: `h.3x3` is not a layer.
 fn layer_in(name: &str) -> Option<u32> {
     let bytes = name.as_bytes();
     let is_module = name.starts_with("nn.Module: ");

@@ -18,7 +18,8 @@ pub struct Distribution {
 impl Distribution {
     /// Returns the distribution of `values`, and reorders them.
     ///
-    /// A percentile is the value at rank `ceil(percent / 100 * n)` of the n sorted values, so it always occurs among them.
+    /// A percentile is the value at rank `ceil(percent / 100 * n)` of the n sorted values, so it always occurs among
+    /// them.
     pub fn of(values: &mut [i64]) -> Self {
         let n = values.len();
         let [Some(p50), Some(p95), Some(p99)] = [50, 95, 99].map(|percent| rank(n, percent)) else {

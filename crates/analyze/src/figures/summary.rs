@@ -73,8 +73,8 @@ pub struct Summary {
     pub n_beyond: u64,
     /// The sum of all groups.
     pub all: Rest,
-    /// The length of the selected range of time, as far as the trace covers it, in nanoseconds. Without a range: from the
-    /// first event of the trace to the end of the last.
+    /// The length of the selected range of time, as far as the trace covers it, in nanoseconds. Without a range: from
+    /// the first event of the trace to the end of the last.
     pub wall: i64,
 }
 

@@ -216,7 +216,7 @@ impl AllFacts {
     fn add_collective(&mut self, clocks: &Clocks, files: &[Surveyed], members: &[Member]) {
         let mut spans: Vec<ClockSpan> = members.iter().filter_map(|member| clocks.span(files, member)).collect();
         spans.sort_unstable_by_key(|span| span.node);
-        // Of ranks with the same clock, the latest begin and the earliest end are sufficient.
+        // The latest begin and the earliest end are sufficient for ranks with the same clock.
         spans.dedup_by(|other, kept| {
             let is_same = other.node == kept.node;
             if is_same {

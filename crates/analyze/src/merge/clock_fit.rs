@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!  offset │   ▽ at most            ▽
-//!         │        ▽         ▽          what is known: the offset runs between the two rows,
+//!         │        ▽         ▽          known: the offset runs between the two rows,
 //!         │ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─   and its rate is bounded, so it also does between facts
 //!         │     △        △
 //!         │          △        △ at least

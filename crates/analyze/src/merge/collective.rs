@@ -93,7 +93,7 @@ mod tests {
     use super::*;
     use ferrum_trace_format::chrome::read::Cursor;
 
-    fn told(json: &str) -> Option<(String, String, Option<u64>, bool)> {
+    fn recognized(json: &str) -> Option<(String, String, Option<u64>, bool)> {
         let event = Event::read(&mut Cursor::new(json.as_bytes(), 0), 0).unwrap();
         let found = collective_of(&event)?;
         Some((found.name.into_owned(), found.group.into_owned(), found.number, found.is_whole))
@@ -119,7 +119,7 @@ mod tests {
             ),
         ];
         for (json, (name, group, number, is_whole)) in cases {
-            assert_eq!(told(json), Some((name.to_owned(), group.to_owned(), number, is_whole)), "{json}");
+            assert_eq!(recognized(json), Some((name.to_owned(), group.to_owned(), number, is_whole)), "{json}");
         }
         for json in [
             r#"{"name":"matmul","cat":"gemm"}"#,
@@ -127,7 +127,7 @@ mod tests {
             r#"{"name":"nccl:send 0->1","cat":"user_annotation"}"#,
             r#"{"cat":"comm"}"#,
         ] {
-            assert_eq!(told(json), None, "{json}");
+            assert_eq!(recognized(json), None, "{json}");
         }
     }
 

@@ -20,11 +20,11 @@ pub(super) fn processes(file: &Surveyed, numbers: &Numbers) -> Vec<(ProcessId, M
 }
 
 fn process(file: &Surveyed, numbers: &Numbers, id: ProcessId) -> Option<MergedProcess> {
-    let told = file.tracks.get_process(id);
-    let told_text = |text: Option<StringId>| text.map_or("", |text| file.strings.get(text));
-    let (pid, old_pid, rank) = (numbers.pid(id)?.number, told_text(told.pid).to_owned(), file.rank_of(id));
-    let labels = told_text(told.labels);
-    let name = match told_text(told.name) {
+    let process = file.tracks.get_process(id);
+    let text = |text: Option<StringId>| text.map_or("", |text| file.strings.get(text));
+    let (pid, old_pid, rank) = (numbers.pid(id)?.number, text(process.pid).to_owned(), file.rank_of(id));
+    let labels = text(process.labels);
+    let name = match text(process.name) {
         // Torch gives devices the name of the program, and identifies them in the label.
         _ if labels.starts_with("GPU") => labels.to_owned(),
         "" if old_pid.is_empty() => "no process".to_owned(),
@@ -93,11 +93,11 @@ pub(super) fn describe(
 
 /// Returns the labels of a process in the file, its rank, and its old number if it has another one now.
 fn labels(file: &Surveyed, id: ProcessId, process: &MergedProcess) -> String {
-    let told = file.tracks.get_process(id).labels.map_or("", |labels| file.strings.get(labels));
+    let old = file.tracks.get_process(id).labels.map_or("", |labels| file.strings.get(labels));
     let rank = process.rank.map(|rank| format!("{RANK_LABEL}{rank}"));
     let old_pid = Some(format!("pid {}", process.old_pid))
         .filter(|_| !process.old_pid.is_empty() && process.old_pid != process.pid.to_string());
-    let mut labels: Vec<String> = told.split(", ").filter(|label| !label.is_empty()).map(str::to_owned).collect();
+    let mut labels: Vec<String> = old.split(", ").filter(|label| !label.is_empty()).map(str::to_owned).collect();
     for label in [rank, old_pid].into_iter().flatten() {
         if !labels.contains(&label) {
             labels.push(label);

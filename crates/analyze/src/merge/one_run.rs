@@ -115,7 +115,7 @@ fn host_restarted(files: &[Surveyed], places: &[usize]) -> Option<NotRanks> {
 #[derive(PartialEq, Eq, Hash)]
 enum Clock<'a> {
     Monotonic(&'a str),
-    /// Of the host, or of any host if the files do not state it.
+    /// The wall clock of a host, or of any host if the files do not state it.
     Wall(Option<&'a str>),
 }
 

@@ -53,7 +53,7 @@ impl EventSink for Pass<'_, '_, '_> {
         }
         let Some(json) = with_sound_numbers(event, |event| self.rewriter.rewrite(event)) else { return };
         match (fate, &mut self.boundaries) {
-            (Treatment::KeepEnd(thing), Some(boundaries)) => boundaries.keep_end(thing, json.to_vec()),
+            (Treatment::KeepEnd(key), Some(boundaries)) => boundaries.keep_end(key, json.to_vec()),
             _ => self.document.event(&json),
         }
     }

@@ -72,7 +72,7 @@ impl Figures {
         let times =
             |figure: fn(&Request) -> Option<i64>| Figure::of(completed.iter().filter_map(|it| figure(it)).collect());
         let tpot = |request: &Request| request.time_per_output_token().map(|time| time.round() as i64);
-        let told = completed.iter().filter(|request| !request.is_early);
+        let timed = completed.iter().filter(|request| !request.is_early);
         let mut figures = Self {
             n_early: completed.iter().filter(|request| request.is_early).count() as u64,
             completed: completed.len() as u64,
@@ -83,7 +83,7 @@ impl Figures {
             tpot: times(tpot),
             e2el: times(Request::latency),
             queue: times(Request::queue_time),
-            itl: Figure::of(told.flat_map(|request| gaps(&request.arrivals)).collect()),
+            itl: Figure::of(timed.flat_map(|request| gaps(&request.arrivals)).collect()),
             met: slos.iter().map(|slo| completed.iter().filter(|it| slo.is_met(it)).count() as u64).collect(),
             ..Self::default()
         };
@@ -101,7 +101,7 @@ impl Figures {
         self.prompt_tokens = self.prompt_tokens.saturating_add(request.prompt_tokens.unwrap_or(0));
         self.output_tokens = self.output_tokens.saturating_add(request.tokens());
         let is_miscounted =
-            !request.arrivals.is_empty() && request.output_tokens.is_some_and(|told| told != request.n_arrived);
+            !request.arrivals.is_empty() && request.output_tokens.is_some_and(|stated| stated != request.n_arrived);
         self.n_miscounted += u64::from(is_miscounted);
         let preemptions = request.stages.iter().filter(|stage| stage.kind == StageKind::Preempted).count();
         self.n_preempted += u64::from(preemptions > 0);

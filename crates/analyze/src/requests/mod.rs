@@ -1,4 +1,4 @@
-//! Requests to an engine: their waiting times, token rates, and what they wait for.
+//! Requests to an engine: their waiting times, token rates, and the parts of their time.
 //!
 //! A request is the set of async events of the category `request` with the same id, from the begin of the slice
 //! `request` to its end; or, in formats without async events, the slices and instants of one track. The figures are

@@ -36,8 +36,8 @@ impl StepLookup {
     pub(super) fn step_at(&self, trace: &Trace, track: TrackId, time: i64) -> Option<u32> {
         let own = &self.tracks[track.index()];
         let of_process = &self.processes[trace.tracks.get(track).process.index()];
-        let asked = [own, of_process].into_iter().find(|stretches| !stretches.all.is_empty());
-        asked.unwrap_or(&self.everywhere).at(time)
+        let nearest = [own, of_process].into_iter().find(|stretches| !stretches.all.is_empty());
+        nearest.unwrap_or(&self.everywhere).at(time)
     }
 }
 

@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn several_workers_find_what_one_finds() {
+    fn the_result_does_not_depend_on_the_number_of_workers() {
         let mut trace = Trace::default();
         let tids: Vec<_> = (0..100).map(|n: u32| trace.strings.intern(&n.to_string())).collect();
         let tracks: Vec<_> = tids.iter().map(|&tid| trace.tracks.track(None, Some(tid))).collect();

@@ -26,7 +26,7 @@ pub enum Condition {
 /// The reason why a selection matches no slice and no async operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoMatch {
-    /// One condition matches nothing, whatever the others are.
+    /// One condition matches nothing, regardless of the others.
     Alone {
         /// The condition.
         condition: Condition,

@@ -106,7 +106,7 @@ fn without_common_events_the_error_is_unknown() {
         let base = unix.map_or(String::new(), |unix| format!("\"baseTimeNanoseconds\":{unix},"));
         format!("{{{base}\"traceEvents\":[{{\"ph\":\"X\",\"name\":\"a\",\"ts\":{ts},\"dur\":1,\"pid\":1,\"tid\":1}}]}}")
     };
-    let told = |one: Option<i64>, other: Option<i64>, align| {
+    let aligned = |one: Option<i64>, other: Option<i64>, align| {
         let inputs = [input("a.json", &trace(one, 10)), input("b.json", &trace(other, 500))];
         let made = merge_aligned(&inputs, align).unwrap();
         let times: Vec<i64> = made.named("a").map(|event| nanos(&event["ts"])).collect();
@@ -120,11 +120,11 @@ fn without_common_events_the_error_is_unknown() {
         (alignment.by, times[1] - times[0])
     };
     let unix = 1_800_000_000 * SECOND;
-    assert_eq!(told(Some(unix), Some(unix + SECOND), Align::Auto), (AlignedBy::Wall, SECOND + 490_000));
-    assert_eq!(told(Some(unix), Some(unix + SECOND), Align::Wall), (AlignedBy::Wall, SECOND + 490_000));
-    assert_eq!(told(Some(unix), Some(unix + SECOND), Align::Start), (AlignedBy::Start, 0));
-    assert_eq!(told(Some(unix), None, Align::Auto), (AlignedBy::Start, 0));
-    assert_eq!(told(None, None, Align::Nothing), (AlignedBy::Nothing, 490_000));
+    assert_eq!(aligned(Some(unix), Some(unix + SECOND), Align::Auto), (AlignedBy::Wall, SECOND + 490_000));
+    assert_eq!(aligned(Some(unix), Some(unix + SECOND), Align::Wall), (AlignedBy::Wall, SECOND + 490_000));
+    assert_eq!(aligned(Some(unix), Some(unix + SECOND), Align::Start), (AlignedBy::Start, 0));
+    assert_eq!(aligned(Some(unix), None, Align::Auto), (AlignedBy::Start, 0));
+    assert_eq!(aligned(None, None, Align::Nothing), (AlignedBy::Nothing, 490_000));
 }
 
 #[test]

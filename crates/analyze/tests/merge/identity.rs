@@ -119,8 +119,8 @@ fn ranks_are_named_and_in_order() {
         {"ph":"X","name":"a","ts":1,"dur":1,"pid":9,"tid":9}]"#;
     let mut given = input("whatever.json", trace);
     given.rank = Some(1);
-    let told = format!("{{\"distributedInfo\":{{\"rank\":0}},\"traceEvents\":{trace}}}");
-    let made = merged(&[input("rank_11.json", trace), given, input("rank77.json", &told)]);
+    let stated = format!("{{\"distributedInfo\":{{\"rank\":0}},\"traceEvents\":{trace}}}");
+    let made = merged(&[input("rank_11.json", trace), given, input("rank77.json", &stated)]);
     let ranks: Vec<Option<u32>> = made.merged.inputs.iter().map(|input| input.rank).collect();
     assert_eq!(
         ranks,
@@ -150,9 +150,9 @@ fn shared_fields_are_kept_and_others_go_with_their_file() {
     assert_eq!(made.document["schemaVersion"], 1);
     assert_eq!(made.document["baseTimeNanoseconds"], 1_800_000_000_000_001_000_i64, "the new time zero");
     assert_eq!(made.document["distributedInfo"], Value::Null);
-    let told: Vec<&Value> =
+    let fields: Vec<&Value> =
         made.named("ferrum_trace_merge").map(|event| &event["args"]["fields"]["distributedInfo"]).collect();
-    assert_eq!(told, [&json!({"rank": 0}), &json!({"rank": 1})]);
+    assert_eq!(fields, [&json!({"rank": 0}), &json!({"rank": 1})]);
 }
 
 #[test]
@@ -160,8 +160,8 @@ fn fields_keep_their_names_with_special_characters() {
     let trace = |own: &str| format!(r#"{{"a\"b":1,"\u0063":2,"d\"e":"{own}","traceEvents":[]}}"#);
     let made = merged(&[input("a", &trace("x")), input("b", &trace("y"))]);
     assert_eq!((&made.document["a\"b"], &made.document["c"]), (&json!(1), &json!(2)));
-    let told: Vec<&Value> = made.named("ferrum_trace_merge").map(|event| &event["args"]["fields"]).collect();
-    assert_eq!(told, [&json!({"d\"e": "x"}), &json!({"d\"e": "y"})]);
+    let fields: Vec<&Value> = made.named("ferrum_trace_merge").map(|event| &event["args"]["fields"]).collect();
+    assert_eq!(fields, [&json!({"d\"e": "x"}), &json!({"d\"e": "y"})]);
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn all_output_formats_have_the_same_content() {
     Made { bytes: mended, document, merged }.assert_clean();
     let mut perfetto = Vec::new();
     let options = MergeOptions { form: MergedForm::Perfetto, ..MergeOptions::default() };
-    let told = merge(&inputs, &mut perfetto, &options).unwrap();
-    assert_eq!(told.n_events, 4 + 2, "slices, and the description of each input");
+    let merged = merge(&inputs, &mut perfetto, &options).unwrap();
+    assert_eq!(merged.n_events, 4 + 2, "slices, and the description of each input");
     assert!(ferrum_trace_format::perfetto::read::is_pftrace(&perfetto));
 }

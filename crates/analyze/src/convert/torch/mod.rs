@@ -171,8 +171,8 @@ mod tests {
         };
         let kinetos = r#"{"backend":"gloo","rank":3,"world_size":4,"pg_count":1}"#;
         assert_eq!(info(&tracks, &strings, Some(kinetos), None, None), kinetos);
-        let asked = r#"{"backend":"gloo","rank":1,"world_size":8,"pg_count":1}"#;
-        assert_eq!(info(&tracks, &strings, Some(kinetos), Some(1), Some(8)), asked);
+        let overridden = r#"{"backend":"gloo","rank":1,"world_size":8,"pg_count":1}"#;
+        assert_eq!(info(&tracks, &strings, Some(kinetos), Some(1), Some(8)), overridden);
         let unknown = r#"{"backend":"nccl","rank":5,"world_size":6}"#;
         assert_eq!(info(&tracks, &strings, None, None, None), unknown);
         assert_eq!(info(&tracks, &strings, Some("null"), None, Some(2)), unknown);

@@ -39,7 +39,7 @@ struct Begin {
     is_written: bool,
 }
 
-/// The latest begin of the flows of a group, and the one before: begins come early.
+/// The two latest begins of the flows of a group. Begins come early, so a point may belong to the previous one.
 #[derive(Clone, Copy, Debug)]
 struct Begun {
     latest: Begin,
