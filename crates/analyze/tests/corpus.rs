@@ -25,7 +25,7 @@ const EXPECTED: &str = ".expected.json";
 #[test]
 fn figures_of_the_small_set_are_as_expected() {
     let compared = compare_folder(&workspace().join("tests/data/corpus-small"));
-    assert!(compared.n_files >= 10, "the small set is not there");
+    assert!(compared.n_files >= 10, "the small set is missing");
     compared.report();
 }
 

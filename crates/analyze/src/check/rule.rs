@@ -108,24 +108,14 @@ impl fmt::Display for Viewers {
     }
 }
 
-/// Creates a rule with the severity error.
-pub(crate) const fn error(
+/// Creates a rule.
+pub(crate) const fn rule(
+    severity: Severity,
     code: &'static str,
     what: &'static str,
     viewers: &'static str,
     harm: &'static str,
     repair: &'static str,
 ) -> Rule {
-    Rule { code, what, severity: Severity::Error, viewers: Viewers(viewers), harm, repair }
-}
-
-/// Creates a rule with the severity note.
-pub(crate) const fn note(
-    code: &'static str,
-    what: &'static str,
-    viewers: &'static str,
-    harm: &'static str,
-    repair: &'static str,
-) -> Rule {
-    Rule { severity: Severity::Note, ..error(code, what, viewers, harm, repair) }
+    Rule { code, what, severity, viewers: Viewers(viewers), harm, repair }
 }

@@ -39,7 +39,7 @@ pub(super) fn pair(
 ) -> io::Result<Unpaired> {
     let mut open: HashMap<PairKey, Vec<Open>> = HashMap::new();
     let mut unpaired = Unpaired::default();
-    let mut held = PendingRecords::default();
+    let mut pending = PendingRecords::default();
     let mut sorted = edges.finish()?;
     while let Some((key, bytes)) = sorted.next()? {
         let Some(edge) = Record::read(bytes) else {
@@ -47,13 +47,13 @@ pub(super) fn pair(
         };
         let (kind, key_of_pair) = (pair_kind(&edge), pair_key(&edge));
         if edge.kind != EventKind::End {
-            let begin = Open { time: time_of(&key), order: key[3], record: held.keep(bytes)? };
+            let begin = Open { time: time_of(&key), order: key[3], record: pending.keep(bytes)? };
             open.entry((kind, key_of_pair)).or_default().push(begin);
             continue;
         }
         match open.get_mut(&(kind, key_of_pair)).and_then(Vec::pop) {
             Some(begin) => {
-                let bytes = held.take(begin.record)?;
+                let bytes = pending.take(begin.record)?;
                 if let Some(record) = Record::read(&bytes) {
                     take(begin.time, begin.order, &Record { end: time_of(&key), end_args: edge.args, ..record })?;
                 }
@@ -67,7 +67,7 @@ pub(super) fn pair(
     }
     for begin in open.into_values().flatten() {
         unpaired.begins += 1;
-        let bytes = held.take(begin.record)?;
+        let bytes = pending.take(begin.record)?;
         if let Some(record) = Record::read(&bytes) {
             take(begin.time, begin.order, &Record { end: NEVER, ..record })?;
         }
@@ -75,7 +75,7 @@ pub(super) fn pair(
     Ok(unpaired)
 }
 
-/// Returns the kind of an end by whether it has an id.
+/// Returns the kind of slice that a begin or end belongs to. An end with an id belongs to an async slice.
 fn pair_kind(edge: &Record<'_>) -> EventKind {
     match edge.kind {
         EventKind::End if edge.id.is_empty() => EventKind::Slice,

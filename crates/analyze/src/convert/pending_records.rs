@@ -63,16 +63,16 @@ mod tests {
 
     #[test]
     fn records_are_returned_from_memory_and_from_the_file() {
-        let mut held = PendingRecords::default();
+        let mut pending = PendingRecords::default();
         let record = |n: u8| vec![n; IN_MEMORY_BYTES / 3];
-        let places: Vec<Stored> = (0..6).map(|n| held.keep(&record(n)).unwrap()).collect();
+        let places: Vec<Stored> = (0..6).map(|n| pending.keep(&record(n)).unwrap()).collect();
         assert!(matches!(
             places[..],
             [Stored::Memory(_), Stored::Memory(_), Stored::Memory(_), Stored::File { .. }, ..]
         ));
         for (n, place) in places.into_iter().enumerate().rev() {
-            assert!(*held.take(place).unwrap() == *record(n as u8));
+            assert!(*pending.take(place).unwrap() == *record(n as u8));
         }
-        assert!(matches!(held.keep(b"again"), Ok(Stored::Memory(_))));
+        assert!(matches!(pending.keep(b"again"), Ok(Stored::Memory(_))));
     }
 }

@@ -6,7 +6,7 @@ use super::summary::{Summary, lost_text};
 use inferno::flamegraph::{self, Options};
 use std::io::{BufWriter, Read, Write};
 
-/// Stacks with less than this fraction of the whole are not drawn: at the usual width they take a twentieth of a pixel.
+/// Stacks with less than 1/`PART` of the whole are not drawn: at the usual width they take a twentieth of a pixel.
 const PART: i64 = 24_000;
 
 /// Converts slices of threads to a flame graph of their self times.

@@ -24,7 +24,7 @@ const WANDER_MAX_PPB: i64 = 10_000;
 const BILLION: i128 = 1_000_000_000;
 /// Maximum number of facts of each side, spread over the trace.
 const BUCKETS: usize = 1024;
-/// A drift is used only if it reduces the error to less than this fraction.
+/// Fraction of the best width that is sufficient. The smallest drift that reaches it is chosen.
 const WORTHWHILE: f64 = 0.95;
 
 /// Mapping from one clock to another: `time + offset + (time - at) * drift`.

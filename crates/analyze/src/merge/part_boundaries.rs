@@ -33,7 +33,7 @@ pub(super) enum Treatment {
 
 impl PartBoundaries {
     /// Starts the next part.
-    pub(super) fn next_file(&mut self) {
+    pub(super) fn next_part(&mut self) {
         self.open.retain(|_, n_open| *n_open > 0);
         self.from_previous = self.open.clone();
     }

@@ -26,7 +26,7 @@ pub(super) fn write(plan: &Plan, inputs: &[Input], out: &mut dyn Write) -> Resul
         let input = &inputs[place];
         let cannot = |cause| Error::Input { place, name: input.name.clone(), cause };
         let mut boundaries = file.is_part.then(|| boundaries.entry(file.recording).or_default());
-        boundaries.iter_mut().for_each(|boundaries| boundaries.next_file());
+        boundaries.iter_mut().for_each(|boundaries| boundaries.next_part());
         let mut pass = Pass { rewriter: Rewriter::new(file), boundaries, document: &mut document };
         for_each_until((input.open)().map_err(cannot)?, &mut pass).map_err(cannot)?;
         document.check().map_err(Error::Write)?;
@@ -47,12 +47,12 @@ struct Pass<'p, 'd, 'w> {
 
 impl EventSink for Pass<'_, '_, '_> {
     fn event(&mut self, event: &Event<'_>) {
-        let fate = self.boundaries.as_mut().map_or(Treatment::Write, |boundaries| boundaries.treatment_of(event));
-        if fate == Treatment::Drop {
+        let treatment = self.boundaries.as_mut().map_or(Treatment::Write, |boundaries| boundaries.treatment_of(event));
+        if treatment == Treatment::Drop {
             return;
         }
         let Some(json) = with_sound_numbers(event, |event| self.rewriter.rewrite(event)) else { return };
-        match (fate, &mut self.boundaries) {
+        match (treatment, &mut self.boundaries) {
             (Treatment::KeepEnd(key), Some(boundaries)) => boundaries.keep_end(key, json.to_vec()),
             _ => self.document.event(&json),
         }

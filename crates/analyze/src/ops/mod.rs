@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_of_other_tools_has_a_lowercase_pattern() {
+    fn every_operation_has_a_lowercase_pattern() {
         for &op in Op::ALL {
             assert!(TABLE.iter().any(|(_, _, of_pattern)| *of_pattern == op), "{op}");
         }

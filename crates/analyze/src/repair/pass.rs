@@ -30,7 +30,7 @@ pub(super) struct Pass<'w> {
     /// Number of events in the first pass.
     n_events: Order,
     next: Order,
-    held: DelayedEvents,
+    delayed: DelayedEvents,
     /// Ends of async slices that have none: the last to begin is the first to end.
     async_ends: Vec<(i64, Order, Vec<u8>)>,
     found: Findings,
@@ -64,7 +64,7 @@ impl<'w> Pass<'w> {
         if shift != 0 {
             document.field(Text::plain(SHIFT_FIELD), format!("\"{shift}\"").as_bytes(), false);
         }
-        let held = DelayedEvents {
+        let delayed = DelayedEvents {
             awaited: slices.waiting.iter().map(|&(_, outer)| outer).collect(),
             ..DelayedEvents::default()
         };
@@ -75,7 +75,7 @@ impl<'w> Pass<'w> {
             document,
             n_events,
             next: 0,
-            held,
+            delayed,
             async_ends: Vec::new(),
             found: findings,
             left_out: Findings::default(),
@@ -118,7 +118,7 @@ impl<'w> Pass<'w> {
         }
         if matches!(event.phase, b'b' | b'S') && self.rewriter.asyncs.is_unclosed(order) {
             let end = self.rewriter.end_of_async(json);
-            if self.held.reserve(end.len()) {
+            if self.delayed.reserve(end.len()) {
                 self.async_ends.push((event.start.nanos().unwrap_or(0), order, end));
             } else {
                 self.document.event(&end);
@@ -128,12 +128,12 @@ impl<'w> Pass<'w> {
 
     /// Delays a begin that becomes a complete event until the arguments of its end are known.
     fn keep_begin(&mut self, order: Order, json: Vec<u8>) {
-        if let Some(args) = self.held.end_args.remove(&order) {
-            self.held.release(args.len());
+        if let Some(args) = self.delayed.end_args.remove(&order) {
+            self.delayed.release(args.len());
             return self.write_in_order(order, with_args(&json, &args));
         }
-        if self.held.reserve(json.len()) {
-            self.held.begins.insert(order, json);
+        if self.delayed.reserve(json.len()) {
+            self.delayed.begins.insert(order, json);
         } else {
             self.n_args_lost += 1;
             self.write_in_order(order, json);
@@ -144,13 +144,13 @@ impl<'w> Pass<'w> {
     fn end(&mut self, event: &Event<'_>, order: Order, begin: Order) {
         let args = event.args.unwrap_or(b"{}");
         let args = mend_texts(args).unwrap_or_else(|| args.to_vec());
-        if let Some(json) = self.held.begins.remove(&begin) {
-            self.held.release(json.len());
+        if let Some(json) = self.delayed.begins.remove(&begin) {
+            self.delayed.release(json.len());
             return self.write_in_order(begin, with_args(&json, &args));
         }
         if begin > order && args.len() > 2 {
-            if self.held.reserve(args.len()) {
-                self.held.end_args.insert(begin, args);
+            if self.delayed.reserve(args.len()) {
+                self.delayed.end_args.insert(begin, args);
             } else {
                 self.n_args_lost += 1;
             }
@@ -160,10 +160,10 @@ impl<'w> Pass<'w> {
     /// Writes a slice after the one that must precede it.
     fn write_in_order(&mut self, order: Order, json: Vec<u8>) {
         if let Some(outer) = self.rewriter.slices.waits_for(order)
-            && self.held.awaited.contains(&outer)
+            && self.delayed.awaited.contains(&outer)
         {
-            if self.held.reserve(json.len()) {
-                self.held.waiting.entry(outer).or_default().push((order, json));
+            if self.delayed.reserve(json.len()) {
+                self.delayed.waiting.entry(outer).or_default().push((order, json));
                 return;
             }
             self.left_out.note_order(&OUTER_NOT_FIRST, order);
@@ -174,16 +174,16 @@ impl<'w> Pass<'w> {
     /// Writes an event, and the events that waited for it.
     fn write(&mut self, order: Order, json: &[u8]) {
         self.document.event(json);
-        if !self.held.awaited.remove(&order) {
+        if !self.delayed.awaited.remove(&order) {
             return;
         }
-        let mut next: Vec<(Order, Vec<u8>)> = self.held.waiting.remove(&order).unwrap_or_default();
+        let mut next: Vec<(Order, Vec<u8>)> = self.delayed.waiting.remove(&order).unwrap_or_default();
         next.reverse();
         while let Some((order, json)) = next.pop() {
-            self.held.release(json.len());
+            self.delayed.release(json.len());
             self.document.event(&json);
-            self.held.awaited.remove(&order);
-            let waiting = self.held.waiting.remove(&order).unwrap_or_default();
+            self.delayed.awaited.remove(&order);
+            let waiting = self.delayed.waiting.remove(&order).unwrap_or_default();
             next.extend(waiting.into_iter().rev());
         }
     }
@@ -193,12 +193,13 @@ impl<'w> Pass<'w> {
         if self.document.n_events == 0 && self.next == 0 {
             self.begin();
         }
-        let mut begins: Vec<(Order, Vec<u8>)> = self.held.begins.drain().collect();
+        let mut begins: Vec<(Order, Vec<u8>)> = self.delayed.begins.drain().collect();
         begins.sort_unstable_by_key(|&(order, _)| order);
         for (order, json) in begins {
             self.write_in_order(order, json);
         }
-        let mut waiting: Vec<(Order, Vec<u8>)> = self.held.waiting.drain().flat_map(|(_, held)| held).collect();
+        let mut waiting: Vec<(Order, Vec<u8>)> =
+            self.delayed.waiting.drain().flat_map(|(_, delayed)| delayed).collect();
         waiting.sort_unstable_by_key(|&(order, _)| order);
         for (_, json) in waiting {
             self.document.event(&json);

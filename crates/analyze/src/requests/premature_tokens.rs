@@ -68,7 +68,7 @@ impl Results {
         Self { starts, first_results }
     }
 
-    /// Returns the earliest result of steps that begin at `from` or later; `None` if none begins before `until`.
+    /// Returns the earliest result of steps that begin at `from` or later; `None` if none begins by `until`.
     fn first_since(&self, from: i64, until: i64) -> Option<i64> {
         let place = self.starts.partition_point(|&start| start < from);
         self.starts.get(place).filter(|&&start| start <= until)?;

@@ -27,7 +27,7 @@ fn the_small_set_keeps_its_slices_and_is_left_for_the_viewers() {
         fs::write(&path, pftrace).unwrap();
         fs::write(path.with_extension("pftrace.expect"), expectation).unwrap();
     });
-    assert!(n_converted >= 10, "the small set is not there");
+    assert!(n_converted >= 10, "the small set is missing");
 }
 
 #[test]

@@ -60,7 +60,7 @@ struct Profile {
 
 /// Reads a profile as strictly as vLLM's tools do.
 fn read_strictly(json: &[u8]) -> Profile {
-    assert!(json.starts_with(b"{\"context\":"), "the plot wants `context` first");
+    assert!(json.starts_with(b"{\"context\":"), "the plot requires `context` first");
     let mut fields: BTreeMap<String, Value> = serde_json::from_slice(json).unwrap();
     let context = fields.remove("context").unwrap();
     assert!(
@@ -77,7 +77,7 @@ fn read_strictly(json: &[u8]) -> Profile {
         assert!(number.contains(['.', 'e']), "{number}");
     }
     let n_with = |word: &str| fields.keys().filter(|key| key.contains(word)).count();
-    assert!(n_with("prefill") == 1 && n_with("decode") > 0, "the plot wants both phases");
+    assert!(n_with("prefill") == 1 && n_with("decode") > 0, "the plot requires both phases");
     let phases = fields.into_iter().map(|(name, phase)| (name, serde_json::from_value(phase).unwrap())).collect();
     let profile = Profile { context, phases };
     for phase in profile.phases.values() {
@@ -101,7 +101,7 @@ impl Phase {
         assert!(close(model, summary) && (close(part, 100.0) || model == 0.0), "{model} {summary} {part}");
         assert!(
             self.summary_stats.iter().all(is_shown) && self.model_stats.iter().all(is_shown),
-            "the plot leaves some out"
+            "the plot omits entries"
         );
         self.model_stats.iter().for_each(|node| sums_up(node, &|entry: &ModelEntry| entry.cuda_time_us));
         self.summary_stats.iter().for_each(|node| sums_up(node, &|entry: &SummaryEntry| entry.cuda_time_us));

@@ -55,7 +55,7 @@ fn ids_of_one_file_do_not_join_events_of_another() {
     let object = ids(&made, "object", |event| event["id"].clone());
     assert!(
         object.values().all(|ids| ids.contains("\"0x5\"")),
-        "so does the id of an object, which is a place in memory"
+        "the id of an object is a memory address of its process"
     );
     let local = ids(&made, "local", |event| event["id2"]["local"].clone());
     assert!(
@@ -125,7 +125,7 @@ fn ranks_are_named_and_in_order() {
     assert_eq!(
         ranks,
         [Some(0), Some(1), Some(11)],
-        "what is given counts most, what the trace says more than its name"
+        "the option takes precedence over the trace, and the trace over its name"
     );
     let mut by_place: Vec<(i64, String)> = Vec::new();
     for event in made.named("process_sort_index") {

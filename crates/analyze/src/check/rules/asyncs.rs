@@ -1,8 +1,10 @@
 //! Async events.
 
-use crate::check::rule::{Rule, error};
+use crate::check::rule::Severity::Error;
+use crate::check::rule::{Rule, rule};
 
-pub(crate) static ASYNC_WITHOUT_ID: Rule = error(
+pub(crate) static ASYNC_WITHOUT_ID: Rule = rule(
+    Error,
     "async-without-id",
     "An async event without an id.",
     "PC",
@@ -10,7 +12,8 @@ pub(crate) static ASYNC_WITHOUT_ID: Rule = error(
     "leaves it out",
 );
 
-pub(crate) static LEGACY_ASYNC: Rule = error(
+pub(crate) static LEGACY_ASYNC: Rule = rule(
+    Error,
     "legacy-async",
     "Legacy async events (S, T, p, F).",
     "PF",
@@ -18,7 +21,8 @@ pub(crate) static LEGACY_ASYNC: Rule = error(
     "writes them as b, n, e",
 );
 
-pub(crate) static UNMATCHED_ASYNC: Rule = error(
+pub(crate) static UNMATCHED_ASYNC: Rule = rule(
+    Error,
     "unmatched-async",
     "An async begin without an end of the same name, or an end without a begin.",
     "PC",
@@ -26,7 +30,8 @@ pub(crate) static UNMATCHED_ASYNC: Rule = error(
     "ends it at the end of the trace, marked by the argument `unclosed`; leaves the end out",
 );
 
-pub(crate) static CROSSED_ASYNC: Rule = error(
+pub(crate) static CROSSED_ASYNC: Rule = rule(
+    Error,
     "crossed-async",
     "An async slice that partly overlaps another one with the same id.",
     "PC",
@@ -34,7 +39,8 @@ pub(crate) static CROSSED_ASYNC: Rule = error(
     "gives it a new id",
 );
 
-pub(crate) static SHARED_ASYNC_ID: Rule = error(
+pub(crate) static SHARED_ASYNC_ID: Rule = rule(
+    Error,
     "shared-async-id",
     "Async slices of several processes that share an id.",
     "P",

@@ -1,8 +1,10 @@
 //! Counters.
 
-use crate::check::rule::{Rule, error};
+use crate::check::rule::Severity::Error;
+use crate::check::rule::{Rule, rule};
 
-pub(crate) static COUNTER_WITHOUT_ARGS: Rule = error(
+pub(crate) static COUNTER_WITHOUT_ARGS: Rule = rule(
+    Error,
     "counter-without-args",
     "A counter without values.",
     "PC",
@@ -10,7 +12,8 @@ pub(crate) static COUNTER_WITHOUT_ARGS: Rule = error(
     "leaves it out",
 );
 
-pub(crate) static COUNTER_NOT_NUMBER: Rule = error(
+pub(crate) static COUNTER_NOT_NUMBER: Rule = rule(
+    Error,
     "counter-not-number",
     "A value of a counter that is not a number.",
     "P",

@@ -1,11 +1,19 @@
 //! The file as a whole.
 
-use crate::check::rule::{Rule, error, note};
+use crate::check::rule::Severity::{Error, Note};
+use crate::check::rule::{Rule, rule};
 
-pub(crate) static BOM: Rule =
-    error("bom", "The file begins with a byte order mark.", "PH", "Perfetto and HTA refuse the file", "leaves it out");
+pub(crate) static BOM: Rule = rule(
+    Error,
+    "bom",
+    "The file begins with a byte order mark.",
+    "PH",
+    "Perfetto and HTA refuse the file",
+    "leaves it out",
+);
 
-pub(crate) static CUT_CONTAINER: Rule = error(
+pub(crate) static CUT_CONTAINER: Rule = rule(
+    Error,
     "cut-container",
     "The compressed file ends early, or is damaged.",
     "PCSFH",
@@ -13,7 +21,8 @@ pub(crate) static CUT_CONTAINER: Rule = error(
     "writes what could be decompressed",
 );
 
-pub(crate) static CUT_EVENT: Rule = error(
+pub(crate) static CUT_EVENT: Rule = rule(
+    Error,
     "cut-event",
     "The file ends in the middle of an event.",
     "CSFH",
@@ -21,13 +30,26 @@ pub(crate) static CUT_EVENT: Rule = error(
     "leaves the incomplete event out and closes the file",
 );
 
-pub(crate) static UNCLOSED_ARRAY: Rule =
-    error("unclosed-array", "The array of events has no end.", "FH", "Firefox and HTA refuse the file", "closes it");
+pub(crate) static UNCLOSED_ARRAY: Rule = rule(
+    Error,
+    "unclosed-array",
+    "The array of events has no end.",
+    "FH",
+    "Firefox and HTA refuse the file",
+    "closes it",
+);
 
-pub(crate) static UNCLOSED_FILE: Rule =
-    error("unclosed-file", "The object around the events has no end.", "PCSFH", "all refuse the file", "closes it");
+pub(crate) static UNCLOSED_FILE: Rule = rule(
+    Error,
+    "unclosed-file",
+    "The object around the events has no end.",
+    "PCSFH",
+    "all refuse the file",
+    "closes it",
+);
 
-pub(crate) static STRAY_COMMA: Rule = error(
+pub(crate) static STRAY_COMMA: Rule = rule(
+    Error,
     "stray-comma",
     "An extra comma between events, or after the last one.",
     "CSFH",
@@ -35,7 +57,8 @@ pub(crate) static STRAY_COMMA: Rule = error(
     "leaves it out",
 );
 
-pub(crate) static MISSING_COMMA: Rule = error(
+pub(crate) static MISSING_COMMA: Rule = rule(
+    Error,
     "missing-comma",
     "No comma between two events.",
     "PCSFH",
@@ -43,7 +66,8 @@ pub(crate) static MISSING_COMMA: Rule = error(
     "adds it",
 );
 
-pub(crate) static LINES_FORM: Rule = error(
+pub(crate) static LINES_FORM: Rule = rule(
+    Error,
     "lines-form",
     "Events without an array around them.",
     "PCSFH",
@@ -51,10 +75,17 @@ pub(crate) static LINES_FORM: Rule = error(
     "puts them into an array",
 );
 
-pub(crate) static NAN: Rule =
-    error("nan", "NaN or Infinity, which JSON does not have.", "PCSFH", "all refuse the file", "leaves the event out");
+pub(crate) static NAN: Rule = rule(
+    Error,
+    "nan",
+    "NaN or Infinity, which JSON does not have.",
+    "PCSFH",
+    "all refuse the file",
+    "leaves the event out",
+);
 
-pub(crate) static DAMAGE: Rule = error(
+pub(crate) static DAMAGE: Rule = rule(
+    Error,
     "damage",
     "Bytes that are not events.",
     "PCSFH",
@@ -62,7 +93,8 @@ pub(crate) static DAMAGE: Rule = error(
     "leaves them out and continues with the next complete event",
 );
 
-pub(crate) static UNUSABLE_FIELD: Rule = error(
+pub(crate) static UNUSABLE_FIELD: Rule = rule(
+    Error,
     "unusable-field",
     "A field around the events that viewers cannot use: `systemTraceEvents` that is not a kernel trace, `displayTimeUnit` other than ns and ms, `stackFrames` without names, `metadata` that is null.",
     "PC",
@@ -70,7 +102,8 @@ pub(crate) static UNUSABLE_FIELD: Rule = error(
     "leaves it out",
 );
 
-pub(crate) static EMPTY_ARRAY: Rule = error(
+pub(crate) static EMPTY_ARRAY: Rule = rule(
+    Error,
     "empty-array",
     "An array without events.",
     "PSF",
@@ -78,10 +111,17 @@ pub(crate) static EMPTY_ARRAY: Rule = error(
     "writes the object form, which Perfetto accepts",
 );
 
-pub(crate) static NO_EVENTS: Rule =
-    note("no-events", "There are no events.", "SF", "speedscope and Firefox refuse the file", "nothing can be done");
+pub(crate) static NO_EVENTS: Rule = rule(
+    Note,
+    "no-events",
+    "There are no events.",
+    "SF",
+    "speedscope and Firefox refuse the file",
+    "nothing can be done",
+);
 
-pub(crate) static NO_SLICES: Rule = note(
+pub(crate) static NO_SLICES: Rule = rule(
+    Note,
     "no-slices",
     "There are no slices.",
     "SF",
@@ -90,7 +130,7 @@ pub(crate) static NO_SLICES: Rule = note(
 );
 
 pub(crate) static ARRAY_FORM: Rule =
-    note("array-form", "The events are not in an object.", "H", "HTA refuses the file", "writes the object form");
+    rule(Note, "array-form", "The events are not in an object.", "H", "HTA refuses the file", "writes the object form");
 
 pub(crate) const ALL: &[&Rule] = &[
     &BOM,

@@ -1,8 +1,10 @@
 //! Single events.
 
-use crate::check::rule::{Rule, error, note};
+use crate::check::rule::Severity::{Error, Note};
+use crate::check::rule::{Rule, rule};
 
-pub(crate) static EMPTY_EVENT: Rule = error(
+pub(crate) static EMPTY_EVENT: Rule = rule(
+    Error,
     "empty-event",
     "An element without a phase.",
     "PCSF",
@@ -10,7 +12,8 @@ pub(crate) static EMPTY_EVENT: Rule = error(
     "leaves it out",
 );
 
-pub(crate) static UNKNOWN_PHASE: Rule = error(
+pub(crate) static UNKNOWN_PHASE: Rule = rule(
+    Error,
     "unknown-phase",
     "A phase that the format does not have.",
     "PC",
@@ -18,7 +21,8 @@ pub(crate) static UNKNOWN_PHASE: Rule = error(
     "makes it an instant that keeps the phase as argument `ph`",
 );
 
-pub(crate) static PHASE_NOT_SHOWN: Rule = note(
+pub(crate) static PHASE_NOT_SHOWN: Rule = rule(
+    Note,
     "phase-not-shown",
     "A phase that chrome://tracing knows and others ignore: objects, memory dumps, samples, contexts.",
     "P",
@@ -26,7 +30,8 @@ pub(crate) static PHASE_NOT_SHOWN: Rule = note(
     "keeps it as it is",
 );
 
-pub(crate) static MISSING_NAME: Rule = error(
+pub(crate) static MISSING_NAME: Rule = rule(
+    Error,
     "missing-name",
     "An event without a name.",
     "CF",
@@ -34,7 +39,8 @@ pub(crate) static MISSING_NAME: Rule = error(
     "gives it an empty name",
 );
 
-pub(crate) static NAME_NOT_TEXT: Rule = error(
+pub(crate) static NAME_NOT_TEXT: Rule = rule(
+    Error,
     "name-not-text",
     "A name that is not a text.",
     "CF",
@@ -42,7 +48,8 @@ pub(crate) static NAME_NOT_TEXT: Rule = error(
     "writes it as a text",
 );
 
-pub(crate) static ARGS_NOT_OBJECT: Rule = error(
+pub(crate) static ARGS_NOT_OBJECT: Rule = rule(
+    Error,
     "args-not-object",
     "Arguments that are not an object.",
     "P",
@@ -50,7 +57,8 @@ pub(crate) static ARGS_NOT_OBJECT: Rule = error(
     "wraps them as `{\"value\": ...}`",
 );
 
-pub(crate) static ODD_NUMBER: Rule = error(
+pub(crate) static ODD_NUMBER: Rule = rule(
+    Error,
     "odd-number",
     "A number that is not valid JSON, because it has leading zeros or is too large for a float.",
     "PCSFH",
@@ -58,7 +66,8 @@ pub(crate) static ODD_NUMBER: Rule = error(
     "writes it without the zeros, or as a text",
 );
 
-pub(crate) static INSTANT_SCOPE: Rule = error(
+pub(crate) static INSTANT_SCOPE: Rule = rule(
+    Error,
     "instant-scope",
     "An instant whose scope is not t, p or g.",
     "C",
@@ -66,7 +75,8 @@ pub(crate) static INSTANT_SCOPE: Rule = error(
     "makes it an instant of its thread",
 );
 
-pub(crate) static EMPTY_ROW_NAME: Rule = error(
+pub(crate) static EMPTY_ROW_NAME: Rule = rule(
+    Error,
     "empty-row-name",
     "Metadata that give a process or thread an empty name, or a name that is not a text.",
     "P",
@@ -75,7 +85,7 @@ pub(crate) static EMPTY_ROW_NAME: Rule = error(
 );
 
 pub(crate) static MISSING_CATEGORY: Rule =
-    note("missing-category", "A slice without a category.", "H", "HTA drops it", "keeps it as it is");
+    rule(Note, "missing-category", "A slice without a category.", "H", "HTA drops it", "keeps it as it is");
 
 pub(crate) const ALL: &[&Rule] = &[
     &EMPTY_EVENT,

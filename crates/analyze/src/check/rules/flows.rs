@@ -1,11 +1,13 @@
 //! Flows.
 
-use crate::check::rule::{Rule, error};
+use crate::check::rule::Severity::Error;
+use crate::check::rule::{Rule, rule};
 
 pub(crate) static FLOW_WITHOUT_ID: Rule =
-    error("flow-without-id", "A flow without an id.", "PC", "no arrow is drawn", "leaves it out");
+    rule(Error, "flow-without-id", "A flow without an id.", "PC", "no arrow is drawn", "leaves it out");
 
-pub(crate) static FLOW_ID_TEXT: Rule = error(
+pub(crate) static FLOW_ID_TEXT: Rule = rule(
+    Error,
     "flow-id-text",
     "A flow whose id is neither a number nor hexadecimal.",
     "P",
@@ -13,7 +15,8 @@ pub(crate) static FLOW_ID_TEXT: Rule = error(
     "numbers it",
 );
 
-pub(crate) static DUPLICATE_FLOW: Rule = error(
+pub(crate) static DUPLICATE_FLOW: Rule = rule(
+    Error,
     "duplicate-flow",
     "A flow that begins twice with the same id.",
     "PC",
@@ -21,7 +24,8 @@ pub(crate) static DUPLICATE_FLOW: Rule = error(
     "gives the later one a new id",
 );
 
-pub(crate) static FLOW_WITHOUT_START: Rule = error(
+pub(crate) static FLOW_WITHOUT_START: Rule = rule(
+    Error,
     "flow-without-start",
     "A step or end of a flow without a begin before it in time.",
     "PC",
@@ -29,7 +33,8 @@ pub(crate) static FLOW_WITHOUT_START: Rule = error(
     "leaves it out",
 );
 
-pub(crate) static FLOW_OUTSIDE_SLICE: Rule = error(
+pub(crate) static FLOW_OUTSIDE_SLICE: Rule = rule(
+    Error,
     "flow-outside-slice",
     "An event of a flow that lies in no slice of its thread.",
     "PC",
@@ -37,7 +42,8 @@ pub(crate) static FLOW_OUTSIDE_SLICE: Rule = error(
     "leaves it out, and the rest of the flow if it is its begin",
 );
 
-pub(crate) static FLOW_WITHOUT_BP: Rule = error(
+pub(crate) static FLOW_WITHOUT_BP: Rule = rule(
+    Error,
     "flow-without-bp",
     "The end of a flow in a slice, without `\"bp\":\"e\"`.",
     "PC",
@@ -45,7 +51,8 @@ pub(crate) static FLOW_WITHOUT_BP: Rule = error(
     "adds it",
 );
 
-pub(crate) static FLOW_FAN_OUT: Rule = error(
+pub(crate) static FLOW_FAN_OUT: Rule = rule(
+    Error,
     "flow-fan-out",
     "A step or end of a flow after its end.",
     "C",

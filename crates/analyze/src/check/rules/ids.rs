@@ -1,8 +1,10 @@
 //! Processes and threads.
 
-use crate::check::rule::{Rule, error};
+use crate::check::rule::Severity::Error;
+use crate::check::rule::{Rule, rule};
 
-pub(crate) static MISSING_ID: Rule = error(
+pub(crate) static MISSING_ID: Rule = rule(
+    Error,
     "missing-id",
     "An event without `pid`, or without `tid` where it belongs to a thread.",
     "CS",
@@ -10,7 +12,8 @@ pub(crate) static MISSING_ID: Rule = error(
     "gives it a new number",
 );
 
-pub(crate) static TEXT_ID: Rule = error(
+pub(crate) static TEXT_ID: Rule = rule(
+    Error,
     "text-id",
     "A `pid` or `tid` that is a text.",
     "S",
@@ -18,7 +21,8 @@ pub(crate) static TEXT_ID: Rule = error(
     "numbers it, and keeps the text as the name",
 );
 
-pub(crate) static MIXED_ID: Rule = error(
+pub(crate) static MIXED_ID: Rule = rule(
+    Error,
     "mixed-id",
     "A thread or process whose id is a number in some events and a text in others.",
     "PS",
@@ -26,7 +30,8 @@ pub(crate) static MIXED_ID: Rule = error(
     "writes the number everywhere",
 );
 
-pub(crate) static ID_RANGE: Rule = error(
+pub(crate) static ID_RANGE: Rule = rule(
+    Error,
     "id-range",
     "A `pid` or `tid` that is not an integer from 0 to 2^31-1.",
     "P",
@@ -34,7 +39,8 @@ pub(crate) static ID_RANGE: Rule = error(
     "numbers it, and keeps the old id as the name",
 );
 
-pub(crate) static TID_ZERO: Rule = error(
+pub(crate) static TID_ZERO: Rule = rule(
+    Error,
     "tid-zero",
     "Thread 0 of a process that is not process 0.",
     "P",

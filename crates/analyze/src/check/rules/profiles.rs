@@ -1,8 +1,10 @@
 //! Samples of profiles (`P`), as V8 writes them.
 
-use crate::check::rule::{Rule, error};
+use crate::check::rule::Severity::Error;
+use crate::check::rule::{Rule, rule};
 
-pub(crate) static PROFILE_ID: Rule = error(
+pub(crate) static PROFILE_ID: Rule = rule(
+    Error,
     "profile-id",
     "A profile whose id is missing, not a number, or used by another profile.",
     "PC",
@@ -10,7 +12,8 @@ pub(crate) static PROFILE_ID: Rule = error(
     "gives it a new id",
 );
 
-pub(crate) static PROFILE_DATA: Rule = error(
+pub(crate) static PROFILE_DATA: Rule = rule(
+    Error,
     "profile-data",
     "A sample of a profile with missing or conflicting data: it precedes its profile, defines a node twice or without its parent, refers to an unknown node, or has not as many times as samples.",
     "PC",

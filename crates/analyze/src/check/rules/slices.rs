@@ -1,8 +1,10 @@
 //! Slices.
 
-use crate::check::rule::{Rule, error, note};
+use crate::check::rule::Severity::{Error, Note};
+use crate::check::rule::{Rule, rule};
 
-pub(crate) static OVERLAP: Rule = error(
+pub(crate) static OVERLAP: Rule = rule(
+    Error,
     "overlap",
     "A slice that partly overlaps another slice of its thread.",
     "PCS",
@@ -10,7 +12,8 @@ pub(crate) static OVERLAP: Rule = error(
     "moves it to an extra thread, `NAME (2)`",
 );
 
-pub(crate) static DEEP_NESTING: Rule = error(
+pub(crate) static DEEP_NESTING: Rule = rule(
+    Error,
     "deep-nesting",
     "A slice inside 512 others.",
     "P",
@@ -18,7 +21,8 @@ pub(crate) static DEEP_NESTING: Rule = error(
     "moves it to an extra thread, `NAME (2)`",
 );
 
-pub(crate) static OUTER_NOT_FIRST: Rule = error(
+pub(crate) static OUTER_NOT_FIRST: Rule = rule(
+    Error,
     "outer-not-first",
     "A slice that is written after an inner slice that begins at the same time.",
     "PC",
@@ -26,7 +30,8 @@ pub(crate) static OUTER_NOT_FIRST: Rule = error(
     "writes the outer one first",
 );
 
-pub(crate) static UNORDERED_BE: Rule = error(
+pub(crate) static UNORDERED_BE: Rule = rule(
+    Error,
     "unordered-be",
     "A begin or end that is written after a later one of its thread.",
     "C",
@@ -34,10 +39,17 @@ pub(crate) static UNORDERED_BE: Rule = error(
     "turns the thread's begins and ends into complete events",
 );
 
-pub(crate) static UNMATCHED_END: Rule =
-    error("unmatched-end", "An end without a begin.", "C", "chrome://tracing warns, all ignore it", "leaves it out");
+pub(crate) static UNMATCHED_END: Rule = rule(
+    Error,
+    "unmatched-end",
+    "An end without a begin.",
+    "C",
+    "chrome://tracing warns, all ignore it",
+    "leaves it out",
+);
 
-pub(crate) static UNCLOSED_BEGIN: Rule = error(
+pub(crate) static UNCLOSED_BEGIN: Rule = rule(
+    Error,
     "unclosed-begin",
     "A begin without an end.",
     "PCS",
@@ -45,7 +57,8 @@ pub(crate) static UNCLOSED_BEGIN: Rule = error(
     "closes it at the end of the trace, marked by the argument `unclosed`",
 );
 
-pub(crate) static UNFINISHED: Rule = note(
+pub(crate) static UNFINISHED: Rule = rule(
+    Note,
     "unfinished",
     "A slice or an async event of a Perfetto trace that did not end.",
     "P",
@@ -53,7 +66,8 @@ pub(crate) static UNFINISHED: Rule = note(
     "closes it at the end of the trace, marked by the argument `unclosed`",
 );
 
-pub(crate) static MISNAMED_END: Rule = error(
+pub(crate) static MISNAMED_END: Rule = rule(
+    Error,
     "misnamed-end",
     "An end whose name or category differs from its begin, or that has no name.",
     "PCS",
@@ -61,7 +75,8 @@ pub(crate) static MISNAMED_END: Rule = error(
     "turns begin and end into a complete event",
 );
 
-pub(crate) static ZERO_LENGTH_PAIR: Rule = error(
+pub(crate) static ZERO_LENGTH_PAIR: Rule = rule(
+    Error,
     "zero-length-pair",
     "A begin and an end at the same time, on a thread that also has complete events.",
     "P",
@@ -69,7 +84,8 @@ pub(crate) static ZERO_LENGTH_PAIR: Rule = error(
     "turns begin and end into a complete event",
 );
 
-pub(crate) static ZERO_LENGTH_TIE: Rule = note(
+pub(crate) static ZERO_LENGTH_TIE: Rule = rule(
+    Note,
     "zero-length-tie",
     "A complete event of zero length that begins together with another slice of its thread.",
     "S",
@@ -77,7 +93,8 @@ pub(crate) static ZERO_LENGTH_TIE: Rule = note(
     "keeps it as it is",
 );
 
-pub(crate) static SHARED_START: Rule = error(
+pub(crate) static SHARED_START: Rule = rule(
+    Error,
     "shared-start",
     "A begin at the same time as a complete event inside it.",
     "P",

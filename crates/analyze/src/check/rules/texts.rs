@@ -1,8 +1,10 @@
 //! Texts.
 
-use crate::check::rule::{Rule, error};
+use crate::check::rule::Severity::Error;
+use crate::check::rule::{Rule, rule};
 
-pub(crate) static ESCAPE: Rule = error(
+pub(crate) static ESCAPE: Rule = rule(
+    Error,
     "escape",
     "An unnecessary escape, such as `\\u00e9` for é.",
     "P",
@@ -10,7 +12,8 @@ pub(crate) static ESCAPE: Rule = error(
     "writes the character itself",
 );
 
-pub(crate) static SURROGATE_PAIR: Rule = error(
+pub(crate) static SURROGATE_PAIR: Rule = rule(
+    Error,
     "surrogate-pair",
     "A surrogate pair, or half of one, as escapes.",
     "P",
@@ -18,7 +21,8 @@ pub(crate) static SURROGATE_PAIR: Rule = error(
     "writes the character itself",
 );
 
-pub(crate) static FINAL_BACKSLASH: Rule = error(
+pub(crate) static FINAL_BACKSLASH: Rule = rule(
+    Error,
     "final-backslash",
     "A text that ends with an escaped backslash.",
     "P",
@@ -27,9 +31,10 @@ pub(crate) static FINAL_BACKSLASH: Rule = error(
 );
 
 pub(crate) static NUL: Rule =
-    error("nul", "A NUL character in a text.", "P", "Perfetto cuts the text there", "writes `␀` (U+2400)");
+    rule(Error, "nul", "A NUL character in a text.", "P", "Perfetto cuts the text there", "writes `␀` (U+2400)");
 
-pub(crate) static CONTROL_BYTE: Rule = error(
+pub(crate) static CONTROL_BYTE: Rule = rule(
+    Error,
     "control-byte",
     "An unescaped control byte in a text.",
     "CSF",
@@ -37,7 +42,8 @@ pub(crate) static CONTROL_BYTE: Rule = error(
     "escapes it",
 );
 
-pub(crate) static INVALID_UTF8: Rule = error(
+pub(crate) static INVALID_UTF8: Rule = rule(
+    Error,
     "invalid-utf8",
     "Bytes that are not UTF-8.",
     "F",

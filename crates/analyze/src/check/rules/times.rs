@@ -1,8 +1,10 @@
 //! Times and durations.
 
-use crate::check::rule::{Rule, error, note};
+use crate::check::rule::Severity::{Error, Note};
+use crate::check::rule::{Rule, rule};
 
-pub(crate) static MISSING_TS: Rule = error(
+pub(crate) static MISSING_TS: Rule = rule(
+    Error,
     "missing-ts",
     "An event without a usable time.",
     "PS",
@@ -10,7 +12,8 @@ pub(crate) static MISSING_TS: Rule = error(
     "leaves it out",
 );
 
-pub(crate) static MISSING_DUR: Rule = error(
+pub(crate) static MISSING_DUR: Rule = rule(
+    Error,
     "missing-dur",
     "A complete event without a usable duration.",
     "PF",
@@ -18,7 +21,8 @@ pub(crate) static MISSING_DUR: Rule = error(
     "makes it an instant, marked by the argument `unusable_dur`",
 );
 
-pub(crate) static NEGATIVE_DUR: Rule = error(
+pub(crate) static NEGATIVE_DUR: Rule = rule(
+    Error,
     "negative-dur",
     "A negative duration.",
     "PSF",
@@ -26,10 +30,17 @@ pub(crate) static NEGATIVE_DUR: Rule = error(
     "makes it an instant, marked by the argument `unusable_dur`",
 );
 
-pub(crate) static QUOTED_NUMBER: Rule =
-    error("quoted-number", "A time or duration that is a text.", "F", "Firefox refuses the file", "writes the number");
+pub(crate) static QUOTED_NUMBER: Rule = rule(
+    Error,
+    "quoted-number",
+    "A time or duration that is a text.",
+    "F",
+    "Firefox refuses the file",
+    "writes the number",
+);
 
-pub(crate) static NEGATIVE_TS: Rule = error(
+pub(crate) static NEGATIVE_TS: Rule = rule(
+    Error,
     "negative-ts",
     "A time before zero.",
     "P",
@@ -37,7 +48,8 @@ pub(crate) static NEGATIVE_TS: Rule = error(
     "moves all times so that the first is 0",
 );
 
-pub(crate) static EPOCH_PRECISION: Rule = error(
+pub(crate) static EPOCH_PRECISION: Rule = rule(
+    Error,
     "epoch-precision",
     "A time with nanoseconds that is larger than 2^51 nanoseconds.",
     "PCSF",
@@ -45,7 +57,8 @@ pub(crate) static EPOCH_PRECISION: Rule = error(
     "moves all times so that the first is 0",
 );
 
-pub(crate) static SUB_NANOSECOND: Rule = note(
+pub(crate) static SUB_NANOSECOND: Rule = rule(
+    Note,
     "sub-nanosecond",
     "A time or duration with fractions of a nanosecond.",
     "PC",
@@ -53,7 +66,8 @@ pub(crate) static SUB_NANOSECOND: Rule = note(
     "rounds to whole nanoseconds",
 );
 
-pub(crate) static LONG_SPAN: Rule = note(
+pub(crate) static LONG_SPAN: Rule = rule(
+    Note,
     "long-span",
     "A time with nanoseconds that is more than 2^51 nanoseconds (26 days) after the first.",
     "PCSF",
