@@ -6,6 +6,7 @@
 //! Modules depend on each other in one direction only. Each may use those above it:
 //!
 //! ```text
+//! opener     function that opens a file for each pass
 //! kineto     names that PyTorch's profiler uses
 //! structure  nesting, lanes, async operations, gaps, selections
 //! figures    counts, sums and percentiles
@@ -24,6 +25,7 @@ pub mod convert;
 mod figures;
 mod kineto;
 pub mod merge;
+mod opener;
 mod ops;
 pub mod repair;
 mod requests;
@@ -43,6 +45,7 @@ pub use figures::instants::{InstantRow, instants};
 pub use figures::layers::{Cell, LAYER_ARG, LayerSource, Layers, LayersOptions, PhaseLayers, layers};
 pub use figures::percentile::Distribution;
 pub use figures::summary::{GroupBy, Key, Rest, Row, SortBy, Summary, SummaryOptions, summarize};
+pub use opener::Opener;
 pub use requests::{
     Figure, Figures, Part, Parts, REQUEST_ARGS, Request, Requests, RequestsOptions, Slo, SloMetric, Stage, StageKind,
     requests,
@@ -57,6 +60,3 @@ pub use structure::gaps::{GapPlace, GapSum};
 pub use structure::nesting::{Nesting, TrackNesting};
 pub use structure::no_match::{Condition, NoMatch, explain_no_match};
 pub use structure::select::{Glob, Selected, Selection};
-
-/// Opens a file again for each pass over it.
-pub type Opener<'a> = &'a dyn Fn() -> Result<Box<dyn std::io::Read + Send>, ferrum_trace_format::Error>;

@@ -22,7 +22,7 @@ pub(crate) mod texts;
 pub use findings::{Finding, Location};
 pub use rule::{Rule, Severity, Viewer, Viewers};
 
-use crate::Opener;
+use crate::opener::Opener;
 use document::Watch;
 use ferrum_trace_format::Error;
 use ferrum_trace_format::chrome::read::{DocumentShape, Outline, for_each};

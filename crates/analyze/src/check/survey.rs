@@ -12,7 +12,7 @@ use super::rules::document::NO_SLICES;
 use super::rules::events::ODD_NUMBER;
 use super::rules::times::{EPOCH_PRECISION, LONG_SPAN};
 use super::slices::{SliceLog, SlicePlan};
-use crate::Opener;
+use crate::opener::Opener;
 use ferrum_trace_format::Error;
 use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Outline, Text, for_each, with_sound_numbers};
 use ferrum_trace_model::Order;

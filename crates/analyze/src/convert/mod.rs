@@ -30,7 +30,7 @@ pub use layerwise::{LayerwiseOptions, layerwise};
 pub use summary::{Left, Summary};
 pub use torch::{TorchOptions, torch};
 
-use crate::Opener;
+use crate::opener::Opener;
 use std::io::Write;
 
 /// Target format of a conversion.

@@ -7,11 +7,11 @@ mod pass;
 mod rewriter;
 mod track_numbers;
 
-use crate::Opener;
 use crate::check::Finding;
 use crate::check::document::Watch;
 use crate::check::survey::survey;
 use crate::check::texts::mend_broken_texts;
+use crate::opener::Opener;
 use crate::rewrite::document::Document;
 pub use crate::rewrite::document::OutputForm;
 use crate::rewrite::stoppable::{Stop, for_each_until};

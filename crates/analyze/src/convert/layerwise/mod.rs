@@ -11,8 +11,8 @@ mod writer;
 
 use super::error::Error;
 use super::summary::Summary;
-use crate::Opener;
 use crate::figures::layers::LAYER_ARG;
+use crate::opener::Opener;
 use crate::steps::STEP_ARGS;
 use crate::structure::nesting::Nesting;
 use context::Context;
