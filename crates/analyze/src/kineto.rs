@@ -1,75 +1,75 @@
-//! The words of torch's profiler (Kineto).
+//! Names that torch's profiler (Kineto) uses.
 
 use ferrum_trace_format::chrome::read::for_each_member;
 
-/// A slice of a stream that computes or communicates.
-pub const KERNEL: &str = "kernel";
-/// A copy.
-pub const MEMCPY: &str = "gpu_memcpy";
-/// A filling of memory.
-pub const MEMSET: &str = "gpu_memset";
-/// The same three, as torch spelled them in 2021.
-pub const KERNEL_2021: &str = "Kernel";
-/// See [`KERNEL_2021`].
-pub const MEMCPY_2021: &str = "Memcpy";
-/// See [`KERNEL_2021`].
-pub const MEMSET_2021: &str = "Memset";
-/// All work of devices.
-pub const DEVICE_WORK: [&str; 6] = [KERNEL, MEMCPY, MEMSET, KERNEL_2021, MEMCPY_2021, MEMSET_2021];
-/// A call of the host to the device.
-pub const RUNTIME: &str = "cuda_runtime";
-/// All calls of the host to devices, of now and of 2021.
-pub const RUNTIMES: [&str; 5] = [RUNTIME, "cuda_driver", "Runtime", "privateuse1_runtime", "mtia_runtime"];
+/// Category of a kernel.
+pub(crate) const KERNEL: &str = "kernel";
+/// Category of a copy.
+pub(crate) const MEMCPY: &str = "gpu_memcpy";
+/// Category of a memset.
+pub(crate) const MEMSET: &str = "gpu_memset";
+/// The category of kernels as torch spelled it in 2021.
+pub(crate) const KERNEL_2021: &str = "Kernel";
+/// The category of copies as torch spelled it in 2021.
+pub(crate) const MEMCPY_2021: &str = "Memcpy";
+/// The category of memsets as torch spelled it in 2021.
+pub(crate) const MEMSET_2021: &str = "Memset";
+/// Categories of all device work.
+pub(crate) const DEVICE_WORK: [&str; 6] = [KERNEL, MEMCPY, MEMSET, KERNEL_2021, MEMCPY_2021, MEMSET_2021];
+/// Category of a call of the host to the device.
+pub(crate) const RUNTIME: &str = "cuda_runtime";
+/// Categories of all calls of the host to devices, today and in 2021.
+pub(crate) const RUNTIMES: [&str; 5] = [RUNTIME, "cuda_driver", "Runtime", "privateuse1_runtime", "mtia_runtime"];
 /// Argument that joins a kernel with the call that launched it.
-pub const CORRELATION: &str = "correlation";
+pub(crate) const CORRELATION: &str = "correlation";
 /// Argument that joins a kernel with the operation that launched it.
-pub const EXTERNAL_ID: &str = "External id";
-/// An operation of the host.
-pub const CPU_OP: &str = "cpu_op";
-/// All operations of the host, of now and of 2021.
-pub const OPERATIONS: [&str; 2] = [CPU_OP, "Operator"];
-/// What the program says it does.
-pub const ANNOTATION: &str = "user_annotation";
-/// The same on a stream.
-pub const GPU_ANNOTATION: &str = "gpu_user_annotation";
-/// Arrows from calls to kernels.
-pub const LAUNCH_FLOW: &str = "ac2g";
-/// What the names of steps begin with.
-pub const STEP_PREFIX: &str = "ProfilerStep#";
-/// What the names of gloo's collectives begin with.
-pub const GLOO_PREFIX: &str = "gloo:";
-/// What the names of the calls to NCCL begin with.
-pub const NCCL_PREFIX: &str = "nccl:";
-/// What the names of NCCL's kernels begin with.
-pub const NCCL_KERNELS: [&str; 2] = ["ncclDevKernel_", "ncclKernel_"];
-/// What the names of torch's calls to collectives begin with.
-pub const C10D_PREFIX: &str = "c10d::";
-/// The name of the events in which torch tells what a collective was called with.
-pub const PARAMETERS: &str = "record_param_comms";
-/// Argument of [`PARAMETERS`]: which collective it is.
-pub const COLLECTIVE_NAME: &str = "Collective name";
-/// Argument of a collective: who takes part.
-pub const GROUP_NAME: &str = "Process Group Name";
-/// Argument of a collective: which of its group it is.
-pub const SEQUENCE: &str = "Seq";
-/// Field of the file: when its time zero was, in nanoseconds since 1970.
-pub const BASE_TIME: &str = "baseTimeNanoseconds";
-/// Field of the file: which host it is of.
-pub const HOST_NAME: &str = "host_name";
+pub(crate) const EXTERNAL_ID: &str = "External id";
+/// Category of an operation of the host.
+pub(crate) const CPU_OP: &str = "cpu_op";
+/// Categories of all operations of the host, today and in 2021.
+pub(crate) const OPERATIONS: [&str; 2] = [CPU_OP, "Operator"];
+/// Category of an annotation by the program.
+pub(crate) const ANNOTATION: &str = "user_annotation";
+/// Category of an annotation on a stream.
+pub(crate) const GPU_ANNOTATION: &str = "gpu_user_annotation";
+/// Category of flows from calls to kernels.
+pub(crate) const LAUNCH_FLOW: &str = "ac2g";
+/// Prefix of the names of steps.
+pub(crate) const STEP_PREFIX: &str = "ProfilerStep#";
+/// Prefix of the names of gloo's collectives.
+pub(crate) const GLOO_PREFIX: &str = "gloo:";
+/// Prefix of the names of calls to NCCL.
+pub(crate) const NCCL_PREFIX: &str = "nccl:";
+/// Prefixes of the names of NCCL's kernels.
+pub(crate) const NCCL_KERNELS: [&str; 2] = ["ncclDevKernel_", "ncclKernel_"];
+/// Prefix of the names of torch's calls to collectives.
+pub(crate) const C10D_PREFIX: &str = "c10d::";
+/// Name of the events that have the parameters of a collective.
+pub(crate) const PARAMETERS: &str = "record_param_comms";
+/// Argument of [`PARAMETERS`]: name of the collective.
+pub(crate) const COLLECTIVE_NAME: &str = "Collective name";
+/// Argument of a collective: name of the process group.
+pub(crate) const GROUP_NAME: &str = "Process Group Name";
+/// Argument of a collective: sequence number in its group.
+pub(crate) const SEQUENCE: &str = "Seq";
+/// Field of the file: its time zero, in nanoseconds since 1970.
+pub(crate) const BASE_TIME: &str = "baseTimeNanoseconds";
+/// Field of the file: name of the host.
+pub(crate) const HOST_NAME: &str = "host_name";
 /// Field of the file: an object with the [`RANK`].
-pub const DISTRIBUTED: &str = "distributedInfo";
-/// Field of the file: a list of the devices that the machine has.
-pub const DEVICE_PROPERTIES: &str = "deviceProperties";
-/// In [`DISTRIBUTED`]: which of the processes of one run it is.
-pub const RANK: &str = "rank";
-/// In [`DISTRIBUTED`]: how many ranks there are.
-pub const WORLD_SIZE: &str = "world_size";
-/// In [`DISTRIBUTED`]: how many groups of processes there are.
-pub const GROUP_COUNT: &str = "pg_count";
-/// Argument of a slice that was converted: the category that it had before.
-pub const ORIGINAL_CATEGORY: &str = "category";
+pub(crate) const DISTRIBUTED: &str = "distributedInfo";
+/// Field of the file: a list of the devices of the machine.
+pub(crate) const DEVICE_PROPERTIES: &str = "deviceProperties";
+/// In [`DISTRIBUTED`]: rank of the process.
+pub(crate) const RANK: &str = "rank";
+/// In [`DISTRIBUTED`]: number of ranks.
+pub(crate) const WORLD_SIZE: &str = "world_size";
+/// In [`DISTRIBUTED`]: number of process groups.
+pub(crate) const GROUP_COUNT: &str = "pg_count";
+/// Argument of a converted slice: its category before the conversion.
+pub(crate) const ORIGINAL_CATEGORY: &str = "category";
 
-/// Categories that only torch's profiler writes, of now and of 2021.
+/// Categories that only torch's profiler writes, today and in 2021.
 const CATEGORIES: [&str; 25] = [
     KERNEL,
     MEMCPY,
@@ -98,8 +98,8 @@ const CATEGORIES: [&str; 25] = [
     "Operator",
 ];
 
-/// Whether a category is one of torch's.
-pub fn is_category(category: &str) -> bool {
+/// Returns true if a category is one of torch's.
+pub(crate) fn is_category(category: &str) -> bool {
     CATEGORIES.contains(&category)
 }
 
@@ -113,7 +113,7 @@ const METADATA: [(&str, &str); 5] = [
 ];
 
 /// Returns whether torch writes metadata events of this name, with these arguments.
-pub fn is_metadata(name: &str, args: &[u8]) -> bool {
+pub(crate) fn is_metadata(name: &str, args: &[u8]) -> bool {
     let Some((_, wanted)) = METADATA.iter().find(|(known, _)| *known == name) else {
         return false;
     };

@@ -1,65 +1,62 @@
-//! What a trace says.
+//! Analysis of traces: figures, steps, requests, checks, repairs, conversions and merges.
 //!
-//! Functions from a [`Trace`](ferrum_trace_model::Trace), or from a stream of events, to figures. This crate prints nothing
-//! and opens no file.
+//! Functions from a [`Trace`](ferrum_trace_model::Trace), or from a stream of events, to figures or to another file.
+//! This crate prints nothing and opens no file.
+//!
+//! Modules depend on each other in one direction only. Each may use those above it:
+//!
+//! ```text
+//! opener     function that opens a file for each pass
+//! kineto     names that PyTorch's profiler uses
+//! structure  nesting, lanes, async operations, gaps, selections
+//! figures    counts, sums and percentiles
+//! ops        classification of kernels and operations
+//! steps      steps of an engine
+//! requests   requests to an engine
+//! check      rules about what viewers accept
+//! rewrite    parts that every writer needs
+//! repair     a file that all viewers accept
+//! convert    other formats
+//! merge      several files in one
+//! ```
 
-mod ancestors;
-mod asyncs;
 pub mod check;
-mod contents;
 pub mod convert;
-mod counters;
-mod fields;
-mod flows;
-mod free_numbers;
-mod gaps;
-mod gpu;
-mod instants;
+mod figures;
 mod kineto;
-mod lanes;
-mod layers;
 pub mod merge;
-mod nesting;
-mod no_match;
+mod opener;
 mod ops;
-mod percentile;
-mod rank;
 pub mod repair;
 mod requests;
-#[cfg(test)]
-mod sample;
-mod select;
-mod share_out;
-mod similar;
+mod rewrite;
 mod steps;
-mod summary;
+mod structure;
+#[cfg(test)]
+mod test_traces;
 
-pub use asyncs::{
-    ASYNC_ARGS, AsyncCount, AsyncOp, AsyncRest, AsyncRow, AsyncSummary, BusyTime, async_ops, count_asyncs,
-    summarize_asyncs,
-};
-pub use contents::{Contents, contents};
-pub use counters::{CounterSeries, counters};
-pub use flows::{FlowCount, count_flows};
-pub use gaps::{GapPlace, GapSum};
-pub use gpu::{Device, Stream, devices};
-pub use instants::{InstantRow, instants};
-pub use layers::{Cell, LAYER_ARG, LayerSource, Layers, LayersOptions, PhaseLayers, layer_in, layers};
-pub use nesting::{Nesting, TrackNesting};
-pub use no_match::{Condition, NoMatch, explain_no_match};
-pub use ops::op_in;
-pub use percentile::{Distribution, nearest_rank};
-pub use rank::rank_in;
+pub use figures::async_count::{AsyncCount, count_asyncs};
+pub use figures::async_summary::{AsyncRest, AsyncRow, AsyncSummary, summarize_asyncs};
+pub use figures::contents::{Contents, contents};
+pub use figures::counters::{CounterSeries, counters};
+pub use figures::flows::{FlowCount, count_flows};
+pub use figures::gpu::{Device, Stream, devices};
+pub use figures::instants::{InstantRow, instants};
+pub use figures::layers::{Cell, LAYER_ARG, LayerSource, Layers, LayersOptions, PhaseLayers, layers};
+pub use figures::percentile::Distribution;
+pub use figures::summary::{GroupBy, Key, Rest, Row, SortBy, Summary, SummaryOptions, summarize};
+pub use opener::Opener;
 pub use requests::{
     Figure, Figures, Part, Parts, REQUEST_ARGS, Request, Requests, RequestsOptions, Slo, SloMetric, Stage, StageKind,
     requests,
 };
-pub use select::{Enclosing, Glob, Selected, Selection};
+pub use rewrite::rank::rank_in;
 pub use steps::{
     Attribution, BatchRange, DeviceTime, Difference, Mark, NameTime, OpTime, OpTimes, STEP_ARGS, SlowStep, Split, Step,
     StepGroup, StepSource, Steps, StepsOptions, What, names_device, steps,
 };
-pub use summary::{GroupBy, Key, Rest, Row, SortBy, Summary, SummaryOptions, summarize};
-
-/// Opens a file anew, for each pass over it.
-pub type Opener<'a> = &'a dyn Fn() -> Result<Box<dyn std::io::Read + Send>, ferrum_trace_format::Error>;
+pub use structure::async_ops::{ASYNC_ARGS, AsyncOp, BusyTime, async_ops};
+pub use structure::gaps::{GapPlace, GapSum};
+pub use structure::nesting::{Nesting, TrackNesting};
+pub use structure::no_match::{Condition, NoMatch, explain_no_match};
+pub use structure::select::{Glob, Selected, Selection};

@@ -1,11 +1,11 @@
-//! Every figure of every sample is what the file beside it says, to the nanosecond.
+//! Compares every figure of every sample with the expected value, to the nanosecond.
 //!
-//! `NAME.expected.json` holds the figures of `NAME`, in the schema of the collection of real traces that these figures were
-//! first compared with; a `NAME` without one is no trace and must be refused. The small set in `tests/data` is always
-//! compared, the collection where there is one: `FERRUM_TRACE_CORPUS`, or `../shared/corpus` beside the workspace.
+//! `NAME.expected.json` has the figures of `NAME`, in the schema of the collection of real traces that these figures
+//! were first compared with; a `NAME` without one is not a trace and must be refused. The small set in `tests/data` is
+//! always compared, the collection only if present: `FERRUM_TRACE_CORPUS`, or `../shared/corpus` beside the workspace.
 //!
-//! Self time is that of [`Nesting`], which is `self_clip_us` where a file gives it, and `self_us` elsewhere. Categories are
-//! only given as `self_us`; where that differs it is computed here, slowly.
+//! Self time is that of [`Nesting`], which is `self_clip_us` where a file has it, and `self_us` elsewhere. Categories
+//! only have `self_us`; where that differs it is computed here, slowly.
 
 use ferrum_trace_analyze::{
     AsyncCount, Device, GroupBy, Nesting, Row, Selected, SummaryOptions, async_ops, count_asyncs, count_flows,
@@ -23,14 +23,14 @@ use std::path::{Path, PathBuf};
 const EXPECTED: &str = ".expected.json";
 
 #[test]
-fn every_figure_of_the_small_set_is_as_expected() {
+fn figures_of_the_small_set_are_as_expected() {
     let compared = compare_folder(&workspace().join("tests/data/corpus-small"));
-    assert!(compared.n_files >= 10, "the small set is not there");
+    assert!(compared.n_files >= 10, "the small set is missing");
     compared.report();
 }
 
 #[test]
-fn every_figure_of_the_collection_is_as_expected() {
+fn figures_of_the_collection_are_as_expected() {
     let named = std::env::var_os("FERRUM_TRACE_CORPUS").map(PathBuf::from);
     let folder = named.clone().unwrap_or_else(|| workspace().join("../shared/corpus"));
     let compared = if named.is_some() || folder.is_dir() { compare_folder(&folder) } else { Compared::default() };
@@ -42,7 +42,7 @@ fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What came of comparing files.
+/// Result of the comparison of files.
 #[derive(Default)]
 struct Compared {
     n_files: usize,
@@ -98,7 +98,7 @@ fn expect_refusal(path: &Path, figures: &mut Figures) {
     figures.equal("refused", &Some(true), &refused);
 }
 
-/// The figures of one file.
+/// Figures of one file.
 struct Figures {
     file: String,
     n: usize,
@@ -122,7 +122,7 @@ impl Figures {
     }
 }
 
-/// Microseconds, as a number or as its text, to nanoseconds.
+/// Converts microseconds, as a number or as its text, to nanoseconds.
 fn nanos(microseconds: &Value) -> Option<i64> {
     let Some(text) = microseconds.as_str() else {
         return microseconds.as_f64().map(|number| (number * 1000.0).round() as i64);
@@ -131,7 +131,7 @@ fn nanos(microseconds: &Value) -> Option<i64> {
     format!("{whole}{decimals:0<3}").parse().ok()
 }
 
-/// The elements of a list; a figure that a file does not have is an empty one.
+/// Returns the elements of a list; empty for a figure that a file does not have.
 fn each(list: &Value) -> impl ExactSizeIterator<Item = &Value> {
     list.as_array().map_or(&[][..], Vec::as_slice).iter()
 }
@@ -204,7 +204,7 @@ fn compare_anomalies(trace: &Trace, expected: &Value, figures: &mut Figures) {
     }
 }
 
-/// The other convention: duration minus the union of what lies wholly inside.
+/// Self time by the other convention: duration minus the union of the slices wholly inside.
 fn self_by_containment(trace: &Trace, nesting: &Nesting) -> Vec<i64> {
     let slices = &trace.slices;
     let mut self_time = nesting.self_time.clone();
@@ -227,7 +227,7 @@ fn self_by_containment(trace: &Trace, nesting: &Nesting) -> Vec<i64> {
     self_time
 }
 
-/// The rows of a summary, by what they are called.
+/// Returns the rows of a summary, by name.
 fn rows<K: Ord>(trace: &Trace, nesting: &Nesting, by: &[GroupBy], name: impl Fn(&Row) -> K) -> BTreeMap<K, Row> {
     let options = SummaryOptions { by: by.to_vec(), ..SummaryOptions::default() };
     let summary = summarize(trace, nesting, &Selected::all(trace), &options);
@@ -357,7 +357,8 @@ fn compare_asyncs(trace: &Trace, expected: &Value, figures: &mut Figures) {
     compare_async_operations(trace, &found, figures);
 }
 
-/// Every begin is an operation. The ends of nestable events finish all operations of balanced groups.
+/// Checks that every begin is an operation, and that the ends of nestable events finish all operations of balanced
+/// groups.
 fn compare_async_operations(trace: &Trace, found: &AsyncCount, figures: &mut Figures) {
     let ops = async_ops(trace);
     let legacy_begins = trace.census.phases[usize::from(b'S')];

@@ -1,7 +1,7 @@
-//! Time is near linear in the size of the input, on shapes on which it once was not.
+//! Tests that time is nearly linear in the size of the input, for shapes for which it once was not.
 //!
-//! Sizes are such that quadratic time takes minutes or more, and near linear time a second or two: that a test finishes is its point.
-//! `cargo xtask growth` measures all shapes and commands.
+//! With these sizes quadratic time takes minutes or more, and nearly linear time a second or two: a test passes by
+//! finishing. `cargo xtask growth` measures all shapes and commands.
 
 use ferrum_trace_analyze::convert::{LayerwiseOptions, Summary, Target, convert, layerwise};
 use ferrum_trace_analyze::merge::{Input, MergeOptions, merge};
@@ -34,7 +34,7 @@ fn loaded(json: &Arc<[u8]>) -> Loaded {
 }
 
 #[test]
-fn folded_stacks_of_deep_slices_end_in_one_frame_that_has_the_rest_of_the_time() {
+fn deep_folded_stacks_end_in_one_frame_with_the_remaining_time() {
     let n = 60_000;
     let (folded, summary) = converted(Target::Folded, "nested-slices", n);
     let folded = String::from_utf8(folded).unwrap();
@@ -47,7 +47,7 @@ fn folded_stacks_of_deep_slices_end_in_one_frame_that_has_the_rest_of_the_time()
 }
 
 #[test]
-fn folded_stacks_do_not_repeat_a_long_name_without_end() {
+fn folded_stacks_limit_the_repetition_of_long_names() {
     let name = "long ".repeat(200_000);
     let mut json = format!(r#"[{{"ph":"X","name":"{name}","ts":0,"dur":900000,"pid":1,"tid":1}}"#);
     for leaf in 0..2000 {
@@ -113,7 +113,8 @@ fn slices_in_steps_that_overlap_count_once() {
     let found = steps(&trace, &Nesting::of(&trace), &Selected::all(&trace), &options);
     assert_eq!((found.steps.len(), found.host_ops.ops.len()), (n, 1));
     assert_eq!(found.host_ops.ops[0].count, n as u64);
-    // Between an operation and the next step: half a microsecond each, and all that the last step has after its operation.
+    // Between an operation and the next step: half a microsecond each, and the rest of the last step after its
+    // operation.
     let gaps: i64 = found.gaps.iter().map(|gap| gap.total).sum();
     assert_eq!(gaps, found.all.unexplained);
 }

@@ -1,5 +1,5 @@
-//! Whatever is done to a file of whatever format: what is read of it can be written, all JSON that is written is JSON, and nothing is
-//! wrong with a file that was repaired or converted.
+//! Mutates files of all formats: the readable part can be written, all JSON output is valid, and repaired or converted
+//! files have no errors.
 
 use ferrum_trace_analyze::check::{Report, check};
 use ferrum_trace_analyze::convert::{LayerwiseOptions, Target, TorchOptions, convert, layerwise, torch};
@@ -10,10 +10,10 @@ use ferrum_trace_format::open::open;
 use std::io::{Cursor, Read, Write};
 use std::sync::Arc;
 
-/// How many files are made of each sample.
+/// Number of mutants of each sample.
 const MUTANTS: u64 = 150;
 
-/// A trace with something of every kind.
+/// A trace with events of every kind.
 const TRACE: &str = r#"{"displayTimeUnit":"ns","otherData":{"version":1.25,"list":[10,-3]},"traceEvents":[
 {"ph":"M","name":"process_name","pid":1,"tid":0,"args":{"name":"engine"}},
 {"ph":"M","name":"thread_name","pid":1,"tid":10,"args":{"name":"main"}},
@@ -47,7 +47,7 @@ const PROFILE: &str = r#"{"context":{"engine_args":{"model":"m","tensor_parallel
 {"entry":{"name":"kernel","cpu_time_us":0,"cuda_time_us":10.5,"pct_cuda_time":100.0,"trace":"Model"},"children":[]}]}]},
 "decode_1":{"metadata":{"num_running_seqs":1},"summary_stats":[],"model_stats":[{"entry":{"name":"Model","cpu_time_us":2.0,"cuda_time_us":1.5,"pct_cuda_time":100.0,"trace":""},"children":[]}]}}"#;
 
-/// What is put into files.
+/// Fragments that are inserted into files.
 const PIECES: &[&[u8]] = &[
     b"0",
     b"00",
@@ -96,7 +96,7 @@ const PIECES: &[&[u8]] = &[
     b"\xef\xbb\xbf",
 ];
 
-/// Numbers that look random and are the same each time.
+/// Reproducible random numbers.
 struct Random(u64);
 
 impl Random {
@@ -116,7 +116,7 @@ fn mutate(sample: &[u8], seed: u64) -> Vec<u8> {
         let at = random.below(bytes.len());
         let piece = PIECES[random.below(PIECES.len())];
         match random.below(8) {
-            // A number, or what stands in its place, becomes something else.
+            // Replaces a number, or another value in its place.
             0..4 => {
                 let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'.' | b'-');
                 let begin = bytes[at..].iter().position(u8::is_ascii_digit).map_or(at, |distance| at + distance);
@@ -159,7 +159,7 @@ fn assert_right(report: &Report, what: &str, file: &[u8]) {
     assert!(errors.is_empty(), "{what}: {errors:?} in {}", String::from_utf8_lossy(file));
 }
 
-/// Writes a file in all ways, if it can be read at all.
+/// Writes a file in all formats, if it can be read at all.
 fn write_all(file: &[u8], what: &str) -> bool {
     let source = opener(file);
     let mut out = Vec::new();
@@ -224,12 +224,12 @@ fn write_mutants(sample: &[u8], what: &str) {
 }
 
 #[test]
-fn chrome_json_is_written_as_json_whatever_is_done_to_it() {
+fn mutated_chrome_json_is_written_as_valid_json() {
     write_mutants(TRACE.as_bytes(), "trace");
 }
 
 #[test]
-fn gzip_is_written_as_json_whatever_is_done_to_what_is_in_it() {
+fn mutated_gzip_content_is_written_as_valid_json() {
     let packed = |bytes: &[u8]| {
         let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         packer.write_all(bytes).unwrap();
@@ -242,18 +242,18 @@ fn gzip_is_written_as_json_whatever_is_done_to_what_is_in_it() {
 }
 
 #[test]
-fn a_perfetto_trace_is_written_as_json_whatever_is_done_to_it() {
+fn a_mutated_perfetto_trace_is_written_as_valid_json() {
     let mut pftrace = Vec::new();
     convert(Target::Perfetto, &opener(TRACE.as_bytes()), &mut pftrace).unwrap();
     write_mutants(&pftrace, "Perfetto trace");
 }
 
 #[test]
-fn a_spool_is_written_as_json_whatever_is_done_to_it() {
+fn a_mutated_spool_is_written_as_valid_json() {
     write_mutants(include_bytes!("../../../tests/data/spool-v1.spool"), "spool");
 }
 
 #[test]
-fn a_profile_is_written_as_json_whatever_is_done_to_it() {
+fn a_mutated_profile_is_written_as_valid_json() {
     write_mutants(PROFILE.as_bytes(), "profile");
 }

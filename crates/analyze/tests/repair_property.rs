@@ -1,4 +1,4 @@
-//! Whatever is done to a file, `repair` makes one of it that is right, and that has the same slices.
+//! Tests that `repair` turns any damaged file into a correct one with the same slices.
 
 use ferrum_trace_analyze::check::check;
 use ferrum_trace_analyze::repair::{RepairOptions, repair};
@@ -10,7 +10,7 @@ fn one_of(texts: &'static [&'static str]) -> impl Strategy<Value = String> {
     prop::sample::select(texts).prop_map(str::to_owned)
 }
 
-/// A field of an event: mostly good values, some odd ones, sometimes none.
+/// Field of an event: mostly good values, some odd ones, sometimes missing.
 fn field(
     key: &'static str,
     good: &'static [&'static str],
@@ -75,7 +75,7 @@ fn event() -> impl Strategy<Value = String> {
         })
 }
 
-/// A file of such events, in one form or another, and perhaps damaged.
+/// A file of such events, as an object, an array or lines, and perhaps damaged.
 fn file() -> impl Strategy<Value = Vec<u8>> {
     let events = prop::collection::vec(event(), 0..40);
     let damage = prop::option::weighted(0.3, (any::<prop::sample::Index>(), any::<u8>(), any::<bool>()));
@@ -104,7 +104,7 @@ fn opener(file: &[u8]) -> impl Fn() -> Result<Box<dyn Read + Send>, ferrum_trace
     move || Ok(Box::new(Cursor::new(file.clone())) as Box<dyn Read + Send>)
 }
 
-/// Names and durations of all slices, but for those that `repair` has closed.
+/// Names and durations of all slices, except those that `repair` has closed.
 fn slices(file: &[u8]) -> Option<Vec<(String, i64)>> {
     let options = LoadOptions { args: vec!["unclosed".to_owned()], n_workers: 1 };
     let trace = load(file, &options).ok()?.trace;
@@ -117,10 +117,10 @@ fn slices(file: &[u8]) -> Option<Vec<(String, i64)>> {
     Some(slices)
 }
 
-/// The outer of two that begin together ends with arguments, and another name: it is written when they are known. The inner one must
-/// not come apart by that.
+/// Two slices begin together. The outer one ends with arguments and another name, so it is written when these are
+/// known. The inner one must stay inside it.
 #[test]
-fn what_waits_for_an_outer_slice_stays_in_order() {
+fn slices_that_wait_for_an_outer_one_stay_in_order() {
     let begin = r#"{"ph":"B","name":"a","cat":"c","pid":1,"tid":2,"ts":5,"args":{"k":1}}"#;
     let ends = r#"{"ph":"E","name":"a","cat":"c","pid":1,"tid":2,"ts":8},{"ph":"E","name":"b","cat":"c","pid":1,"tid":2,"ts":9,"args":{"l":2}}"#;
     let mut repaired = Vec::new();
@@ -133,10 +133,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn a_repaired_file_is_right_and_has_the_same_slices(file in file()) {
+    fn a_repaired_file_is_correct_and_has_the_same_slices(file in file()) {
         let mut out = Vec::new();
         let Ok(changes) = repair(&opener(&file), &mut out, &RepairOptions::default()) else {
-            // What is no trace for `repair` is none for `load`.
+            // A file that `repair` refuses is also refused by `load`.
             prop_assert!(slices(&file).is_none());
             return Ok(());
         };
@@ -155,7 +155,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let file = [b"{\"traceEvents\":[{\"ph\":\"X\"".as_slice(), &bytes].concat();
         let mut out = Vec::new();
         if repair(&opener(&file), &mut out, &RepairOptions::default()).is_ok() {

@@ -1,4 +1,4 @@
-//! One small file for each rule that has what it is about, and what `repair` makes of it.
+//! One small file for each rule that violates it, and the result of `repair`.
 
 use ferrum_trace_analyze::check::{Report, check, rules};
 use ferrum_trace_analyze::repair::{Changes, ChromeOptions, OutputForm, RepairOptions, chrome, repair};
@@ -18,7 +18,7 @@ fn repaired(file: &[u8]) -> (String, Changes) {
     (String::from_utf8(out).unwrap(), changes)
 }
 
-/// Errors and notes that are no mere observations.
+/// Codes of errors, and of notes that are more than observations.
 fn codes(file: &[u8]) -> Vec<&'static str> {
     let quiet = ["missing-category", "no-slices"];
     let report = checked(file);
@@ -31,7 +31,7 @@ fn object(events: &str) -> String {
     format!("{{\"traceEvents\":[{OK},{events}]}}")
 }
 
-/// Code, events that break the rule, and what must be in the repaired file.
+/// Code, events that violate the rule, and a text that must be in the repaired file.
 const CASES: &[(&str, &str, &str)] = &[
     ("empty-event", "{}", ""),
     ("unknown-phase", r#"{"ph":"Z","name":"z","pid":1,"tid":11,"ts":1}"#, r#""ph":"i""#),
@@ -169,7 +169,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The same for whole files.
+/// Code, whole file that violates the rule, and a text that must be in the repaired file.
 const FILES: &[(&str, &[u8])] = &[
     ("bom", b"\xef\xbb\xbf{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":1,\"dur\":1}]}"),
     ("cut-event", b"{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":1,\"dur\":1},{\"ph\":"),
@@ -198,7 +198,7 @@ const FILES: &[(&str, &[u8])] = &[
 ];
 
 #[test]
-fn a_good_file_has_no_findings_and_is_written_as_it_is() {
+fn a_correct_file_has_no_findings_and_is_written_unchanged() {
     let file = object(
         r#"{ "ph":"B", "name":"a","cat":"c","pid":1,"tid":7,"ts":5},{"ph":"E","name":"a","pid":1,"tid":7,"ts":8}"#,
     );
@@ -210,7 +210,7 @@ fn a_good_file_has_no_findings_and_is_written_as_it_is() {
 }
 
 #[test]
-fn each_rule_finds_what_it_is_about_and_repair_puts_it_right() {
+fn each_rule_is_found_and_repaired() {
     for &(code, events, expected) in CASES {
         let file = object(events);
         assert!(codes(file.as_bytes()).contains(&code), "{code} in {:?} of {file}", codes(file.as_bytes()));
@@ -221,7 +221,7 @@ fn each_rule_finds_what_it_is_about_and_repair_puts_it_right() {
 }
 
 #[test]
-fn each_rule_about_whole_files_finds_what_it_is_about() {
+fn each_rule_about_whole_files_is_found() {
     for &(code, file) in FILES {
         let found: Vec<&str> = checked(file).findings.iter().map(|finding| finding.rule.code).collect();
         assert!(found.contains(&code), "{code} in {found:?} of {}", String::from_utf8_lossy(file));
@@ -239,7 +239,7 @@ fn assert_is_right(code: &str, out: &str) {
 
 #[test]
 fn every_rule_has_a_file() {
-    // These need a compressed file, many events or a Perfetto trace; they have tests of their own.
+    // These need a compressed file, many events or a Perfetto trace, and have separate tests.
     let apart = ["cut-container", "deep-nesting", "unfinished"];
     let covered: HashSet<&str> = CASES.iter().map(|case| case.0).chain(FILES.iter().map(|file| file.0)).collect();
     for rule in rules::all() {
@@ -248,7 +248,7 @@ fn every_rule_has_a_file() {
 }
 
 #[test]
-fn what_is_nested_too_deep_is_moved() {
+fn slices_nested_too_deep_are_moved() {
     let slice = |n: u32| format!(r#"{{"ph":"X","name":"d","pid":1,"tid":7,"ts":{n},"dur":{}}}"#, 3000 - 2 * n);
     let events: Vec<String> = (0..600).map(slice).collect();
     let file = object(&events.join(","));
@@ -257,7 +257,7 @@ fn what_is_nested_too_deep_is_moved() {
 }
 
 #[test]
-fn a_container_that_ends_early_is_told() {
+fn a_truncated_container_is_reported() {
     struct Cut(std::io::Cursor<Vec<u8>>);
     impl Read for Cut {
         fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
@@ -294,11 +294,11 @@ fn samples_of_a_profile_with_missing_data_are_left_out_and_the_others_kept() {
     let events = [
         start(1, 10),
         chunk(1, 11, &format!("{root},{}", node(2, 1)), "2,2"),
-        // Its parent is missing, and what refers to it is too.
+        // Its parent is missing, so references to it are invalid too.
         chunk(1, 12, &node(4, 3), "4"),
         chunk(1, 13, "", "4"),
         chunk(1, 14, &node(5, 2), "5"),
-        // A node that is there twice.
+        // A node that is defined twice.
         chunk(1, 15, &node(5, 2), "5"),
         // The same id in another process, and the same again.
         start(2, 20),
@@ -317,7 +317,7 @@ fn samples_of_a_profile_with_missing_data_are_left_out_and_the_others_kept() {
 }
 
 #[test]
-fn places_are_the_first_in_the_file() {
+fn locations_are_the_first_in_the_file() {
     let overlapping = |n: u32| format!(r#"{{"ph":"X","name":"a","pid":1,"tid":7,"ts":{},"dur":15}}"#, n * 10);
     let events: Vec<String> = (0..20).map(overlapping).collect();
     let file = object(&events.join(","));
@@ -344,7 +344,7 @@ fn fields_around_the_events_become_json() {
 }
 
 #[test]
-fn what_is_no_json_is_not_kept_as_it_is() {
+fn invalid_json_is_not_kept() {
     let event =
         b"{\"ph\":\"X\",\"name\":\"\\u00e9\",\"tid\":010,\"args\":{\"a\":\"\x01\\u00e9\",\"b\":\"\\ud83d\\ude00\"}}";
     let file = [b"[", &event[..], b"]"].concat();
@@ -363,7 +363,7 @@ fn fields_around_the_events_are_kept() {
 }
 
 #[test]
-fn as_it_is_means_byte_for_byte() {
+fn as_is_keeps_every_byte() {
     let events = r#"{ "ph":"X" , "name":"\u00e9","tid":"x","ts":"5"}"#;
     let file = object(events);
     let open = || Ok(Box::new(std::io::Cursor::new(file.clone().into_bytes())) as Box<dyn Read + Send>);
@@ -373,7 +373,7 @@ fn as_it_is_means_byte_for_byte() {
 }
 
 #[test]
-fn a_closed_output_ends_the_work() {
+fn a_closed_output_stops_the_repair() {
     struct Closed;
     impl std::io::Write for Closed {
         fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
@@ -394,7 +394,7 @@ fn every_rule_is_documented() {
     let documented = include_str!("../../../docs/check.md");
     for rule in rules::all() {
         let row = format!("| `{}` | {} | ", rule.code, rule.severity);
-        assert!(documented.contains(&row), "docs/check.md says nothing of `{}`", rule.code);
+        assert!(documented.contains(&row), "docs/check.md lacks `{}`", rule.code);
         assert!(documented.contains(rule.what) && documented.contains(rule.repair), "docs/check.md on `{}`", rule.code);
     }
 }

@@ -1,4 +1,4 @@
-//! Steps of real traces: those of the corpus, where it is present.
+//! Steps of real traces of the corpus, if it is present.
 
 use ferrum_trace_analyze::{Nesting, STEP_ARGS, Selected, Split, StepSource, Steps, StepsOptions, steps};
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
@@ -8,7 +8,7 @@ use ferrum_trace_model::vocab::{Op, Phase};
 use std::fs::File;
 use std::path::PathBuf;
 
-/// A file of the collection; `None` where there is none.
+/// Loads a file of the collection; `None` if it is not present.
 fn sample(file: &str) -> Option<(Trace, Steps)> {
     let named = std::env::var_os("FERRUM_TRACE_CORPUS").map(PathBuf::from);
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus");
@@ -29,12 +29,20 @@ fn sample(file: &str) -> Option<(Trace, Steps)> {
     Some((trace, steps))
 }
 
-/// What holds for every trace.
+/// Checks the properties of every trace.
 fn check(trace: &Trace, steps: &Steps) {
     let sum = |times: &mut dyn Iterator<Item = i64>| times.sum::<i64>();
-    assert_eq!(sum(&mut steps.gaps.iter().map(|gap| gap.total)), steps.all.unexplained, "gaps are what is unexplained");
-    assert_eq!(sum(&mut steps.idle_gaps.iter().map(|gap| gap.total)), steps.all.device.idle(), "gaps are what is idle");
-    assert_eq!(sum(&mut steps.groups.iter().map(|group| group.total)), steps.all.total, "groups are all");
+    assert_eq!(
+        sum(&mut steps.gaps.iter().map(|gap| gap.total)),
+        steps.all.unexplained,
+        "gaps sum to the unexplained time"
+    );
+    assert_eq!(
+        sum(&mut steps.idle_gaps.iter().map(|gap| gap.total)),
+        steps.all.device.idle(),
+        "gaps sum to the idle time"
+    );
+    assert_eq!(sum(&mut steps.groups.iter().map(|group| group.total)), steps.all.total, "groups sum to all steps");
     for step in &steps.steps {
         let Split { host, device, both, neither } = step.split;
         assert_eq!(host + device + both + neither, step.duration, "the parts add up");
@@ -50,7 +58,7 @@ fn check(trace: &Trace, steps: &Steps) {
         + attribution.by_flow
         + attribution.by_annotation
         + attribution.by_time;
-    assert_eq!(n_in_steps + attribution.outside, n_device, "every kernel is in a step or told");
+    assert_eq!(n_in_steps + attribution.outside, n_device, "every kernel is in a step or counted outside");
     assert_eq!(steps.all.device.n_slices, n_in_steps, "steps have the kernels");
     let other = steps.device_ops.ops.iter().find(|op| op.op.is_none()).map_or(0, |op| op.count);
     assert_eq!(steps.device_ops.other.iter().map(|name| name.count).sum::<u64>(), other, "every other name is listed");
@@ -80,7 +88,7 @@ fn a_step_of_vllm_has_the_kernels_of_its_graph() {
 }
 
 #[test]
-fn annotations_are_steps_before_those_of_the_profiler() {
+fn annotations_take_precedence_over_steps_of_the_profiler() {
     let Some((_, steps)) = sample("torch-cpu/llama-sched.0.json.gz") else { return };
     assert_eq!(steps.sources, [(StepSource::Annotation, 8)]);
     let phases: Vec<_> = steps.groups.iter().map(|group| (group.phase, group.count)).collect();

@@ -1,11 +1,11 @@
-//! Repaired files for the real viewers: `cargo xtask check` puts them before Perfetto's trace_processor.
+//! Leaves repaired files for the step `viewers` of `cargo xtask check`, which opens them in Perfetto's trace_processor.
 
 use ferrum_trace_analyze::repair::{RepairOptions, repair};
 use std::fs;
 use std::io::{Cursor, Read};
 use std::path::Path;
 
-/// Leaves the repaired file, and what Perfetto must find in it.
+/// Leaves the repaired file, and the counts that Perfetto must find in it.
 fn leave(name: &str, file: &str, expectation: &str) {
     let open = || Ok(Box::new(Cursor::new(file.to_owned().into_bytes())) as Box<dyn Read + Send>);
     let mut out = Vec::new();
@@ -52,7 +52,7 @@ fn begins_and_ends_are_left_for_the_viewers() {
 }
 
 #[test]
-fn flows_and_asynchronous_events_are_left_for_the_viewers() {
+fn flows_and_async_events_are_left_for_the_viewers() {
     let file = r#"{"traceEvents":[
         {"ph":"X","name":"\u00e9 \ud83d\ude00 \"","pid":1,"tid":11,"ts":-100,"dur":500},
         {"ph":"X","name":"dst","pid":1,"tid":12,"ts":"100.5","dur":"50"},

@@ -1,17 +1,17 @@
-//! Asynchronous events: which begin belongs to which end.
+//! Pairs the begins and ends of async events.
 
 use super::findings::Findings;
 use super::labels::{Labels, decoded};
 use super::rules::asyncs::{CROSSED_ASYNC, SHARED_ASYNC_ID, UNMATCHED_ASYNC};
-use crate::lanes::NestingLanes;
+use crate::structure::nesting_lanes::NestingLanes;
 use ferrum_trace_format::chrome::read::Event;
 use ferrum_trace_model::{Order, ProcessId};
 use hashbrown::{DefaultHashBuilder, HashMap};
 use std::hash::BuildHasher;
 
-/// All begins and ends of asynchronous slices: 32 bytes each.
+/// All begins and ends of async slices: 32 bytes each.
 #[derive(Debug, Default)]
-pub struct AsyncLog {
+pub(crate) struct AsyncLog {
     edges: Vec<AsyncEdge>,
     names: Labels,
     hasher: DefaultHashBuilder,
@@ -19,7 +19,7 @@ pub struct AsyncLog {
 
 #[derive(Clone, Copy, Debug)]
 struct AsyncEdge {
-    /// Of category, scope, id, and the process if the id is local to it.
+    /// Hash of category, scope, id, and the process if the id is local to it.
     key: u64,
     time: i64,
     order: Order,
@@ -36,44 +36,44 @@ enum AsyncKind {
     End,
 }
 
-/// What has to be done to asynchronous events.
+/// Changes to async events.
 #[derive(Debug, Default)]
-pub struct AsyncPlan {
+pub(crate) struct AsyncPlan {
     /// Ends without a begin.
     pub dropped: Vec<Order>,
     /// Begins without an end.
     pub unclosed: Vec<Order>,
-    /// Those whose id becomes local to its process.
+    /// Events whose id becomes local to their process.
     pub local: Vec<Order>,
-    /// Those that get an id of their own.
+    /// Events that get a new id.
     pub ids: Vec<(Order, u32)>,
 }
 
 impl AsyncPlan {
-    /// Whether one is left out.
-    pub fn is_dropped(&self, order: Order) -> bool {
+    /// Returns true if the event is left out.
+    pub(crate) fn is_dropped(&self, order: Order) -> bool {
         self.dropped.binary_search(&order).is_ok()
     }
 
-    /// Whether one has to be ended.
-    pub fn is_unclosed(&self, order: Order) -> bool {
+    /// Returns true if the begin has no end.
+    pub(crate) fn is_unclosed(&self, order: Order) -> bool {
         self.unclosed.binary_search(&order).is_ok()
     }
 
-    /// Whether the id of one becomes local.
-    pub fn is_local(&self, order: Order) -> bool {
+    /// Returns true if the id becomes local.
+    pub(crate) fn is_local(&self, order: Order) -> bool {
         self.local.binary_search(&order).is_ok()
     }
 
-    /// What the id of one is made different by.
-    pub fn id(&self, order: Order) -> Option<u32> {
+    /// Returns the number that makes the new id different, if there is a new id.
+    pub(crate) fn id(&self, order: Order) -> Option<u32> {
         self.ids.binary_search_by_key(&order, |&(other, _)| other).ok().map(|place| self.ids[place].1)
     }
 }
 
 impl AsyncLog {
-    /// Notes an event that has an id.
-    pub fn add(&mut self, event: &Event<'_>, time: i64, process: ProcessId, order: Order) {
+    /// Adds an event that has an id.
+    pub(crate) fn add(&mut self, event: &Event<'_>, time: i64, process: ProcessId, order: Order) {
         let Some((id, is_local)) = event.async_id() else {
             return;
         };
@@ -88,8 +88,8 @@ impl AsyncLog {
         self.edges.push(AsyncEdge { key, time, order, name, process: process.0, kind, is_local });
     }
 
-    /// Finds out which belong together.
-    pub fn plan(mut self, findings: &mut Findings) -> AsyncPlan {
+    /// Pairs the events, and plans the changes.
+    pub(crate) fn plan(mut self, findings: &mut Findings) -> AsyncPlan {
         let mut plan = AsyncPlan::default();
         self.edges.sort_unstable_by_key(|edge| (edge.key, edge.time, edge.order));
         for of_id in self.edges.chunk_by(|one, other| one.key == other.key) {
@@ -109,15 +109,15 @@ impl AsyncLog {
     }
 }
 
-/// The begins and ends of one id, in the order of time.
+/// Begins and ends of one id, in time order.
 struct Pairing<'a> {
     edges: &'a [AsyncEdge],
-    /// Of each edge: its other end.
+    /// Index of the partner of each event.
     other: Vec<Option<usize>>,
 }
 
 impl<'a> Pairing<'a> {
-    /// An end closes the innermost open begin of its name: of its own process, if there is one.
+    /// Pairs the events. An end closes the innermost open begin of its name: of its own process, if there is one.
     fn of(edges: &'a [AsyncEdge]) -> Self {
         let mut other: Vec<Option<usize>> = vec![None; edges.len()];
         let mut of_process: HashMap<(u32, u32), Vec<usize>> = HashMap::new();
@@ -160,12 +160,12 @@ impl<'a> Pairing<'a> {
         }
     }
 
-    /// Whether what begins here ends in another process.
+    /// Returns true if the slice that begins here ends in another process.
     fn is_across(&self, n: usize) -> bool {
         self.other[n].is_some_and(|other| self.edges[other].process != self.edges[n].process)
     }
 
-    /// Whether several processes use the id each for itself.
+    /// Returns true if several processes use the id independently.
     fn is_shared(&self) -> bool {
         let mut own = (0..self.edges.len())
             .filter(|&n| self.edges[n].kind == AsyncKind::Begin && !self.edges[n].is_local && !self.is_across(n))
@@ -173,8 +173,8 @@ impl<'a> Pairing<'a> {
         own.next().is_some_and(|first| own.any(|process| process != first))
     }
 
-    /// Gives ids of their own to slices that overlap others in part. If the id is shared, those of a process stand for
-    /// themselves, and what goes from one process to another stays what it is.
+    /// Gives new ids to slices that overlap others partly. If the id is shared, the slices of each process are
+    /// separated on their own, and slices across processes keep their id.
     fn separate(&self, is_shared: bool, plan: &mut AsyncPlan, findings: &mut Findings) {
         let mut lanes: HashMap<Option<u32>, NestingLanes> = HashMap::new();
         for (n, edge) in self.edges.iter().enumerate() {
@@ -185,7 +185,8 @@ impl<'a> Pairing<'a> {
             if edge.kind != AsyncKind::Begin {
                 continue;
             }
-            // Places in the list stand for times. What has no end gets one after all others, the last begin first.
+            // Indices in the list replace times. A slice without an end gets one after all others, the last begin
+            // first.
             let end = self.other[n].unwrap_or(2 * self.edges.len() - n);
             let lane = lanes.entry(owner).or_default().place(n as i64, end as i64);
             if lane > 0 {

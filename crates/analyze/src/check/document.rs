@@ -1,4 +1,4 @@
-//! The file around the events: how it begins, and how it ends.
+//! Checks the file around the events: its begin and its end.
 
 use super::findings::{Findings, excerpt};
 use super::rules::document::{
@@ -8,42 +8,42 @@ use super::rules::document::{
 use ferrum_trace_format::chrome::read::{BYTE_ORDER_MARK, DocumentShape, Loss};
 use std::io::{self, ErrorKind, Read};
 
-/// How much of the end of a file is kept.
+/// Number of bytes that are kept from the end of a file.
 const TAIL_BYTES: usize = 64 << 10;
 
-/// Reads a file for somebody else, and remembers its beginning and its end.
-pub struct Watch<R> {
+/// Reader that passes a file on, and keeps its first and last bytes.
+pub(crate) struct Watch<R> {
     input: R,
-    /// The first bytes, until it is known whether they are a byte order mark.
+    /// The first bytes, until a byte order mark is detected or excluded.
     head: Option<Vec<u8>>,
     /// The last bytes.
     tail: Vec<u8>,
     n_bytes: u64,
-    /// What was seen.
+    /// Observations so far.
     pub seen: Seen,
 }
 
-/// What was seen of a file besides its events.
+/// Observations on a file apart from its events.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
-    /// Whether there was a byte order mark, which is not handed on.
+pub(crate) struct Seen {
+    /// True if there was a byte order mark, which is not passed on.
     pub has_mark: bool,
-    /// What the decompressor said when the file ended too early.
+    /// Message of the decompressor if the file ended too early.
     pub cut: Option<String>,
     /// The last bytes.
     pub tail: Vec<u8>,
-    /// How many bytes were handed on.
+    /// Number of bytes that were passed on.
     pub n_bytes: u64,
 }
 
 impl<R: Read> Watch<R> {
-    /// Watches a file from its beginning.
-    pub fn new(input: R) -> Self {
+    /// Starts at the beginning of a file.
+    pub(crate) fn new(input: R) -> Self {
         Self { input, head: Some(Vec::new()), tail: Vec::new(), n_bytes: 0, seen: Seen::default() }
     }
 
-    /// What was seen, at the end.
-    pub fn finish(mut self) -> Seen {
+    /// Returns the observations, at the end.
+    pub(crate) fn finish(mut self) -> Seen {
         let excess = self.tail.len().saturating_sub(TAIL_BYTES);
         self.tail.drain(..excess);
         Seen { tail: self.tail, n_bytes: self.n_bytes, ..self.seen }
@@ -53,7 +53,7 @@ impl<R: Read> Watch<R> {
         loop {
             match self.input.read(bytes) {
                 Err(cause) if cause.kind() == ErrorKind::Interrupted => {}
-                // A compressed file that ends early still has what came before.
+                // A compressed file that ends early still has the data before.
                 Err(cause) if matches!(cause.kind(), ErrorKind::UnexpectedEof | ErrorKind::InvalidData) => {
                     if self.n_bytes == 0 {
                         return Err(cause);
@@ -112,8 +112,8 @@ impl<R: Read> Read for Watch<R> {
     }
 }
 
-/// Sorts something that the reader passed over under a rule.
-pub fn check_loss(loss: &Loss, findings: &mut Findings) {
+/// Reports bytes that the reader skipped, under the matching rule.
+pub(crate) fn check_loss(loss: &Loss, findings: &mut Findings) {
     let rule = if loss.reason.contains("NaN or Infinity") {
         &NAN
     } else if loss.reason.contains("another `,`") {
@@ -128,8 +128,8 @@ pub fn check_loss(loss: &Loss, findings: &mut Findings) {
     findings.note_place(rule, loss.offset, loss.reason.clone());
 }
 
-/// Looks at how the file begins and ends. `last_event_end` is where in the file the last event ends.
-pub fn check_document(
+/// Checks the begin and the end of a file. `last_event_end` is the offset of the end of the last event.
+pub(crate) fn check_document(
     seen: &Seen,
     form: DocumentShape,
     n_events: u64,
@@ -160,7 +160,7 @@ pub fn check_document(
 
 fn check_end(seen: &Seen, form: DocumentShape, last_event_end: Option<u64>, findings: &mut Findings) {
     let tail_begin = seen.n_bytes - seen.tail.len() as u64;
-    // What follows the last event, if so much of the end is known.
+    // The bytes after the last event, if enough of the end is known.
     let after = last_event_end
         .and_then(|end| end.checked_sub(tail_begin))
         .and_then(|end| seen.tail.get(end as usize..))
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_handed_on_without_the_mark() {
+    fn bytes_are_passed_on_without_the_byte_order_mark() {
         for (input, has_mark) in [(&b"\xef\xbb\xbf[]"[..], true), (b"[]", false), (b"", false), (b"\xef\xbb", false)] {
             let mut watch = Watch::new(input);
             let mut bytes = Vec::new();

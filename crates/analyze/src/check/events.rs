@@ -1,4 +1,4 @@
-//! Looks at events one by one.
+//! Checks events one by one.
 
 use super::findings::Findings;
 use super::rules::asyncs::{ASYNC_WITHOUT_ID, LEGACY_ASYNC};
@@ -14,12 +14,12 @@ use super::rules::times::{
 use super::texts::check_texts;
 use ferrum_trace_format::chrome::read::{Event, Number, Scalar, for_each_member};
 
-/// Up to here a double keeps microseconds to the nanosecond, also the sum of a start and a duration.
-pub const EXACT_NANOS_MAX: i64 = 1 << 51;
+/// Largest time that a double keeps to the nanosecond in microseconds, also as the sum of a start and a duration.
+pub(crate) const EXACT_NANOS_MAX: i64 = 1 << 51;
 
-/// What viewers make of a phase.
+/// Role of a phase in viewers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PhaseRole {
+pub(crate) enum PhaseRole {
     /// `X`.
     Complete,
     /// `B`.
@@ -38,17 +38,17 @@ pub enum PhaseRole {
     LegacyAsync,
     /// `M`.
     Metadata,
-    /// One that only chrome://tracing shows.
+    /// A phase that only chrome://tracing shows.
     Other,
-    /// One that the format does not have.
+    /// A phase that the format does not have.
     Unknown,
-    /// None.
+    /// No phase.
     Missing,
 }
 
 impl PhaseRole {
-    /// Of an event.
-    pub fn of(event: &Event<'_>) -> Self {
+    /// Returns the role of an event.
+    pub(crate) fn of(event: &Event<'_>) -> Self {
         match event.phase {
             b'X' => Self::Complete,
             b'B' => Self::Begin,
@@ -65,14 +65,14 @@ impl PhaseRole {
         }
     }
 
-    /// Whether its events are shown on a thread.
-    pub fn is_on_thread(self) -> bool {
+    /// Returns true if events of this role are shown on a thread.
+    pub(crate) fn is_on_thread(self) -> bool {
         matches!(self, Self::Complete | Self::Begin | Self::End | Self::Instant | Self::Flow | Self::Unknown)
     }
 }
 
-/// Looks at all of an event that needs no other event to be judged.
-pub fn check_event(event: &Event<'_>, findings: &mut Findings) {
+/// Checks an event as far as no other event is needed.
+pub(crate) fn check_event(event: &Event<'_>, findings: &mut Findings) {
     let kind = PhaseRole::of(event);
     match kind {
         PhaseRole::Missing => return findings.note(&EMPTY_EVENT, event),
@@ -100,8 +100,8 @@ pub fn check_event(event: &Event<'_>, findings: &mut Findings) {
     check_texts(event, findings);
 }
 
-/// Whether an event gives a process or thread an empty name, or none.
-pub fn has_empty_name(event: &Event<'_>) -> bool {
+/// Returns true if an event gives a process or thread an empty name, or none.
+pub(crate) fn has_empty_name(event: &Event<'_>) -> bool {
     let Some(kind) = event.name.map(|kind| kind.decode()) else {
         return false;
     };
@@ -117,8 +117,8 @@ pub fn has_empty_name(event: &Event<'_>) -> bool {
     false
 }
 
-/// Whether viewers take these arguments.
-pub fn is_object_or_null(args: &[u8]) -> bool {
+/// Returns true if viewers accept these arguments.
+pub(crate) fn is_object_or_null(args: &[u8]) -> bool {
     args.starts_with(b"{") || args == b"null"
 }
 
@@ -133,7 +133,7 @@ fn check_times(event: &Event<'_>, kind: PhaseRole, findings: &mut Findings) {
         match event.duration.nanos() {
             None => findings.note(&MISSING_DUR, event),
             Some(duration) if duration < 0 => findings.note(&NEGATIVE_DUR, event),
-            // The end is beyond all time.
+            // The end overflows.
             Some(_) if event.start.nanos().is_some() && event.end().is_none() => findings.note(&MISSING_DUR, event),
             Some(_) => {}
         }
@@ -146,9 +146,9 @@ fn check_times(event: &Event<'_>, kind: PhaseRole, findings: &mut Findings) {
     }
 }
 
-/// Whether the time or the duration has more than three decimals.
-pub fn has_sub_nanoseconds(event: &Event<'_>) -> bool {
-    // A quick look first: few events have a point with four digits behind it anywhere.
+/// Returns true if the time or the duration has more than three decimals.
+pub(crate) fn has_sub_nanoseconds(event: &Event<'_>) -> bool {
+    // Fast check first: few events have a point followed by four digits.
     if !has_four_decimals(event.json) {
         return false;
     }
@@ -172,7 +172,7 @@ fn has_four_decimals(json: &[u8]) -> bool {
     false
 }
 
-/// Whether a decimal has more than three decimals that are not zero.
+/// Returns true if a decimal has more than three decimals that are not zero.
 fn is_below_nanoseconds(spelling: &[u8]) -> bool {
     let Some(point) = spelling.iter().position(|&byte| byte == b'.') else {
         return false;
@@ -187,26 +187,26 @@ fn check_scope(event: &Event<'_>, findings: &mut Findings) {
     }
 }
 
-/// Whether an instant says for what it is, in a way that viewers understand.
-pub fn has_good_scope(event: &Event<'_>) -> bool {
+/// Returns true if an instant has a scope that viewers understand.
+pub(crate) fn has_good_scope(event: &Event<'_>) -> bool {
     let scope = event.instant_scope.map(|scope| scope.plain());
     event.phase == b'R' || matches!(scope, None | Some(Some(b"t" | b"p" | b"g")))
 }
 
 /// A value of a counter.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CounterValue<'a> {
-    /// A number, as it is spelled.
+pub(crate) enum CounterValue<'a> {
+    /// A number in its spelling.
     Number(&'a [u8]),
-    /// A number in quotes, or a truth value.
+    /// A quoted number, or a boolean.
     Hidden(f64),
     /// Something else.
     None,
 }
 
 impl<'a> CounterValue<'a> {
-    /// Of what stands there.
-    pub fn of(value: Scalar<'a>) -> Self {
+    /// Parses a value.
+    pub(crate) fn of(value: Scalar<'a>) -> Self {
         match value {
             Scalar::Other(spelling) if matches!(spelling.first(), Some(b'-' | b'0'..=b'9')) => Self::Number(spelling),
             Scalar::Other(b"true") => Self::Hidden(1.0),
@@ -220,8 +220,8 @@ impl<'a> CounterValue<'a> {
     }
 }
 
-/// Whether a counter has a value that can be shown.
-pub fn has_counter_value(event: &Event<'_>) -> bool {
+/// Returns true if a counter has a value that can be shown.
+pub(crate) fn has_counter_value(event: &Event<'_>) -> bool {
     let mut has_value = false;
     for_each_member(event.args.unwrap_or_default(), |_, value| {
         has_value |= !matches!(CounterValue::of(value), CounterValue::None);
@@ -254,13 +254,13 @@ fn check_id(event: &Event<'_>, kind: PhaseRole, findings: &mut Findings) {
     }
 }
 
-/// Whether Perfetto takes an id of a flow: 64 bits, in decimal, or as text in hexadecimal.
-pub fn is_flow_id(id: Scalar<'_>) -> bool {
+/// Returns true if Perfetto accepts an id of a flow: 64 bits, in decimal, or as text in hexadecimal.
+pub(crate) fn is_flow_id(id: Scalar<'_>) -> bool {
     flow_number(id).is_some()
 }
 
-/// The number that Perfetto reads in the id of a flow.
-pub fn flow_number(id: Scalar<'_>) -> Option<i64> {
+/// Returns the number that Perfetto reads from the id of a flow.
+pub(crate) fn flow_number(id: Scalar<'_>) -> Option<i64> {
     match id {
         Scalar::Other(spelling) => std::str::from_utf8(spelling).ok()?.parse().ok(),
         Scalar::Text(text) => {
@@ -275,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decimals_below_nanoseconds_are_seen() {
+    fn fractions_of_nanoseconds_are_detected() {
         for (spelling, expected) in
             [("1.5", false), ("1.123", false), ("1.1230", false), ("1.1234", true), ("12", false), ("1.5e-9", true)]
         {

@@ -1,4 +1,4 @@
-//! Fields of the object around the events.
+//! Checks the fields of the object around the events.
 
 use super::findings::Findings;
 use super::rules::document::UNUSABLE_FIELD;
@@ -7,8 +7,8 @@ use super::texts::check_broken_texts;
 use ferrum_trace_format::chrome::read::{Scalar, Text, for_each_member, mend_numbers};
 use std::borrow::Cow;
 
-/// Looks at one field: viewers read it, or skip it, but all want it to be JSON.
-pub fn check_field(key: Text<'_>, value: &[u8], findings: &mut Findings) {
+/// Checks one field. Viewers read or skip it, but all of them require valid JSON.
+pub(crate) fn check_field(key: Text<'_>, value: &[u8], findings: &mut Findings) {
     let quoted = [b"\"", key.raw, b"\""].concat();
     check_broken_texts(&quoted, findings);
     check_broken_texts(value, findings);
@@ -20,8 +20,8 @@ pub fn check_field(key: Text<'_>, value: &[u8], findings: &mut Findings) {
     }
 }
 
-/// Whether no viewer refuses a file for a field.
-pub fn is_usable(key: Text<'_>, value: &[u8]) -> bool {
+/// Returns true if no viewer refuses a file for a field.
+pub(crate) fn is_usable(key: Text<'_>, value: &[u8]) -> bool {
     let value = value.trim_ascii();
     match &*key.decode() {
         "displayTimeUnit" => matches!(value, b"\"ns\"" | b"\"ms\""),
@@ -37,7 +37,8 @@ fn text_of(value: &[u8]) -> Option<Cow<'_, str>> {
     Some(Text { raw, is_escaped: raw.contains(&b'\\') }.decode())
 }
 
-/// Whether a text is what the kernel's tracer writes: comments, and lines such as `TASK-7 [001] d..3 12.5: NAME: ...`.
+/// Returns true if a text is a trace of the kernel's tracer: comments, and lines such as `TASK-7 [001] d..3 12.5: NAME:
+/// ...`.
 fn is_kernel_trace(text: &str) -> bool {
     text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).all(|line| {
         let Some((task, rest)) = line.split_once(" [") else {
@@ -54,7 +55,7 @@ fn is_kernel_trace(text: &str) -> bool {
     })
 }
 
-/// Whether all frames have names.
+/// Returns true if all frames have names.
 fn is_stack_frames(value: &[u8]) -> bool {
     let mut is_sound = !value.starts_with(b"\"");
     for_each_member(value, |_, frame| {
@@ -72,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_that_some_viewer_refuses_are_told_from_others() {
+    fn fields_that_a_viewer_refuses_are_detected() {
         let cases = [
             ("systemTraceEvents", r#""""#, true),
             ("systemTraceEvents", r##""# tracer: nop\n  <idle>-0 [001] d..3 12.5: sched_switch: a\n""##, true),

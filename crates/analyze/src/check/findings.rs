@@ -1,38 +1,38 @@
-//! What was found, counted by rule.
+//! Findings, counted by rule.
 
 use super::rule::Rule;
 use ferrum_trace_format::chrome::read::{Event, EventSink};
 use ferrum_trace_format::chrome::read::{Loss, Text};
 use ferrum_trace_model::Order;
 
-/// How many places of a finding are kept.
-pub const PLACES_MAX: usize = 5;
-/// How many bytes of an event are shown.
+/// Maximum number of locations per finding.
+const PLACES_MAX: usize = 5;
+/// Number of bytes of an event in an excerpt.
 const EXCERPT_BYTES: usize = 100;
 
-/// A rule that a file does not keep.
+/// A rule that a file violates.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The rule.
     pub rule: &'static Rule,
-    /// How often.
+    /// Number of violations.
     pub n: u64,
-    /// The first places.
+    /// The first locations.
     pub first: Vec<Location>,
 }
 
-/// Where something was found.
+/// Location of a violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
     /// Bytes from the start of the (decompressed) file.
     pub offset: u64,
-    /// What stands there, cut short; or what the reader said.
+    /// The text at that offset, shortened, or the message of the reader.
     pub excerpt: String,
 }
 
-/// Findings while they are being counted.
+/// Findings during a check.
 #[derive(Debug, Default)]
-pub struct Findings {
+pub(crate) struct Findings {
     tallies: Vec<Tally>,
 }
 
@@ -41,13 +41,13 @@ struct Tally {
     rule: &'static Rule,
     n: u64,
     first: Vec<Location>,
-    /// Events whose places are not known yet: those that come first in the file.
+    /// Events whose locations are not known yet: the first ones in the file.
     orders: Vec<Order>,
 }
 
 impl Findings {
-    /// Counts something about an event that is at hand.
-    pub fn note(&mut self, rule: &'static Rule, event: &Event<'_>) {
+    /// Counts a violation by the current event.
+    pub(crate) fn note(&mut self, rule: &'static Rule, event: &Event<'_>) {
         let tally = self.tally(rule);
         tally.n += 1;
         if tally.first.len() < PLACES_MAX {
@@ -55,8 +55,8 @@ impl Findings {
         }
     }
 
-    /// Counts something at a place.
-    pub fn note_place(&mut self, rule: &'static Rule, offset: u64, excerpt: impl Into<String>) {
+    /// Counts a violation at an offset.
+    pub(crate) fn note_place(&mut self, rule: &'static Rule, offset: u64, excerpt: impl Into<String>) {
         let tally = self.tally(rule);
         tally.n += 1;
         if tally.first.len() < PLACES_MAX {
@@ -64,13 +64,13 @@ impl Findings {
         }
     }
 
-    /// Counts something whose place is not known.
-    pub fn note_somewhere(&mut self, rule: &'static Rule) {
+    /// Counts a violation without a location.
+    pub(crate) fn note_somewhere(&mut self, rule: &'static Rule) {
         self.tally(rule).n += 1;
     }
 
-    /// Counts something about an event that has passed, in whatever order.
-    pub fn note_order(&mut self, rule: &'static Rule, order: Order) {
+    /// Counts a violation by an earlier event, in any order.
+    pub(crate) fn note_order(&mut self, rule: &'static Rule, order: Order) {
         let tally = self.tally(rule);
         tally.n += 1;
         let place = tally.orders.partition_point(|&other| other < order);
@@ -80,28 +80,28 @@ impl Findings {
         }
     }
 
-    /// What was found by one rule was found by another.
-    pub fn rename(&mut self, from: &'static Rule, to: &'static Rule) {
+    /// Moves the violations of one rule to another.
+    pub(crate) fn rename(&mut self, from: &'static Rule, to: &'static Rule) {
         if let Some(tally) = self.tallies.iter_mut().find(|tally| std::ptr::eq(tally.rule, from)) {
             tally.rule = to;
         }
     }
 
-    /// How often a rule was not kept.
-    pub fn n(&self, rule: &'static Rule) -> u64 {
+    /// Returns the number of violations of a rule.
+    pub(crate) fn n(&self, rule: &'static Rule) -> u64 {
         self.tallies.iter().find(|tally| std::ptr::eq(tally.rule, rule)).map_or(0, |tally| tally.n)
     }
 
-    /// Events whose places are asked for.
-    pub fn wanted(&self) -> Vec<Order> {
+    /// Returns the events whose locations are needed.
+    pub(crate) fn wanted(&self) -> Vec<Order> {
         let mut orders: Vec<Order> = self.tallies.iter().flat_map(|tally| tally.orders.iter().copied()).collect();
         orders.sort_unstable();
         orders.dedup();
         orders
     }
 
-    /// The findings, in the order of the rules. `places` are those of the wanted events.
-    pub fn finish(self, places: &Places) -> Vec<Finding> {
+    /// Returns the findings, in the order of the rules. `places` has the locations of the wanted events.
+    pub(crate) fn finish(self, places: &Places) -> Vec<Finding> {
         let mut tallies = self.tallies;
         for tally in &mut tallies {
             tally.first.extend(tally.orders.iter().filter_map(|&order| places.get(order)));
@@ -128,22 +128,22 @@ impl Findings {
     }
 }
 
-/// Finds the places of events in a second pass.
+/// Finds the locations of events in a second pass.
 #[derive(Debug, Default)]
-pub struct Places {
+pub(crate) struct Places {
     wanted: Vec<Order>,
     found: Vec<Location>,
     next: Order,
 }
 
 impl Places {
-    /// Of these events, in order.
-    pub fn of(wanted: Vec<Order>) -> Self {
+    /// Searches for these events, in order.
+    pub(crate) fn of(wanted: Vec<Order>) -> Self {
         Self { wanted, ..Self::default() }
     }
 
-    /// Whether none is wanted.
-    pub fn is_empty(&self) -> bool {
+    /// Returns true if no event is wanted.
+    pub(crate) fn is_empty(&self) -> bool {
         self.wanted.is_empty()
     }
 
@@ -166,8 +166,8 @@ impl EventSink for Places {
     fn field(&mut self, _: Text<'_>, _: &[u8]) {}
 }
 
-/// The beginning of something, on one line.
-pub fn excerpt(json: &[u8]) -> String {
+/// Returns the beginning of a JSON text, on one line.
+pub(crate) fn excerpt(json: &[u8]) -> String {
     let is_cut = json.len() > EXCERPT_BYTES;
     let text = String::from_utf8_lossy(&json[..json.len().min(EXCERPT_BYTES)]);
     let mut line: String = text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();

@@ -1,4 +1,4 @@
-//! Flows: which ends belong together, and whether each lies in a slice.
+//! Checks flows: joins their events, and finds those outside slices.
 
 use super::events::{flow_number, is_flow_id};
 use super::findings::Findings;
@@ -10,12 +10,12 @@ use ferrum_trace_model::{Order, TrackId};
 use hashbrown::DefaultHashBuilder;
 use std::hash::BuildHasher;
 
-/// All ends of flows of a file: 24 bytes each.
+/// All events of flows of a file: 24 bytes each.
 #[derive(Debug, Default)]
-pub struct FlowLog {
+pub(crate) struct FlowLog {
     ends: Vec<FlowEnd>,
     hasher: DefaultHashBuilder,
-    /// The largest id that is a number.
+    /// Largest numeric id.
     id_max: i64,
     is_sorted: bool,
 }
@@ -23,10 +23,10 @@ pub struct FlowLog {
 #[derive(Clone, Copy, Debug)]
 struct FlowEnd {
     time: i64,
-    /// Of category, name and id. Two of 64 bits are as good as never the same by chance.
+    /// Hash of category, name and id; a collision of 64 bits is practically impossible.
     key: u64,
     order: Order,
-    /// The track; then bits for the phase, and for what is known.
+    /// The track, and flag bits above it.
     track: u32,
 }
 
@@ -38,7 +38,7 @@ const HAS_TEXT_ID: u32 = 8 << TRACK_BITS;
 const IS_INSIDE: u32 = 16 << TRACK_BITS;
 /// A slice with `bind_id`.
 const IS_SLICE: u32 = 64 << TRACK_BITS;
-/// Binds to the slice that begins next.
+/// The event binds to the slice that begins next.
 const BINDS_NEXT: u32 = 32 << TRACK_BITS;
 
 impl FlowEnd {
@@ -46,7 +46,8 @@ impl FlowEnd {
         self.track & ((1 << TRACK_BITS) - 1)
     }
 
-    /// Slices of one time are not always written in the order of the file: what begins a flow among them comes first.
+    /// Sort rank among events of the same time. Slices of one time are not always written in file order, so begins come
+    /// first.
     fn rank(&self) -> u32 {
         if self.is(IS_SLICE) { self.track & (STEP | FINISH) } else { 0 }
     }
@@ -56,52 +57,52 @@ impl FlowEnd {
     }
 }
 
-/// What has to be done to flows.
+/// Changes to flows.
 #[derive(Debug, Default)]
-pub struct FlowPlan {
-    /// Those that are left out, and why.
+pub(crate) struct FlowPlan {
+    /// Events that are left out, and the reason.
     pub dropped: Vec<(Order, &'static Rule)>,
-    /// Flows that get another id.
+    /// Events that get another id.
     pub ids: Vec<(Order, i64)>,
     /// Begins that are written again with other ids.
     pub copies: Vec<(Order, i64)>,
-    /// Those that have to be moved to the lane of the slice they are in.
+    /// Events that move to the lane of the slice they are in.
     pub moved: Vec<(Order, u32)>,
     /// Ends that need `bp`.
     pub unbound: Vec<Order>,
 }
 
 impl FlowPlan {
-    /// Why one is left out, if it is.
-    pub fn dropped(&self, order: Order) -> Option<&'static Rule> {
+    /// Returns the reason why an event is left out, if it is.
+    pub(crate) fn dropped(&self, order: Order) -> Option<&'static Rule> {
         self.dropped.binary_search_by_key(&order, |&(other, _)| other).ok().map(|place| self.dropped[place].1)
     }
 
-    /// The new id of one.
-    pub fn id(&self, order: Order) -> Option<i64> {
+    /// Returns the new id of an event.
+    pub(crate) fn id(&self, order: Order) -> Option<i64> {
         self.ids.binary_search_by_key(&order, |&(other, _)| other).ok().map(|place| self.ids[place].1)
     }
 
-    /// The ids with which a begin is written again.
-    pub fn copies(&self, order: Order) -> impl Iterator<Item = i64> + '_ {
+    /// Returns the ids with which a begin is written again.
+    pub(crate) fn copies(&self, order: Order) -> impl Iterator<Item = i64> + '_ {
         let begin = self.copies.partition_point(|&(other, _)| other < order);
         self.copies[begin..].iter().take_while(move |&&(other, _)| other == order).map(|&(_, id)| id)
     }
 
-    /// The lane of one.
-    pub fn lane(&self, order: Order) -> u32 {
+    /// Returns the lane of an event.
+    pub(crate) fn lane(&self, order: Order) -> u32 {
         self.moved.binary_search_by_key(&order, |&(other, _)| other).map_or(0, |place| self.moved[place].1)
     }
 
-    /// Whether one needs `bp`.
-    pub fn needs_bp(&self, order: Order) -> bool {
+    /// Returns true if an end needs `bp`.
+    pub(crate) fn needs_bp(&self, order: Order) -> bool {
         self.unbound.binary_search(&order).is_ok()
     }
 }
 
 impl FlowLog {
-    /// Notes an end that has an id.
-    pub fn add(&mut self, event: &Event<'_>, time: i64, track: TrackId, order: Order) {
+    /// Adds an event that has an id.
+    pub(crate) fn add(&mut self, event: &Event<'_>, time: i64, track: TrackId, order: Order) {
         let Some(id) = event.id else {
             return;
         };
@@ -122,8 +123,8 @@ impl FlowLog {
         self.ends.push(FlowEnd { time, key, order, track });
     }
 
-    /// Notes a slice that says itself what flows into it and out of it.
-    pub fn add_slice(&mut self, event: &Event<'_>, time: i64, track: TrackId, order: Order) {
+    /// Adds a slice with `flow_in` or `flow_out`.
+    pub(crate) fn add_slice(&mut self, event: &Event<'_>, time: i64, track: TrackId, order: Order) {
         let Some(id) = event.bind_id else {
             return;
         };
@@ -142,8 +143,8 @@ impl FlowLog {
         self.ends.push(FlowEnd { time, key, order, track });
     }
 
-    /// The flows of a track, which the slices of the track will tell where they are.
-    pub fn of_track(&mut self, track: TrackId) -> FlowsOfTrack<'_> {
+    /// Returns the flows of a track, to be bound while its slices are visited.
+    pub(crate) fn of_track(&mut self, track: TrackId) -> FlowsOfTrack<'_> {
         if !self.is_sorted {
             self.ends.sort_unstable_by_key(|end| (end.track(), end.time, end.order));
             self.is_sorted = true;
@@ -154,8 +155,8 @@ impl FlowLog {
         FlowsOfTrack { ends: &mut rest[..n], next: 0, lane_ends: Vec::new(), waiting: Vec::new(), moved: Vec::new() }
     }
 
-    /// Finds out which belong together, after all tracks have been gone through.
-    pub fn plan(mut self, mut moved: Vec<(Order, u32)>, findings: &mut Findings) -> FlowPlan {
+    /// Joins the events and plans the changes, after all tracks have been visited.
+    pub(crate) fn plan(mut self, mut moved: Vec<(Order, u32)>, findings: &mut Findings) -> FlowPlan {
         moved.sort_unstable();
         let mut plan = FlowPlan { moved, ..FlowPlan::default() };
         self.ends.sort_unstable_by_key(|end| (end.key, end.time, end.rank(), end.order));
@@ -180,21 +181,21 @@ impl FlowLog {
     }
 }
 
-/// The flows of one track, while its slices are gone through.
-pub struct FlowsOfTrack<'a> {
+/// Flows of one track while its slices are visited.
+pub(crate) struct FlowsOfTrack<'a> {
     ends: &'a mut [FlowEnd],
     next: usize,
-    /// By lane: the latest end of a slice that has begun.
+    /// Latest end of a slice that has begun, by lane.
     lane_ends: Vec<i64>,
     /// Ends that bind to the slice that begins next.
     waiting: Vec<usize>,
-    /// Those that are in another lane than the first.
+    /// Events that are in another lane than the first.
     pub moved: Vec<(Order, u32)>,
 }
 
 impl FlowsOfTrack<'_> {
-    /// All slices that begin before this time are known.
-    pub fn bind_before(&mut self, time: i64) {
+    /// Binds the events before `time`: all slices that begin before it are known.
+    pub(crate) fn bind_before(&mut self, time: i64) {
         while let Some(end) = self.ends.get(self.next)
             && end.time < time
         {
@@ -202,8 +203,8 @@ impl FlowsOfTrack<'_> {
         }
     }
 
-    /// The same for those of this time that stand before an event.
-    pub fn bind_at(&mut self, time: i64, order: Order) {
+    /// Binds the events at `time` that precede an event in the file.
+    pub(crate) fn bind_at(&mut self, time: i64, order: Order) {
         while let Some(end) = self.ends.get(self.next)
             && end.time == time
             && end.order < order
@@ -212,7 +213,7 @@ impl FlowsOfTrack<'_> {
         }
     }
 
-    /// Binds the next one to a slice that is open.
+    /// Binds the next event to an open slice.
     fn bind(&mut self) {
         let end = &mut self.ends[self.next];
         if end.is(IS_SLICE) {
@@ -232,8 +233,8 @@ impl FlowsOfTrack<'_> {
         self.next += 1;
     }
 
-    /// A slice of a lane lasts until then.
-    pub fn slice(&mut self, lane: u32, end: i64) {
+    /// Adds a slice of a lane that lasts until `end`.
+    pub(crate) fn slice(&mut self, lane: u32, end: i64) {
         let lane = lane as usize;
         if self.lane_ends.len() <= lane {
             self.lane_ends.resize(lane + 1, i64::MIN);
@@ -246,34 +247,34 @@ impl FlowsOfTrack<'_> {
         }
     }
 
-    /// All slices are known.
-    pub fn finish(&mut self) {
+    /// Binds the remaining events: all slices are known.
+    pub(crate) fn finish(&mut self) {
         while self.next < self.ends.len() {
             self.bind();
         }
     }
 }
 
-/// The flow that is being followed, of those that share category, name and id.
+/// The flow that is followed, among those that share category, name and id.
 struct Chain<'a> {
     next_id: &'a mut i64,
     plan: &'a mut FlowPlan,
     findings: &'a mut Findings,
     start: Start,
-    /// The id that it gets, if it cannot keep its own.
+    /// The new id, if it cannot keep its own.
     id: Option<i64>,
     has_ended: bool,
-    /// Whether a flow before it had the same id.
+    /// True if an earlier flow had the same id.
     is_id_used: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Start {
-    /// None yet.
+    /// No begin yet.
     None,
-    /// Left out.
+    /// The begin is left out.
     Dropped,
-    /// Written.
+    /// The begin is written.
     At(Order),
 }
 

@@ -1,4 +1,4 @@
-//! Processes and threads: which of a file's ids viewers take as they are.
+//! Checks the ids of processes and threads.
 
 use super::events::PhaseRole;
 use super::findings::Findings;
@@ -6,27 +6,27 @@ use super::rules::ids::{ID_RANGE, MISSING_ID, MIXED_ID, TEXT_ID, TID_ZERO};
 use ferrum_trace_format::chrome::read::{Event, RowFinder, Scalar, for_each_member};
 use ferrum_trace_model::{StringId, Strings, TrackId, Tracks};
 
-/// The largest id that all viewers keep apart.
+/// The largest id that all viewers distinguish.
 const ID_MAX: u32 = i32::MAX as u32;
 
-/// The tracks of a file, and how it spells them.
+/// Tracks of a file and their spellings.
 #[derive(Debug, Default)]
-pub struct Ids {
-    /// Their ids and names.
+pub(crate) struct Ids {
+    /// Ids and names of the tracks.
     pub tracks: Tracks,
-    /// The texts of both.
+    /// Texts of the ids and names.
     pub strings: Strings,
-    /// By track.
+    /// Usage by track.
     uses: Vec<Use>,
     rows: RowFinder,
 }
 
-/// How a track is used.
+/// Usage of a track.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Use {
-    /// Something is shown on it.
+pub(crate) struct Use {
+    /// True if something is shown on it.
     pub is_shown: bool,
-    /// An id of it was a number here, a text there.
+    /// Spellings of its process id, to find ids that are numbers in some events and texts in others.
     pid_spelling: Spelling,
     tid_spelling: Spelling,
 }
@@ -38,8 +38,8 @@ struct Spelling {
 }
 
 impl Ids {
-    /// Judges the ids of an event, and tells its track.
-    pub fn look(&mut self, event: &Event<'_>, findings: &mut Findings) -> TrackId {
+    /// Checks the ids of an event, and returns its track.
+    pub(crate) fn look(&mut self, event: &Event<'_>, findings: &mut Findings) -> TrackId {
         let kind = PhaseRole::of(event);
         let track = self.track(event);
         if kind == PhaseRole::Metadata {
@@ -78,13 +78,13 @@ impl Ids {
         track
     }
 
-    /// How a track is used.
-    pub fn usage(&self, track: TrackId) -> Use {
+    /// Returns the usage of a track.
+    pub(crate) fn usage(&self, track: TrackId) -> Use {
         self.uses.get(track.index()).copied().unwrap_or_default()
     }
 
-    /// The track of an event that has been looked at before, or is looked at now.
-    pub fn track(&mut self, event: &Event<'_>) -> TrackId {
+    /// Returns the track of an event.
+    pub(crate) fn track(&mut self, event: &Event<'_>) -> TrackId {
         let track = self.rows.track(event, &mut self.strings, &mut self.tracks);
         if self.uses.len() < self.tracks.len() {
             self.uses.resize(self.tracks.len(), Use::default());
@@ -114,18 +114,18 @@ impl Ids {
         });
     }
 
-    /// The text of an id.
-    pub fn text(&self, id: StringId) -> &str {
+    /// Returns the text of an id.
+    pub(crate) fn text(&self, id: StringId) -> &str {
         self.strings.get(id)
     }
 }
 
-/// Whether an event tells something of a process, so that its thread means nothing.
-pub fn is_about_process(event: &Event<'_>, kind: PhaseRole) -> bool {
+/// Returns true if an event describes a process, so that its thread is irrelevant.
+pub(crate) fn is_about_process(event: &Event<'_>, kind: PhaseRole) -> bool {
     kind == PhaseRole::Metadata && event.name.is_some_and(|name| name.decode().starts_with("process_"))
 }
 
-/// Whether the thread of an event matters.
+/// Returns true if the thread of an event matters.
 fn is_bound(event: &Event<'_>, kind: PhaseRole) -> bool {
     kind.is_on_thread()
         || (kind == PhaseRole::Metadata && event.name.is_some_and(|name| name.decode() == "thread_name"))
@@ -135,8 +135,8 @@ fn is_zero(id: Option<Scalar<'_>>) -> bool {
     matches!(id, Some(Scalar::Other(b"0")))
 }
 
-/// The number of an id that viewers take as it is.
-pub fn number(id: &[u8]) -> Option<u32> {
+/// Returns the number of an id if viewers accept it.
+pub(crate) fn number(id: &[u8]) -> Option<u32> {
     let is_plain = id.iter().all(u8::is_ascii_digit) && (id.len() == 1 || id.first() != Some(&b'0'));
     let number: u32 = is_plain.then(|| std::str::from_utf8(id).ok()?.parse().ok()).flatten()?;
     (number <= ID_MAX).then_some(number)
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_numbers_of_31_bits_are_ids() {
+    fn only_decimal_numbers_of_31_bits_are_ids() {
         for (id, expected) in [("7", Some(7)), ("0", Some(0)), ("2147483647", Some(i32::MAX as u32))] {
             assert_eq!(number(id.as_bytes()), expected);
         }

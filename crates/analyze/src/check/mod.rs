@@ -1,7 +1,7 @@
-//! Whether viewers take a file, and what they make of it.
+//! Checks that viewers accept a file, and show all of it.
 //!
-//! Each [`Rule`] says what files should not have, and which viewers suffer from it. The rules were seen on the viewers
-//! themselves; `docs/check.md` lists them.
+//! Each [`Rule`] describes something that files should not have, and the viewers that it affects. Every rule was
+//! observed in the viewers; `docs/check.md` lists them.
 
 pub(crate) mod asyncs;
 pub(crate) mod document;
@@ -19,10 +19,10 @@ pub(crate) mod slices;
 pub(crate) mod survey;
 pub(crate) mod texts;
 
-pub use findings::{Finding, Location, PLACES_MAX};
+pub use findings::{Finding, Location};
 pub use rule::{Rule, Severity, Viewer, Viewers};
 
-use crate::Opener;
+use crate::opener::Opener;
 use document::Watch;
 use ferrum_trace_format::Error;
 use ferrum_trace_format::chrome::read::{DocumentShape, Outline, for_each};
@@ -33,32 +33,33 @@ use rules::flows::{FLOW_FAN_OUT, FLOW_ID_TEXT};
 use rules::slices::{SHARED_START, UNCLOSED_BEGIN, UNFINISHED, ZERO_LENGTH_PAIR};
 use rules::times::{EPOCH_PRECISION, LONG_SPAN};
 
-/// What was found in a file.
+/// Result of a check.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// What is wrong or worth knowing, in the order of the rules.
+    /// Errors and notes, in the order of the rules.
     pub findings: Vec<Finding>,
-    /// How the file is built.
+    /// Shape of the document.
     pub form: DocumentShape,
-    /// How many events it has.
+    /// Number of events.
     pub n_events: u64,
-    /// Facts that the recorder states about the recordings in it.
+    /// Metadata that the recorder wrote about the recordings.
     pub recordings: Recordings,
 }
 
 impl Report {
-    /// Findings that are errors.
+    /// Returns the findings that are errors.
     pub fn errors(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.rule.severity == Severity::Error)
     }
 
-    /// Whether some viewer refuses the file, or loses something of it, or draws it wrong.
+    /// Returns true if a viewer refuses the file, loses a part of it, or draws it wrong.
     pub fn has_errors(&self) -> bool {
         self.errors().next().is_some()
     }
 
-    /// Returns what of this holds for a Perfetto trace that was read as Chrome trace JSON. Its times are whole numbers, it
-    /// has no complete events beside begins and ends, its arrows may end several times, and what does not end is drawn as such.
+    /// Keeps the findings that apply to a Perfetto trace that was read as Chrome trace JSON. Its times are whole
+    /// numbers, it has no complete events beside begins and ends, its flows may end several times, and open slices are
+    /// drawn as such.
     #[must_use]
     pub fn of_perfetto(self) -> Self {
         let mut findings: Vec<Finding> = Vec::new();
@@ -78,17 +79,17 @@ impl Report {
         Self { findings, ..self }
     }
 
-    /// The finding of a rule.
+    /// Returns the finding of a rule.
     pub fn get(&self, code: &str) -> Option<&Finding> {
         self.findings.iter().find(|finding| finding.rule.code == code)
     }
 }
 
-/// Checks a file. It is read a second time if something was found whose place can only be told at the end.
+/// Checks a file. It is read a second time if the location of a finding is only known at the end.
 ///
 /// # Errors
 ///
-/// If the file cannot be read, or is no trace.
+/// Returns an error if the file cannot be read, or is not a trace.
 pub fn check(open: Opener<'_>) -> Result<Report, Error> {
     let surveyed = survey::survey(open)?;
     let wanted = surveyed.findings.wanted();

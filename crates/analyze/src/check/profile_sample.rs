@@ -2,33 +2,33 @@
 
 use ferrum_trace_format::chrome::read::{Event, Scalar, for_each_element, for_each_member};
 
-/// The name of samples in the older form.
+/// Name of samples in the legacy format.
 const LEGACY_SAMPLE: &str = "V8Sample";
 
-/// A sample that viewers can read.
+/// Sample that viewers can read.
 #[derive(Debug, Default, PartialEq)]
-pub struct ProfileSample {
-    /// Whether it says when the profile begins.
+pub(super) struct ProfileSample {
+    /// True if it states the begin of the profile.
     pub has_start: bool,
-    /// Nodes that it defines, and the parents that they name.
+    /// Nodes that it defines, with the ids of their parents.
     pub nodes: Vec<(u32, Option<u32>)>,
     /// Nodes that it refers to.
     pub samples: Vec<u32>,
 }
 
 impl ProfileSample {
-    /// Whether there is nothing in it.
-    pub fn is_empty(&self) -> bool {
+    /// Returns true if the sample has no data.
+    pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// A sample that some viewer cannot read.
+/// Error: some viewer cannot read the sample.
 #[derive(Debug, PartialEq)]
-pub struct Unreadable;
+pub(super) struct Unreadable;
 
-/// Reads the data of a sample. `None` if there is none, or if it is in the older form.
-pub fn read_sample(event: &Event<'_>) -> Result<Option<ProfileSample>, Unreadable> {
+/// Reads the data of a sample. Returns `None` if there is none, or if it is in the legacy format.
+pub(super) fn read_sample(event: &Event<'_>) -> Result<Option<ProfileSample>, Unreadable> {
     let args = event.args.unwrap_or(b"{}");
     if args == b"null" {
         return Err(Unreadable);
@@ -62,7 +62,7 @@ fn read_data(data: &[u8]) -> Result<ProfileSample, Unreadable> {
             }
             (b"cpuProfile", Scalar::Other(profile @ [b'{', ..])) => read_profile(profile, &mut sample)?,
             (b"timeDeltas" | b"cpuProfile", _) | (_, Scalar::Other(b"null")) => return Err(Unreadable),
-            // chrome://tracing takes it for a profile of a kind that it does not know.
+            // chrome://tracing takes it for a profile of an unknown kind.
             (_, Scalar::Other(other)) if [&b"nodes"[..], b"samples"].iter().any(|key| member(other, key).is_some()) => {
                 return Err(Unreadable);
             }
@@ -108,14 +108,14 @@ fn read_node(node: &[u8]) -> Result<(u32, Option<u32>), Unreadable> {
     Ok((id, member(node, b"parent").map(whole).transpose()?))
 }
 
-/// A whole number of 32 bits.
+/// Parses an integer of 32 bits.
 fn whole(value: Scalar<'_>) -> Result<u32, Unreadable> {
     let number = time(value)?;
     let is_whole = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
     if is_whole { Ok(number as u32) } else { Err(Unreadable) }
 }
 
-/// A number of microseconds, or any other that fits into 64 bits.
+/// Parses a number of microseconds, or any other number that fits into 64 bits.
 fn time(value: Scalar<'_>) -> Result<f64, Unreadable> {
     let Scalar::Other(spelling) = value else {
         return Err(Unreadable);
@@ -124,7 +124,7 @@ fn time(value: Scalar<'_>) -> Result<f64, Unreadable> {
     number.filter(|number| number.abs() < i64::MAX as f64).ok_or(Unreadable)
 }
 
-/// The last member of an object that has a key.
+/// Returns the last member of an object with the given key.
 fn member<'a>(object: &'a [u8], wanted: &[u8]) -> Option<Scalar<'a>> {
     let mut found = None;
     for_each_member(object, |key, value| {
@@ -148,7 +148,7 @@ fn all_members<'a>(
     result
 }
 
-/// Looks at all elements of a list, and returns how many there are.
+/// Visits all elements of a list, and returns their number.
 fn each<'a>(list: &'a [u8], mut look: impl FnMut(&'a [u8]) -> Result<(), Unreadable>) -> Result<usize, Unreadable> {
     let (mut n, mut result) = (0, Ok(()));
     for_each_element(list, |element| {
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_viewers_can_use_is_read() {
+    fn usable_samples_are_read() {
         let node = r#"{"id":1,"callFrame":{"functionName":"f"}},{"id":2.0,"parent":1,"callFrame":{"functionName":"g","url":"u"}}"#;
         let data = format!(
             r#"{{"data":{{"cpuProfile":{{"nodes":[{node}],"samples":[2,1]}},"timeDeltas":[1,-2.5],"lines":[3]}}}}"#
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_some_viewer_refuses_is_not() {
+    fn samples_that_a_viewer_refuses_are_unreadable() {
         let frame = r#""callFrame":{"functionName":"f"}"#;
         let cases = [
             "null".to_owned(),

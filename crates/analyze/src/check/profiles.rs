@@ -1,4 +1,4 @@
-//! Samples of profiles: which belong together, and whether viewers can use them.
+//! Checks samples of profiles: joins them to profiles, and finds those that viewers cannot use.
 
 use super::findings::Findings;
 use super::profile_sample::{ProfileSample, read_sample};
@@ -7,10 +7,10 @@ use ferrum_trace_format::chrome::read::Event;
 use ferrum_trace_model::{Order, ProcessId};
 use hashbrown::{HashMap, HashSet};
 
-/// All samples of a file. Perfetto tells profiles apart by process and id, chrome://tracing by id alone.
+/// All samples of a file. Perfetto distinguishes profiles by process and id, chrome://tracing by id alone.
 #[derive(Debug, Default)]
-pub struct ProfileLog {
-    /// Profiles by process and id, as the file spells it: the last that began.
+pub(crate) struct ProfileLog {
+    /// Latest profile by process and id, in the file's spelling.
     current: HashMap<(ProcessId, Option<String>), usize>,
     profiles: Vec<Profile>,
     /// Ids that are in use.
@@ -31,7 +31,7 @@ struct Profile {
 
 /// Changes to samples of profiles.
 #[derive(Debug, Default)]
-pub struct ProfilePlan {
+pub(crate) struct ProfilePlan {
     /// Samples that are left out.
     pub dropped: Vec<Order>,
     /// Samples that get another id.
@@ -39,20 +39,20 @@ pub struct ProfilePlan {
 }
 
 impl ProfilePlan {
-    /// Whether one is left out.
-    pub fn is_dropped(&self, order: Order) -> bool {
+    /// Returns true if the sample is left out.
+    pub(crate) fn is_dropped(&self, order: Order) -> bool {
         self.dropped.binary_search(&order).is_ok()
     }
 
-    /// The new id of one.
-    pub fn id(&self, order: Order) -> Option<u64> {
+    /// Returns the new id of a sample.
+    pub(crate) fn id(&self, order: Order) -> Option<u64> {
         self.ids.binary_search_by_key(&order, |&(other, _)| other).ok().map(|place| self.ids[place].1)
     }
 }
 
 impl ProfileLog {
-    /// Notes a sample.
-    pub fn add(&mut self, event: &Event<'_>, process: ProcessId, order: Order) {
+    /// Adds a sample.
+    pub(crate) fn add(&mut self, event: &Event<'_>, process: ProcessId, order: Order) {
         match read_sample(event) {
             Ok(None) => {}
             Ok(Some(sample)) => self.add_sample(event, &sample, process, order),
@@ -68,7 +68,7 @@ impl ProfileLog {
         let begins_anew = sample.has_start && known.is_none_or(|known| !self.profiles[known].nodes.is_empty());
         let profile = match known {
             Some(known) if !begins_anew => known,
-            // Without data, it says nothing that could be wrong.
+            // A sample without data has no faults.
             None if sample.is_empty() => return,
             None if !sample.has_start => return self.dropped.push(order),
             _ => {
@@ -85,8 +85,8 @@ impl ProfileLog {
         }
     }
 
-    /// Finds out what has to be done.
-    pub fn plan(self, findings: &mut Findings) -> ProfilePlan {
+    /// Plans the changes.
+    pub(crate) fn plan(self, findings: &mut Findings) -> ProfilePlan {
         let Self { profiles, mut ids, samples, dropped, .. } = self;
         let mut next = 1;
         let mut new_ids = Vec::with_capacity(profiles.len());
@@ -110,7 +110,7 @@ impl ProfileLog {
 }
 
 impl Profile {
-    /// Adds the nodes of a sample, unless it does not fit to what is known.
+    /// Adds the nodes of a sample. Returns false if it conflicts with the known nodes.
     fn takes(&mut self, sample: &ProfileSample) -> bool {
         let mut new = HashSet::new();
         for &(node, parent) in &sample.nodes {
@@ -127,7 +127,7 @@ impl Profile {
     }
 }
 
-/// The number that Perfetto reads in the id of a profile, decimal or hexadecimal.
+/// Returns the number that Perfetto reads from the id of a profile, decimal or hexadecimal.
 fn profile_number(id: &str) -> Option<u64> {
     match id.strip_prefix("0x").or_else(|| id.strip_prefix("0X")) {
         Some(digits) => u64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+')),

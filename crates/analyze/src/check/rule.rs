@@ -1,35 +1,35 @@
-//! What a rule is.
+//! Rules and viewers.
 
 use std::fmt;
 
-/// Something that files should not have, or that is worth knowing of them.
+/// Property that files should not have, or that is worth knowing.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Its name, which stays the same from version to version.
+    /// Stable name of the rule.
     pub code: &'static str,
-    /// What it is, in a sentence.
+    /// Description, one sentence.
     pub what: &'static str,
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// Who suffers.
+    /// Affected viewers.
     pub viewers: Viewers,
-    /// What the viewers do about it.
+    /// Effect in the viewers.
     pub harm: &'static str,
-    /// What `repair` does about it.
+    /// Action of `repair`.
     pub repair: &'static str,
 }
 
 impl Rule {
-    /// Whether `repair` does something about it.
-    pub fn is_repaired(&self) -> bool {
+    /// Returns true if `repair` changes the file because of this rule.
+    pub(crate) fn is_repaired(&self) -> bool {
         !self.repair.starts_with("keeps") && !self.repair.starts_with("nothing")
     }
 }
 
-/// How bad something is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Some viewer refuses the file, or loses something of it, or draws it wrong.
+    /// A viewer refuses the file, loses a part of it, or draws it wrong.
     Error,
     /// Worth knowing.
     Note,
@@ -63,7 +63,7 @@ impl Viewer {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Perfetto, Self::Chrome, Self::Speedscope, Self::Firefox, Self::Hta];
 
-    /// Its letter in tables.
+    /// Returns its letter in tables.
     pub fn letter(self) -> char {
         match self {
             Self::Perfetto => 'P',
@@ -74,7 +74,7 @@ impl Viewer {
         }
     }
 
-    /// What it is called.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Perfetto => "Perfetto",
@@ -86,17 +86,17 @@ impl Viewer {
     }
 }
 
-/// Some of the viewers, by their letters.
+/// Set of viewers, by their letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Viewers(pub &'static str);
 
 impl Viewers {
-    /// Which they are.
+    /// Returns the viewers of the set.
     pub fn iter(self) -> impl Iterator<Item = Viewer> {
         Viewer::ALL.into_iter().filter(move |&viewer| self.contains(viewer))
     }
 
-    /// Whether one is among them.
+    /// Returns true if the set contains a viewer.
     pub fn contains(self, viewer: Viewer) -> bool {
         self.0.contains(viewer.letter())
     }
@@ -108,24 +108,14 @@ impl fmt::Display for Viewers {
     }
 }
 
-/// An error.
-pub(crate) const fn error(
+/// Creates a rule.
+pub(crate) const fn rule(
+    severity: Severity,
     code: &'static str,
     what: &'static str,
     viewers: &'static str,
     harm: &'static str,
     repair: &'static str,
 ) -> Rule {
-    Rule { code, what, severity: Severity::Error, viewers: Viewers(viewers), harm, repair }
-}
-
-/// A note.
-pub(crate) const fn note(
-    code: &'static str,
-    what: &'static str,
-    viewers: &'static str,
-    harm: &'static str,
-    repair: &'static str,
-) -> Rule {
-    Rule { code, what, severity: Severity::Note, viewers: Viewers(viewers), harm, repair }
+    Rule { code, what, severity, viewers: Viewers(viewers), harm, repair }
 }

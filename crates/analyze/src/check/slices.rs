@@ -1,7 +1,7 @@
-//! Slices: which begin belongs to which end, and which slices do not nest.
+//! Checks slices: pairs begins and ends, and finds slices that do not nest.
 //!
 //! The log has 20 bytes for each complete event, begin and end. When the file has been read, it is sorted by track, and
-//! each track is gone through once, in the order of time, together with its flows.
+//! each track is visited once, in time order, together with its flows.
 
 use super::flows::{FlowLog, FlowsOfTrack};
 use super::rules::slices::{
@@ -9,23 +9,23 @@ use super::rules::slices::{
     ZERO_LENGTH_PAIR, ZERO_LENGTH_TIE,
 };
 use super::{findings::Findings, labels::Labels};
-use crate::lanes::NestingLanes;
+use crate::structure::nesting_lanes::NestingLanes;
 use ferrum_trace_format::chrome::read::Event;
 use ferrum_trace_model::{Order, TrackId};
 use hashbrown::{HashMap, HashSet};
 use std::cmp::Reverse;
 
-/// More levels than these Perfetto does not draw.
-pub const DEPTH_MAX: usize = 512;
+/// Number of levels that Perfetto draws.
+pub(crate) const DEPTH_MAX: usize = 512;
 
 /// All complete events, begins and ends of a file.
 #[derive(Debug, Default)]
-pub struct SliceLog {
+pub(crate) struct SliceLog {
     entries: Vec<Entry>,
-    /// Durations that are too long for an entry.
+    /// Durations that do not fit into an entry.
     long: HashMap<Order, i64>,
     labels: Labels,
-    /// By track: the time of the last begin or end.
+    /// Time of the last begin or end, by track.
     last_edge: Vec<i64>,
     unordered: HashSet<u32>,
 }
@@ -35,14 +35,14 @@ pub struct SliceLog {
 struct Entry {
     /// The time in two halves, so that there is no padding.
     time: [u32; 2],
-    /// Of a slice: its duration. Of a begin or an end: its label.
+    /// Duration of a slice, or label of a begin or end.
     payload: u32,
-    /// The track, and in the two highest bits the kind.
+    /// The track, with the kind in the two highest bits.
     track: u32,
     order: Order,
 }
 
-/// What an entry is.
+/// Kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Edge {
     Complete,
@@ -52,11 +52,11 @@ enum Edge {
     EndWithArgs,
 }
 
-/// Stands for the begin of an end that has none.
+/// Stands for the begin of an end without a begin.
 const NO_BEGIN: Order = Order::MAX;
 
 const TRACK_BITS: u32 = 30;
-/// A duration that is in the map of long ones.
+/// Marks a duration that is in the map of long ones.
 const LONG: u32 = u32::MAX;
 
 impl Entry {
@@ -83,66 +83,66 @@ impl Entry {
     }
 }
 
-/// What has to be done to slices so that they nest.
+/// Changes to slices, so that they nest.
 #[derive(Debug, Default)]
-pub struct SlicePlan {
+pub(crate) struct SlicePlan {
     /// Slices that are not in lane 0, by order.
     pub moved: Vec<(Order, u32)>,
-    /// Tracks with several lanes.
+    /// Number of lanes of the tracks that have several.
     pub n_lanes: HashMap<u32, u32>,
     /// Begins that become complete events, by order.
     pub joined: Vec<Joined>,
-    /// Ends that are left out: their begin, or [`NO_BEGIN`] if they have none. By order.
+    /// Ends that are left out, with their begin, or [`NO_BEGIN`] if they have none. By order.
     pub ends: Vec<(Order, Order)>,
-    /// Slices that must be written after another one that is written later: `(inner, outer)`, by order.
+    /// Slices that must be written after another one that follows in the file: `(inner, outer)`, by order.
     pub waiting: Vec<(Order, Order)>,
 }
 
-/// A begin and its end, as one.
+/// A begin and its end, joined into a complete event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Joined {
+pub(crate) struct Joined {
     /// The begin.
     pub begin: Order,
-    /// How long it lasts.
+    /// Its duration.
     pub duration: i64,
-    /// Whether there are arguments at the end.
+    /// True if the end has arguments.
     pub has_end_args: bool,
-    /// Whether there is no end.
+    /// True if there is no end.
     pub is_unclosed: bool,
 }
 
 impl SlicePlan {
-    /// The lane of a slice.
-    pub fn lane(&self, order: Order) -> u32 {
+    /// Returns the lane of a slice.
+    pub(crate) fn lane(&self, order: Order) -> u32 {
         self.moved.binary_search_by_key(&order, |&(moved, _)| moved).map_or(0, |place| self.moved[place].1)
     }
 
-    /// What becomes of a begin.
-    pub fn joined(&self, order: Order) -> Option<Joined> {
+    /// Returns the complete event that replaces a begin.
+    pub(crate) fn joined(&self, order: Order) -> Option<Joined> {
         self.joined.binary_search_by_key(&order, |joined| joined.begin).ok().map(|place| self.joined[place])
     }
 
-    /// Whether an end is left out, and what for.
-    pub fn end(&self, order: Order) -> Option<Option<Order>> {
+    /// Returns the begin that an end is joined with if the end is left out: `Some(None)` if it has no begin.
+    pub(crate) fn end(&self, order: Order) -> Option<Option<Order>> {
         let place = self.ends.binary_search_by_key(&order, |&(end, _)| end).ok()?;
         Some(Some(self.ends[place].1).filter(|&begin| begin != NO_BEGIN))
     }
 
-    /// The slice that has to be written before this one.
-    pub fn waits_for(&self, order: Order) -> Option<Order> {
+    /// Returns the slice that must be written before this one.
+    pub(crate) fn waits_for(&self, order: Order) -> Option<Order> {
         self.waiting.binary_search_by_key(&order, |&(inner, _)| inner).ok().map(|place| self.waiting[place].1)
     }
 }
 
 impl SliceLog {
-    /// Notes a complete event with usable times.
-    pub fn complete(&mut self, start: i64, duration: i64, track: TrackId, order: Order) {
+    /// Adds a complete event with usable times.
+    pub(crate) fn complete(&mut self, start: i64, duration: i64, track: TrackId, order: Order) {
         let payload = self.payload(order, duration);
         self.entries.push(Entry::new(start, payload, track, Edge::Complete, order));
     }
 
-    /// Notes a begin or an end.
-    pub fn edge(&mut self, event: &Event<'_>, time: i64, track: TrackId, order: Order, findings: &mut Findings) {
+    /// Adds a begin or an end.
+    pub(crate) fn edge(&mut self, event: &Event<'_>, time: i64, track: TrackId, order: Order, findings: &mut Findings) {
         if self.last_edge.len() <= track.index() {
             self.last_edge.resize(track.index() + 1, i64::MIN);
         }
@@ -161,8 +161,8 @@ impl SliceLog {
         self.entries.push(Entry::new(time, label, track, edge, order));
     }
 
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
+    /// Returns true if there are no slices.
+    pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
@@ -184,15 +184,20 @@ impl SliceLog {
         entry.time().saturating_add(duration)
     }
 
-    /// Finds out what does not nest. `last` is the end of the trace. Flows are bound to the slices around them; those that
-    /// are not in the first lane of their track are returned with their lane.
-    pub fn plan(mut self, last: i64, flows: &mut FlowLog, findings: &mut Findings) -> (SlicePlan, Vec<(Order, u32)>) {
+    /// Finds slices that do not nest. `last` is the end of the trace. Flows are bound to the slices around them; those
+    /// that are not in the first lane of their track are returned with their lane.
+    pub(crate) fn plan(
+        mut self,
+        last: i64,
+        flows: &mut FlowLog,
+        findings: &mut Findings,
+    ) -> (SlicePlan, Vec<(Order, u32)>) {
         let mut moved_flows = Vec::new();
         let mut plan = SlicePlan::default();
         let mut entries = std::mem::take(&mut self.entries);
         entries.sort_unstable_by_key(|entry| (entry.track(), entry.time(), entry.order));
         let mut scratch = NestingLanes::with_depth_max(DEPTH_MAX);
-        // From the last track to the first, so that the memory of those that are done can be given back.
+        // From the last track to the first, so that the memory of visited tracks can be freed.
         while let Some(last_entry) = entries.last() {
             let track = last_entry.track();
             let begin = entries.partition_point(|entry| entry.track() < track);
@@ -221,8 +226,8 @@ impl SliceLog {
         (plan, moved_flows)
     }
 
-    /// Makes slices of the begins and ends of a track, which come in the order of time. The slices are put in front.
-    /// Returns how many there are, and what is known of the pairs.
+    /// Turns the begins and ends of a track, which are in time order, into slices. The slices are put in front. Returns
+    /// their number, and the pairs.
     fn pair(
         &mut self,
         of_track: &mut [Entry],
@@ -272,7 +277,7 @@ impl SliceLog {
     }
 }
 
-/// The begins and ends of one track that belong together.
+/// Pairs of begins and ends of one track.
 #[derive(Debug, Default)]
 struct Pairs {
     /// `(begin, end, end has arguments)`, by begin.
@@ -298,14 +303,14 @@ impl Pairs {
         self.pairs.binary_search_by_key(&order, |&(begin, ..)| begin).is_ok()
     }
 
-    /// The end of a begin, if it has arguments.
+    /// Returns the end of a begin, if the end has arguments.
     fn end_with_args(&self, order: Order) -> Option<Order> {
         let place = self.pairs.binary_search_by_key(&order, |&(begin, ..)| begin).ok()?;
         let (_, end, has_args) = self.pairs[place];
         has_args.then_some(end)
     }
 
-    /// Tells the plan which begins become complete events.
+    /// Adds to the plan the begins that become complete events.
     fn join(self, slices: &[Entry], log: &SliceLog, plan: &mut SlicePlan) {
         if self.joined.is_empty() && self.unclosed.is_empty() {
             return;
@@ -334,7 +339,7 @@ struct Track<'a> {
     findings: &'a mut Findings,
     lanes: &'a mut NestingLanes,
     flows: FlowsOfTrack<'a>,
-    /// Slices that begin at the same time, as far as they are known: outer ones first.
+    /// Known slices that begin at the same time, outer ones first.
     run: Vec<RunSlice>,
 }
 
@@ -375,7 +380,8 @@ impl Track<'_> {
         self.flows.moved
     }
 
-    /// All slices that begin at a time are known: decides in which order they are written, and binds flows to them.
+    /// Decides in which order the slices of one begin are written, and binds flows to them. All slices that begin at
+    /// this time are known.
     fn finish_run(&mut self) {
         let mut run = std::mem::take(&mut self.run);
         let Some(start) = run.first().map(|slice| slice.start) else {
@@ -394,10 +400,10 @@ impl Track<'_> {
         for slice in &run {
             let is_pair = self.is_pair(slice.order, slice.is_begin);
             if is_pair {
-                // What stands before a `B` of the same time is not in it.
+                // An event before a `B` of the same time is not in it.
                 self.flows.bind_at(start, slice.order);
             }
-            // Perfetto ends what began with `B` before it looks at flows of the same time.
+            // Perfetto ends a slice that began with `B` before it binds flows of the same time.
             self.flows.slice(slice.lane, if is_pair { slice.end.saturating_sub(1).max(start) } else { slice.end });
         }
         run.clear();
@@ -410,7 +416,7 @@ impl Track<'_> {
         }
     }
 
-    /// Whether a slice is written as begin and end.
+    /// Returns true if a slice is written as begin and end.
     fn is_pair(&self, order: Order, is_begin: bool) -> bool {
         is_begin && !self.pairs.joined.contains(&order) && self.pairs.is_begin(order)
     }
@@ -421,7 +427,7 @@ impl Track<'_> {
         }
     }
 
-    /// Of slices that begin together, the outer one has to be written first.
+    /// Joins slices that begin together if the outer one is not written first.
     fn join_misordered(&mut self, of_lane: &[RunSlice]) {
         let mut latest = of_lane[0];
         for slice in &of_lane[1..] {
@@ -435,7 +441,8 @@ impl Track<'_> {
         }
     }
 
-    /// Perfetto takes a complete event for the outer one of a begin of the same time, wherever it stands.
+    /// Joins begins at the time of a complete event, which Perfetto treats as the outer one, regardless of its
+    /// position.
     fn join_shared_starts(&mut self, of_lane: &[RunSlice]) {
         let mut shortest_complete = i64::MAX;
         for slice in of_lane.iter().rev() {
@@ -448,7 +455,7 @@ impl Track<'_> {
         }
     }
 
-    /// Lets slices wait for outer ones that are written later.
+    /// Makes slices wait for outer ones that follow in the file.
     fn order_after_outer(&mut self, of_lane: &[RunSlice]) {
         let mut outer = of_lane[0].order;
         let mut outer_written_at = self.written_at(&of_lane[0]);
@@ -467,7 +474,8 @@ impl Track<'_> {
         }
     }
 
-    /// The event after which a slice can be written: its end, if that has arguments that are joined to those of the begin.
+    /// Returns the event after which a slice can be written: its end, if the arguments of that are joined to those of
+    /// the begin.
     fn written_at(&self, slice: &RunSlice) -> Order {
         let is_joined = slice.is_begin && self.pairs.joined.contains(&slice.order);
         let end = is_joined.then(|| self.pairs.end_with_args(slice.order)).flatten();
@@ -480,7 +488,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_gives_back_what_it_was_made_of() {
+    fn an_entry_returns_the_values_it_was_made_from() {
         for time in [0, 1, -1, i64::MIN, i64::MAX, 1 << 32, -(1 << 33) + 5] {
             for edge in [Edge::Complete, Edge::Begin, Edge::End, Edge::EndWithArgs] {
                 let entry = Entry::new(time, 7, TrackId(12), edge, 3);

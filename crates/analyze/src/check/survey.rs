@@ -1,4 +1,4 @@
-//! The first pass over a file: judges what can be judged event by event, and notes what cannot.
+//! First pass over a file: checks each event, and logs events that need others to be checked.
 
 use super::asyncs::{AsyncLog, AsyncPlan};
 use super::document::{Seen, Watch, check_document, check_loss};
@@ -12,14 +12,14 @@ use super::rules::document::NO_SLICES;
 use super::rules::events::ODD_NUMBER;
 use super::rules::times::{EPOCH_PRECISION, LONG_SPAN};
 use super::slices::{SliceLog, SlicePlan};
-use crate::Opener;
+use crate::opener::Opener;
 use ferrum_trace_format::Error;
 use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Outline, Text, for_each, with_sound_numbers};
 use ferrum_trace_model::Order;
 
-/// What the first pass finds.
+/// State of the first pass.
 #[derive(Debug, Default)]
-pub struct Survey {
+pub(crate) struct Survey {
     findings: Findings,
     ids: Ids,
     slices: SliceLog,
@@ -27,38 +27,38 @@ pub struct Survey {
     asyncs: AsyncLog,
     profiles: ProfileLog,
     n_events: Order,
-    /// The first time of what is kept in any case.
+    /// Time of the first event that is certainly kept.
     first: Option<i64>,
-    /// The last time of all.
+    /// The last time.
     last: Option<i64>,
     last_event_end: Option<u64>,
 }
 
-/// All that is known of a file after the first pass.
+/// Result of the first pass.
 #[derive(Debug)]
-pub struct Surveyed {
-    /// What is wrong.
+pub(crate) struct Surveyed {
+    /// Findings.
     pub findings: Findings,
     /// Its processes and threads.
     pub ids: Ids,
-    /// What has to be done to slices.
+    /// Changes to slices.
     pub slices: SlicePlan,
-    /// What has to be done to flows.
+    /// Changes to flows.
     pub flows: FlowPlan,
-    /// What has to be done to asynchronous events.
+    /// Changes to async events.
     pub asyncs: AsyncPlan,
     /// Changes to samples of profiles.
     pub profiles: ProfilePlan,
-    /// How it is built, and what its recorder says of it.
+    /// Shape of the document, and metadata of the recorder.
     pub outline: Outline,
-    /// How many events it has.
+    /// Number of events.
     pub n_events: Order,
-    /// The first time of what is kept in any case and the last of all, if there are any.
+    /// Time of the first event that is certainly kept, and the last time of all, if there are any.
     pub span: Option<(i64, i64)>,
 }
 
 /// Reads a file for the first time.
-pub fn survey(open: Opener<'_>) -> Result<Surveyed, Error> {
+pub(crate) fn survey(open: Opener<'_>) -> Result<Surveyed, Error> {
     let mut survey = Survey::default();
     let mut watch = Watch::new(open()?);
     let outline = for_each(&mut watch, &mut survey)?;
@@ -76,7 +76,7 @@ impl Survey {
             findings.note_place(&NO_SLICES, 0, "no slices");
         }
         if span.is_some_and(|(first, _)| (0..=EXACT_NANOS_MAX).contains(&first)) {
-            // Counting from the first time would not help.
+            // A shift to the first time would not help.
             findings.rename(&EPOCH_PRECISION, &LONG_SPAN);
         }
         let last = span.map_or(0, |(_, last)| last);
@@ -93,7 +93,7 @@ impl Survey {
 
     fn sound_event(&mut self, event: &Event<'_>) {
         let order = self.n_events;
-        // More than four billion events are not told apart any more, but nothing breaks.
+        // Event numbers saturate after four billion, but nothing breaks.
         self.n_events = self.n_events.saturating_add(1);
         check_event(event, &mut self.findings);
         let kind = PhaseRole::of(event);
@@ -140,7 +140,8 @@ impl Survey {
     }
 }
 
-/// Whether a trace may begin with an event: it is kept whatever the others are. Flows and ends are kept only after what they belong to.
+/// Returns true if an event is kept regardless of the others, so that a trace may begin with it. Flows and ends are
+/// kept only after their begins.
 fn may_be_first(event: &Event<'_>, kind: PhaseRole) -> bool {
     match kind {
         PhaseRole::Flow | PhaseRole::End => false,

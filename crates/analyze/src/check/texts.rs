@@ -1,32 +1,32 @@
-//! What is wrong with the spelling of texts.
+//! Checks the spelling of texts.
 
 use super::findings::Findings;
 use super::rules::texts::{CONTROL_BYTE, ESCAPE, FINAL_BACKSLASH, INVALID_UTF8, NUL, SURROGATE_PAIR};
 use ferrum_trace_format::chrome::push_text;
 use ferrum_trace_format::chrome::read::{Cursor, Event, Text};
 
-/// What is wrong with a text.
+/// Faults of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TextFaults {
-    /// An escape that need not be one.
+pub(crate) struct TextFaults {
+    /// An unnecessary escape.
     pub escape: bool,
     /// Halves of surrogate pairs as escapes.
     pub surrogate: bool,
-    /// Half of a surrogate pair without the other.
+    /// Half of a surrogate pair without the other half.
     pub half_surrogate: bool,
     /// An escaped backslash at the end.
     pub final_backslash: bool,
     /// A NUL.
     pub nul: bool,
-    /// A control byte that is not escaped.
+    /// An unescaped control byte.
     pub control: bool,
-    /// Bytes that are no UTF-8.
+    /// Bytes that are not UTF-8.
     pub invalid_utf8: bool,
 }
 
 impl TextFaults {
-    /// Of one text.
-    pub fn of(text: Text<'_>) -> Self {
+    /// Finds the faults of a text.
+    pub(crate) fn of(text: Text<'_>) -> Self {
         let mut faults = Self { invalid_utf8: std::str::from_utf8(text.raw).is_err(), ..Self::default() };
         let mut rest = text.raw;
         while let Some((&byte, after)) = rest.split_first() {
@@ -46,7 +46,7 @@ impl TextFaults {
         faults
     }
 
-    /// Looks at what follows a backslash, and returns what follows that.
+    /// Examines the escape after a backslash, and returns the text after it.
     fn look_at_escape<'a>(&mut self, after: &'a [u8]) -> &'a [u8] {
         let Some((&escaped, rest)) = after.split_first() else {
             return after;
@@ -78,7 +78,7 @@ impl TextFaults {
     fn look_at_code(&mut self, code: u32, is_last: bool) {
         match code {
             0 => self.nul = true,
-            // These cannot be written in another way that all viewers take.
+            // These cannot be written in another way that all viewers accept.
             1..0x20 | 0x7f => {}
             0x5c if is_last => {}
             0xd800..0xe000 => self.surrogate = true,
@@ -90,7 +90,7 @@ impl TextFaults {
         self != Self::default()
     }
 
-    /// Whether the text is none that JSON has.
+    /// Returns true if the text is not valid JSON.
     fn is_broken(self) -> bool {
         self.half_surrogate || self.control || self.invalid_utf8
     }
@@ -106,7 +106,7 @@ impl TextFaults {
     }
 }
 
-/// The number in `\u1234`, with which a text begins.
+/// Parses the number in `\u1234` at the beginning of a text.
 fn code_unit(text: &[u8]) -> Option<u32> {
     hexadecimal(text.strip_prefix(b"\\u")?.get(..4)?)
 }
@@ -115,15 +115,15 @@ fn hexadecimal(digits: &[u8]) -> Option<u32> {
     u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// Whether some text in a piece of JSON may have a fault: a quick look.
-pub fn is_suspect(json: &[u8]) -> bool {
-    // Without a way out of the loop, the compiler looks at many bytes at once.
+/// Returns true if a text in a piece of JSON may have a fault. This is a fast check.
+pub(crate) fn is_suspect(json: &[u8]) -> bool {
+    // Without an early exit, the compiler examines many bytes at once.
     let has_special = json.iter().fold(false, |found, &byte| found | (byte == b'\\') | (byte < 0x20));
     has_special || std::str::from_utf8(json).is_err()
 }
 
-/// Looks at all texts of an event.
-pub fn check_texts(event: &Event<'_>, findings: &mut Findings) {
+/// Checks all texts of an event.
+pub(crate) fn check_texts(event: &Event<'_>, findings: &mut Findings) {
     if !is_suspect(event.json) {
         return;
     }
@@ -142,8 +142,8 @@ pub fn check_texts(event: &Event<'_>, findings: &mut Findings) {
     }
 }
 
-/// Looks for texts that are no JSON in a piece of what should be.
-pub fn check_broken_texts(json: &[u8], findings: &mut Findings) {
+/// Finds texts that are not valid JSON in a piece of JSON.
+pub(crate) fn check_broken_texts(json: &[u8], findings: &mut Findings) {
     if !is_suspect(json) {
         return;
     }
@@ -159,13 +159,13 @@ pub fn check_broken_texts(json: &[u8], findings: &mut Findings) {
     }
 }
 
-/// Rewrites the texts of a piece of JSON that have faults. `None` if none has.
-pub fn mend_texts(json: &[u8]) -> Option<Vec<u8>> {
+/// Rewrites the texts of a piece of JSON that have faults. Returns `None` if no text has.
+pub(crate) fn mend_texts(json: &[u8]) -> Option<Vec<u8>> {
     mend_texts_with(json, TextFaults::any)
 }
 
-/// Rewrites the texts of a piece of JSON that are none that JSON has. `None` if all are.
-pub fn mend_broken_texts(json: &[u8]) -> Option<Vec<u8>> {
+/// Rewrites the texts of a piece of JSON that are not valid JSON. Returns `None` if all are valid.
+pub(crate) fn mend_broken_texts(json: &[u8]) -> Option<Vec<u8>> {
     mend_texts_with(json, TextFaults::is_broken)
 }
 
@@ -189,7 +189,7 @@ fn mend_texts_with(json: &[u8], is_mended: impl Fn(TextFaults) -> bool) -> Optio
     Some(mended)
 }
 
-/// All texts of a piece of JSON, keys too, with the places of their quotes.
+/// Visits all texts of a piece of JSON, keys included, with the offsets of their quotes.
 fn for_each_text<'a>(json: &'a [u8], mut look: impl FnMut(usize, usize, Text<'a>)) {
     let mut at = 0;
     while let Some(distance) = json[at..].iter().position(|&byte| byte == b'"') {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_that_json_demands_are_no_faults() {
+    fn required_escapes_are_not_faults() {
         for raw in [r"a\nb\t\r\b\f", r#"say \"hi\""#, r"C:\\a", r"\u001b[1m", r"\u007f", r"a\u005c", "é😀"] {
             assert!(!faults(raw.as_bytes()).any(), "{raw}");
             assert_eq!(mend_texts(format!("{{\"{raw}\":\"{raw}\"}}").as_bytes()), None);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn each_fault_is_seen_and_mended() {
+    fn each_fault_is_detected_and_mended() {
         let none = TextFaults::default();
         let cases: [(&[u8], TextFaults, &str); 9] = [
             (br"\u00e9", TextFaults { escape: true, ..none }, "é"),

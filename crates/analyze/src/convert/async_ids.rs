@@ -1,16 +1,17 @@
-//! Ids of asynchronous things, as Perfetto has them: numbers that are unique within a process.
+//! Ids of async operations in Perfetto: numbers that are unique within a process.
 
-use super::hash;
-use super::lanes::LaneId;
+use super::hash::hash;
+use super::ordered_lanes::LaneId;
 use ferrum_trace_model::ProcessId;
 use hashbrown::{HashMap, HashSet};
 
 /// First number for ids that are not numbers.
 const FIRST_GIVEN: u64 = 1 << 62;
 
-/// Numbers of what is open. All things in one lane share a number; those of two lanes never have the same at the same time.
+/// Numbers of open operations. All operations in one lane share a number; two lanes never have the same number at the
+/// same time.
 #[derive(Debug, Default)]
-pub struct AsyncIds {
+pub(super) struct AsyncIds {
     of_lanes: HashMap<LaneId, Used>,
     used: HashSet<Used>,
     n_given: u64,
@@ -20,8 +21,8 @@ pub struct AsyncIds {
 type Used = (u32, u64, u64);
 
 impl AsyncIds {
-    /// Returns the number of a lane. A lane without one gets that of the id, if nobody uses it.
-    pub fn take(&mut self, lane: LaneId, process: ProcessId, category: &str, id: &str) -> u64 {
+    /// Returns the number of a lane. A lane without one gets the number of the id, if that is not in use.
+    pub(super) fn take(&mut self, lane: LaneId, process: ProcessId, category: &str, id: &str) -> u64 {
         if let Some(&(.., number)) = self.of_lanes.get(&lane) {
             return number;
         }
@@ -41,20 +42,20 @@ impl AsyncIds {
     }
 
     /// Returns the number of a lane that has one.
-    pub fn get(&self, lane: LaneId) -> Option<u64> {
+    pub(super) fn get(&self, lane: LaneId) -> Option<u64> {
         self.of_lanes.get(&lane).map(|&(.., number)| number)
     }
 
-    /// Takes the number from a lane.
-    pub fn release(&mut self, lane: LaneId) {
+    /// Releases the number of a lane.
+    pub(super) fn release(&mut self, lane: LaneId) {
         if let Some(used) = self.of_lanes.remove(&lane) {
             self.used.remove(&used);
         }
     }
 }
 
-/// Returns the number that an id is, decimal or hexadecimal.
-pub fn number(id: &str) -> Option<u64> {
+/// Parses a decimal or hexadecimal number.
+pub(super) fn number(id: &str) -> Option<u64> {
     let is_plain = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     match id.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok().filter(|_| is_plain(digits)),
@@ -67,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_that_are_numbers_stay_and_others_get_one() {
+    fn numeric_ids_are_kept_and_others_get_a_number() {
         let mut ids = AsyncIds::default();
         let process = ProcessId(0);
         assert_eq!(ids.take(0, process, "c", "0x1f"), 31);
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn only_digits_are_a_number() {
+    fn numbers_consist_of_digits_only() {
         let cases =
             [("7", Some(7)), ("0xA", Some(10)), ("", None), ("+7", None), ("0x", None), ("0x+7", None), ("a", None)];
         for (id, expected) in cases {

@@ -1,10 +1,11 @@
-//! A table with a row a slice, in the order of time.
+//! CSV table with one row per slice, in time order.
 
-use super::intake::{Collected, Wanted, collect};
-use super::lanes::{LaneId, Owner};
+use super::collect::{Collected, Wanted, collect};
+use super::error::Error;
+use super::ordered_lanes::{LaneId, Owner};
 use super::record::{NEVER, Record};
-use super::timeline::{Stage, play};
-use super::{Error, Summary};
+use super::summary::Summary;
+use super::timeline::{TimelineSink, replay};
 use csv::Writer;
 use ferrum_trace_model::{StringId, Strings, TrackId, Tracks};
 use std::borrow::Cow;
@@ -13,28 +14,28 @@ use std::io::{Read, Write};
 const HEADER: [&str; 9] = ["start_ns", "duration_ns", "name", "category", "process", "pid", "thread", "tid", "args"];
 
 /// Converts slices of threads.
-pub fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
+pub(super) fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
     let Collected { items, strings, tracks, n_events, left, losses, recordings, .. } = collect(input, Wanted::Slices)?;
-    let mut scene = Scene {
+    let mut sink = CsvSink {
         table: Writer::from_writer(output),
         tracks: &tracks,
         strings: &strings,
         summary: Summary { n_events, left, losses, recordings, ..Summary::default() },
     };
-    scene.table.write_record(HEADER).map_err(trouble)?;
-    play(items, &mut scene)?;
-    scene.table.flush().map_err(Error::Write)?;
-    Ok(scene.summary)
+    sink.table.write_record(HEADER).map_err(write_error)?;
+    replay(items, &mut sink)?;
+    sink.table.flush().map_err(Error::Write)?;
+    Ok(sink.summary)
 }
 
-struct Scene<'a> {
+struct CsvSink<'a> {
     table: Writer<&'a mut dyn Write>,
     tracks: &'a Tracks,
     strings: &'a Strings,
     summary: Summary,
 }
 
-impl Stage for Scene<'_> {
+impl TimelineSink for CsvSink<'_> {
     fn lane(&mut self, _lane: LaneId, _owner: Owner, _nth: u32) -> Result<(), Error> {
         Ok(())
     }
@@ -59,7 +60,7 @@ impl Stage for Scene<'_> {
             text(track.tid),
             &String::from_utf8_lossy(&args),
         ];
-        self.table.write_record(row).map_err(trouble)?;
+        self.table.write_record(row).map_err(write_error)?;
         self.summary.n_slices += 1;
         Ok(())
     }
@@ -73,7 +74,7 @@ impl Stage for Scene<'_> {
     }
 }
 
-/// The arguments of a begin and those of its end, as one object.
+/// Joins the arguments of a begin and of its end into one object.
 fn joined<'a>(begin: &'a [u8], end: &'a [u8]) -> Cow<'a, [u8]> {
     let inside = |json: &'a [u8]| json.trim_ascii().strip_prefix(b"{")?.strip_suffix(b"}").map(<[u8]>::trim_ascii);
     match (inside(begin), inside(end)) {
@@ -83,6 +84,6 @@ fn joined<'a>(begin: &'a [u8], end: &'a [u8]) -> Cow<'a, [u8]> {
     }
 }
 
-fn trouble(error: csv::Error) -> Error {
+fn write_error(error: csv::Error) -> Error {
     Error::Write(error.into())
 }

@@ -1,36 +1,36 @@
-//! Arrows that have begun, by what joins their points.
+//! Open flows, by the key that joins their points.
 
-use super::hash;
+use super::hash::hash;
 use hashbrown::HashMap;
 
-/// How many arrows are remembered at least. One whose begin lies further back, counted in arrows, is forgotten.
+/// Minimum number of flows that are kept. Older ones may be forgotten.
 const KEPT: usize = 1 << 20;
 
-/// What is known of groups of events, of the latest ones at least.
+/// Map that keeps at least the latest entries.
 #[derive(Debug)]
-pub struct Remembered<T> {
-    /// Those that were set, or asked for, last; when they are too many, they become the earlier ones.
+pub(super) struct Remembered<T> {
+    /// Entries that were set or read last; when they are too many, they become the earlier ones.
     recent: HashMap<u64, T>,
     earlier: HashMap<u64, T>,
     n_kept: usize,
 }
 
 impl<T: Copy> Remembered<T> {
-    /// Remembers so many groups at least, and twice as many at most.
-    pub fn new(n_kept: usize) -> Self {
+    /// Keeps at least `n_kept` entries, and at most twice as many.
+    pub(super) fn new(n_kept: usize) -> Self {
         Self { recent: HashMap::new(), earlier: HashMap::new(), n_kept }
     }
 
-    /// Sets what is known of a group.
-    pub fn set(&mut self, group: u64, value: T) {
+    /// Sets the value of a group.
+    pub(super) fn set(&mut self, group: u64, value: T) {
         if self.recent.len() >= self.n_kept {
             self.earlier = std::mem::take(&mut self.recent);
         }
         self.recent.insert(group, value);
     }
 
-    /// What is known of a group.
-    pub fn get(&mut self, group: u64) -> Option<T> {
+    /// Returns the value of a group.
+    pub(super) fn get(&mut self, group: u64) -> Option<T> {
         if let Some(&value) = self.recent.get(&group) {
             return Some(value);
         }
@@ -40,15 +40,15 @@ impl<T: Copy> Remembered<T> {
     }
 }
 
-/// How many blocks of 64 ids are remembered as used.
+/// Maximum number of blocks of 64 ids that are marked as used.
 const BLOCKS_KEPT: usize = 1 << 20;
-/// The numbers of arrows that cannot keep the id they have in the file. Ids of a file that are among them are not kept.
+/// Numbers of flows that cannot keep their id. Ids of the file in this range are not kept.
 const OWN_NUMBERS: std::ops::Range<u64> = 1 << 61..(1 << 61) + (1 << 60);
 
-/// Arrows that have begun. Each has a number of its own, since trace_processor does not take an id twice: the id that it has in the file
-/// if no other has had it, so that what refers to that id (torch's `correlation`) still does.
+/// Open flows. Each has a unique number, since trace_processor does not accept an id twice: the id in the file if no
+/// other flow has used it, so that references to that id (torch's `correlation`) stay valid.
 #[derive(Debug)]
-pub struct Flows {
+pub(super) struct Flows {
     numbers: Remembered<u64>,
     used: UsedIds,
     n_own: u64,
@@ -61,8 +61,9 @@ impl Default for Flows {
 }
 
 impl Flows {
-    /// Begins an arrow of a group, in place of any other of this group, and returns its number. `scope` is what its id is unique in.
-    pub fn begin(&mut self, group: u64, scope: u64, id: Option<u64>) -> u64 {
+    /// Begins a flow of a group, replacing any other of this group, and returns its number. `scope` is the scope in
+    /// which its id is unique.
+    pub(super) fn begin(&mut self, group: u64, scope: u64, id: Option<u64>) -> u64 {
         let kept = id.filter(|id| !OWN_NUMBERS.contains(id) && self.used.insert(scope, *id));
         let number = kept.unwrap_or_else(|| {
             self.n_own += 1;
@@ -72,20 +73,20 @@ impl Flows {
         number
     }
 
-    /// The arrow of this group that began last.
-    pub fn get(&mut self, group: u64) -> Option<u64> {
+    /// Returns the flow of this group that began last.
+    pub(super) fn get(&mut self, group: u64) -> Option<u64> {
         self.numbers.get(group)
     }
 }
 
-/// Ids that arrows have had, as bits of blocks of 64: files count their ids upwards.
+/// Used ids, as bits of blocks of 64: files number their ids consecutively.
 #[derive(Debug, Default)]
 struct UsedIds {
     blocks: HashMap<u64, u64>,
 }
 
 impl UsedIds {
-    /// Notes an id. Returns false if it was used before, or if there is no room to tell.
+    /// Marks an id as used. Returns false if it was used before, or if there is no room.
     fn insert(&mut self, scope: u64, id: u64) -> bool {
         let (block, bit) = (hash(&(scope, id / 64)), 1 << (id % 64));
         if self.blocks.len() >= BLOCKS_KEPT && !self.blocks.contains_key(&block) {
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_arrow_is_known_until_many_others_have_begun() {
+    fn a_flow_is_kept_until_many_others_have_begun() {
         let mut flows = Flows::default();
         assert_eq!(flows.get(7), None);
         let own = |n| OWN_NUMBERS.start + n;
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn an_arrow_keeps_its_id_unless_another_of_its_scope_has_had_it() {
+    fn a_flow_keeps_its_id_unless_its_scope_has_used_it() {
         let mut flows = Flows::default();
         let own = |n| OWN_NUMBERS.start + n;
         assert_eq!(flows.begin(1, 5, Some(77)), 77);
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_beyond_what_is_remembered_are_replaced() {
+    fn ids_are_replaced_when_the_table_is_full() {
         let mut used = UsedIds::default();
         assert!((0..BLOCKS_KEPT as u64).all(|block| used.insert(0, block * 64)));
         assert!(!used.insert(0, 64 * BLOCKS_KEPT as u64));

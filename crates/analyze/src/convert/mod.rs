@@ -1,159 +1,52 @@
-//! Traces in other formats.
+//! Conversion of traces to other formats.
 //!
-//! However large a file is, it takes some 200 MiB to convert it: events go through an external sort, and come out of it in the
-//! order of time.
+//! A conversion takes about 200 MiB of memory, independent of the size of the file: events go through an external sort,
+//! and are written in time order.
 
 mod async_ids;
+mod collect;
 mod csv;
+mod error;
 mod flows;
 mod folded;
-mod held;
-mod intake;
-mod lanes;
+mod hash;
 mod layerwise;
-mod numbering;
+mod ordered_lanes;
+mod output_numbers;
 mod pairing;
+mod pending_records;
 mod perfetto;
 mod record;
 mod speedscope;
 mod stacks;
+mod summary;
 mod svg;
 mod timeline;
 mod torch;
 mod waiting_flows;
 
+pub use error::Error;
 pub use layerwise::{LayerwiseOptions, layerwise};
+pub use summary::{Left, Summary};
 pub use torch::{TorchOptions, torch};
 
-use crate::Opener;
-use ferrum_trace_format::chrome::read::Losses;
-use ferrum_trace_model::Recordings;
-use ferrum_trace_model::vocab::Phase;
-use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, Write};
+use crate::opener::Opener;
+use std::io::Write;
 
-/// What a trace can be converted into.
+/// Target format of a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// A Perfetto trace, `.pftrace`: everything but what `docs/convert.md` lists.
+    /// A Perfetto trace, `.pftrace`: everything except what `docs/convert.md` lists.
     Perfetto,
     /// A profile for speedscope: slices of threads.
     Speedscope,
     /// Folded stacks, one line each: self times by stack.
     Folded,
-    /// A flame graph of the same.
+    /// A flame graph of the folded stacks.
     Svg,
-    /// A table with a row a slice of a thread.
+    /// A table with one row per slice of a thread.
     Csv,
 }
-
-/// What became of a trace.
-#[derive(Clone, Debug, Default)]
-pub struct Summary {
-    /// Events that were read.
-    pub n_events: u64,
-    /// Slices that were written, those that never end among them.
-    pub n_slices: u64,
-    /// Points in time that were written.
-    pub n_instants: u64,
-    /// Values of counters that were written.
-    pub n_counter_values: u64,
-    /// Points of arrows that were written.
-    pub n_flow_points: u64,
-    /// Slices that overlap with others of their thread and got a row of their own.
-    pub n_moved: u64,
-    /// How much later than in the input everything is, in nanoseconds: where times are negative and must not be.
-    pub shift_ns: i64,
-    /// Whether steps are what is written and no step was found, so that the whole trace stands for one.
-    pub has_no_steps: bool,
-    /// The phase that has no steps and that a phase without time stands in for, where readers need one of each.
-    pub missing_phase: Option<Phase>,
-    /// Whether the length of prompts is written and the trace does not tell it.
-    pub has_unknown_prompts: bool,
-    /// Whether the number of devices is written and the trace does not tell it.
-    pub has_unknown_devices: bool,
-    /// What was not written, or not as it was.
-    pub left: Left,
-    /// What could not be read.
-    pub losses: Losses,
-    /// Facts that the recorder states about the recordings in it.
-    pub recordings: Recordings,
-}
-
-/// What has no place in the output.
-#[derive(Clone, Debug)]
-pub struct Left {
-    /// Events that are not in the output at all, by the letter of their phase; those without one are at zero.
-    pub phases: [u64; 128],
-    /// Begins that nothing closes.
-    pub unclosed: u64,
-    /// Ends that close nothing.
-    pub unopened: u64,
-    /// Points of arrows with no slice around them, or no begin before them.
-    pub unbound_flow_points: u64,
-    /// Values of counters that are no numbers.
-    pub odd_counter_values: u64,
-    /// Fields of the object around the events that there was no room for.
-    pub fields: u64,
-    /// Slices of devices of which the trace does not say what launched them: they have a call at their own begin.
-    pub unlaunched: u64,
-    /// Slices that belong to no step, where steps are what is written.
-    pub outside_steps: u64,
-    /// Slices whose time counts for the slice around them, since there are too many different stacks.
-    pub cut_stacks: u64,
-    /// Slices that are deeper in their stack than is written: one frame stands for all of them.
-    pub deep_frames: u64,
-}
-
-impl Default for Left {
-    fn default() -> Self {
-        Self {
-            phases: [0; 128],
-            unclosed: 0,
-            unopened: 0,
-            unbound_flow_points: 0,
-            odd_counter_values: 0,
-            fields: 0,
-            unlaunched: 0,
-            outside_steps: 0,
-            cut_stacks: 0,
-            deep_frames: 0,
-        }
-    }
-}
-
-/// A trace could not be converted.
-#[derive(Debug)]
-pub enum Error {
-    /// The input could not be read, or is no trace.
-    Read(ferrum_trace_format::Error),
-    /// The output could not be written.
-    Write(io::Error),
-    /// The trace has nothing of what is written: what was expected.
-    Nothing(&'static str),
-    /// A temporary file could not be written or read.
-    Spill(io::Error),
-}
-
-impl From<ferrum_trace_format::Error> for Error {
-    fn from(error: ferrum_trace_format::Error) -> Self {
-        Self::Read(error)
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Read(cause) => write!(f, "{cause}"),
-            Self::Nothing(expected) => write!(f, "expected {expected}, found none"),
-            Self::Write(cause) => write!(f, "cannot write: {cause}"),
-            Self::Spill(cause) => write!(f, "cannot use a temporary file: {cause}"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// Converts a trace. The input is opened once, and read once.
 ///
@@ -170,7 +63,8 @@ impl std::error::Error for Error {}
 ///
 /// # Errors
 ///
-/// If the input cannot be read or is no trace, or the output or a temporary file cannot be written.
+/// Returns an error if the input cannot be read or is not a trace, or if the output or a temporary file cannot be
+/// written.
 pub fn convert(target: Target, open: Opener<'_>, output: &mut dyn Write) -> Result<Summary, Error> {
     let input = open()?;
     match target {
@@ -180,19 +74,4 @@ pub fn convert(target: Target, open: Opener<'_>, output: &mut dyn Write) -> Resu
         Target::Svg => svg::convert(input, output),
         Target::Csv => csv::convert(input, output),
     }
-}
-
-/// Returns what the recorder lost, for formats that have room for a line of text.
-fn lost_text(recordings: &Recordings) -> Option<String> {
-    let counts =
-        [(recordings.dropped, "events lost"), (recordings.overwritten_chunks, "chunks of the ring overwritten")];
-    let lost: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
-    (!lost.is_empty()).then(|| lost.join(", "))
-}
-
-/// The same each time, so that the same input gives the same output.
-fn hash(of: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    of.hash(&mut hasher);
-    hasher.finish()
 }

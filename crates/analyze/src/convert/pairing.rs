@@ -1,21 +1,23 @@
-//! Begins and ends become slices, in the order of time.
+//! Pairs begins and ends to slices, in time order.
 
-use super::held::{PendingRecords, Stored};
+use super::hash::hash;
+use super::pending_records::{PendingRecords, Stored};
 use super::record::{EventKind, NEVER, Record, time_of};
 use ferrum_trace_format::spill_sort::SpillSort;
 use hashbrown::HashMap;
 use std::io;
 
-/// What went unpaired.
+/// Number of unpaired events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Unpaired {
-    /// Begins without an end: they are slices that never end.
+pub(super) struct Unpaired {
+    /// Begins without an end, which become slices that never end.
     pub begins: u64,
-    /// Ends without a begin: they are nothing.
+    /// Ends without a begin, which are dropped.
     pub ends: u64,
 }
 
-/// What belongs together: of a thread, everything; of what is on no thread, what has the same category, id and name.
+/// Key of events that belong together: of a thread, all events; of async events, those with the same category, id and
+/// name.
 type PairKey = (EventKind, u64);
 
 /// A begin that waits for its end.
@@ -25,16 +27,19 @@ struct Open {
     record: Stored,
 }
 
-/// Pairs the begins and ends in `edges`, whose keys are times, and hands over a slice for each begin: an end closes what
-/// began last of those it belongs to, whatever name it carries.
+/// Pairs the begins and ends in `edges`, whose keys are times, and passes a slice to `take` for each begin. An end
+/// closes the latest open begin of its key, regardless of its name.
 ///
 /// # Errors
 ///
-/// If a temporary file cannot be read, or `take` says so.
-pub fn pair(edges: SpillSort, mut take: impl FnMut(i64, u64, &Record<'_>) -> io::Result<()>) -> io::Result<Unpaired> {
+/// Returns an error if a temporary file cannot be read, or if `take` fails.
+pub(super) fn pair(
+    edges: SpillSort,
+    mut take: impl FnMut(i64, u64, &Record<'_>) -> io::Result<()>,
+) -> io::Result<Unpaired> {
     let mut open: HashMap<PairKey, Vec<Open>> = HashMap::new();
     let mut unpaired = Unpaired::default();
-    let mut held = PendingRecords::default();
+    let mut pending = PendingRecords::default();
     let mut sorted = edges.finish()?;
     while let Some((key, bytes)) = sorted.next()? {
         let Some(edge) = Record::read(bytes) else {
@@ -42,27 +47,27 @@ pub fn pair(edges: SpillSort, mut take: impl FnMut(i64, u64, &Record<'_>) -> io:
         };
         let (kind, key_of_pair) = (pair_kind(&edge), pair_key(&edge));
         if edge.kind != EventKind::End {
-            let begin = Open { time: time_of(&key), order: key[3], record: held.keep(bytes)? };
+            let begin = Open { time: time_of(&key), order: key[3], record: pending.keep(bytes)? };
             open.entry((kind, key_of_pair)).or_default().push(begin);
             continue;
         }
         match open.get_mut(&(kind, key_of_pair)).and_then(Vec::pop) {
             Some(begin) => {
-                let bytes = held.take(begin.record)?;
+                let bytes = pending.take(begin.record)?;
                 if let Some(record) = Record::read(&bytes) {
                     take(begin.time, begin.order, &Record { end: time_of(&key), end_args: edge.args, ..record })?;
                 }
             }
             None => unpaired.ends += 1,
         }
-        // Ids come and go; what they leave behind must not pile up.
+        // Ids come and go; their empty lists must not accumulate.
         if kind == EventKind::AsyncSlice && open.get(&(kind, key_of_pair)).is_some_and(Vec::is_empty) {
             open.remove(&(kind, key_of_pair));
         }
     }
     for begin in open.into_values().flatten() {
         unpaired.begins += 1;
-        let bytes = held.take(begin.record)?;
+        let bytes = pending.take(begin.record)?;
         if let Some(record) = Record::read(&bytes) {
             take(begin.time, begin.order, &Record { end: NEVER, ..record })?;
         }
@@ -70,7 +75,7 @@ pub fn pair(edges: SpillSort, mut take: impl FnMut(i64, u64, &Record<'_>) -> io:
     Ok(unpaired)
 }
 
-/// An end says by having an id what it is the end of.
+/// Returns the kind of slice that a begin or end belongs to. An end with an id belongs to an async slice.
 fn pair_kind(edge: &Record<'_>) -> EventKind {
     match edge.kind {
         EventKind::End if edge.id.is_empty() => EventKind::Slice,
@@ -82,6 +87,6 @@ fn pair_kind(edge: &Record<'_>) -> EventKind {
 fn pair_key(edge: &Record<'_>) -> u64 {
     match pair_kind(edge) {
         EventKind::Slice => u64::from(edge.row),
-        _ => super::hash(&(edge.group, edge.name)),
+        _ => hash(&(edge.group, edge.name)),
     }
 }

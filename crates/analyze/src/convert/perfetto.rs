@@ -1,14 +1,16 @@
-//! Perfetto traces.
+//! Writer of Perfetto traces.
 
 use super::async_ids::{self, AsyncIds};
+use super::collect::{Collected, Wanted, collect};
+use super::error::Error;
 use super::flows::Flows;
-use super::intake::{Collected, Wanted, collect};
-use super::lanes::{LaneId, Owner};
-use super::numbering::{Numbering, usable};
+use super::hash::hash;
+use super::ordered_lanes::{LaneId, Owner};
+use super::output_numbers::{OutputNumbers, usable};
 use super::record::{EventKind, Record};
-use super::timeline::{Stage, play};
+use super::summary::Summary;
+use super::timeline::{TimelineSink, replay};
 use super::waiting_flows::WaitingFlows;
-use super::{Error, Summary, hash};
 use crate::check::slices::DEPTH_MAX;
 use ferrum_trace_format::chrome::METADATA_CATEGORY;
 use ferrum_trace_format::chrome::read::for_each_member;
@@ -17,24 +19,24 @@ use ferrum_trace_model::{ProcessId, Strings, TrackId, Tracks, Value};
 use hashbrown::HashMap;
 use std::io::{Read, Write};
 
-/// Set in the numbers of arrows that are bound to slices: trace_processor counts those of points in time from 1 on by itself, and
-/// takes the same number for the same arrow.
+/// Bit of the numbers of flows that are bound to slices. trace_processor numbers the flows of points from 1 on, and
+/// takes equal numbers for the same flow.
 const BOUND_FLOW: u64 = 1 << 62;
 
-/// How many bytes are handed over at once.
+/// Number of bytes that are written at once.
 const HANDED_OVER_BYTES: usize = 1 << 18;
 
-/// Converts everything that has a place in a Perfetto trace.
-pub fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
+/// Converts everything that a Perfetto trace can represent.
+pub(super) fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
     let collected = collect(input, Wanted::Everything)?;
     let Collected { items, strings, tracks, first, n_events, left, losses, recordings, .. } = collected;
     let shift_ns = first.map_or(0, |first| first.min(0).saturating_neg());
     let first_time = shifted(first.unwrap_or(0), shift_ns);
-    let mut scene = Scene {
+    let mut sink = PerfettoSink {
         encoder: Encoder::new(first_time),
         output,
         uuids: Uuids::new(&tracks),
-        numbering: Numbering::of(&tracks, &strings),
+        numbering: OutputNumbers::of(&tracks, &strings),
         tracks: &tracks,
         strings: &strings,
         shift_ns,
@@ -47,19 +49,19 @@ pub fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Erro
         global_track: None,
         summary: Summary { n_events, shift_ns, left, losses, recordings, ..Summary::default() },
     };
-    scene.describe_tracks();
-    play(items, &mut scene)?;
-    scene.summary.left.unbound_flow_points += scene.waiting.len();
-    scene.encoder.drain(scene.output).map_err(Error::Write)?;
-    Ok(scene.summary)
+    sink.describe_tracks();
+    replay(items, &mut sink)?;
+    sink.summary.left.unbound_flow_points += sink.waiting.len();
+    sink.encoder.drain(sink.output).map_err(Error::Write)?;
+    Ok(sink.summary)
 }
 
-/// A time that is not negative.
+/// Returns a time that is not negative.
 fn shifted(time: i64, shift_ns: i64) -> u64 {
     (i128::from(time) + i128::from(shift_ns)).clamp(0, i128::from(i64::MAX)) as u64
 }
 
-/// Numbers of tracks: processes first, then threads, then all others as they come.
+/// Ids of tracks: processes first, then threads, then all others in the order of their creation.
 struct Uuids {
     n_processes: u64,
     next: u64,
@@ -85,24 +87,24 @@ impl Uuids {
     }
 }
 
-/// A row of slices that nest.
+/// Lane of slices that nest.
 struct Lane {
-    /// The track of a thread; zero for asynchronous things, which are on the tracks that they began on.
+    /// Track of a thread; zero for async slices, which are on the tracks that they began on.
     uuid: u64,
-    /// Whether it is a further row of a thread.
+    /// True if it is an extra lane of a thread.
     is_moved: bool,
-    /// Asynchronous things that have begun and not ended, the outermost first.
+    /// Open async slices, outermost first.
     open: Vec<Open>,
 }
 
-/// An asynchronous thing that has begun: all that its end needs.
+/// Open async slice: the data that its end needs.
 struct Open {
     uuid: u64,
     name: KeptWord,
     category: Option<KeptWord>,
 }
 
-/// A word for later events.
+/// Name or category that is kept for later events.
 enum KeptWord {
     Interned(u64),
     Spelled(Box<str>),
@@ -124,11 +126,11 @@ impl KeptWord {
     }
 }
 
-struct Scene<'a> {
+struct PerfettoSink<'a> {
     encoder: Encoder,
     output: &'a mut dyn Write,
     uuids: Uuids,
-    numbering: Numbering,
+    numbering: OutputNumbers,
     tracks: &'a Tracks,
     strings: &'a Strings,
     shift_ns: i64,
@@ -136,17 +138,17 @@ struct Scene<'a> {
     lanes: Vec<Lane>,
     /// Tracks of counters, by the hash of process, name and key.
     counters: HashMap<u64, u64>,
-    /// Ids of asynchronous things, by their lanes.
+    /// Ids of async slices, by lane.
     async_ids: AsyncIds,
     flows: Flows,
-    /// Ends of arrows that bind to the slice that begins next.
+    /// Ends of flows that bind to the slice that begins next.
     waiting: WaitingFlows,
-    /// Where points are that belong to no process.
+    /// Track of instants that belong to no process.
     global_track: Option<u64>,
     summary: Summary,
 }
 
-impl Scene<'_> {
+impl PerfettoSink<'_> {
     fn describe_tracks(&mut self) {
         let (tracks, strings) = (self.tracks, self.strings);
         let mut orders_children = vec![false; tracks.processes().len()];
@@ -177,7 +179,7 @@ impl Scene<'_> {
         }
     }
 
-    /// A further lane of a thread is a thread too: the ends of arrows find slices on threads only.
+    /// Describes an extra lane of a thread as a thread: ends of flows only find slices on threads.
     fn describe_lane(&mut self, uuid: u64, track: TrackId, nth: u32) {
         let it = self.tracks.get(track);
         let label = match name_of(it.name, it.tid, self.strings, "thread") {
@@ -206,7 +208,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Arrows that are bound to the slice itself.
+    /// Writes flows that are bound to the slice itself (`bind_id`).
     fn push_bound_flow(&mut self, record: &Record<'_>) {
         let binding = record.binding;
         if record.kind != EventKind::Slice || (!binding.is_in && !binding.is_out) {
@@ -261,7 +263,7 @@ impl Scene<'_> {
         self.summary.n_instants += 1;
     }
 
-    /// Writes what is asynchronous with its id, so that it is told from the slices of the thread it is on.
+    /// Writes an async event with its id, so that it is distinguished from the slices of its thread.
     fn async_point(&mut self, lane: LaneId, time: i64, record: &Record<'_>, phase: AsyncPhase) -> Open {
         let track = TrackId(record.row);
         let uuid = self.uuids.thread(track);
@@ -284,7 +286,7 @@ impl Scene<'_> {
         }
     }
 
-    /// An id that is not the one of the file goes with it as an argument, unless there is one of that name.
+    /// Adds the id of the file as an argument if it is another one, unless there is an argument of that name.
     fn push_async_id(&mut self, id: u64, record: &Record<'_>) {
         let mut is_told = async_ids::number(record.id) == Some(id);
         for args in [record.args, record.end_args] {
@@ -295,7 +297,7 @@ impl Scene<'_> {
         }
     }
 
-    /// States what the recorder says of the recording, as a recorded `.pftrace` does.
+    /// Writes the recorder's metadata, as a recorded `.pftrace` has them.
     fn about(&mut self, record: &Record<'_>) {
         self.push_args(record);
         let (name, category) = (self.encoder.name(record.name), Some(self.encoder.category(METADATA_CATEGORY)));
@@ -349,7 +351,7 @@ impl Scene<'_> {
         self.summary.n_flow_points += 1;
     }
 
-    /// Writes the ends of arrows that bind to a slice that begins now.
+    /// Writes the ends of flows that bind to a slice that begins now.
     fn end_waiting_flows(&mut self, uuid: u64, track: TrackId) {
         for waiting in self.waiting.take(track) {
             if let Some(record) = waiting.record() {
@@ -358,7 +360,7 @@ impl Scene<'_> {
         }
     }
 
-    /// One value for each key.
+    /// Writes one value for each key.
     fn counter(&mut self, time: i64, record: &Record<'_>) {
         let time = self.time(time);
         for_each_member(record.args, |key, value| {
@@ -403,7 +405,7 @@ impl Scene<'_> {
     }
 }
 
-impl Stage for Scene<'_> {
+impl TimelineSink for PerfettoSink<'_> {
     const DEPTH_MAX: usize = DEPTH_MAX;
     const BINDS_TO_ENCLOSING: bool = true;
 
@@ -474,7 +476,7 @@ fn category<'a>(encoder: &mut Encoder, record: &Record<'a>) -> Option<Word<'a>> 
     (!record.category.is_empty()).then(|| encoder.category(record.category))
 }
 
-/// The number that a counter's value is.
+/// Parses the value of a counter.
 fn number(value: &str) -> Option<Value<'static>> {
     match value {
         "true" => Some(Value::Signed(1)),
@@ -490,7 +492,7 @@ fn rank(sort_index: Option<i64>) -> Option<i32> {
     sort_index.map(|index| index.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32)
 }
 
-/// The name in the file. What has none is called by its id where its number is not that.
+/// Returns the name in the file, or a name made from the id if there is none and the number differs from the id.
 fn name_of(
     name: Option<ferrum_trace_model::StringId>,
     id: Option<ferrum_trace_model::StringId>,

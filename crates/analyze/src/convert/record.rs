@@ -1,35 +1,35 @@
-//! An event on its way through the sorter.
+//! Serialized form of an event in the sorter.
 
 use ferrum_trace_format::spill_sort::Key;
 
-/// The end of a slice that nothing closed.
-pub const NEVER: i64 = i64::MAX;
+/// End of a slice without an end.
+pub(super) const NEVER: i64 = i64::MAX;
 
-/// What an event is.
+/// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
-pub enum EventKind {
+pub(super) enum EventKind {
     /// A slice of a track.
     Slice,
-    /// A slice that is on no thread.
+    /// An async slice.
     AsyncSlice,
-    /// A point in time on a track, of a process, and of all.
+    /// An instant of a track, of a process, and of the whole trace.
     Instant,
     ProcessInstant,
     GlobalInstant,
-    /// A point in time of something that is on no thread.
+    /// An async instant.
     AsyncInstant,
     /// Values of a counter.
     Counter,
-    /// Points of an arrow.
+    /// Points of a flow.
     FlowBegin,
     FlowStep,
     FlowEnd,
-    /// The end of an arrow at the slice that begins next.
+    /// The end of a flow at the slice that begins next.
     FlowEndAtNext,
-    /// What is said of a process or a thread, where such events are wanted as they are.
+    /// Metadata of a process or a thread, for [`Wanted::Events`](super::collect::Wanted::Events).
     Metadata,
-    /// What closes a slice; only before begins and ends are paired.
+    /// The end of a slice; only before begins and ends are paired.
     End,
 }
 
@@ -49,37 +49,37 @@ const KINDS: [EventKind; 13] = [
     EventKind::End,
 ];
 
-/// An arrow that is bound to a slice itself (`bind_id`).
+/// Flow that is bound to a slice itself (`bind_id`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Binding {
-    /// It ends here, or passes through.
+pub(super) struct Binding {
+    /// True if the flow ends here, or passes through.
     pub is_in: bool,
-    /// It begins here, or passes through.
+    /// True if the flow begins here, or passes through.
     pub is_out: bool,
 }
 
 /// An event.
 #[derive(Clone, Copy, Debug)]
-pub struct Record<'a> {
-    /// What it is.
+pub(super) struct Record<'a> {
+    /// Kind of the event.
     pub kind: EventKind,
-    /// The number of its track or, of what belongs to a process or to a counter, of its process.
+    /// Index of its track; of process events and counters, index of the process.
     pub row: u32,
-    /// When it ends; of a point, when it is.
+    /// Its end; of a point, its time.
     pub end: i64,
-    /// What it shares with those it belongs to: arrows, asynchronous things.
+    /// Hash that joins it with others of its flow or async operation.
     pub group: u64,
-    /// Whether `group` is that of an arrow bound to this slice.
+    /// Direction of a flow that is bound to this slice; `group` is that flow.
     pub binding: Binding,
     /// Its name.
     pub name: &'a str,
     /// Its category; empty if it has none.
     pub category: &'a str,
-    /// The id it has in the file, if it is on no thread; of an arrow, the number that Perfetto reads in its id.
+    /// Id in the file of an async event; of a flow, the number that Perfetto reads from its id.
     pub id: &'a str,
     /// Its arguments as JSON; empty if it has none.
     pub args: &'a [u8],
-    /// The arguments of what closed it.
+    /// Arguments of its end.
     pub end_args: &'a [u8],
 }
 
@@ -87,8 +87,8 @@ pub struct Record<'a> {
 const HEAD_BYTES: usize = 1 + 1 + 4 + 8 + 8 + 5 * 4;
 
 impl<'a> Record<'a> {
-    /// Spells it behind what is there.
-    pub fn push_to(&self, out: &mut Vec<u8>) {
+    /// Appends the serialized record to `out`.
+    pub(super) fn push_to(&self, out: &mut Vec<u8>) {
         out.push(self.kind as u8);
         out.push(u8::from(self.binding.is_in) | u8::from(self.binding.is_out) << 1);
         out.extend_from_slice(&self.row.to_le_bytes());
@@ -107,8 +107,8 @@ impl<'a> Record<'a> {
         [self.name.as_bytes(), self.category.as_bytes(), self.id.as_bytes(), self.args, self.end_args]
     }
 
-    /// Reads what [`push_to`](Self::push_to) has spelled; `None` if it has not.
-    pub fn read(bytes: &'a [u8]) -> Option<Self> {
+    /// Reads a record that [`push_to`](Self::push_to) wrote; `None` if the bytes are not one.
+    pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
         let (head, mut rest) = bytes.split_first_chunk::<HEAD_BYTES>()?;
         let word = |at: usize| head[at..].first_chunk::<4>().map(|word| u32::from_le_bytes(*word));
         let long = |at: usize| head[at..].first_chunk::<8>().map(|long| u64::from_le_bytes(*long));
@@ -132,8 +132,8 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// Where it belongs among the others of the same time. Ends of arrows that bind to what begins next come first, then
-    /// slices, the outer ones before the inner ones, then points, and arrows from their begins to their ends.
+    /// Returns the sort rank among events of the same time. Ends of flows that bind to the next slice come first, then
+    /// slices, outer ones before inner ones, then points, and flows from their begins to their ends.
     fn rank(&self) -> u64 {
         const POINTS: u64 = u64::MAX - 8;
         match self.kind {
@@ -146,19 +146,19 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// What to sort it by. `major` comes before the time; `order` is its place in the file.
-    pub fn key(&self, major: u64, time: i64, order: u64) -> Key {
+    /// Returns the sort key. `major` comes before the time; `order` is the position in the file.
+    pub(super) fn key(&self, major: u64, time: i64, order: u64) -> Key {
         [major, sortable(time), self.rank(), order]
     }
 }
 
-/// A number that sorts as the time does.
+/// Returns a number that sorts like the time.
 fn sortable(time: i64) -> u64 {
     time as u64 ^ 1 << 63
 }
 
-/// The time in a key.
-pub fn time_of(key: &Key) -> i64 {
+/// Returns the time of a key.
+pub(super) fn time_of(key: &Key) -> i64 {
     (key[1] ^ 1 << 63) as i64
 }
 
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_read_back_and_never_when_it_is_cut() {
+    fn a_record_is_read_back_unless_it_is_truncated() {
         for (n, &kind) in KINDS.iter().enumerate() {
             assert_eq!(kind as usize, n);
             let mut bytes = Vec::new();
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn at_one_time_outer_slices_come_first_and_points_last() {
+    fn at_the_same_time_outer_slices_come_first_and_points_last() {
         let at = |kind, end| Record { kind, ..slice(end) }.key(0, -3, 0);
         let keys = [
             Record { kind: EventKind::Slice, ..slice(0) }.key(0, -4, 9),

@@ -1,10 +1,11 @@
-//! Profiles for speedscope: one a track, of begins and ends in nanoseconds since the first event.
+//! Writer of speedscope profiles: one per track, with begins and ends in nanoseconds since the first event.
 
-use super::intake::{Collected, Wanted, collect};
-use super::lanes::{LaneId, Owner};
+use super::collect::{Collected, Wanted, collect};
+use super::error::Error;
+use super::ordered_lanes::{LaneId, Owner};
 use super::record::Record;
-use super::timeline::{Stage, play};
-use super::{Error, Summary, lost_text};
+use super::summary::{Summary, lost_text};
+use super::timeline::{TimelineSink, replay};
 use ferrum_trace_format::chrome::{push_decimal, push_text};
 use ferrum_trace_format::spill_sort::SpillSort;
 use ferrum_trace_model::{Strings, TrackId, Tracks};
@@ -13,14 +14,14 @@ use std::io::{BufWriter, Read, Write};
 const HEAD: &[u8] =
     b"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"ferrum-trace\",";
 
-/// How much memory the further rows of tracks may take until they are written.
+/// Memory budget for the extra lanes of tracks until they are written.
 const FURTHER_BUDGET_BYTES: usize = 16 << 20;
 
 /// Converts slices of threads. Tracks in which slices overlap have more than one profile.
-pub fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
+pub(super) fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
     let Collected { items, strings, tracks, first, n_events, left, losses, recordings, .. } =
         collect(input, Wanted::SlicesByTrack)?;
-    let mut scene = Scene {
+    let mut sink = SpeedscopeSink {
         document: Document { output: BufWriter::new(output), text: Vec::new(), n_profiles: 0, n_events: 0, last: 0 },
         frames: Strings::default(),
         names: Names { tracks: &tracks, strings: &strings },
@@ -29,13 +30,13 @@ pub fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Erro
         further: SpillSort::new(FURTHER_BUDGET_BYTES),
         summary: Summary { n_events, left, losses, recordings, ..Summary::default() },
     };
-    scene.document.write(HEAD)?;
-    if let Some(lost) = lost_text(&scene.summary.recordings) {
-        scene.document.write(format!("\"name\":\"{lost}\",").as_bytes())?;
+    sink.document.write(HEAD)?;
+    if let Some(lost) = lost_text(&sink.summary.recordings) {
+        sink.document.write(format!("\"name\":\"{lost}\",").as_bytes())?;
     }
-    scene.document.write(b"\"profiles\":[")?;
-    play(items, &mut scene)?;
-    let Scene { mut document, frames, names, further, summary, .. } = scene;
+    sink.document.write(b"\"profiles\":[")?;
+    replay(items, &mut sink)?;
+    let SpeedscopeSink { mut document, frames, names, further, summary, .. } = sink;
     document.further_profiles(further, &names)?;
     document.frames(&frames)?;
     Ok(summary)
@@ -64,12 +65,12 @@ impl Edge {
     }
 }
 
-/// The file, as far as it is written.
+/// The output so far.
 struct Document<'a> {
     output: BufWriter<&'a mut dyn Write>,
     text: Vec<u8>,
     n_profiles: u64,
-    /// Of the profile that is being written.
+    /// Number of events in the current profile.
     n_events: u64,
     last: u64,
 }
@@ -118,7 +119,7 @@ impl Document<'_> {
         self.write_text()
     }
 
-    /// The rows that did not fit in the first one of their track, one after the other.
+    /// Writes the extra lanes of all tracks, one profile after the other.
     fn further_profiles(&mut self, further: SpillSort, names: &Names<'_>) -> Result<(), Error> {
         let mut sorted = further.finish().map_err(Error::Spill)?;
         let mut current = None;
@@ -168,12 +169,12 @@ impl Names<'_> {
     }
 }
 
-struct Scene<'a> {
+struct SpeedscopeSink<'a> {
     document: Document<'a>,
     frames: Strings,
     names: Names<'a>,
     first: i64,
-    /// Those of the track that is being played; the first one is its first row.
+    /// Lanes of the current track; the first one is the track itself.
     lanes: Vec<Lane>,
     further: SpillSort,
     summary: Summary,
@@ -182,12 +183,12 @@ struct Scene<'a> {
 struct Lane {
     track: TrackId,
     nth: u32,
-    /// Frames of what is open.
+    /// Frames of the open slices.
     open: Vec<u32>,
     last: u64,
 }
 
-impl Scene<'_> {
+impl SpeedscopeSink<'_> {
     fn edge(&mut self, lane: LaneId, is_begin: bool, frame: u32, at: u64) -> Result<(), Error> {
         let lane = &mut self.lanes[lane as usize];
         lane.last = at;
@@ -204,7 +205,7 @@ impl Scene<'_> {
     }
 }
 
-impl Stage for Scene<'_> {
+impl TimelineSink for SpeedscopeSink<'_> {
     fn lane(&mut self, _lane: LaneId, owner: Owner, nth: u32) -> Result<(), Error> {
         let Owner::Track(track) = owner else {
             return Ok(());
@@ -236,7 +237,7 @@ impl Stage for Scene<'_> {
         Ok(())
     }
 
-    /// What never ends does so with the track: there is no way to leave it open.
+    /// Ends slices without an end with their track: the format has no open slices.
     fn track_done(&mut self) -> Result<(), Error> {
         for lane in 0..self.lanes.len() {
             while let Some(frame) = self.lanes[lane].open.pop() {

@@ -1,68 +1,69 @@
 //! Self times by stack: a tree of names.
 
-use super::intake::{Collected, Wanted, collect};
-use super::lanes::{LaneId, Owner};
+use super::collect::{Collected, Wanted, collect};
+use super::error::Error;
+use super::ordered_lanes::{LaneId, Owner};
 use super::record::{NEVER, Record};
-use super::timeline::{Stage, play};
-use super::{Error, Summary};
+use super::summary::Summary;
+use super::timeline::{TimelineSink, replay};
 use ferrum_trace_model::{StringId, Strings, Tracks};
 use hashbrown::HashMap;
 use std::borrow::Cow;
 use std::io::Read;
 
-/// How many different stacks there may be. With their place in the table and a name of their own they are some 100 bytes each.
+/// Maximum number of different stacks, at about 100 bytes each for the table entry and the name.
 const NODES_MAX: usize = 1 << 20;
 
-/// How many frames a stack may have, those of its process and its thread included. What is deeper is one frame, named [`DEEPER`]: a line
-/// repeats all frames of its stack, so without a bound the output grows with the square of the depth.
+/// Maximum number of frames of a stack, process and thread included. Deeper frames are replaced by one frame, named
+/// [`DEEPER`]: a line repeats all frames of its stack, so without a bound the output grows with the square of the
+/// depth.
 const DEPTH_MAX: u32 = 512;
 
-/// The name of the frame that stands for all frames below the deepest.
+/// Name of the frame that replaces all frames below the deepest.
 const DEEPER: &str = "(deeper frames)";
 
-/// How many bytes the lines of all stacks may have together: few long names in many stacks are long lines again and again.
+/// Maximum total length of the lines of all stacks: a few long names in many stacks give long lines again and again.
 const LINES_BYTES_MAX: u64 = 256 << 20;
 
-/// The number of a stack.
+/// Index of a stack.
 type NodeId = u32;
 
-/// What all stacks begin with: nothing.
+/// The empty stack, which all others begin with.
 const ROOT: NodeId = 0;
 
 struct Node {
     parent: NodeId,
     name: StringId,
     self_ns: i64,
-    /// How many frames its stack has.
+    /// Number of frames of its stack.
     depth: u32,
-    /// How many bytes the line of its stack has.
+    /// Length of the line of its stack.
     line_bytes: u64,
 }
 
-/// Stacks and the time that was spent in each, apart from what was spent in longer ones. A stack begins with process and
-/// thread.
-pub struct Stacks {
+/// Stacks with their self times. A stack begins with process and thread.
+pub(super) struct Stacks {
     nodes: Vec<Node>,
     children: HashMap<(NodeId, StringId), NodeId>,
-    /// Names as they stand in a line.
+    /// Names in the spelling of the output.
     names: Strings,
-    /// How many bytes the lines of all stacks have.
+    /// Total length of the lines of all stacks.
     lines_bytes: u64,
 }
 
 /// Reads the stacks of a trace.
-pub fn read(input: impl Read) -> Result<(Stacks, Summary), Error> {
+pub(super) fn read(input: impl Read) -> Result<(Stacks, Summary), Error> {
     let Collected { items, strings, tracks, n_events, left, losses, recordings, .. } =
         collect(input, Wanted::SlicesByTrack)?;
-    let mut scene = Scene {
+    let mut sink = StacksSink {
         stacks: Stacks::new(),
         tracks: &tracks,
         strings: &strings,
         lanes: Vec::new(),
         summary: Summary { n_events, left, losses, recordings, ..Summary::default() },
     };
-    play(items, &mut scene)?;
-    Ok((scene.stacks, scene.summary))
+    replay(items, &mut sink)?;
+    Ok((sink.stacks, sink.summary))
 }
 
 impl Stacks {
@@ -71,8 +72,8 @@ impl Stacks {
         Self { nodes: vec![root], children: HashMap::new(), names: Strings::default(), lines_bytes: 0 }
     }
 
-    /// Every stack in which time was spent, its names joined by semicolons, and how much.
-    pub fn for_each<E>(&self, mut take: impl FnMut(&str, i64) -> Result<(), E>) -> Result<(), E> {
+    /// Visits every stack with a self time: its names joined by semicolons, and the time.
+    pub(super) fn for_each<E>(&self, mut take: impl FnMut(&str, i64) -> Result<(), E>) -> Result<(), E> {
         let mut path = Vec::new();
         let mut line = String::new();
         for node in self.nodes.iter().filter(|node| node.self_ns > 0) {
@@ -89,9 +90,9 @@ impl Stacks {
         Ok(())
     }
 
-    /// Gives the time of stacks that have less than a part of the whole to those they begin with.
-    pub fn prune(&mut self, part: i64) {
-        // A node comes after the one it begins with, so one round from the end sums up, and prunes from the leaves.
+    /// Adds the time of stacks that have less than 1/`part` of the whole to their parents.
+    pub(super) fn prune(&mut self, part: i64) {
+        // A node comes after its parent, so one pass from the end sums up, and prunes from the leaves.
         let mut totals: Vec<i64> = self.nodes.iter().map(|node| node.self_ns.max(0)).collect();
         for n in (1..self.nodes.len()).rev() {
             totals[self.nodes[n].parent as usize] = totals[self.nodes[n].parent as usize].saturating_add(totals[n]);
@@ -106,7 +107,7 @@ impl Stacks {
         }
     }
 
-    /// The names of a stack, the last one first.
+    /// Collects the names of a stack, the last one first.
     fn path_to(&self, node: &Node, path: &mut Vec<StringId>) {
         path.clear();
         path.push(node.name);
@@ -118,7 +119,7 @@ impl Stacks {
         }
     }
 
-    /// A stack with one more name; `None` if there are too many already.
+    /// Returns the stack with one more name; `None` if there are too many already.
     fn child(&mut self, parent: NodeId, name: &str) -> Option<NodeId> {
         let is_full = self.nodes.len() >= NODES_MAX || self.lines_bytes >= LINES_BYTES_MAX;
         let name = clean(name);
@@ -148,7 +149,7 @@ impl Stacks {
     }
 }
 
-/// A name in which nothing can be taken for the end of it.
+/// Replaces the characters of a name that have a meaning in the output.
 fn clean(name: &str) -> Cow<'_, str> {
     let is_special = |letter: char| letter == ';' || letter.is_control();
     if !name.contains(is_special) {
@@ -162,7 +163,7 @@ fn clean(name: &str) -> Cow<'_, str> {
     name.chars().map(clean).collect::<String>().into()
 }
 
-struct Scene<'a> {
+struct StacksSink<'a> {
     stacks: Stacks,
     tracks: &'a Tracks,
     strings: &'a Strings,
@@ -170,15 +171,15 @@ struct Scene<'a> {
     summary: Summary,
 }
 
-/// The stack of a lane's thread, and those of what is open in it.
+/// Stack of a lane's thread, and the stacks of its open slices.
 struct Lane {
     thread: NodeId,
     open: Vec<NodeId>,
     is_moved: bool,
 }
 
-impl Scene<'_> {
-    /// The stack of a slice, or the one that its time counts for.
+impl StacksSink<'_> {
+    /// Returns the stack of a slice, or the one that its time is added to.
     fn node_below(&mut self, parent: NodeId, name: &str) -> NodeId {
         let left = &mut self.summary.left;
         if self.stacks.is_deepest(parent) {
@@ -193,7 +194,7 @@ impl Scene<'_> {
     }
 }
 
-impl Stage for Scene<'_> {
+impl TimelineSink for StacksSink<'_> {
     fn lane(&mut self, _lane: LaneId, owner: Owner, nth: u32) -> Result<(), Error> {
         let mut thread = ROOT;
         if let Owner::Track(track) = owner {
@@ -212,7 +213,7 @@ impl Stage for Scene<'_> {
         let parent = around.unwrap_or(thread);
         self.summary.n_slices += 1;
         self.summary.n_moved += u64::from(is_moved);
-        // What never ends has no duration.
+        // A slice without an end has no duration.
         if slice.end == NEVER {
             self.lanes[lane as usize].open.push(parent);
             return Ok(());

@@ -1,14 +1,16 @@
-//! A flame graph.
+//! Writer of flame graphs.
 
-use super::{Error, Summary, lost_text, stacks};
+use super::error::Error;
+use super::stacks;
+use super::summary::{Summary, lost_text};
 use inferno::flamegraph::{self, Options};
 use std::io::{BufWriter, Read, Write};
 
-/// Stacks that have less than this part of the whole are not drawn: at the usual width they are a twentieth of a pixel.
+/// Stacks with less than 1/`PART` of the whole are not drawn: at the usual width they take a twentieth of a pixel.
 const PART: i64 = 24_000;
 
 /// Converts slices of threads to a flame graph of their self times.
-pub fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
+pub(super) fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
     let (mut stacks, summary) = stacks::read(input)?;
     stacks.prune(PART);
     let mut lines = Vec::new();
@@ -18,7 +20,7 @@ pub fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Erro
     });
     drop(stacks);
     if lines.is_empty() {
-        // A picture of nothing is refused.
+        // inferno refuses an empty graph.
         lines.push("no slices 1".to_owned());
     }
     let mut options = Options::default();

@@ -1,39 +1,39 @@
-//! Ends of arrows that wait for the slice they bind to.
+//! Ends of flows that wait for the slice they bind to.
 
 use super::record::Record;
 use ferrum_trace_model::TrackId;
 use hashbrown::HashMap;
 
-/// How many bytes wait at most.
+/// Maximum number of bytes that wait.
 const BYTES_MAX: usize = 16 << 20;
 
 /// Ends that bind to the slice that begins next on their track.
 #[derive(Debug, Default)]
-pub struct WaitingFlows {
+pub(super) struct WaitingFlows {
     of_tracks: HashMap<u32, Vec<WaitingFlow>>,
     n_bytes: usize,
 }
 
-/// An end of an arrow.
+/// End of a flow.
 #[derive(Debug)]
-pub struct WaitingFlow {
-    /// When it is.
+pub(super) struct WaitingFlow {
+    /// Its time.
     pub time: i64,
-    /// The number of its arrow.
+    /// The number of its flow.
     pub flow: u64,
     record: Box<[u8]>,
 }
 
 impl WaitingFlow {
     /// Returns its event.
-    pub fn record(&self) -> Option<Record<'_>> {
+    pub(super) fn record(&self) -> Option<Record<'_>> {
         Record::read(&self.record)
     }
 }
 
 impl WaitingFlows {
-    /// Keeps an end. Returns whether there is room.
-    pub fn keep(&mut self, time: i64, flow: u64, record: &Record<'_>) -> bool {
+    /// Stores an end. Returns false if there is no room.
+    pub(super) fn keep(&mut self, time: i64, flow: u64, record: &Record<'_>) -> bool {
         let mut bytes = Vec::new();
         record.push_to(&mut bytes);
         if self.n_bytes + bytes.len() > BYTES_MAX {
@@ -45,8 +45,8 @@ impl WaitingFlows {
         true
     }
 
-    /// Returns those of a track, which wait no more.
-    pub fn take(&mut self, track: TrackId) -> Vec<WaitingFlow> {
+    /// Removes and returns the ends that wait on a track.
+    pub(super) fn take(&mut self, track: TrackId) -> Vec<WaitingFlow> {
         if self.of_tracks.is_empty() {
             return Vec::new();
         }
@@ -55,8 +55,8 @@ impl WaitingFlows {
         taken
     }
 
-    /// How many wait.
-    pub fn len(&self) -> u64 {
+    /// Returns the number of waiting ends.
+    pub(super) fn len(&self) -> u64 {
         self.of_tracks.values().map(|waiting| waiting.len() as u64).sum()
     }
 }

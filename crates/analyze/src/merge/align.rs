@@ -1,7 +1,7 @@
-//! Which times of different files are the same.
+//! Aligns the clocks of files.
 //!
-//! Files with one monotonic clock share it exactly. All others are brought to the clock of the first file, the reference: by
-//! the wall clock, by facts of order (see [`clock_fit`](super::clock_fit)), or not at all.
+//! Files with the same monotonic clock share it exactly. All others are mapped to the clock of the first file, the
+//! reference: by the wall clock, by facts of order (see [`clock_fit`](super::clock_fit)), or not at all.
 
 use super::clock_fit::{ClockLine, Facts, Fit};
 use super::handovers::HandOvers;
@@ -10,41 +10,41 @@ use super::survey::{Anchor, Surveyed};
 use hashbrown::HashMap;
 use std::io;
 
-/// How files are to be aligned.
+/// Method of alignment to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Align {
-    /// By the best there is: the monotonic clock, the wall clock of one host, order, the wall clock, the start.
+    /// The best available: the monotonic clock, the wall clock of one host, order, the wall clock, the start.
     #[default]
     Auto,
-    /// By the wall clock alone.
+    /// The wall clock alone.
     Wall,
-    /// All begin together.
+    /// The start: all files begin together.
     Start,
-    /// Times stay as they are in the files.
+    /// None: times stay as they are in the files.
     Nothing,
 }
 
-/// How a file was aligned.
+/// Method by which a file was aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AlignedBy {
-    /// It is the one that others are aligned with.
+    /// The file is the reference that others are aligned with.
     Reference,
-    /// It has the monotonic clock of the reference.
+    /// The monotonic clock of the reference.
     Monotonic,
-    /// By the wall clock of the host that both are of.
+    /// The wall clock of the host that both files come from.
     HostWall,
-    /// By what cannot have been in another order.
+    /// Facts of order: events that cannot have happened in another order.
     Order,
-    /// By the wall clocks of two hosts.
+    /// The wall clocks of two hosts.
     Wall,
-    /// It begins when the reference does.
+    /// The start: it begins when the reference does.
     Start,
-    /// Not at all.
+    /// None.
     Nothing,
 }
 
 impl AlignedBy {
-    /// What to call it.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Reference => "reference",
@@ -58,34 +58,34 @@ impl AlignedBy {
     }
 }
 
-/// How a file was aligned, and how well.
+/// Alignment of a file, and its quality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alignment {
-    /// By what.
+    /// The method.
     pub by: AlignedBy,
-    /// Nanoseconds that were added to its times, at its first.
+    /// Nanoseconds that were added to its first time.
     pub offset_ns: i64,
-    /// How many nanoseconds its seconds are longer by on the clock of the reference.
+    /// Nanoseconds by which one of its seconds is longer on the reference clock.
     pub drift_ppb: i64,
-    /// By how many nanoseconds its times may be off, at most; `None` if that is not known.
+    /// Largest error of its times in nanoseconds; `None` if it is unknown.
     pub error_ns: Option<u64>,
-    /// How many facts of order speak of it.
+    /// Number of facts of order about it.
     pub n_facts: u64,
-    /// Whether these contradict each other, so that they were not used.
+    /// True if these contradict each other, so that they were not used.
     pub is_contradictory: bool,
 }
 
-/// From the times of a file to those of the merged one.
+/// Mapping from the times of a file to those of the merged file.
 #[derive(Clone, Debug, Default)]
-pub struct TimeMap {
+pub(super) struct TimeMap {
     base: i64,
     lines: Vec<ClockLine>,
     zero: i128,
 }
 
 impl TimeMap {
-    /// A time in the merged file.
-    pub fn apply(&self, time: i64) -> i64 {
+    /// Returns a time in the merged file.
+    pub(super) fn apply(&self, time: i64) -> i64 {
         clamped(self.on_reference(time) - self.zero)
     }
 
@@ -94,46 +94,46 @@ impl TimeMap {
         self.lines.iter().fold(on_clock, |time, line| line.apply(time))
     }
 
-    /// Whether durations change.
-    pub fn has_drift(&self) -> bool {
+    /// Returns true if durations change.
+    pub(super) fn has_drift(&self) -> bool {
         self.lines.iter().any(|line| line.drift_ppb != 0)
     }
 
-    /// Whether its clock is that of the reference.
-    pub fn is_exact(&self) -> bool {
+    /// Returns true if its clock is that of the reference.
+    pub(super) fn is_exact(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// The time of the file that is zero in the merged one, if durations do not change.
-    pub fn zero_of_file(&self) -> i128 {
+    /// Returns the time of the file that is zero in the merged one, if durations do not change.
+    pub(super) fn zero_of_file(&self) -> i128 {
         self.zero - self.on_reference(0)
     }
 }
 
-/// All files, aligned.
+/// Alignment of all files.
 #[derive(Debug)]
-pub struct Aligned {
-    /// By file.
+pub(super) struct Aligned {
+    /// Mappings by file.
     pub maps: Vec<TimeMap>,
-    /// By file.
+    /// Alignments by file.
     pub alignments: Vec<Alignment>,
-    /// When time zero of the merged file was, in nanoseconds since 1970.
+    /// Time zero of the merged file, in nanoseconds since 1970.
     pub start_unix_ns: Option<i128>,
 }
 
-/// A clock that one file has, or several.
+/// A clock that one or more files share.
 #[derive(Debug)]
 struct Node {
     anchor: Anchor,
-    /// The first time and the last, by its clock.
+    /// First and last time, by its clock.
     span: (i64, i64),
-    /// What is added to the times of its first file to get those of the clock.
+    /// Nanoseconds between the times of its first file and its own times.
     base: i64,
 }
 
 struct Clocks {
     nodes: Vec<Node>,
-    /// By file: its node, and what is added to its times.
+    /// Node of each file, and the nanoseconds that are added to the file's times.
     of_file: Vec<(usize, i64)>,
 }
 
@@ -174,18 +174,18 @@ impl Clocks {
 }
 
 impl Node {
-    /// The time since 1970 at time zero of the clock.
+    /// Returns the time since 1970 at time zero of the clock.
     fn unix(&self) -> Option<i128> {
         Some(i128::from(self.anchor.unix?) - i128::from(self.base))
     }
 }
 
-/// Someone's part in a collective, by a clock.
+/// Part of a rank in a collective, by a clock.
 struct ClockSpan {
     node: usize,
     begin: i64,
     end: i64,
-    /// How far the times may be off for being written in microseconds.
+    /// Error of the times if they are written in microseconds.
     coarseness: i64,
 }
 
@@ -196,8 +196,8 @@ struct AllFacts {
 }
 
 impl AllFacts {
-    /// Something happened at a time of one clock, and something else not before it at a time of another. Times may be off
-    /// by `slack` together.
+    /// Adds the fact that an event at a time of one clock happened no later than an event at a time of another. Both
+    /// times together may be off by `slack`.
     fn add(&mut self, clocks: &Clocks, before: (usize, i64), after: (usize, i64), slack: i64) {
         if before.0 == after.0 {
             return;
@@ -212,11 +212,11 @@ impl AllFacts {
         self.pairs.entry((by, of)).or_insert_with(|| Facts::new(clocks.nodes[of].span))
     }
 
-    /// What a collective tells: nobody ends it before all have begun it.
+    /// Adds the facts of a collective: no rank ends it before all have begun it.
     fn add_collective(&mut self, clocks: &Clocks, files: &[Surveyed], members: &[Member]) {
         let mut spans: Vec<ClockSpan> = members.iter().filter_map(|member| clocks.span(files, member)).collect();
         spans.sort_unstable_by_key(|span| span.node);
-        // Of ranks with one clock, the latest begin and the earliest end say it all.
+        // The latest begin and the earliest end are sufficient for ranks with the same clock.
         spans.dedup_by(|other, kept| {
             let is_same = other.node == kept.node;
             if is_same {
@@ -226,7 +226,7 @@ impl AllFacts {
             }
             is_same
         });
-        // With the first of them, so that the work does not grow with the square of the ranks.
+        // Only with the first of them, so that the work does not grow with the square of the ranks.
         let Some((first, others)) = spans.split_first() else { return };
         for other in others {
             let slack = first.coarseness.saturating_add(other.coarseness);
@@ -236,7 +236,7 @@ impl AllFacts {
     }
 }
 
-/// How one clock is brought to that of the reference.
+/// Mapping of one clock to the reference.
 #[derive(Clone, Debug)]
 struct Way {
     by: AlignedBy,
@@ -252,8 +252,8 @@ impl Way {
     }
 }
 
-/// Finds out how files stand to each other.
-pub fn align(
+/// Aligns all files.
+pub(super) fn align(
     files: &[Surveyed],
     groups: &Groups,
     hand_overs: HandOvers,
@@ -283,7 +283,7 @@ pub fn align(
     Ok(aligned(files, &clocks, &ways, align))
 }
 
-/// Whether collectives of a key prove something: it must be certain which of one rank is which of another.
+/// Returns true if collectives of a key are usable as facts: it must be certain which ones belong together.
 fn is_usable(files: &[Surveyed], groups: &Groups, key: usize) -> bool {
     let may_be_miscounted = !groups.is_numbered[key] && files.iter().any(|file| file.is_incomplete);
     let may_be_mixed_up = groups.keys[key].group.is_empty() && files.iter().any(|file| file.has_groups);
@@ -294,7 +294,7 @@ fn aligned(files: &[Surveyed], clocks: &Clocks, ways: &[Way], align: Align) -> A
     let mut maps: Vec<TimeMap> =
         clocks.of_file.iter().map(|&(node, base)| TimeMap { base, lines: ways[node].lines.clone(), zero: 0 }).collect();
     let firsts = maps.iter().zip(files).filter_map(|(map, file)| Some(map.on_reference(file.span?.0)));
-    // What is not aligned has no first of all.
+    // Without alignment there is no common first time.
     let zero = firsts.min().filter(|_| align != Align::Nothing).unwrap_or(0);
     for map in &mut maps {
         map.zero = zero;
@@ -319,7 +319,7 @@ fn aligned(files: &[Surveyed], clocks: &Clocks, ways: &[Way], align: Align) -> A
     Aligned { maps, alignments, start_unix_ns }
 }
 
-/// By clock: how it is brought to the first.
+/// Returns the mapping of each clock to the first.
 fn ways(clocks: &Clocks, facts: &AllFacts, align: Align) -> Vec<Way> {
     let reference = Way::new(AlignedBy::Reference, Vec::new(), Some(0));
     let mut ways: Vec<Option<Way>> = vec![None; clocks.nodes.len()];
@@ -327,7 +327,7 @@ fn ways(clocks: &Clocks, facts: &AllFacts, align: Align) -> Vec<Way> {
         *first = Some(reference.clone());
     }
     let bounds = bounds(clocks, facts);
-    // Nearest first: what is known well helps to know others.
+    // The clock with the smallest error first: it helps to bound the others.
     while let Some((node, way)) = next_bounded(&bounds, &ways) {
         ways[node] = Some(way);
     }
@@ -335,7 +335,7 @@ fn ways(clocks: &Clocks, facts: &AllFacts, align: Align) -> Vec<Way> {
     ways.into_iter().enumerate().map(|(node, way)| way.unwrap_or_else(|| unbounded(node))).collect()
 }
 
-/// What is known of one clock by another.
+/// Bound of one clock by another.
 struct Bound {
     by: usize,
     of: usize,
@@ -345,7 +345,7 @@ struct Bound {
     n_facts: u64,
 }
 
-/// All pairs of clocks that facts bound.
+/// Returns all pairs of clocks that facts bound.
 fn bounds(clocks: &Clocks, facts: &AllFacts) -> Vec<Bound> {
     let of_pair = |(&(by, of), facts): (&(usize, usize), &Facts)| {
         let (by_what, line, error) = bounded(clocks, facts, by, of)?;
@@ -354,11 +354,11 @@ fn bounds(clocks: &Clocks, facts: &AllFacts) -> Vec<Bound> {
     facts.pairs.iter().filter_map(of_pair).collect()
 }
 
-/// Of the clocks that are not known yet, the one that can be known best by those that are.
+/// Returns the unmapped clock that the mapped ones bound best.
 fn next_bounded(bounds: &[Bound], ways: &[Option<Way>]) -> Option<(usize, Way)> {
     let error = |bound: &Bound| {
         let known = ways[bound.by].as_ref().filter(|_| ways[bound.of].is_none())?;
-        // On the way through another clock an error may be stretched by its drift, and each mapping is rounded.
+        // A mapping by way of another clock may stretch the error by its drift, and each mapping is rounded.
         let stretched = if known.lines.is_empty() { 0 } else { bound.error / 1000 };
         Some(known.error?.saturating_add(bound.error).saturating_add(stretched).saturating_add(1))
     };
@@ -371,10 +371,10 @@ fn next_bounded(bounds: &[Bound], ways: &[Option<Way>]) -> Option<(usize, Way)> 
     Some((of, Way { n_facts: bound.n_facts, ..Way::new(by, lines, Some(error)) }))
 }
 
-/// What facts say of a clock by another one, if they bound it.
+/// Returns the bound of a clock by another one that follows from facts, if there is one.
 fn bounded(clocks: &Clocks, facts: &Facts, by: usize, of: usize) -> Option<(AlignedBy, ClockLine, u64)> {
     let (one, other) = (&clocks.nodes[by], &clocks.nodes[of]);
-    // The wall clock of one host is one clock, and better than what order says, unless order says it cannot be.
+    // The wall clock of one host is one clock, and more precise than order, unless order contradicts it.
     if let Some(offset) = host_wall_offset(one, other)
         && let Ok(offset) = i64::try_from(offset)
         && let Fit::Bounded { line, error } = facts.judge(offset)
@@ -387,7 +387,7 @@ fn bounded(clocks: &Clocks, facts: &Facts, by: usize, of: usize) -> Option<(Alig
     }
 }
 
-/// What to add to the times of a clock to get those of the other, by the wall clock.
+/// Returns the offset between two clocks by the wall clock.
 fn wall_offset(one: &Node, other: &Node) -> Option<i128> {
     Some(other.unix()? - one.unix()?)
 }
@@ -397,7 +397,7 @@ fn host_wall_offset(one: &Node, other: &Node) -> Option<i128> {
     wall_offset(one, other).filter(|_| is_same)
 }
 
-/// Aligns a clock whose error nobody knows.
+/// Aligns a clock with an unknown error.
 fn unbounded(clocks: &Clocks, facts: &AllFacts, node: usize, align: Align) -> Way {
     let Some(reference) = clocks.nodes.first() else {
         return Way::new(AlignedBy::Nothing, Vec::new(), None);
@@ -415,7 +415,7 @@ fn unbounded(clocks: &Clocks, facts: &AllFacts, node: usize, align: Align) -> Wa
     let known = facts.pairs.get(&(0, node));
     let fit = known.map(Facts::fit);
     let offset = match fit {
-        // What is known from one side is kept to.
+        // A bound on one side is respected.
         Some(Fit::Open { low, high }) => {
             let offset = low.map_or(offset, |low| offset.max(i128::from(low)));
             high.map_or(offset, |high| offset.min(i128::from(high)))

@@ -1,50 +1,51 @@
-//! How two clocks stand to each other, by facts of order alone.
+//! Fits the mapping between two clocks to facts of order.
 //!
-//! What ends on one host cannot end before what it waits for has begun on another. Each such fact bounds the offset between
-//! the two clocks from one side, at one time:
+//! An event on one host that waits for an event on another cannot end before that one has begun. Each such fact bounds
+//! the offset between the two clocks from one side, at one time:
 //!
 //! ```text
 //!  offset │   ▽ at most            ▽
-//!         │        ▽         ▽          what is known: the offset runs between the two rows,
+//!         │        ▽         ▽          known: the offset runs between the two rows,
 //!         │ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─   and its rate is bounded, so it also does between facts
 //!         │     △        △
 //!         │          △        △ at least
 //!         └───────────────────────────▶ time
 //! ```
 //!
-//! The line that keeps away from both rows as far as it can is the mapping; how far the offset may be from that line, anywhere in the
-//! trace, is the bound of its error. Nothing is assumed of how long anything takes.
+//! The line with the largest distance to both rows is the mapping; the largest possible distance of the offset from
+//! that line, anywhere in the trace, bounds its error. No assumption is made about how long anything takes.
 
-/// How far the rates of two clocks may be apart, in parts per billion: crystals are good for 50 ppm each, and what keeps clocks in
-/// step turns them at about that rate.
+/// Largest difference between the rates of two clocks, in parts per billion: crystals are precise to 50 ppm each, and
+/// clock synchronization adjusts them at about that rate.
 const DRIFT_MAX_PPB: i64 = 200_000;
-/// How far a rate may be from its mean over the trace: rates change with the temperature, and when clocks are kept in step.
+/// Largest deviation of a rate from its mean over the trace: rates change with the temperature, and when clocks are
+/// synchronized.
 const WANDER_MAX_PPB: i64 = 10_000;
 const BILLION: i128 = 1_000_000_000;
-/// How many facts of each side are kept, spread over the trace.
+/// Maximum number of facts of each side, spread over the trace.
 const BUCKETS: usize = 1024;
-/// A drift that is no better than none by more than this part is not worth having.
+/// Fraction of the best width that is sufficient. The smallest drift that reaches it is chosen.
 const WORTHWHILE: f64 = 0.95;
 
-/// From one clock to another: `time + offset + (time - at) * drift`.
+/// Mapping from one clock to another: `time + offset + (time - at) * drift`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClockLine {
+pub(super) struct ClockLine {
     /// The time at which the offset is `offset`.
     pub at: i64,
     /// Nanoseconds that are added.
     pub offset: i128,
-    /// How many nanoseconds more there are to a second.
+    /// Additional nanoseconds per second.
     pub drift_ppb: i64,
 }
 
 impl ClockLine {
     /// A line without drift.
-    pub fn constant(offset: i128) -> Self {
+    pub(super) fn constant(offset: i128) -> Self {
         Self { at: 0, offset, drift_ppb: 0 }
     }
 
-    /// A time on the other clock. Of two times, the later one is never mapped before the earlier one.
-    pub fn apply(&self, time: i128) -> i128 {
+    /// Returns a time on the other clock. The mapping is monotonic.
+    pub(super) fn apply(&self, time: i128) -> i128 {
         time + self.offset_at(time)
     }
 
@@ -53,21 +54,21 @@ impl ClockLine {
     }
 }
 
-/// What the facts come to.
+/// Result of a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fit {
-    /// The offset is this, give or take the error.
+pub(super) enum Fit {
+    /// The offset is known up to an error.
     Bounded {
         /// The mapping.
         line: ClockLine,
-        /// By how many nanoseconds it may be off, at most.
+        /// Largest error in nanoseconds.
         error: u64,
     },
-    /// The offset is known from one side at most. These are the bounds at some time.
+    /// The offset is bounded from one side at most. These are the bounds at some time.
     Open {
-        /// It is not below this.
+        /// Lower bound.
         low: Option<i64>,
-        /// It is not above this.
+        /// Upper bound.
         high: Option<i64>,
     },
     /// The facts contradict each other.
@@ -76,27 +77,27 @@ pub enum Fit {
 
 /// Facts about the offset of one clock from another, over the trace of the former.
 #[derive(Clone, Debug)]
-pub struct Facts {
+pub(super) struct Facts {
     span: (i64, i64),
-    /// The tightest of each part of the trace: time and bound.
+    /// The tightest bound of each part of the trace: time and bound.
     low: Vec<Option<(i64, i64)>>,
     high: Vec<Option<(i64, i64)>>,
     n: u64,
 }
 
 impl Facts {
-    /// None yet, about a trace from one time to another.
-    pub fn new(span: (i64, i64)) -> Self {
+    /// Creates an empty set of facts about a trace with this time span.
+    pub(super) fn new(span: (i64, i64)) -> Self {
         Self { span: (span.0, span.1.max(span.0)), low: vec![None; BUCKETS], high: vec![None; BUCKETS], n: 0 }
     }
 
-    /// How many facts there are.
-    pub fn len(&self) -> u64 {
+    /// Returns the number of facts.
+    pub(super) fn len(&self) -> u64 {
         self.n
     }
 
-    /// The offset at a time is this or more.
-    pub fn at_least(&mut self, at: i64, bound: i64) {
+    /// Adds a lower bound of the offset at a time.
+    pub(super) fn at_least(&mut self, at: i64, bound: i64) {
         self.n += 1;
         let place = self.bucket(at);
         let slot = &mut self.low[place];
@@ -105,8 +106,8 @@ impl Facts {
         }
     }
 
-    /// The offset at a time is this or less.
-    pub fn at_most(&mut self, at: i64, bound: i64) {
+    /// Adds an upper bound of the offset at a time.
+    pub(super) fn at_most(&mut self, at: i64, bound: i64) {
         self.n += 1;
         let place = self.bucket(at);
         let slot = &mut self.high[place];
@@ -121,8 +122,8 @@ impl Facts {
         place.clamp(0, BUCKETS as i128 - 1) as usize
     }
 
-    /// The mapping that is in best agreement with the facts.
-    pub fn fit(&self) -> Fit {
+    /// Returns the mapping that agrees best with the facts.
+    pub(super) fn fit(&self) -> Fit {
         let Some(points) = Points::of(self) else {
             return self.open();
         };
@@ -130,8 +131,8 @@ impl Facts {
         points.judge(drift, points.middle_offset(drift))
     }
 
-    /// Whether a constant offset agrees with the facts, and then how far it may be off.
-    pub fn judge(&self, offset: i64) -> Fit {
+    /// Returns the error of a constant offset, if it agrees with the facts.
+    pub(super) fn judge(&self, offset: i64) -> Fit {
         let Some(points) = Points::of(self) else {
             return self.open();
         };
@@ -153,7 +154,7 @@ impl Facts {
     }
 }
 
-/// What is known of the offset at a time, from a base.
+/// Bounds of the offset at a time, relative to a base.
 #[derive(Clone, Copy, Debug)]
 struct Point {
     at: i64,
@@ -161,18 +162,18 @@ struct Point {
     high: Option<i64>,
 }
 
-/// Facts of both sides, in the order of time.
+/// Facts of both sides, in time order.
 struct Points {
     all: Vec<Point>,
-    /// What all bounds are counted from, so that they are small.
+    /// Base of all bounds, which keeps them small.
     base: i64,
-    /// What all times are counted from.
+    /// Base of all times.
     middle: i64,
     span: (i64, i64),
 }
 
 impl Points {
-    /// `None` if one side is open.
+    /// Returns `None` if one side has no bounds.
     fn of(facts: &Facts) -> Option<Self> {
         let (_, base) = facts.low.iter().flatten().next().copied()?;
         facts.high.iter().flatten().next()?;
@@ -190,7 +191,7 @@ impl Points {
         (i128::from(at) - i128::from(self.middle)) as f64
     }
 
-    /// The highest of the lower bounds and the lowest of the upper ones, once a drift is taken away.
+    /// Returns the highest lower bound and the lowest upper bound, with a drift subtracted.
     fn gap(&self, drift_ppb: f64) -> (f64, f64) {
         let rate = drift_ppb / 1e9;
         let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
@@ -211,10 +212,11 @@ impl Points {
         high - low
     }
 
-    /// The drift at which a line has most room between the bounds; the smallest of those that are about as good.
+    /// Returns the drift at which a line has most room between the bounds; the smallest of those that are nearly as
+    /// good.
     fn drift_of_widest(&self) -> i64 {
         let (mut from, mut to) = (-DRIFT_MAX_PPB as f64, DRIFT_MAX_PPB as f64);
-        // The width is concave, so that the larger of two tells on which side the largest is.
+        // The width is concave, so the larger of two values shows on which side the maximum is.
         while to - from > 0.5 {
             let (one, other) = (from + (to - from) / 3.0, to - (to - from) / 3.0);
             if self.width(one) < self.width(other) { from = one } else { to = other }
@@ -237,7 +239,7 @@ impl Points {
         ((low + high) / 2.0).round() as i64
     }
 
-    /// How far a line may be from the offset.
+    /// Returns the error of a line.
     fn judge(&self, drift_ppb: i64, offset: i64) -> Fit {
         let line = ClockLine { at: self.middle, offset: i128::from(self.base) + i128::from(offset), drift_ppb };
         let narrow = self.rate_spread(drift_ppb);
@@ -246,7 +248,8 @@ impl Points {
         error.map_or(Fit::Contradictory, |error| Fit::Bounded { line, error })
     }
 
-    /// How far the rate may be from that of a line, if it wanders no more than it should; `None` if it must.
+    /// Returns the largest deviation of the rate from that of a line, at most the allowed wander; `None` if the facts
+    /// require more.
     fn rate_spread(&self, drift_ppb: i64) -> Option<i64> {
         let (mut least, mut most) = (-DRIFT_MAX_PPB as f64, DRIFT_MAX_PPB as f64);
         let wander = WANDER_MAX_PPB as f64;
@@ -272,8 +275,8 @@ impl Points {
         Some(((most - drift).max(drift - least) + wander).ceil().max(wander) as i64)
     }
 
-    /// The largest distance between the line and what is possible, given how far the rates may be apart. `None` if nothing is
-    /// possible.
+    /// Returns the largest distance between the line and the possible offsets, given the deviation of the rates. `None`
+    /// if no offset is possible.
     fn error(&self, line: &ClockLine, spread_ppb: i64) -> Option<u64> {
         let moves = |from: i64, to: i64| {
             ((i128::from(to) - i128::from(from)).abs() * i128::from(spread_ppb) / BILLION).saturating_add(1)
@@ -283,7 +286,7 @@ impl Points {
         };
         let mut high: Vec<Option<i128>> =
             self.all.iter().map(|point| point.high.map(|bound| residual(point, bound))).collect();
-        // As distances below the line, so that both sides are alike.
+        // As distances below the line, so that both sides are treated alike.
         let mut low: Vec<Option<i128>> =
             self.all.iter().map(|point| point.low.map(|bound| -residual(point, bound))).collect();
         let times: Vec<i64> = self.all.iter().map(|point| point.at).collect();
@@ -304,7 +307,7 @@ impl Points {
     }
 }
 
-/// Bounds at each time follow from those at others, since the offset cannot change faster than it can.
+/// Derives bounds at each time from those at other times, since the offset changes at a limited rate.
 fn spread_over(times: &[i64], bounds: &mut [Option<i128>], moves: impl Fn(i64, i64) -> i128) {
     let n = times.len();
     let tighter = |bounds: &mut [Option<i128>], from: usize, to: usize| {
@@ -321,7 +324,8 @@ fn spread_over(times: &[i64], bounds: &mut [Option<i128>], moves: impl Fn(i64, i
     }
 }
 
-/// The largest distance anywhere between the first time and the last: between two facts it grows from both sides.
+/// Returns the largest distance anywhere between the first time and the last: between two facts it grows from both
+/// sides.
 fn peak(
     times: &[i64],
     bounds: &[Option<i128>],
@@ -349,7 +353,7 @@ mod tests {
     const SECOND: i64 = 1_000_000_000;
 
     #[test]
-    fn one_side_alone_bounds_nothing() {
+    fn bounds_of_one_side_give_no_fit() {
         let mut facts = Facts::new((0, SECOND));
         assert_eq!(facts.fit(), Fit::Open { low: None, high: None });
         facts.at_least(5, 7);
@@ -358,18 +362,18 @@ mod tests {
     }
 
     #[test]
-    fn the_offset_is_in_the_middle_of_what_is_possible() {
+    fn the_offset_is_in_the_middle_of_the_bounds() {
         let mut facts = Facts::new((0, MILLI));
         facts.at_least(400_000, 1_000);
         facts.at_most(500_000, 3_000);
         let Fit::Bounded { line, error } = facts.fit() else { panic!("{:?}", facts.fit()) };
         assert_eq!((line.offset, line.drift_ppb), (2_000, 0));
-        // Half the width, and what the clocks may drift apart in a millisecond.
+        // Half the width, and the possible drift in a millisecond.
         assert!((1_000..1_400).contains(&error), "{error}");
     }
 
     #[test]
-    fn facts_that_cannot_all_be_true_are_told() {
+    fn contradictory_facts_are_detected() {
         let mut facts = Facts::new((0, MILLI));
         facts.at_least(400_000, 5_000);
         facts.at_most(500_000, 3_000);
@@ -377,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_offset_is_kept_if_the_facts_allow_it() {
+    fn a_given_offset_is_kept_if_the_facts_allow_it() {
         let mut facts = Facts::new((0, MILLI));
         facts.at_least(400_000, -10_000);
         facts.at_most(500_000, 90_000);
@@ -389,7 +393,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_true_offset_is_never_further_away_than_the_bound(
+        fn the_true_offset_is_within_the_error(
             offset in -10_000 * SECOND..10_000 * SECOND,
             drift in -100_000_i64..100_000,
             seconds in 1_i64..4_000,
@@ -403,7 +407,7 @@ mod tests {
                 if is_low { facts.at_least(at, truth(at) - delay) } else { facts.at_most(at, truth(at) + delay) }
             }
             match facts.fit() {
-                Fit::Contradictory => prop_assert!(false, "they are all true"),
+                Fit::Contradictory => prop_assert!(false, "all facts are true"),
                 Fit::Open { .. } => {}
                 Fit::Bounded { line, error } => for n in 0..=100 {
                     let at = span.1 / 100 * n;
@@ -414,7 +418,7 @@ mod tests {
         }
 
         #[test]
-        fn the_bound_holds_for_clocks_whose_rate_wanders(
+        fn the_error_holds_for_clocks_whose_rate_wanders(
             drift in -100_000_i64..100_000,
             wander in 0..WANDER_MAX_PPB / 2,
             period in 1_i64..600,
@@ -444,7 +448,7 @@ mod tests {
         }
 
         #[test]
-        fn whatever_the_facts_nothing_breaks(facts_of in prop::collection::vec((any::<i64>(), any::<i64>(), any::<bool>()), 0..50), span: (i64, i64)) {
+        fn arbitrary_facts_do_not_panic(facts_of in prop::collection::vec((any::<i64>(), any::<i64>(), any::<bool>()), 0..50), span: (i64, i64)) {
             let mut facts = Facts::new(span);
             for (at, bound, is_low) in facts_of {
                 if is_low { facts.at_least(at, bound) } else { facts.at_most(at, bound) }
@@ -454,7 +458,7 @@ mod tests {
         }
 
         #[test]
-        fn times_stay_in_their_order(drift in -DRIFT_MAX_PPB..DRIFT_MAX_PPB, times: [i64; 2]) {
+        fn the_mapping_is_monotonic(drift in -DRIFT_MAX_PPB..DRIFT_MAX_PPB, times: [i64; 2]) {
             let line = ClockLine { at: 0, offset: 17, drift_ppb: drift };
             let [one, other] = times.map(|time| line.apply(i128::from(time)));
             prop_assert!(times[0] > times[1] || one <= other);

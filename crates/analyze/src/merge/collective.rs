@@ -1,31 +1,31 @@
-//! Which events are work that several ranks do together.
+//! Recognizes events of collectives: work that several ranks do together.
 
 use crate::kineto;
 use ferrum_trace_format::chrome::read::{Event, Scalar, for_each_member};
 use ferrum_trace_model::vocab::{Op, comm};
 use std::borrow::Cow;
 
-/// An event that shows a rank taking part in a collective.
+/// Event of a rank that takes part in a collective.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Collective<'a> {
-    /// What is done.
+pub(super) struct Collective<'a> {
+    /// Name of the collective.
     pub name: Cow<'a, str>,
-    /// Who takes part, as the trace calls it; empty if it does not say.
+    /// Name of its process group; empty if the trace does not have it.
     pub group: Cow<'a, str>,
-    /// Which of its group and name it is, if the trace says.
+    /// Its sequence number among those of its group and name, if the trace has it.
     pub number: Option<u64>,
-    /// Whether the event lasts until the rank is done, and not only until the work is handed over.
+    /// True if the event lasts until the rank is done, not only until the work is submitted.
     pub is_whole: bool,
 }
 
-/// What an event shows, if it is a collective.
-pub fn collective_of<'a>(event: &Event<'a>) -> Option<Collective<'a>> {
+/// Returns the collective that an event belongs to.
+pub(super) fn collective_of<'a>(event: &Event<'a>) -> Option<Collective<'a>> {
     let name = event.name?.decode();
     let category = event.category.map(|category| category.decode()).unwrap_or_default();
     let (name, is_whole) = if category == Op::Comm.as_str() || name.starts_with(kineto::GLOO_PREFIX) {
         (name, true)
     } else if name.starts_with(kineto::NCCL_PREFIX) {
-        // The same on a stream is shown by the kernel.
+        // The same annotation on a stream is ignored: the kernel shows it.
         if category == kineto::GPU_ANNOTATION {
             return None;
         }
@@ -51,7 +51,7 @@ pub fn collective_of<'a>(event: &Event<'a>) -> Option<Collective<'a>> {
     Some(Collective { name, group, number, is_whole })
 }
 
-/// Which collective it is, where arguments say so.
+/// Returns the name of a collective from its arguments.
 fn collective_name<'a>(event: &Event<'a>) -> Option<Cow<'a, str>> {
     let mut found = None;
     for_each_member(event.args.unwrap_or_default(), |key, value| {
@@ -62,13 +62,13 @@ fn collective_name<'a>(event: &Event<'a>) -> Option<Cow<'a, str>> {
     found
 }
 
-/// Whether no rank can be done before all have begun. Of others, such as a broadcast, the one that sends may be.
-pub fn waits_for_all(name: &str) -> bool {
+/// Returns true if no rank can be done before all have begun. In others, such as a broadcast, the sender can be.
+pub(super) fn waits_for_all(name: &str) -> bool {
     let letters = letters(name);
     ["allreduce", "allgather", "reducescatter", "alltoall", "barrier"].iter().any(|word| letters.contains(word))
 }
 
-/// What goes from one rank to another is not done by all of them.
+/// Returns true for point-to-point operations, in which not all ranks take part.
 fn is_between_two(name: &str) -> bool {
     let letters = letters(name);
     ["send", "recv", "receive", "coalesced"].iter().any(|word| letters.contains(word))
@@ -78,7 +78,7 @@ fn letters(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphabetic).map(|letter| letter.to_ascii_lowercase()).collect()
 }
 
-/// `AllReduce` of `ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)`.
+/// Returns `AllReduce` for `ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)`.
 fn nccl_kernel(name: &str) -> Option<&str> {
     let rest = kineto::NCCL_KERNELS.iter().find_map(|prefix| name.strip_prefix(prefix))?;
     rest.split(['_', '(']).next().filter(|name| !name.is_empty())
@@ -93,14 +93,14 @@ mod tests {
     use super::*;
     use ferrum_trace_format::chrome::read::Cursor;
 
-    fn told(json: &str) -> Option<(String, String, Option<u64>, bool)> {
+    fn recognized(json: &str) -> Option<(String, String, Option<u64>, bool)> {
         let event = Event::read(&mut Cursor::new(json.as_bytes(), 0), 0).unwrap();
         let found = collective_of(&event)?;
         Some((found.name.into_owned(), found.group.into_owned(), found.number, found.is_whole))
     }
 
     #[test]
-    fn collectives_are_known_whoever_recorded_them() {
+    fn collectives_of_all_recorders_are_recognized() {
         let cases = [
             (
                 r#"{"name":"all_reduce","cat":"comm","args":{"group":"tp","number":7}}"#,
@@ -119,7 +119,7 @@ mod tests {
             ),
         ];
         for (json, (name, group, number, is_whole)) in cases {
-            assert_eq!(told(json), Some((name.to_owned(), group.to_owned(), number, is_whole)), "{json}");
+            assert_eq!(recognized(json), Some((name.to_owned(), group.to_owned(), number, is_whole)), "{json}");
         }
         for json in [
             r#"{"name":"matmul","cat":"gemm"}"#,
@@ -127,12 +127,12 @@ mod tests {
             r#"{"name":"nccl:send 0->1","cat":"user_annotation"}"#,
             r#"{"cat":"comm"}"#,
         ] {
-            assert_eq!(told(json), None, "{json}");
+            assert_eq!(recognized(json), None, "{json}");
         }
     }
 
     #[test]
-    fn only_what_needs_everybody_waits_for_everybody() {
+    fn only_collectives_with_input_of_all_ranks_wait_for_all() {
         for name in ["all_reduce", "gloo:barrier", "nccl:AllGather", "nccl:_reduce_scatter_base", "all-to-all"] {
             assert!(waits_for_all(name), "{name}");
         }

@@ -1,4 +1,4 @@
-//! What goes from one process to another under an id that both know: it cannot arrive before it was sent.
+//! Hand-overs: events that pass from one process to another with a shared id. They cannot arrive before they were sent.
 
 use crate::check::events::flow_number;
 use ferrum_trace_format::chrome::read::{Event, Scalar, for_each_member};
@@ -7,22 +7,22 @@ use ferrum_trace_format::spool::record::{FLOW, SHARED_FLOW};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 
-/// How much memory sorting takes.
+/// Memory budget of the sorter.
 const BUDGET_BYTES: usize = 8 << 20;
 
-/// Sends and arrivals of all inputs, as they are found.
+/// Sends and arrivals of all inputs.
 #[derive(Debug)]
-pub struct HandOvers {
+pub(super) struct HandOvers {
     sort: SpillSort,
     failure: Option<io::Error>,
 }
 
-/// Something that was sent in one file and arrived in another.
+/// Hand-over from one file to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HandOver {
-    /// The place of the input, and the time by its clock.
+pub(super) struct HandOver {
+    /// Index of the input, and the time of sending by its clock.
     pub sent: (u32, i64),
-    /// The same of the arrival.
+    /// Index of the input, and the time of arrival by its clock.
     pub arrived: (u32, i64),
 }
 
@@ -33,8 +33,8 @@ impl Default for HandOvers {
 }
 
 impl HandOvers {
-    /// Looks at an event of a flow, or of something asynchronous.
-    pub fn look(&mut self, event: &Event<'_>, file: u32) {
+    /// Adds an event of a flow, or an async event.
+    pub(super) fn look(&mut self, event: &Event<'_>, file: u32) {
         let is_sent = match event.phase {
             b's' | b'b' => true,
             b't' | b'f' | b'e' => false,
@@ -48,8 +48,8 @@ impl HandOvers {
         self.failure = self.failure.take().or(pushed.err());
     }
 
-    /// All that went from one file to another. Of an id that was sent twice it is not known what arrived.
-    pub fn for_each(self, mut look: impl FnMut(HandOver)) -> io::Result<()> {
+    /// Visits all hand-overs between files. An id that was sent twice is ambiguous and skipped.
+    pub(super) fn for_each(self, mut look: impl FnMut(HandOver)) -> io::Result<()> {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
@@ -61,7 +61,7 @@ impl HandOvers {
             }
             let place = (file as u32, time as i64);
             match (is_arrival, &sent[..]) {
-                // Two are as bad as many.
+                // Two are as ambiguous as many.
                 (0, known) if known.len() < 2 => sent.push(place),
                 (1, [one]) if one.0 != place.0 => look(HandOver { sent: *one, arrived: place }),
                 _ => {}
@@ -71,8 +71,8 @@ impl HandOvers {
     }
 }
 
-/// The id of a flow that our recorder has written.
-pub fn our_flow(event: &Event<'_>) -> Option<u64> {
+/// Returns the id of a flow that our recorder has written.
+pub(super) fn our_flow(event: &Event<'_>) -> Option<u64> {
     let is_ours = |text: Option<Scalar<'_>>| text.is_some_and(|text| text.plain() == Some(FLOW.as_bytes()));
     if !is_ours(event.name) || !is_ours(event.category) {
         return None;
@@ -80,7 +80,7 @@ pub fn our_flow(event: &Event<'_>) -> Option<u64> {
     u64::try_from(flow_number(event.id?)?).ok()
 }
 
-/// What joins events of several processes, as a number.
+/// Returns the number that joins events of several processes.
 fn shared_id(event: &Event<'_>) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
     if matches!(event.phase, b's' | b't' | b'f') {

@@ -1,8 +1,8 @@
-//! What ranks do at about the same time: collectives and steps, in any number, sorted on disk.
+//! Marks that can be compared across ranks: collectives and steps, in any number, sorted on disk.
 
 use super::collective::{Collective, collective_of, waits_for_all};
 use crate::kineto::{ANNOTATION, GPU_ANNOTATION, STEP_PREFIX};
-use crate::{Mark as StepMark, StepSource};
+use crate::steps::{Mark as StepMark, StepSource};
 use ferrum_trace_format::chrome::read::Event;
 use ferrum_trace_format::spill_sort::SpillSort;
 use ferrum_trace_model::vocab::step;
@@ -10,63 +10,63 @@ use hashbrown::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 
-/// How much memory sorting takes.
+/// Memory budget of the sorter.
 const BUDGET_BYTES: usize = 16 << 20;
-/// How many different collectives are told apart; others are left out of the tables.
+/// Maximum number of different collectives; others are left out of the tables.
 const KEYS_MAX: usize = 4096;
 /// Stands for marks that the trace does not number.
 const NO_NUMBER: u64 = u64::MAX;
 /// Bytes of a member in the file of groups: key, number, participant, file, begin, end.
 const MEMBER_BYTES: usize = 8 + 8 + 4 + 4 + 8 + 8;
 
-/// What a mark shows.
+/// Kind of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum MarkKind {
-    /// Work of several ranks.
+pub(super) enum MarkKind {
+    /// A collective.
     Collective {
-        /// Whether marks last until the rank is done.
+        /// True if marks last until the rank is done.
         is_whole: bool,
     },
     /// A step of the engine.
     Step(StepSource),
 }
 
-/// Marks of one key are compared with each other, over ranks.
+/// Key of marks that are compared with each other across ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct MarkKey {
-    /// What they show.
+pub(super) struct MarkKey {
+    /// Their kind.
     pub kind: MarkKind,
-    /// What they are called.
+    /// Their name.
     pub name: String,
-    /// Who takes part; empty if the trace does not say.
+    /// Name of the process group; empty if the trace does not have it.
     pub group: String,
 }
 
 impl MarkKey {
-    /// Whether no rank ends one before all have begun it.
-    pub fn waits_for_all(&self) -> bool {
+    /// Returns true if no rank ends one before all have begun it.
+    pub(super) fn waits_for_all(&self) -> bool {
         self.kind == (MarkKind::Collective { is_whole: true }) && waits_for_all(&self.name)
     }
 }
 
-/// Marks of all inputs, as they are found.
+/// Marks of all inputs.
 #[derive(Debug)]
-pub struct Marks {
+pub(super) struct Marks {
     keys: Vec<MarkKey>,
     places: HashMap<MarkKey, u32>,
     sort: SpillSort,
-    /// The first thing that went wrong.
+    /// The first error of the sorter.
     failure: Option<io::Error>,
-    /// Marks of keys beyond the first [`KEYS_MAX`].
+    /// Number of marks with keys beyond the first [`KEYS_MAX`].
     n_beyond: u64,
 }
 
-/// Whose a mark is.
+/// Process that a mark belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Owner {
-    /// The place of the input.
+pub(super) struct Owner {
+    /// Index of the input.
     pub file: u32,
-    /// The number of the process in it.
+    /// Index of the process in it.
     pub process: u32,
 }
 
@@ -93,8 +93,8 @@ impl Default for Marks {
 }
 
 impl Marks {
-    /// Looks at a complete event.
-    pub fn look(&mut self, event: &Event<'_>, owner: Owner) {
+    /// Adds a complete event if it is a mark.
+    pub(super) fn look(&mut self, event: &Event<'_>, owner: Owner) {
         if let (Some(begin), Some(end)) = (event.start.nanos(), event.end())
             && let Some(mark) = mark_of(event)
         {
@@ -102,8 +102,8 @@ impl Marks {
         }
     }
 
-    /// Adds what lasted from one time to another.
-    pub fn add(&mut self, mark: Mark, owner: Owner, begin: i64, end: i64) {
+    /// Adds a mark with its begin and end.
+    pub(super) fn add(&mut self, mark: Mark, owner: Owner, begin: i64, end: i64) {
         if end < begin {
             return;
         }
@@ -127,9 +127,9 @@ impl Marks {
         Some(place)
     }
 
-    /// Puts together what belongs together. `participant_of` says which rank a process is of, `new_places` at which place an input
-    /// is in the merged trace.
-    pub fn group(self, participant_of: impl Fn(Owner) -> u32, new_places: &[u32]) -> io::Result<Groups> {
+    /// Groups marks that belong together. `participant_of` returns the rank of a process, `new_places` has the index of
+    /// each input in the merged trace.
+    pub(super) fn group(self, participant_of: impl Fn(Owner) -> u32, new_places: &[u32]) -> io::Result<Groups> {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
@@ -158,8 +158,8 @@ impl Marks {
     }
 }
 
-/// Those that count, by key, then by rank, and there in the order of the merged trace: that in which they are counted. A record
-/// is the number of the mark, and its member in the file of groups.
+/// Sorts the marks that count by key, then by rank, then in the order of the merged trace, in which they are numbered.
+/// A record is the number of the mark, and its member in the file of groups.
 fn sort_by_rank(
     marks: SpillSort,
     keys: &[MarkKey],
@@ -189,7 +189,7 @@ fn sort_by_rank(
     Ok(by_rank)
 }
 
-/// What lies in another mark of the same process is part of it, of steps.
+/// Filters nested marks of steps: a mark inside another one of the same process is part of it.
 #[derive(Default)]
 struct Run {
     of: Option<(u32, Owner)>,
@@ -213,7 +213,8 @@ fn are_equal(counts: &HashMap<u32, u64>) -> bool {
     counts.all(|count| Some(count) == first)
 }
 
-/// Of collectives, calls count only if nothing shows the whole of any; of steps, those of the profiler only if there are no others.
+/// Returns the kinds that count. Calls of collectives count only if no mark shows a complete one; steps of the profiler
+/// only if there are no others.
 fn kept_kinds(keys: &[MarkKey]) -> HashSet<MarkKind> {
     let all: HashSet<MarkKind> = keys.iter().map(|key| key.kind).collect();
     let has_whole = all.contains(&MarkKind::Collective { is_whole: true });
@@ -225,16 +226,16 @@ fn kept_kinds(keys: &[MarkKey]) -> HashSet<MarkKind> {
     all.into_iter().filter(is_kept).collect()
 }
 
-/// What an event shows.
+/// Mark that an event represents.
 #[derive(Clone, Debug)]
-pub struct Mark {
+pub(super) struct Mark {
     key: MarkKey,
-    /// Which of its key it is, if the trace says.
+    /// Its sequence number among those of its key, if the trace has it.
     number: Option<u64>,
 }
 
-/// What an event shows, if it shows a collective or a step.
-pub fn mark_of(event: &Event<'_>) -> Option<Mark> {
+/// Returns the mark of an event that belongs to a collective or a step.
+pub(super) fn mark_of(event: &Event<'_>) -> Option<Mark> {
     if let Some(Collective { name, group, number, is_whole }) = collective_of(event) {
         let kind = MarkKind::Collective { is_whole };
         return Some(Mark { key: MarkKey { kind, name: name.into_owned(), group: group.into_owned() }, number });
@@ -244,7 +245,7 @@ pub fn mark_of(event: &Event<'_>) -> Option<Mark> {
     Some(Mark { key, number })
 }
 
-/// Whose mark of a step an event is, and its number, if it has one.
+/// Returns the source and the number of a step, if the event marks one.
 fn step_of(event: &Event<'_>) -> Option<(StepSource, Option<u64>)> {
     let category = event.category.and_then(|category| category.plain()).unwrap_or_default();
     if category == step::CATEGORY.as_bytes() {
@@ -261,7 +262,7 @@ fn step_of(event: &Event<'_>) -> Option<(StepSource, Option<u64>)> {
     Some((mark.source, None))
 }
 
-/// A number that sorts as the time does.
+/// Returns a number that sorts like the time.
 fn sortable(time: i64) -> u64 {
     time as u64 ^ 1 << 63
 }
@@ -272,50 +273,50 @@ fn unsortable(number: u64) -> i64 {
 
 /// One rank in a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Member {
-    /// Which rank.
+pub(super) struct Member {
+    /// The rank.
     pub participant: u32,
-    /// The place of its input.
+    /// Index of its input.
     pub file: u32,
-    /// When it began, by the clock of its file.
+    /// Its begin, by the clock of its file.
     pub begin: i64,
-    /// When it ended.
+    /// Its end.
     pub end: i64,
 }
 
-/// The same collective or step, over ranks.
+/// The same collective or step on several ranks.
 #[derive(Debug)]
-pub struct Group<'a> {
-    /// The place of its key.
+pub(super) struct Group<'a> {
+    /// Index of its key.
     pub key: u32,
-    /// Which of its key it is.
+    /// Its number among those of its key.
     pub number: u64,
-    /// Each rank once.
+    /// Members, one per rank.
     pub members: &'a [Member],
 }
 
-/// All groups, in a file without a name.
+/// All groups, in a temporary file.
 #[derive(Debug)]
-pub struct Groups {
-    /// What they are of.
+pub(super) struct Groups {
+    /// Keys of the groups.
     pub keys: Vec<MarkKey>,
-    /// By key: whether it is known which belong together. Otherwise some ranks have more of them than others, and the n-th is
-    /// compared with the n-th.
+    /// True, by key, if it is certain which marks belong together. Otherwise some ranks have more of them than others,
+    /// and the n-th is compared with the n-th.
     pub is_sure: Vec<bool>,
-    /// By key: whether the traces number them.
+    /// True, by key, if the traces number the marks.
     pub is_numbered: Vec<bool>,
-    /// Marks that were left out, since there were too many different ones.
+    /// Number of marks that were left out, since there were too many different keys.
     pub n_beyond: u64,
     file: File,
 }
 
-/// Writes members one after the other, in the order of their groups.
+/// Writes the members in the order of their groups.
 fn write_groups(grouped: SpillSort) -> io::Result<File> {
     let mut out = BufWriter::new(tempfile::tempfile()?);
     let mut sorted = grouped.finish()?;
     let mut last = None;
     while let Some(([key, number, participant, _], record)) = sorted.next()? {
-        // A rank that shows something twice, in two of its processes, has done it once.
+        // A rank that shows a mark twice, in two of its processes, counts once.
         if last == Some((key, number, participant)) {
             continue;
         }
@@ -329,8 +330,8 @@ fn write_groups(grouped: SpillSort) -> io::Result<File> {
 }
 
 impl Groups {
-    /// Looks at all groups of more than one rank, in the order of their keys and numbers.
-    pub fn for_each(&self, mut look: impl FnMut(&Group<'_>) -> io::Result<()>) -> io::Result<()> {
+    /// Visits all groups of more than one rank, in the order of their keys and numbers.
+    pub(super) fn for_each(&self, mut look: impl FnMut(&Group<'_>) -> io::Result<()>) -> io::Result<()> {
         let mut file = &self.file;
         file.rewind()?;
         let mut input = BufReader::new(file);

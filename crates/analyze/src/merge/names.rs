@@ -1,17 +1,17 @@
-//! What processes are called in the merged trace, and where they stand.
+//! Names and order of processes in the merged trace.
 
-use super::MergedProcess;
-use super::numbering::Numbers;
+use super::merged::MergedProcess;
 use super::survey::Surveyed;
-use crate::repair::{metadata, naming, text};
+use crate::rewrite::json::{metadata, naming, text};
+use crate::rewrite::numbering::Numbers;
 use ferrum_trace_model::vocab::about::RANK_LABEL;
 use ferrum_trace_model::{ProcessId, StringId};
 
-/// How many processes of a rank keep their places among each other.
+/// Maximum number of processes of a rank that keep their relative order.
 const PLACES_OF_RANK: usize = 1024;
 
-/// The processes of a file, by what viewers will call them, in the order in which they stand.
-pub fn processes(file: &Surveyed, numbers: &Numbers) -> Vec<(ProcessId, MergedProcess)> {
+/// Returns the processes of a file with their names in the merged trace, in order.
+pub(super) fn processes(file: &Surveyed, numbers: &Numbers) -> Vec<(ProcessId, MergedProcess)> {
     let mut processes: Vec<(ProcessId, MergedProcess)> =
         file.tracks.processes().filter_map(|(id, _)| Some((id, process(file, numbers, id)?))).collect();
     let sort_index = |id: ProcessId| file.tracks.get_process(id).sort_index.unwrap_or(i64::MAX);
@@ -20,12 +20,12 @@ pub fn processes(file: &Surveyed, numbers: &Numbers) -> Vec<(ProcessId, MergedPr
 }
 
 fn process(file: &Surveyed, numbers: &Numbers, id: ProcessId) -> Option<MergedProcess> {
-    let told = file.tracks.get_process(id);
-    let told_text = |text: Option<StringId>| text.map_or("", |text| file.strings.get(text));
-    let (pid, old_pid, rank) = (numbers.pid(id)?, told_text(told.pid).to_owned(), file.rank_of(id));
-    let labels = told_text(told.labels);
-    let name = match told_text(told.name) {
-        // Torch calls its devices by the name of the program, and says which they are in the label.
+    let process = file.tracks.get_process(id);
+    let text = |text: Option<StringId>| text.map_or("", |text| file.strings.get(text));
+    let (pid, old_pid, rank) = (numbers.pid(id)?.number, text(process.pid).to_owned(), file.rank_of(id));
+    let labels = text(process.labels);
+    let name = match text(process.name) {
+        // Torch gives devices the name of the program, and identifies them in the label.
         _ if labels.starts_with("GPU") => labels.to_owned(),
         "" if old_pid.is_empty() => "no process".to_owned(),
         "" if old_pid.bytes().all(|byte| byte.is_ascii_digit()) => format!("process {old_pid}"),
@@ -35,7 +35,7 @@ fn process(file: &Surveyed, numbers: &Numbers, id: ProcessId) -> Option<MergedPr
     Some(MergedProcess { name: ranked(&name, &old_pid, rank), pid, old_pid, rank })
 }
 
-/// `rank 3: python 1234`.
+/// Returns a name like `rank 3: python 1234`.
 fn ranked(name: &str, old_pid: &str, rank: Option<u32>) -> String {
     let Some(rank) = rank else {
         return name.to_owned();
@@ -43,7 +43,7 @@ fn ranked(name: &str, old_pid: &str, rank: Option<u32>) -> String {
     let prefix = format!("{RANK_LABEL}{rank}: ");
     let is_number = !old_pid.is_empty() && old_pid != "0" && old_pid.bytes().all(|byte| byte.is_ascii_digit());
     match name.strip_prefix(&prefix) {
-        // Merged before.
+        // The name has the prefix already, from an earlier merge.
         Some(_) => name.to_owned(),
         None if is_number && !name.ends_with(old_pid) && !name.starts_with("GPU") => {
             format!("{prefix}{name} {old_pid}")
@@ -52,8 +52,9 @@ fn ranked(name: &str, old_pid: &str, rank: Option<u32>) -> String {
     }
 }
 
-/// Metadata events that say so: name, labels and place of each process, names of threads that have another number.
-pub fn describe(
+/// Returns the metadata events for this: name, labels and order of each process, names of threads that have another
+/// number.
+pub(super) fn describe(
     file: &Surveyed,
     numbers: &Numbers,
     processes: &[(ProcessId, MergedProcess)],
@@ -77,7 +78,11 @@ pub fn describe(
     }
     for (id, track) in file.tracks.iter() {
         let old = track.tid.map_or("no thread", |tid| file.strings.get(tid));
-        let (Some(pid), Some(tid)) = (numbers.pid(track.process), numbers.tid(id)) else { continue };
+        let (Some(pid), Some(tid)) =
+            (numbers.pid(track.process).map(|pid| pid.number), numbers.tid(id).map(|tid| tid.number))
+        else {
+            continue;
+        };
         if track.name.is_none() && tid.to_string() != old {
             let old = if old.is_empty() { "no thread" } else { old };
             events.push(naming("thread_name", pid, Some(tid), old));
@@ -86,13 +91,13 @@ pub fn describe(
     events
 }
 
-/// What the file says of a process, its rank, and its number there if it has another one now.
+/// Returns the labels of a process in the file, its rank, and its old number if it has another one now.
 fn labels(file: &Surveyed, id: ProcessId, process: &MergedProcess) -> String {
-    let told = file.tracks.get_process(id).labels.map_or("", |labels| file.strings.get(labels));
+    let old = file.tracks.get_process(id).labels.map_or("", |labels| file.strings.get(labels));
     let rank = process.rank.map(|rank| format!("{RANK_LABEL}{rank}"));
     let old_pid = Some(format!("pid {}", process.old_pid))
         .filter(|_| !process.old_pid.is_empty() && process.old_pid != process.pid.to_string());
-    let mut labels: Vec<String> = told.split(", ").filter(|label| !label.is_empty()).map(str::to_owned).collect();
+    let mut labels: Vec<String> = old.split(", ").filter(|label| !label.is_empty()).map(str::to_owned).collect();
     for label in [rank, old_pid].into_iter().flatten() {
         if !labels.contains(&label) {
             labels.push(label);
@@ -106,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_say_rank_and_process_once() {
+    fn names_contain_rank_and_process_once() {
         assert_eq!(ranked("python", "1234", Some(3)), "rank 3: python 1234");
         assert_eq!(ranked("rank 3: python 1234", "1234", Some(3)), "rank 3: python 1234");
         assert_eq!(ranked("GPU 0", "0", Some(3)), "rank 3: GPU 0");

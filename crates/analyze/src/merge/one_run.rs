@@ -1,46 +1,46 @@
-//! Whether the traces that are compared can be of ranks of one run.
+//! Decides whether traces can be ranks of one run.
 
 use super::align::{AlignedBy, Alignment};
 use super::skew::Skew;
 use super::survey::Surveyed;
 use hashbrown::HashMap;
 
-/// Wall clocks of hosts are taken to differ by less than this.
+/// Largest plausible difference between the wall clocks of hosts.
 const UNKNOWN_HOSTS_GAP_NS: i128 = 60_000_000_000;
 
 /// The reason why traces are not compared as ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotRanks {
-    /// Two of them are of the same rank.
+    /// Two of them have the same rank.
     SameRank {
         /// The rank.
         rank: u32,
-        /// Their places among the inputs of the merged trace.
+        /// Their indices among the inputs of the merged trace.
         files: [usize; 2],
     },
     /// One ends before the other begins.
     Apart {
         /// The time in between.
         gap_ns: i64,
-        /// Their places: the earlier one, the later one.
+        /// Their indices: the earlier one, the later one.
         files: [usize; 2],
     },
-    /// Their host was started again in between.
+    /// Their host was restarted in between.
     HostRestarted {
         /// The host.
         host: String,
-        /// Their places.
+        /// Their indices.
         files: [usize; 2],
     },
-    /// They tell neither their rank nor when they were recorded.
+    /// They state neither their rank nor the time of the recording.
     Unknown {
-        /// Their places.
+        /// Their indices.
         files: [usize; 2],
     },
 }
 
 impl NotRanks {
-    /// Short name of the reason, for programs.
+    /// Returns the short name of the reason, for programs.
     pub fn name(&self) -> &'static str {
         match self {
             Self::SameRank { .. } => "same rank",
@@ -50,7 +50,7 @@ impl NotRanks {
         }
     }
 
-    /// The places of two traces that are not ranks of one run.
+    /// Returns the indices of two traces that are not ranks of one run.
     pub fn files(&self) -> [usize; 2] {
         match self {
             Self::SameRank { files, .. }
@@ -63,13 +63,13 @@ impl NotRanks {
 
 /// A participant of a comparison: the first file of its recording, and its rank if that is known.
 #[derive(Clone, Copy, Debug)]
-pub struct Participant {
+pub(super) struct Participant {
     pub leader: usize,
     pub rank: Option<u32>,
 }
 
-/// Looks for a reason why the traces that would be compared are not of ranks of one run.
-pub fn not_ranks(
+/// Returns a reason why the traces are not ranks of one run, if there is one.
+pub(super) fn not_ranks(
     files: &[Surveyed],
     leaders: &[usize],
     participants: &[Participant],
@@ -111,23 +111,23 @@ fn host_restarted(files: &[Surveyed], places: &[usize]) -> Option<NotRanks> {
     })
 }
 
-/// A clock that several files have in common.
+/// A clock that several files share.
 #[derive(PartialEq, Eq, Hash)]
 enum Clock<'a> {
     Monotonic(&'a str),
-    /// Of the host, or of any host if the files do not say.
+    /// The wall clock of a host, or of any host if the files do not state it.
     Wall(Option<&'a str>),
 }
 
 impl Clock<'_> {
-    /// The least gap that proves anything: the clocks of two hosts may differ.
+    /// Returns the smallest gap that proves anything: the clocks of two hosts may differ.
     fn least_gap_ns(&self) -> i128 {
         if *self == Self::Wall(None) { UNKNOWN_HOSTS_GAP_NS } else { 1 }
     }
 }
 
 fn apart(files: &[Surveyed], spans: &[Option<Span>], places: &[usize]) -> Option<NotRanks> {
-    // By clock: the end that is first and the begin that is last, each with its file.
+    // By clock: the first end and the last begin, each with its file.
     let mut edges: HashMap<Clock<'_>, [(i128, usize); 2]> = HashMap::new();
     for &place in places {
         let Some((begin, end)) = spans[place] else { continue };
@@ -146,7 +146,7 @@ fn apart(files: &[Surveyed], spans: &[Option<Span>], places: &[usize]) -> Option
     Some(NotRanks::Apart { gap_ns: i64::try_from(gap).unwrap_or(i64::MAX), files })
 }
 
-/// The clocks by which files of one host can be compared, and what each said at time zero of the file.
+/// Returns the clocks by which files can be compared, and their values at time zero of the file.
 fn clocks(file: &Surveyed) -> impl Iterator<Item = (Clock<'_>, i128)> {
     let anchor = &file.anchor;
     let monotonic = anchor.monotonic.as_ref().map(|(boot_id, zero)| (Clock::Monotonic(boot_id), i128::from(*zero)));
@@ -154,10 +154,10 @@ fn clocks(file: &Surveyed) -> impl Iterator<Item = (Clock<'_>, i128)> {
     monotonic.into_iter().chain(wall)
 }
 
-/// The first time and the last.
+/// First and last time.
 type Span = (i64, i64);
 
-/// By the first file of a recording: the span of all its files, which have one time zero.
+/// Returns the span of all files of a recording, by its first file. They share one time zero.
 fn spans_of_recordings(files: &[Surveyed], leaders: &[usize]) -> Vec<Option<Span>> {
     let mut spans: Vec<Option<Span>> = vec![None; files.len()];
     for (file, &leader) in files.iter().zip(leaders) {

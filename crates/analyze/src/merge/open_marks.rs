@@ -1,32 +1,32 @@
-//! Marks that are written as a begin and an end.
+//! Pairs the begins and ends of marks.
 
 use super::marks::{Mark, mark_of};
 use ferrum_trace_format::chrome::read::Event;
 use ferrum_trace_model::TrackId;
 
-/// How many marks of a track may be open in each other; what is more is damage.
+/// Maximum number of nested open marks on a track; more indicate damage.
 const OPEN_MAX: usize = 64;
 
-/// What is open on each track of a file.
+/// Open begins of each track of a file.
 #[derive(Debug, Default)]
-pub struct OpenMarks {
+pub(super) struct OpenMarks {
     of_tracks: Vec<OfTrack>,
 }
 
 #[derive(Debug, Default)]
 struct OfTrack {
-    /// How many begins are open.
+    /// Number of open begins.
     depth: u64,
-    /// Those of them that are marks: depth, mark and begin.
+    /// Open marks among them: depth, mark and begin.
     marks: Vec<(u64, Mark, i64)>,
     last: Option<i64>,
-    /// Times went back, so that it is not known which end is whose.
+    /// True if times went back, so that begins and ends cannot be paired.
     is_unordered: bool,
 }
 
 impl OpenMarks {
-    /// Looks at a begin or an end. Gives a mark that has ended, and when it began.
-    pub fn look(&mut self, event: &Event<'_>, track: TrackId, time: i64) -> Option<(Mark, i64)> {
+    /// Adds a begin or an end. Returns a mark that has ended, and its begin.
+    pub(super) fn look(&mut self, event: &Event<'_>, track: TrackId, time: i64) -> Option<(Mark, i64)> {
         if self.of_tracks.len() <= track.index() {
             self.of_tracks.resize_with(track.index() + 1, OfTrack::default);
         }

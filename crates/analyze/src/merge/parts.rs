@@ -1,34 +1,34 @@
-//! Which files are of one recording: a rotating one goes on from file to file.
+//! Finds the files of one recording: a rotating recording has several parts.
 
 use super::survey::Surveyed;
 use hashbrown::{HashMap, HashSet};
 
-/// A rotating recording. All its files have one process, and count their times from one moment.
+/// Rotating recording. All its parts have the same process and the same time zero.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Recording {
-    /// Which monotonic clock it has, where the system tells.
+pub(super) struct Recording {
+    /// Id of its monotonic clock, if the system has it.
     pub boot_id: Option<String>,
-    /// What that said at time zero.
+    /// Value of that clock at time zero.
     pub start_monotonic_ns: i64,
     /// The process, as text.
     pub pid: String,
 }
 
-/// One file of it.
+/// One part of a recording.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Part {
-    /// Of what.
+pub(super) struct Part {
+    /// The recording.
     pub recording: Recording,
-    /// Which one.
+    /// Number of the part.
     pub number: u64,
 }
 
-/// By file: the place of the first that is of the same recording, which is its own if there is none before.
-pub fn leaders<'a>(files: &'a [Surveyed]) -> Vec<usize> {
+/// Returns, for each file, the index of the first file of the same recording.
+pub(super) fn leaders<'a>(files: &'a [Surveyed]) -> Vec<usize> {
     let mut first: HashMap<&Recording, usize> = HashMap::new();
     let mut known: HashSet<&Part> = HashSet::new();
     let leader = |(place, file): (usize, &'a Surveyed)| {
-        // The same file again is another trace: it would lie upon itself.
+        // A duplicate of a part counts as another trace: its events would overlap.
         let part = file.part.as_ref().filter(|part| known.insert(part));
         part.map_or(place, |part| *first.entry(&part.recording).or_insert(place))
     };

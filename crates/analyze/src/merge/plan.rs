@@ -1,36 +1,39 @@
-//! What is to be written, as the first pass over all inputs has found.
+//! Plan of the merged trace, made from the first pass over all inputs.
 
 use super::align::{self, Aligned, Alignment};
+use super::error::Error;
+use super::file_numbers::number_all;
 use super::handovers::HandOvers;
+use super::input::Input;
 use super::marks::{Marks, Owner};
+use super::merged::{Merged, MergedInput, MergedProcess};
 use super::names::{describe, processes};
-use super::numbering::number_all;
 use super::one_run::{NotRanks, Participant, not_ranks};
+use super::options::{MergeOptions, MergedForm};
 use super::parts::leaders;
-use super::rewrite::FilePlan;
+use super::rewriter::FilePlan;
 use super::skew::{Compared, Skew, skew};
 use super::survey::{Survey, Surveyed};
-use super::{Error, Input, MergeOptions, Merged, MergedForm, MergedInput, MergedProcess};
 use crate::check::texts::mend_texts;
-use crate::fields::Fields;
 use crate::kineto;
-use crate::repair::edit::Edits;
-use crate::repair::{metadata, text};
+use crate::rewrite::edit::Edits;
+use crate::rewrite::fields::Fields;
+use crate::rewrite::json::{metadata, text};
 use ferrum_trace_format::chrome::ARGS_STRIPPED;
 use ferrum_trace_format::chrome::METADATA_CATEGORY;
 use ferrum_trace_format::chrome::read::{for_each, mend_numbers};
 use ferrum_trace_model::vocab::about::RANK_LABEL;
 use hashbrown::{HashMap, HashSet};
 
-/// The event that says how an input was merged.
+/// Name of the event that describes the merge of an input.
 const MERGE: &str = "ferrum_trace_merge";
 
-/// What is to be written.
+/// Plan of the merged trace.
 #[derive(Debug)]
-pub struct Plan {
-    /// By rank, then as they were given.
+pub(super) struct Plan {
+    /// Files by rank, then in the order of the inputs.
     pub files: Vec<FilePlan>,
-    /// The place of each of them among the inputs.
+    /// Index of each file among the inputs.
     pub order: Vec<usize>,
     /// Fields around the events: keys and values as JSON.
     pub fields: Vec<(Vec<u8>, Vec<u8>)>,
@@ -39,7 +42,7 @@ pub struct Plan {
 }
 
 /// Reads all inputs once.
-pub fn plan(inputs: &[Input], options: &MergeOptions) -> Result<(Plan, Merged), Error> {
+pub(super) fn plan(inputs: &[Input], options: &MergeOptions) -> Result<(Plan, Merged), Error> {
     let mut marks = Marks::default();
     let mut hand_overs = HandOvers::default();
     let mut files = Vec::new();
@@ -56,7 +59,7 @@ pub fn plan(inputs: &[Input], options: &MergeOptions) -> Result<(Plan, Merged), 
         files.push(file);
     }
     let order = by_rank(&files);
-    // What was found so far knows inputs by their places as they were given.
+    // The results so far use the order of the inputs.
     let mut new_place = vec![0; files.len()];
     for (new, &old) in order.iter().enumerate() {
         new_place[old] = new as u32;
@@ -74,7 +77,7 @@ pub fn plan(inputs: &[Input], options: &MergeOptions) -> Result<(Plan, Merged), 
     if not_ranks.is_some() {
         (collectives, steps) = (Skew::default(), Skew::default());
     }
-    Ok(put_together(
+    Ok(assemble(
         inputs,
         Files { files, order, leaders },
         aligned,
@@ -86,9 +89,9 @@ pub fn plan(inputs: &[Input], options: &MergeOptions) -> Result<(Plan, Merged), 
 /// All inputs, in the order of the merged trace.
 struct Files {
     files: Vec<Surveyed>,
-    /// By file: its place among the inputs.
+    /// Index of each file among the inputs.
     order: Vec<usize>,
-    /// By file: the first of its recording.
+    /// First file of the recording of each file.
     leaders: Vec<usize>,
 }
 
@@ -99,7 +102,7 @@ struct Found {
     n_uncompared: u64,
 }
 
-fn put_together(
+fn assemble(
     inputs: &[Input],
     Files { files, order, leaders }: Files,
     aligned: Aligned,
@@ -127,7 +130,7 @@ fn put_together(
             losses: file.losses.clone(),
             recordings: file.recordings.clone(),
         };
-        header.push(told(&merged, &file.fields, &shared, options.form));
+        header.push(description(&merged, &file.fields, &shared, options.form));
         merged_inputs.push(merged);
     }
     drop(shared);
@@ -151,14 +154,14 @@ fn put_together(
     (Plan { files: plans.collect(), order, fields, header }, merged)
 }
 
-/// The rank of all processes that have one, if it is the same.
+/// Returns the rank of all processes that have one, if it is the same.
 fn only_rank(file: &Surveyed) -> Option<u32> {
     let mut ranks = file.ranks.iter().flatten();
     let first = ranks.next().copied()?;
     ranks.all(|&rank| rank == first).then_some(first)
 }
 
-/// The places of files, by rank, those without one last. Files of one recording stay together, in their order.
+/// Returns the indices of files by rank, files without one last. Files of one recording stay together, in their order.
 fn by_rank(files: &[Surveyed]) -> Vec<usize> {
     let rank = |file: &Surveyed| file.rank.or_else(|| file.ranks.iter().flatten().copied().min()).unwrap_or(u32::MAX);
     let leaders = leaders(files);
@@ -168,12 +171,12 @@ fn by_rank(files: &[Surveyed]) -> Vec<usize> {
     order
 }
 
-/// Who is compared with whom: ranks, or processes where there are no ranks.
+/// Participants of the comparison: ranks, or processes if there are no ranks.
 struct Participants {
     labels: Vec<String>,
     /// In the order of the labels.
     members: Vec<Participant>,
-    /// By file and process.
+    /// Participant by file and process.
     places: Vec<Vec<u32>>,
 }
 
@@ -216,7 +219,7 @@ impl Participants {
     }
 }
 
-/// Fields that all files have alike, and when time zero was.
+/// Returns the fields that all files share, and time zero.
 fn fields(files: &[Surveyed], start_unix_ns: Option<i128>) -> Vec<(Vec<u8>, Vec<u8>)> {
     let base_time = kineto::BASE_TIME.as_bytes();
     let is_torch = files.iter().any(|file| file.fields.get(base_time).is_some());
@@ -233,8 +236,8 @@ fn shared_fields(files: &[Surveyed]) -> impl Iterator<Item = &(Vec<u8>, Vec<u8>)
     first.iter().filter(move |(key, value)| key != kineto::BASE_TIME.as_bytes() && is_everywhere(key, value))
 }
 
-/// The event that tells how an input was merged.
-fn told(input: &MergedInput, fields: &Fields, shared: &HashSet<&[u8]>, form: MergedForm) -> Vec<u8> {
+/// Returns the event that describes the merge of an input.
+fn description(input: &MergedInput, fields: &Fields, shared: &HashSet<&[u8]>, form: MergedForm) -> Vec<u8> {
     let Alignment { by, offset_ns, drift_ppb, error_ns, n_facts, is_contradictory } = input.alignment;
     let mut args = b"{\"file\":".to_vec();
     args.extend(text(&input.name));
@@ -266,7 +269,7 @@ fn told(input: &MergedInput, fields: &Fields, shared: &HashSet<&[u8]>, form: Mer
     args.push(b']');
     push_own_fields(&mut args, fields, shared);
     args.push(b'}');
-    // What the file spells is taken over as it is.
+    // Values of the file are copied unchanged.
     let args = mend_texts(&args).unwrap_or(args);
     let args = mend_numbers(&args);
     let pid = input.processes.first().map_or(0, |process| process.pid);
@@ -276,14 +279,15 @@ fn told(input: &MergedInput, fields: &Fields, shared: &HashSet<&[u8]>, form: Mer
     if form != MergedForm::Perfetto {
         return event;
     }
-    // Perfetto has no metadata of other tools: there it is a point of the process, which the reader makes metadata of again.
+    // Perfetto has no custom metadata: there it is an instant of the process, which our reader turns into metadata
+    // again.
     let head = format!(
         "{{\"ph\":\"i\",\"s\":\"p\",\"name\":\"{MERGE}\",\"cat\":\"{METADATA_CATEGORY}\",\"ts\":0,\"pid\":{pid},\"args\":"
     );
     [head.as_bytes(), &args, b"}"].concat()
 }
 
-/// Fields around the events that the inputs do not share.
+/// Adds the fields around the events that the inputs do not share.
 fn push_own_fields(args: &mut Vec<u8>, fields: &Fields, shared: &HashSet<&[u8]>) {
     let own = fields.kept.iter().filter(|(key, _)| !shared.contains(&key[..]) && key != b"traceEvents");
     let mut is_first = true;

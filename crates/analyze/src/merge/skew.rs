@@ -1,79 +1,80 @@
-//! Who comes late, and how long the others wait.
+//! Skew of ranks: which rank comes last, and how long the others wait.
 
 use super::align::TimeMap;
 use super::marks::{Groups, MarkKind, Member};
 use ferrum_trace_format::spill_sort::SpillSort;
 use std::io;
 
-/// How much memory sorting takes.
+/// Memory budget of the sorter.
 const BUDGET_BYTES: usize = 8 << 20;
 
-/// Collectives, or steps, of one name.
+/// Skew of the collectives, or steps, of one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SkewRow {
-    /// What they are called.
+    /// Their name.
     pub name: String,
-    /// Who takes part, as the traces call it; empty if they do not say.
+    /// Name of the process group; empty if the traces do not have it.
     pub group: String,
-    /// How many there are.
+    /// Their number.
     pub n: u64,
-    /// How many ranks there are in the largest.
+    /// Number of ranks in the largest one.
     pub n_ranks: u32,
-    /// Of half of them, the last is later than the first by no more than this.
+    /// Median of the time between the first and the last rank.
     pub p50_ns: i64,
-    /// The same of 99 in 100.
+    /// 99th percentile of that time.
     pub p99_ns: i64,
-    /// The same of all.
+    /// Maximum of that time.
     pub max_ns: i64,
-    /// How long ranks have waited for the last one, all together.
+    /// Total time that ranks waited for the last one.
     pub waited_ns: i64,
-    /// Which one has the largest skew: its number, and when the last rank came, in the merged trace.
+    /// The one with the largest skew: its number, and the time of the last rank in the merged trace.
     pub worst: (u64, i64),
-    /// Who was last, how often: place of the rank in [`Skew::ranks`]. The most frequent first.
+    /// Number of times that each rank was last, as index in [`Skew::ranks`], the most frequent first.
     pub last: Vec<(u32, u64)>,
-    /// The ranks that take part, as places in [`Skew::ranks`].
+    /// The ranks that take part, as indices in [`Skew::ranks`].
     pub members: Vec<u32>,
-    /// Whether it is certain which belong together. If not, some ranks have more than others, and the n-th of each is taken.
+    /// True if it is certain which marks belong together. If not, some ranks have more than others, and the n-th of
+    /// each is taken.
     pub is_sure: bool,
 }
 
-/// What one rank has to do with it.
+/// Skew of one rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RankSkew {
-    /// What it is called.
+    /// Its label.
     pub label: String,
-    /// How often it took part.
+    /// Number of times that it took part.
     pub n: u64,
-    /// How often it was the last.
+    /// Number of times that it was the last.
     pub n_last: u64,
-    /// How long it waited for others.
+    /// Time that it waited for others.
     pub waited_ns: i64,
-    /// How long others waited for it, all together.
+    /// Total time that others waited for it.
     pub caused_ns: i64,
 }
 
-/// Collectives, or steps, of all ranks.
+/// Skew of collectives, or steps, of all ranks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Skew {
-    /// By name; what was waited for longest first.
+    /// Rows by name; the longest total waiting time first.
     pub rows: Vec<SkewRow>,
-    /// By rank, in the order of the merged trace.
+    /// Ranks, in the order of the merged trace.
     pub ranks: Vec<RankSkew>,
 }
 
 impl Skew {
-    /// Whether nothing could be compared.
+    /// Returns true if nothing could be compared.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 }
 
-/// What is compared.
+/// Kind of marks that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compared {
-    /// Begins of collectives: whoever comes last lets the others wait.
+pub(super) enum Compared {
+    /// Begins of collectives: the last rank makes the others wait.
     Collectives,
-    /// Ends of steps: so does whoever is done last.
+    /// Ends of steps: the last rank makes the others wait.
     Steps,
 }
 
@@ -88,7 +89,7 @@ impl Compared {
 }
 
 /// Compares ranks.
-pub fn skew(compared: Compared, groups: &Groups, maps: &[TimeMap], labels: &[String]) -> io::Result<Skew> {
+pub(super) fn skew(compared: Compared, groups: &Groups, maps: &[TimeMap], labels: &[String]) -> io::Result<Skew> {
     let mut of_keys: Vec<Option<OfKey>> = groups.keys.iter().map(|_| None).collect();
     let mut skews = SpillSort::new(BUDGET_BYTES);
     let label = |label: &String| RankSkew { label: label.clone(), ..RankSkew::default() };
@@ -125,7 +126,7 @@ pub fn skew(compared: Compared, groups: &Groups, maps: &[TimeMap], labels: &[Str
     Ok(Skew { rows, ranks })
 }
 
-/// Adds one to what each rank has to do with it all.
+/// Adds one collective or step to the skew of each rank.
 fn count(ranks: &mut [RankSkew], times: &[(i64, u32)], (last, who): (i64, u32)) {
     let mut caused = 0_i64;
     for &(time, participant) in times {
@@ -142,16 +143,16 @@ fn count(ranks: &mut [RankSkew], times: &[(i64, u32)], (last, who): (i64, u32)) 
     }
 }
 
-/// What is known of one key.
+/// Sums of one key.
 struct OfKey {
     n: u64,
     n_ranks: u32,
     max: i64,
     waited: i64,
     worst: (u64, i64),
-    /// By participant.
+    /// Number of times last, by participant.
     n_last: Vec<u64>,
-    /// By participant.
+    /// True for each participant that takes part.
     takes_part: Vec<bool>,
 }
 
@@ -168,7 +169,7 @@ impl OfKey {
         }
     }
 
-    /// Returns by how much the last is later than the first.
+    /// Adds one collective or step, and returns the time between the first and the last rank.
     fn add(&mut self, number: u64, times: &[(i64, u32)], (last, who): (i64, u32)) -> i64 {
         let first = times.iter().map(|&(time, _)| time).min().unwrap_or(last);
         let skew = last.saturating_sub(first).max(0);
@@ -201,7 +202,7 @@ impl OfKey {
     }
 }
 
-/// By key: the median and the 99th percentile, by nearest rank.
+/// Returns the median and the 99th percentile by key, by nearest rank.
 fn percentiles(skews: SpillSort, of_keys: &[Option<OfKey>]) -> io::Result<Vec<(i64, i64)>> {
     let mut found = vec![(0, 0); of_keys.len()];
     let mut sorted = skews.finish()?;

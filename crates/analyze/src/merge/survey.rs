@@ -1,82 +1,82 @@
-//! The first pass over an input: whose it is, what clock it has, and what it shares with others.
+//! First pass over an input: its processes, its clock, and the events that it shares with others.
 
 use super::handovers::HandOvers;
 use super::marks::{Marks, Owner};
 use super::open_marks::OpenMarks;
 use super::parts::{Part, Recording};
 use crate::check::events::PhaseRole;
-use crate::fields::Fields;
 use crate::kineto;
+use crate::rewrite::fields::Fields;
 use ferrum_trace_format::chrome::read::{
     Event, EventSink, Loss, Losses, RowFinder, Scalar, Text, for_each_event_aside, for_each_member, recording_of,
 };
 use ferrum_trace_model::vocab::about;
 use ferrum_trace_model::{ProcessId, Recordings, Strings, Tracks};
 
-/// Times from here on are of this century if they count from 1970, and of no trace if they do not: 2001 and later.
+/// Times from here on count from 1970 and are of 2001 or later: no trace is that long.
 const EPOCH_NANOS: i64 = 1_000_000_000_000_000_000;
 
-/// What ties the times of a file to other clocks.
+/// Relation of the times of a file to other clocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Anchor {
+pub(super) struct Anchor {
     /// The name of the host.
     pub host: Option<String>,
-    /// Which monotonic clock, and what it said at time zero of the file.
+    /// Id of the monotonic clock, and its value at time zero of the file.
     pub monotonic: Option<(String, i64)>,
-    /// What the time since 1970 was at time zero of the file.
+    /// Time since 1970 at time zero of the file.
     pub unix: Option<i64>,
 }
 
-/// What is known of an input.
+/// Result of the first pass.
 #[derive(Debug, Default)]
-pub struct Surveyed {
+pub(super) struct Surveyed {
     /// Its texts.
     pub strings: Strings,
     /// Its processes and threads.
     pub tracks: Tracks,
-    /// By track: whether something is shown on it.
+    /// True, by track, if something is shown on it.
     pub is_shown: Vec<bool>,
-    /// By process: its rank, if the trace says so.
+    /// Rank of each process, if the trace states it.
     pub ranks: Vec<Option<u32>>,
-    /// The rank of all of it.
+    /// The rank of the whole input.
     pub rank: Option<u32>,
     /// Its clock.
     pub anchor: Anchor,
-    /// Whether something of the recording is missing, so that what is counted in it is not what is counted in others: a ring
-    /// that was overwritten, one file of several, events that were dropped.
+    /// True if a part of the recording is missing, so that counts differ from those of other inputs: an overwritten
+    /// ring, one part of several, dropped events.
     pub is_incomplete: bool,
-    /// Which file of a rotating recording it is, if it is one.
+    /// Its part of a rotating recording, if it is one.
     pub part: Option<Part>,
-    /// Whether it has several groups of ranks.
+    /// True if it has several process groups.
     pub has_groups: bool,
-    /// The first time and the last.
+    /// First and last time.
     pub span: Option<(i64, i64)>,
-    /// Whether times are finer than microseconds.
+    /// True if times are finer than microseconds.
     pub has_nanos: bool,
     /// Fields around the events.
     pub fields: Fields,
-    /// How many events there are.
+    /// Number of events.
     pub n_events: u64,
-    /// What could not be read.
+    /// Losses of the reader.
     pub losses: Losses,
-    /// Facts that the recorder states about the recordings in it.
+    /// Metadata that the recorder wrote about the recordings.
     pub recordings: Recordings,
 }
 
 impl Surveyed {
-    /// The rank of a process.
-    pub fn rank_of(&self, process: ProcessId) -> Option<u32> {
+    /// Returns the rank of a process.
+    pub(super) fn rank_of(&self, process: ProcessId) -> Option<u32> {
         self.ranks.get(process.index()).copied().flatten().or(self.rank)
     }
 
-    /// How many nanoseconds the end of something may be off for being written in microseconds.
-    pub fn coarseness(&self) -> i64 {
+    /// Returns the error of the end of an event, in nanoseconds, if times are written in microseconds.
+    pub(super) fn coarseness(&self) -> i64 {
         if self.has_nanos { 1 } else { 2_000 }
     }
 }
 
-/// The pass.
-pub struct Survey<'a> {
+/// State of the first pass.
+pub(super) struct Survey<'a> {
     file: u32,
     rows: RowFinder,
     marks: &'a mut Marks,
@@ -86,14 +86,14 @@ pub struct Survey<'a> {
 }
 
 impl<'a> Survey<'a> {
-    /// Of the input at that place.
-    pub fn new(file: u32, marks: &'a mut Marks, hand_overs: &'a mut HandOvers) -> Self {
+    /// Starts the pass over the input with index `file`.
+    pub(super) fn new(file: u32, marks: &'a mut Marks, hand_overs: &'a mut HandOvers) -> Self {
         let (rows, open_marks, seen) = Default::default();
         Self { file, rows, marks, hand_overs, open_marks, seen }
     }
 
-    /// What was found.
-    pub fn finish(self) -> Surveyed {
+    /// Returns the result.
+    pub(super) fn finish(self) -> Surveyed {
         let mut seen = self.seen;
         seen.ranks.resize(seen.tracks.processes().len(), None);
         seen.is_shown.resize(seen.tracks.len(), false);
@@ -121,7 +121,7 @@ impl<'a> Survey<'a> {
             seen.part.get_or_insert(Part { recording, number });
         }
         let found = Anchor { host: facts.host, monotonic: boot_id.zip(monotonic), unix: facts.start_unix_ns };
-        // Of a file that was merged before, those of its reference.
+        // For a file that was merged before, those of its reference.
         if seen.anchor.monotonic.is_none() && (found.monotonic.is_some() || seen.anchor == Anchor::default()) {
             seen.anchor = found;
         }
@@ -142,7 +142,7 @@ fn set_rank(ranks: &mut Vec<Option<u32>>, process: ProcessId, rank: Option<u32>)
     ranks[process.index()] = rank.or(ranks[process.index()]);
 }
 
-/// Ranks that labels tell, as our recorder and a merge before have written them.
+/// Sets ranks from labels that our recorder or an earlier merge wrote.
 fn label_ranks(seen: &mut Surveyed) {
     let Surveyed { strings, tracks, ranks, .. } = seen;
     for (process, of_process) in tracks.processes() {
@@ -212,7 +212,7 @@ impl EventSink for Survey<'_> {
     }
 }
 
-/// What a value says that is no container.
+/// Returns the text of a value that is neither an object nor a list.
 fn scalar(value: &[u8]) -> String {
     let text = value.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
     let scalar = match text {

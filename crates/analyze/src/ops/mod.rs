@@ -1,4 +1,4 @@
-//! What operations are for, whoever recorded them.
+//! Classification of kernels and operations.
 
 mod table;
 
@@ -6,11 +6,11 @@ use ferrum_trace_model::vocab::Op;
 use ferrum_trace_model::{StringId, Trace};
 use table::{Anchor, TABLE};
 
-/// What a kernel or an operation of this name is for; `None` if no pattern of the table fits.
+/// Returns the operation of a kernel or operation name; `None` if no pattern of the table matches.
 ///
-/// Patterns are looked for in the name of the function first, without the arguments of its template, and only if none
-/// fits in all of it: an attention kernel may have the type of the KV cache among its arguments.
-pub fn op_in(name: &str) -> Option<Op> {
+/// Patterns are searched in the name of the function without its template arguments first, and in the whole name only
+/// if none matches: an attention kernel may have the type of the KV cache among its arguments.
+fn op_in(name: &str) -> Option<Op> {
     let name = name.to_ascii_lowercase().replace("(anonymous namespace)::", "");
     let name = name.strip_prefix("void ").unwrap_or(&name);
     let head = name.split(['<', '(']).next().unwrap_or(name);
@@ -25,15 +25,15 @@ fn first_match(name: &str) -> Option<Op> {
     TABLE.iter().find(|(place, pattern, _)| fits(*place, pattern)).map(|(_, _, op)| *op)
 }
 
-/// What the operations of a trace are for. Each name is looked at once.
+/// Operations of the slices of a trace. Each name is classified once.
 #[derive(Debug)]
-pub struct Ops {
-    /// One entry a text: what it means as a category, and as a name.
+pub(crate) struct Ops {
+    /// Operation of each text as a category, and as a name.
     categories: Vec<Option<Op>>,
     names: Vec<Answer>,
 }
 
-/// What is known of a name.
+/// Cached classification of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     Unasked,
@@ -41,8 +41,8 @@ enum Answer {
 }
 
 impl Ops {
-    /// Of a trace.
-    pub fn of(trace: &Trace) -> Self {
+    /// Prepares the classification for a trace.
+    pub(crate) fn of(trace: &Trace) -> Self {
         let mut categories = vec![None; trace.strings.len()];
         for &op in Op::ALL {
             if let Some(id) = trace.strings.find(op.as_str()) {
@@ -52,8 +52,8 @@ impl Ops {
         Self { categories, names: vec![Answer::Unasked; trace.strings.len()] }
     }
 
-    /// What a slice is for: its category says so if it is one of our words, else its name.
-    pub fn get(&mut self, trace: &Trace, category: StringId, name: StringId) -> Option<Op> {
+    /// Returns the operation of a slice: that of its category if it is one of our vocabulary, else that of its name.
+    pub(crate) fn get(&mut self, trace: &Trace, category: StringId, name: StringId) -> Option<Op> {
         if let Some(op) = self.categories[category.index()] {
             return Some(op);
         }
@@ -72,7 +72,7 @@ impl Ops {
 mod tests {
     use super::*;
 
-    /// Names as kernels of CUDA and ROCm and operations of torch really have them, shortened at their end.
+    /// Real names of CUDA and ROCm kernels and of torch operations, shortened at their end.
     const NAMES: &[(&str, Option<Op>)] = &[
         // Products of matrices.
         (
@@ -152,7 +152,7 @@ mod tests {
         ("void vllm::scaled_fp8_quant_kernel_strided<c10::BFloat16, c10::Float8_e4m3fn>(", Some(Op::Quant)),
         ("void vllm::dynamic_scaled_int8_quant_kernel<c10::BFloat16, float>(", Some(Op::Quant)),
         ("_per_token_group_quant_8bit", Some(Op::Quant)),
-        // Between devices.
+        // Communication between devices.
         ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", Some(Op::Comm)),
         ("rcclGenericKernel<1, false>(ncclDevKernelArgsStorage<4096ul>)", Some(Op::Comm)),
         ("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*, vllm::RankSignals", Some(Op::Comm)),
@@ -201,7 +201,7 @@ mod tests {
             Some(Op::Memory),
         ),
         ("void at::native::vectorized_gather_kernel<16, long>(char*, char*, long*, int", Some(Op::Memory)),
-        // What no word fits.
+        // Names that match no pattern.
         (
             "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(",
             None,
@@ -212,14 +212,14 @@ mod tests {
     ];
 
     #[test]
-    fn real_names_have_their_meaning() {
+    fn real_names_are_classified() {
         for (name, op) in NAMES {
             assert_eq!(op_in(name), *op, "{name}");
         }
     }
 
     #[test]
-    fn every_word_but_our_own_has_a_pattern_in_small_letters() {
+    fn every_operation_has_a_lowercase_pattern() {
         for &op in Op::ALL {
             assert!(TABLE.iter().any(|(_, _, of_pattern)| *of_pattern == op), "{op}");
         }
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_another_one_hides_is_of_no_use() {
+    fn no_pattern_is_hidden_by_an_earlier_one() {
         for (n, (place, pattern, _)) in TABLE.iter().enumerate() {
             let hides = |(earlier, other, _): &&(Anchor, &str, Op)| match (earlier, place) {
                 (Anchor::Any, _) => pattern.contains(other),
@@ -255,9 +255,11 @@ mod tests {
     }
 
     #[test]
-    fn our_own_words_come_before_names() {
-        let trace =
-            crate::sample::trace(&[("1", "1", "attention", "qkv gemm", 0, 1), ("1", "1", "cpu_op", "qkv gemm", 2, 3)]);
+    fn our_categories_take_precedence_over_names() {
+        let trace = crate::test_traces::trace(&[
+            ("1", "1", "attention", "qkv gemm", 0, 1),
+            ("1", "1", "cpu_op", "qkv gemm", 2, 3),
+        ]);
         let mut ops = Ops::of(&trace);
         let found = [0, 1].map(|n| ops.get(&trace, trace.slices.category[n], trace.slices.name[n]));
         assert_eq!(found, [Some(Op::Attention), Some(Op::Gemm)]);

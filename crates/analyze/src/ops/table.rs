@@ -1,12 +1,12 @@
-//! What the name of a kernel or of an operation says it is for.
+//! Patterns for the names of kernels and operations.
 //!
 //! `docs/steps-and-requests.md` lists the most important patterns; a test compares them with this table.
 
 use ferrum_trace_model::vocab::Op;
 
-/// Where in a name a pattern must be.
+/// Position of a pattern in a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Anchor {
+pub(super) enum Anchor {
     /// At the beginning.
     Start,
     /// Anywhere.
@@ -15,13 +15,13 @@ pub enum Anchor {
 
 use Anchor::{Any, Start};
 
-/// Patterns, in small letters, and what they mean. The first that matches counts, so what is more special stands above what
-/// is more general: a norm that also quantizes is a norm, a product of matrices with an activation at its end is a product.
-pub const TABLE: &[(Anchor, &str, Op)] = &[
-    // Copies that the driver makes have names of their own.
+/// Patterns, in lowercase, and their operations. The first match counts, so special patterns come before general ones:
+/// a norm that also quantizes is a norm, a matrix product with an activation at its end is a product.
+pub(super) const TABLE: &[(Anchor, &str, Op)] = &[
+    // Copies by the driver have special names.
     (Start, "memcpy", Op::Memory),
     (Start, "memset", Op::Memory),
-    // Between devices: also fused with a norm.
+    // Communication between devices, also fused with a norm.
     (Any, "nccl", Op::Comm),
     (Any, "rccl", Op::Comm),
     (Start, "gloo:", Op::Comm),
@@ -53,7 +53,7 @@ pub const TABLE: &[(Anchor, &str, Op)] = &[
     (Any, "append_paged_kv", Op::KvCache),
     (Any, "gather_cache", Op::KvCache),
     (Any, "req_to_token", Op::KvCache),
-    // Experts: their products too, and the choice of them.
+    // Experts: their products, and their selection.
     (Any, "moe", Op::Moe),
     (Any, "expert", Op::Moe),
     (Any, "routing", Op::Moe),
@@ -66,7 +66,7 @@ pub const TABLE: &[(Anchor, &str, Op)] = &[
     (Any, "grouped_gemm", Op::Moe),
     (Any, "groupedgemm", Op::Moe),
     (Any, "group_gemm", Op::Moe),
-    // Norms: also fused with quantizing, or with rotary embeddings.
+    // Norms, also fused with quantization or rotary embeddings.
     (Any, "rms_norm", Op::Norm),
     (Any, "rmsnorm", Op::Norm),
     (Any, "layer_norm", Op::Norm),
@@ -84,7 +84,7 @@ pub const TABLE: &[(Anchor, &str, Op)] = &[
     (Any, "_rope", Op::Rope),
     (Any, "rope_", Op::Rope),
     (Any, "::rope", Op::Rope),
-    // Sampling, where its library has kernels for other things too.
+    // Sampling, by functions of a library that also has kernels for other things.
     (Any, "::sampling::", Op::Sampling),
     // Attention.
     (Any, "attention", Op::Attention),
@@ -105,7 +105,7 @@ pub const TABLE: &[(Anchor, &str, Op)] = &[
     (Any, "merge_state", Op::Attention),
     (Any, "scaled_dot_product", Op::Attention),
     (Start, "reduce_segments", Op::Attention),
-    // Products of matrices, before activations and quantizing: both are in names of products, for what is fused with them.
+    // Matrix products, before activations and quantization: names of products contain both if they are fused.
     (Any, "gemm", Op::Gemm),
     (Any, "gemv", Op::Gemm),
     (Any, "nvjet", Op::Gemm),
@@ -134,12 +134,12 @@ pub const TABLE: &[(Anchor, &str, Op)] = &[
     (Any, "act_and_mul", Op::Act),
     (Any, "relu", Op::Act),
     (Any, "sigmoid", Op::Act),
-    // To and from quantized forms.
+    // Quantization and dequantization.
     (Any, "quant", Op::Quant),
     (Any, "_to_fp8", Op::Quant),
     (Any, "_to_fp4", Op::Quant),
     (Any, "fp8_convert", Op::Quant),
-    // A norm that a compiler made of its parts.
+    // A norm that a compiler composed of its parts.
     (Any, "rsqrt", Op::Norm),
     // Sampling.
     (Any, "topk", Op::Sampling),
@@ -156,9 +156,9 @@ pub const TABLE: &[(Anchor, &str, Op)] = &[
     (Any, "penalt", Op::Sampling),
     (Any, "logits", Op::Sampling),
     (Any, "radixsort", Op::Sampling),
-    // Deciding what runs next.
+    // Scheduling.
     (Any, "schedul", Op::Scheduler),
-    // Copies, also of rows of an embedding.
+    // Copies, also of embedding rows.
     (Any, "memcpy", Op::Memory),
     (Any, "memset", Op::Memory),
     (Any, "memcopy", Op::Memory),

@@ -1,78 +1,66 @@
-//! Makes of any file one that all viewers take, and lose nothing of.
+//! Repairs a file, so that all viewers accept it and show all of it.
 //!
-//! What is wrong is found as [`check`](crate::check) finds it. Then the file is read a second time, and each event is
-//! written as it is, or changed where a rule asks for it. What each rule asks for is its [`repair`](crate::check::Rule).
+//! The first pass is that of [`check`](crate::check). Then the file is read a second time, and each event is written
+//! unchanged, or with the changes that a rule requires, see [`Rule::repair`](crate::check::Rule).
 
-pub(crate) mod document;
-pub(crate) mod edit;
-mod numbering;
 mod pass;
-mod rewrite;
+mod rewriter;
+mod track_numbers;
 
-use crate::Opener;
 use crate::check::Finding;
 use crate::check::document::Watch;
 use crate::check::survey::survey;
 use crate::check::texts::mend_broken_texts;
-use document::Document;
+use crate::opener::Opener;
+use crate::rewrite::document::Document;
+pub use crate::rewrite::document::OutputForm;
+use crate::rewrite::stoppable::{Stop, for_each_until};
 use ferrum_trace_format::Error;
-use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Outline, Text, for_each, with_sound_numbers};
+use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Text, with_sound_numbers};
 use ferrum_trace_model::Recordings;
 use pass::Pass;
-pub(crate) use rewrite::{metadata, micros, naming, text};
-use std::cell::Cell;
-use std::io::{self, Read, Write};
+use std::io::Write;
 
-/// How a file is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OutputForm {
-    /// An object with a list `traceEvents`, the form that all viewers take.
-    #[default]
-    Object,
-    /// A list of events. It has no room for other fields.
-    Array,
-}
-
-/// How to repair.
+/// Options of [`repair()`].
 #[derive(Clone, Debug, Default)]
 pub struct RepairOptions {
-    /// How the file is written.
+    /// Shape of the output document.
     pub form: OutputForm,
 }
 
-/// How to write Chrome JSON.
+/// Options of [`chrome`].
 #[derive(Clone, Debug, Default)]
 pub struct ChromeOptions {
-    /// How the file is written.
+    /// Shape of the output document.
     pub form: OutputForm,
-    /// Whether every event is written as it is, byte for byte, whatever viewers make of it. Only what is no JSON is changed: numbers
-    /// that JSON does not have, control bytes and bytes that are no UTF-8 in texts, halves of surrogate pairs.
+    /// True if every event is written byte for byte, regardless of viewers. Only invalid JSON is changed: numbers that
+    /// JSON does not have, control bytes, bytes that are not UTF-8, and halves of surrogate pairs.
     pub as_is: bool,
 }
 
-/// What was changed.
+/// Changes that were made.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// What was put right, by rule: how often, and where first.
+    /// Repaired findings by rule, with their number and first locations.
     pub repaired: Vec<Finding>,
-    /// Events that were left out, by the rule that asked for it. They are among the repaired too.
+    /// Events that were left out, by rule. They are also among the repaired findings.
     pub left_out: Vec<Finding>,
-    /// How many nanoseconds were taken from each time. The file keeps it as field `ferrumTraceShiftNs`.
+    /// Nanoseconds that were subtracted from each time. The file has it as field `ferrumTraceShiftNs`.
     pub shift: i64,
-    /// How many events were read.
+    /// Number of events that were read.
     pub n_read: u64,
-    /// How many events were written: also metadata that names new threads, and ends of what had none.
+    /// Number of events that were written, including metadata that name new threads, and ends that were added.
     pub n_written: u64,
-    /// How many fields of the object around the events were left out.
+    /// Number of fields of the object around the events that were left out.
     pub n_fields_lost: u64,
-    /// How many ends had arguments that were too far from their begin to be kept.
+    /// Number of ends whose arguments were too far from their begin to be kept.
     pub n_args_lost: u64,
-    /// Facts that the recorder states about the recordings in it.
+    /// Metadata that the recorder wrote about the recordings.
     pub recordings: Recordings,
 }
 
 impl Changes {
-    /// Whether nothing had to be changed.
+    /// Returns true if nothing had to be changed.
     pub fn is_empty(&self) -> bool {
         self.repaired.is_empty() && self.n_fields_lost == 0
     }
@@ -82,7 +70,7 @@ impl Changes {
 ///
 /// # Errors
 ///
-/// If the file cannot be read or written, or is no trace.
+/// Returns an error if the file cannot be read or written, or is not a trace.
 pub fn repair(open: Opener<'_>, out: &mut dyn Write, options: &RepairOptions) -> Result<Changes, Error> {
     let surveyed = survey(open)?;
     let recordings = surveyed.outline.recordings.clone();
@@ -92,11 +80,11 @@ pub fn repair(open: Opener<'_>, out: &mut dyn Write, options: &RepairOptions) ->
     Ok(Changes { recordings, ..changes })
 }
 
-/// Writes Chrome JSON that viewers take, or the very same events in another form.
+/// Writes Chrome JSON that viewers accept, or the same events in another shape of document.
 ///
 /// # Errors
 ///
-/// If the file cannot be read or written, or is no trace.
+/// Returns an error if the file cannot be read or written, or is not a trace.
 pub fn chrome(open: Opener<'_>, out: &mut dyn Write, options: &ChromeOptions) -> Result<Changes, Error> {
     if !options.as_is {
         return repair(open, out, &RepairOptions { form: options.form });
@@ -109,7 +97,7 @@ pub fn chrome(open: Opener<'_>, out: &mut dyn Write, options: &ChromeOptions) ->
     Ok(Changes { recordings, ..changes })
 }
 
-/// Takes every event as it is, if it is JSON.
+/// Copies every event unchanged, if it is JSON.
 struct Copy<'w> {
     document: Document<'w>,
     changes: Changes,
@@ -131,53 +119,8 @@ impl EventSink for Copy<'_> {
     }
 }
 
-/// Something that may want no more.
-pub(crate) trait Stop {
-    fn wants_no_more(&self) -> bool;
-}
-
-/// Finds every event of a file, in order, until the sink wants no more: nobody reads the rest of a large file for a closed pipe.
-pub(crate) fn for_each_until(input: impl Read, sink: &mut (impl EventSink + Stop)) -> Result<Outline, Error> {
-    let stop = Cell::new(false);
-    for_each(Stoppable { input, stop: &stop }, &mut Stopping { sink, stop: &stop })
-}
-
 impl Stop for Copy<'_> {
-    fn wants_no_more(&self) -> bool {
+    fn is_stopped(&self) -> bool {
         self.document.has_failed()
-    }
-}
-
-/// A sink that ends the reading when it wants no more.
-struct Stopping<'a, S> {
-    sink: &'a mut S,
-    stop: &'a Cell<bool>,
-}
-
-impl<S: EventSink + Stop> EventSink for Stopping<'_, S> {
-    fn event(&mut self, event: &Event<'_>) {
-        if !self.stop.get() {
-            self.sink.event(event);
-            self.stop.set(self.sink.wants_no_more());
-        }
-    }
-
-    fn loss(&mut self, loss: Loss) {
-        self.sink.loss(loss);
-    }
-
-    fn field(&mut self, key: Text<'_>, value: &[u8]) {
-        self.sink.field(key, value);
-    }
-}
-
-struct Stoppable<'a, R> {
-    input: R,
-    stop: &'a Cell<bool>,
-}
-
-impl<R: Read> Read for Stoppable<'_, R> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        if self.stop.get() { Ok(0) } else { self.input.read(bytes) }
     }
 }

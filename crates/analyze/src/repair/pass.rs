@@ -1,10 +1,8 @@
-//! The second pass: writes each event, in an order that viewers like.
+//! Second pass: writes each event, in an order that viewers accept.
 
-use super::document::Document;
-use super::edit::{Edits, join_objects};
-use super::numbering::Numbering;
-use super::rewrite::{Fate, Rewriter};
-use super::{Changes, Stop};
+use super::Changes;
+use super::rewriter::{Rewriter, Treatment};
+use super::track_numbers::TrackNumbers;
 use crate::check::Finding;
 use crate::check::fields::is_usable;
 use crate::check::findings::{Findings, Places};
@@ -12,25 +10,28 @@ use crate::check::rules::slices::OUTER_NOT_FIRST;
 use crate::check::rules::times::{EPOCH_PRECISION, NEGATIVE_TS};
 use crate::check::survey::Surveyed;
 use crate::check::texts::mend_texts;
+use crate::rewrite::document::Document;
+use crate::rewrite::edit::{Edits, join_objects};
+use crate::rewrite::stoppable::Stop;
 use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Text, with_sound_numbers};
 use ferrum_trace_model::Order;
 use hashbrown::{HashMap, HashSet};
 use std::io;
 
-/// How many bytes of events are held back at most, until what they wait for has come.
-const HELD_BYTES_MAX: usize = 32 << 20;
-/// The field that keeps by how much times were moved.
+/// Maximum number of bytes of delayed events.
+const DELAYED_BYTES_MAX: usize = 32 << 20;
+/// Field with the nanoseconds that were subtracted from all times.
 const SHIFT_FIELD: &[u8] = b"ferrumTraceShiftNs";
 
-/// Writes a file anew.
-pub struct Pass<'w> {
+/// State of the second pass.
+pub(super) struct Pass<'w> {
     rewriter: Rewriter,
     document: Document<'w>,
-    /// How many events the first pass has seen.
+    /// Number of events in the first pass.
     n_events: Order,
     next: Order,
-    held: DelayedEvents,
-    /// Ends of asynchronous slices that have none: the last to begin is the first to end.
+    delayed: DelayedEvents,
+    /// Ends of async slices that have none: the last to begin is the first to end.
     async_ends: Vec<(i64, Order, Vec<u8>)>,
     found: Findings,
     left_out: Findings,
@@ -38,32 +39,32 @@ pub struct Pass<'w> {
     n_args_lost: u64,
 }
 
-/// Events that are held back.
+/// Events that are delayed.
 #[derive(Default)]
 struct DelayedEvents {
     n_bytes: usize,
-    /// By the slice that has to be written before them.
+    /// Events by the slice that must be written before them.
     waiting: HashMap<Order, Vec<(Order, Vec<u8>)>>,
     /// Slices that others wait for.
     awaited: HashSet<Order>,
     /// Begins that wait for the arguments of their ends.
     begins: HashMap<Order, Vec<u8>>,
-    /// Arguments of ends that stand before their begins.
+    /// Arguments of ends that precede their begins.
     end_args: HashMap<Order, Vec<u8>>,
 }
 
 impl<'w> Pass<'w> {
-    /// Begins to write.
-    pub fn new(surveyed: Surveyed, mut document: Document<'w>) -> Self {
+    /// Starts writing.
+    pub(super) fn new(surveyed: Surveyed, mut document: Document<'w>) -> Self {
         let Surveyed { findings, ids, slices, flows, asyncs, profiles, n_events, span, .. } = surveyed;
         let (first, last) = span.unwrap_or_default();
         let is_shifted = findings.n(&EPOCH_PRECISION) > 0 || findings.n(&NEGATIVE_TS) > 0;
         let shift = if is_shifted { first } else { 0 };
-        let numbering = Numbering::of(&ids, &slices);
+        let numbering = TrackNumbers::of(&ids, &slices);
         if shift != 0 {
             document.field(Text::plain(SHIFT_FIELD), format!("\"{shift}\"").as_bytes(), false);
         }
-        let held = DelayedEvents {
+        let delayed = DelayedEvents {
             awaited: slices.waiting.iter().map(|&(_, outer)| outer).collect(),
             ..DelayedEvents::default()
         };
@@ -74,7 +75,7 @@ impl<'w> Pass<'w> {
             document,
             n_events,
             next: 0,
-            held,
+            delayed,
             async_ends: Vec::new(),
             found: findings,
             left_out: Findings::default(),
@@ -89,7 +90,7 @@ impl<'w> Pass<'w> {
         }
     }
 
-    /// Writes an event, or holds it back until its time has come.
+    /// Writes an event, or delays it.
     fn keep(&mut self, event: &Event<'_>, order: Order, edits: Edits) {
         let changed = if edits.is_empty() { None } else { Some(edits.apply(event.json, event.args)) };
         let json = mend_texts(changed.as_deref().unwrap_or(event.json)).or(changed);
@@ -106,7 +107,7 @@ impl<'w> Pass<'w> {
         }
     }
 
-    /// Writes what belongs to an event besides: more begins of a flow, the end of an asynchronous slice.
+    /// Writes additional events that belong to an event: more begins of a flow, the end of an async slice.
     fn follow_up(&mut self, event: &Event<'_>, order: Order, json: &[u8]) {
         if event.phase == b's' {
             for id in self.rewriter.flows.copies(order) {
@@ -117,7 +118,7 @@ impl<'w> Pass<'w> {
         }
         if matches!(event.phase, b'b' | b'S') && self.rewriter.asyncs.is_unclosed(order) {
             let end = self.rewriter.end_of_async(json);
-            if self.held.takes(end.len()) {
+            if self.delayed.reserve(end.len()) {
                 self.async_ends.push((event.start.nanos().unwrap_or(0), order, end));
             } else {
                 self.document.event(&end);
@@ -125,44 +126,44 @@ impl<'w> Pass<'w> {
         }
     }
 
-    /// A begin that becomes a complete event waits for the arguments of its end.
+    /// Delays a begin that becomes a complete event until the arguments of its end are known.
     fn keep_begin(&mut self, order: Order, json: Vec<u8>) {
-        if let Some(args) = self.held.end_args.remove(&order) {
-            self.held.gives(args.len());
+        if let Some(args) = self.delayed.end_args.remove(&order) {
+            self.delayed.release(args.len());
             return self.write_in_order(order, with_args(&json, &args));
         }
-        if self.held.takes(json.len()) {
-            self.held.begins.insert(order, json);
+        if self.delayed.reserve(json.len()) {
+            self.delayed.begins.insert(order, json);
         } else {
             self.n_args_lost += 1;
             self.write_in_order(order, json);
         }
     }
 
-    /// The end of a slice whose begin becomes a complete event.
+    /// Handles the end of a slice whose begin becomes a complete event.
     fn end(&mut self, event: &Event<'_>, order: Order, begin: Order) {
         let args = event.args.unwrap_or(b"{}");
         let args = mend_texts(args).unwrap_or_else(|| args.to_vec());
-        if let Some(json) = self.held.begins.remove(&begin) {
-            self.held.gives(json.len());
+        if let Some(json) = self.delayed.begins.remove(&begin) {
+            self.delayed.release(json.len());
             return self.write_in_order(begin, with_args(&json, &args));
         }
         if begin > order && args.len() > 2 {
-            if self.held.takes(args.len()) {
-                self.held.end_args.insert(begin, args);
+            if self.delayed.reserve(args.len()) {
+                self.delayed.end_args.insert(begin, args);
             } else {
                 self.n_args_lost += 1;
             }
         }
     }
 
-    /// Writes a slice after the one that has to come before it.
+    /// Writes a slice after the one that must precede it.
     fn write_in_order(&mut self, order: Order, json: Vec<u8>) {
         if let Some(outer) = self.rewriter.slices.waits_for(order)
-            && self.held.awaited.contains(&outer)
+            && self.delayed.awaited.contains(&outer)
         {
-            if self.held.takes(json.len()) {
-                self.held.waiting.entry(outer).or_default().push((order, json));
+            if self.delayed.reserve(json.len()) {
+                self.delayed.waiting.entry(outer).or_default().push((order, json));
                 return;
             }
             self.left_out.note_order(&OUTER_NOT_FIRST, order);
@@ -170,34 +171,35 @@ impl<'w> Pass<'w> {
         self.write(order, &json);
     }
 
-    /// Writes an event, and those that have waited for it.
+    /// Writes an event, and the events that waited for it.
     fn write(&mut self, order: Order, json: &[u8]) {
         self.document.event(json);
-        if !self.held.awaited.remove(&order) {
+        if !self.delayed.awaited.remove(&order) {
             return;
         }
-        let mut next: Vec<(Order, Vec<u8>)> = self.held.waiting.remove(&order).unwrap_or_default();
+        let mut next: Vec<(Order, Vec<u8>)> = self.delayed.waiting.remove(&order).unwrap_or_default();
         next.reverse();
         while let Some((order, json)) = next.pop() {
-            self.held.gives(json.len());
+            self.delayed.release(json.len());
             self.document.event(&json);
-            self.held.awaited.remove(&order);
-            let waiting = self.held.waiting.remove(&order).unwrap_or_default();
+            self.delayed.awaited.remove(&order);
+            let waiting = self.delayed.waiting.remove(&order).unwrap_or_default();
             next.extend(waiting.into_iter().rev());
         }
     }
 
-    /// Writes what was held back to the end.
+    /// Writes the remaining delayed events.
     fn end_events(&mut self) {
         if self.document.n_events == 0 && self.next == 0 {
             self.begin();
         }
-        let mut begins: Vec<(Order, Vec<u8>)> = self.held.begins.drain().collect();
+        let mut begins: Vec<(Order, Vec<u8>)> = self.delayed.begins.drain().collect();
         begins.sort_unstable_by_key(|&(order, _)| order);
         for (order, json) in begins {
             self.write_in_order(order, json);
         }
-        let mut waiting: Vec<(Order, Vec<u8>)> = self.held.waiting.drain().flat_map(|(_, held)| held).collect();
+        let mut waiting: Vec<(Order, Vec<u8>)> =
+            self.delayed.waiting.drain().flat_map(|(_, delayed)| delayed).collect();
         waiting.sort_unstable_by_key(|&(order, _)| order);
         for (_, json) in waiting {
             self.document.event(&json);
@@ -208,8 +210,8 @@ impl<'w> Pass<'w> {
         }
     }
 
-    /// Closes the file, and tells what was changed.
-    pub fn finish(mut self) -> io::Result<Changes> {
+    /// Closes the file, and returns the changes.
+    pub(super) fn finish(mut self) -> io::Result<Changes> {
         self.end_events();
         let repaired = |finding: &Finding| finding.rule.is_repaired();
         let changes = Changes {
@@ -228,22 +230,22 @@ impl<'w> Pass<'w> {
 }
 
 impl DelayedEvents {
-    /// Makes room for bytes, if there is some.
-    fn takes(&mut self, n_bytes: usize) -> bool {
-        let has_room = self.n_bytes + n_bytes <= HELD_BYTES_MAX;
+    /// Reserves bytes. Returns false if there is no room.
+    fn reserve(&mut self, n_bytes: usize) -> bool {
+        let has_room = self.n_bytes + n_bytes <= DELAYED_BYTES_MAX;
         if has_room {
             self.n_bytes += n_bytes;
         }
         has_room
     }
 
-    fn gives(&mut self, n_bytes: usize) {
+    fn release(&mut self, n_bytes: usize) {
         self.n_bytes = self.n_bytes.saturating_sub(n_bytes);
     }
 }
 
 impl Stop for Pass<'_> {
-    fn wants_no_more(&self) -> bool {
+    fn is_stopped(&self) -> bool {
         self.document.has_failed()
     }
 }
@@ -257,9 +259,9 @@ impl EventSink for Pass<'_> {
         self.next = self.next.saturating_add(1);
         self.places.event(event);
         with_sound_numbers(event, |event| match self.rewriter.decide(event, order) {
-            Fate::Kept(edits) => self.keep(event, order, edits),
-            Fate::LeftOut(rule) => self.left_out.note(rule, event),
-            Fate::EndOf(begin) => self.end(event, order, begin),
+            Treatment::Kept(edits) => self.keep(event, order, edits),
+            Treatment::LeftOut(rule) => self.left_out.note(rule, event),
+            Treatment::EndOf(begin) => self.end(event, order, begin),
         });
     }
 
@@ -276,7 +278,7 @@ impl EventSink for Pass<'_> {
     }
 }
 
-/// An event with more arguments.
+/// Returns an event with more arguments.
 fn with_args(json: &[u8], more: &[u8]) -> Vec<u8> {
     let mut args: &[u8] = b"{}";
     let mut found = Vec::new();

@@ -1,18 +1,18 @@
-//! Events become requests.
+//! Builds requests from events.
 
 use super::events::{Event, EventKind, Words, events};
-use super::{Request, Stage, StageKind};
+use super::request::{Request, Stage, StageKind};
 use ferrum_trace_model::Trace;
 
-/// What was found.
+/// Requests that were found.
 #[derive(Debug, Default)]
-pub struct Collected {
+pub(super) struct Collected {
     pub requests: Vec<Request>,
     pub n_strays: u64,
 }
 
 /// Finds the requests of a trace.
-pub fn collect(trace: &Trace) -> Collected {
+pub(super) fn collect(trace: &Trace) -> Collected {
     let Some(words) = Words::of(trace) else { return Collected::default() };
     let mut events = events(trace, &words);
     events.sort_unstable_by_key(|event| (event.group, event.time, event.rank(), event.order));
@@ -24,17 +24,17 @@ pub fn collect(trace: &Trace) -> Collected {
     collected
 }
 
-/// Puts the events of one id together.
+/// Joins the events of one id.
 struct Assembly<'a> {
     words: &'a Words<'a>,
     collected: &'a mut Collected,
     open: Option<Open>,
 }
 
-/// A request that has begun, and the stages that it is in.
+/// A request that has begun, and its open stages.
 struct Open {
     request: Request,
-    /// The begins of the stages of each kind, by [`StageKind`].
+    /// Begins of the open stages, by [`StageKind`].
     stages: [Vec<i64>; StageKind::ALL.len()],
 }
 
@@ -71,7 +71,7 @@ impl Assembly<'_> {
     }
 
     fn begin(&mut self, event: &Event) {
-        // Two requests that follow each other may share an id.
+        // Two consecutive requests may share an id.
         self.close(None);
         let request = Request {
             id: event.id,
@@ -113,7 +113,7 @@ impl Assembly<'_> {
 }
 
 impl Open {
-    /// Ends the stage of that kind that began last. One that never began is passed over.
+    /// Ends the stage of this kind that began last. Ignores one that never began.
     fn end_stage(&mut self, kind: StageKind, time: i64) {
         if let Some(start) = self.stages[kind as usize].pop() {
             self.request.stages.push(Stage { kind, time: start..time });

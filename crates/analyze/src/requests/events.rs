@@ -1,25 +1,25 @@
-//! What a trace tells of requests, event by event.
+//! Events of requests.
 
-use super::StageKind;
+use super::request::StageKind;
 use ferrum_trace_model::vocab;
 use ferrum_trace_model::vocab::request;
 use ferrum_trace_model::{ArgColumn, End, Order, StringId, Strings, Trace, TrackId};
 
-/// The argument in which a format without asynchronous events keeps their id.
-pub const ID: &str = "id";
+/// The argument that has the id in formats without async events.
+pub(super) const ID: &str = "id";
 
-/// What events of one request have in common.
+/// Property that the events of one request share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Group {
-    /// The id of asynchronous events.
+pub(super) enum Group {
+    /// The id of async events.
     Id(StringId),
-    /// The track of slices and instants, as Perfetto keeps what is asynchronous.
+    /// The track of slices and instants, which Perfetto uses for async events.
     Track(TrackId),
 }
 
-/// Something about a request.
+/// Event of a request.
 #[derive(Clone, Copy, Debug)]
-pub struct Event {
+pub(super) struct Event {
     pub group: Group,
     pub time: i64,
     pub order: Order,
@@ -29,19 +29,19 @@ pub struct Event {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EventKind {
+pub(super) enum EventKind {
     Begin,
     Finish,
     StageBegin(StageKind),
     StageFinish(StageKind),
-    /// A stage of which the end is known already.
+    /// A stage with a known end.
     Stage(StageKind, i64),
     Tokens,
 }
 
 impl Event {
-    /// On a track, what happens at the same time has an order of its own: a request may begin where another one ends.
-    pub fn rank(&self) -> u8 {
+    /// Returns the sort rank of events at the same time on a track: a request may begin where another one ends.
+    pub(super) fn rank(&self) -> u8 {
         match (self.group, self.kind) {
             (Group::Id(_), _) | (_, EventKind::Tokens) => 0,
             (_, EventKind::Finish | EventKind::StageFinish(_)) => 1,
@@ -51,8 +51,8 @@ impl Event {
     }
 }
 
-/// All events of requests.
-pub fn events(trace: &Trace, words: &Words) -> Vec<Event> {
+/// Returns all events of requests.
+pub(super) fn events(trace: &Trace, words: &Words) -> Vec<Event> {
     let mut events = Vec::new();
     let asyncs = &trace.asyncs;
     for event in 0..asyncs.time.len() {
@@ -97,8 +97,8 @@ fn add_instants(trace: &Trace, words: &Words, events: &mut Vec<Event>) {
     }
 }
 
-/// Our words as numbers of texts. What a trace does not have is `None`.
-pub struct Words<'a> {
+/// The words of our vocabulary as ids of texts; `None` for words that do not occur in the trace.
+pub(super) struct Words<'a> {
     category: StringId,
     request: Option<StringId>,
     stages: [(Option<StringId>, StageKind); 4],
@@ -106,8 +106,8 @@ pub struct Words<'a> {
     pub args: Args<'a>,
 }
 
-/// The arguments of events of requests.
-pub struct Args<'a> {
+/// Arguments of events of requests.
+pub(super) struct Args<'a> {
     pub prompt_tokens: Argument<'a>,
     pub output_tokens: Argument<'a>,
     pub reason: Argument<'a>,
@@ -118,25 +118,25 @@ pub struct Args<'a> {
 
 /// One argument, if the trace has it.
 #[derive(Clone, Copy)]
-pub struct Argument<'a> {
+pub(super) struct Argument<'a> {
     strings: &'a Strings,
     column: Option<&'a ArgColumn>,
 }
 
 impl Argument<'_> {
-    /// Its value.
-    pub fn value(&self, order: Order) -> Option<StringId> {
+    /// Returns its value.
+    pub(super) fn value(&self, order: Order) -> Option<StringId> {
         self.column?.of(order)
     }
 
-    /// Its value as a number.
-    pub fn number(&self, order: Order) -> Option<u64> {
+    /// Returns its value as a number.
+    pub(super) fn number(&self, order: Order) -> Option<u64> {
         self.strings.get(self.value(order)?).parse().ok()
     }
 }
 
 impl<'a> Words<'a> {
-    pub fn of(trace: &'a Trace) -> Option<Self> {
+    pub(super) fn of(trace: &'a Trace) -> Option<Self> {
         let id = |text: &str| trace.strings.find(text);
         let argument = |key: &str| Argument {
             strings: &trace.strings,
@@ -163,7 +163,7 @@ impl<'a> Words<'a> {
         })
     }
 
-    /// What an event of this name and end tells; `None` if that is nothing that counts.
+    /// Returns the kind of an event with this name and phase; `None` if it is irrelevant.
     fn kind(&self, name: StringId, end: End) -> Option<EventKind> {
         if Some(name) == self.request {
             return match end {

@@ -1,13 +1,14 @@
-//! The figures of requests, as vLLM's benchmark defines them.
+//! Figures of requests, as vLLM's benchmark defines them.
 
-use super::{Request, Slo, StageKind, is_failure};
-use crate::Distribution;
+use super::request::{Request, StageKind, is_failure};
+use super::slo::Slo;
+use crate::figures::percentile::Distribution;
 use ferrum_trace_model::Trace;
 
-/// How one figure is distributed. Times are nanoseconds.
+/// Distribution of one figure. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Figure {
-    /// How many values there are.
+    /// Number of values.
     pub count: u64,
     /// Their mean.
     pub mean: f64,
@@ -23,47 +24,47 @@ impl Figure {
     }
 }
 
-/// The figures of all requests that ended well. Times are nanoseconds.
+/// Figures of all requests that completed. Times are nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// Requests that ended well: these count.
+    /// Requests that completed. Only these count in the figures.
     pub completed: u64,
-    /// Requests that ended, and not well: `abort`, `error` or `dropped`.
+    /// Requests that failed: `abort`, `error` or `dropped`.
     pub failed: u64,
     /// Requests that have no end in the trace.
     pub unfinished: u64,
-    /// From the first arrival to the last end, of all requests.
+    /// Time from the first arrival to the last end, of all requests.
     pub wall: i64,
-    /// Tokens of the prompts.
+    /// Number of prompt tokens.
     pub prompt_tokens: u64,
-    /// Tokens that were generated.
+    /// Number of generated tokens.
     pub output_tokens: u64,
-    /// Requests of which the end says another number of tokens than came.
+    /// Requests whose end states another number of tokens than arrived.
     pub n_miscounted: u64,
     /// Requests whose first token was recorded before it can exist: they have no TTFT, TPOT and ITL.
     pub n_early: u64,
-    /// Requests that had to begin anew because their cache was taken away.
+    /// Requests that were preempted: their cache was taken away.
     pub n_preempted: u64,
-    /// How often that happened.
+    /// Number of preemptions.
     pub n_preemptions: u64,
     /// Time to the first token.
     pub ttft: Figure,
-    /// Time for each further token.
+    /// Time per output token after the first.
     pub tpot: Figure,
     /// Time between successive arrivals of tokens.
     pub itl: Figure,
-    /// From arrival to end.
+    /// Time from arrival to end.
     pub e2el: Figure,
-    /// Time before being run for the first time.
+    /// Time before the first run.
     pub queue: Figure,
-    /// Requests that keep to all limits; `None` if there are no limits.
+    /// Requests that meet all limits; `None` if there are no limits.
     pub good: Option<u64>,
-    /// For each limit, the requests that keep to it.
+    /// Number of requests that meet each limit.
     pub met: Vec<u64>,
 }
 
 impl Figures {
-    /// Of these requests.
+    /// Computes the figures of requests.
     pub fn of(trace: &Trace, requests: &[Request], slos: &[Slo]) -> Self {
         let is_failed = |request: &&Request| is_failure(trace, request.reason);
         let completed: Vec<&Request> =
@@ -71,7 +72,7 @@ impl Figures {
         let times =
             |figure: fn(&Request) -> Option<i64>| Figure::of(completed.iter().filter_map(|it| figure(it)).collect());
         let tpot = |request: &Request| request.time_per_output_token().map(|time| time.round() as i64);
-        let told = completed.iter().filter(|request| !request.is_early);
+        let timed = completed.iter().filter(|request| !request.is_early);
         let mut figures = Self {
             n_early: completed.iter().filter(|request| request.is_early).count() as u64,
             completed: completed.len() as u64,
@@ -82,7 +83,7 @@ impl Figures {
             tpot: times(tpot),
             e2el: times(Request::latency),
             queue: times(Request::queue_time),
-            itl: Figure::of(told.flat_map(|request| gaps(&request.arrivals)).collect()),
+            itl: Figure::of(timed.flat_map(|request| gaps(&request.arrivals)).collect()),
             met: slos.iter().map(|slo| completed.iter().filter(|it| slo.is_met(it)).count() as u64).collect(),
             ..Self::default()
         };
@@ -100,14 +101,14 @@ impl Figures {
         self.prompt_tokens = self.prompt_tokens.saturating_add(request.prompt_tokens.unwrap_or(0));
         self.output_tokens = self.output_tokens.saturating_add(request.tokens());
         let is_miscounted =
-            !request.arrivals.is_empty() && request.output_tokens.is_some_and(|told| told != request.n_arrived);
+            !request.arrivals.is_empty() && request.output_tokens.is_some_and(|stated| stated != request.n_arrived);
         self.n_miscounted += u64::from(is_miscounted);
         let preemptions = request.stages.iter().filter(|stage| stage.kind == StageKind::Preempted).count();
         self.n_preempted += u64::from(preemptions > 0);
         self.n_preemptions += preemptions as u64;
     }
 
-    /// So many for each second of the wall time.
+    /// Returns `count` per second of the wall time.
     pub fn per_second(&self, count: u64) -> f64 {
         if self.wall == 0 { 0.0 } else { count as f64 * 1e9 / self.wall as f64 }
     }
@@ -119,7 +120,7 @@ fn wall(requests: &[Request]) -> i64 {
     first.zip(last).map_or(0, |(first, last)| last.saturating_sub(first).max(0))
 }
 
-/// The times between successive arrivals.
+/// Returns the times between successive arrivals.
 fn gaps(arrivals: &[i64]) -> impl Iterator<Item = i64> {
     arrivals.windows(2).map(|pair| pair[1].saturating_sub(pair[0]))
 }

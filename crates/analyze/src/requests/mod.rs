@@ -1,13 +1,14 @@
-//! Requests to an engine: how long they wait, how fast their tokens come, and what they wait for.
+//! Requests to an engine: their waiting times, token rates, and the parts of their time.
 //!
-//! A request is all asynchronous events of the category `request` that have one id, from the begin of the slice `request` to its
-//! end; or slices and instants of one track, as they are in formats that have nothing asynchronous. The figures are those of vLLM's serving benchmark; `docs/steps-and-requests.md` has the definitions.
+//! A request is the set of async events of the category `request` with the same id, from the begin of the slice
+//! `request` to its end; or, in formats without async events, the slices and instants of one track. The figures are
+//! those of vLLM's serving benchmark; `docs/steps-and-requests.md` has the definitions.
 
 mod collect;
-mod early;
 mod events;
 mod figures;
 mod parts;
+mod premature_tokens;
 mod request;
 mod slo;
 
@@ -16,12 +17,16 @@ pub use parts::{Part, Parts};
 pub use request::{Request, Stage, StageKind};
 pub use slo::{Slo, SloMetric};
 
-use crate::{Nesting, Selected, Step, StepsOptions, steps};
+use crate::steps;
+use crate::steps::{Step, StepsOptions};
+use crate::structure::nesting::Nesting;
+use crate::structure::select::Selected;
 use collect::Collected;
+use ferrum_trace_model::Trace;
 use ferrum_trace_model::vocab;
-use ferrum_trace_model::{StringId, Trace};
+use request::is_failure;
 
-/// The arguments that requests are described by. Ask for them when loading, together with [`STEP_ARGS`](crate::STEP_ARGS).
+/// Arguments that describe requests. They must be loaded with the trace, together with [`STEP_ARGS`](crate::STEP_ARGS).
 pub const REQUEST_ARGS: [&str; 6] = [
     vocab::request::PROMPT_TOKENS,
     vocab::request::OUTPUT_TOKENS,
@@ -34,35 +39,35 @@ pub const REQUEST_ARGS: [&str; 6] = [
 /// The requests of a trace. Times are nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub struct Requests {
-    /// By their arrival. Those that are not whole are among them.
+    /// Requests by arrival, incomplete ones included.
     pub requests: Vec<Request>,
-    /// How many the trace has, whenever they arrive.
+    /// Number of requests in the trace, regardless of their arrival.
     pub n_found: usize,
-    /// Where the time of each went; nothing for one that has no end.
+    /// Parts of the time of each request; empty for a request without an end.
     pub parts: Vec<Parts>,
-    /// The figures of those that ended well.
+    /// Figures of the requests that completed.
     pub figures: Figures,
-    /// Events of the category `request` that belong to no request: it is not whole in the trace.
+    /// Number of events of the category `request` that belong to no request, because it is incomplete in the trace.
     pub n_strays: u64,
-    /// How many steps the parts are told by.
+    /// Number of steps that the parts are based on.
     pub n_steps: usize,
-    /// How many of these have work on devices that is not in the file.
+    /// Number of these steps whose device work is missing in the file.
     pub n_incomplete_steps: usize,
 }
 
-/// How to make [`Requests`].
+/// Options of [`requests()`].
 #[derive(Clone, Debug, Default)]
 pub struct RequestsOptions {
-    /// Only requests that arrive in this time, counted from the first event.
+    /// Range of arrivals to select, counted from the first event.
     pub arrived: Option<std::ops::Range<i64>>,
-    /// Limits that requests should keep to.
+    /// Limits for requests.
     pub slos: Vec<Slo>,
-    /// Whether the file says that there is a device, see [`names_device`](crate::names_device).
+    /// True if the file lists a device, see [`names_device`](crate::names_device).
     pub names_device: bool,
 }
 
 impl Requests {
-    /// The requests that an id stands for: the whole of it, what follows the process in it, or a number, however spelled.
+    /// Returns the requests with an id: the complete id, the part of it after the process, or a number in any spelling.
     pub fn find(&self, trace: &Trace, id: &str) -> Vec<usize> {
         let number = parse_number(id);
         let is_meant = |request: &Request| {
@@ -73,14 +78,14 @@ impl Requests {
         self.places(is_meant)
     }
 
-    /// The requests that have ended, the slowest first.
+    /// Returns the requests that have ended, the slowest first.
     pub fn by_latency(&self) -> Vec<usize> {
         let mut places = self.places(|request| request.latency().is_some());
         places.sort_by_key(|&place| (std::cmp::Reverse(self.requests[place].latency()), place));
         places
     }
 
-    /// Where the time of all requests that ended well went.
+    /// Returns the sum of the parts of all requests that completed.
     pub fn parts_of_completed(&self, trace: &Trace) -> Parts {
         let mut sums = Parts::default();
         for (request, parts) in self.requests.iter().zip(&self.parts) {
@@ -97,7 +102,7 @@ impl Requests {
     }
 }
 
-/// A number in decimal or, after `0x`, in hexadecimal digits.
+/// Parses a number in decimal or, after `0x`, in hexadecimal digits.
 fn parse_number(text: &str) -> Option<u64> {
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
@@ -105,7 +110,7 @@ fn parse_number(text: &str) -> Option<u64> {
     }
 }
 
-/// Looks at the requests of a trace: those that the options ask for.
+/// Analyzes the requests of a trace that the options select.
 pub fn requests(trace: &Trace, nesting: &Nesting, options: &RequestsOptions) -> Requests {
     let Collected { mut requests, n_strays } = collect::collect(trace);
     let n_found = requests.len();
@@ -114,7 +119,7 @@ pub fn requests(trace: &Trace, nesting: &Nesting, options: &RequestsOptions) -> 
         requests.retain(|request| time.contains(&request.arrival.saturating_sub(first)));
     }
     let steps = if requests.is_empty() { Vec::new() } else { all_steps(trace, nesting, options) };
-    let prompt_steps = early::PromptSteps::of(trace, &steps);
+    let prompt_steps = premature_tokens::PromptSteps::of(trace, &steps);
     for request in &mut requests {
         request.is_early = prompt_steps.is_early(trace, request);
     }
@@ -128,13 +133,6 @@ pub fn requests(trace: &Trace, nesting: &Nesting, options: &RequestsOptions) -> 
 fn all_steps(trace: &Trace, nesting: &Nesting, options: &RequestsOptions) -> Vec<Step> {
     let options = StepsOptions { names_device: options.names_device, ..StepsOptions::default() };
     steps(trace, nesting, &Selected::all(trace), &options).steps
-}
-
-/// Whether a reason is that of a request that did not end well.
-fn is_failure(trace: &Trace, reason: Option<StringId>) -> bool {
-    reason.is_some_and(|reason| {
-        [vocab::request::ABORT, vocab::request::ERROR, vocab::request::DROPPED].contains(&trace.strings.get(reason))
-    })
 }
 
 #[cfg(test)]

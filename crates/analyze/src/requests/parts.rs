@@ -1,37 +1,37 @@
-//! What a request's time was spent on.
+//! Parts of a request's time.
 
-use super::{Request, StageKind};
-use crate::Step;
+use super::request::{Request, StageKind};
+use crate::steps::Step;
 use ferrum_trace_model::vocab::Phase;
 use ferrum_trace_model::{ProcessId, Trace};
 use hashbrown::HashMap;
 use std::ops::Range;
 
-/// What a part of a request's time was spent on.
+/// Part of a request's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
-    /// Waiting to be run for the first time.
+    /// Waiting for the first run.
     Queue,
-    /// Steps that compute prompts, while its own is; all of that time where the trace has no steps.
+    /// Steps that compute prompts, while its own prompt is computed; all of that time if the trace has no steps.
     Prefill,
-    /// Steps that compute no prompt, while it waits for its own to be computed further.
+    /// Steps that compute no prompt, while it waits for the rest of its own prompt.
     OthersDecode,
-    /// Steps that compute prompts of others only, while it waits for its next token.
+    /// Steps that compute only prompts of other requests, while it waits for its next token.
     OthersPrefill,
-    /// Steps that give it a token and compute prompts of others besides.
+    /// Steps that generate a token for it and compute prompts of other requests.
     Mixed,
-    /// Steps that give it a token, and nothing else; all of the time of decoding where the trace has no steps.
+    /// Steps that only generate tokens; all of the decode time if the trace has no steps.
     Decode,
-    /// Its cache was taken away.
+    /// Preempted: its cache was taken away.
     Preempted,
-    /// It is in prefill or decode, and no step runs.
+    /// In prefill or decode while no step runs.
     BetweenSteps,
-    /// It is in nothing that was recorded.
+    /// In no recorded stage.
     Unexplained,
 }
 
 impl Part {
-    /// All of them, in the order in which they are told.
+    /// All parts, in the order of reports.
     pub const ALL: [Self; 9] = [
         Self::Queue,
         Self::Prefill,
@@ -44,7 +44,7 @@ impl Part {
         Self::Unexplained,
     ];
 
-    /// What it is called in JSON.
+    /// Returns its name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Queue => "queue",
@@ -67,18 +67,18 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// One of them.
+    /// Returns one part.
     pub fn get(&self, part: Part) -> i64 {
         self.times[part as usize]
     }
 
-    /// All together.
+    /// Returns the sum of all parts.
     pub fn sum(&self) -> i64 {
         self.times.iter().fold(0, |sum: i64, &time| sum.saturating_add(time))
     }
 
-    /// Adds those of another request.
-    pub fn add_all(&mut self, other: &Self) {
+    /// Adds the parts of another request.
+    pub(crate) fn add_all(&mut self, other: &Self) {
         for (time, other) in self.times.iter_mut().zip(other.times) {
             *time = time.saturating_add(other);
         }
@@ -90,15 +90,15 @@ impl Parts {
     }
 }
 
-/// Which steps run when: for each process that has steps, and for all together.
-pub struct Timelines {
+/// Timelines of steps: for each process that has steps, and for all together.
+pub(super) struct Timelines {
     processes: HashMap<ProcessId, Timeline>,
     everywhere: Timeline,
 }
 
 impl Timelines {
-    /// Of steps that come by their start.
-    pub fn of(trace: &Trace, steps: &[Step]) -> Self {
+    /// Builds the timelines of steps, which must be sorted by start.
+    pub(super) fn of(trace: &Trace, steps: &[Step]) -> Self {
         let mut of_process: HashMap<ProcessId, Vec<&Step>> = HashMap::new();
         for step in steps {
             let track = trace.slices.track[step.slice as usize];
@@ -108,15 +108,15 @@ impl Timelines {
         Self { processes: processes.collect(), everywhere: Timeline::of(steps.iter()) }
     }
 
-    /// Where the time of a request went: told by the steps of its process, or by all if it has none.
-    pub fn parts(&self, trace: &Trace, request: &Request) -> Parts {
+    /// Returns the parts of a request's time, based on the steps of its process, or on all steps if it has none.
+    pub(super) fn parts(&self, trace: &Trace, request: &Request) -> Parts {
         let mut parts = Parts::default();
         let Some(end) = request.end else { return parts };
         let process = trace.tracks.get(request.track).process;
         let timeline = self.processes.get(&process).unwrap_or(&self.everywhere);
         let mut now = request.arrival;
         for stage in &request.stages {
-            // Where stages overlap, the earlier one has the time.
+            // Where stages overlap, the earlier one gets the time.
             let from = stage.time.start.clamp(now, end.max(now));
             let to = stage.time.end.clamp(from, end.max(from));
             parts.add(Part::Unexplained, from.saturating_sub(now));
@@ -139,7 +139,7 @@ struct Stretch {
     start: i64,
     end: i64,
     phase: Option<Phase>,
-    /// How long each phase ran before, by [`place`].
+    /// Time that each phase ran before, by [`place`].
     before: [i64; 4],
 }
 
@@ -148,10 +148,10 @@ fn place(phase: Option<Phase>) -> usize {
 }
 
 impl Timeline {
-    /// Of steps, in any order. Where two overlap, the one that started first has the time.
+    /// Builds a timeline of steps in any order. Where two overlap, the one that started first gets the time.
     fn of<'a>(steps: impl Iterator<Item = &'a Step>) -> Self {
         let mut steps: Vec<&Step> = steps.collect();
-        // They come by the start of their marks; a device may have begun earlier.
+        // They are sorted by the start of their marks; a device may have begun earlier.
         steps.sort_by_key(|step| step.start);
         let mut stretches: Vec<Stretch> = Vec::new();
         let mut covered_to = i64::MIN;
@@ -170,7 +170,7 @@ impl Timeline {
         Self { stretches }
     }
 
-    /// How long each phase ran until a moment.
+    /// Returns the time that each phase ran until a moment.
     fn until(&self, time: i64) -> [i64; 4] {
         let n_started = self.stretches.partition_point(|stretch| stretch.start < time);
         let Some(latest) = n_started.checked_sub(1).and_then(|place| self.stretches.get(place)) else { return [0; 4] };
@@ -180,7 +180,7 @@ impl Timeline {
         sums
     }
 
-    /// Tells what a stage of a request was spent on.
+    /// Adds the parts of one stage of a request.
     fn add_stage(&self, kind: StageKind, time: Range<i64>, parts: &mut Parts) {
         let length = time.end.saturating_sub(time.start);
         let whole = match kind {

@@ -1,75 +1,76 @@
 //! One request.
 
-use ferrum_trace_model::{StringId, TrackId};
+use ferrum_trace_model::{StringId, Trace, TrackId, vocab};
 use std::ops::Range;
 
-/// One request. Times are nanoseconds, as the file has them.
+/// One request. Times are nanoseconds of the trace's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Its id, as text.
     pub id: StringId,
-    /// Where its first event was recorded.
+    /// Track of its first event.
     pub track: TrackId,
-    /// When it came.
+    /// Time of its arrival.
     pub arrival: i64,
-    /// When it ended; `None` if the trace ends before.
+    /// Time of its end; `None` if the trace ends before.
     pub end: Option<i64>,
-    /// How long the prompt is.
+    /// Length of the prompt.
     pub prompt_tokens: Option<u64>,
-    /// How many tokens were generated, as the end of it says.
+    /// Number of generated tokens that its end states.
     pub output_tokens: Option<u64>,
-    /// Why it ended.
+    /// Reason of its end.
     pub reason: Option<StringId>,
-    /// When tokens came: one entry an arrival, in order.
+    /// Times at which tokens arrived, one entry per arrival, sorted.
     pub arrivals: Vec<i64>,
-    /// How many tokens came in these.
+    /// Number of tokens in these arrivals.
     pub n_arrived: u64,
-    /// What it was in, in order; those that have no end last to the end of the request.
+    /// Its stages, in time order; a stage without an end lasts to the end of the request.
     pub stages: Vec<Stage>,
-    /// Whether its first token was recorded before a device had finished any step that can have computed its prompt: when its tokens
-    /// came is not known then.
+    /// True if its first token was recorded before a device had finished any step that can have computed its prompt:
+    /// the arrival times of its tokens are unknown then.
     pub is_early: bool,
 }
 
-/// What a request is in for a time.
+/// Stage of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage {
-    /// What it is in.
+    /// Kind of the stage.
     pub kind: StageKind,
-    /// From when to when.
+    /// Time range of the stage.
     pub time: Range<i64>,
 }
 
-/// What a request can be in.
+/// Kind of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StageKind {
-    /// It waits to be run for the first time.
+    /// Waits for its first run.
     Queued,
     /// Its prompt is computed.
     Prefill,
-    /// It gets token after token.
+    /// Gets token after token.
     Decode,
     /// Its cache was taken away.
     Preempted,
 }
 
 impl StageKind {
-    /// All of them, in their order.
+    /// All kinds, in order.
     pub const ALL: [Self; 4] = [Self::Queued, Self::Prefill, Self::Decode, Self::Preempted];
 }
 
 impl Request {
-    /// From its arrival to its end.
+    /// Returns the time from its arrival to its end.
     pub fn latency(&self) -> Option<i64> {
         Some(self.end?.saturating_sub(self.arrival))
     }
 
-    /// When the first token came.
+    /// Returns the time at which the first token arrived.
     pub fn first_token(&self) -> Option<i64> {
         self.arrivals.first().copied()
     }
 
-    /// From its arrival to its first token: TTFT. `None` if it was recorded before it can exist.
+    /// Returns the time from its arrival to its first token, TTFT; `None` if the token was recorded before it can
+    /// exist.
     pub fn time_to_first_token(&self) -> Option<i64> {
         if self.is_early {
             return None;
@@ -77,21 +78,28 @@ impl Request {
         Some(self.first_token()?.saturating_sub(self.arrival))
     }
 
-    /// How many tokens were generated: as its end says, else as many as came.
+    /// Returns the number of generated tokens: the number that its end states, else the number that arrived.
     pub fn tokens(&self) -> u64 {
         self.output_tokens.unwrap_or(self.n_arrived)
     }
 
-    /// The time for each token after the first, TPOT; `None` if there is no such token.
+    /// Returns the time per token after the first, TPOT; `None` if there is no such token.
     pub fn time_per_output_token(&self) -> Option<f64> {
         let n_further = self.tokens().checked_sub(1).filter(|&n_further| n_further > 0)?;
         let after_first = self.latency()?.saturating_sub(self.time_to_first_token()?);
         Some(after_first as f64 / n_further as f64)
     }
 
-    /// How long it waited to be run for the first time; `None` if that was not recorded.
+    /// Returns the time before its first run; `None` if that was not recorded.
     pub fn queue_time(&self) -> Option<i64> {
         let queued = self.stages.iter().filter(|stage| stage.kind == StageKind::Queued);
         queued.map(|stage| stage.time.end.saturating_sub(stage.time.start)).reduce(i64::saturating_add)
     }
+}
+
+/// Returns true if a reason is that of a failed request.
+pub(super) fn is_failure(trace: &Trace, reason: Option<StringId>) -> bool {
+    reason.is_some_and(|reason| {
+        [vocab::request::ABORT, vocab::request::ERROR, vocab::request::DROPPED].contains(&trace.strings.get(reason))
+    })
 }

@@ -1,34 +1,34 @@
-//! What requests should keep to.
+//! Limits for requests (service level objectives).
 
-use super::Request;
+use super::request::Request;
 
-/// A limit that a request should keep to.
+/// Limit for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slo {
-    /// What is limited.
+    /// The limited metric.
     pub metric: SloMetric,
-    /// The most that is good, in nanoseconds.
+    /// The limit, in nanoseconds.
     pub limit: i64,
 }
 
-/// What can be limited.
+/// Metric that can be limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SloMetric {
     /// Time to the first token.
     Ttft,
-    /// Time for each further token.
+    /// Time per output token after the first.
     Tpot,
-    /// From arrival to end.
+    /// Time from arrival to end.
     E2el,
-    /// Time before it is run for the first time.
+    /// Time before the first run.
     Queue,
 }
 
 impl SloMetric {
-    /// All of them.
+    /// All metrics.
     pub const ALL: [Self; 4] = [Self::Ttft, Self::Tpot, Self::E2el, Self::Queue];
 
-    /// What it is called.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ttft => "ttft",
@@ -40,9 +40,9 @@ impl SloMetric {
 }
 
 impl Slo {
-    /// Whether a request keeps to it. A request of one token has no time for each further one, and keeps to any limit of
-    /// that; one of which the figure is not known does not.
-    pub fn is_met(&self, request: &Request) -> bool {
+    /// Returns true if a request meets the limit. A request with one token has no time per further token, and meets any
+    /// limit of that; a request with an unknown figure does not.
+    pub(crate) fn is_met(&self, request: &Request) -> bool {
         let limit = self.limit as f64;
         let within = |figure: Option<i64>| figure.is_some_and(|figure| figure <= self.limit);
         match self.metric {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{STEP_ARGS, StepSource};
+use crate::steps::{STEP_ARGS, StepSource};
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
 use proptest::prelude::*;
 
@@ -57,7 +57,7 @@ fn figures_are_those_of_the_benchmark() {
     assert_eq!((figures.completed, figures.failed, figures.unfinished, requests.n_strays), (1, 0, 1, 0));
     assert_eq!((figures.wall, figures.prompt_tokens, figures.output_tokens), (50_000, 100, 4));
     assert_eq!((figures.n_miscounted, figures.good, figures.met.len()), (0, None, 0));
-    // From 0 to 20; (50 - 20) / 3; 21 and 7 between arrivals; 50; 10.
+    // TTFT 0 to 20; TPOT (50 - 20) / 3; ITL 21 and 7; E2EL 50; queue 10.
     assert_eq!((figures.ttft.mean, figures.tpot.mean, figures.itl.mean), (20_000.0, 10_000.0, 14_000.0));
     assert_eq!((figures.itl.count, figures.itl.values.p50, figures.itl.values.p99), (2, 7_000, 21_000));
     assert_eq!((figures.e2el.mean, figures.queue.mean), (50_000.0, 10_000.0));
@@ -69,7 +69,7 @@ fn the_parts_of_a_request_sum_to_its_latency() {
     let trace = loaded(ENGINE);
     let requests = found(&trace, &[]);
     let [parts, unfinished] = &requests.parts[..] else { panic!("{requests:?}") };
-    // Decode from 20 to 49: 10 of others' prefill, 9 mixed, 7 decode, and 3 without a step; 1 after it.
+    // Decode from 20 to 49: 10 prefill of others, 9 mixed, 7 decode, and 3 without a step; 1 after it.
     let expected = [
         ("queue", 10_000),
         ("prefill", 10_000),
@@ -94,7 +94,7 @@ fn without_steps_the_stages_are_the_parts() {
 }
 
 #[test]
-fn decoding_of_others_is_no_prefill_of_ones_own() {
+fn decode_steps_of_others_do_not_count_as_prefill() {
     let text = ENGINE.replace(
         r#""name":"prefill","pid":1,"tid":1,"ts":10,"dur":10"#,
         r#""name":"decode","pid":1,"tid":1,"ts":10,"dur":4"#,
@@ -105,7 +105,7 @@ fn decoding_of_others_is_no_prefill_of_ones_own() {
 }
 
 #[test]
-fn goodput_counts_requests_that_keep_to_every_limit() {
+fn goodput_counts_requests_that_meet_every_limit() {
     let trace = loaded(ENGINE);
     let slo = |metric, limit| Slo { metric, limit };
     let keeps = [slo(SloMetric::Ttft, 20_000), slo(SloMetric::Tpot, 10_000), slo(SloMetric::E2el, 50_000)];
@@ -115,7 +115,7 @@ fn goodput_counts_requests_that_keep_to_every_limit() {
 }
 
 #[test]
-fn a_request_is_found_by_its_id_however_it_is_spelled() {
+fn a_request_is_found_by_any_spelling_of_its_id() {
     let trace = loaded(ENGINE);
     let requests = found(&trace, &[]);
     for id in ["1/0x2", "0x2", "2"] {
@@ -126,7 +126,7 @@ fn a_request_is_found_by_its_id_however_it_is_spelled() {
 }
 
 #[test]
-fn failed_requests_and_strays_are_counted_and_an_id_may_come_again() {
+fn failed_requests_and_strays_are_counted_and_ids_may_repeat() {
     let event = |phase: &str, name: &str, ts: u32, args: &str| {
         format!(
             r#"{{"ph":"{phase}","cat":"request","name":"{name}","id":"r","pid":1,"tid":1,"ts":{ts},"args":{{{args}}}}}"#
@@ -186,7 +186,7 @@ fn preemptions_are_counted_by_request_and_all_together() {
 }
 
 #[test]
-fn requests_are_chosen_by_their_arrival() {
+fn requests_are_selected_by_arrival() {
     let trace = loaded(ENGINE);
     let options = RequestsOptions { arrived: Some(1..5_000), ..RequestsOptions::default() };
     let chosen = requests(&trace, &Nesting::of(&trace), &options);
@@ -195,7 +195,7 @@ fn requests_are_chosen_by_their_arrival() {
     assert!(steps.iter().all(|step| step.mark.source == StepSource::Ferrum));
 }
 
-/// The same as Perfetto keeps it: slices and instants on a track of their own.
+/// The same requests in Perfetto's representation: slices and instants on a separate track.
 const ON_TRACKS: &str = r#"[
 {"ph":"X","cat":"request","name":"request","pid":1,"tid":90,"ts":0,"dur":50,"args":{"id":"1/0x1","prompt_tokens":100,"output_tokens":4,"reason":"stop"}},
 {"ph":"X","cat":"request","name":"queued","pid":1,"tid":90,"ts":0,"dur":10},
@@ -223,7 +223,7 @@ fn requests_on_tracks_are_the_same() {
 }
 
 #[test]
-fn an_end_that_was_made_up_is_none() {
+fn a_synthetic_end_leaves_the_request_unfinished() {
     let open = r#""name":"request","cat":"request","pid":1,"tid":1"#;
     let text = format!(
         r#"[{{"ph":"b",{open},"id":1,"ts":1}},{{"ph":"e",{open},"id":1,"ts":9,"args":{{"unclosed":true}}}},
@@ -245,7 +245,7 @@ proptest! {
         let mut slices = vec![("1", "2", "request", "request", 10, 10 + latency)];
         slices.extend(steps.iter().map(|&(phase, start, length)| ("1", "1", "step", phases[phase], start, start + length)));
         slices.extend(stages.iter().map(|&(kind, start, length)| ("1", "2", "request", kinds[kind], start, start + length)));
-        let trace = crate::sample::trace(&slices);
+        let trace = crate::test_traces::trace(&slices);
         let requests = found(&trace, &[]);
         for (request, parts) in requests.requests.iter().zip(&requests.parts) {
             prop_assert_eq!(request.latency().unwrap_or(0), parts.sum());
@@ -254,7 +254,8 @@ proptest! {
     }
 }
 
-/// A request whose prompt is computed by a step that ends on the host at 12 and on the device at 30, and its first token.
+/// A request whose prompt is computed by a step that ends on the host at 12 and on the device at 30, and its first
+/// token.
 fn with_device(token: u32, kernel: &str) -> Requests {
     let event = |phase: &str, name: &str, ts: u32| {
         format!(r#"{{"ph":"{phase}","cat":"request","name":"{name}","id":1,"pid":1,"tid":1,"ts":{ts}}}"#)
@@ -286,7 +287,7 @@ fn a_first_token_before_its_result_exists_has_no_figures() {
     let late = with_device(31, KERNEL).figures;
     assert_eq!((late.n_early, late.ttft.mean, late.itl.count), (0, 31_000.0, 1));
     let error = KERNEL.replace(r#""correlation":5"#, r#""correlation":5,"clock_error_ns":"18000""#);
-    assert_eq!(with_device(12, &error).figures.n_early, 0, "clocks may be off by so much");
+    assert_eq!(with_device(12, &error).figures.n_early, 0, "within the clock error");
 }
 
 #[test]

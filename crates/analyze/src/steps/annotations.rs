@@ -1,18 +1,19 @@
-//! Marks of steps as a device shows them.
+//! Marks of steps on devices (`gpu_user_annotation`).
 
 use super::find::{Found, MarkedSlice};
 use ferrum_trace_model::{StringId, Trace, TrackId};
 use hashbrown::HashMap;
 
-/// What devices show for the marks of steps.
-pub struct Annotations {
-    /// By track: start, end and step, by start.
+/// Stretches on device tracks that correspond to marks of steps.
+pub(super) struct Annotations {
+    /// Start, end and step by track, sorted by start.
     by_track: HashMap<TrackId, Vec<(i64, i64, u32)>>,
 }
 
 impl Annotations {
-    /// The n-th of a name on a track is for the n-th step of that name; where there are not as many, nothing is known.
-    pub fn of(trace: &Trace, found: &Found) -> Self {
+    /// Matches the n-th stretch of a name on a track with the n-th step of that name. Where the numbers differ, nothing
+    /// is matched.
+    pub(super) fn of(trace: &Trace, found: &Found) -> Self {
         let name = |found: &MarkedSlice| trace.slices.name[found.slice as usize];
         let mut steps: HashMap<StringId, Vec<u32>> = HashMap::new();
         for (place, step) in found.steps.iter().enumerate() {
@@ -42,7 +43,7 @@ impl Annotations {
     }
 
     /// Returns the step whose mark lies around a moment on a track of a device.
-    pub fn step_at(&self, track: TrackId, time: i64) -> Option<u32> {
+    pub(super) fn step_at(&self, track: TrackId, time: i64) -> Option<u32> {
         let of_track = self.by_track.get(&track)?;
         let n_started = of_track.partition_point(|&(start, ..)| start <= time);
         let &(_, end, step) = of_track.get(n_started.checked_sub(1)?)?;

@@ -1,20 +1,20 @@
-//! Reading a column of arguments along with slices.
+//! Reader for a column of arguments.
 
 use ferrum_trace_model::{ArgColumn, Order, StringId, Trace};
 
 /// Reads a column of arguments along with slices, which mostly have the same order.
-pub struct ArgReader<'a> {
+pub(super) struct ArgReader<'a> {
     column: Option<&'a ArgColumn>,
     place: usize,
 }
 
 impl<'a> ArgReader<'a> {
-    pub fn of(trace: &'a Trace, key: &str) -> Self {
+    pub(super) fn of(trace: &'a Trace, key: &str) -> Self {
         Self { column: trace.args.iter().find(|column| column.key == key), place: 0 }
     }
 
-    /// Returns the value that the event at this place of the file has.
-    pub fn get(&mut self, order: Order) -> Option<StringId> {
+    /// Returns the value of the event with this position in the file.
+    pub(super) fn get(&mut self, order: Order) -> Option<StringId> {
         let column = self.column?;
         if self.place > 0 && column.order[self.place - 1] >= order {
             return column.of(order);

@@ -1,14 +1,14 @@
-//! Engines whose devices work after the host has gone on.
+//! Tests of engines whose devices work while the host continues.
 
 use super::tests::{argument, found};
 use super::*;
-use crate::sample;
+use crate::test_traces;
 use ferrum_trace_model::{End, StringId, TrackId};
 
 const DECODE: &str = "step[DECODE bs=4]";
 const PREFILL: &str = "step[EXTEND bs=1 toks=90]";
 
-/// A slice: process, track, category, name, start and end; and its correlation.
+/// A slice (process, track, category, name, start and end) and its correlation.
 type Event = ((&'static str, &'static str, &'static str, &'static str, i64, i64), Option<&'static str>);
 
 fn mark(name: &'static str, start: i64, end: i64) -> Event {
@@ -25,13 +25,14 @@ fn kernel(correlation: &'static str, start: i64, end: i64) -> Event {
 
 fn trace_of(events: &[Event]) -> Trace {
     let slices: Vec<_> = events.iter().map(|(slice, _)| *slice).collect();
-    let mut trace = sample::trace(&slices);
+    let mut trace = test_traces::trace(&slices);
     let correlations: Vec<(u32, &str)> = (0..).zip(events).filter_map(|(n, (_, id))| Some((n, (*id)?))).collect();
     argument(&mut trace, CORRELATION, &correlations);
     trace
 }
 
-/// Three decode steps of 2 on the host, launched while the kernels of the one before run: two kernels each, 9 of 10 busy.
+/// Three decode steps that take 2 on the host, launched while the kernels of the previous step run: two kernels each, 9
+/// of 10 busy.
 fn pipelined() -> Vec<Event> {
     let step = |(id, start): (&'static str, i64)| {
         [
@@ -77,7 +78,7 @@ fn time_that_steps_share_counts_once_in_rates() {
     assert_eq!(steps.all.per_second(steps.result_wall), steps.all.tokens_per_second());
 }
 
-/// A decode of 10 on the device, a prefill of 30, a decode of 10; all are launched at the beginning.
+/// A decode of 10 on the device, a prefill of 30, a decode of 10; all launched at the beginning.
 fn mixed_queue() -> Trace {
     trace_of(&[
         mark(DECODE, 0, 2),
@@ -93,14 +94,14 @@ fn mixed_queue() -> Trace {
 }
 
 #[test]
-fn a_step_that_waits_for_another_one_has_no_time_of_it() {
+fn waiting_for_another_step_is_not_result_time() {
     let trace = mixed_queue();
     let steps = found(&trace);
     let [prefill, decode] = &steps.groups[..] else { panic!("{:?}", steps.groups) };
     assert_eq!((prefill.result_time, decode.result_time, steps.all.result_time), (30, 22, 52));
     assert_eq!((prefill.total, decode.total), (40, 60));
     assert_eq!(split_of(&steps.steps[2]), [2, 10, 0, 36]);
-    // The rates are the same if only one phase is asked for.
+    // The rates are the same if only one phase is selected.
     let options = StepsOptions { phases: vec![Phase::Decode], ..StepsOptions::default() };
     let alone = super::steps(&trace, &Nesting::of(&trace), &Selected::all(&trace), &options);
     assert_eq!(alone.all.tokens_per_second(), decode.tokens_per_second());
@@ -108,7 +109,7 @@ fn a_step_that_waits_for_another_one_has_no_time_of_it() {
 }
 
 #[test]
-fn ranks_with_devices_of_their_own_are_engines_of_their_own() {
+fn ranks_with_separate_devices_are_separate_engines() {
     let of_rank = |pid: &'static str, gpu: &'static str, id: &'static str| {
         [
             ((pid, "1", "user_annotation", DECODE, 0, 2), None),
@@ -123,7 +124,7 @@ fn ranks_with_devices_of_their_own_are_engines_of_their_own() {
 }
 
 #[test]
-fn what_takes_longer_on_devices_is_part_of_the_excess() {
+fn longer_device_work_is_part_of_the_excess() {
     let mut events = pipelined();
     // The kernels of the last step begin 3 later, and the last one takes 20 longer.
     let n_events = events.len();
@@ -156,7 +157,7 @@ fn without_any_kernels_there_is_no_rate() {
     assert_eq!((steps.all.n_incomplete, steps.all.tokens_per_second()), (3, None));
     let is_mark = |event: &Event| event.0.2 == "user_annotation";
     let marks = trace_of(&pipelined().into_iter().filter(is_mark).collect::<Vec<_>>());
-    // Nothing says that there is a device.
+    // Nothing in the file indicates a device.
     assert_eq!((found(&marks).all.n_incomplete, gen_rate(&found(&marks).all)), (0, Some(2_000_000_000)));
     let options = StepsOptions { names_device: true, ..StepsOptions::default() };
     let steps = super::steps(&marks, &Nesting::of(&marks), &Selected::all(&marks), &options);
@@ -171,7 +172,7 @@ fn without_any_kernels_there_is_no_rate() {
 }
 
 #[test]
-fn a_file_names_its_devices() {
+fn devices_are_found_in_the_fields_of_a_file() {
     let fields = |value: &str| [("deviceProperties".to_owned(), value.as_bytes().to_vec())];
     assert!(names_device(&fields(r#"[{"id": 0, "name": "A100"}]"#)));
     assert!(!names_device(&fields("[\n]")));
@@ -214,7 +215,7 @@ fn kernels_that_were_launched_before_the_file_belong_to_no_step() {
 
 #[test]
 fn kernels_are_found_by_the_operation_that_launched_them() {
-    let mut trace = sample::trace(&[
+    let mut trace = test_traces::trace(&[
         ("1", "1", "user_annotation", DECODE, 0, 2),
         ("1", "1", "cpu_op", "aten::mm", 0, 1),
         ("1", "1", "user_annotation", DECODE, 2, 4),
@@ -228,7 +229,7 @@ fn kernels_are_found_by_the_operation_that_launched_them() {
 }
 
 #[test]
-fn kernels_of_steps_that_a_device_marks_are_those_that_run_in_them() {
+fn kernels_belong_to_the_device_mark_that_they_run_in() {
     let trace = trace_of(&[
         launch("a", 1),
         launch("b", 12),
@@ -242,16 +243,16 @@ fn kernels_of_steps_that_a_device_marks_are_those_that_run_in_them() {
     assert_eq!((steps.all.n_incomplete, steps.all.result_time), (0, 20));
 }
 
-/// Two steps, each with an arrow to what a device measured for it.
+/// Two steps, each with a flow to the work that a device measured for it.
 fn with_flows(is_last_measured: bool) -> Trace {
-    let mut trace = sample::trace(&[
+    let mut trace = test_traces::trace(&[
         ("1", "1", "step", "decode", 0, 10),
         ("1", "1", "step", "decode", 10, 20),
         ("1", "gpu", "gemm", "up", 12, 18),
         ("1", "gpu", "gemm", "up", 25, 40),
     ]);
     argument(&mut trace, CLOCK_ERROR_NS, &[(2, "40"), (3, "40")]);
-    argument(&mut trace, step::DECODE_TOKENS, &[(0, "1"), (1, "1")]);
+    argument(&mut trace, vocab::step::DECODE_TOKENS, &[(0, "1"), (1, "1")]);
     let [host, gpu] = [TrackId(0), TrackId(1)];
     let mut points = vec![(End::Begin, host, 3, "a"), (End::Finish, gpu, 12, "a"), (End::Begin, host, 13, "b")];
     points.extend(is_last_measured.then_some((End::Finish, gpu, 25, "b")));
@@ -268,7 +269,7 @@ fn with_flows(is_last_measured: bool) -> Trace {
 }
 
 #[test]
-fn arrows_to_devices_tell_what_a_step_launched_and_what_is_missing() {
+fn flows_to_devices_show_launched_and_missing_work() {
     let steps = found(&with_flows(true));
     assert_eq!(steps.steps.iter().map(|step| step.duration).collect::<Vec<_>>(), [18, 30]);
     assert_eq!((steps.all.n_incomplete, steps.all.result_time), (0, 40));

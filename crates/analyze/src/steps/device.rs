@@ -1,4 +1,4 @@
-//! What devices do for each step.
+//! Work of devices for each step.
 
 use super::annotations::Annotations;
 use super::args::ArgReader;
@@ -6,9 +6,9 @@ use super::find::Found;
 use super::launches::{Launch, Launches};
 use super::lookup::StepLookup;
 use super::origins::FlowOrigins;
-use crate::gaps::{Gaps, find_gaps};
-use crate::gpu::{DeviceKey, device_slices};
+use crate::figures::gpu::{DeviceKey, device_slices};
 use crate::kineto::{CORRELATION, EXTERNAL_ID};
+use crate::structure::gaps::{Gaps, find_gaps};
 use ferrum_trace_model::Trace;
 use ferrum_trace_model::vocab::device::CLOCK_ERROR_NS;
 use ferrum_trace_model::vocab::device_track;
@@ -18,21 +18,21 @@ use std::cell::LazyCell;
 /// Time of devices. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceTime {
-    /// How many kernels and copies there are.
+    /// Number of kernels and copies.
     pub n_slices: u64,
-    /// From the start of the first to the end of the last, summed over devices.
+    /// Time from the start of the first to the end of the last, summed over devices.
     pub span: i64,
-    /// The part of it in which there is at least one.
+    /// Part of the span in which at least one runs.
     pub busy: i64,
 }
 
 impl DeviceTime {
-    /// The rest of the span.
+    /// Returns the rest of the span.
     pub fn idle(&self) -> i64 {
         self.span.saturating_sub(self.busy)
     }
 
-    /// Adds what another step has.
+    /// Adds the time of another step.
     pub fn add(&mut self, other: &Self) {
         self.n_slices += other.n_slices;
         self.span = self.span.saturating_add(other.span);
@@ -40,20 +40,20 @@ impl DeviceTime {
     }
 }
 
-/// How the kernels and copies of a trace came to their steps.
+/// Number of kernels and copies of a trace by the way in which their steps were found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attribution {
-    /// By the call that launched them, or the graph they are in: it has the same correlation.
+    /// By the call that launched them, or that launched their graph: it has the same correlation.
     pub by_launch: u64,
     /// By the operation that launched them: it has the same `External id`, and its calls are not in the file.
     pub by_operation: u64,
     /// By the flow that ends where they start.
     pub by_flow: u64,
-    /// By lying in what the device shows for a step's mark.
+    /// By the device mark of a step that they lie in.
     pub by_annotation: u64,
-    /// By starting while the host was in the step.
+    /// By their start during the mark of the step on the host.
     pub by_time: u64,
-    /// Those that belong to no step.
+    /// Kernels and copies that belong to no step.
     pub outside: u64,
     /// The sum of their durations.
     pub outside_total: i64,
@@ -61,34 +61,34 @@ pub struct Attribution {
 
 /// A kernel or a copy of a step.
 #[derive(Clone, Copy, Debug)]
-pub struct Work {
-    /// The step, by its place.
+pub(super) struct Work {
+    /// Index of the step.
     pub step: u32,
     /// The device.
     pub device: DeviceKey,
-    /// When it starts.
+    /// Its start.
     pub start: i64,
     /// Its slice.
     pub slice: u32,
 }
 
-/// All kernels and copies of a trace, and what is missing of them.
+/// All kernels and copies of a trace, and launches without them.
 #[derive(Debug)]
-pub struct Attributed {
-    /// Those that belong to steps, by step, device and start.
+pub(super) struct Attributed {
+    /// Work that belongs to steps, by step, device and start.
     pub works: Vec<Work>,
-    /// How they came to their steps.
+    /// Counts by the way in which steps were found.
     pub sums: Attribution,
-    /// Whether there are any, in steps or not.
+    /// True if there is any work, in steps or not.
     pub has_work: bool,
-    /// Whether the host has a call that launches some.
+    /// True if the host has a call that launches work.
     pub has_launches: bool,
-    /// One entry a step: launches of it without any kernel or copy.
+    /// Launches without any kernel or copy, by step.
     pub n_unanswered: Vec<u32>,
 }
 
 /// Finds the step of each kernel and each copy.
-pub fn attribute(trace: &Trace, found: &Found) -> Attributed {
+pub(super) fn attribute(trace: &Trace, found: &Found) -> Attributed {
     let on_device = works_of(trace);
     let lookup = StepLookup::of(trace, found.steps.iter().map(|step| step.slice));
     let launches = Launches::of(trace, &lookup, &on_device, found.steps.len());
@@ -100,7 +100,7 @@ pub fn attribute(trace: &Trace, found: &Found) -> Attributed {
     for (slice, &device) in on_device.iter().enumerate() {
         let Some(device) = device else { continue };
         let (start, track, order) = (trace.slices.start[slice], trace.slices.track[slice], trace.slices.order[slice]);
-        // Steps that a device marks have what runs in them, whoever launched it.
+        // A step that a device marks has the work that runs in it, regardless of its launch.
         let launch = match found.is_on_device {
             true => Launch::Unknown,
             false => launches.of_kernel(correlation.get(order), external.get(order)),
@@ -143,8 +143,8 @@ pub fn attribute(trace: &Trace, found: &Found) -> Attributed {
     Attributed { works, sums, has_work, has_launches: launches.has_launches, n_unanswered }
 }
 
-/// The time of devices in each step, and where they idle.
-pub fn times(trace: &Trace, works: &[Work], n_steps: usize) -> (Vec<DeviceTime>, Gaps) {
+/// Returns the time of devices in each step, and the gaps in which they idle.
+pub(super) fn times(trace: &Trace, works: &[Work], n_steps: usize) -> (Vec<DeviceTime>, Gaps) {
     let mut times = vec![DeviceTime::default(); n_steps];
     let mut gaps = Gaps::default();
     for of_step in works.chunk_by(|one, other| (one.step, one.device) == (other.step, other.device)) {
@@ -164,8 +164,8 @@ pub fn times(trace: &Trace, works: &[Work], n_steps: usize) -> (Vec<DeviceTime>,
     (times, gaps)
 }
 
-/// The device of each slice that is work of one: what [`device_slices`] finds, and what a device measured on a track that is not named
-/// after one.
+/// Returns the device of each slice that is device work: the slices that [`device_slices`] finds, and slices that a
+/// device measured on a track that is not named after one.
 fn works_of(trace: &Trace) -> Vec<Option<DeviceKey>> {
     let mut works = vec![None; trace.slices.len()];
     for found in device_slices(trace) {
@@ -176,7 +176,7 @@ fn works_of(trace: &Trace) -> Vec<Option<DeviceKey>> {
         if clock_error.get(trace.slices.order[slice]).is_some() {
             let track = trace.tracks.get(trace.slices.track[slice]);
             let is_named = track.name.is_some_and(|name| device_track::parse(trace.strings.get(name)).is_some());
-            // What is measured there and is no work lies around some.
+            // Measured slices on such a track that are not work enclose work.
             *work = work.or_else(|| (!is_named).then_some((track.process, None)));
         }
     }

@@ -1,4 +1,4 @@
-//! Which slices are steps.
+//! Finds the slices that are steps.
 
 use super::mark::{Mark, StepSource, phase_at_start};
 use crate::kineto::{ANNOTATION, GPU_ANNOTATION, ORIGINAL_CATEGORY};
@@ -8,33 +8,35 @@ use hashbrown::HashMap;
 
 /// A slice that marks a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MarkedSlice {
-    /// Its number.
+pub(crate) struct MarkedSlice {
+    /// Index of the slice.
     pub slice: u32,
-    /// What it says.
+    /// Its mark.
     pub mark: Mark,
-    /// The slice of the next step of its track, if that begins before this one ends. What begins after it is part of it alone.
+    /// Slice of the next step of its track, if that begins before this one ends. Slices that begin after it belong to
+    /// the next step.
     pub next: Option<u32>,
 }
 
-/// What was found.
+/// Steps that were found.
 #[derive(Debug, Default)]
-pub struct Found {
-    /// The steps, by their start.
+pub(crate) struct Found {
+    /// The steps, by start.
     pub steps: Vec<MarkedSlice>,
-    /// What a device shows for marks of the host, by start.
+    /// Device marks that correspond to marks of the host, by start.
     pub on_device: Vec<MarkedSlice>,
-    /// Marks that lie in another step, and are part of it.
+    /// Number of marks inside another step, which are part of it.
     pub n_nested: usize,
-    /// Marks of steps that had not ended when the trace was written. They are no steps: nobody knows how long they took.
+    /// Number of marks of steps that had not ended when the trace was written. They do not count as steps, because
+    /// their duration is unknown.
     pub n_unfinished: usize,
-    /// Whether the steps are marked by a device, since the host has no marks.
+    /// True if a device marks the steps, since the host has no marks.
     pub is_on_device: bool,
 }
 
-/// Finds the steps of a trace. Of marks that lie in each other the outermost is the step; marks that say nothing of phases
-/// count only if there are no others, and those of a device only if the host has none.
-pub fn find(trace: &Trace) -> Found {
+/// Finds the steps of a trace. Of nested marks the outermost is the step. Marks without a phase count only if there are
+/// no others, and marks of a device only if the host has none.
+pub(crate) fn find(trace: &Trace) -> Found {
     let (mut on_host, mut on_device) = collect(trace);
     let n_unfinished = leave_unfinished_out(trace, &mut on_host);
     let is_on_device = on_host.is_empty();
@@ -52,7 +54,7 @@ pub fn find(trace: &Trace) -> Found {
     Found { steps, on_device, n_nested, n_unfinished, is_on_device }
 }
 
-/// All marks: those of the host, and those of devices.
+/// Returns all marks of the host, and all marks of devices.
 fn collect(trace: &Trace) -> (Vec<MarkedSlice>, Vec<MarkedSlice>) {
     let own = OwnSteps::of(trace);
     let [annotation, on_device] = [ANNOTATION, GPU_ANNOTATION].map(|text| trace.strings.find(text));
@@ -79,7 +81,7 @@ fn collect(trace: &Trace) -> (Vec<MarkedSlice>, Vec<MarkedSlice>) {
     (host, device)
 }
 
-/// Removes the steps that had not ended, and returns how many these are.
+/// Removes the steps that had not ended, and returns their number.
 fn leave_unfinished_out(trace: &Trace, steps: &mut Vec<MarkedSlice>) -> usize {
     let Some(unclosed) = trace.args.iter().find(|column| column.key == UNCLOSED) else {
         return 0;
@@ -89,12 +91,12 @@ fn leave_unfinished_out(trace: &Trace, steps: &mut Vec<MarkedSlice>) -> usize {
     n_all - steps.len()
 }
 
-/// Each text is looked at once.
+/// Parses each text once.
 fn marks(trace: &Trace, mark: impl Fn(&str) -> Option<Mark>) -> HashMap<StringId, Mark> {
     trace.strings.iter().filter_map(|(id, text)| Some((id, mark(text)?))).collect()
 }
 
-/// Steps in our own words.
+/// Steps with the category `step` of this recorder.
 struct OwnSteps<'a> {
     category: Option<StringId>,
     phase: Option<&'a ArgColumn>,
@@ -113,7 +115,7 @@ impl<'a> OwnSteps<'a> {
         }
     }
 
-    /// Returns whether a slice was made of one of our steps by a conversion into torch's words.
+    /// Returns true if a slice was one of our steps before a conversion to torch's format.
     fn is_converted(&self, trace: &Trace, slice: usize) -> bool {
         let category = self.original_category.and_then(|column| column.of(trace.slices.order[slice]));
         category.is_some_and(|category| trace.strings.get(category) == step::CATEGORY)
@@ -131,7 +133,7 @@ impl<'a> OwnSteps<'a> {
     }
 }
 
-/// Tells steps of the next ones of their tracks that overlap them in part. They come by track and start.
+/// Links each step to the next one of its track if that partly overlaps it. Steps must be sorted by track and start.
 fn link_overlapping(trace: &Trace, steps: &mut [MarkedSlice]) {
     let slices = &trace.slices;
     for n in 1..steps.len() {
@@ -142,15 +144,17 @@ fn link_overlapping(trace: &Trace, steps: &mut [MarkedSlice]) {
     }
 }
 
-/// Drops those that lie in another one of their track, and says how many these were.
+/// Removes steps that lie in another one of their track, and returns their number.
 fn outermost(trace: &Trace, mut found: Vec<MarkedSlice>) -> (Vec<MarkedSlice>, usize) {
     let n_found = found.len();
     let slices = &trace.slices;
-    found.sort_by_key(|found| (slices.track[found.slice as usize], crate::nesting::nesting_key(slices, found.slice)));
+    found.sort_by_key(|found| {
+        (slices.track[found.slice as usize], crate::structure::nesting::nesting_key(slices, found.slice))
+    });
     let mut latest: Option<(u32, i64)> = None;
     found.retain(|found| {
         let slice = found.slice as usize;
-        let (track, end_min) = (slices.track[slice], crate::nesting::enclosing_end_min(slices, slice));
+        let (track, end_min) = (slices.track[slice], crate::structure::nesting::enclosing_end_min(slices, slice));
         let is_inside = latest.is_some_and(|(on, end)| on == track.0 && end >= end_min);
         if !is_inside {
             latest = Some((track.0, slices.end(slice)));

@@ -1,66 +1,68 @@
-//! Steps by phase and size of the batch.
+//! Groups of steps by phase and batch size.
 
-use super::{DeviceTime, Split, Step};
-use crate::Distribution;
+use super::device::DeviceTime;
+use super::span::Split;
+use super::step::Step;
+use crate::figures::percentile::Distribution;
 use ferrum_trace_model::vocab::Phase;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A phase that has more different sizes than this is told by ranges of sizes.
+/// A phase with more different sizes than this is grouped by ranges of sizes.
 const SIZES_MAX: usize = 16;
 
-/// Sizes of a batch.
+/// Range of batch sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BatchRange {
-    /// The smallest.
+    /// The smallest size.
     pub from: u64,
-    /// The largest.
+    /// The largest size.
     pub to: u64,
 }
 
 impl BatchRange {
-    /// The range between powers of two that a size is in: 1, 2, 3 to 4, 5 to 8, …
+    /// Returns the range of a size, bounded by powers of two: 1, 2, 3 to 4, 5 to 8, …
     fn around(size: u64) -> Self {
         let to = size.checked_next_power_of_two().unwrap_or(u64::MAX);
         Self { from: if size < 2 { size } else { to / 2 + 1 }, to }
     }
 }
 
-/// Steps of one phase and of like batches. Times are nanoseconds.
+/// Steps of one phase and similar batch sizes. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepGroup {
-    /// What they do; `None` if that is not known, or if they are all.
+    /// Their phase; `None` if it is unknown, or for the group of all steps.
     pub phase: Option<Phase>,
-    /// How many sequences take part; `None` if that is not known, or if they are all.
+    /// Number of sequences that take part; `None` if it is unknown, or for the group of all steps.
     pub batch: Option<BatchRange>,
-    /// How many steps.
+    /// Number of steps.
     pub count: u64,
-    /// The sum of their durations. Steps that overlap both count.
+    /// Sum of their durations. Steps that overlap both count.
     pub total: i64,
     /// Their durations.
     pub durations: Distribution,
-    /// Tokens of prompts.
+    /// Number of prompt tokens.
     pub prefill_tokens: u64,
-    /// Tokens that are generated.
+    /// Number of generated tokens.
     pub decode_tokens: u64,
-    /// Steps of which neither is known.
+    /// Number of steps with unknown token counts.
     pub n_without_tokens: u64,
-    /// Steps of which work on devices is not in the file. They are in no rate.
+    /// Number of steps whose device work is not in the file. They are in no rate.
     pub n_incomplete: u64,
-    /// The time that the results of the other steps take: what steps share because they overlap counts once.
+    /// Time that the results of the other steps take. Time that overlapping steps share counts once.
     pub result_time: i64,
-    /// The time in which devices work for the other steps.
+    /// Time in which devices work for the other steps.
     pub result_device_time: i64,
-    /// Tokens of prompts in the other steps.
+    /// Prompt tokens of the other steps.
     pub result_prefill_tokens: u64,
-    /// Tokens that the other steps generate.
+    /// Generated tokens of the other steps.
     pub result_decode_tokens: u64,
-    /// The durations by who works.
+    /// The durations, split into host and device time.
     pub split: Split,
-    /// The sum of the durations of their marks.
+    /// Sum of the durations of their marks.
     pub mark_total: i64,
-    /// The part of the marks that is in no slice.
+    /// Part of the marks that is in no slice.
     pub unexplained: i64,
-    /// What devices do.
+    /// Time of devices.
     pub device: DeviceTime,
 }
 
@@ -95,29 +97,29 @@ impl StepGroup {
         group
     }
 
-    /// The mean of the durations.
+    /// Returns the mean duration.
     pub fn mean(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.total as f64 / self.count as f64 }
     }
 
-    /// The part of the marks that is in slices; 1 is all of it.
+    /// Returns the part of the marks that is in slices, at most 1.
     pub fn coverage(&self) -> f64 {
         if self.mark_total == 0 { 1.0 } else { 1.0 - self.unexplained as f64 / self.mark_total as f64 }
     }
 
-    /// Tokens per second of the time that the results take: of prompts, and generated. `None` if work on devices of every step is
-    /// not in the file.
+    /// Returns prompt tokens and generated tokens per second of result time. `None` if device work of every step is
+    /// missing in the file.
     pub fn tokens_per_second(&self) -> Option<(f64, f64)> {
         self.per_second(self.result_time)
     }
 
-    /// Tokens per second of the time in which devices work: what the rates would be if devices never waited. `None` if they do
-    /// nothing for these steps.
+    /// Returns prompt tokens and generated tokens per second of device time, as if devices never waited. `None` if they
+    /// do nothing for these steps.
     pub fn tokens_per_device_second(&self) -> Option<(f64, f64)> {
         if self.result_device_time == 0 { None } else { self.per_second(self.result_device_time) }
     }
 
-    /// The tokens of the steps that are complete, per second of a time: of prompts, and generated.
+    /// Returns prompt tokens and generated tokens of the complete steps, per second of `time`.
     pub fn per_second(&self, time: i64) -> Option<(f64, f64)> {
         if self.count > 0 && self.n_incomplete == self.count {
             return None;
@@ -127,20 +129,20 @@ impl StepGroup {
     }
 }
 
-/// Groups, and which steps are in each.
-pub struct Grouping {
+/// Groups with their steps.
+pub(super) struct Grouping {
     pub groups: Vec<StepGroup>,
-    /// For each group its steps by their places, the shortest first.
+    /// Indices of the steps of each group, the shortest first.
     pub members: Vec<Vec<u32>>,
 }
 
-/// All steps as one.
-pub fn all(steps: &[Step]) -> StepGroup {
+/// Returns all steps as one group.
+pub(super) fn all(steps: &[Step]) -> StepGroup {
     StepGroup::of(steps.iter())
 }
 
 /// Groups steps by phase, then by the size of the batch.
-pub fn group(steps: &[Step]) -> Grouping {
+pub(super) fn group(steps: &[Step]) -> Grouping {
     let mut sizes: BTreeMap<Option<Phase>, BTreeSet<u64>> = BTreeMap::new();
     for step in steps {
         sizes.entry(step.mark.phase).or_default().extend(step.mark.batch);
@@ -166,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_between_powers_of_two() {
+    fn ranges_are_bounded_by_powers_of_two() {
         let range = |size: u64| {
             let BatchRange { from, to } = BatchRange::around(size);
             (from, to)

@@ -1,14 +1,14 @@
-//! What lies in a step on its own track.
+//! Slices and gaps in a step on its own track.
 
 use super::find::MarkedSlice;
-use crate::Nesting;
-use crate::gaps::{GapPlace, find_gaps};
-use crate::nesting::nesting_key;
+use crate::structure::gaps::{GapPlace, find_gaps};
+use crate::structure::nesting::Nesting;
+use crate::structure::nesting::nesting_key;
 use ferrum_trace_model::{StringId, Trace};
 use hashbrown::HashMap;
 
-/// The slices of a step's track that start within it and before the next step, the outer before the inner.
-pub fn inside<'a>(trace: &Trace, nesting: &'a Nesting, step: &MarkedSlice) -> &'a [u32] {
+/// Returns the slices of a step's track that start within it and before the next step, outer before inner.
+pub(super) fn inside<'a>(trace: &Trace, nesting: &'a Nesting, step: &MarkedSlice) -> &'a [u32] {
     let slices = &trace.slices;
     let slice = step.slice as usize;
     let of_track = nesting.of_track(slices.track[slice]);
@@ -22,7 +22,7 @@ pub fn inside<'a>(trace: &Trace, nesting: &'a Nesting, step: &MarkedSlice) -> &'
 }
 
 /// Finds the stretches of a step that are in no slice. They sum to its self time.
-pub fn gaps(trace: &Trace, nesting: &Nesting, step: &MarkedSlice, found: impl FnMut(GapPlace, i64)) {
+pub(super) fn gaps(trace: &Trace, nesting: &Nesting, step: &MarkedSlice, found: impl FnMut(GapPlace, i64)) {
     let slices = &trace.slices;
     let time = (slices.start[step.slice as usize], slices.end(step.slice as usize));
     let stretch = |&slice: &u32| {
@@ -33,8 +33,8 @@ pub fn gaps(trace: &Trace, nesting: &Nesting, step: &MarkedSlice, found: impl Fn
     find_gaps(time, stretches, found);
 }
 
-/// Self time and count of each name in a step.
-pub fn by_name(trace: &Trace, nesting: &Nesting, step: &MarkedSlice) -> HashMap<StringId, (i64, u64)> {
+/// Returns self time and count of each name in a step.
+pub(super) fn by_name(trace: &Trace, nesting: &Nesting, step: &MarkedSlice) -> HashMap<StringId, (i64, u64)> {
     let mut sums: HashMap<StringId, (i64, u64)> = HashMap::new();
     for slice in inside(trace, nesting, step).iter().map(|&slice| slice as usize) {
         let (sum, count) = sums.entry(trace.slices.name[slice]).or_default();
@@ -42,4 +42,15 @@ pub fn by_name(trace: &Trace, nesting: &Nesting, step: &MarkedSlice) -> HashMap<
         *count += 1;
     }
     sums
+}
+
+/// Returns the longest stretch of a step that is in no slice.
+pub(super) fn longest_gap(trace: &Trace, nesting: &Nesting, step: &MarkedSlice) -> Option<(GapPlace, i64)> {
+    let mut longest: Option<(GapPlace, i64)> = None;
+    gaps(trace, nesting, step, |place, length| {
+        if longest.is_none_or(|(_, so_far)| so_far < length) {
+            longest = Some((place, length));
+        }
+    });
+    longest
 }

@@ -2,42 +2,42 @@
 
 use super::args::ArgReader;
 use super::lookup::StepLookup;
-use crate::gpu::DeviceKey;
+use crate::figures::gpu::DeviceKey;
 use crate::kineto::{CORRELATION, EXTERNAL_ID, OPERATIONS, RUNTIMES};
 use ferrum_trace_model::{StringId, Trace};
 use hashbrown::{HashMap, HashSet};
 
-/// Calls of the host that launch work of devices, with the steps that they are in.
+/// Calls of the host that launch device work, with their steps.
 #[derive(Debug, Default)]
-pub struct Launches {
-    /// By correlation; `None` is a launch outside of steps.
+pub(super) struct Launches {
+    /// Step by correlation; `None` is a launch outside of steps.
     by_correlation: HashMap<StringId, Option<u32>>,
-    /// By the `External id` of the operation around the launch; `None` is one outside of steps.
+    /// Step by the `External id` of the operation around the launch; `None` is an operation outside of steps.
     by_operation: HashMap<StringId, Option<u32>>,
-    /// Whether any work of a device has the correlation of a launch.
+    /// True if any device work has the correlation of a launch.
     is_joined: bool,
-    /// One entry a step: launches without any work of a device.
+    /// Launches without any device work, by step.
     pub n_unanswered: Vec<u32>,
-    /// Whether there is a call that launches work of a device, in a step or not.
+    /// True if there is a call that launches device work, in a step or not.
     pub has_launches: bool,
 }
 
-/// Facts about the launch of a kernel.
+/// Origin of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Launch {
-    /// It was launched by this call; the step is `None` if the call is in no step.
+pub(super) enum Launch {
+    /// Launched by this call; the step is `None` if the call is in no step.
     ByCall(Option<u32>),
-    /// It was launched within this operation.
+    /// Launched within this operation.
     ByOperation(Option<u32>),
-    /// Other kernels have their launches in the file, and this one has not: it was launched before the file begins.
+    /// Other kernels have their launches in the file and this one has not: it was launched before the file begins.
     OutsideFile,
-    /// Nothing is known.
+    /// Unknown.
     Unknown,
 }
 
 impl Launches {
-    /// Finds the launches of a trace. `on_device` says which slices are work of a device.
-    pub fn of(trace: &Trace, lookup: &StepLookup, on_device: &[Option<DeviceKey>], n_steps: usize) -> Self {
+    /// Finds the launches of a trace. `on_device` has the device of the slices that are device work.
+    pub(super) fn of(trace: &Trace, lookup: &StepLookup, on_device: &[Option<DeviceKey>], n_steps: usize) -> Self {
         let mut launches = Self { n_unanswered: vec![0; n_steps], ..Self::default() };
         let answered = correlations_of_devices(trace, on_device);
         let mut calls = Calls::of(trace);
@@ -62,7 +62,8 @@ impl Launches {
                 launches.by_operation.insert(operation, step);
             }
             launches.has_launches |= call == Some(Call::Launch);
-            // A launch without a correlation cannot be matched: nothing is known unless devices did nothing at all.
+            // A launch without a correlation cannot be matched: it counts as unanswered only if there is no device work
+            // at all.
             let is_unanswered = id.map_or(answered.is_empty(), |id| !answered.contains(&id));
             match (call, step) {
                 (Some(Call::Launch), Some(step)) => {
@@ -79,8 +80,8 @@ impl Launches {
         launches
     }
 
-    /// What is known about the launch of a kernel with these arguments.
-    pub fn of_kernel(&self, correlation: Option<StringId>, external: Option<StringId>) -> Launch {
+    /// Returns the launch of a kernel with these arguments.
+    pub(super) fn of_kernel(&self, correlation: Option<StringId>, external: Option<StringId>) -> Launch {
         if let Some(&step) = correlation.and_then(|id| self.by_correlation.get(&id)) {
             return Launch::ByCall(step);
         }
@@ -97,17 +98,18 @@ fn correlations_of_devices(trace: &Trace, on_device: &[Option<DeviceKey>]) -> Ha
     works.filter_map(|(_, &order)| correlation.get(order)).collect()
 }
 
-/// A call to the runtime of a device that matters here.
+/// Call to the runtime of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Call {
-    /// It launches kernels.
+    /// Launches kernels.
     Launch,
-    /// It begins to capture launches into a graph instead of running them.
+    /// Begins to capture launches into a graph instead of running them.
     Capture,
 }
 
 impl Call {
-    /// Copies and memsets are no launches here: real traces lack the device's part of some that did run.
+    /// Returns the call of a name. Copies and memsets do not count as launches: real traces lack the device part of
+    /// some that did run.
     fn of_name(name: &str) -> Option<Self> {
         if name.contains("StreamBeginCapture") {
             return Some(Self::Capture);
@@ -116,7 +118,7 @@ impl Call {
     }
 }
 
-/// Tells the calls of a trace; each name is looked at once.
+/// Classifies the calls of a trace; each name is parsed once.
 struct Calls {
     runtimes: [Option<StringId>; RUNTIMES.len()],
     by_name: HashMap<StringId, Option<Call>>,

@@ -1,20 +1,20 @@
-//! Which step a moment belongs to.
+//! Finds the step of a moment.
 
 use ferrum_trace_model::{Trace, TrackId};
 
-/// Finds the step of a moment on a track: the track's own if it has steps, else one of its process, else any.
+/// Finds the step of a moment on a track: a step of the track if it has steps, else one of its process, else any.
 #[derive(Debug)]
-pub struct StepLookup {
-    /// One entry a track.
+pub(super) struct StepLookup {
+    /// One entry per track.
     tracks: Vec<Stretches>,
-    /// One entry a process.
+    /// One entry per process.
     processes: Vec<Stretches>,
     everywhere: Stretches,
 }
 
 impl StepLookup {
-    /// Of steps that come by their start; a step is known by its place among them.
-    pub fn of(trace: &Trace, steps: impl Iterator<Item = u32>) -> Self {
+    /// Indexes steps, which must be sorted by start. A step is identified by its index among them.
+    pub(super) fn of(trace: &Trace, steps: impl Iterator<Item = u32>) -> Self {
         let mut lookup = Self {
             tracks: vec![Stretches::default(); trace.tracks.len()],
             processes: vec![Stretches::default(); trace.tracks.processes().len()],
@@ -32,12 +32,12 @@ impl StepLookup {
         lookup
     }
 
-    /// The step at this time.
-    pub fn step_at(&self, trace: &Trace, track: TrackId, time: i64) -> Option<u32> {
+    /// Returns the step at this time.
+    pub(super) fn step_at(&self, trace: &Trace, track: TrackId, time: i64) -> Option<u32> {
         let own = &self.tracks[track.index()];
         let of_process = &self.processes[trace.tracks.get(track).process.index()];
-        let asked = [own, of_process].into_iter().find(|stretches| !stretches.all.is_empty());
-        asked.unwrap_or(&self.everywhere).at(time)
+        let nearest = [own, of_process].into_iter().find(|stretches| !stretches.all.is_empty());
+        nearest.unwrap_or(&self.everywhere).at(time)
     }
 }
 
@@ -48,11 +48,11 @@ struct Stretch {
     step: u32,
 }
 
-/// Stretches by their start; they may overlap.
+/// Stretches sorted by start; they may overlap.
 #[derive(Clone, Debug, Default)]
 struct Stretches {
     all: Vec<Stretch>,
-    /// Of each and those before it, the one that ends last.
+    /// Running maximum by end.
     latest_end: Vec<Stretch>,
 }
 
@@ -63,7 +63,7 @@ impl Stretches {
         self.latest_end.push(latest.unwrap_or(stretch));
     }
 
-    /// The one that started last, if it still lasts; else any that does.
+    /// Returns the stretch that started last, if it is still open; else any open one.
     fn at(&self, time: i64) -> Option<u32> {
         let place = self.all.partition_point(|stretch| stretch.start <= time).checked_sub(1)?;
         let candidates = [self.all.get(place)?, self.latest_end.get(place)?];
@@ -74,11 +74,11 @@ impl Stretches {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::test_traces;
 
     #[test]
-    fn a_track_asks_its_own_steps_then_its_process_then_all() {
-        let trace = sample::trace(&[
+    fn a_track_uses_its_own_steps_then_its_process_then_all() {
+        let trace = test_traces::trace(&[
             ("1", "1", "step", "decode", 0, 10),
             ("1", "2", "step", "decode", 5, 30),
             ("1", "1", "step", "decode", 20, 25),

@@ -1,6 +1,6 @@
-//! Steps of an engine: how long each takes, how much of that is explained, and what is different in the slow ones.
+//! Steps of an engine: their durations, the part of the time that slices explain, and the differences of slow steps.
 //!
-//! What counts as a step is told in the table of [`StepSource`]'s spellings in `mark.rs` and in `docs/steps-and-requests.md`.
+//! The table in `mark.rs` and `docs/steps-and-requests.md` define the slices that count as steps.
 
 mod annotations;
 mod args;
@@ -11,12 +11,13 @@ mod host;
 mod launches;
 mod lookup;
 mod mark;
+mod missing_device_work;
 mod op_times;
 mod origins;
-mod outside;
 mod results;
 mod slowest;
 mod span;
+mod step;
 
 pub use device::{Attribution, DeviceTime};
 pub use groups::{BatchRange, StepGroup};
@@ -24,14 +25,16 @@ pub use mark::{Mark, StepSource};
 pub use op_times::{NameTime, OpTime, OpTimes};
 pub use slowest::{Difference, SlowStep, What};
 pub use span::Split;
+pub use step::Step;
 
-use crate::gaps::{GapPlace, GapSum, Gaps};
 use crate::kineto::{CORRELATION, DEVICE_PROPERTIES, EXTERNAL_ID, ORIGINAL_CATEGORY};
-use crate::{Nesting, Selected};
+use crate::structure::gaps::{GapSum, Gaps};
+use crate::structure::nesting::Nesting;
+use crate::structure::select::Selected;
 use device::{Attributed, Work};
 use ferrum_trace_model::Trace;
 use ferrum_trace_model::vocab::device::CLOCK_ERROR_NS;
-use ferrum_trace_model::vocab::{Phase, UNCLOSED, step};
+use ferrum_trace_model::vocab::{self, Phase, UNCLOSED};
 use find::Found;
 pub(crate) use find::{MarkedSlice, find};
 pub(crate) use mark::phase_at_start;
@@ -39,13 +42,13 @@ use results::Flight;
 use span::StepSpan;
 use std::collections::BTreeMap;
 
-/// The arguments that steps are described by. Ask for them when loading.
+/// Arguments that describe steps. They must be loaded with the trace.
 pub const STEP_ARGS: [&str; 10] = [
-    step::PHASE,
-    step::BATCH,
-    step::PREFILL_TOKENS,
-    step::DECODE_TOKENS,
-    step::CONTEXT_TOKENS,
+    vocab::step::PHASE,
+    vocab::step::BATCH,
+    vocab::step::PREFILL_TOKENS,
+    vocab::step::DECODE_TOKENS,
+    vocab::step::CONTEXT_TOKENS,
     CORRELATION,
     EXTERNAL_ID,
     CLOCK_ERROR_NS,
@@ -53,99 +56,62 @@ pub const STEP_ARGS: [&str; 10] = [
     UNCLOSED,
 ];
 
-/// How to make [`Steps`].
+/// Options of [`steps()`].
 #[derive(Clone, Debug, Default)]
 pub struct StepsOptions {
-    /// Only steps of these phases; all if there are none.
+    /// Phases to select; empty for all.
     pub phases: Vec<Phase>,
-    /// How many of the slowest steps are looked at.
+    /// Number of slowest steps to compare.
     pub n_slowest: usize,
-    /// Whether the file says that there is a device, see [`names_device`].
+    /// True if the file lists a device, see [`names_device`].
     pub names_device: bool,
 }
 
-/// Tells from the fields around the events of a file whether it names a device: torch.profiler lists those of the machine.
+/// Returns true if the fields around the events of a file list a device, as torch.profiler writes them.
 pub fn names_device(fields: &[(String, Vec<u8>)]) -> bool {
     fields.iter().any(|(key, value)| key == DEVICE_PROPERTIES && value.contains(&b'{'))
-}
-
-/// One step. Times are nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// The slice that marks it.
-    pub slice: u32,
-    /// What the mark says.
-    pub mark: Mark,
-    /// When it begins: with its mark, or with its first work on a device if that is earlier.
-    pub start: i64,
-    /// How long it takes: to the end of its mark, or of its last work on a device if that is later.
-    pub duration: i64,
-    /// Split of that time into host, device, both and neither.
-    pub split: Split,
-    /// How long its mark is.
-    pub mark_duration: i64,
-    /// The part of its mark that is in no slice of its track.
-    pub unexplained: i64,
-    /// What devices do for it.
-    pub device: DeviceTime,
-    /// When its last work on a device ends, if it has any.
-    pub device_end: Option<i64>,
-    /// Launches of it of which no work on a device is in the file.
-    pub n_unanswered: u32,
-    /// Whether work on devices for it is not in the file: it takes longer than the file shows.
-    pub is_incomplete: bool,
-    /// The time that its result takes: its duration without the time in which the result of another step of its engine comes
-    /// first. Nothing if it is incomplete.
-    pub result_time: i64,
-}
-
-impl Step {
-    /// When it ends.
-    pub fn end(&self) -> i64 {
-        self.start.saturating_add(self.duration)
-    }
 }
 
 /// The steps of a trace. Times are nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub struct Steps {
-    /// By their start.
+    /// The steps, by start.
     pub steps: Vec<Step>,
-    /// Who marked them, and how many.
+    /// Number of steps by the tool that marked them.
     pub sources: Vec<(StepSource, u64)>,
-    /// How many tracks have steps.
+    /// Number of tracks that have steps.
     pub n_tracks: usize,
-    /// Marks that lie in another step, and are part of it.
+    /// Number of marks inside another step, which are part of it.
     pub n_nested: usize,
-    /// Steps that had not ended when the trace was written. They are in no figure.
+    /// Number of steps that had not ended when the trace was written. They are in no figure.
     pub n_unfinished: usize,
-    /// By phase and size of the batch.
+    /// Groups by phase and batch size.
     pub groups: Vec<StepGroup>,
-    /// All of them as one group.
+    /// All steps as one group.
     pub all: StepGroup,
-    /// From the start of the first to the end of the last.
+    /// Time from the start of the first step to the end of the last.
     pub wall: i64,
-    /// The same of those that are complete.
+    /// Time from the start of the first complete step to the end of the last.
     pub result_wall: i64,
-    /// All steps of the file by phase; those without one first.
+    /// Number of steps of the file by phase; steps without a phase first.
     pub found_phases: Vec<(Option<Phase>, u64)>,
-    /// The same of those that are selected, whatever phases are asked for.
+    /// Number of selected steps by phase, regardless of [`StepsOptions::phases`].
     pub phases: Vec<(Option<Phase>, u64)>,
     /// Time of steps that is in no slice, the largest sums first.
     pub gaps: Vec<GapSum>,
     /// Time of devices between kernels of one step, the largest sums first.
     pub idle_gaps: Vec<GapSum>,
-    /// How all kernels and copies of the trace came to their steps; `None` if there are none.
+    /// Number of kernels and copies by the way in which their steps were found; `None` if there are none.
     pub attribution: Option<Attribution>,
-    /// What devices do in steps, by what it is for.
+    /// Device time in steps, by operation.
     pub device_ops: OpTimes,
-    /// What the tracks of steps do in them, by what it is for: self times.
+    /// Self time on the tracks of steps, by operation.
     pub host_ops: OpTimes,
-    /// Those that take longest for what they are, the worst first.
+    /// The steps that exceed the median of their group most, the slowest first.
     pub slowest: Vec<SlowStep>,
 }
 
-/// Looks at the steps of a trace: those that are selected and of the phases that are asked for.
+/// Analyzes the steps of a trace that are selected and of the selected phases.
 pub fn steps(trace: &Trace, nesting: &Nesting, selected: &Selected, options: &StepsOptions) -> Steps {
     let found = find(trace);
     let attributed = device::attribute(trace, &found);
@@ -186,7 +152,7 @@ pub fn steps(trace: &Trace, nesting: &Nesting, selected: &Selected, options: &St
     }
 }
 
-/// The steps that are wanted, by their places, and what devices do for them.
+/// Returns the indices of the wanted steps, and the device work for them.
 fn keep(steps: &[MarkedSlice], works: Vec<Work>, is_wanted: impl Fn(&MarkedSlice) -> bool) -> (Vec<usize>, Vec<Work>) {
     let mut kept = Vec::new();
     let mut places = vec![None; steps.len()];
@@ -198,7 +164,7 @@ fn keep(steps: &[MarkedSlice], works: Vec<Work>, is_wanted: impl Fn(&MarkedSlice
     (kept, works)
 }
 
-/// The times of all steps of a trace. One entry a step in each list.
+/// Times of all steps of a trace, one entry per step in each list.
 struct Timed {
     spans: Vec<StepSpan>,
     incomplete: Vec<bool>,
@@ -209,10 +175,10 @@ struct Timed {
 impl Timed {
     fn of(trace: &Trace, found: &Found, attributed: &Attributed, selected: &Selected, options: &StepsOptions) -> Self {
         let spans = span::spans(trace, found, &attributed.works);
-        let incomplete = outside::incomplete(trace, found, attributed, options.names_device);
+        let incomplete = missing_device_work::incomplete(trace, found, attributed, options.names_device);
         let tracks: Vec<_> = found.steps.iter().map(|step| trace.slices.track[step.slice as usize]).collect();
         let engines = results::engines(trace, &tracks, &attributed.works);
-        // Those that are not selected do not exist here; those of other phases do, and keep their time.
+        // Steps that are not selected are ignored; steps of other phases take part and keep their time.
         let takes_part = |&place: &usize| !incomplete[place] && selected.contains(found.steps[place].slice as usize);
         let places: Vec<usize> = (0..spans.len()).filter(takes_part).collect();
         let flight = |&place: &usize| {
@@ -247,7 +213,7 @@ impl Timed {
     }
 }
 
-/// How many there are of each.
+/// Counts equal keys.
 fn counts<K: Ord>(keys: impl Iterator<Item = K>) -> Vec<(K, u64)> {
     let mut counts: BTreeMap<K, u64> = BTreeMap::new();
     for key in keys {
@@ -266,17 +232,6 @@ fn n_tracks(trace: &Trace, steps: &[Step]) -> usize {
 fn wall<'a>(steps: impl Iterator<Item = &'a Step> + Clone) -> i64 {
     let first = steps.clone().map(|step| step.start).min().unwrap_or(0);
     steps.map(Step::end).max().unwrap_or(first).saturating_sub(first)
-}
-
-/// The longest stretch of a step that is in no slice.
-fn longest_gap(trace: &Trace, nesting: &Nesting, step: &MarkedSlice) -> Option<(GapPlace, i64)> {
-    let mut longest: Option<(GapPlace, i64)> = None;
-    host::gaps(trace, nesting, step, |place, length| {
-        if longest.is_none_or(|(_, so_far)| so_far < length) {
-            longest = Some((place, length));
-        }
-    });
-    longest
 }
 
 #[cfg(test)]

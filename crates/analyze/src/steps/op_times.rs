@@ -1,23 +1,23 @@
-//! Time by what it is for.
+//! Time by operation.
 
 use super::device::Work;
 use super::find::MarkedSlice;
 use super::host::inside;
-use crate::Nesting;
 use crate::ops::Ops;
+use crate::structure::nesting::Nesting;
 use ferrum_trace_model::vocab::Op;
 use ferrum_trace_model::{StringId, Trace};
 use hashbrown::HashMap;
 use std::cmp::Reverse;
 
-/// Time of one kind of operation. Times are nanoseconds.
+/// Time of one operation. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpTime {
-    /// What it is for; `None` is everything that no word fits.
+    /// The operation; `None` for slices that match no operation.
     pub op: Option<Op>,
-    /// How many there are.
+    /// Number of slices.
     pub count: u64,
-    /// How long they take together.
+    /// Sum of their times.
     pub total: i64,
 }
 
@@ -26,29 +26,29 @@ pub struct OpTime {
 pub struct NameTime {
     /// The name.
     pub name: StringId,
-    /// How many there are.
+    /// Number of slices.
     pub count: u64,
-    /// How long they take together.
+    /// Sum of their times.
     pub total: i64,
 }
 
-/// Time by what it is for.
+/// Time by operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpTimes {
-    /// The kinds that there are, that with the most time first.
+    /// Operations, the one with the most time first.
     pub ops: Vec<OpTime>,
-    /// Names that no word fits, that with the most time first.
+    /// Names that match no operation, the one with the most time first.
     pub other: Vec<NameTime>,
 }
 
-/// What devices do in steps: durations of kernels and copies.
-pub fn of_device(trace: &Trace, works: &[Work]) -> OpTimes {
+/// Returns the durations of kernels and copies in steps.
+pub(super) fn of_device(trace: &Trace, works: &[Work]) -> OpTimes {
     let slices = works.iter().map(|work| work.slice as usize);
     sum(trace, slices.map(|slice| (slice, trace.slices.duration[slice])))
 }
 
-/// What the tracks of steps do in them: self times.
-pub fn of_host(trace: &Trace, nesting: &Nesting, steps: &[MarkedSlice]) -> OpTimes {
+/// Returns the self times on the tracks of steps.
+pub(super) fn of_host(trace: &Trace, nesting: &Nesting, steps: &[MarkedSlice]) -> OpTimes {
     let slices = steps.iter().flat_map(|step| inside(trace, nesting, step)).map(|&slice| slice as usize);
     sum(trace, slices.map(|slice| (slice, nesting.self_time[slice])))
 }

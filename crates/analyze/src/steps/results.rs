@@ -1,4 +1,4 @@
-//! The time that each result takes: what steps that overlap take of it together counts once.
+//! Time that each result takes. Time that overlapping steps share counts once.
 
 use super::device::Work;
 use ferrum_trace_model::{Trace, TrackId};
@@ -8,18 +8,19 @@ use std::collections::BinaryHeap;
 
 /// A step in flight.
 #[derive(Clone, Copy, Debug)]
-pub struct Flight {
-    /// Which engine runs it, see [`engines`].
+pub(super) struct Flight {
+    /// Index of its engine, see [`engines`].
     pub engine: usize,
-    /// When it starts.
+    /// Its start.
     pub start: i64,
-    /// When its result exists.
+    /// End of its result.
     pub end: i64,
 }
 
-/// Shares out time among steps: each moment belongs to the step in flight, of those of one engine, whose result comes next. All
-/// shares of an engine sum to the time in which it has any step in flight. Steps that do not overlap have all of their time.
-pub fn shares(flights: &[Flight]) -> Vec<i64> {
+/// Distributes time among steps: of the steps in flight on one engine, each moment belongs to the one whose result
+/// comes next. All shares of an engine sum to the time in which it has any step in flight. Steps that do not overlap
+/// have all of their time.
+pub(super) fn shares(flights: &[Flight]) -> Vec<i64> {
     let mut shares = vec![0_i64; flights.len()];
     let mut order: Vec<usize> = (0..flights.len()).collect();
     order.sort_by_key(|&place| (flights[place].engine, flights[place].start, place));
@@ -36,7 +37,7 @@ pub fn shares(flights: &[Flight]) -> Vec<i64> {
 
 struct Sweep {
     now: i64,
-    /// Those that have begun, by when their results exist.
+    /// Steps that have begun, by the end of their results.
     open: BinaryHeap<Reverse<(i64, usize)>>,
 }
 
@@ -56,9 +57,9 @@ impl Sweep {
     }
 }
 
-/// Tells which engine runs each step: steps of one track, and steps that use the same device, are of one. Ranks that have devices of
-/// their own are several.
-pub fn engines(trace: &Trace, tracks: &[TrackId], works: &[Work]) -> Vec<usize> {
+/// Returns the engine of each step. Steps of one track, and steps that use the same device, belong to one engine. Ranks
+/// with separate devices are separate engines.
+pub(super) fn engines(trace: &Trace, tracks: &[TrackId], works: &[Work]) -> Vec<usize> {
     let mut sets = Sets { parents: (0..trace.tracks.len()).collect() };
     let mut devices = HashMap::new();
     for work in works {
@@ -69,7 +70,7 @@ pub fn engines(trace: &Trace, tracks: &[TrackId], works: &[Work]) -> Vec<usize> 
     tracks.iter().map(|track| sets.root(track.index())).collect()
 }
 
-/// Sets of tracks that are joined one by one.
+/// Disjoint sets of tracks (union-find).
 struct Sets {
     parents: Vec<usize>,
 }
@@ -77,7 +78,7 @@ struct Sets {
 impl Sets {
     fn root(&mut self, mut place: usize) -> usize {
         while self.parents[place] != place {
-            // Halves the way for those that ask next.
+            // Halves the path for later lookups.
             self.parents[place] = self.parents[self.parents[place]];
             place = self.parents[place];
         }
@@ -102,9 +103,9 @@ mod tests {
 
     #[test]
     fn each_moment_belongs_to_the_step_whose_result_comes_next() {
-        assert_eq!(shares_of(&[(0, 10), (10, 15), (20, 25)]), [10, 5, 5], "steps one after the other");
-        assert_eq!(shares_of(&[(0, 12), (2, 42), (4, 52)]), [12, 30, 10], "steps that are launched ahead");
-        assert_eq!(shares_of(&[(0, 20), (10, 12)]), [18, 2], "one within the other");
+        assert_eq!(shares_of(&[(0, 10), (10, 15), (20, 25)]), [10, 5, 5], "consecutive steps");
+        assert_eq!(shares_of(&[(0, 12), (2, 42), (4, 52)]), [12, 30, 10], "steps launched ahead");
+        assert_eq!(shares_of(&[(0, 20), (10, 12)]), [18, 2], "nested steps");
         assert_eq!(shares_of(&[]), [0; 0]);
         let one_each = [Flight { engine: 0, start: 0, end: 5 }, Flight { engine: 1, start: 0, end: 5 }];
         assert_eq!(shares(&one_each), [5, 5]);

@@ -1,40 +1,41 @@
-//! Steps that take long for what they are, and what is different in them.
+//! Steps that exceed the median of their group, and their differences from it.
 
 use super::device::Work;
 use super::find::MarkedSlice;
 use super::groups::Grouping;
-use super::{Step, host, longest_gap};
-use crate::Nesting;
-use crate::gaps::GapPlace;
+use super::host;
+use super::step::Step;
 use crate::ops::Ops;
+use crate::structure::gaps::GapPlace;
+use crate::structure::nesting::Nesting;
 use ferrum_trace_model::vocab::Op;
 use ferrum_trace_model::{StringId, Trace};
 use hashbrown::{HashMap, HashSet};
 use std::cmp::Reverse;
 use std::hash::Hash;
 
-/// How many differences are kept of each side.
+/// Maximum number of differences on each side.
 const DIFFERENCES_MAX: usize = 8;
 
-/// A step that takes longer than the median one of its phase and batch. Times are nanoseconds.
+/// Step that takes longer than the median step of its phase and batch. Times are nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlowStep {
-    /// Its place in [`Steps::steps`](super::Steps::steps).
+    /// Index in [`Steps::steps`](super::Steps::steps).
     pub step: usize,
-    /// The place of the median step that it is compared with.
+    /// Index of the median step that it is compared with.
     pub median: usize,
-    /// How much longer it takes.
+    /// Excess over the median.
     pub excess: i64,
-    /// What takes longer or shorter on the track, and the time after the mark that devices take for it or wait, the largest differences
-    /// first. All of them together, those that are left out included, are the excess.
+    /// Differences on the track, and in the time after the mark in which devices work or wait, the largest first. All
+    /// differences, including those left out, sum to the excess.
     pub host: Vec<Difference>,
-    /// The same for devices, where nothing has to add up: they do several things at once.
+    /// Differences on devices. They do not sum to the excess, because devices do several things at once.
     pub device: Vec<Difference>,
     /// The longest stretch that is in no slice.
     pub gap: Option<(GapPlace, i64)>,
 }
 
-/// What a difference is about.
+/// Subject of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum What {
     /// Self time of slices of this name.
@@ -43,38 +44,38 @@ pub enum What {
     NoSlice,
     /// Time in which only devices work for the step.
     DeviceOnly,
-    /// Time in which nobody works for the step.
+    /// Time in which neither the host nor a device works for the step.
     Neither,
-    /// Time of kernels and copies, by what they are for.
+    /// Time of kernels and copies, by operation.
     DeviceOp(Option<Op>),
     /// Time between kernels.
     DeviceIdle,
 }
 
-/// What takes how long here and in the median step.
+/// Time of one subject in the slow step and in the median step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// What it is about.
+    /// The subject.
     pub what: What,
-    /// Here.
+    /// Time in the slow step.
     pub here: i64,
-    /// In the median step.
+    /// Time in the median step.
     pub median: i64,
-    /// How many there are here.
+    /// Number of slices in the slow step.
     pub count: u64,
-    /// How many there are in the median step.
+    /// Number of slices in the median step.
     pub median_count: u64,
 }
 
 impl Difference {
-    /// How much longer it takes here.
+    /// Returns the excess over the median step.
     pub fn excess(&self) -> i64 {
         self.here.saturating_sub(self.median)
     }
 }
 
-/// The steps that exceed the median of their group most.
-pub fn slowest(
+/// Returns the steps that exceed the median of their group most.
+pub(super) fn slowest(
     trace: &Trace,
     nesting: &Nesting,
     (steps, marked): (&[Step], &[MarkedSlice]),
@@ -99,10 +100,10 @@ pub fn slowest(
     slow.into_iter().map(|(excess, place, median)| compare.slow(excess, place, median)).collect()
 }
 
-/// Time and count by what it is about.
+/// Time and count by subject.
 type Parts<K> = HashMap<K, (i64, u64)>;
 
-/// What devices do in the steps that are asked for.
+/// Returns the device work of the wanted steps.
 fn device_parts(trace: &Trace, works: &[Work], wanted: impl Iterator<Item = u32>) -> HashMap<u32, Parts<Option<Op>>> {
     let wanted: HashSet<u32> = wanted.collect();
     let mut ops = Ops::of(trace);
@@ -135,7 +136,7 @@ impl Compare<'_> {
         let by_name = |step: &MarkedSlice| host::by_name(self.trace, self.nesting, step);
         let mut host = differences(&by_name(&marked_here), &by_name(&marked_there), What::Name);
         host.push(plain(What::NoSlice, here.unexplained, there.unexplained));
-        // What a device marks has no time of the host, and its kernels are slices of its own track.
+        // A device mark has no host time, and its kernels are slices of its own track.
         if [here, there].iter().all(|step| step.split.host.saturating_add(step.split.both) == step.mark_duration) {
             host.push(plain(What::DeviceOnly, here.split.device, there.split.device));
             host.push(plain(What::Neither, here.split.neither, there.split.neither));
@@ -152,7 +153,7 @@ impl Compare<'_> {
             excess,
             host: largest(host),
             device: largest(device),
-            gap: longest_gap(self.trace, self.nesting, &marked_here),
+            gap: host::longest_gap(self.trace, self.nesting, &marked_here),
         }
     }
 }
@@ -171,7 +172,7 @@ fn differences<K: Copy + Eq + Hash>(here: &Parts<K>, there: &Parts<K>, what: imp
     here.keys().chain(only_there).map(difference).collect()
 }
 
-/// Those that differ, the most different first.
+/// Returns the entries that differ, the largest difference first.
 fn largest(mut differences: Vec<Difference>) -> Vec<Difference> {
     differences.retain(|difference| difference.excess() != 0);
     differences.sort_unstable_by_key(|difference| (Reverse(difference.excess().unsigned_abs()), difference.what));

@@ -1,24 +1,24 @@
-//! The time of a step: on the host, and on the devices that work for it.
+//! Time span of a step: on the host, and on the devices that work for it.
 
 use super::device::Work;
 use super::find::Found;
 use ferrum_trace_model::Trace;
 
-/// The time of a step, by who works for it. The four parts add up to the step's duration. Times are nanoseconds.
+/// Time of a step, split by host and device work. The four parts sum to the step's duration. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Split {
-    /// Only the host: the step's mark is open, and no device works for it.
+    /// Host only: the step's mark is open, and no device works for it.
     pub host: i64,
-    /// Only devices: at least one works for it, and its mark is not open.
+    /// Devices only: at least one works for it, and its mark is not open.
     pub device: i64,
-    /// Both at once.
+    /// Host and devices at once.
     pub both: i64,
-    /// Neither: the mark has ended, and work of the step waits for its turn on a device.
+    /// Neither: the mark has ended, and work of the step is queued on a device.
     pub neither: i64,
 }
 
 impl Split {
-    /// Adds that of another step.
+    /// Adds the split of another step.
     pub fn add(&mut self, other: &Self) {
         self.host = self.host.saturating_add(other.host);
         self.device = self.device.saturating_add(other.device);
@@ -27,21 +27,21 @@ impl Split {
     }
 }
 
-/// From when to when a step lasts.
+/// Time span of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StepSpan {
+pub(super) struct StepSpan {
     /// The start of its mark, or of its first work on a device if that is earlier.
     pub start: i64,
     /// The end of its mark, or of its last work on a device if that is later.
     pub end: i64,
     /// The end of its last work on a device, if it has any.
     pub device_end: Option<i64>,
-    /// Who works when.
+    /// Split of the span.
     pub split: Split,
 }
 
-/// The spans of all steps. Works come by step.
-pub fn spans(trace: &Trace, found: &Found, works: &[Work]) -> Vec<StepSpan> {
+/// Returns the spans of all steps. `works` must be sorted by step.
+pub(super) fn spans(trace: &Trace, found: &Found, works: &[Work]) -> Vec<StepSpan> {
     let mut spans: Vec<StepSpan> = Vec::with_capacity(found.steps.len());
     let mut rest = works;
     for (place, step) in found.steps.iter().enumerate() {
@@ -58,8 +58,8 @@ pub fn spans(trace: &Trace, found: &Found, works: &[Work]) -> Vec<StepSpan> {
     spans
 }
 
-/// The span of one step, whose times on devices come by their start. A mark that is not the host's says only from when to when
-/// the step lasts.
+/// Returns the span of one step, whose times on devices are sorted by start. A mark of a device counts for the begin
+/// and end of the step only.
 fn span(mark: (i64, i64), is_on_host: bool, times: &[(i64, i64)]) -> StepSpan {
     let (mut on_device, mut on_both) = (0_i64, 0_i64);
     let mut covered_to = i64::MIN;
@@ -93,10 +93,10 @@ mod tests {
     }
 
     #[test]
-    fn time_is_split_by_who_works() {
+    fn time_is_split_into_host_and_device() {
         let none = span((10, 20), true, &[]);
         assert_eq!((none.start, none.end, none.device_end, parts(&none)), (10, 20, None, [10, 0, 0, 0]));
-        // Kernels within the mark, over its end, beside each other, and after a pause.
+        // Kernels within the mark, across its end, in parallel, and after a pause.
         let later = span((10, 20), true, &[(12, 14), (18, 25), (19, 23), (30, 40)]);
         assert_eq!((later.start, later.end, later.device_end), (10, 40, Some(40)));
         assert_eq!(parts(&later), [6, 15, 4, 5]);
@@ -108,7 +108,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_parts_add_up_and_are_those_of_every_moment(
+        fn the_split_agrees_with_a_scan_of_each_moment(
             mark in (0_i64..30, 0_i64..20),
             mut times in prop::collection::vec((0_i64..60, 0_i64..15), 0..8),
         ) {

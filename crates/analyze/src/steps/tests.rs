@@ -1,14 +1,14 @@
 use super::*;
-use crate::sample;
+use crate::test_traces;
 use ferrum_trace_model::vocab::Op;
 use ferrum_trace_model::{ArgColumn, End, StringId};
 use proptest::prelude::*;
 
-pub fn found(trace: &Trace) -> Steps {
+pub(super) fn found(trace: &Trace) -> Steps {
     steps(trace, &Nesting::of(trace), &Selected::all(trace), &StepsOptions { n_slowest: 3, ..Default::default() })
 }
 
-pub fn argument(trace: &mut Trace, key: &str, values: &[(u32, &str)]) {
+pub(super) fn argument(trace: &mut Trace, key: &str, values: &[(u32, &str)]) {
     let (order, value) = values.iter().map(|&(order, value)| (order, trace.strings.intern(value))).unzip();
     trace.args.push(ArgColumn { key: key.to_owned(), order, value });
 }
@@ -19,7 +19,7 @@ fn name(trace: &Trace, id: Option<StringId>) -> &str {
 
 /// Three decode steps and a prefill; the second decode is slow because of its sampling, and has a gap.
 fn engine() -> Trace {
-    let mut trace = sample::trace(&[
+    let mut trace = test_traces::trace(&[
         ("1", "1", "step", "prefill", 0, 100),
         ("1", "1", "gemm", "up", 0, 90),
         ("1", "1", "step", "decode", 100, 120),
@@ -32,10 +32,10 @@ fn engine() -> Trace {
         ("1", "1", "gemm", "up", 170, 190),
         ("1", "2", "", "another thread", 0, 500),
     ]);
-    argument(&mut trace, step::PHASE, &[(0, "prefill"), (2, "decode"), (8, "decode")]);
-    argument(&mut trace, step::BATCH, &[(0, "1"), (2, "4"), (5, "4"), (8, "4")]);
-    argument(&mut trace, step::PREFILL_TOKENS, &[(0, "64"), (2, "0")]);
-    argument(&mut trace, step::DECODE_TOKENS, &[(0, "1"), (2, "4"), (5, "4"), (8, "4")]);
+    argument(&mut trace, vocab::step::PHASE, &[(0, "prefill"), (2, "decode"), (8, "decode")]);
+    argument(&mut trace, vocab::step::BATCH, &[(0, "1"), (2, "4"), (5, "4"), (8, "4")]);
+    argument(&mut trace, vocab::step::PREFILL_TOKENS, &[(0, "64"), (2, "0")]);
+    argument(&mut trace, vocab::step::DECODE_TOKENS, &[(0, "1"), (2, "4"), (5, "4"), (8, "4")]);
     trace
 }
 
@@ -55,7 +55,7 @@ fn steps_are_grouped_by_phase_and_batch() {
 }
 
 #[test]
-fn what_is_in_no_slice_is_named() {
+fn gaps_are_reported_with_their_neighbors() {
     let trace = engine();
     let steps = found(&trace);
     // 10 at the end of the prefill; 2 and 8 in the second decode.
@@ -70,7 +70,7 @@ fn what_is_in_no_slice_is_named() {
 }
 
 #[test]
-fn a_slow_step_is_compared_with_the_median_of_its_kind() {
+fn a_slow_step_is_compared_with_the_median_of_its_group() {
     let trace = engine();
     let steps = found(&trace);
     let [slow] = &steps.slowest[..] else { panic!("{:?}", steps.slowest) };
@@ -85,7 +85,7 @@ fn a_slow_step_is_compared_with_the_median_of_its_kind() {
 }
 
 #[test]
-fn host_time_is_told_by_what_it_is_for() {
+fn host_time_is_summed_by_operation() {
     let trace = engine();
     let ops = found(&trace).host_ops;
     let gemm = OpTime { op: Some(Op::Gemm), count: 4, total: 140 };
@@ -101,17 +101,17 @@ fn the_outermost_mark_is_the_step_and_profiler_steps_are_a_last_resort() {
         ("1", "1", "user_annotation", outer, 10, 90),
         ("1", "1", "user_annotation", "step[DECODE bs=32]", 20, 80),
     ];
-    let steps = found(&sample::trace(&slices));
+    let steps = found(&test_traces::trace(&slices));
     assert_eq!((steps.sources, steps.n_nested, steps.steps[0].slice), (vec![(StepSource::Vllm, 1)], 1, 1));
     slices.truncate(1);
-    let steps = found(&sample::trace(&slices));
+    let steps = found(&test_traces::trace(&slices));
     assert_eq!((steps.sources, steps.groups[0].phase), (vec![(StepSource::Profiler, 1)], None));
-    assert!(found(&sample::track(&[("decode", 0, 1)])).steps.is_empty(), "no annotation, and not of our category");
+    assert!(found(&test_traces::track(&[("decode", 0, 1)])).steps.is_empty(), "no annotation, and not of our category");
 }
 
-/// Two steps whose kernels run later; the second one's come from a graph, and a copy has no launch at all.
+/// Two steps whose kernels run later; the kernels of the second come from a graph, and a copy has no launch at all.
 fn device() -> Trace {
-    let mut trace = sample::trace(&[
+    let mut trace = test_traces::trace(&[
         ("1", "1", "user_annotation", "step[DECODE bs=1]", 0, 10),
         ("1", "1", "cuda_runtime", "cudaLaunchKernel", 2, 3),
         ("1", "1", "user_annotation", "step[DECODE bs=1]", 20, 30),
@@ -148,8 +148,8 @@ fn kernels_belong_to_the_step_that_launched_them() {
 }
 
 #[test]
-fn devices_are_those_that_the_summary_knows() {
-    let mut trace = sample::trace(&[
+fn devices_are_identified_as_in_the_summary() {
+    let mut trace = test_traces::trace(&[
         ("1", "1", "step", "decode", 0, 30),
         ("1", "7", "layer", "around two", 1, 9),
         ("1", "7", "gemm", "up", 1, 4),
@@ -160,13 +160,13 @@ fn devices_are_those_that_the_summary_knows() {
     for (track, name) in [(1, "GPU 0 / stream 7"), (2, "GPU 1")] {
         trace.tracks.get_mut(ferrum_trace_model::TrackId(track)).name = Some(trace.strings.intern(name));
     }
-    // 1 to 9 on the one and 20 to 29 on the other: what lies between is nobody's idle time.
+    // 1 to 9 on the one and 20 to 29 on the other: the time between is not idle time.
     assert_eq!(found(&trace).steps[0].device, DeviceTime { n_slices: 3, span: 17, busy: 15 });
 }
 
 #[test]
-fn what_a_device_measured_belongs_to_the_step_that_its_flow_comes_from() {
-    let mut trace = sample::trace(&[
+fn measured_work_belongs_to_the_step_where_its_flow_begins() {
+    let mut trace = test_traces::trace(&[
         ("1", "1", "step", "decode", 0, 10),
         ("1", "1", "step", "decode", 10, 20),
         ("1", "gpu", "gemm", "up", 12, 18),
@@ -189,7 +189,7 @@ fn what_a_device_measured_belongs_to_the_step_that_its_flow_comes_from() {
 }
 
 #[test]
-fn device_time_is_told_by_what_it_is_for() {
+fn device_time_is_summed_by_operation() {
     let trace = device();
     let ops = found(&trace).device_ops;
     let found: Vec<_> = ops.ops.iter().map(|time| (time.op, time.count, time.total)).collect();
@@ -200,7 +200,7 @@ fn device_time_is_told_by_what_it_is_for() {
 }
 
 #[test]
-fn what_a_device_shows_for_a_mark_holds_kernels_without_a_launch() {
+fn device_marks_contain_kernels_without_a_launch() {
     let mut slices = vec![
         ("1", "1", "user_annotation", "step[DECODE bs=1]", 0, 10),
         ("1", "1", "user_annotation", "step[DECODE bs=1]", 10, 20),
@@ -209,12 +209,12 @@ fn what_a_device_shows_for_a_mark_holds_kernels_without_a_launch() {
         ("0", "7", "kernel", "a", 12, 22),
         ("0", "7", "kernel", "b", 22, 30),
     ];
-    let steps = found(&sample::trace(&slices));
+    let steps = found(&test_traces::trace(&slices));
     assert_eq!(steps.steps.iter().map(|step| step.device.busy).collect::<Vec<_>>(), [10, 8]);
     assert_eq!(steps.attribution.map(|sums| (sums.by_annotation, sums.by_time)), Some((2, 0)));
     // A device alone: its marks are the steps.
     slices.drain(..2);
-    let steps = found(&sample::trace(&slices));
+    let steps = found(&test_traces::trace(&slices));
     assert_eq!(
         steps.steps.iter().map(|step| (step.unexplained, step.device.busy)).collect::<Vec<_>>(),
         [(0, 10), (2, 8)]
@@ -222,26 +222,26 @@ fn what_a_device_shows_for_a_mark_holds_kernels_without_a_launch() {
 }
 
 #[test]
-fn steps_that_are_not_wanted_keep_their_kernels() {
+fn steps_that_are_not_selected_keep_their_kernels() {
     let trace = device();
     let mut selected = Selected::all(&trace);
     selected.retain(|slice| slice == 2);
     let steps = steps(&trace, &Nesting::of(&trace), &selected, &StepsOptions::default());
     assert_eq!((steps.all.count, steps.all.device.n_slices), (1, 4));
-    assert_eq!(steps.attribution.map(|sums| sums.by_launch), Some(4), "of all of the trace");
+    assert_eq!(steps.attribution.map(|sums| sums.by_launch), Some(4), "counts of the whole trace");
     let options = StepsOptions { phases: vec![Phase::Prefill], ..StepsOptions::default() };
     assert!(super::steps(&trace, &Nesting::of(&trace), &Selected::all(&trace), &options).steps.is_empty());
 }
 
 #[test]
-fn many_sizes_of_batches_become_ranges() {
+fn many_batch_sizes_become_ranges() {
     let names: Vec<String> = (1..=20).map(|size| format!("step[DECODE bs={size}]")).collect();
     let slices: Vec<_> = names
         .iter()
         .zip(0..)
         .map(|(name, n)| ("1", "1", "user_annotation", name.as_str(), n * 10, n * 10 + 10))
         .collect();
-    let steps = found(&sample::trace(&slices));
+    let steps = found(&test_traces::trace(&slices));
     let ranges: Vec<_> = steps.groups.iter().map(|group| group.batch.map(|batch| (batch.from, batch.to))).collect();
     assert_eq!(ranges, [(1, 1), (2, 2), (3, 4), (5, 8), (9, 16), (17, 32)].map(Some));
     assert_eq!(steps.groups[4].count, 8);
@@ -249,7 +249,7 @@ fn many_sizes_of_batches_become_ranges() {
 
 proptest! {
     #[test]
-    fn gaps_are_what_is_unexplained(
+    fn gaps_sum_to_the_unexplained_time(
         slices in prop::collection::vec((0_i64..100, 0_i64..30, any::<bool>()), 0..40),
     ) {
         let slices: Vec<_> = slices
@@ -259,7 +259,7 @@ proptest! {
                 ("1", "1", category, name, start, start + length)
             })
             .collect();
-        let steps = found(&sample::trace(&slices));
+        let steps = found(&test_traces::trace(&slices));
         prop_assert_eq!(steps.gaps.iter().map(|gap| gap.total).sum::<i64>(), steps.all.unexplained);
         prop_assert_eq!(steps.steps.len() + steps.n_nested, slices.iter().filter(|slice| slice.2 == "step").count());
     }

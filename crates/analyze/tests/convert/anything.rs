@@ -1,4 +1,4 @@
-//! Whatever is in a trace, what is written of it can be read.
+//! Tests that the output for arbitrary traces can be read.
 
 use crate::with_text;
 use ferrum_trace_analyze::convert::{Error, LayerwiseOptions, TorchOptions, layerwise, torch};
@@ -39,7 +39,7 @@ fn trace(events: &[Value]) -> String {
 
 proptest! {
     #[test]
-    fn torchs_form_is_json_and_has_every_slice_once(events in prop::collection::vec(event(), 0..40)) {
+    fn the_torch_format_is_json_and_has_every_slice_once(events in prop::collection::vec(event(), 0..40)) {
         let json = trace(&events);
         let before = load(json.as_bytes(), &LoadOptions::default()).unwrap().trace;
         let mut out = Vec::new();
@@ -57,7 +57,7 @@ proptest! {
     }
 
     #[test]
-    fn profiles_are_json_or_there_is_nothing_in_them(events in prop::collection::vec(event(), 0..40)) {
+    fn profiles_are_json_or_the_trace_is_empty(events in prop::collection::vec(event(), 0..40)) {
         let mut out = Vec::new();
         match with_text(&trace(&events), |open| layerwise(open, &mut out, &LayerwiseOptions::default())) {
             Ok(_) => crate::layerwise::assert_strict(&out),

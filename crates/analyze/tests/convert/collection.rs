@@ -1,8 +1,8 @@
-//! Every sample to a Perfetto trace and back: as many slices of each name, lasting as long in sum, to the nanosecond, as many
-//! asynchronous events, and nothing that viewers stumble over.
+//! Converts every sample to a Perfetto trace and back: same number and total duration of slices of each name, to the
+//! nanosecond, same number of async events, and no errors for viewers.
 //!
-//! The small set in `tests/data` is always converted, and left for the step `viewers`; the collection of real traces where
-//! there is one: `FERRUM_TRACE_CORPUS`, or `../shared/corpus` beside the workspace.
+//! The small set in `tests/data` is always converted, and left for the step `viewers`; the collection of real traces
+//! only if present: `FERRUM_TRACE_CORPUS`, or `../shared/corpus` beside the workspace.
 
 use ferrum_trace_analyze::check::check;
 use ferrum_trace_analyze::convert::{Summary, Target, convert};
@@ -27,7 +27,7 @@ fn the_small_set_keeps_its_slices_and_is_left_for_the_viewers() {
         fs::write(&path, pftrace).unwrap();
         fs::write(path.with_extension("pftrace.expect"), expectation).unwrap();
     });
-    assert!(n_converted >= 10, "the small set is not there");
+    assert!(n_converted >= 10, "the small set is missing");
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn the_collection_keeps_its_slices() {
     println!("{n_converted} files of the collection converted");
 }
 
-/// Converts every trace below a folder, and returns how many there are.
+/// Converts every trace below a folder, and returns their number.
 fn convert_all(folder: &Path, look: &mut dyn FnMut(&str, &[u8], &Summary)) -> usize {
     let mut n_converted = 0;
     for entry in fs::read_dir(folder).unwrap() {
@@ -55,7 +55,7 @@ fn convert_all(folder: &Path, look: &mut dyn FnMut(&str, &[u8], &Summary)) -> us
     n_converted
 }
 
-/// `None` if it is no trace.
+/// Converts a file; `None` if it is not a trace.
 fn to_perfetto(path: &Path) -> Option<(Vec<u8>, Summary)> {
     let open = || Ok(Box::new(open(File::open(path).unwrap())?) as Box<dyn Read + Send>);
     let mut pftrace = Vec::new();
@@ -80,10 +80,10 @@ fn assert_same(path: &Path, pftrace: &[u8], summary: &Summary) {
     assert_eq!(n_unfinished, summary.left.unclosed, "{path}");
 }
 
-/// Begins and points of asynchronous events, by category and name.
+/// Begins and points of async events, by category and name.
 type AsyncCounts<'t> = BTreeMap<(&'t str, &'t str), (u64, u64)>;
 
-/// Begins and points of asynchronous events by name, and how many ends there are.
+/// Returns begins and points of async events by name, and the number of ends.
 fn asyncs(trace: &Trace) -> (AsyncCounts<'_>, u64) {
     let asyncs = &trace.asyncs;
     let (mut counts, mut n_ends): (BTreeMap<_, (u64, u64)>, u64) = (BTreeMap::new(), 0);
@@ -100,7 +100,7 @@ fn asyncs(trace: &Trace) -> (AsyncCounts<'_>, u64) {
     (counts, n_ends)
 }
 
-/// How many slices each name has, and how long they last in sum.
+/// Returns the number and the total duration of slices by name.
 fn sums(trace: &Trace) -> BTreeMap<&str, (u64, i128)> {
     let mut sums = BTreeMap::new();
     for n in 0..trace.slices.len() {

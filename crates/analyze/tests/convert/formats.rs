@@ -1,10 +1,10 @@
-//! Each format, on a trace that can be taken in at a glance.
+//! Tests of each format with a small trace.
 
-use crate::{converted, converted_text};
+use crate::{ClosedPipe, converted, converted_text};
 use ferrum_trace_analyze::convert::{Error, Target, convert};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 
-/// Two threads: one with nested slices, of which one comes as begin and end, and one with slices that overlap.
+/// Two threads: one with nested slices, of which one is written as begin and end, and one with slices that overlap.
 const TRACE: &str = r#"{"traceEvents":[
 {"ph":"M","name":"thread_name","pid":1,"tid":2,"args":{"name":"main"}},
 {"ph":"X","name":"inner","cat":"op","ts":12,"dur":3,"pid":1,"tid":2,"args":{"text":"a \"b\", c"}},
@@ -31,7 +31,7 @@ engine (1);thread stream 7;late 4000
 }
 
 #[test]
-fn a_table_has_a_row_a_slice_in_the_order_of_time() {
+fn a_table_has_one_row_per_slice_in_time_order() {
     let expected = r#"start_ns,duration_ns,name,category,process,pid,thread,tid,args
 10000,10500,outer; or so,,engine,1,main,2,
 11000,4000,early,,engine,1,,stream 7,
@@ -43,7 +43,7 @@ fn a_table_has_a_row_a_slice_in_the_order_of_time() {
 }
 
 #[test]
-fn speedscope_has_a_profile_a_row_with_brackets_that_match() {
+fn speedscope_has_one_profile_per_lane_with_matching_begins_and_ends() {
     let document: serde_json::Value = serde_json::from_str(&converted_text(Target::Speedscope, TRACE)).unwrap();
     let frames = document["shared"]["frames"].as_array().unwrap();
     let spelled: Vec<String> = document["profiles"]
@@ -91,30 +91,18 @@ fn a_flame_graph_names_every_frame() {
 }
 
 #[test]
-fn a_trace_without_slices_is_fine_everywhere() {
+fn a_trace_without_slices_is_accepted_by_all_formats() {
     for target in [Target::Perfetto, Target::Speedscope, Target::Folded, Target::Svg, Target::Csv] {
         let (_, summary) = converted(target, r#"{"traceEvents":[]}"#);
         assert_eq!(summary.n_slices, 0);
     }
 }
 
-struct Closed;
-
-impl Write for Closed {
-    fn write(&mut self, _bytes: &[u8]) -> io::Result<usize> {
-        Err(io::ErrorKind::BrokenPipe.into())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[test]
-fn trouble_says_whose_it_is() {
+fn errors_distinguish_reading_from_writing() {
     let open = || Ok(Box::new(TRACE.as_bytes()) as Box<dyn Read + Send>);
     for target in [Target::Perfetto, Target::Speedscope, Target::Folded, Target::Svg, Target::Csv] {
-        let error = convert(target, &open, &mut Closed).unwrap_err();
+        let error = convert(target, &open, &mut ClosedPipe).unwrap_err();
         assert!(matches!(error, Error::Write(cause) if cause.kind() == io::ErrorKind::BrokenPipe));
     }
     let open = || Ok(Box::new(&b"no trace"[..]) as Box<dyn Read + Send>);

@@ -1,4 +1,4 @@
-//! vLLM's layerwise profiles: what is written is held to the schema, and read back.
+//! vLLM's layerwise profiles: the output is validated against the schema, and read back.
 
 use crate::with_text;
 use ferrum_trace_analyze::convert::{Error, LayerwiseOptions, Summary, layerwise};
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What vLLM's tools make of an entry of `model_stats`: any other field, or one less, and they raise.
+/// Entry of `model_stats` as vLLM's tools parse it: they raise an error for any additional or missing field.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ModelEntry {
@@ -40,7 +40,7 @@ struct Node<E> {
 #[serde(deny_unknown_fields)]
 struct Metadata {
     num_running_seqs: Option<u64>,
-    /// Not of vLLM: nothing in the trace is of this phase.
+    /// Our extension: the trace has nothing of this phase.
     #[serde(default)]
     missing: bool,
 }
@@ -59,8 +59,8 @@ struct Profile {
 }
 
 /// Reads a profile as strictly as vLLM's tools do.
-fn strictly(json: &[u8]) -> Profile {
-    assert!(json.starts_with(b"{\"context\":"), "the plot wants `context` first");
+fn read_strictly(json: &[u8]) -> Profile {
+    assert!(json.starts_with(b"{\"context\":"), "the plot requires `context` first");
     let mut fields: BTreeMap<String, Value> = serde_json::from_slice(json).unwrap();
     let context = fields.remove("context").unwrap();
     assert!(
@@ -77,7 +77,7 @@ fn strictly(json: &[u8]) -> Profile {
         assert!(number.contains(['.', 'e']), "{number}");
     }
     let n_with = |word: &str| fields.keys().filter(|key| key.contains(word)).count();
-    assert!(n_with("prefill") == 1 && n_with("decode") > 0, "the plot wants both phases");
+    assert!(n_with("prefill") == 1 && n_with("decode") > 0, "the plot requires both phases");
     let phases = fields.into_iter().map(|(name, phase)| (name, serde_json::from_value(phase).unwrap())).collect();
     let profile = Profile { context, phases };
     for phase in profile.phases.values() {
@@ -86,9 +86,9 @@ fn strictly(json: &[u8]) -> Profile {
     profile
 }
 
-/// Panics unless vLLM's tools would take a profile.
+/// Panics unless vLLM's tools would accept a profile.
 pub fn assert_strict(json: &[u8]) {
-    strictly(json);
+    read_strictly(json);
 }
 
 impl Phase {
@@ -101,13 +101,13 @@ impl Phase {
         assert!(close(model, summary) && (close(part, 100.0) || model == 0.0), "{model} {summary} {part}");
         assert!(
             self.summary_stats.iter().all(is_shown) && self.model_stats.iter().all(is_shown),
-            "the plot leaves some out"
+            "the plot omits entries"
         );
         self.model_stats.iter().for_each(|node| sums_up(node, &|entry: &ModelEntry| entry.cuda_time_us));
         self.summary_stats.iter().for_each(|node| sums_up(node, &|entry: &SummaryEntry| entry.cuda_time_us));
     }
 
-    /// The tree of modules, a line each: depth, name and time.
+    /// The tree of modules, one line each: depth, name and time.
     fn spelled(&self) -> String {
         fn spell(node: &Node<ModelEntry>, depth: usize, out: &mut String) {
             let ModelEntry { name, cpu_time_us, cuda_time_us, pct_cuda_time, trace } = &node.entry;
@@ -133,13 +133,13 @@ impl Phase {
     }
 }
 
-/// Whether the plot of modules, which is made of those with nothing but leaves below them, has all of a tree.
+/// Returns true if the plot of modules, which shows modules with nothing but leaves below them, contains all of a tree.
 fn is_shown<E>(node: &Node<E>) -> bool {
     let is_leaf = |node: &Node<E>| node.children.is_empty();
     node.children.iter().all(is_leaf) || node.children.iter().all(|child| !is_leaf(child) && is_shown(child))
 }
 
-/// Whatever has children has their time.
+/// Checks that every node with children has the sum of their times.
 fn sums_up<E>(node: &Node<E>, time: &dyn Fn(&E) -> f64) {
     let inside: f64 = node.children.iter().map(|child| time(&child.entry)).sum();
     assert!(node.children.is_empty() || close(inside, time(&node.entry)));
@@ -174,7 +174,7 @@ const HOST: &str = r#"[
 #[test]
 fn without_devices_the_time_is_that_of_the_host() {
     let (json, summary) = written(HOST);
-    let profile = strictly(&json);
+    let profile = read_strictly(&json);
     let expected = "\
 layer 0 40 40% cpu 40
   qkv 30 30% cpu 30 from layer 0
@@ -202,7 +202,7 @@ prefill (self) 20 20% x1
     assert_eq!((summary.left.outside_steps, summary.has_no_steps, profile.phases.len()), (2, false, 3));
 }
 
-/// The same engine with a stream: the times are the device's, wherever on the host's time line they are.
+/// The same engine with a stream: the times are device times, independent of the time on the host.
 const DEVICE: &str = r#"[
 {"ph":"M","name":"thread_name","pid":1,"tid":9,"args":{"name":"GPU 0 / stream 7"}},
 {"ph":"X","name":"decode","cat":"step","pid":1,"tid":1,"ts":0,"dur":10,"args":{"phase":"decode","batch":1}},
@@ -221,9 +221,9 @@ const DEVICE: &str = r#"[
 {"ph":"X","name":"nowhere","cat":"gemm","pid":1,"tid":9,"ts":90,"dur":5}]"#;
 
 #[test]
-fn kernels_stand_below_what_launched_them() {
+fn kernels_are_below_the_module_that_launched_them() {
     let (json, summary) = written(DEVICE);
-    let profile = strictly(&json);
+    let profile = read_strictly(&json);
     let expected = "\
 layer 0 20 44% cpu 4
   gemm 20 44% cpu 0 from layer 0
@@ -250,7 +250,7 @@ fn modules_of_torch_are_modules_and_calls_join_their_kernels() {
 {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":5,"tid":5,"ts":16,"dur":1,"args":{"correlation":2}},
 {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":60,"dur":3,"args":{"correlation":1}},
 {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":70,"dur":7,"args":{"correlation":2}}]"#;
-    let profile = strictly(&written(json).0);
+    let profile = read_strictly(&written(json).0);
     let expected = "\
 Model_0 10 100% cpu 40
   DecoderLayer_0 3 30% cpu 10
@@ -265,7 +265,7 @@ Model_0 10 100% cpu 40
     assert!(profile.phases["prefill"].metadata.missing);
 }
 
-/// A layer that has kernels of its own beside those of the modules in it, and one that has only its own.
+/// A layer with kernels beside those of its modules, and a layer with kernels only.
 const BESIDE: &str = r#"[
 {"ph":"M","name":"thread_name","pid":1,"tid":9,"args":{"name":"GPU 0 / stream 7"}},
 {"ph":"X","name":"prefill","cat":"step","pid":1,"tid":1,"ts":0,"dur":90,"args":{"phase":"prefill"}},
@@ -283,9 +283,9 @@ const BESIDE: &str = r#"[
 {"ph":"f","bp":"e","name":"flow","cat":"flow","id":3,"pid":1,"tid":9,"ts":300}]"#;
 
 #[test]
-fn kernels_beside_modules_stand_in_an_entry_of_their_own() {
+fn kernels_beside_modules_are_in_an_extra_entry() {
     let (json, _) = written(BESIDE);
-    let profile = strictly(&json);
+    let profile = read_strictly(&json);
     let expected = "\
 layer 0 100 50% cpu 50
   attn 4 2% cpu 10
@@ -304,15 +304,15 @@ layer 200 100% x2
     softmax 4 2% x1
 ";
     assert_eq!(profile.phases["prefill"].spelled_summary(), expected);
-    // The entry is no module: reading the profile finds the kernels in the layer.
+    // The extra entry is not a module: the reader finds the kernels in the layer.
     assert!(!rows(&json).contains_key("layer (self)"));
 }
 
 #[test]
-fn a_phase_that_the_trace_does_not_have_takes_no_time_and_is_not_read_back() {
+fn a_missing_phase_takes_no_time_and_is_not_read_back() {
     let (json, summary) = written(BESIDE);
     assert_eq!(summary.missing_phase, Some(ferrum_trace_model::vocab::Phase::Decode));
-    let profile = strictly(&json);
+    let profile = read_strictly(&json);
     assert_eq!(profile.phases["decode_1"].spelled(), "no decode in the trace 0 0% cpu 0\n");
     assert_eq!(profile.context["num_steps"], 1);
     assert!(profile.phases["decode_1"].metadata.missing && !profile.phases["prefill"].metadata.missing);
@@ -321,35 +321,35 @@ fn a_phase_that_the_trace_does_not_have_takes_no_time_and_is_not_read_back() {
 }
 
 #[test]
-fn what_the_trace_does_not_tell_of_the_run_is_null() {
+fn unknown_properties_of_the_run_are_null() {
     let (json, summary) = written(BESIDE);
-    let context = strictly(&json).context;
+    let context = read_strictly(&json).context;
     assert!(context["prompt_len"].is_null() && summary.has_unknown_prompts);
     assert!(context["engine_args"]["tensor_parallel_size"] == 1 && !summary.has_unknown_devices);
     let (json, summary) = written(HOST);
-    let context = strictly(&json).context;
+    let context = read_strictly(&json).context;
     assert!(context["prompt_len"] == 32 && !summary.has_unknown_prompts);
     assert!(context["engine_args"]["tensor_parallel_size"].is_null() && summary.has_unknown_devices);
 }
 
 #[test]
-fn a_trace_without_steps_is_one_and_one_without_slices_is_refused() {
+fn a_trace_without_steps_is_one_step_and_without_slices_is_refused() {
     let (json, summary) = written(r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":5}]"#);
-    assert_eq!(strictly(&json).phases["prefill"].spelled(), "a 5 100% cpu 5\n");
+    assert_eq!(read_strictly(&json).phases["prefill"].spelled(), "a 5 100% cpu 5\n");
     assert!(summary.has_no_steps);
     let refused = with_text("[]", |open| layerwise(open, &mut Vec::new(), &LayerwiseOptions::default()));
     assert!(matches!(refused, Err(Error::Nothing(_))));
 }
 
 #[test]
-fn a_tree_is_not_deeper_than_readers_take() {
+fn a_tree_is_not_deeper_than_readers_accept() {
     let slice = |n: usize| format!(r#"{{"ph":"X","name":"a","pid":1,"tid":1,"ts":{n},"dur":{}}}"#, 2000 - 2 * n);
     let slices: Vec<String> = (0..900).map(slice).collect();
-    let profile = strictly(&written(&format!("[{}]", slices.join(","))).0);
+    let profile = read_strictly(&written(&format!("[{}]", slices.join(","))).0);
     assert_eq!(profile.phases["prefill"].model_stats[0].entry.cuda_time_us, 2000.0);
 }
 
-/// Name, count and total of all slices.
+/// Returns count and total of all slices by name.
 fn rows(json: &[u8]) -> BTreeMap<String, (u64, i64)> {
     let opened = open(std::io::Cursor::new(json.to_vec())).unwrap();
     let trace = load(opened, &LoadOptions::default()).unwrap().trace;
@@ -364,13 +364,13 @@ fn a_profile_is_read_back_and_written_the_same_again() {
     for trace in [HOST, DEVICE, BESIDE] {
         let (json, _) = written(trace);
         let found = rows(&json);
-        for (name, phase) in strictly(&json).phases.iter().filter(|(_, phase)| !phase.metadata.missing) {
+        for (name, phase) in read_strictly(&json).phases.iter().filter(|(_, phase)| !phase.metadata.missing) {
             let total: f64 = phase.model_stats.iter().map(|node| node.entry.cuda_time_us).sum();
             assert_eq!(found[name], (1, (total * 1000.0).round() as i64), "{name}");
         }
         let read = String::from_utf8(json).unwrap();
         let (again, _) = written_from_profile(&read);
-        let (first, second) = (strictly(read.as_bytes()), strictly(&again));
+        let (first, second) = (read_strictly(read.as_bytes()), read_strictly(&again));
         for (name, phase) in &first.phases {
             assert_eq!(phase.spelled_summary(), second.phases[name].spelled_summary(), "{name}");
         }
@@ -388,9 +388,9 @@ fn written_from_profile(profile: &str) -> (Vec<u8>, Summary) {
     (out, summary)
 }
 
-/// A kernel may be called as the module beside it is, and a module may have nothing below it once.
+/// A kernel may have the name of a module beside it, and a module may have nothing below it once.
 #[test]
-fn what_has_entries_below_it_has_their_time_whatever_else_has_its_name() {
+fn an_entry_with_children_has_their_time_even_if_names_collide() {
     let events = r#"[{"ph":"X","name":"mlp","cat":"act","ts":0,"dur":9,"pid":1,"tid":1},
         {"ph":"X","name":"up","cat":"gemm","ts":1,"dur":4,"pid":1,"tid":1},
         {"ph":"X","name":"mlp","cat":"act","ts":10,"dur":5,"pid":1,"tid":1}]"#;

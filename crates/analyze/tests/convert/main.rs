@@ -1,4 +1,4 @@
-//! Traces in other formats: what is written, and that nothing is lost on the way.
+//! Conversions of traces: the output is correct, and nothing is lost.
 
 mod anything;
 mod collection;
@@ -11,9 +11,9 @@ mod viewers;
 
 use ferrum_trace_analyze::Opener;
 use ferrum_trace_analyze::convert::{Summary, Target, convert};
-use std::io::Read;
+use std::io::{self, Read, Write};
 
-/// Has something read a text, as often as it likes.
+/// Passes an opener of a text to a function.
 fn with_text<T>(json: &str, read: impl FnOnce(Opener<'_>) -> T) -> T {
     let bytes = json.as_bytes().to_vec();
     read(&move || Ok(Box::new(std::io::Cursor::new(bytes.clone())) as Box<dyn Read + Send>))
@@ -28,4 +28,17 @@ fn converted(target: Target, json: &str) -> (Vec<u8>, Summary) {
 
 fn converted_text(target: Target, json: &str) -> String {
     String::from_utf8(converted(target, json).0).unwrap()
+}
+
+/// An output that is a closed pipe.
+struct ClosedPipe;
+
+impl Write for ClosedPipe {
+    fn write(&mut self, _bytes: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::BrokenPipe.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

@@ -1,4 +1,5 @@
-//! Chrome trace events to a Perfetto trace and back: every slice is there, to the nanosecond, with all it had.
+//! Converts Chrome trace events to a Perfetto trace and back: every slice is kept, to the nanosecond, with all its
+//! properties.
 
 use crate::converted;
 use ferrum_trace_analyze::convert::Target;
@@ -8,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
-/// A slice, as text that can be compared: start, end, process, name, category, arguments.
+/// A slice as a comparable text: start, end, process, name, category, arguments.
 fn spell(start: i64, end: i64, pid: u64, event: &Value, args: Value) -> String {
     let text = |key: &str| event[key].as_str().unwrap_or_default().to_owned();
     format!("{start}..{end} in {pid}: {} [{}] {args}", text("name"), text("cat"))
@@ -19,7 +20,7 @@ fn nanos(event: &Value, key: &str) -> i64 {
     (event[key].as_f64().unwrap() * 1000.0).round() as i64
 }
 
-/// The slices that begins and ends are, and those that are whole, in the order in which they begin.
+/// Slices of begins and ends, and complete events, in the order of their begins.
 fn slices_of(events: &[Value]) -> Vec<String> {
     let mut open: HashMap<(u64, u64), Vec<usize>> = HashMap::new();
     let mut slices: Vec<(&Value, Option<i64>)> = Vec::new();
@@ -48,8 +49,8 @@ fn slices_of(events: &[Value]) -> Vec<String> {
     spelled.collect()
 }
 
-/// To Perfetto and back.
-fn there_and_back(events: &[Value]) -> (Vec<Value>, i64) {
+/// Converts to Perfetto and back.
+fn round_trip(events: &[Value]) -> (Vec<Value>, i64) {
     let (pftrace, summary) = converted(Target::Perfetto, &Value::from(events).to_string());
     assert!(is_pftrace(&pftrace[..pftrace.len().min(64)]));
     let mut back = Vec::new();
@@ -59,7 +60,7 @@ fn there_and_back(events: &[Value]) -> (Vec<Value>, i64) {
     (document["traceEvents"].as_array().unwrap().clone(), summary.shift_ns)
 }
 
-/// Perfetto has no null.
+/// Removes nulls, which Perfetto does not have.
 fn without_null(value: Value) -> Value {
     match value {
         Value::Null => json!("null"),
@@ -89,7 +90,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A complete event, of a few names on a few tracks, so that they meet.
+/// A complete event with one of a few names on one of a few tracks, so that they collide.
 fn any_event() -> impl Strategy<Value = Value> {
     let args = prop_oneof![Just(json!({})), btree_map("[a-e]", any_json(), 0..4).prop_map(|args| json!(args))];
     (-50i64..300, 0i64..100, 1..3u64, 1..3u64, "[a-c]|é\\n", prop_oneof![Just(""), Just("op")], args).prop_map(
@@ -107,8 +108,8 @@ fn any_event() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn slices_come_back_whatever_they_are(events in vec(any_event(), 0..40)) {
-        let (back, shift) = there_and_back(&events);
+    fn arbitrary_slices_are_kept(events in vec(any_event(), 0..40)) {
+        let (back, shift) = round_trip(&events);
         let mut expected: Vec<String> = events
             .iter()
             .map(|event| {
@@ -123,7 +124,7 @@ proptest! {
         prop_assert_eq!(found, expected);
     }
 
-    /// As complete events, and as the same slices in begins and ends.
+    /// Compares complete events with the same slices as begins and ends.
     #[test]
     fn begins_and_ends_are_the_same_as_complete_events(lens in vec((0i64..20, 0i64..20), 0..20)) {
         let time = |nanos: i64| json!(nanos as f64 / 1000.0);
@@ -141,7 +142,7 @@ proptest! {
             }
             at = end;
         }
-        let (from_complete, from_edges) = (there_and_back(&complete).0, there_and_back(&edges).0);
+        let (from_complete, from_edges) = (round_trip(&complete).0, round_trip(&edges).0);
         prop_assert_eq!(slices_of(&from_complete), slices_of(&from_edges));
     }
 }
@@ -156,7 +157,7 @@ fn times_since_1970_keep_their_nanoseconds() {
 }
 
 #[test]
-fn points_counters_and_arrows_come_back() {
+fn points_counters_and_flows_are_kept() {
     let events = json!([
         {"ph":"X","name":"a","ts":1,"dur":5,"pid":1,"tid":1},
         {"ph":"X","name":"b","ts":8,"dur":5,"pid":1,"tid":2},
@@ -175,7 +176,7 @@ fn points_counters_and_arrows_come_back() {
     assert_eq!((summary.n_slices, summary.n_instants, summary.n_counter_values, summary.n_flow_points), (2, 3, 2, 2));
     assert_eq!((summary.left.unbound_flow_points, summary.left.odd_counter_values), (3, 1));
     assert_eq!(summary.left.phases[usize::from(b'N')], 1);
-    let (back, _) = there_and_back(events.as_array().unwrap());
+    let (back, _) = round_trip(events.as_array().unwrap());
     let spell = |event: &Value| {
         let more = ["s", "id", "bp"].map(|key| event[key].as_str().unwrap_or_default()).join("");
         format!("{}{} {} {}{}", event["ph"], event["name"], event["ts"], more, event["args"]).replace('"', "")
@@ -198,9 +199,9 @@ fn points_counters_and_arrows_come_back() {
     assert_eq!(found, expected);
 }
 
-/// Ids are numbers or texts, are used again while they are in use, and are shared by processes.
+/// Ids are numbers or texts, are reused while they are in use, and are shared by processes.
 #[test]
-fn asynchronous_events_come_back_as_such() {
+fn async_events_are_kept() {
     let events = json!([
         {"ph":"b","name":"request","cat":"r","id":"0x7","ts":1,"pid":1,"tid":1,"args":{"k":1}},
         {"ph":"b","name":"prefill","cat":"r","id":"0x7","ts":2,"pid":1,"tid":2},
@@ -214,7 +215,7 @@ fn asynchronous_events_come_back_as_such() {
         {"ph":"b","name":"elsewhere","cat":"r","id2":{"local":"0x7"},"ts":5,"pid":2,"tid":1},
         {"ph":"e","name":"elsewhere","cat":"r","id2":{"local":"0x7"},"ts":6,"pid":2,"tid":1}
     ]);
-    let (back, _) = there_and_back(events.as_array().unwrap());
+    let (back, _) = round_trip(events.as_array().unwrap());
     let found: Vec<String> = back
         .iter()
         .filter(|event| event["ph"] != "M")
@@ -241,7 +242,7 @@ fn asynchronous_events_come_back_as_such() {
 }
 
 #[test]
-fn arrows_keep_their_ids_unless_one_is_used_again() {
+fn flows_keep_their_ids_unless_one_is_reused() {
     let point = |phase: &str, category: &str, id: Value, ts: u32| {
         let tid = if phase == "s" { 1 } else { 2 };
         json!({"ph": phase, "name": category, "cat": category, "id": id, "ts": ts, "pid": 1, "tid": tid, "bp": "e"})
@@ -257,7 +258,7 @@ fn arrows_keep_their_ids_unless_one_is_used_again() {
         arrow("ac2g", json!("0x7d3100000001"), 10),
     ];
     let events: Vec<Value> = [slice(1), slice(2)].into_iter().chain(arrows.into_iter().flatten()).collect();
-    let (back, _) = there_and_back(&events);
+    let (back, _) = round_trip(&events);
     let ids = |phase: &str| -> Vec<Value> {
         back.iter().filter(|event| event["ph"] == phase).map(|event| event["id"].clone()).collect()
     };
@@ -296,7 +297,7 @@ fn no_text_is_cut_at_a_nul() {
     for text in ["na␀me", "ca␀t", "ke␀y", "val␀ue", "va␀l", "pro␀cess", "thr␀ead", "mem␀ory us␀ed"] {
         assert!(has(text) && !has(&text.replace('␀', "\0")), "{text}");
     }
-    let (back, _) = there_and_back(serde_json::from_str::<Value>(&trace).unwrap().as_array().unwrap());
+    let (back, _) = round_trip(serde_json::from_str::<Value>(&trace).unwrap().as_array().unwrap());
     let n_whole = back.iter().filter(|event| event["name"] == "na␀me" && event["args"]["ke␀y"] == "val␀ue").count();
     assert_eq!(n_whole, 2);
 }

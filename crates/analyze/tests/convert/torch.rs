@@ -1,15 +1,15 @@
-//! Traces as torch's profiler writes them.
+//! Tests of traces in the format of torch's profiler.
 
-use crate::with_text;
+use crate::{ClosedPipe, with_text};
 use ferrum_trace_analyze::convert::{Error, Summary, TorchOptions, torch};
 use ferrum_trace_analyze::{Device, devices};
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
 use serde_json::{Value, json};
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
-/// Two steps on a host that launch on two streams: by arrows, by one arrow to a group, and by none.
+/// Two steps on a host that launch on two streams: with flows, with one flow to a group, and without a flow.
 const TRACE: &str = r#"[
 {"ph":"M","name":"process_name","pid":1,"tid":1,"ts":0.000,"args":{"name":"engine"}},
 {"ph":"M","name":"thread_name","pid":1,"tid":9,"ts":0.000,"args":{"name":"GPU 3 / stream 7"}},
@@ -45,7 +45,7 @@ fn written(json: &str, options: &TorchOptions) -> (Value, Summary) {
     (serde_json::from_slice(&out).unwrap(), summary)
 }
 
-/// The events that have this value of a field.
+/// Returns the events with this value of a field.
 fn events<'a>(document: &'a Value, key: &str, value: &str) -> Vec<&'a Value> {
     let all = document["traceEvents"].as_array().unwrap();
     all.iter().filter(|event| event[key] == value).collect()
@@ -62,7 +62,8 @@ fn leave_for_viewers(document: &Value) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("viewer-check");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("torch.json"), document.to_string()).unwrap();
-    // 10 slices of threads and a request, 2 marks of steps, 4 calls, the step at the end, and an instant; the last six have no length.
+    // 10 slices of threads and a request, 2 marks of steps, 4 calls, the step at the end, and an instant; the last six
+    // have no length.
     let expectation = "slices=19\ninstants=6\ndepth=6\nflows=5\ncounters=1\nthreads=5\nprocesses=2\n";
     fs::write(folder.join("torch.json.expect"), expectation).unwrap();
 }
@@ -92,14 +93,15 @@ fn slices_of_streams_become_kernels_with_the_calls_that_launched_them() {
         calls[0]
     };
     assert_eq!(call_of(qkv), (&json!("cudaLaunchKernel"), &json!(13), &json!(1), &json!(1)));
-    // What lies in a group was launched with it.
+    // Slices in a group were launched with it.
     assert_eq!((call_of(comm).1, call_of(attention).1), (&json!(15), &json!(15)));
     let (name, time, tid, _) = call_of(copy);
     assert_eq!((name, time, calls.len(), summary.left.unlaunched), (&json!("cudaMemcpyAsync"), &json!(45), 4, 1));
     let about = events(&document, "name", "thread_name");
     let row = about.iter().find(|event| &event["tid"] == tid).unwrap();
     assert_eq!(row["args"]["name"], "calls that were not recorded");
-    // An arrow for each call, from the call to the kernel; also for one that was made up, since TraceLens goes by arrows.
+    // A flow for each call, from the call to the kernel; also for a call that was added, since TraceLens depends on
+    // flows.
     let arrows = events(&document, "cat", "ac2g");
     assert_eq!((arrows.len(), events(&document, "cat", "flow").len()), (8, 2));
     for arrow in &arrows {
@@ -110,13 +112,13 @@ fn slices_of_streams_become_kernels_with_the_calls_that_launched_them() {
 }
 
 #[test]
-fn steps_layers_and_operations_get_torchs_words() {
+fn steps_layers_and_operations_get_torchs_names() {
     let (document, summary) = written(TRACE, &TorchOptions::default());
-    assert_eq!(summary.left.unbound_flow_points, 1, "an arrow that never ends");
+    assert_eq!(summary.left.unbound_flow_points, 1, "a flow that never ends");
     let step = |n: usize| only(&document, "name", &format!("ProfilerStep#{n}"));
     assert_eq!((&step(0)["cat"], &step(0)["args"]["name"]), (&json!("user_annotation"), &json!("prefill")));
     assert_eq!((&step(1)["ph"], &step(1)["dur"], &step(1)["args"]["done"]), (&json!("X"), &json!(30), &json!(true)));
-    // The last step is left out by HTA; this one has nothing in it.
+    // HTA leaves out the last step, so an empty one is added.
     assert_eq!((&step(2)["ts"], &step(2)["dur"]), (&json!(91), &json!(0)));
     assert_eq!(only(&document, "name", "layer")["cat"], "user_annotation");
     let ops = events(&document, "cat", "cpu_op");
@@ -128,14 +130,14 @@ fn steps_layers_and_operations_get_torchs_words() {
     );
     assert_eq!(document["distributedInfo"], json!({"backend": "nccl", "rank": 0, "world_size": 1}));
     assert_eq!(document["deviceProperties"], json!([{"id": 3, "name": "GPU 3"}]));
-    // One fraction would have HTA round all times.
+    // A single fraction would make HTA round all times.
     for event in document["traceEvents"].as_array().unwrap() {
         assert!(event["ts"].is_i64() && (event["dur"].is_i64() || event["ph"] != "X"), "{event}");
     }
 }
 
 #[test]
-fn our_figures_of_devices_are_the_same_before_and_after() {
+fn our_device_figures_are_the_same_before_and_after() {
     let options = TorchOptions { keeps_nanoseconds: true, ..TorchOptions::default() };
     let mut out = Vec::new();
     with_text(TRACE, |open| torch(open, &mut out, &options)).unwrap();
@@ -163,7 +165,7 @@ fn our_figures_of_devices_are_the_same_before_and_after() {
 }
 
 #[test]
-fn what_overlaps_on_a_stream_gets_a_stream_of_its_own() {
+fn overlapping_slices_of_a_stream_get_an_extra_stream() {
     let json = r#"[{"ph":"M","name":"thread_name","pid":1,"tid":9,"args":{"name":"GPU 0 / stream 7"}},
         {"ph":"X","name":"a","cat":"gemm","pid":1,"tid":9,"ts":0,"dur":10},
         {"ph":"X","name":"b","cat":"gemm","pid":1,"tid":9,"ts":5,"dur":10}]"#;
@@ -176,7 +178,7 @@ fn what_overlaps_on_a_stream_gets_a_stream_of_its_own() {
 }
 
 #[test]
-fn a_kernel_that_seems_to_begin_before_its_launch_has_it_still() {
+fn a_kernel_that_seems_to_precede_its_launch_keeps_it() {
     let json = r#"[{"ph":"M","name":"thread_name","pid":1,"tid":9,"args":{"name":"GPU 0 / stream 7"}},
         {"ph":"X","name":"op","cat":"gemm","pid":1,"tid":1,"ts":0,"dur":9},
         {"ph":"X","name":"a","cat":"gemm","pid":1,"tid":9,"ts":3,"dur":10},
@@ -188,14 +190,14 @@ fn a_kernel_that_seems_to_begin_before_its_launch_has_it_still() {
         {"ph":"s","name":"flow","cat":"flow","id":2,"pid":1,"tid":1,"ts":25}]"#;
     let (document, summary) = written(json, &TorchOptions::default());
     let calls: Vec<_> = events(&document, "cat", "cuda_runtime").iter().map(|call| call["ts"].clone()).collect();
-    // An id that is used again later is not mistaken for that.
+    // An id that is reused later is distinguished.
     assert_eq!(calls, [5, 6]);
     assert_eq!((summary.left.unlaunched, summary.left.unbound_flow_points), (0, 1));
     assert_eq!(events(&document, "cat", "ac2g").len(), 2);
 }
 
 #[test]
-fn what_is_torchs_already_stays_as_it_is() {
+fn torchs_own_events_stay_unchanged() {
     let json = r#"{"schemaVersion":1,"distributedInfo":{"backend":"gloo","rank":2,"world_size":4},"traceName":"x","odd":[1, 2],
 "traceEvents":[
 {"ph":"X","cat":"user_annotation","name":"ProfilerStep#4","pid":25,"tid":25,"ts":1428625746133.051,"dur":99.5},
@@ -225,21 +227,9 @@ fn what_is_torchs_already_stays_as_it_is() {
     assert_eq!(document["distributedInfo"], json!({"backend": "gloo", "rank": 3, "world_size": 4}));
 }
 
-struct Closed;
-
-impl Write for Closed {
-    fn write(&mut self, _bytes: &[u8]) -> io::Result<usize> {
-        Err(io::ErrorKind::BrokenPipe.into())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[test]
-fn trouble_says_whose_it_is() {
-    let error = with_text(TRACE, |open| torch(open, &mut Closed, &TorchOptions::default())).unwrap_err();
+fn errors_distinguish_reading_from_writing() {
+    let error = with_text(TRACE, |open| torch(open, &mut ClosedPipe, &TorchOptions::default())).unwrap_err();
     assert!(matches!(error, Error::Write(cause) if cause.kind() == io::ErrorKind::BrokenPipe));
     let error = with_text("no trace", |open| torch(open, &mut Vec::new(), &TorchOptions::default())).unwrap_err();
     assert!(matches!(error, Error::Read(cause) if cause.is_wrong_format()));

@@ -1,4 +1,4 @@
-//! Tests that `--to torch` has what TraceLens needs.
+//! Tests that `--to torch` has the properties that TraceLens needs.
 
 use crate::with_text;
 use ferrum_trace_analyze::convert::{Target, TorchOptions, torch};
@@ -7,7 +7,7 @@ use ferrum_trace_format::chrome::read::{LoadOptions, load};
 use ferrum_trace_format::perfetto::read::to_chrome;
 use serde_json::{Value, json};
 
-/// Steps of all phases, kernels with and without a launch, and metadata that only we write.
+/// Steps of all phases, kernels with and without a launch, and metadata that only our recorder writes.
 const TRACE: &str = r#"[
 {"ph":"M","name":"process_name","pid":1,"tid":1,"args":{"name":"engine"}},
 {"ph":"M","name":"thread_name","pid":1,"tid":9,"args":{"name":"GPU 0 / stream 7"}},
@@ -37,7 +37,7 @@ fn events(document: &Value) -> &Vec<Value> {
 }
 
 #[test]
-fn metadata_that_torch_does_not_write_stands_in_a_field_and_is_read_there() {
+fn metadata_unknown_to_torch_are_in_a_field_and_are_read_back() {
     let (out, document) = exported(TRACE);
     for event in events(&document).iter().filter(|event| event["ph"] == "M") {
         let argument = match event["name"].as_str().unwrap() {
@@ -51,7 +51,7 @@ fn metadata_that_torch_does_not_write_stands_in_a_field_and_is_read_there() {
     let aside = document["ferrum_trace"].as_array().unwrap();
     assert_eq!(aside[0], json!({"ph": "M", "name": "thread_name", "pid": 1, "tid": 2, "args": {}}));
     assert_eq!((&aside[1]["name"], &aside[1]["args"]["dropped"]), (&json!("ferrum_trace"), &json!(17)));
-    // Reading hands them over like any other event, and converting again keeps them where they are.
+    // The reader passes them on like other events, and another conversion keeps them.
     let census = load(&out[..], &LoadOptions::default()).unwrap().trace.census;
     let n_metadata = events(&document).iter().filter(|event| event["ph"] == "M").count() + 2;
     assert_eq!(census.phases[usize::from(b'M')], n_metadata as u64);
@@ -62,13 +62,13 @@ fn metadata_that_torch_does_not_write_stands_in_a_field_and_is_read_there() {
 }
 
 #[test]
-fn an_arrow_with_the_number_of_its_call_leads_to_every_kernel() {
+fn a_flow_with_the_correlation_of_its_call_leads_to_every_kernel() {
     let (_, document) = exported(TRACE);
     assert_eq!(linked_kernels(events(&document)), ["qkv", "mlp"]);
 }
 
 #[test]
-fn arrows_lead_to_kernels_after_perfetto_and_back_too() {
+fn flows_lead_to_kernels_after_a_round_trip_to_perfetto() {
     let (out, _) = exported(TRACE);
     let (pftrace, _) = crate::converted(Target::Perfetto, std::str::from_utf8(&out).unwrap());
     let mut back = Vec::new();
@@ -77,7 +77,8 @@ fn arrows_lead_to_kernels_after_perfetto_and_back_too() {
     assert_eq!(linked_kernels(events(&document)), ["qkv", "mlp"]);
 }
 
-/// The kernels that TraceLens finds: from a call by an arrow whose id is the `correlation` of both, on the kernel's row.
+/// The kernels that TraceLens finds: from a call by a flow whose id is the `correlation` of both, on the kernel's
+/// track.
 fn linked_kernels(events: &[Value]) -> Vec<&str> {
     let with = |key: &'static str, value: &'static str| events.iter().filter(move |event| event[key] == value);
     let arrow =
@@ -95,7 +96,7 @@ fn linked_kernels(events: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn steps_carry_the_marks_of_vllm_and_are_still_counted_once() {
+fn steps_have_marks_of_vllm_and_are_counted_once() {
     let (out, document) = exported(TRACE);
     let is_mark = |event: &&Value| event["name"].as_str().is_some_and(|name| name.starts_with("execute_"));
     let marks: Vec<&Value> = events(&document).iter().filter(is_mark).collect();
@@ -116,7 +117,7 @@ fn steps_carry_the_marks_of_vllm_and_are_still_counted_once() {
     assert_eq!(found(&again), read);
 }
 
-/// The steps that our own reader finds: what is known of each, when it begins and how long it takes.
+/// The steps that our analysis finds: mark, begin and duration.
 fn found(json: &[u8]) -> Vec<(Mark, i64, i64)> {
     let options = LoadOptions { args: STEP_ARGS.map(str::to_owned).to_vec(), ..LoadOptions::default() };
     let trace = load(json, &options).unwrap().trace;

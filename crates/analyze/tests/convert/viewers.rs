@@ -1,12 +1,12 @@
-//! A Perfetto trace with everything in it, for the step `viewers` of `cargo xtask check`.
+//! Leaves a Perfetto trace with events of every kind for the step `viewers` of `cargo xtask check`.
 
 use crate::converted;
 use ferrum_trace_analyze::convert::Target;
 use std::fs;
 use std::path::Path;
 
-/// Slices of every kind (8, and 1 that does not nest, and 1 that never ends), asynchronous ones (4), points (6), counters (3
-/// values), arrows (4: one with a step in it, one that binds to the next slice, one of `bind_id`), ids that are no numbers.
+/// Slices of every kind (8, and 1 that does not nest, and 1 that never ends), async slices (4), points (6), counters (3
+/// values), flows (4: one with a step, one that binds to the next slice, one with `bind_id`), ids that are not numbers.
 const TRACE: &str = r#"[
 {"ph":"M","name":"process_name","pid":1,"args":{"name":"engine"}},
 {"ph":"M","name":"process_labels","pid":1,"args":{"labels":"GPU 0"}},
@@ -49,7 +49,7 @@ const TRACE: &str = r#"[
 ]"#;
 
 #[test]
-fn a_perfetto_trace_with_everything_in_it_is_left_for_the_viewers() {
+fn a_perfetto_trace_with_all_kinds_of_events_is_left_for_the_viewers() {
     let (pftrace, summary) = converted(Target::Perfetto, TRACE);
     assert_eq!((summary.n_slices, summary.n_instants, summary.n_counter_values), (14, 6, 3));
     assert_eq!((summary.n_flow_points, summary.left.unbound_flow_points, summary.n_moved), (7, 0, 1));

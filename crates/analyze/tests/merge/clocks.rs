@@ -1,4 +1,4 @@
-//! Clocks that are off by a known amount are found, and the bound that is told holds.
+//! Tests that clocks with a known offset are aligned within the stated error.
 
 use crate::world::{Host, Random, Work, Writer, traces};
 use crate::{Made, input, merge_aligned, merged, nanos, with};
@@ -16,7 +16,7 @@ fn host(offset_ns: i64, drift_ppb: i64, n_ranks: u32) -> Host {
     Host { offset_ns, drift_ppb, n_ranks }
 }
 
-/// How far off the events of each input are, at most, from where the clock of the first host has them.
+/// Largest error of the events of each input, relative to the clock of the first host.
 fn errors(made: &Made, hosts: &[Host]) -> Vec<i64> {
     let mut errors = vec![0_i64; made.merged.inputs.len()];
     let pids: Vec<u64> = made.merged.inputs.iter().map(|input| u64::from(input.processes[0].pid)).collect();
@@ -27,7 +27,7 @@ fn errors(made: &Made, hosts: &[Host]) -> Vec<i64> {
             [(nanos(&event["ts"]), "true_begin"), (nanos(&event["ts"]) + nanos(&event["dur"]), "true_end")]
         {
             let truth = hosts[0].clock(event["args"][key].as_i64().unwrap());
-            // Events of the first input come first, and are where they should be by definition.
+            // Events of the first input come first, and are exact by definition.
             let zero = *zero.get_or_insert(truth - time);
             errors[place] = errors[place].max((time + zero - truth).abs());
         }
@@ -41,7 +41,7 @@ fn assert_within_bounds(made: &Made, hosts: &[Host], bound_max: u64) {
     let found = errors(made, hosts);
     for (input, error) in made.merged.inputs.iter().zip(&found) {
         let bound = input.alignment.error_ns.unwrap_or_else(|| panic!("{}: no bound", input.name));
-        // Each of the two times is rounded to a nanosecond, by its host and by us.
+        // Each of the two times is rounded to a nanosecond, by its host and by the merge.
         assert!(*error as u64 <= bound + 4, "{}: off by {error}, the bound is {bound}", input.name);
         assert!(bound <= bound_max, "{}: the bound is {bound}", input.name);
     }
@@ -57,23 +57,23 @@ fn ranks_of_one_host_share_its_monotonic_clock_exactly() {
 }
 
 #[test]
-fn clocks_of_hosts_that_are_hours_apart_are_found_by_order() {
+fn clocks_that_are_hours_apart_are_aligned_by_order() {
     let hosts = [host(0, 30_000, 2), host(7_200 * SECOND, -50_000, 2), host(-3 * SECOND, 50_000, 2), host(0, 0, 2)];
     for writer in [Writer::Ferrum, Writer::Torch] {
         let made = merged(&traces(&hosts, &work(writer)));
-        // The collectives take 50 to 100 µs after the last rank has come.
+        // The collectives take 50 to 100 µs after the last rank has arrived.
         assert_within_bounds(&made, &hosts, 250 * MICRO as u64);
         let of = |place: usize| made.merged.inputs[place].alignment;
         let by: Vec<AlignedBy> = (2..8).map(|place| of(place).by).collect();
         assert_eq!(by, [AlignedBy::Order; 6], "{writer:?}");
-        // Of the first host's clock, the second's runs 80 ppm slow, so its seconds are longer.
+        // The second clock runs 80 ppm slow relative to the first, so its seconds are longer.
         assert!((of(2).drift_ppb - 80_000).abs() < 20_000, "{}", of(2).drift_ppb);
         assert!((of(4).drift_ppb + 20_000).abs() < 20_000, "{}", of(4).drift_ppb);
     }
 }
 
 #[test]
-fn no_collective_ends_before_it_has_begun_elsewhere() {
+fn no_collective_ends_before_all_ranks_have_begun_it() {
     let hosts = [host(0, 0, 1), host(5 * SECOND, 40_000, 1), host(-900 * SECOND, -40_000, 1)];
     let made = merged(&traces(&hosts, &work(Writer::Ferrum)));
     let spans: Vec<(i64, i64)> = made
@@ -96,17 +96,17 @@ fn traces_of_one_host_keep_its_wall_clock_if_order_allows_it() {
     let alignment = made.merged.inputs[1].alignment;
     assert_eq!((alignment.by, alignment.drift_ppb), (AlignedBy::HostWall, 0));
     assert_within_bounds(&made, &hosts, 1_000 * MICRO as u64);
-    assert_eq!(made.merged.error_ns(), alignment.error_ns, "that of the one that is off most");
-    assert!(errors(&made, &hosts)[1] <= 2, "the wall clock is right, and is kept");
+    assert_eq!(made.merged.error_ns(), alignment.error_ns, "the largest error");
+    assert!(errors(&made, &hosts)[1] <= 2, "the wall clock is correct, and is kept");
 }
 
 #[test]
-fn without_anything_in_common_the_bound_is_not_known() {
+fn without_common_events_the_error_is_unknown() {
     let trace = |unix: Option<i64>, ts: i64| {
         let base = unix.map_or(String::new(), |unix| format!("\"baseTimeNanoseconds\":{unix},"));
         format!("{{{base}\"traceEvents\":[{{\"ph\":\"X\",\"name\":\"a\",\"ts\":{ts},\"dur\":1,\"pid\":1,\"tid\":1}}]}}")
     };
-    let told = |one: Option<i64>, other: Option<i64>, align| {
+    let aligned = |one: Option<i64>, other: Option<i64>, align| {
         let inputs = [input("a.json", &trace(one, 10)), input("b.json", &trace(other, 500))];
         let made = merge_aligned(&inputs, align).unwrap();
         let times: Vec<i64> = made.named("a").map(|event| nanos(&event["ts"])).collect();
@@ -120,15 +120,15 @@ fn without_anything_in_common_the_bound_is_not_known() {
         (alignment.by, times[1] - times[0])
     };
     let unix = 1_800_000_000 * SECOND;
-    assert_eq!(told(Some(unix), Some(unix + SECOND), Align::Auto), (AlignedBy::Wall, SECOND + 490_000));
-    assert_eq!(told(Some(unix), Some(unix + SECOND), Align::Wall), (AlignedBy::Wall, SECOND + 490_000));
-    assert_eq!(told(Some(unix), Some(unix + SECOND), Align::Start), (AlignedBy::Start, 0));
-    assert_eq!(told(Some(unix), None, Align::Auto), (AlignedBy::Start, 0));
-    assert_eq!(told(None, None, Align::Nothing), (AlignedBy::Nothing, 490_000));
+    assert_eq!(aligned(Some(unix), Some(unix + SECOND), Align::Auto), (AlignedBy::Wall, SECOND + 490_000));
+    assert_eq!(aligned(Some(unix), Some(unix + SECOND), Align::Wall), (AlignedBy::Wall, SECOND + 490_000));
+    assert_eq!(aligned(Some(unix), Some(unix + SECOND), Align::Start), (AlignedBy::Start, 0));
+    assert_eq!(aligned(Some(unix), None, Align::Auto), (AlignedBy::Start, 0));
+    assert_eq!(aligned(None, None, Align::Nothing), (AlignedBy::Nothing, 490_000));
 }
 
 #[test]
-fn facts_that_contradict_each_other_are_not_used_and_that_is_said() {
+fn contradictory_facts_are_not_used_and_are_reported() {
     // The second rank ends its first collective long before the first begins it, and its second long after.
     let trace = |rank: u32, times: [(i64, i64); 2]| {
         let event = |(ts, dur): (i64, i64)| {
@@ -146,7 +146,7 @@ fn facts_that_contradict_each_other_are_not_used_and_that_is_said() {
 }
 
 #[test]
-fn collectives_that_some_ranks_have_more_of_prove_nothing() {
+fn collectives_with_different_counts_are_not_used() {
     let mut inputs = traces(&[host(0, 0, 1), host(SECOND, 0, 1)], &work(Writer::Ferrum));
     let all = traces(&[host(0, 0, 1), host(SECOND, 0, 1)], &Work { n_steps: 299, ..work(Writer::Ferrum) });
     inputs[1] = all[1].clone();
@@ -156,7 +156,7 @@ fn collectives_that_some_ranks_have_more_of_prove_nothing() {
 }
 
 #[test]
-fn collectives_prove_nothing_where_it_is_not_known_which_are_the_same() {
+fn collectives_that_cannot_be_matched_are_not_used() {
     let hosts = [host(0, 0, 1), host(SECOND, 0, 1)];
     let changed = |writer: Writer, from: &str, to: &str| {
         let inputs: Vec<_> = traces(&hosts, &work(writer)).into_iter().map(|trace| with(&trace, from, to)).collect();
@@ -167,7 +167,7 @@ fn collectives_prove_nothing_where_it_is_not_known_which_are_the_same() {
         changed(Writer::Ferrum, "\"rank\":", "\"overwritten_chunks\":0,\"dropped\":0,\"rank\":"),
         AlignedBy::Order
     );
-    // A ring may have begun anywhere, so may one file of several, and nobody knows what was dropped.
+    // A ring or one part of several may begin anywhere, and dropped events are unknown.
     for lack in ["\"overwritten_chunks\":7", "\"part\":2", "\"dropped\":1"] {
         assert_eq!(changed(Writer::Ferrum, "\"rank\":", &format!("{lack},\"rank\":")), AlignedBy::Wall, "{lack}");
     }
@@ -176,16 +176,13 @@ fn collectives_prove_nothing_where_it_is_not_known_which_are_the_same() {
 }
 
 #[test]
-fn our_recordings_and_those_of_torch_meet_on_the_wall_clock_of_their_host() {
+fn our_recordings_and_torchs_are_aligned_by_the_wall_clock_of_their_host() {
     let hosts = [host(5 * SECOND, 0, 1)];
     let ours = traces(&hosts, &work(Writer::Ferrum)).remove(0);
     let torch = with(&traces(&hosts, &work(Writer::Torch)).remove(0), "\"rank\":0", "\"rank\":1");
     let made = merged(&[torch, ours]);
     assert_eq!(made.merged.inputs[1].alignment.by, AlignedBy::HostWall);
-    assert_eq!(
-        made.merged.inputs[1].alignment.error_ns, None,
-        "nothing proves that the wall clock was not set meanwhile"
-    );
+    assert_eq!(made.merged.inputs[1].alignment.error_ns, None, "the wall clock may have been set in between");
     assert!(errors(&made, &hosts).iter().all(|&error| error <= 2));
 }
 
@@ -209,7 +206,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn whatever_the_clocks_the_bound_holds(
+    fn the_error_holds_for_arbitrary_clocks(
         seed: u64,
         clocks in prop::collection::vec((-10_000 * SECOND..10_000 * SECOND, -50_000_i64..50_000, 1_u32..3), 2..4),
         n_steps in 20_u32..200,
@@ -225,7 +222,7 @@ proptest! {
         for (input, error) in made.merged.inputs.iter().zip(found) {
             let bound = input.alignment.error_ns;
             prop_assert!(bound.is_some_and(|bound| error as u64 <= bound + 4), "off by {}, bound {:?}", error, bound);
-            // Half a step and the network: nobody waits longer than that.
+            // Half a step and the network delay: no rank waits longer than that.
             prop_assert!(bound.is_some_and(|bound| bound < (step_ns + 4 * network_ns) as u64), "{:?}", bound);
         }
     }

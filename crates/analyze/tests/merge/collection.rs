@@ -1,4 +1,4 @@
-//! Four real ranks, where the collection of real traces is there.
+//! Merges four real ranks, if the collection of real traces is present.
 
 use crate::{Made, input, merged, nanos};
 use ferrum_trace_analyze::merge::AlignedBy;
@@ -13,7 +13,7 @@ fn ranks() -> Option<Vec<String>> {
     (0..4).map(read).collect()
 }
 
-/// By name and number: begin and end on each rank.
+/// Begin and end on each rank, by name and number.
 fn collectives(made: &Made) -> BTreeMap<(String, usize), Vec<(i64, i64)>> {
     let mut collectives: BTreeMap<(String, usize), Vec<(i64, i64)>> = BTreeMap::new();
     for input in &made.merged.inputs {
@@ -50,10 +50,10 @@ fn four_ranks_of_torch_are_aligned_by_the_clock_of_their_host() {
     let inputs: Vec<_> = [2, 0, 3, 1].map(|rank: usize| input(&format!("{rank}.json"), &ranks[rank])).to_vec();
     let made = merged(&inputs);
     made.assert_clean();
-    let told: Vec<(Option<u32>, AlignedBy)> =
+    let found: Vec<(Option<u32>, AlignedBy)> =
         made.merged.inputs.iter().map(|input| (input.rank, input.alignment.by)).collect();
     let expected = [AlignedBy::Reference, AlignedBy::HostWall, AlignedBy::HostWall, AlignedBy::HostWall];
-    assert_eq!(told, (0..4).map(Some).zip(expected).collect::<Vec<_>>());
+    assert_eq!(found, (0..4).map(Some).zip(expected).collect::<Vec<_>>());
     let bound = made.merged.inputs.iter().map(|input| input.alignment.error_ns.unwrap()).max().unwrap();
     assert!(bound < 10_000_000, "{bound}");
     let collectives = collectives(&made);

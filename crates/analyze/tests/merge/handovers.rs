@@ -1,9 +1,9 @@
-//! What goes from one process to another and back bounds their clocks.
+//! Tests that hand-overs between processes bound their clocks.
 
 use crate::{input, merged, nanos};
 use ferrum_trace_analyze::merge::{AlignedBy, Input};
 
-/// Sends and arrivals of arrows between processes, as our recorder writes them: phase, id and time in microseconds.
+/// Sends and arrivals of flows between processes, as our recorder writes them: phase, id and time in microseconds.
 fn ends(name: &str, host: &str, unix: i64, ends: &[(char, u64, i64)]) -> Input {
     let mut json = "[".to_owned();
     for (phase, id, ts) in ends {
@@ -23,7 +23,7 @@ fn ends(name: &str, host: &str, unix: i64, ends: &[(char, u64, i64)]) -> Input {
 const UNIX: i64 = 1_800_000_000_000_000_000;
 
 #[test]
-fn requests_that_go_there_and_back_bound_the_offset() {
+fn requests_in_both_directions_bound_the_offset() {
     // The second clock is 1 s ahead. A request takes 30 µs there and 10 µs back.
     let router = ends("router", "n0", UNIX, &[('s', 1, 1_000), ('f', 2, 1_140)]);
     let engine = ends("engine", "n1", UNIX, &[('f', 1, 1_001_030), ('s', 2, 1_001_130)]);
@@ -35,7 +35,7 @@ fn requests_that_go_there_and_back_bound_the_offset() {
     assert!((20_000..20_100).contains(&bound), "half of the 40 µs: {bound}");
     let arrived = made.events().iter().find(|event| event["name"] == "at 1001030").unwrap();
     assert!((nanos(&arrived["ts"]) - 30_000).abs() <= bound);
-    // Both ends have the same id, so that viewers draw the arrow.
+    // Both ends have the same id, so that viewers draw the flow.
     let mut ids: Vec<String> = made.named("flow").map(|event| event["id"].to_string()).collect();
     ids.sort();
     ids.dedup();
@@ -43,7 +43,7 @@ fn requests_that_go_there_and_back_bound_the_offset() {
 }
 
 #[test]
-fn what_goes_one_way_only_bounds_nothing_but_is_kept_to() {
+fn hand_overs_in_one_direction_are_respected_without_an_error_bound() {
     // By the wall clock it would arrive before it was sent.
     let router = ends("router", "n0", UNIX, &[('s', 1, 1_000)]);
     let engine = ends("engine", "n1", UNIX - 5_000_000_000, &[('f', 1, 2_000)]);
@@ -55,7 +55,7 @@ fn what_goes_one_way_only_bounds_nothing_but_is_kept_to() {
 }
 
 #[test]
-fn an_id_that_was_sent_twice_says_nothing() {
+fn an_id_that_was_sent_twice_is_ignored() {
     let router = ends("router", "n0", UNIX, &[('s', 1, 1_000), ('s', 1, 1_500)]);
     let engine = ends("engine", "n1", UNIX, &[('f', 1, 2_000)]);
     assert_eq!(merged(&[router, engine]).merged.inputs[1].alignment.n_facts, 0);

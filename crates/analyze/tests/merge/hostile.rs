@@ -1,4 +1,4 @@
-//! Whatever traces say of themselves, nothing breaks.
+//! Merges traces with hostile metadata.
 
 use crate::{input, merge_aligned};
 use ferrum_trace_analyze::merge::{Align, Input};
@@ -61,10 +61,10 @@ fn about(part: &'static str) -> impl Strategy<Value = String> {
     })
 }
 
-/// `part` is what the recorder says besides, with a number for each `N`.
+/// `part` is additional metadata of the recorder, with a number for each `N`.
 fn trace(part: &'static str) -> impl Strategy<Value = Input> {
     let events = prop::collection::vec(prop_oneof![4 => event(), 1 => about(part)], 0..12);
-    // As JSON: with a quote in it, with escapes that stand for plain letters, with a byte that JSON has only escaped.
+    // As JSON: with a quote, with escapes of plain letters, with a byte that JSON requires to be escaped.
     let key = prop_oneof![Just(r#"a\"b"#), Just(r#"\u0061\n"#), Just("a\u{1}b"), Just("\\\\")];
     (events, [number(), number()], any::<bool>(), key).prop_map(|(events, [base, info], is_object, key)| {
         let list = format!("[{}]", events.join(","));
@@ -83,17 +83,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn odd_parts_do_no_harm(inputs in prop::collection::vec(trace("\"part\":N,\"pid\":5,\"dropped\":N,"), 0..4)) {
+    fn odd_parts_do_not_panic(inputs in prop::collection::vec(trace("\"part\":N,\"pid\":5,\"dropped\":N,"), 0..4)) {
         let made = merge_aligned(&inputs, Align::Auto).unwrap();
         prop_assert_eq!(made.merged.inputs.len(), inputs.len());
         for input in &made.merged.inputs {
             let pids: BTreeSet<u32> = input.processes.iter().map(|process| process.pid).collect();
-            prop_assert_eq!(pids.len(), input.processes.len(), "no two processes of a file have one number");
+            prop_assert_eq!(pids.len(), input.processes.len(), "each process of a file has its own number");
         }
     }
 
     #[test]
-    fn odd_values_do_no_harm(inputs in prop::collection::vec(trace(""), 0..4), how in 0..4) {
+    fn odd_values_do_not_panic(inputs in prop::collection::vec(trace(""), 0..4), how in 0..4) {
         let align = [Align::Auto, Align::Wall, Align::Start, Align::Nothing][how as usize];
         let made = merge_aligned(&inputs, align).unwrap();
         prop_assert_eq!(made.merged.inputs.len(), inputs.len());
@@ -101,6 +101,6 @@ proptest! {
         let mut apart = pids.clone();
         apart.sort_unstable();
         apart.dedup();
-        prop_assert_eq!(apart.len(), pids.len(), "no two processes have one number");
+        prop_assert_eq!(apart.len(), pids.len(), "each process has its own number");
     }
 }

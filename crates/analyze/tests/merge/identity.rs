@@ -1,11 +1,11 @@
-//! What is kept apart, and what stays joined.
+//! Tests of ids: separate files stay separate, and joined events stay joined.
 
 use crate::{Made, input, merge_aligned, merged};
 use ferrum_trace_analyze::merge::{Align, Error, Input, MergeOptions, MergedForm, merge};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Slices, arrows, and asynchronous slices of every kind, as a tool writes them that knows of no other process.
+/// Slices, flows, and async slices of every kind, as written by a tool without other processes.
 fn busy(pid: &str) -> String {
     let events = [
         r#"{"ph":"X","name":"launch","cat":"op","ts":1,"dur":5,"tid":7,"pid":PID}"#,
@@ -32,7 +32,7 @@ fn ids(made: &Made, name: &str, id: impl Fn(&Value) -> Value) -> BTreeMap<u64, B
     ids
 }
 
-/// By process one id, and not the same.
+/// Checks that each process has one id, different from the others.
 #[track_caller]
 fn assert_apart(made: &Made, name: &str, n_files: usize, id: impl Fn(&Value) -> Value) {
     let ids = ids(made, name, id);
@@ -55,18 +55,21 @@ fn ids_of_one_file_do_not_join_events_of_another() {
     let object = ids(&made, "object", |event| event["id"].clone());
     assert!(
         object.values().all(|ids| ids.contains("\"0x5\"")),
-        "so does the id of an object, which is a place in memory"
+        "the id of an object is a memory address of its process"
     );
     let local = ids(&made, "local", |event| event["id2"]["local"].clone());
-    assert!(local.values().all(|ids| ids.len() == 1 && ids.contains("\"0x5\"")), "the process tells them apart");
+    assert!(
+        local.values().all(|ids| ids.len() == 1 && ids.contains("\"0x5\"")),
+        "they are distinguished by the process"
+    );
     let global = ids(&made, "global", |event| event["id2"]["global"].clone());
-    assert!(global.values().all(|ids| ids.contains("\"0x5\"")), "what is global stays so");
+    assert!(global.values().all(|ids| ids.contains("\"0x5\"")), "global ids stay global");
     let labels = made.named("process_labels").map(|event| event["args"]["labels"].clone()).collect::<Vec<_>>();
-    assert_eq!(labels, [json!("pid 5"), json!("pid 5")], "the number that the other two had");
+    assert_eq!(labels, [json!("pid 5"), json!("pid 5")], "the old number of the other two");
 }
 
 #[test]
-fn texts_that_stand_for_numbers_become_numbers_and_names() {
+fn text_ids_become_numbers_and_names() {
     let made = merged(&[input("a.json", &busy("\"Spans\"")), input("b.json", &busy("\"Spans\""))]);
     made.assert_clean();
     let names: Vec<&Value> = made.named("process_name").map(|event| &event["args"]["name"]).collect();
@@ -76,7 +79,7 @@ fn texts_that_stand_for_numbers_become_numbers_and_names() {
     assert_eq!(threads, BTreeSet::from(["stream 7"]));
 }
 
-/// As our recorder writes it: the ids of arrows begin with the number of the process.
+/// A trace of our recorder: the ids of flows begin with the number of the process.
 fn ours(pid: u64, host: &str) -> String {
     let flow = pid << 32 | 1;
     format!(
@@ -89,24 +92,24 @@ fn ours(pid: u64, host: &str) -> String {
 }
 
 #[test]
-fn our_own_flows_are_unique_already_unless_processes_have_one_number() {
+fn our_flows_are_unique_unless_processes_share_a_number() {
     let made = merged(&[input("a", &ours(70, "n0")), input("b", &ours(71, "n0")), input("c", &ours(70, "n1"))]);
     made.assert_clean();
     assert_apart(&made, "flow", 3, |event| event["id"].clone());
     let ids: Vec<String> =
         made.named("flow").filter(|event| event["ph"] == "s").map(|event| event["id"].to_string()).collect();
-    assert_eq!(ids[..2], ["\"0x4600000001\"", "\"0x4700000001\""], "they stay as they were");
+    assert_eq!(ids[..2], ["\"0x4600000001\"", "\"0x4700000001\""], "the ids are kept");
 }
 
 #[test]
-fn flows_of_others_that_are_called_like_ours_are_kept_apart() {
+fn flows_of_other_tools_with_our_names_are_kept_separate() {
     let trace = r#"[{"ph":"X","name":"a","cat":"x","ts":1,"dur":9,"pid":0,"tid":3},{"ph":"s","name":"flow","cat":"flow","id":1,"ts":2,"pid":0,"tid":3}]"#;
     let made = merged(&[input("a", trace), input("b", trace), input("c", trace)]);
     assert_apart(&made, "flow", 3, |event| event["id"].clone());
 }
 
 #[test]
-fn ranks_are_named_and_stand_in_their_order() {
+fn ranks_are_named_and_in_order() {
     let trace = r#"[{"ph":"M","name":"process_name","pid":9,"args":{"name":"python"}},
         {"ph":"M","name":"process_sort_index","pid":9,"args":{"sort_index":9}},
         {"ph":"M","name":"process_name","pid":0,"args":{"name":"python"}},
@@ -116,13 +119,13 @@ fn ranks_are_named_and_stand_in_their_order() {
         {"ph":"X","name":"a","ts":1,"dur":1,"pid":9,"tid":9}]"#;
     let mut given = input("whatever.json", trace);
     given.rank = Some(1);
-    let told = format!("{{\"distributedInfo\":{{\"rank\":0}},\"traceEvents\":{trace}}}");
-    let made = merged(&[input("rank_11.json", trace), given, input("rank77.json", &told)]);
+    let stated = format!("{{\"distributedInfo\":{{\"rank\":0}},\"traceEvents\":{trace}}}");
+    let made = merged(&[input("rank_11.json", trace), given, input("rank77.json", &stated)]);
     let ranks: Vec<Option<u32>> = made.merged.inputs.iter().map(|input| input.rank).collect();
     assert_eq!(
         ranks,
         [Some(0), Some(1), Some(11)],
-        "what is given counts most, what the trace says more than its name"
+        "the option takes precedence over the trace, and the trace over its name"
     );
     let mut by_place: Vec<(i64, String)> = Vec::new();
     for event in made.named("process_sort_index") {
@@ -137,7 +140,7 @@ fn ranks_are_named_and_stand_in_their_order() {
 }
 
 #[test]
-fn fields_that_all_share_stay_and_others_are_kept_with_their_file() {
+fn shared_fields_are_kept_and_others_go_with_their_file() {
     let trace = |rank: u32| {
         let event = r#"{"ph":"X","name":"a","ts":1,"dur":1,"pid":1,"tid":1}"#;
         let fields = r#""schemaVersion":1,"baseTimeNanoseconds":1800000000000000000"#;
@@ -145,24 +148,24 @@ fn fields_that_all_share_stay_and_others_are_kept_with_their_file() {
     };
     let made = merged(&[input("a", &trace(0)), input("b", &trace(1))]);
     assert_eq!(made.document["schemaVersion"], 1);
-    assert_eq!(made.document["baseTimeNanoseconds"], 1_800_000_000_000_001_000_i64, "when time zero is now");
+    assert_eq!(made.document["baseTimeNanoseconds"], 1_800_000_000_000_001_000_i64, "the new time zero");
     assert_eq!(made.document["distributedInfo"], Value::Null);
-    let told: Vec<&Value> =
+    let fields: Vec<&Value> =
         made.named("ferrum_trace_merge").map(|event| &event["args"]["fields"]["distributedInfo"]).collect();
-    assert_eq!(told, [&json!({"rank": 0}), &json!({"rank": 1})]);
+    assert_eq!(fields, [&json!({"rank": 0}), &json!({"rank": 1})]);
 }
 
 #[test]
-fn fields_keep_their_names_whatever_is_in_them() {
+fn fields_keep_their_names_with_special_characters() {
     let trace = |own: &str| format!(r#"{{"a\"b":1,"\u0063":2,"d\"e":"{own}","traceEvents":[]}}"#);
     let made = merged(&[input("a", &trace("x")), input("b", &trace("y"))]);
     assert_eq!((&made.document["a\"b"], &made.document["c"]), (&json!(1), &json!(2)));
-    let told: Vec<&Value> = made.named("ferrum_trace_merge").map(|event| &event["args"]["fields"]).collect();
-    assert_eq!(told, [&json!({"d\"e": "x"}), &json!({"d\"e": "y"})]);
+    let fields: Vec<&Value> = made.named("ferrum_trace_merge").map(|event| &event["args"]["fields"]).collect();
+    assert_eq!(fields, [&json!({"d\"e": "x"}), &json!({"d\"e": "y"})]);
 }
 
 #[test]
-fn keys_of_fields_are_as_bounded_as_what_they_say() {
+fn keys_of_fields_are_bounded_like_their_values() {
     let long = format!(r#"{{"{}":1,"short":2,"traceEvents":[]}}"#, "k".repeat(2 << 20));
     let made = merged(&[input("a", &long)]);
     assert_eq!(made.merged.n_fields_lost, 1);
@@ -170,7 +173,7 @@ fn keys_of_fields_are_as_bounded_as_what_they_say() {
 }
 
 #[test]
-fn the_recorders_own_words_say_when_time_zero_is_now() {
+fn the_recorders_metadata_have_the_new_time_zero() {
     let trace = |start: i64| {
         format!(
             r#"[{{"ph":"X","name":"a","ts":5,"dur":1,"pid":1,"tid":1}},{{"ph":"M","name":"ferrum_trace","pid":1,"tid":1,
@@ -187,7 +190,7 @@ fn the_recorders_own_words_say_when_time_zero_is_now() {
 }
 
 #[test]
-fn a_file_that_is_no_trace_is_named_and_a_damaged_one_is_merged_as_far_as_it_goes() {
+fn a_file_that_is_not_a_trace_is_named_and_a_damaged_one_is_merged() {
     let good = busy("1");
     let refused = merge_aligned(&[input("a.json", &good), input("page.html", "<html>")], Align::Auto).err().unwrap();
     assert!(matches!(&refused, Error::Input { place: 1, name, .. } if name == "page.html"), "{refused}");
@@ -206,7 +209,7 @@ fn metadata_of_other_tools_stay_with_their_process() {
 }
 
 #[test]
-fn nothing_at_all_and_one_alone_are_merged_too() {
+fn no_input_and_a_single_input_can_be_merged() {
     assert_eq!(merged(&[]).merged.n_events, 0);
     assert_eq!(merged(&[input("empty", "[]")]).merged.inputs.len(), 1);
     let made = merged(&[input("one", &busy("1"))]);
@@ -215,8 +218,8 @@ fn nothing_at_all_and_one_alone_are_merged_too() {
 }
 
 #[test]
-fn mended_and_other_forms_hold_the_same() {
-    // Two slices that overlap in part, which viewers mind.
+fn all_output_formats_have_the_same_content() {
+    // Two slices that overlap partly, which viewers do not accept.
     let overlap = r#"[{"ph":"X","name":"a","ts":1,"dur":5,"pid":1,"tid":1},{"ph":"X","name":"b","ts":3,"dur":5,"pid":1,"tid":1}]"#;
     let inputs = [input("a", overlap), input("b", overlap)];
     let mut mended = Vec::new();
@@ -227,7 +230,7 @@ fn mended_and_other_forms_hold_the_same() {
     Made { bytes: mended, document, merged }.assert_clean();
     let mut perfetto = Vec::new();
     let options = MergeOptions { form: MergedForm::Perfetto, ..MergeOptions::default() };
-    let told = merge(&inputs, &mut perfetto, &options).unwrap();
-    assert_eq!(told.n_events, 4 + 2, "slices, and what tells how each input was merged");
+    let merged = merge(&inputs, &mut perfetto, &options).unwrap();
+    assert_eq!(merged.n_events, 4 + 2, "slices, and the description of each input");
     assert!(ferrum_trace_format::perfetto::read::is_pftrace(&perfetto));
 }

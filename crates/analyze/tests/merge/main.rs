@@ -1,4 +1,4 @@
-//! Several traces in one: what is kept apart, what is joined, and that clocks are no further off than is said.
+//! Merges of traces: separate processes, joined events, and clocks within the stated error.
 
 mod clocks;
 mod collection;
@@ -17,14 +17,14 @@ use serde_json::Value;
 use std::io::Read;
 use std::sync::Arc;
 
-/// An input of this name and content.
+/// An input with this name and content.
 fn input(name: &str, json: &str) -> Input {
     let bytes: Arc<[u8]> = json.as_bytes().into();
     let open = move || Ok(Box::new(std::io::Cursor::new(Arc::clone(&bytes))) as Box<dyn Read + Send>);
     Input { name: name.to_owned(), rank: None, rank_if_unknown: rank_in(name), open: Arc::new(open) }
 }
 
-/// A trace with one text in place of another.
+/// Replaces a text in a trace.
 fn with(trace: &Input, from: &str, to: &str) -> Input {
     let mut json = String::new();
     (trace.open)().unwrap().read_to_string(&mut json).unwrap();
@@ -44,12 +44,12 @@ impl Made {
         self.document["traceEvents"].as_array().unwrap()
     }
 
-    /// Events of a name.
+    /// Events with a name.
     fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Value> {
         self.events().iter().filter(move |event| event["name"] == name)
     }
 
-    /// Whether viewers take it whole.
+    /// Panics if a viewer would not accept it.
     #[track_caller]
     fn assert_clean(&self) {
         let bytes = self.bytes.clone();
@@ -71,7 +71,7 @@ fn merged(inputs: &[Input]) -> Made {
     merge_aligned(inputs, Align::Auto).unwrap()
 }
 
-/// A time of a merged event, in nanoseconds.
+/// Nanoseconds of a time of a merged event.
 fn nanos(micros: &Value) -> i64 {
     // Doubles keep these to the nanosecond.
     (micros.as_f64().unwrap() * 1000.0).round() as i64

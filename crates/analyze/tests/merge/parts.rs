@@ -1,10 +1,11 @@
-//! A recording that goes on from file to file is one process.
+//! Tests that the parts of a rotating recording are merged into one process.
 
 use crate::{Made, input, merged, nanos, with};
 use ferrum_trace_analyze::merge::Input;
 use std::collections::BTreeSet;
 
-/// A file of a rotating recording: a step from each of these times on, in microseconds, and a request that goes over its edges.
+/// A part of a rotating recording: a step from each of these times on, in microseconds, and a request that is open
+/// across its boundaries.
 fn part(pid: u32, number: u32, steps: &[i64]) -> Input {
     let mut json = "[".to_owned();
     for ts in steps {
@@ -26,7 +27,7 @@ fn pids(made: &Made) -> Vec<u32> {
 }
 
 #[test]
-fn files_of_one_recording_are_one_process_whatever_their_order() {
+fn parts_of_one_recording_are_one_process_in_any_order() {
     let made = merged(&[part(7, 2, &[100, 200]), part(8, 1, &[5, 105]), part(7, 1, &[0]), part(8, 2, &[205])]);
     made.assert_clean();
     let names: Vec<&str> = made.merged.inputs.iter().map(|input| input.name.as_str()).collect();
@@ -39,19 +40,19 @@ fn files_of_one_recording_are_one_process_whatever_their_order() {
     assert_eq!(made.named("process_sort_index").count(), 2);
     let requests: Vec<(u64, String)> =
         made.named("token").map(|event| (event["pid"].as_u64().unwrap(), event["id"].to_string())).collect();
-    assert_eq!(requests[0], requests[1], "a request goes over the edge");
+    assert_eq!(requests[0], requests[1], "a request is open across the boundary");
     assert_eq!(requests[2], requests[3]);
-    assert_ne!(requests[0].1, requests[2].1, "and is not one of the other process");
+    assert_ne!(requests[0].1, requests[2].1, "and differs from that of the other process");
     let times: Vec<i64> = made.named("decode").map(|event| nanos(&event["ts"]) / 1000).collect();
     assert_eq!(times, [0, 100, 200, 5, 105, 205]);
-    // The second process ends each step 5 us later, counted over both files.
+    // The second process ends each step 5 us later, counted over both parts.
     let steps = &made.merged.steps;
     assert_eq!((steps.rows[0].n, steps.rows[0].n_ranks, steps.rows[0].max_ns), (3, 2, 5_000));
     let labels: Vec<&str> = steps.ranks.iter().map(|rank| rank.label.as_str()).collect();
     assert_eq!(labels, ["engine 7", "engine 8"]);
 }
 
-/// A file of a recording with begins and ends of requests; a `u` is an end that it has only because it ends there.
+/// A part of a recording with begins and ends of requests; `u` is a synthetic end at the end of the part.
 fn with_requests(number: u32, step: i64, events: &[(&str, u32, i64)]) -> Input {
     let event = |&(phase, id, ts): &(&str, u32, i64)| {
         let (phase, args) = if phase == "u" { ("e", r#","args":{"unclosed":true}"#) } else { (phase, "") };
@@ -63,7 +64,7 @@ fn with_requests(number: u32, step: i64, events: &[(&str, u32, i64)]) -> Input {
 }
 
 #[test]
-fn what_goes_over_an_edge_begins_once() {
+fn async_events_across_a_part_boundary_begin_once() {
     let made = merged(&[
         with_requests(1, 0, &[("b", 1, 10), ("b", 2, 20), ("b", 3, 25), ("e", 2, 30), ("e", 4, 35), ("b", 4, 5)]),
         with_requests(
@@ -86,11 +87,11 @@ fn what_goes_over_an_edge_begins_once() {
     assert_eq!(of("1"), "b10 e110 b140 e220 ");
     assert_eq!(of("2"), "b20 e30 b120 e130 ");
     assert_eq!(of("3"), "b25 e210 ");
-    assert_eq!(of("4"), "b5 e35 b150 e160 ", "wherever they stand in their file");
+    assert_eq!(of("4"), "b5 e35 b150 e160 ", "in any position in the file");
 }
 
 #[test]
-fn an_end_that_a_file_has_only_because_it_ends_there_is_left_to_the_last_one() {
+fn synthetic_ends_are_written_after_the_last_part_only() {
     let made = merged(&[
         with_requests(
             1,
@@ -125,14 +126,14 @@ fn an_end_that_a_file_has_only_because_it_ends_there_is_left_to_the_last_one() {
         seen
     };
     assert_eq!(of("1"), [(10, "b", false), (210, "e", false)]);
-    assert_eq!(of("2"), [(20, "b", false), (250, "e", true)], "whatever files have nothing of it");
+    assert_eq!(of("2"), [(20, "b", false), (250, "e", true)], "some parts have none of its events");
     assert_eq!(of("3"), [(25, "b", false), (50, "e", true)]);
     let twice = [(30, "b", false), (40, "b", false), (50, "e", true), (220, "e", false)];
-    assert_eq!(of("4"), twice, "what is open twice, and goes on once");
+    assert_eq!(of("4"), twice, "open twice, continued once");
 }
 
 #[test]
-fn other_recordings_of_that_number_and_the_same_file_again_are_others() {
+fn other_recordings_and_duplicate_parts_stay_separate() {
     let other = part(7, 2, &[100]);
     let made = merged(&[part(7, 1, &[0]), part(7, 1, &[0])]);
     assert_eq!(BTreeSet::from_iter(pids(&made)).len(), 2);

@@ -1,9 +1,9 @@
-//! Who comes last, and how long the others wait.
+//! Tests of the skew of ranks: the last rank, and the waiting time of the others.
 
 use crate::{input, merged};
 use ferrum_trace_analyze::merge::{Input, NotRanks, Skew};
 
-/// A rank that has one clock with the others, and does this: name, category, begin and end in microseconds.
+/// A rank that shares its clock with the others: name, category, begin and end in microseconds.
 fn rank(rank: u32, spans: &[(&str, &str, i64, i64)]) -> Input {
     let mut json = "[".to_owned();
     for (name, category, begin, end) in spans {
@@ -24,7 +24,7 @@ fn last(skew: &Skew, row: usize) -> Vec<(&str, u64)> {
 }
 
 #[test]
-fn whoever_comes_last_lets_the_others_wait() {
+fn the_last_rank_makes_the_others_wait() {
     let made = merged(&[
         rank(1, &[("all_reduce", "comm", 100, 200), ("all_reduce", "comm", 300, 400), ("barrier", "comm", 500, 510)]),
         rank(2, &[("all_reduce", "comm", 150, 200), ("all_reduce", "comm", 390, 400), ("barrier", "comm", 500, 510)]),
@@ -35,7 +35,7 @@ fn whoever_comes_last_lets_the_others_wait() {
     assert_eq!((row.name.as_str(), row.n, row.n_ranks, row.is_sure), ("all_reduce", 2, 3, true));
     assert_eq!((row.p50_ns, row.p99_ns, row.max_ns), (50_000, 90_000, 90_000));
     assert_eq!(row.waited_ns, (50 + 30 + 90 + 80) * 1_000);
-    assert_eq!(row.worst, (1, 290_000), "the second of them, on the clock of the merged trace");
+    assert_eq!(row.worst, (1, 290_000), "the second one, on the clock of the merged trace");
     assert_eq!(last(skew, 0), [("rank 2", 2)]);
     assert_eq!(last(skew, 1), [("rank 3", 1)]);
     let of: Vec<(u64, i64, i64)> =
@@ -45,7 +45,7 @@ fn whoever_comes_last_lets_the_others_wait() {
 }
 
 #[test]
-fn steps_are_compared_by_who_ends_them_last() {
+fn steps_are_compared_by_their_ends() {
     let made = merged(&[
         rank(0, &[("decode", "step", 0, 100), ("prefill", "step", 110, 200)]),
         rank(1, &[("decode", "step", 0, 130), ("prefill", "step", 140, 210)]),
@@ -69,7 +69,7 @@ fn steps_of_torch_are_compared_by_their_numbers() {
             format!(r#""distributedInfo":{{"rank":{rank}}},"host_name":"h","baseTimeNanoseconds":1800000000000000000"#);
         input("t", &format!("{{{fields},\"traceEvents\":[{}]}}", events.join(",")))
     };
-    // The second begins one step later, and goes on for one more.
+    // The second begins one step later, and continues for one more.
     let made = merged(&[trace(0, &[(4, 100), (5, 200), (6, 300)]), trace(1, &[(5, 230), (6, 310), (7, 400)])]);
     let row = &made.merged.steps.rows[0];
     assert_eq!((row.n, row.max_ns, row.is_sure, row.worst.0), (2, 30_000, true, 5));
@@ -81,7 +81,7 @@ fn begins_and_ends_are_compared_as_well() {
         let edge = |phase: &str, name: &str, ts: i64| {
             format!(r#"{{"ph":"{phase}","name":"{name}","cat":"comm","ts":{ts},"pid":{rank},"tid":1}},"#)
         };
-        // Something that is no collective around it and in it, and an end without a begin before.
+        // Slices that are not collectives around it and in it, and an end without a begin before.
         let json = [
             edge("E", "x", 0),
             edge("B", "send", 1),
@@ -103,7 +103,7 @@ fn begins_and_ends_are_compared_as_well() {
 }
 
 #[test]
-fn groups_are_compared_within_themselves() {
+fn process_groups_are_compared_separately() {
     let trace = |rank: u32, group: &str, at: i64| {
         let event = format!(
             r#"{{"ph":"X","name":"all_reduce","cat":"comm","ts":{at},"dur":50,"pid":{rank},"tid":1,"args":{{"group":"{group}"}}}}"#
@@ -119,7 +119,7 @@ fn groups_are_compared_within_themselves() {
     assert_eq!(rows, [("y", 7_000), ("x", 5_000)]);
 }
 
-/// A recording with one step: its rank if it says one, its host, and when it began on the clock of that host.
+/// A recording with one step: its rank if it states one, its host, and its begin on the clock of that host.
 fn recording(rank: Option<u32>, (boot_id, host): (&str, &str), start_ns: i64) -> Input {
     let rank = rank.map_or(String::new(), |rank| format!(r#""rank":{rank},"#));
     input(
@@ -131,7 +131,7 @@ fn recording(rank: Option<u32>, (boot_id, host): (&str, &str), start_ns: i64) ->
     )
 }
 
-/// The reason why two recordings are not compared; checks that nothing is compared then.
+/// Returns the reason why two recordings are not compared; checks that nothing is compared then.
 fn reason(one: Input, other: Input) -> Option<NotRanks> {
     let made = merged(&[one, other]).merged;
     assert_eq!(made.not_ranks.is_some(), made.steps.is_empty() && made.collectives.is_empty());
@@ -139,7 +139,7 @@ fn reason(one: Input, other: Input) -> Option<NotRanks> {
 }
 
 #[test]
-fn runs_that_follow_each_other_are_not_compared() {
+fn consecutive_runs_are_not_compared() {
     let host = ("b", "h");
     for ranks in [[None, None], [Some(0), Some(1)]] {
         let found = reason(recording(ranks[0], host, 0), recording(ranks[1], host, 131_400_000_000));
@@ -154,7 +154,7 @@ fn two_traces_of_one_rank_are_not_compared() {
 }
 
 #[test]
-fn recordings_of_two_starts_of_a_host_are_not_compared() {
+fn recordings_before_and_after_a_restart_are_not_compared() {
     let found = reason(recording(Some(0), ("b", "h"), 0), recording(Some(1), ("c", "h"), 0));
     assert_eq!(found, Some(NotRanks::HostRestarted { host: "h".to_owned(), files: [0, 1] }));
 }

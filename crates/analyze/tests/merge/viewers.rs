@@ -1,4 +1,4 @@
-//! Merged files for the real viewers: `cargo xtask check` puts them before Perfetto's trace_processor.
+//! Leaves merged files for the step `viewers` of `cargo xtask check`, which opens them in Perfetto's trace_processor.
 
 use crate::merged;
 use crate::world::{Host, Work, Writer, traces};

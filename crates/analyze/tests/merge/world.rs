@@ -1,21 +1,21 @@
-//! Ranks on hosts whose clocks are off, with traces of what they do.
+//! Simulated ranks on hosts with clocks that are off, and their traces.
 
 use crate::input;
 use ferrum_trace_analyze::merge::Input;
 use std::fmt::Write as _;
 
-/// A host, and how its clocks run.
+/// A host, and the error of its clocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Host {
-    /// What its wall clock is ahead by, in nanoseconds.
+    /// Nanoseconds by which its wall clock is ahead.
     pub offset_ns: i64,
-    /// How much faster its clocks run than they should.
+    /// Parts per billion by which its clocks run too fast.
     pub drift_ppb: i64,
-    /// How many ranks it has.
+    /// Number of ranks.
     pub n_ranks: u32,
 }
 
-/// Who writes the traces.
+/// Tool that writes the traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writer {
     /// Our recorder.
@@ -24,25 +24,25 @@ pub enum Writer {
     Torch,
 }
 
-/// What all of them do.
+/// Work of all ranks.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
-    /// Who writes.
+    /// The tool that writes the traces.
     pub writer: Writer,
-    /// How many steps, each with a collective.
+    /// Number of steps, each with a collective.
     pub n_steps: u32,
-    /// How long a step takes, about.
+    /// Approximate duration of a step.
     pub step_ns: i64,
-    /// How long it takes at least until all have been told that the last one came.
+    /// Minimum time until all ranks are notified that the last one has arrived.
     pub network_ns: i64,
-    /// Seeds what is random.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 
-/// When it all begins, since 1970.
+/// Begin of the simulation, since 1970.
 const EPOCH_NS: i64 = 1_800_000_000_000_000_000;
 
-/// Numbers without an order, the same each time.
+/// Reproducible random numbers.
 pub struct Random(u64);
 
 impl Random {
@@ -50,7 +50,7 @@ impl Random {
         Self(seed)
     }
 
-    /// From zero to below `end`.
+    /// Returns a number from zero to below `end`.
     pub fn below(&mut self, end: i64) -> i64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -66,7 +66,7 @@ struct Span {
     end: i64,
 }
 
-/// All traces, in the order of ranks.
+/// Returns all traces, in the order of ranks.
 pub fn traces(hosts: &[Host], work: &Work) -> Vec<Input> {
     let host_of: Vec<usize> = hosts.iter().enumerate().flat_map(|(n, host)| vec![n; host.n_ranks as usize]).collect();
     let mut random = Random::new(work.seed);
@@ -94,7 +94,7 @@ pub fn traces(hosts: &[Host], work: &Work) -> Vec<Input> {
 }
 
 impl Host {
-    /// What its clock says at a true time, from when it all began.
+    /// Returns the time of its clock at a true time since the begin.
     pub fn clock(&self, time: i64) -> i64 {
         time + (i128::from(time) * i128::from(self.drift_ppb)).div_euclid(1_000_000_000) as i64
     }
@@ -126,7 +126,7 @@ fn spans(out: &mut String, names: [&str; 4], ids: (u32, u32), host: &Host, spans
     }
 }
 
-/// As our recorder writes it: times count from the start of the recording. All hosts use the same numbers for processes.
+/// A trace of our recorder: times count from the start of the recording. All hosts use the same numbers for processes.
 fn ferrum(rank: usize, n: usize, host: &Host, of_rank: &[Span]) -> String {
     let pid = 4000 + rank as u32 % 2;
     // The monotonic clock has another zero, and the recording begins a little later on each rank.
@@ -144,7 +144,7 @@ fn ferrum(rank: usize, n: usize, host: &Host, of_rank: &[Span]) -> String {
     out
 }
 
-/// As torch's profiler writes it.
+/// A trace of torch's profiler.
 fn torch(rank: usize, n: usize, host: &Host, of_rank: &[Span]) -> String {
     let pid = 4000 + rank as u32 % 2;
     let mut out = format!(

@@ -34,10 +34,10 @@ fn a_finding_is_a_line() {
     let run = scene().run("check bad.json").expect_code(1);
     let lines: Vec<&str> = run.stdout.lines().collect();
     let cells: Vec<&str> = lines[2].split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
-    assert_eq!(cells, ["error", "overlap", "1", "PCS", "82", "moves it to a thread beside, `NAME (2)`"]);
+    assert_eq!(cells, ["error", "overlap", "1", "PCS", "82", "moves it to an extra thread, `NAME (2)`"]);
     assert_eq!(lines[3], "viewers: P Perfetto, C chrome://tracing, S speedscope");
     let run = scene().run("check -v bad.json").expect_code(1);
-    assert!(run.stdout.contains("error overlap, 1 time: A slice that overlaps"), "{}", run.stdout);
+    assert!(run.stdout.contains("error overlap, 1 time: A slice that partly overlaps"), "{}", run.stdout);
     assert!(run.stdout.contains("\n  byte 82: {\"ph\":\"X\",\"name\":\"b\""), "{}", run.stdout);
 }
 

@@ -312,7 +312,7 @@ fn a_profile_without_anything_in_it_is_refused() {
     let scene = Scene::new();
     scene.write("t.json", r#"[{"ph":"i","name":"mark","ts":5,"pid":1,"tid":1,"s":"t"}]"#);
     let run = scene.run("convert t.json -o p.layerwise.json").expect_code(2);
-    assert_eq!(run.stderr, "error: t.json: expected slices that lie in steps, found none\n");
+    assert_eq!(run.stderr, "error: t.json: expected slices in steps, found none\n");
     scene.write("t.json", TRACE);
     let run = scene.run("convert t.json -o p.layerwise.json").expect_code(0);
     assert!(

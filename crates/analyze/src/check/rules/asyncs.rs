@@ -1,51 +1,52 @@
-//! Asynchronous events.
+//! Async events.
 
-use crate::check::rule::{Rule, error};
+use crate::check::rule::Severity::Error;
+use crate::check::rule::{Rule, rule};
 
-/// An asynchronous event without an id.
-pub static ASYNC_WITHOUT_ID: Rule = error(
+pub(crate) static ASYNC_WITHOUT_ID: Rule = rule(
+    Error,
     "async-without-id",
-    "An asynchronous event without an id.",
+    "An async event without an id.",
     "PC",
     "Perfetto and chrome://tracing drop it",
     "leaves it out",
 );
 
-/// Asynchronous events of the old kind (S, T, p, F).
-pub static LEGACY_ASYNC: Rule = error(
+pub(crate) static LEGACY_ASYNC: Rule = rule(
+    Error,
     "legacy-async",
-    "Asynchronous events of the old kind (S, T, p, F).",
+    "Legacy async events (S, T, p, F).",
     "PF",
     "Perfetto and Firefox ignore them",
     "writes them as b, n, e",
 );
 
-/// An asynchronous begin without an end of its name, or an end without a begin.
-pub static UNMATCHED_ASYNC: Rule = error(
+pub(crate) static UNMATCHED_ASYNC: Rule = rule(
+    Error,
     "unmatched-async",
-    "An asynchronous begin without an end of its name, or an end without a begin.",
+    "An async begin without an end of the same name, or an end without a begin.",
     "PC",
     "Perfetto shows a slice that never ends, chrome://tracing warns; ends are ignored",
     "ends it at the end of the trace, marked by the argument `unclosed`; leaves the end out",
 );
 
-/// An asynchronous slice that overlaps another one of its id in part.
-pub static CROSSED_ASYNC: Rule = error(
+pub(crate) static CROSSED_ASYNC: Rule = rule(
+    Error,
     "crossed-async",
-    "An asynchronous slice that overlaps another one of its id in part.",
+    "An async slice that partly overlaps another one with the same id.",
     "PC",
     "Perfetto counts a misplaced end, and closes the wrong one",
-    "gives it an id of its own",
+    "gives it a new id",
 );
 
-/// Asynchronous slices of several processes that share an id.
-pub static SHARED_ASYNC_ID: Rule = error(
+pub(crate) static SHARED_ASYNC_ID: Rule = rule(
+    Error,
     "shared-async-id",
-    "Asynchronous slices of several processes that share an id.",
+    "Async slices of several processes that share an id.",
     "P",
-    "Perfetto takes ids for global, and puts the one into the other",
+    "Perfetto treats ids as global, and nests one slice in the other",
     "makes the id local to its process",
 );
 
-/// All of them.
-pub const ALL: &[&Rule] = &[&ASYNC_WITHOUT_ID, &LEGACY_ASYNC, &UNMATCHED_ASYNC, &CROSSED_ASYNC, &SHARED_ASYNC_ID];
+pub(crate) const ALL: &[&Rule] =
+    &[&ASYNC_WITHOUT_ID, &LEGACY_ASYNC, &UNMATCHED_ASYNC, &CROSSED_ASYNC, &SHARED_ASYNC_ID];

@@ -1,9 +1,10 @@
 //! Counters.
 
-use crate::check::rule::{Rule, error};
+use crate::check::rule::Severity::Error;
+use crate::check::rule::{Rule, rule};
 
-/// A counter without values.
-pub static COUNTER_WITHOUT_ARGS: Rule = error(
+pub(crate) static COUNTER_WITHOUT_ARGS: Rule = rule(
+    Error,
     "counter-without-args",
     "A counter without values.",
     "PC",
@@ -11,14 +12,13 @@ pub static COUNTER_WITHOUT_ARGS: Rule = error(
     "leaves it out",
 );
 
-/// A value of a counter that is no number.
-pub static COUNTER_NOT_NUMBER: Rule = error(
+pub(crate) static COUNTER_NOT_NUMBER: Rule = rule(
+    Error,
     "counter-not-number",
-    "A value of a counter that is no number.",
+    "A value of a counter that is not a number.",
     "P",
     "Perfetto drops it",
-    "writes the number if it is one in quotes or a truth value, else leaves the value out",
+    "writes a quoted number or a boolean as a number, else leaves the value out",
 );
 
-/// All of them.
-pub const ALL: &[&Rule] = &[&COUNTER_WITHOUT_ARGS, &COUNTER_NOT_NUMBER];
+pub(crate) const ALL: &[&Rule] = &[&COUNTER_WITHOUT_ARGS, &COUNTER_NOT_NUMBER];

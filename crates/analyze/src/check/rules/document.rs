@@ -1,13 +1,19 @@
 //! The file as a whole.
 
-use crate::check::rule::{Rule, error, note};
+use crate::check::rule::Severity::{Error, Note};
+use crate::check::rule::{Rule, rule};
 
-/// The file begins with a byte order mark.
-pub static BOM: Rule =
-    error("bom", "The file begins with a byte order mark.", "PH", "Perfetto and HTA refuse the file", "leaves it out");
+pub(crate) static BOM: Rule = rule(
+    Error,
+    "bom",
+    "The file begins with a byte order mark.",
+    "PH",
+    "Perfetto and HTA refuse the file",
+    "leaves it out",
+);
 
-/// The compressed file ends early, or is damaged.
-pub static CUT_CONTAINER: Rule = error(
+pub(crate) static CUT_CONTAINER: Rule = rule(
+    Error,
     "cut-container",
     "The compressed file ends early, or is damaged.",
     "PCSFH",
@@ -15,34 +21,44 @@ pub static CUT_CONTAINER: Rule = error(
     "writes what could be decompressed",
 );
 
-/// The file ends in the middle of an event.
-pub static CUT_EVENT: Rule = error(
+pub(crate) static CUT_EVENT: Rule = rule(
+    Error,
     "cut-event",
     "The file ends in the middle of an event.",
     "CSFH",
-    "all but Perfetto refuse the file, and Perfetto takes it in the array form only",
-    "leaves the half event out and closes the file",
+    "all but Perfetto refuse the file, and Perfetto accepts it as an array only",
+    "leaves the incomplete event out and closes the file",
 );
 
-/// The array of events has no end.
-pub static UNCLOSED_ARRAY: Rule =
-    error("unclosed-array", "The array of events has no end.", "FH", "Firefox and HTA refuse the file", "closes it");
+pub(crate) static UNCLOSED_ARRAY: Rule = rule(
+    Error,
+    "unclosed-array",
+    "The array of events has no end.",
+    "FH",
+    "Firefox and HTA refuse the file",
+    "closes it",
+);
 
-/// The object around the events has no end.
-pub static UNCLOSED_FILE: Rule =
-    error("unclosed-file", "The object around the events has no end.", "PCSFH", "all refuse the file", "closes it");
+pub(crate) static UNCLOSED_FILE: Rule = rule(
+    Error,
+    "unclosed-file",
+    "The object around the events has no end.",
+    "PCSFH",
+    "all refuse the file",
+    "closes it",
+);
 
-/// A comma too many between events, or after the last one.
-pub static STRAY_COMMA: Rule = error(
+pub(crate) static STRAY_COMMA: Rule = rule(
+    Error,
     "stray-comma",
-    "A comma too many between events, or after the last one.",
+    "An extra comma between events, or after the last one.",
     "CSFH",
     "all but Perfetto refuse the file",
     "leaves it out",
 );
 
-/// No comma between two events.
-pub static MISSING_COMMA: Rule = error(
+pub(crate) static MISSING_COMMA: Rule = rule(
+    Error,
     "missing-comma",
     "No comma between two events.",
     "PCSFH",
@@ -50,52 +66,62 @@ pub static MISSING_COMMA: Rule = error(
     "adds it",
 );
 
-/// Events one after the other, without an array around them.
-pub static LINES_FORM: Rule = error(
+pub(crate) static LINES_FORM: Rule = rule(
+    Error,
     "lines-form",
-    "Events one after the other, without an array around them.",
+    "Events without an array around them.",
     "PCSFH",
     "Perfetto shows nothing, the others refuse the file",
     "puts them into an array",
 );
 
-/// NaN or Infinity, which JSON does not have.
-pub static NAN: Rule =
-    error("nan", "NaN or Infinity, which JSON does not have.", "PCSFH", "all refuse the file", "leaves the event out");
-
-/// Bytes that are no events.
-pub static DAMAGE: Rule = error(
-    "damage",
-    "Bytes that are no events.",
+pub(crate) static NAN: Rule = rule(
+    Error,
+    "nan",
+    "NaN or Infinity, which JSON does not have.",
     "PCSFH",
-    "most refuse the file",
-    "leaves them out and goes on with the next whole event",
+    "all refuse the file",
+    "leaves the event out",
 );
 
-/// A field around the events that viewers read and cannot use.
-pub static UNUSABLE_FIELD: Rule = error(
+pub(crate) static DAMAGE: Rule = rule(
+    Error,
+    "damage",
+    "Bytes that are not events.",
+    "PCSFH",
+    "most refuse the file",
+    "leaves them out and continues with the next complete event",
+);
+
+pub(crate) static UNUSABLE_FIELD: Rule = rule(
+    Error,
     "unusable-field",
-    "A field around the events that viewers read and cannot use: `systemTraceEvents` that is no text of the kernel's tracer, `displayTimeUnit` other than ns and ms, `stackFrames` without names, `metadata` that is null.",
+    "A field around the events that viewers cannot use: `systemTraceEvents` that is not a kernel trace, `displayTimeUnit` other than ns and ms, `stackFrames` without names, `metadata` that is null.",
     "PC",
     "Perfetto refuses the file for the first, chrome://tracing for all",
     "leaves it out",
 );
 
-/// An array without events.
-pub static EMPTY_ARRAY: Rule = error(
+pub(crate) static EMPTY_ARRAY: Rule = rule(
+    Error,
     "empty-array",
     "An array without events.",
     "PSF",
     "all but chrome://tracing refuse the file",
-    "writes the object form, which Perfetto takes",
+    "writes the object form, which Perfetto accepts",
 );
 
-/// There are no events.
-pub static NO_EVENTS: Rule =
-    note("no-events", "There are no events.", "SF", "speedscope and Firefox refuse the file", "nothing can be done");
+pub(crate) static NO_EVENTS: Rule = rule(
+    Note,
+    "no-events",
+    "There are no events.",
+    "SF",
+    "speedscope and Firefox refuse the file",
+    "nothing can be done",
+);
 
-/// There are no slices.
-pub static NO_SLICES: Rule = note(
+pub(crate) static NO_SLICES: Rule = rule(
+    Note,
     "no-slices",
     "There are no slices.",
     "SF",
@@ -103,12 +129,10 @@ pub static NO_SLICES: Rule = note(
     "nothing can be done",
 );
 
-/// The events are not in an object.
-pub static ARRAY_FORM: Rule =
-    note("array-form", "The events are not in an object.", "H", "HTA refuses the file", "writes the object form");
+pub(crate) static ARRAY_FORM: Rule =
+    rule(Note, "array-form", "The events are not in an object.", "H", "HTA refuses the file", "writes the object form");
 
-/// All of them.
-pub const ALL: &[&Rule] = &[
+pub(crate) const ALL: &[&Rule] = &[
     &BOM,
     &CUT_CONTAINER,
     &CUT_EVENT,

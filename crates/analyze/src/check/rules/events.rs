@@ -1,9 +1,10 @@
 //! Single events.
 
-use crate::check::rule::{Rule, error, note};
+use crate::check::rule::Severity::{Error, Note};
+use crate::check::rule::{Rule, rule};
 
-/// An element without a phase.
-pub static EMPTY_EVENT: Rule = error(
+pub(crate) static EMPTY_EVENT: Rule = rule(
+    Error,
     "empty-event",
     "An element without a phase.",
     "PCSF",
@@ -11,8 +12,8 @@ pub static EMPTY_EVENT: Rule = error(
     "leaves it out",
 );
 
-/// A phase that the format does not have.
-pub static UNKNOWN_PHASE: Rule = error(
+pub(crate) static UNKNOWN_PHASE: Rule = rule(
+    Error,
     "unknown-phase",
     "A phase that the format does not have.",
     "PC",
@@ -20,8 +21,8 @@ pub static UNKNOWN_PHASE: Rule = error(
     "makes it an instant that keeps the phase as argument `ph`",
 );
 
-/// A phase that chrome://tracing knows and others ignore: objects, memory dumps, samples, contexts.
-pub static PHASE_NOT_SHOWN: Rule = note(
+pub(crate) static PHASE_NOT_SHOWN: Rule = rule(
+    Note,
     "phase-not-shown",
     "A phase that chrome://tracing knows and others ignore: objects, memory dumps, samples, contexts.",
     "P",
@@ -29,8 +30,8 @@ pub static PHASE_NOT_SHOWN: Rule = note(
     "keeps it as it is",
 );
 
-/// An event without a name.
-pub static MISSING_NAME: Rule = error(
+pub(crate) static MISSING_NAME: Rule = rule(
+    Error,
     "missing-name",
     "An event without a name.",
     "CF",
@@ -38,35 +39,35 @@ pub static MISSING_NAME: Rule = error(
     "gives it an empty name",
 );
 
-/// A name that is a number or something else.
-pub static NAME_NOT_TEXT: Rule = error(
+pub(crate) static NAME_NOT_TEXT: Rule = rule(
+    Error,
     "name-not-text",
-    "A name that is a number or something else.",
+    "A name that is not a text.",
     "CF",
     "chrome://tracing and Firefox refuse the file",
-    "makes it a text",
+    "writes it as a text",
 );
 
-/// Arguments that are no object.
-pub static ARGS_NOT_OBJECT: Rule = error(
+pub(crate) static ARGS_NOT_OBJECT: Rule = rule(
+    Error,
     "args-not-object",
-    "Arguments that are no object.",
+    "Arguments that are not an object.",
     "P",
     "Perfetto drops the arguments",
     "wraps them as `{\"value\": ...}`",
 );
 
-/// A number that JSON does not have: zeros in front of it, or larger than all floats.
-pub static ODD_NUMBER: Rule = error(
+pub(crate) static ODD_NUMBER: Rule = rule(
+    Error,
     "odd-number",
-    "A number that JSON does not have: zeros in front of it, or larger than all floats.",
+    "A number that is not valid JSON, because it has leading zeros or is too large for a float.",
     "PCSFH",
-    "all refuse the file for the zeros, and strict readers for the size",
+    "all refuse the file for leading zeros, strict readers also for the size",
     "writes it without the zeros, or as a text",
 );
 
-/// An instant whose scope is not t, p or g.
-pub static INSTANT_SCOPE: Rule = error(
+pub(crate) static INSTANT_SCOPE: Rule = rule(
+    Error,
     "instant-scope",
     "An instant whose scope is not t, p or g.",
     "C",
@@ -74,21 +75,19 @@ pub static INSTANT_SCOPE: Rule = error(
     "makes it an instant of its thread",
 );
 
-/// Metadata that give a process or thread an empty name, or one that is no text.
-pub static EMPTY_ROW_NAME: Rule = error(
+pub(crate) static EMPTY_ROW_NAME: Rule = rule(
+    Error,
     "empty-row-name",
-    "Metadata that give a process or thread an empty name, or one that is no text.",
+    "Metadata that give a process or thread an empty name, or a name that is not a text.",
     "P",
     "Perfetto counts an error",
     "leaves them out",
 );
 
-/// A slice without a category.
-pub static MISSING_CATEGORY: Rule =
-    note("missing-category", "A slice without a category.", "H", "HTA drops it", "keeps it as it is");
+pub(crate) static MISSING_CATEGORY: Rule =
+    rule(Note, "missing-category", "A slice without a category.", "H", "HTA drops it", "keeps it as it is");
 
-/// All of them.
-pub const ALL: &[&Rule] = &[
+pub(crate) const ALL: &[&Rule] = &[
     &EMPTY_EVENT,
     &UNKNOWN_PHASE,
     &PHASE_NOT_SHOWN,

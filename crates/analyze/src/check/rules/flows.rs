@@ -1,13 +1,13 @@
 //! Flows.
 
-use crate::check::rule::{Rule, error};
+use crate::check::rule::Severity::Error;
+use crate::check::rule::{Rule, rule};
 
-/// A flow without an id.
-pub static FLOW_WITHOUT_ID: Rule =
-    error("flow-without-id", "A flow without an id.", "PC", "no arrow is drawn", "leaves it out");
+pub(crate) static FLOW_WITHOUT_ID: Rule =
+    rule(Error, "flow-without-id", "A flow without an id.", "PC", "no arrow is drawn", "leaves it out");
 
-/// A flow whose id is neither a number nor hexadecimal.
-pub static FLOW_ID_TEXT: Rule = error(
+pub(crate) static FLOW_ID_TEXT: Rule = rule(
+    Error,
     "flow-id-text",
     "A flow whose id is neither a number nor hexadecimal.",
     "P",
@@ -15,17 +15,17 @@ pub static FLOW_ID_TEXT: Rule = error(
     "numbers it",
 );
 
-/// A flow that begins twice with one id.
-pub static DUPLICATE_FLOW: Rule = error(
+pub(crate) static DUPLICATE_FLOW: Rule = rule(
+    Error,
     "duplicate-flow",
-    "A flow that begins twice with one id.",
+    "A flow that begins twice with the same id.",
     "PC",
     "Perfetto draws all arrows from the first begin",
-    "gives the later one an id of its own",
+    "gives the later one a new id",
 );
 
-/// A step or end of a flow without a begin before it in time.
-pub static FLOW_WITHOUT_START: Rule = error(
+pub(crate) static FLOW_WITHOUT_START: Rule = rule(
+    Error,
     "flow-without-start",
     "A step or end of a flow without a begin before it in time.",
     "PC",
@@ -33,17 +33,17 @@ pub static FLOW_WITHOUT_START: Rule = error(
     "leaves it out",
 );
 
-/// An end of a flow that lies in no slice of its thread.
-pub static FLOW_OUTSIDE_SLICE: Rule = error(
+pub(crate) static FLOW_OUTSIDE_SLICE: Rule = rule(
+    Error,
     "flow-outside-slice",
-    "An end of a flow that lies in no slice of its thread.",
+    "An event of a flow that lies in no slice of its thread.",
     "PC",
     "no arrow is drawn",
     "leaves it out, and the rest of the flow if it is its begin",
 );
 
-/// The end of a flow in a slice, without `"bp":"e"`.
-pub static FLOW_WITHOUT_BP: Rule = error(
+pub(crate) static FLOW_WITHOUT_BP: Rule = rule(
+    Error,
     "flow-without-bp",
     "The end of a flow in a slice, without `\"bp\":\"e\"`.",
     "PC",
@@ -51,17 +51,16 @@ pub static FLOW_WITHOUT_BP: Rule = error(
     "adds it",
 );
 
-/// A step or end of a flow after its end.
-pub static FLOW_FAN_OUT: Rule = error(
+pub(crate) static FLOW_FAN_OUT: Rule = rule(
+    Error,
     "flow-fan-out",
     "A step or end of a flow after its end.",
     "C",
     "chrome://tracing draws only the arrow to the first end",
-    "gives it an id and a begin of its own",
+    "gives it a new id and its own begin",
 );
 
-/// All of them.
-pub const ALL: &[&Rule] = &[
+pub(crate) const ALL: &[&Rule] = &[
     &FLOW_WITHOUT_ID,
     &FLOW_ID_TEXT,
     &DUPLICATE_FLOW,

@@ -1,51 +1,51 @@
 //! Processes and threads.
 
-use crate::check::rule::{Rule, error};
+use crate::check::rule::Severity::Error;
+use crate::check::rule::{Rule, rule};
 
-/// An event without `pid`, or without `tid` where it belongs to a thread.
-pub static MISSING_ID: Rule = error(
+pub(crate) static MISSING_ID: Rule = rule(
+    Error,
     "missing-id",
     "An event without `pid`, or without `tid` where it belongs to a thread.",
     "CS",
     "chrome://tracing and speedscope refuse the file",
-    "gives it a number of its own",
+    "gives it a new number",
 );
 
-/// A `pid` or `tid` that is a text.
-pub static TEXT_ID: Rule = error(
+pub(crate) static TEXT_ID: Rule = rule(
+    Error,
     "text-id",
     "A `pid` or `tid` that is a text.",
     "S",
-    "speedscope refuses the file; Perfetto makes up a number",
+    "speedscope refuses the file; Perfetto assigns a number",
     "numbers it, and keeps the text as the name",
 );
 
-/// A thread or process whose id is a number here and a text there.
-pub static MIXED_ID: Rule = error(
+pub(crate) static MIXED_ID: Rule = rule(
+    Error,
     "mixed-id",
-    "A thread or process whose id is a number here and a text there.",
+    "A thread or process whose id is a number in some events and a text in others.",
     "PS",
-    "Perfetto makes two of it, speedscope refuses the file",
+    "Perfetto shows two, speedscope refuses the file",
     "writes the number everywhere",
 );
 
-/// A `pid` or `tid` that is no integer from 0 to 2^31-1.
-pub static ID_RANGE: Rule = error(
+pub(crate) static ID_RANGE: Rule = rule(
+    Error,
     "id-range",
-    "A `pid` or `tid` that is no integer from 0 to 2^31-1.",
+    "A `pid` or `tid` that is not an integer from 0 to 2^31-1.",
     "P",
-    "Perfetto takes all such ids for 0, so that threads merge and slices are dropped",
+    "Perfetto reads all such ids as 0, so that threads merge and slices are dropped",
     "numbers it, and keeps the old id as the name",
 );
 
-/// Thread 0 of a process that is not process 0.
-pub static TID_ZERO: Rule = error(
+pub(crate) static TID_ZERO: Rule = rule(
+    Error,
     "tid-zero",
     "Thread 0 of a process that is not process 0.",
     "P",
-    "Perfetto takes it for the thread whose tid is the pid, so that slices of both may be dropped",
+    "Perfetto merges it with the thread whose tid is the pid, so that slices of both may be dropped",
     "numbers it, and keeps the old id as the name",
 );
 
-/// All of them.
-pub const ALL: &[&Rule] = &[&MISSING_ID, &TEXT_ID, &MIXED_ID, &ID_RANGE, &TID_ZERO];
+pub(crate) const ALL: &[&Rule] = &[&MISSING_ID, &TEXT_ID, &MIXED_ID, &ID_RANGE, &TID_ZERO];

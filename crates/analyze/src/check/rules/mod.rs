@@ -1,19 +1,19 @@
-//! The rules, by what they are about.
+//! The rules, by subject.
 
-pub mod asyncs;
-pub mod counters;
-pub mod document;
-pub mod events;
-pub mod flows;
-pub mod ids;
-pub mod profiles;
-pub mod slices;
-pub mod texts;
-pub mod times;
+pub(crate) mod asyncs;
+pub(crate) mod counters;
+pub(crate) mod document;
+pub(crate) mod events;
+pub(crate) mod flows;
+pub(crate) mod ids;
+pub(crate) mod profiles;
+pub(crate) mod slices;
+pub(crate) mod texts;
+pub(crate) mod times;
 
 use super::rule::Rule;
 
-/// All rules there are, in the order in which they are told.
+/// Returns all rules, in the order of reports.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
     let groups: [&[&Rule]; 10] = [
         document::ALL,

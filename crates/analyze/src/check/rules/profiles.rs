@@ -1,24 +1,24 @@
 //! Samples of profiles (`P`), as V8 writes them.
 
-use crate::check::rule::{Rule, error};
+use crate::check::rule::Severity::Error;
+use crate::check::rule::{Rule, rule};
 
-/// A profile without an id of its own.
-pub static PROFILE_ID: Rule = error(
+pub(crate) static PROFILE_ID: Rule = rule(
+    Error,
     "profile-id",
-    "A profile without an id of its own: none, no number, or that of another profile.",
+    "A profile whose id is missing, not a number, or used by another profile.",
     "PC",
     "chrome://tracing refuses the file, Perfetto loses samples",
-    "gives it an id of its own",
+    "gives it a new id",
 );
 
-/// A sample of a profile with missing or conflicting data.
-pub static PROFILE_DATA: Rule = error(
+pub(crate) static PROFILE_DATA: Rule = rule(
+    Error,
     "profile-data",
-    "A sample of a profile with missing or conflicting data: before its profile begins, a node there twice or without its parent, an unknown node, times of another number than samples.",
+    "A sample of a profile with missing or conflicting data: it precedes its profile, defines a node twice or without its parent, refers to an unknown node, or has not as many times as samples.",
     "PC",
     "Perfetto counts import errors or refuses the file, and so does chrome://tracing",
     "leaves it out",
 );
 
-/// All of them.
-pub const ALL: &[&Rule] = &[&PROFILE_ID, &PROFILE_DATA];
+pub(crate) const ALL: &[&Rule] = &[&PROFILE_ID, &PROFILE_DATA];

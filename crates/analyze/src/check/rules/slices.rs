@@ -1,49 +1,55 @@
 //! Slices.
 
-use crate::check::rule::{Rule, error, note};
+use crate::check::rule::Severity::{Error, Note};
+use crate::check::rule::{Rule, rule};
 
-/// A slice that overlaps another one of its thread in part.
-pub static OVERLAP: Rule = error(
+pub(crate) static OVERLAP: Rule = rule(
+    Error,
     "overlap",
-    "A slice that overlaps another one of its thread in part.",
+    "A slice that partly overlaps another slice of its thread.",
     "PCS",
     "Perfetto drops it, chrome://tracing draws one over the other, speedscope cuts or stretches them",
-    "moves it to a thread beside, `NAME (2)`",
+    "moves it to an extra thread, `NAME (2)`",
 );
 
-/// A slice inside of 512 others.
-pub static DEEP_NESTING: Rule = error(
+pub(crate) static DEEP_NESTING: Rule = rule(
+    Error,
     "deep-nesting",
-    "A slice inside of 512 others.",
+    "A slice inside 512 others.",
     "P",
     "Perfetto draws it at the top",
-    "moves it to a thread beside, `NAME (2)`",
+    "moves it to an extra thread, `NAME (2)`",
 );
 
-/// A slice that begins with another one inside of it, and is written after it.
-pub static OUTER_NOT_FIRST: Rule = error(
+pub(crate) static OUTER_NOT_FIRST: Rule = rule(
+    Error,
     "outer-not-first",
-    "A slice that begins with another one inside of it, and is written after it.",
+    "A slice that is written after an inner slice that begins at the same time.",
     "PC",
     "chrome://tracing draws one over the other; for a begin and end, Perfetto counts a misplaced end",
     "writes the outer one first",
 );
 
-/// A begin or end that is written after a later one of its thread.
-pub static UNORDERED_BE: Rule = error(
+pub(crate) static UNORDERED_BE: Rule = rule(
+    Error,
     "unordered-be",
     "A begin or end that is written after a later one of its thread.",
     "C",
     "chrome://tracing drops it",
-    "makes complete events of the thread's begins and ends",
+    "turns the thread's begins and ends into complete events",
 );
 
-/// An end without a begin.
-pub static UNMATCHED_END: Rule =
-    error("unmatched-end", "An end without a begin.", "C", "chrome://tracing warns, all ignore it", "leaves it out");
+pub(crate) static UNMATCHED_END: Rule = rule(
+    Error,
+    "unmatched-end",
+    "An end without a begin.",
+    "C",
+    "chrome://tracing warns, all ignore it",
+    "leaves it out",
+);
 
-/// A begin without an end.
-pub static UNCLOSED_BEGIN: Rule = error(
+pub(crate) static UNCLOSED_BEGIN: Rule = rule(
+    Error,
     "unclosed-begin",
     "A begin without an end.",
     "PCS",
@@ -51,53 +57,52 @@ pub static UNCLOSED_BEGIN: Rule = error(
     "closes it at the end of the trace, marked by the argument `unclosed`",
 );
 
-/// A slice or an asynchronous event of a Perfetto trace that did not end.
-pub static UNFINISHED: Rule = note(
+pub(crate) static UNFINISHED: Rule = rule(
+    Note,
     "unfinished",
-    "A slice or an asynchronous event of a Perfetto trace that did not end.",
+    "A slice or an async event of a Perfetto trace that did not end.",
     "P",
     "Perfetto draws it up to the end of the trace",
     "closes it at the end of the trace, marked by the argument `unclosed`",
 );
 
-/// An end whose name or category is not that of its begin, or that has no name.
-pub static MISNAMED_END: Rule = error(
+pub(crate) static MISNAMED_END: Rule = rule(
+    Error,
     "misnamed-end",
-    "An end whose name or category is not that of its begin, or that has no name.",
+    "An end whose name or category differs from its begin, or that has no name.",
     "PCS",
     "Perfetto and speedscope ignore it, so that the slice never ends",
-    "makes a complete event of the two",
+    "turns begin and end into a complete event",
 );
 
-/// A begin and end of one time, on a thread that has complete events too.
-pub static ZERO_LENGTH_PAIR: Rule = error(
+pub(crate) static ZERO_LENGTH_PAIR: Rule = rule(
+    Error,
     "zero-length-pair",
-    "A begin and end of one time, on a thread that has complete events too.",
+    "A begin and an end at the same time, on a thread that also has complete events.",
     "P",
     "Perfetto shows a slice that never ends, if a complete event begins or ends at that time",
-    "makes a complete event of begin and end",
+    "turns begin and end into a complete event",
 );
 
-/// A complete event of no length that begins when another slice of its thread begins.
-pub static ZERO_LENGTH_TIE: Rule = note(
+pub(crate) static ZERO_LENGTH_TIE: Rule = rule(
+    Note,
     "zero-length-tie",
-    "A complete event of no length that begins when another slice of its thread begins.",
+    "A complete event of zero length that begins together with another slice of its thread.",
     "S",
-    "speedscope may end the wrong one of them; what `convert --to speedscope` writes is drawn right",
+    "speedscope may end the wrong one; the output of `convert --to speedscope` is drawn correctly",
     "keeps it as it is",
 );
 
-/// A begin at the time of a complete event inside of it.
-pub static SHARED_START: Rule = error(
+pub(crate) static SHARED_START: Rule = rule(
+    Error,
     "shared-start",
-    "A begin at the time of a complete event inside of it.",
+    "A begin at the same time as a complete event inside it.",
     "P",
-    "Perfetto takes the complete event for the outer one, and counts a misplaced end",
-    "makes a complete event of begin and end",
+    "Perfetto treats the complete event as the outer one, and counts a misplaced end",
+    "turns begin and end into a complete event",
 );
 
-/// All of them.
-pub const ALL: &[&Rule] = &[
+pub(crate) const ALL: &[&Rule] = &[
     &OVERLAP,
     &DEEP_NESTING,
     &OUTER_NOT_FIRST,

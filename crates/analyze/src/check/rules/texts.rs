@@ -1,55 +1,54 @@
 //! Texts.
 
-use crate::check::rule::{Rule, error};
+use crate::check::rule::Severity::Error;
+use crate::check::rule::{Rule, rule};
 
-/// An escape that need not be one, such as `\u00e9` for é.
-pub static ESCAPE: Rule = error(
+pub(crate) static ESCAPE: Rule = rule(
+    Error,
     "escape",
-    "An escape that need not be one, such as `\\u00e9` for é.",
+    "An unnecessary escape, such as `\\u00e9` for é.",
     "P",
     "Perfetto shows it as typed",
     "writes the character itself",
 );
 
-/// A surrogate pair, or half of one, as escapes.
-pub static SURROGATE_PAIR: Rule = error(
+pub(crate) static SURROGATE_PAIR: Rule = rule(
+    Error,
     "surrogate-pair",
     "A surrogate pair, or half of one, as escapes.",
     "P",
-    "Perfetto refuses the file if the text also holds an escaped quote; else it shows the escapes as typed",
+    "Perfetto refuses the file if the text also contains an escaped quote; else it shows the escapes as typed",
     "writes the character itself",
 );
 
-/// A text that ends with an escaped backslash.
-pub static FINAL_BACKSLASH: Rule = error(
+pub(crate) static FINAL_BACKSLASH: Rule = rule(
+    Error,
     "final-backslash",
     "A text that ends with an escaped backslash.",
     "P",
-    "Perfetto takes the quote after it for an escaped one, and loses the file",
+    "Perfetto reads the quote after it as escaped, and loses the file",
     "spells it `\\u005c`",
 );
 
-/// A NUL character in a text.
-pub static NUL: Rule =
-    error("nul", "A NUL character in a text.", "P", "Perfetto cuts the text there", "writes `␀` (U+2400)");
+pub(crate) static NUL: Rule =
+    rule(Error, "nul", "A NUL character in a text.", "P", "Perfetto cuts the text there", "writes `␀` (U+2400)");
 
-/// A control byte in a text that is not escaped.
-pub static CONTROL_BYTE: Rule = error(
+pub(crate) static CONTROL_BYTE: Rule = rule(
+    Error,
     "control-byte",
-    "A control byte in a text that is not escaped.",
+    "An unescaped control byte in a text.",
     "CSF",
     "all but Perfetto refuse the file",
     "escapes it",
 );
 
-/// Bytes that are no UTF-8.
-pub static INVALID_UTF8: Rule = error(
+pub(crate) static INVALID_UTF8: Rule = rule(
+    Error,
     "invalid-utf8",
-    "Bytes that are no UTF-8.",
+    "Bytes that are not UTF-8.",
     "F",
     "Firefox refuses the file, the others show U+FFFD",
     "writes U+FFFD",
 );
 
-/// All of them.
-pub const ALL: &[&Rule] = &[&ESCAPE, &SURROGATE_PAIR, &FINAL_BACKSLASH, &NUL, &CONTROL_BYTE, &INVALID_UTF8];
+pub(crate) const ALL: &[&Rule] = &[&ESCAPE, &SURROGATE_PAIR, &FINAL_BACKSLASH, &NUL, &CONTROL_BYTE, &INVALID_UTF8];

@@ -1,9 +1,10 @@
 //! Times and durations.
 
-use crate::check::rule::{Rule, error, note};
+use crate::check::rule::Severity::{Error, Note};
+use crate::check::rule::{Rule, rule};
 
-/// An event without a usable time.
-pub static MISSING_TS: Rule = error(
+pub(crate) static MISSING_TS: Rule = rule(
+    Error,
     "missing-ts",
     "An event without a usable time.",
     "PS",
@@ -11,17 +12,17 @@ pub static MISSING_TS: Rule = error(
     "leaves it out",
 );
 
-/// A complete event without a usable duration.
-pub static MISSING_DUR: Rule = error(
+pub(crate) static MISSING_DUR: Rule = rule(
+    Error,
     "missing-dur",
     "A complete event without a usable duration.",
     "PF",
-    "Perfetto and Firefox drop it; for a null Perfetto refuses the file",
+    "Perfetto and Firefox drop it; Perfetto refuses the file if it is null",
     "makes it an instant, marked by the argument `unusable_dur`",
 );
 
-/// A negative duration.
-pub static NEGATIVE_DUR: Rule = error(
+pub(crate) static NEGATIVE_DUR: Rule = rule(
+    Error,
     "negative-dur",
     "A negative duration.",
     "PSF",
@@ -29,12 +30,17 @@ pub static NEGATIVE_DUR: Rule = error(
     "makes it an instant, marked by the argument `unusable_dur`",
 );
 
-/// A time or duration that is a text.
-pub static QUOTED_NUMBER: Rule =
-    error("quoted-number", "A time or duration that is a text.", "F", "Firefox refuses the file", "writes the number");
+pub(crate) static QUOTED_NUMBER: Rule = rule(
+    Error,
+    "quoted-number",
+    "A time or duration that is a text.",
+    "F",
+    "Firefox refuses the file",
+    "writes the number",
+);
 
-/// A time before zero.
-pub static NEGATIVE_TS: Rule = error(
+pub(crate) static NEGATIVE_TS: Rule = rule(
+    Error,
     "negative-ts",
     "A time before zero.",
     "P",
@@ -42,35 +48,34 @@ pub static NEGATIVE_TS: Rule = error(
     "moves all times so that the first is 0",
 );
 
-/// A time with nanoseconds that is larger than 2^51 nanoseconds.
-pub static EPOCH_PRECISION: Rule = error(
+pub(crate) static EPOCH_PRECISION: Rule = rule(
+    Error,
     "epoch-precision",
     "A time with nanoseconds that is larger than 2^51 nanoseconds.",
     "PCSF",
-    "viewers read times as doubles, which keep only a quarter of a microsecond of it",
+    "viewers read times as doubles, which are only precise to a quarter of a microsecond here",
     "moves all times so that the first is 0",
 );
 
-/// A time or duration with parts of a nanosecond.
-pub static SUB_NANOSECOND: Rule = note(
+pub(crate) static SUB_NANOSECOND: Rule = rule(
+    Note,
     "sub-nanosecond",
-    "A time or duration with parts of a nanosecond.",
+    "A time or duration with fractions of a nanosecond.",
     "PC",
-    "viewers round them each in its own way, so that slices may overlap by a nanosecond",
+    "viewers round differently, so that slices may overlap by a nanosecond",
     "rounds to whole nanoseconds",
 );
 
-/// A time with nanoseconds that is more than 2^51 nanoseconds after the first.
-pub static LONG_SPAN: Rule = note(
+pub(crate) static LONG_SPAN: Rule = rule(
+    Note,
     "long-span",
     "A time with nanoseconds that is more than 2^51 nanoseconds (26 days) after the first.",
     "PCSF",
-    "viewers read times as doubles, which do not keep all of it",
+    "viewers read times as doubles, which lose precision here",
     "keeps it as it is",
 );
 
-/// All of them.
-pub const ALL: &[&Rule] = &[
+pub(crate) const ALL: &[&Rule] = &[
     &MISSING_TS,
     &MISSING_DUR,
     &NEGATIVE_DUR,

@@ -1,27 +1,27 @@
-//! Facts about the run that a profile states.
+//! Properties of the run that a profile states.
 
 use super::phases::{Step, Steps};
 use crate::kineto::{DISTRIBUTED, WORLD_SIZE};
-use crate::rank::rank_in;
+use crate::rewrite::rank::rank_in;
 use ferrum_trace_format::chrome::read::for_each_member;
 use ferrum_trace_model::vocab::{Phase, device_track, request};
 use ferrum_trace_model::{End, Trace};
 use std::collections::BTreeSet;
 
-/// Facts of a run; `None` is what the trace does not tell.
+/// Properties of a run; `None` if the trace does not have them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Context {
+pub(super) struct Context {
     /// The mean length of a prompt, in tokens.
     pub prompt_len: Option<u64>,
-    /// How many devices take part.
+    /// Number of devices that take part.
     pub n_devices: Option<u64>,
-    /// How many sequences take part in the largest step.
+    /// Number of sequences in the largest step.
     pub batch: Option<u64>,
 }
 
 impl Context {
-    /// Finds the facts of a trace. `fields` are those around its events.
-    pub fn of(trace: &Trace, steps: &Steps, fields: &[(String, Vec<u8>)]) -> Self {
+    /// Collects the properties of a trace. `fields` are those around its events.
+    pub(super) fn of(trace: &Trace, steps: &Steps, fields: &[(String, Vec<u8>)]) -> Self {
         Self {
             prompt_len: mean(prompts_of_requests(trace)).or_else(|| mean(prompts_of_steps(&steps.list))),
             n_devices: world_size(fields).or_else(|| n_ranks(trace)).or_else(|| n_devices(trace)),
@@ -30,7 +30,7 @@ impl Context {
     }
 }
 
-/// The mean of tokens over prompts, of pairs of both.
+/// Returns the total of tokens divided by the total of prompts.
 fn mean(counts: impl Iterator<Item = (u64, u64)>) -> Option<u64> {
     let (n_tokens, n_prompts) = counts.fold((0_u64, 0_u64), |(tokens, prompts), (more_tokens, more)| {
         (tokens.saturating_add(more_tokens), prompts.saturating_add(more))
@@ -38,7 +38,7 @@ fn mean(counts: impl Iterator<Item = (u64, u64)>) -> Option<u64> {
     n_tokens.checked_div(n_prompts).filter(|&mean| mean > 0)
 }
 
-/// Tokens of each request that states them, and 1.
+/// Returns, for each request that states its prompt tokens, these and 1.
 fn prompts_of_requests(trace: &Trace) -> impl Iterator<Item = (u64, u64)> + '_ {
     let column = trace.args.iter().find(|column| column.key == request::PROMPT_TOKENS);
     let name = trace.strings.find(request::REQUEST);
@@ -50,7 +50,8 @@ fn prompts_of_requests(trace: &Trace) -> impl Iterator<Item = (u64, u64)> + '_ {
     })
 }
 
-/// Tokens and sequences of each step that computes prompts. Of a mixed step, sequences that generate one token each are no prompts.
+/// Returns tokens and sequences of each step that computes prompts. Sequences of a mixed step that generate one token
+/// each do not count as prompts.
 fn prompts_of_steps(steps: &[Step]) -> impl Iterator<Item = (u64, u64)> + '_ {
     steps.iter().filter_map(|step| {
         let n_generating = match step.phase {
@@ -63,7 +64,7 @@ fn prompts_of_steps(steps: &[Step]) -> impl Iterator<Item = (u64, u64)> + '_ {
     })
 }
 
-/// The number of ranks that torch's traces state.
+/// Returns the number of ranks that torch's traces state.
 fn world_size(fields: &[(String, Vec<u8>)]) -> Option<u64> {
     let (_, info) = fields.iter().find(|(key, _)| key == DISTRIBUTED)?;
     let mut world_size = None;
@@ -75,7 +76,7 @@ fn world_size(fields: &[(String, Vec<u8>)]) -> Option<u64> {
     world_size
 }
 
-/// The number of ranks in a merged trace. A file of one rank does not tell how many there are.
+/// Returns the number of ranks in a merged trace. A file of one rank does not have it.
 fn n_ranks(trace: &Trace) -> Option<u64> {
     let ranks = ranks(trace);
     (ranks.len() > 1).then_some(ranks.len() as u64)
@@ -86,7 +87,7 @@ fn ranks(trace: &Trace) -> BTreeSet<u32> {
     names.filter_map(|name| rank_in(trace.strings.get(name))).collect()
 }
 
-/// The number of devices that have tracks, if the trace is not that of one rank among several.
+/// Returns the number of devices that have tracks, unless the trace is of one rank among several.
 fn n_devices(trace: &Trace) -> Option<u64> {
     let names = trace.tracks.iter().filter_map(|(_, track)| track.name);
     let parsed = names.filter_map(|name| device_track::parse(trace.strings.get(name)));
@@ -97,7 +98,7 @@ fn n_devices(trace: &Trace) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::STEP_ARGS;
+    use crate::steps::STEP_ARGS;
     use ferrum_trace_format::chrome::read::{LoadOptions, load};
 
     fn context(json: &str) -> Context {
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_are_those_of_requests_or_else_those_of_steps() {
+    fn prompts_are_taken_from_requests_or_else_from_steps() {
         let prefill = step("prefill", r#""batch":2,"prefill_tokens":600"#);
         let mixed = step("mixed", r#""batch":5,"prefill_tokens":64,"decode_tokens":4"#);
         let request =

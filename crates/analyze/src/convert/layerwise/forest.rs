@@ -1,32 +1,32 @@
-//! The trees of a profile: which slices stand below which, and how long each took.
+//! Trees of a profile: the parent and the time of each slice.
 
 use super::launches::{innermost_at, launches};
 use super::phases::{ProfilePhase, Step, Steps};
 use super::roles::{NONE, Role, Roles};
-use crate::Nesting;
+use crate::structure::nesting::Nesting;
 use ferrum_trace_model::{ProcessId, Trace};
 
-/// How deep a tree may be. Readers of JSON give up somewhere above 100 brackets, and each level has two.
-pub const DEPTH_MAX: usize = 48;
+/// Maximum depth of a tree. Readers of JSON fail somewhere above 100 brackets, and each level has two.
+pub(super) const DEPTH_MAX: usize = 48;
 
 /// All trees.
 #[derive(Debug)]
-pub struct Forest {
-    /// The slices below each: pairs of the one above, [`NONE`] if the trace has no steps, and of the slice, in order.
+pub(super) struct Forest {
+    /// Pairs of parent and child, sorted. The parent is [`NONE`] if the trace has no steps.
     edges: Vec<(u32, u32)>,
-    /// The time of each slice with all below it, in nanoseconds: on devices, if there are any, else the self times of the
-    /// host.
+    /// Time of each slice including all below it, in nanoseconds: device time if there are devices, else self times of
+    /// the host.
     pub time: Vec<i64>,
     pub roles: Vec<Role>,
-    /// Whether times are those of devices.
+    /// True if times are device times.
     pub has_devices: bool,
     /// Slices that belong to no step.
     pub n_outside: u64,
 }
 
 impl Forest {
-    /// The trees of all steps.
-    pub fn of(trace: &Trace, nesting: &Nesting, steps: &Steps, roles: &Roles) -> Self {
+    /// Builds the trees of all steps.
+    pub(super) fn of(trace: &Trace, nesting: &Nesting, steps: &Steps, roles: &Roles) -> Self {
         let mut planting = Planting {
             trace,
             nesting,
@@ -43,7 +43,7 @@ impl Forest {
         let above = planting.above;
         let is_planted = |slice: usize| match roles.roles[slice] {
             Role::Kernel => true,
-            // A module that has nothing on a device takes no time there.
+            // A module without device work takes no device time.
             Role::Module => !roles.has_devices || time[slice] > 0,
             _ => false,
         };
@@ -56,15 +56,15 @@ impl Forest {
         Self { edges, time, roles: roles.roles.clone(), has_devices: roles.has_devices, n_outside }
     }
 
-    /// The slices directly below one.
-    pub fn below(&self, above: u32) -> impl ExactSizeIterator<Item = u32> + '_ {
+    /// Returns the children of a slice.
+    pub(super) fn below(&self, above: u32) -> impl ExactSizeIterator<Item = u32> + '_ {
         let from = self.edges.partition_point(|edge| edge.0 < above);
         let n = self.edges[from..].partition_point(|edge| edge.0 == above);
         self.edges[from..from + n].iter().map(|edge| edge.1)
     }
 
-    /// The time of a slice that is not that of any below it. Of devices there is none.
-    pub fn self_time(&self, slice: u32) -> i64 {
+    /// Returns the time of a slice that belongs to none of its children. It is zero for device times.
+    pub(super) fn self_time(&self, slice: u32) -> i64 {
         if self.has_devices {
             return 0;
         }
@@ -72,26 +72,26 @@ impl Forest {
         self.time[slice as usize].saturating_sub(below).max(0)
     }
 
-    /// Whether there is nothing in a phase.
-    pub fn is_empty(&self, phase: &ProfilePhase, steps: &Steps) -> bool {
+    /// Returns true if a phase is empty.
+    pub(super) fn is_empty(&self, phase: &ProfilePhase, steps: &Steps) -> bool {
         let is_bare = |step: u32| self.below(step).len() == 0 && (step == NONE || self.self_time(step) == 0);
         phase.slices(steps).into_iter().all(is_bare)
     }
 }
 
-/// Finds for each slice the one that it stands below.
+/// Finds the parent of each slice.
 struct Planting<'a> {
     trace: &'a Trace,
     nesting: &'a Nesting,
     steps: &'a Steps,
     roles: &'a Roles,
     above: Vec<Option<u32>>,
-    /// The nearest module of a step, or step, from each slice outwards; [`NONE`] if there is none.
+    /// Nearest module or step of each slice, from the slice outwards; [`NONE`] if there is none.
     nearest: Vec<u32>,
 }
 
 impl Planting<'_> {
-    /// The outer ones come before the inner ones, which stand below them only if they stand below a step themselves.
+    /// Adds the modules. Outer ones come before inner ones, which get a parent only if they belong to a step.
     fn plant_modules(&mut self) {
         for (track, it) in self.trace.tracks.iter() {
             for &slice in self.nesting.of_track(track) {
@@ -107,7 +107,7 @@ impl Planting<'_> {
         }
     }
 
-    /// The step in which a slice begins. What is around steps is in none of them.
+    /// Returns the step in which a slice begins. A slice around steps is in none of them.
     fn step_around(&self, slice: u32, process: ProcessId) -> Option<u32> {
         let slices = &self.trace.slices;
         let end = slices.end(slice as usize);
@@ -115,7 +115,7 @@ impl Planting<'_> {
         self.step_at(slices.start[slice as usize], Some(process)).filter(|step| !is_around(step))
     }
 
-    /// A kernel stands below what launched it.
+    /// Adds the kernels below the modules that launched them.
     fn plant_kernels(&mut self) {
         let launches = launches(self.trace, self.nesting, self.roles);
         for (slice, launch) in launches.into_iter().enumerate() {
@@ -137,7 +137,7 @@ impl Planting<'_> {
         }
     }
 
-    /// The nearest module of a step, or step, from a slice outwards.
+    /// Returns the nearest module or step from a slice outwards.
     fn module_from(&self, slice: u32) -> Option<u32> {
         self.nearest.get(slice as usize).copied().filter(|&nearest| nearest != NONE)
     }
@@ -149,7 +149,7 @@ impl Planting<'_> {
         self.steps.at(time, process).map(|step: &Step| step.slice)
     }
 
-    /// The times of kernels, summed along what they stand below.
+    /// Returns the times of kernels, summed along their parents.
     fn device_times(&self) -> Vec<i64> {
         let mut times = vec![0; self.above.len()];
         for slice in (0..self.above.len()).filter(|&slice| self.roles.roles[slice] == Role::Kernel) {
@@ -161,7 +161,7 @@ impl Planting<'_> {
         times
     }
 
-    /// The self times of the host, summed in the same way, so that what overlaps in part does not count twice.
+    /// Returns the self times of the host, summed along their parents, so that partial overlaps count once.
     fn host_times(&self) -> Vec<i64> {
         let mut times = vec![0; self.above.len()];
         for slice in 0..self.above.len() {
@@ -174,7 +174,7 @@ impl Planting<'_> {
         times
     }
 
-    /// Adds the time of each module to what it stands below, from the inside out.
+    /// Adds the time of each module to its parent, from the inside out.
     fn sum_modules(&self, times: &mut [i64]) {
         for (track, _) in self.trace.tracks.iter() {
             for &slice in self.nesting.of_track(track).iter().rev() {

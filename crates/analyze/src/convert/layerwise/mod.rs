@@ -1,6 +1,6 @@
-//! vLLM's layerwise profiles: for each step of an engine a tree of modules, with the time that each took.
+//! Writer of vLLM's layerwise profiles: a tree of modules for each step of an engine, with the time of each module.
 //!
-//! A profile is a sum over the whole trace, so the trace is read into memory, as the summary does.
+//! A profile is a sum over the whole trace, so the trace is read into memory, as for the summary.
 
 mod context;
 mod forest;
@@ -9,8 +9,12 @@ mod phases;
 mod roles;
 mod writer;
 
-use super::{Error, Summary};
-use crate::{LAYER_ARG, Nesting, Opener, STEP_ARGS};
+use super::error::Error;
+use super::summary::Summary;
+use crate::figures::layers::LAYER_ARG;
+use crate::opener::Opener;
+use crate::steps::STEP_ARGS;
+use crate::structure::nesting::Nesting;
 use context::Context;
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
 use ferrum_trace_model::vocab::{Phase, request};
@@ -23,10 +27,10 @@ use writer::Writer;
 /// The name of the phase of the first decode step.
 const FIRST_DECODE: &str = "decode_1";
 
-/// How to write a layerwise profile.
+/// Options of [`layerwise()`].
 #[derive(Clone, Debug, Default)]
 pub struct LayerwiseOptions {
-    /// What the model is called.
+    /// Name of the model.
     pub model: String,
 }
 
@@ -45,7 +49,7 @@ pub struct LayerwiseOptions {
 ///
 /// # Errors
 ///
-/// If the input cannot be read or is no trace, has no slices, or the output cannot be written.
+/// Returns an error if the input cannot be read, is not a trace or has no slices, or if the output cannot be written.
 pub fn layerwise(open: Opener<'_>, output: &mut dyn Write, options: &LayerwiseOptions) -> Result<Summary, Error> {
     let args = STEP_ARGS.into_iter().chain([LAYER_ARG, request::PROMPT_TOKENS]).map(str::to_owned).collect();
     let loaded = load(open()?, &LoadOptions { args, ..LoadOptions::default() })?;
@@ -55,10 +59,10 @@ pub fn layerwise(open: Opener<'_>, output: &mut dyn Write, options: &LayerwiseOp
     let roles = Roles::of(trace, &nesting, &steps);
     let forest = Forest::of(trace, &nesting, &steps, &roles);
     let mut phases = phases(&steps);
-    // vLLM's tools stumble over a phase with nothing in it.
+    // vLLM's tools fail on an empty phase.
     phases.retain(|phase| !forest.is_empty(phase, &steps));
     if phases.is_empty() {
-        return Err(Error::Nothing("slices that lie in steps"));
+        return Err(Error::Nothing("slices in steps"));
     }
     let mut writer = Writer::new(output, trace, &forest);
     let context = Context::of(trace, &steps, &loaded.fields);

@@ -1,4 +1,4 @@
-//! The steps of an engine, and the phases they belong to.
+//! Steps of an engine, and their phases.
 
 use super::roles::NONE;
 use crate::kineto::STEP_PREFIX;
@@ -8,30 +8,30 @@ use ferrum_trace_model::{ProcessId, Trace};
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub(super) struct Step {
     /// Its slice.
     pub slice: u32,
     pub process: ProcessId,
     pub start: i64,
     pub end: i64,
     pub phase: Phase,
-    /// How many sequences take part, if the trace says so.
+    /// Number of sequences that take part, if the trace has it.
     pub batch: Option<u64>,
-    /// How many tokens of prompts are computed.
+    /// Number of prompt tokens that are computed.
     pub prefill_tokens: Option<u64>,
-    /// How many tokens are generated.
+    /// Number of generated tokens.
     pub decode_tokens: Option<u64>,
 }
 
-/// The steps of a trace, in the order of time.
+/// Steps of a trace, in time order.
 #[derive(Clone, Debug, Default)]
-pub struct Steps {
+pub(super) struct Steps {
     pub list: Vec<Step>,
 }
 
 impl Steps {
-    /// Those that are marked. Steps of torch's profiler say nothing of phases, so they are none.
-    pub fn of(trace: &Trace) -> Self {
+    /// Finds the marked steps. Steps of torch's profiler have no phase, so they do not count.
+    pub(super) fn of(trace: &Trace) -> Self {
         let marked = find(trace).steps.into_iter().filter(|found| found.mark.source != StepSource::Profiler);
         let list = marked.map(|MarkedSlice { slice, mark, .. }| {
             let n = slice as usize;
@@ -49,38 +49,38 @@ impl Steps {
         Self { list: list.collect() }
     }
 
-    /// Whether no step is known, so that the whole trace stands for one.
-    pub fn is_whole(&self) -> bool {
+    /// Returns true if there are no steps, so that the whole trace counts as one.
+    pub(super) fn is_whole(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// The step that is running at a time, if one is: one of the process before any other.
-    pub fn at(&self, time: i64, process: Option<ProcessId>) -> Option<&Step> {
-        /// Steps that began before and may last still; engines that overlap them have few at a time.
-        const ASKED_MAX: usize = 64;
+    /// Returns the step that runs at a time, preferably one of the process.
+    pub(super) fn at(&self, time: i64, process: Option<ProcessId>) -> Option<&Step> {
+        /// Maximum number of earlier steps that are tested; engines that overlap steps have few at a time.
+        const TESTED_MAX: usize = 64;
         let n_begun = self.list.partition_point(|step| step.start <= time);
-        let running = || self.list[..n_begun].iter().rev().take(ASKED_MAX).filter(|step| step.end >= time);
+        let running = || self.list[..n_begun].iter().rev().take(TESTED_MAX).filter(|step| step.end >= time);
         running().find(|step| Some(step.process) == process).or_else(|| running().next())
     }
 }
 
-/// Whether a slice is a step of torch's profiler, which tells nothing of phases.
-pub fn is_profiler_step(name: &str) -> bool {
+/// Returns true if a name is that of a step of torch's profiler, which has no phase.
+pub(super) fn is_profiler_step(name: &str) -> bool {
     name.starts_with(STEP_PREFIX)
 }
 
 /// A phase of the profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProfilePhase {
+pub(super) struct ProfilePhase {
     /// `prefill`, or `decode_N`.
     pub name: String,
-    /// Its steps, by their places; none means the whole trace.
+    /// Indices of its steps; empty for the whole trace.
     pub steps: Vec<usize>,
 }
 
 impl ProfilePhase {
-    /// The slices that its trees stand below; [`NONE`] if that is the whole trace.
-    pub fn slices(&self, steps: &Steps) -> Vec<u32> {
+    /// Returns the root slices of its trees; [`NONE`] for the whole trace.
+    pub(super) fn slices(&self, steps: &Steps) -> Vec<u32> {
         match &self.steps[..] {
             [] => vec![NONE],
             places => places.iter().map(|&place| steps.list[place].slice).collect(),
@@ -88,8 +88,9 @@ impl ProfilePhase {
     }
 }
 
-/// The phases of a trace: all that computes prompts is one, as vLLM's tools want it, and every other step is one.
-pub fn phases(steps: &Steps) -> Vec<ProfilePhase> {
+/// Returns the phases of a trace: all steps that compute prompts form one, as vLLM's tools require, and every other
+/// step is one.
+pub(super) fn phases(steps: &Steps) -> Vec<ProfilePhase> {
     let is_decode = |n: &usize| steps.list[*n].phase == Phase::Decode;
     let (decode, prefill): (Vec<usize>, Vec<usize>) = (0..steps.list.len()).partition(is_decode);
     let mut phases = Vec::new();
@@ -101,8 +102,8 @@ pub fn phases(steps: &Steps) -> Vec<ProfilePhase> {
     phases
 }
 
-/// Returns the name of the phase that vLLM's plot needs and that is not among these: it wants both prompts and generation.
-pub fn missing_phase(phases: &[ProfilePhase]) -> Option<Phase> {
+/// Returns the phase that vLLM's plot needs and that is missing: it requires both prefill and decode.
+pub(super) fn missing_phase(phases: &[ProfilePhase]) -> Option<Phase> {
     [Phase::Prefill, Phase::Decode]
         .into_iter()
         .find(|phase| !phases.iter().any(|present| present.name.starts_with(phase.as_str())))

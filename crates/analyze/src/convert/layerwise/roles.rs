@@ -1,51 +1,51 @@
-//! What each slice is in a profile.
+//! Roles of slices in a profile.
 
 use super::phases::{Steps, is_profiler_step};
-use crate::Nesting;
-use crate::ancestors::Ancestors;
-pub(super) use crate::ancestors::NONE;
 use crate::kineto;
+use crate::structure::ancestors::Ancestors;
+pub(super) use crate::structure::ancestors::NONE;
+use crate::structure::nesting::Nesting;
 use ferrum_trace_model::vocab::device_track;
 use ferrum_trace_model::{StringId, Trace};
 
-/// What torch writes before the names of modules.
-pub const MODULE_PREFIX: &str = "nn.Module: ";
+/// Prefix of the names of modules in torch's traces.
+pub(super) const MODULE_PREFIX: &str = "nn.Module: ";
 
-/// What a slice is in a profile.
+/// Role of a slice in a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Nothing.
+pub(super) enum Role {
+    /// Ignored.
     Passed,
     /// A step of the engine.
     Step,
-    /// Something of the host in which others may lie: a module, an operation.
+    /// A host slice that may contain others: a module, an operation.
     Module,
     /// A call of the host to a device.
     Call,
     /// Work of a device.
     Kernel,
-    /// Something of a device in which kernels lie.
+    /// A device slice that contains kernels.
     Group,
 }
 
-/// The roles of all slices, and the slices around them.
+/// Roles of all slices, and their enclosing slices.
 #[derive(Debug)]
-pub struct Roles {
+pub(super) struct Roles {
     pub roles: Vec<Role>,
-    /// The slices that each lies in on its track.
+    /// Enclosing slices of each slice on its track.
     pub around: Ancestors,
-    /// Whether times are those of devices.
+    /// True if times are device times.
     pub has_devices: bool,
 }
 
 impl Roles {
-    /// The slice that another lies in on its track; [`NONE`] if it lies in none.
-    pub fn parent(&self, slice: u32) -> u32 {
+    /// Returns the slice around another one on its track; [`NONE`] if there is none.
+    pub(super) fn parent(&self, slice: u32) -> u32 {
         self.around.parents()[slice as usize]
     }
 
-    /// Looks at all slices of a trace.
-    pub fn of(trace: &Trace, nesting: &Nesting, steps: &Steps) -> Self {
+    /// Classifies all slices of a trace.
+    pub(super) fn of(trace: &Trace, nesting: &Nesting, steps: &Steps) -> Self {
         let around = around(trace, nesting);
         let words = Words::of(trace);
         let places = places(trace, &words);
@@ -55,7 +55,7 @@ impl Roles {
         for step in &steps.list {
             roles[step.slice as usize] = Role::Step;
         }
-        // On streams that we name ourselves, what has others in it is no kernel.
+        // On streams with names of our recorder, a slice that contains others is not a kernel.
         for (slice, &parent) in around.parents().iter().enumerate() {
             if parent != NONE && trace.slices.duration[slice] > 0 {
                 let role = &mut roles[parent as usize];
@@ -77,11 +77,11 @@ fn around(trace: &Trace, nesting: &Nesting) -> Ancestors {
     around
 }
 
-/// What a track is.
+/// Kind of a track.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TrackRole {
     Host,
-    /// A stream, by its name: everything on it is work.
+    /// A stream, by its name: everything on it is device work.
     Named,
     /// A stream, by the kernels on it.
     Stream,
@@ -100,14 +100,14 @@ fn places(trace: &Trace, words: &Words) -> Vec<TrackRole> {
     places
 }
 
-/// The categories that tell roles.
+/// Categories that determine roles.
 struct Words {
     kernels: [Option<StringId>; 6],
     calls: [Option<StringId>; 3],
     passed: [Option<StringId>; 5],
-    /// Modules of profiles that are read as traces; they stand on one row with their kernels.
+    /// Modules of profiles that are read as traces; they share a track with their kernels.
     profiled: Option<StringId>,
-    /// Whether modules are marked as such, so that nothing else is one.
+    /// True if modules are marked as such, so that nothing else is one.
     has_modules: bool,
 }
 
@@ -124,7 +124,7 @@ impl Words {
         }
     }
 
-    /// Whether a category says that something is work of a device.
+    /// Returns true if a category is that of device work.
     fn is_kernel(&self, category: StringId) -> bool {
         self.kernels.contains(&Some(category))
     }

@@ -1,11 +1,12 @@
-//! The profile as JSON.
+//! Writes the profile as JSON.
 
-use super::super::Error;
+use super::super::error::Error;
+use super::LayerwiseOptions;
 use super::context::Context;
 use super::forest::{DEPTH_MAX, Forest};
 use super::phases::{ProfilePhase, Steps};
 use super::roles::{MODULE_PREFIX, NONE, Role};
-use super::{LAYER_ARG, LayerwiseOptions};
+use crate::figures::layers::LAYER_ARG;
 use ferrum_trace_format::chrome::push_text;
 use ferrum_trace_model::vocab::{Phase, layer};
 use ferrum_trace_model::{ArgColumn, StringId, Strings, Trace};
@@ -14,15 +15,15 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::Write;
 
-/// How much is written at once.
+/// Number of bytes that are written at once.
 const BUFFER_BYTES: usize = 256 << 10;
-/// What the time of a slice is called in which others lie, as far as it is in none of them.
+/// Suffix of the entry with the time of a slice that belongs to none of its children.
 const SELF: &str = " (self)";
-/// What stands between a kernel and what launched it.
+/// Separator between a kernel and the modules that launched it.
 const FROM: &str = " <- ";
 
-/// A profile that is being written.
-pub struct Writer<'a> {
+/// Profile that is being written.
+pub(super) struct Writer<'a> {
     out: &'a mut dyn Write,
     json: Vec<u8>,
     trace: &'a Trace,
@@ -32,17 +33,17 @@ pub struct Writer<'a> {
     result: std::io::Result<()>,
 }
 
-/// What is true of a phase while its trees are written.
+/// State of the current phase.
 struct InPhase {
     total: i64,
     sums: Sums,
 }
 
-/// Entries with the same names above them, summed up.
+/// Entries with the same path of names, summed up.
 struct Sums {
     names: Strings,
     nodes: Vec<Sum>,
-    /// By what they stand below, their names, and whether anything stands below them: an entry with entries below it has just their time.
+    /// Index by parent, name, and whether the entry has children: an entry with children has just their time.
     places: HashMap<(usize, StringId, bool), usize>,
 }
 
@@ -54,7 +55,7 @@ struct Sum {
     below: Vec<usize>,
 }
 
-/// What all names stand below.
+/// Root of all names.
 const ROOT: usize = 0;
 
 impl Sums {
@@ -77,7 +78,7 @@ impl Sums {
         place
     }
 
-    /// Puts leaves that stand beside modules into an entry of their own, as in the trees that are summed up.
+    /// Wraps leaves beside modules into an extra entry, as in the trees that are summed up.
     fn wrap_leaves(&mut self) {
         for place in (0..self.nodes.len()).filter(|&place| place != ROOT) {
             let below = std::mem::take(&mut self.nodes[place].below);
@@ -99,13 +100,13 @@ impl Sums {
 
 impl<'a> Writer<'a> {
     /// Begins a profile.
-    pub fn new(out: &'a mut dyn Write, trace: &'a Trace, forest: &'a Forest) -> Self {
+    pub(super) fn new(out: &'a mut dyn Write, trace: &'a Trace, forest: &'a Forest) -> Self {
         let layers = trace.args.iter().find(|column| column.key == LAYER_ARG);
         Self { out, json: Vec::new(), trace, forest, layers, n_entries: 0, result: Ok(()) }
     }
 
-    /// Writes what the profile is of. vLLM's tools want it first.
-    pub fn context(&mut self, options: &LayerwiseOptions, context: &Context, phases: &[ProfilePhase]) {
+    /// Writes the properties of the run. vLLM's tools require them first.
+    pub(super) fn context(&mut self, options: &LayerwiseOptions, context: &Context, phases: &[ProfilePhase]) {
         let n_decodes = phases.iter().filter(|phase| phase.name.starts_with(Phase::Decode.as_str())).count();
         self.json.extend_from_slice(b"{\"context\":{\"engine_args\":{\"model\":");
         push_text(&mut self.json, &options.model);
@@ -118,9 +119,9 @@ impl<'a> Writer<'a> {
         ));
     }
 
-    /// Writes a phase of which the trace has no step: one entry that takes no time. vLLM's plot ends with an error if there is no
-    /// such phase, or if there is nothing in it.
-    pub fn stand_in(&mut self, name: &str) {
+    /// Writes a phase of which the trace has no step: one entry that takes no time. vLLM's plot fails if there is no
+    /// such phase, or if it is empty.
+    pub(super) fn stand_in(&mut self, name: &str) {
         let kind = name.split('_').next().unwrap_or(name);
         let nothing = format!("no {kind} in the trace");
         self.json.extend_from_slice(b",\n");
@@ -134,8 +135,8 @@ impl<'a> Writer<'a> {
         self.push(format_args!(",\"cuda_time_us\":0.0,\"pct_cuda_time\":0.0,\"invocations\":0}},\"children\":[]}}]}}"));
     }
 
-    /// Writes a phase: every module and kernel by itself, then those of the same names together.
-    pub fn phase(&mut self, phase: &ProfilePhase, steps: &Steps) -> Result<(), Error> {
+    /// Writes a phase: every module and kernel, then the sums by name.
+    pub(super) fn phase(&mut self, phase: &ProfilePhase, steps: &Steps) -> Result<(), Error> {
         let slices = phase.slices(steps);
         let batch = phase.steps.iter().filter_map(|&place| steps.list[place].batch).max();
         let mut within = InPhase { total: self.total(&slices), sums: Sums::new() };
@@ -154,8 +155,8 @@ impl<'a> Writer<'a> {
         self.hand_over()
     }
 
-    /// Closes the profile, and tells how many entries it has.
-    pub fn finish(mut self) -> Result<u64, Error> {
+    /// Closes the profile, and returns the number of entries.
+    pub(super) fn finish(mut self) -> Result<u64, Error> {
         self.json.extend_from_slice(b"}\n");
         self.flush();
         self.result.and_then(|()| self.out.flush()).map_err(Error::Write)?;
@@ -171,8 +172,8 @@ impl<'a> Writer<'a> {
         steps.iter().map(of_step).fold(0, i64::saturating_add)
     }
 
-    /// Writes what stands below a slice, and the time that is its own. vLLM's plot of modules shows only what has nothing but leaves
-    /// below it, so leaves that stand beside modules stand in an entry of their own; at the root it shows all.
+    /// Writes the children of a slice, and its own time. vLLM's plot of modules shows only entries whose children are
+    /// all leaves, so leaves beside modules are wrapped in an extra entry; at the root it shows all.
     fn nodes_below(
         &mut self,
         above: u32,
@@ -213,7 +214,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Writes the time of a slice that is in none of those below it.
+    /// Writes the time of a slice that belongs to none of its children.
     fn rest(&mut self, above: u32, rest: i64, path: &str, sum: usize, within: &mut InPhase, is_first: &mut bool) {
         if rest == 0 {
             return;
@@ -233,7 +234,7 @@ impl<'a> Writer<'a> {
         let sum = within.sums.add(sum, &name, has_below, time);
         let on_host = if is_kernel { 0 } else { self.trace.slices.duration[slice as usize] };
         let called = self.full_name(slice);
-        // Only what has nothing below it tells where it comes from, as in vLLM's own profiles.
+        // Only leaves state their path, as in vLLM's own profiles.
         self.entry(&called, on_host, time, if has_below { "" } else { path }, within.total);
         self.json.extend_from_slice(b",\"children\":[");
         if has_below {
@@ -259,7 +260,7 @@ impl<'a> Writer<'a> {
 
     fn summary_below(&mut self, above: usize, within: &InPhase) {
         let mut below = within.sums.nodes[above].below.clone();
-        // The longest first, as vLLM has it.
+        // The longest first, as in vLLM's profiles.
         below.sort_by_key(|&place| std::cmp::Reverse(within.sums.nodes[place].time));
         for (n, place) in below.into_iter().enumerate() {
             let sum = &within.sums.nodes[place];
@@ -274,7 +275,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What slices of the same kind are called, to be summed up.
+    /// Returns the name by which similar slices are summed up.
     fn name(&self, slice: u32) -> Cow<'a, str> {
         let name = self.trace.strings.get(self.trace.slices.name[slice as usize]);
         if name.strip_prefix(layer::NAME).is_some_and(|rest| rest.trim_start().parse::<u64>().is_ok()) {
@@ -288,7 +289,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What a slice is called by itself: layers with their numbers, modules with those that torch gave them.
+    /// Returns the full name of a slice: layers with their numbers, modules with the numbers that torch gave them.
     fn full_name(&self, slice: u32) -> Cow<'a, str> {
         let name = self.trace.strings.get(self.trace.slices.name[slice as usize]);
         let layer = || self.layers?.of(self.trace.slices.order[slice as usize]);
@@ -324,7 +325,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// A number as JSON.
+/// Returns a number as JSON, or `null`.
 fn or_null(number: Option<u64>) -> String {
     number.map_or_else(|| "null".to_owned(), |number| number.to_string())
 }
@@ -333,7 +334,7 @@ fn micros(nanos: i64) -> f64 {
     nanos as f64 / 1000.0
 }
 
-/// A part of a whole, in percent; of nothing, nothing.
+/// Returns a percentage; zero if `whole` is zero.
 fn percent(part: i64, whole: i64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
 }

@@ -1,48 +1,50 @@
-//! Traces as torch's profiler (Kineto) writes them, so that HolisticTraceAnalysis (HTA) and its kin read them.
+//! Writer of traces in the format of torch's profiler (Kineto), for HolisticTraceAnalysis (HTA) and similar tools.
 //!
-//! Events go through an external sort and come out in the order of time, each as the file has it with some of its fields
-//! changed: nothing that a trace says is lost.
+//! Events go through an external sort and are written in time order, in the spelling of the file with some fields
+//! changed: no information is lost.
 
-mod held;
+mod pending_slices;
 mod rows;
-mod scene;
 mod spelling;
 mod step_mark;
 mod times;
+mod writer;
 
-use super::intake::{Collected, Wanted, collect};
-use super::timeline::play;
-use super::{Error, Left, Summary};
-use crate::Opener;
+use super::collect::{Collected, Wanted, collect};
+use super::error::Error;
+use super::summary::{Left, Summary};
+use super::timeline::replay;
 use crate::kineto;
-use crate::rank::rank_in;
-use crate::repair::document::Document;
-use crate::repair::edit::Edits;
-use crate::repair::{OutputForm, text};
+use crate::opener::Opener;
+use crate::rewrite::document::Document;
+use crate::rewrite::document::OutputForm;
+use crate::rewrite::edit::Edits;
+use crate::rewrite::json::text;
+use crate::rewrite::rank::rank_in;
 use ferrum_trace_format::chrome::read::{Text, for_each_member};
 use ferrum_trace_model::vocab::about;
 use ferrum_trace_model::{Strings, Tracks};
 use rows::Rows;
-use scene::Scene;
 use std::io::Write;
 use times::Times;
+use writer::TorchWriter;
 
-/// How to write a trace as torch's profiler does.
+/// Options of [`torch()`].
 #[derive(Clone, Debug, Default)]
 pub struct TorchOptions {
-    /// Which rank the trace is of, whatever it says itself.
+    /// Rank of the trace; overrides the rank in the trace.
     pub rank: Option<u32>,
-    /// Which rank it is of, if it does not say.
+    /// Rank of the trace if it does not state one.
     pub rank_if_unknown: u32,
-    /// How many ranks there are.
+    /// Number of ranks.
     pub world_size: Option<u32>,
-    /// Whether times keep their nanoseconds. HTA makes slices up to 2 us shorter then, each of them.
+    /// True if times keep their nanoseconds. HTA shortens every slice by up to 2 us then.
     pub keeps_nanoseconds: bool,
-    /// What the trace is called.
+    /// Name of the trace.
     pub name: String,
 }
 
-/// Writes a trace as torch's profiler does. Events that are torch's already stay as they are.
+/// Writes a trace in the format of torch's profiler. Events that are torch's already are kept unchanged.
 ///
 /// ```
 /// use ferrum_trace_analyze::convert::{TorchOptions, torch};
@@ -57,7 +59,8 @@ pub struct TorchOptions {
 ///
 /// # Errors
 ///
-/// If the input cannot be read or is no trace, or the output or a temporary file cannot be written.
+/// Returns an error if the input cannot be read or is not a trace, or if the output or a temporary file cannot be
+/// written.
 pub fn torch(open: Opener<'_>, output: &mut dyn Write, options: &TorchOptions) -> Result<Summary, Error> {
     let collected = collect(open()?, Wanted::Events)?;
     let Collected { items, strings, tracks, n_events, fields, aside, is_kineto, left, losses, recordings, .. } =
@@ -68,17 +71,17 @@ pub fn torch(open: Opener<'_>, output: &mut dyn Write, options: &TorchOptions) -
     let mut document = Document::new(output, OutputForm::Object);
     let known = Known { tracks: &tracks, strings: &strings, rows: &rows, start_unix_ns, rank, aside: &aside, options };
     write_fields(&mut document, &fields.kept, &known);
-    // Those of torch's own traces are not made coarser.
+    // Times of torch's own traces are not rounded.
     let times = if is_kineto || options.keeps_nanoseconds { Times::Exact } else { Times::WholeMicros };
     let left = Left { fields: fields.n_lost, ..left };
     let summary = Summary { n_events, left, losses, recordings, ..Summary::default() };
-    let mut scene = Scene::new(document, rows, times, is_kineto, summary);
-    scene.describe_devices();
-    play(items, &mut scene)?;
-    scene.finish()
+    let mut writer = TorchWriter::new(document, rows, times, is_kineto, summary);
+    writer.describe_devices();
+    replay(items, &mut writer)?;
+    writer.finish()
 }
 
-/// What the fields around the events are made of.
+/// Inputs for the fields around the events.
 struct Known<'a> {
     tracks: &'a Tracks,
     strings: &'a Strings,
@@ -86,12 +89,12 @@ struct Known<'a> {
     start_unix_ns: Option<i64>,
     /// The rank that the recorder states.
     rank: Option<u32>,
-    /// Metadata events that have no place among torch's.
+    /// Metadata events that torch's format does not have.
     aside: &'a [Vec<u8>],
     options: &'a TorchOptions,
 }
 
-/// Writes the fields of the trace, and those that torch's traces have besides.
+/// Writes the fields of the trace, and those that torch's traces have in addition.
 fn write_fields(document: &mut Document<'_>, kept: &[(Vec<u8>, Vec<u8>)], known: &Known<'_>) {
     const DISTRIBUTED: &[u8] = kineto::DISTRIBUTED.as_bytes();
     const BASE_TIME: &[u8] = kineto::BASE_TIME.as_bytes();
@@ -120,7 +123,7 @@ fn write_fields(document: &mut Document<'_>, kept: &[(Vec<u8>, Vec<u8>)], known:
     }
 }
 
-/// The rank of the trace: as it was asked for, as the trace has it, as the recorder states it, or as the name of a process says.
+/// Returns the field with the rank: from the options, the trace, the recorder, or the name of a process.
 fn distributed_info(of_trace: Option<&[u8]>, known: &Known<'_>) -> Vec<u8> {
     let TorchOptions { rank, rank_if_unknown, world_size, .. } = known.options;
     let mut edits = Edits::default();
@@ -146,7 +149,7 @@ fn distributed_info(of_trace: Option<&[u8]>, known: &Known<'_>) -> Vec<u8> {
     edits.apply(of_trace.filter(|_| is_object).unwrap_or(b"{}"), None)
 }
 
-/// The rank that the names or labels of processes speak of.
+/// Returns the rank in the names or labels of processes.
 fn rank_by_name(tracks: &Tracks, strings: &Strings) -> Option<u32> {
     let names = tracks.processes().flat_map(|(_, process)| [process.name, process.labels]).flatten();
     names.map(|name| strings.get(name)).find_map(rank_in)
@@ -157,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rank_is_what_was_asked_for_or_what_the_trace_says() {
+    fn the_rank_is_that_of_the_options_or_of_the_trace() {
         let (mut strings, mut tracks) = (Strings::default(), Tracks::default());
         let rows = Rows::of(&tracks, &strings);
         let info = |tracks: &Tracks, strings: &Strings, of_trace: Option<&str>, rank, world_size| {
@@ -168,8 +171,8 @@ mod tests {
         };
         let kinetos = r#"{"backend":"gloo","rank":3,"world_size":4,"pg_count":1}"#;
         assert_eq!(info(&tracks, &strings, Some(kinetos), None, None), kinetos);
-        let asked = r#"{"backend":"gloo","rank":1,"world_size":8,"pg_count":1}"#;
-        assert_eq!(info(&tracks, &strings, Some(kinetos), Some(1), Some(8)), asked);
+        let overridden = r#"{"backend":"gloo","rank":1,"world_size":8,"pg_count":1}"#;
+        assert_eq!(info(&tracks, &strings, Some(kinetos), Some(1), Some(8)), overridden);
         let unknown = r#"{"backend":"nccl","rank":5,"world_size":6}"#;
         assert_eq!(info(&tracks, &strings, None, None, None), unknown);
         assert_eq!(info(&tracks, &strings, Some("null"), None, Some(2)), unknown);

@@ -1,63 +1,63 @@
-//! Where events go: rows of hosts stay as they are, those of devices go to processes of their own.
+//! Output tracks: tracks of hosts stay as they are, tracks of devices move to a process per device.
 
-use super::super::numbering::Numbering;
-use crate::repair::text;
+use super::super::output_numbers::OutputNumbers;
+use crate::rewrite::json::text;
 use ferrum_trace_model::vocab::device_track::{self, PREFIX};
 use ferrum_trace_model::{ProcessId, StringId, Strings, TrackId, Tracks};
 use hashbrown::HashSet;
 
-/// A row, as events name it: ids as JSON.
+/// Track in the output, with ids as JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub(super) struct Row {
     pub pid: Vec<u8>,
     pub tid: Vec<u8>,
-    /// What device's stream it is, if it is one's.
+    /// The device stream, if any.
     pub stream: Option<Stream>,
 }
 
 /// A stream of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stream {
-    /// Its device, by its place in [`Rows::devices`].
+pub(super) struct Stream {
+    /// Index of its device in [`Rows::devices`].
     pub device: u32,
-    /// What the device calls itself.
+    /// Number of the device.
     pub number: u32,
-    /// The number of the stream; that of its row, if its name has none.
+    /// Number of the stream; that of its track, if its name has none.
     pub stream: u32,
 }
 
 /// A device of a process.
 #[derive(Clone, Debug)]
-pub struct DeviceProcess {
-    /// Whose device it is.
+pub(super) struct DeviceProcess {
+    /// The process that owns the device.
     pub host: ProcessId,
     /// Its number.
     pub number: u32,
-    /// The number of the process that stands for it.
+    /// Number of the process that represents the device.
     pub pid: i32,
 }
 
-/// All rows of a trace.
+/// All tracks of a trace.
 #[derive(Debug)]
-pub struct Rows {
-    numbering: Numbering,
+pub(super) struct Rows {
+    numbering: OutputNumbers,
     rows: Vec<Row>,
     /// Ids of processes, as JSON.
     pids: Vec<Vec<u8>>,
-    /// The names of streams, by track; those of hosts are empty.
+    /// Names of streams, by track; empty for tracks of hosts.
     queues: Vec<String>,
     processes: Vec<ProcessId>,
-    /// The devices, in the order in which the trace has them.
+    /// The devices, in file order.
     pub devices: Vec<DeviceProcess>,
     taken_streams: HashSet<(u32, u32)>,
 }
 
 impl Rows {
-    /// The rows of a trace.
-    pub fn of(tracks: &Tracks, strings: &Strings) -> Self {
+    /// Assigns the output tracks of a trace.
+    pub(super) fn of(tracks: &Tracks, strings: &Strings) -> Self {
         let spelled = |id: Option<StringId>| id.map_or_else(|| b"0".to_vec(), |id| id_json(strings.get(id)));
         let mut rows = Self {
-            numbering: Numbering::of(tracks, strings),
+            numbering: OutputNumbers::of(tracks, strings),
             rows: Vec::new(),
             pids: tracks.processes().map(|(_, process)| spelled(process.pid)).collect(),
             queues: Vec::new(),
@@ -78,31 +78,31 @@ impl Rows {
         rows
     }
 
-    /// The row of a track.
-    pub fn of_track(&self, track: TrackId) -> &Row {
+    /// Returns the output track of a track.
+    pub(super) fn of_track(&self, track: TrackId) -> &Row {
         &self.rows[track.index()]
     }
 
-    /// What the stream is called whose row a track is.
-    pub fn queue(&self, track: TrackId) -> &str {
+    /// Returns the name of the stream of a track.
+    pub(super) fn queue(&self, track: TrackId) -> &str {
         &self.queues[track.index()]
     }
 
-    /// A further row of a stream, for what overlaps with others in it.
-    pub fn beside(&mut self, track: TrackId) -> Row {
+    /// Returns an extra track of a stream, for slices that overlap others.
+    pub(super) fn beside(&mut self, track: TrackId) -> Row {
         let host = self.processes[track.index()];
         let number = self.rows[track.index()].stream.map_or(0, |stream| stream.number);
         let tid = self.numbering.another_tid();
         self.device_row(host, number, None, tid)
     }
 
-    /// A row of a host that the trace does not have.
-    pub fn another_of_host(&mut self, host: ProcessId) -> Row {
+    /// Returns a track of a host that the trace does not have.
+    pub(super) fn another_of_host(&mut self, host: ProcessId) -> Row {
         Row { pid: self.pids[host.index()].clone(), tid: self.numbering.another_tid().to_string().into(), stream: None }
     }
 
-    /// What torch's traces say of their devices.
-    pub fn device_properties(&self) -> Vec<u8> {
+    /// Returns the field in which torch's traces list their devices.
+    pub(super) fn device_properties(&self) -> Vec<u8> {
         let spell = |device: &DeviceProcess| format!("{{\"id\":{0},\"name\":\"{PREFIX}{0}\"}}", device.number);
         let devices: Vec<String> = self.devices.iter().map(spell).collect();
         format!("[{}]", devices.join(",")).into()
@@ -123,7 +123,7 @@ impl Rows {
     }
 }
 
-/// An id as JSON: a number if it is spelled as one.
+/// Returns an id as JSON: a number if it is spelled as one.
 fn id_json(id: &str) -> Vec<u8> {
     let is_number = id.parse::<i64>().is_ok_and(|number| number.to_string() == id);
     if is_number { id.into() } else { text(id) }
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn streams_go_to_processes_that_stand_for_their_devices() {
+    fn streams_move_to_a_process_per_device() {
         let (mut strings, mut tracks) = (Strings::default(), Tracks::default());
         let names = ["main", "GPU 0 / stream 7", "GPU 0 / queue", "GPU 1 / stream 7", "GPU 0 / stream 7 (2)"];
         for (tid, name) in (10..).zip(names) {

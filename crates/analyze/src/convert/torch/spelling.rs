@@ -1,24 +1,24 @@
-//! What slices of devices are called, so that HolisticTraceAnalysis (HTA) takes them for what they are.
+//! Names and categories by which HolisticTraceAnalysis (HTA) recognizes device slices.
 
-use crate::gpu::DeviceWork;
+use crate::figures::gpu::DeviceWork;
 use crate::kineto::{KERNEL, MEMCPY, MEMSET};
 use std::borrow::Cow;
 
-/// How a slice of a device is spelled, so that HTA counts it for what it is.
+/// Spelling of a device slice that HTA classifies correctly.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Spelling<'a> {
+pub(super) struct Spelling<'a> {
     /// Its category.
     pub category: &'static str,
     /// Its name.
     pub name: Cow<'a, str>,
-    /// The call that launches such a one.
+    /// Name of the call that launches such a slice.
     pub launch: &'static str,
 }
 
 impl<'a> Spelling<'a> {
-    /// Of a slice that is called so. HTA goes by names: `nccl…Kernel` communicates, `Memcpy…`, `Memset…` and `dma…` are
-    /// copies, and what has `Memcpy` or `Sync` in its name is neither these nor a computation.
-    pub fn of(kind: DeviceWork, name: &'a str) -> Self {
+    /// Returns the spelling of a slice. HTA classifies by name: `nccl…Kernel` communicates, `Memcpy…`, `Memset…` and
+    /// `dma…` are copies, and a name that contains `Memcpy` or `Sync` is neither a copy nor a computation.
+    pub(super) fn of(kind: DeviceWork, name: &'a str) -> Self {
         match kind {
             DeviceWork::Comm => Self::kernel(comm_name(name)),
             DeviceWork::Comp => Self::kernel(comp_name(name)),
@@ -62,7 +62,7 @@ fn memcpy_name(name: &str) -> Cow<'_, str> {
     format!("Memcpy {}({name})", direction.map_or("", |(direction, _)| direction)).into()
 }
 
-/// Whether a word is in a name, in any case of letters.
+/// Returns true if a name contains a word, in any case.
 fn holds(name: &str, word: &str) -> bool {
     name.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
 }
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_hta_what_a_slice_does() {
+    fn slices_are_named_as_hta_expects() {
         let spelled = |kind, name| {
             let Spelling { category, name, launch } = Spelling::of(kind, name);
             format!("{category}|{name}|{launch}")

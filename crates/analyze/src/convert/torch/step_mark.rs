@@ -1,15 +1,15 @@
-//! Marks of steps as vLLM writes them, by which TraceLens finds the steps of an engine.
+//! Marks of steps in vLLM's spelling, by which TraceLens finds the steps of an engine.
 
 use crate::steps::phase_at_start;
 use ferrum_trace_format::chrome::read::for_each_member;
 use ferrum_trace_model::vocab::{Phase, step};
 
-/// The phase and size of a step, as far as its slice states them.
+/// Phase and size of a step, as far as its slice states them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StepFacts {
+pub(super) struct StepFacts {
     /// The phase that an argument or the name states.
     pub phase: Option<Phase>,
-    /// Whether an argument states the phase.
+    /// True if an argument states the phase.
     pub has_phase_argument: bool,
     batch: Option<u64>,
     prefill_tokens: Option<u64>,
@@ -17,8 +17,8 @@ pub struct StepFacts {
 }
 
 impl StepFacts {
-    /// Reads the name of a step and its arguments: those of its begin and those of its end.
-    pub fn of(name: &str, args: [&[u8]; 2]) -> Self {
+    /// Parses the name of a step and its arguments: those of its begin and those of its end.
+    pub(super) fn of(name: &str, args: [&[u8]; 2]) -> Self {
         let mut facts = Self::default();
         for args in args {
             for_each_member(args, |key, value| {
@@ -37,17 +37,17 @@ impl StepFacts {
         facts
     }
 
-    /// Returns the name that vLLM gives to such a step: requests and, in parentheses, tokens of prompts and of generation. A step that
-    /// does not state its batch counts as one sequence, and a sequence that generates counts as one token. A step of no known phase has
-    /// no sequences.
-    pub fn vllm_name(&self) -> String {
+    /// Returns vLLM's name of such a step: requests and, in parentheses, prompt tokens and generated tokens. A step
+    /// without a batch size counts as one sequence, and a sequence that generates counts as one token. A step without a
+    /// phase has no sequences.
+    pub(super) fn vllm_name(&self) -> String {
         let batch = self.batch.unwrap_or(1).max(1);
         let (prompts, generating) = match self.phase {
             None => (0, 0),
             Some(Phase::Prefill) => (batch, 0),
             Some(Phase::Decode) => (0, batch),
             Some(Phase::Mixed) => {
-                // Both kinds take part, so there is one of each at least.
+                // Both kinds take part, so there is at least one of each.
                 let most = batch.saturating_sub(1).max(1);
                 let generating = self.decode_tokens.unwrap_or(most).clamp(1, most);
                 (batch.saturating_sub(generating).max(1), generating)
@@ -62,7 +62,7 @@ impl StepFacts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Mark;
+    use crate::steps::Mark;
 
     fn named(name: &str, args: &str) -> String {
         StepFacts::of(name, [args.as_bytes(), b""]).vllm_name()
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_that_are_not_stated_are_those_of_one_sequence() {
+    fn missing_counts_default_to_one_sequence() {
         assert_eq!(named("decode step 3", ""), "execute_context_0(0)_generation_1(1)");
         assert_eq!(named("prefill", ""), "execute_context_1(0)_generation_0(0)");
         assert_eq!(named("mixed", ""), "execute_context_1(0)_generation_1(1)");
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_reader_finds_the_same_phase() {
+    fn our_parser_finds_the_same_phase() {
         for phase in Phase::ALL.iter().copied() {
             let name = named(phase.as_str(), r#"{"batch":8,"decode_tokens":100}"#);
             assert_eq!(Mark::of_name(&name).and_then(|mark| mark.phase), Some(phase), "{name}");

@@ -1,25 +1,25 @@
-//! How times are spelled.
+//! Spelling of times.
 
-use crate::repair::micros;
+use crate::rewrite::json::micros;
 
-/// How exact times are.
+/// Precision of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Times {
-    /// As they are in the trace.
+pub(super) enum Times {
+    /// As in the trace.
     Exact,
-    /// Begins and ends rounded to whole microseconds, so that what nests, touches or lies apart still does or touches. Where
-    /// any time has a fraction, HTA moves every begin up and every end down.
+    /// Begins and ends rounded to whole microseconds, so that nested, adjacent and separate slices stay so or become
+    /// adjacent. Where any time has a fraction, HTA moves every begin up and every end down.
     WholeMicros,
 }
 
 impl Times {
-    /// A time in microseconds, as JSON.
-    pub fn spell(self, nanos: i64) -> Vec<u8> {
+    /// Returns a time in microseconds, as JSON.
+    pub(super) fn spell(self, nanos: i64) -> Vec<u8> {
         micros(self.rounded(nanos))
     }
 
-    /// How long something takes, in microseconds, as JSON.
-    pub fn spell_duration(self, from: i64, to: i64) -> Vec<u8> {
+    /// Returns a duration in microseconds, as JSON.
+    pub(super) fn spell_duration(self, from: i64, to: i64) -> Vec<u8> {
         micros(self.rounded(to).saturating_sub(self.rounded(from)))
     }
 
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn begins_and_ends_are_rounded_not_durations() {
+    fn begins_and_ends_are_rounded_instead_of_durations() {
         let spelled = |times: Times, from, to| {
             let both = [times.spell(from), times.spell_duration(from, to)];
             both.map(|text| String::from_utf8(text).unwrap())

@@ -1,0 +1,12 @@
+//! Figures of a trace: counts, sums and percentiles of its events.
+
+pub(crate) mod async_count;
+pub(crate) mod async_summary;
+pub(crate) mod contents;
+pub(crate) mod counters;
+pub(crate) mod flows;
+pub(crate) mod gpu;
+pub(crate) mod instants;
+pub(crate) mod layers;
+pub(crate) mod percentile;
+pub(crate) mod summary;

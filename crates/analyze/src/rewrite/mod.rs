@@ -1,0 +1,10 @@
+//! Parts that every writer of a trace needs: edits of events, the output document, fields around the events, numbers
+//! for processes and threads, ranks.
+
+pub(crate) mod document;
+pub(crate) mod edit;
+pub(crate) mod fields;
+pub(crate) mod json;
+pub(crate) mod numbering;
+pub(crate) mod rank;
+pub(crate) mod stoppable;
