@@ -1,6 +1,6 @@
 //! The folder that the processes record to.
 
-use crate::trouble::Trouble;
+use crate::user_error::Trouble;
 use std::ffi::OsString;
 use std::fs;
 use std::io;

@@ -3,8 +3,8 @@
 use super::folder::Folder;
 use super::recorded::{Fate, Recorded};
 use super::tree::Tree;
-use crate::input::begins_like_a_spool;
-use crate::trouble::Trouble;
+use crate::input::paths::begins_like_a_spool;
+use crate::user_error::Trouble;
 use std::path::{Path, PathBuf};
 
 /// What all processes have recorded.

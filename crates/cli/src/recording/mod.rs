@@ -3,15 +3,15 @@
 mod end;
 mod folder;
 mod gathered;
-mod lingering;
 mod notices;
 mod recorded;
+mod remaining;
 mod tree;
 
 pub use end::End;
 pub use folder::Folder;
 pub use gathered::Gathered;
-pub use lingering::linger;
 pub use notices::{Notice, Notices};
 pub use recorded::{Fate, Recorded, RecordedFile};
+pub use remaining::linger;
 pub use tree::Tree;

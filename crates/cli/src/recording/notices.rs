@@ -1,6 +1,6 @@
 //! What happens while the program runs: signals for it, and ends of its processes.
 
-use crate::interrupt;
+use crate::os::interrupt;
 use rustix::process::Signal;
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;

@@ -2,11 +2,11 @@
 
 use super::end::End;
 use super::tree::Tree;
-use crate::input::Input;
-use crate::out::target::Target;
-use crate::recovery::{Outcome, Recovery};
-use crate::spool_file::{Owner, SpoolFile};
-use crate::trouble::Trouble;
+use crate::input::paths::Input;
+use crate::input::recovery::{Outcome, Recovery};
+use crate::input::spool_file::{Owner, SpoolFile};
+use crate::output::target::Target;
+use crate::user_error::Trouble;
 use ferrum_trace_format::spool::{EventCounter, Summary};
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,8 @@
+//! `check`: finds what viewers reject, lose or draw wrong.
+
+mod args;
+mod json;
+mod run;
+
+pub use args::CheckArgs as Args;
+pub use run::run;

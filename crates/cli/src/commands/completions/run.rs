@@ -1,0 +1,13 @@
+//! `completions`: scripts for shells.
+
+use super::args::CompletionsArgs;
+use crate::commands::command_line::CommandLine;
+use crate::exit_status::Verdict;
+use crate::render::printer::print;
+use clap::CommandFactory;
+
+pub fn run(args: &CompletionsArgs) -> Verdict {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut CommandLine::command(), "ferrum-trace", &mut script);
+    print(&script)
+}

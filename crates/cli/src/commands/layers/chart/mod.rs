@@ -1,0 +1,144 @@
+//! Pictures: bars of several colors, a row each, in panels side by side.
+
+mod html;
+mod png;
+mod svg;
+
+pub use svg::SERIES_MAX;
+
+use crate::render::table::{Table, clean, cut};
+use crate::user_error::Trouble;
+use std::path::Path;
+
+/// What a picture is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PictureKind {
+    Svg,
+    Png,
+    Html,
+}
+
+impl PictureKind {
+    /// What the name of a file asks for.
+    pub fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_ascii_lowercase().to_str()? {
+            "svg" => Some(Self::Svg),
+            "png" => Some(Self::Png),
+            "html" | "htm" => Some(Self::Html),
+            _ => None,
+        }
+    }
+}
+
+/// Bars: what they show, not how.
+#[derive(Clone, Debug, Default)]
+pub struct Chart {
+    pub title: String,
+    pub subtitle: String,
+    /// What the parts of a bar stand for.
+    pub series: Vec<String>,
+    /// What the bars are called.
+    pub rows: Vec<String>,
+    pub panels: Vec<Panel>,
+}
+
+/// One bar a row.
+#[derive(Clone, Debug, Default)]
+pub struct Panel {
+    pub title: String,
+    /// The parts of each bar, in nanoseconds, as many as there are series.
+    pub bars: Vec<Vec<i64>>,
+}
+
+impl Panel {
+    /// The length of a bar.
+    fn sum(&self, row: usize) -> i64 {
+        self.bars[row].iter().fold(0, |sum: i64, &part| sum.saturating_add(part.max(0)))
+    }
+
+    /// The length of the longest bar.
+    fn longest(&self) -> i64 {
+        (0..self.bars.len()).map(|row| self.sum(row)).max().unwrap_or(0)
+    }
+}
+
+impl Chart {
+    /// The picture as a file. A page shows the table as well.
+    pub fn render(&self, kind: PictureKind, table: &Table) -> Result<Vec<u8>, Trouble> {
+        match kind {
+            PictureKind::Svg => Ok(svg::document(self).into_bytes()),
+            PictureKind::Png => png::render(&svg::document(self)),
+            PictureKind::Html => Ok(html::page(self, table).into_bytes()),
+        }
+    }
+}
+
+/// A text as it may stand in SVG and HTML, not longer than this.
+fn escaped(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    for char in cut(&clean(text), width).chars() {
+        match char {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            // No XML may have them.
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            _ => out.push(char),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::table::Column;
+
+    fn chart() -> Chart {
+        Chart {
+            title: "a <trace> & more.json".to_owned(),
+            subtitle: "self time".to_owned(),
+            series: vec!["attn".to_owned(), "\"mlp\"".to_owned()],
+            rows: (0..80).map(|layer| layer.to_string()).collect(),
+            panels: vec![
+                Panel { title: "prefill".to_owned(), bars: vec![vec![2_000_000, 1_000_000]; 80] },
+                Panel { title: "decode".to_owned(), bars: vec![vec![0, 0]; 80] },
+            ],
+        }
+    }
+
+    #[test]
+    fn the_ending_tells_the_kind() {
+        let of = |name: &str| PictureKind::of(Path::new(name));
+        assert_eq!(
+            [of("a.svg"), of("a.PNG"), of("a.html")],
+            [PictureKind::Svg, PictureKind::Png, PictureKind::Html].map(Some)
+        );
+        assert_eq!([of("a.gif"), of("svg")], [None, None]);
+    }
+
+    #[test]
+    fn texts_are_escaped_and_empty_bars_are_not_drawn() {
+        let svg = svg::document(&chart());
+        assert!(svg.contains("a &lt;trace&gt; &amp; more.json") && svg.contains("&quot;mlp&quot;"), "{svg}");
+        // One each for what is seen, and two in the legend, and the ground.
+        assert_eq!(svg.matches("<rect").count(), 160 + 2 + 1);
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    }
+
+    #[test]
+    fn a_page_holds_the_picture_and_the_table() {
+        let mut table = Table::new(vec![Column::number("layer"), Column::number("attn")]);
+        table.push(vec!["7".to_owned(), "1 ms".to_owned()]);
+        let page = String::from_utf8(chart().render(PictureKind::Html, &table).unwrap()).unwrap();
+        assert!(page.contains("<svg") && page.contains("<td>1 ms</td>"), "{page}");
+        assert!(!page.contains("http:") || page.matches("http:").count() == page.matches("http://www.w3.org/").count());
+    }
+
+    #[test]
+    fn nothing_at_all_can_be_drawn_too() {
+        let svg = svg::document(&Chart { panels: vec![Panel::default()], ..Chart::default() });
+        assert!(svg.ends_with("</svg>\n"), "{svg}");
+    }
+}

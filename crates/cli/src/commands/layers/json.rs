@@ -1,0 +1,87 @@
+//! The object of `layers`.
+
+use super::run::Layered;
+use crate::input::source::Source;
+use crate::render::json::{LossesObject, RecorderObject, VERSION};
+use ferrum_trace_analyze::{Cell, PhaseLayers};
+use serde::Serialize;
+
+#[derive(Serialize)]
+pub struct LayersObject<'a> {
+    version: u32,
+    file: &'a str,
+    layer_from: &'static str,
+    categories: Vec<&'a str>,
+    phases: Vec<PhaseObject<'a>>,
+    losses: LossesObject<'a>,
+    recorder: Option<RecorderObject<'a>>,
+    notes: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct PhaseObject<'a> {
+    phase: Option<&'a str>,
+    slices: usize,
+    rows: Vec<RowObject<'a>>,
+    without_layer: Vec<CellObject<'a>>,
+}
+
+#[derive(Serialize)]
+struct RowObject<'a> {
+    layer: u32,
+    count: u64,
+    self_ns: i64,
+    total_ns: i64,
+    cells: Vec<CellObject<'a>>,
+}
+
+#[derive(Serialize)]
+struct CellObject<'a> {
+    cat: &'a str,
+    count: u64,
+    self_ns: i64,
+    total_ns: i64,
+}
+
+impl<'a> LayersObject<'a> {
+    /// Of a trace, with layers or without.
+    pub fn new(source: &'a Source, layered: &'a Layered) -> Self {
+        let layers = &layered.layers;
+        Self {
+            version: VERSION,
+            file: &source.name,
+            layer_from: layered.source_name(),
+            categories: layers.categories.iter().map(|&category| layered.category(category)).collect(),
+            phases: layers.phases.iter().map(|phase| PhaseObject::new(layered, phase)).collect(),
+            losses: (&layered.loaded.losses).into(),
+            recorder: RecorderObject::of(&layered.loaded.recordings),
+            notes: layered.notes.iter().chain(&layered.absent).map(String::as_str).collect(),
+        }
+    }
+}
+
+impl<'a> PhaseObject<'a> {
+    fn new(layered: &'a Layered, phase: &'a PhaseLayers) -> Self {
+        let layers = &layered.layers;
+        let row = |(place, &layer): (usize, &u32)| {
+            let Cell { count, self_time, total } = layers.row_sum(phase, place);
+            let cells = cells(layered, |column| phase.cell(place, column));
+            RowObject { layer, count, self_ns: self_time, total_ns: total, cells }
+        };
+        Self {
+            phase: phase.phase.as_deref(),
+            slices: phase.n_enclosing,
+            rows: layers.layers.iter().enumerate().map(row).collect(),
+            without_layer: cells(layered, |column| phase.without_layer[column]),
+        }
+    }
+}
+
+/// Those that are not empty.
+fn cells(layered: &Layered, cell: impl Fn(usize) -> Cell) -> Vec<CellObject<'_>> {
+    let all = layered.layers.categories.iter().enumerate().map(|(column, &category)| {
+        let Cell { count, self_time, total } = cell(column);
+        CellObject { cat: layered.category(category), count, self_ns: self_time, total_ns: total }
+    });
+    all.filter(|cell| cell.count > 0).collect()
+}

@@ -1,0 +1,163 @@
+//! `merge`: several traces in one.
+
+use super::args::MergeArgs;
+use super::json::MergeObject;
+use super::text;
+use crate::commands::each_trace::expand;
+use crate::exit_status::Verdict;
+use crate::input::paths::NoInput;
+use crate::input::source::{Passes, Source};
+use crate::os::interrupt;
+use crate::output::format::Format;
+use crate::output::output_writer::make_at;
+use crate::output::pending_file::Existing;
+use crate::output::target::Target;
+use crate::render::messages::Words;
+use crate::render::printer::Printer;
+use crate::render::recorder;
+use crate::render::table;
+use crate::render::units::count;
+use crate::user_error::Trouble;
+use ferrum_trace_analyze::merge::{Error, Input, MergeOptions, Merged, MergedForm, MergedInput, merge as merge_traces};
+use ferrum_trace_analyze::rank_in;
+use std::path::Path;
+use std::sync::Arc;
+
+pub fn run(args: &MergeArgs) -> Verdict {
+    let words = Words { verbose: args.verbose };
+    let mut printer = Printer::new(words, args.json);
+    let inputs = expand(&args.inputs);
+    let target = Target::of(&args.output);
+    let form = match form_of(args, &target, inputs.len()) {
+        Ok(form) => form,
+        Err(trouble) => return words.refuse(&trouble),
+    };
+    interrupt::install("no partial file is left behind");
+    let mut sources = Vec::new();
+    let mut verdict = Verdict::Fine;
+    for input in inputs {
+        let source = input.map_err(|NoInput { name, trouble }| (name, trouble)).and_then(|input| {
+            let name = input.name();
+            Source::of(input, Passes::SeveralOfMany, &words).map_err(|trouble| (name, trouble))
+        });
+        match source {
+            Ok(source) => sources.push(Arc::new(source)),
+            Err((name, trouble)) => verdict = verdict.max(printer.trouble(&name, &trouble)),
+        }
+    }
+    if verdict != Verdict::Fine {
+        return verdict;
+    }
+    let existing = if args.force { Existing::IsReplaced } else { Existing::Stays };
+    let options = MergeOptions { align: args.align.into(), form };
+    let made = merge_sources(&sources, &args.ranks, &target, existing, &options);
+    match made {
+        Ok(Some(merged)) => tell(&sources, &target, &options, &merged, &mut printer),
+        Ok(None) => Verdict::Fine,
+        Err((name, trouble)) => printer.trouble(&name.unwrap_or_else(|| target.name()), &trouble),
+    }
+}
+
+fn form_of(args: &MergeArgs, target: &Target, n_inputs: usize) -> Result<MergedForm, Trouble> {
+    if !args.ranks.is_empty() && args.ranks.len() != n_inputs {
+        let what =
+            format!("expected {}, one for each trace, found {}", count(n_inputs as u64, "rank"), args.ranks.len());
+        return Err(Trouble::new("--ranks", what));
+    }
+    let Target::File(path) = target else {
+        if args.json {
+            let trouble = Trouble::new("--json", "standard output is already used for the trace");
+            return Err(trouble.hint("write the trace to a file: `-o PATH`"));
+        }
+        return Ok(chrome(args));
+    };
+    match Format::of(path) {
+        Some(Format::Chrome) => Ok(chrome(args)),
+        Some(Format::Perfetto) if args.repair => {
+            Err(Trouble::new("--repair", "works with Chrome JSON only; Perfetto's format needs no repair"))
+        }
+        Some(Format::Perfetto) => Ok(MergedForm::Perfetto),
+        _ => {
+            let what = "expected an extension `.json` or `.pftrace`, optionally followed by `.gz` or `.zst`";
+            Err(Trouble::at(path, what).hint("use `ferrum-trace convert` to convert the merged trace to other formats"))
+        }
+    }
+}
+
+fn chrome(args: &MergeArgs) -> MergedForm {
+    if args.repair { MergedForm::ChromeRepaired } else { MergedForm::Chrome }
+}
+
+/// Merges traces into a file. `None` if whoever was reading it has seen enough. An error has the name of the trace it is about,
+/// if it is about one.
+fn merge_sources(
+    sources: &[Arc<Source>],
+    ranks: &[u32],
+    target: &Target,
+    existing: Existing,
+    options: &MergeOptions,
+) -> Result<Option<Merged>, (Option<String>, Trouble)> {
+    let is_input = |source: &Arc<Source>| source.path.as_deref().is_some_and(|path| target.is_at(path));
+    if let Some(source) = sources.iter().find(|source| is_input(source)) {
+        let trouble = Trouble::new(source.words.clone(), "is one of the inputs and cannot be the output");
+        return Err((Some(source.name.clone()), trouble));
+    }
+    let inputs: Vec<Input> = sources
+        .iter()
+        .enumerate()
+        .map(|(place, source)| {
+            let opened = Arc::clone(source);
+            let open = Arc::new(move || opened.open_boxed());
+            Input {
+                name: source.name.clone(),
+                rank: ranks.get(place).copied(),
+                rank_if_unknown: source.path.as_deref().and_then(rank_of_file),
+                open,
+            }
+        })
+        .collect();
+    let mut about = None;
+    let made = make_at(target, existing, |output| {
+        merge_traces(&inputs, output, options).map_err(|error| match error {
+            Error::Input { place, cause, .. } => {
+                about = sources.get(place).map(|source| source.name.clone());
+                sources[place].trouble(&cause)
+            }
+            other => Trouble::new(target.words(), other.to_string()),
+        })
+    });
+    made.map_err(|trouble| (about, trouble))
+}
+
+/// The rank that the name of a file tells.
+fn rank_of_file(path: &Path) -> Option<u32> {
+    rank_in(&path.file_name()?.to_string_lossy())
+}
+
+/// Says what became of the traces.
+fn tell(
+    sources: &[Arc<Source>],
+    target: &Target,
+    options: &MergeOptions,
+    merged: &Merged,
+    printer: &mut Printer,
+) -> Verdict {
+    let notes = |input: &MergedInput| {
+        let mut notes = sources.get(input.place).map(|source| source.facts().notes()).unwrap_or_default();
+        notes.extend(recorder::notes(&input.recordings));
+        notes
+    };
+    for input in &merged.inputs {
+        printer.words.losses(&input.name, &input.losses, &notes(input));
+    }
+    if printer.is_json {
+        return printer.object(&MergeObject::new(target, options.form, merged, &notes));
+    }
+    let text = text::text(merged, target, table::width());
+    if *target == Target::Stdout {
+        // Standard output has the trace.
+        printer.words.say(&text);
+        return Verdict::Fine;
+    }
+    printer.text(&text)
+}

@@ -1,0 +1,102 @@
+//! The object of `record`.
+
+use crate::commands::summary::SummaryObject;
+use crate::recording::{End, Fate, Gathered, Recorded};
+use crate::render::json::{RecordingObject, VERSION};
+use ferrum_trace_analyze::merge::Merged;
+use serde::Serialize;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+#[derive(Serialize)]
+pub struct RecordObject<'a> {
+    version: u32,
+    program: Vec<String>,
+    code: Option<i32>,
+    signal: Option<i32>,
+    output: Option<String>,
+    clock_error_ns: Option<u64>,
+    folder: Option<String>,
+    processes: Vec<ProcessObject<'a>>,
+    dumps: Vec<String>,
+    summary: Option<SummaryObject<'a>>,
+    error: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ProcessObject<'a> {
+    pid: u32,
+    name: &'a str,
+    rank: Option<u32>,
+    ended: &'static str,
+    code: Option<i32>,
+    signal: Option<i32>,
+    threads: usize,
+    events: u64,
+    lost: u64,
+    recorder: RecordingObject<'a>,
+}
+
+/// What there is to say of a run.
+pub struct Told<'a> {
+    pub program: &'a [OsString],
+    pub end: End,
+    pub gathered: &'a Gathered,
+    pub output: Option<&'a Path>,
+    /// What came of putting several traces together.
+    pub merged: Option<&'a Merged>,
+    pub folder: Option<&'a Path>,
+    pub dumps: &'a [PathBuf],
+    pub error: Option<String>,
+}
+
+impl<'a> RecordObject<'a> {
+    /// Of a program that was run, and of the trace that was made.
+    pub fn new(told: Told<'a>, summary: Option<SummaryObject<'a>>) -> Self {
+        let (code, signal) = split(told.end);
+        let spelled = |path: &Path| path.display().to_string();
+        Self {
+            version: VERSION,
+            program: told.program.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            code,
+            signal,
+            output: told.output.map(spelled),
+            clock_error_ns: told.merged.and_then(Merged::error_ns),
+            folder: told.folder.map(spelled),
+            processes: told.gathered.recorded.iter().map(ProcessObject::of).collect(),
+            dumps: told.dumps.iter().map(|dump| spelled(dump)).collect(),
+            summary,
+            error: told.error,
+        }
+    }
+}
+
+impl<'a> ProcessObject<'a> {
+    fn of(recorded: &'a Recorded) -> Self {
+        let Recorded { fate, summary, .. } = recorded;
+        let (code, signal) = match *fate {
+            Fate::Ended(end) => split(end),
+            Fate::ByItself | Fate::Killed | Fate::Records => (None, None),
+        };
+        Self {
+            pid: summary.pid,
+            name: &summary.process,
+            rank: summary.rank,
+            ended: fate.name(),
+            code,
+            signal,
+            threads: summary.threads,
+            events: summary.events,
+            lost: summary.dropped,
+            recorder: (&summary.recording).into(),
+        }
+    }
+}
+
+/// Code and signal.
+fn split(end: End) -> (Option<i32>, Option<i32>) {
+    match end {
+        End::Exit(code) => (Some(code), None),
+        End::Signal(signal) => (None, Some(signal)),
+    }
+}

@@ -1,0 +1,255 @@
+//! A trace in the viewer: ui.perfetto.dev fetches it from this machine.
+//!
+//! The page takes files from one address only, `http://127.0.0.1:9001`, so that is where one file is served, once.
+
+use crate::user_error::Trouble;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const PAGE: &str = "https://ui.perfetto.dev";
+const PORT: u16 = 9001;
+/// How long somebody may take to open the page.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How long a client may take to ask, and to take what it asked for.
+const REQUEST_PATIENCE: Duration = Duration::from_secs(5);
+const TRANSFER_PATIENCE: Duration = Duration::from_secs(60);
+/// How often to look for a client.
+const PERIOD: Duration = Duration::from_millis(20);
+/// Longer requests are no browser's.
+const REQUEST_BYTES_MAX: u64 = 16 << 10;
+
+/// One file that is to be served, once.
+#[derive(Debug)]
+pub struct Viewing {
+    listener: TcpListener,
+    file: File,
+    name: String,
+    patience: Duration,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Viewed {
+    /// The page has the file.
+    Taken,
+    /// Nobody asked for it in time.
+    NobodyCame,
+}
+
+impl Viewing {
+    /// Gets ready to serve this trace.
+    pub fn of(trace: &Path) -> Result<Self, Trouble> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).map_err(|cause| {
+            let what =
+                format!("cannot serve the trace on 127.0.0.1:{PORT}, the only place the page takes it from: {cause}");
+            Trouble::new("--open", what).hint(format!("open {PAGE} and drop {} on it", trace.display()))
+        })?;
+        let file = File::open(trace).map_err(|cause| Trouble::at(trace, format!("cannot open: {cause}")))?;
+        Ok(Self { listener, file, name: url_name(trace), patience: PATIENCE })
+    }
+
+    /// What to open in a browser.
+    pub fn url(&self) -> String {
+        format!("{PAGE}/#!/?url=http://{}/{}", self.address(), self.name)
+    }
+
+    /// Opens the page, if there is something to open it with.
+    pub fn show(&self) {
+        let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+        let has_desktop = cfg!(target_os = "macos")
+            || ["DISPLAY", "WAYLAND_DISPLAY"]
+                .iter()
+                .any(|name| std::env::var_os(name).is_some_and(|it| !it.is_empty()));
+        if has_desktop {
+            let mut command = Command::new(opener);
+            // Where there is none, the address has been said.
+            let _ = command.arg(self.url()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        }
+    }
+
+    /// Serves the file until somebody has it, or patience ends.
+    #[expect(clippy::disallowed_methods, reason = "it is a person that is waited for")]
+    pub fn serve(mut self) -> io::Result<Viewed> {
+        self.listener.set_nonblocking(true)?;
+        let begin = Instant::now();
+        while begin.elapsed() < self.patience {
+            match self.listener.accept() {
+                // One that breaks off, or asks for something else, does not keep the others away.
+                Ok((client, _)) => {
+                    if matches!(self.answer(client), Ok(Viewed::Taken)) {
+                        return Ok(Viewed::Taken);
+                    }
+                }
+                Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => std::thread::sleep(PERIOD),
+                Err(cause) => return Err(cause),
+            }
+        }
+        Ok(Viewed::NobodyCame)
+    }
+
+    fn address(&self) -> String {
+        let address = self.listener.local_addr().map(|address| address.to_string());
+        address.unwrap_or_else(|_| format!("127.0.0.1:{PORT}"))
+    }
+
+    fn answer(&mut self, mut client: TcpStream) -> io::Result<Viewed> {
+        client.set_nonblocking(false)?;
+        let head = read_head(&mut client)?;
+        let path = format!("/{}", self.name);
+        client.set_write_timeout(Some(TRANSFER_PATIENCE))?;
+        match Request::of(&head) {
+            // Another page may have its own name lead here: that is not for it to read.
+            Some(request) if request.host != self.address() => refuse(&mut client, "403 Forbidden"),
+            Some(Request { method: "OPTIONS", .. }) => {
+                let allowed = "Access-Control-Allow-Methods: GET\r\nAccess-Control-Allow-Headers: *\r\n\
+                               Access-Control-Allow-Private-Network: true\r\n";
+                write_head(&mut client, "204 No Content", 0, allowed)?;
+                Ok(Viewed::NobodyCame)
+            }
+            Some(Request { method: "GET", path: asked, .. }) if asked == path => self.send(&mut client),
+            Some(Request { method: "GET", .. }) => refuse(&mut client, "404 Not Found"),
+            Some(_) => refuse(&mut client, "405 Method Not Allowed"),
+            None => refuse(&mut client, "400 Bad Request"),
+        }
+    }
+
+    fn send(&mut self, client: &mut TcpStream) -> io::Result<Viewed> {
+        let n_bytes = self.file.metadata()?.len();
+        write_head(client, "200 OK", n_bytes, "Content-Type: application/octet-stream\r\n")?;
+        io::Seek::rewind(&mut self.file)?;
+        io::copy(&mut self.file, client)?;
+        client.shutdown(std::net::Shutdown::Write)?;
+        Ok(Viewed::Taken)
+    }
+}
+
+/// What of a request matters here.
+struct Request<'a> {
+    method: &'a str,
+    path: &'a str,
+    host: &'a str,
+}
+
+impl<'a> Request<'a> {
+    fn of(head: &'a str) -> Option<Self> {
+        let (first, fields) = head.split_once("\r\n")?;
+        let mut words = first.split(' ');
+        let (method, path, version) = (words.next()?, words.next()?, words.next()?);
+        let host = fields.lines().find_map(|field| {
+            let (name, value) = field.split_once(':')?;
+            name.eq_ignore_ascii_case("host").then(|| value.trim())
+        })?;
+        version.starts_with("HTTP/1.").then_some(Self { method, path, host })
+    }
+}
+
+/// Reads up to the empty line that ends the head of a request; bodies are not asked for.
+#[expect(clippy::disallowed_methods, reason = "it is a client that is waited for")]
+fn read_head(client: &mut TcpStream) -> io::Result<String> {
+    let begin = Instant::now();
+    let mut head = Vec::new();
+    let mut piece = [0; 1024];
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        let left = REQUEST_PATIENCE.checked_sub(begin.elapsed()).filter(|left| !left.is_zero());
+        client.set_read_timeout(Some(left.ok_or(io::ErrorKind::TimedOut)?))?;
+        let n_bytes = client.read(&mut piece)?;
+        head.extend_from_slice(&piece[..n_bytes]);
+        if n_bytes == 0 || head.len() as u64 > REQUEST_BYTES_MAX {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+    }
+    Ok(String::from_utf8_lossy(&head).into_owned())
+}
+
+fn refuse(client: &mut TcpStream, status: &str) -> io::Result<Viewed> {
+    write_head(client, status, 0, "")?;
+    Ok(Viewed::NobodyCame)
+}
+
+/// Of all pages, only the viewer's may read what is served.
+fn write_head(client: &mut TcpStream, status: &str, n_bytes: u64, more: &str) -> io::Result<()> {
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Length: {n_bytes}\r\nAccess-Control-Allow-Origin: {PAGE}\r\n\
+         Cache-Control: no-store\r\nConnection: close\r\n{more}\r\n"
+    );
+    client.write_all(head.as_bytes())
+}
+
+/// The name of a file as it stands in an address.
+fn url_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let spell = |char: char| match char {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '-' => char,
+        _ => '_',
+    };
+    name.chars().map(spell).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server of a file with these bytes, on a port that is free.
+    fn viewing(bytes: &[u8], patience: Duration) -> Viewing {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        Viewing { listener, file, name: url_name(Path::new("d/my trace.json")), patience }
+    }
+
+    /// Sends a request, with `HOST` for the right host, and gives the answer.
+    fn ask(address: &str, request: &str) -> String {
+        let mut client = TcpStream::connect(address).unwrap();
+        client.write_all(request.replace("HOST", address).as_bytes()).unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    #[test]
+    fn the_file_is_served_once_and_only_to_the_page() {
+        let viewing = viewing(b"[1,2,3]", PATIENCE);
+        let address = viewing.address();
+        assert_eq!(viewing.url(), format!("https://ui.perfetto.dev/#!/?url=http://{address}/my_trace.json"));
+        let server = std::thread::spawn(move || viewing.serve().unwrap());
+        let status = |request: &str| ask(&address, request).lines().next().unwrap_or_default().to_owned();
+        assert_eq!(status("GET /other HTTP/1.1\r\nHost: HOST\r\n\r\n"), "HTTP/1.1 404 Not Found");
+        assert_eq!(status("GET /my_trace.json HTTP/1.1\r\nHost: evil.example\r\n\r\n"), "HTTP/1.1 403 Forbidden");
+        assert_eq!(status("GET /../etc/passwd HTTP/1.1\r\nHost: HOST\r\n\r\n"), "HTTP/1.1 404 Not Found");
+        assert_eq!(status("POST /my_trace.json HTTP/1.1\r\nHost: HOST\r\n\r\n"), "HTTP/1.1 405 Method Not Allowed");
+        assert_eq!(status("hello\r\n\r\n"), "HTTP/1.1 400 Bad Request");
+        let asked = ask(&address, "OPTIONS /my_trace.json HTTP/1.1\r\nHost: HOST\r\n\r\n");
+        assert!(asked.starts_with("HTTP/1.1 204 "), "{asked}");
+        assert!(asked.contains("\r\nAccess-Control-Allow-Private-Network: true\r\n"), "{asked}");
+        let answer = ask(&address, "GET /my_trace.json HTTP/1.1\r\nhost: HOST\r\n\r\n");
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n"), "{head}");
+        assert!(head.contains("\r\nAccess-Control-Allow-Origin: https://ui.perfetto.dev\r\n"), "{head}");
+        assert_eq!(body, "[1,2,3]");
+        assert_eq!(server.join().unwrap(), Viewed::Taken);
+        assert!(TcpStream::connect(&address).is_err(), "it has ended");
+    }
+
+    #[test]
+    fn clients_that_break_off_do_not_keep_the_page_away() {
+        let viewing = viewing(b"[]", PATIENCE);
+        let address = viewing.address();
+        let server = std::thread::spawn(move || viewing.serve().unwrap());
+        drop(TcpStream::connect(&address).unwrap());
+        let mut endless = TcpStream::connect(&address).unwrap();
+        // The server hangs up, so that writing fails at some time.
+        while endless.write_all(&[b'x'; 4096]).is_ok() {}
+        let answer = ask(&address, "GET /my_trace.json HTTP/1.1\r\nHost: HOST\r\n\r\n");
+        assert!(answer.ends_with("\r\n\r\n[]"), "{answer}");
+        assert_eq!(server.join().unwrap(), Viewed::Taken);
+    }
+
+    #[test]
+    fn when_nobody_comes_it_ends() {
+        assert_eq!(viewing(b"[]", Duration::ZERO).serve().unwrap(), Viewed::NobodyCame);
+    }
+}

@@ -1,0 +1,8 @@
+//! `repair`: writes a copy of a trace that viewers load completely.
+
+mod args;
+mod json;
+mod run;
+
+pub use args::RepairArgs as Args;
+pub use run::run;

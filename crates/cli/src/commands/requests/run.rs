@@ -1,0 +1,150 @@
+//! `requests`: how long requests take, and what they wait for.
+
+use super::args::RequestsArgs;
+use super::json::RequestsObject;
+use super::text as out;
+use crate::commands::each_trace::{Unread, each_trace, expand, tell_absent};
+use crate::exit_status::Verdict;
+use crate::input::source::{Passes, Source};
+use crate::os::interrupt;
+use crate::render::messages::Words;
+use crate::render::printer::Printer;
+use crate::render::table::clean;
+use crate::render::units::{count, number};
+use crate::render::{contents, limits, recorder};
+use crate::user_error::Trouble;
+use ferrum_trace_analyze::{Nesting, REQUEST_ARGS, Requests, RequestsOptions, STEP_ARGS, names_device, requests};
+use ferrum_trace_format::chrome::read::{LoadOptions, Loaded, load};
+use ferrum_trace_model::Trace;
+
+/// What stands for the request with the largest latency.
+const SLOWEST: &str = "slowest";
+
+/// What is looked for.
+const LOOKED_FOR: &str =
+    "async events (b, n, e) of category `request`, with an operation `request` from arrival to end";
+
+pub fn run(args: &RequestsArgs) -> Verdict {
+    interrupt::install("nothing was written");
+    let words = Words { verbose: args.verbose };
+    let mut is_first = true;
+    let mut printer = Printer::new(words, args.json);
+    each_trace(expand(&args.inputs), Passes::One, Unread::Ends, &mut printer, |source, printer| {
+        let requested = Requested::of(source, args)?;
+        let mut verdict = Verdict::Fine;
+        if args.json {
+            verdict = printer.object(&RequestsObject::new(source, &requested, args));
+        } else {
+            let is_shown = requested.absent.is_none() || !requested.explained.is_empty();
+            let text = match is_shown {
+                true => out::text(source, &requested, args),
+                false => recorder::lines_of_nothing(&requested.loaded),
+            };
+            if !text.is_empty() {
+                let gap = if std::mem::take(&mut is_first) { "" } else { "\n" };
+                verdict = printer.text(&format!("{gap}{text}"));
+            }
+            words.losses(&source.words, &requested.loaded.losses, &requested.notes);
+        }
+        Ok(verdict.max(tell_absent(&words, source, requested.absent.as_deref())))
+    })
+}
+
+/// All that is said of a trace.
+pub struct Requested {
+    pub loaded: Loaded,
+    pub notes: Vec<String>,
+    pub requests: Requests,
+    /// The requests that are to be explained, by their places.
+    pub explained: Vec<usize>,
+    /// Why there are no requests, or not those that are to be explained.
+    pub absent: Option<String>,
+}
+
+impl Requested {
+    fn of(source: &Source, args: &RequestsArgs) -> Result<Self, Trouble> {
+        let wanted = STEP_ARGS.iter().chain(&REQUEST_ARGS).map(|&key| key.to_owned()).collect();
+        let opened = source.open().map_err(|error| source.trouble(&error))?;
+        let loaded = load(opened, &LoadOptions { args: wanted, ..LoadOptions::default() })
+            .map_err(|error| source.trouble(&error))?;
+        let nesting = Nesting::of(&loaded.trace);
+        let names_device = names_device(&loaded.fields);
+        let options = RequestsOptions { arrived: args.arrived.clone(), slos: args.slos.clone(), names_device };
+        let requests = requests(&loaded.trace, &nesting, &options);
+        let mut notes = source.facts().notes();
+        notes.extend(limits::notes(&loaded.trace));
+        notes.extend(recorder::notes(&loaded.recordings));
+        notes.extend(oddities(&requests));
+        let (explained, missing) = explained(&loaded, &requests, &args.explain);
+        let absent = match requests.requests.is_empty() {
+            true => Some(absent(&loaded.trace, &requests)),
+            false => missing,
+        };
+        Ok(Self { loaded, notes, requests, explained, absent })
+    }
+}
+
+/// Says why there are no requests.
+fn absent(trace: &Trace, requests: &Requests) -> String {
+    match requests.n_found {
+        0 => format!("no requests: looked for {LOOKED_FOR}; {}", contents::contents_words(trace)),
+        n_found => format!(
+            "no requests that arrive in the time of --arrived: the file has {}",
+            count(n_found as u64, "request")
+        ),
+    }
+}
+
+/// What is odd about the requests of a trace.
+fn oddities(requests: &Requests) -> Vec<String> {
+    let mut notes = Vec::new();
+    if requests.n_strays > 0 {
+        let strays = count(requests.n_strays, "event");
+        notes.push(format!(
+            "{strays} of category `request` outside of any request: the begin or end of the request is not in the trace"
+        ));
+    }
+    if requests.n_incomplete_steps > 0 {
+        let (incomplete, steps) = (number(requests.n_incomplete_steps as u64), count(requests.n_steps as u64, "step"));
+        notes.push(format!(
+            "work on devices for {incomplete} of {steps} is not in the file: what requests waited for in these is counted as between \
+             steps"
+        ));
+    }
+    let n_early = requests.figures.n_early;
+    if n_early > 0 {
+        let early = count(n_early, "request");
+        notes.push(format!(
+            "{early} with a first token that was recorded before a device had finished a step that can have computed it: when the \
+             tokens came is not known, and TTFT, TPOT and ITL are without them"
+        ));
+    }
+    let n_miscounted = requests.figures.n_miscounted;
+    if n_miscounted > 0 {
+        let miscounted = count(n_miscounted, "request");
+        notes.push(format!("{miscounted} whose end states another number of output tokens than was seen"));
+    }
+    notes
+}
+
+/// The requests that are to be explained, and which of them are not there.
+fn explained(loaded: &Loaded, requests: &Requests, ids: &[String]) -> (Vec<usize>, Option<String>) {
+    let (mut places, mut missing) = (Vec::new(), Vec::new());
+    for id in ids {
+        let found = match id.as_str() {
+            SLOWEST => requests.by_latency().into_iter().take(1).collect(),
+            id => requests.find(&loaded.trace, id),
+        };
+        match id.as_str() {
+            _ if !found.is_empty() => {}
+            SLOWEST => missing.push("no request that has ended".to_owned()),
+            id => missing.push(format!("no request with the id `{}`", clean(id))),
+        }
+        places.extend(found);
+    }
+    let ids = requests.requests.iter().map(|request| format!("`{}`", clean(loaded.trace.strings.get(request.id))));
+    let n_requests = count(requests.requests.len() as u64, "request");
+    let absent = (!missing.is_empty())
+        .then(|| format!("{}: the trace has {n_requests} ({})", missing.join(", "), contents::list(ids)));
+    (places, absent)
+}

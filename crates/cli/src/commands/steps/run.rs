@@ -1,0 +1,128 @@
+//! `steps`: what an engine's steps take, and why.
+
+use super::args::StepsArgs;
+use super::json::StepsObject;
+use super::text as out;
+use crate::commands::each_trace::{Unread, each_trace, expand, tell_absent};
+use crate::exit_status::Verdict;
+use crate::input::source::{Passes, Source};
+use crate::os::interrupt;
+use crate::render::messages::Words;
+use crate::render::printer::Printer;
+use crate::render::units::{count, number};
+use crate::render::{contents, limits, recorder};
+use crate::user_error::Trouble;
+use ferrum_trace_analyze::{Nesting, STEP_ARGS, Steps, names_device, steps};
+use ferrum_trace_format::chrome::read::{LoadOptions, Loaded, load};
+use ferrum_trace_model::Trace;
+use ferrum_trace_model::vocab::Phase;
+
+/// What is looked for.
+const LOOKED_FOR: &str = "slices of category `step`, marks of vLLM such as `execute_context_1(512)_generation_3(3)`, marks of SGLang \
+                          such as `step[DECODE bs=64]`, annotations that begin with `prefill`, `decode` or `mixed`, and `ProfilerStep#1`";
+
+pub fn run(args: &StepsArgs) -> Verdict {
+    interrupt::install("nothing was written");
+    let words = Words { verbose: args.verbose };
+    let mut is_first = true;
+    let mut printer = Printer::new(words, args.json);
+    each_trace(expand(&args.inputs), Passes::One, Unread::Ends, &mut printer, |source, printer| {
+        let stepped = Stepped::of(source, args)?;
+        let mut verdict = Verdict::Fine;
+        if args.json {
+            verdict = printer.object(&StepsObject::new(source, &stepped, args.each));
+        } else {
+            let text = match stepped.absent {
+                None => out::text(source, &stepped, args.each),
+                Some(_) => recorder::lines_of_nothing(&stepped.loaded),
+            };
+            if !text.is_empty() {
+                let gap = if std::mem::take(&mut is_first) { "" } else { "\n" };
+                verdict = printer.text(&format!("{gap}{text}"));
+            }
+            words.losses(&source.words, &stepped.loaded.losses, &stepped.notes);
+        }
+        Ok(verdict.max(tell_absent(&words, source, stepped.absent.as_deref())))
+    })
+}
+
+/// All that is said of a trace.
+pub struct Stepped {
+    pub loaded: Loaded,
+    pub notes: Vec<String>,
+    pub steps: Steps,
+    /// Why there are no steps.
+    pub absent: Option<String>,
+}
+
+impl Stepped {
+    fn of(source: &Source, args: &StepsArgs) -> Result<Self, Trouble> {
+        let options = LoadOptions { args: STEP_ARGS.map(str::to_owned).to_vec(), ..LoadOptions::default() };
+        let opened = source.open().map_err(|error| source.trouble(&error))?;
+        let loaded = load(opened, &options).map_err(|error| source.trouble(&error))?;
+        let nesting = Nesting::of(&loaded.trace);
+        let selected = args.selection.selection().apply(&loaded.trace);
+        let steps = steps(&loaded.trace, &nesting, &selected, &args.options(names_device(&loaded.fields)));
+        let mut notes = source.facts().notes();
+        notes.extend(limits::notes(&loaded.trace));
+        notes.extend(recorder::notes(&loaded.recordings));
+        if steps.n_tracks > 1 {
+            let n_tracks = steps.n_tracks;
+            notes.push(format!(
+                "steps are on {n_tracks} tracks, and tokens are counted on each; select one with `--filter track=ID`"
+            ));
+        }
+        if steps.n_unfinished > 0 {
+            let steps = count(steps.n_unfinished as u64, "step");
+            notes.push(format!("{steps} had not ended when the trace was written: in no figure"));
+        }
+        notes.extend(outside(&steps));
+        let absent = steps.steps.is_empty().then(|| absent(&loaded.trace, &steps, args));
+        Ok(Self { notes, steps, absent, loaded })
+    }
+}
+
+/// Says that work on devices is not in the file.
+fn outside(steps: &Steps) -> Option<String> {
+    let (n_incomplete, all) = (steps.all.n_incomplete, steps.all.count);
+    if n_incomplete == 0 {
+        return None;
+    }
+    let n_launches: u64 = steps.steps.iter().map(|step| u64::from(step.n_unanswered)).sum();
+    let launches = match n_launches {
+        0 => String::new(),
+        n_launches => format!(" ({} without a kernel)", count(n_launches, "launch")),
+    };
+    let what = match n_incomplete == all {
+        true => format!(
+            "work on devices for the steps is not in the file{launches}: durations are too short, and there is no rate"
+        ),
+        false => format!(
+            "work on devices for {} of {} is not in the file{launches}: their durations are too short, and they are in no rate",
+            number(n_incomplete),
+            count(all, "step")
+        ),
+    };
+    Some(what)
+}
+
+/// Says why there are no steps.
+fn absent(trace: &Trace, steps: &Steps, args: &StepsArgs) -> String {
+    if steps.found_phases.is_empty() {
+        return format!("no steps: looked for {LOOKED_FOR}; {}", contents::contents_words(trace));
+    }
+    if steps.phases.is_empty() {
+        return format!("no steps that --filter and --within leave: the file has {}", phases(&steps.found_phases));
+    }
+    let wanted: Vec<String> = args.phases.iter().map(|phase| format!("`{}`", phase.vocab())).collect();
+    let place = if steps.phases == steps.found_phases { "the file has" } else { "--filter and --within leave" };
+    format!("no steps of phase {}: {place} {}", wanted.join(" or "), phases(&steps.phases))
+}
+
+fn phases(phases: &[(Option<Phase>, u64)]) -> String {
+    let words = |&(phase, n_steps): &(Option<Phase>, u64)| match phase {
+        Some(phase) => count(n_steps, &format!("{phase} step")),
+        None => format!("{} without a phase", count(n_steps, "step")),
+    };
+    contents::list(phases.iter().map(words))
+}

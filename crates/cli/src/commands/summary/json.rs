@@ -1,0 +1,278 @@
+//! The object of `summary`.
+
+use super::args::{By, SummaryArgs};
+use super::run::Summed;
+use crate::input::source::Source;
+use crate::render::json::{InstantObject, LossesObject, RecorderObject, TriggerObject, VERSION};
+use ferrum_trace_analyze::{AsyncCount, AsyncRest, AsyncRow, Device, FlowCount, Key, Rest, Row};
+use ferrum_trace_model::{Anomalies, Census};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+#[derive(Serialize)]
+pub struct SummaryObject<'a> {
+    version: u32,
+    file: &'a str,
+    kind: &'static str,
+    containers: Vec<&'static str>,
+    span_ns: i64,
+    wall_ns: i64,
+    processes: usize,
+    tracks: usize,
+    events: u64,
+    phases: BTreeMap<String, u64>,
+    slices: usize,
+    selected: u64,
+    partial_overlaps: usize,
+    anomalies: AnomaliesObject,
+    losses: LossesObject<'a>,
+    recorder: Option<RecorderObject<'a>>,
+    trigger: Option<TriggerObject<'a>>,
+    instants: Vec<InstantObject<'a>>,
+    notes: &'a [String],
+    devices: Vec<DeviceObject>,
+    asyncs: AsyncsObject,
+    flows: FlowsObject,
+    by: Vec<&'static str>,
+    sort: &'static str,
+    rows: Vec<RowObject>,
+    rest: RestObject,
+    all: RestObject,
+    async_rows: Vec<AsyncRowObject>,
+    async_rest: AsyncRestObject,
+    async_all: AsyncRestObject,
+}
+
+#[derive(Serialize)]
+struct AnomaliesObject {
+    unusable: u64,
+    unclosed: u64,
+    unopened: u64,
+    misnamed: u64,
+    unordered_tracks: u64,
+}
+
+#[derive(Serialize)]
+struct DeviceObject {
+    process: String,
+    slices: usize,
+    kernels: usize,
+    comm_kernels: usize,
+    span_ns: i64,
+    busy_ns: i64,
+    idle_ns: i64,
+    comm_ns: i64,
+    comp_ns: i64,
+    overlap_ns: i64,
+    exposed_comm_ns: i64,
+}
+
+#[derive(Serialize)]
+struct AsyncsObject {
+    groups: u64,
+    balanced: u64,
+    begins: u64,
+    steps: u64,
+    finishes: u64,
+}
+
+#[derive(Serialize)]
+struct FlowsObject {
+    groups: u64,
+    complete: u64,
+    begins: u64,
+    steps: u64,
+    finishes: u64,
+}
+
+#[derive(Serialize)]
+struct RowObject {
+    #[serde(flatten)]
+    key: BTreeMap<&'static str, String>,
+    count: u64,
+    total_ns: i64,
+    self_ns: i64,
+    share_of_wall: f64,
+    mean_ns: f64,
+    min_ns: i64,
+    p50_ns: i64,
+    p95_ns: i64,
+    p99_ns: i64,
+    max_ns: i64,
+}
+
+#[derive(Serialize)]
+struct RestObject {
+    rows: usize,
+    count: u64,
+    total_ns: i64,
+    self_ns: i64,
+}
+
+#[derive(Serialize)]
+struct AsyncRowObject {
+    #[serde(flatten)]
+    key: BTreeMap<&'static str, String>,
+    count: u64,
+    unfinished: u64,
+    total_ns: i64,
+    mean_ns: f64,
+    min_ns: i64,
+    p50_ns: i64,
+    p95_ns: i64,
+    p99_ns: i64,
+    max_ns: i64,
+    busy_ns: Option<i64>,
+    idle_ns: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct AsyncRestObject {
+    rows: usize,
+    count: u64,
+    unfinished: u64,
+    total_ns: i64,
+}
+
+impl<'a> SummaryObject<'a> {
+    /// Of a trace that was summed up.
+    pub fn new(source: &'a Source, summed: &'a Summed, args: &SummaryArgs) -> Self {
+        let (trace, facts) = (&summed.loaded.trace, &summed.facts);
+        Self {
+            version: VERSION,
+            file: &source.name,
+            kind: facts.kind.name(),
+            containers: facts.containers.iter().map(|container| container.name()).collect(),
+            span_ns: trace.census.span(),
+            wall_ns: summed.summary.wall,
+            processes: summed.n_processes,
+            tracks: summed.n_tracks,
+            events: trace.census.events,
+            phases: phases(&trace.census),
+            slices: trace.slices.len(),
+            selected: summed.summary.all.count,
+            partial_overlaps: summed.n_partial_overlaps,
+            anomalies: trace.census.anomalies.into(),
+            losses: (&summed.loaded.losses).into(),
+            recorder: RecorderObject::of(&summed.loaded.recordings),
+            trigger: TriggerObject::of(&summed.loaded.recordings),
+            instants: InstantObject::all(&summed.loaded.trace),
+            notes: &summed.notes,
+            devices: summed.devices.iter().map(|device| DeviceObject::new(summed, device)).collect(),
+            asyncs: summed.asyncs.into(),
+            flows: summed.flows.into(),
+            by: args.by.iter().map(|by| by.name()).collect(),
+            sort: args.sort.name(),
+            rows: summed.summary.rows.iter().map(|row| RowObject::new(summed, row, &args.by)).collect(),
+            rest: summed.summary.rest.into(),
+            all: summed.summary.all.into(),
+            async_rows: summed
+                .async_summary
+                .rows
+                .iter()
+                .map(|row| AsyncRowObject::new(summed, row, &args.by))
+                .collect(),
+            async_rest: summed.async_summary.rest.into(),
+            async_all: summed.async_summary.all.into(),
+        }
+    }
+}
+
+fn phases(census: &Census) -> BTreeMap<String, u64> {
+    let spelled = |phase: usize| if phase == 0 { String::new() } else { char::from(phase as u8).to_string() };
+    let seen = census.phases.iter().enumerate().filter(|(_, n_events)| **n_events > 0);
+    seen.map(|(phase, &n_events)| (spelled(phase), n_events)).collect()
+}
+
+impl DeviceObject {
+    fn new(summed: &Summed, device: &Device) -> Self {
+        Self {
+            process: summed.device_label(device),
+            slices: device.n_slices,
+            kernels: device.n_kernels,
+            comm_kernels: device.n_comm,
+            span_ns: device.span,
+            busy_ns: device.busy,
+            idle_ns: device.idle,
+            comm_ns: device.comm,
+            comp_ns: device.comp,
+            overlap_ns: device.overlap,
+            exposed_comm_ns: device.exposed_comm,
+        }
+    }
+}
+
+impl RowObject {
+    fn new(summed: &Summed, row: &Row, by: &[By]) -> Self {
+        Self {
+            key: key(summed, &row.key, by),
+            count: row.count,
+            total_ns: row.total,
+            self_ns: row.self_time,
+            share_of_wall: summed.summary.share_of_wall(row.self_time),
+            mean_ns: row.mean(),
+            min_ns: row.durations.min,
+            p50_ns: row.durations.p50,
+            p95_ns: row.durations.p95,
+            p99_ns: row.durations.p99,
+            max_ns: row.durations.max,
+        }
+    }
+}
+
+impl AsyncRowObject {
+    fn new(summed: &Summed, row: &AsyncRow, by: &[By]) -> Self {
+        Self {
+            key: key(summed, &row.key, by),
+            count: row.count,
+            unfinished: row.n_unfinished,
+            total_ns: row.total,
+            mean_ns: row.mean(),
+            min_ns: row.durations.min,
+            p50_ns: row.durations.p50,
+            p95_ns: row.durations.p95,
+            p99_ns: row.durations.p99,
+            max_ns: row.durations.max,
+            busy_ns: row.busy.map(|it| it.busy),
+            idle_ns: row.busy.map(|it| it.idle),
+        }
+    }
+}
+
+/// The labels of a row, by what it is grouped by.
+fn key(summed: &Summed, key: &Key, by: &[By]) -> BTreeMap<&'static str, String> {
+    by.iter().map(|&by| (by.name(), summed.label(key, by))).collect()
+}
+
+impl From<AsyncRest> for AsyncRestObject {
+    fn from(rest: AsyncRest) -> Self {
+        Self { rows: rest.n_rows, count: rest.count, unfinished: rest.n_unfinished, total_ns: rest.total }
+    }
+}
+
+impl From<Rest> for RestObject {
+    fn from(rest: Rest) -> Self {
+        Self { rows: rest.n_rows, count: rest.count, total_ns: rest.total, self_ns: rest.self_time }
+    }
+}
+
+impl From<Anomalies> for AnomaliesObject {
+    fn from(anomalies: Anomalies) -> Self {
+        let Anomalies { unusable, unclosed, unopened, misnamed, unordered_tracks } = anomalies;
+        Self { unusable, unclosed, unopened, misnamed, unordered_tracks }
+    }
+}
+
+impl From<AsyncCount> for AsyncsObject {
+    fn from(asyncs: AsyncCount) -> Self {
+        let AsyncCount { groups, balanced, begins, steps, finishes, .. } = asyncs;
+        Self { groups, balanced, begins, steps, finishes }
+    }
+}
+
+impl From<FlowCount> for FlowsObject {
+    fn from(flows: FlowCount) -> Self {
+        let FlowCount { groups, complete, begins, steps, finishes } = flows;
+        Self { groups, complete, begins, steps, finishes }
+    }
+}

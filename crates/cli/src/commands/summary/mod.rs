@@ -1,0 +1,13 @@
+//! `summary`: shows where the time went.
+
+mod args;
+mod asyncs;
+mod json;
+mod no_match;
+mod overview;
+mod run;
+
+pub use args::SummaryArgs as Args;
+pub use run::run;
+#[cfg(unix)]
+pub use {args::By, json::SummaryObject, run::Summed, run::text};

@@ -1,0 +1,107 @@
+//! What a trace holds, in a few lines.
+
+use super::run::Summed;
+use crate::input::source::Source;
+use crate::render::recorder;
+use crate::render::table::clean;
+use crate::render::units::{count, number, percent, time};
+use anstyle::{AnsiColor, Style};
+use ferrum_trace_analyze::Device;
+use ferrum_trace_model::{Anomalies, Census};
+use std::fmt::Write as _;
+
+const TITLE: Style = Style::new().bold();
+const KEY: Style = Style::new().dimmed();
+const DAMAGE: Style = AnsiColor::Yellow.on_default();
+
+/// The lines above the table.
+pub fn text(source: &Source, summed: &Summed) -> String {
+    let (trace, facts) = (&summed.loaded.trace, &summed.facts);
+    let containers = facts.containers.iter().map(|container| format!(", {}", container.name()));
+    let mut text = format!("{TITLE}{}{TITLE:#}: {}{}\n", clean(&source.words), facts.kind.name(), {
+        containers.collect::<String>()
+    });
+    let mut line = |key: &str, value: String| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{KEY}{key:<9}{KEY:#} {value}");
+    };
+    let (tracks, processes) = (summed.n_tracks as u64, summed.n_processes as u64);
+    line("span", time(trace.census.span()));
+    line("tracks", format!("{} in {}", number(tracks), count(processes, "process")));
+    line("events", events(&trace.census));
+    line("slices", slices(summed));
+    let things = summed.asyncs.groups - summed.asyncs.only_points;
+    if things > 0 {
+        let open = things - summed.asyncs.balanced;
+        line("async", format!("{}{}", number(things), odd(open, "without an end or a begin")));
+    }
+    if summed.flows.groups > 0 {
+        let open = summed.flows.groups - summed.flows.complete;
+        line("flows", format!("{}{}", number(summed.flows.groups), odd(open, "incomplete")));
+    }
+    for device in &summed.devices {
+        line("device", device_line(summed, device));
+    }
+    if let Some(trigger) = recorder::trigger(&summed.loaded.recordings, trace.census.first) {
+        line("trigger", trigger);
+    }
+    if let Some(instants) = recorder::instants_line(trace) {
+        line("instants", instants);
+    }
+    line("losses", recorder::losses(&summed.loaded.losses, &summed.loaded.recordings));
+    text
+}
+
+/// The phases, the most frequent first.
+fn events(census: &Census) -> String {
+    let mut phases: Vec<(usize, u64)> = census.phases.iter().copied().enumerate().filter(|(_, n)| *n > 0).collect();
+    phases.sort_by_key(|&(phase, n_events)| (std::cmp::Reverse(n_events), phase));
+    let spelled = phases.iter().map(|&(phase, n_events)| match u8::try_from(phase) {
+        Ok(0) | Err(_) => format!("{} without a phase", number(n_events)),
+        Ok(letter) => format!("{} {}", number(n_events), char::from(letter).escape_default()),
+    });
+    let spelled: Vec<String> = spelled.collect();
+    match spelled.len() {
+        0 => "none".to_owned(),
+        1 if census.phases[0] == 0 => spelled[0].clone(),
+        _ => format!("{}: {}", number(census.events), spelled.join(", ")),
+    }
+}
+
+fn slices(summed: &Summed) -> String {
+    let (trace, all) = (&summed.loaded.trace, summed.summary.all.count);
+    let n_slices = trace.slices.len() as u64;
+    let mut text = number(n_slices);
+    if all < n_slices {
+        let _ = write!(text, ", {} selected", number(all));
+    }
+    text.push_str(&odd(summed.n_partial_overlaps as u64, "overlapped in part"));
+    let Anomalies { unusable, unclosed, unopened, misnamed, unordered_tracks: _ } = trace.census.anomalies;
+    text.push_str(&odd(unusable, "X without a usable time"));
+    text.push_str(&odd(unclosed, "B without an E"));
+    text.push_str(&odd(unopened, "E without a B"));
+    text.push_str(&odd(misnamed, "E with another name than their B"));
+    text
+}
+
+/// Nothing, if there is nothing odd.
+fn odd(n: u64, what: &str) -> String {
+    if n == 0 { String::new() } else { format!(", {DAMAGE}{} {what}{DAMAGE:#}", number(n)) }
+}
+
+fn device_line(summed: &Summed, device: &Device) -> String {
+    let name = clean(&summed.device_label(device));
+    let part = |time: i64| if device.span == 0 { 0.0 } else { time as f64 / device.span as f64 };
+    let mut text = format!(
+        "{name}: busy {} ({} %), idle {} ({} %)",
+        time(device.busy),
+        percent(part(device.busy)),
+        time(device.idle),
+        percent(part(device.idle))
+    );
+    if device.n_comm > 0 {
+        let (comm, overlap, exposed) = (time(device.comm), time(device.overlap), time(device.exposed_comm));
+        let _ = write!(text, ", comm {comm} of which {overlap} overlap with compute and {exposed} are exposed");
+    }
+    text
+}

@@ -1,0 +1,72 @@
+//! A file that has its name only when it is complete.
+
+use super::unfinished_files;
+use crate::os::interrupt;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// Attempts to create the file, if another process removes it before it is locked.
+const CREATE_ATTEMPTS: usize = 100;
+
+/// What may be in the way of a new file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// Stays; the new file is given up.
+    Stays,
+    /// Is replaced in one step.
+    IsReplaced,
+}
+
+/// A file that is being written beside the place where it will be. If it is dropped before, it vanishes.
+#[derive(Debug)]
+pub struct PendingFile {
+    file: NamedTempFile,
+    path: PathBuf,
+}
+
+impl PendingFile {
+    /// Begins a file that will be at `path`, and removes the unfinished files of killed processes for the same path.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let name = path.file_name().unwrap_or_default();
+        unfinished_files::remove(folder, name);
+        let prefix = unfinished_files::prefix(name, std::process::id());
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix).suffix(unfinished_files::SUFFIX).rand_bytes(unfinished_files::N_RANDOM);
+        // As for any new file, the user's mask decides who may read it. Temporary files are private otherwise.
+        let make = || builder.make_in(folder, |path| File::create_new(path));
+        for _ in 0..CREATE_ATTEMPTS {
+            let file = interrupt::guard(make, |file| file.path())?;
+            if unfinished_files::hold(file.as_file(), file.path()) {
+                return Ok(Self { file, path: path.to_owned() });
+            }
+        }
+        Err(io::ErrorKind::ResourceBusy.into())
+    }
+
+    /// Gives the file its name, once the disk has all of it: what it was made of may be removed after this.
+    pub fn commit(self, existing: Existing) -> io::Result<()> {
+        let Self { file, path } = self;
+        file.as_file().sync_all()?;
+        let named = interrupt::release(|| match existing {
+            Existing::Stays => file.persist_noclobber(&path),
+            Existing::IsReplaced => file.persist(&path),
+        });
+        named.map(|_| ()).map_err(|refused| refused.error)
+    }
+}
+
+impl Write for PendingFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.as_file_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_file_mut().flush()
+    }
+}

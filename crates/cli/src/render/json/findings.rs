@@ -1,0 +1,40 @@
+//! Findings of `check` and their places.
+
+use ferrum_trace_analyze::check::Finding;
+use serde::Serialize;
+
+/// A place of a file.
+#[derive(Serialize)]
+pub struct PlaceObject<'a> {
+    offset: u64,
+    excerpt: &'a str,
+}
+
+impl<'a> PlaceObject<'a> {
+    /// The places of a finding.
+    pub fn of(finding: &'a Finding) -> Vec<Self> {
+        finding.first.iter().map(|place| Self { offset: place.offset, excerpt: &place.excerpt }).collect()
+    }
+}
+
+/// What was put right.
+#[derive(Serialize)]
+pub struct RepairedObject<'a> {
+    code: &'static str,
+    count: u64,
+    what: &'static str,
+    repair: &'static str,
+    first: Vec<PlaceObject<'a>>,
+}
+
+impl<'a> RepairedObject<'a> {
+    /// Of each rule that was not kept.
+    pub fn all(findings: &'a [Finding]) -> Vec<Self> {
+        let new = |finding: &'a Finding| {
+            let rule = finding.rule;
+            let first = PlaceObject::of(finding);
+            Self { code: rule.code, count: finding.n, what: rule.what, repair: rule.repair, first }
+        };
+        findings.iter().map(new).collect()
+    }
+}
