@@ -5,13 +5,13 @@ use std::path::Path;
 
 /// What it is about, what is wrong, and perhaps a way out.
 #[derive(Debug)]
-pub struct Trouble {
+pub struct UserError {
     subject: String,
     what: String,
     hint: Option<String>,
 }
 
-impl Trouble {
+impl UserError {
     /// About something that has no path, such as standard input.
     pub fn new(subject: impl Into<String>, what: impl Into<String>) -> Self {
         Self { subject: subject.into(), what: what.into(), hint: None }
@@ -29,12 +29,12 @@ impl Trouble {
     }
 
     /// The way out, if one is known.
-    pub fn way_out(&self) -> Option<&str> {
+    pub fn suggestion(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for UserError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.subject, self.what)
     }

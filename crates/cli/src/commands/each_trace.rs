@@ -1,46 +1,46 @@
 //! The loop over the traces of a command line, shared by the commands that read traces.
 
-use crate::exit_status::Verdict;
+use crate::exit_status::ExitStatus;
 use crate::flags::InputArgs;
-use crate::input::paths::{self, Folders, Inputs, NoInput};
+use crate::input::paths::{self, Folders, Inputs, InvalidInput};
 use crate::input::source::{Passes, Source};
-use crate::render::messages::Words;
+use crate::render::messages::Messages;
 use crate::render::printer::Printer;
-use crate::user_error::Trouble;
+use crate::user_error::UserError;
 
 /// What becomes of the remaining traces when nobody reads what is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unread {
+pub enum OnClosedPipe {
     /// They are not worked on.
-    Ends,
+    Stop,
     /// Files are made of them all the same.
-    GoesOn,
+    Continue,
 }
 
 pub fn expand(args: &InputArgs) -> Inputs {
-    paths::expand(&args.files, Folders::AreRefused)
+    paths::expand(&args.files, Folders::Reject)
 }
 
 /// Works on each trace in turn, whatever becomes of the others, and gives the worst of it.
 pub fn each_trace(
     inputs: Inputs,
     passes: Passes,
-    unread: Unread,
+    on_closed_pipe: OnClosedPipe,
     printer: &mut Printer,
-    mut work: impl FnMut(&Source, &mut Printer) -> Result<Verdict, Trouble>,
-) -> Verdict {
-    let mut worst = Verdict::Fine;
+    mut work: impl FnMut(&Source, &mut Printer) -> Result<ExitStatus, UserError>,
+) -> ExitStatus {
+    let mut worst = ExitStatus::Success;
     for input in inputs {
-        let verdict = match input {
-            Err(NoInput { name, trouble }) => printer.trouble(&name, &trouble),
+        let status = match input {
+            Err(InvalidInput { name, error }) => printer.error(&name, &error),
             Ok(input) => {
                 let name = input.name();
-                let done = Source::of(input, passes, &printer.words).and_then(|source| work(&source, printer));
-                done.unwrap_or_else(|trouble| printer.trouble(&name, &trouble))
+                let done = Source::of(input, passes, &printer.messages).and_then(|source| work(&source, printer));
+                done.unwrap_or_else(|error| printer.error(&name, &error))
             }
         };
-        worst = worst.max(verdict);
-        if unread == Unread::Ends && !printer.is_read() {
+        worst = worst.max(status);
+        if on_closed_pipe == OnClosedPipe::Stop && !printer.is_read() {
             break;
         }
     }
@@ -48,8 +48,8 @@ pub fn each_trace(
 }
 
 /// Says why a trace has nothing of what is asked for, if it has nothing.
-pub fn tell_absent(words: &Words, source: &Source, absent: Option<&str>) -> Verdict {
-    let Some(why) = absent else { return Verdict::Fine };
-    words.absent(&source.words, why);
-    Verdict::Finding
+pub fn report_missing(messages: &Messages, source: &Source, missing: Option<&str>) -> ExitStatus {
+    let Some(why) = missing else { return ExitStatus::Success };
+    messages.missing(&source.label, why);
+    ExitStatus::Finding
 }

@@ -2,8 +2,8 @@
 
 use super::recovery::{Outcome, Recovery};
 use crate::flags::DASH;
-use crate::render::messages::Words;
-use crate::user_error::Trouble;
+use crate::render::messages::Messages;
+use crate::user_error::UserError;
 use ferrum_trace_format::spool::is_spool;
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -49,18 +49,18 @@ impl Input {
     }
 
     /// What it is called in words.
-    pub fn words(&self) -> String {
+    pub fn label(&self) -> String {
         self.path().map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
     }
 }
 
 impl Unrecovered {
     /// Makes the trace of the spool beside it, and says so. Any command that is given such a trace begins with this.
-    pub fn recover(&self, recovery: &Recovery, words: &Words) -> Result<Outcome, Trouble> {
+    pub fn recover(&self, recovery: &Recovery, messages: &Messages) -> Result<Outcome, UserError> {
         if !self.trace.exists() {
             let spool = self.spool.file_name().unwrap_or_default();
             let what = format!("missing, but its spool exists: recovering {}", spool.display());
-            words.note(&self.trace, &what);
+            messages.note(&self.trace, &what);
         }
         recovery.run(Input::Spool(self.spool.clone()))
     }
@@ -68,33 +68,33 @@ impl Unrecovered {
 
 /// A word that stands for no input, and why.
 #[derive(Debug)]
-pub struct NoInput {
+pub struct InvalidInput {
     pub name: String,
-    pub trouble: Trouble,
+    pub error: UserError,
 }
 
 /// The traces that words of the command line stand for.
-pub type Inputs = Vec<Result<Input, NoInput>>;
+pub type Inputs = Vec<Result<Input, InvalidInput>>;
 
 /// What a folder stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Folders {
     /// The spools in it.
-    HoldSpools,
+    ListSpools,
     /// Nothing.
-    AreRefused,
+    Reject,
 }
 
 /// The files that the typed words stand for, in their order, each once.
 pub fn expand(typed: &[PathBuf], folders: Folders) -> Inputs {
-    let mut found: Vec<Result<Input, NoInput>> = Vec::new();
+    let mut found: Vec<Result<Input, InvalidInput>> = Vec::new();
     for word in typed {
         match resolve(word, folders) {
-            Err(trouble) => found.push(Err(NoInput { name: word.display().to_string(), trouble })),
+            Err(error) => found.push(Err(InvalidInput { name: word.display().to_string(), error })),
             Ok(inputs) => {
                 for input in inputs {
                     let is_known =
-                        |known: &Result<Input, NoInput>| known.as_ref().is_ok_and(|known| same(known, &input));
+                        |known: &Result<Input, InvalidInput>| known.as_ref().is_ok_and(|known| same(known, &input));
                     if !found.iter().any(is_known) {
                         found.push(Ok(input));
                     }
@@ -111,27 +111,27 @@ fn same(one: &Input, other: &Input) -> bool {
 }
 
 /// The files that one typed word stands for; at least one.
-fn resolve(word: &Path, folders: Folders) -> Result<Vec<Input>, Trouble> {
+fn resolve(word: &Path, folders: Folders) -> Result<Vec<Input>, UserError> {
     if word == Path::new(DASH) {
         return Ok(vec![Input::Stdin]);
     }
     match fs::metadata(word) {
         Ok(about) if about.is_dir() => match folders {
-            Folders::HoldSpools => spools_in(word),
-            Folders::AreRefused => Err(is_folder(word)),
+            Folders::ListSpools => spools_in(word),
+            Folders::Reject => Err(is_folder(word)),
         },
         Ok(about) => Ok(vec![input_at(word, about.is_file())]),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => resolve_missing(word, folders),
-        Err(cause) => Err(Trouble::at(word, format!("cannot open: {cause}"))),
+        Err(cause) => Err(UserError::at(word, format!("cannot open: {cause}"))),
     }
 }
 
-fn is_folder(word: &Path) -> Trouble {
+fn is_folder(word: &Path) -> UserError {
     let hint = format!("name the traces in it: `{}`", word.join("*.json").display());
-    Trouble::at(word, "expected a trace, found a folder").hint(hint)
+    UserError::at(word, "expected a trace, found a folder").hint(hint)
 }
 
-fn resolve_missing(word: &Path, folders: Folders) -> Result<Vec<Input>, Trouble> {
+fn resolve_missing(word: &Path, folders: Folders) -> Result<Vec<Input>, UserError> {
     if let Some(unrecovered) = Unrecovered::of(word) {
         return Ok(vec![Input::Unrecovered(unrecovered)]);
     }
@@ -139,39 +139,39 @@ fn resolve_missing(word: &Path, folders: Folders) -> Result<Vec<Input>, Trouble>
         return matches(word, pattern, folders);
     }
     let what = "no such file";
-    let trouble = match trace_path(word) {
-        Some(trace) if trace.is_file() => Trouble::at(word, what).hint(format!(
+    let error = match trace_path(word) {
+        Some(trace) if trace.is_file() => UserError::at(word, what).hint(format!(
             "{} is there: a process that ends by itself completes it and removes the spool",
             trace.display()
         )),
-        Some(_) => Trouble::at(word, what),
-        None => Trouble::at(word, format!("{what}, and no `{}` either", spool_path(word).display())),
+        Some(_) => UserError::at(word, what),
+        None => UserError::at(word, format!("{what}, and no `{}` either", spool_path(word).display())),
     };
-    Err(trouble)
+    Err(error)
 }
 
-fn matches(word: &Path, pattern: &str, folders: Folders) -> Result<Vec<Input>, Trouble> {
+fn matches(word: &Path, pattern: &str, folders: Folders) -> Result<Vec<Input>, UserError> {
     let mut found = glob_paths(word, pattern)?;
-    if folders == Folders::AreRefused {
+    if folders == Folders::Reject {
         found.retain(|path| !path.is_dir());
     }
     if found.is_empty() {
         found = glob_paths(word, &format!("{pattern}.{SPOOL_ENDING}"))?;
     }
     if found.is_empty() {
-        return Err(Trouble::at(word, "no file matches"));
+        return Err(UserError::at(word, "no file matches"));
     }
-    let inputs: Result<Vec<Vec<Input>>, Trouble> = found.iter().map(|path| resolve(path, folders)).collect();
+    let inputs: Result<Vec<Vec<Input>>, UserError> = found.iter().map(|path| resolve(path, folders)).collect();
     Ok(inputs?.concat())
 }
 
-fn glob_paths(word: &Path, pattern: &str) -> Result<Vec<PathBuf>, Trouble> {
+fn glob_paths(word: &Path, pattern: &str) -> Result<Vec<PathBuf>, UserError> {
     // As shells do it.
     let options = glob::MatchOptions { require_literal_leading_dot: true, ..glob::MatchOptions::default() };
     let options = glob::MatchOptions { require_literal_separator: true, ..options };
-    let wrong = |cause: glob::PatternError| Trouble::at(word, format!("expected a glob: {}", cause.msg));
+    let wrong = |cause: glob::PatternError| UserError::at(word, format!("expected a glob: {}", cause.msg));
     let paths = glob::glob_with(pattern, options).map_err(wrong)?;
-    let unreadable = |error: glob::GlobError| Trouble::at(error.path(), format!("cannot open: {}", error.error()));
+    let unreadable = |error: glob::GlobError| UserError::at(error.path(), format!("cannot open: {}", error.error()));
     paths.map(|path| path.map_err(unreadable)).collect()
 }
 
@@ -189,8 +189,8 @@ pub fn begins_like_a_spool(path: &Path) -> bool {
     read.is_ok() && is_spool(&first_bytes)
 }
 
-fn spools_in(folder: &Path) -> Result<Vec<Input>, Trouble> {
-    let cannot = |cause: io::Error| Trouble::at(folder, format!("cannot read the folder: {cause}"));
+fn spools_in(folder: &Path) -> Result<Vec<Input>, UserError> {
+    let cannot = |cause: io::Error| UserError::at(folder, format!("cannot read the folder: {cause}"));
     let mut spools = Vec::new();
     for entry in fs::read_dir(folder).map_err(cannot)? {
         let path = entry.map_err(cannot)?.path();
@@ -201,7 +201,7 @@ fn spools_in(folder: &Path) -> Result<Vec<Input>, Trouble> {
     spools.sort();
     if spools.is_empty() {
         let what = format!("the folder has no file that ends in `.{SPOOL_ENDING}`");
-        return Err(Trouble::at(folder, what));
+        return Err(UserError::at(folder, what));
     }
     Ok(spools.into_iter().map(Input::Spool).collect())
 }
@@ -259,16 +259,16 @@ mod tests {
     /// What is found for a word within the folder: names, or the complaint, without the folder.
     fn found(folder: &tempfile::TempDir, words: &[&str]) -> Vec<String> {
         let typed: Vec<PathBuf> = words.iter().map(|word| folder.path().join(word)).collect();
-        spelled(folder, expand(&typed, Folders::HoldSpools))
+        spelled(folder, expand(&typed, Folders::ListSpools))
     }
 
-    fn spelled(folder: &tempfile::TempDir, inputs: Vec<Result<Input, NoInput>>) -> Vec<String> {
-        let spell = |input: Result<Input, NoInput>| match input {
+    fn spelled(folder: &tempfile::TempDir, inputs: Vec<Result<Input, InvalidInput>>) -> Vec<String> {
+        let spell = |input: Result<Input, InvalidInput>| match input {
             Ok(Input::Stdin) => "stdin".to_owned(),
             Ok(Input::Spool(path)) => format!("spool {}", path.display()),
             Ok(Input::Other(path)) => format!("other {}", path.display()),
             Ok(Input::Unrecovered(it)) => format!("{} for {}", it.spool.display(), it.trace.display()),
-            Err(no) => no.trouble.to_string(),
+            Err(no) => no.error.to_string(),
         };
         let prefix = format!("{}/", folder.path().display());
         inputs.into_iter().map(|input| spell(input).replace(&prefix, "")).collect()
@@ -302,7 +302,7 @@ mod tests {
     fn a_folder_is_no_trace() {
         let folder = folder_of(&[("d/a.json", b"[]"), ("d/e/b.json", b"[]")]);
         let typed = ["d", "d/*"].map(|word| folder.path().join(word));
-        let found = spelled(&folder, expand(&typed, Folders::AreRefused));
+        let found = spelled(&folder, expand(&typed, Folders::Reject));
         assert_eq!(found, ["d: expected a trace, found a folder", "other d/a.json"]);
     }
 

@@ -5,7 +5,7 @@ use super::spool_file::{Owner, SpoolFile};
 use crate::output::pending_file::Existing;
 use crate::output::target::{Failure, Target, TraceWriter};
 use crate::render::progress::{Progress, Watched};
-use crate::user_error::Trouble;
+use crate::user_error::UserError;
 use ferrum_trace_format::ReadAt;
 use ferrum_trace_format::spool::{Summary, is_spool, to_chrome, to_form};
 use std::fs::{self, File};
@@ -31,7 +31,7 @@ pub struct Recovery {
 pub enum Outcome {
     Recovered(Box<Recovered>),
     /// Whoever was reading the trace has seen enough.
-    NobodyReads,
+    ClosedPipe,
 }
 
 /// A trace that was made.
@@ -42,18 +42,18 @@ pub struct Recovered {
     pub target: Target,
     pub summary: Summary,
     /// Why the spool is still there; `None` if it is not, or never was a file.
-    pub stay: Option<Stay>,
+    pub kept: Option<KeepReason>,
     /// What should have been removed and could not be.
-    pub leftovers: Vec<Trouble>,
+    pub cleanup_errors: Vec<UserError>,
 }
 
 /// Why a spool was not removed.
 #[derive(Debug)]
-pub enum Stay {
+pub enum KeepReason {
     /// It was asked for.
-    Asked,
+    Requested,
     /// Its process still records.
-    Recorder,
+    StillRecording,
     /// Nobody knows whether its process still records.
     Unknown(io::Error),
 }
@@ -61,29 +61,29 @@ pub enum Stay {
 impl Recovered {
     /// Whether the process still records.
     pub fn is_live(&self) -> bool {
-        matches!(self.stay, Some(Stay::Recorder))
+        matches!(self.kept, Some(KeepReason::StillRecording))
     }
 }
 
 impl Recovery {
     /// Makes the trace of a spool.
-    pub fn run(&self, input: Input) -> Result<Outcome, Trouble> {
+    pub fn run(&self, input: Input) -> Result<Outcome, UserError> {
         let spool = open(&input)?;
-        refuse_others(&spool.file, &input.words())?;
+        refuse_others(&spool.file, &input.label())?;
         let target = self.target_for(input.path())?;
         if !matches!(spool.owner, Owner::Us | Owner::Copy) {
             leave_to_recorder(&target, input.path())?;
         }
-        let existing = if self.force { Existing::IsReplaced } else { Existing::Stays };
+        let existing = if self.force { Existing::Replace } else { Existing::Keep };
         let summary = match write(&spool.file, &input, &target, existing)? {
             Written::Whole(summary) => *summary,
-            Written::NobodyReads => return Ok(Outcome::NobodyReads),
+            Written::ClosedPipe => return Ok(Outcome::ClosedPipe),
         };
-        let (stay, leftovers) = self.clean_up(input.path(), spool, &target, summary.finished);
-        Ok(Outcome::Recovered(Box::new(Recovered { input, target, summary, stay, leftovers })))
+        let (kept, cleanup_errors) = self.clean_up(input.path(), spool, &target, summary.finished);
+        Ok(Outcome::Recovered(Box::new(Recovered { input, target, summary, kept, cleanup_errors })))
     }
 
-    fn target_for(&self, path: Option<&Path>) -> Result<Target, Trouble> {
+    fn target_for(&self, path: Option<&Path>) -> Result<Target, UserError> {
         let target = match (&self.target, path) {
             (Some(target), _) => target.clone(),
             (None, None) => Target::Stdout,
@@ -106,51 +106,51 @@ impl Recovery {
         spool: SpoolFile,
         target: &Target,
         is_finished: bool,
-    ) -> (Option<Stay>, Vec<Trouble>) {
+    ) -> (Option<KeepReason>, Vec<UserError>) {
         let Some(path) = path else {
             return (None, Vec::new());
         };
-        let mut leftovers = Vec::new();
-        let stay = match spool.owner {
-            Owner::Copy => return (None, leftovers),
-            Owner::Recorder => return (Some(Stay::Recorder), leftovers),
-            Owner::Unknown(cause) => return (Some(Stay::Unknown(cause)), leftovers),
-            Owner::Us if *target == Target::Stdout => return (Some(Stay::Asked), leftovers),
-            Owner::Us if self.keep || is_finished => Some(Stay::Asked),
+        let mut cleanup_errors = Vec::new();
+        let kept = match spool.owner {
+            Owner::Copy => return (None, cleanup_errors),
+            Owner::Recorder => return (Some(KeepReason::StillRecording), cleanup_errors),
+            Owner::Unknown(cause) => return (Some(KeepReason::Unknown(cause)), cleanup_errors),
+            Owner::Us if *target == Target::Stdout => return (Some(KeepReason::Requested), cleanup_errors),
+            Owner::Us if self.keep || is_finished => Some(KeepReason::Requested),
             Owner::Us => {
-                leftovers.extend(remove(path).err());
+                cleanup_errors.extend(remove(path).err());
                 None
             }
         };
         if let Some(spare) = trace_path(path).map(spare_path).filter(|spare| is_spare(spare)) {
-            leftovers.extend(remove(&spare).err());
+            cleanup_errors.extend(remove(&spare).err());
         }
         // Until here nobody else could take the spool's name.
         drop(spool.file);
-        (stay, leftovers)
+        (kept, cleanup_errors)
     }
 }
 
-fn open(input: &Input) -> Result<SpoolFile, Trouble> {
-    let progress = Progress::start(input.words(), None);
+fn open(input: &Input) -> Result<SpoolFile, UserError> {
+    let progress = Progress::start(input.label(), None);
     let copied = |n_bytes| progress.advance(n_bytes);
     match input.path() {
         Some(path) => SpoolFile::open(path, copied),
         None if io::stdin().is_terminal() => {
-            let trouble = Trouble::new(input.words(), "expected a spool, found a terminal");
-            Err(trouble.hint("`ferrum-trace recover - < trace.json.spool`"))
+            let error = UserError::new(input.label(), "expected a spool, found a terminal");
+            Err(error.hint("`ferrum-trace recover - < trace.json.spool`"))
         }
-        None => SpoolFile::copy(io::stdin().lock(), &input.words(), copied),
+        None => SpoolFile::copy(io::stdin().lock(), &input.label(), copied),
     }
 }
 
 /// A recorder that has written a trace swaps it with another file at each flush, and must find there what it has put
 /// there: replacing it would cost the recording.
-fn leave_to_recorder(target: &Target, spool: Option<&Path>) -> Result<(), Trouble> {
+fn leave_to_recorder(target: &Target, spool: Option<&Path>) -> Result<(), UserError> {
     match spool.and_then(trace_path) {
         Some(trace) if target.is_at(&trace) && trace.exists() => {
-            let trouble = Trouble::at(&trace, "its process still records and updates the trace itself");
-            Err(trouble.hint("use `-o PATH` to write a snapshot elsewhere"))
+            let error = UserError::at(&trace, "its process still records and updates the trace itself");
+            Err(error.hint("use `-o PATH` to write a snapshot elsewhere"))
         }
         _ => Ok(()),
     }
@@ -159,11 +159,11 @@ fn leave_to_recorder(target: &Target, spool: Option<&Path>) -> Result<(), Troubl
 /// What came of writing.
 enum Written {
     Whole(Box<Summary>),
-    NobodyReads,
+    ClosedPipe,
 }
 
-fn write(spool: &File, input: &Input, target: &Target, existing: Existing) -> Result<Written, Trouble> {
-    let name = input.words();
+fn write(spool: &File, input: &Input, target: &Target, existing: Existing) -> Result<Written, UserError> {
+    let name = input.label();
     let mut out = target.begin(existing)?;
     let progress = Progress::start(name.clone(), spool.size().ok());
     let form = target.form();
@@ -177,50 +177,50 @@ fn write(spool: &File, input: &Input, target: &Target, existing: Existing) -> Re
         Err(error) => failure_of(&mut out, &name, &error),
     };
     match failure {
-        Failure::NobodyReads => Ok(Written::NobodyReads),
-        Failure::Trouble(trouble) => Err(trouble),
+        Failure::ClosedPipe => Ok(Written::ClosedPipe),
+        Failure::Error(error) => Err(error),
     }
 }
 
 fn failure_of(out: &mut TraceWriter, name: &str, error: &ferrum_trace_format::Error) -> Failure {
-    out.failure().unwrap_or_else(|| Failure::Trouble(Trouble::new(name, error.to_string())))
+    out.failure().unwrap_or_else(|| Failure::Error(UserError::new(name, error.to_string())))
 }
 
 /// Bytes that tell a spool from other files.
 const HEADER_BYTES: usize = 512;
 
 /// What is no spool is found out before anything else is asked about it.
-fn refuse_others(spool: &File, name: &str) -> Result<(), Trouble> {
-    let cannot = |cause: io::Error| Trouble::new(name, format!("cannot read the spool: {cause}"));
+fn refuse_others(spool: &File, name: &str) -> Result<(), UserError> {
+    let cannot = |cause: io::Error| UserError::new(name, format!("cannot read the spool: {cause}"));
     let mut first_bytes = [0; HEADER_BYTES];
     let n_bytes = spool.read_at(&mut first_bytes, 0).map_err(cannot)?;
     let first_bytes = &first_bytes[..n_bytes];
     if first_bytes.is_empty() {
-        let trouble = Trouble::new(name, "expected a spool, found an empty file");
-        return Err(trouble.hint("its process ended before it began to record"));
+        let error = UserError::new(name, "expected a spool, found an empty file");
+        return Err(error.hint("its process ended before it began to record"));
     }
     match to_chrome(first_bytes, &mut io::sink(), 1) {
         Err(error) if error.is_wrong_format() => {
-            let trouble = Trouble::new(name, error.to_string());
+            let error = UserError::new(name, error.to_string());
             Err(match first_bytes.trim_ascii_start() {
                 bytes if is_spool(bytes) && n_bytes == HEADER_BYTES => {
-                    trouble.hint("use the version of ferrum-trace that recorded it")
+                    error.hint("use the version of ferrum-trace that recorded it")
                 }
-                [b'[' | b'{', ..] => trouble.hint("this looks like a finished trace, which needs no recovery"),
-                _ => trouble,
+                [b'[' | b'{', ..] => error.hint("this looks like a finished trace, which needs no recovery"),
+                _ => error,
             })
         }
         _ => Ok(()),
     }
 }
 
-fn no_name(path: &Path) -> Trouble {
+fn no_name(path: &Path) -> UserError {
     let what = "the spool's name does not end in `.spool`, so the trace needs another name";
-    Trouble::at(path, what).hint("use `-o PATH` to name the trace")
+    UserError::at(path, what).hint("use `-o PATH` to name the trace")
 }
 
-fn remove(path: &Path) -> Result<(), Trouble> {
-    fs::remove_file(path).map_err(|cause| Trouble::at(path, format!("cannot remove: {cause}")))
+fn remove(path: &Path) -> Result<(), UserError> {
+    fs::remove_file(path).map_err(|cause| UserError::at(path, format!("cannot remove: {cause}")))
 }
 
 /// The second file that a recorder keeps for its next flush.

@@ -5,9 +5,9 @@ use super::recovery::{Outcome, Recovery};
 use super::replay::{Replay, Replayed};
 use super::spool_file::{Owner, SpoolFile};
 use crate::os::file_id::FileId;
-use crate::render::messages::Words;
+use crate::render::messages::Messages;
 use crate::render::progress::{Progress, WatchedRead};
-use crate::user_error::Trouble;
+use crate::user_error::UserError;
 use ferrum_trace_format::open::{self, Container, Notes, Opened, TraceFormat};
 use ferrum_trace_format::spool::is_spool;
 use ferrum_trace_format::{Error, ReadAt};
@@ -30,23 +30,23 @@ pub struct Source {
     /// What it is called in JSON.
     pub name: String,
     /// What it is called in words.
-    pub words: String,
+    pub label: String,
     /// Where it is; `None` for standard input.
     pub path: Option<PathBuf>,
     bytes: Bytes,
-    facts: Mutex<Option<Facts>>,
+    facts: Mutex<Option<TraceFacts>>,
 }
 
 /// What becomes known of a trace when it is opened.
 #[derive(Clone, Debug)]
-pub struct Facts {
+pub struct TraceFacts {
     /// What is around it, from the outside inwards.
     pub containers: Vec<Container>,
     pub kind: TraceFormat,
     notes: Notes,
 }
 
-impl Facts {
+impl TraceFacts {
     /// What is worth saying, and is known once the trace has been read.
     pub fn notes(&self) -> Vec<String> {
         self.notes.all()
@@ -54,13 +54,13 @@ impl Facts {
 }
 
 /// A trace that is being read, as Chrome trace events.
-pub struct Reading {
+pub struct TraceReader {
     opened: Opened,
     /// Of what is not watched where it is read from.
     progress: Option<Progress>,
 }
 
-impl Read for Reading {
+impl Read for TraceReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n_bytes = self.opened.read(buffer)?;
         if let Some(progress) = &self.progress {
@@ -87,23 +87,23 @@ enum Bytes {
 
 impl Source {
     /// Finds a trace. One that is missing, but whose spool is there, is recovered first.
-    pub fn of(input: Input, passes: Passes, words: &Words) -> Result<Self, Trouble> {
+    pub fn of(input: Input, passes: Passes, messages: &Messages) -> Result<Self, UserError> {
         let input = match input {
-            Input::Unrecovered(unrecovered) => settle(unrecovered, words),
+            Input::Unrecovered(unrecovered) => settle(unrecovered, messages),
             other => other,
         };
         let bytes = match input.path() {
             None if io::stdin().is_terminal() => {
-                let trouble = Trouble::new(input.words(), "expected a trace, found a terminal");
-                return Err(trouble.hint("`ferrum-trace - < trace.json`"));
+                let error = UserError::new(input.label(), "expected a trace, found a terminal");
+                return Err(error.hint("`ferrum-trace - < trace.json`"));
             }
             None => Bytes::of_stream(Box::new(io::stdin()), passes),
             Some(path) => Bytes::of_file(path, passes),
         };
-        let cannot = |cause: io::Error| Trouble::new(input.words(), format!("cannot open: {cause}"));
+        let cannot = |cause: io::Error| UserError::new(input.label(), format!("cannot open: {cause}"));
         Ok(Self {
             name: input.name(),
-            words: input.words(),
+            label: input.label(),
             path: input.path().map(Path::to_owned),
             bytes: bytes.map_err(cannot)?,
             facts: Mutex::default(),
@@ -111,22 +111,23 @@ impl Source {
     }
 
     /// Opens it. What was given for one pass can be opened once.
-    pub fn open(&self) -> Result<Reading, Error> {
+    pub fn open(&self) -> Result<TraceReader, Error> {
         let (opened, progress) = self.open_bytes(&self.bytes)?;
-        let facts = Facts { containers: opened.containers.clone(), kind: opened.kind, notes: opened.notes.clone() };
+        let facts =
+            TraceFacts { containers: opened.containers.clone(), kind: opened.kind, notes: opened.notes.clone() };
         *self.facts.lock().unwrap_or_else(PoisonError::into_inner) = Some(facts);
-        Ok(Reading { opened, progress })
+        Ok(TraceReader { opened, progress })
     }
 
     fn open_bytes(&self, bytes: &Bytes) -> Result<(Opened, Option<Progress>), Error> {
         let mut progress = None;
         let opened = match bytes {
             Bytes::File { file, n_bytes } => {
-                let progress = Progress::start(self.words.clone(), Some(*n_bytes).filter(|&n_bytes| n_bytes > 0));
+                let progress = Progress::start(self.label.clone(), Some(*n_bytes).filter(|&n_bytes| n_bytes > 0));
                 open::open(WatchedRead { input: FileView::of(file, *n_bytes), progress })
             }
             Bytes::Seekable(file) => {
-                progress = Some(Progress::start(self.words.clone(), None));
+                progress = Some(Progress::start(self.label.clone(), None));
                 open_from_start(file)
             }
             Bytes::Stream(stream) => {
@@ -145,18 +146,18 @@ impl Source {
     }
 
     /// What is known since it was opened last.
-    pub fn facts(&self) -> Facts {
+    pub fn facts(&self) -> TraceFacts {
         let facts = self.facts.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        facts.unwrap_or(Facts { containers: Vec::new(), kind: TraceFormat::Json, notes: Notes::default() })
+        facts.unwrap_or(TraceFacts { containers: Vec::new(), kind: TraceFormat::Json, notes: Notes::default() })
     }
 
     /// What an error is about.
-    pub fn trouble(&self, error: &Error) -> Trouble {
-        Trouble::new(self.words.clone(), error.to_string())
+    pub fn error(&self, error: &Error) -> UserError {
+        UserError::new(self.label.clone(), error.to_string())
     }
 
     fn watched(&self, input: Box<dyn Read + Send>) -> WatchedRead<Box<dyn Read + Send>> {
-        WatchedRead { input, progress: Progress::start(self.words.clone(), None) }
+        WatchedRead { input, progress: Progress::start(self.label.clone(), None) }
     }
 }
 
@@ -262,25 +263,25 @@ impl Read for FileView {
 }
 
 /// What is to be read for a trace that its process did not complete: the trace, if that is made now, or the spool.
-fn settle(unrecovered: Unrecovered, words: &Words) -> Input {
+fn settle(unrecovered: Unrecovered, messages: &Messages) -> Input {
     let spool = Input::Spool(unrecovered.spool.clone());
     if unrecovered.trace.exists() {
-        words.note(&unrecovered.trace, "reading its spool instead, which has at least the same events");
+        messages.note(&unrecovered.trace, "reading its spool instead, which has at least the same events");
         return spool;
     }
     if is_being_recorded(&unrecovered.spool) {
-        words.note(&unrecovered.trace, "its process still records: reading the spool as it is now");
+        messages.note(&unrecovered.trace, "its process still records: reading the spool as it is now");
         return spool;
     }
-    match unrecovered.recover(&Recovery::default(), words) {
+    match unrecovered.recover(&Recovery::default(), messages) {
         Ok(Outcome::Recovered(recovered)) => {
-            words.recovered(&recovered);
+            messages.recovered(&recovered);
             Input::Other(unrecovered.trace)
         }
-        Ok(Outcome::NobodyReads) => spool,
+        Ok(Outcome::ClosedPipe) => spool,
         // Its folder may be one that cannot be written to.
-        Err(trouble) => {
-            words.note(&unrecovered.trace, &format!("cannot be recovered ({trouble}): reading the spool"));
+        Err(error) => {
+            messages.note(&unrecovered.trace, &format!("cannot be recovered ({error}): reading the spool"));
             spool
         }
     }

@@ -1,7 +1,7 @@
 //! A spool that is open, and whose it is.
 
 use crate::os::file_id::is_at;
-use crate::user_error::Trouble;
+use crate::user_error::UserError;
 use ferrum_trace_format::spool::is_spool;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -34,8 +34,8 @@ pub enum Owner {
 
 impl SpoolFile {
     /// Opens a file, or copies what comes through a named pipe or the like.
-    pub fn open(path: &Path, copied: impl FnMut(u64)) -> Result<Self, Trouble> {
-        let cannot = |cause: io::Error| Trouble::at(path, format!("cannot open: {cause}"));
+    pub fn open(path: &Path, copied: impl FnMut(u64)) -> Result<Self, UserError> {
+        let cannot = |cause: io::Error| UserError::at(path, format!("cannot open: {cause}"));
         for _ in 0..OPEN_ATTEMPTS {
             let file = File::open(path).map_err(cannot)?;
             if !file.metadata().map_err(cannot)?.is_file() {
@@ -56,11 +56,11 @@ impl SpoolFile {
 
     /// Copies a stream to a temporary file, since spools are not read from front to back. Of what is no spool, only the
     /// beginning is taken.
-    pub fn copy(mut stream: impl Read, name: &str, mut copied: impl FnMut(u64)) -> Result<Self, Trouble> {
-        let cannot_read = |cause: io::Error| Trouble::new(name, format!("cannot read: {cause}"));
+    pub fn copy(mut stream: impl Read, name: &str, mut copied: impl FnMut(u64)) -> Result<Self, UserError> {
+        let cannot_read = |cause: io::Error| UserError::new(name, format!("cannot read: {cause}"));
         let cannot_keep = |cause: io::Error| {
             let folder = std::env::temp_dir();
-            Trouble::at(&folder, format!("cannot write a temporary file: {cause}"))
+            UserError::at(&folder, format!("cannot write a temporary file: {cause}"))
                 .hint("set TMPDIR to a folder with room for the whole spool")
         };
         let mut file = tempfile::tempfile().map_err(cannot_keep)?;

@@ -13,16 +13,16 @@ static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 /// From now on, a file that is being written is removed when the process is told to end, and this is said about it.
 ///
 /// Where a signal is being ignored already (`nohup`), all stay as they are: not to be ended is what was asked for.
-pub fn install(consolation: &'static str) {
+pub fn install(exit_message: &'static str) {
     // Without a handler the work is the same, only an interruption leaves more behind.
-    let _ = ctrlc::try_set_handler(move || leave(consolation));
+    let _ = ctrlc::try_set_handler(move || leave(exit_message));
 }
 
 /// Removes a file that is being written, says this about it, and ends the process.
-pub fn leave(consolation: &str) -> ! {
+pub fn leave(exit_message: &str) -> ! {
     let mut unfinished = lock();
     remove(&mut unfinished);
-    let words = format!("\ninterrupted: {consolation}\n");
+    let words = format!("\ninterrupted: {exit_message}\n");
     let _ = std::io::stderr().write_all(words.as_bytes());
     // The lock is held to the end, so that the file cannot get its name after all.
     std::process::exit(EXIT_CODE);

@@ -94,8 +94,8 @@ mod tests {
     #[test]
     fn each_format_is_told_by_its_own_ending() {
         for format in Format::value_variants() {
-            let told = Format::of(Path::new(&format!("a.{}", format.ending())));
-            assert!(told == Some(*format) || *format == Format::ChromeArray, "{format:?}");
+            let result = Format::of(Path::new(&format!("a.{}", format.ending())));
+            assert!(result == Some(*format) || *format == Format::ChromeArray, "{format:?}");
             assert_eq!(format.to_possible_value().unwrap().get_name(), format.name());
         }
     }

@@ -14,9 +14,9 @@ const CREATE_ATTEMPTS: usize = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// Stays; the new file is given up.
-    Stays,
+    Keep,
     /// Is replaced in one step.
-    IsReplaced,
+    Replace,
 }
 
 /// A file that is being written beside the place where it will be. If it is dropped before, it vanishes.
@@ -54,8 +54,8 @@ impl PendingFile {
         let Self { file, path } = self;
         file.as_file().sync_all()?;
         let named = interrupt::release(|| match existing {
-            Existing::Stays => file.persist_noclobber(&path),
-            Existing::IsReplaced => file.persist(&path),
+            Existing::Keep => file.persist_noclobber(&path),
+            Existing::Replace => file.persist(&path),
         });
         named.map(|_| ()).map_err(|refused| refused.error)
     }

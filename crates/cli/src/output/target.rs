@@ -2,7 +2,7 @@
 
 use super::pending_file::{Existing, PendingFile};
 use crate::flags::DASH;
-use crate::user_error::Trouble;
+use crate::user_error::UserError;
 use ferrum_trace_format::spool::OutputFormat;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -30,7 +30,7 @@ impl Target {
     }
 
     /// What it is called in words.
-    pub fn words(&self) -> String {
+    pub fn label(&self) -> String {
         match self {
             Self::Stdout => "standard output".to_owned(),
             Self::File(path) => path.display().to_string(),
@@ -54,23 +54,23 @@ impl Target {
     }
 
     /// Begins a trace there. A file of that name is not touched before the trace is complete.
-    pub fn begin(&self, existing: Existing) -> Result<TraceWriter, Trouble> {
+    pub fn begin(&self, existing: Existing) -> Result<TraceWriter, UserError> {
         let (kind, existing) = match self {
             Self::Stdout => (OutputTarget::Stdout(io::stdout()), existing),
             Self::File(path) => (begin_file(path, existing)?, existing),
         };
-        Ok(TraceWriter { kind, existing, words: self.words(), failure: None })
+        Ok(TraceWriter { kind, existing, label: self.label(), failure: None })
     }
 }
 
-fn begin_file(path: &Path, existing: Existing) -> Result<OutputTarget, Trouble> {
+fn begin_file(path: &Path, existing: Existing) -> Result<OutputTarget, UserError> {
     let cannot = |cause: io::Error| cannot_write(path.display().to_string(), &cause);
     match fs::metadata(path) {
         Ok(about) if about.is_dir() => {
             let hint = format!("name a file: `-o {}`", path.join("trace.json").display());
-            Err(Trouble::at(path, "expected a file to write, found a folder").hint(hint))
+            Err(UserError::at(path, "expected a file to write, found a folder").hint(hint))
         }
-        Ok(about) if about.is_file() && existing == Existing::Stays => Err(exists(path.display().to_string())),
+        Ok(about) if about.is_file() && existing == Existing::Keep => Err(exists(path.display().to_string())),
         // Through links, so that it is the file that is replaced.
         Ok(about) if about.is_file() => {
             let path = fs::canonicalize(path).map_err(cannot)?;
@@ -82,18 +82,18 @@ fn begin_file(path: &Path, existing: Existing) -> Result<OutputTarget, Trouble> 
     }
 }
 
-fn exists(name: String) -> Trouble {
-    Trouble::new(name, "already exists").hint("use `--force` to overwrite it, or `-o PATH` to write elsewhere")
+fn exists(name: String) -> UserError {
+    UserError::new(name, "already exists").hint("use `--force` to overwrite it, or `-o PATH` to write elsewhere")
 }
 
-fn cannot_write(name: String, cause: &io::Error) -> Trouble {
-    let trouble = Trouble::new(name, format!("cannot write: {cause}"));
+fn cannot_write(name: String, cause: &io::Error) -> UserError {
+    let error = UserError::new(name, format!("cannot write: {cause}"));
     match cause.kind() {
         io::ErrorKind::StorageFull
         | io::ErrorKind::QuotaExceeded
         | io::ErrorKind::PermissionDenied
-        | io::ErrorKind::ReadOnlyFilesystem => trouble.hint("use `-o PATH` to write elsewhere; the input is unchanged"),
-        _ => trouble,
+        | io::ErrorKind::ReadOnlyFilesystem => error.hint("use `-o PATH` to write elsewhere; the input is unchanged"),
+        _ => error,
     }
 }
 
@@ -111,7 +111,7 @@ fn full(path: &Path) -> PathBuf {
 pub struct TraceWriter {
     kind: OutputTarget,
     existing: Existing,
-    words: String,
+    label: String,
     failure: Option<Failure>,
 }
 
@@ -126,8 +126,8 @@ enum OutputTarget {
 #[derive(Debug)]
 pub enum Failure {
     /// Whoever was reading it has seen enough.
-    NobodyReads,
-    Trouble(Trouble),
+    ClosedPipe,
+    Error(UserError),
 }
 
 impl TraceWriter {
@@ -138,23 +138,23 @@ impl TraceWriter {
 
     /// The trace is complete.
     pub fn commit(self) -> Result<(), Failure> {
-        let Self { kind, existing, words, .. } = self;
+        let Self { kind, existing, label, .. } = self;
         let committed = match kind {
             OutputTarget::Stdout(mut stdout) => stdout.flush(),
             OutputTarget::Device(_) => Ok(()),
             OutputTarget::Pending(file) => file.commit(existing),
         };
-        committed.map_err(|cause| Failure::of(words, &cause))
+        committed.map_err(|cause| Failure::of(label, &cause))
     }
 }
 
 impl Failure {
     /// What an error of the system comes to.
-    pub fn of(words: String, cause: &io::Error) -> Self {
+    pub fn of(label: String, cause: &io::Error) -> Self {
         match cause.kind() {
-            io::ErrorKind::BrokenPipe => Self::NobodyReads,
-            io::ErrorKind::AlreadyExists => Self::Trouble(exists(words)),
-            _ => Self::Trouble(cannot_write(words, cause)),
+            io::ErrorKind::BrokenPipe => Self::ClosedPipe,
+            io::ErrorKind::AlreadyExists => Self::Error(exists(label)),
+            _ => Self::Error(cannot_write(label, cause)),
         }
     }
 }
@@ -169,7 +169,7 @@ impl Write for TraceWriter {
         if let Err(cause) = &written
             && cause.kind() != io::ErrorKind::Interrupted
         {
-            self.failure = Some(Failure::of(self.words.clone(), cause));
+            self.failure = Some(Failure::of(self.label.clone(), cause));
         }
         written
     }

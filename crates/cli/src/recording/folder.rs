@@ -1,6 +1,6 @@
 //! The folder that the processes record to.
 
-use crate::user_error::Trouble;
+use crate::user_error::UserError;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -20,15 +20,15 @@ pub struct Folder {
 
 impl Folder {
     /// Makes it beside the output, where there is room for it: what is recorded takes about as much.
-    pub fn beside(output: &Path) -> Result<Self, Trouble> {
+    pub fn beside(output: &Path) -> Result<Self, UserError> {
         let place = match fs::metadata(output) {
             // Beside a pipe or a device is no room.
             Ok(about) if !about.is_file() => std::env::temp_dir(),
             _ => output.parent().map(Path::to_owned).unwrap_or_default(),
         };
         let cannot = |cause: String| {
-            let trouble = Trouble::at(output, format!("cannot record next to it: {cause}"));
-            trouble.hint("use `-o PATH` to write elsewhere; its folder must exist")
+            let error = UserError::at(output, format!("cannot record next to it: {cause}"));
+            error.hint("use `-o PATH` to write elsewhere; its folder must exist")
         };
         let place = if place.as_os_str().is_empty() { PathBuf::from(".") } else { place };
         if !place.is_dir() {
@@ -57,8 +57,8 @@ impl Folder {
     }
 
     /// The files in it, in the order of their names.
-    pub fn files(&self) -> Result<Vec<PathBuf>, Trouble> {
-        let cannot = |cause: io::Error| Trouble::at(self.path(), format!("cannot read the folder: {cause}"));
+    pub fn files(&self) -> Result<Vec<PathBuf>, UserError> {
+        let cannot = |cause: io::Error| UserError::at(self.path(), format!("cannot read the folder: {cause}"));
         let entries = fs::read_dir(self.path()).map_err(cannot)?;
         let paths: io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
         let mut files = paths.map_err(cannot)?;

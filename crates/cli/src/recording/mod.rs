@@ -2,16 +2,16 @@
 
 mod end;
 mod folder;
-mod gathered;
-mod notices;
-mod recorded;
+mod process_events;
+mod process_tree;
+mod recorded_process;
+mod recorded_processes;
 mod remaining;
-mod tree;
 
 pub use end::End;
 pub use folder::Folder;
-pub use gathered::Gathered;
-pub use notices::{Notice, Notices};
-pub use recorded::{Fate, Recorded, RecordedFile};
-pub use remaining::linger;
-pub use tree::Tree;
+pub use process_events::{ProcessEvent, ProcessEvents};
+pub use process_tree::ProcessTree;
+pub use recorded_process::{ProcessState, RecordedFile, RecordedProcess};
+pub use recorded_processes::RecordedProcesses;
+pub use remaining::wait_for_remaining;

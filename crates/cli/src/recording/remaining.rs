@@ -1,11 +1,11 @@
 //! Processes that outlive the program.
 
 use super::folder::Folder;
-use super::notices::{Notice, Notices};
-use super::tree::Tree;
+use super::process_events::{ProcessEvent, ProcessEvents};
+use super::process_tree::ProcessTree;
 use crate::input::paths::begins_like_a_spool;
 use crate::input::source::is_being_recorded;
-use crate::user_error::Trouble;
+use crate::user_error::UserError;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -21,13 +21,13 @@ const PERIOD: Duration = Duration::from_millis(50);
 /// Waits until no process records any more, for at most so long, or until somebody wishes an end. If that takes a while, how
 /// many there are is said once.
 #[expect(clippy::disallowed_methods, reason = "it is other processes that are waited for")]
-pub fn linger(
-    tree: &mut Tree,
+pub fn wait_for_remaining(
+    tree: &mut ProcessTree,
     folder: &Folder,
-    notices: &Notices,
+    events: &ProcessEvents,
     patience: Duration,
     say: impl FnOnce(u64),
-) -> Result<(), Trouble> {
+) -> Result<(), UserError> {
     let begin = Instant::now();
     let mut say = Some(say);
     loop {
@@ -48,8 +48,8 @@ pub fn linger(
         {
             say(n_recording);
         }
-        if let Some(Notice::Wish(wish)) = notices.next(PERIOD)
-            && wish.is_to_end()
+        if let Some(ProcessEvent::Signal(signal)) = events.next(PERIOD)
+            && signal.is_termination()
         {
             return Ok(());
         }
@@ -57,7 +57,7 @@ pub fn linger(
 }
 
 /// A file that is not a spool yet is left alone: whoever looks at its lock might keep its process from it.
-fn count_recording(folder: &Folder) -> Result<u64, Trouble> {
+fn count_recording(folder: &Folder) -> Result<u64, UserError> {
     let files = folder.files()?;
     let recording = files.iter().filter(|file| begins_like_a_spool(file) && is_being_recorded(file));
     Ok(recording.map(|file| process_of(file)).collect::<HashSet<_>>().len() as u64)

@@ -3,9 +3,9 @@
 use super::recorder;
 use super::table::clean;
 use super::units::{count, number};
-use crate::exit_status::Verdict;
-use crate::input::recovery::{Recovered, Stay};
-use crate::user_error::Trouble;
+use crate::exit_status::ExitStatus;
+use crate::input::recovery::{KeepReason, Recovered};
+use crate::user_error::UserError;
 use anstyle::{AnsiColor, Style};
 use ferrum_trace_format::chrome::read::Losses;
 use ferrum_trace_format::spool::layout::StopReason;
@@ -22,12 +22,12 @@ const DAMAGE: Style = AnsiColor::Yellow.on_default();
 
 /// Says things, with colors if they can be seen.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Words {
+pub struct Messages {
     /// Say all there is.
     pub verbose: bool,
 }
 
-impl Words {
+impl Messages {
     /// Something the user should know, and need not act on.
     pub fn note(&self, path: &Path, what: &str) {
         say(&format!("{}: {what}\n", path.display()));
@@ -39,26 +39,26 @@ impl Words {
     }
 
     /// What could not be done, and the way out.
-    pub fn trouble(&self, trouble: &Trouble) {
-        say(&trouble_text(trouble));
+    pub fn error(&self, error: &UserError) {
+        say(&error_text(error));
     }
 
     /// Says that the flags make no sense.
-    pub fn refuse(&self, trouble: &Trouble) -> Verdict {
-        self.trouble(trouble);
-        Verdict::Trouble
+    pub fn refuse(&self, error: &UserError) -> ExitStatus {
+        self.error(error);
+        ExitStatus::Error
     }
 
     /// What became of a spool.
     pub fn recovered(&self, recovered: &Recovered) {
         say(&recovered_text(recovered, self.verbose));
-        for trouble in &recovered.leftovers {
-            self.trouble(trouble);
+        for error in &recovered.cleanup_errors {
+            self.error(error);
         }
     }
 
     /// That a trace has nothing of what is asked for, in one line.
-    pub fn absent(&self, name: &str, what: &str) {
+    pub fn missing(&self, name: &str, what: &str) {
         say(&format!("{}: {what}\n", clean(name)));
     }
 
@@ -73,9 +73,9 @@ fn say(text: &str) {
     let _ = anstream::stderr().write_all(text.as_bytes());
 }
 
-fn trouble_text(trouble: &Trouble) -> String {
-    let mut text = format!("{ERROR}error:{ERROR:#} {trouble}\n");
-    if let Some(hint) = trouble.way_out() {
+fn error_text(error: &UserError) -> String {
+    let mut text = format!("{ERROR}error:{ERROR:#} {error}\n");
+    if let Some(hint) = error.suggestion() {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "\n{HINT}hint:{HINT:#} {hint}");
     }
@@ -86,7 +86,7 @@ fn recovered_text(recovered: &Recovered, verbose: bool) -> String {
     let summary = &recovered.summary;
     let recording = &summary.recording;
     let (events, threads) = (count(summary.events, "event"), count(summary.threads as u64, "thread"));
-    let (input, output) = (recovered.input.words(), recovered.target.words());
+    let (input, output) = (recovered.input.label(), recovered.target.label());
     let mut text = format!("{input}: {events} of {threads} recovered to {output}");
     let _ = match (summary.dropped, summary.n_diagnostics) {
         (0, 0) if !recording.has_losses() => write!(text, "; none lost"),
@@ -103,14 +103,14 @@ fn recovered_text(recovered: &Recovered, verbose: bool) -> String {
         let refused = recording.dumps_refused;
         let _ = write!(text, "; {} refused: {refused}", count(refused.total(), "dump"));
     }
-    let _ = match &recovered.stay {
-        Some(Stay::Recorder) => {
+    let _ = match &recovered.kept {
+        Some(KeepReason::StillRecording) => {
             write!(text, "; process {} still records: this is a snapshot, and the spool is kept", summary.pid)
         }
-        Some(Stay::Unknown(cause)) => {
+        Some(KeepReason::Unknown(cause)) => {
             write!(text, "; the spool is kept, because it is unknown whether its process still records ({cause})")
         }
-        Some(Stay::Asked) | None => Ok(()),
+        Some(KeepReason::Requested) | None => Ok(()),
     };
     push_damage(&mut text, recovered, verbose);
     text.push('\n');
@@ -173,13 +173,13 @@ mod tests {
     use crate::output::target::Target;
     use ferrum_trace_format::spool::{Diagnostic, Summary};
 
-    fn recovered(summary: Summary, stay: Option<Stay>) -> Recovered {
+    fn recovered(summary: Summary, kept: Option<KeepReason>) -> Recovered {
         let target = Target::File("t.json".into());
-        Recovered { input: Input::Spool("t.json.spool".into()), target, summary, stay, leftovers: Vec::new() }
+        Recovered { input: Input::Spool("t.json.spool".into()), target, summary, kept, cleanup_errors: Vec::new() }
     }
 
-    fn text(summary: Summary, stay: Option<Stay>, verbose: bool) -> String {
-        anstream::adapter::strip_str(&recovered_text(&recovered(summary, stay), verbose)).to_string()
+    fn text(summary: Summary, kept: Option<KeepReason>, verbose: bool) -> String {
+        anstream::adapter::strip_str(&recovered_text(&recovered(summary, kept), verbose)).to_string()
     }
 
     fn damaged(n_kept: u64, n_all: u64) -> Summary {
@@ -232,12 +232,12 @@ mod tests {
         let summary = Summary { pid: 7, ..Summary::default() };
         let expected = "t.json.spool: 0 events of 0 threads recovered to t.json; none lost; \
                         process 7 still records: this is a snapshot, and the spool is kept\n";
-        assert_eq!(text(summary, Some(Stay::Recorder), false), expected);
+        assert_eq!(text(summary, Some(KeepReason::StillRecording), false), expected);
     }
 
     #[test]
     fn a_hint_stands_apart() {
-        let text = trouble_text(&Trouble::new("a", "is wrong").hint("try `b`"));
+        let text = error_text(&UserError::new("a", "is wrong").hint("try `b`"));
         assert_eq!(anstream::adapter::strip_str(&text).to_string(), "error: a: is wrong\n\nhint: try `b`\n");
     }
 }

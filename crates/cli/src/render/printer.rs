@@ -1,9 +1,9 @@
 //! Standard output, as long as somebody reads it.
 
 use super::json;
-use super::messages::Words;
-use crate::exit_status::Verdict;
-use crate::user_error::Trouble;
+use super::messages::Messages;
+use crate::exit_status::ExitStatus;
+use crate::user_error::UserError;
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use std::io::{self, Write};
 #[derive(Debug)]
 pub struct Printer {
     /// What says the rest.
-    pub words: Words,
+    pub messages: Messages,
     /// Whether JSON is wanted.
     pub is_json: bool,
     is_read: bool,
@@ -19,8 +19,8 @@ pub struct Printer {
 
 impl Printer {
     /// For tables, or for JSON.
-    pub fn new(words: Words, is_json: bool) -> Self {
-        Self { words, is_json, is_read: true }
+    pub fn new(messages: Messages, is_json: bool) -> Self {
+        Self { messages, is_json, is_read: true }
     }
 
     /// Whether somebody still reads.
@@ -29,49 +29,49 @@ impl Printer {
     }
 
     /// Prints a text, with colors if they can be seen.
-    pub fn text(&mut self, text: &str) -> Verdict {
+    pub fn text(&mut self, text: &str) -> ExitStatus {
         self.write(|out| anstream::AutoStream::auto(out).write_all(text.as_bytes()))
     }
 
     /// Prints an object on a line.
-    pub fn object(&mut self, object: &impl Serialize) -> Verdict {
+    pub fn object(&mut self, object: &impl Serialize) -> ExitStatus {
         self.write(|mut out| json::line(&mut out, object))
     }
 
     /// Says what is wrong with a file, also in JSON if that is wanted.
-    pub fn trouble(&mut self, name: &str, trouble: &Trouble) -> Verdict {
-        self.words.trouble(trouble);
+    pub fn error(&mut self, name: &str, error: &UserError) -> ExitStatus {
+        self.messages.error(error);
         if self.is_json {
-            self.write(|mut out| json::trouble(&mut out, name, trouble));
+            self.write(|mut out| json::error(&mut out, name, error));
         }
-        Verdict::Trouble
+        ExitStatus::Error
     }
 
     /// That nobody reads on is no trouble.
-    fn write(&mut self, write: impl FnOnce(io::Stdout) -> io::Result<()>) -> Verdict {
+    fn write(&mut self, write: impl FnOnce(io::Stdout) -> io::Result<()>) -> ExitStatus {
         if !self.is_read {
-            return Verdict::Fine;
+            return ExitStatus::Success;
         }
         let Err(cause) = write(io::stdout()).and_then(|()| io::stdout().flush()) else {
-            return Verdict::Fine;
+            return ExitStatus::Success;
         };
         self.is_read = false;
         if cause.kind() == io::ErrorKind::BrokenPipe {
-            return Verdict::Fine;
+            return ExitStatus::Success;
         }
-        self.words.trouble(&Trouble::new("standard output", format!("cannot write: {cause}")));
-        Verdict::Trouble
+        self.messages.error(&UserError::new("standard output", format!("cannot write: {cause}")));
+        ExitStatus::Error
     }
 }
 
 /// Writes a whole text to standard output. That nobody reads on is no trouble.
-pub fn print(text: &[u8]) -> Verdict {
+pub fn print(text: &[u8]) -> ExitStatus {
     let mut stdout = io::stdout();
     match stdout.write_all(text).and_then(|()| stdout.flush()) {
         Err(cause) if cause.kind() != io::ErrorKind::BrokenPipe => {
-            Words::default().trouble(&Trouble::new("standard output", format!("cannot write: {cause}")));
-            Verdict::Trouble
+            Messages::default().error(&UserError::new("standard output", format!("cannot write: {cause}")));
+            ExitStatus::Error
         }
-        _ => Verdict::Fine,
+        _ => ExitStatus::Success,
     }
 }

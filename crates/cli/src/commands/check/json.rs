@@ -1,6 +1,6 @@
 //! The object of `check`, and findings in those of others.
 
-use crate::input::source::{Facts, Source};
+use crate::input::source::{Source, TraceFacts};
 use crate::render::json::{PlaceObject, RecorderObject, VERSION};
 use ferrum_trace_analyze::check::{Finding, Report, Viewer};
 use ferrum_trace_format::chrome::read::DocumentShape;
@@ -34,7 +34,7 @@ struct FindingObject<'a> {
 
 impl<'a> CheckObject<'a> {
     /// Of a trace that was checked.
-    pub fn new(source: &'a Source, facts: &Facts, report: &'a Report, notes: &'a [String]) -> Self {
+    pub fn new(source: &'a Source, facts: &TraceFacts, report: &'a Report, notes: &'a [String]) -> Self {
         Self {
             version: VERSION,
             file: &source.name,

@@ -2,11 +2,11 @@
 
 use super::args::CheckArgs;
 use super::json::CheckObject;
-use crate::commands::each_trace::{Unread, each_trace, expand};
-use crate::exit_status::Verdict;
+use crate::commands::each_trace::{OnClosedPipe, each_trace, expand};
+use crate::exit_status::ExitStatus;
 use crate::input::source::{Passes, Source};
 use crate::os::interrupt;
-use crate::render::messages::Words;
+use crate::render::messages::Messages;
 use crate::render::printer::Printer;
 use crate::render::recorder;
 use crate::render::table;
@@ -25,13 +25,13 @@ const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 /// How many places of a finding stand in its line.
 const OFFSETS_SHOWN: usize = 2;
 
-pub fn run(args: &CheckArgs) -> Verdict {
+pub fn run(args: &CheckArgs) -> ExitStatus {
     interrupt::install("nothing was written");
-    let words = Words { verbose: args.verbose };
+    let messages = Messages { verbose: args.verbose };
     let mut is_first = true;
-    let mut printer = Printer::new(words, args.json);
-    each_trace(expand(&args.inputs), Passes::Several, Unread::Ends, &mut printer, |source, printer| {
-        let mut report = check(&|| source.open_boxed()).map_err(|error| source.trouble(&error))?;
+    let mut printer = Printer::new(messages, args.json);
+    each_trace(expand(&args.inputs), Passes::Several, OnClosedPipe::Stop, &mut printer, |source, printer| {
+        let mut report = check(&|| source.open_boxed()).map_err(|error| source.error(&error))?;
         let facts = source.facts();
         if facts.kind == TraceFormat::Perfetto {
             report = report.of_perfetto();
@@ -47,10 +47,10 @@ pub fn run(args: &CheckArgs) -> Verdict {
         } else {
             let gap = if std::mem::take(&mut is_first) { "" } else { "\n" };
             let printed = printer.text(&format!("{gap}{}", text(source, &report, args.verbose)));
-            words.losses(&source.words, &Losses::default(), &notes);
+            messages.losses(&source.label, &Losses::default(), &notes);
             printed
         };
-        Ok(printed.max(if report.has_errors() { Verdict::Finding } else { Verdict::Fine }))
+        Ok(printed.max(if report.has_errors() { ExitStatus::Finding } else { ExitStatus::Success }))
     })
 }
 
@@ -62,7 +62,7 @@ fn text(source: &Source, report: &Report, is_verbose: bool) -> String {
         (n_errors, 0) => count(n_errors as u64, "error"),
         (n_errors, n_notes) => format!("{}, {}", count(n_errors as u64, "error"), count(n_notes as u64, "note")),
     };
-    let name = clean(&source.words);
+    let name = clean(&source.label);
     let mut text = format!("{TITLE}{name}{TITLE:#}: {}: {kinds}\n", count(report.n_events, "event"));
     if n_all == 0 {
         return text;

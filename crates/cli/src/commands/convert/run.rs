@@ -2,21 +2,21 @@
 
 use super::args::ConvertArgs;
 use super::json::ConvertObject;
-use crate::commands::each_trace::{Unread, each_trace, expand};
-use crate::exit_status::Verdict;
+use crate::commands::each_trace::{OnClosedPipe, each_trace, expand};
+use crate::exit_status::ExitStatus;
 use crate::input::paths::Input;
 use crate::input::source::{Passes, Source};
 use crate::os::interrupt;
 use crate::output::format::Format;
-use crate::output::output_writer::Making;
+use crate::output::output_writer::OutputWriter;
 use crate::output::target::Target;
 use crate::render::changes::push_changes;
-use crate::render::messages::Words;
+use crate::render::messages::Messages;
 use crate::render::printer::Printer;
 use crate::render::recorder;
 use crate::render::table::clean;
 use crate::render::units::{count, number, time};
-use crate::user_error::Trouble;
+use crate::user_error::UserError;
 use ferrum_trace_analyze::convert::{self, LayerwiseOptions, Left, Summary, TorchOptions};
 use ferrum_trace_analyze::repair::{Changes, ChromeOptions, OutputForm, chrome};
 use ferrum_trace_format::chrome::read::Losses;
@@ -69,65 +69,65 @@ impl Converted {
     }
 }
 
-pub fn run(args: &ConvertArgs) -> Verdict {
-    let words = Words { verbose: args.verbose };
+pub fn run(args: &ConvertArgs) -> ExitStatus {
+    let messages = Messages { verbose: args.verbose };
     let inputs = expand(&args.inputs);
-    let making = Making::new(&inputs, &args.output, args.json);
+    let making = OutputWriter::new(&inputs, &args.output, args.json);
     let (format, making) = match format_of(args).and_then(|format| Ok((format, making?))) {
         Ok(prepared) => prepared,
-        Err(trouble) => return words.refuse(&trouble),
+        Err(error) => return messages.refuse(&error),
     };
     interrupt::install("no partial file is left behind");
     // What has to be mended is known only when all has been read.
     let is_mended = matches!(format, Format::Chrome | Format::ChromeArray) && !args.as_is;
     let passes = if is_mended { Passes::Several } else { Passes::One };
-    let mut printer = Printer::new(words, args.json);
+    let mut printer = Printer::new(messages, args.json);
     let n_traces = inputs.len();
     let names: Vec<Option<String>> = inputs.iter().map(|input| input.as_ref().ok().map(Input::name)).collect();
-    each_trace(inputs, passes, Unread::GoesOn, &mut printer, |source, printer| {
+    each_trace(inputs, passes, OnClosedPipe::Continue, &mut printer, |source, printer| {
         let place = names.iter().position(|name| name.as_ref() == Some(&source.name)).unwrap_or_default();
         let options = Options { args, place, n_traces };
         let target = making.target(source, format.ending());
         if making.is_by_itself() && source.path.as_deref().is_some_and(|path| target.is_at(path)) {
-            let trouble = Trouble::new(source.words.clone(), "the output would overwrite the input");
-            return Err(trouble.hint("use `-o PATH` to write elsewhere"));
+            let error = UserError::new(source.label.clone(), "the output would overwrite the input");
+            return Err(error.hint("use `-o PATH` to write elsewhere"));
         }
         if format == Format::Perfetto && target == Target::Stdout && io::stdout().is_terminal() {
-            let trouble = Trouble::new("standard output", "will not write a binary format to a terminal");
-            return Err(trouble.hint("use `-o PATH` to write to a file"));
+            let error = UserError::new("standard output", "will not write a binary format to a terminal");
+            return Err(error.hint("use `-o PATH` to write to a file"));
         }
         let made = making.make(source, &target, |output| write(source, format, &options, output))?;
-        let Some(converted) = made else { return Ok(Verdict::Fine) };
+        let Some(converted) = made else { return Ok(ExitStatus::Success) };
         let (losses, mut notes) = (converted.losses(), source.facts().notes());
         notes.extend(recorder::notes(converted.recordings()));
         notes.extend(converted.notes());
-        words.say(&text(source, &target, &converted, args.verbose));
-        words.losses(&source.words, &losses, &notes);
+        messages.say(&text(source, &target, &converted, args.verbose));
+        messages.losses(&source.label, &losses, &notes);
         let object = || ConvertObject::new(source, &target, format, &converted, &notes);
-        Ok(if args.json { printer.object(&object()) } else { Verdict::Fine })
+        Ok(if args.json { printer.object(&object()) } else { ExitStatus::Success })
     })
 }
 
-fn format_of(args: &ConvertArgs) -> Result<Format, Trouble> {
+fn format_of(args: &ConvertArgs) -> Result<Format, UserError> {
     let hint =
         "use `--to FORMAT` with chrome, chrome-array, perfetto, speedscope, folded, svg, csv, torch or vllm-layerwise";
     let format = match (args.to, args.output.output.as_deref().map(Target::of)) {
         (Some(format), _) => format,
-        (None, None) => return Err(Trouble::new("convert", "needs a format or an output file").hint(hint)),
-        (None, Some(Target::Stdout)) => return Err(Trouble::new("-o -", "expected a format").hint(hint)),
+        (None, None) => return Err(UserError::new("convert", "needs a format or an output file").hint(hint)),
+        (None, Some(Target::Stdout)) => return Err(UserError::new("-o -", "expected a format").hint(hint)),
         (None, Some(Target::File(path))) => {
-            let unknown = || Trouble::at(&path, "unknown file extension").hint(hint);
+            let unknown = || UserError::at(&path, "unknown file extension").hint(hint);
             Format::of(&path).ok_or_else(unknown)?
         }
     };
     if args.as_is && !matches!(format, Format::Chrome | Format::ChromeArray) {
         let what = format!("can keep events unchanged in Chrome JSON only, not in `{}`", format.name());
-        return Err(Trouble::new("--as-is", what));
+        return Err(UserError::new("--as-is", what));
     }
     let of_torch =
         [("--rank", args.rank.is_some()), ("--world-size", args.world_size.is_some()), ("--keep-ns", args.keep_ns)];
     if let (Some((flag, _)), true) = (of_torch.iter().find(|(_, is_given)| *is_given), format != Format::Torch) {
-        return Err(Trouble::new(*flag, format!("is for `torch` only, not for `{}`", format.name())));
+        return Err(UserError::new(*flag, format!("is for `torch` only, not for `{}`", format.name())));
     }
     Ok(format)
 }
@@ -193,7 +193,7 @@ fn converted(summary: Result<Summary, convert::Error>) -> Result<Converted, Stri
 }
 
 fn text(source: &Source, target: &Target, converted: &Converted, is_verbose: bool) -> String {
-    let (name, output) = (clean(&source.words), target.words());
+    let (name, output) = (clean(&source.label), target.label());
     match converted {
         Converted::Chrome(changes) => {
             let (read, written) = (count(changes.n_read, "event"), number(changes.n_written));

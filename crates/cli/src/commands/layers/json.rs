@@ -1,6 +1,6 @@
 //! The object of `layers`.
 
-use super::run::Layered;
+use super::run::LayersReport;
 use crate::input::source::Source;
 use crate::render::json::{LossesObject, RecorderObject, VERSION};
 use ferrum_trace_analyze::{Cell, PhaseLayers};
@@ -45,43 +45,43 @@ struct CellObject<'a> {
 
 impl<'a> LayersObject<'a> {
     /// Of a trace, with layers or without.
-    pub fn new(source: &'a Source, layered: &'a Layered) -> Self {
-        let layers = &layered.layers;
+    pub fn new(source: &'a Source, report: &'a LayersReport) -> Self {
+        let layers = &report.layers;
         Self {
             version: VERSION,
             file: &source.name,
-            layer_from: layered.source_name(),
-            categories: layers.categories.iter().map(|&category| layered.category(category)).collect(),
-            phases: layers.phases.iter().map(|phase| PhaseObject::new(layered, phase)).collect(),
-            losses: (&layered.loaded.losses).into(),
-            recorder: RecorderObject::of(&layered.loaded.recordings),
-            notes: layered.notes.iter().chain(&layered.absent).map(String::as_str).collect(),
+            layer_from: report.source_name(),
+            categories: layers.categories.iter().map(|&category| report.category(category)).collect(),
+            phases: layers.phases.iter().map(|phase| PhaseObject::new(report, phase)).collect(),
+            losses: (&report.loaded.losses).into(),
+            recorder: RecorderObject::of(&report.loaded.recordings),
+            notes: report.notes.iter().chain(&report.missing).map(String::as_str).collect(),
         }
     }
 }
 
 impl<'a> PhaseObject<'a> {
-    fn new(layered: &'a Layered, phase: &'a PhaseLayers) -> Self {
-        let layers = &layered.layers;
+    fn new(report: &'a LayersReport, phase: &'a PhaseLayers) -> Self {
+        let layers = &report.layers;
         let row = |(place, &layer): (usize, &u32)| {
             let Cell { count, self_time, total } = layers.row_sum(phase, place);
-            let cells = cells(layered, |column| phase.cell(place, column));
+            let cells = cells(report, |column| phase.cell(place, column));
             RowObject { layer, count, self_ns: self_time, total_ns: total, cells }
         };
         Self {
             phase: phase.phase.as_deref(),
             slices: phase.n_enclosing,
             rows: layers.layers.iter().enumerate().map(row).collect(),
-            without_layer: cells(layered, |column| phase.without_layer[column]),
+            without_layer: cells(report, |column| phase.without_layer[column]),
         }
     }
 }
 
 /// Those that are not empty.
-fn cells(layered: &Layered, cell: impl Fn(usize) -> Cell) -> Vec<CellObject<'_>> {
-    let all = layered.layers.categories.iter().enumerate().map(|(column, &category)| {
+fn cells(report: &LayersReport, cell: impl Fn(usize) -> Cell) -> Vec<CellObject<'_>> {
+    let all = report.layers.categories.iter().enumerate().map(|(column, &category)| {
         let Cell { count, self_time, total } = cell(column);
-        CellObject { cat: layered.category(category), count, self_ns: self_time, total_ns: total }
+        CellObject { cat: report.category(category), count, self_ns: self_time, total_ns: total }
     });
     all.filter(|cell| cell.count > 0).collect()
 }

@@ -1,25 +1,25 @@
 //! `layers`: time by layer of the model and category.
 
 use super::args::{LayerFrom, LayersArgs};
-use super::chart::{Chart, Panel, PictureKind, SERIES_MAX};
+use super::chart::{Chart, ChartFormat, Panel, SERIES_MAX};
 use super::json::LayersObject;
-use crate::commands::each_trace::{Unread, each_trace, expand, tell_absent};
-use crate::exit_status::Verdict;
+use crate::commands::each_trace::{OnClosedPipe, each_trace, expand, report_missing};
+use crate::exit_status::ExitStatus;
 use crate::flags::OutputArgs;
 use crate::input::paths::Inputs;
 use crate::input::source::{Passes, Source};
 use crate::os::interrupt;
-use crate::output::output_writer::Making;
+use crate::output::output_writer::OutputWriter;
 use crate::output::target::Target;
 use crate::render::contents;
 use crate::render::limits;
-use crate::render::messages::Words;
+use crate::render::messages::Messages;
 use crate::render::printer::Printer;
 use crate::render::recorder;
 use crate::render::table;
 use crate::render::table::{Column, Table, clean, cut};
 use crate::render::units::{count, number, time_in_column};
-use crate::user_error::Trouble;
+use crate::user_error::UserError;
 use anstyle::Style;
 use ferrum_trace_analyze::{Cell, LAYER_ARG, LayerSource, Layers, Nesting, PhaseLayers, Selected, layers};
 use ferrum_trace_format::chrome::read::{LoadOptions, Loaded, load};
@@ -36,59 +36,59 @@ const CELLS_MAX: usize = 1_000_000;
 /// What of a category or a phase stands above a column.
 const TITLE_CHARS: usize = 18;
 
-pub fn run(args: &LayersArgs) -> Verdict {
-    let words = Words { verbose: args.verbose };
+pub fn run(args: &LayersArgs) -> ExitStatus {
+    let messages = Messages { verbose: args.verbose };
     let inputs = expand(&args.inputs);
-    let picture = match Picture::of(args, &inputs) {
+    let picture = match ChartOutput::of(args, &inputs) {
         Ok(picture) => picture,
-        Err(trouble) => return words.refuse(&trouble),
+        Err(error) => return messages.refuse(&error),
     };
     interrupt::install("no partial file is left behind");
     let mut is_first = true;
-    let mut printer = Printer::new(words, args.json);
-    each_trace(inputs, Passes::One, Unread::Ends, &mut printer, |source, printer| {
-        let layered = Layered::of(source, args)?;
-        let mut verdict = Verdict::Fine;
-        if let Some(picture) = picture.as_ref().filter(|_| layered.absent.is_none()) {
-            picture.make(source, &layered, &words)?;
+    let mut printer = Printer::new(messages, args.json);
+    each_trace(inputs, Passes::One, OnClosedPipe::Stop, &mut printer, |source, printer| {
+        let report = LayersReport::of(source, args)?;
+        let mut status = ExitStatus::Success;
+        if let Some(picture) = picture.as_ref().filter(|_| report.missing.is_none()) {
+            picture.make(source, &report, &messages)?;
         }
         if args.json {
-            verdict = printer.object(&LayersObject::new(source, &layered));
+            status = printer.object(&LayersObject::new(source, &report));
         } else {
-            if layered.absent.is_none() {
+            if report.missing.is_none() {
                 let gap = if std::mem::take(&mut is_first) { "" } else { "\n" };
-                verdict = printer.text(&format!("{gap}{}", text(source, &layered)));
+                status = printer.text(&format!("{gap}{}", text(source, &report)));
             }
-            words.losses(&source.words, &layered.loaded.losses, &layered.notes);
+            messages.losses(&source.label, &report.loaded.losses, &report.notes);
         }
-        Ok(verdict.max(tell_absent(&words, source, layered.absent.as_deref())))
+        Ok(status.max(report_missing(&messages, source, report.missing.as_deref())))
     })
 }
 
 /// All that is said of a trace.
-pub struct Layered {
+pub struct LayersReport {
     pub loaded: Loaded,
     pub notes: Vec<String>,
     pub layers: Layers,
     /// Why there are no layers.
-    pub absent: Option<String>,
+    pub missing: Option<String>,
     /// Whether durations count, not self times.
     is_total: bool,
 }
 
-impl Layered {
-    fn of(source: &Source, args: &LayersArgs) -> Result<Self, Trouble> {
+impl LayersReport {
+    fn of(source: &Source, args: &LayersArgs) -> Result<Self, UserError> {
         let options = LoadOptions { args: vec![LAYER_ARG.to_owned()], ..LoadOptions::default() };
-        let opened = source.open().map_err(|error| source.trouble(&error))?;
-        let loaded = load(opened, &options).map_err(|error| source.trouble(&error))?;
+        let opened = source.open().map_err(|error| source.error(&error))?;
+        let loaded = load(opened, &options).map_err(|error| source.error(&error))?;
         let nesting = Nesting::of(&loaded.trace);
         let selected = args.selection.selection().apply(&loaded.trace);
         let layers = layers(&loaded.trace, &nesting, &selected, &args.options());
         let mut notes = source.facts().notes();
         notes.extend(recorder::notes(&loaded.recordings));
         notes.extend(limits::notes(&loaded.trace));
-        let absent = absent(&loaded.trace, &selected, &layers, args);
-        let unmatched = layers.phases.iter().filter(|phase| absent.is_none() && phase.n_enclosing == 0);
+        let missing = missing(&loaded.trace, &selected, &layers, args);
+        let unmatched = layers.phases.iter().filter(|phase| missing.is_none() && phase.n_enclosing == 0);
         let patterns = unmatched.filter_map(|phase| phase.phase.as_ref());
         notes.extend(patterns.map(|pattern| format!("no slice name matches `{pattern}`")));
         let (n_layers, n_categories) = (layers.layers.len(), layers.categories.len());
@@ -96,9 +96,9 @@ impl Layered {
             let what = format!("{n_layers} layers and {n_categories} categories are too many for a table");
             let hint =
                 "select fewer slices with `--filter cat=GLOB`, or choose another source of layers with `--layer-from`";
-            return Err(Trouble::new(source.words.clone(), what).hint(hint));
+            return Err(UserError::new(source.label.clone(), what).hint(hint));
         }
-        Ok(Self { notes, layers, absent, is_total: args.total, loaded })
+        Ok(Self { notes, layers, missing, is_total: args.total, loaded })
     }
 
     /// What told the layers.
@@ -120,19 +120,19 @@ impl Layered {
         if self.is_total { cell.total } else { cell.self_time }
     }
 
-    fn words(&self) -> String {
+    fn description(&self) -> String {
         let what = if self.is_total { "total" } else { "self" };
-        let told = match self.layers.source {
+        let result = match self.layers.source {
             LayerSource::Arg => "the argument `layer`",
             LayerSource::Tid => "the tid",
             LayerSource::Name | LayerSource::Auto => "names",
         };
-        format!("{what} time of {}, from {told}", count(self.layers.layers.len() as u64, "layer"))
+        format!("{what} time of {}, from {result}", count(self.layers.layers.len() as u64, "layer"))
     }
 }
 
 /// Says why there are no layers, if there are none.
-fn absent(trace: &Trace, selected: &Selected, layers: &Layers, args: &LayersArgs) -> Option<String> {
+fn missing(trace: &Trace, selected: &Selected, layers: &Layers, args: &LayersArgs) -> Option<String> {
     if !args.phases.is_empty() && layers.phases.iter().all(|phase| phase.n_enclosing == 0) {
         let patterns: Vec<String> = args.phases.iter().map(|pattern| format!("`{}`", clean(pattern))).collect();
         return Some(format!(
@@ -170,9 +170,9 @@ fn longest_names(trace: &Trace) -> String {
     contents::list(totals.iter().map(|&(name, _)| format!("`{}`", clean(trace.strings.get(name)))))
 }
 
-fn text(source: &Source, layered: &Layered) -> String {
-    let table = table(layered).render(table::width());
-    format!("{TITLE}{}{TITLE:#}: {}\n\n{table}", clean(&source.words), layered.words())
+fn text(source: &Source, report: &LayersReport) -> String {
+    let table = table(report).render(table::width());
+    format!("{TITLE}{}{TITLE:#}: {}\n\n{table}", clean(&source.label), report.description())
 }
 
 /// Categories without a name have one here.
@@ -180,8 +180,8 @@ fn named(category: &str) -> &str {
     if category.is_empty() { "(no category)" } else { category }
 }
 
-fn table(layered: &Layered) -> Table {
-    let layers = &layered.layers;
+fn table(report: &LayersReport) -> Table {
+    let layers = &report.layers;
     let n_categories = layers.categories.len();
     let title_chars = table::name_width(TITLE_CHARS);
     let mut columns = vec![Column::number("layer")];
@@ -189,26 +189,26 @@ fn table(layered: &Layered) -> Table {
         let prefix = phase.phase.as_ref().map_or_else(String::new, |phase| format!("{} ", cut(phase, title_chars)));
         columns.push(Column::number(format!("{prefix}all")));
         for (place, &category) in layers.categories.iter().enumerate() {
-            let title = format!("{prefix}{}", cut(&clean(named(layered.category(category))), title_chars));
+            let title = format!("{prefix}{}", cut(&clean(named(report.category(category))), title_chars));
             // Those with the most time stay longest.
             columns.push(Column::number(title).importance(n_categories - place));
         }
     }
     let mut table = Table::new(columns);
     for (row, layer) in layers.layers.iter().enumerate() {
-        table.push(cells(layered, layer.to_string(), |phase, column| phase.cell(row, column)));
+        table.push(cells(report, layer.to_string(), |phase, column| phase.cell(row, column)));
     }
-    table.push(cells(layered, "all".to_owned(), |phase, column| layers.column_sum(phase, column)));
-    table.push(cells(layered, "none".to_owned(), |phase, column| phase.without_layer[column]));
+    table.push(cells(report, "all".to_owned(), |phase, column| layers.column_sum(phase, column)));
+    table.push(cells(report, "none".to_owned(), |phase, column| phase.without_layer[column]));
     table
 }
 
-fn cells(layered: &Layered, label: String, cell: impl Fn(&PhaseLayers, usize) -> Cell) -> Vec<String> {
+fn cells(report: &LayersReport, label: String, cell: impl Fn(&PhaseLayers, usize) -> Cell) -> Vec<String> {
     let spelled = |time: i64| if time == 0 { "-".to_owned() } else { time_in_column(time) };
     let mut cells = vec![label];
-    for phase in &layered.layers.phases {
+    for phase in &report.layers.phases {
         let times: Vec<i64> =
-            (0..layered.layers.categories.len()).map(|column| layered.time(cell(phase, column))).collect();
+            (0..report.layers.categories.len()).map(|column| report.time(cell(phase, column))).collect();
         cells.push(spelled(times.iter().fold(0, |sum: i64, &time| sum.saturating_add(time))));
         cells.extend(times.into_iter().map(spelled));
     }
@@ -216,50 +216,49 @@ fn cells(layered: &Layered, label: String, cell: impl Fn(&PhaseLayers, usize) ->
 }
 
 /// A picture that is wanted.
-struct Picture {
-    kind: PictureKind,
+struct ChartOutput {
+    kind: ChartFormat,
     target: Target,
-    making: Making,
+    making: OutputWriter,
 }
 
-impl Picture {
-    fn of(args: &LayersArgs, inputs: &Inputs) -> Result<Option<Self>, Trouble> {
+impl ChartOutput {
+    fn of(args: &LayersArgs, inputs: &Inputs) -> Result<Option<Self>, UserError> {
         let Some(path) = &args.output else { return Ok(None) };
         let target = Target::of(path);
         let Target::File(path) = &target else {
-            return Err(Trouble::new("-o -", "expected a file that ends in .svg, .png or .html"));
+            return Err(UserError::new("-o -", "expected a file that ends in .svg, .png or .html"));
         };
-        let kind = PictureKind::of(path)
-            .ok_or_else(|| Trouble::at(path, "expected a file that ends in .svg, .png or .html"))?;
+        let kind = ChartFormat::of(path)
+            .ok_or_else(|| UserError::at(path, "expected a file that ends in .svg, .png or .html"))?;
         let output = OutputArgs { output: Some(path.clone()), force: args.force };
-        let making = Making::new(inputs, &output, false)?;
+        let making = OutputWriter::new(inputs, &output, false)?;
         Ok(Some(Self { kind, target, making }))
     }
 
-    fn make(&self, source: &Source, layered: &Layered, words: &Words) -> Result<(), Trouble> {
-        let picture = chart(source, layered).render(self.kind, &table(layered))?;
+    fn make(&self, source: &Source, report: &LayersReport, messages: &Messages) -> Result<(), UserError> {
+        let picture = chart(source, report).render(self.kind, &table(report))?;
         let write = |output: &mut dyn std::io::Write| output.write_all(&picture).map_err(|cause| cause.to_string());
         if self.making.make(source, &self.target, write)?.is_some() {
-            words.say(&format!("{}: drawn to {}\n", clean(&source.words), self.target.words()));
+            messages.say(&format!("{}: drawn to {}\n", clean(&source.label), self.target.label()));
         }
         Ok(())
     }
 }
 
-fn chart(source: &Source, layered: &Layered) -> Chart {
-    let layers = &layered.layers;
+fn chart(source: &Source, report: &LayersReport) -> Chart {
+    let layers = &report.layers;
     let n_rows = layers.layers.len().min(LAYERS_DRAWN);
-    let is_seen =
-        |&column: &usize| layers.phases.iter().any(|phase| layered.time(layers.column_sum(phase, column)) > 0);
+    let is_seen = |&column: &usize| layers.phases.iter().any(|phase| report.time(layers.column_sum(phase, column)) > 0);
     let columns: Vec<usize> = (0..layers.categories.len()).filter(is_seen).collect();
     // What has no color of its own shares the last.
     let n_own = if columns.len() > SERIES_MAX { SERIES_MAX - 1 } else { columns.len() };
     let (own, others) = columns.split_at(n_own);
-    let name = |&column: &usize| named(layered.category(layers.categories[column])).to_owned();
+    let name = |&column: &usize| named(report.category(layers.categories[column])).to_owned();
     let mut series: Vec<String> = own.iter().map(name).collect();
     series.extend((!others.is_empty()).then(|| format!("{} others", others.len())));
     let bar = |phase: &PhaseLayers, row: usize| {
-        let time = |&column: &usize| layered.time(phase.cell(row, column));
+        let time = |&column: &usize| report.time(phase.cell(row, column));
         let mut parts: Vec<i64> = own.iter().map(time).collect();
         let rest = others.iter().map(time).fold(0, |sum: i64, time| sum.saturating_add(time));
         parts.extend((!others.is_empty()).then_some(rest));
@@ -276,8 +275,8 @@ fn chart(source: &Source, layered: &Layered) -> Chart {
         if n_rows < layers.layers.len() { format!("; only the first {n_rows} are drawn") } else { String::new() };
     let name = source.path.as_deref().and_then(|path| path.file_name());
     Chart {
-        title: name.map_or_else(|| source.words.clone(), |name| name.to_string_lossy().into_owned()),
-        subtitle: format!("{}{cut_off}", layered.words()),
+        title: name.map_or_else(|| source.label.clone(), |name| name.to_string_lossy().into_owned()),
+        subtitle: format!("{}{cut_off}", report.description()),
         series,
         rows: layers.layers[..n_rows].iter().map(u32::to_string).collect(),
         panels: layers.phases.iter().map(panel).collect(),

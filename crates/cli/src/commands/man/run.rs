@@ -2,14 +2,14 @@
 
 use super::args::ManArgs;
 use crate::commands::command_line::CommandLine;
-use crate::exit_status::Verdict;
-use crate::render::messages::Words;
+use crate::exit_status::ExitStatus;
+use crate::render::messages::Messages;
 use crate::render::printer::print;
-use crate::user_error::Trouble;
+use crate::user_error::UserError;
 use clap::CommandFactory;
 use clap_mangen::Man;
 
-pub fn run(args: &ManArgs) -> Verdict {
+pub fn run(args: &ManArgs) -> ExitStatus {
     let name = args.command.as_deref();
     let mut program = CommandLine::command();
     // Gives the commands their full names.
@@ -21,8 +21,8 @@ pub fn run(args: &ManArgs) -> Verdict {
     let Some(wanted) = wanted.cloned() else {
         let names: Vec<String> = program.get_subcommands().map(|known| format!("`{}`", known.get_name())).collect();
         let what = format!("expected one of the commands {}", names.join(", "));
-        Words::default().trouble(&Trouble::new(name.unwrap_or_default(), what));
-        return Verdict::Trouble;
+        Messages::default().error(&UserError::new(name.unwrap_or_default(), what));
+        return ExitStatus::Error;
     };
     let mut page = Vec::new();
     // Writing to memory cannot fail.

@@ -4,82 +4,83 @@ use super::args::MergeArgs;
 use super::json::MergeObject;
 use super::text;
 use crate::commands::each_trace::expand;
-use crate::exit_status::Verdict;
-use crate::input::paths::NoInput;
+use crate::exit_status::ExitStatus;
+use crate::input::paths::InvalidInput;
 use crate::input::source::{Passes, Source};
 use crate::os::interrupt;
 use crate::output::format::Format;
-use crate::output::output_writer::make_at;
+use crate::output::output_writer::write_to;
 use crate::output::pending_file::Existing;
 use crate::output::target::Target;
-use crate::render::messages::Words;
+use crate::render::messages::Messages;
 use crate::render::printer::Printer;
 use crate::render::recorder;
 use crate::render::table;
 use crate::render::units::count;
-use crate::user_error::Trouble;
+use crate::user_error::UserError;
 use ferrum_trace_analyze::merge::{Error, Input, MergeOptions, Merged, MergedForm, MergedInput, merge as merge_traces};
 use ferrum_trace_analyze::rank_in;
 use std::path::Path;
 use std::sync::Arc;
 
-pub fn run(args: &MergeArgs) -> Verdict {
-    let words = Words { verbose: args.verbose };
-    let mut printer = Printer::new(words, args.json);
+pub fn run(args: &MergeArgs) -> ExitStatus {
+    let messages = Messages { verbose: args.verbose };
+    let mut printer = Printer::new(messages, args.json);
     let inputs = expand(&args.inputs);
     let target = Target::of(&args.output);
     let form = match form_of(args, &target, inputs.len()) {
         Ok(form) => form,
-        Err(trouble) => return words.refuse(&trouble),
+        Err(error) => return messages.refuse(&error),
     };
     interrupt::install("no partial file is left behind");
     let mut sources = Vec::new();
-    let mut verdict = Verdict::Fine;
+    let mut status = ExitStatus::Success;
     for input in inputs {
-        let source = input.map_err(|NoInput { name, trouble }| (name, trouble)).and_then(|input| {
+        let source = input.map_err(|InvalidInput { name, error }| (name, error)).and_then(|input| {
             let name = input.name();
-            Source::of(input, Passes::SeveralOfMany, &words).map_err(|trouble| (name, trouble))
+            Source::of(input, Passes::SeveralOfMany, &messages).map_err(|error| (name, error))
         });
         match source {
             Ok(source) => sources.push(Arc::new(source)),
-            Err((name, trouble)) => verdict = verdict.max(printer.trouble(&name, &trouble)),
+            Err((name, error)) => status = status.max(printer.error(&name, &error)),
         }
     }
-    if verdict != Verdict::Fine {
-        return verdict;
+    if status != ExitStatus::Success {
+        return status;
     }
-    let existing = if args.force { Existing::IsReplaced } else { Existing::Stays };
+    let existing = if args.force { Existing::Replace } else { Existing::Keep };
     let options = MergeOptions { align: args.align.into(), form };
     let made = merge_sources(&sources, &args.ranks, &target, existing, &options);
     match made {
         Ok(Some(merged)) => tell(&sources, &target, &options, &merged, &mut printer),
-        Ok(None) => Verdict::Fine,
-        Err((name, trouble)) => printer.trouble(&name.unwrap_or_else(|| target.name()), &trouble),
+        Ok(None) => ExitStatus::Success,
+        Err((name, error)) => printer.error(&name.unwrap_or_else(|| target.name()), &error),
     }
 }
 
-fn form_of(args: &MergeArgs, target: &Target, n_inputs: usize) -> Result<MergedForm, Trouble> {
+fn form_of(args: &MergeArgs, target: &Target, n_inputs: usize) -> Result<MergedForm, UserError> {
     if !args.ranks.is_empty() && args.ranks.len() != n_inputs {
         let what =
             format!("expected {}, one for each trace, found {}", count(n_inputs as u64, "rank"), args.ranks.len());
-        return Err(Trouble::new("--ranks", what));
+        return Err(UserError::new("--ranks", what));
     }
     let Target::File(path) = target else {
         if args.json {
-            let trouble = Trouble::new("--json", "standard output is already used for the trace");
-            return Err(trouble.hint("write the trace to a file: `-o PATH`"));
+            let error = UserError::new("--json", "standard output is already used for the trace");
+            return Err(error.hint("write the trace to a file: `-o PATH`"));
         }
         return Ok(chrome(args));
     };
     match Format::of(path) {
         Some(Format::Chrome) => Ok(chrome(args)),
         Some(Format::Perfetto) if args.repair => {
-            Err(Trouble::new("--repair", "works with Chrome JSON only; Perfetto's format needs no repair"))
+            Err(UserError::new("--repair", "works with Chrome JSON only; Perfetto's format needs no repair"))
         }
         Some(Format::Perfetto) => Ok(MergedForm::Perfetto),
         _ => {
             let what = "expected an extension `.json` or `.pftrace`, optionally followed by `.gz` or `.zst`";
-            Err(Trouble::at(path, what).hint("use `ferrum-trace convert` to convert the merged trace to other formats"))
+            Err(UserError::at(path, what)
+                .hint("use `ferrum-trace convert` to convert the merged trace to other formats"))
         }
     }
 }
@@ -96,11 +97,11 @@ fn merge_sources(
     target: &Target,
     existing: Existing,
     options: &MergeOptions,
-) -> Result<Option<Merged>, (Option<String>, Trouble)> {
+) -> Result<Option<Merged>, (Option<String>, UserError)> {
     let is_input = |source: &Arc<Source>| source.path.as_deref().is_some_and(|path| target.is_at(path));
     if let Some(source) = sources.iter().find(|source| is_input(source)) {
-        let trouble = Trouble::new(source.words.clone(), "is one of the inputs and cannot be the output");
-        return Err((Some(source.name.clone()), trouble));
+        let error = UserError::new(source.label.clone(), "is one of the inputs and cannot be the output");
+        return Err((Some(source.name.clone()), error));
     }
     let inputs: Vec<Input> = sources
         .iter()
@@ -117,16 +118,16 @@ fn merge_sources(
         })
         .collect();
     let mut about = None;
-    let made = make_at(target, existing, |output| {
+    let made = write_to(target, existing, |output| {
         merge_traces(&inputs, output, options).map_err(|error| match error {
             Error::Input { place, cause, .. } => {
                 about = sources.get(place).map(|source| source.name.clone());
-                sources[place].trouble(&cause)
+                sources[place].error(&cause)
             }
-            other => Trouble::new(target.words(), other.to_string()),
+            other => UserError::new(target.label(), other.to_string()),
         })
     });
-    made.map_err(|trouble| (about, trouble))
+    made.map_err(|error| (about, error))
 }
 
 /// The rank that the name of a file tells.
@@ -141,14 +142,14 @@ fn tell(
     options: &MergeOptions,
     merged: &Merged,
     printer: &mut Printer,
-) -> Verdict {
+) -> ExitStatus {
     let notes = |input: &MergedInput| {
         let mut notes = sources.get(input.place).map(|source| source.facts().notes()).unwrap_or_default();
         notes.extend(recorder::notes(&input.recordings));
         notes
     };
     for input in &merged.inputs {
-        printer.words.losses(&input.name, &input.losses, &notes(input));
+        printer.messages.losses(&input.name, &input.losses, &notes(input));
     }
     if printer.is_json {
         return printer.object(&MergeObject::new(target, options.form, merged, &notes));
@@ -156,8 +157,8 @@ fn tell(
     let text = text::text(merged, target, table::width());
     if *target == Target::Stdout {
         // Standard output has the trace.
-        printer.words.say(&text);
-        return Verdict::Fine;
+        printer.messages.say(&text);
+        return ExitStatus::Success;
     }
     printer.text(&text)
 }

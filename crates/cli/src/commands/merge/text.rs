@@ -17,7 +17,7 @@ const DRIFT_SHOWN_PPB: i64 = 100;
 pub fn text(merged: &Merged, target: &Target, width: usize) -> String {
     let written = count(merged.n_events, "event");
     let mut text =
-        format!("{}: {} of {}\n\n", clean(&target.words()), written, count(merged.inputs.len() as u64, "trace"));
+        format!("{}: {} of {}\n\n", clean(&target.label()), written, count(merged.inputs.len() as u64, "trace"));
     text.push_str(&inputs(merged).render(width));
     push_renumbered(&mut text, merged);
     push_doubts(&mut text, merged);

@@ -1,7 +1,7 @@
 //! The object of `record`.
 
 use crate::commands::summary::SummaryObject;
-use crate::recording::{End, Fate, Gathered, Recorded};
+use crate::recording::{End, ProcessState, RecordedProcess, RecordedProcesses};
 use crate::render::json::{RecordingObject, VERSION};
 use ferrum_trace_analyze::merge::Merged;
 use serde::Serialize;
@@ -38,10 +38,10 @@ struct ProcessObject<'a> {
 }
 
 /// What there is to say of a run.
-pub struct Told<'a> {
+pub struct RunResult<'a> {
     pub program: &'a [OsString],
     pub end: End,
-    pub gathered: &'a Gathered,
+    pub gathered: &'a RecordedProcesses,
     pub output: Option<&'a Path>,
     /// What came of putting several traces together.
     pub merged: Option<&'a Merged>,
@@ -52,37 +52,37 @@ pub struct Told<'a> {
 
 impl<'a> RecordObject<'a> {
     /// Of a program that was run, and of the trace that was made.
-    pub fn new(told: Told<'a>, summary: Option<SummaryObject<'a>>) -> Self {
-        let (code, signal) = split(told.end);
+    pub fn new(result: RunResult<'a>, summary: Option<SummaryObject<'a>>) -> Self {
+        let (code, signal) = split(result.end);
         let spelled = |path: &Path| path.display().to_string();
         Self {
             version: VERSION,
-            program: told.program.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            program: result.program.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
             code,
             signal,
-            output: told.output.map(spelled),
-            clock_error_ns: told.merged.and_then(Merged::error_ns),
-            folder: told.folder.map(spelled),
-            processes: told.gathered.recorded.iter().map(ProcessObject::of).collect(),
-            dumps: told.dumps.iter().map(|dump| spelled(dump)).collect(),
+            output: result.output.map(spelled),
+            clock_error_ns: result.merged.and_then(Merged::error_ns),
+            folder: result.folder.map(spelled),
+            processes: result.gathered.processes.iter().map(ProcessObject::of).collect(),
+            dumps: result.dumps.iter().map(|dump| spelled(dump)).collect(),
             summary,
-            error: told.error,
+            error: result.error,
         }
     }
 }
 
 impl<'a> ProcessObject<'a> {
-    fn of(recorded: &'a Recorded) -> Self {
-        let Recorded { fate, summary, .. } = recorded;
-        let (code, signal) = match *fate {
-            Fate::Ended(end) => split(end),
-            Fate::ByItself | Fate::Killed | Fate::Records => (None, None),
+    fn of(recorded: &'a RecordedProcess) -> Self {
+        let RecordedProcess { state, summary, .. } = recorded;
+        let (code, signal) = match *state {
+            ProcessState::Ended(end) => split(end),
+            ProcessState::CompletedFile | ProcessState::Killed | ProcessState::StillRecording => (None, None),
         };
         Self {
             pid: summary.pid,
             name: &summary.process,
             rank: summary.rank,
-            ended: fate.name(),
+            ended: state.name(),
             code,
             signal,
             threads: summary.threads,

@@ -5,9 +5,9 @@ mod json;
 mod processes;
 mod report;
 mod run;
-mod trace;
 mod trace_summary;
 mod viewer;
+mod write_trace;
 
 pub use args::RecordArgs as Args;
 pub use run::run;

@@ -1,6 +1,6 @@
 //! The processes that recorded, in a table.
 
-use crate::recording::{Gathered, Recorded};
+use crate::recording::{RecordedProcess, RecordedProcesses};
 use crate::render::recorder;
 use crate::render::table;
 use crate::render::table::{Column, Table};
@@ -19,8 +19,8 @@ const ROWS: usize = 40;
 const RANK: usize = 2;
 
 /// A row a process, of the first of them.
-pub fn table(gathered: &Gathered) -> String {
-    let has_ranks = gathered.recorded.iter().any(|recorded| recorded.summary.rank.is_some());
+pub fn table(gathered: &RecordedProcesses) -> String {
+    let has_ranks = gathered.processes.iter().any(|recorded| recorded.summary.rank.is_some());
     let mut columns = vec![
         Column::number("pid"),
         Column::text("process"),
@@ -34,12 +34,12 @@ pub fn table(gathered: &Gathered) -> String {
         columns.remove(RANK);
     }
     let mut table = Table::new(columns);
-    for Recorded { fate, summary, .. } in gathered.recorded.iter().take(ROWS) {
+    for RecordedProcess { state, summary, .. } in gathered.processes.iter().take(ROWS) {
         let mut cells = vec![
             summary.pid.to_string(),
             summary.process.clone(),
             summary.rank.map_or("-".to_owned(), |rank| rank.to_string()),
-            fate.to_string(),
+            state.to_string(),
             number(summary.threads as u64),
             number(summary.events),
             number(summary.dropped),
@@ -50,7 +50,7 @@ pub fn table(gathered: &Gathered) -> String {
         table.push(cells);
     }
     let mut text = table.render(table::width());
-    let rest = gathered.recorded.get(ROWS..).unwrap_or_default();
+    let rest = gathered.processes.get(ROWS..).unwrap_or_default();
     if !rest.is_empty() {
         let n_events = rest.iter().map(|recorded| recorded.summary.events).sum();
         text.push_str(&format!("… {} more: {}\n", number(rest.len() as u64), count(n_events, "event")));
@@ -59,9 +59,9 @@ pub fn table(gathered: &Gathered) -> String {
 }
 
 /// How much that is.
-pub fn total(gathered: &Gathered) -> String {
+pub fn total(gathered: &RecordedProcesses) -> String {
     let events = count(gathered.n_events(), "event");
-    let processes = count(gathered.recorded.len() as u64, "process");
+    let processes = count(gathered.processes.len() as u64, "process");
     let recordings = recordings(gathered);
     match gathered.n_lost() {
         0 if recordings.first.iter().any(Recording::has_losses) => {
@@ -73,9 +73,9 @@ pub fn total(gathered: &Gathered) -> String {
 }
 
 /// Returns what the recorders of all processes say of their losses.
-pub fn recordings(gathered: &Gathered) -> Recordings {
+pub fn recordings(gathered: &RecordedProcesses) -> Recordings {
     let mut recordings = Recordings::default();
-    gathered.recorded.iter().for_each(|recorded| recordings.push(recorded.summary.recording.clone()));
+    gathered.processes.iter().for_each(|recorded| recordings.push(recorded.summary.recording.clone()));
     recordings
 }
 

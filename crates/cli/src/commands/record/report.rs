@@ -1,25 +1,25 @@
 //! What `record` says at the end, and what it leaves.
 
 use super::args::RecordArgs;
-use super::json::{RecordObject, Told};
+use super::json::{RecordObject, RunResult};
 use super::processes;
-use super::trace::{Made, Making};
-use super::trace_summary::Sum;
-use super::viewer::{Viewed, Viewing};
+use super::trace_summary::TraceSummary;
+use super::viewer::{Served, ViewerServer};
+use super::write_trace::{Made, TraceOutput};
 use crate::commands::merge;
-use crate::exit_status::Verdict;
+use crate::exit_status::ExitStatus;
 use crate::input::paths::{Input, begins_like_a_spool};
 use crate::input::source::{Passes, Source};
 use crate::output::format::Format;
 use crate::output::packed::bare_name;
-use crate::recording::{End, Folder, Gathered, RecordedFile};
-use crate::render::messages::Words;
+use crate::recording::{End, Folder, RecordedFile, RecordedProcesses};
+use crate::render::messages::Messages;
 use crate::render::printer::Printer;
 use crate::render::recorder;
 use crate::render::table;
 use crate::render::table::clean;
 use crate::render::units::count;
-use crate::user_error::Trouble;
+use crate::user_error::UserError;
 use ferrum_trace_format::chrome::read::{LoadOptions, Losses, load};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ use std::process::ExitCode;
 /// What is said at the end.
 pub struct Report<'a> {
     args: &'a RecordArgs,
-    words: Words,
+    messages: Messages,
     end: End,
     /// Where the files of the processes are, if they stay.
     folder: Option<PathBuf>,
@@ -39,59 +39,59 @@ pub struct Report<'a> {
 
 impl<'a> Report<'a> {
     /// Of a program that has ended.
-    pub fn new(args: &'a RecordArgs, words: Words, end: End) -> Self {
-        Self { args, words, end, folder: None, dumps: Vec::new(), error: None }
+    pub fn new(args: &'a RecordArgs, messages: Messages, end: End) -> Self {
+        Self { args, messages, end, folder: None, dumps: Vec::new(), error: None }
     }
 
     /// Something went wrong.
-    pub fn trouble(&mut self, trouble: &Trouble) {
-        self.words.trouble(trouble);
-        self.error.get_or_insert_with(|| trouble.to_string());
+    pub fn fail(&mut self, error: &UserError) {
+        self.messages.error(error);
+        self.error.get_or_insert_with(|| error.to_string());
     }
 
     /// Writes the trace, if there is anything to write.
-    pub fn make(&mut self, gathered: &Gathered, format: Format, folder: &Folder) -> Option<Made> {
-        gathered.troubles.iter().for_each(|trouble| self.trouble(trouble));
+    pub fn make(&mut self, gathered: &RecordedProcesses, format: Format, folder: &Folder) -> Option<Made> {
+        gathered.errors.iter().for_each(|error| self.fail(error));
         self.tell_damage(gathered);
         if gathered.n_events() == 0 {
             if self.error.is_none() {
-                self.words.say(&nothing(self.args, gathered));
+                self.messages.say(&nothing(self.args, gathered));
             }
             return None;
         }
-        let making = Making { output: &self.args.output, format, folder, words: self.words };
-        making.make(gathered).map_err(|trouble| self.trouble(&trouble)).ok()
+        let making = TraceOutput { output: &self.args.output, format, folder, messages: self.messages };
+        making.make(gathered).map_err(|error| self.fail(&error)).ok()
     }
 
-    fn tell_damage(&self, gathered: &Gathered) {
-        for RecordedFile { path, n_damaged, .. } in gathered.recorded.iter().flat_map(|recorded| &recorded.files) {
+    fn tell_damage(&self, gathered: &RecordedProcesses) {
+        for RecordedFile { path, n_damaged, .. } in gathered.processes.iter().flat_map(|recorded| &recorded.files) {
             if *n_damaged > 0 {
-                self.words.note(path, &format!("{} skipped", count(*n_damaged, "damaged place")));
+                self.messages.note(path, &format!("{} skipped", count(*n_damaged, "damaged place")));
             }
         }
     }
 
     /// Moves what flight recorders have written to beside the trace.
-    pub fn take_dumps(&mut self, gathered: &Gathered) {
+    pub fn take_dumps(&mut self, gathered: &RecordedProcesses) {
         for dump in &gathered.dumps {
             let ending = if begins_like_a_spool(dump) { "spool" } else { "json" };
             let name = format!("{}.{}.{ending}", bare_name(&self.args.output), bare_name(dump));
             let place = self.args.output.with_file_name(name);
             match std::fs::rename(dump, &place) {
                 Ok(()) => {
-                    let why = trigger_of(&place, &self.words).map_or_else(String::new, |why| format!(": {why}"));
-                    self.words.note(&place, &format!("dump of a flight recorder{why}"));
+                    let why = trigger_of(&place, &self.messages).map_or_else(String::new, |why| format!(": {why}"));
+                    self.messages.note(&place, &format!("dump of a flight recorder{why}"));
                     self.dumps.push(place);
                 }
                 Err(cause) => {
-                    self.trouble(&Trouble::at(dump, format!("cannot be moved to {}: {cause}", place.display())))
+                    self.fail(&UserError::at(dump, format!("cannot be moved to {}: {cause}", place.display())))
                 }
             }
         }
     }
 
     /// The files of the processes go, unless somebody needs them.
-    pub fn settle(&mut self, gathered: &Gathered, folder: Folder) {
+    pub fn settle(&mut self, gathered: &RecordedProcesses, folder: Folder) {
         let why = if gathered.has_live() {
             "processes still record here; the trace has what they had recorded so far"
         } else if self.error.is_some() {
@@ -101,20 +101,20 @@ impl<'a> Report<'a> {
         } else {
             return;
         };
-        self.words.note(folder.path(), why);
+        self.messages.note(folder.path(), why);
         self.folder = Some(folder.keep());
     }
 
     /// Sums up what was recorded, if that is wanted.
-    pub fn sum_up(&mut self, made: Option<&Made>) -> Option<Sum> {
+    pub fn sum_up(&mut self, made: Option<&Made>) -> Option<TraceSummary> {
         let made = made.filter(|_| !self.args.no_summary)?;
-        let sum = Sum::of(&made.whole, &self.args.output, &self.words);
-        sum.map_err(|trouble| self.trouble(&trouble)).ok()
+        let sum = TraceSummary::of(&made.whole, &self.args.output, &self.messages);
+        sum.map_err(|error| self.fail(&error)).ok()
     }
 
     /// Says what was recorded.
-    pub fn print(&self, gathered: &Gathered, made: Option<&Made>, sum: Option<&Sum>) {
-        let mut printer = Printer::new(self.words, self.args.json);
+    pub fn print(&self, gathered: &RecordedProcesses, made: Option<&Made>, sum: Option<&TraceSummary>) {
+        let mut printer = Printer::new(self.messages, self.args.json);
         if self.args.json {
             printer.object(&self.object(gathered, made, sum));
             return;
@@ -123,22 +123,22 @@ impl<'a> Report<'a> {
         if io::stdout().is_terminal() {
             printer.text(&text);
         } else {
-            self.words.say(&text);
+            self.messages.say(&text);
         }
         match sum {
-            Some(sum) => sum.tell_losses(&self.words),
+            Some(sum) => sum.tell_losses(&self.messages),
             None => {
                 let notes = recorder::notes(&processes::recordings(gathered));
-                self.words.losses(&self.args.output.display().to_string(), &Losses::default(), &notes);
+                self.messages.losses(&self.args.output.display().to_string(), &Losses::default(), &notes);
             }
         }
     }
 
-    fn text(&self, gathered: &Gathered, made: Option<&Made>, sum: Option<&Sum>) -> String {
+    fn text(&self, gathered: &RecordedProcesses, made: Option<&Made>, sum: Option<&TraceSummary>) -> String {
         let Some(made) = made else { return String::new() };
         let (output, total) = (clean(&self.args.output.display().to_string()), processes::total(gathered));
         let mut text = format!("{}\n{output}: {total}", processes::table(gathered));
-        if let Some(merged) = made.merged.as_ref().filter(|_| gathered.recorded.len() > 1) {
+        if let Some(merged) = made.merged.as_ref().filter(|_| gathered.processes.len() > 1) {
             text.push_str("; ");
             text.push_str(&processes::clocks(merged));
         }
@@ -151,8 +151,13 @@ impl<'a> Report<'a> {
         text
     }
 
-    fn object<'b>(&'b self, gathered: &'b Gathered, made: Option<&'b Made>, sum: Option<&'b Sum>) -> RecordObject<'b> {
-        let told = Told {
+    fn object<'b>(
+        &'b self,
+        gathered: &'b RecordedProcesses,
+        made: Option<&'b Made>,
+        sum: Option<&'b TraceSummary>,
+    ) -> RecordObject<'b> {
+        let result = RunResult {
             program: &self.args.program,
             end: self.end,
             gathered,
@@ -162,44 +167,44 @@ impl<'a> Report<'a> {
             dumps: &self.dumps,
             error: self.error.clone(),
         };
-        RecordObject::new(told, sum.map(Sum::object))
+        RecordObject::new(result, sum.map(TraceSummary::object))
     }
 
     /// Opens the trace in the viewer.
     pub fn show(&mut self) {
-        let viewing = match Viewing::of(&self.args.output) {
-            Ok(viewing) => viewing,
-            Err(trouble) => return self.trouble(&trouble),
+        let server = match ViewerServer::of(&self.args.output) {
+            Ok(server) => server,
+            Err(error) => return self.fail(&error),
         };
-        self.words.say(&format!("{}\nopen this link in a browser; the trace is served once\n", viewing.url()));
-        viewing.show();
-        match viewing.serve() {
-            Ok(Viewed::Taken) => {}
-            Ok(Viewed::NobodyCame) => self.words.note(&self.args.output, "no browser has fetched it"),
-            Err(cause) => self.trouble(&Trouble::new("--open", format!("cannot serve the trace: {cause}"))),
+        self.messages.say(&format!("{}\nopen this link in a browser; the trace is served once\n", server.url()));
+        server.show();
+        match server.serve() {
+            Ok(Served::File) => {}
+            Ok(Served::Nothing) => self.messages.note(&self.args.output, "no browser has fetched it"),
+            Err(cause) => self.fail(&UserError::new("--open", format!("cannot serve the trace: {cause}"))),
         }
     }
 
     /// That of the program; trouble of our own only if the program had none.
     pub fn exit_code(&self) -> ExitCode {
         match (self.end.exit_code(), &self.error) {
-            (0, Some(_)) => Verdict::Trouble.into(),
+            (0, Some(_)) => ExitStatus::Error.into(),
             (code, _) => code.into(),
         }
     }
 }
 
 /// Returns why a dump was written, if it can be read and says so.
-fn trigger_of(dump: &Path, words: &Words) -> Option<String> {
-    let source = Source::of(Input::Other(dump.to_owned()), Passes::One, words).ok()?;
+fn trigger_of(dump: &Path, messages: &Messages) -> Option<String> {
+    let source = Source::of(Input::Other(dump.to_owned()), Passes::One, messages).ok()?;
     let loaded = load(source.open().ok()?, &LoadOptions::default()).ok()?;
     recorder::trigger(&loaded.recordings, loaded.trace.census.first)
 }
 
 /// Why there is no trace, and what could be done about it.
-fn nothing(args: &RecordArgs, gathered: &Gathered) -> String {
+fn nothing(args: &RecordArgs, gathered: &RecordedProcesses) -> String {
     let program = args.program.first().map(|name| name.display().to_string()).unwrap_or_default();
-    let (what, way_out) = match gathered.recorded.len() as u64 {
+    let (what, way_out) = match gathered.processes.len() as u64 {
         0 => (
             "none of its processes recorded anything",
             "check that it links ferrum-trace without the feature `compiled-out` and executes a span. A program that sets \

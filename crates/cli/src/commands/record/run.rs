@@ -5,10 +5,10 @@ use super::report::Report;
 use crate::flags::DASH;
 use crate::output::format::Format;
 use crate::output::target::Target;
-use crate::recording::{End, Folder, Gathered, Notice, Notices, Tree, linger};
-use crate::render::messages::Words;
+use crate::recording::{End, Folder, ProcessEvent, ProcessEvents, ProcessTree, RecordedProcesses, wait_for_remaining};
+use crate::render::messages::Messages;
 use crate::render::units::count;
-use crate::user_error::Trouble;
+use crate::user_error::UserError;
 use ferrum_trace_format::Packing;
 use std::io;
 use std::path::Path;
@@ -24,41 +24,41 @@ const NOT_STARTED: u8 = 126;
 const PERIOD: Duration = Duration::from_secs(1);
 
 pub fn run(args: &RecordArgs) -> ExitCode {
-    let words = Words { verbose: args.verbose };
+    let messages = Messages { verbose: args.verbose };
     let prepared = format_of(args).and_then(|format| Ok((format, Folder::beside(&args.output)?, listen()?)));
-    let (format, folder, notices) = match prepared {
+    let (format, folder, events) = match prepared {
         Ok(prepared) => prepared,
-        Err(trouble) => return words.refuse(&trouble).into(),
+        Err(error) => return messages.refuse(&error).into(),
     };
     if std::env::var_os(OUT).is_some_and(|out| !out.is_empty()) {
-        words.note(
+        messages.note(
             Path::new(OUT),
             &format!("overridden for the program by this command; the trace is written to {}", args.output.display()),
         );
     }
     let mut tree = match start(args, &folder) {
         Ok(tree) => tree,
-        Err((trouble, code)) => {
-            words.trouble(&trouble);
+        Err((error, code)) => {
+            messages.error(&error);
             return code.into();
         }
     };
-    let end = follow(&mut tree, &notices);
-    let mut report = Report::new(args, words, end);
-    let gathered = await_others(args, &mut tree, &folder, &notices, &words).and_then(|()| {
-        notices.end_at_wish(format!("the files of the processes are kept in {}", folder.path().display()));
-        Gathered::of(&folder, &tree)
+    let end = follow(&mut tree, &events);
+    let mut report = Report::new(args, messages, end);
+    let gathered = await_others(args, &mut tree, &folder, &events, &messages).and_then(|()| {
+        events.exit_on_signal(format!("the files of the processes are kept in {}", folder.path().display()));
+        RecordedProcesses::of(&folder, &tree)
     });
-    let gathered = gathered.unwrap_or_else(|trouble| {
-        report.trouble(&trouble);
-        Gathered::default()
+    let gathered = gathered.unwrap_or_else(|error| {
+        report.fail(&error);
+        RecordedProcesses::default()
     });
     let made = report.make(&gathered, format, &folder);
     let sum = report.sum_up(made.as_ref());
     report.take_dumps(&gathered);
     if made.is_some() {
         // What the processes recorded may go now.
-        notices.end_at_wish(format!("the trace is in {}", args.output.display()));
+        events.exit_on_signal(format!("the trace is in {}", args.output.display()));
     }
     report.settle(&gathered, folder);
     report.print(&gathered, made.as_ref(), sum.as_ref());
@@ -69,56 +69,57 @@ pub fn run(args: &RecordArgs) -> ExitCode {
 }
 
 /// The form that the output is to have, if the flags agree with each other.
-fn format_of(args: &RecordArgs) -> Result<Format, Trouble> {
+fn format_of(args: &RecordArgs) -> Result<Format, UserError> {
     let output = &args.output;
     if output == Path::new(DASH) {
-        let trouble =
-            Trouble::new("-o -", "standard output belongs to the program, so the trace cannot be written to it");
-        return Err(trouble.hint("name a file: `-o trace.json`"));
+        let error =
+            UserError::new("-o -", "standard output belongs to the program, so the trace cannot be written to it");
+        return Err(error.hint("name a file: `-o trace.json`"));
     }
     if output.is_dir() {
         let hint = format!("name a file: `-o {}`", output.join("trace.json").display());
-        return Err(Trouble::at(output, "expected a file to write, found a folder").hint(hint));
+        return Err(UserError::at(output, "expected a file to write, found a folder").hint(hint));
     }
     let hint = "use `.json`, `.pftrace` or another extension listed by `ferrum-trace convert --help`; add `.gz` or `.zst` to compress";
-    let unknown = || Trouble::at(output, "unknown file extension").hint(hint);
+    let unknown = || UserError::at(output, "unknown file extension").hint(hint);
     let format = Format::of(output).ok_or_else(unknown)?;
     let is_shown = matches!(format, Format::Chrome | Format::Perfetto | Format::Torch);
     if args.open && !(is_shown && Target::of(output).form().packing != Packing::Zstd) {
         let what = format!("the viewer cannot read the format of {}", output.display());
-        return Err(Trouble::new("--open", what).hint("it can read `.json` and `.pftrace`, also with `.gz`"));
+        return Err(UserError::new("--open", what).hint("it can read `.json` and `.pftrace`, also with `.gz`"));
     }
     Ok(format)
 }
 
-fn listen() -> Result<Notices, Trouble> {
-    Notices::listen().map_err(|cause| Trouble::new("record", format!("cannot forward signals to the program: {cause}")))
+fn listen() -> Result<ProcessEvents, UserError> {
+    ProcessEvents::listen()
+        .map_err(|cause| UserError::new("record", format!("cannot forward signals to the program: {cause}")))
 }
 
 /// Starts the program; if that fails, what to say and to exit with.
-fn start(args: &RecordArgs, folder: &Folder) -> Result<Tree, (Trouble, u8)> {
-    let (name, rest) = args.program.split_first().ok_or_else(|| (Trouble::new("record", "expected a program"), 2))?;
+fn start(args: &RecordArgs, folder: &Folder) -> Result<ProcessTree, (UserError, u8)> {
+    let (name, rest) = args.program.split_first().ok_or_else(|| (UserError::new("record", "expected a program"), 2))?;
     let mut command = Command::new(name);
     command.args(rest).env(OUT, folder.pattern()).envs(args.variables());
-    Tree::start(&mut command).map_err(|cause| {
-        let trouble = Trouble::new(name.display().to_string(), format!("cannot be started: {cause}"));
+    ProcessTree::start(&mut command).map_err(|cause| {
+        let error = UserError::new(name.display().to_string(), format!("cannot be started: {cause}"));
         match cause.kind() {
-            io::ErrorKind::NotFound => (trouble, NOT_FOUND),
-            io::ErrorKind::PermissionDenied => (trouble.hint("it must be an executable file"), NOT_STARTED),
-            _ => (trouble, NOT_STARTED),
+            io::ErrorKind::NotFound => (error, NOT_FOUND),
+            io::ErrorKind::PermissionDenied => (error.hint("it must be an executable file"), NOT_STARTED),
+            _ => (error, NOT_STARTED),
         }
     })
 }
 
 /// Passes signals on until the program has ended.
-fn follow(tree: &mut Tree, notices: &Notices) -> End {
+fn follow(tree: &mut ProcessTree, events: &ProcessEvents) -> End {
     loop {
         tree.reap();
         if let Some(end) = tree.end() {
             return end;
         }
-        if let Some(Notice::Wish(wish)) = notices.next(PERIOD) {
-            tree.forward(wish);
+        if let Some(ProcessEvent::Signal(signal)) = events.next(PERIOD) {
+            tree.forward(signal);
         }
     }
 }
@@ -126,15 +127,15 @@ fn follow(tree: &mut Tree, notices: &Notices) -> End {
 /// Waits for processes that outlive the program.
 fn await_others(
     args: &RecordArgs,
-    tree: &mut Tree,
+    tree: &mut ProcessTree,
     folder: &Folder,
-    notices: &Notices,
-    words: &Words,
-) -> Result<(), Trouble> {
-    linger(tree, folder, notices, Duration::from_secs(args.wait), |n_recording| {
+    events: &ProcessEvents,
+    messages: &Messages,
+) -> Result<(), UserError> {
+    wait_for_remaining(tree, folder, events, Duration::from_secs(args.wait), |n_recording| {
         let processes = count(n_recording, "process");
         let seconds = count(args.wait, "second");
-        words.say(&format!(
+        messages.say(&format!(
             "waiting up to {seconds} for {processes} still recording; press Ctrl-C to continue with what is there\n"
         ));
     })

@@ -2,7 +2,7 @@
 //!
 //! The page takes files from one address only, `http://127.0.0.1:9001`, so that is where one file is served, once.
 
-use crate::user_error::Trouble;
+use crate::user_error::UserError;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -24,7 +24,7 @@ const REQUEST_BYTES_MAX: u64 = 16 << 10;
 
 /// One file that is to be served, once.
 #[derive(Debug)]
-pub struct Viewing {
+pub struct ViewerServer {
     listener: TcpListener,
     file: File,
     name: String,
@@ -33,22 +33,22 @@ pub struct Viewing {
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Viewed {
+pub enum Served {
     /// The page has the file.
-    Taken,
+    File,
     /// Nobody asked for it in time.
-    NobodyCame,
+    Nothing,
 }
 
-impl Viewing {
+impl ViewerServer {
     /// Gets ready to serve this trace.
-    pub fn of(trace: &Path) -> Result<Self, Trouble> {
+    pub fn of(trace: &Path) -> Result<Self, UserError> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).map_err(|cause| {
             let what =
                 format!("cannot serve the trace on 127.0.0.1:{PORT}, the only place the page takes it from: {cause}");
-            Trouble::new("--open", what).hint(format!("open {PAGE} and drop {} on it", trace.display()))
+            UserError::new("--open", what).hint(format!("open {PAGE} and drop {} on it", trace.display()))
         })?;
-        let file = File::open(trace).map_err(|cause| Trouble::at(trace, format!("cannot open: {cause}")))?;
+        let file = File::open(trace).map_err(|cause| UserError::at(trace, format!("cannot open: {cause}")))?;
         Ok(Self { listener, file, name: url_name(trace), patience: PATIENCE })
     }
 
@@ -73,22 +73,22 @@ impl Viewing {
 
     /// Serves the file until somebody has it, or patience ends.
     #[expect(clippy::disallowed_methods, reason = "it is a person that is waited for")]
-    pub fn serve(mut self) -> io::Result<Viewed> {
+    pub fn serve(mut self) -> io::Result<Served> {
         self.listener.set_nonblocking(true)?;
         let begin = Instant::now();
         while begin.elapsed() < self.patience {
             match self.listener.accept() {
                 // One that breaks off, or asks for something else, does not keep the others away.
                 Ok((client, _)) => {
-                    if matches!(self.answer(client), Ok(Viewed::Taken)) {
-                        return Ok(Viewed::Taken);
+                    if matches!(self.answer(client), Ok(Served::File)) {
+                        return Ok(Served::File);
                     }
                 }
                 Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => std::thread::sleep(PERIOD),
                 Err(cause) => return Err(cause),
             }
         }
-        Ok(Viewed::NobodyCame)
+        Ok(Served::Nothing)
     }
 
     fn address(&self) -> String {
@@ -96,7 +96,7 @@ impl Viewing {
         address.unwrap_or_else(|_| format!("127.0.0.1:{PORT}"))
     }
 
-    fn answer(&mut self, mut client: TcpStream) -> io::Result<Viewed> {
+    fn answer(&mut self, mut client: TcpStream) -> io::Result<Served> {
         client.set_nonblocking(false)?;
         let head = read_head(&mut client)?;
         let path = format!("/{}", self.name);
@@ -108,7 +108,7 @@ impl Viewing {
                 let allowed = "Access-Control-Allow-Methods: GET\r\nAccess-Control-Allow-Headers: *\r\n\
                                Access-Control-Allow-Private-Network: true\r\n";
                 write_head(&mut client, "204 No Content", 0, allowed)?;
-                Ok(Viewed::NobodyCame)
+                Ok(Served::Nothing)
             }
             Some(Request { method: "GET", path: asked, .. }) if asked == path => self.send(&mut client),
             Some(Request { method: "GET", .. }) => refuse(&mut client, "404 Not Found"),
@@ -117,13 +117,13 @@ impl Viewing {
         }
     }
 
-    fn send(&mut self, client: &mut TcpStream) -> io::Result<Viewed> {
+    fn send(&mut self, client: &mut TcpStream) -> io::Result<Served> {
         let n_bytes = self.file.metadata()?.len();
         write_head(client, "200 OK", n_bytes, "Content-Type: application/octet-stream\r\n")?;
         io::Seek::rewind(&mut self.file)?;
         io::copy(&mut self.file, client)?;
         client.shutdown(std::net::Shutdown::Write)?;
-        Ok(Viewed::Taken)
+        Ok(Served::File)
     }
 }
 
@@ -165,9 +165,9 @@ fn read_head(client: &mut TcpStream) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&head).into_owned())
 }
 
-fn refuse(client: &mut TcpStream, status: &str) -> io::Result<Viewed> {
+fn refuse(client: &mut TcpStream, status: &str) -> io::Result<Served> {
     write_head(client, status, 0, "")?;
-    Ok(Viewed::NobodyCame)
+    Ok(Served::Nothing)
 }
 
 /// Of all pages, only the viewer's may read what is served.
@@ -194,11 +194,11 @@ mod tests {
     use super::*;
 
     /// A server of a file with these bytes, on a port that is free.
-    fn viewing(bytes: &[u8], patience: Duration) -> Viewing {
+    fn server(bytes: &[u8], patience: Duration) -> ViewerServer {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        Viewing { listener, file, name: url_name(Path::new("d/my trace.json")), patience }
+        ViewerServer { listener, file, name: url_name(Path::new("d/my trace.json")), patience }
     }
 
     /// Sends a request, with `HOST` for the right host, and gives the answer.
@@ -212,10 +212,10 @@ mod tests {
 
     #[test]
     fn the_file_is_served_once_and_only_to_the_page() {
-        let viewing = viewing(b"[1,2,3]", PATIENCE);
-        let address = viewing.address();
-        assert_eq!(viewing.url(), format!("https://ui.perfetto.dev/#!/?url=http://{address}/my_trace.json"));
-        let server = std::thread::spawn(move || viewing.serve().unwrap());
+        let server = server(b"[1,2,3]", PATIENCE);
+        let address = server.address();
+        assert_eq!(server.url(), format!("https://ui.perfetto.dev/#!/?url=http://{address}/my_trace.json"));
+        let server = std::thread::spawn(move || server.serve().unwrap());
         let status = |request: &str| ask(&address, request).lines().next().unwrap_or_default().to_owned();
         assert_eq!(status("GET /other HTTP/1.1\r\nHost: HOST\r\n\r\n"), "HTTP/1.1 404 Not Found");
         assert_eq!(status("GET /my_trace.json HTTP/1.1\r\nHost: evil.example\r\n\r\n"), "HTTP/1.1 403 Forbidden");
@@ -230,26 +230,26 @@ mod tests {
         assert!(head.starts_with("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n"), "{head}");
         assert!(head.contains("\r\nAccess-Control-Allow-Origin: https://ui.perfetto.dev\r\n"), "{head}");
         assert_eq!(body, "[1,2,3]");
-        assert_eq!(server.join().unwrap(), Viewed::Taken);
+        assert_eq!(server.join().unwrap(), Served::File);
         assert!(TcpStream::connect(&address).is_err(), "it has ended");
     }
 
     #[test]
     fn clients_that_break_off_do_not_keep_the_page_away() {
-        let viewing = viewing(b"[]", PATIENCE);
-        let address = viewing.address();
-        let server = std::thread::spawn(move || viewing.serve().unwrap());
+        let server = server(b"[]", PATIENCE);
+        let address = server.address();
+        let server = std::thread::spawn(move || server.serve().unwrap());
         drop(TcpStream::connect(&address).unwrap());
         let mut endless = TcpStream::connect(&address).unwrap();
         // The server hangs up, so that writing fails at some time.
         while endless.write_all(&[b'x'; 4096]).is_ok() {}
         let answer = ask(&address, "GET /my_trace.json HTTP/1.1\r\nHost: HOST\r\n\r\n");
         assert!(answer.ends_with("\r\n\r\n[]"), "{answer}");
-        assert_eq!(server.join().unwrap(), Viewed::Taken);
+        assert_eq!(server.join().unwrap(), Served::File);
     }
 
     #[test]
     fn when_nobody_comes_it_ends() {
-        assert_eq!(viewing(b"[]", Duration::ZERO).serve().unwrap(), Viewed::NobodyCame);
+        assert_eq!(server(b"[]", Duration::ZERO).serve().unwrap(), Served::Nothing);
     }
 }

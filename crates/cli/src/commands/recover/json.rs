@@ -80,7 +80,7 @@ mod tests {
             ..Summary::default()
         };
         let input = Input::Spool("t.spool".into());
-        let found = Recovered { input, target: Target::Stdout, summary, stay: None, leftovers: Vec::new() };
+        let found = Recovered { input, target: Target::Stdout, summary, kept: None, cleanup_errors: Vec::new() };
         let mut out = Vec::new();
         recovered(&mut out, &found).unwrap();
         let expected = concat!(

@@ -1,7 +1,7 @@
 //! The object of `requests`.
 
 use super::args::RequestsArgs;
-use super::run::Requested;
+use super::run::RequestsReport;
 use crate::input::source::Source;
 use crate::render::json::{InstantObject, LossesObject, RecorderObject, TriggerObject, VERSION};
 use ferrum_trace_analyze::{Figure, Figures, Part, Parts, Request, Slo};
@@ -88,8 +88,8 @@ struct RequestObject<'a> {
 
 impl<'a> RequestsObject<'a> {
     /// Of a trace, with every request if that is wanted.
-    pub fn new(source: &'a Source, requested: &'a Requested, args: &RequestsArgs) -> Self {
-        let (trace, requests) = (&requested.loaded.trace, &requested.requests);
+    pub fn new(source: &'a Source, report: &'a RequestsReport, args: &RequestsArgs) -> Self {
+        let (trace, requests) = (&report.loaded.trace, &report.requests);
         let figures = &requests.figures;
         let object =
             |place: usize| Some(RequestObject::new(trace, requests.requests.get(place)?, requests.parts.get(place)?));
@@ -119,13 +119,13 @@ impl<'a> RequestsObject<'a> {
             parts: named_parts(&requests.parts_of_completed(trace)),
             steps: requests.n_steps,
             incomplete_steps: requests.n_incomplete_steps,
-            explained: requested.explained.iter().filter_map(|&place| object(place)).collect(),
+            explained: report.explained.iter().filter_map(|&place| object(place)).collect(),
             requests: (0..requests.requests.len()).take_while(|_| args.each).filter_map(object).collect(),
-            losses: (&requested.loaded.losses).into(),
-            recorder: RecorderObject::of(&requested.loaded.recordings),
-            trigger: TriggerObject::of(&requested.loaded.recordings),
-            instants: InstantObject::all(&requested.loaded.trace),
-            notes: requested.notes.iter().chain(&requested.absent).map(String::as_str).collect(),
+            losses: (&report.loaded.losses).into(),
+            recorder: RecorderObject::of(&report.loaded.recordings),
+            trigger: TriggerObject::of(&report.loaded.recordings),
+            instants: InstantObject::all(&report.loaded.trace),
+            notes: report.notes.iter().chain(&report.missing).map(String::as_str).collect(),
         }
     }
 }

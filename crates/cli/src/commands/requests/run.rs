@@ -3,16 +3,16 @@
 use super::args::RequestsArgs;
 use super::json::RequestsObject;
 use super::text as out;
-use crate::commands::each_trace::{Unread, each_trace, expand, tell_absent};
-use crate::exit_status::Verdict;
+use crate::commands::each_trace::{OnClosedPipe, each_trace, expand, report_missing};
+use crate::exit_status::ExitStatus;
 use crate::input::source::{Passes, Source};
 use crate::os::interrupt;
-use crate::render::messages::Words;
+use crate::render::messages::Messages;
 use crate::render::printer::Printer;
 use crate::render::table::clean;
 use crate::render::units::{count, number};
 use crate::render::{contents, limits, recorder};
-use crate::user_error::Trouble;
+use crate::user_error::UserError;
 use ferrum_trace_analyze::{Nesting, REQUEST_ARGS, Requests, RequestsOptions, STEP_ARGS, names_device, requests};
 use ferrum_trace_format::chrome::read::{LoadOptions, Loaded, load};
 use ferrum_trace_model::Trace;
@@ -24,49 +24,49 @@ const SLOWEST: &str = "slowest";
 const LOOKED_FOR: &str =
     "async events (b, n, e) of category `request`, with an operation `request` from arrival to end";
 
-pub fn run(args: &RequestsArgs) -> Verdict {
+pub fn run(args: &RequestsArgs) -> ExitStatus {
     interrupt::install("nothing was written");
-    let words = Words { verbose: args.verbose };
+    let messages = Messages { verbose: args.verbose };
     let mut is_first = true;
-    let mut printer = Printer::new(words, args.json);
-    each_trace(expand(&args.inputs), Passes::One, Unread::Ends, &mut printer, |source, printer| {
-        let requested = Requested::of(source, args)?;
-        let mut verdict = Verdict::Fine;
+    let mut printer = Printer::new(messages, args.json);
+    each_trace(expand(&args.inputs), Passes::One, OnClosedPipe::Stop, &mut printer, |source, printer| {
+        let report = RequestsReport::of(source, args)?;
+        let mut status = ExitStatus::Success;
         if args.json {
-            verdict = printer.object(&RequestsObject::new(source, &requested, args));
+            status = printer.object(&RequestsObject::new(source, &report, args));
         } else {
-            let is_shown = requested.absent.is_none() || !requested.explained.is_empty();
+            let is_shown = report.missing.is_none() || !report.explained.is_empty();
             let text = match is_shown {
-                true => out::text(source, &requested, args),
-                false => recorder::lines_of_nothing(&requested.loaded),
+                true => out::text(source, &report, args),
+                false => recorder::lines_of_nothing(&report.loaded),
             };
             if !text.is_empty() {
                 let gap = if std::mem::take(&mut is_first) { "" } else { "\n" };
-                verdict = printer.text(&format!("{gap}{text}"));
+                status = printer.text(&format!("{gap}{text}"));
             }
-            words.losses(&source.words, &requested.loaded.losses, &requested.notes);
+            messages.losses(&source.label, &report.loaded.losses, &report.notes);
         }
-        Ok(verdict.max(tell_absent(&words, source, requested.absent.as_deref())))
+        Ok(status.max(report_missing(&messages, source, report.missing.as_deref())))
     })
 }
 
 /// All that is said of a trace.
-pub struct Requested {
+pub struct RequestsReport {
     pub loaded: Loaded,
     pub notes: Vec<String>,
     pub requests: Requests,
     /// The requests that are to be explained, by their places.
     pub explained: Vec<usize>,
     /// Why there are no requests, or not those that are to be explained.
-    pub absent: Option<String>,
+    pub missing: Option<String>,
 }
 
-impl Requested {
-    fn of(source: &Source, args: &RequestsArgs) -> Result<Self, Trouble> {
+impl RequestsReport {
+    fn of(source: &Source, args: &RequestsArgs) -> Result<Self, UserError> {
         let wanted = STEP_ARGS.iter().chain(&REQUEST_ARGS).map(|&key| key.to_owned()).collect();
-        let opened = source.open().map_err(|error| source.trouble(&error))?;
+        let opened = source.open().map_err(|error| source.error(&error))?;
         let loaded = load(opened, &LoadOptions { args: wanted, ..LoadOptions::default() })
-            .map_err(|error| source.trouble(&error))?;
+            .map_err(|error| source.error(&error))?;
         let nesting = Nesting::of(&loaded.trace);
         let names_device = names_device(&loaded.fields);
         let options = RequestsOptions { arrived: args.arrived.clone(), slos: args.slos.clone(), names_device };
@@ -76,16 +76,16 @@ impl Requested {
         notes.extend(recorder::notes(&loaded.recordings));
         notes.extend(oddities(&requests));
         let (explained, missing) = explained(&loaded, &requests, &args.explain);
-        let absent = match requests.requests.is_empty() {
-            true => Some(absent(&loaded.trace, &requests)),
+        let missing = match requests.requests.is_empty() {
+            true => Some(why_none(&loaded.trace, &requests)),
             false => missing,
         };
-        Ok(Self { loaded, notes, requests, explained, absent })
+        Ok(Self { loaded, notes, requests, explained, missing })
     }
 }
 
 /// Says why there are no requests.
-fn absent(trace: &Trace, requests: &Requests) -> String {
+fn why_none(trace: &Trace, requests: &Requests) -> String {
     match requests.n_found {
         0 => format!("no requests: looked for {LOOKED_FOR}; {}", contents::contents_words(trace)),
         n_found => format!(
@@ -144,7 +144,7 @@ fn explained(loaded: &Loaded, requests: &Requests, ids: &[String]) -> (Vec<usize
     }
     let ids = requests.requests.iter().map(|request| format!("`{}`", clean(loaded.trace.strings.get(request.id))));
     let n_requests = count(requests.requests.len() as u64, "request");
-    let absent = (!missing.is_empty())
+    let missing = (!missing.is_empty())
         .then(|| format!("{}: the trace has {n_requests} ({})", missing.join(", "), contents::list(ids)));
-    (places, absent)
+    (places, missing)
 }

@@ -1,7 +1,7 @@
 //! The text of `requests`.
 
 use super::args::RequestsArgs;
-use super::run::Requested;
+use super::run::RequestsReport;
 use crate::input::source::Source;
 use crate::render::recorder;
 use crate::render::table;
@@ -16,11 +16,11 @@ const TITLE: Style = Style::new().bold();
 const KEY: Style = Style::new().dimmed();
 
 /// All of it.
-pub fn text(source: &Source, requested: &Requested, args: &RequestsArgs) -> String {
-    let (trace, requests) = (&requested.loaded.trace, &requested.requests);
+pub fn text(source: &Source, report: &RequestsReport, args: &RequestsArgs) -> String {
+    let (trace, requests) = (&report.loaded.trace, &report.requests);
     let width = table::width();
     let mut text = overview(source, requests, &args.slos);
-    text.push_str(&recorder::lines(&requested.loaded));
+    text.push_str(&recorder::lines(&report.loaded));
     text.push('\n');
     text.push_str(&figures(&requests.figures).render(width));
     if requests.figures.completed > 0 {
@@ -30,7 +30,7 @@ pub fn text(source: &Source, requested: &Requested, args: &RequestsArgs) -> Stri
             text.push_str("the trace has no steps, so all time in prefill and decode counts as such\n");
         }
     }
-    for &place in &requested.explained {
+    for &place in &report.explained {
         let (Some(request), Some(parts)) = (requests.requests.get(place), requests.parts.get(place)) else { continue };
         text.push('\n');
         let (title, table) = explanation(trace, request, parts);
@@ -56,7 +56,7 @@ fn overview(source: &Source, requests: &Requests, slos: &[Slo]) -> String {
     }
     let mut text = format!(
         "{TITLE}{}{TITLE:#}: {} in {}, {}\n",
-        clean(&source.words),
+        clean(&source.label),
         count(requests.requests.len() as u64, "request"),
         time(figures.wall),
         states.join(", ")

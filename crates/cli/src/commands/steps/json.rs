@@ -1,6 +1,6 @@
 //! The object of `steps`.
 
-use super::run::Stepped;
+use super::run::StepsReport;
 use crate::input::source::Source;
 use crate::render::json::{InstantObject, LossesObject, RecorderObject, TriggerObject, VERSION};
 use ferrum_trace_analyze::{
@@ -168,8 +168,8 @@ struct StepObject<'a> {
 
 impl<'a> StepsObject<'a> {
     /// Of a trace, with every step if that is wanted.
-    pub fn new(source: &'a Source, stepped: &'a Stepped, each: bool) -> Self {
-        let (trace, steps) = (&stepped.loaded.trace, &stepped.steps);
+    pub fn new(source: &'a Source, report: &'a StepsReport, each: bool) -> Self {
+        let (trace, steps) = (&report.loaded.trace, &report.steps);
         let step = |place: usize| Some(StepObject::new(trace, place, steps.steps.get(place)?));
         Self {
             version: VERSION,
@@ -195,11 +195,11 @@ impl<'a> StepsObject<'a> {
             host_other: steps.host_ops.other.iter().map(|name| NameObject::new(trace, name)).collect(),
             slowest: steps.slowest.iter().map(|slow| SlowObject::new(trace, slow, step)).collect(),
             steps: (0..steps.steps.len()).take_while(|_| each).filter_map(step).collect(),
-            losses: (&stepped.loaded.losses).into(),
-            recorder: RecorderObject::of(&stepped.loaded.recordings),
-            trigger: TriggerObject::of(&stepped.loaded.recordings),
-            instants: InstantObject::all(&stepped.loaded.trace),
-            notes: stepped.notes.iter().chain(&stepped.absent).map(String::as_str).collect(),
+            losses: (&report.loaded.losses).into(),
+            recorder: RecorderObject::of(&report.loaded.recordings),
+            trigger: TriggerObject::of(&report.loaded.recordings),
+            instants: InstantObject::all(&report.loaded.trace),
+            notes: report.notes.iter().chain(&report.missing).map(String::as_str).collect(),
         }
     }
 }

@@ -3,15 +3,15 @@
 use super::args::StepsArgs;
 use super::json::StepsObject;
 use super::text as out;
-use crate::commands::each_trace::{Unread, each_trace, expand, tell_absent};
-use crate::exit_status::Verdict;
+use crate::commands::each_trace::{OnClosedPipe, each_trace, expand, report_missing};
+use crate::exit_status::ExitStatus;
 use crate::input::source::{Passes, Source};
 use crate::os::interrupt;
-use crate::render::messages::Words;
+use crate::render::messages::Messages;
 use crate::render::printer::Printer;
 use crate::render::units::{count, number};
 use crate::render::{contents, limits, recorder};
-use crate::user_error::Trouble;
+use crate::user_error::UserError;
 use ferrum_trace_analyze::{Nesting, STEP_ARGS, Steps, names_device, steps};
 use ferrum_trace_format::chrome::read::{LoadOptions, Loaded, load};
 use ferrum_trace_model::Trace;
@@ -21,45 +21,45 @@ use ferrum_trace_model::vocab::Phase;
 const LOOKED_FOR: &str = "slices of category `step`, marks of vLLM such as `execute_context_1(512)_generation_3(3)`, marks of SGLang \
                           such as `step[DECODE bs=64]`, annotations that begin with `prefill`, `decode` or `mixed`, and `ProfilerStep#1`";
 
-pub fn run(args: &StepsArgs) -> Verdict {
+pub fn run(args: &StepsArgs) -> ExitStatus {
     interrupt::install("nothing was written");
-    let words = Words { verbose: args.verbose };
+    let messages = Messages { verbose: args.verbose };
     let mut is_first = true;
-    let mut printer = Printer::new(words, args.json);
-    each_trace(expand(&args.inputs), Passes::One, Unread::Ends, &mut printer, |source, printer| {
-        let stepped = Stepped::of(source, args)?;
-        let mut verdict = Verdict::Fine;
+    let mut printer = Printer::new(messages, args.json);
+    each_trace(expand(&args.inputs), Passes::One, OnClosedPipe::Stop, &mut printer, |source, printer| {
+        let report = StepsReport::of(source, args)?;
+        let mut status = ExitStatus::Success;
         if args.json {
-            verdict = printer.object(&StepsObject::new(source, &stepped, args.each));
+            status = printer.object(&StepsObject::new(source, &report, args.each));
         } else {
-            let text = match stepped.absent {
-                None => out::text(source, &stepped, args.each),
-                Some(_) => recorder::lines_of_nothing(&stepped.loaded),
+            let text = match report.missing {
+                None => out::text(source, &report, args.each),
+                Some(_) => recorder::lines_of_nothing(&report.loaded),
             };
             if !text.is_empty() {
                 let gap = if std::mem::take(&mut is_first) { "" } else { "\n" };
-                verdict = printer.text(&format!("{gap}{text}"));
+                status = printer.text(&format!("{gap}{text}"));
             }
-            words.losses(&source.words, &stepped.loaded.losses, &stepped.notes);
+            messages.losses(&source.label, &report.loaded.losses, &report.notes);
         }
-        Ok(verdict.max(tell_absent(&words, source, stepped.absent.as_deref())))
+        Ok(status.max(report_missing(&messages, source, report.missing.as_deref())))
     })
 }
 
 /// All that is said of a trace.
-pub struct Stepped {
+pub struct StepsReport {
     pub loaded: Loaded,
     pub notes: Vec<String>,
     pub steps: Steps,
     /// Why there are no steps.
-    pub absent: Option<String>,
+    pub missing: Option<String>,
 }
 
-impl Stepped {
-    fn of(source: &Source, args: &StepsArgs) -> Result<Self, Trouble> {
+impl StepsReport {
+    fn of(source: &Source, args: &StepsArgs) -> Result<Self, UserError> {
         let options = LoadOptions { args: STEP_ARGS.map(str::to_owned).to_vec(), ..LoadOptions::default() };
-        let opened = source.open().map_err(|error| source.trouble(&error))?;
-        let loaded = load(opened, &options).map_err(|error| source.trouble(&error))?;
+        let opened = source.open().map_err(|error| source.error(&error))?;
+        let loaded = load(opened, &options).map_err(|error| source.error(&error))?;
         let nesting = Nesting::of(&loaded.trace);
         let selected = args.selection.selection().apply(&loaded.trace);
         let steps = steps(&loaded.trace, &nesting, &selected, &args.options(names_device(&loaded.fields)));
@@ -77,8 +77,8 @@ impl Stepped {
             notes.push(format!("{steps} had not ended when the trace was written: in no figure"));
         }
         notes.extend(outside(&steps));
-        let absent = steps.steps.is_empty().then(|| absent(&loaded.trace, &steps, args));
-        Ok(Self { notes, steps, absent, loaded })
+        let missing = steps.steps.is_empty().then(|| missing(&loaded.trace, &steps, args));
+        Ok(Self { notes, steps, missing, loaded })
     }
 }
 
@@ -107,7 +107,7 @@ fn outside(steps: &Steps) -> Option<String> {
 }
 
 /// Says why there are no steps.
-fn absent(trace: &Trace, steps: &Steps, args: &StepsArgs) -> String {
+fn missing(trace: &Trace, steps: &Steps, args: &StepsArgs) -> String {
     if steps.found_phases.is_empty() {
         return format!("no steps: looked for {LOOKED_FOR}; {}", contents::contents_words(trace));
     }
@@ -120,9 +120,9 @@ fn absent(trace: &Trace, steps: &Steps, args: &StepsArgs) -> String {
 }
 
 fn phases(phases: &[(Option<Phase>, u64)]) -> String {
-    let words = |&(phase, n_steps): &(Option<Phase>, u64)| match phase {
+    let messages = |&(phase, n_steps): &(Option<Phase>, u64)| match phase {
         Some(phase) => count(n_steps, &format!("{phase} step")),
         None => format!("{} without a phase", count(n_steps, "step")),
     };
-    contents::list(phases.iter().map(words))
+    contents::list(phases.iter().map(messages))
 }

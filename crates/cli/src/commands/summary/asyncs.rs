@@ -1,7 +1,7 @@
 //! The table of async operations in `summary`.
 
 use super::args::By;
-use super::run::Summed;
+use super::run::SummaryReport;
 use crate::render::table;
 use crate::render::table::{Column, Table};
 use crate::render::units::{count, number, time, time_in_column};
@@ -12,10 +12,10 @@ const TITLE: Style = Style::new().bold();
 const REST: Style = Style::new().dimmed();
 
 /// A title, the table, and a line for the rows that are left out.
-pub fn text(summed: &Summed, by: &[By]) -> String {
-    let table = table(summed, by).render(table::width());
+pub fn text(report: &SummaryReport, by: &[By]) -> String {
+    let table = table(report, by).render(table::width());
     let mut text = format!("\n{TITLE}async operations{TITLE:#}\n{table}");
-    let rest = summed.async_summary.rest;
+    let rest = report.async_summary.rest;
     if rest.n_rows > 0 {
         let (rows, operations) = (number(rest.n_rows as u64), count(rest.count, "operation"));
         text.push_str(&format!("{REST}… {rows} more: {operations}, total {}{REST:#}\n", time(rest.total)));
@@ -23,8 +23,8 @@ pub fn text(summed: &Summed, by: &[By]) -> String {
     text
 }
 
-fn table(summed: &Summed, by: &[By]) -> Table {
-    let rows = &summed.async_summary.rows;
+fn table(report: &SummaryReport, by: &[By]) -> Table {
+    let rows = &report.async_summary.rows;
     let has_unfinished = rows.iter().any(|row| row.n_unfinished > 0);
     let has_busy = rows.iter().any(|row| row.busy.is_some());
     let mut columns: Vec<Column> = by.iter().map(|by| Column::text(by.name())).collect();
@@ -46,7 +46,7 @@ fn table(summed: &Summed, by: &[By]) -> Table {
     ]);
     let mut table = Table::new(columns);
     for row in rows {
-        let mut cells: Vec<String> = by.iter().map(|&by| summed.label(&row.key, by)).collect();
+        let mut cells: Vec<String> = by.iter().map(|&by| report.label(&row.key, by)).collect();
         cells.extend(figures(row, has_unfinished, has_busy));
         table.push(cells);
     }

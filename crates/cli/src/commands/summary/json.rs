@@ -1,7 +1,7 @@
 //! The object of `summary`.
 
 use super::args::{By, SummaryArgs};
-use super::run::Summed;
+use super::run::SummaryReport;
 use crate::input::source::Source;
 use crate::render::json::{InstantObject, LossesObject, RecorderObject, TriggerObject, VERSION};
 use ferrum_trace_analyze::{AsyncCount, AsyncRest, AsyncRow, Device, FlowCount, Key, Rest, Row};
@@ -136,44 +136,44 @@ struct AsyncRestObject {
 
 impl<'a> SummaryObject<'a> {
     /// Of a trace that was summed up.
-    pub fn new(source: &'a Source, summed: &'a Summed, args: &SummaryArgs) -> Self {
-        let (trace, facts) = (&summed.loaded.trace, &summed.facts);
+    pub fn new(source: &'a Source, report: &'a SummaryReport, args: &SummaryArgs) -> Self {
+        let (trace, facts) = (&report.loaded.trace, &report.facts);
         Self {
             version: VERSION,
             file: &source.name,
             kind: facts.kind.name(),
             containers: facts.containers.iter().map(|container| container.name()).collect(),
             span_ns: trace.census.span(),
-            wall_ns: summed.summary.wall,
-            processes: summed.n_processes,
-            tracks: summed.n_tracks,
+            wall_ns: report.summary.wall,
+            processes: report.n_processes,
+            tracks: report.n_tracks,
             events: trace.census.events,
             phases: phases(&trace.census),
             slices: trace.slices.len(),
-            selected: summed.summary.all.count,
-            partial_overlaps: summed.n_partial_overlaps,
+            selected: report.summary.all.count,
+            partial_overlaps: report.n_partial_overlaps,
             anomalies: trace.census.anomalies.into(),
-            losses: (&summed.loaded.losses).into(),
-            recorder: RecorderObject::of(&summed.loaded.recordings),
-            trigger: TriggerObject::of(&summed.loaded.recordings),
-            instants: InstantObject::all(&summed.loaded.trace),
-            notes: &summed.notes,
-            devices: summed.devices.iter().map(|device| DeviceObject::new(summed, device)).collect(),
-            asyncs: summed.asyncs.into(),
-            flows: summed.flows.into(),
+            losses: (&report.loaded.losses).into(),
+            recorder: RecorderObject::of(&report.loaded.recordings),
+            trigger: TriggerObject::of(&report.loaded.recordings),
+            instants: InstantObject::all(&report.loaded.trace),
+            notes: &report.notes,
+            devices: report.devices.iter().map(|device| DeviceObject::new(report, device)).collect(),
+            asyncs: report.asyncs.into(),
+            flows: report.flows.into(),
             by: args.by.iter().map(|by| by.name()).collect(),
             sort: args.sort.name(),
-            rows: summed.summary.rows.iter().map(|row| RowObject::new(summed, row, &args.by)).collect(),
-            rest: summed.summary.rest.into(),
-            all: summed.summary.all.into(),
-            async_rows: summed
+            rows: report.summary.rows.iter().map(|row| RowObject::new(report, row, &args.by)).collect(),
+            rest: report.summary.rest.into(),
+            all: report.summary.all.into(),
+            async_rows: report
                 .async_summary
                 .rows
                 .iter()
-                .map(|row| AsyncRowObject::new(summed, row, &args.by))
+                .map(|row| AsyncRowObject::new(report, row, &args.by))
                 .collect(),
-            async_rest: summed.async_summary.rest.into(),
-            async_all: summed.async_summary.all.into(),
+            async_rest: report.async_summary.rest.into(),
+            async_all: report.async_summary.all.into(),
         }
     }
 }
@@ -185,9 +185,9 @@ fn phases(census: &Census) -> BTreeMap<String, u64> {
 }
 
 impl DeviceObject {
-    fn new(summed: &Summed, device: &Device) -> Self {
+    fn new(report: &SummaryReport, device: &Device) -> Self {
         Self {
-            process: summed.device_label(device),
+            process: report.device_label(device),
             slices: device.n_slices,
             kernels: device.n_kernels,
             comm_kernels: device.n_comm,
@@ -203,13 +203,13 @@ impl DeviceObject {
 }
 
 impl RowObject {
-    fn new(summed: &Summed, row: &Row, by: &[By]) -> Self {
+    fn new(report: &SummaryReport, row: &Row, by: &[By]) -> Self {
         Self {
-            key: key(summed, &row.key, by),
+            key: key(report, &row.key, by),
             count: row.count,
             total_ns: row.total,
             self_ns: row.self_time,
-            share_of_wall: summed.summary.share_of_wall(row.self_time),
+            share_of_wall: report.summary.share_of_wall(row.self_time),
             mean_ns: row.mean(),
             min_ns: row.durations.min,
             p50_ns: row.durations.p50,
@@ -221,9 +221,9 @@ impl RowObject {
 }
 
 impl AsyncRowObject {
-    fn new(summed: &Summed, row: &AsyncRow, by: &[By]) -> Self {
+    fn new(report: &SummaryReport, row: &AsyncRow, by: &[By]) -> Self {
         Self {
-            key: key(summed, &row.key, by),
+            key: key(report, &row.key, by),
             count: row.count,
             unfinished: row.n_unfinished,
             total_ns: row.total,
@@ -240,8 +240,8 @@ impl AsyncRowObject {
 }
 
 /// The labels of a row, by what it is grouped by.
-fn key(summed: &Summed, key: &Key, by: &[By]) -> BTreeMap<&'static str, String> {
-    by.iter().map(|&by| (by.name(), summed.label(key, by))).collect()
+fn key(report: &SummaryReport, key: &Key, by: &[By]) -> BTreeMap<&'static str, String> {
+    by.iter().map(|&by| (by.name(), report.label(key, by))).collect()
 }
 
 impl From<AsyncRest> for AsyncRestObject {

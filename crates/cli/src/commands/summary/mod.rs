@@ -10,4 +10,4 @@ mod run;
 pub use args::SummaryArgs as Args;
 pub use run::run;
 #[cfg(unix)]
-pub use {args::By, json::SummaryObject, run::Summed, run::text};
+pub use {args::By, json::SummaryObject, run::SummaryReport, run::text};

@@ -14,7 +14,7 @@ const HINT: Style = AnsiColor::Cyan.on_default().bold();
 /// A message for standard error; `None` if the flags match something, or there are none.
 pub fn text(source: &Source, trace: &Trace, args: &SelectionArgs) -> Option<String> {
     let selection = args.selection();
-    let name = clean(&source.words);
+    let name = clean(&source.label);
     Some(match explain_no_match(trace, &selection)? {
         NoMatch::Alone { condition: Condition::Time, .. } => {
             let (flags, span) = (flags(&selection, Condition::Time), time(trace.census.span()));

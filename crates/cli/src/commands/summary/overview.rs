@@ -1,6 +1,6 @@
 //! What a trace holds, in a few lines.
 
-use super::run::Summed;
+use super::run::SummaryReport;
 use crate::input::source::Source;
 use crate::render::recorder;
 use crate::render::table::clean;
@@ -15,40 +15,40 @@ const KEY: Style = Style::new().dimmed();
 const DAMAGE: Style = AnsiColor::Yellow.on_default();
 
 /// The lines above the table.
-pub fn text(source: &Source, summed: &Summed) -> String {
-    let (trace, facts) = (&summed.loaded.trace, &summed.facts);
+pub fn text(source: &Source, report: &SummaryReport) -> String {
+    let (trace, facts) = (&report.loaded.trace, &report.facts);
     let containers = facts.containers.iter().map(|container| format!(", {}", container.name()));
-    let mut text = format!("{TITLE}{}{TITLE:#}: {}{}\n", clean(&source.words), facts.kind.name(), {
+    let mut text = format!("{TITLE}{}{TITLE:#}: {}{}\n", clean(&source.label), facts.kind.name(), {
         containers.collect::<String>()
     });
     let mut line = |key: &str, value: String| {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{KEY}{key:<9}{KEY:#} {value}");
     };
-    let (tracks, processes) = (summed.n_tracks as u64, summed.n_processes as u64);
+    let (tracks, processes) = (report.n_tracks as u64, report.n_processes as u64);
     line("span", time(trace.census.span()));
     line("tracks", format!("{} in {}", number(tracks), count(processes, "process")));
     line("events", events(&trace.census));
-    line("slices", slices(summed));
-    let things = summed.asyncs.groups - summed.asyncs.only_points;
+    line("slices", slices(report));
+    let things = report.asyncs.groups - report.asyncs.only_points;
     if things > 0 {
-        let open = things - summed.asyncs.balanced;
+        let open = things - report.asyncs.balanced;
         line("async", format!("{}{}", number(things), odd(open, "without an end or a begin")));
     }
-    if summed.flows.groups > 0 {
-        let open = summed.flows.groups - summed.flows.complete;
-        line("flows", format!("{}{}", number(summed.flows.groups), odd(open, "incomplete")));
+    if report.flows.groups > 0 {
+        let open = report.flows.groups - report.flows.complete;
+        line("flows", format!("{}{}", number(report.flows.groups), odd(open, "incomplete")));
     }
-    for device in &summed.devices {
-        line("device", device_line(summed, device));
+    for device in &report.devices {
+        line("device", device_line(report, device));
     }
-    if let Some(trigger) = recorder::trigger(&summed.loaded.recordings, trace.census.first) {
+    if let Some(trigger) = recorder::trigger(&report.loaded.recordings, trace.census.first) {
         line("trigger", trigger);
     }
     if let Some(instants) = recorder::instants_line(trace) {
         line("instants", instants);
     }
-    line("losses", recorder::losses(&summed.loaded.losses, &summed.loaded.recordings));
+    line("losses", recorder::losses(&report.loaded.losses, &report.loaded.recordings));
     text
 }
 
@@ -68,14 +68,14 @@ fn events(census: &Census) -> String {
     }
 }
 
-fn slices(summed: &Summed) -> String {
-    let (trace, all) = (&summed.loaded.trace, summed.summary.all.count);
+fn slices(report: &SummaryReport) -> String {
+    let (trace, all) = (&report.loaded.trace, report.summary.all.count);
     let n_slices = trace.slices.len() as u64;
     let mut text = number(n_slices);
     if all < n_slices {
         let _ = write!(text, ", {} selected", number(all));
     }
-    text.push_str(&odd(summed.n_partial_overlaps as u64, "overlapped in part"));
+    text.push_str(&odd(report.n_partial_overlaps as u64, "overlapped in part"));
     let Anomalies { unusable, unclosed, unopened, misnamed, unordered_tracks: _ } = trace.census.anomalies;
     text.push_str(&odd(unusable, "X without a usable time"));
     text.push_str(&odd(unclosed, "B without an E"));
@@ -89,8 +89,8 @@ fn odd(n: u64, what: &str) -> String {
     if n == 0 { String::new() } else { format!(", {DAMAGE}{} {what}{DAMAGE:#}", number(n)) }
 }
 
-fn device_line(summed: &Summed, device: &Device) -> String {
-    let name = clean(&summed.device_label(device));
+fn device_line(report: &SummaryReport, device: &Device) -> String {
+    let name = clean(&report.device_label(device));
     let part = |time: i64| if device.span == 0 { 0.0 } else { time as f64 / device.span as f64 };
     let mut text = format!(
         "{name}: busy {} ({} %), idle {} ({} %)",

@@ -3,18 +3,18 @@
 use super::args::{By, SummaryArgs};
 use super::json::SummaryObject;
 use super::{asyncs, no_match, overview};
-use crate::commands::each_trace::{Unread, each_trace, expand};
-use crate::exit_status::Verdict;
-use crate::input::source::{Facts, Passes, Source};
+use crate::commands::each_trace::{OnClosedPipe, each_trace, expand};
+use crate::exit_status::ExitStatus;
+use crate::input::source::{Passes, Source, TraceFacts};
 use crate::os::interrupt;
 use crate::render::limits;
-use crate::render::messages::Words;
+use crate::render::messages::Messages;
 use crate::render::printer::Printer;
 use crate::render::recorder;
 use crate::render::table;
 use crate::render::table::{Column, Table};
 use crate::render::units::{count, number, percent, time, time_in_column};
-use crate::user_error::Trouble;
+use crate::user_error::UserError;
 use anstyle::Style;
 use ferrum_trace_analyze::{
     ASYNC_ARGS, AsyncCount, AsyncSummary, Device, FlowCount, Key, Nesting, Row, Summary, async_ops, count_asyncs,
@@ -27,38 +27,38 @@ use std::collections::HashSet;
 
 const REST: Style = Style::new().dimmed();
 
-pub fn run(args: &SummaryArgs) -> Verdict {
+pub fn run(args: &SummaryArgs) -> ExitStatus {
     interrupt::install("nothing was written");
-    let words = Words { verbose: args.verbose };
+    let messages = Messages { verbose: args.verbose };
     let mut is_first = true;
-    let mut printer = Printer::new(words, args.json);
-    each_trace(expand(&args.inputs), Passes::One, Unread::Ends, &mut printer, |source, printer| {
-        let summed = Summed::of(source, args)?;
-        let verdict = if args.json {
-            printer.object(&SummaryObject::new(source, &summed, args))
+    let mut printer = Printer::new(messages, args.json);
+    each_trace(expand(&args.inputs), Passes::One, OnClosedPipe::Stop, &mut printer, |source, printer| {
+        let report = SummaryReport::of(source, args)?;
+        let status = if args.json {
+            printer.object(&SummaryObject::new(source, &report, args))
         } else {
             let gap = if std::mem::take(&mut is_first) { "" } else { "\n" };
-            let verdict = printer.text(&format!("{gap}{}", text(source, &summed, &args.by)));
-            words.losses(&source.words, &summed.loaded.losses, &summed.notes);
-            verdict
+            let status = printer.text(&format!("{gap}{}", text(source, &report, &args.by)));
+            messages.losses(&source.label, &report.loaded.losses, &report.notes);
+            status
         };
-        Ok(verdict.max(found(source, &summed, args, &words)))
+        Ok(status.max(found(source, &report, args, &messages)))
     })
 }
 
 /// Says so if the flags select nothing.
-fn found(source: &Source, summed: &Summed, args: &SummaryArgs, words: &Words) -> Verdict {
-    if !summed.is_empty() || args.selection.selection().is_everything() {
-        return Verdict::Fine;
+fn found(source: &Source, report: &SummaryReport, args: &SummaryArgs, messages: &Messages) -> ExitStatus {
+    if !report.is_empty() || args.selection.selection().is_everything() {
+        return ExitStatus::Success;
     }
-    words.say(&no_match::text(source, &summed.loaded.trace, &args.selection).unwrap_or_default());
-    Verdict::Finding
+    messages.say(&no_match::text(source, &report.loaded.trace, &args.selection).unwrap_or_default());
+    ExitStatus::Finding
 }
 
 /// All that is said of a trace.
-pub struct Summed {
+pub struct SummaryReport {
     pub loaded: Loaded,
-    pub facts: Facts,
+    pub facts: TraceFacts,
     pub notes: Vec<String>,
     pub summary: Summary,
     pub n_partial_overlaps: usize,
@@ -73,11 +73,11 @@ pub struct Summed {
     pub flows: FlowCount,
 }
 
-impl Summed {
-    pub fn of(source: &Source, args: &SummaryArgs) -> Result<Self, Trouble> {
-        let opened = source.open().map_err(|error| source.trouble(&error))?;
+impl SummaryReport {
+    pub fn of(source: &Source, args: &SummaryArgs) -> Result<Self, UserError> {
+        let opened = source.open().map_err(|error| source.error(&error))?;
         let load_options = LoadOptions { args: ASYNC_ARGS.map(str::to_owned).to_vec(), ..LoadOptions::default() };
-        let loaded = load_async_args(opened, &load_options).map_err(|error| source.trouble(&error))?;
+        let loaded = load_async_args(opened, &load_options).map_err(|error| source.error(&error))?;
         let (trace, facts) = (&loaded.trace, source.facts());
         let nesting = Nesting::of(trace);
         let (selection, options) = (args.selection.selection(), args.options());
@@ -157,26 +157,26 @@ fn count_used_tracks(trace: &Trace) -> (usize, usize) {
 }
 
 /// What is printed of it.
-pub fn text(source: &Source, summed: &Summed, by: &[By]) -> String {
-    let mut text = overview::text(source, summed);
-    match (summed.summary.rows.is_empty(), summed.async_summary.rows.is_empty()) {
-        (true, true) if summed.loaded.trace.slices.is_empty() && summed.n_async_ops == 0 => {
+pub fn text(source: &Source, report: &SummaryReport, by: &[By]) -> String {
+    let mut text = overview::text(source, report);
+    match (report.summary.rows.is_empty(), report.async_summary.rows.is_empty()) {
+        (true, true) if report.loaded.trace.slices.is_empty() && report.n_async_ops == 0 => {
             text.push_str("\nno slices\n")
         }
         (true, true) => text.push_str("\nno slice or async operation matches the flags\n"),
         (true, false) => {}
-        (false, _) => text.push_str(&slices_text(summed, by)),
+        (false, _) => text.push_str(&slices_text(report, by)),
     }
-    if !summed.async_summary.rows.is_empty() {
-        text.push_str(&asyncs::text(summed, by));
+    if !report.async_summary.rows.is_empty() {
+        text.push_str(&asyncs::text(report, by));
     }
     text
 }
 
 /// The table of slices, and what is left out of it.
-fn slices_text(summed: &Summed, by: &[By]) -> String {
-    let mut text = format!("\n{}", table(summed, by).render(table::width()));
-    let rest = summed.summary.rest;
+fn slices_text(report: &SummaryReport, by: &[By]) -> String {
+    let mut text = format!("\n{}", table(report, by).render(table::width()));
+    let rest = report.summary.rest;
     if rest.n_rows > 0 {
         let (rows, slices) = (number(rest.n_rows as u64), count(rest.count, "slice"));
         let (total, self_time) = (time(rest.total), time(rest.self_time));
@@ -185,7 +185,7 @@ fn slices_text(summed: &Summed, by: &[By]) -> String {
     text
 }
 
-fn table(summed: &Summed, by: &[By]) -> Table {
+fn table(report: &SummaryReport, by: &[By]) -> Table {
     let mut columns: Vec<Column> = by.iter().map(|by| Column::text(by.name())).collect();
     // When there is no room, the least important goes first.
     columns.extend([
@@ -200,9 +200,9 @@ fn table(summed: &Summed, by: &[By]) -> Table {
         Column::number("max").importance(4),
     ]);
     let mut table = Table::new(columns);
-    for row in &summed.summary.rows {
-        let mut cells: Vec<String> = by.iter().map(|&by| summed.label(&row.key, by)).collect();
-        cells.extend(figures(&summed.summary, row));
+    for row in &report.summary.rows {
+        let mut cells: Vec<String> = by.iter().map(|&by| report.label(&row.key, by)).collect();
+        cells.extend(figures(&report.summary, row));
         table.push(cells);
     }
     table

@@ -12,7 +12,7 @@ pub use instants::InstantObject;
 pub use losses::LossesObject;
 pub use recorder::{RecorderObject, RecordingObject, TriggerObject};
 
-use crate::user_error::Trouble;
+use crate::user_error::UserError;
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -20,15 +20,15 @@ use std::io::{self, Write};
 pub const VERSION: u32 = 1;
 
 #[derive(Serialize)]
-struct TroubleObject<'a> {
+struct ErrorObject<'a> {
     version: u32,
     file: &'a str,
     error: String,
 }
 
 /// Writes a line for a file that could not be worked on.
-pub fn trouble(out: &mut impl Write, file: &str, trouble: &Trouble) -> io::Result<()> {
-    line(out, &TroubleObject { version: VERSION, file, error: trouble.to_string() })
+pub fn error(out: &mut impl Write, file: &str, error: &UserError) -> io::Result<()> {
+    line(out, &ErrorObject { version: VERSION, file, error: error.to_string() })
 }
 
 /// Writes an object on a line of its own.
@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn trouble_is_an_object_too() {
         let mut out = Vec::new();
-        trouble(&mut out, "a", &Trouble::new("a", "is wrong")).unwrap();
+        error(&mut out, "a", &UserError::new("a", "is wrong")).unwrap();
         assert_eq!(out, b"{\"version\":1,\"file\":\"a\",\"error\":\"a: is wrong\"}\n");
     }
 }

@@ -7,18 +7,18 @@ mod svg;
 pub use svg::SERIES_MAX;
 
 use crate::render::table::{Table, clean, cut};
-use crate::user_error::Trouble;
+use crate::user_error::UserError;
 use std::path::Path;
 
 /// What a picture is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PictureKind {
+pub enum ChartFormat {
     Svg,
     Png,
     Html,
 }
 
-impl PictureKind {
+impl ChartFormat {
     /// What the name of a file asks for.
     pub fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_ascii_lowercase().to_str()? {
@@ -64,11 +64,11 @@ impl Panel {
 
 impl Chart {
     /// The picture as a file. A page shows the table as well.
-    pub fn render(&self, kind: PictureKind, table: &Table) -> Result<Vec<u8>, Trouble> {
+    pub fn render(&self, kind: ChartFormat, table: &Table) -> Result<Vec<u8>, UserError> {
         match kind {
-            PictureKind::Svg => Ok(svg::document(self).into_bytes()),
-            PictureKind::Png => png::render(&svg::document(self)),
-            PictureKind::Html => Ok(html::page(self, table).into_bytes()),
+            ChartFormat::Svg => Ok(svg::document(self).into_bytes()),
+            ChartFormat::Png => png::render(&svg::document(self)),
+            ChartFormat::Html => Ok(html::page(self, table).into_bytes()),
         }
     }
 }
@@ -110,10 +110,10 @@ mod tests {
 
     #[test]
     fn the_ending_tells_the_kind() {
-        let of = |name: &str| PictureKind::of(Path::new(name));
+        let of = |name: &str| ChartFormat::of(Path::new(name));
         assert_eq!(
             [of("a.svg"), of("a.PNG"), of("a.html")],
-            [PictureKind::Svg, PictureKind::Png, PictureKind::Html].map(Some)
+            [ChartFormat::Svg, ChartFormat::Png, ChartFormat::Html].map(Some)
         );
         assert_eq!([of("a.gif"), of("svg")], [None, None]);
     }
@@ -131,7 +131,7 @@ mod tests {
     fn a_page_holds_the_picture_and_the_table() {
         let mut table = Table::new(vec![Column::number("layer"), Column::number("attn")]);
         table.push(vec!["7".to_owned(), "1 ms".to_owned()]);
-        let page = String::from_utf8(chart().render(PictureKind::Html, &table).unwrap()).unwrap();
+        let page = String::from_utf8(chart().render(ChartFormat::Html, &table).unwrap()).unwrap();
         assert!(page.contains("<svg") && page.contains("<td>1 ms</td>"), "{page}");
         assert!(!page.contains("http:") || page.matches("http:").count() == page.matches("http://www.w3.org/").count());
     }

@@ -1,6 +1,6 @@
 //! The picture as PNG.
 
-use crate::user_error::Trouble;
+use crate::user_error::UserError;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::fontdb::{Database, Family, Query};
 use resvg::usvg::{Options, Tree};
@@ -24,8 +24,8 @@ const FONTS: [&str; 9] = [
 ];
 
 /// Draws an SVG.
-pub fn render(svg: &str) -> Result<Vec<u8>, Trouble> {
-    let failed = |what: String| Trouble::new("png", what).hint("write .svg or .html instead");
+pub fn render(svg: &str) -> Result<Vec<u8>, UserError> {
+    let failed = |what: String| UserError::new("png", what).hint("write .svg or .html instead");
     let options = Options { fontdb: Arc::new(fonts()?), ..Options::default() };
     let tree = Tree::from_str(svg, &options).map_err(|error| failed(format!("cannot draw: {error}")))?;
     let size = tree.size();
@@ -38,15 +38,15 @@ pub fn render(svg: &str) -> Result<Vec<u8>, Trouble> {
 }
 
 /// The fonts of the system; without any, a picture would have no texts.
-fn fonts() -> Result<Database, Trouble> {
+fn fonts() -> Result<Database, UserError> {
     let mut fonts = Database::new();
     fonts.load_system_fonts();
     let has = |name: &&str| fonts.query(&Query { families: &[Family::Name(name)], ..Query::default() }).is_some();
     let known = FONTS.iter().find(|name| has(name)).map(|name| (*name).to_owned());
     let any = || fonts.faces().find_map(|face| face.families.first().map(|(name, _)| name.clone()));
     let Some(name) = known.or_else(any) else {
-        let trouble = Trouble::new("png", "expected a font on this system to write texts with, found none");
-        return Err(trouble.hint("install one, such as DejaVu Sans, or write .svg or .html instead"));
+        let error = UserError::new("png", "expected a font on this system to write texts with, found none");
+        return Err(error.hint("install one, such as DejaVu Sans, or write .svg or .html instead"));
     };
     fonts.set_sans_serif_family(name);
     Ok(fonts)
@@ -66,7 +66,7 @@ mod tests {
         };
         match (with("layer 12"), with("")) {
             (Ok(text), Ok(empty)) => assert_ne!(text, empty),
-            (Err(trouble), Err(_)) => assert!(trouble.to_string().contains("found none"), "{trouble}"),
+            (Err(error), Err(_)) => assert!(error.to_string().contains("found none"), "{error}"),
             _ => panic!("one has fonts, the other has none"),
         }
     }

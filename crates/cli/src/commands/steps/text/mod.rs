@@ -4,7 +4,7 @@ mod ops;
 mod slowest;
 mod tables;
 
-use super::run::Stepped;
+use super::run::StepsReport;
 use crate::input::source::Source;
 use crate::render::recorder;
 use crate::render::table;
@@ -24,11 +24,11 @@ const NAME_CHARS: usize = 60;
 const GAPS: usize = 3;
 
 /// All of it.
-pub fn text(source: &Source, stepped: &Stepped, each: bool) -> String {
-    let (trace, steps) = (&stepped.loaded.trace, &stepped.steps);
+pub fn text(source: &Source, report: &StepsReport, each: bool) -> String {
+    let (trace, steps) = (&report.loaded.trace, &report.steps);
     let width = table::width();
     let mut text = overview(source, trace, steps);
-    text.push_str(&recorder::lines(&stepped.loaded));
+    text.push_str(&recorder::lines(&report.loaded));
     text.push('\n');
     text.push_str(&tables::groups(steps).render(width));
     if steps.attribution.is_some() {
@@ -52,7 +52,7 @@ fn overview(source: &Source, trace: &Trace, steps: &Steps) -> String {
     let n_steps = count(steps.steps.len() as u64, "step");
     let mut text = format!(
         "{TITLE}{}{TITLE:#}: {n_steps} on {} in {}, marked by {}\n",
-        clean(&source.words),
+        clean(&source.label),
         count(steps.n_tracks as u64, "track"),
         time(steps.wall),
         marked.join(", ")

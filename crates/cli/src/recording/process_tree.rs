@@ -1,7 +1,7 @@
 //! The program, and the processes that come of it.
 
 use super::end::End;
-use super::notices::Wish;
+use super::process_events::ReceivedSignal;
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, getpgid, kill_process, wait};
 use std::collections::HashMap;
@@ -10,13 +10,13 @@ use std::process::Command;
 
 /// A program that runs, and what has become of those of its processes that nobody else waits for.
 #[derive(Debug)]
-pub struct Tree {
+pub struct ProcessTree {
     program: Pid,
     ends: HashMap<u32, End>,
     has_more: bool,
 }
 
-impl Tree {
+impl ProcessTree {
     /// Starts the program, in the process group of this one: what a terminal does to one, it does to both.
     pub fn start(command: &mut Command) -> io::Result<Self> {
         adopt_orphans();
@@ -63,10 +63,10 @@ impl Tree {
     }
 
     /// Tells the program what somebody wishes of it, unless it knows. It has not been waited for yet, so the number is its own.
-    pub fn forward(&self, wish: Wish) {
-        if self.end().is_none() && !(wish.is_terminals && self.is_in_our_group()) {
+    pub fn forward(&self, signal: ReceivedSignal) {
+        if self.end().is_none() && !(signal.is_from_terminal && self.is_in_our_group()) {
             // That it has just ended is seen soon enough.
-            let _ = kill_process(self.program, wish.signal);
+            let _ = kill_process(self.program, signal.signal);
         }
     }
 

@@ -1,22 +1,22 @@
 //! What one process has recorded.
 
 use super::end::End;
-use super::tree::Tree;
+use super::process_tree::ProcessTree;
 use crate::input::paths::Input;
 use crate::input::recovery::{Outcome, Recovery};
 use crate::input::spool_file::{Owner, SpoolFile};
 use crate::output::target::Target;
-use crate::user_error::Trouble;
+use crate::user_error::UserError;
 use ferrum_trace_format::spool::{EventCounter, Summary};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// What one process has recorded.
 #[derive(Debug)]
-pub struct Recorded {
+pub struct RecordedProcess {
     /// One, or those of a rotating recording, in their order.
     pub files: Vec<RecordedFile>,
-    pub fate: Fate,
+    pub state: ProcessState,
     /// Of all its files.
     pub summary: Summary,
 }
@@ -32,41 +32,41 @@ pub struct RecordedFile {
 
 /// What has become of a process that recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum ProcessState {
     /// It ended so.
     Ended(End),
     /// It ended and completed its file; only its parent knows how.
-    ByItself,
+    CompletedFile,
     /// It ended and could not complete its file: it was killed, or left without ado.
     Killed,
     /// It still records.
-    Records,
+    StillRecording,
 }
 
-impl Recorded {
+impl RecordedProcess {
     /// Looks at a spool.
-    pub fn of(spool: &Path, tree: &Tree) -> Result<Self, Trouble> {
+    pub fn of(spool: &Path, tree: &ProcessTree) -> Result<Self, UserError> {
         let SpoolFile { file, owner } = SpoolFile::open(spool, |_| {})?;
-        let wrong = |error: ferrum_trace_format::Error| Trouble::at(spool, error.to_string());
+        let wrong = |error: ferrum_trace_format::Error| UserError::at(spool, error.to_string());
         let mut counter = EventCounter::open(&file).map_err(wrong)?;
         let summary = counter.summary(&file).map_err(wrong)?;
-        let fate = Fate::of(&summary, &owner, tree.end_of(summary.pid));
-        if fate == Fate::Records {
+        let state = ProcessState::of(&summary, &owner, tree.end_of(summary.pid));
+        if state == ProcessState::StillRecording {
             return Self::snapshot(spool);
         }
-        Ok(Self::of_file(spool.to_owned(), fate, summary))
+        Ok(Self::of_file(spool.to_owned(), state, summary))
     }
 
-    fn of_file(path: PathBuf, fate: Fate, summary: Summary) -> Self {
+    fn of_file(path: PathBuf, state: ProcessState, summary: Summary) -> Self {
         let file = RecordedFile { path, n_events: summary.events, n_damaged: summary.n_diagnostics };
-        Self { files: vec![file], fate, summary }
+        Self { files: vec![file], state, summary }
     }
 
     /// Takes what a later file of the same recording has.
     pub fn go_on(&mut self, later: &mut Self) {
         self.files.append(&mut later.files);
-        if self.fate != Fate::Records {
-            self.fate = later.fate;
+        if self.state != ProcessState::StillRecording {
+            self.state = later.state;
         }
         self.summary.events += later.summary.events;
         self.summary.dropped += later.summary.dropped;
@@ -76,27 +76,28 @@ impl Recorded {
     }
 
     /// What a process has recorded that goes on: read twice, its spool would not be the same.
-    fn snapshot(spool: &Path) -> Result<Self, Trouble> {
+    fn snapshot(spool: &Path) -> Result<Self, UserError> {
         let file = spool.with_extension("snapshot");
         let recovery = Recovery { target: Some(Target::File(file.clone())), force: true, keep: true };
         match recovery.run(Input::Spool(spool.to_owned()))? {
             Outcome::Recovered(recovered) => {
                 // It may have ended meanwhile; the snapshot is whole all the same.
-                let fate = if recovered.summary.finished { Fate::ByItself } else { Fate::Records };
-                Ok(Self::of_file(file, fate, recovered.summary))
+                let state =
+                    if recovered.summary.finished { ProcessState::CompletedFile } else { ProcessState::StillRecording };
+                Ok(Self::of_file(file, state, recovered.summary))
             }
-            Outcome::NobodyReads => Err(Trouble::at(&file, "cannot write")),
+            Outcome::ClosedPipe => Err(UserError::at(&file, "cannot write")),
         }
     }
 }
 
-impl Fate {
+impl ProcessState {
     fn of(summary: &Summary, owner: &Owner, end: Option<End>) -> Self {
         match (end, owner) {
             (Some(end), _) => Self::Ended(end),
-            (None, _) if summary.finished => Self::ByItself,
+            (None, _) if summary.finished => Self::CompletedFile,
             (None, Owner::Us | Owner::Copy) => Self::Killed,
-            (None, Owner::Recorder | Owner::Unknown(_)) => Self::Records,
+            (None, Owner::Recorder | Owner::Unknown(_)) => Self::StillRecording,
         }
     }
 
@@ -105,18 +106,18 @@ impl Fate {
         match self {
             Self::Ended(End::Exit(_)) => "exit",
             Self::Ended(End::Signal(_)) => "signal",
-            Self::ByItself => "by itself",
+            Self::CompletedFile => "by itself",
             Self::Killed => "killed",
-            Self::Records => "still records",
+            Self::StillRecording => "still records",
         }
     }
 }
 
-impl fmt::Display for Fate {
+impl fmt::Display for ProcessState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ended(end) => end.fmt(f),
-            Self::ByItself | Self::Killed | Self::Records => f.write_str(self.name()),
+            Self::CompletedFile | Self::Killed | Self::StillRecording => f.write_str(self.name()),
         }
     }
 }
@@ -129,11 +130,11 @@ mod tests {
     fn what_is_known_best_is_told() {
         let finished = Summary { finished: true, ..Summary::default() };
         let open = Summary::default();
-        let fate = |summary, owner, end| Fate::of(summary, &owner, end).to_string();
-        assert_eq!(fate(&finished, Owner::Us, Some(End::Exit(3))), "exit 3");
-        assert_eq!(fate(&open, Owner::Us, Some(End::Signal(9))), "SIGKILL");
-        assert_eq!(fate(&finished, Owner::Us, None), "by itself");
-        assert_eq!(fate(&open, Owner::Us, None), "killed");
-        assert_eq!(fate(&open, Owner::Recorder, None), "still records");
+        let state = |summary, owner, end| ProcessState::of(summary, &owner, end).to_string();
+        assert_eq!(state(&finished, Owner::Us, Some(End::Exit(3))), "exit 3");
+        assert_eq!(state(&open, Owner::Us, Some(End::Signal(9))), "SIGKILL");
+        assert_eq!(state(&finished, Owner::Us, None), "by itself");
+        assert_eq!(state(&open, Owner::Us, None), "killed");
+        assert_eq!(state(&open, Owner::Recorder, None), "still records");
     }
 }

@@ -4,12 +4,12 @@ use crate::commands::convert;
 use crate::input::paths::Input;
 use crate::input::source::{Passes, Source};
 use crate::output::format::Format;
-use crate::output::output_writer::make_at;
+use crate::output::output_writer::write_to;
 use crate::output::pending_file::Existing;
 use crate::output::target::Target;
-use crate::recording::{Folder, Gathered, Recorded, RecordedFile};
-use crate::render::messages::Words;
-use crate::user_error::Trouble;
+use crate::recording::{Folder, RecordedFile, RecordedProcess, RecordedProcesses};
+use crate::render::messages::Messages;
+use crate::user_error::UserError;
 use ferrum_trace_analyze::merge::{self, MergeOptions, Merged, MergedForm};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,28 +27,28 @@ pub struct Made {
 }
 
 /// Where to write a trace, and how.
-pub struct Making<'a> {
+pub struct TraceOutput<'a> {
     pub output: &'a Path,
     pub format: Format,
     pub folder: &'a Folder,
-    pub words: Words,
+    pub messages: Messages,
 }
 
-impl Making<'_> {
+impl TraceOutput<'_> {
     /// Writes the trace of all processes that recorded something.
-    pub fn make(&self, gathered: &Gathered) -> Result<Made, Trouble> {
+    pub fn make(&self, gathered: &RecordedProcesses) -> Result<Made, UserError> {
         let files =
-            gathered.recorded.iter().flat_map(|recorded| recorded.files.iter().map(move |file| (recorded, file)));
-        let files: Vec<(&Recorded, &RecordedFile)> = files.filter(|(_, file)| file.n_events > 0).collect();
+            gathered.processes.iter().flat_map(|recorded| recorded.files.iter().map(move |file| (recorded, file)));
+        let files: Vec<(&RecordedProcess, &RecordedFile)> = files.filter(|(_, file)| file.n_events > 0).collect();
         match &files[..] {
             [(_, one)] => self.convert(&one.path).map(|whole| Made { whole, merged: None }),
             several => self.put_together(several),
         }
     }
 
-    fn put_together(&self, files: &[(&Recorded, &RecordedFile)]) -> Result<Made, Trouble> {
+    fn put_together(&self, files: &[(&RecordedProcess, &RecordedFile)]) -> Result<Made, UserError> {
         let inputs = files.iter().map(|(recorded, file)| self.input(recorded, file));
-        let inputs: Vec<merge::Input> = inputs.collect::<Result<_, Trouble>>()?;
+        let inputs: Vec<merge::Input> = inputs.collect::<Result<_, UserError>>()?;
         let form = match self.format {
             Format::Chrome => Some(MergedForm::Chrome),
             Format::Perfetto => Some(MergedForm::Perfetto),
@@ -64,24 +64,24 @@ impl Making<'_> {
     }
 
     /// Its name is that of the process: the file will not be there any more.
-    fn input(&self, recorded: &Recorded, file: &RecordedFile) -> Result<merge::Input, Trouble> {
-        let source = Source::of(Input::Other(file.path.clone()), Passes::SeveralOfMany, &self.words)?;
+    fn input(&self, recorded: &RecordedProcess, file: &RecordedFile) -> Result<merge::Input, UserError> {
+        let source = Source::of(Input::Other(file.path.clone()), Passes::SeveralOfMany, &self.messages)?;
         let name = format!("{} {}", recorded.summary.process, recorded.summary.pid);
         Ok(merge::Input { name, rank: None, rank_if_unknown: None, open: Arc::new(move || source.open_boxed()) })
     }
 
     /// Writes one trace in the form that is asked for. As JSON, that of a process is what it would have written itself.
-    fn convert(&self, file: &Path) -> Result<PathBuf, Trouble> {
-        let source = Source::of(Input::Other(file.to_owned()), Passes::Several, &self.words)?;
-        let trouble = |what: String| Trouble::new(source.words.clone(), what);
-        let made = make_at(&Target::File(self.output.to_owned()), Existing::IsReplaced, |out| match self.format {
+    fn convert(&self, file: &Path) -> Result<PathBuf, UserError> {
+        let source = Source::of(Input::Other(file.to_owned()), Passes::Several, &self.messages)?;
+        let error = |what: String| UserError::new(source.label.clone(), what);
+        let made = write_to(&Target::File(self.output.to_owned()), Existing::Replace, |out| match self.format {
             Format::Chrome => {
-                let mut trace = source.open().map_err(|error| source.trouble(&error))?;
-                io::copy(&mut trace, out).map(|_| ()).map_err(|cause| trouble(cause.to_string()))
+                let mut trace = source.open().map_err(|error| source.error(&error))?;
+                io::copy(&mut trace, out).map(|_| ()).map_err(|cause| error(cause.to_string()))
             }
-            _ => convert::write_plainly(&source, self.format, out).map(|_| ()).map_err(trouble),
+            _ => convert::write_plainly(&source, self.format, out).map(|_| ()).map_err(error),
         })?;
-        made.ok_or_else(|| nobody_reads(self.output))?;
+        made.ok_or_else(|| closed_pipe(self.output))?;
         let is_readable = matches!(self.format, Format::Chrome | Format::Perfetto | Format::Torch) && !self.is_device();
         Ok(if is_readable { self.output.to_owned() } else { file.to_owned() })
     }
@@ -92,14 +92,14 @@ impl Making<'_> {
     }
 }
 
-fn merge_to(inputs: &[merge::Input], path: &Path, form: MergedForm) -> Result<Merged, Trouble> {
+fn merge_to(inputs: &[merge::Input], path: &Path, form: MergedForm) -> Result<Merged, UserError> {
     let options = MergeOptions { form, ..MergeOptions::default() };
-    let merged = make_at(&Target::File(path.to_owned()), Existing::IsReplaced, |out| {
-        merge::merge(inputs, out, &options).map_err(|error| Trouble::at(path, error.to_string()))
+    let merged = write_to(&Target::File(path.to_owned()), Existing::Replace, |out| {
+        merge::merge(inputs, out, &options).map_err(|error| UserError::at(path, error.to_string()))
     });
-    merged?.ok_or_else(|| nobody_reads(path))
+    merged?.ok_or_else(|| closed_pipe(path))
 }
 
-fn nobody_reads(output: &Path) -> Trouble {
-    Trouble::at(output, "cannot write: the reader has closed the pipe")
+fn closed_pipe(output: &Path) -> UserError {
+    UserError::at(output, "cannot write: the reader has closed the pipe")
 }

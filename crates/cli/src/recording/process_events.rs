@@ -18,79 +18,81 @@ const ENDING: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
 
 /// Something that has happened.
 #[derive(Clone, Copy, Debug)]
-pub enum Notice {
+pub enum ProcessEvent {
     /// A process may have ended.
-    Child,
-    Wish(Wish),
+    ChildEnded,
+    Signal(ReceivedSignal),
 }
 
 /// A signal.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish {
+pub struct ReceivedSignal {
     pub signal: Signal,
     /// Whether it comes from the terminal, which sends it to the whole process group.
-    pub is_terminals: bool,
+    pub is_from_terminal: bool,
 }
 
-impl Wish {
+impl ReceivedSignal {
     /// Whether it asks for an end.
-    pub fn is_to_end(self) -> bool {
+    pub fn is_termination(self) -> bool {
         ENDING.contains(&self.signal.as_raw())
     }
 }
 
 /// All notices from now on.
 #[derive(Debug)]
-pub struct Notices {
-    receiver: Receiver<Notice>,
+pub struct ProcessEvents {
+    receiver: Receiver<ProcessEvent>,
     /// Said when a wish to end does end this process; `None` as long as the program is to end first.
-    consolation: Arc<Mutex<Option<String>>>,
+    exit_message: Arc<Mutex<Option<String>>>,
 }
 
-impl Notices {
+impl ProcessEvents {
     /// From now on no signal ends this process by itself. Those that are ignored stay so, here and in the program.
     pub fn listen() -> io::Result<Self> {
         let ignored = ignored_signals();
         let wanted = FORWARDED.into_iter().filter(|signal| ignored & (1 << (signal - 1)) == 0);
         let mut signals = SignalsInfo::<WithOrigin>::new(wanted.chain([SIGCHLD]))?;
         let (sender, receiver) = channel();
-        let consolation = Arc::new(Mutex::new(None::<String>));
-        let last_words = Arc::clone(&consolation);
+        let exit_message = Arc::new(Mutex::new(None::<String>));
+        let message = Arc::clone(&exit_message);
         std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
             for origin in &mut signals {
-                let Some(notice) = notice_of(&origin) else { continue };
-                let last_words = last_words.lock().unwrap_or_else(PoisonError::into_inner);
-                match (&notice, &*last_words) {
-                    (Notice::Wish(wish), Some(last_words)) if wish.is_to_end() => interrupt::leave(last_words),
+                let Some(event) = event_of(&origin) else { continue };
+                let message = message.lock().unwrap_or_else(PoisonError::into_inner);
+                match (&event, &*message) {
+                    (ProcessEvent::Signal(signal), Some(message)) if signal.is_termination() => {
+                        interrupt::leave(message)
+                    }
                     // Nobody listens when this process is about to end.
-                    _ => drop(sender.send(notice)),
+                    _ => drop(sender.send(event)),
                 }
             }
         })?;
-        Ok(Self { receiver, consolation })
+        Ok(Self { receiver, exit_message })
     }
 
     /// The next one, if there is one before patience ends.
-    pub fn next(&self, patience: Duration) -> Option<Notice> {
+    pub fn next(&self, patience: Duration) -> Option<ProcessEvent> {
         self.receiver.recv_timeout(patience).ok()
     }
 
     /// From now on a wish to end ends this process, and this is said.
-    pub fn end_at_wish(&self, consolation: String) {
-        *self.consolation.lock().unwrap_or_else(PoisonError::into_inner) = Some(consolation);
+    pub fn exit_on_signal(&self, exit_message: String) {
+        *self.exit_message.lock().unwrap_or_else(PoisonError::into_inner) = Some(exit_message);
     }
 }
 
-fn notice_of(origin: &Origin) -> Option<Notice> {
+fn event_of(origin: &Origin) -> Option<ProcessEvent> {
     if origin.signal == SIGCHLD {
-        return Some(Notice::Child);
+        return Some(ProcessEvent::ChildEnded);
     }
     let signal = Signal::from_named_raw(origin.signal)?;
-    Some(Notice::Wish(Wish { signal, is_terminals: is_terminals(origin) }))
+    Some(ProcessEvent::Signal(ReceivedSignal { signal, is_from_terminal: is_from_terminal(origin) }))
 }
 
 /// Of these signals, the kernel itself sends only what comes from a terminal. Where it does not say so, nobody has sent it.
-fn is_terminals(origin: &Origin) -> bool {
+fn is_from_terminal(origin: &Origin) -> bool {
     match origin.cause {
         Cause::Kernel => true,
         Cause::Unknown => origin.process.as_ref().is_none_or(|process| process.pid == 0),
