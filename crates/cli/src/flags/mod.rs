@@ -1,13 +1,15 @@
 //! Flags that several commands have.
 
+mod report;
 pub mod selection;
 
+pub use report::ReportArgs;
 pub use selection::SelectionArgs;
 
 use clap::ValueHint;
 use std::path::PathBuf;
 
-/// Stands for standard input, or standard output.
+/// The name of standard input and standard output.
 pub const DASH: &str = "-";
 
 /// The traces to read.
@@ -22,7 +24,7 @@ pub struct InputArgs {
     pub files: Vec<PathBuf>,
 }
 
-/// Where what is made of a trace goes.
+/// The file to write.
 #[derive(Debug, Default, clap::Args)]
 pub struct OutputArgs {
     /// Write to this file (one FILE only); `-` is stdout

@@ -2,6 +2,7 @@
 
 use super::recovery::{Outcome, Recovery};
 use crate::flags::DASH;
+use crate::output::output_writer::InputCount;
 use crate::render::messages::Messages;
 use crate::user_error::UserError;
 use ferrum_trace_format::spool::is_spool;
@@ -76,7 +77,13 @@ pub struct InvalidInput {
 /// The traces that words of the command line stand for.
 pub type Inputs = Vec<Result<Input, InvalidInput>>;
 
-/// What a folder stands for.
+/// Returns the number of inputs, and whether standard input is one of them.
+pub fn count(inputs: &Inputs) -> InputCount {
+    let has_stdin = inputs.iter().flatten().any(|input| *input == Input::Stdin);
+    InputCount { n_inputs: inputs.len(), has_stdin }
+}
+
+/// Meaning of a folder on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Folders {
     /// The spools in it.

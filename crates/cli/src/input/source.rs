@@ -1,6 +1,7 @@
-//! A trace that is to be read.
+//! Opening a trace, wherever it is: a file, a spool, a compressed file, a stream.
 
 use super::paths::{Input, Unrecovered};
+use super::recovered_text::report_recovered;
 use super::recovery::{Outcome, Recovery};
 use super::replay::{Replay, Replayed};
 use super::spool_file::{Owner, SpoolFile};
@@ -8,55 +9,63 @@ use crate::os::file_id::FileId;
 use crate::render::messages::Messages;
 use crate::render::progress::{Progress, WatchedRead};
 use crate::user_error::UserError;
+use ferrum_trace_format::chrome::read::{LoadOptions, Loaded, load, load_async_args};
 use ferrum_trace_format::open::{self, Container, Notes, Opened, TraceFormat};
 use ferrum_trace_format::spool::is_spool;
 use ferrum_trace_format::{Error, ReadAt};
+use std::borrow::Borrow;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How often a trace will be read.
+/// Number of times that a trace will be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passes {
     One,
     Several,
-    /// One of many traces: they are read one after the other, and a system does not let all be open at once.
+    /// Several passes over one of many traces. The file is open only while it is read, because the number of open files is
+    /// limited.
     SeveralOfMany,
 }
 
-/// A trace that is to be read.
+/// A trace to read.
 pub struct Source {
-    /// What it is called in JSON.
+    /// Name in JSON.
     pub name: String,
-    /// What it is called in words.
+    /// Name in messages.
     pub label: String,
-    /// Where it is; `None` for standard input.
+    /// Path of the file; `None` for standard input.
     pub path: Option<PathBuf>,
     bytes: Bytes,
-    facts: Mutex<Option<TraceFacts>>,
 }
 
-/// What becomes known of a trace when it is opened.
+/// An opened trace.
+pub struct OpenTrace {
+    pub reader: TraceReader,
+    pub facts: TraceFacts,
+}
+
+/// Facts about a trace that opening it reveals.
 #[derive(Clone, Debug)]
 pub struct TraceFacts {
-    /// What is around it, from the outside inwards.
+    /// Containers of the trace, outermost first.
     pub containers: Vec<Container>,
     pub kind: TraceFormat,
     notes: Notes,
 }
 
 impl TraceFacts {
-    /// What is worth saying, and is known once the trace has been read.
+    /// Returns remarks of the reader. They are complete once the trace has been read.
     pub fn notes(&self) -> Vec<String> {
         self.notes.all()
     }
 }
 
-/// A trace that is being read, as Chrome trace events.
+/// Reads a trace as Chrome trace events.
 pub struct TraceReader {
     opened: Opened,
-    /// Of what is not watched where it is read from.
+    /// Progress in uncompressed bytes, if the source itself does not report progress.
     progress: Option<Progress>,
 }
 
@@ -70,26 +79,59 @@ impl Read for TraceReader {
     }
 }
 
+/// Opens a trace for an analysis that reads it several times, and keeps the facts of the last opening.
+pub struct Reopen<S> {
+    source: S,
+    facts: Mutex<Option<TraceFacts>>,
+}
+
+impl<S: Borrow<Source>> Reopen<S> {
+    pub fn new(source: S) -> Self {
+        Self { source, facts: Mutex::default() }
+    }
+
+    pub fn source(&self) -> &Source {
+        self.source.borrow()
+    }
+
+    /// Opens the trace from its start.
+    pub fn open(&self) -> Result<Box<dyn Read + Send>, Error> {
+        let OpenTrace { reader, facts } = self.source().open()?;
+        *self.facts.lock().unwrap_or_else(PoisonError::into_inner) = Some(facts);
+        Ok(Box::new(reader))
+    }
+
+    /// Returns the facts of the last opening; `None` if the trace was not opened.
+    pub fn facts(&self) -> Option<TraceFacts> {
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the remarks of the last reader; none if the trace was not opened.
+    pub fn notes(&self) -> Vec<String> {
+        self.facts().map(|facts| facts.notes()).unwrap_or_default()
+    }
+}
+
 enum Bytes {
-    /// A file of which that many bytes are read: it may be growing.
+    /// A file, up to the size that it had when it was found. It may grow.
     File {
         file: Arc<File>,
         n_bytes: u64,
     },
-    /// A file that is read here and there: a spool, or a zip.
+    /// A file that is read in random order: a spool or a zip.
     Seekable(File),
     /// A file that is open only while it is read.
     Named(NamedFile),
-    /// Taken by whoever opens it first.
+    /// A stream; taken by the first opening.
     Stream(Mutex<Option<Box<dyn Read + Send>>>),
     Replay(Arc<Mutex<Replay>>),
 }
 
 impl Source {
-    /// Finds a trace. One that is missing, but whose spool is there, is recovered first.
+    /// Finds a trace. If it is missing and its spool exists, it is recovered first.
     pub fn of(input: Input, passes: Passes, messages: &Messages) -> Result<Self, UserError> {
         let input = match input {
-            Input::Unrecovered(unrecovered) => settle(unrecovered, messages),
+            Input::Unrecovered(unrecovered) => recover_or_read_spool(unrecovered, messages),
             other => other,
         };
         let bytes = match input.path() {
@@ -106,17 +148,41 @@ impl Source {
             label: input.label(),
             path: input.path().map(Path::to_owned),
             bytes: bytes.map_err(cannot)?,
-            facts: Mutex::default(),
         })
     }
 
-    /// Opens it. What was given for one pass can be opened once.
-    pub fn open(&self) -> Result<TraceReader, Error> {
+    /// Opens the trace from its start. A stream that was found for one pass is empty the second time.
+    pub fn open(&self) -> Result<OpenTrace, Error> {
         let (opened, progress) = self.open_bytes(&self.bytes)?;
         let facts =
             TraceFacts { containers: opened.containers.clone(), kind: opened.kind, notes: opened.notes.clone() };
-        *self.facts.lock().unwrap_or_else(PoisonError::into_inner) = Some(facts);
-        Ok(TraceReader { opened, progress })
+        Ok(OpenTrace { reader: TraceReader { opened, progress }, facts })
+    }
+
+    /// Opens the trace and loads its events, with these arguments.
+    pub fn load(&self, args: Vec<String>) -> Result<(Loaded, TraceFacts), UserError> {
+        self.load_with(args, load)
+    }
+
+    /// Like [`load`](Self::load), with the arguments of async events too.
+    pub fn load_with_async_args(&self, args: Vec<String>) -> Result<(Loaded, TraceFacts), UserError> {
+        self.load_with(args, load_async_args)
+    }
+
+    fn load_with(
+        &self,
+        args: Vec<String>,
+        load: impl FnOnce(TraceReader, &LoadOptions) -> Result<Loaded, Error>,
+    ) -> Result<(Loaded, TraceFacts), UserError> {
+        let OpenTrace { reader, facts } = self.open().map_err(|error| self.error(&error))?;
+        let loaded =
+            load(reader, &LoadOptions { args, ..LoadOptions::default() }).map_err(|error| self.error(&error))?;
+        Ok((loaded, facts))
+    }
+
+    /// Returns an error about this trace.
+    pub fn error(&self, error: &Error) -> UserError {
+        UserError::new(self.label.clone(), error.to_string())
     }
 
     fn open_bytes(&self, bytes: &Bytes) -> Result<(Opened, Option<Progress>), Error> {
@@ -138,22 +204,6 @@ impl Source {
             Bytes::Named(file) => return self.open_bytes(&file.open_again().unwrap_or_else(Bytes::broken)),
         }?;
         Ok((opened, progress))
-    }
-
-    /// The same, for those who only want to read.
-    pub fn open_boxed(&self) -> Result<Box<dyn Read + Send>, Error> {
-        Ok(Box::new(self.open()?))
-    }
-
-    /// What is known since it was opened last.
-    pub fn facts(&self) -> TraceFacts {
-        let facts = self.facts.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        facts.unwrap_or(TraceFacts { containers: Vec::new(), kind: TraceFormat::Json, notes: Notes::default() })
-    }
-
-    /// What an error is about.
-    pub fn error(&self, error: &Error) -> UserError {
-        UserError::new(self.label.clone(), error.to_string())
     }
 
     fn watched(&self, input: Box<dyn Read + Send>) -> WatchedRead<Box<dyn Read + Send>> {
@@ -198,7 +248,7 @@ impl Bytes {
     }
 }
 
-/// A file as it was when it was found. It may grow; of what is not read here and there, only what was there then is read.
+/// A file that is opened for each pass. It may grow between passes, but it must be the same file.
 struct NamedFile {
     path: PathBuf,
     id: FileId,
@@ -220,7 +270,7 @@ impl NamedFile {
     }
 }
 
-/// The copy shares its place with the file, which nobody else reads meanwhile.
+/// The clone shares its position with the file, so passes must not overlap.
 fn open_from_start(file: &File) -> Result<Opened, Error> {
     let copy = file.try_clone().and_then(|mut copy| copy.rewind().map(|()| copy));
     match copy {
@@ -229,7 +279,7 @@ fn open_from_start(file: &File) -> Result<Opened, Error> {
     }
 }
 
-/// A stream of which nothing but an error comes.
+/// A stream that returns an error, then ends.
 struct Broken(Option<io::Error>);
 
 impl Read for Broken {
@@ -238,7 +288,7 @@ impl Read for Broken {
     }
 }
 
-/// A file from its beginning to where it ended when it was found.
+/// A file up to the size that it had when it was found.
 struct FileView {
     file: Arc<File>,
     offset: u64,
@@ -247,7 +297,7 @@ struct FileView {
 
 impl FileView {
     fn of(file: &Arc<File>, n_bytes: u64) -> Self {
-        // Files of the system that are made when they are read say that they are empty.
+        // Files in /proc report a size of zero.
         Self { file: Arc::clone(file), offset: 0, end: if n_bytes == 0 { u64::MAX } else { n_bytes } }
     }
 }
@@ -262,8 +312,8 @@ impl Read for FileView {
     }
 }
 
-/// What is to be read for a trace that its process did not complete: the trace, if that is made now, or the spool.
-fn settle(unrecovered: Unrecovered, messages: &Messages) -> Input {
+/// Recovers a trace that its process did not complete. Returns its spool if the trace cannot be written, or should not be.
+fn recover_or_read_spool(unrecovered: Unrecovered, messages: &Messages) -> Input {
     let spool = Input::Spool(unrecovered.spool.clone());
     if unrecovered.trace.exists() {
         messages.note(&unrecovered.trace, "reading its spool instead, which has at least the same events");
@@ -275,11 +325,11 @@ fn settle(unrecovered: Unrecovered, messages: &Messages) -> Input {
     }
     match unrecovered.recover(&Recovery::default(), messages) {
         Ok(Outcome::Recovered(recovered)) => {
-            messages.recovered(&recovered);
+            report_recovered(messages, &recovered);
             Input::Other(unrecovered.trace)
         }
         Ok(Outcome::ClosedPipe) => spool,
-        // Its folder may be one that cannot be written to.
+        // The folder may not be writable.
         Err(error) => {
             messages.note(&unrecovered.trace, &format!("cannot be recovered ({error}): reading the spool"));
             spool
@@ -287,7 +337,7 @@ fn settle(unrecovered: Unrecovered, messages: &Messages) -> Input {
     }
 }
 
-/// Whether a live process records to it.
+/// Returns true if a live process records to this spool.
 pub fn is_being_recorded(spool: &Path) -> bool {
     matches!(SpoolFile::open(spool, |_| {}), Ok(SpoolFile { owner: Owner::Recorder, .. }))
 }

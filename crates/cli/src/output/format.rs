@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use std::path::Path;
 
-/// What to convert to.
+/// A format to convert to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// Chrome trace JSON: an object with a list `traceEvents`
@@ -27,7 +27,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// What it is called in flags and in JSON.
+    /// Returns the name in flags and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Chrome => "chrome",
@@ -42,8 +42,8 @@ impl Format {
         }
     }
 
-    /// What its files end in.
-    pub fn ending(self) -> &'static str {
+    /// Returns the extension of its files.
+    pub fn extension(self) -> &'static str {
         match self {
             Self::Chrome | Self::ChromeArray => "json",
             Self::Perfetto => "pftrace",
@@ -56,9 +56,9 @@ impl Format {
         }
     }
 
-    /// The format that a file's name asks for.
+    /// Returns the format that the extension of a file asks for.
     pub fn of(path: &Path) -> Option<Self> {
-        const ENDINGS: [(&str, Format); 10] = [
+        const EXTENSIONS: [(&str, Format); 10] = [
             (".layerwise.json", Format::VllmLayerwise),
             (".pt.trace.json", Format::Torch),
             (".speedscope.json", Format::Speedscope),
@@ -72,7 +72,7 @@ impl Format {
         ];
         let name = path.file_name()?.to_string_lossy().to_lowercase();
         let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
-        ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, format)| *format)
+        EXTENSIONS.iter().find(|(extension, _)| name.ends_with(extension)).map(|(_, format)| *format)
     }
 }
 
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ending_tells_the_format() {
+    fn the_extension_selects_the_format() {
         let of = |name: &str| Format::of(Path::new(name));
         assert_eq!(of("d/a.json"), Some(Format::Chrome));
         assert_eq!(of("a.JSON.gz"), Some(Format::Chrome));
@@ -92,10 +92,10 @@ mod tests {
     }
 
     #[test]
-    fn each_format_is_told_by_its_own_ending() {
+    fn each_format_is_selected_by_its_own_extension() {
         for format in Format::value_variants() {
-            let result = Format::of(Path::new(&format!("a.{}", format.ending())));
-            assert!(result == Some(*format) || *format == Format::ChromeArray, "{format:?}");
+            let found = Format::of(Path::new(&format!("a.{}", format.extension())));
+            assert!(found == Some(*format) || *format == Format::ChromeArray, "{format:?}");
             assert_eq!(format.to_possible_value().unwrap().get_name(), format.name());
         }
     }

@@ -1,64 +1,85 @@
-//! Making a file of a trace: where it goes, and that it is whole or not there.
+//! Picks the output path of a trace, and writes the file atomically.
 
 use super::packed::{Packed, bare_name};
 use super::pending_file::Existing;
 use super::target::{Failure, Target};
 use crate::flags::OutputArgs;
-use crate::input::paths::{Input, Inputs};
-use crate::input::source::Source;
 use crate::user_error::UserError;
 use std::io::Write;
+use std::path::Path;
 
-/// Where files go.
+/// Output of a command that writes one file per trace.
 pub struct OutputWriter {
+    /// The path of `-o`, if any.
     target: Option<Target>,
     existing: Existing,
 }
 
+/// Inputs of a command, as far as they limit its output.
+#[derive(Clone, Copy, Debug)]
+pub struct InputCount {
+    pub n_inputs: usize,
+    pub has_stdin: bool,
+}
+
 impl OutputWriter {
-    /// What the flags ask for, if they agree with each other and with the files.
-    pub fn new(inputs: &Inputs, output: &OutputArgs, is_json: bool) -> Result<Self, UserError> {
-        let target = output.output.as_deref().map(Target::of);
-        if target.is_some() && inputs.len() > 1 {
-            let what = format!("needs exactly one FILE, found {}", inputs.len());
-            return Err(UserError::new("-o", what).hint("without `-o`, each file is written next to its trace"));
-        }
-        let has_stdin = inputs.iter().flatten().any(|input| *input == Input::Stdin);
-        if is_json && (target == Some(Target::Stdout) || (target.is_none() && has_stdin)) {
-            let error = UserError::new("--json", "standard output is already used for the trace");
-            return Err(error.hint("write the trace to a file: `-o PATH`"));
-        }
-        let existing = if output.force { Existing::Replace } else { Existing::Keep };
-        Ok(Self { target, existing })
+    /// Checks that `-o` and `--json` agree with the inputs.
+    pub fn new(inputs: InputCount, output: &OutputArgs, is_json: bool) -> Result<Self, UserError> {
+        let beside = "without `-o`, each file is written next to its trace";
+        let target = checked_target(inputs, output.output.as_deref(), is_json, beside)?;
+        Ok(Self { target, existing: Existing::of_force(output.force) })
     }
 
-    /// Whether nobody says where files go.
-    pub fn is_by_itself(&self) -> bool {
+    /// Returns true if there is no `-o`.
+    pub fn is_default(&self) -> bool {
         self.target.is_none()
     }
 
-    /// Where the file of a trace goes; beside it, with this ending, if nobody says otherwise.
-    pub fn target(&self, source: &Source, ending: &str) -> Target {
-        match (&self.target, &source.path) {
+    /// Returns the output for a trace at this path. Without `-o`, it is next to the trace and has this extension.
+    pub fn target(&self, trace: Option<&Path>, extension: &str) -> Target {
+        match (&self.target, trace) {
             (Some(target), _) => target.clone(),
             (None, None) => Target::Stdout,
-            (None, Some(path)) => Target::File(path.with_file_name(format!("{}.{ending}", bare_name(path)))),
+            (None, Some(path)) => Target::File(path.with_file_name(format!("{}.{extension}", bare_name(path)))),
         }
     }
 
-    /// Makes a file. `None` if whoever was reading it has seen enough.
-    pub fn make<T>(
+    /// Writes a file made from the trace `label`. Returns `None` if the reader has closed the pipe.
+    pub fn write<T>(
         &self,
-        source: &Source,
+        label: &str,
         target: &Target,
         write: impl FnOnce(&mut dyn Write) -> Result<T, String>,
     ) -> Result<Option<T>, UserError> {
-        let error = |what| UserError::new(source.label.clone(), what);
-        write_to(target, self.existing, |output| write(output).map_err(error))
+        write_to(target, self.existing, |output| write(output).map_err(|what| UserError::new(label, what)))
     }
 }
 
-/// Makes a file. `None` if whoever was reading it has seen enough.
+/// Returns the target of `-o`, which must be the only user of standard output and needs a single input. `beside` is a hint.
+pub fn checked_target(
+    inputs: InputCount,
+    output: Option<&Path>,
+    is_json: bool,
+    beside: &str,
+) -> Result<Option<Target>, UserError> {
+    let target = output.map(Target::of);
+    if target.is_some() && inputs.n_inputs > 1 {
+        let what = format!("needs exactly one FILE, found {}", inputs.n_inputs);
+        return Err(UserError::new("-o", what).hint(beside));
+    }
+    if is_json && (target == Some(Target::Stdout) || (target.is_none() && inputs.has_stdin)) {
+        return Err(stdout_is_used());
+    }
+    Ok(target)
+}
+
+/// Returns the error for `--json` together with a trace on standard output.
+pub fn stdout_is_used() -> UserError {
+    UserError::new("--json", "standard output is already used for the trace")
+        .hint("write the trace to a file: `-o PATH`")
+}
+
+/// Writes a file, compressed if its name asks for it. Returns `None` if the reader has closed the pipe.
 pub fn write_to<T>(
     target: &Target,
     existing: Existing,
@@ -68,8 +89,8 @@ pub fn write_to<T>(
     let cannot = |cause: std::io::Error| UserError::new(name.clone(), format!("cannot write: {cause}"));
     let mut output = Packed::new(target.begin(existing)?, target.form().packing).map_err(cannot)?;
     let failure = match write(&mut output) {
-        Ok(made) => match output.commit(&name) {
-            Ok(()) => return Ok(Some(made)),
+        Ok(written) => match output.commit(&name) {
+            Ok(()) => return Ok(Some(written)),
             Err(failure) => failure,
         },
         Err(error) => output.failure().unwrap_or(Failure::Error(error)),

@@ -1,4 +1,4 @@
-//! Output that is packed on its way, if its name asks for it.
+//! Compresses output if its name asks for it, and strips extensions from names.
 
 use super::target::{Failure, TraceWriter};
 use ferrum_trace_format::Packing;
@@ -6,10 +6,10 @@ use flate2::write::GzEncoder;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// What is written at a time.
+/// Size of the buffer before the destination.
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// An output that is packed on its way.
+/// A writer that compresses.
 pub enum Packed {
     Plain(BufWriter<TraceWriter>),
     Gzip(GzEncoder<BufWriter<TraceWriter>>),
@@ -17,7 +17,7 @@ pub enum Packed {
 }
 
 impl Packed {
-    /// Begins to pack.
+    /// Creates a writer to `output`.
     pub fn new(output: TraceWriter, packing: Packing) -> io::Result<Self> {
         let output = BufWriter::with_capacity(BUFFER_BYTES, output);
         Ok(match packing {
@@ -27,7 +27,7 @@ impl Packed {
         })
     }
 
-    /// Why writing has failed, if it has.
+    /// Returns the error of the last write, if it failed.
     pub fn failure(&mut self) -> Option<Failure> {
         let output = match self {
             Self::Plain(output) => output,
@@ -37,7 +37,7 @@ impl Packed {
         output.get_mut().failure()
     }
 
-    /// The output is complete. `name` is what it is called.
+    /// Completes the output, which messages call `name`.
     pub fn commit(self, name: &str) -> Result<(), Failure> {
         let finished = match self {
             Self::Plain(output) => Ok(output),
@@ -63,12 +63,12 @@ impl Write for Packed {
     }
 }
 
-/// The name of a trace without what says how it is written: `run` for `run.json.gz` and for `run.json.spool`.
+/// Returns the file name without the extensions of traces: `run` for `run.json.gz` and for `run.json.spool`.
 pub fn bare_name(path: &Path) -> String {
     const ENDINGS: [&str; 7] = [".gz", ".zst", ".zip", ".spool", ".json", ".pftrace", ".perfetto-trace"];
     let full = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut name = full.as_str();
-    // In the order in which they stand, from the right.
+    // In the order in which they occur, from the right.
     for ending in ENDINGS {
         match name.strip_suffix(ending) {
             Some("") | None => {}
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bare_name_has_no_ending_of_a_trace() {
+    fn a_bare_name_has_no_extension_of_a_trace() {
         let of = |name: &str| bare_name(Path::new(name));
         assert_eq!([of("d/run.json.gz"), of("run.json.spool"), of("run.pftrace"), of("run.spool")], ["run"; 4]);
         assert_eq!([of("run.7.json"), of("run.7"), of(".json")], ["run.7", "run.7", ".json"]);

@@ -1,4 +1,4 @@
-//! A file that has its name only when it is complete.
+//! A file that appears under its name only when it is complete.
 
 use super::unfinished_files;
 use crate::os::interrupt;
@@ -10,16 +10,23 @@ use tempfile::NamedTempFile;
 /// Attempts to create the file, if another process removes it before it is locked.
 const CREATE_ATTEMPTS: usize = 100;
 
-/// What may be in the way of a new file.
+/// Handling of a file that already has the name of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// Stays; the new file is given up.
+    /// Keep it and fail.
     Keep,
-    /// Is replaced in one step.
+    /// Replace it atomically.
     Replace,
 }
 
-/// A file that is being written beside the place where it will be. If it is dropped before, it vanishes.
+impl Existing {
+    /// Returns the handling for the value of `--force`.
+    pub fn of_force(force: bool) -> Self {
+        if force { Self::Replace } else { Self::Keep }
+    }
+}
+
+/// A temporary file next to the output. It is removed if it is dropped before [`commit`](Self::commit).
 #[derive(Debug)]
 pub struct PendingFile {
     file: NamedTempFile,
@@ -27,7 +34,7 @@ pub struct PendingFile {
 }
 
 impl PendingFile {
-    /// Begins a file that will be at `path`, and removes the unfinished files of killed processes for the same path.
+    /// Creates a file that will be at `path`, and removes the unfinished files of killed processes for the same path.
     pub fn create(path: &Path) -> io::Result<Self> {
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -38,7 +45,7 @@ impl PendingFile {
         let prefix = unfinished_files::prefix(name, std::process::id());
         let mut builder = tempfile::Builder::new();
         builder.prefix(&prefix).suffix(unfinished_files::SUFFIX).rand_bytes(unfinished_files::N_RANDOM);
-        // As for any new file, the user's mask decides who may read it. Temporary files are private otherwise.
+        // Like any new file, it gets its permissions from the umask; by default, temporary files are private.
         let make = || builder.make_in(folder, |path| File::create_new(path));
         for _ in 0..CREATE_ATTEMPTS {
             let file = interrupt::guard(make, |file| file.path())?;
@@ -49,7 +56,7 @@ impl PendingFile {
         Err(io::ErrorKind::ResourceBusy.into())
     }
 
-    /// Gives the file its name, once the disk has all of it: what it was made of may be removed after this.
+    /// Syncs the file and gives it its name. Its input may be removed after this.
     pub fn commit(self, existing: Existing) -> io::Result<()> {
         let Self { file, path } = self;
         file.as_file().sync_all()?;

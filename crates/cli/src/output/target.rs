@@ -1,4 +1,4 @@
-//! Where a trace goes.
+//! The destination of a trace: a file or standard output.
 
 use super::pending_file::{Existing, PendingFile};
 use crate::flags::DASH;
@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Where a trace is to go.
+/// The destination of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     Stdout,
@@ -16,12 +16,12 @@ pub enum Target {
 }
 
 impl Target {
-    /// What the user asked for.
+    /// Parses the value of `-o`; `-` is standard output.
     pub fn of(typed: &Path) -> Self {
         if typed == Path::new(DASH) { Self::Stdout } else { Self::File(typed.to_owned()) }
     }
 
-    /// What it is called in JSON.
+    /// Returns the name in JSON.
     pub fn name(&self) -> String {
         match self {
             Self::Stdout => DASH.to_owned(),
@@ -29,7 +29,7 @@ impl Target {
         }
     }
 
-    /// What it is called in words.
+    /// Returns the name in messages.
     pub fn label(&self) -> String {
         match self {
             Self::Stdout => "standard output".to_owned(),
@@ -37,7 +37,7 @@ impl Target {
         }
     }
 
-    /// The form that the name of a trace promises.
+    /// Returns the output format and compression that the extension asks for.
     pub fn form(&self) -> OutputFormat {
         match self {
             Self::Stdout => OutputFormat::default(),
@@ -45,7 +45,7 @@ impl Target {
         }
     }
 
-    /// Whether both are the same file, or would be.
+    /// Returns true if this is the file at `path`, whether or not it exists.
     pub fn is_at(&self, path: &Path) -> bool {
         match self {
             Self::Stdout => false,
@@ -53,7 +53,7 @@ impl Target {
         }
     }
 
-    /// Begins a trace there. A file of that name is not touched before the trace is complete.
+    /// Opens the destination. An existing file is not touched before [`TraceWriter::commit`].
     pub fn begin(&self, existing: Existing) -> Result<TraceWriter, UserError> {
         let (kind, existing) = match self {
             Self::Stdout => (OutputTarget::Stdout(io::stdout()), existing),
@@ -71,12 +71,12 @@ fn begin_file(path: &Path, existing: Existing) -> Result<OutputTarget, UserError
             Err(UserError::at(path, "expected a file to write, found a folder").hint(hint))
         }
         Ok(about) if about.is_file() && existing == Existing::Keep => Err(exists(path.display().to_string())),
-        // Through links, so that it is the file that is replaced.
+        // Follow links, so that the file is replaced and not the link.
         Ok(about) if about.is_file() => {
             let path = fs::canonicalize(path).map_err(cannot)?;
             PendingFile::create(&path).map(OutputTarget::Pending).map_err(cannot)
         }
-        // A pipe, `/dev/null` and their like keep their place.
+        // A pipe or a device such as `/dev/null` is written to directly.
         Ok(_) => File::options().write(true).open(path).map(OutputTarget::Device).map_err(cannot),
         Err(_) => PendingFile::create(path).map(OutputTarget::Pending).map_err(cannot),
     }
@@ -97,7 +97,7 @@ fn cannot_write(name: String, cause: &io::Error) -> UserError {
     }
 }
 
-/// The place of a file, whether it is there or not.
+/// Returns the canonical path of a file that may not exist.
 fn full(path: &Path) -> PathBuf {
     let by_folder = || {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -106,7 +106,7 @@ fn full(path: &Path) -> PathBuf {
     fs::canonicalize(path).ok().or_else(by_folder).unwrap_or_else(|| path.to_owned())
 }
 
-/// A trace that is being written.
+/// Writes a trace to its destination.
 #[derive(Debug)]
 pub struct TraceWriter {
     kind: OutputTarget,
@@ -122,21 +122,21 @@ enum OutputTarget {
     Pending(PendingFile),
 }
 
-/// Why a trace was given up.
+/// The reason why a trace could not be written.
 #[derive(Debug)]
 pub enum Failure {
-    /// Whoever was reading it has seen enough.
+    /// The reader has closed the pipe.
     ClosedPipe,
     Error(UserError),
 }
 
 impl TraceWriter {
-    /// Why writing has failed, if it has.
+    /// Returns the error of the last write, if it failed.
     pub fn failure(&mut self) -> Option<Failure> {
         self.failure.take()
     }
 
-    /// The trace is complete.
+    /// Completes the trace.
     pub fn commit(self) -> Result<(), Failure> {
         let Self { kind, existing, label, .. } = self;
         let committed = match kind {
@@ -149,7 +149,7 @@ impl TraceWriter {
 }
 
 impl Failure {
-    /// What an error of the system comes to.
+    /// Converts a system error about the output `label`.
     pub fn of(label: String, cause: &io::Error) -> Self {
         match cause.kind() {
             io::ErrorKind::BrokenPipe => Self::ClosedPipe,
@@ -185,13 +185,13 @@ mod tests {
     use ferrum_trace_format::Packing;
 
     #[test]
-    fn a_dash_is_standard_output_and_all_else_a_file() {
+    fn a_dash_is_standard_output_and_any_other_name_a_file() {
         assert_eq!(Target::of(Path::new("-")), Target::Stdout);
         assert_eq!(Target::of(Path::new("./-")), Target::File("./-".into()));
     }
 
     #[test]
-    fn the_ending_tells_the_packing() {
+    fn the_extension_selects_the_compression() {
         let of = |name: &str| Target::of(Path::new(name)).form().packing;
         assert_eq!([of("a.json"), of("-"), of("gz"), of("d.gz/a")], [Packing::Plain; 4]);
         assert_eq!([of("a.json.gz"), of("a.GZ")], [Packing::Gzip; 2]);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_known_by_any_of_its_names() {
+    fn one_file_is_recognized_by_different_paths() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.json");
         let roundabout = Target::File(folder.path().join(".").join("a.json"));

@@ -1,8 +1,8 @@
 //! Unfinished files that killed processes have left behind.
 //!
 //! An unfinished file is called `NAME.PID-XXXXXX.tmp`, with the name of the output and six random characters, and its process
-//! holds a lock on it. The system releases the lock when the process ends, however it ends. So a file of that name that nobody has locked
-//! can be removed.
+//! holds a lock on it. The system releases the lock when the process ends, however it ends. So a file of that name without a
+//! lock can be removed.
 
 use crate::os::file_id::is_at;
 use std::ffi::{OsStr, OsString};
@@ -28,7 +28,7 @@ pub fn hold(file: &File, path: &Path) -> bool {
     file.lock().is_err() || is_at(file, path)
 }
 
-/// Removes unfinished files for the same output that no living process holds. What cannot be removed stays.
+/// Removes unfinished files for the same output that no living process holds. Ignores errors.
 pub fn remove(folder: &Path, output: &OsStr) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -49,7 +49,7 @@ fn remove_unless_held(path: &Path) {
     }
 }
 
-/// Whether a file of this name is an unfinished one for the output.
+/// Returns true if this is the name of an unfinished file for the output.
 fn is_unfinished(name: &OsStr, output: &OsStr) -> bool {
     let (name, output) = (name.as_encoded_bytes(), output.as_encoded_bytes());
     let middle = name.strip_prefix(output).and_then(|rest| rest.strip_prefix(b"."));

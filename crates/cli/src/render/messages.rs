@@ -1,74 +1,64 @@
-//! What is said on standard error.
+//! Messages on standard error.
 
-use super::recorder;
 use super::table::clean;
 use super::units::{count, number};
 use crate::exit_status::ExitStatus;
-use crate::input::recovery::{KeepReason, Recovered};
 use crate::user_error::UserError;
 use anstyle::{AnsiColor, Style};
 use ferrum_trace_format::chrome::read::Losses;
-use ferrum_trace_format::spool::layout::StopReason;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-/// How many damaged places are shown unless all are asked for.
-const SHOWN: usize = 20;
+/// Number of damaged places that are listed without `--verbose`.
+pub const SHOWN: usize = 20;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
-const DAMAGE: Style = AnsiColor::Yellow.on_default();
+/// Style of text about damage and losses.
+pub const DAMAGE: Style = AnsiColor::Yellow.on_default();
 
-/// Says things, with colors if they can be seen.
+/// Writes to standard error, with colors if it is a terminal.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Messages {
-    /// Say all there is.
+    /// List all damaged places.
     pub verbose: bool,
 }
 
 impl Messages {
-    /// Something the user should know, and need not act on.
+    /// Prints a remark about a file.
     pub fn note(&self, path: &Path, what: &str) {
         say(&format!("{}: {what}\n", path.display()));
     }
 
-    /// A text of several lines.
+    /// Prints a text.
     pub fn say(&self, text: &str) {
         say(text);
     }
 
-    /// What could not be done, and the way out.
+    /// Prints an error and its hint.
     pub fn error(&self, error: &UserError) {
         say(&error_text(error));
     }
 
-    /// Says that the flags make no sense.
+    /// Prints an error about the flags.
     pub fn refuse(&self, error: &UserError) -> ExitStatus {
         self.error(error);
         ExitStatus::Error
     }
 
-    /// What became of a spool.
-    pub fn recovered(&self, recovered: &Recovered) {
-        say(&recovered_text(recovered, self.verbose));
-        for error in &recovered.cleanup_errors {
-            self.error(error);
-        }
-    }
-
-    /// That a trace has nothing of what is asked for, in one line.
+    /// Prints a line about something that a trace lacks.
     pub fn missing(&self, name: &str, what: &str) {
         say(&format!("{}: {what}\n", clean(name)));
     }
 
-    /// What could not be read of a trace, and what else is worth knowing.
+    /// Prints the notes about a trace and the places that could not be read.
     pub fn losses(&self, name: &str, losses: &Losses, notes: &[String]) {
         say(&losses_text(name, losses, notes, self.verbose));
     }
 }
 
-/// That standard error may be closed is no reason to fail.
+/// Ignores errors: standard error may be closed.
 fn say(text: &str) {
     let _ = anstream::stderr().write_all(text.as_bytes());
 }
@@ -80,59 +70,6 @@ fn error_text(error: &UserError) -> String {
         let _ = writeln!(text, "\n{HINT}hint:{HINT:#} {hint}");
     }
     text
-}
-
-fn recovered_text(recovered: &Recovered, verbose: bool) -> String {
-    let summary = &recovered.summary;
-    let recording = &summary.recording;
-    let (events, threads) = (count(summary.events, "event"), count(summary.threads as u64, "thread"));
-    let (input, output) = (recovered.input.label(), recovered.target.label());
-    let mut text = format!("{input}: {events} of {threads} recovered to {output}");
-    let _ = match (summary.dropped, summary.n_diagnostics) {
-        (0, 0) if !recording.has_losses() => write!(text, "; none lost"),
-        (0, _) => Ok(()),
-        (dropped, _) => {
-            let (events, by_thread) = (count(dropped, "event"), recorder::by_thread(recording));
-            write!(text, "; {events} lost{}{by_thread}", why(summary.stop_reason))
-        }
-    };
-    if recording.overwritten_chunks > 0 {
-        let _ = write!(text, "; {} of the ring overwritten", count(recording.overwritten_chunks, "older chunk"));
-    }
-    if recording.dumps_refused.total() > 0 {
-        let refused = recording.dumps_refused;
-        let _ = write!(text, "; {} refused: {refused}", count(refused.total(), "dump"));
-    }
-    let _ = match &recovered.kept {
-        Some(KeepReason::StillRecording) => {
-            write!(text, "; process {} still records: this is a snapshot, and the spool is kept", summary.pid)
-        }
-        Some(KeepReason::Unknown(cause)) => {
-            write!(text, "; the spool is kept, because it is unknown whether its process still records ({cause})")
-        }
-        Some(KeepReason::Requested) | None => Ok(()),
-    };
-    push_damage(&mut text, recovered, verbose);
-    text.push('\n');
-    text
-}
-
-fn push_damage(text: &mut String, recovered: &Recovered, verbose: bool) {
-    let summary = &recovered.summary;
-    if summary.n_diagnostics == 0 {
-        return;
-    }
-    let places = count(summary.n_diagnostics, "damaged place");
-    let _ = write!(text, "; {DAMAGE}{places} skipped{DAMAGE:#}:");
-    let n_shown = if verbose { summary.diagnostics.len() } else { SHOWN.min(summary.diagnostics.len()) };
-    for diagnostic in &summary.diagnostics[..n_shown] {
-        let _ = write!(text, "\n  {diagnostic}");
-    }
-    let n_more = summary.n_diagnostics - n_shown as u64;
-    if n_more > 0 {
-        let all = if n_shown < summary.diagnostics.len() { " (-v shows them)" } else { "" };
-        let _ = write!(text, "\n  … and {} more{all}", number(n_more));
-    }
 }
 
 fn losses_text(name: &str, losses: &Losses, notes: &[String], verbose: bool) -> String {
@@ -147,7 +84,7 @@ fn losses_text(name: &str, losses: &Losses, notes: &[String], verbose: bool) -> 
     let _ = writeln!(text, "{name}: {DAMAGE}{places} could not be read{DAMAGE:#}, {bytes}:");
     let n_shown = if verbose { losses.first.len() } else { SHOWN.min(losses.first.len()) };
     for loss in &losses.first[..n_shown] {
-        let _ = writeln!(text, "  {}", super::table::clean(&loss.to_string()));
+        let _ = writeln!(text, "  {}", clean(&loss.to_string()));
     }
     let n_more = losses.n - n_shown as u64;
     if n_more > 0 {
@@ -157,86 +94,12 @@ fn losses_text(name: &str, losses: &Losses, notes: &[String], verbose: bool) -> 
     text
 }
 
-fn why(reason: Option<StopReason>) -> &'static str {
-    match reason {
-        Some(StopReason::Limit) => ": the spool reached its limit (FERRUM_TRACE_LIMIT)",
-        Some(StopReason::NoSpace) => ": no space was left on the device",
-        Some(StopReason::Io) => ": the spool could not be enlarged",
-        None => "",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::paths::Input;
-    use crate::output::target::Target;
-    use ferrum_trace_format::spool::{Diagnostic, Summary};
-
-    fn recovered(summary: Summary, kept: Option<KeepReason>) -> Recovered {
-        let target = Target::File("t.json".into());
-        Recovered { input: Input::Spool("t.json.spool".into()), target, summary, kept, cleanup_errors: Vec::new() }
-    }
-
-    fn text(summary: Summary, kept: Option<KeepReason>, verbose: bool) -> String {
-        anstream::adapter::strip_str(&recovered_text(&recovered(summary, kept), verbose)).to_string()
-    }
-
-    fn damaged(n_kept: u64, n_all: u64) -> Summary {
-        let diagnostics = (0..n_kept).map(|offset| Diagnostic { offset, message: "odd".to_owned() }).collect();
-        Summary { events: 5, threads: 1, diagnostics, n_diagnostics: n_all, ..Summary::default() }
-    }
 
     #[test]
-    fn a_whole_spool_is_told_in_one_line() {
-        let summary = Summary { events: 60_000_000, threads: 1, ..Summary::default() };
-        let expected = "t.json.spool: 60,000,000 events of 1 thread recovered to t.json; none lost\n";
-        assert_eq!(text(summary, None, false), expected);
-    }
-
-    #[test]
-    fn what_was_lost_is_told_with_its_reason() {
-        let lost = |stop_reason| Summary { events: 1, threads: 2, dropped: 3, stop_reason, ..Summary::default() };
-        let line = |stop_reason| text(lost(stop_reason), None, false);
-        let begin = "t.json.spool: 1 event of 2 threads recovered to t.json; 3 events lost";
-        assert_eq!(line(None), format!("{begin}\n"));
-        assert_eq!(
-            line(Some(StopReason::Limit)),
-            format!("{begin}: the spool reached its limit (FERRUM_TRACE_LIMIT)\n")
-        );
-        assert_eq!(line(Some(StopReason::NoSpace)), format!("{begin}: no space was left on the device\n"));
-        assert_eq!(line(Some(StopReason::Io)), format!("{begin}: the spool could not be enlarged\n"));
-    }
-
-    #[test]
-    fn twenty_damaged_places_are_shown_and_the_others_counted() {
-        let twenty = text(damaged(20, 20), None, false);
-        assert!(
-            twenty.starts_with("t.json.spool: 5 events of 1 thread recovered to t.json; 20 damaged places skipped:\n")
-        );
-        assert!(twenty.ends_with("  byte 19: odd\n"), "{twenty}");
-        let more = text(damaged(21, 21), None, false);
-        assert!(more.ends_with("  byte 19: odd\n  … and 1 more (-v shows them)\n"), "{more}");
-        let verbose = text(damaged(21, 21), None, true);
-        assert!(verbose.ends_with("  byte 20: odd\n"), "{verbose}");
-    }
-
-    #[test]
-    fn what_was_only_counted_cannot_be_shown() {
-        let verbose = text(damaged(30, 5_000), None, true);
-        assert!(verbose.ends_with("  byte 29: odd\n  … and 4,970 more\n"), "{verbose}");
-    }
-
-    #[test]
-    fn a_snapshot_says_so() {
-        let summary = Summary { pid: 7, ..Summary::default() };
-        let expected = "t.json.spool: 0 events of 0 threads recovered to t.json; none lost; \
-                        process 7 still records: this is a snapshot, and the spool is kept\n";
-        assert_eq!(text(summary, Some(KeepReason::StillRecording), false), expected);
-    }
-
-    #[test]
-    fn a_hint_stands_apart() {
+    fn a_hint_is_a_paragraph_of_its_own() {
         let text = error_text(&UserError::new("a", "is wrong").hint("try `b`"));
         assert_eq!(anstream::adapter::strip_str(&text).to_string(), "error: a: is wrong\n\nhint: try `b`\n");
     }

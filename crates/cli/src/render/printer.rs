@@ -1,4 +1,4 @@
-//! Standard output, as long as somebody reads it.
+//! Standard output.
 
 use super::json;
 use super::messages::Messages;
@@ -7,38 +7,44 @@ use crate::user_error::UserError;
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Standard output.
+/// Prints text or JSON on standard output until its reader closes the pipe.
 #[derive(Debug)]
 pub struct Printer {
-    /// What says the rest.
+    /// Standard error.
     pub messages: Messages,
-    /// Whether JSON is wanted.
+    /// True for JSON.
     pub is_json: bool,
     is_read: bool,
+    has_printed: bool,
 }
 
 impl Printer {
-    /// For tables, or for JSON.
     pub fn new(messages: Messages, is_json: bool) -> Self {
-        Self { messages, is_json, is_read: true }
+        Self { messages, is_json, is_read: true, has_printed: false }
     }
 
-    /// Whether somebody still reads.
+    /// Returns false once the reader has closed the pipe.
     pub fn is_read(&self) -> bool {
         self.is_read
     }
 
-    /// Prints a text, with colors if they can be seen.
+    /// Prints a text, with colors on a terminal. An empty line separates it from the text before.
+    pub fn paragraph(&mut self, text: &str) -> ExitStatus {
+        let separator = if std::mem::replace(&mut self.has_printed, true) { "\n" } else { "" };
+        self.text(&format!("{separator}{text}"))
+    }
+
+    /// Prints a text, with colors on a terminal.
     pub fn text(&mut self, text: &str) -> ExitStatus {
         self.write(|out| anstream::AutoStream::auto(out).write_all(text.as_bytes()))
     }
 
-    /// Prints an object on a line.
+    /// Prints an object on a line of its own.
     pub fn object(&mut self, object: &impl Serialize) -> ExitStatus {
         self.write(|mut out| json::line(&mut out, object))
     }
 
-    /// Says what is wrong with a file, also in JSON if that is wanted.
+    /// Reports an error about the file `name`, also as JSON if `is_json`.
     pub fn error(&mut self, name: &str, error: &UserError) -> ExitStatus {
         self.messages.error(error);
         if self.is_json {
@@ -47,7 +53,7 @@ impl Printer {
         ExitStatus::Error
     }
 
-    /// That nobody reads on is no trouble.
+    /// A closed pipe is not an error.
     fn write(&mut self, write: impl FnOnce(io::Stdout) -> io::Result<()>) -> ExitStatus {
         if !self.is_read {
             return ExitStatus::Success;
@@ -64,7 +70,7 @@ impl Printer {
     }
 }
 
-/// Writes a whole text to standard output. That nobody reads on is no trouble.
+/// Writes bytes to standard output. A closed pipe is not an error.
 pub fn print(text: &[u8]) -> ExitStatus {
     let mut stdout = io::stdout();
     match stdout.write_all(text).and_then(|()| stdout.flush()) {

@@ -49,8 +49,8 @@ fn stop_reason(recordings: &Recordings) -> Option<String> {
     recordings.first.iter().find_map(|recording| why_stopped(recording.stop_reason, recording.limit_bytes))
 }
 
-/// Returns why a recording stopped early, as part of a sentence.
-fn why_stopped(reason: Option<StopReason>, limit_bytes: Option<u64>) -> Option<String> {
+/// Returns the reason why a recording stopped early, as part of a sentence.
+pub fn why_stopped(reason: Option<StopReason>, limit_bytes: Option<u64>) -> Option<String> {
     Some(match (reason?, limit_bytes) {
         (StopReason::Limit, Some(limit)) => {
             format!("the limit of {} was reached (FERRUM_TRACE_LIMIT)", count(limit, "byte"))

@@ -1,6 +1,6 @@
 //! The flags of `check`.
 
-use crate::flags::InputArgs;
+use crate::flags::{InputArgs, ReportArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,21 +46,19 @@ Exit codes:
   2    at least one file could not be read, or a flag is invalid
   130  interrupted";
 
+const VERBOSE_HELP: &str = "Show the effect of each finding in viewers, and the text at its first places";
+
 /// Find what viewers would reject, lose or draw wrong
 ///
 /// Reads a trace as viewers do (Perfetto, chrome://tracing, speedscope, Firefox Profiler, HolisticTraceAnalysis) and lists the
 /// problems that each of them would have. `repair` fixes them.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
+#[command(mut_arg("verbose", |arg| arg.help(VERBOSE_HELP)))]
 pub struct CheckArgs {
     #[command(flatten)]
     pub inputs: InputArgs,
 
-    /// Print JSON, one object per file
-    #[arg(long)]
-    pub json: bool,
-
-    /// Show the effect of each finding in viewers, and the text at its first places
-    #[arg(short, long)]
-    pub verbose: bool,
+    #[command(flatten)]
+    pub report: ReportArgs,
 }

@@ -1,17 +1,17 @@
-//! The object of `check`, and findings in those of others.
+//! The object of `check`.
 
 use crate::input::source::{Source, TraceFacts};
-use crate::render::json::{PlaceObject, RecorderObject, VERSION};
+use crate::render::json::{FileObject, FormatObject, PlaceObject, RecorderObject};
 use ferrum_trace_analyze::check::{Finding, Report, Viewer};
 use ferrum_trace_format::chrome::read::DocumentShape;
 use serde::Serialize;
 
 #[derive(Serialize)]
 pub struct CheckObject<'a> {
-    version: u32,
-    file: &'a str,
-    kind: &'static str,
-    containers: Vec<&'static str>,
+    #[serde(flatten)]
+    file: FileObject<'a>,
+    #[serde(flatten)]
+    format: Option<FormatObject>,
     form: &'static str,
     events: u64,
     errors: usize,
@@ -33,13 +33,11 @@ struct FindingObject<'a> {
 }
 
 impl<'a> CheckObject<'a> {
-    /// Of a trace that was checked.
-    pub fn new(source: &'a Source, facts: &TraceFacts, report: &'a Report, notes: &'a [String]) -> Self {
+    /// `facts` is `None` if the trace was not opened.
+    pub fn new(source: &'a Source, facts: Option<&TraceFacts>, report: &'a Report, notes: &'a [String]) -> Self {
         Self {
-            version: VERSION,
-            file: &source.name,
-            kind: facts.kind.name(),
-            containers: facts.containers.iter().map(|container| container.name()).collect(),
+            file: FileObject::new(&source.name),
+            format: facts.map(|facts| FormatObject::new(facts.kind, &facts.containers)),
             form: match report.form {
                 DocumentShape::Array => "array",
                 DocumentShape::Object => "object",

@@ -3,6 +3,7 @@
 mod args;
 mod json;
 mod run;
+mod text;
 
 pub use args::CheckArgs as Args;
 pub use run::run;

@@ -1,52 +1,35 @@
-//! `check`: what viewers would stumble over.
+//! Checks each trace.
 
 use super::args::CheckArgs;
 use super::json::CheckObject;
+use super::text::text;
 use crate::commands::each_trace::{OnClosedPipe, each_trace, expand};
 use crate::exit_status::ExitStatus;
-use crate::input::source::{Passes, Source};
+use crate::input::source::{Passes, Reopen, TraceFacts};
 use crate::os::interrupt;
-use crate::render::messages::Messages;
 use crate::render::printer::Printer;
 use crate::render::recorder;
-use crate::render::table;
-use crate::render::table::{Column, Table, clean};
-use crate::render::units::{count, number};
-use anstyle::{AnsiColor, Style};
-use ferrum_trace_analyze::check::{Finding, Report, Severity, Viewer, check};
+use ferrum_trace_analyze::check::{Report, check};
 use ferrum_trace_format::chrome::read::Losses;
 use ferrum_trace_format::open::TraceFormat;
-use std::fmt::Write as _;
-
-const TITLE: Style = Style::new().bold();
-const ERROR: Style = AnsiColor::Red.on_default().bold();
-const NOTE: Style = AnsiColor::Cyan.on_default().bold();
-
-/// How many places of a finding stand in its line.
-const OFFSETS_SHOWN: usize = 2;
 
 pub fn run(args: &CheckArgs) -> ExitStatus {
     interrupt::install("nothing was written");
-    let messages = Messages { verbose: args.verbose };
-    let mut is_first = true;
-    let mut printer = Printer::new(messages, args.json);
+    let (messages, is_verbose) = (args.report.messages(), args.report.verbose);
+    let mut printer = Printer::new(messages, args.report.json);
     each_trace(expand(&args.inputs), Passes::Several, OnClosedPipe::Stop, &mut printer, |source, printer| {
-        let mut report = check(&|| source.open_boxed()).map_err(|error| source.error(&error))?;
-        let facts = source.facts();
-        if facts.kind == TraceFormat::Perfetto {
+        let passes = Reopen::new(source);
+        let mut report = check(&|| passes.open()).map_err(|error| source.error(&error))?;
+        let facts = passes.facts();
+        if facts.as_ref().is_some_and(|facts| facts.kind == TraceFormat::Perfetto) {
             report = report.of_perfetto();
         }
         report.findings.sort_by_key(|finding| finding.rule.severity);
-        let mut notes = facts.notes();
-        notes.extend(recorder::notes(&report.recordings));
-        if facts.kind != TraceFormat::Json {
-            notes.push(format!("a {} is checked after conversion to Chrome trace JSON", facts.kind.name()));
-        }
-        let printed = if args.json {
-            printer.object(&CheckObject::new(source, &facts, &report, &notes))
+        let notes = facts.as_ref().map(|facts| notes(facts, &report)).unwrap_or_default();
+        let printed = if printer.is_json {
+            printer.object(&CheckObject::new(source, facts.as_ref(), &report, &notes))
         } else {
-            let gap = if std::mem::take(&mut is_first) { "" } else { "\n" };
-            let printed = printer.text(&format!("{gap}{}", text(source, &report, args.verbose)));
+            let printed = printer.paragraph(&text(source, &report, is_verbose));
             messages.losses(&source.label, &Losses::default(), &notes);
             printed
         };
@@ -54,68 +37,11 @@ pub fn run(args: &CheckArgs) -> ExitStatus {
     })
 }
 
-fn text(source: &Source, report: &Report, is_verbose: bool) -> String {
-    let (n_errors, n_all) = (report.errors().count(), report.findings.len());
-    let kinds = match (n_errors, n_all - n_errors) {
-        (0, 0) => "no problems found".to_owned(),
-        (0, n_notes) => count(n_notes as u64, "note"),
-        (n_errors, 0) => count(n_errors as u64, "error"),
-        (n_errors, n_notes) => format!("{}, {}", count(n_errors as u64, "error"), count(n_notes as u64, "note")),
-    };
-    let name = clean(&source.label);
-    let mut text = format!("{TITLE}{name}{TITLE:#}: {}: {kinds}\n", count(report.n_events, "event"));
-    if n_all == 0 {
-        return text;
+fn notes(facts: &TraceFacts, report: &Report) -> Vec<String> {
+    let mut notes = facts.notes();
+    notes.extend(recorder::notes(&report.recordings));
+    if facts.kind != TraceFormat::Json {
+        notes.push(format!("a {} is checked after conversion to Chrome trace JSON", facts.kind.name()));
     }
-    if is_verbose {
-        report.findings.iter().for_each(|finding| push_in_full(&mut text, finding));
-    } else {
-        text.push_str(&lines(&report.findings));
-    }
-    let mut seen =
-        Viewer::ALL.into_iter().filter(|&viewer| report.findings.iter().any(|it| it.rule.viewers.contains(viewer)));
-    if let Some(first) = seen.next() {
-        let _ = write!(text, "viewers: {} {}", first.letter(), first.name());
-        seen.for_each(|viewer| text.push_str(&format!(", {} {}", viewer.letter(), viewer.name())));
-        text.push('\n');
-    }
-    text
-}
-
-fn lines(findings: &[Finding]) -> String {
-    let mut table = Table::new(vec![
-        Column::text("severity"),
-        Column::text("code"),
-        Column::number("count"),
-        Column::text("viewers"),
-        Column::text("first bytes").importance(0),
-        Column::text("repair").importance(1),
-    ]);
-    for finding in findings {
-        let rule = finding.rule;
-        let mut offsets: Vec<String> =
-            finding.first.iter().take(OFFSETS_SHOWN).map(|place| place.offset.to_string()).collect();
-        if finding.n > OFFSETS_SHOWN as u64 {
-            offsets.push("…".to_owned());
-        }
-        let cells = [rule.severity.to_string(), rule.code.to_owned(), number(finding.n), rule.viewers.to_string()];
-        table.push([cells.to_vec(), vec![offsets.join(", "), rule.repair.to_owned()]].concat());
-    }
-    table.render(table::width())
-}
-
-fn push_in_full(text: &mut String, finding: &Finding) {
-    let rule = finding.rule;
-    let style = if rule.severity == Severity::Error { ERROR } else { NOTE };
-    let (severity, code, n) = (rule.severity, rule.code, count(finding.n, "time"));
-    let _ = writeln!(text, "{style}{severity}{style:#} {TITLE}{code}{TITLE:#}, {n}: {}", rule.what);
-    if !rule.harm.is_empty() {
-        let _ = writeln!(text, "  viewers: {} ({})", rule.harm, rule.viewers);
-    }
-    if !rule.repair.is_empty() {
-        let _ = writeln!(text, "  repair:  {}", rule.repair);
-    }
-    for place in &finding.first {
-        let _ = writeln!(text, "  byte {}: {}", place.offset, clean(&place.excerpt));
-    }
+    notes
 }

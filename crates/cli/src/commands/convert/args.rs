@@ -1,6 +1,6 @@
 //! The flags of `convert`.
 
-use crate::flags::{InputArgs, OutputArgs};
+use crate::flags::{InputArgs, OutputArgs, ReportArgs};
 use crate::output::format::Format;
 
 const EXAMPLES: &str = "\
@@ -68,6 +68,7 @@ Exit codes:
 /// Times are kept to the nanosecond. What the other format cannot represent is counted and reported on standard error.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
+#[command(mut_arg("json", |arg| arg.help("Print a report as JSON on stdout, one object per file")))]
 pub struct ConvertArgs {
     #[command(flatten)]
     pub inputs: InputArgs,
@@ -95,11 +96,6 @@ pub struct ConvertArgs {
     #[arg(long)]
     pub keep_ns: bool,
 
-    /// Print a report as JSON on stdout, one object per file
-    #[arg(long)]
-    pub json: bool,
-
-    /// List everything that could not be read, not only the first 20 places
-    #[arg(short, long)]
-    pub verbose: bool,
+    #[command(flatten)]
+    pub report: ReportArgs,
 }

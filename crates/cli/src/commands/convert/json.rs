@@ -1,10 +1,11 @@
 //! The object of `convert`.
 
-use super::run::{Converted, phase_counts};
+use super::run::Converted;
+use super::text::phase_counts;
 use crate::input::source::Source;
 use crate::output::format::Format;
 use crate::output::target::Target;
-use crate::render::json::{LossesObject, RecorderObject, RepairedObject, VERSION};
+use crate::render::json::{FileObject, LossesObject, RecorderObject, RepairedObject};
 use ferrum_trace_analyze::convert::{Left, Summary};
 use ferrum_trace_analyze::repair::Changes;
 use ferrum_trace_format::chrome::read::Losses;
@@ -13,8 +14,8 @@ use std::collections::BTreeMap;
 
 #[derive(Serialize)]
 pub struct ConvertObject<'a> {
-    version: u32,
-    file: &'a str,
+    #[serde(flatten)]
+    file: FileObject<'a>,
     output: String,
     format: &'static str,
     events: u64,
@@ -42,11 +43,10 @@ struct LeftObject {
     deep_frames: u64,
 }
 
-/// Chrome JSON loses nothing that is not among what was repaired.
+/// Losses of a conversion to Chrome JSON, which are reported as repairs.
 static NO_LOSSES: Losses = Losses { first: Vec::new(), n: 0, n_bytes: 0 };
 
 impl<'a> ConvertObject<'a> {
-    /// Of a trace that was converted.
     pub fn new(
         source: &'a Source,
         target: &Target,
@@ -63,8 +63,7 @@ impl<'a> ConvertObject<'a> {
             Converted::Other(summary) => (&summary.left, &[][..], &summary.losses),
         };
         Self {
-            version: VERSION,
-            file: &source.name,
+            file: FileObject::new(&source.name),
             output: target.name(),
             format: format.name(),
             events,

@@ -3,6 +3,7 @@
 mod args;
 mod json;
 mod run;
+mod text;
 
 pub use args::ConvertArgs as Args;
 pub use run::run;

@@ -1,6 +1,6 @@
 //! The flags of `layers`.
 
-use crate::flags::{InputArgs, SelectionArgs};
+use crate::flags::{InputArgs, ReportArgs, SelectionArgs};
 use clap::{ValueEnum, ValueHint};
 use ferrum_trace_analyze::{Glob, LayerSource, LayersOptions};
 use std::path::PathBuf;
@@ -82,13 +82,8 @@ pub struct LayersArgs {
     #[arg(short, long)]
     pub force: bool,
 
-    /// Print JSON, one object per file
-    #[arg(long)]
-    pub json: bool,
-
-    /// List everything that could not be read, not only the first 20 places
-    #[arg(short, long)]
-    pub verbose: bool,
+    #[command(flatten)]
+    pub report: ReportArgs,
 }
 
 /// What tells the layer of a slice.

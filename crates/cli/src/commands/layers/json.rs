@@ -2,14 +2,14 @@
 
 use super::run::LayersReport;
 use crate::input::source::Source;
-use crate::render::json::{LossesObject, RecorderObject, VERSION};
+use crate::render::json::{FileObject, LossesObject, RecorderObject};
 use ferrum_trace_analyze::{Cell, PhaseLayers};
 use serde::Serialize;
 
 #[derive(Serialize)]
 pub struct LayersObject<'a> {
-    version: u32,
-    file: &'a str,
+    #[serde(flatten)]
+    file: FileObject<'a>,
     layer_from: &'static str,
     categories: Vec<&'a str>,
     phases: Vec<PhaseObject<'a>>,
@@ -44,12 +44,10 @@ struct CellObject<'a> {
 }
 
 impl<'a> LayersObject<'a> {
-    /// Of a trace, with layers or without.
     pub fn new(source: &'a Source, report: &'a LayersReport) -> Self {
         let layers = &report.layers;
         Self {
-            version: VERSION,
-            file: &source.name,
+            file: FileObject::new(&source.name),
             layer_from: report.source_name(),
             categories: layers.categories.iter().map(|&category| report.category(category)).collect(),
             phases: layers.phases.iter().map(|phase| PhaseObject::new(report, phase)).collect(),
@@ -77,7 +75,7 @@ impl<'a> PhaseObject<'a> {
     }
 }
 
-/// Those that are not empty.
+/// Returns the cells that are not empty.
 fn cells(report: &LayersReport, cell: impl Fn(usize) -> Cell) -> Vec<CellObject<'_>> {
     let all = report.layers.categories.iter().enumerate().map(|(column, &category)| {
         let Cell { count, self_time, total } = cell(column);

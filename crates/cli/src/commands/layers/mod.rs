@@ -2,8 +2,10 @@
 
 mod args;
 mod chart;
+mod draw;
 mod json;
 mod run;
+mod text;
 
 pub use args::LayersArgs as Args;
 pub use run::run;

@@ -1,6 +1,6 @@
 //! The flags of `merge`.
 
-use crate::flags::InputArgs;
+use crate::flags::{InputArgs, ReportArgs};
 use clap::{ValueEnum, ValueHint};
 use ferrum_trace_analyze::merge::Align;
 use std::path::PathBuf;
@@ -68,6 +68,7 @@ Exit codes:
 /// side with `--align start`, but are not compared. Memory use does not grow with the number of events.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
+#[command(mut_arg("json", |arg| arg.help("Print JSON instead of tables")))]
 pub struct MergeArgs {
     #[command(flatten)]
     pub inputs: InputArgs,
@@ -96,13 +97,8 @@ pub struct MergeArgs {
     #[arg(long)]
     pub repair: bool,
 
-    /// Print JSON instead of tables
-    #[arg(long)]
-    pub json: bool,
-
-    /// List everything that could not be read, not only the first 20 places
-    #[arg(short, long)]
-    pub verbose: bool,
+    #[command(flatten)]
+    pub report: ReportArgs,
 }
 
 /// How clocks are aligned.

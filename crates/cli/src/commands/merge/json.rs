@@ -96,7 +96,7 @@ struct RankObject<'a> {
 }
 
 impl<'a> MergeObject<'a> {
-    /// Of traces that were merged. `notes` tells what else is known of an input.
+    /// `notes` returns the remarks about an input.
     pub fn new(
         target: &Target,
         form: MergedForm,

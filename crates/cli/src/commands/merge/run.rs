@@ -1,4 +1,4 @@
-//! `merge`: several traces in one.
+//! Merges the traces.
 
 use super::args::MergeArgs;
 use super::json::MergeObject;
@@ -6,13 +6,12 @@ use super::text;
 use crate::commands::each_trace::expand;
 use crate::exit_status::ExitStatus;
 use crate::input::paths::InvalidInput;
-use crate::input::source::{Passes, Source};
+use crate::input::source::{Passes, Reopen, Source};
 use crate::os::interrupt;
 use crate::output::format::Format;
-use crate::output::output_writer::write_to;
+use crate::output::output_writer::{stdout_is_used, write_to};
 use crate::output::pending_file::Existing;
 use crate::output::target::Target;
-use crate::render::messages::Messages;
 use crate::render::printer::Printer;
 use crate::render::recorder;
 use crate::render::table;
@@ -24,8 +23,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub fn run(args: &MergeArgs) -> ExitStatus {
-    let messages = Messages { verbose: args.verbose };
-    let mut printer = Printer::new(messages, args.json);
+    let messages = args.report.messages();
+    let mut printer = Printer::new(messages, args.report.json);
     let inputs = expand(&args.inputs);
     let target = Target::of(&args.output);
     let form = match form_of(args, &target, inputs.len()) {
@@ -41,23 +40,24 @@ pub fn run(args: &MergeArgs) -> ExitStatus {
             Source::of(input, Passes::SeveralOfMany, &messages).map_err(|error| (name, error))
         });
         match source {
-            Ok(source) => sources.push(Arc::new(source)),
+            Ok(source) => sources.push(Arc::new(Reopen::new(source))),
             Err((name, error)) => status = status.max(printer.error(&name, &error)),
         }
     }
     if status != ExitStatus::Success {
         return status;
     }
-    let existing = if args.force { Existing::Replace } else { Existing::Keep };
+    let existing = Existing::of_force(args.force);
     let options = MergeOptions { align: args.align.into(), form };
-    let made = merge_sources(&sources, &args.ranks, &target, existing, &options);
-    match made {
-        Ok(Some(merged)) => tell(&sources, &target, &options, &merged, &mut printer),
+    let merged = merge_sources(&sources, &args.ranks, &target, existing, &options);
+    match merged {
+        Ok(Some(merged)) => report(&sources, &target, &options, &merged, &mut printer),
         Ok(None) => ExitStatus::Success,
         Err((name, error)) => printer.error(&name.unwrap_or_else(|| target.name()), &error),
     }
 }
 
+/// Returns the output format, if the flags agree with it.
 fn form_of(args: &MergeArgs, target: &Target, n_inputs: usize) -> Result<MergedForm, UserError> {
     if !args.ranks.is_empty() && args.ranks.len() != n_inputs {
         let what =
@@ -65,9 +65,8 @@ fn form_of(args: &MergeArgs, target: &Target, n_inputs: usize) -> Result<MergedF
         return Err(UserError::new("--ranks", what));
     }
     let Target::File(path) = target else {
-        if args.json {
-            let error = UserError::new("--json", "standard output is already used for the trace");
-            return Err(error.hint("write the trace to a file: `-o PATH`"));
+        if args.report.json {
+            return Err(stdout_is_used());
         }
         return Ok(chrome(args));
     };
@@ -89,26 +88,26 @@ fn chrome(args: &MergeArgs) -> MergedForm {
     if args.repair { MergedForm::ChromeRepaired } else { MergedForm::Chrome }
 }
 
-/// Merges traces into a file. `None` if whoever was reading it has seen enough. An error has the name of the trace it is about,
-/// if it is about one.
+/// Merges traces into a file. Returns `None` if the reader has closed the pipe. An error has the name of the trace that it is
+/// about, if any.
 fn merge_sources(
-    sources: &[Arc<Source>],
+    sources: &[Arc<Reopen<Source>>],
     ranks: &[u32],
     target: &Target,
     existing: Existing,
     options: &MergeOptions,
 ) -> Result<Option<Merged>, (Option<String>, UserError)> {
-    let is_input = |source: &Arc<Source>| source.path.as_deref().is_some_and(|path| target.is_at(path));
-    if let Some(source) = sources.iter().find(|source| is_input(source)) {
+    let is_output = |source: &&Source| source.path.as_deref().is_some_and(|path| target.is_at(path));
+    if let Some(source) = sources.iter().map(|passes| passes.source()).find(is_output) {
         let error = UserError::new(source.label.clone(), "is one of the inputs and cannot be the output");
         return Err((Some(source.name.clone()), error));
     }
     let inputs: Vec<Input> = sources
         .iter()
         .enumerate()
-        .map(|(place, source)| {
-            let opened = Arc::clone(source);
-            let open = Arc::new(move || opened.open_boxed());
+        .map(|(place, passes)| {
+            let (source, passes) = (passes.source(), Arc::clone(passes));
+            let open = Arc::new(move || passes.open());
             Input {
                 name: source.name.clone(),
                 rank: ranks.get(place).copied(),
@@ -118,33 +117,34 @@ fn merge_sources(
         })
         .collect();
     let mut about = None;
-    let made = write_to(target, existing, |output| {
+    let merged = write_to(target, existing, |output| {
         merge_traces(&inputs, output, options).map_err(|error| match error {
             Error::Input { place, cause, .. } => {
-                about = sources.get(place).map(|source| source.name.clone());
-                sources[place].error(&cause)
+                let source = sources[place].source();
+                about = Some(source.name.clone());
+                source.error(&cause)
             }
             other => UserError::new(target.label(), other.to_string()),
         })
     });
-    made.map_err(|error| (about, error))
+    merged.map_err(|error| (about, error))
 }
 
-/// The rank that the name of a file tells.
+/// Returns the rank in the name of a file.
 fn rank_of_file(path: &Path) -> Option<u32> {
     rank_in(&path.file_name()?.to_string_lossy())
 }
 
-/// Says what became of the traces.
-fn tell(
-    sources: &[Arc<Source>],
+/// Prints the report.
+fn report(
+    sources: &[Arc<Reopen<Source>>],
     target: &Target,
     options: &MergeOptions,
     merged: &Merged,
     printer: &mut Printer,
 ) -> ExitStatus {
     let notes = |input: &MergedInput| {
-        let mut notes = sources.get(input.place).map(|source| source.facts().notes()).unwrap_or_default();
+        let mut notes = sources.get(input.place).map(|passes| passes.notes()).unwrap_or_default();
         notes.extend(recorder::notes(&input.recordings));
         notes
     };
@@ -156,7 +156,7 @@ fn tell(
     }
     let text = text::text(merged, target, table::width());
     if *target == Target::Stdout {
-        // Standard output has the trace.
+        // Standard output is used for the trace.
         printer.messages.say(&text);
         return ExitStatus::Success;
     }

@@ -1,4 +1,4 @@
-//! What became of traces that were merged, in tables.
+//! The text of `merge`.
 
 use crate::output::target::Target;
 use crate::render::table::{Column, Table, clean};
@@ -6,14 +6,14 @@ use crate::render::units::{count, number, percent, time, time_in_column};
 use ferrum_trace_analyze::merge::{Alignment, Merged, MergedInput, NotRanks, Skew, SkewRow};
 use std::fmt::Write as _;
 
-/// How many names of collectives are shown, and lines of one kind.
+/// Largest number of rows of a table, and of lines of one kind.
 const ROWS: usize = 20;
-/// How many processes with another number are shown of a trace.
+/// Number of renumbered processes that are shown per trace.
 const PIDS: usize = 4;
-/// A drift from here on is worth saying.
+/// Smallest drift that is shown.
 const DRIFT_SHOWN_PPB: i64 = 100;
 
-/// All of it. Writing to a string cannot fail.
+/// Returns the tables of inputs and of skew between ranks.
 pub fn text(merged: &Merged, target: &Target, width: usize) -> String {
     let written = count(merged.n_events, "event");
     let mut text =
@@ -28,7 +28,7 @@ pub fn text(merged: &Merged, target: &Target, width: usize) -> String {
     text
 }
 
-/// What ranks wait for each other; nothing, if there is nothing to compare.
+/// Returns the tables of skew between ranks; empty if there is nothing to compare.
 pub fn skew(merged: &Merged, width: usize) -> String {
     let mut text = String::new();
     let doubt = doubt(merged);
@@ -37,7 +37,7 @@ pub fn skew(merged: &Merged, width: usize) -> String {
     text
 }
 
-/// The reason why inputs are not compared.
+/// Returns the reason why inputs are not compared.
 pub fn not_ranks(merged: &Merged, why: &NotRanks) -> String {
     let [one, other] = why.files().map(|place| merged.inputs.get(place).map_or("-", |input| input.name.as_str()));
     let reason = match why {
@@ -49,7 +49,7 @@ pub fn not_ranks(merged: &Merged, why: &NotRanks) -> String {
     format!("not compared as ranks of one run: {reason}")
 }
 
-/// What to do instead.
+/// Returns a hint for inputs that are not compared.
 fn instead(why: &NotRanks) -> &'static str {
     match why {
         NotRanks::SameRank { .. } | NotRanks::Unknown { .. } => {
@@ -91,7 +91,7 @@ fn inputs(merged: &Merged) -> Table {
     table
 }
 
-/// How long the part of the names is that all share: folders, which say nothing.
+/// Returns the length of the folder that all names share.
 fn shared_folder(merged: &Merged) -> usize {
     let folder = |input: &MergedInput| input.name.rfind('/').map_or(0, |place| place + 1);
     let Some(first) = merged.inputs.first() else { return 0 };
@@ -118,7 +118,7 @@ fn error(alignment: &Alignment) -> String {
     }
 }
 
-/// Lines, but no more than anybody reads.
+/// Appends at most [`ROWS`] lines.
 fn push_lines(text: &mut String, lines: &[String]) {
     for line in lines.iter().take(ROWS) {
         let _ = writeln!(text, "{line}");
@@ -143,12 +143,12 @@ fn push_renumbered(text: &mut String, merged: &Merged) {
     push_lines(text, &lines.collect::<Vec<_>>());
 }
 
-/// What cannot be relied on.
+/// Appends lines about unknown clock errors and missing data.
 fn push_doubts(text: &mut String, merged: &Merged) {
     let unknown = merged.inputs.iter().filter(|input| input.alignment.error_ns.is_none());
-    let said =
+    let doubts =
         unknown.map(|input| format!("{}: the error of its clock is unknown: {}", clean(&input.name), why(input)));
-    push_lines(text, &said.collect::<Vec<_>>());
+    push_lines(text, &doubts.collect::<Vec<_>>());
     if merged.n_fields_lost > 0 {
         let _ = writeln!(
             text,
@@ -174,7 +174,7 @@ fn why(input: &MergedInput) -> &'static str {
     }
 }
 
-/// How much of a skew may be the clocks'.
+/// Returns the part of a skew that may be an error of the clocks.
 fn doubt(merged: &Merged) -> String {
     match merged.error_ns() {
         Some(0) => String::new(),

@@ -1,5 +1,6 @@
 //! The flags of `record`.
 
+use crate::flags::ReportArgs;
 use clap::ValueHint;
 use clap::builder::{NonEmptyStringValueParser, TypedValueParser};
 use ferrum_trace_model::settings::{Categories, Extent, SettingError, Window, is_off, parse_triggers, read_limit};
@@ -77,6 +78,7 @@ Any other code is the program's own.";
 #[derive(Debug, Default, clap::Args)]
 #[command(override_usage = "ferrum-trace record [OPTIONS] [--] PROGRAM [ARGUMENT]...")]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
+#[command(mut_arg("json", |arg| arg.help("Print a report as JSON on the last line of stdout")))]
 pub struct RecordArgs {
     /// Write the trace to this file
     ///
@@ -126,13 +128,8 @@ pub struct RecordArgs {
     #[arg(long)]
     pub no_summary: bool,
 
-    /// Print a report as JSON on the last line of stdout
-    #[arg(long)]
-    pub json: bool,
-
-    /// List everything that could not be read, not only the first 20 places
-    #[arg(short, long)]
-    pub verbose: bool,
+    #[command(flatten)]
+    pub report: ReportArgs,
 
     /// The program and its arguments
     #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
@@ -201,7 +198,7 @@ mod tests {
         let args = record("-- ./engine");
         assert_eq!(args.program, ["./engine"]);
         assert_eq!((args.output, args.wait), (PathBuf::from("trace.json"), 10));
-        assert_eq!([args.keep, args.open, args.no_summary, args.json, args.verbose], [false; 5]);
+        assert_eq!([args.keep, args.open, args.no_summary, args.report.json, args.report.verbose], [false; 5]);
         assert_eq!(record("-- ./engine").variables().count(), 0);
     }
 
@@ -211,7 +208,7 @@ mod tests {
         for flags in ["-k -- ./engine --json -o x -- y", "-k ./engine --json -o x -- y"] {
             let args = record(flags);
             assert_eq!(args.program, expected, "{flags}");
-            assert!(args.keep && !args.json);
+            assert!(args.keep && !args.report.json);
         }
     }
 

@@ -20,7 +20,7 @@ use crate::render::table;
 use crate::render::table::clean;
 use crate::render::units::count;
 use crate::user_error::UserError;
-use ferrum_trace_format::chrome::read::{LoadOptions, Losses, load};
+use ferrum_trace_format::chrome::read::Losses;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -114,8 +114,8 @@ impl<'a> Report<'a> {
 
     /// Says what was recorded.
     pub fn print(&self, gathered: &RecordedProcesses, made: Option<&Made>, sum: Option<&TraceSummary>) {
-        let mut printer = Printer::new(self.messages, self.args.json);
-        if self.args.json {
+        let mut printer = Printer::new(self.messages, self.args.report.json);
+        if printer.is_json {
             printer.object(&self.object(gathered, made, sum));
             return;
         }
@@ -197,7 +197,7 @@ impl<'a> Report<'a> {
 /// Returns why a dump was written, if it can be read and says so.
 fn trigger_of(dump: &Path, messages: &Messages) -> Option<String> {
     let source = Source::of(Input::Other(dump.to_owned()), Passes::One, messages).ok()?;
-    let loaded = load(source.open().ok()?, &LoadOptions::default()).ok()?;
+    let (loaded, _) = source.load(Vec::new()).ok()?;
     recorder::trigger(&loaded.recordings, loaded.trace.census.first)
 }
 

@@ -24,7 +24,7 @@ const NOT_STARTED: u8 = 126;
 const PERIOD: Duration = Duration::from_secs(1);
 
 pub fn run(args: &RecordArgs) -> ExitCode {
-    let messages = Messages { verbose: args.verbose };
+    let messages = args.report.messages();
     let prepared = format_of(args).and_then(|format| Ok((format, Folder::beside(&args.output)?, listen()?)));
     let (format, folder, events) = match prepared {
         Ok(prepared) => prepared,

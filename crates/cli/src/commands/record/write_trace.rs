@@ -67,7 +67,12 @@ impl TraceOutput<'_> {
     fn input(&self, recorded: &RecordedProcess, file: &RecordedFile) -> Result<merge::Input, UserError> {
         let source = Source::of(Input::Other(file.path.clone()), Passes::SeveralOfMany, &self.messages)?;
         let name = format!("{} {}", recorded.summary.process, recorded.summary.pid);
-        Ok(merge::Input { name, rank: None, rank_if_unknown: None, open: Arc::new(move || source.open_boxed()) })
+        Ok(merge::Input {
+            name,
+            rank: None,
+            rank_if_unknown: None,
+            open: Arc::new(move || Ok(Box::new(source.open()?.reader))),
+        })
     }
 
     /// Writes one trace in the form that is asked for. As JSON, that of a process is what it would have written itself.
@@ -77,7 +82,7 @@ impl TraceOutput<'_> {
         let made = write_to(&Target::File(self.output.to_owned()), Existing::Replace, |out| match self.format {
             Format::Chrome => {
                 let mut trace = source.open().map_err(|error| source.error(&error))?;
-                io::copy(&mut trace, out).map(|_| ()).map_err(|cause| error(cause.to_string()))
+                io::copy(&mut trace.reader, out).map(|_| ()).map_err(|cause| error(cause.to_string()))
             }
             _ => convert::write_plainly(&source, self.format, out).map(|_| ()).map_err(error),
         })?;

@@ -1,5 +1,6 @@
 //! The flags of `recover`.
 
+use crate::flags::ReportArgs;
 use clap::ValueHint;
 use std::path::PathBuf;
 
@@ -55,6 +56,8 @@ Exit codes:
 /// the next command that writes the same trace removes it.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
+#[command(mut_arg("json", |arg| arg.help("Print a report as JSON on stdout, one object per file")))]
+#[command(mut_arg("verbose", |arg| arg.help("List all damaged places, not only the first 20")))]
 pub struct RecoverArgs {
     /// Spools, folders of spools, globs, or traces with a spool next to them; `-` is stdin
     ///
@@ -83,13 +86,8 @@ pub struct RecoverArgs {
     #[arg(short, long)]
     pub keep: bool,
 
-    /// Print a report as JSON on stdout, one object per file
-    #[arg(long)]
-    pub json: bool,
-
-    /// List all damaged places, not only the first 20
-    #[arg(short, long)]
-    pub verbose: bool,
+    #[command(flatten)]
+    pub report: ReportArgs,
 }
 
 #[cfg(test)]
@@ -111,7 +109,7 @@ mod tests {
         let args = recover("a.spool");
         assert_eq!(args.files, [PathBuf::from("a.spool")]);
         assert_eq!(args.output, None);
-        assert_eq!([args.force, args.keep, args.json, args.verbose], [false; 4]);
+        assert_eq!([args.force, args.keep, args.report.json, args.report.verbose], [false; 4]);
     }
 
     #[test]
@@ -141,12 +139,12 @@ mod tests {
 
     #[test]
     fn json_has_a_long_name_only() {
-        assert!(recover("--json a").json);
+        assert!(recover("--json a").report.json);
         assert_eq!(refusal("ferrum-trace recover -j a"), ErrorKind::UnknownArgument);
     }
 
     #[test]
     fn verbose_has_a_short_and_a_long_name() {
-        assert!(recover("-v a").verbose && recover("--verbose a").verbose);
+        assert!(recover("-v a").report.verbose && recover("--verbose a").report.verbose);
     }
 }

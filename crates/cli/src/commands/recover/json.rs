@@ -1,13 +1,12 @@
 //! The object of `recover`.
 
 use crate::input::recovery::Recovered;
-use crate::render::json::{RecordingObject, VERSION, line};
+use crate::render::json::{RecordingObject, VERSION};
 use ferrum_trace_format::spool::layout::StopReason;
 use serde::Serialize;
-use std::io::{self, Write};
 
 #[derive(Serialize)]
-struct RecoveredObject<'a> {
+pub struct RecoverObject<'a> {
     version: u32,
     file: String,
     output: String,
@@ -29,26 +28,26 @@ struct DiagnosticObject<'a> {
     message: &'a str,
 }
 
-/// Writes a line for a spool that was recovered.
-pub fn recovered(out: &mut impl Write, recovered: &Recovered) -> io::Result<()> {
-    let summary = &recovered.summary;
-    let diagnostics = summary.diagnostics.iter();
-    let object = RecoveredObject {
-        version: VERSION,
-        file: recovered.input.name(),
-        output: recovered.target.name(),
-        pid: summary.pid,
-        events: summary.events,
-        threads: summary.threads,
-        dropped: summary.dropped,
-        stop_reason: summary.stop_reason.map(StopReason::as_str),
-        recorder: (&summary.recording).into(),
-        finished: summary.finished,
-        live: recovered.is_live(),
-        damaged: summary.n_diagnostics,
-        diagnostics: diagnostics.map(|it| DiagnosticObject { offset: it.offset, message: &it.message }).collect(),
-    };
-    line(out, &object)
+impl<'a> RecoverObject<'a> {
+    pub fn new(recovered: &'a Recovered) -> Self {
+        let summary = &recovered.summary;
+        let diagnostics = summary.diagnostics.iter();
+        Self {
+            version: VERSION,
+            file: recovered.input.name(),
+            output: recovered.target.name(),
+            pid: summary.pid,
+            events: summary.events,
+            threads: summary.threads,
+            dropped: summary.dropped,
+            stop_reason: summary.stop_reason.map(StopReason::as_str),
+            recorder: (&summary.recording).into(),
+            finished: summary.finished,
+            live: recovered.is_live(),
+            damaged: summary.n_diagnostics,
+            diagnostics: diagnostics.map(|it| DiagnosticObject { offset: it.offset, message: &it.message }).collect(),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -56,11 +55,12 @@ mod tests {
     use super::*;
     use crate::input::paths::Input;
     use crate::output::target::Target;
+    use crate::render::json::line;
     use ferrum_trace_format::spool::{Diagnostic, Summary};
     use ferrum_trace_model::Recording;
 
     #[test]
-    fn every_field_is_there_under_its_name() {
+    fn every_field_has_its_name() {
         let summary = Summary {
             pid: 7,
             process: "engine".to_owned(),
@@ -82,7 +82,7 @@ mod tests {
         let input = Input::Spool("t.spool".into());
         let found = Recovered { input, target: Target::Stdout, summary, kept: None, cleanup_errors: Vec::new() };
         let mut out = Vec::new();
-        recovered(&mut out, &found).unwrap();
+        line(&mut out, &RecoverObject::new(&found)).unwrap();
         let expected = concat!(
             r#"{"version":1,"file":"t.spool","output":"-","pid":7,"events":5,"threads":2,"dropped":3,"#,
             r#""stop_reason":"no_space","recorder":{"process":null,"rank":null,"part":null,"recorded":null,"#,

@@ -1,36 +1,36 @@
-//! `recover`: traces from the spools that killed processes left.
+//! Recovers each spool.
 
 use super::args::RecoverArgs;
-use super::json::recovered as recovered_line;
+use super::json::RecoverObject;
 use crate::exit_status::ExitStatus;
-use crate::input::paths::{self, Folders, Input, InvalidInput};
+use crate::input::paths::{self, Folders, Input, Inputs, InvalidInput};
+use crate::input::recovered_text::report_recovered;
 use crate::input::recovery::{Outcome, Recovered, Recovery};
 use crate::os::interrupt;
-use crate::output::target::Target;
-use crate::render::json as render_json;
+use crate::output::output_writer::checked_target;
 use crate::render::messages::Messages;
+use crate::render::printer::Printer;
 use crate::user_error::UserError;
-use std::io::{self, Write};
 
 pub fn run(args: &RecoverArgs) -> ExitStatus {
-    let messages = Messages { verbose: args.verbose };
+    let messages = args.report.messages();
     let inputs = paths::expand(&args.files, Folders::ListSpools);
     let recovery = match recovery(args, &inputs) {
         Ok(recovery) => recovery,
-        Err(error) => {
-            messages.error(&error);
-            return ExitStatus::Error;
-        }
+        Err(error) => return messages.refuse(&error),
     };
     interrupt::install("no partial trace is left behind, and the spool is unchanged");
-    let mut report = Report { messages, json: args.json.then(io::stdout), status: ExitStatus::Success };
+    // If the reader of the JSON closes the pipe, the remaining files are recovered all the same.
+    let mut printer = Printer::new(messages, args.report.json);
+    let mut worst = ExitStatus::Success;
     for input in inputs {
-        match input {
-            Ok(input) => report.add(&input.name(), recover(&input, &recovery, &messages)),
-            Err(InvalidInput { name, error }) => report.add(&name, Err(error)),
-        }
+        let status = match input {
+            Ok(input) => report(&input.name(), recover(&input, &recovery, &messages), &mut printer),
+            Err(InvalidInput { name, error }) => printer.error(&name, &error),
+        };
+        worst = worst.max(status);
     }
-    report.status
+    worst
 }
 
 fn recover(input: &Input, recovery: &Recovery, messages: &Messages) -> Result<Outcome, UserError> {
@@ -40,61 +40,23 @@ fn recover(input: &Input, recovery: &Recovery, messages: &Messages) -> Result<Ou
     }
 }
 
-/// What the flags ask for, if they agree with each other and with the files.
-fn recovery(args: &RecoverArgs, inputs: &[Result<Input, InvalidInput>]) -> Result<Recovery, UserError> {
-    let target = args.output.as_deref().map(Target::of);
-    if target.is_some() && inputs.len() > 1 {
-        let what = format!("needs exactly one FILE, found {}", inputs.len());
-        return Err(UserError::new("-o", what).hint("without `-o`, each trace is written next to its spool"));
-    }
-    let has_stdin = inputs.iter().flatten().any(|input| *input == Input::Stdin);
-    let is_to_stdout = target == Some(Target::Stdout) || (target.is_none() && has_stdin);
-    if args.json && is_to_stdout {
-        let error = UserError::new("--json", "standard output is already used for the trace");
-        return Err(error.hint("write the trace to a file: `-o PATH`"));
-    }
+/// Checks that the flags agree with each other and with the files.
+fn recovery(args: &RecoverArgs, inputs: &Inputs) -> Result<Recovery, UserError> {
+    let beside = "without `-o`, each trace is written next to its spool";
+    let target = checked_target(paths::count(inputs), args.output.as_deref(), args.report.json, beside)?;
     Ok(Recovery { target, force: args.force, keep: args.keep })
 }
 
-/// Says what becomes of each file, and keeps the worst of it.
-struct Report {
-    messages: Messages,
-    /// Where JSON goes, if it is wanted and somebody reads it.
-    json: Option<io::Stdout>,
-    status: ExitStatus,
-}
-
-impl Report {
-    fn add(&mut self, name: &str, outcome: Result<Outcome, UserError>) {
-        let status = match outcome {
-            Ok(Outcome::ClosedPipe) => ExitStatus::Success,
-            Ok(Outcome::Recovered(recovered)) => {
-                self.messages.recovered(&recovered);
-                self.print(|out| recovered_line(out, &recovered)).max(status_of(&recovered))
-            }
-            Err(error) => {
-                self.messages.error(&error);
-                self.print(|out| render_json::error(out, name, &error));
-                ExitStatus::Error
-            }
-        };
-        self.status = self.status.max(status);
-    }
-
-    /// When nobody reads the JSON any more, the remaining files are recovered all the same.
-    fn print(&mut self, print: impl FnOnce(&mut io::Stdout) -> io::Result<()>) -> ExitStatus {
-        let Some(out) = &mut self.json else {
-            return ExitStatus::Success;
-        };
-        let Err(cause) = print(out).and_then(|()| out.flush()) else {
-            return ExitStatus::Success;
-        };
-        self.json = None;
-        if cause.kind() == io::ErrorKind::BrokenPipe {
-            return ExitStatus::Success;
+fn report(name: &str, outcome: Result<Outcome, UserError>, printer: &mut Printer) -> ExitStatus {
+    match outcome {
+        Ok(Outcome::ClosedPipe) => ExitStatus::Success,
+        Ok(Outcome::Recovered(recovered)) => {
+            report_recovered(&printer.messages, &recovered);
+            let printed =
+                if printer.is_json { printer.object(&RecoverObject::new(&recovered)) } else { ExitStatus::Success };
+            printed.max(status_of(&recovered))
         }
-        self.messages.error(&UserError::new("standard output", format!("cannot write: {cause}")));
-        ExitStatus::Error
+        Err(error) => printer.error(name, &error),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The flags of `repair`.
 
-use crate::flags::{InputArgs, OutputArgs};
+use crate::flags::{InputArgs, OutputArgs, ReportArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,6 +46,8 @@ Exit codes:
 /// Writes an object with a list `traceEvents`. The changes are listed on standard error.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
+#[command(mut_arg("json", |arg| arg.help("Print the changes as JSON on stdout, one object per file")))]
+#[command(mut_arg("verbose", |arg| arg.help("Show the first places of each change")))]
 pub struct RepairArgs {
     #[command(flatten)]
     pub inputs: InputArgs,
@@ -53,11 +55,6 @@ pub struct RepairArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// Print the changes as JSON on stdout, one object per file
-    #[arg(long)]
-    pub json: bool,
-
-    /// Show the first places of each change
-    #[arg(short, long)]
-    pub verbose: bool,
+    #[command(flatten)]
+    pub report: ReportArgs,
 }

@@ -1,15 +1,15 @@
-//! The object of `repair`, and what was repaired in that of `convert`.
+//! The object of `repair`.
 
 use crate::input::source::Source;
 use crate::output::target::Target;
-use crate::render::json::{RecorderObject, RepairedObject, VERSION};
+use crate::render::json::{FileObject, RecorderObject, RepairedObject};
 use ferrum_trace_analyze::repair::Changes;
 use serde::Serialize;
 
 #[derive(Serialize)]
 pub struct RepairObject<'a> {
-    version: u32,
-    file: &'a str,
+    #[serde(flatten)]
+    file: FileObject<'a>,
     output: String,
     events: u64,
     written: u64,
@@ -23,11 +23,9 @@ pub struct RepairObject<'a> {
 }
 
 impl<'a> RepairObject<'a> {
-    /// Of a trace that was repaired.
     pub fn new(source: &'a Source, target: &Target, changes: &'a Changes, notes: &'a [String]) -> Self {
         Self {
-            version: VERSION,
-            file: &source.name,
+            file: FileObject::new(&source.name),
             output: target.name(),
             events: changes.n_read,
             written: changes.n_written,

@@ -3,6 +3,7 @@
 mod args;
 mod json;
 mod run;
+mod text;
 
 pub use args::RepairArgs as Args;
 pub use run::run;

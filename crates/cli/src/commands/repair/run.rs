@@ -1,57 +1,42 @@
-//! `repair`: a trace that viewers take whole.
+//! Repairs each trace.
 
 use super::args::RepairArgs;
 use super::json::RepairObject;
+use super::text::text;
 use crate::commands::each_trace::{OnClosedPipe, each_trace, expand};
 use crate::exit_status::ExitStatus;
-use crate::input::source::{Passes, Source};
+use crate::input::paths;
+use crate::input::source::{Passes, Reopen};
 use crate::os::interrupt;
 use crate::output::output_writer::OutputWriter;
-use crate::output::target::Target;
-use crate::render::changes::push_changes;
-use crate::render::messages::Messages;
 use crate::render::printer::Printer;
 use crate::render::recorder;
-use crate::render::table::clean;
-use crate::render::units::{count, number};
-use ferrum_trace_analyze::repair::{Changes, RepairOptions, repair};
+use ferrum_trace_analyze::repair::{RepairOptions, repair};
 use ferrum_trace_format::chrome::read::Losses;
 
 pub fn run(args: &RepairArgs) -> ExitStatus {
-    let messages = Messages { verbose: args.verbose };
+    let (messages, is_json) = (args.report.messages(), args.report.json);
     let inputs = expand(&args.inputs);
-    let making = match OutputWriter::new(&inputs, &args.output, args.json) {
-        Ok(making) => making,
+    let writer = match OutputWriter::new(paths::count(&inputs), &args.output, is_json) {
+        Ok(writer) => writer,
         Err(error) => return messages.refuse(&error),
     };
     interrupt::install("no partial file is left behind");
-    let mut printer = Printer::new(messages, args.json);
+    let mut printer = Printer::new(messages, is_json);
     each_trace(inputs, Passes::Several, OnClosedPipe::Continue, &mut printer, |source, printer| {
-        let target = making.target(source, "repaired.json");
-        let made = making.make(source, &target, |output| {
-            repair(&|| source.open_boxed(), output, &RepairOptions::default()).map_err(|error| error.to_string())
+        let target = writer.target(source.path.as_deref(), "repaired.json");
+        let passes = Reopen::new(source);
+        let written = writer.write(&source.label, &target, |output| {
+            repair(&|| passes.open(), output, &RepairOptions::default()).map_err(|error| error.to_string())
         })?;
-        let Some(changes) = made else { return Ok(ExitStatus::Success) };
-        let notes = [source.facts().notes(), recorder::notes(&changes.recordings)].concat();
-        messages.say(&text(source, &target, &changes, args.verbose));
+        let Some(changes) = written else { return Ok(ExitStatus::Success) };
+        let notes = [passes.notes(), recorder::notes(&changes.recordings)].concat();
+        messages.say(&text(source, &target, &changes, args.report.verbose));
         messages.losses(&source.label, &Losses::default(), &notes);
-        Ok(if args.json {
+        Ok(if is_json {
             printer.object(&RepairObject::new(source, &target, &changes, &notes))
         } else {
             ExitStatus::Success
         })
     })
-}
-
-fn text(source: &Source, target: &Target, changes: &Changes, is_verbose: bool) -> String {
-    let (name, output) = (clean(&source.label), target.label());
-    let (read, written) = (count(changes.n_read, "event"), number(changes.n_written));
-    let mut text = format!("{name}: {read} read, {written} written to {output}");
-    if changes.is_empty() {
-        text.push_str("; no changes needed\n");
-        return text;
-    }
-    text.push_str("; changed:\n");
-    push_changes(&mut text, changes, is_verbose);
-    text
 }

@@ -1,7 +1,7 @@
 //! The flags of `requests`.
 
-use crate::flags::InputArgs;
 use crate::flags::selection::{parse_range, parse_time};
+use crate::flags::{InputArgs, ReportArgs};
 use ferrum_trace_analyze::{Slo, SloMetric};
 use std::ops::Range;
 
@@ -116,13 +116,8 @@ pub struct RequestsArgs {
     #[arg(long, value_name = "FROM..TO", value_parser = parse_range)]
     pub arrived: Option<Range<i64>>,
 
-    /// Print JSON, one object per file
-    #[arg(long)]
-    pub json: bool,
-
-    /// List everything that could not be read, not only the first 20 places
-    #[arg(short, long)]
-    pub verbose: bool,
+    #[command(flatten)]
+    pub report: ReportArgs,
 }
 
 fn parse_slo(text: &str) -> Result<Slo, String> {

@@ -3,7 +3,7 @@
 use super::args::RequestsArgs;
 use super::run::RequestsReport;
 use crate::input::source::Source;
-use crate::render::json::{InstantObject, LossesObject, RecorderObject, TriggerObject, VERSION};
+use crate::render::json::{DurationsObject, FileObject, TraceObject};
 use ferrum_trace_analyze::{Figure, Figures, Part, Parts, Request, Slo};
 use ferrum_trace_model::Trace;
 use serde::Serialize;
@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 
 #[derive(Serialize)]
 pub struct RequestsObject<'a> {
-    version: u32,
-    file: &'a str,
+    #[serde(flatten)]
+    file: FileObject<'a>,
     count: usize,
     completed: u64,
     failed: u64,
@@ -37,11 +37,8 @@ pub struct RequestsObject<'a> {
     incomplete_steps: usize,
     explained: Vec<RequestObject<'a>>,
     requests: Vec<RequestObject<'a>>,
-    losses: LossesObject<'a>,
-    recorder: Option<RecorderObject<'a>>,
-    trigger: Option<TriggerObject<'a>>,
-    instants: Vec<InstantObject<'a>>,
-    notes: Vec<&'a str>,
+    #[serde(flatten)]
+    trace: TraceObject<'a>,
 }
 
 #[derive(Serialize)]
@@ -56,12 +53,8 @@ struct FiguresObject {
 #[derive(Serialize)]
 struct FigureObject {
     count: u64,
-    mean_ns: f64,
-    min_ns: i64,
-    p50_ns: i64,
-    p95_ns: i64,
-    p99_ns: i64,
-    max_ns: i64,
+    #[serde(flatten)]
+    durations: DurationsObject,
 }
 
 #[derive(Serialize)]
@@ -87,7 +80,6 @@ struct RequestObject<'a> {
 }
 
 impl<'a> RequestsObject<'a> {
-    /// Of a trace, with every request if that is wanted.
     pub fn new(source: &'a Source, report: &'a RequestsReport, args: &RequestsArgs) -> Self {
         let (trace, requests) = (&report.loaded.trace, &report.requests);
         let figures = &requests.figures;
@@ -95,8 +87,7 @@ impl<'a> RequestsObject<'a> {
             |place: usize| Some(RequestObject::new(trace, requests.requests.get(place)?, requests.parts.get(place)?));
         let slo = |(slo, &met): (&Slo, &u64)| SloObject { metric: slo.metric.name(), limit_ns: slo.limit, met };
         Self {
-            version: VERSION,
-            file: &source.name,
+            file: FileObject::new(&source.name),
             count: requests.requests.len(),
             completed: figures.completed,
             failed: figures.failed,
@@ -121,11 +112,7 @@ impl<'a> RequestsObject<'a> {
             incomplete_steps: requests.n_incomplete_steps,
             explained: report.explained.iter().filter_map(|&place| object(place)).collect(),
             requests: (0..requests.requests.len()).take_while(|_| args.each).filter_map(object).collect(),
-            losses: (&report.loaded.losses).into(),
-            recorder: RecorderObject::of(&report.loaded.recordings),
-            trigger: TriggerObject::of(&report.loaded.recordings),
-            instants: InstantObject::all(&report.loaded.trace),
-            notes: report.notes.iter().chain(&report.missing).map(String::as_str).collect(),
+            trace: TraceObject::new(&report.loaded, &report.notes, report.missing.as_ref()),
         }
     }
 }
@@ -148,15 +135,7 @@ impl From<&Figures> for FiguresObject {
 
 impl From<&Figure> for FigureObject {
     fn from(figure: &Figure) -> Self {
-        Self {
-            count: figure.count,
-            mean_ns: figure.mean,
-            min_ns: figure.values.min,
-            p50_ns: figure.values.p50,
-            p95_ns: figure.values.p95,
-            p99_ns: figure.values.p99,
-            max_ns: figure.values.max,
-        }
+        Self { count: figure.count, durations: DurationsObject::new(figure.mean, &figure.values) }
     }
 }
 

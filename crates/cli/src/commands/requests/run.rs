@@ -1,4 +1,4 @@
-//! `requests`: how long requests take, and what they wait for.
+//! Analyzes the requests of each trace.
 
 use super::args::RequestsArgs;
 use super::json::RequestsObject;
@@ -7,32 +7,30 @@ use crate::commands::each_trace::{OnClosedPipe, each_trace, expand, report_missi
 use crate::exit_status::ExitStatus;
 use crate::input::source::{Passes, Source};
 use crate::os::interrupt;
-use crate::render::messages::Messages;
 use crate::render::printer::Printer;
 use crate::render::table::clean;
 use crate::render::units::{count, number};
 use crate::render::{contents, limits, recorder};
 use crate::user_error::UserError;
 use ferrum_trace_analyze::{Nesting, REQUEST_ARGS, Requests, RequestsOptions, STEP_ARGS, names_device, requests};
-use ferrum_trace_format::chrome::read::{LoadOptions, Loaded, load};
+use ferrum_trace_format::chrome::read::Loaded;
 use ferrum_trace_model::Trace;
 
-/// What stands for the request with the largest latency.
+/// The value of `--explain` for the request with the largest latency.
 const SLOWEST: &str = "slowest";
 
-/// What is looked for.
+/// Description of the events that are recognized as requests.
 const LOOKED_FOR: &str =
     "async events (b, n, e) of category `request`, with an operation `request` from arrival to end";
 
 pub fn run(args: &RequestsArgs) -> ExitStatus {
     interrupt::install("nothing was written");
-    let messages = Messages { verbose: args.verbose };
-    let mut is_first = true;
-    let mut printer = Printer::new(messages, args.json);
+    let messages = args.report.messages();
+    let mut printer = Printer::new(messages, args.report.json);
     each_trace(expand(&args.inputs), Passes::One, OnClosedPipe::Stop, &mut printer, |source, printer| {
         let report = RequestsReport::of(source, args)?;
         let mut status = ExitStatus::Success;
-        if args.json {
+        if printer.is_json {
             status = printer.object(&RequestsObject::new(source, &report, args));
         } else {
             let is_shown = report.missing.is_none() || !report.explained.is_empty();
@@ -41,8 +39,7 @@ pub fn run(args: &RequestsArgs) -> ExitStatus {
                 false => recorder::lines_of_nothing(&report.loaded),
             };
             if !text.is_empty() {
-                let gap = if std::mem::take(&mut is_first) { "" } else { "\n" };
-                status = printer.text(&format!("{gap}{text}"));
+                status = printer.paragraph(&text);
             }
             messages.losses(&source.label, &report.loaded.losses, &report.notes);
         }
@@ -50,31 +47,29 @@ pub fn run(args: &RequestsArgs) -> ExitStatus {
     })
 }
 
-/// All that is said of a trace.
+/// Results for one trace.
 pub struct RequestsReport {
     pub loaded: Loaded,
     pub notes: Vec<String>,
     pub requests: Requests,
-    /// The requests that are to be explained, by their places.
+    /// Indices of the requests to explain.
     pub explained: Vec<usize>,
-    /// Why there are no requests, or not those that are to be explained.
+    /// The reason why there are no requests, or not those to explain.
     pub missing: Option<String>,
 }
 
 impl RequestsReport {
     fn of(source: &Source, args: &RequestsArgs) -> Result<Self, UserError> {
         let wanted = STEP_ARGS.iter().chain(&REQUEST_ARGS).map(|&key| key.to_owned()).collect();
-        let opened = source.open().map_err(|error| source.error(&error))?;
-        let loaded = load(opened, &LoadOptions { args: wanted, ..LoadOptions::default() })
-            .map_err(|error| source.error(&error))?;
+        let (loaded, facts) = source.load(wanted)?;
         let nesting = Nesting::of(&loaded.trace);
         let names_device = names_device(&loaded.fields);
         let options = RequestsOptions { arrived: args.arrived.clone(), slos: args.slos.clone(), names_device };
         let requests = requests(&loaded.trace, &nesting, &options);
-        let mut notes = source.facts().notes();
+        let mut notes = facts.notes();
         notes.extend(limits::notes(&loaded.trace));
         notes.extend(recorder::notes(&loaded.recordings));
-        notes.extend(oddities(&requests));
+        notes.extend(request_notes(&requests));
         let (explained, missing) = explained(&loaded, &requests, &args.explain);
         let missing = match requests.requests.is_empty() {
             true => Some(why_none(&loaded.trace, &requests)),
@@ -84,7 +79,7 @@ impl RequestsReport {
     }
 }
 
-/// Says why there are no requests.
+/// Returns the reason why there are no requests.
 fn why_none(trace: &Trace, requests: &Requests) -> String {
     match requests.n_found {
         0 => format!("no requests: looked for {LOOKED_FOR}; {}", contents::contents_words(trace)),
@@ -95,8 +90,8 @@ fn why_none(trace: &Trace, requests: &Requests) -> String {
     }
 }
 
-/// What is odd about the requests of a trace.
-fn oddities(requests: &Requests) -> Vec<String> {
+/// Returns notes about requests that are not counted as usual.
+fn request_notes(requests: &Requests) -> Vec<String> {
     let mut notes = Vec::new();
     if requests.n_strays > 0 {
         let strays = count(requests.n_strays, "event");
@@ -127,7 +122,7 @@ fn oddities(requests: &Requests) -> Vec<String> {
     notes
 }
 
-/// The requests that are to be explained, and which of them are not there.
+/// Returns the indices of the requests to explain, and a message about ids that were not found.
 fn explained(loaded: &Loaded, requests: &Requests, ids: &[String]) -> (Vec<usize>, Option<String>) {
     let (mut places, mut missing) = (Vec::new(), Vec::new());
     for id in ids {

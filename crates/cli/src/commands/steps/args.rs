@@ -1,6 +1,6 @@
 //! The flags of `steps`.
 
-use crate::flags::{InputArgs, SelectionArgs};
+use crate::flags::{InputArgs, ReportArgs, SelectionArgs};
 use clap::ValueEnum;
 use ferrum_trace_analyze::StepsOptions;
 use ferrum_trace_model::vocab;
@@ -120,13 +120,8 @@ pub struct StepsArgs {
     #[command(flatten)]
     pub selection: SelectionArgs,
 
-    /// Print JSON, one object per file
-    #[arg(long)]
-    pub json: bool,
-
-    /// List everything that could not be read, not only the first 20 places
-    #[arg(short, long)]
-    pub verbose: bool,
+    #[command(flatten)]
+    pub report: ReportArgs,
 }
 
 /// What a step does.

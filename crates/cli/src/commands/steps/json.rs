@@ -2,7 +2,7 @@
 
 use super::run::StepsReport;
 use crate::input::source::Source;
-use crate::render::json::{InstantObject, LossesObject, RecorderObject, TriggerObject, VERSION};
+use crate::render::json::{DurationsObject, FileObject, TraceObject};
 use ferrum_trace_analyze::{
     Attribution, DeviceTime, Difference, GapPlace, GapSum, NameTime, OpTime, SlowStep, Split, Step, StepGroup, What,
 };
@@ -12,8 +12,8 @@ use serde::Serialize;
 
 #[derive(Serialize)]
 pub struct StepsObject<'a> {
-    version: u32,
-    file: &'a str,
+    #[serde(flatten)]
+    file: FileObject<'a>,
     count: u64,
     sources: Vec<SourceObject>,
     tracks: usize,
@@ -31,11 +31,8 @@ pub struct StepsObject<'a> {
     host_other: Vec<NameObject<'a>>,
     slowest: Vec<SlowObject<'a>>,
     steps: Vec<StepObject<'a>>,
-    losses: LossesObject<'a>,
-    recorder: Option<RecorderObject<'a>>,
-    trigger: Option<TriggerObject<'a>>,
-    instants: Vec<InstantObject<'a>>,
-    notes: Vec<&'a str>,
+    #[serde(flatten)]
+    trace: TraceObject<'a>,
 }
 
 #[derive(Serialize)]
@@ -51,12 +48,8 @@ struct GroupObject {
     batch_to: Option<u64>,
     count: u64,
     total_ns: i64,
-    mean_ns: f64,
-    min_ns: i64,
-    p50_ns: i64,
-    p95_ns: i64,
-    p99_ns: i64,
-    max_ns: i64,
+    #[serde(flatten)]
+    durations: DurationsObject,
     prefill_tokens: u64,
     decode_tokens: u64,
     without_tokens: u64,
@@ -167,13 +160,12 @@ struct StepObject<'a> {
 }
 
 impl<'a> StepsObject<'a> {
-    /// Of a trace, with every step if that is wanted.
+    /// `each` lists every step.
     pub fn new(source: &'a Source, report: &'a StepsReport, each: bool) -> Self {
         let (trace, steps) = (&report.loaded.trace, &report.steps);
         let step = |place: usize| Some(StepObject::new(trace, place, steps.steps.get(place)?));
         Self {
-            version: VERSION,
-            file: &source.name,
+            file: FileObject::new(&source.name),
             count: steps.all.count,
             sources: steps
                 .sources
@@ -195,11 +187,7 @@ impl<'a> StepsObject<'a> {
             host_other: steps.host_ops.other.iter().map(|name| NameObject::new(trace, name)).collect(),
             slowest: steps.slowest.iter().map(|slow| SlowObject::new(trace, slow, step)).collect(),
             steps: (0..steps.steps.len()).take_while(|_| each).filter_map(step).collect(),
-            losses: (&report.loaded.losses).into(),
-            recorder: RecorderObject::of(&report.loaded.recordings),
-            trigger: TriggerObject::of(&report.loaded.recordings),
-            instants: InstantObject::all(&report.loaded.trace),
-            notes: report.notes.iter().chain(&report.missing).map(String::as_str).collect(),
+            trace: TraceObject::new(&report.loaded, &report.notes, report.missing.as_ref()),
         }
     }
 }
@@ -217,12 +205,7 @@ impl From<&StepGroup> for GroupObject {
             batch_to: group.batch.map(|batch| batch.to),
             count: group.count,
             total_ns: group.total,
-            mean_ns: group.mean(),
-            min_ns: group.durations.min,
-            p50_ns: group.durations.p50,
-            p95_ns: group.durations.p95,
-            p99_ns: group.durations.p99,
-            max_ns: group.durations.max,
+            durations: DurationsObject::new(group.mean(), &group.durations),
             prefill_tokens: group.prefill_tokens,
             decode_tokens: group.decode_tokens,
             without_tokens: group.n_without_tokens,

@@ -1,4 +1,4 @@
-//! `steps`: what an engine's steps take, and why.
+//! Analyzes the steps of each trace.
 
 use super::args::StepsArgs;
 use super::json::StepsObject;
@@ -7,29 +7,27 @@ use crate::commands::each_trace::{OnClosedPipe, each_trace, expand, report_missi
 use crate::exit_status::ExitStatus;
 use crate::input::source::{Passes, Source};
 use crate::os::interrupt;
-use crate::render::messages::Messages;
 use crate::render::printer::Printer;
 use crate::render::units::{count, number};
 use crate::render::{contents, limits, recorder};
 use crate::user_error::UserError;
 use ferrum_trace_analyze::{Nesting, STEP_ARGS, Steps, names_device, steps};
-use ferrum_trace_format::chrome::read::{LoadOptions, Loaded, load};
+use ferrum_trace_format::chrome::read::Loaded;
 use ferrum_trace_model::Trace;
 use ferrum_trace_model::vocab::Phase;
 
-/// What is looked for.
+/// Description of the marks that are recognized as steps.
 const LOOKED_FOR: &str = "slices of category `step`, marks of vLLM such as `execute_context_1(512)_generation_3(3)`, marks of SGLang \
                           such as `step[DECODE bs=64]`, annotations that begin with `prefill`, `decode` or `mixed`, and `ProfilerStep#1`";
 
 pub fn run(args: &StepsArgs) -> ExitStatus {
     interrupt::install("nothing was written");
-    let messages = Messages { verbose: args.verbose };
-    let mut is_first = true;
-    let mut printer = Printer::new(messages, args.json);
+    let messages = args.report.messages();
+    let mut printer = Printer::new(messages, args.report.json);
     each_trace(expand(&args.inputs), Passes::One, OnClosedPipe::Stop, &mut printer, |source, printer| {
         let report = StepsReport::of(source, args)?;
         let mut status = ExitStatus::Success;
-        if args.json {
+        if printer.is_json {
             status = printer.object(&StepsObject::new(source, &report, args.each));
         } else {
             let text = match report.missing {
@@ -37,8 +35,7 @@ pub fn run(args: &StepsArgs) -> ExitStatus {
                 Some(_) => recorder::lines_of_nothing(&report.loaded),
             };
             if !text.is_empty() {
-                let gap = if std::mem::take(&mut is_first) { "" } else { "\n" };
-                status = printer.text(&format!("{gap}{text}"));
+                status = printer.paragraph(&text);
             }
             messages.losses(&source.label, &report.loaded.losses, &report.notes);
         }
@@ -46,24 +43,22 @@ pub fn run(args: &StepsArgs) -> ExitStatus {
     })
 }
 
-/// All that is said of a trace.
+/// Results for one trace.
 pub struct StepsReport {
     pub loaded: Loaded,
     pub notes: Vec<String>,
     pub steps: Steps,
-    /// Why there are no steps.
+    /// The reason why there are no steps.
     pub missing: Option<String>,
 }
 
 impl StepsReport {
     fn of(source: &Source, args: &StepsArgs) -> Result<Self, UserError> {
-        let options = LoadOptions { args: STEP_ARGS.map(str::to_owned).to_vec(), ..LoadOptions::default() };
-        let opened = source.open().map_err(|error| source.error(&error))?;
-        let loaded = load(opened, &options).map_err(|error| source.error(&error))?;
+        let (loaded, facts) = source.load(STEP_ARGS.map(str::to_owned).to_vec())?;
         let nesting = Nesting::of(&loaded.trace);
         let selected = args.selection.selection().apply(&loaded.trace);
         let steps = steps(&loaded.trace, &nesting, &selected, &args.options(names_device(&loaded.fields)));
-        let mut notes = source.facts().notes();
+        let mut notes = facts.notes();
         notes.extend(limits::notes(&loaded.trace));
         notes.extend(recorder::notes(&loaded.recordings));
         if steps.n_tracks > 1 {
@@ -76,14 +71,14 @@ impl StepsReport {
             let steps = count(steps.n_unfinished as u64, "step");
             notes.push(format!("{steps} had not ended when the trace was written: in no figure"));
         }
-        notes.extend(outside(&steps));
+        notes.extend(incomplete_note(&steps));
         let missing = steps.steps.is_empty().then(|| missing(&loaded.trace, &steps, args));
         Ok(Self { notes, steps, missing, loaded })
     }
 }
 
-/// Says that work on devices is not in the file.
-fn outside(steps: &Steps) -> Option<String> {
+/// Returns a note if work on devices is not in the file.
+fn incomplete_note(steps: &Steps) -> Option<String> {
     let (n_incomplete, all) = (steps.all.n_incomplete, steps.all.count);
     if n_incomplete == 0 {
         return None;
@@ -106,7 +101,7 @@ fn outside(steps: &Steps) -> Option<String> {
     Some(what)
 }
 
-/// Says why there are no steps.
+/// Returns the reason why there are no steps.
 fn missing(trace: &Trace, steps: &Steps, args: &StepsArgs) -> String {
     if steps.found_phases.is_empty() {
         return format!("no steps: looked for {LOOKED_FOR}; {}", contents::contents_words(trace));

@@ -1,6 +1,6 @@
 //! The flags of `summary`.
 
-use crate::flags::{InputArgs, SelectionArgs};
+use crate::flags::{InputArgs, ReportArgs, SelectionArgs};
 use clap::ValueEnum;
 use ferrum_trace_analyze::{GroupBy, SortBy, SummaryOptions};
 
@@ -129,13 +129,8 @@ pub struct SummaryArgs {
     #[command(flatten)]
     pub selection: SelectionArgs,
 
-    /// Print JSON, one object per file
-    #[arg(long)]
-    pub json: bool,
-
-    /// List everything that could not be read, not only the first 20 places
-    #[arg(short, long)]
-    pub verbose: bool,
+    #[command(flatten)]
+    pub report: ReportArgs,
 }
 
 /// What to group by.
@@ -230,7 +225,7 @@ mod tests {
         let options = args.options();
         assert_eq!((options.by, options.sort, options.top), (vec![GroupBy::Name], SortBy::SelfTime, Some(30)));
         assert!(args.selection.selection().is_everything());
-        assert!(!args.json && !args.verbose);
+        assert!(!args.report.json && !args.report.verbose);
     }
 
     #[test]

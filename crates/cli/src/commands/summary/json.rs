@@ -3,7 +3,7 @@
 use super::args::{By, SummaryArgs};
 use super::run::SummaryReport;
 use crate::input::source::Source;
-use crate::render::json::{InstantObject, LossesObject, RecorderObject, TriggerObject, VERSION};
+use crate::render::json::{DurationsObject, FileObject, FormatObject, TraceObject};
 use ferrum_trace_analyze::{AsyncCount, AsyncRest, AsyncRow, Device, FlowCount, Key, Rest, Row};
 use ferrum_trace_model::{Anomalies, Census};
 use serde::Serialize;
@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 
 #[derive(Serialize)]
 pub struct SummaryObject<'a> {
-    version: u32,
-    file: &'a str,
-    kind: &'static str,
-    containers: Vec<&'static str>,
+    #[serde(flatten)]
+    file: FileObject<'a>,
+    #[serde(flatten)]
+    format: FormatObject,
     span_ns: i64,
     wall_ns: i64,
     processes: usize,
@@ -25,11 +25,8 @@ pub struct SummaryObject<'a> {
     selected: u64,
     partial_overlaps: usize,
     anomalies: AnomaliesObject,
-    losses: LossesObject<'a>,
-    recorder: Option<RecorderObject<'a>>,
-    trigger: Option<TriggerObject<'a>>,
-    instants: Vec<InstantObject<'a>>,
-    notes: &'a [String],
+    #[serde(flatten)]
+    trace: TraceObject<'a>,
     devices: Vec<DeviceObject>,
     asyncs: AsyncsObject,
     flows: FlowsObject,
@@ -93,12 +90,8 @@ struct RowObject {
     total_ns: i64,
     self_ns: i64,
     share_of_wall: f64,
-    mean_ns: f64,
-    min_ns: i64,
-    p50_ns: i64,
-    p95_ns: i64,
-    p99_ns: i64,
-    max_ns: i64,
+    #[serde(flatten)]
+    durations: DurationsObject,
 }
 
 #[derive(Serialize)]
@@ -116,12 +109,8 @@ struct AsyncRowObject {
     count: u64,
     unfinished: u64,
     total_ns: i64,
-    mean_ns: f64,
-    min_ns: i64,
-    p50_ns: i64,
-    p95_ns: i64,
-    p99_ns: i64,
-    max_ns: i64,
+    #[serde(flatten)]
+    durations: DurationsObject,
     busy_ns: Option<i64>,
     idle_ns: Option<i64>,
 }
@@ -135,14 +124,11 @@ struct AsyncRestObject {
 }
 
 impl<'a> SummaryObject<'a> {
-    /// Of a trace that was summed up.
     pub fn new(source: &'a Source, report: &'a SummaryReport, args: &SummaryArgs) -> Self {
         let (trace, facts) = (&report.loaded.trace, &report.facts);
         Self {
-            version: VERSION,
-            file: &source.name,
-            kind: facts.kind.name(),
-            containers: facts.containers.iter().map(|container| container.name()).collect(),
+            file: FileObject::new(&source.name),
+            format: FormatObject::new(facts.kind, &facts.containers),
             span_ns: trace.census.span(),
             wall_ns: report.summary.wall,
             processes: report.n_processes,
@@ -153,11 +139,7 @@ impl<'a> SummaryObject<'a> {
             selected: report.summary.all.count,
             partial_overlaps: report.n_partial_overlaps,
             anomalies: trace.census.anomalies.into(),
-            losses: (&report.loaded.losses).into(),
-            recorder: RecorderObject::of(&report.loaded.recordings),
-            trigger: TriggerObject::of(&report.loaded.recordings),
-            instants: InstantObject::all(&report.loaded.trace),
-            notes: &report.notes,
+            trace: TraceObject::new(&report.loaded, &report.notes, None),
             devices: report.devices.iter().map(|device| DeviceObject::new(report, device)).collect(),
             asyncs: report.asyncs.into(),
             flows: report.flows.into(),
@@ -210,12 +192,7 @@ impl RowObject {
             total_ns: row.total,
             self_ns: row.self_time,
             share_of_wall: report.summary.share_of_wall(row.self_time),
-            mean_ns: row.mean(),
-            min_ns: row.durations.min,
-            p50_ns: row.durations.p50,
-            p95_ns: row.durations.p95,
-            p99_ns: row.durations.p99,
-            max_ns: row.durations.max,
+            durations: DurationsObject::new(row.mean(), &row.durations),
         }
     }
 }
@@ -227,19 +204,14 @@ impl AsyncRowObject {
             count: row.count,
             unfinished: row.n_unfinished,
             total_ns: row.total,
-            mean_ns: row.mean(),
-            min_ns: row.durations.min,
-            p50_ns: row.durations.p50,
-            p95_ns: row.durations.p95,
-            p99_ns: row.durations.p99,
-            max_ns: row.durations.max,
+            durations: DurationsObject::new(row.mean(), &row.durations),
             busy_ns: row.busy.map(|it| it.busy),
             idle_ns: row.busy.map(|it| it.idle),
         }
     }
 }
 
-/// The labels of a row, by what it is grouped by.
+/// Returns the values of the grouping keys of a row.
 fn key(report: &SummaryReport, key: &Key, by: &[By]) -> BTreeMap<&'static str, String> {
     by.iter().map(|&by| (by.name(), report.label(key, by))).collect()
 }

@@ -6,8 +6,9 @@ mod json;
 mod no_match;
 mod overview;
 mod run;
+mod text;
 
 pub use args::SummaryArgs as Args;
 pub use run::run;
 #[cfg(unix)]
-pub use {args::By, json::SummaryObject, run::SummaryReport, run::text};
+pub use {args::By, json::SummaryObject, run::SummaryReport, text::text};

@@ -3,7 +3,7 @@
 use ferrum_trace_analyze::check::Finding;
 use serde::Serialize;
 
-/// A place of a file.
+/// A position in a file.
 #[derive(Serialize)]
 pub struct PlaceObject<'a> {
     offset: u64,
@@ -11,13 +11,13 @@ pub struct PlaceObject<'a> {
 }
 
 impl<'a> PlaceObject<'a> {
-    /// The places of a finding.
+    /// Returns the first positions of a finding.
     pub fn of(finding: &'a Finding) -> Vec<Self> {
         finding.first.iter().map(|place| Self { offset: place.offset, excerpt: &place.excerpt }).collect()
     }
 }
 
-/// What was put right.
+/// Violations of a rule that were repaired.
 #[derive(Serialize)]
 pub struct RepairedObject<'a> {
     code: &'static str,
@@ -28,7 +28,7 @@ pub struct RepairedObject<'a> {
 }
 
 impl<'a> RepairedObject<'a> {
-    /// Of each rule that was not kept.
+    /// Returns an object for each finding.
     pub fn all(findings: &'a [Finding]) -> Vec<Self> {
         let new = |finding: &'a Finding| {
             let rule = finding.rule;

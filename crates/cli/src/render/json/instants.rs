@@ -1,10 +1,10 @@
-//! Instants of a trace.
+//! Instants of a trace, by name.
 
 use ferrum_trace_analyze::{InstantRow, instants};
 use ferrum_trace_model::Trace;
 use serde::Serialize;
 
-/// How many names are listed.
+/// Largest number of names that are listed.
 const ROWS_MAX: usize = 1000;
 
 /// Instants of one name and category.
@@ -18,7 +18,7 @@ pub struct InstantObject<'a> {
 }
 
 impl<'a> InstantObject<'a> {
-    /// Returns the thousand most frequent.
+    /// Returns the [`ROWS_MAX`] most frequent ones.
     pub fn all(trace: &'a Trace) -> Vec<Self> {
         let new = |row: InstantRow| Self {
             name: trace.strings.get(row.name),

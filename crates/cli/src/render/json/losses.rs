@@ -1,9 +1,9 @@
-//! What could not be read of a file.
+//! Parts of a file that could not be read.
 
 use ferrum_trace_format::chrome::read::Losses;
 use serde::Serialize;
 
-/// How many losses there are, and the first of them.
+/// The number of losses, and the first of them.
 #[derive(Serialize)]
 pub struct LossesObject<'a> {
     count: u64,

@@ -1,16 +1,22 @@
-//! What was found, as JSON: one object a line and file.
+//! Building blocks of the objects that `--json` prints: one object per line.
 //!
-//! The fields are told in the help of each command and in `docs/json.md`. A change that breaks a reader raises [`VERSION`].
+//! The help of each command and `docs/json.md` describe the fields. Increase [`VERSION`] with a change that breaks readers.
 
+mod durations;
+mod file;
 mod findings;
 mod instants;
 mod losses;
 mod recorder;
+mod trace;
 
+pub use durations::DurationsObject;
+pub use file::{FileObject, FormatObject};
 pub use findings::{PlaceObject, RepairedObject};
 pub use instants::InstantObject;
 pub use losses::LossesObject;
 pub use recorder::{RecorderObject, RecordingObject, TriggerObject};
+pub use trace::TraceObject;
 
 use crate::user_error::UserError;
 use serde::Serialize;
@@ -21,14 +27,14 @@ pub const VERSION: u32 = 1;
 
 #[derive(Serialize)]
 struct ErrorObject<'a> {
-    version: u32,
-    file: &'a str,
+    #[serde(flatten)]
+    file: FileObject<'a>,
     error: String,
 }
 
-/// Writes a line for a file that could not be worked on.
+/// Writes a line for a file that could not be processed.
 pub fn error(out: &mut impl Write, file: &str, error: &UserError) -> io::Result<()> {
-    line(out, &ErrorObject { version: VERSION, file, error: error.to_string() })
+    line(out, &ErrorObject { file: FileObject::new(file), error: error.to_string() })
 }
 
 /// Writes an object on a line of its own.
@@ -44,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trouble_is_an_object_too() {
+    fn an_error_is_an_object() {
         let mut out = Vec::new();
         error(&mut out, "a", &UserError::new("a", "is wrong")).unwrap();
         assert_eq!(out, b"{\"version\":1,\"file\":\"a\",\"error\":\"a: is wrong\"}\n");

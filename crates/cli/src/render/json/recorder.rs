@@ -1,11 +1,11 @@
-//! Facts that the recorder states about a trace.
+//! Facts that the recorder has stored in a trace.
 
 use ferrum_trace_model::vocab::about::StopReason;
 use ferrum_trace_model::{Recording, Recordings, Trigger};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Losses of all recordings of a trace, and each of them.
+/// The losses of all recordings of a trace, and each recording.
 #[derive(Serialize)]
 pub struct RecorderObject<'a> {
     dropped: u64,
@@ -34,7 +34,7 @@ pub struct RecordingObject<'a> {
     trigger: Option<TriggerObject<'a>>,
 }
 
-/// Why a dump was written.
+/// The trigger that caused a dump.
 #[derive(Serialize)]
 pub struct TriggerObject<'a> {
     reason: &'a str,
@@ -44,7 +44,7 @@ pub struct TriggerObject<'a> {
 }
 
 impl<'a> RecorderObject<'a> {
-    /// Returns `None` if the trace says nothing of its recorder.
+    /// Returns `None` if the trace has no facts from a recorder.
     pub fn of(recordings: &'a Recordings) -> Option<Self> {
         let new = |recording: &'a Recording| {
             let mut object = RecordingObject::from(recording);
@@ -88,7 +88,7 @@ impl<'a> From<&'a Recording> for RecordingObject<'a> {
 }
 
 impl<'a> TriggerObject<'a> {
-    /// Returns the trigger that a trace was written for, if it is a dump.
+    /// Returns the trigger that caused this trace, if it is a dump.
     pub fn of(recordings: &'a Recordings) -> Option<Self> {
         let (event, trigger) = recordings.dump_trigger()?;
         Some(Self::new(trigger, event.map(|event| event.time)))

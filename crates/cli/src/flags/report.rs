@@ -1,0 +1,22 @@
+//! `--json` and `--verbose`.
+
+use crate::render::messages::Messages;
+
+/// The form of the report. A command that means something else by a flag changes its help with `mut_arg`.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub struct ReportArgs {
+    /// Print JSON, one object per file
+    #[arg(long)]
+    pub json: bool,
+
+    /// List everything that could not be read, not only the first 20 places
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+impl ReportArgs {
+    /// Returns standard error, as verbose as the flags ask for.
+    pub fn messages(self) -> Messages {
+        Messages { verbose: self.verbose }
+    }
+}
