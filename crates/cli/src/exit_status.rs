@@ -1,15 +1,15 @@
-//! What the exit code says.
+//! The exit code.
 
 use std::process::ExitCode;
 
-/// From best to worst; several files have the worst of theirs.
+/// The exit code, from best to worst. Several files get the worst of theirs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ExitStatus {
-    /// All is as it should be.
+    /// Done, and nothing was found.
     Success = 0,
-    /// The work is done, and something was found.
+    /// Done, and something was found.
     Finding = 1,
-    /// The work could not be done.
+    /// Not done.
     Error = 2,
 }
 

@@ -1,7 +1,19 @@
 //! The ferrum-trace command.
 //!
-//! Flags, glue and words; what is computed is computed in the other crates. Data goes to standard output, words go to
-//! standard error, and the exit code is a [`Verdict`](exit_status::Verdict).
+//! The other crates do the analysis; this one has flags, files and reports. Data goes to standard output, messages go
+//! to standard error, and the exit code is an [`ExitStatus`](exit_status::ExitStatus).
+//!
+//! Modules, each of which uses only those below it:
+//!
+//! ```text
+//! commands    one folder per command, and the command line
+//! recording   the processes of a program that `record` runs
+//! input       opens what the user named: traces, spools, streams
+//! output      writes files: path, format, compression, atomic rename
+//! flags       flags that several commands have
+//! render      tables, numbers, messages, progress, blocks of JSON
+//! os, exit_status, user_error
+//! ```
 
 mod commands;
 mod exit_status;
@@ -22,7 +34,7 @@ fn main() -> ExitCode {
             render::table::set_wide(args.wide);
             commands::run(args.command)
         }
-        // Also help and version, which are printed instead.
+        // Prints help and version too.
         Err(error) => error.exit(),
     }
 }

@@ -1,9 +1,9 @@
-//! Why something could not be done, in words for the user.
+//! Errors for the user.
 
 use std::fmt;
 use std::path::Path;
 
-/// What it is about, what is wrong, and perhaps a way out.
+/// An error message: a subject, what is wrong with it, and an optional hint.
 #[derive(Debug)]
 pub struct UserError {
     subject: String,
@@ -12,23 +12,23 @@ pub struct UserError {
 }
 
 impl UserError {
-    /// About something that has no path, such as standard input.
+    /// Creates an error about anything, such as standard input.
     pub fn new(subject: impl Into<String>, what: impl Into<String>) -> Self {
         Self { subject: subject.into(), what: what.into(), hint: None }
     }
 
-    /// About a file.
+    /// Creates an error about a file.
     pub fn at(path: &Path, what: impl Into<String>) -> Self {
         Self::new(path.display().to_string(), what)
     }
 
-    /// Adds a way out.
+    /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The way out, if one is known.
+    /// Returns the hint, if any.
     pub fn suggestion(&self) -> Option<&str> {
         self.hint.as_deref()
     }

@@ -25,19 +25,20 @@ Exit codes: 0 success, 1 something was found or nothing matched, 2 error";
 #[command(name = "ferrum-trace", version, arg_required_else_help = true, after_help = EXAMPLES)]
 #[command(override_usage = "ferrum-trace <COMMAND> [FLAGS] FILE...\n       ferrum-trace FILE...")]
 pub struct CommandLine {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 
     /// Print tables in full, however narrow the terminal is
     ///
-    /// On a terminal, long names are cut and columns are hidden until a table fits. With this flag, or if the output is no
-    /// terminal, tables have all columns and full names. Where there is no terminal, the variable `COLUMNS` can set a width.
+    /// On a terminal, long names are cut and columns are hidden until a table fits. With this flag, or if the output is
+    /// not a terminal, tables have all columns and full names. Without a terminal, the variable `COLUMNS` can set a
+    /// width.
     #[arg(long, global = true)]
     pub wide: bool,
 }
 
-/// Reads the command line, its first word being the program's name. Files without a command are summed up.
+/// Parses the command line, including the name of the program. Files without a command are summarized.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<CommandLine, clap::Error> {
     let mut words: Vec<OsString> = words.into_iter().collect();
     let parsed = CommandLine::try_parse_from(&words);
@@ -50,7 +51,7 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<CommandLine, c
     parsed
 }
 
-/// Whether what stands where a command should can only be meant as a file, or as a flag of `summary`.
+/// Returns true if the first word can only be a file or a flag of `summary`.
 fn lacks_command(error: &clap::Error, words: &[OsString]) -> bool {
     match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
         (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) => is_file(word),
@@ -90,7 +91,7 @@ pub mod tests {
     }
 
     #[test]
-    fn files_without_a_command_are_summed_up() {
+    fn files_without_a_command_are_summarized() {
         let lines =
             ["trace.json", "runs/a --json", "-", "*", "--top 5 trace.json", "--json a.json b.json", "-v x.json"];
         for line in lines {
@@ -99,7 +100,7 @@ pub mod tests {
     }
 
     #[test]
-    fn wide_stands_anywhere() {
+    fn wide_is_accepted_anywhere() {
         for line in
             ["--wide t.json", "t.json --wide", "summary --wide t.json", "--wide steps t.json", "check t.json --wide"]
         {
@@ -110,14 +111,14 @@ pub mod tests {
     }
 
     #[test]
-    fn a_mistyped_command_is_no_file() {
+    fn a_mistyped_command_is_not_a_file() {
         assert_eq!(refusal("ferrum-trace recovr a.spool"), ErrorKind::InvalidSubcommand);
         assert_eq!(refusal("ferrum-trace recover --kep a.spool"), ErrorKind::UnknownArgument);
         assert_eq!(refusal("ferrum-trace --kep a.spool"), ErrorKind::UnknownArgument);
     }
 
     #[test]
-    fn the_shells_are_those_that_completions_exist_for() {
+    fn completions_exist_for_five_shells() {
         for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
             assert!(parsed(&format!("ferrum-trace completions {shell}")).is_ok(), "{shell}");
         }

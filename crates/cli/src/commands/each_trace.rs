@@ -8,20 +8,21 @@ use crate::render::messages::Messages;
 use crate::render::printer::Printer;
 use crate::user_error::UserError;
 
-/// What becomes of the remaining traces when nobody reads what is printed.
+/// Handling of the remaining traces once the reader of standard output has closed the pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnClosedPipe {
-    /// They are not worked on.
+    /// Skip them.
     Stop,
-    /// Files are made of them all the same.
+    /// Process them, because each writes a file.
     Continue,
 }
 
+/// Returns the inputs of a command that reads traces.
 pub fn expand(args: &InputArgs) -> Inputs {
     paths::expand(&args.files, Folders::Reject)
 }
 
-/// Works on each trace in turn, whatever becomes of the others, and gives the worst of it.
+/// Processes one trace after the other, also after errors, and returns the worst status.
 pub fn each_trace(
     inputs: Inputs,
     passes: Passes,
@@ -47,7 +48,7 @@ pub fn each_trace(
     worst
 }
 
-/// Says why a trace has nothing of what is asked for, if it has nothing.
+/// Reports that a trace lacks what the command shows, if `missing` says so.
 pub fn report_missing(messages: &Messages, source: &Source, missing: Option<&str>) -> ExitStatus {
     let Some(why) = missing else { return ExitStatus::Success };
     messages.missing(&source.label, why);

@@ -17,9 +17,9 @@ pub const DASH: &str = "-";
 pub struct InputArgs {
     /// Traces to read, or globs; `-` is stdin
     ///
-    /// Chrome trace JSON (damaged files too), Perfetto traces, spools and vLLM's layerwise profiles, also compressed with gzip,
-    /// zstd or zip. The format is detected from the content, not from the name. Globs that the shell has not expanded are
-    /// expanded. If a trace is missing but its spool exists, it is recovered first.
+    /// Chrome trace JSON (damaged files too), Perfetto traces, spools and vLLM's layerwise profiles, also compressed
+    /// with gzip, zstd or zip. The format is detected from the content, not from the name. Globs that the shell has not
+    /// expanded are expanded. If a trace is missing but its spool exists, it is recovered first.
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub files: Vec<PathBuf>,
 }
@@ -29,8 +29,8 @@ pub struct InputArgs {
 pub struct OutputArgs {
     /// Write to this file (one FILE only); `-` is stdout
     ///
-    /// The extensions `.gz` and `.zst` compress it. By default, the file is written next to the input, or to standard output
-    /// if the input is standard input. The file appears under its name only when it is complete.
+    /// The extensions `.gz` and `.zst` compress it. By default, the file is written next to the input, or to standard
+    /// output if the input is standard input. The file appears under its name only when it is complete.
     #[arg(short, long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
 

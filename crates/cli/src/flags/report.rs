@@ -2,7 +2,7 @@
 
 use crate::render::messages::Messages;
 
-/// The form of the report. A command that means something else by a flag changes its help with `mut_arg`.
+/// Flags of the report. A command for which a flag means something else changes its help with `mut_arg`.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct ReportArgs {
     /// Print JSON, one object per file
@@ -15,7 +15,7 @@ pub struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// Returns standard error, as verbose as the flags ask for.
+    /// Returns the messages with the verbosity of `--verbose`.
     pub fn messages(self) -> Messages {
         Messages { verbose: self.verbose }
     }

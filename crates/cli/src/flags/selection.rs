@@ -1,25 +1,26 @@
-//! Flags that say which slices count.
+//! Flags that select slices.
 
 use ferrum_trace_analyze::{Glob, Selection};
 use std::ops::Range;
 
-/// Which slices count.
+/// Flags that select slices.
 #[derive(Debug, Default, clap::Args)]
 pub struct SelectionArgs {
     /// Include only slices that match, by name, cat, track, process or time, e.g. `cat=kernel`
     ///
-    /// KEY is `name`, `cat`, `track`, `process` or `time`. The value of `time` is a range, counted from the start of the trace,
-    /// such as `time=1.5s..2s`, `time=300ms..` or `time=..20us`; it selects slices that begin in the range. The other values
-    /// are patterns for the whole text, in which `*` matches any text and `?` any character; tracks and processes match by id
-    /// or by name. If the flag is repeated, a slice must match one pattern of each KEY. Exits with 1 if nothing matches.
+    /// KEY is `name`, `cat`, `track`, `process` or `time`. The value of `time` is a range, counted from the start of
+    /// the trace, such as `time=1.5s..2s`, `time=300ms..` or `time=..20us`; it selects slices that begin in the range.
+    /// The other values are patterns for the whole text, in which `*` matches any text and `?` any character; tracks
+    /// and processes match by id or by name. If the flag is repeated, a slice must match one pattern of each KEY. Exits
+    /// with 1 if nothing matches.
     #[arg(long = "filter", value_name = "KEY=GLOB", value_parser = parse_filter)]
     pub filters: Vec<Filter>,
 
     /// Include only what lies within slices of this name, e.g. `decode*`
     ///
-    /// A slice must lie within a slice of that name on the same track. If its track has no such slice, those of its process
-    /// count, and if its process has none, those of all processes. So the kernels of a device lie within the steps of a
-    /// thread. If the flag is repeated, one of the patterns must match.
+    /// A slice must lie within a slice of that name on the same track. If its track has no such slice, those of its
+    /// process count, and if its process has none, those of all processes. So the kernels of a device lie within the
+    /// steps of a thread. If the flag is repeated, one of the patterns must match.
     #[arg(long, value_name = "GLOB")]
     pub within: Vec<String>,
 }
@@ -35,7 +36,7 @@ pub enum Filter {
 }
 
 impl SelectionArgs {
-    /// What they ask for. Of several ranges of time, what they have in common.
+    /// Returns the selection of the flags. Ranges of time are intersected.
     pub fn selection(&self) -> Selection {
         let mut selection = Selection { within: self.within.iter().map(Glob::new).collect(), ..Selection::default() };
         for filter in self.filters.iter().cloned() {
@@ -45,8 +46,8 @@ impl SelectionArgs {
                 Filter::Track(glob) => selection.tracks.push(glob),
                 Filter::Process(glob) => selection.processes.push(glob),
                 Filter::Time(range) => {
-                    let so_far = selection.time.take().unwrap_or(i64::MIN..i64::MAX);
-                    selection.time = Some(range.start.max(so_far.start)..range.end.min(so_far.end));
+                    let previous = selection.time.take().unwrap_or(i64::MIN..i64::MAX);
+                    selection.time = Some(range.start.max(previous.start)..range.end.min(previous.end));
                 }
             }
         }
@@ -66,7 +67,7 @@ fn parse_filter(text: &str) -> Result<Filter, String> {
     })
 }
 
-/// A range of times; what is left out has no limit.
+/// Parses a range of times. A missing bound is unlimited.
 pub fn parse_range(text: &str) -> Result<Range<i64>, String> {
     let (from, to) = text.split_once("..").ok_or_else(|| format!("expected FROM..TO, found `{text}`"))?;
     let from = if from.is_empty() { i64::MIN } else { parse_time(from)? };
@@ -77,10 +78,10 @@ pub fn parse_range(text: &str) -> Result<Range<i64>, String> {
     Ok(from..to)
 }
 
-/// The units of time, the longer spellings first.
+/// Units of time; a unit that ends in another one comes first.
 const UNITS: [(&str, f64); 6] = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("μs", 1e3), ("ms", 1e6), ("s", 1e9)];
 
-/// A time with its unit, in nanoseconds.
+/// Parses a time with its unit and returns nanoseconds.
 pub fn parse_time(text: &str) -> Result<i64, String> {
     let expected = || format!("expected a time with its unit (ns, us, ms or s), found `{text}`");
     let (number, factor) =
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_of_time_have_something_in_common_or_nothing() {
+    fn ranges_of_time_are_intersected() {
         let filters = ["time=1s..3s", "time=2s..9s", "name=a"].map(|text| parse_filter(text).unwrap()).to_vec();
         let selection = SelectionArgs { filters, within: vec!["b".to_owned()] }.selection();
         assert_eq!(selection.time, Some(2_000_000_000..3_000_000_000));

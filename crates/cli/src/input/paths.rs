@@ -1,4 +1,4 @@
-//! What the paths that a user typed stand for.
+//! Resolves the paths that the user typed: files, folders, globs, and traces with a spool.
 
 use super::recovery::{Outcome, Recovery};
 use crate::flags::DASH;
@@ -11,23 +11,23 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// What a spool's name has more than its trace's.
-const SPOOL_ENDING: &str = "spool";
+/// The extension that a spool's name adds to its trace's.
+const SPOOL_EXTENSION: &str = "spool";
 
-/// One file to work on.
+/// One input file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// Standard input.
     Stdin,
     /// A spool.
     Spool(PathBuf),
-    /// Something else: a trace, or no trace at all.
+    /// Any other file: a trace, or not a trace at all.
     Other(PathBuf),
-    /// A trace that is behind its spool, or not there at all.
+    /// A trace that is older than its spool, or missing.
     Unrecovered(Unrecovered),
 }
 
-/// A trace that its process did not complete, and the spool that it can be made of.
+/// A trace that its process did not complete, and its spool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unrecovered {
     pub trace: PathBuf,
@@ -35,7 +35,7 @@ pub struct Unrecovered {
 }
 
 impl Input {
-    /// The file that is read.
+    /// Returns the file to read; `None` for standard input.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Stdin => None,
@@ -44,19 +44,19 @@ impl Input {
         }
     }
 
-    /// What it is called in JSON.
+    /// Returns the name in JSON.
     pub fn name(&self) -> String {
         self.path().map_or_else(|| DASH.to_owned(), |path| path.display().to_string())
     }
 
-    /// What it is called in words.
+    /// Returns the name in messages.
     pub fn label(&self) -> String {
         self.path().map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
     }
 }
 
 impl Unrecovered {
-    /// Makes the trace of the spool beside it, and says so. Any command that is given such a trace begins with this.
+    /// Recovers the trace from its spool. Reports this if the trace is missing.
     pub fn recover(&self, recovery: &Recovery, messages: &Messages) -> Result<Outcome, UserError> {
         if !self.trace.exists() {
             let spool = self.spool.file_name().unwrap_or_default();
@@ -67,14 +67,14 @@ impl Unrecovered {
     }
 }
 
-/// A word that stands for no input, and why.
+/// A path that could not be resolved.
 #[derive(Debug)]
 pub struct InvalidInput {
     pub name: String,
     pub error: UserError,
 }
 
-/// The traces that words of the command line stand for.
+/// The inputs of a command line.
 pub type Inputs = Vec<Result<Input, InvalidInput>>;
 
 /// Returns the number of inputs, and whether standard input is one of them.
@@ -86,13 +86,13 @@ pub fn count(inputs: &Inputs) -> InputCount {
 /// Meaning of a folder on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Folders {
-    /// The spools in it.
+    /// Stands for the spools in it.
     ListSpools,
-    /// Nothing.
+    /// Is an error.
     Reject,
 }
 
-/// The files that the typed words stand for, in their order, each once.
+/// Returns the files that the typed paths stand for, in their order, each once.
 pub fn expand(typed: &[PathBuf], folders: Folders) -> Inputs {
     let mut found: Vec<Result<Input, InvalidInput>> = Vec::new();
     for word in typed {
@@ -112,12 +112,12 @@ pub fn expand(typed: &[PathBuf], folders: Folders) -> Inputs {
     found
 }
 
-/// A spool may be found by its own name and by its trace's.
+/// Compares paths only: a spool may be found by its own name and by its trace's.
 fn same(one: &Input, other: &Input) -> bool {
     one.path() == other.path()
 }
 
-/// The files that one typed word stands for; at least one.
+/// Returns the files that one typed path stands for; at least one.
 fn resolve(word: &Path, folders: Folders) -> Result<Vec<Input>, UserError> {
     if word == Path::new(DASH) {
         return Ok(vec![Input::Stdin]);
@@ -163,7 +163,7 @@ fn matches(word: &Path, pattern: &str, folders: Folders) -> Result<Vec<Input>, U
         found.retain(|path| !path.is_dir());
     }
     if found.is_empty() {
-        found = glob_paths(word, &format!("{pattern}.{SPOOL_ENDING}"))?;
+        found = glob_paths(word, &format!("{pattern}.{SPOOL_EXTENSION}"))?;
     }
     if found.is_empty() {
         return Err(UserError::at(word, "no file matches"));
@@ -173,7 +173,7 @@ fn matches(word: &Path, pattern: &str, folders: Folders) -> Result<Vec<Input>, U
 }
 
 fn glob_paths(word: &Path, pattern: &str) -> Result<Vec<PathBuf>, UserError> {
-    // As shells do it.
+    // The rules of shells.
     let options = glob::MatchOptions { require_literal_leading_dot: true, ..glob::MatchOptions::default() };
     let options = glob::MatchOptions { require_literal_separator: true, ..options };
     let wrong = |cause: glob::PatternError| UserError::at(word, format!("expected a glob: {}", cause.msg));
@@ -183,13 +183,13 @@ fn glob_paths(word: &Path, pattern: &str) -> Result<Vec<PathBuf>, UserError> {
 }
 
 fn input_at(path: &Path, is_regular: bool) -> Input {
-    if has_spool_ending(path) || !is_regular || begins_like_a_spool(path) {
+    if has_spool_extension(path) || !is_regular || begins_like_a_spool(path) {
         return Input::Spool(path.to_owned());
     }
     Unrecovered::of(path).map_or_else(|| Input::Other(path.to_owned()), Input::Unrecovered)
 }
 
-/// Whether its first bytes are those of a spool.
+/// Returns true if the file begins with the magic number of a spool.
 pub fn begins_like_a_spool(path: &Path) -> bool {
     let mut first_bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(8).read_to_end(&mut first_bytes));
@@ -201,13 +201,13 @@ fn spools_in(folder: &Path) -> Result<Vec<Input>, UserError> {
     let mut spools = Vec::new();
     for entry in fs::read_dir(folder).map_err(cannot)? {
         let path = entry.map_err(cannot)?.path();
-        if has_spool_ending(&path) && path.is_file() {
+        if has_spool_extension(&path) && path.is_file() {
             spools.push(path);
         }
     }
     spools.sort();
     if spools.is_empty() {
-        let what = format!("the folder has no file that ends in `.{SPOOL_ENDING}`");
+        let what = format!("the folder has no file that ends in `.{SPOOL_EXTENSION}`");
         return Err(UserError::at(folder, what));
     }
     Ok(spools.into_iter().map(Input::Spool).collect())
@@ -216,25 +216,25 @@ fn spools_in(folder: &Path) -> Result<Vec<Input>, UserError> {
 impl Unrecovered {
     fn of(trace: &Path) -> Option<Self> {
         let spool = spool_path(trace);
-        let is_there = !has_spool_ending(trace) && spool.is_file();
+        let is_there = !has_spool_extension(trace) && spool.is_file();
         is_there.then(|| Self { trace: trace.to_owned(), spool })
     }
 }
 
-/// `trace.json.spool` for `trace.json`.
+/// Returns `trace.json.spool` for `trace.json`.
 fn spool_path(trace: &Path) -> PathBuf {
     let mut name = trace.as_os_str().to_owned();
     name.push(".");
-    name.push(SPOOL_ENDING);
+    name.push(SPOOL_EXTENSION);
     name.into()
 }
 
-/// `trace.json` for `trace.json.spool`, and `run.json` for `run.spool` and the like, which had no ending of a trace. `None`
-/// if the name has no such ending, or nothing else.
+/// Returns `trace.json` for `trace.json.spool`, and `run.json` for `run.spool`, whose trace had no extension. Returns
+/// `None` if the name does not end in `.spool`, or has nothing else.
 pub fn trace_path(spool: &Path) -> Option<PathBuf> {
-    let trace = has_spool_ending(spool).then(|| spool.with_extension(""))?;
+    let trace = has_spool_extension(spool).then(|| spool.with_extension(""))?;
     let ending = trace.extension().map(|ending| ending.to_string_lossy().into_owned());
-    // A number is that of a process or a rank.
+    // A number is not an extension, but a process or a rank.
     match ending.filter(|ending| ending.parse::<u64>().is_err()) {
         Some(_) => Some(trace),
         None => {
@@ -245,8 +245,8 @@ pub fn trace_path(spool: &Path) -> Option<PathBuf> {
     }
 }
 
-fn has_spool_ending(path: &Path) -> bool {
-    path.extension() == Some(OsStr::new(SPOOL_ENDING))
+fn has_spool_extension(path: &Path) -> bool {
+    path.extension() == Some(OsStr::new(SPOOL_EXTENSION))
 }
 
 #[cfg(test)]
@@ -263,7 +263,7 @@ mod tests {
         folder
     }
 
-    /// What is found for a word within the folder: names, or the complaint, without the folder.
+    /// Returns the inputs or errors for paths within the folder, without the path of the folder.
     fn found(folder: &tempfile::TempDir, words: &[&str]) -> Vec<String> {
         let typed: Vec<PathBuf> = words.iter().map(|word| folder.path().join(word)).collect();
         spelled(folder, expand(&typed, Folders::ListSpools))
@@ -288,25 +288,25 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_with_a_spool_beside_it_is_behind() {
+    fn a_trace_next_to_a_spool_is_unrecovered() {
         let folder = folder_of(&[("a.json", b"[]"), ("a.json.spool", b""), ("b.json", b"[]")]);
         assert_eq!(found(&folder, &["a.json", "b.json"]), ["a.json.spool for a.json", "other b.json"]);
     }
 
     #[test]
-    fn a_spool_is_known_by_its_name_or_by_its_first_bytes() {
+    fn a_spool_is_recognized_by_its_name_or_by_its_first_bytes() {
         let folder = folder_of(&[("a.spool", b""), ("b", b"FERRUMSP..."), ("c", b"FERRUM")]);
         assert_eq!(found(&folder, &["a.spool", "b", "c"]), ["spool a.spool", "spool b", "other c"]);
     }
 
     #[test]
-    fn a_folder_stands_for_the_spools_right_in_it_in_order() {
+    fn a_folder_stands_for_the_spools_directly_in_it_in_order() {
         let folder = folder_of(&[("d/b.spool", b""), ("d/a.spool", b""), ("d/c.json", b""), ("d/e/x.spool", b"")]);
         assert_eq!(found(&folder, &["d"]), ["spool d/a.spool", "spool d/b.spool"]);
     }
 
     #[test]
-    fn a_folder_is_no_trace() {
+    fn a_folder_is_not_a_trace() {
         let folder = folder_of(&[("d/a.json", b"[]"), ("d/e/b.json", b"[]")]);
         let typed = ["d", "d/*"].map(|word| folder.path().join(word));
         let found = spelled(&folder, expand(&typed, Folders::Reject));
@@ -333,21 +333,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_twice_is_found_once() {
+    fn a_file_that_is_named_twice_is_listed_once() {
         let folder = folder_of(&[("a.json", b"[]"), ("a.json.spool", b"")]);
         assert_eq!(found(&folder, &["a.json.spool", "a.json", "*"]), ["spool a.json.spool"]);
     }
 
     #[test]
-    fn what_is_missing_is_said_with_both_names() {
+    fn a_missing_file_is_reported_with_both_names() {
         let folder = folder_of(&[("b.json", b"[]")]);
-        let complaint = found(&folder, &["a.json"]);
-        assert_eq!(complaint, ["a.json: no such file, and no `a.json.spool` either"]);
+        let errors = found(&folder, &["a.json"]);
+        assert_eq!(errors, ["a.json: no such file, and no `a.json.spool` either"]);
         assert_eq!(found(&folder, &["b.json.spool"]), ["b.json.spool: no such file"]);
     }
 
     #[test]
-    fn the_ending_comes_and_goes() {
+    fn the_spool_extension_is_added_and_removed() {
         assert_eq!(spool_path(Path::new("d/t.json")), Path::new("d/t.json.spool"));
         assert_eq!(trace_path(Path::new("d/t.json.spool")), Some("d/t.json".into()));
         assert_eq!(trace_path(Path::new("t.json")), None);

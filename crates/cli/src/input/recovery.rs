@@ -1,4 +1,4 @@
-//! From a spool to its trace.
+//! Recovers traces from spools.
 
 use super::paths::{Input, trace_path};
 use super::spool_file::{Owner, SpoolFile};
@@ -12,64 +12,64 @@ use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-/// Most threads that work on one spool.
+/// Largest number of threads per spool.
 const WORKERS_MAX: usize = 8;
 
-/// How spools are to be recovered.
+/// Options of a recovery.
 #[derive(Clone, Debug, Default)]
 pub struct Recovery {
-    /// Where the trace goes, if not to its own name.
+    /// The output; by default, the name of the spool without `.spool`.
     pub target: Option<Target>,
-    /// Whether a file of that name is replaced.
+    /// Replace an existing file.
     pub force: bool,
-    /// Whether the spool stays.
+    /// Keep the spool.
     pub keep: bool,
 }
 
-/// What became of one spool.
+/// The result of a recovery.
 #[derive(Debug)]
 pub enum Outcome {
     Recovered(Box<Recovered>),
-    /// Whoever was reading the trace has seen enough.
+    /// The reader of the trace has closed the pipe.
     ClosedPipe,
 }
 
-/// A trace that was made.
+/// A recovered trace.
 #[derive(Debug)]
 pub struct Recovered {
     /// The spool.
     pub input: Input,
     pub target: Target,
     pub summary: Summary,
-    /// Why the spool is still there; `None` if it is not, or never was a file.
+    /// The reason why the spool still exists; `None` if it was removed, or never was a file.
     pub kept: Option<KeepReason>,
-    /// What should have been removed and could not be.
+    /// Errors of files that could not be removed.
     pub cleanup_errors: Vec<UserError>,
 }
 
-/// Why a spool was not removed.
+/// The reason why a spool was not removed.
 #[derive(Debug)]
 pub enum KeepReason {
-    /// It was asked for.
+    /// The user wants it, or its recorder has finished it as the output.
     Requested,
     /// Its process still records.
     StillRecording,
-    /// Nobody knows whether its process still records.
+    /// The system cannot report if its process still records.
     Unknown(io::Error),
 }
 
 impl Recovered {
-    /// Whether the process still records.
+    /// Returns true if the process still records.
     pub fn is_live(&self) -> bool {
         matches!(self.kept, Some(KeepReason::StillRecording))
     }
 }
 
 impl Recovery {
-    /// Makes the trace of a spool.
+    /// Writes the trace of a spool.
     pub fn run(&self, input: Input) -> Result<Outcome, UserError> {
         let spool = open(&input)?;
-        refuse_others(&spool.file, &input.label())?;
+        check_is_spool(&spool.file, &input.label())?;
         let target = self.target_for(input.path())?;
         if !matches!(spool.owner, Owner::Us | Owner::Copy) {
             leave_to_recorder(&target, input.path())?;
@@ -98,8 +98,8 @@ impl Recovery {
         }
     }
 
-    /// Removes what is not needed any more, now that the trace has its name. A spool that its recorder has finished is
-    /// what somebody asked for, and stays.
+    /// Removes the spool and the recorder's second file after the trace was written. A spool that its recorder has
+    /// finished is an output itself and is kept.
     fn clean_up(
         &self,
         path: Option<&Path>,
@@ -125,7 +125,7 @@ impl Recovery {
         if let Some(spare) = trace_path(path).map(spare_path).filter(|spare| is_spare(spare)) {
             cleanup_errors.extend(remove(&spare).err());
         }
-        // Until here nobody else could take the spool's name.
+        // The lock kept other processes from using the spool's name until here.
         drop(spool.file);
         (kept, cleanup_errors)
     }
@@ -144,8 +144,8 @@ fn open(input: &Input) -> Result<SpoolFile, UserError> {
     }
 }
 
-/// A recorder that has written a trace swaps it with another file at each flush, and must find there what it has put
-/// there: replacing it would cost the recording.
+/// Refuses to replace the trace of a live recorder: it swaps the trace with a second file at each flush, and would lose
+/// the recording if the trace were another file.
 fn leave_to_recorder(target: &Target, spool: Option<&Path>) -> Result<(), UserError> {
     match spool.and_then(trace_path) {
         Some(trace) if target.is_at(&trace) && trace.exists() => {
@@ -156,7 +156,7 @@ fn leave_to_recorder(target: &Target, spool: Option<&Path>) -> Result<(), UserEr
     }
 }
 
-/// What came of writing.
+/// The result of writing.
 enum Written {
     Whole(Box<Summary>),
     ClosedPipe,
@@ -186,11 +186,11 @@ fn failure_of(out: &mut TraceWriter, name: &str, error: &ferrum_trace_format::Er
     out.failure().unwrap_or_else(|| Failure::Error(UserError::new(name, error.to_string())))
 }
 
-/// Bytes that tell a spool from other files.
+/// Number of bytes that identify a spool.
 const HEADER_BYTES: usize = 512;
 
-/// What is no spool is found out before anything else is asked about it.
-fn refuse_others(spool: &File, name: &str) -> Result<(), UserError> {
+/// Returns an error if the file is not a spool, before anything else is checked.
+fn check_is_spool(spool: &File, name: &str) -> Result<(), UserError> {
     let cannot = |cause: io::Error| UserError::new(name, format!("cannot read the spool: {cause}"));
     let mut first_bytes = [0; HEADER_BYTES];
     let n_bytes = spool.read_at(&mut first_bytes, 0).map_err(cannot)?;
@@ -223,17 +223,17 @@ fn remove(path: &Path) -> Result<(), UserError> {
     fs::remove_file(path).map_err(|cause| UserError::at(path, format!("cannot remove: {cause}")))
 }
 
-/// The second file that a recorder keeps for its next flush.
+/// Returns the path of the second file that a recorder keeps for its next flush.
 fn spare_path(trace: PathBuf) -> PathBuf {
     let mut name = trace.into_os_string();
     name.push(".next");
     name.into()
 }
 
-/// What traces begin with: those of Chrome, Perfetto, gzip and zstd.
+/// First bytes of traces: Chrome, Perfetto, gzip and zstd.
 const FIRST_BYTES: [u8; 4] = [b'[', 0x0a, 0x1f, 0x28];
 
-/// Whether there is such a file, and it begins like a trace: one of that name may be another's.
+/// Returns true if the file exists and begins like a trace. Another program may have written a file of that name.
 fn is_spare(path: &Path) -> bool {
     let mut first_byte = Vec::new();
     let is_file = fs::symlink_metadata(path).is_ok_and(|about| about.is_file());
@@ -241,7 +241,7 @@ fn is_spare(path: &Path) -> bool {
     matches!(read, Some(Ok(_))) && first_byte.first().is_none_or(|first| FIRST_BYTES.contains(first))
 }
 
-/// As many as there are processors, within reason.
+/// Returns the number of processors, at most [`WORKERS_MAX`].
 fn n_workers() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX)
 }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What has been read of a stream is kept in a temporary file that has no name, and read from there the next time.
+/// A stream, and a temporary file without a name that has what was read of it so far.
 pub struct Replay {
     stream: Box<dyn Read + Send>,
     copy: File,
@@ -13,12 +13,12 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Nothing is read yet.
+    /// Does not read yet.
     pub fn new(stream: Box<dyn Read + Send>) -> io::Result<Self> {
         Ok(Self { stream, copy: tempfile::tempfile().map_err(cannot_keep)?, n_copied: 0 })
     }
 
-    /// Reads from some place, which is not beyond what has been read before.
+    /// Reads at `offset`, which is at most the number of bytes read so far.
     fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         if offset < self.n_copied {
             return self.copy.read_at(buffer, offset);
@@ -35,14 +35,13 @@ fn cannot_keep(cause: io::Error) -> io::Error {
     io::Error::new(cause.kind(), format!("cannot write a temporary file in {}: {cause}", folder.display()))
 }
 
-/// Reads it from the beginning.
+/// Reads a [`Replay`] from its start.
 pub struct Replayed {
     replay: Arc<Mutex<Replay>>,
     offset: u64,
 }
 
 impl Replayed {
-    /// Once more.
     pub fn new(replay: &Arc<Mutex<Replay>>) -> Self {
         Self { replay: Arc::clone(replay), offset: 0 }
     }
@@ -62,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_reading_gives_all_of_it_however_far_the_others_came() {
+    fn each_reader_gets_the_whole_stream() {
         let replay = Arc::new(Mutex::new(Replay::new(Box::new(&b"0123456789"[..])).unwrap()));
         let mut half = [0; 5];
         Replayed::new(&replay).read_exact(&mut half).unwrap();

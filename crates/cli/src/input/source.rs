@@ -24,8 +24,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub enum Passes {
     One,
     Several,
-    /// Several passes over one of many traces. The file is open only while it is read, because the number of open files is
-    /// limited.
+    /// Several passes over one of many traces. The file is open only while it is read, because the number of open files
+    /// is limited.
     SeveralOfMany,
 }
 
@@ -312,7 +312,8 @@ impl Read for FileView {
     }
 }
 
-/// Recovers a trace that its process did not complete. Returns its spool if the trace cannot be written, or should not be.
+/// Recovers a trace that its process did not complete. Returns its spool if the trace cannot be written, or should not
+/// be.
 fn recover_or_read_spool(unrecovered: Unrecovered, messages: &Messages) -> Input {
     let spool = Input::Spool(unrecovered.spool.clone());
     if unrecovered.trace.exists() {

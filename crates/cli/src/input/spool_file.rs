@@ -1,4 +1,4 @@
-//! A spool that is open, and whose it is.
+//! An open spool and its owner.
 
 use crate::os::file_id::is_at;
 use crate::user_error::UserError;
@@ -7,9 +7,9 @@ use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
-/// How often a spool that is replaced while it is being opened is tried again.
+/// Number of attempts to open a spool that is replaced meanwhile.
 const OPEN_ATTEMPTS: usize = 100;
-/// Bytes of a stream that are moved at a time.
+/// Number of bytes of a stream that are copied at a time.
 const COPY_BYTES: usize = 1 << 20;
 
 /// An open spool.
@@ -19,21 +19,21 @@ pub struct SpoolFile {
     pub owner: Owner,
 }
 
-/// Who may write to an open spool.
+/// The process that may write to an open spool.
 #[derive(Debug)]
 pub enum Owner {
-    /// Nobody, as long as it is open here: no recorder takes its name meanwhile.
+    /// None: this process has the lock, which also keeps recorders from using the name.
     Us,
     /// The process that records to it.
     Recorder,
-    /// The system cannot tell.
+    /// Unknown: the system has no locks.
     Unknown(io::Error),
-    /// Nobody: it is a copy of what came through a pipe.
+    /// None: the file is a copy of a stream.
     Copy,
 }
 
 impl SpoolFile {
-    /// Opens a file, or copies what comes through a named pipe or the like.
+    /// Opens a file, or copies a named pipe or another stream.
     pub fn open(path: &Path, copied: impl FnMut(u64)) -> Result<Self, UserError> {
         let cannot = |cause: io::Error| UserError::at(path, format!("cannot open: {cause}"));
         for _ in 0..OPEN_ATTEMPTS {
@@ -46,7 +46,7 @@ impl SpoolFile {
                 Err(TryLockError::WouldBlock) => Owner::Recorder,
                 Err(TryLockError::Error(cause)) => Owner::Unknown(cause),
             };
-            // Between opening and locking, its recorder may have finished and removed it.
+            // The recorder may have removed the spool between open and lock.
             if is_at(&file, path) {
                 return Ok(Self { file, owner });
             }
@@ -54,8 +54,8 @@ impl SpoolFile {
         Err(cannot(io::ErrorKind::ResourceBusy.into()))
     }
 
-    /// Copies a stream to a temporary file, since spools are not read from front to back. Of what is no spool, only the
-    /// beginning is taken.
+    /// Copies a stream to a temporary file, because spools are read in random order. If it is not a spool, only its
+    /// beginning is copied.
     pub fn copy(mut stream: impl Read, name: &str, mut copied: impl FnMut(u64)) -> Result<Self, UserError> {
         let cannot_read = |cause: io::Error| UserError::new(name, format!("cannot read: {cause}"));
         let cannot_keep = |cause: io::Error| {
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spool_that_nobody_has_is_ours_and_then_not_anothers() {
+    fn a_spool_without_an_owner_is_locked_by_the_first_to_open_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.spool");
         std::fs::write(&path, "FERRUMSP").unwrap();
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_copied_whole_if_it_is_a_spool() {
+    fn a_spool_from_a_stream_is_copied_completely() {
         let mut bytes = b"FERRUMSP".to_vec();
         bytes.resize(3 * COPY_BYTES + 5, 7);
         let mut n_copied = 0;
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_is_no_spool_is_not_read_to_its_end() {
+    fn a_stream_that_is_not_a_spool_is_not_read_to_its_end() {
         let copy = SpoolFile::copy(io::repeat(0), "-", |_| {}).unwrap();
         assert_eq!(copy.file.metadata().unwrap().len(), COPY_BYTES as u64);
     }

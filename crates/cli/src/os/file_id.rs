@@ -1,9 +1,9 @@
-//! Which file it is, whatever it is called.
+//! Identity of a file, independent of its name.
 
 use std::fs::{File, Metadata};
 use std::path::Path;
 
-/// What tells a file from all others on this machine, also from one that has taken its name.
+/// Device and inode. Differs for a new file of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileId {
     #[cfg(unix)]
@@ -17,14 +17,14 @@ impl FileId {
         Self { place: (about.dev(), about.ino()) }
     }
 
-    /// Elsewhere nobody tells.
+    /// Other systems have no such number; all files are equal.
     #[cfg(not(unix))]
     pub fn of(_: &Metadata) -> Self {
         Self {}
     }
 }
 
-/// Whether the open file is the one at this path.
+/// Returns true if the open file is the one at this path.
 pub fn is_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), std::fs::metadata(path)) {
         (Ok(file), Ok(named)) => FileId::of(&file) == FileId::of(&named),

@@ -1,34 +1,34 @@
-//! Ctrl-C, and other wishes that this process end: no half file stays behind.
+//! Removes the unfinished file when Ctrl-C or a signal ends the process.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What shells report of a process that Ctrl-C ended.
+/// The exit code that shells use after Ctrl-C.
 const EXIT_CODE: i32 = 130;
 
-/// The file that is being written. Whoever holds the lock decides what becomes of it.
+/// The file that is being written. The holder of the lock may rename or remove it.
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-/// From now on, a file that is being written is removed when the process is told to end, and this is said about it.
+/// Installs a handler that removes the unfinished file, prints the message, and exits.
 ///
-/// Where a signal is being ignored already (`nohup`), all stay as they are: not to be ended is what was asked for.
+/// If a signal is already ignored (`nohup`), no handler is installed.
 pub fn install(exit_message: &'static str) {
-    // Without a handler the work is the same, only an interruption leaves more behind.
-    let _ = ctrlc::try_set_handler(move || leave(exit_message));
+    // Without a handler, an interruption leaves the unfinished file behind; nothing else changes.
+    let _ = ctrlc::try_set_handler(move || exit(exit_message));
 }
 
-/// Removes a file that is being written, says this about it, and ends the process.
-pub fn leave(exit_message: &str) -> ! {
+/// Removes the unfinished file, prints the message, and exits.
+pub fn exit(exit_message: &str) -> ! {
     let mut unfinished = lock();
     remove(&mut unfinished);
-    let words = format!("\ninterrupted: {exit_message}\n");
-    let _ = std::io::stderr().write_all(words.as_bytes());
-    // The lock is held to the end, so that the file cannot get its name after all.
+    let text = format!("\ninterrupted: {exit_message}\n");
+    let _ = std::io::stderr().write_all(text.as_bytes());
+    // The lock is held until the process ends, so that the file cannot be renamed.
     std::process::exit(EXIT_CODE);
 }
 
-/// Makes a file that is to be removed on interruption; `make` gives its path and itself.
+/// Creates a file with `make` that an interruption removes.
 pub fn guard<T>(make: impl FnOnce() -> std::io::Result<T>, path: impl FnOnce(&T) -> &Path) -> std::io::Result<T> {
     let mut unfinished = lock();
     let made = make()?;
@@ -36,7 +36,7 @@ pub fn guard<T>(make: impl FnOnce() -> std::io::Result<T>, path: impl FnOnce(&T)
     Ok(made)
 }
 
-/// Does the last step, after which the file is no longer to be removed. No interruption comes in between.
+/// Runs the last step, after which an interruption no longer removes the file. Interruptions wait for it.
 pub fn release<T>(last_step: impl FnOnce() -> T) -> T {
     let mut unfinished = lock();
     *unfinished = None;
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_guarded_is_removed_and_what_is_released_is_not() {
+    fn a_guarded_file_is_removed_and_a_released_one_is_not() {
         let folder = tempfile::tempdir().unwrap();
         let (half, whole) = (folder.path().join("half"), folder.path().join("whole"));
         for path in [&half, &whole] {

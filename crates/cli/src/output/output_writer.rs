@@ -55,7 +55,8 @@ impl OutputWriter {
     }
 }
 
-/// Returns the target of `-o`, which must be the only user of standard output and needs a single input. `beside` is a hint.
+/// Returns the target of `-o`, which must be the only user of standard output and needs a single input. `beside` is a
+/// hint.
 pub fn checked_target(
     inputs: InputCount,
     output: Option<&Path>,

@@ -1,8 +1,8 @@
 //! Unfinished files that killed processes have left behind.
 //!
-//! An unfinished file is called `NAME.PID-XXXXXX.tmp`, with the name of the output and six random characters, and its process
-//! holds a lock on it. The system releases the lock when the process ends, however it ends. So a file of that name without a
-//! lock can be removed.
+//! An unfinished file is called `NAME.PID-XXXXXX.tmp`, with the name of the output and six random characters, and its
+//! process holds a lock on it. The system releases the lock when the process ends, however it ends. So a file of that
+//! name without a lock can be removed.
 
 use crate::os::file_id::is_at;
 use std::ffi::{OsStr, OsString};

@@ -9,20 +9,20 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// What each process calls its file: processes of several hosts may share the folder, and have the same numbers.
+/// File name of each process. The host is part of it, because processes on several hosts may have the same pid.
 const FILE_PATTERN: &[u8] = b"/%h-%p.spool";
 
-/// A folder that is nobody else's. It vanishes when it is dropped.
+/// A private folder. It is removed when it is dropped.
 #[derive(Debug)]
 pub struct Folder {
     folder: TempDir,
 }
 
 impl Folder {
-    /// Makes it beside the output, where there is room for it: what is recorded takes about as much.
+    /// Creates the folder next to the output, where there should be enough space for files of about the same size.
     pub fn beside(output: &Path) -> Result<Self, UserError> {
         let place = match fs::metadata(output) {
-            // Beside a pipe or a device is no room.
+            // There may be no space next to a pipe or a device.
             Ok(about) if !about.is_file() => std::env::temp_dir(),
             _ => output.parent().map(Path::to_owned).unwrap_or_default(),
         };
@@ -34,14 +34,14 @@ impl Folder {
         if !place.is_dir() {
             return Err(cannot("its folder does not exist".to_owned()));
         }
-        // The program may go elsewhere.
+        // The program may change its working directory.
         let place = std::path::absolute(place).map_err(|cause| cannot(cause.to_string()))?;
         let mut prefix = output.file_name().unwrap_or_default().to_owned();
         prefix.push(".");
         let mut builder = tempfile::Builder::new();
         builder.prefix(&prefix).suffix(".processes").permissions(fs::Permissions::from_mode(0o700));
         let folder = builder.tempdir_in(place);
-        // What is more in it is the name of the folder that could not be made.
+        // Only the kind: the message also has the random name of the folder.
         Ok(Self { folder: folder.map_err(|cause| cannot(cause.kind().to_string()))? })
     }
 
@@ -49,14 +49,14 @@ impl Folder {
         self.folder.path()
     }
 
-    /// What `FERRUM_TRACE_OUT` must be for files to come here.
+    /// Returns the value of `FERRUM_TRACE_OUT` for files in this folder.
     pub fn pattern(&self) -> OsString {
         let folder = self.path().as_os_str().as_bytes();
         let literal = folder.iter().flat_map(|&byte| if byte == b'%' { vec![b'%'; 2] } else { vec![byte] });
         OsString::from_vec(literal.chain(FILE_PATTERN.iter().copied()).collect())
     }
 
-    /// The files in it, in the order of their names.
+    /// Returns the files in it, sorted by name.
     pub fn files(&self) -> Result<Vec<PathBuf>, UserError> {
         let cannot = |cause: io::Error| UserError::at(self.path(), format!("cannot read the folder: {cause}"));
         let entries = fs::read_dir(self.path()).map_err(cannot)?;
@@ -67,7 +67,7 @@ impl Folder {
         Ok(files)
     }
 
-    /// It stays.
+    /// Keeps the folder.
     pub fn keep(self) -> PathBuf {
         self.folder.keep()
     }
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pattern_leads_into_the_folder_whatever_that_is_called() {
+    fn the_pattern_escapes_the_name_of_the_folder() {
         let scratch = tempfile::tempdir().unwrap();
         let odd = scratch.path().join("100%p");
         fs::create_dir(&odd).unwrap();
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_none_where_there_is_no_place_for_the_output() {
+    fn a_missing_parent_folder_is_an_error() {
         let scratch = tempfile::tempdir().unwrap();
         let output = scratch.path().join("missing/trace.json");
         let refused = Folder::beside(&output).unwrap_err().to_string();

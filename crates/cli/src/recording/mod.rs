@@ -1,4 +1,4 @@
-//! A program that is run to be recorded: its processes, the signals for them, and the files that they leave.
+//! The program that `record` runs: its processes, the signals for them, and the files that they write.
 
 mod end;
 mod folder;

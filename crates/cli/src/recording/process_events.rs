@@ -1,4 +1,4 @@
-//! What happens while the program runs: signals for it, and ends of its processes.
+//! Signals that arrive while the program runs, and ends of its processes.
 
 use crate::os::interrupt;
 use rustix::process::Signal;
@@ -11,12 +11,12 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Signals that are meant for the program.
+/// Signals that are forwarded to the program.
 const FORWARDED: [i32; 6] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2];
-/// Those of them that ask for an end.
-const ENDING: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+/// Signals that ask a process to exit.
+const TERMINATION: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
 
-/// Something that has happened.
+/// A process event.
 #[derive(Clone, Copy, Debug)]
 pub enum ProcessEvent {
     /// A process may have ended.
@@ -24,31 +24,31 @@ pub enum ProcessEvent {
     Signal(ReceivedSignal),
 }
 
-/// A signal.
+/// A signal that this process has received.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceivedSignal {
     pub signal: Signal,
-    /// Whether it comes from the terminal, which sends it to the whole process group.
+    /// True if it comes from the terminal, which sends it to the whole process group.
     pub is_from_terminal: bool,
 }
 
 impl ReceivedSignal {
-    /// Whether it asks for an end.
+    /// Returns true if it asks the process to exit.
     pub fn is_termination(self) -> bool {
-        ENDING.contains(&self.signal.as_raw())
+        TERMINATION.contains(&self.signal.as_raw())
     }
 }
 
-/// All notices from now on.
+/// Receives process events.
 #[derive(Debug)]
 pub struct ProcessEvents {
     receiver: Receiver<ProcessEvent>,
-    /// Said when a wish to end does end this process; `None` as long as the program is to end first.
+    /// Printed when a signal ends this process; `None` while signals are forwarded to the program.
     exit_message: Arc<Mutex<Option<String>>>,
 }
 
 impl ProcessEvents {
-    /// From now on no signal ends this process by itself. Those that are ignored stay so, here and in the program.
+    /// Starts to catch signals. Ignored signals stay ignored, here and in the program.
     pub fn listen() -> io::Result<Self> {
         let ignored = ignored_signals();
         let wanted = FORWARDED.into_iter().filter(|signal| ignored & (1 << (signal - 1)) == 0);
@@ -62,9 +62,9 @@ impl ProcessEvents {
                 let message = message.lock().unwrap_or_else(PoisonError::into_inner);
                 match (&event, &*message) {
                     (ProcessEvent::Signal(signal), Some(message)) if signal.is_termination() => {
-                        interrupt::leave(message)
+                        interrupt::exit(message)
                     }
-                    // Nobody listens when this process is about to end.
+                    // The receiver is gone when this process is about to exit.
                     _ => drop(sender.send(event)),
                 }
             }
@@ -72,12 +72,12 @@ impl ProcessEvents {
         Ok(Self { receiver, exit_message })
     }
 
-    /// The next one, if there is one before patience ends.
-    pub fn next(&self, patience: Duration) -> Option<ProcessEvent> {
-        self.receiver.recv_timeout(patience).ok()
+    /// Waits for the next event, for at most `timeout`.
+    pub fn next(&self, timeout: Duration) -> Option<ProcessEvent> {
+        self.receiver.recv_timeout(timeout).ok()
     }
 
-    /// From now on a wish to end ends this process, and this is said.
+    /// Makes termination signals end this process with this message.
     pub fn exit_on_signal(&self, exit_message: String) {
         *self.exit_message.lock().unwrap_or_else(PoisonError::into_inner) = Some(exit_message);
     }
@@ -91,7 +91,8 @@ fn event_of(origin: &Origin) -> Option<ProcessEvent> {
     Some(ProcessEvent::Signal(ReceivedSignal { signal, is_from_terminal: is_from_terminal(origin) }))
 }
 
-/// Of these signals, the kernel itself sends only what comes from a terminal. Where it does not say so, nobody has sent it.
+/// The kernel sends these signals only on behalf of a terminal. If it does not report the cause, the signal has no
+/// sender.
 fn is_from_terminal(origin: &Origin) -> bool {
     match origin.cause {
         Cause::Kernel => true,
@@ -100,7 +101,7 @@ fn is_from_terminal(origin: &Origin) -> bool {
     }
 }
 
-/// A bit a signal, from 1 on. Only Linux tells.
+/// Returns a bit per signal, starting with signal 1. Empty on systems other than Linux.
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     ignored_in(&status).unwrap_or(0)
@@ -116,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_ignored_stands_in_the_status() {
+    fn ignored_signals_are_read_from_the_status() {
         assert_eq!(ignored_in("Name:\tx\nSigIgn:\t0000000000001001\nSigCgt:\t00\n"), Some(0x1001));
         assert_eq!(ignored_in("Name:\tx\n"), None);
     }

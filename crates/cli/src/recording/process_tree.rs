@@ -1,4 +1,4 @@
-//! The program, and the processes that come of it.
+//! The program and its descendants.
 
 use super::end::End;
 use super::process_events::ReceivedSignal;
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io;
 use std::process::Command;
 
-/// A program that runs, and what has become of those of its processes that nobody else waits for.
+/// A running program, and the ends of those descendants that this process could wait for.
 #[derive(Debug)]
 pub struct ProcessTree {
     program: Pid,
@@ -17,7 +17,7 @@ pub struct ProcessTree {
 }
 
 impl ProcessTree {
-    /// Starts the program, in the process group of this one: what a terminal does to one, it does to both.
+    /// Starts the program in the process group of this process, so that signals of the terminal reach both.
     pub fn start(command: &mut Command) -> io::Result<Self> {
         adopt_orphans();
         let child = command.spawn()?;
@@ -25,7 +25,7 @@ impl ProcessTree {
         Ok(Self { program, ends: HashMap::new(), has_more: true })
     }
 
-    /// Takes note of those that have ended.
+    /// Collects the processes that have ended.
     pub fn reap(&mut self) {
         loop {
             match wait(WaitOptions::NOHANG) {
@@ -47,39 +47,40 @@ impl ProcessTree {
         }
     }
 
-    /// How the program ended, if it has.
+    /// Returns the end of the program, if it has ended.
     pub fn end(&self) -> Option<End> {
         self.end_of(self.program.as_raw_nonzero().get().unsigned_abs())
     }
 
-    /// How a process ended, if that is known here: its parent may have waited for it.
+    /// Returns the end of a process. `None` if it runs, or if its parent has waited for it.
     pub fn end_of(&self, pid: u32) -> Option<End> {
         self.ends.get(&pid).copied()
     }
 
-    /// Whether some process still runs, as far as can be told.
+    /// Returns true if some process still runs, as far as this process can see.
     pub fn has_more(&self) -> bool {
         self.has_more
     }
 
-    /// Tells the program what somebody wishes of it, unless it knows. It has not been waited for yet, so the number is its own.
+    /// Forwards a signal to the program, unless the terminal has sent it to both. The pid is valid, because the program
+    /// was not waited for yet.
     pub fn forward(&self, signal: ReceivedSignal) {
         if self.end().is_none() && !(signal.is_from_terminal && self.is_in_our_group()) {
-            // That it has just ended is seen soon enough.
+            // An error means that it has just ended, which `reap` will find.
             let _ = kill_process(self.program, signal.signal);
         }
     }
 
-    /// Whether what the terminal sends to us reaches the program too.
+    /// Returns true if signals of the terminal reach the program too.
     fn is_in_our_group(&self) -> bool {
         matches!((getpgid(Some(self.program)), getpgid(None)), (Ok(its), Ok(ours)) if its == ours)
     }
 }
 
-/// Processes whose parent has ended become ours, so that somebody can tell that they still run, and how they end.
+/// Makes orphaned descendants children of this process, so that it can wait for them.
 #[cfg(target_os = "linux")]
 fn adopt_orphans() {
-    // Where this cannot be had, they are known by the files that they record to.
+    // If this fails, descendants are still found by the spools that they lock.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
 }
 

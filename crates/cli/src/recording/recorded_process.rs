@@ -1,4 +1,4 @@
-//! What one process has recorded.
+//! The recording of one process.
 
 use super::end::End;
 use super::process_tree::ProcessTree;
@@ -11,40 +11,40 @@ use ferrum_trace_format::spool::{EventCounter, Summary};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What one process has recorded.
+/// The recording of one process.
 #[derive(Debug)]
 pub struct RecordedProcess {
-    /// One, or those of a rotating recording, in their order.
+    /// One file, or the parts of a rotating recording in their order.
     pub files: Vec<RecordedFile>,
     pub state: ProcessState,
-    /// Of all its files.
+    /// Summary of all files.
     pub summary: Summary,
 }
 
-/// A file of it.
+/// A file of a recording.
 #[derive(Debug)]
 pub struct RecordedFile {
-    /// The file to read: a spool, or a snapshot of that if it still grows.
+    /// The file to read: a spool, or a snapshot of a spool that still grows.
     pub path: PathBuf,
     pub n_events: u64,
     pub n_damaged: u64,
 }
 
-/// What has become of a process that recorded.
+/// The state of a process that recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessState {
-    /// It ended so.
+    /// It ended in this way.
     Ended(End),
-    /// It ended and completed its file; only its parent knows how.
+    /// It ended and completed its file. Its exit code is known only to its parent.
     CompletedFile,
-    /// It ended and could not complete its file: it was killed, or left without ado.
+    /// It ended and did not complete its file: it was killed, or exited without running exit handlers.
     Killed,
     /// It still records.
     StillRecording,
 }
 
 impl RecordedProcess {
-    /// Looks at a spool.
+    /// Reads the summary of a spool.
     pub fn of(spool: &Path, tree: &ProcessTree) -> Result<Self, UserError> {
         let SpoolFile { file, owner } = SpoolFile::open(spool, |_| {})?;
         let wrong = |error: ferrum_trace_format::Error| UserError::at(spool, error.to_string());
@@ -62,8 +62,8 @@ impl RecordedProcess {
         Self { files: vec![file], state, summary }
     }
 
-    /// Takes what a later file of the same recording has.
-    pub fn go_on(&mut self, later: &mut Self) {
+    /// Appends a later part of the same recording.
+    pub fn append(&mut self, later: &mut Self) {
         self.files.append(&mut later.files);
         if self.state != ProcessState::StillRecording {
             self.state = later.state;
@@ -71,17 +71,17 @@ impl RecordedProcess {
         self.summary.events += later.summary.events;
         self.summary.dropped += later.summary.dropped;
         self.summary.recording.add_part(&later.summary.recording);
-        // Most threads are in all files, and nobody knows which are not: as the recorder itself counts them.
+        // Most threads are in all parts, and the others are not identified. The recorder counts them in the same way.
         self.summary.threads = self.summary.threads.max(later.summary.threads);
     }
 
-    /// What a process has recorded that goes on: read twice, its spool would not be the same.
+    /// Copies the spool of a live process, because it would change between two passes.
     fn snapshot(spool: &Path) -> Result<Self, UserError> {
         let file = spool.with_extension("snapshot");
         let recovery = Recovery { target: Some(Target::File(file.clone())), force: true, keep: true };
         match recovery.run(Input::Spool(spool.to_owned()))? {
             Outcome::Recovered(recovered) => {
-                // It may have ended meanwhile; the snapshot is whole all the same.
+                // The process may have ended meanwhile; the snapshot is complete anyway.
                 let state =
                     if recovered.summary.finished { ProcessState::CompletedFile } else { ProcessState::StillRecording };
                 Ok(Self::of_file(file, state, recovered.summary))
@@ -101,7 +101,7 @@ impl ProcessState {
         }
     }
 
-    /// What it is called in JSON.
+    /// Returns the name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ended(End::Exit(_)) => "exit",
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_known_best_is_told() {
+    fn the_most_specific_state_is_reported() {
         let finished = Summary { finished: true, ..Summary::default() };
         let open = Summary::default();
         let state = |summary, owner, end| ProcessState::of(summary, &owner, end).to_string();

@@ -1,4 +1,4 @@
-//! What all processes have recorded.
+//! The recordings of all processes.
 
 use super::folder::Folder;
 use super::process_tree::ProcessTree;
@@ -7,43 +7,43 @@ use crate::input::paths::begins_like_a_spool;
 use crate::user_error::UserError;
 use std::path::{Path, PathBuf};
 
-/// What all processes have recorded.
+/// The recordings of all processes.
 #[derive(Debug, Default)]
 pub struct RecordedProcesses {
-    /// By the numbers of the processes.
+    /// Sorted by pid.
     pub processes: Vec<RecordedProcess>,
-    /// What flight recorders have written while they went on.
+    /// Dumps of flight recorders.
     pub dumps: Vec<PathBuf>,
-    /// Files that cannot be read.
+    /// Errors of files that cannot be read.
     pub errors: Vec<UserError>,
 }
 
 impl RecordedProcesses {
-    /// Looks at all files of a folder.
+    /// Reads the summaries of all files in the folder.
     pub fn of(folder: &Folder, tree: &ProcessTree) -> Result<Self, UserError> {
-        let mut gathered = Self::default();
+        let mut all = Self::default();
         for file in folder.files()? {
             match FileKind::of(&file) {
-                FileKind::Dump => gathered.dumps.push(file),
+                FileKind::Dump => all.dumps.push(file),
                 FileKind::Spool if begins_like_a_spool(&file) => match RecordedProcess::of(&file, tree) {
-                    Ok(recorded) => gathered.processes.push(recorded),
-                    Err(error) => gathered.errors.push(error),
+                    Ok(recorded) => all.processes.push(recorded),
+                    Err(error) => all.errors.push(error),
                 },
                 FileKind::Spool | FileKind::Unfinished => {}
             }
         }
-        gathered.join_parts();
-        Ok(gathered)
+        all.join_parts();
+        Ok(all)
     }
 
-    /// Files of one rotating recording are what one process has recorded.
+    /// Joins the parts of rotating recordings.
     fn join_parts(&mut self) {
         self.processes
             .sort_by_key(|RecordedProcess { summary, .. }| (summary.pid, summary.start_monotonic_ns, summary.part));
         self.processes.dedup_by(|later, first| {
             let is_part = first.summary.is_part_with(&later.summary);
             if is_part {
-                first.go_on(later);
+                first.append(later);
             }
             is_part
         });
@@ -53,25 +53,25 @@ impl RecordedProcesses {
         self.processes.iter().map(|recorded| recorded.summary.events).sum()
     }
 
-    /// Events that recorders had to drop, and counted.
+    /// Returns the number of dropped events.
     pub fn n_lost(&self) -> u64 {
         self.processes.iter().map(|recorded| recorded.summary.dropped).sum()
     }
 
-    /// Whether some process goes on.
+    /// Returns true if some process still records.
     pub fn has_live(&self) -> bool {
         self.processes.iter().any(|recorded| recorded.state == ProcessState::StillRecording)
     }
 }
 
-/// What a file is, by its name.
+/// Kind of a file, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileKind {
-    /// What a process records to.
+    /// The file that a process records to.
     Spool,
-    /// What a flight recorder has written: `….dump-001.…`, after the file that it is beside.
+    /// A dump of a flight recorder, `….dump-001.…`.
     Dump,
-    /// What a recorder needs while it writes something, `….next` and `….copy`, and had no time to remove.
+    /// A temporary file of a recorder, `….next` or `….copy`, that it could not remove.
     Unfinished,
 }
 
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_recorder_did_not_finish_is_nothing_to_gather() {
+    fn temporary_files_of_recorders_are_skipped() {
         let kind = |name: &str| FileKind::of(Path::new(name));
         assert_eq!([kind("d/host-7.spool"), kind("host-7.7.spool")], [FileKind::Spool; 2]);
         assert_eq!([kind("host-7.dump-001.spool"), kind("host-7.dump-001.json")], [FileKind::Dump; 2]);

@@ -1,15 +1,15 @@
-//! One line about a trace that has not what is asked for: what was looked for, and what the trace has.
+//! Describes the contents of a trace in one line, for traces that lack what a command shows.
 
 use super::table::clean;
 use super::units::{count, number};
 use ferrum_trace_analyze::contents;
 use ferrum_trace_model::{StringId, Trace};
 
-/// So many categories, names or ids are listed.
+/// Number of categories, names or ids that are listed.
 const LISTED: usize = 8;
 
-/// Says what a trace has by the categories of its events: `the file has 6 slices (4 `op`, 2 `io`) and no async events`.
-pub fn contents_words(trace: &Trace) -> String {
+/// Returns the number of events by category: `the file has 6 slices (4 `op`, 2 `io`) and no async events`.
+pub fn contents_text(trace: &Trace) -> String {
     let contents = contents(trace);
     let [slices, asyncs] = [("slice", &contents.slices), ("async event", &contents.asyncs)]
         .map(|(what, categories)| counted(trace, what, categories));
@@ -28,7 +28,7 @@ fn counted(trace: &Trace, what: &str, categories: &[(StringId, u64)]) -> String 
     format!("{} ({})", count(total, what), list(categories.iter().map(named)))
 }
 
-/// Lists the first few of some things, and says how many more there are.
+/// Lists the first few items, and the number of the others.
 pub fn list(things: impl ExactSizeIterator<Item = String>) -> String {
     let n_more = things.len().saturating_sub(LISTED);
     let mut listed: Vec<String> = things.take(LISTED).collect();

@@ -1,10 +1,10 @@
-//! Notes about traces that have more names or tracks than are kept apart.
+//! Notes about traces with more names or tracks than are told apart.
 
 use super::units::{count, number};
 use ferrum_trace_format::chrome::read::Limits;
 use ferrum_trace_model::{Beyond, OTHER_NAMES, Trace};
 
-/// Returns a note for each limit that a trace is beyond.
+/// Returns a note for each limit that a trace exceeds.
 pub fn notes(trace: &Trace) -> Vec<String> {
     let Beyond { names, on_tracks } = trace.census.beyond;
     let Limits { names: names_max, tracks: tracks_max } = Limits::default();

@@ -1,4 +1,4 @@
-//! A bar on standard error for work that takes long.
+//! A progress bar on standard error.
 
 use ferrum_trace_format::ReadAt;
 use ferrum_trace_format::spool::layout::CHUNK_BYTES;
@@ -8,14 +8,14 @@ use std::io::{self, Read};
 use std::sync::Once;
 use std::time::Duration;
 
-/// Work that is done sooner than this needs no bar.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Time after which the bar is shown.
+const DELAY: Duration = Duration::from_secs(1);
 
 const OF_TOTAL: &str = "[{bar:20}] {bytes} of {total_bytes}, {eta} left: {wide_msg}";
 const WITHOUT_TOTAL: &str = "{bytes} read: {wide_msg}";
 const TO_DISK: &str = "waiting for the disk: {wide_msg}";
 
-/// How far the work is. Nothing is drawn within the first second, nor where standard error is no terminal.
+/// A progress bar. It is not drawn within the first second, nor if standard error is not a terminal.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
@@ -23,31 +23,31 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// For work on something of that name and that many bytes, if that is known.
+    /// Starts a bar for the file `name` of `n_bytes`, if known.
     pub fn start(name: String, n_bytes: Option<u64>) -> Self {
         let bar = ProgressBar::with_draw_target(n_bytes, ProgressDrawTarget::hidden());
         let template = if n_bytes.is_some() { OF_TOTAL } else { WITHOUT_TOTAL };
         let progress = Self { bar, is_drawn: Once::new() };
-        progress.look_like(template);
+        progress.set_template(template);
         progress.bar.set_message(name);
         progress
     }
 
-    /// That many more bytes are done.
+    /// Adds bytes.
     pub fn advance(&self, n_bytes: u64) {
         self.bar.inc(n_bytes);
-        if !self.is_drawn.is_completed() && self.bar.elapsed() >= PATIENCE {
+        if !self.is_drawn.is_completed() && self.bar.elapsed() >= DELAY {
             self.is_drawn.call_once(|| self.bar.set_draw_target(ProgressDrawTarget::stderr()));
         }
     }
 
-    /// All is done but for what the system still has to write.
+    /// Shows that all is done except for writing to the disk.
     pub fn wait_for_disk(&self) {
-        self.look_like(TO_DISK);
+        self.set_template(TO_DISK);
         self.bar.force_draw();
     }
 
-    fn look_like(&self, template: &str) {
+    fn set_template(&self, template: &str) {
         if let Ok(style) = ProgressStyle::with_template(template) {
             self.bar.set_style(style.progress_chars("=> "));
         }
@@ -60,7 +60,7 @@ impl Drop for Progress {
     }
 }
 
-/// A stream whose reading is watched.
+/// A stream that reports progress.
 #[derive(Debug)]
 pub struct WatchedRead<R> {
     pub input: R,
@@ -75,7 +75,7 @@ impl<R: Read> Read for WatchedRead<R> {
     }
 }
 
-/// A spool whose reading is watched.
+/// A spool that reports progress.
 #[derive(Debug)]
 pub struct Watched<'a> {
     pub file: &'a File,
@@ -85,7 +85,7 @@ pub struct Watched<'a> {
 impl ReadAt for Watched<'_> {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let n_bytes = self.file.read_at(buffer, offset)?;
-        // Each chunk is read as a whole once; smaller reads look something up.
+        // Each chunk is read once as a whole; smaller reads are lookups.
         let n_new = if buffer.len() >= CHUNK_BYTES { n_bytes as u64 } else { 0 };
         self.progress.advance(n_new);
         Ok(n_bytes)
@@ -113,6 +113,6 @@ mod tests {
             watched.read_at(&mut chunk, n * CHUNK_BYTES as u64).unwrap();
         }
         assert_eq!(progress.bar.position(), 3 * CHUNK_BYTES as u64);
-        assert!(progress.bar.is_hidden(), "nothing to see within the first second");
+        assert!(progress.bar.is_hidden(), "nothing is drawn within the first second");
     }
 }

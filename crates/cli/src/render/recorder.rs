@@ -1,4 +1,4 @@
-//! Text about what the recorder says of a trace: losses, and why a dump was written.
+//! Text about the facts that the recorder has stored in a trace: losses, and the trigger of a dump.
 
 use super::table::clean;
 use super::units::{count, number, time};
@@ -10,10 +10,10 @@ use ferrum_trace_model::{Recording, Recordings, Trace};
 
 const KEY: Style = Style::new().dimmed();
 const DAMAGE: Style = AnsiColor::Yellow.on_default();
-/// How many recordings, threads of each, and names of instants are described.
+/// Number of recordings, of threads of each, and of names of instants that are listed.
 const SHOWN: usize = 8;
 
-/// Returns the value of the line `losses`: what the recorder lost, and what could not be read.
+/// Returns the value of the line `losses`: losses of the recorder, and places that could not be read.
 pub fn losses(losses: &Losses, recordings: &Recordings) -> String {
     let mut parts = Vec::new();
     if recordings.dropped > 0 {
@@ -31,7 +31,7 @@ pub fn losses(losses: &Losses, recordings: &Recordings) -> String {
     }
     if losses.n > 0 {
         let (places, bytes) = (count(losses.n, "place"), count(losses.n_bytes, "byte"));
-        // Without a recorder that has anything to say, it is clear who could not read them.
+        // Without losses of the recorder, it is clear that these are losses of reading.
         parts.push(if parts.is_empty() {
             format!("{places}, {bytes}")
         } else {
@@ -61,7 +61,7 @@ pub fn why_stopped(reason: Option<StopReason>, limit_bytes: Option<u64>) -> Opti
     })
 }
 
-/// Returns notes about what the recorder lost, in each recording of a trace.
+/// Returns notes about the losses of each recording of a trace.
 pub fn notes(recordings: &Recordings) -> Vec<String> {
     let has_many = recordings.n > 1;
     let described = recordings.first.iter().flat_map(|recording| {
@@ -131,7 +131,7 @@ fn unfinished_by_thread(recording: &Recording) -> String {
     if spelled.is_empty() { String::new() } else { format!(": {}", spelled.join("; ")) }
 }
 
-/// Returns the threads with most losses in brackets, or nothing if no thread is known.
+/// Returns the threads with the most losses in parentheses; empty if no thread is known.
 pub fn by_thread(recording: &Recording) -> String {
     let mut threads: Vec<&(String, u64)> = recording.dropped_by_thread.iter().collect();
     if threads.is_empty() {
@@ -146,8 +146,7 @@ pub fn by_thread(recording: &Recording) -> String {
     format!(" (by thread: {})", spelled.join(", "))
 }
 
-/// Returns lines about a trace for commands that show something else of it: why it was written, its instants and its losses,
-/// as far as there is something to say.
+/// Returns the lines `trigger`, `instants` and `losses` of a trace, as far as it has them.
 pub fn lines(loaded: &Loaded) -> String {
     let Loaded { trace, recordings, .. } = loaded;
     let losses = has_losses(loaded).then(|| losses(&loaded.losses, recordings));
@@ -168,7 +167,7 @@ fn has_losses(loaded: &Loaded) -> bool {
     recordings.dropped > 0 || losses.n > 0 || recordings.first.iter().any(Recording::has_losses)
 }
 
-/// Returns how many instants a trace has, by name, the most frequent first. `None` if it has none.
+/// Returns the number of instants by name, the most frequent first. `None` if there are none.
 pub fn instants_line(trace: &Trace) -> Option<String> {
     let rows = instants(trace);
     let n_all: u64 = rows.iter().map(|row| row.count).sum();
@@ -180,8 +179,8 @@ pub fn instants_line(trace: &Trace) -> Option<String> {
     (n_all > 0).then(|| format!("{}: {}", number(n_all), named.join(", ")))
 }
 
-/// Returns why a dump was written: `ttft>300ms: request 2 waited 312.0ms …`. `None` if the trace is no dump. Times count from
-/// `first`.
+/// Returns the trigger of a dump: `ttft>300ms: request 2 waited 312.0ms …`. `None` if the trace is not a dump. Times
+/// are relative to `first`.
 pub fn trigger(recordings: &Recordings, first: Option<i64>) -> Option<String> {
     let (event, trigger) = recordings.dump_trigger()?;
     let mut text = clean(&trigger.reason);
@@ -219,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_that_says_nothing_of_losses_has_those_of_reading() {
+    fn without_a_recorder_only_losses_of_reading_are_shown() {
         assert_eq!(line(0, &Recordings::default()), "none");
         assert_eq!(line(0, &Recording::default().into()), "none");
         assert_eq!(line(2, &Recordings::default()), "2 places, 10 bytes");

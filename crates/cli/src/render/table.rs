@@ -1,4 +1,4 @@
-//! Tables that fit.
+//! Tables that fit into the terminal.
 
 use super::units::number;
 use anstyle::Style;
@@ -8,24 +8,24 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// A width that no table exceeds.
 const UNLIMITED: usize = usize::MAX / 2;
-/// Titles of hidden columns that are listed.
+/// Number of hidden columns that are listed.
 const HIDDEN_LISTED: usize = 10;
-/// Texts are not cut shorter than this.
+/// Smallest width to which texts are cut.
 const TEXT_WIDTH_MIN: usize = 20;
 const GAP: &str = "  ";
 const TITLE: Style = Style::new().bold();
 const REST: Style = Style::new().dimmed();
 
-/// Whether tables are printed in full on terminals too.
+/// The value of `--wide`.
 static IS_WIDE: AtomicBool = AtomicBool::new(false);
 
-/// Sets whether tables are printed in full, however narrow the terminal is.
+/// Makes [`width`] unlimited on terminals too.
 pub fn set_wide(is_wide: bool) {
     IS_WIDE.store(is_wide, Ordering::Relaxed);
 }
 
-/// The width that tables may have: that of the terminal, or the value of `COLUMNS`. Tables that go elsewhere, and those that
-/// are asked for in full, have no limit.
+/// Returns the largest width of tables: the terminal's, or the value of `COLUMNS`. It is unlimited with `--wide`, or
+/// without a terminal.
 pub fn width() -> usize {
     if IS_WIDE.load(Ordering::Relaxed) {
         return UNLIMITED;
@@ -37,7 +37,7 @@ pub fn width() -> usize {
     columns.filter(|&columns| columns > 0).unwrap_or(UNLIMITED).min(UNLIMITED)
 }
 
-/// The length of a name in running text: at most `chars`, or any if tables have no limit.
+/// Returns the largest length of a name in running text: `chars`, or unlimited if tables are.
 pub fn name_width(chars: usize) -> usize {
     if width() == UNLIMITED { UNLIMITED } else { chars }
 }
@@ -52,24 +52,24 @@ pub struct Column {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ColumnKind {
-    /// To the left, cut in the middle if need be.
+    /// Left-aligned, cut in the middle if necessary.
     Text,
-    /// To the right, never cut.
+    /// Right-aligned, never cut.
     Number,
 }
 
 impl Column {
-    /// A column of texts, which are cut if there is no room for them.
+    /// Creates a column of texts, which are cut if the table is too wide.
     pub fn text(title: impl Into<String>) -> Self {
         Self { title: title.into(), kind: ColumnKind::Text, importance: None }
     }
 
-    /// A column of numbers.
+    /// Creates a column of numbers.
     pub fn number(title: impl Into<String>) -> Self {
         Self { title: title.into(), kind: ColumnKind::Number, importance: None }
     }
 
-    /// Leaves it out if there is no room, before those that are more important.
+    /// Allows to hide the column if the table is too wide. The least important column is hidden first.
     pub fn importance(mut self, importance: usize) -> Self {
         self.importance = Some(importance);
         self
@@ -84,27 +84,27 @@ pub struct Table {
 }
 
 impl Table {
-    /// An empty one.
+    /// Creates an empty table.
     pub fn new(columns: Vec<Column>) -> Self {
         Self { columns, rows: Vec::new() }
     }
 
-    /// Adds a row of one cell a column.
+    /// Adds a row with one cell per column.
     pub fn push(&mut self, cells: Vec<String>) {
         self.rows.push(cells.into_iter().map(|cell| clean(&cell)).collect());
     }
 
-    /// What stands above the columns.
+    /// Returns the column titles.
     pub fn titles(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().map(|column| column.title.as_str())
     }
 
-    /// The cells, row by row.
+    /// Returns the cells, row by row.
     pub fn rows(&self) -> &[Vec<String>] {
         &self.rows
     }
 
-    /// The table as lines of text. A last line says what there is no room for.
+    /// Returns the table as lines of text. The last line lists hidden columns.
     pub fn render(&self, width: usize) -> String {
         let natural: Vec<usize> = (0..self.columns.len()).map(|column| self.natural_width(column)).collect();
         let kept = self.fitting_columns(&natural, width);
@@ -116,12 +116,12 @@ impl Table {
             text.push_str(&self.line(&kept, &widths, &cells));
             text.push('\n');
         }
-        text.push_str(&self.left_out(&kept, &widths));
+        text.push_str(&self.hidden_note(&kept, &widths));
         text
     }
 
-    /// A line that says which columns are hidden, and whether names that differ look the same.
-    fn left_out(&self, kept: &[usize], widths: &[usize]) -> String {
+    /// Returns a line about hidden columns, and about different names that look the same.
+    fn hidden_note(&self, kept: &[usize], widths: &[usize]) -> String {
         let hidden: Vec<&str> = (0..self.columns.len())
             .filter(|column| !kept.contains(column))
             .map(|column| self.columns[column].title.as_str())
@@ -139,7 +139,7 @@ impl Table {
         if parts.is_empty() { String::new() } else { format!("{REST}{}; use --wide{REST:#}\n", parts.join("; ")) }
     }
 
-    /// Whether rows with different texts have the same after cutting.
+    /// Returns true if rows with different texts look the same after cutting.
     fn has_lookalikes(&self, kept: &[usize], widths: &[usize]) -> bool {
         let texts: Vec<usize> =
             kept.iter().copied().filter(|&column| self.columns[column].kind == ColumnKind::Text).collect();
@@ -156,7 +156,7 @@ impl Table {
         cells.max().unwrap_or(0).max(self.columns[column].title.width())
     }
 
-    /// The least width that a column may have.
+    /// Returns the smallest width of a column.
     fn min_width(&self, column: usize, natural: &[usize]) -> usize {
         match self.columns[column].kind {
             ColumnKind::Text => natural[column].min(TEXT_WIDTH_MIN),
@@ -177,7 +177,7 @@ impl Table {
         }
     }
 
-    /// What each column gets: the longest text gives first.
+    /// Returns the widths of the columns after cutting texts, the widest column first.
     fn cut_widths(&self, kept: &[usize], natural: &[usize], width: usize) -> Vec<usize> {
         let mut widths = natural.to_vec();
         loop {
@@ -191,7 +191,7 @@ impl Table {
             if excess == 0 {
                 return widths;
             }
-            // To where the next longest is, if there is one.
+            // Cut down to the next widest column, if any.
             let others = kept.iter().filter(|&&column| column != widest && can_give(&column) > 0);
             let next = others.map(|&column| widths[column]).max().unwrap_or(0);
             let step = (widths[widest] - next).max(1).min(excess).min(can_give(&widest));
@@ -217,12 +217,12 @@ impl Table {
     }
 }
 
-/// Without what would move the cursor or change colors.
+/// Replaces control characters, which could move the cursor or change colors.
 pub fn clean(text: &str) -> String {
     text.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char }).collect()
 }
 
-/// A text of at most this width: what is too much is left out of the middle.
+/// Cuts a text to this width, in its middle.
 pub fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -233,11 +233,11 @@ pub fn cut(text: &str, width: usize) -> String {
     format!("{head}…{tail}")
 }
 
-/// What begins the names of so many kernels that it says nothing.
+/// Prefixes of most kernel names, which carry no information.
 const KERNEL_PREFIXES: [&str; 3] = ["void ", "at::native::", "(anonymous namespace)::"];
 
-/// The name of a kernel or a span in at most this width. What tells kernels apart is nearer to their beginning than to
-/// their end, and what most of them begin with is left out.
+/// Cuts the name of a kernel or a span to this width, at its end: the beginning of kernel names differs most. Common
+/// prefixes are left out first.
 pub fn shorten(name: &str, width: usize) -> String {
     if name.width() <= width {
         return name.to_owned();
@@ -280,14 +280,14 @@ mod tests {
     }
 
     #[test]
-    fn names_of_kernels_lose_what_all_have() {
+    fn kernel_names_lose_common_prefixes() {
         assert_eq!(shorten("void short()", 20), "void short()");
         assert_eq!(shorten("void at::native::reduce_kernel<512>", 20), "reduce_kernel<512>");
         assert_eq!(shorten("void at::native::(anonymous namespace)::silu_kernel<float, long>", 14), "silu_kernel<f…");
     }
 
     #[test]
-    fn with_room_for_all_all_is_there() {
+    fn a_wide_table_has_all_columns() {
         let expected = "\
 name                             count  total   p99
 a kernel with quite a long name      1  12 ms  1 ms
@@ -298,7 +298,7 @@ b                                1,000   1 ms  2 ms
     }
 
     #[test]
-    fn names_are_cut_first_then_columns_are_left_out() {
+    fn names_are_cut_first_then_columns_are_hidden() {
         let first = |width| rendered(width).lines().nth(1).unwrap_or_default().to_owned();
         assert_eq!(first(50), "a kernel with q…te a long name      1  12 ms  1 ms");
         assert_eq!(first(40), "a kernel w…long name      1  12 ms  1 ms");
@@ -320,7 +320,7 @@ b                                1,000   1 ms  2 ms
     }
 
     #[test]
-    fn names_that_look_the_same_when_cut_are_announced() {
+    fn names_that_look_the_same_when_cut_are_reported() {
         let mut table = Table::new(vec![Column::text("name"), Column::number("n")]);
         for name in ["gemm_kernel<float, 128, 64>()", "gemm_kernel<half_, 128, 64>()"] {
             table.push(vec![name.to_owned(), "1".to_owned()]);
@@ -334,7 +334,7 @@ b                                1,000   1 ms  2 ms
     }
 
     #[test]
-    fn no_text_moves_the_cursor() {
+    fn control_characters_are_replaced() {
         assert_eq!(clean("a\u{1b}[2Jb\nc\td"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d");
     }
 

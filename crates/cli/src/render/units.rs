@@ -1,17 +1,17 @@
-//! Numbers as people read them.
+//! Formats numbers and times.
 
 use indicatif::HumanCount;
 
 /// Units of time and their nanoseconds, from small to large.
 const UNITS: [(&str, u128); 3] = [("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 
-/// Nanoseconds with four digits that count: `123 ns`, `1.234 µs`, `98.76 ms`, `12,345 s`.
+/// Formats nanoseconds with four significant digits: `123 ns`, `1.234 µs`, `98.76 ms`, `12,345 s`.
 pub fn time(ns: i64) -> String {
     let (number, unit) = split(ns);
     format!("{number} {unit}")
 }
 
-/// The same for columns: all units take two characters, so that numbers stand below each other.
+/// Like [`time`], with all units two characters wide, so that numbers are aligned in columns.
 pub fn time_in_column(ns: i64) -> String {
     let (number, unit) = split(ns);
     format!("{number} {unit:>2}")
@@ -41,12 +41,12 @@ fn split_positive(ns: u128) -> (String, &'static str) {
     (number(u64::try_from(seconds).unwrap_or(u64::MAX)), "s")
 }
 
-/// `2,000`.
+/// Formats a number: `2,000`.
 pub fn number(n: u64) -> String {
     HumanCount(n).to_string()
 }
 
-/// `1 event`, `2,000 events`.
+/// Formats a number and a noun: `1 event`, `2,000 events`.
 pub fn count(n: u64, thing: &str) -> String {
     let plural = match thing {
         _ if n == 1 => "",
@@ -56,7 +56,7 @@ pub fn count(n: u64, thing: &str) -> String {
     format!("{} {thing}{plural}", number(n))
 }
 
-/// So many a second, with three digits that count: `0.123`, `12.3`, `1,234`.
+/// Formats a rate with three significant digits: `0.123`, `12.3`, `1,234`.
 pub fn rate(per_second: f64) -> String {
     match per_second {
         0.0 => "0".to_owned(),
@@ -67,7 +67,7 @@ pub fn rate(per_second: f64) -> String {
     }
 }
 
-/// A part of one, in percent.
+/// Formats a share in percent.
 pub fn percent(part: f64) -> String {
     format!("{:.1}", 100.0 * part)
 }
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_have_four_digits_that_count() {
+    fn times_have_four_significant_digits() {
         let cases = [
             (0, "0 ns"),
             (999, "999 ns"),
@@ -101,12 +101,12 @@ mod tests {
     }
 
     #[test]
-    fn rates_have_three_digits_that_count() {
+    fn rates_have_three_significant_digits() {
         assert_eq!([0.0, 0.1234, 1.234, 12.34, 1234.5].map(rate), ["0", "0.123", "1.23", "12.3", "1,235"]);
     }
 
     #[test]
-    fn one_is_no_plural() {
+    fn one_is_not_a_plural() {
         assert_eq!([count(1, "event"), count(2000, "event")], ["1 event", "2,000 events"]);
         assert_eq!([count(1, "process"), count(2, "process")], ["1 process", "2 processes"]);
     }

@@ -651,7 +651,8 @@ fn what_cannot_be_written_after_all_costs_nothing() {
     scene.run(&format!("recover --keep {kept}")).expect_code(0);
 }
 
-/// The port is the only one that the page takes a trace from; whoever has it, this test or another program, it is taken.
+/// The port is the only one that the page takes a trace from; whoever has it, this test or another program, it is
+/// taken.
 #[test]
 fn a_viewer_that_cannot_be_served_is_trouble_of_our_own() {
     let _taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 9001));

@@ -3,8 +3,8 @@ use crate::scene::Scene;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Two requests. The first waits 10 µs, is computed for 10 µs, and decodes for 30 µs, of which others' prompts take 10 µs and
-/// nothing is recorded for 5 µs. The second has no end.
+/// Two requests. The first waits 10 µs, is computed for 10 µs, and decodes for 30 µs, of which others' prompts take 10
+/// µs and nothing is recorded for 5 µs. The second has no end.
 const TRACE: &str = r#"[
 {"ph":"b","cat":"request","name":"request","id":1,"pid":1,"tid":1,"ts":0,"args":{"prompt_tokens":100}},
 {"ph":"b","cat":"request","name":"queued","id":1,"pid":1,"tid":1,"ts":0},

@@ -50,8 +50,8 @@ const VERBOSE_HELP: &str = "Show the effect of each finding in viewers, and the 
 
 /// Find what viewers would reject, lose or draw wrong
 ///
-/// Reads a trace as viewers do (Perfetto, chrome://tracing, speedscope, Firefox Profiler, HolisticTraceAnalysis) and lists the
-/// problems that each of them would have. `repair` fixes them.
+/// Reads a trace as viewers do (Perfetto, chrome://tracing, speedscope, Firefox Profiler, HolisticTraceAnalysis) and
+/// lists the problems that each of them would have. `repair` fixes them.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 #[command(mut_arg("verbose", |arg| arg.help(VERBOSE_HELP)))]

@@ -1,4 +1,4 @@
-//! `completions`: scripts for shells.
+//! Generates a completion script.
 
 use super::args::CompletionsArgs;
 use crate::commands::command_line::CommandLine;

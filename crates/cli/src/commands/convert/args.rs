@@ -80,7 +80,8 @@ pub struct ConvertArgs {
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub to: Option<Format>,
 
-    /// Chrome JSON only: write every event unchanged, including those that viewers have problems with; only invalid JSON is fixed
+    /// Chrome JSON only: write every event unchanged, including those that viewers have problems with; only invalid
+    /// JSON is fixed
     #[arg(long)]
     pub as_is: bool,
 

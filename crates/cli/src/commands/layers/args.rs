@@ -59,7 +59,7 @@ pub struct LayersArgs {
     #[command(flatten)]
     pub inputs: InputArgs,
 
-    /// Where the layer of a slice comes from
+    /// The source of the layer numbers
     #[arg(long, value_name = "SOURCE", value_enum, default_value = "auto")]
     pub layer_from: LayerFrom,
 
@@ -86,7 +86,7 @@ pub struct LayersArgs {
     pub report: ReportArgs,
 }
 
-/// What tells the layer of a slice.
+/// The source of the layer of a slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum LayerFrom {
     #[default]
@@ -97,7 +97,7 @@ pub enum LayerFrom {
 }
 
 impl LayersArgs {
-    /// What they ask for.
+    /// Returns the options of the flags.
     pub fn options(&self) -> LayersOptions {
         let source = match self.layer_from {
             LayerFrom::Auto => LayerSource::Auto,

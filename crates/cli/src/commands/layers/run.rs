@@ -22,8 +22,8 @@ use ferrum_trace_model::{StringId, Trace};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// Largest number of cells of a table, empty ones included. Models have hundreds of layers and dozens of categories; with more
-/// cells than this, the numbers are not layers.
+/// Largest number of cells of a table, empty ones included. Models have hundreds of layers and dozens of categories;
+/// with more cells than this, the numbers are not layers.
 const CELLS_MAX: usize = 1_000_000;
 
 pub fn run(args: &LayersArgs) -> ExitStatus {
@@ -143,7 +143,7 @@ fn missing(trace: &Trace, selected: &Selected, layers: &Layers, args: &LayersArg
         true => String::new(),
         false => format!(", of which --filter and --within leave {}", number(n_selected as u64)),
     };
-    Some(format!("no layers: looked for {looked_for}; {}{left}", contents::contents_words(trace)))
+    Some(format!("no layers: looked for {looked_for}; {}{left}", contents::contents_text(trace)))
 }
 
 /// Returns the names of the slices that take the most time.

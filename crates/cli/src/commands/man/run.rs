@@ -1,4 +1,4 @@
-//! `man`: the manual pages.
+//! Renders a manual page.
 
 use super::args::ManArgs;
 use crate::commands::command_line::CommandLine;
@@ -12,7 +12,7 @@ use clap_mangen::Man;
 pub fn run(args: &ManArgs) -> ExitStatus {
     let name = args.command.as_deref();
     let mut program = CommandLine::command();
-    // Gives the commands their full names.
+    // Sets the full names of the commands.
     program.build();
     let wanted = match name {
         None => Some(&program),

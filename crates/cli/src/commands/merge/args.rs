@@ -63,9 +63,9 @@ Exit codes:
 
 /// Merge traces of several processes, ranks and hosts into one, with aligned clocks
 ///
-/// Keeps processes apart and sorts them by rank, renumbers ids that would clash, and aligns clocks with a bound on the error.
-/// Shows which ranks come last to collectives and steps, and how long the others wait. Traces of two runs can be put side by
-/// side with `--align start`, but are not compared. Memory use does not grow with the number of events.
+/// Keeps processes apart and sorts them by rank, renumbers ids that would clash, and aligns clocks with a bound on the
+/// error. Shows which ranks come last to collectives and steps, and how long the others wait. Traces of two runs can be
+/// put side by side with `--align start`, but are not compared. Memory use does not grow with the number of events.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 #[command(mut_arg("json", |arg| arg.help("Print JSON instead of tables")))]
@@ -101,7 +101,7 @@ pub struct MergeArgs {
     pub report: ReportArgs,
 }
 
-/// How clocks are aligned.
+/// The method to align clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum AlignBy {
     /// By the best method that the traces allow

@@ -88,8 +88,8 @@ fn chrome(args: &MergeArgs) -> MergedForm {
     if args.repair { MergedForm::ChromeRepaired } else { MergedForm::Chrome }
 }
 
-/// Merges traces into a file. Returns `None` if the reader has closed the pipe. An error has the name of the trace that it is
-/// about, if any.
+/// Merges traces into a file. Returns `None` if the reader has closed the pipe. An error has the name of the trace that
+/// it is about, if any.
 fn merge_sources(
     sources: &[Arc<Reopen<Source>>],
     ranks: &[u32],

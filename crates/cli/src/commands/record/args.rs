@@ -72,9 +72,9 @@ Any other code is the program's own.";
 
 /// Run a program, record all its processes, merge their traces and summarize the result
 ///
-/// For programs that link ferrum-trace. Every process of the tree writes a file of its own: children, forks, ranks, programs that
-/// change their working directory. When the program has ended, all files are merged into one trace, including those of killed
-/// processes. Processes that outlive the program and still record are waited for.
+/// For programs that link ferrum-trace. Every process of the tree writes a file of its own: children, forks, ranks,
+/// programs that change their working directory. When the program has ended, all files are merged into one trace,
+/// including those of killed processes. Processes that outlive the program and still record are waited for.
 #[derive(Debug, Default, clap::Args)]
 #[command(override_usage = "ferrum-trace record [OPTIONS] [--] PROGRAM [ARGUMENT]...")]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
@@ -82,8 +82,8 @@ Any other code is the program's own.";
 pub struct RecordArgs {
     /// Write the trace to this file
     ///
-    /// The extension chooses the format, as with `convert`: `.json`, `.pftrace` and others, with `.gz` or `.zst` to compress it.
-    /// An existing file is replaced when the trace is complete.
+    /// The extension chooses the format, as with `convert`: `.json`, `.pftrace` and others, with `.gz` or `.zst` to
+    /// compress it. An existing file is replaced when the trace is complete.
     #[arg(short, long, value_name = "PATH", default_value = "trace.json", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
 
@@ -119,8 +119,8 @@ pub struct RecordArgs {
 
     /// Open the trace in ui.perfetto.dev
     ///
-    /// The trace does not leave this machine: the page in your browser fetches it from a server on the loopback address, which
-    /// stops after that, or after two minutes.
+    /// The trace does not leave this machine: the page in your browser fetches it from a server on the loopback
+    /// address, which stops after that, or after two minutes.
     #[arg(long)]
     pub open: bool,
 
@@ -136,7 +136,7 @@ pub struct RecordArgs {
     pub program: Vec<OsString>,
 }
 
-/// A value that stays text, as the recorder reads it, once it is known that the recorder will understand it.
+/// Returns a parser of values that are passed to the recorder as text, after `check` has accepted them.
 fn checked(check: fn(&str) -> Result<(), SettingError>) -> impl TypedValueParser<Value = String> {
     NonEmptyStringValueParser::new().try_map(move |text| check(&text).map(|()| text))
 }
@@ -166,7 +166,7 @@ fn is_trigger(text: &str) -> Result<(), SettingError> {
 }
 
 impl RecordArgs {
-    /// The variables that flags are passed on by.
+    /// Returns the environment variables of the given flags.
     pub fn variables(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let all = [
             ("FERRUM_TRACE_RING", &self.ring),
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn without_flags_everything_is_off() {
+    fn all_flags_are_off_by_default() {
         let args = record("-- ./engine");
         assert_eq!(args.program, ["./engine"]);
         assert_eq!((args.output, args.wait), (PathBuf::from("trace.json"), 10));
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_the_program_is_the_programs() {
+    fn flags_after_the_program_belong_to_the_program() {
         let expected = ["./engine", "--json", "-o", "x", "--", "y"];
         for flags in ["-k -- ./engine --json -o x -- y", "-k ./engine --json -o x -- y"] {
             let args = record(flags);
@@ -213,20 +213,20 @@ mod tests {
     }
 
     #[test]
-    fn a_program_there_must_be() {
+    fn a_program_is_required() {
         assert_eq!(refusal("ferrum-trace record"), ErrorKind::MissingRequiredArgument);
         assert_eq!(refusal("ferrum-trace record -k --"), ErrorKind::MissingRequiredArgument);
     }
 
     #[test]
-    fn a_mistyped_flag_is_no_program() {
+    fn a_mistyped_flag_is_not_a_program() {
         assert_eq!(refusal("ferrum-trace record --rnig 64MiB -- ./engine"), ErrorKind::UnknownArgument);
         assert_eq!(refusal("ferrum-trace record --wait soon -- ./engine"), ErrorKind::ValueValidation);
         assert_eq!(refusal("ferrum-trace record --ring= -- ./engine"), ErrorKind::InvalidValue);
     }
 
     #[test]
-    fn a_value_that_the_recorder_would_not_understand_is_refused() {
+    fn a_value_that_the_recorder_would_reject_is_an_error() {
         for (flag, value) in [
             ("--ring", "nonsense"),
             ("--ring", "64Mibs"),
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_are_passed_on_by_variables() {
+    fn flags_are_passed_as_variables() {
         let args = record("--ring 64MiB --window steps=1..2 --limit 1G --categories gemm --trigger step>5ms -- x");
         let expected = [
             ("FERRUM_TRACE_RING", "64MiB"),

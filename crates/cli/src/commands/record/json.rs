@@ -37,13 +37,13 @@ struct ProcessObject<'a> {
     recorder: RecordingObject<'a>,
 }
 
-/// What there is to say of a run.
+/// Results of a run.
 pub struct RunResult<'a> {
     pub program: &'a [OsString],
     pub end: End,
-    pub gathered: &'a RecordedProcesses,
+    pub recorded: &'a RecordedProcesses,
     pub output: Option<&'a Path>,
-    /// What came of putting several traces together.
+    /// The result of merging, if there were several files.
     pub merged: Option<&'a Merged>,
     pub folder: Option<&'a Path>,
     pub dumps: &'a [PathBuf],
@@ -51,7 +51,6 @@ pub struct RunResult<'a> {
 }
 
 impl<'a> RecordObject<'a> {
-    /// Of a program that was run, and of the trace that was made.
     pub fn new(result: RunResult<'a>, summary: Option<SummaryObject<'a>>) -> Self {
         let (code, signal) = split(result.end);
         let spelled = |path: &Path| path.display().to_string();
@@ -63,7 +62,7 @@ impl<'a> RecordObject<'a> {
             output: result.output.map(spelled),
             clock_error_ns: result.merged.and_then(Merged::error_ns),
             folder: result.folder.map(spelled),
-            processes: result.gathered.processes.iter().map(ProcessObject::of).collect(),
+            processes: result.recorded.processes.iter().map(ProcessObject::of).collect(),
             dumps: result.dumps.iter().map(|dump| spelled(dump)).collect(),
             summary,
             error: result.error,
@@ -93,7 +92,7 @@ impl<'a> ProcessObject<'a> {
     }
 }
 
-/// Code and signal.
+/// Returns the exit code or the signal.
 fn split(end: End) -> (Option<i32>, Option<i32>) {
     match end {
         End::Exit(code) => (Some(code), None),

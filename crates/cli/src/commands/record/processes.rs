@@ -1,4 +1,4 @@
-//! The processes that recorded, in a table.
+//! The table of processes in the report of `record`.
 
 use crate::recording::{RecordedProcess, RecordedProcesses};
 use crate::render::recorder;
@@ -12,15 +12,15 @@ use ferrum_trace_model::{Recording, Recordings};
 
 const DAMAGE: Style = AnsiColor::Yellow.on_default();
 
-/// How many processes are shown.
+/// Largest number of processes that are shown.
 const ROWS: usize = 40;
 
-/// The column of ranks, which most programs do not have.
+/// Index of the column of ranks, which is hidden if there are none.
 const RANK: usize = 2;
 
-/// A row a process, of the first of them.
-pub fn table(gathered: &RecordedProcesses) -> String {
-    let has_ranks = gathered.processes.iter().any(|recorded| recorded.summary.rank.is_some());
+/// Returns a table with a row per process.
+pub fn table(recorded: &RecordedProcesses) -> String {
+    let has_ranks = recorded.processes.iter().any(|process| process.summary.rank.is_some());
     let mut columns = vec![
         Column::number("pid"),
         Column::text("process"),
@@ -34,7 +34,7 @@ pub fn table(gathered: &RecordedProcesses) -> String {
         columns.remove(RANK);
     }
     let mut table = Table::new(columns);
-    for RecordedProcess { state, summary, .. } in gathered.processes.iter().take(ROWS) {
+    for RecordedProcess { state, summary, .. } in recorded.processes.iter().take(ROWS) {
         let mut cells = vec![
             summary.pid.to_string(),
             summary.process.clone(),
@@ -50,20 +50,20 @@ pub fn table(gathered: &RecordedProcesses) -> String {
         table.push(cells);
     }
     let mut text = table.render(table::width());
-    let rest = gathered.processes.get(ROWS..).unwrap_or_default();
+    let rest = recorded.processes.get(ROWS..).unwrap_or_default();
     if !rest.is_empty() {
-        let n_events = rest.iter().map(|recorded| recorded.summary.events).sum();
+        let n_events = rest.iter().map(|process| process.summary.events).sum();
         text.push_str(&format!("… {} more: {}\n", number(rest.len() as u64), count(n_events, "event")));
     }
     text
 }
 
-/// How much that is.
-pub fn total(gathered: &RecordedProcesses) -> String {
-    let events = count(gathered.n_events(), "event");
-    let processes = count(gathered.processes.len() as u64, "process");
-    let recordings = recordings(gathered);
-    match gathered.n_lost() {
+/// Returns the number of events, processes and losses.
+pub fn total(recorded: &RecordedProcesses) -> String {
+    let events = count(recorded.n_events(), "event");
+    let processes = count(recorded.processes.len() as u64, "process");
+    let recordings = recordings(recorded);
+    match recorded.n_lost() {
         0 if recordings.first.iter().any(Recording::has_losses) => {
             format!("{events} of {processes}; {}", recorder::losses(&Losses::default(), &recordings))
         }
@@ -72,14 +72,14 @@ pub fn total(gathered: &RecordedProcesses) -> String {
     }
 }
 
-/// Returns what the recorders of all processes say of their losses.
-pub fn recordings(gathered: &RecordedProcesses) -> Recordings {
+/// Returns the facts that the recorders of all processes have stored.
+pub fn recordings(recorded: &RecordedProcesses) -> Recordings {
     let mut recordings = Recordings::default();
-    gathered.processes.iter().for_each(|recorded| recordings.push(recorded.summary.recording.clone()));
+    recorded.processes.iter().for_each(|process| recordings.push(process.summary.recording.clone()));
     recordings
 }
 
-/// How well the clocks of the processes agree.
+/// Returns the largest possible error between the clocks of the processes.
 pub fn clocks(merged: &Merged) -> String {
     match merged.error_ns() {
         Some(0) => "times agree exactly".to_owned(),

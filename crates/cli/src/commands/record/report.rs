@@ -1,11 +1,11 @@
-//! What `record` says at the end, and what it leaves.
+//! The report of `record`, and the files that it leaves.
 
 use super::args::RecordArgs;
 use super::json::{RecordObject, RunResult};
 use super::processes;
 use super::trace_summary::TraceSummary;
 use super::viewer::{Served, ViewerServer};
-use super::write_trace::{Made, TraceOutput};
+use super::write_trace::{TraceOutput, WrittenTrace};
 use crate::commands::merge;
 use crate::exit_status::ExitStatus;
 use crate::input::paths::{Input, begins_like_a_spool};
@@ -25,55 +25,60 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What is said at the end.
+/// The report of `record`.
 pub struct Report<'a> {
     args: &'a RecordArgs,
     messages: Messages,
     end: End,
-    /// Where the files of the processes are, if they stay.
+    /// The folder with the files of the processes, if it is kept.
     folder: Option<PathBuf>,
     dumps: Vec<PathBuf>,
-    /// What went wrong first.
+    /// The first error.
     error: Option<String>,
 }
 
 impl<'a> Report<'a> {
-    /// Of a program that has ended.
+    /// Creates the report of a program that has ended.
     pub fn new(args: &'a RecordArgs, messages: Messages, end: End) -> Self {
         Self { args, messages, end, folder: None, dumps: Vec::new(), error: None }
     }
 
-    /// Something went wrong.
+    /// Reports an error.
     pub fn fail(&mut self, error: &UserError) {
         self.messages.error(error);
         self.error.get_or_insert_with(|| error.to_string());
     }
 
-    /// Writes the trace, if there is anything to write.
-    pub fn make(&mut self, gathered: &RecordedProcesses, format: Format, folder: &Folder) -> Option<Made> {
-        gathered.errors.iter().for_each(|error| self.fail(error));
-        self.tell_damage(gathered);
-        if gathered.n_events() == 0 {
+    /// Writes the trace, if there are any events.
+    pub fn write_trace(
+        &mut self,
+        recorded: &RecordedProcesses,
+        format: Format,
+        folder: &Folder,
+    ) -> Option<WrittenTrace> {
+        recorded.errors.iter().for_each(|error| self.fail(error));
+        self.report_damage(recorded);
+        if recorded.n_events() == 0 {
             if self.error.is_none() {
-                self.messages.say(&nothing(self.args, gathered));
+                self.messages.say(&no_events_text(self.args, recorded));
             }
             return None;
         }
-        let making = TraceOutput { output: &self.args.output, format, folder, messages: self.messages };
-        making.make(gathered).map_err(|error| self.fail(&error)).ok()
+        let output = TraceOutput { output: &self.args.output, format, folder, messages: self.messages };
+        output.write(recorded).map_err(|error| self.fail(&error)).ok()
     }
 
-    fn tell_damage(&self, gathered: &RecordedProcesses) {
-        for RecordedFile { path, n_damaged, .. } in gathered.processes.iter().flat_map(|recorded| &recorded.files) {
+    fn report_damage(&self, recorded: &RecordedProcesses) {
+        for RecordedFile { path, n_damaged, .. } in recorded.processes.iter().flat_map(|process| &process.files) {
             if *n_damaged > 0 {
                 self.messages.note(path, &format!("{} skipped", count(*n_damaged, "damaged place")));
             }
         }
     }
 
-    /// Moves what flight recorders have written to beside the trace.
-    pub fn take_dumps(&mut self, gathered: &RecordedProcesses) {
-        for dump in &gathered.dumps {
+    /// Moves dumps of flight recorders next to the trace.
+    pub fn move_dumps(&mut self, recorded: &RecordedProcesses) {
+        for dump in &recorded.dumps {
             let ending = if begins_like_a_spool(dump) { "spool" } else { "json" };
             let name = format!("{}.{}.{ending}", bare_name(&self.args.output), bare_name(dump));
             let place = self.args.output.with_file_name(name);
@@ -90,9 +95,9 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The files of the processes go, unless somebody needs them.
-    pub fn settle(&mut self, gathered: &RecordedProcesses, folder: Folder) {
-        let why = if gathered.has_live() {
+    /// Removes the files of the processes, unless they are still needed.
+    pub fn keep_or_remove(&mut self, recorded: &RecordedProcesses, folder: Folder) {
+        let why = if recorded.has_live() {
             "processes still record here; the trace has what they had recorded so far"
         } else if self.error.is_some() {
             "the files of the processes are kept here"
@@ -105,73 +110,78 @@ impl<'a> Report<'a> {
         self.folder = Some(folder.keep());
     }
 
-    /// Sums up what was recorded, if that is wanted.
-    pub fn sum_up(&mut self, made: Option<&Made>) -> Option<TraceSummary> {
-        let made = made.filter(|_| !self.args.no_summary)?;
-        let sum = TraceSummary::of(&made.whole, &self.args.output, &self.messages);
-        sum.map_err(|error| self.fail(&error)).ok()
+    /// Summarizes the trace, unless `--no-summary` is given.
+    pub fn summarize(&mut self, written: Option<&WrittenTrace>) -> Option<TraceSummary> {
+        let written = written.filter(|_| !self.args.no_summary)?;
+        let summary = TraceSummary::of(&written.readable, &self.args.output, &self.messages);
+        summary.map_err(|error| self.fail(&error)).ok()
     }
 
-    /// Says what was recorded.
-    pub fn print(&self, gathered: &RecordedProcesses, made: Option<&Made>, sum: Option<&TraceSummary>) {
+    /// Prints the report.
+    pub fn print(&self, recorded: &RecordedProcesses, written: Option<&WrittenTrace>, summary: Option<&TraceSummary>) {
         let mut printer = Printer::new(self.messages, self.args.report.json);
         if printer.is_json {
-            printer.object(&self.object(gathered, made, sum));
+            printer.object(&self.object(recorded, written, summary));
             return;
         }
-        let text = self.text(gathered, made, sum);
+        let text = self.text(recorded, written, summary);
         if io::stdout().is_terminal() {
             printer.text(&text);
         } else {
             self.messages.say(&text);
         }
-        match sum {
-            Some(sum) => sum.tell_losses(&self.messages),
+        match summary {
+            Some(summary) => summary.report_losses(&self.messages),
             None => {
-                let notes = recorder::notes(&processes::recordings(gathered));
+                let notes = recorder::notes(&processes::recordings(recorded));
                 self.messages.losses(&self.args.output.display().to_string(), &Losses::default(), &notes);
             }
         }
     }
 
-    fn text(&self, gathered: &RecordedProcesses, made: Option<&Made>, sum: Option<&TraceSummary>) -> String {
-        let Some(made) = made else { return String::new() };
-        let (output, total) = (clean(&self.args.output.display().to_string()), processes::total(gathered));
-        let mut text = format!("{}\n{output}: {total}", processes::table(gathered));
-        if let Some(merged) = made.merged.as_ref().filter(|_| gathered.processes.len() > 1) {
+    fn text(
+        &self,
+        recorded: &RecordedProcesses,
+        written: Option<&WrittenTrace>,
+        summary: Option<&TraceSummary>,
+    ) -> String {
+        let Some(written) = written else { return String::new() };
+        let (output, total) = (clean(&self.args.output.display().to_string()), processes::total(recorded));
+        let mut text = format!("{}\n{output}: {total}", processes::table(recorded));
+        if let Some(merged) = written.merged.as_ref().filter(|_| recorded.processes.len() > 1) {
             text.push_str("; ");
             text.push_str(&processes::clocks(merged));
         }
         text.push('\n');
-        if let Some(merged) = &made.merged {
+        if let Some(merged) = &written.merged {
             let not_ranks = merged.not_ranks.as_ref().map(|why| format!("\n{}\n", merge::not_ranks(merged, why)));
             text.push_str(&not_ranks.unwrap_or_else(|| merge::skew(merged, table::width())));
         }
-        text.extend(sum.map(|sum| format!("\n{}", sum.text())));
+        text.extend(summary.map(|summary| format!("\n{}", summary.text())));
         text
     }
 
     fn object<'b>(
         &'b self,
-        gathered: &'b RecordedProcesses,
-        made: Option<&'b Made>,
-        sum: Option<&'b TraceSummary>,
+        recorded: &'b RecordedProcesses,
+        written: Option<&'b WrittenTrace>,
+        summary: Option<&'b TraceSummary>,
     ) -> RecordObject<'b> {
         let result = RunResult {
             program: &self.args.program,
             end: self.end,
-            gathered,
-            output: made.map(|_| self.args.output.as_path()),
-            merged: made.and_then(|made| made.merged.as_ref()),
+            recorded,
+            output: written.map(|_| self.args.output.as_path()),
+            merged: written.and_then(|written| written.merged.as_ref()),
             folder: self.folder.as_deref(),
             dumps: &self.dumps,
             error: self.error.clone(),
         };
-        RecordObject::new(result, sum.map(TraceSummary::object))
+        RecordObject::new(result, summary.map(TraceSummary::object))
     }
 
     /// Opens the trace in the viewer.
-    pub fn show(&mut self) {
+    pub fn open_viewer(&mut self) {
         let server = match ViewerServer::of(&self.args.output) {
             Ok(server) => server,
             Err(error) => return self.fail(&error),
@@ -185,7 +195,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// That of the program; trouble of our own only if the program had none.
+    /// Returns the exit code of the program, or 2 if it is 0 and there was an error.
     pub fn exit_code(&self) -> ExitCode {
         match (self.end.exit_code(), &self.error) {
             (0, Some(_)) => ExitStatus::Error.into(),
@@ -194,17 +204,17 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Returns why a dump was written, if it can be read and says so.
+/// Returns the trigger of a dump, if the file can be read and has it.
 fn trigger_of(dump: &Path, messages: &Messages) -> Option<String> {
     let source = Source::of(Input::Other(dump.to_owned()), Passes::One, messages).ok()?;
     let (loaded, _) = source.load(Vec::new()).ok()?;
     recorder::trigger(&loaded.recordings, loaded.trace.census.first)
 }
 
-/// Why there is no trace, and what could be done about it.
-fn nothing(args: &RecordArgs, gathered: &RecordedProcesses) -> String {
+/// Returns a message about a program that recorded nothing.
+fn no_events_text(args: &RecordArgs, recorded: &RecordedProcesses) -> String {
     let program = args.program.first().map(|name| name.display().to_string()).unwrap_or_default();
-    let (what, way_out) = match gathered.processes.len() as u64 {
+    let (what, hint) = match recorded.processes.len() as u64 {
         0 => (
             "none of its processes recorded anything",
             "check that it links ferrum-trace without the feature `compiled-out` and executes a span. A program that sets \
@@ -215,5 +225,5 @@ fn nothing(args: &RecordArgs, gathered: &RecordedProcesses) -> String {
             "--window, --categories or a short run may have excluded all spans",
         ),
     };
-    format!("{program}: {what}; no trace was written\n\nhint: {way_out}\n")
+    format!("{program}: {what}; no trace was written\n\nhint: {hint}\n")
 }

@@ -1,4 +1,4 @@
-//! `record`: runs a program, and makes one trace of what its processes recorded.
+//! Runs the program, waits for its processes, and writes the trace and the report.
 
 use super::args::RecordArgs;
 use super::report::Report;
@@ -15,12 +15,12 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-/// Where a program records to.
+/// The variable that sets the output of a recording.
 const OUT: &str = "FERRUM_TRACE_OUT";
-/// What shells say of a program that is not there, and of one that cannot be run.
+/// Exit codes of shells for a program that does not exist, and for one that cannot be run.
 const NOT_FOUND: u8 = 127;
 const NOT_STARTED: u8 = 126;
-/// How long to sleep at most while the program runs. Every notice ends it sooner.
+/// Longest sleep while the program runs. Every process event ends it earlier.
 const PERIOD: Duration = Duration::from_secs(1);
 
 pub fn run(args: &RecordArgs) -> ExitCode {
@@ -43,32 +43,32 @@ pub fn run(args: &RecordArgs) -> ExitCode {
             return code.into();
         }
     };
-    let end = follow(&mut tree, &events);
+    let end = wait_for_program(&mut tree, &events);
     let mut report = Report::new(args, messages, end);
-    let gathered = await_others(args, &mut tree, &folder, &events, &messages).and_then(|()| {
+    let recorded = await_others(args, &mut tree, &folder, &events, &messages).and_then(|()| {
         events.exit_on_signal(format!("the files of the processes are kept in {}", folder.path().display()));
         RecordedProcesses::of(&folder, &tree)
     });
-    let gathered = gathered.unwrap_or_else(|error| {
+    let recorded = recorded.unwrap_or_else(|error| {
         report.fail(&error);
         RecordedProcesses::default()
     });
-    let made = report.make(&gathered, format, &folder);
-    let sum = report.sum_up(made.as_ref());
-    report.take_dumps(&gathered);
-    if made.is_some() {
-        // What the processes recorded may go now.
+    let written = report.write_trace(&recorded, format, &folder);
+    let summary = report.summarize(written.as_ref());
+    report.move_dumps(&recorded);
+    if written.is_some() {
+        // From here on, the files of the processes may be removed.
         events.exit_on_signal(format!("the trace is in {}", args.output.display()));
     }
-    report.settle(&gathered, folder);
-    report.print(&gathered, made.as_ref(), sum.as_ref());
-    if args.open && made.is_some() {
-        report.show();
+    report.keep_or_remove(&recorded, folder);
+    report.print(&recorded, written.as_ref(), summary.as_ref());
+    if args.open && written.is_some() {
+        report.open_viewer();
     }
     report.exit_code()
 }
 
-/// The form that the output is to have, if the flags agree with each other.
+/// Returns the output format, if the flags agree with it.
 fn format_of(args: &RecordArgs) -> Result<Format, UserError> {
     let output = &args.output;
     if output == Path::new(DASH) {
@@ -96,7 +96,7 @@ fn listen() -> Result<ProcessEvents, UserError> {
         .map_err(|cause| UserError::new("record", format!("cannot forward signals to the program: {cause}")))
 }
 
-/// Starts the program; if that fails, what to say and to exit with.
+/// Starts the program. An error has the exit code.
 fn start(args: &RecordArgs, folder: &Folder) -> Result<ProcessTree, (UserError, u8)> {
     let (name, rest) = args.program.split_first().ok_or_else(|| (UserError::new("record", "expected a program"), 2))?;
     let mut command = Command::new(name);
@@ -111,8 +111,8 @@ fn start(args: &RecordArgs, folder: &Folder) -> Result<ProcessTree, (UserError, 
     })
 }
 
-/// Passes signals on until the program has ended.
-fn follow(tree: &mut ProcessTree, events: &ProcessEvents) -> End {
+/// Forwards signals until the program has ended.
+fn wait_for_program(tree: &mut ProcessTree, events: &ProcessEvents) -> End {
     loop {
         tree.reap();
         if let Some(end) = tree.end() {

@@ -1,4 +1,4 @@
-//! The trace that `record` has made, summed up.
+//! The summary at the end of `record`.
 
 use crate::commands::summary::{self, Args as SummaryArgs, By, SummaryObject, SummaryReport};
 use crate::input::paths::Input;
@@ -7,10 +7,10 @@ use crate::render::messages::Messages;
 use crate::user_error::UserError;
 use std::path::Path;
 
-/// Rows of the summary.
+/// Number of rows.
 const TOP: usize = 30;
 
-/// A trace, summed up.
+/// The summary of the written trace.
 pub struct TraceSummary {
     source: Source,
     report: SummaryReport,
@@ -18,27 +18,27 @@ pub struct TraceSummary {
 }
 
 impl TraceSummary {
-    /// Of a file that stands for the output.
-    pub fn of(whole: &Path, output: &Path, messages: &Messages) -> Result<Self, UserError> {
-        let mut source = Source::of(Input::Other(whole.to_owned()), Passes::One, messages)?;
+    /// Summarizes the file `readable` under the name of the output.
+    pub fn of(readable: &Path, output: &Path, messages: &Messages) -> Result<Self, UserError> {
+        let mut source = Source::of(Input::Other(readable.to_owned()), Passes::One, messages)?;
         (source.name, source.label) = (output.display().to_string(), output.display().to_string());
         let args = SummaryArgs { by: vec![By::Name], top: TOP, ..SummaryArgs::default() };
         let report = SummaryReport::of(&source, &args)?;
         Ok(Self { source, report, args })
     }
 
-    /// What is printed of it.
+    /// Returns the text of `summary`.
     pub fn text(&self) -> String {
         summary::text(&self.source, &self.report, &self.args.by)
     }
 
-    /// The same as JSON.
+    /// Returns the object of `summary`.
     pub fn object(&self) -> SummaryObject<'_> {
         SummaryObject::new(&self.source, &self.report, &self.args)
     }
 
-    /// Says what could not be read.
-    pub fn tell_losses(&self, messages: &Messages) {
+    /// Reports the places that could not be read.
+    pub fn report_losses(&self, messages: &Messages) {
         messages.losses(&self.source.label, &self.report.loaded.losses, &self.report.notes);
     }
 }

@@ -1,6 +1,6 @@
-//! A trace in the viewer: ui.perfetto.dev fetches it from this machine.
+//! Shows a trace in ui.perfetto.dev, which fetches it from this machine.
 //!
-//! The page takes files from one address only, `http://127.0.0.1:9001`, so that is where one file is served, once.
+//! The page fetches files only from `http://127.0.0.1:9001`, so one file is served there, once.
 
 use crate::user_error::UserError;
 use std::fs::File;
@@ -12,36 +12,36 @@ use std::time::{Duration, Instant};
 
 const PAGE: &str = "https://ui.perfetto.dev";
 const PORT: u16 = 9001;
-/// How long somebody may take to open the page.
-const PATIENCE: Duration = Duration::from_secs(120);
-/// How long a client may take to ask, and to take what it asked for.
-const REQUEST_PATIENCE: Duration = Duration::from_secs(5);
-const TRANSFER_PATIENCE: Duration = Duration::from_secs(60);
-/// How often to look for a client.
+/// Longest wait for the page to be opened.
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// Time limits for a request and for its response.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+const TRANSFER_TIMEOUT: Duration = Duration::from_secs(60);
+/// Interval of checks for a client.
 const PERIOD: Duration = Duration::from_millis(20);
-/// Longer requests are no browser's.
+/// Longest accepted request.
 const REQUEST_BYTES_MAX: u64 = 16 << 10;
 
-/// One file that is to be served, once.
+/// A server for one file.
 #[derive(Debug)]
 pub struct ViewerServer {
     listener: TcpListener,
     file: File,
     name: String,
-    patience: Duration,
+    timeout: Duration,
 }
 
-/// What came of it.
+/// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Served {
-    /// The page has the file.
+    /// The file was sent.
     File,
-    /// Nobody asked for it in time.
+    /// The file was not sent.
     Nothing,
 }
 
 impl ViewerServer {
-    /// Gets ready to serve this trace.
+    /// Opens the file and the port.
     pub fn of(trace: &Path) -> Result<Self, UserError> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).map_err(|cause| {
             let what =
@@ -49,15 +49,15 @@ impl ViewerServer {
             UserError::new("--open", what).hint(format!("open {PAGE} and drop {} on it", trace.display()))
         })?;
         let file = File::open(trace).map_err(|cause| UserError::at(trace, format!("cannot open: {cause}")))?;
-        Ok(Self { listener, file, name: url_name(trace), patience: PATIENCE })
+        Ok(Self { listener, file, name: url_name(trace), timeout: TIMEOUT })
     }
 
-    /// What to open in a browser.
+    /// Returns the URL to open in a browser.
     pub fn url(&self) -> String {
         format!("{PAGE}/#!/?url=http://{}/{}", self.address(), self.name)
     }
 
-    /// Opens the page, if there is something to open it with.
+    /// Opens the page if there is a desktop.
     pub fn show(&self) {
         let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
         let has_desktop = cfg!(target_os = "macos")
@@ -66,19 +66,19 @@ impl ViewerServer {
                 .any(|name| std::env::var_os(name).is_some_and(|it| !it.is_empty()));
         if has_desktop {
             let mut command = Command::new(opener);
-            // Where there is none, the address has been said.
+            // If this fails, the user has the URL.
             let _ = command.arg(self.url()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         }
     }
 
-    /// Serves the file until somebody has it, or patience ends.
-    #[expect(clippy::disallowed_methods, reason = "it is a person that is waited for")]
+    /// Serves requests until the file was sent, or the time is over.
+    #[expect(clippy::disallowed_methods, reason = "waits for a person")]
     pub fn serve(mut self) -> io::Result<Served> {
         self.listener.set_nonblocking(true)?;
         let begin = Instant::now();
-        while begin.elapsed() < self.patience {
+        while begin.elapsed() < self.timeout {
             match self.listener.accept() {
-                // One that breaks off, or asks for something else, does not keep the others away.
+                // Ignore failed connections and other requests.
                 Ok((client, _)) => {
                     if matches!(self.answer(client), Ok(Served::File)) {
                         return Ok(Served::File);
@@ -100,9 +100,9 @@ impl ViewerServer {
         client.set_nonblocking(false)?;
         let head = read_head(&mut client)?;
         let path = format!("/{}", self.name);
-        client.set_write_timeout(Some(TRANSFER_PATIENCE))?;
+        client.set_write_timeout(Some(TRANSFER_TIMEOUT))?;
         match Request::of(&head) {
-            // Another page may have its own name lead here: that is not for it to read.
+            // Another page may resolve its own name to this address (DNS rebinding).
             Some(request) if request.host != self.address() => refuse(&mut client, "403 Forbidden"),
             Some(Request { method: "OPTIONS", .. }) => {
                 let allowed = "Access-Control-Allow-Methods: GET\r\nAccess-Control-Allow-Headers: *\r\n\
@@ -127,7 +127,7 @@ impl ViewerServer {
     }
 }
 
-/// What of a request matters here.
+/// The parts of a request that are used.
 struct Request<'a> {
     method: &'a str,
     path: &'a str,
@@ -147,14 +147,14 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Reads up to the empty line that ends the head of a request; bodies are not asked for.
-#[expect(clippy::disallowed_methods, reason = "it is a client that is waited for")]
+/// Reads the head of a request, up to its empty line.
+#[expect(clippy::disallowed_methods, reason = "waits for a client")]
 fn read_head(client: &mut TcpStream) -> io::Result<String> {
     let begin = Instant::now();
     let mut head = Vec::new();
     let mut piece = [0; 1024];
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
-        let left = REQUEST_PATIENCE.checked_sub(begin.elapsed()).filter(|left| !left.is_zero());
+        let left = REQUEST_TIMEOUT.checked_sub(begin.elapsed()).filter(|left| !left.is_zero());
         client.set_read_timeout(Some(left.ok_or(io::ErrorKind::TimedOut)?))?;
         let n_bytes = client.read(&mut piece)?;
         head.extend_from_slice(&piece[..n_bytes]);
@@ -170,7 +170,7 @@ fn refuse(client: &mut TcpStream, status: &str) -> io::Result<Served> {
     Ok(Served::Nothing)
 }
 
-/// Of all pages, only the viewer's may read what is served.
+/// Writes the head of a response. Only the page of the viewer may read it.
 fn write_head(client: &mut TcpStream, status: &str, n_bytes: u64, more: &str) -> io::Result<()> {
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Length: {n_bytes}\r\nAccess-Control-Allow-Origin: {PAGE}\r\n\
@@ -179,7 +179,7 @@ fn write_head(client: &mut TcpStream, status: &str, n_bytes: u64, more: &str) ->
     client.write_all(head.as_bytes())
 }
 
-/// The name of a file as it stands in an address.
+/// Returns the name of a file without characters that URLs must escape.
 fn url_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let spell = |char: char| match char {
@@ -193,15 +193,15 @@ fn url_name(path: &Path) -> String {
 mod tests {
     use super::*;
 
-    /// A server of a file with these bytes, on a port that is free.
-    fn server(bytes: &[u8], patience: Duration) -> ViewerServer {
+    /// Creates a server for a file with these bytes, on a free port.
+    fn server(bytes: &[u8], timeout: Duration) -> ViewerServer {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        ViewerServer { listener, file, name: url_name(Path::new("d/my trace.json")), patience }
+        ViewerServer { listener, file, name: url_name(Path::new("d/my trace.json")), timeout }
     }
 
-    /// Sends a request, with `HOST` for the right host, and gives the answer.
+    /// Sends a request, with `HOST` replaced by the address, and returns the response.
     fn ask(address: &str, request: &str) -> String {
         let mut client = TcpStream::connect(address).unwrap();
         client.write_all(request.replace("HOST", address).as_bytes()).unwrap();
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn the_file_is_served_once_and_only_to_the_page() {
-        let server = server(b"[1,2,3]", PATIENCE);
+        let server = server(b"[1,2,3]", TIMEOUT);
         let address = server.address();
         assert_eq!(server.url(), format!("https://ui.perfetto.dev/#!/?url=http://{address}/my_trace.json"));
         let server = std::thread::spawn(move || server.serve().unwrap());
@@ -235,13 +235,13 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_break_off_do_not_keep_the_page_away() {
-        let server = server(b"[]", PATIENCE);
+    fn failed_connections_do_not_block_the_page() {
+        let server = server(b"[]", TIMEOUT);
         let address = server.address();
         let server = std::thread::spawn(move || server.serve().unwrap());
         drop(TcpStream::connect(&address).unwrap());
         let mut endless = TcpStream::connect(&address).unwrap();
-        // The server hangs up, so that writing fails at some time.
+        // The server closes the connection, so that a write fails.
         while endless.write_all(&[b'x'; 4096]).is_ok() {}
         let answer = ask(&address, "GET /my_trace.json HTTP/1.1\r\nHost: HOST\r\n\r\n");
         assert!(answer.ends_with("\r\n\r\n[]"), "{answer}");
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn when_nobody_comes_it_ends() {
+    fn the_server_ends_after_its_timeout() {
         assert_eq!(server(b"[]", Duration::ZERO).serve().unwrap(), Served::Nothing);
     }
 }

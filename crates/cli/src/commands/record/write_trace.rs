@@ -1,4 +1,4 @@
-//! The trace of all processes that `record` has run.
+//! Writes the trace of all processes.
 
 use crate::commands::convert;
 use crate::input::paths::Input;
@@ -15,18 +15,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the traces of several processes are put together in, if the output is of a form that cannot be written at once.
+/// The merged trace, if the output format cannot be written by merging.
 const MERGED: &str = "merged.json";
 
-/// A trace that was written.
-pub struct Made {
-    /// A file that can be summed up: the trace itself, if its form can be read.
-    pub whole: PathBuf,
-    /// What came of putting several together.
+/// A written trace.
+pub struct WrittenTrace {
+    /// A file to summarize: the trace itself, if its format can be read.
+    pub readable: PathBuf,
+    /// The result of merging, if there were several files.
     pub merged: Option<Merged>,
 }
 
-/// Where to write a trace, and how.
+/// The output of `record`.
 pub struct TraceOutput<'a> {
     pub output: &'a Path,
     pub format: Format,
@@ -36,17 +36,16 @@ pub struct TraceOutput<'a> {
 
 impl TraceOutput<'_> {
     /// Writes the trace of all processes that recorded something.
-    pub fn make(&self, gathered: &RecordedProcesses) -> Result<Made, UserError> {
-        let files =
-            gathered.processes.iter().flat_map(|recorded| recorded.files.iter().map(move |file| (recorded, file)));
+    pub fn write(&self, recorded: &RecordedProcesses) -> Result<WrittenTrace, UserError> {
+        let files = recorded.processes.iter().flat_map(|process| process.files.iter().map(move |file| (process, file)));
         let files: Vec<(&RecordedProcess, &RecordedFile)> = files.filter(|(_, file)| file.n_events > 0).collect();
         match &files[..] {
-            [(_, one)] => self.convert(&one.path).map(|whole| Made { whole, merged: None }),
-            several => self.put_together(several),
+            [(_, one)] => self.convert(&one.path).map(|readable| WrittenTrace { readable, merged: None }),
+            several => self.merge(several),
         }
     }
 
-    fn put_together(&self, files: &[(&RecordedProcess, &RecordedFile)]) -> Result<Made, UserError> {
+    fn merge(&self, files: &[(&RecordedProcess, &RecordedFile)]) -> Result<WrittenTrace, UserError> {
         let inputs = files.iter().map(|(recorded, file)| self.input(recorded, file));
         let inputs: Vec<merge::Input> = inputs.collect::<Result<_, UserError>>()?;
         let form = match self.format {
@@ -56,14 +55,14 @@ impl TraceOutput<'_> {
         };
         if let Some(form) = form.filter(|_| !self.is_device()) {
             let merged = merge_to(&inputs, self.output, form)?;
-            return Ok(Made { whole: self.output.to_owned(), merged: Some(merged) });
+            return Ok(WrittenTrace { readable: self.output.to_owned(), merged: Some(merged) });
         }
         let path = self.folder.path().join(MERGED);
         let merged = merge_to(&inputs, &path, MergedForm::Chrome)?;
-        Ok(Made { whole: self.convert(&path)?, merged: Some(merged) })
+        Ok(WrittenTrace { readable: self.convert(&path)?, merged: Some(merged) })
     }
 
-    /// Its name is that of the process: the file will not be there any more.
+    /// Names the input after its process, because its file is temporary.
     fn input(&self, recorded: &RecordedProcess, file: &RecordedFile) -> Result<merge::Input, UserError> {
         let source = Source::of(Input::Other(file.path.clone()), Passes::SeveralOfMany, &self.messages)?;
         let name = format!("{} {}", recorded.summary.process, recorded.summary.pid);
@@ -75,23 +74,23 @@ impl TraceOutput<'_> {
         })
     }
 
-    /// Writes one trace in the form that is asked for. As JSON, that of a process is what it would have written itself.
+    /// Writes one trace in the output format. As JSON, it is the file that the process would have written itself.
     fn convert(&self, file: &Path) -> Result<PathBuf, UserError> {
         let source = Source::of(Input::Other(file.to_owned()), Passes::Several, &self.messages)?;
         let error = |what: String| UserError::new(source.label.clone(), what);
-        let made = write_to(&Target::File(self.output.to_owned()), Existing::Replace, |out| match self.format {
+        let written = write_to(&Target::File(self.output.to_owned()), Existing::Replace, |out| match self.format {
             Format::Chrome => {
                 let mut trace = source.open().map_err(|error| source.error(&error))?;
                 io::copy(&mut trace.reader, out).map(|_| ()).map_err(|cause| error(cause.to_string()))
             }
             _ => convert::write_plainly(&source, self.format, out).map(|_| ()).map_err(error),
         })?;
-        made.ok_or_else(|| closed_pipe(self.output))?;
+        written.ok_or_else(|| closed_pipe(self.output))?;
         let is_readable = matches!(self.format, Format::Chrome | Format::Perfetto | Format::Torch) && !self.is_device();
         Ok(if is_readable { self.output.to_owned() } else { file.to_owned() })
     }
 
-    /// Whether the output is a pipe or the like, which cannot be read again.
+    /// Returns true if the output is a pipe or a device, which cannot be read again.
     fn is_device(&self) -> bool {
         self.output.metadata().is_ok_and(|about| !about.is_file())
     }

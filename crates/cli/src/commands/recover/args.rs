@@ -47,13 +47,14 @@ Exit codes:
 
 /// Write the trace from the spool of a killed process
 ///
-/// While a program records, its events are in a spool next to the trace (`trace.json.spool`). A program that is killed leaves
-/// the spool behind, with everything it recorded. This command converts it to a trace that ui.perfetto.dev opens: Chrome trace
-/// JSON, compressed if the name ends in `.gz` or `.zst`, or a Perfetto trace if it ends in `.pftrace`.
+/// While a program records, its events are in a spool next to the trace (`trace.json.spool`). A program that is killed
+/// leaves the spool behind, with everything it recorded. This command converts it to a trace that ui.perfetto.dev
+/// opens: Chrome trace JSON, compressed if the name ends in `.gz` or `.zst`, or a Perfetto trace if it ends in
+/// `.pftrace`.
 ///
-/// The trace appears under its name only when it is complete; then the spool is removed. The spool of a process that still runs
-/// is kept, and the trace is a snapshot. If this command is killed, its unfinished file (`trace.json.PID-XXXXXX.tmp`) stays, and
-/// the next command that writes the same trace removes it.
+/// The trace appears under its name only when it is complete; then the spool is removed. The spool of a process that
+/// still runs is kept, and the trace is a snapshot. If this command is killed, its unfinished file
+/// (`trace.json.PID-XXXXXX.tmp`) stays, and the next command that writes the same trace removes it.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 #[command(mut_arg("json", |arg| arg.help("Print a report as JSON on stdout, one object per file")))]
@@ -81,8 +82,8 @@ pub struct RecoverArgs {
 
     /// Keep the spool instead of removing it
     ///
-    /// Without this flag, it is removed once the trace is completely on disk. A spool that its recorder has finished (an
-    /// output path that ends in `.spool`) is always kept.
+    /// Without this flag, it is removed once the trace is completely on disk. A spool that its recorder has finished
+    /// (an output path that ends in `.spool`) is always kept.
     #[arg(short, long)]
     pub keep: bool,
 
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn without_flags_everything_is_off() {
+    fn all_flags_are_off_by_default() {
         let args = recover("a.spool");
         assert_eq!(args.files, [PathBuf::from("a.spool")]);
         assert_eq!(args.output, None);
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_several_and_at_least_one() {
+    fn at_least_one_file_is_required() {
         assert_eq!(recover("a b - c/*.spool").files.len(), 4);
         assert_eq!(refusal("ferrum-trace recover"), ErrorKind::MissingRequiredArgument);
     }

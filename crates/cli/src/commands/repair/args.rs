@@ -42,8 +42,8 @@ Exit codes:
 
 /// Write a repaired copy of a trace that viewers load completely
 ///
-/// Closes open slices, skips broken parts, moves overlapping slices to rows of their own, and fixes whatever else `check` finds.
-/// Writes an object with a list `traceEvents`. The changes are listed on standard error.
+/// Closes open slices, skips broken parts, moves overlapping slices to rows of their own, and fixes whatever else
+/// `check` finds. Writes an object with a list `traceEvents`. The changes are listed on standard error.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 #[command(mut_arg("json", |arg| arg.help("Print the changes as JSON on stdout, one object per file")))]

@@ -88,8 +88,8 @@ Exit codes:
 
 /// Show requests: time to first token, time between tokens, goodput, and waiting times
 ///
-/// Prints the figures of a serving benchmark, computed from what the engine recorded, and where the time of requests went: in
-/// the queue, in steps for the request, in steps for others, or in time that no recorded step covers.
+/// Prints the figures of a serving benchmark, computed from what the engine recorded, and where the time of requests
+/// went: in the queue, in steps for the request, in steps for others, or in time that no recorded step covers.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 pub struct RequestsArgs {

@@ -82,7 +82,7 @@ impl RequestsReport {
 /// Returns the reason why there are no requests.
 fn why_none(trace: &Trace, requests: &Requests) -> String {
     match requests.n_found {
-        0 => format!("no requests: looked for {LOOKED_FOR}; {}", contents::contents_words(trace)),
+        0 => format!("no requests: looked for {LOOKED_FOR}; {}", contents::contents_text(trace)),
         n_found => format!(
             "no requests that arrive in the time of --arrived: the file has {}",
             count(n_found as u64, "request")

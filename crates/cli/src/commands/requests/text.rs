@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 const TITLE: Style = Style::new().bold();
 const KEY: Style = Style::new().dimmed();
 
-/// All of it.
+/// Returns the overview and the tables.
 pub fn text(source: &Source, report: &RequestsReport, args: &RequestsArgs) -> String {
     let (trace, requests) = (&report.loaded.trace, &report.requests);
     let width = table::width();
@@ -121,8 +121,8 @@ fn named(figures: &Figures) -> [(&'static str, &Figure); 5] {
     ]
 }
 
-/// What a part is, in words.
-fn part_words(part: Part) -> &'static str {
+/// Returns the description of a part.
+fn part_text(part: Part) -> &'static str {
     match part {
         Part::Queue => "waiting to be run",
         Part::Prefill => "own prefill",
@@ -140,14 +140,14 @@ fn share(part: i64, whole: i64) -> String {
     if whole == 0 { "-".to_owned() } else { percent(part as f64 / whole as f64) }
 }
 
-/// The parts of all requests that have ended.
+/// Returns the mean parts of all completed requests.
 fn parts_of_all(trace: &Trace, requests: &Requests) -> Table {
     let sums = requests.parts_of_completed(trace);
     let mut table = Table::new(vec![Column::text("where the time went"), Column::number("mean"), Column::number("%")]);
     for part in Part::ALL.into_iter().filter(|&part| sums.get(part) != 0) {
         let mean = sums.get(part) as f64 / requests.figures.completed as f64;
         table.push(vec![
-            part_words(part).to_owned(),
+            part_text(part).to_owned(),
             time_in_column(mean.round() as i64),
             share(sums.get(part), sums.sum()),
         ]);
@@ -155,7 +155,7 @@ fn parts_of_all(trace: &Trace, requests: &Requests) -> Table {
     table
 }
 
-/// What a request waited for: a line about it, and the parts of its time.
+/// Returns a line about a request, and the parts of its latency.
 fn explanation(trace: &Trace, request: &Request, parts: &Parts) -> (String, Table) {
     let id = clean(trace.strings.get(request.id));
     let known = |time: Option<i64>| time.map_or("unknown".to_owned(), self::time);
@@ -170,7 +170,7 @@ fn explanation(trace: &Trace, request: &Request, parts: &Parts) -> (String, Tabl
     let mut table = Table::new(vec![Column::text("part"), Column::number("time"), Column::number("%")]);
     for part in Part::ALL.into_iter().filter(|&part| parts.get(part) != 0) {
         let time = parts.get(part);
-        table.push(vec![part_words(part).to_owned(), time_in_column(time), share(time, parts.sum())]);
+        table.push(vec![part_text(part).to_owned(), time_in_column(time), share(time, parts.sum())]);
     }
     table.push(vec!["latency".to_owned(), time_in_column(parts.sum()), share(parts.sum(), parts.sum())]);
     (title, table)

@@ -96,9 +96,9 @@ Exit codes:
 
 /// Show an engine's steps: durations, tokens per second, and why some are slow
 ///
-/// Prints percentiles, tokens per second and the share of time covered by spans, by phase and batch size; then what steps spend
-/// time on, time that no span covers, and how the slowest steps differ. Reads traces of ferrum-trace, vLLM, SGLang and
-/// torch.profiler.
+/// Prints percentiles, tokens per second and the share of time covered by spans, by phase and batch size; then what
+/// steps spend time on, time that no span covers, and how the slowest steps differ. Reads traces of ferrum-trace, vLLM,
+/// SGLang and torch.profiler.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 pub struct StepsArgs {
@@ -124,7 +124,7 @@ pub struct StepsArgs {
     pub report: ReportArgs,
 }
 
-/// What a step does.
+/// The phase of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StepPhase {
     Prefill,
@@ -133,7 +133,7 @@ pub enum StepPhase {
 }
 
 impl StepPhase {
-    /// The same in the words of inference.
+    /// Returns the phase of the vocabulary.
     pub fn vocab(self) -> vocab::Phase {
         match self {
             Self::Prefill => vocab::Phase::Prefill,
@@ -144,7 +144,7 @@ impl StepPhase {
 }
 
 impl StepsArgs {
-    /// What they ask for, of a file that names a device or not.
+    /// Returns the options of the flags. `names_device` is true if the file names a device.
     pub fn options(&self, names_device: bool) -> StepsOptions {
         StepsOptions {
             phases: self.phases.iter().map(|phase| phase.vocab()).collect(),

@@ -104,7 +104,7 @@ fn incomplete_note(steps: &Steps) -> Option<String> {
 /// Returns the reason why there are no steps.
 fn missing(trace: &Trace, steps: &Steps, args: &StepsArgs) -> String {
     if steps.found_phases.is_empty() {
-        return format!("no steps: looked for {LOOKED_FOR}; {}", contents::contents_words(trace));
+        return format!("no steps: looked for {LOOKED_FOR}; {}", contents::contents_text(trace));
     }
     if steps.phases.is_empty() {
         return format!("no steps that --filter and --within leave: the file has {}", phases(&steps.found_phases));

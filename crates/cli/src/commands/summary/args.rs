@@ -106,8 +106,8 @@ Exit codes:
 
 /// Show where the time went, by name, category, track or process
 ///
-/// Prints an overview of each file (span, processes, tracks, events, how busy devices were, what could not be read) and a table
-/// of the slices that take the most time. Async operations, such as requests and tasks, have a second table.
+/// Prints an overview of each file (span, processes, tracks, events, how busy devices were, what could not be read) and
+/// a table of the slices that take the most time. Async operations, such as requests and tasks, have a second table.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 pub struct SummaryArgs {
@@ -133,7 +133,7 @@ pub struct SummaryArgs {
     pub report: ReportArgs,
 }
 
-/// What to group by.
+/// A key to group by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum By {
     Name,
@@ -143,7 +143,7 @@ pub enum By {
 }
 
 impl By {
-    /// What it is called in flags, in tables and in JSON.
+    /// Returns the name in flags, in tables and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Name => "name",
@@ -154,7 +154,7 @@ impl By {
     }
 }
 
-/// What to sort by.
+/// A column to sort by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Sort {
     Total,
@@ -169,7 +169,7 @@ pub enum Sort {
 }
 
 impl Sort {
-    /// What it is called in flags and in JSON.
+    /// Returns the name in flags and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Total => "total",
@@ -184,7 +184,7 @@ impl Sort {
 }
 
 impl SummaryArgs {
-    /// What they ask for.
+    /// Returns the options of the flags.
     pub fn options(&self) -> SummaryOptions {
         let by = self.by.iter().map(|by| match by {
             By::Name => GroupBy::Name,
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn without_flags_names_are_sorted_by_self_time() {
+    fn names_are_sorted_by_self_time_by_default() {
         let args = summary("a.json");
         let options = args.options();
         assert_eq!((options.by, options.sort, options.top), (vec![GroupBy::Name], SortBy::SelfTime, Some(30)));
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_one_or_several() {
+    fn several_keys_can_be_given() {
         assert_eq!(summary("--by name,cat a").by, [By::Name, By::Cat]);
         assert_eq!(summary("--by track --by process a").by, [By::Track, By::Process]);
         assert_eq!(refusal("ferrum-trace summary --by color a"), ErrorKind::InvalidValue);
@@ -242,13 +242,13 @@ mod tests {
     }
 
     #[test]
-    fn a_column_to_sort_by_is_one_of_those() {
+    fn an_unknown_column_to_sort_by_is_an_error() {
         assert_eq!(summary("--sort p99 a").options().sort, SortBy::P99);
         assert_eq!(refusal("ferrum-trace summary --sort p42 a"), ErrorKind::InvalidValue);
     }
 
     #[test]
-    fn several_filters_are_several_flags() {
+    fn filters_can_be_repeated() {
         assert_eq!(summary("--filter cat=a --filter cat=b --within c a").selection.filters.len(), 2);
         assert_eq!(refusal("ferrum-trace summary --filter cat a"), ErrorKind::ValueValidation);
     }

@@ -11,7 +11,7 @@ use ferrum_trace_analyze::AsyncRow;
 const TITLE: Style = Style::new().bold();
 const REST: Style = Style::new().dimmed();
 
-/// A title, the table, and a line for the rows that are left out.
+/// Returns a title, the table, and a line about the rows that are left out.
 pub fn text(report: &SummaryReport, by: &[By]) -> String {
     let table = table(report, by).render(table::width());
     let mut text = format!("\n{TITLE}async operations{TITLE:#}\n{table}");

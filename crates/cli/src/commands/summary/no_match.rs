@@ -1,4 +1,4 @@
-//! Says why `--filter` and `--within` leave nothing, and what is similar.
+//! Explains why `--filter` and `--within` select nothing, and suggests similar names.
 
 use crate::flags::SelectionArgs;
 use crate::input::source::Source;
@@ -11,7 +11,7 @@ use std::ops::Range;
 
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
-/// A message for standard error; `None` if the flags match something, or there are none.
+/// Returns a message for standard error; `None` if the flags match something, or there are none.
 pub fn text(source: &Source, trace: &Trace, args: &SelectionArgs) -> Option<String> {
     let selection = args.selection();
     let name = clean(&source.label);
@@ -45,7 +45,7 @@ fn hint(suggestions: &[(Condition, String)]) -> String {
     format!("\n{HINT}hint:{HINT:#} did you mean {}?\n", spelled.join(" or "))
 }
 
-/// The flags that make up a condition.
+/// Returns the flags of a condition.
 fn flags(selection: &Selection, condition: Condition) -> String {
     let globs: &[Glob] = match condition {
         Condition::Name => &selection.names,
@@ -76,7 +76,7 @@ fn time_flag(range: &Range<i64>) -> String {
     flag(Condition::Time, &format!("{}..{}", spelled(range.start), spelled(range.end)))
 }
 
-/// A time as `--filter` takes it.
+/// Formats a time for `--filter`.
 fn bound_text(ns: i64) -> String {
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
     match units.into_iter().find(|(factor, _)| ns % factor == 0) {
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_of_time_are_spelled_as_the_flag_takes_them() {
+    fn ranges_of_time_are_formatted_for_the_flag() {
         assert_eq!(time_flag(&(1_500_000_000..2_000_000_000)), "`--filter 'time=1500ms..2s'`");
         assert_eq!(time_flag(&(i64::MIN..20_000)), "`--filter 'time=..20us'`");
         assert_eq!(time_flag(&(7..i64::MAX)), "`--filter 'time=7ns..'`");

@@ -1,4 +1,4 @@
-//! What a trace holds, in a few lines.
+//! The lines above the tables of `summary`.
 
 use super::run::SummaryReport;
 use crate::input::source::Source;
@@ -14,7 +14,7 @@ const TITLE: Style = Style::new().bold();
 const KEY: Style = Style::new().dimmed();
 const DAMAGE: Style = AnsiColor::Yellow.on_default();
 
-/// The lines above the table.
+/// Returns the lines above the tables.
 pub fn text(source: &Source, report: &SummaryReport) -> String {
     let (trace, facts) = (&report.loaded.trace, &report.facts);
     let containers = facts.containers.iter().map(|container| format!(", {}", container.name()));
@@ -33,11 +33,11 @@ pub fn text(source: &Source, report: &SummaryReport) -> String {
     let things = report.asyncs.groups - report.asyncs.only_points;
     if things > 0 {
         let open = things - report.asyncs.balanced;
-        line("async", format!("{}{}", number(things), odd(open, "without an end or a begin")));
+        line("async", format!("{}{}", number(things), anomaly(open, "without an end or a begin")));
     }
     if report.flows.groups > 0 {
         let open = report.flows.groups - report.flows.complete;
-        line("flows", format!("{}{}", number(report.flows.groups), odd(open, "incomplete")));
+        line("flows", format!("{}{}", number(report.flows.groups), anomaly(open, "incomplete")));
     }
     for device in &report.devices {
         line("device", device_line(report, device));
@@ -52,7 +52,7 @@ pub fn text(source: &Source, report: &SummaryReport) -> String {
     text
 }
 
-/// The phases, the most frequent first.
+/// Returns the number of events by phase, the most frequent first.
 fn events(census: &Census) -> String {
     let mut phases: Vec<(usize, u64)> = census.phases.iter().copied().enumerate().filter(|(_, n)| *n > 0).collect();
     phases.sort_by_key(|&(phase, n_events)| (std::cmp::Reverse(n_events), phase));
@@ -75,17 +75,17 @@ fn slices(report: &SummaryReport) -> String {
     if all < n_slices {
         let _ = write!(text, ", {} selected", number(all));
     }
-    text.push_str(&odd(report.n_partial_overlaps as u64, "overlapped in part"));
+    text.push_str(&anomaly(report.n_partial_overlaps as u64, "overlapped in part"));
     let Anomalies { unusable, unclosed, unopened, misnamed, unordered_tracks: _ } = trace.census.anomalies;
-    text.push_str(&odd(unusable, "X without a usable time"));
-    text.push_str(&odd(unclosed, "B without an E"));
-    text.push_str(&odd(unopened, "E without a B"));
-    text.push_str(&odd(misnamed, "E with another name than their B"));
+    text.push_str(&anomaly(unusable, "X without a usable time"));
+    text.push_str(&anomaly(unclosed, "B without an E"));
+    text.push_str(&anomaly(unopened, "E without a B"));
+    text.push_str(&anomaly(misnamed, "E with another name than their B"));
     text
 }
 
-/// Nothing, if there is nothing odd.
-fn odd(n: u64, what: &str) -> String {
+/// Returns the highlighted count, or nothing if it is zero.
+fn anomaly(n: u64, what: &str) -> String {
     if n == 0 { String::new() } else { format!(", {DAMAGE}{} {what}{DAMAGE:#}", number(n)) }
 }
 

@@ -1,6 +1,7 @@
 //! Building blocks of the objects that `--json` prints: one object per line.
 //!
-//! The help of each command and `docs/json.md` describe the fields. Increase [`VERSION`] with a change that breaks readers.
+//! The help of each command and `docs/json.md` describe the fields. Increase [`VERSION`] with a change that breaks
+//! readers.
 
 mod durations;
 mod file;

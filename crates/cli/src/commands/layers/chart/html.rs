@@ -1,4 +1,4 @@
-//! The picture as a page that needs nothing but itself.
+//! Writes a chart as a self-contained HTML page.
 
 use super::{Chart, escaped, svg};
 use crate::render::table::Table;
@@ -12,10 +12,10 @@ th, td { padding: .15rem .7rem; text-align: right; white-space: pre; border-bott
 div { overflow-x: auto; }
 tr:hover td { background: #f4f6f8; }";
 
-/// What of a cell is shown.
+/// Largest number of characters of a cell.
 const CELL_CHARS: usize = 200;
 
-/// The page. Writing to a string cannot fail.
+/// Returns the page.
 pub fn page(chart: &Chart, table: &Table) -> String {
     let title = escaped(&chart.title, CELL_CHARS);
     let mut page = format!(

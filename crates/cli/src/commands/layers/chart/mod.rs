@@ -1,4 +1,4 @@
-//! Pictures: bars of several colors, a row each, in panels side by side.
+//! Bar charts as SVG, PNG or HTML: stacked bars, one per row, in panels side by side.
 
 mod html;
 mod png;
@@ -10,7 +10,7 @@ use crate::render::table::{Table, clean, cut};
 use crate::user_error::UserError;
 use std::path::Path;
 
-/// What a picture is written as.
+/// File format of a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChartFormat {
     Svg,
@@ -19,7 +19,7 @@ pub enum ChartFormat {
 }
 
 impl ChartFormat {
-    /// What the name of a file asks for.
+    /// Returns the format that the extension of a file asks for.
     pub fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_ascii_lowercase().to_str()? {
             "svg" => Some(Self::Svg),
@@ -30,42 +30,42 @@ impl ChartFormat {
     }
 }
 
-/// Bars: what they show, not how.
+/// The data of a chart.
 #[derive(Clone, Debug, Default)]
 pub struct Chart {
     pub title: String,
     pub subtitle: String,
-    /// What the parts of a bar stand for.
+    /// Names of the parts of a bar.
     pub series: Vec<String>,
-    /// What the bars are called.
+    /// Labels of the bars.
     pub rows: Vec<String>,
     pub panels: Vec<Panel>,
 }
 
-/// One bar a row.
+/// One bar per row.
 #[derive(Clone, Debug, Default)]
 pub struct Panel {
     pub title: String,
-    /// The parts of each bar, in nanoseconds, as many as there are series.
+    /// The parts of each bar in nanoseconds, one per series.
     pub bars: Vec<Vec<i64>>,
 }
 
 impl Panel {
-    /// The length of a bar.
+    /// Returns the length of a bar.
     fn sum(&self, row: usize) -> i64 {
         self.bars[row].iter().fold(0, |sum: i64, &part| sum.saturating_add(part.max(0)))
     }
 
-    /// The length of the longest bar.
+    /// Returns the length of the longest bar.
     fn longest(&self) -> i64 {
         (0..self.bars.len()).map(|row| self.sum(row)).max().unwrap_or(0)
     }
 }
 
 impl Chart {
-    /// The picture as a file. A page shows the table as well.
-    pub fn render(&self, kind: ChartFormat, table: &Table) -> Result<Vec<u8>, UserError> {
-        match kind {
+    /// Returns the contents of the file. HTML has the table as well.
+    pub fn render(&self, format: ChartFormat, table: &Table) -> Result<Vec<u8>, UserError> {
+        match format {
             ChartFormat::Svg => Ok(svg::document(self).into_bytes()),
             ChartFormat::Png => png::render(&svg::document(self)),
             ChartFormat::Html => Ok(html::page(self, table).into_bytes()),
@@ -73,7 +73,7 @@ impl Chart {
     }
 }
 
-/// A text as it may stand in SVG and HTML, not longer than this.
+/// Escapes a text for SVG and HTML, and cuts it to `width`.
 fn escaped(text: &str, width: usize) -> String {
     let mut out = String::new();
     for char in cut(&clean(text), width).chars() {
@@ -82,7 +82,7 @@ fn escaped(text: &str, width: usize) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            // No XML may have them.
+            // Not allowed in XML.
             '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
             _ => out.push(char),
         }
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ending_tells_the_kind() {
+    fn the_extension_selects_the_format() {
         let of = |name: &str| ChartFormat::of(Path::new(name));
         assert_eq!(
             [of("a.svg"), of("a.PNG"), of("a.html")],
@@ -122,13 +122,13 @@ mod tests {
     fn texts_are_escaped_and_empty_bars_are_not_drawn() {
         let svg = svg::document(&chart());
         assert!(svg.contains("a &lt;trace&gt; &amp; more.json") && svg.contains("&quot;mlp&quot;"), "{svg}");
-        // One each for what is seen, and two in the legend, and the ground.
+        // One per visible part, two in the legend, and the background.
         assert_eq!(svg.matches("<rect").count(), 160 + 2 + 1);
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     }
 
     #[test]
-    fn a_page_holds_the_picture_and_the_table() {
+    fn a_page_has_the_chart_and_the_table() {
         let mut table = Table::new(vec![Column::number("layer"), Column::number("attn")]);
         table.push(vec!["7".to_owned(), "1 ms".to_owned()]);
         let page = String::from_utf8(chart().render(ChartFormat::Html, &table).unwrap()).unwrap();
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_at_all_can_be_drawn_too() {
+    fn an_empty_chart_can_be_drawn() {
         let svg = svg::document(&Chart { panels: vec![Panel::default()], ..Chart::default() });
         assert!(svg.ends_with("</svg>\n"), "{svg}");
     }

@@ -1,4 +1,4 @@
-//! The picture as PNG.
+//! Writes a chart as PNG.
 
 use crate::user_error::UserError;
 use resvg::tiny_skia::{Pixmap, Transform};
@@ -6,11 +6,11 @@ use resvg::usvg::fontdb::{Database, Family, Query};
 use resvg::usvg::{Options, Tree};
 use std::sync::Arc;
 
-/// Points of the PNG for one of the SVG, so that it is sharp where screens are.
+/// Pixels of the PNG per unit of the SVG, for sharp text on high-resolution screens.
 const SCALE: f32 = 2.0;
-/// Beyond this many rows of points it is not made larger than the SVG.
+/// Largest height at which [`SCALE`] is used.
 const HEIGHT_MAX: f32 = 12_000.0;
-/// Fonts that are good to read in a small size, the best first.
+/// Fonts that are readable at a small size, the best first.
 const FONTS: [&str; 9] = [
     "Inter",
     "Noto Sans",
@@ -23,7 +23,7 @@ const FONTS: [&str; 9] = [
     "Arial",
 ];
 
-/// Draws an SVG.
+/// Renders an SVG.
 pub fn render(svg: &str) -> Result<Vec<u8>, UserError> {
     let failed = |what: String| UserError::new("png", what).hint("write .svg or .html instead");
     let options = Options { fontdb: Arc::new(fonts()?), ..Options::default() };
@@ -37,7 +37,7 @@ pub fn render(svg: &str) -> Result<Vec<u8>, UserError> {
     pixels.encode_png().map_err(|error| failed(format!("cannot encode: {error}")))
 }
 
-/// The fonts of the system; without any, a picture would have no texts.
+/// Loads the fonts of the system. Without any, the texts would be missing.
 fn fonts() -> Result<Database, UserError> {
     let mut fonts = Database::new();
     fonts.load_system_fonts();
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_leave_marks_where_there_are_fonts() {
+    fn texts_are_drawn_if_there_are_fonts() {
         let with = |text: &str| {
             render(&format!(
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100\" height=\"20\" font-family=\"sans-serif\">\

@@ -1,13 +1,13 @@
-//! The picture as SVG.
+//! Writes a chart as SVG.
 //!
 //! ```text
 //! title
 //! subtitle
-//! ■ attn  ■ mlp  ■ norm                     legend, as many lines as it takes
+//! ■ attn  ■ mlp  ■ norm                     legend, one or more lines
 //!      prefill            decode            titles of the panels
-//!   0  ██████▓▓░ 1.2 ms   ███▓▓ 90 µs       a row a layer
+//!   0  ██████▓▓░ 1.2 ms   ███▓▓ 90 µs       a row per layer
 //!   1  █████▓▓░  1.1 ms   ███▓▓ 89 µs
-//!      0   500 µs   1 ms  0  50 µs          axes, each with a scale of its own
+//!      0   500 µs   1 ms  0  50 µs          axes, each with its own scale
 //! ```
 
 use super::{Chart, Panel, escaped};
@@ -15,7 +15,7 @@ use crate::render::units::{percent, time};
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr;
 
-/// Colors that people who see few of them can tell apart, on white; the last is for the rest.
+/// Colors for a white background that color-blind people can tell apart. The last one is for all other series.
 const COLORS: [&str; 10] =
     ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#ee8866", "#44bb99", "#9970ab", "#bbbbbb"];
 const INK: &str = "#222222";
@@ -23,19 +23,19 @@ const FAINT: &str = "#777777";
 const GRID: &str = "#e4e4e4";
 
 const MARGIN: f64 = 16.0;
-/// What a character of the small font takes, on average and generously.
+/// Average width of a character of the small font, rounded up.
 const CHAR_WIDTH: f64 = 6.6;
 const FONT: f64 = 11.0;
 const LEGEND_LINE: f64 = 18.0;
 const LABEL_CHARS: usize = 12;
-/// Room at the end of bars for their length in words.
+/// Space at the end of bars for their length as text.
 const SUM_WIDTH: f64 = 66.0;
 const PANEL_GAP: f64 = 12.0;
 const AXIS_HEIGHT: f64 = 24.0;
-/// How many colors there are.
+/// Number of colors.
 pub const SERIES_MAX: usize = COLORS.len();
 
-/// Where everything is.
+/// Positions and sizes.
 struct Layout {
     width: f64,
     height: f64,
@@ -44,7 +44,7 @@ struct Layout {
     rows_height: f64,
     row_height: f64,
     first_panel: f64,
-    /// How wide the longest bar of a panel is.
+    /// Width of the longest bar of a panel.
     bar_width: f64,
 }
 
@@ -63,7 +63,7 @@ impl Layout {
         let n_lines = legend_places(chart, width).last().map_or(0.0, |(_, line)| line + 1.0);
         let has_titles = chart.panels.iter().any(|panel| !panel.title.is_empty());
         let rows_top = legend_top + n_lines * LEGEND_LINE + if has_titles { 26.0 } else { 8.0 };
-        // Few layers get wide bars; beyond a hundred, bars are as narrow as a small font.
+        // Few layers get high bars; above 400 layers, there is no space for text.
         let row_height = match chart.rows.len() {
             0..=40 => 20.0,
             41..=100 => 16.0,
@@ -83,13 +83,13 @@ impl Layout {
         self.rows_top + row as f64 * self.row_height
     }
 
-    /// Whether texts fit in a row.
+    /// Returns true if texts fit into a row.
     fn has_texts(&self) -> bool {
         self.row_height > FONT + 1.0
     }
 }
 
-/// The picture. Writing to a string cannot fail.
+/// Returns the document.
 pub fn document(chart: &Chart) -> String {
     let layout = Layout::of(chart);
     let (width, height) = (layout.width, layout.height);
@@ -135,10 +135,10 @@ fn push_head(svg: &mut String, chart: &Chart, layout: &Layout) {
     }
 }
 
-/// What of a name stands in the legend.
+/// Largest number of characters of a name in the legend.
 const LEGEND_CHARS: usize = 40;
 
-/// Where each entry of the legend begins, and on which line.
+/// Returns the x position and the line of each entry of the legend.
 fn legend_places(chart: &Chart, width: f64) -> impl Iterator<Item = (f64, f64)> {
     let (mut place, mut line) = (MARGIN, 0.0);
     chart.series.iter().map(move |name| {
@@ -154,7 +154,7 @@ fn legend_places(chart: &Chart, width: f64) -> impl Iterator<Item = (f64, f64)> 
 
 fn push_labels(svg: &mut String, chart: &Chart, layout: &Layout) {
     let _ = writeln!(svg, "<g text-anchor=\"end\">");
-    // Where rows are narrower than texts, some have none.
+    // If rows are lower than texts, not all have a label.
     let every = if layout.has_texts() { 1 } else { (2.0 * FONT / layout.row_height).ceil() as usize };
     for (row, label) in chart.rows.iter().enumerate().step_by(every) {
         let middle = layout.row_top(row) + layout.row_height / 2.0 + 4.0;
@@ -193,7 +193,7 @@ fn push_axis(svg: &mut String, longest: i64, layout: &Layout, left: f64) {
     }
 }
 
-/// One, two or five of a power of ten, so that ticks have room for their times.
+/// Returns the distance of ticks: 1, 2 or 5 times a power of ten, with enough space for their labels.
 fn tick_step(longest: i64, width: f64) -> i64 {
     let n_ticks_max = (width / 80.0).floor().max(1.0) as i64;
     let least = longest / n_ticks_max + i64::from(longest % n_ticks_max > 0);
@@ -209,7 +209,7 @@ fn tick_step(longest: i64, width: f64) -> i64 {
     }
 }
 
-/// A time without zeros that say nothing.
+/// Formats a time without trailing zeros.
 fn short_time(ns: i64) -> String {
     let text = time(ns);
     match text.split_once(' ') {
@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_are_round_and_have_room() {
+    fn ticks_are_round_numbers_with_space_for_labels() {
         assert_eq!(tick_step(3_000_000, 720.0), 500_000);
         assert_eq!(tick_step(91, 320.0), 50);
         assert_eq!(tick_step(0, 720.0), 1);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn times_have_no_zeros_that_say_nothing() {
+    fn times_have_no_trailing_zeros() {
         assert_eq!([0, 500, 500_000, 1_500_000].map(short_time), ["0", "500 ns", "500 µs", "1.5 ms"]);
     }
 }

@@ -18,12 +18,12 @@ use std::fmt::Write as _;
 
 const TITLE: Style = Style::new().bold();
 const KEY: Style = Style::new().dimmed();
-/// What of a name stands in a line.
+/// Largest number of characters of a name in a line.
 const NAME_CHARS: usize = 60;
-/// So many gaps are shown.
+/// Number of gaps that are shown.
 const GAPS: usize = 3;
 
-/// All of it.
+/// Returns the overview and the tables.
 pub fn text(source: &Source, report: &StepsReport, each: bool) -> String {
     let (trace, steps) = (&report.loaded.trace, &report.steps);
     let width = table::width();

@@ -1,4 +1,4 @@
-//! What steps spend time on.
+//! The table of operations in steps.
 
 use super::{quoted, share};
 use crate::render::table::{Column, Table};
@@ -8,10 +8,10 @@ use ferrum_trace_model::Trace;
 use ferrum_trace_model::vocab::Op;
 use std::fmt::Write as _;
 
-/// So many names that no word fits are shown.
+/// Number of names of unknown purpose that are shown.
 const OTHERS: usize = 5;
 
-/// What steps spend time on: devices if there are any, else the host.
+/// Returns the time of steps by operation: on devices if there are any, else on the host.
 pub fn text(trace: &Trace, steps: &Steps, width: usize) -> String {
     let (ops, title) = match &steps.attribution {
         Some(_) => (&steps.device_ops, "on devices"),
@@ -41,7 +41,7 @@ pub fn text(trace: &Trace, steps: &Steps, width: usize) -> String {
     format!("\n{}{}", table.render(width), others(trace, ops))
 }
 
-/// What an operation is for, in a word.
+/// Returns the name of an operation.
 pub fn op_name(op: Option<Op>) -> &'static str {
     op.map_or("other", Op::as_str)
 }

@@ -1,4 +1,4 @@
-//! What is different in a slow step.
+//! Explains slow steps.
 
 use super::ops::op_name;
 use super::{TITLE, phase_name, place, quoted};
@@ -7,11 +7,11 @@ use ferrum_trace_analyze::{Difference, SlowStep, Step, Steps, What};
 use ferrum_trace_model::Trace;
 use std::fmt::Write as _;
 
-/// So many differences of the host are shown, and so many of devices.
+/// Number of differences that are shown, on the host and on devices.
 const HOST: usize = 5;
 const DEVICE: usize = 3;
 
-/// How a slow step differs from the median one of its kind.
+/// Returns the differences between a slow step and the median step of its kind.
 pub fn text(trace: &Trace, steps: &Steps, slow: &SlowStep) -> String {
     let (Some(here), Some(median)) = (steps.steps.get(slow.step), steps.steps.get(slow.median)) else {
         return String::new();
@@ -35,14 +35,14 @@ pub fn text(trace: &Trace, steps: &Steps, slow: &SlowStep) -> String {
     text
 }
 
-/// What a step is called: its place, what it is, and when it begins.
+/// Returns the number, phase, batch size and start of a step.
 fn described(trace: &Trace, place: usize, step: &Step) -> String {
     let batch = step.mark.batch.map_or_else(String::new, |batch| format!(", batch {batch}"));
     let at = step.start.saturating_sub(trace.census.first.unwrap_or(step.start));
     format!("step {} ({}{batch}) at {}", place + 1, phase_name(step.mark.phase), time(at))
 }
 
-/// What is different about the work that a step has to do.
+/// Returns the differences in batch size and tokens.
 fn sizes(here: &Step, median: &Step) -> Option<String> {
     let sizes = |step: &Step| {
         let mark = step.mark;

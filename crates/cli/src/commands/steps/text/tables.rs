@@ -6,9 +6,9 @@ use crate::render::units::{number, percent, rate, time_in_column};
 use ferrum_trace_analyze::{Split, StepGroup, Steps};
 use ferrum_trace_model::Trace;
 
-/// Steps by phase and batch.
+/// Returns a row for each phase and batch size.
 pub fn groups(steps: &Steps) -> Table {
-    // When there is no room, the least important goes first.
+    // On a narrow terminal, the least important column is hidden first.
     let mut table = Table::new(vec![
         Column::text("phase"),
         Column::number("batch"),
@@ -33,7 +33,7 @@ pub fn groups(steps: &Steps) -> Table {
     table
 }
 
-/// The sizes of a group's batches.
+/// Returns the range of batch sizes of a group.
 fn batches(group: &StepGroup) -> String {
     group.batch.map_or("-".to_owned(), |batch| match (batch.from, batch.to) {
         (from, to) if from == to => from.to_string(),
@@ -41,7 +41,7 @@ fn batches(group: &StepGroup) -> String {
     })
 }
 
-/// Means of host, device, both and neither, which add up to the mean duration.
+/// Returns the mean times of host, device, both and neither, which add up to the mean duration.
 pub fn split(steps: &Steps) -> Table {
     let titles = ["steps", "mean", "host", "device", "both", "neither"];
     let mut columns = vec![Column::text("who works"), Column::number("batch")];
@@ -86,7 +86,7 @@ fn group_row(label: &str, group: &StepGroup) -> Vec<String> {
     ]
 }
 
-/// Every step.
+/// Returns a row for each step.
 pub fn each(trace: &Trace, steps: &Steps) -> Table {
     let has_devices = steps.attribution.is_some();
     let mut columns = vec![
