@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 /// The exit code, from best to worst. Several files get the worst of theirs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ExitStatus {
+pub(crate) enum ExitStatus {
     /// Done, and nothing was found.
     Success = 0,
     /// Done, and something was found.

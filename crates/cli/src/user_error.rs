@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// An error message: a subject, what is wrong with it, and an optional hint.
 #[derive(Debug)]
-pub struct UserError {
+pub(crate) struct UserError {
     subject: String,
     what: String,
     hint: Option<String>,
@@ -13,23 +13,23 @@ pub struct UserError {
 
 impl UserError {
     /// Creates an error about anything, such as standard input.
-    pub fn new(subject: impl Into<String>, what: impl Into<String>) -> Self {
+    pub(crate) fn new(subject: impl Into<String>, what: impl Into<String>) -> Self {
         Self { subject: subject.into(), what: what.into(), hint: None }
     }
 
     /// Creates an error about a file.
-    pub fn at(path: &Path, what: impl Into<String>) -> Self {
+    pub(crate) fn at(path: &Path, what: impl Into<String>) -> Self {
         Self::new(path.display().to_string(), what)
     }
 
     /// Adds a hint.
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
     /// Returns the hint, if any.
-    pub fn suggestion(&self) -> Option<&str> {
+    pub(crate) fn suggestion(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 }

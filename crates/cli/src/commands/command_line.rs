@@ -24,10 +24,10 @@ Exit codes: 0 success, 1 something was found or nothing matched, 2 error";
 #[derive(Debug, Parser)]
 #[command(name = "ferrum-trace", version, arg_required_else_help = true, after_help = EXAMPLES)]
 #[command(override_usage = "ferrum-trace <COMMAND> [FLAGS] FILE...\n       ferrum-trace FILE...")]
-pub struct CommandLine {
+pub(crate) struct CommandLine {
     /// The command to run.
     #[command(subcommand)]
-    pub command: Command,
+    pub(crate) command: Command,
 
     /// Print tables in full, however narrow the terminal is
     ///
@@ -35,11 +35,11 @@ pub struct CommandLine {
     /// not a terminal, tables have all columns and full names. Without a terminal, the variable `COLUMNS` can set a
     /// width.
     #[arg(long, global = true)]
-    pub wide: bool,
+    pub(crate) wide: bool,
 }
 
 /// Parses the command line, including the name of the program. Files without a command are summarized.
-pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<CommandLine, clap::Error> {
+pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<CommandLine, clap::Error> {
     let mut words: Vec<OsString> = words.into_iter().collect();
     let parsed = CommandLine::try_parse_from(&words);
     if let Err(error) = &parsed
@@ -69,16 +69,16 @@ fn is_flag(word: &OsStr) -> bool {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use super::*;
     use clap::CommandFactory;
 
-    pub fn parsed(line: &str) -> Result<Command, clap::Error> {
+    pub(crate) fn parsed(line: &str) -> Result<Command, clap::Error> {
         parse(line.split(' ').map(OsString::from)).map(|args| args.command)
     }
 
     #[track_caller]
-    pub fn refusal(line: &str) -> ErrorKind {
+    pub(crate) fn refusal(line: &str) -> ErrorKind {
         match parsed(line) {
             Err(error) => error.kind(),
             other => panic!("{other:?}"),

@@ -10,7 +10,7 @@ use crate::user_error::UserError;
 
 /// Handling of the remaining traces once the reader of standard output has closed the pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnClosedPipe {
+pub(crate) enum OnClosedPipe {
     /// Skip them.
     Stop,
     /// Process them, because each writes a file.
@@ -18,12 +18,12 @@ pub enum OnClosedPipe {
 }
 
 /// Returns the inputs of a command that reads traces.
-pub fn expand(args: &InputArgs) -> Inputs {
+pub(crate) fn expand(args: &InputArgs) -> Inputs {
     paths::expand(&args.files, Folders::Reject)
 }
 
 /// Processes one trace after the other, also after errors, and returns the worst status.
-pub fn each_trace(
+pub(crate) fn each_trace(
     inputs: Inputs,
     passes: Passes,
     on_closed_pipe: OnClosedPipe,
@@ -49,7 +49,7 @@ pub fn each_trace(
 }
 
 /// Reports that a trace lacks what the command shows, if `missing` says so.
-pub fn report_missing(messages: &Messages, source: &Source, missing: Option<&str>) -> ExitStatus {
+pub(crate) fn report_missing(messages: &Messages, source: &Source, missing: Option<&str>) -> ExitStatus {
     let Some(why) = missing else { return ExitStatus::Success };
     messages.missing(&source.label, why);
     ExitStatus::Finding

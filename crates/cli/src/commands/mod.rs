@@ -9,7 +9,7 @@
 //! macro.
 
 mod check;
-pub mod command_line;
+pub(crate) mod command_line;
 mod completions;
 mod convert;
 mod each_trace;
@@ -32,12 +32,12 @@ macro_rules! commands {
     ($($(#[$attribute:meta])* $variant:ident => $module:ident,)+) => {
         /// A command and its flags.
         #[derive(Debug, Subcommand)]
-        pub enum Command {
+        pub(crate) enum Command {
             $($(#[$attribute])* $variant($module::Args),)+
         }
 
         /// Runs a command.
-        pub fn run(command: Command) -> ExitCode {
+        pub(crate) fn run(command: Command) -> ExitCode {
             match command {
                 $($(#[$attribute])* Command::$variant(args) => $module::run(&args).into(),)+
             }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// Flags that select slices.
 #[derive(Debug, Default, clap::Args)]
-pub struct SelectionArgs {
+pub(crate) struct SelectionArgs {
     /// Include only slices that match, by name, cat, track, process or time, e.g. `cat=kernel`
     ///
     /// KEY is `name`, `cat`, `track`, `process` or `time`. The value of `time` is a range, counted from the start of
@@ -14,7 +14,7 @@ pub struct SelectionArgs {
     /// and processes match by id or by name. If the flag is repeated, a slice must match one pattern of each KEY. Exits
     /// with 1 if nothing matches.
     #[arg(long = "filter", value_name = "KEY=GLOB", value_parser = parse_filter)]
-    pub filters: Vec<Filter>,
+    pub(crate) filters: Vec<Filter>,
 
     /// Include only what lies within slices of this name, e.g. `decode*`
     ///
@@ -22,12 +22,12 @@ pub struct SelectionArgs {
     /// process count, and if its process has none, those of all processes. So the kernels of a device lie within the
     /// steps of a thread. If the flag is repeated, one of the patterns must match.
     #[arg(long, value_name = "GLOB")]
-    pub within: Vec<String>,
+    pub(crate) within: Vec<String>,
 }
 
 /// One condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Filter {
+pub(crate) enum Filter {
     Name(Glob),
     Category(Glob),
     Track(Glob),
@@ -37,7 +37,7 @@ pub enum Filter {
 
 impl SelectionArgs {
     /// Returns the selection of the flags. Ranges of time are intersected.
-    pub fn selection(&self) -> Selection {
+    pub(crate) fn selection(&self) -> Selection {
         let mut selection = Selection { within: self.within.iter().map(Glob::new).collect(), ..Selection::default() };
         for filter in self.filters.iter().cloned() {
             match filter {
@@ -68,7 +68,7 @@ fn parse_filter(text: &str) -> Result<Filter, String> {
 }
 
 /// Parses a range of times. A missing bound is unlimited.
-pub fn parse_range(text: &str) -> Result<Range<i64>, String> {
+pub(crate) fn parse_range(text: &str) -> Result<Range<i64>, String> {
     let (from, to) = text.split_once("..").ok_or_else(|| format!("expected FROM..TO, found `{text}`"))?;
     let from = if from.is_empty() { i64::MIN } else { parse_time(from)? };
     let to = if to.is_empty() { i64::MAX } else { parse_time(to)? };
@@ -82,7 +82,7 @@ pub fn parse_range(text: &str) -> Result<Range<i64>, String> {
 const UNITS: [(&str, f64); 6] = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("μs", 1e3), ("ms", 1e6), ("s", 1e9)];
 
 /// Parses a time with its unit and returns nanoseconds.
-pub fn parse_time(text: &str) -> Result<i64, String> {
+pub(crate) fn parse_time(text: &str) -> Result<i64, String> {
     let expected = || format!("expected a time with its unit (ns, us, ms or s), found `{text}`");
     let (number, factor) =
         UNITS.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor))).ok_or_else(expected)?;

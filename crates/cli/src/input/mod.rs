@@ -1,8 +1,8 @@
 //! Opening what the user named: paths, traces, spools and streams.
 
-pub mod paths;
-pub mod recovered_text;
-pub mod recovery;
+pub(crate) mod paths;
+pub(crate) mod recovered_text;
+pub(crate) mod recovery;
 mod replay;
-pub mod source;
-pub mod spool_file;
+pub(crate) mod source;
+pub(crate) mod spool_file;

@@ -16,7 +16,7 @@ const SPOOL_EXTENSION: &str = "spool";
 
 /// One input file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Input {
+pub(crate) enum Input {
     /// Standard input.
     Stdin,
     /// A spool.
@@ -29,14 +29,14 @@ pub enum Input {
 
 /// A trace that its process did not complete, and its spool.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unrecovered {
-    pub trace: PathBuf,
-    pub spool: PathBuf,
+pub(crate) struct Unrecovered {
+    pub(crate) trace: PathBuf,
+    pub(crate) spool: PathBuf,
 }
 
 impl Input {
     /// Returns the file to read; `None` for standard input.
-    pub fn path(&self) -> Option<&Path> {
+    pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Self::Stdin => None,
             Self::Spool(path) | Self::Other(path) => Some(path),
@@ -45,19 +45,19 @@ impl Input {
     }
 
     /// Returns the name in JSON.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         self.path().map_or_else(|| DASH.to_owned(), |path| path.display().to_string())
     }
 
     /// Returns the name in messages.
-    pub fn label(&self) -> String {
+    pub(crate) fn label(&self) -> String {
         self.path().map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
     }
 }
 
 impl Unrecovered {
     /// Recovers the trace from its spool. Reports this if the trace is missing.
-    pub fn recover(&self, recovery: &Recovery, messages: &Messages) -> Result<Outcome, UserError> {
+    pub(crate) fn recover(&self, recovery: &Recovery, messages: &Messages) -> Result<Outcome, UserError> {
         if !self.trace.exists() {
             let spool = self.spool.file_name().unwrap_or_default();
             let what = format!("missing, but its spool exists: recovering {}", spool.display());
@@ -69,23 +69,23 @@ impl Unrecovered {
 
 /// A path that could not be resolved.
 #[derive(Debug)]
-pub struct InvalidInput {
-    pub name: String,
-    pub error: UserError,
+pub(crate) struct InvalidInput {
+    pub(crate) name: String,
+    pub(crate) error: UserError,
 }
 
 /// The inputs of a command line.
-pub type Inputs = Vec<Result<Input, InvalidInput>>;
+pub(crate) type Inputs = Vec<Result<Input, InvalidInput>>;
 
 /// Returns the number of inputs, and whether standard input is one of them.
-pub fn count(inputs: &Inputs) -> InputCount {
+pub(crate) fn count(inputs: &Inputs) -> InputCount {
     let has_stdin = inputs.iter().flatten().any(|input| *input == Input::Stdin);
     InputCount { n_inputs: inputs.len(), has_stdin }
 }
 
 /// Meaning of a folder on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Folders {
+pub(crate) enum Folders {
     /// Stands for the spools in it.
     ListSpools,
     /// Is an error.
@@ -93,7 +93,7 @@ pub enum Folders {
 }
 
 /// Returns the files that the typed paths stand for, in their order, each once.
-pub fn expand(typed: &[PathBuf], folders: Folders) -> Inputs {
+pub(crate) fn expand(typed: &[PathBuf], folders: Folders) -> Inputs {
     let mut found: Vec<Result<Input, InvalidInput>> = Vec::new();
     for word in typed {
         match resolve(word, folders) {
@@ -190,7 +190,7 @@ fn input_at(path: &Path, is_regular: bool) -> Input {
 }
 
 /// Returns true if the file begins with the magic number of a spool.
-pub fn begins_like_a_spool(path: &Path) -> bool {
+pub(crate) fn begins_like_a_spool(path: &Path) -> bool {
     let mut first_bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(8).read_to_end(&mut first_bytes));
     read.is_ok() && is_spool(&first_bytes)
@@ -231,7 +231,7 @@ fn spool_path(trace: &Path) -> PathBuf {
 
 /// Returns `trace.json` for `trace.json.spool`, and `run.json` for `run.spool`, whose trace had no extension. Returns
 /// `None` if the name does not end in `.spool`, or has nothing else.
-pub fn trace_path(spool: &Path) -> Option<PathBuf> {
+pub(crate) fn trace_path(spool: &Path) -> Option<PathBuf> {
     let trace = has_spool_extension(spool).then(|| spool.with_extension(""))?;
     let ending = trace.extension().map(|ending| ending.to_string_lossy().into_owned());
     // A number is not an extension, but a process or a rank.

@@ -7,7 +7,7 @@ use crate::render::units::{count, number};
 use std::fmt::Write as _;
 
 /// Reports a recovered spool on standard error.
-pub fn report_recovered(messages: &Messages, recovered: &Recovered) {
+pub(crate) fn report_recovered(messages: &Messages, recovered: &Recovered) {
     messages.say(&recovered_text(recovered, messages.verbose));
     for error in &recovered.cleanup_errors {
         messages.error(error);

@@ -17,18 +17,18 @@ const WORKERS_MAX: usize = 8;
 
 /// Options of a recovery.
 #[derive(Clone, Debug, Default)]
-pub struct Recovery {
+pub(crate) struct Recovery {
     /// The output; by default, the name of the spool without `.spool`.
-    pub target: Option<Target>,
+    pub(crate) target: Option<Target>,
     /// Replace an existing file.
-    pub force: bool,
+    pub(crate) force: bool,
     /// Keep the spool.
-    pub keep: bool,
+    pub(crate) keep: bool,
 }
 
 /// The result of a recovery.
 #[derive(Debug)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     Recovered(Box<Recovered>),
     /// The reader of the trace has closed the pipe.
     ClosedPipe,
@@ -36,20 +36,20 @@ pub enum Outcome {
 
 /// A recovered trace.
 #[derive(Debug)]
-pub struct Recovered {
+pub(crate) struct Recovered {
     /// The spool.
-    pub input: Input,
-    pub target: Target,
-    pub summary: Summary,
+    pub(crate) input: Input,
+    pub(crate) target: Target,
+    pub(crate) summary: Summary,
     /// The reason why the spool still exists; `None` if it was removed, or never was a file.
-    pub kept: Option<KeepReason>,
+    pub(crate) kept: Option<KeepReason>,
     /// Errors of files that could not be removed.
-    pub cleanup_errors: Vec<UserError>,
+    pub(crate) cleanup_errors: Vec<UserError>,
 }
 
 /// The reason why a spool was not removed.
 #[derive(Debug)]
-pub enum KeepReason {
+pub(crate) enum KeepReason {
     /// The user wants it, or its recorder has finished it as the output.
     Requested,
     /// Its process still records.
@@ -60,14 +60,14 @@ pub enum KeepReason {
 
 impl Recovered {
     /// Returns true if the process still records.
-    pub fn is_live(&self) -> bool {
+    pub(crate) fn is_live(&self) -> bool {
         matches!(self.kept, Some(KeepReason::StillRecording))
     }
 }
 
 impl Recovery {
     /// Writes the trace of a spool.
-    pub fn run(&self, input: Input) -> Result<Outcome, UserError> {
+    pub(crate) fn run(&self, input: Input) -> Result<Outcome, UserError> {
         let spool = open(&input)?;
         check_is_spool(&spool.file, &input.label())?;
         let target = self.target_for(input.path())?;

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A stream, and a temporary file without a name that has what was read of it so far.
-pub struct Replay {
+pub(crate) struct Replay {
     stream: Box<dyn Read + Send>,
     copy: File,
     n_copied: u64,
@@ -14,7 +14,7 @@ pub struct Replay {
 
 impl Replay {
     /// Does not read yet.
-    pub fn new(stream: Box<dyn Read + Send>) -> io::Result<Self> {
+    pub(crate) fn new(stream: Box<dyn Read + Send>) -> io::Result<Self> {
         Ok(Self { stream, copy: tempfile::tempfile().map_err(cannot_keep)?, n_copied: 0 })
     }
 
@@ -36,13 +36,13 @@ fn cannot_keep(cause: io::Error) -> io::Error {
 }
 
 /// Reads a [`Replay`] from its start.
-pub struct Replayed {
+pub(crate) struct Replayed {
     replay: Arc<Mutex<Replay>>,
     offset: u64,
 }
 
 impl Replayed {
-    pub fn new(replay: &Arc<Mutex<Replay>>) -> Self {
+    pub(crate) fn new(replay: &Arc<Mutex<Replay>>) -> Self {
         Self { replay: Arc::clone(replay), offset: 0 }
     }
 }

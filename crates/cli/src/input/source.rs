@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Number of times that a trace will be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passes {
+pub(crate) enum Passes {
     One,
     Several,
     /// Several passes over one of many traces. The file is open only while it is read, because the number of open files
@@ -30,40 +30,40 @@ pub enum Passes {
 }
 
 /// A trace to read.
-pub struct Source {
+pub(crate) struct Source {
     /// Name in JSON.
-    pub name: String,
+    pub(crate) name: String,
     /// Name in messages.
-    pub label: String,
+    pub(crate) label: String,
     /// Path of the file; `None` for standard input.
-    pub path: Option<PathBuf>,
+    pub(crate) path: Option<PathBuf>,
     bytes: Bytes,
 }
 
 /// An opened trace.
-pub struct OpenTrace {
-    pub reader: TraceReader,
-    pub facts: TraceFacts,
+pub(crate) struct OpenTrace {
+    pub(crate) reader: TraceReader,
+    pub(crate) facts: TraceFacts,
 }
 
 /// Facts about a trace that opening it reveals.
 #[derive(Clone, Debug)]
-pub struct TraceFacts {
+pub(crate) struct TraceFacts {
     /// Containers of the trace, outermost first.
-    pub containers: Vec<Container>,
-    pub kind: TraceFormat,
+    pub(crate) containers: Vec<Container>,
+    pub(crate) kind: TraceFormat,
     notes: Notes,
 }
 
 impl TraceFacts {
     /// Returns remarks of the reader. They are complete once the trace has been read.
-    pub fn notes(&self) -> Vec<String> {
+    pub(crate) fn notes(&self) -> Vec<String> {
         self.notes.all()
     }
 }
 
 /// Reads a trace as Chrome trace events.
-pub struct TraceReader {
+pub(crate) struct TraceReader {
     opened: Opened,
     /// Progress in uncompressed bytes, if the source itself does not report progress.
     progress: Option<Progress>,
@@ -80,34 +80,34 @@ impl Read for TraceReader {
 }
 
 /// Opens a trace for an analysis that reads it several times, and keeps the facts of the last opening.
-pub struct Reopen<S> {
+pub(crate) struct Reopen<S> {
     source: S,
     facts: Mutex<Option<TraceFacts>>,
 }
 
 impl<S: Borrow<Source>> Reopen<S> {
-    pub fn new(source: S) -> Self {
+    pub(crate) fn new(source: S) -> Self {
         Self { source, facts: Mutex::default() }
     }
 
-    pub fn source(&self) -> &Source {
+    pub(crate) fn source(&self) -> &Source {
         self.source.borrow()
     }
 
     /// Opens the trace from its start.
-    pub fn open(&self) -> Result<Box<dyn Read + Send>, Error> {
+    pub(crate) fn open(&self) -> Result<Box<dyn Read + Send>, Error> {
         let OpenTrace { reader, facts } = self.source().open()?;
         *self.facts.lock().unwrap_or_else(PoisonError::into_inner) = Some(facts);
         Ok(Box::new(reader))
     }
 
     /// Returns the facts of the last opening; `None` if the trace was not opened.
-    pub fn facts(&self) -> Option<TraceFacts> {
+    pub(crate) fn facts(&self) -> Option<TraceFacts> {
         self.facts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns the remarks of the last reader; none if the trace was not opened.
-    pub fn notes(&self) -> Vec<String> {
+    pub(crate) fn notes(&self) -> Vec<String> {
         self.facts().map(|facts| facts.notes()).unwrap_or_default()
     }
 }
@@ -129,7 +129,7 @@ enum Bytes {
 
 impl Source {
     /// Finds a trace. If it is missing and its spool exists, it is recovered first.
-    pub fn of(input: Input, passes: Passes, messages: &Messages) -> Result<Self, UserError> {
+    pub(crate) fn of(input: Input, passes: Passes, messages: &Messages) -> Result<Self, UserError> {
         let input = match input {
             Input::Unrecovered(unrecovered) => recover_or_read_spool(unrecovered, messages),
             other => other,
@@ -152,7 +152,7 @@ impl Source {
     }
 
     /// Opens the trace from its start. A stream that was found for one pass is empty the second time.
-    pub fn open(&self) -> Result<OpenTrace, Error> {
+    pub(crate) fn open(&self) -> Result<OpenTrace, Error> {
         let (opened, progress) = self.open_bytes(&self.bytes)?;
         let facts =
             TraceFacts { containers: opened.containers.clone(), kind: opened.kind, notes: opened.notes.clone() };
@@ -160,12 +160,12 @@ impl Source {
     }
 
     /// Opens the trace and loads its events, with these arguments.
-    pub fn load(&self, args: Vec<String>) -> Result<(Loaded, TraceFacts), UserError> {
+    pub(crate) fn load(&self, args: Vec<String>) -> Result<(Loaded, TraceFacts), UserError> {
         self.load_with(args, load)
     }
 
     /// Like [`load`](Self::load), with the arguments of async events too.
-    pub fn load_with_async_args(&self, args: Vec<String>) -> Result<(Loaded, TraceFacts), UserError> {
+    pub(crate) fn load_with_async_args(&self, args: Vec<String>) -> Result<(Loaded, TraceFacts), UserError> {
         self.load_with(args, load_async_args)
     }
 
@@ -181,7 +181,7 @@ impl Source {
     }
 
     /// Returns an error about this trace.
-    pub fn error(&self, error: &Error) -> UserError {
+    pub(crate) fn error(&self, error: &Error) -> UserError {
         UserError::new(self.label.clone(), error.to_string())
     }
 
@@ -339,6 +339,6 @@ fn recover_or_read_spool(unrecovered: Unrecovered, messages: &Messages) -> Input
 }
 
 /// Returns true if a live process records to this spool.
-pub fn is_being_recorded(spool: &Path) -> bool {
+pub(crate) fn is_being_recorded(spool: &Path) -> bool {
     matches!(SpoolFile::open(spool, |_| {}), Ok(SpoolFile { owner: Owner::Recorder, .. }))
 }

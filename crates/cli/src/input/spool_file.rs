@@ -14,14 +14,14 @@ const COPY_BYTES: usize = 1 << 20;
 
 /// An open spool.
 #[derive(Debug)]
-pub struct SpoolFile {
-    pub file: File,
-    pub owner: Owner,
+pub(crate) struct SpoolFile {
+    pub(crate) file: File,
+    pub(crate) owner: Owner,
 }
 
 /// The process that may write to an open spool.
 #[derive(Debug)]
-pub enum Owner {
+pub(crate) enum Owner {
     /// None: this process has the lock, which also keeps recorders from using the name.
     Us,
     /// The process that records to it.
@@ -34,7 +34,7 @@ pub enum Owner {
 
 impl SpoolFile {
     /// Opens a file, or copies a named pipe or another stream.
-    pub fn open(path: &Path, copied: impl FnMut(u64)) -> Result<Self, UserError> {
+    pub(crate) fn open(path: &Path, copied: impl FnMut(u64)) -> Result<Self, UserError> {
         let cannot = |cause: io::Error| UserError::at(path, format!("cannot open: {cause}"));
         for _ in 0..OPEN_ATTEMPTS {
             let file = File::open(path).map_err(cannot)?;
@@ -56,7 +56,7 @@ impl SpoolFile {
 
     /// Copies a stream to a temporary file, because spools are read in random order. If it is not a spool, only its
     /// beginning is copied.
-    pub fn copy(mut stream: impl Read, name: &str, mut copied: impl FnMut(u64)) -> Result<Self, UserError> {
+    pub(crate) fn copy(mut stream: impl Read, name: &str, mut copied: impl FnMut(u64)) -> Result<Self, UserError> {
         let cannot_read = |cause: io::Error| UserError::new(name, format!("cannot read: {cause}"));
         let cannot_keep = |cause: io::Error| {
             let folder = std::env::temp_dir();

@@ -5,27 +5,27 @@ use std::path::Path;
 
 /// Device and inode. Differs for a new file of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileId {
+pub(crate) struct FileId {
     #[cfg(unix)]
     place: (u64, u64),
 }
 
 impl FileId {
     #[cfg(unix)]
-    pub fn of(about: &Metadata) -> Self {
+    pub(crate) fn of(about: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
         Self { place: (about.dev(), about.ino()) }
     }
 
     /// Other systems have no such number; all files are equal.
     #[cfg(not(unix))]
-    pub fn of(_: &Metadata) -> Self {
+    pub(crate) fn of(_: &Metadata) -> Self {
         Self {}
     }
 }
 
 /// Returns true if the open file is the one at this path.
-pub fn is_at(file: &File, path: &Path) -> bool {
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), std::fs::metadata(path)) {
         (Ok(file), Ok(named)) => FileId::of(&file) == FileId::of(&named),
         _ => false,

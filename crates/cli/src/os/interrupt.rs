@@ -13,13 +13,13 @@ static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 /// Installs a handler that removes the unfinished file, prints the message, and exits.
 ///
 /// If a signal is already ignored (`nohup`), no handler is installed.
-pub fn install(exit_message: &'static str) {
+pub(crate) fn install(exit_message: &'static str) {
     // Without a handler, an interruption leaves the unfinished file behind; nothing else changes.
     let _ = ctrlc::try_set_handler(move || exit(exit_message));
 }
 
 /// Removes the unfinished file, prints the message, and exits.
-pub fn exit(exit_message: &str) -> ! {
+pub(crate) fn exit(exit_message: &str) -> ! {
     let mut unfinished = lock();
     remove(&mut unfinished);
     let text = format!("\ninterrupted: {exit_message}\n");
@@ -29,7 +29,10 @@ pub fn exit(exit_message: &str) -> ! {
 }
 
 /// Creates a file with `make` that an interruption removes.
-pub fn guard<T>(make: impl FnOnce() -> std::io::Result<T>, path: impl FnOnce(&T) -> &Path) -> std::io::Result<T> {
+pub(crate) fn guard<T>(
+    make: impl FnOnce() -> std::io::Result<T>,
+    path: impl FnOnce(&T) -> &Path,
+) -> std::io::Result<T> {
     let mut unfinished = lock();
     let made = make()?;
     *unfinished = Some(path(&made).to_owned());
@@ -37,7 +40,7 @@ pub fn guard<T>(make: impl FnOnce() -> std::io::Result<T>, path: impl FnOnce(&T)
 }
 
 /// Runs the last step, after which an interruption no longer removes the file. Interruptions wait for it.
-pub fn release<T>(last_step: impl FnOnce() -> T) -> T {
+pub(crate) fn release<T>(last_step: impl FnOnce() -> T) -> T {
     let mut unfinished = lock();
     *unfinished = None;
     last_step()

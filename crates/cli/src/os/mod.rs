@@ -1,4 +1,4 @@
 //! Wrappers of the operating system: file identity and interruption.
 
-pub mod file_id;
-pub mod interrupt;
+pub(crate) mod file_id;
+pub(crate) mod interrupt;

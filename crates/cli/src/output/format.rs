@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// A format to convert to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub(crate) enum Format {
     /// Chrome trace JSON: an object with a list `traceEvents`
     Chrome,
     /// Chrome trace JSON: a list of events
@@ -28,7 +28,7 @@ pub enum Format {
 
 impl Format {
     /// Returns the name in flags and in JSON.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Chrome => "chrome",
             Self::ChromeArray => "chrome-array",
@@ -43,7 +43,7 @@ impl Format {
     }
 
     /// Returns the extension of its files.
-    pub fn extension(self) -> &'static str {
+    pub(crate) fn extension(self) -> &'static str {
         match self {
             Self::Chrome | Self::ChromeArray => "json",
             Self::Perfetto => "pftrace",
@@ -57,7 +57,7 @@ impl Format {
     }
 
     /// Returns the format that the extension of a file asks for.
-    pub fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn of(path: &Path) -> Option<Self> {
         const EXTENSIONS: [(&str, Format); 10] = [
             (".layerwise.json", Format::VllmLayerwise),
             (".pt.trace.json", Format::Torch),

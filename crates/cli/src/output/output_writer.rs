@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// Output of a command that writes one file per trace.
-pub struct OutputWriter {
+pub(crate) struct OutputWriter {
     /// The path of `-o`, if any.
     target: Option<Target>,
     existing: Existing,
@@ -17,26 +17,26 @@ pub struct OutputWriter {
 
 /// Inputs of a command, as far as they limit its output.
 #[derive(Clone, Copy, Debug)]
-pub struct InputCount {
-    pub n_inputs: usize,
-    pub has_stdin: bool,
+pub(crate) struct InputCount {
+    pub(crate) n_inputs: usize,
+    pub(crate) has_stdin: bool,
 }
 
 impl OutputWriter {
     /// Checks that `-o` and `--json` agree with the inputs.
-    pub fn new(inputs: InputCount, output: &OutputArgs, is_json: bool) -> Result<Self, UserError> {
+    pub(crate) fn new(inputs: InputCount, output: &OutputArgs, is_json: bool) -> Result<Self, UserError> {
         let beside = "without `-o`, each file is written next to its trace";
         let target = checked_target(inputs, output.output.as_deref(), is_json, beside)?;
         Ok(Self { target, existing: Existing::of_force(output.force) })
     }
 
     /// Returns true if there is no `-o`.
-    pub fn is_default(&self) -> bool {
+    pub(crate) fn is_default(&self) -> bool {
         self.target.is_none()
     }
 
     /// Returns the output for a trace at this path. Without `-o`, it is next to the trace and has this extension.
-    pub fn target(&self, trace: Option<&Path>, extension: &str) -> Target {
+    pub(crate) fn target(&self, trace: Option<&Path>, extension: &str) -> Target {
         match (&self.target, trace) {
             (Some(target), _) => target.clone(),
             (None, None) => Target::Stdout,
@@ -45,7 +45,7 @@ impl OutputWriter {
     }
 
     /// Writes a file made from the trace `label`. Returns `None` if the reader has closed the pipe.
-    pub fn write<T>(
+    pub(crate) fn write<T>(
         &self,
         label: &str,
         target: &Target,
@@ -57,7 +57,7 @@ impl OutputWriter {
 
 /// Returns the target of `-o`, which must be the only user of standard output and needs a single input. `beside` is a
 /// hint.
-pub fn checked_target(
+pub(crate) fn checked_target(
     inputs: InputCount,
     output: Option<&Path>,
     is_json: bool,
@@ -75,13 +75,13 @@ pub fn checked_target(
 }
 
 /// Returns the error for `--json` together with a trace on standard output.
-pub fn stdout_is_used() -> UserError {
+pub(crate) fn stdout_is_used() -> UserError {
     UserError::new("--json", "standard output is already used for the trace")
         .hint("write the trace to a file: `-o PATH`")
 }
 
 /// Writes a file, compressed if its name asks for it. Returns `None` if the reader has closed the pipe.
-pub fn write_to<T>(
+pub(crate) fn write_to<T>(
     target: &Target,
     existing: Existing,
     write: impl FnOnce(&mut dyn Write) -> Result<T, UserError>,

@@ -10,7 +10,7 @@ use std::path::Path;
 const BUFFER_BYTES: usize = 1 << 18;
 
 /// A writer that compresses.
-pub enum Packed {
+pub(crate) enum Packed {
     Plain(BufWriter<TraceWriter>),
     Gzip(GzEncoder<BufWriter<TraceWriter>>),
     Zstd(zstd::stream::write::Encoder<'static, BufWriter<TraceWriter>>),
@@ -18,7 +18,7 @@ pub enum Packed {
 
 impl Packed {
     /// Creates a writer to `output`.
-    pub fn new(output: TraceWriter, packing: Packing) -> io::Result<Self> {
+    pub(crate) fn new(output: TraceWriter, packing: Packing) -> io::Result<Self> {
         let output = BufWriter::with_capacity(BUFFER_BYTES, output);
         Ok(match packing {
             Packing::Plain => Self::Plain(output),
@@ -28,7 +28,7 @@ impl Packed {
     }
 
     /// Returns the error of the last write, if it failed.
-    pub fn failure(&mut self) -> Option<Failure> {
+    pub(crate) fn failure(&mut self) -> Option<Failure> {
         let output = match self {
             Self::Plain(output) => output,
             Self::Gzip(encoder) => encoder.get_mut(),
@@ -38,7 +38,7 @@ impl Packed {
     }
 
     /// Completes the output, which messages call `name`.
-    pub fn commit(self, name: &str) -> Result<(), Failure> {
+    pub(crate) fn commit(self, name: &str) -> Result<(), Failure> {
         let finished = match self {
             Self::Plain(output) => Ok(output),
             Self::Gzip(encoder) => encoder.finish(),
@@ -64,7 +64,7 @@ impl Write for Packed {
 }
 
 /// Returns the file name without the extensions of traces: `run` for `run.json.gz` and for `run.json.spool`.
-pub fn bare_name(path: &Path) -> String {
+pub(crate) fn bare_name(path: &Path) -> String {
     const ENDINGS: [&str; 7] = [".gz", ".zst", ".zip", ".spool", ".json", ".pftrace", ".perfetto-trace"];
     let full = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut name = full.as_str();

@@ -12,7 +12,7 @@ const CREATE_ATTEMPTS: usize = 100;
 
 /// Handling of a file that already has the name of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Existing {
+pub(crate) enum Existing {
     /// Keep it and fail.
     Keep,
     /// Replace it atomically.
@@ -21,21 +21,21 @@ pub enum Existing {
 
 impl Existing {
     /// Returns the handling for the value of `--force`.
-    pub fn of_force(force: bool) -> Self {
+    pub(crate) fn of_force(force: bool) -> Self {
         if force { Self::Replace } else { Self::Keep }
     }
 }
 
 /// A temporary file next to the output. It is removed if it is dropped before [`commit`](Self::commit).
 #[derive(Debug)]
-pub struct PendingFile {
+pub(crate) struct PendingFile {
     file: NamedTempFile,
     path: PathBuf,
 }
 
 impl PendingFile {
     /// Creates a file that will be at `path`, and removes the unfinished files of killed processes for the same path.
-    pub fn create(path: &Path) -> io::Result<Self> {
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
@@ -57,7 +57,7 @@ impl PendingFile {
     }
 
     /// Syncs the file and gives it its name. Its input may be removed after this.
-    pub fn commit(self, existing: Existing) -> io::Result<()> {
+    pub(crate) fn commit(self, existing: Existing) -> io::Result<()> {
         let Self { file, path } = self;
         file.as_file().sync_all()?;
         let named = interrupt::release(|| match existing {

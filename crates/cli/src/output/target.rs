@@ -10,19 +10,19 @@ use std::path::{Path, PathBuf};
 
 /// The destination of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub(crate) enum Target {
     Stdout,
     File(PathBuf),
 }
 
 impl Target {
     /// Parses the value of `-o`; `-` is standard output.
-    pub fn of(typed: &Path) -> Self {
+    pub(crate) fn of(typed: &Path) -> Self {
         if typed == Path::new(DASH) { Self::Stdout } else { Self::File(typed.to_owned()) }
     }
 
     /// Returns the name in JSON.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self {
             Self::Stdout => DASH.to_owned(),
             Self::File(path) => path.display().to_string(),
@@ -30,7 +30,7 @@ impl Target {
     }
 
     /// Returns the name in messages.
-    pub fn label(&self) -> String {
+    pub(crate) fn label(&self) -> String {
         match self {
             Self::Stdout => "standard output".to_owned(),
             Self::File(path) => path.display().to_string(),
@@ -38,7 +38,7 @@ impl Target {
     }
 
     /// Returns the output format and compression that the extension asks for.
-    pub fn form(&self) -> OutputFormat {
+    pub(crate) fn form(&self) -> OutputFormat {
         match self {
             Self::Stdout => OutputFormat::default(),
             Self::File(path) => OutputFormat::of_name(&path.file_name().unwrap_or_default().to_string_lossy()).0,
@@ -46,7 +46,7 @@ impl Target {
     }
 
     /// Returns true if this is the file at `path`, whether or not it exists.
-    pub fn is_at(&self, path: &Path) -> bool {
+    pub(crate) fn is_at(&self, path: &Path) -> bool {
         match self {
             Self::Stdout => false,
             Self::File(own) => full(own) == full(path),
@@ -54,7 +54,7 @@ impl Target {
     }
 
     /// Opens the destination. An existing file is not touched before [`TraceWriter::commit`].
-    pub fn begin(&self, existing: Existing) -> Result<TraceWriter, UserError> {
+    pub(crate) fn begin(&self, existing: Existing) -> Result<TraceWriter, UserError> {
         let (kind, existing) = match self {
             Self::Stdout => (OutputTarget::Stdout(io::stdout()), existing),
             Self::File(path) => (begin_file(path, existing)?, existing),
@@ -108,7 +108,7 @@ fn full(path: &Path) -> PathBuf {
 
 /// Writes a trace to its destination.
 #[derive(Debug)]
-pub struct TraceWriter {
+pub(crate) struct TraceWriter {
     kind: OutputTarget,
     existing: Existing,
     label: String,
@@ -124,7 +124,7 @@ enum OutputTarget {
 
 /// The reason why a trace could not be written.
 #[derive(Debug)]
-pub enum Failure {
+pub(crate) enum Failure {
     /// The reader has closed the pipe.
     ClosedPipe,
     Error(UserError),
@@ -132,12 +132,12 @@ pub enum Failure {
 
 impl TraceWriter {
     /// Returns the error of the last write, if it failed.
-    pub fn failure(&mut self) -> Option<Failure> {
+    pub(crate) fn failure(&mut self) -> Option<Failure> {
         self.failure.take()
     }
 
     /// Completes the trace.
-    pub fn commit(self) -> Result<(), Failure> {
+    pub(crate) fn commit(self) -> Result<(), Failure> {
         let Self { kind, existing, label, .. } = self;
         let committed = match kind {
             OutputTarget::Stdout(mut stdout) => stdout.flush(),
@@ -150,7 +150,7 @@ impl TraceWriter {
 
 impl Failure {
     /// Converts a system error about the output `label`.
-    pub fn of(label: String, cause: &io::Error) -> Self {
+    pub(crate) fn of(label: String, cause: &io::Error) -> Self {
         match cause.kind() {
             io::ErrorKind::BrokenPipe => Self::ClosedPipe,
             io::ErrorKind::AlreadyExists => Self::Error(exists(label)),

@@ -10,12 +10,12 @@ use std::fs::{self, File, TryLockError};
 use std::path::Path;
 
 /// The end of the name of an unfinished file.
-pub const SUFFIX: &str = ".tmp";
+pub(crate) const SUFFIX: &str = ".tmp";
 /// Random characters in the name of an unfinished file.
-pub const N_RANDOM: usize = 6;
+pub(crate) const N_RANDOM: usize = 6;
 
 /// The name of an unfinished file up to its random characters.
-pub fn prefix(output: &OsStr, pid: u32) -> OsString {
+pub(crate) fn prefix(output: &OsStr, pid: u32) -> OsString {
     let mut prefix = output.to_owned();
     prefix.push(format!(".{pid}-"));
     prefix
@@ -24,12 +24,12 @@ pub fn prefix(output: &OsStr, pid: u32) -> OsString {
 /// Locks an unfinished file, so that no other process removes it. False if one has removed it before it was locked.
 ///
 /// Where the system has no locks, files are not removed either.
-pub fn hold(file: &File, path: &Path) -> bool {
+pub(crate) fn hold(file: &File, path: &Path) -> bool {
     file.lock().is_err() || is_at(file, path)
 }
 
 /// Removes unfinished files for the same output that no living process holds. Ignores errors.
-pub fn remove(folder: &Path, output: &OsStr) {
+pub(crate) fn remove(folder: &Path, output: &OsStr) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());

@@ -9,19 +9,19 @@ const SIGNAL_CODES: i32 = 128;
 
 /// Exit code or signal of a process that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub(crate) enum End {
     Exit(i32),
     Signal(i32),
 }
 
 impl End {
     /// Returns `None` if the process has not ended.
-    pub fn of(status: WaitStatus) -> Option<Self> {
+    pub(crate) fn of(status: WaitStatus) -> Option<Self> {
         status.exit_status().map(Self::Exit).or_else(|| status.terminating_signal().map(Self::Signal))
     }
 
     /// Returns the exit code that a shell would report.
-    pub fn exit_code(self) -> u8 {
+    pub(crate) fn exit_code(self) -> u8 {
         let code = match self {
             Self::Exit(code) => code,
             Self::Signal(signal) => SIGNAL_CODES + signal,

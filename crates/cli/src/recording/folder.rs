@@ -14,13 +14,13 @@ const FILE_PATTERN: &[u8] = b"/%h-%p.spool";
 
 /// A private folder. It is removed when it is dropped.
 #[derive(Debug)]
-pub struct Folder {
+pub(crate) struct Folder {
     folder: TempDir,
 }
 
 impl Folder {
     /// Creates the folder next to the output, where there should be enough space for files of about the same size.
-    pub fn beside(output: &Path) -> Result<Self, UserError> {
+    pub(crate) fn beside(output: &Path) -> Result<Self, UserError> {
         let place = match fs::metadata(output) {
             // There may be no space next to a pipe or a device.
             Ok(about) if !about.is_file() => std::env::temp_dir(),
@@ -45,19 +45,19 @@ impl Folder {
         Ok(Self { folder: folder.map_err(|cause| cannot(cause.kind().to_string()))? })
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
     /// Returns the value of `FERRUM_TRACE_OUT` for files in this folder.
-    pub fn pattern(&self) -> OsString {
+    pub(crate) fn pattern(&self) -> OsString {
         let folder = self.path().as_os_str().as_bytes();
         let literal = folder.iter().flat_map(|&byte| if byte == b'%' { vec![b'%'; 2] } else { vec![byte] });
         OsString::from_vec(literal.chain(FILE_PATTERN.iter().copied()).collect())
     }
 
     /// Returns the files in it, sorted by name.
-    pub fn files(&self) -> Result<Vec<PathBuf>, UserError> {
+    pub(crate) fn files(&self) -> Result<Vec<PathBuf>, UserError> {
         let cannot = |cause: io::Error| UserError::at(self.path(), format!("cannot read the folder: {cause}"));
         let entries = fs::read_dir(self.path()).map_err(cannot)?;
         let paths: io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
@@ -68,7 +68,7 @@ impl Folder {
     }
 
     /// Keeps the folder.
-    pub fn keep(self) -> PathBuf {
+    pub(crate) fn keep(self) -> PathBuf {
         self.folder.keep()
     }
 }

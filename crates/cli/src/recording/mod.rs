@@ -8,10 +8,10 @@ mod recorded_process;
 mod recorded_processes;
 mod remaining;
 
-pub use end::End;
-pub use folder::Folder;
-pub use process_events::{ProcessEvent, ProcessEvents};
-pub use process_tree::ProcessTree;
-pub use recorded_process::{ProcessState, RecordedFile, RecordedProcess};
-pub use recorded_processes::RecordedProcesses;
-pub use remaining::wait_for_remaining;
+pub(crate) use end::End;
+pub(crate) use folder::Folder;
+pub(crate) use process_events::{ProcessEvent, ProcessEvents};
+pub(crate) use process_tree::ProcessTree;
+pub(crate) use recorded_process::{ProcessState, RecordedFile, RecordedProcess};
+pub(crate) use recorded_processes::RecordedProcesses;
+pub(crate) use remaining::wait_for_remaining;

@@ -18,7 +18,7 @@ const TERMINATION: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
 
 /// A process event.
 #[derive(Clone, Copy, Debug)]
-pub enum ProcessEvent {
+pub(crate) enum ProcessEvent {
     /// A process may have ended.
     ChildEnded,
     Signal(ReceivedSignal),
@@ -26,22 +26,22 @@ pub enum ProcessEvent {
 
 /// A signal that this process has received.
 #[derive(Clone, Copy, Debug)]
-pub struct ReceivedSignal {
-    pub signal: Signal,
+pub(crate) struct ReceivedSignal {
+    pub(crate) signal: Signal,
     /// True if it comes from the terminal, which sends it to the whole process group.
-    pub is_from_terminal: bool,
+    pub(crate) is_from_terminal: bool,
 }
 
 impl ReceivedSignal {
     /// Returns true if it asks the process to exit.
-    pub fn is_termination(self) -> bool {
+    pub(crate) fn is_termination(self) -> bool {
         TERMINATION.contains(&self.signal.as_raw())
     }
 }
 
 /// Receives process events.
 #[derive(Debug)]
-pub struct ProcessEvents {
+pub(crate) struct ProcessEvents {
     receiver: Receiver<ProcessEvent>,
     /// Printed when a signal ends this process; `None` while signals are forwarded to the program.
     exit_message: Arc<Mutex<Option<String>>>,
@@ -49,7 +49,7 @@ pub struct ProcessEvents {
 
 impl ProcessEvents {
     /// Starts to catch signals. Ignored signals stay ignored, here and in the program.
-    pub fn listen() -> io::Result<Self> {
+    pub(crate) fn listen() -> io::Result<Self> {
         let ignored = ignored_signals();
         let wanted = FORWARDED.into_iter().filter(|signal| ignored & (1 << (signal - 1)) == 0);
         let mut signals = SignalsInfo::<WithOrigin>::new(wanted.chain([SIGCHLD]))?;
@@ -73,12 +73,12 @@ impl ProcessEvents {
     }
 
     /// Waits for the next event, for at most `timeout`.
-    pub fn next(&self, timeout: Duration) -> Option<ProcessEvent> {
+    pub(crate) fn next(&self, timeout: Duration) -> Option<ProcessEvent> {
         self.receiver.recv_timeout(timeout).ok()
     }
 
     /// Makes termination signals end this process with this message.
-    pub fn exit_on_signal(&self, exit_message: String) {
+    pub(crate) fn exit_on_signal(&self, exit_message: String) {
         *self.exit_message.lock().unwrap_or_else(PoisonError::into_inner) = Some(exit_message);
     }
 }

@@ -10,7 +10,7 @@ use std::process::Command;
 
 /// A running program, and the ends of those descendants that this process could wait for.
 #[derive(Debug)]
-pub struct ProcessTree {
+pub(crate) struct ProcessTree {
     program: Pid,
     ends: HashMap<u32, End>,
     has_more: bool,
@@ -18,7 +18,7 @@ pub struct ProcessTree {
 
 impl ProcessTree {
     /// Starts the program in the process group of this process, so that signals of the terminal reach both.
-    pub fn start(command: &mut Command) -> io::Result<Self> {
+    pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
         adopt_orphans();
         let child = command.spawn()?;
         let program = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?;
@@ -26,7 +26,7 @@ impl ProcessTree {
     }
 
     /// Collects the processes that have ended.
-    pub fn reap(&mut self) {
+    pub(crate) fn reap(&mut self) {
         loop {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) => {
@@ -48,23 +48,23 @@ impl ProcessTree {
     }
 
     /// Returns the end of the program, if it has ended.
-    pub fn end(&self) -> Option<End> {
+    pub(crate) fn end(&self) -> Option<End> {
         self.end_of(self.program.as_raw_nonzero().get().unsigned_abs())
     }
 
     /// Returns the end of a process. `None` if it runs, or if its parent has waited for it.
-    pub fn end_of(&self, pid: u32) -> Option<End> {
+    pub(crate) fn end_of(&self, pid: u32) -> Option<End> {
         self.ends.get(&pid).copied()
     }
 
     /// Returns true if some process still runs, as far as this process can see.
-    pub fn has_more(&self) -> bool {
+    pub(crate) fn has_more(&self) -> bool {
         self.has_more
     }
 
     /// Forwards a signal to the program, unless the terminal has sent it to both. The pid is valid, because the program
     /// was not waited for yet.
-    pub fn forward(&self, signal: ReceivedSignal) {
+    pub(crate) fn forward(&self, signal: ReceivedSignal) {
         if self.end().is_none() && !(signal.is_from_terminal && self.is_in_our_group()) {
             // An error means that it has just ended, which `reap` will find.
             let _ = kill_process(self.program, signal.signal);

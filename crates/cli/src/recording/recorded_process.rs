@@ -13,26 +13,26 @@ use std::path::{Path, PathBuf};
 
 /// The recording of one process.
 #[derive(Debug)]
-pub struct RecordedProcess {
+pub(crate) struct RecordedProcess {
     /// One file, or the parts of a rotating recording in their order.
-    pub files: Vec<RecordedFile>,
-    pub state: ProcessState,
+    pub(crate) files: Vec<RecordedFile>,
+    pub(crate) state: ProcessState,
     /// Summary of all files.
-    pub summary: Summary,
+    pub(crate) summary: Summary,
 }
 
 /// A file of a recording.
 #[derive(Debug)]
-pub struct RecordedFile {
+pub(crate) struct RecordedFile {
     /// The file to read: a spool, or a snapshot of a spool that still grows.
-    pub path: PathBuf,
-    pub n_events: u64,
-    pub n_damaged: u64,
+    pub(crate) path: PathBuf,
+    pub(crate) n_events: u64,
+    pub(crate) n_damaged: u64,
 }
 
 /// The state of a process that recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProcessState {
+pub(crate) enum ProcessState {
     /// It ended in this way.
     Ended(End),
     /// It ended and completed its file. Its exit code is known only to its parent.
@@ -45,7 +45,7 @@ pub enum ProcessState {
 
 impl RecordedProcess {
     /// Reads the summary of a spool.
-    pub fn of(spool: &Path, tree: &ProcessTree) -> Result<Self, UserError> {
+    pub(crate) fn of(spool: &Path, tree: &ProcessTree) -> Result<Self, UserError> {
         let SpoolFile { file, owner } = SpoolFile::open(spool, |_| {})?;
         let wrong = |error: ferrum_trace_format::Error| UserError::at(spool, error.to_string());
         let mut counter = EventCounter::open(&file).map_err(wrong)?;
@@ -63,7 +63,7 @@ impl RecordedProcess {
     }
 
     /// Appends a later part of the same recording.
-    pub fn append(&mut self, later: &mut Self) {
+    pub(crate) fn append(&mut self, later: &mut Self) {
         self.files.append(&mut later.files);
         if self.state != ProcessState::StillRecording {
             self.state = later.state;
@@ -102,7 +102,7 @@ impl ProcessState {
     }
 
     /// Returns the name in JSON.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Ended(End::Exit(_)) => "exit",
             Self::Ended(End::Signal(_)) => "signal",

@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 
 /// The recordings of all processes.
 #[derive(Debug, Default)]
-pub struct RecordedProcesses {
+pub(crate) struct RecordedProcesses {
     /// Sorted by pid.
-    pub processes: Vec<RecordedProcess>,
+    pub(crate) processes: Vec<RecordedProcess>,
     /// Dumps of flight recorders.
-    pub dumps: Vec<PathBuf>,
+    pub(crate) dumps: Vec<PathBuf>,
     /// Errors of files that cannot be read.
-    pub errors: Vec<UserError>,
+    pub(crate) errors: Vec<UserError>,
 }
 
 impl RecordedProcesses {
     /// Reads the summaries of all files in the folder.
-    pub fn of(folder: &Folder, tree: &ProcessTree) -> Result<Self, UserError> {
+    pub(crate) fn of(folder: &Folder, tree: &ProcessTree) -> Result<Self, UserError> {
         let mut all = Self::default();
         for file in folder.files()? {
             match FileKind::of(&file) {
@@ -49,17 +49,17 @@ impl RecordedProcesses {
         });
     }
 
-    pub fn n_events(&self) -> u64 {
+    pub(crate) fn n_events(&self) -> u64 {
         self.processes.iter().map(|recorded| recorded.summary.events).sum()
     }
 
     /// Returns the number of dropped events.
-    pub fn n_lost(&self) -> u64 {
+    pub(crate) fn n_lost(&self) -> u64 {
         self.processes.iter().map(|recorded| recorded.summary.dropped).sum()
     }
 
     /// Returns true if some process still records.
-    pub fn has_live(&self) -> bool {
+    pub(crate) fn has_live(&self) -> bool {
         self.processes.iter().any(|recorded| recorded.state == ProcessState::StillRecording)
     }
 }

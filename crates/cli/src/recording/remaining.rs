@@ -21,7 +21,7 @@ const PERIOD: Duration = Duration::from_millis(50);
 /// Waits until no process records any more, for at most `timeout`, or until a termination signal. If that takes a
 /// while, calls `report` once with the number of processes that record.
 #[expect(clippy::disallowed_methods, reason = "waits for other processes")]
-pub fn wait_for_remaining(
+pub(crate) fn wait_for_remaining(
     tree: &mut ProcessTree,
     folder: &Folder,
     events: &ProcessEvents,

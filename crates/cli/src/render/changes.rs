@@ -7,7 +7,7 @@ use ferrum_trace_analyze::repair::Changes;
 use std::fmt::Write as _;
 
 /// Appends a line for each kind of change, and the first places of each if `is_verbose`.
-pub fn push_changes(text: &mut String, changes: &Changes, is_verbose: bool) {
+pub(crate) fn push_changes(text: &mut String, changes: &Changes, is_verbose: bool) {
     let width = changes.repaired.iter().map(|finding| finding.rule.code.len()).max().unwrap_or(0);
     for finding in &changes.repaired {
         let (code, n, repair) = (finding.rule.code, number(finding.n), finding.rule.repair);

@@ -9,7 +9,7 @@ use ferrum_trace_model::{StringId, Trace};
 const LISTED: usize = 8;
 
 /// Returns the number of events by category: `the file has 6 slices (4 `op`, 2 `io`) and no async events`.
-pub fn contents_text(trace: &Trace) -> String {
+pub(crate) fn contents_text(trace: &Trace) -> String {
     let contents = contents(trace);
     let [slices, asyncs] = [("slice", &contents.slices), ("async event", &contents.asyncs)]
         .map(|(what, categories)| counted(trace, what, categories));
@@ -29,7 +29,7 @@ fn counted(trace: &Trace, what: &str, categories: &[(StringId, u64)]) -> String 
 }
 
 /// Lists the first few items, and the number of the others.
-pub fn list(things: impl ExactSizeIterator<Item = String>) -> String {
+pub(crate) fn list(things: impl ExactSizeIterator<Item = String>) -> String {
     let n_more = things.len().saturating_sub(LISTED);
     let mut listed: Vec<String> = things.take(LISTED).collect();
     if n_more > 0 {

@@ -5,7 +5,7 @@ use ferrum_trace_format::chrome::read::Limits;
 use ferrum_trace_model::{Beyond, OTHER_NAMES, Trace};
 
 /// Returns a note for each limit that a trace exceeds.
-pub fn notes(trace: &Trace) -> Vec<String> {
+pub(crate) fn notes(trace: &Trace) -> Vec<String> {
     let Beyond { names, on_tracks } = trace.census.beyond;
     let Limits { names: names_max, tracks: tracks_max } = Limits::default();
     let mut notes = Vec::new();

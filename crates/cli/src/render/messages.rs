@@ -11,49 +11,49 @@ use std::io::Write as _;
 use std::path::Path;
 
 /// Number of damaged places that are listed without `--verbose`.
-pub const SHOWN: usize = 20;
+pub(crate) const SHOWN: usize = 20;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 /// Style of text about damage and losses.
-pub const DAMAGE: Style = AnsiColor::Yellow.on_default();
+pub(crate) const DAMAGE: Style = AnsiColor::Yellow.on_default();
 
 /// Writes to standard error, with colors if it is a terminal.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Messages {
+pub(crate) struct Messages {
     /// List all damaged places.
-    pub verbose: bool,
+    pub(crate) verbose: bool,
 }
 
 impl Messages {
     /// Prints a remark about a file.
-    pub fn note(&self, path: &Path, what: &str) {
+    pub(crate) fn note(&self, path: &Path, what: &str) {
         say(&format!("{}: {what}\n", path.display()));
     }
 
     /// Prints a text.
-    pub fn say(&self, text: &str) {
+    pub(crate) fn say(&self, text: &str) {
         say(text);
     }
 
     /// Prints an error and its hint.
-    pub fn error(&self, error: &UserError) {
+    pub(crate) fn error(&self, error: &UserError) {
         say(&error_text(error));
     }
 
     /// Prints an error about the flags.
-    pub fn refuse(&self, error: &UserError) -> ExitStatus {
+    pub(crate) fn refuse(&self, error: &UserError) -> ExitStatus {
         self.error(error);
         ExitStatus::Error
     }
 
     /// Prints a line about something that a trace lacks.
-    pub fn missing(&self, name: &str, what: &str) {
+    pub(crate) fn missing(&self, name: &str, what: &str) {
         say(&format!("{}: {what}\n", clean(name)));
     }
 
     /// Prints the notes about a trace and the places that could not be read.
-    pub fn losses(&self, name: &str, losses: &Losses, notes: &[String]) {
+    pub(crate) fn losses(&self, name: &str, losses: &Losses, notes: &[String]) {
         say(&losses_text(name, losses, notes, self.verbose));
     }
 }

@@ -1,12 +1,12 @@
 //! Text and JSON for standard output and standard error.
 
-pub mod changes;
-pub mod contents;
-pub mod json;
-pub mod limits;
-pub mod messages;
-pub mod printer;
-pub mod progress;
-pub mod recorder;
-pub mod table;
-pub mod units;
+pub(crate) mod changes;
+pub(crate) mod contents;
+pub(crate) mod json;
+pub(crate) mod limits;
+pub(crate) mod messages;
+pub(crate) mod printer;
+pub(crate) mod progress;
+pub(crate) mod recorder;
+pub(crate) mod table;
+pub(crate) mod units;

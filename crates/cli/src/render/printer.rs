@@ -9,43 +9,43 @@ use std::io::{self, Write};
 
 /// Prints text or JSON on standard output until its reader closes the pipe.
 #[derive(Debug)]
-pub struct Printer {
+pub(crate) struct Printer {
     /// Standard error.
-    pub messages: Messages,
+    pub(crate) messages: Messages,
     /// True for JSON.
-    pub is_json: bool,
+    pub(crate) is_json: bool,
     is_read: bool,
     has_printed: bool,
 }
 
 impl Printer {
-    pub fn new(messages: Messages, is_json: bool) -> Self {
+    pub(crate) fn new(messages: Messages, is_json: bool) -> Self {
         Self { messages, is_json, is_read: true, has_printed: false }
     }
 
     /// Returns false once the reader has closed the pipe.
-    pub fn is_read(&self) -> bool {
+    pub(crate) fn is_read(&self) -> bool {
         self.is_read
     }
 
     /// Prints a text, with colors on a terminal. An empty line separates it from the text before.
-    pub fn paragraph(&mut self, text: &str) -> ExitStatus {
+    pub(crate) fn paragraph(&mut self, text: &str) -> ExitStatus {
         let separator = if std::mem::replace(&mut self.has_printed, true) { "\n" } else { "" };
         self.text(&format!("{separator}{text}"))
     }
 
     /// Prints a text, with colors on a terminal.
-    pub fn text(&mut self, text: &str) -> ExitStatus {
+    pub(crate) fn text(&mut self, text: &str) -> ExitStatus {
         self.write(|out| anstream::AutoStream::auto(out).write_all(text.as_bytes()))
     }
 
     /// Prints an object on a line of its own.
-    pub fn object(&mut self, object: &impl Serialize) -> ExitStatus {
+    pub(crate) fn object(&mut self, object: &impl Serialize) -> ExitStatus {
         self.write(|mut out| json::line(&mut out, object))
     }
 
     /// Reports an error about the file `name`, also as JSON if `is_json`.
-    pub fn error(&mut self, name: &str, error: &UserError) -> ExitStatus {
+    pub(crate) fn error(&mut self, name: &str, error: &UserError) -> ExitStatus {
         self.messages.error(error);
         if self.is_json {
             self.write(|mut out| json::error(&mut out, name, error));
@@ -71,7 +71,7 @@ impl Printer {
 }
 
 /// Writes bytes to standard output. A closed pipe is not an error.
-pub fn print(text: &[u8]) -> ExitStatus {
+pub(crate) fn print(text: &[u8]) -> ExitStatus {
     let mut stdout = io::stdout();
     match stdout.write_all(text).and_then(|()| stdout.flush()) {
         Err(cause) if cause.kind() != io::ErrorKind::BrokenPipe => {

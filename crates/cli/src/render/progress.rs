@@ -17,14 +17,14 @@ const TO_DISK: &str = "waiting for the disk: {wide_msg}";
 
 /// A progress bar. It is not drawn within the first second, nor if standard error is not a terminal.
 #[derive(Debug)]
-pub struct Progress {
+pub(crate) struct Progress {
     bar: ProgressBar,
     is_drawn: Once,
 }
 
 impl Progress {
     /// Starts a bar for the file `name` of `n_bytes`, if known.
-    pub fn start(name: String, n_bytes: Option<u64>) -> Self {
+    pub(crate) fn start(name: String, n_bytes: Option<u64>) -> Self {
         let bar = ProgressBar::with_draw_target(n_bytes, ProgressDrawTarget::hidden());
         let template = if n_bytes.is_some() { OF_TOTAL } else { WITHOUT_TOTAL };
         let progress = Self { bar, is_drawn: Once::new() };
@@ -34,7 +34,7 @@ impl Progress {
     }
 
     /// Adds bytes.
-    pub fn advance(&self, n_bytes: u64) {
+    pub(crate) fn advance(&self, n_bytes: u64) {
         self.bar.inc(n_bytes);
         if !self.is_drawn.is_completed() && self.bar.elapsed() >= DELAY {
             self.is_drawn.call_once(|| self.bar.set_draw_target(ProgressDrawTarget::stderr()));
@@ -42,7 +42,7 @@ impl Progress {
     }
 
     /// Shows that all is done except for writing to the disk.
-    pub fn wait_for_disk(&self) {
+    pub(crate) fn wait_for_disk(&self) {
         self.set_template(TO_DISK);
         self.bar.force_draw();
     }
@@ -62,9 +62,9 @@ impl Drop for Progress {
 
 /// A stream that reports progress.
 #[derive(Debug)]
-pub struct WatchedRead<R> {
-    pub input: R,
-    pub progress: Progress,
+pub(crate) struct WatchedRead<R> {
+    pub(crate) input: R,
+    pub(crate) progress: Progress,
 }
 
 impl<R: Read> Read for WatchedRead<R> {
@@ -77,9 +77,9 @@ impl<R: Read> Read for WatchedRead<R> {
 
 /// A spool that reports progress.
 #[derive(Debug)]
-pub struct Watched<'a> {
-    pub file: &'a File,
-    pub progress: &'a Progress,
+pub(crate) struct Watched<'a> {
+    pub(crate) file: &'a File,
+    pub(crate) progress: &'a Progress,
 }
 
 impl ReadAt for Watched<'_> {

@@ -14,7 +14,7 @@ const DAMAGE: Style = AnsiColor::Yellow.on_default();
 const SHOWN: usize = 8;
 
 /// Returns the value of the line `losses`: losses of the recorder, and places that could not be read.
-pub fn losses(losses: &Losses, recordings: &Recordings) -> String {
+pub(crate) fn losses(losses: &Losses, recordings: &Recordings) -> String {
     let mut parts = Vec::new();
     if recordings.dropped > 0 {
         let events = count(recordings.dropped, "event");
@@ -50,7 +50,7 @@ fn stop_reason(recordings: &Recordings) -> Option<String> {
 }
 
 /// Returns the reason why a recording stopped early, as part of a sentence.
-pub fn why_stopped(reason: Option<StopReason>, limit_bytes: Option<u64>) -> Option<String> {
+pub(crate) fn why_stopped(reason: Option<StopReason>, limit_bytes: Option<u64>) -> Option<String> {
     Some(match (reason?, limit_bytes) {
         (StopReason::Limit, Some(limit)) => {
             format!("the limit of {} was reached (FERRUM_TRACE_LIMIT)", count(limit, "byte"))
@@ -62,7 +62,7 @@ pub fn why_stopped(reason: Option<StopReason>, limit_bytes: Option<u64>) -> Opti
 }
 
 /// Returns notes about the losses of each recording of a trace.
-pub fn notes(recordings: &Recordings) -> Vec<String> {
+pub(crate) fn notes(recordings: &Recordings) -> Vec<String> {
     let has_many = recordings.n > 1;
     let described = recordings.first.iter().flat_map(|recording| {
         let name = if has_many { format!("{}: ", name(recording)) } else { String::new() };
@@ -91,7 +91,7 @@ fn name(recording: &Recording) -> String {
 }
 
 /// Returns a sentence for each kind of loss of one recording.
-pub fn describe(recording: &Recording) -> Vec<String> {
+fn describe(recording: &Recording) -> Vec<String> {
     let mut notes = Vec::new();
     let why = why_stopped(recording.stop_reason, recording.limit_bytes);
     if recording.dropped > 0 {
@@ -132,7 +132,7 @@ fn unfinished_by_thread(recording: &Recording) -> String {
 }
 
 /// Returns the threads with the most losses in parentheses; empty if no thread is known.
-pub fn by_thread(recording: &Recording) -> String {
+pub(crate) fn by_thread(recording: &Recording) -> String {
     let mut threads: Vec<&(String, u64)> = recording.dropped_by_thread.iter().collect();
     if threads.is_empty() {
         return String::new();
@@ -147,7 +147,7 @@ pub fn by_thread(recording: &Recording) -> String {
 }
 
 /// Returns the lines `trigger`, `instants` and `losses` of a trace, as far as it has them.
-pub fn lines(loaded: &Loaded) -> String {
+pub(crate) fn lines(loaded: &Loaded) -> String {
     let Loaded { trace, recordings, .. } = loaded;
     let losses = has_losses(loaded).then(|| losses(&loaded.losses, recordings));
     let all =
@@ -157,7 +157,7 @@ pub fn lines(loaded: &Loaded) -> String {
 }
 
 /// Returns [`lines`] for a command that found nothing in a trace. Empty unless the trace is a dump or has losses.
-pub fn lines_of_nothing(loaded: &Loaded) -> String {
+pub(crate) fn lines_of_nothing(loaded: &Loaded) -> String {
     let is_dump = loaded.recordings.dump_trigger().is_some();
     if is_dump || has_losses(loaded) { lines(loaded) } else { String::new() }
 }
@@ -168,7 +168,7 @@ fn has_losses(loaded: &Loaded) -> bool {
 }
 
 /// Returns the number of instants by name, the most frequent first. `None` if there are none.
-pub fn instants_line(trace: &Trace) -> Option<String> {
+pub(crate) fn instants_line(trace: &Trace) -> Option<String> {
     let rows = instants(trace);
     let n_all: u64 = rows.iter().map(|row| row.count).sum();
     let spell = |row: &InstantRow| format!("{} {}", number(row.count), clean(trace.strings.get(row.name)));
@@ -181,7 +181,7 @@ pub fn instants_line(trace: &Trace) -> Option<String> {
 
 /// Returns the trigger of a dump: `ttft>300ms: request 2 waited 312.0ms …`. `None` if the trace is not a dump. Times
 /// are relative to `first`.
-pub fn trigger(recordings: &Recordings, first: Option<i64>) -> Option<String> {
+pub(crate) fn trigger(recordings: &Recordings, first: Option<i64>) -> Option<String> {
     let (event, trigger) = recordings.dump_trigger()?;
     let mut text = clean(&trigger.reason);
     if !trigger.what.is_empty() {

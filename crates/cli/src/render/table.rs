@@ -20,13 +20,13 @@ const REST: Style = Style::new().dimmed();
 static IS_WIDE: AtomicBool = AtomicBool::new(false);
 
 /// Makes [`width`] unlimited on terminals too.
-pub fn set_wide(is_wide: bool) {
+pub(crate) fn set_wide(is_wide: bool) {
     IS_WIDE.store(is_wide, Ordering::Relaxed);
 }
 
 /// Returns the largest width of tables: the terminal's, or the value of `COLUMNS`. It is unlimited with `--wide`, or
 /// without a terminal.
-pub fn width() -> usize {
+pub(crate) fn width() -> usize {
     if IS_WIDE.load(Ordering::Relaxed) {
         return UNLIMITED;
     }
@@ -38,13 +38,13 @@ pub fn width() -> usize {
 }
 
 /// Returns the largest length of a name in running text: `chars`, or unlimited if tables are.
-pub fn name_width(chars: usize) -> usize {
+pub(crate) fn name_width(chars: usize) -> usize {
     if width() == UNLIMITED { UNLIMITED } else { chars }
 }
 
 /// A column.
 #[derive(Clone, Debug)]
-pub struct Column {
+pub(crate) struct Column {
     title: String,
     kind: ColumnKind,
     importance: Option<usize>,
@@ -60,17 +60,17 @@ enum ColumnKind {
 
 impl Column {
     /// Creates a column of texts, which are cut if the table is too wide.
-    pub fn text(title: impl Into<String>) -> Self {
+    pub(crate) fn text(title: impl Into<String>) -> Self {
         Self { title: title.into(), kind: ColumnKind::Text, importance: None }
     }
 
     /// Creates a column of numbers.
-    pub fn number(title: impl Into<String>) -> Self {
+    pub(crate) fn number(title: impl Into<String>) -> Self {
         Self { title: title.into(), kind: ColumnKind::Number, importance: None }
     }
 
     /// Allows to hide the column if the table is too wide. The least important column is hidden first.
-    pub fn importance(mut self, importance: usize) -> Self {
+    pub(crate) fn importance(mut self, importance: usize) -> Self {
         self.importance = Some(importance);
         self
     }
@@ -78,34 +78,34 @@ impl Column {
 
 /// Rows of cells.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub(crate) struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// Creates an empty table.
-    pub fn new(columns: Vec<Column>) -> Self {
+    pub(crate) fn new(columns: Vec<Column>) -> Self {
         Self { columns, rows: Vec::new() }
     }
 
     /// Adds a row with one cell per column.
-    pub fn push(&mut self, cells: Vec<String>) {
+    pub(crate) fn push(&mut self, cells: Vec<String>) {
         self.rows.push(cells.into_iter().map(|cell| clean(&cell)).collect());
     }
 
     /// Returns the column titles.
-    pub fn titles(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn titles(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().map(|column| column.title.as_str())
     }
 
     /// Returns the cells, row by row.
-    pub fn rows(&self) -> &[Vec<String>] {
+    pub(crate) fn rows(&self) -> &[Vec<String>] {
         &self.rows
     }
 
     /// Returns the table as lines of text. The last line lists hidden columns.
-    pub fn render(&self, width: usize) -> String {
+    pub(crate) fn render(&self, width: usize) -> String {
         let natural: Vec<usize> = (0..self.columns.len()).map(|column| self.natural_width(column)).collect();
         let kept = self.fitting_columns(&natural, width);
         let widths = self.cut_widths(&kept, &natural, width);
@@ -218,12 +218,12 @@ impl Table {
 }
 
 /// Replaces control characters, which could move the cursor or change colors.
-pub fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     text.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char }).collect()
 }
 
 /// Cuts a text to this width, in its middle.
-pub fn cut(text: &str, width: usize) -> String {
+pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
@@ -238,7 +238,7 @@ const KERNEL_PREFIXES: [&str; 3] = ["void ", "at::native::", "(anonymous namespa
 
 /// Cuts the name of a kernel or a span to this width, at its end: the beginning of kernel names differs most. Common
 /// prefixes are left out first.
-pub fn shorten(name: &str, width: usize) -> String {
+pub(crate) fn shorten(name: &str, width: usize) -> String {
     if name.width() <= width {
         return name.to_owned();
     }

@@ -6,13 +6,13 @@ use indicatif::HumanCount;
 const UNITS: [(&str, u128); 3] = [("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 
 /// Formats nanoseconds with four significant digits: `123 ns`, `1.234 µs`, `98.76 ms`, `12,345 s`.
-pub fn time(ns: i64) -> String {
+pub(crate) fn time(ns: i64) -> String {
     let (number, unit) = split(ns);
     format!("{number} {unit}")
 }
 
 /// Like [`time`], with all units two characters wide, so that numbers are aligned in columns.
-pub fn time_in_column(ns: i64) -> String {
+pub(crate) fn time_in_column(ns: i64) -> String {
     let (number, unit) = split(ns);
     format!("{number} {unit:>2}")
 }
@@ -42,12 +42,12 @@ fn split_positive(ns: u128) -> (String, &'static str) {
 }
 
 /// Formats a number: `2,000`.
-pub fn number(n: u64) -> String {
+pub(crate) fn number(n: u64) -> String {
     HumanCount(n).to_string()
 }
 
 /// Formats a number and a noun: `1 event`, `2,000 events`.
-pub fn count(n: u64, thing: &str) -> String {
+pub(crate) fn count(n: u64, thing: &str) -> String {
     let plural = match thing {
         _ if n == 1 => "",
         thing if thing.ends_with("ss") || thing.ends_with("ch") => "es",
@@ -57,7 +57,7 @@ pub fn count(n: u64, thing: &str) -> String {
 }
 
 /// Formats a rate with three significant digits: `0.123`, `12.3`, `1,234`.
-pub fn rate(per_second: f64) -> String {
+pub(crate) fn rate(per_second: f64) -> String {
     match per_second {
         0.0 => "0".to_owned(),
         small if small < 1.0 => format!("{small:.3}"),
@@ -68,7 +68,7 @@ pub fn rate(per_second: f64) -> String {
 }
 
 /// Formats a share in percent.
-pub fn percent(part: f64) -> String {
+pub(crate) fn percent(part: f64) -> String {
     format!("{:.1}", 100.0 * part)
 }
 

@@ -7,7 +7,7 @@ use ferrum_trace_format::chrome::read::DocumentShape;
 use serde::Serialize;
 
 #[derive(Serialize)]
-pub struct CheckObject<'a> {
+pub(crate) struct CheckObject<'a> {
     #[serde(flatten)]
     file: FileObject<'a>,
     #[serde(flatten)]
@@ -34,7 +34,7 @@ struct FindingObject<'a> {
 
 impl<'a> CheckObject<'a> {
     /// `facts` is `None` if the trace was not opened.
-    pub fn new(source: &'a Source, facts: Option<&TraceFacts>, report: &'a Report, notes: &'a [String]) -> Self {
+    pub(crate) fn new(source: &'a Source, facts: Option<&TraceFacts>, report: &'a Report, notes: &'a [String]) -> Self {
         Self {
             file: FileObject::new(&source.name),
             format: facts.map(|facts| FormatObject::new(facts.kind, &facts.containers)),

@@ -5,5 +5,5 @@ mod json;
 mod run;
 mod text;
 
-pub use args::CheckArgs as Args;
-pub use run::run;
+pub(crate) use args::CheckArgs as Args;
+pub(crate) use run::run;

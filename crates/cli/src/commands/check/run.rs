@@ -13,7 +13,7 @@ use ferrum_trace_analyze::check::{Report, check};
 use ferrum_trace_format::chrome::read::Losses;
 use ferrum_trace_format::open::TraceFormat;
 
-pub fn run(args: &CheckArgs) -> ExitStatus {
+pub(crate) fn run(args: &CheckArgs) -> ExitStatus {
     interrupt::install("nothing was written");
     let (messages, is_verbose) = (args.report.messages(), args.report.verbose);
     let mut printer = Printer::new(messages, args.report.json);

@@ -15,7 +15,7 @@ const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 const OFFSETS_SHOWN: usize = 2;
 
 /// Returns a line for each finding, or a paragraph if `is_verbose`.
-pub fn text(source: &Source, report: &Report, is_verbose: bool) -> String {
+pub(crate) fn text(source: &Source, report: &Report, is_verbose: bool) -> String {
     let (n_errors, n_all) = (report.errors().count(), report.findings.len());
     let kinds = match (n_errors, n_all - n_errors) {
         (0, 0) => "no problems found".to_owned(),

@@ -11,7 +11,7 @@ Examples:
 /// Print a completion script for your shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct CompletionsArgs {
+pub(crate) struct CompletionsArgs {
     /// The shell to generate the script for
-    pub shell: Shell,
+    pub(crate) shell: Shell,
 }

@@ -3,5 +3,5 @@
 mod args;
 mod run;
 
-pub use args::CompletionsArgs as Args;
-pub use run::run;
+pub(crate) use args::CompletionsArgs as Args;
+pub(crate) use run::run;

@@ -6,7 +6,7 @@ use crate::exit_status::ExitStatus;
 use crate::render::printer::print;
 use clap::CommandFactory;
 
-pub fn run(args: &CompletionsArgs) -> ExitStatus {
+pub(crate) fn run(args: &CompletionsArgs) -> ExitStatus {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut CommandLine::command(), "ferrum-trace", &mut script);
     print(&script)

@@ -69,34 +69,34 @@ Exit codes:
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 #[command(mut_arg("json", |arg| arg.help("Print a report as JSON on stdout, one object per file")))]
-pub struct ConvertArgs {
+pub(crate) struct ConvertArgs {
     #[command(flatten)]
-    pub inputs: InputArgs,
+    pub(crate) inputs: InputArgs,
 
     #[command(flatten)]
-    pub output: OutputArgs,
+    pub(crate) output: OutputArgs,
 
     /// The format; by default, that of the output's extension
     #[arg(long, value_enum, value_name = "FORMAT")]
-    pub to: Option<Format>,
+    pub(crate) to: Option<Format>,
 
     /// Chrome JSON only: write every event unchanged, including those that viewers have problems with; only invalid
     /// JSON is fixed
     #[arg(long)]
-    pub as_is: bool,
+    pub(crate) as_is: bool,
 
     /// torch only: the rank of the trace; by default, the one in the trace or the position of the file
     #[arg(long, value_name = "N")]
-    pub rank: Option<u32>,
+    pub(crate) rank: Option<u32>,
 
     /// torch only: the number of ranks; by default, the number of files
     #[arg(long, value_name = "N")]
-    pub world_size: Option<u32>,
+    pub(crate) world_size: Option<u32>,
 
     /// torch only: keep nanoseconds; HolisticTraceAnalysis then shortens slices by up to 2 us
     #[arg(long)]
-    pub keep_ns: bool,
+    pub(crate) keep_ns: bool,
 
     #[command(flatten)]
-    pub report: ReportArgs,
+    pub(crate) report: ReportArgs,
 }

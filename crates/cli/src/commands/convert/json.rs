@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 #[derive(Serialize)]
-pub struct ConvertObject<'a> {
+pub(crate) struct ConvertObject<'a> {
     #[serde(flatten)]
     file: FileObject<'a>,
     output: String,
@@ -47,7 +47,7 @@ struct LeftObject {
 static NO_LOSSES: Losses = Losses { first: Vec::new(), n: 0, n_bytes: 0 };
 
 impl<'a> ConvertObject<'a> {
-    pub fn new(
+    pub(crate) fn new(
         source: &'a Source,
         target: &Target,
         format: Format,

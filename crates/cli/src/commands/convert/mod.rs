@@ -5,7 +5,7 @@ mod json;
 mod run;
 mod text;
 
-pub use args::ConvertArgs as Args;
-pub use run::run;
+pub(crate) use args::ConvertArgs as Args;
+pub(crate) use run::run;
 #[cfg(unix)]
-pub use run::write_plainly;
+pub(crate) use run::write_plainly;

@@ -21,14 +21,14 @@ use ferrum_trace_model::Recordings;
 use std::io::{self, IsTerminal};
 
 /// The result of a conversion.
-pub enum Converted {
+pub(crate) enum Converted {
     Chrome(Changes),
     Other(Box<Summary>),
 }
 
 impl Converted {
     /// Returns the parts that could not be read.
-    pub fn losses(&self) -> Losses {
+    pub(crate) fn losses(&self) -> Losses {
         match self {
             // They are among the repairs.
             Self::Chrome(_) => Losses::default(),
@@ -37,7 +37,7 @@ impl Converted {
     }
 
     /// Returns the facts that the recorder has stored in the trace.
-    pub fn recordings(&self) -> &Recordings {
+    pub(crate) fn recordings(&self) -> &Recordings {
         match self {
             Self::Chrome(changes) => &changes.recordings,
             Self::Other(summary) => &summary.recordings,
@@ -65,7 +65,7 @@ impl Converted {
     }
 }
 
-pub fn run(args: &ConvertArgs) -> ExitStatus {
+pub(crate) fn run(args: &ConvertArgs) -> ExitStatus {
     let (messages, is_json) = (args.report.messages(), args.report.json);
     let inputs = expand(&args.inputs);
     let writer = OutputWriter::new(paths::count(&inputs), &args.output, is_json);
@@ -154,7 +154,7 @@ impl Options<'_> {
 
 /// Writes a trace in another format, without any flags.
 #[cfg(unix)]
-pub fn write_plainly(source: &Source, format: Format, output: &mut dyn io::Write) -> Result<Converted, String> {
+pub(crate) fn write_plainly(source: &Source, format: Format, output: &mut dyn io::Write) -> Result<Converted, String> {
     write(
         source,
         &Reopen::new(source),

@@ -10,7 +10,7 @@ use ferrum_trace_analyze::convert::{Left, Summary};
 use std::fmt::Write as _;
 
 /// Returns what was written, and a line for each kind of data that was left out or changed.
-pub fn text(source: &Source, target: &Target, converted: &Converted, is_verbose: bool) -> String {
+pub(crate) fn text(source: &Source, target: &Target, converted: &Converted, is_verbose: bool) -> String {
     let (name, output) = (clean(&source.label), target.label());
     match converted {
         Converted::Chrome(changes) => {
@@ -77,7 +77,7 @@ fn push_left(text: &mut String, summary: &Summary) {
 }
 
 /// Returns the counts that are not zero, by the letter of the phase.
-pub fn phase_counts(phases: &[u64; 128]) -> impl Iterator<Item = (String, u64)> + '_ {
+pub(crate) fn phase_counts(phases: &[u64; 128]) -> impl Iterator<Item = (String, u64)> + '_ {
     let spelled = |phase: usize| match u8::try_from(phase) {
         Ok(0) | Err(_) => "without a phase".to_owned(),
         Ok(letter) => char::from(letter).escape_default().to_string(),

@@ -55,40 +55,40 @@ Exit codes:
 /// Prints a table of self times with a row per layer and a column per category. With -o, also draws a bar chart.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
-pub struct LayersArgs {
+pub(crate) struct LayersArgs {
     #[command(flatten)]
-    pub inputs: InputArgs,
+    pub(crate) inputs: InputArgs,
 
     /// The source of the layer numbers
     #[arg(long, value_name = "SOURCE", value_enum, default_value = "auto")]
-    pub layer_from: LayerFrom,
+    pub(crate) layer_from: LayerFrom,
 
     /// Include only what lies within slices of this name; repeat it to compare phases side by side
     #[arg(long = "phase", value_name = "GLOB")]
-    pub phases: Vec<String>,
+    pub(crate) phases: Vec<String>,
 
     #[command(flatten)]
-    pub selection: SelectionArgs,
+    pub(crate) selection: SelectionArgs,
 
     /// Sum durations instead of self times; nested slices count too
     #[arg(long)]
-    pub total: bool,
+    pub(crate) total: bool,
 
     /// Draw a chart to this file (one FILE only): .svg, .png or .html
     #[arg(short, long, value_name = "PATH", value_hint = ValueHint::FilePath)]
-    pub output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
 
     /// Overwrite an existing chart
     #[arg(short, long)]
-    pub force: bool,
+    pub(crate) force: bool,
 
     #[command(flatten)]
-    pub report: ReportArgs,
+    pub(crate) report: ReportArgs,
 }
 
 /// The source of the layer of a slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum LayerFrom {
+pub(crate) enum LayerFrom {
     #[default]
     Auto,
     Arg,
@@ -98,7 +98,7 @@ pub enum LayerFrom {
 
 impl LayersArgs {
     /// Returns the options of the flags.
-    pub fn options(&self) -> LayersOptions {
+    pub(crate) fn options(&self) -> LayersOptions {
         let source = match self.layer_from {
             LayerFrom::Auto => LayerSource::Auto,
             LayerFrom::Arg => LayerSource::Arg,

@@ -18,7 +18,7 @@ use ferrum_trace_analyze::PhaseLayers;
 const LAYERS_DRAWN: usize = 1000;
 
 /// The chart of `--output`.
-pub struct ChartOutput {
+pub(crate) struct ChartOutput {
     format: ChartFormat,
     target: Target,
     writer: OutputWriter,
@@ -26,7 +26,7 @@ pub struct ChartOutput {
 
 impl ChartOutput {
     /// Returns `None` without `--output`.
-    pub fn of(args: &LayersArgs, inputs: InputCount) -> Result<Option<Self>, UserError> {
+    pub(crate) fn of(args: &LayersArgs, inputs: InputCount) -> Result<Option<Self>, UserError> {
         let Some(path) = &args.output else { return Ok(None) };
         let target = Target::of(path);
         let Target::File(path) = &target else {
@@ -40,7 +40,7 @@ impl ChartOutput {
     }
 
     /// Draws the chart and writes it.
-    pub fn write(&self, source: &Source, report: &LayersReport, messages: &Messages) -> Result<(), UserError> {
+    pub(crate) fn write(&self, source: &Source, report: &LayersReport, messages: &Messages) -> Result<(), UserError> {
         let bytes = chart(source, report).render(self.format, &table(report))?;
         let write = |output: &mut dyn std::io::Write| output.write_all(&bytes).map_err(|cause| cause.to_string());
         if self.writer.write(&source.label, &self.target, write)?.is_some() {

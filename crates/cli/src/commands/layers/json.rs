@@ -7,7 +7,7 @@ use ferrum_trace_analyze::{Cell, PhaseLayers};
 use serde::Serialize;
 
 #[derive(Serialize)]
-pub struct LayersObject<'a> {
+pub(crate) struct LayersObject<'a> {
     #[serde(flatten)]
     file: FileObject<'a>,
     layer_from: &'static str,
@@ -44,7 +44,7 @@ struct CellObject<'a> {
 }
 
 impl<'a> LayersObject<'a> {
-    pub fn new(source: &'a Source, report: &'a LayersReport) -> Self {
+    pub(crate) fn new(source: &'a Source, report: &'a LayersReport) -> Self {
         let layers = &report.layers;
         Self {
             file: FileObject::new(&source.name),

@@ -7,5 +7,5 @@ mod json;
 mod run;
 mod text;
 
-pub use args::LayersArgs as Args;
-pub use run::run;
+pub(crate) use args::LayersArgs as Args;
+pub(crate) use run::run;

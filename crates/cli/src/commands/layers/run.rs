@@ -26,7 +26,7 @@ use std::collections::HashMap;
 /// with more cells than this, the numbers are not layers.
 const CELLS_MAX: usize = 1_000_000;
 
-pub fn run(args: &LayersArgs) -> ExitStatus {
+pub(crate) fn run(args: &LayersArgs) -> ExitStatus {
     let messages = args.report.messages();
     let inputs = expand(&args.inputs);
     let chart = match ChartOutput::of(args, paths::count(&inputs)) {
@@ -54,12 +54,12 @@ pub fn run(args: &LayersArgs) -> ExitStatus {
 }
 
 /// Results for one trace.
-pub struct LayersReport {
-    pub loaded: Loaded,
-    pub notes: Vec<String>,
-    pub layers: Layers,
+pub(crate) struct LayersReport {
+    pub(crate) loaded: Loaded,
+    pub(crate) notes: Vec<String>,
+    pub(crate) layers: Layers,
     /// The reason why there are no layers.
-    pub missing: Option<String>,
+    pub(crate) missing: Option<String>,
     /// True for durations, false for self times.
     is_total: bool,
 }
@@ -88,7 +88,7 @@ impl LayersReport {
     }
 
     /// Returns the name of the source of layer numbers.
-    pub fn source_name(&self) -> &'static str {
+    pub(crate) fn source_name(&self) -> &'static str {
         match self.layers.source {
             LayerSource::Auto => "auto",
             LayerSource::Arg => "arg",
@@ -98,17 +98,17 @@ impl LayersReport {
     }
 
     /// Returns the name of a category.
-    pub fn category(&self, id: StringId) -> &str {
+    pub(crate) fn category(&self, id: StringId) -> &str {
         self.loaded.trace.strings.get(id)
     }
 
     /// Returns the time of a cell that is shown.
-    pub fn time(&self, cell: Cell) -> i64 {
+    pub(crate) fn time(&self, cell: Cell) -> i64 {
         if self.is_total { cell.total } else { cell.self_time }
     }
 
     /// Returns the title of the table.
-    pub fn description(&self) -> String {
+    pub(crate) fn description(&self) -> String {
         let what = if self.is_total { "total" } else { "self" };
         let origin = match self.layers.source {
             LayerSource::Arg => "the argument `layer`",

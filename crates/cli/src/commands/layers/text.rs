@@ -12,18 +12,18 @@ const TITLE: Style = Style::new().bold();
 const TITLE_CHARS: usize = 18;
 
 /// Returns a title and the table.
-pub fn text(source: &Source, report: &LayersReport) -> String {
+pub(crate) fn text(source: &Source, report: &LayersReport) -> String {
     let table = table(report).render(table::width());
     format!("{TITLE}{}{TITLE:#}: {}\n\n{table}", clean(&source.label), report.description())
 }
 
 /// Returns the category, or a placeholder if it is empty.
-pub fn named(category: &str) -> &str {
+pub(crate) fn named(category: &str) -> &str {
     if category.is_empty() { "(no category)" } else { category }
 }
 
 /// Returns a row for each layer.
-pub fn table(report: &LayersReport) -> Table {
+pub(crate) fn table(report: &LayersReport) -> Table {
     let layers = &report.layers;
     let n_categories = layers.categories.len();
     let title_chars = table::name_width(TITLE_CHARS);

@@ -8,7 +8,7 @@ Examples:
 /// Print the manual page
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct ManArgs {
+pub(crate) struct ManArgs {
     /// The command to print the page of
-    pub command: Option<String>,
+    pub(crate) command: Option<String>,
 }

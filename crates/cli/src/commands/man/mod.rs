@@ -3,5 +3,5 @@
 mod args;
 mod run;
 
-pub use args::ManArgs as Args;
-pub use run::run;
+pub(crate) use args::ManArgs as Args;
+pub(crate) use run::run;

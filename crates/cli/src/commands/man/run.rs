@@ -9,7 +9,7 @@ use crate::user_error::UserError;
 use clap::CommandFactory;
 use clap_mangen::Man;
 
-pub fn run(args: &ManArgs) -> ExitStatus {
+pub(crate) fn run(args: &ManArgs) -> ExitStatus {
     let name = args.command.as_deref();
     let mut program = CommandLine::command();
     // Sets the full names of the commands.

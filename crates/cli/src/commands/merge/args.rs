@@ -69,41 +69,41 @@ Exit codes:
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 #[command(mut_arg("json", |arg| arg.help("Print JSON instead of tables")))]
-pub struct MergeArgs {
+pub(crate) struct MergeArgs {
     #[command(flatten)]
-    pub inputs: InputArgs,
+    pub(crate) inputs: InputArgs,
 
     /// Write to this file: `.json` or `.pftrace`, also with `.gz` or `.zst`; `-` is stdout
     ///
     /// The file appears under its name only when it is complete.
     #[arg(short, long, value_name = "PATH", required = true, value_hint = ValueHint::FilePath)]
-    pub output: PathBuf,
+    pub(crate) output: PathBuf,
 
     /// Overwrite an existing file
     #[arg(short, long)]
-    pub force: bool,
+    pub(crate) force: bool,
 
     /// How to align clocks
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
-    pub align: AlignBy,
+    pub(crate) align: AlignBy,
 
     /// Ranks of the traces, in the order of the files: `0,1,2`
     ///
     /// By default, ranks come from the traces or from their names: `rank3.json`, `trace-rank-3.json.gz`.
     #[arg(long, value_name = "N,N…", value_delimiter = ',')]
-    pub ranks: Vec<u32>,
+    pub(crate) ranks: Vec<u32>,
 
     /// Also fix what viewers have problems with, as `repair` does; uses 20 bytes of memory per slice
     #[arg(long)]
-    pub repair: bool,
+    pub(crate) repair: bool,
 
     #[command(flatten)]
-    pub report: ReportArgs,
+    pub(crate) report: ReportArgs,
 }
 
 /// The method to align clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum AlignBy {
+pub(crate) enum AlignBy {
     /// By the best method that the traces allow
     #[default]
     Auto,

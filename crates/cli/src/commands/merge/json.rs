@@ -7,7 +7,7 @@ use ferrum_trace_analyze::merge::{Merged, MergedForm, MergedInput, MergedProcess
 use serde::Serialize;
 
 #[derive(Serialize)]
-pub struct MergeObject<'a> {
+pub(crate) struct MergeObject<'a> {
     version: u32,
     output: String,
     format: &'static str,
@@ -97,7 +97,7 @@ struct RankObject<'a> {
 
 impl<'a> MergeObject<'a> {
     /// `notes` returns the remarks about an input.
-    pub fn new(
+    pub(crate) fn new(
         target: &Target,
         form: MergedForm,
         merged: &'a Merged,

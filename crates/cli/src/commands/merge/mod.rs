@@ -5,7 +5,7 @@ mod json;
 mod run;
 mod text;
 
-pub use args::MergeArgs as Args;
-pub use run::run;
+pub(crate) use args::MergeArgs as Args;
+pub(crate) use run::run;
 #[cfg(unix)]
-pub use text::{not_ranks, skew};
+pub(crate) use text::{not_ranks, skew};

@@ -22,7 +22,7 @@ use ferrum_trace_analyze::rank_in;
 use std::path::Path;
 use std::sync::Arc;
 
-pub fn run(args: &MergeArgs) -> ExitStatus {
+pub(crate) fn run(args: &MergeArgs) -> ExitStatus {
     let messages = args.report.messages();
     let mut printer = Printer::new(messages, args.report.json);
     let inputs = expand(&args.inputs);

@@ -14,7 +14,7 @@ const PIDS: usize = 4;
 const DRIFT_SHOWN_PPB: i64 = 100;
 
 /// Returns the tables of inputs and of skew between ranks.
-pub fn text(merged: &Merged, target: &Target, width: usize) -> String {
+pub(crate) fn text(merged: &Merged, target: &Target, width: usize) -> String {
     let written = count(merged.n_events, "event");
     let mut text =
         format!("{}: {} of {}\n\n", clean(&target.label()), written, count(merged.inputs.len() as u64, "trace"));
@@ -29,7 +29,7 @@ pub fn text(merged: &Merged, target: &Target, width: usize) -> String {
 }
 
 /// Returns the tables of skew between ranks; empty if there is nothing to compare.
-pub fn skew(merged: &Merged, width: usize) -> String {
+pub(crate) fn skew(merged: &Merged, width: usize) -> String {
     let mut text = String::new();
     let doubt = doubt(merged);
     push_skew(&mut text, &merged.collectives, ("collective", "arrives"), &doubt, width);
@@ -38,7 +38,7 @@ pub fn skew(merged: &Merged, width: usize) -> String {
 }
 
 /// Returns the reason why inputs are not compared.
-pub fn not_ranks(merged: &Merged, why: &NotRanks) -> String {
+pub(crate) fn not_ranks(merged: &Merged, why: &NotRanks) -> String {
     let [one, other] = why.files().map(|place| merged.inputs.get(place).map_or("-", |input| input.name.as_str()));
     let reason = match why {
         NotRanks::SameRank { rank, .. } => format!("{one} and {other} are both of rank {rank}"),

@@ -79,61 +79,61 @@ Any other code is the program's own.";
 #[command(override_usage = "ferrum-trace record [OPTIONS] [--] PROGRAM [ARGUMENT]...")]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 #[command(mut_arg("json", |arg| arg.help("Print a report as JSON on the last line of stdout")))]
-pub struct RecordArgs {
+pub(crate) struct RecordArgs {
     /// Write the trace to this file
     ///
     /// The extension chooses the format, as with `convert`: `.json`, `.pftrace` and others, with `.gz` or `.zst` to
     /// compress it. An existing file is replaced when the trace is complete.
     #[arg(short, long, value_name = "PATH", default_value = "trace.json", value_hint = ValueHint::FilePath)]
-    pub output: PathBuf,
+    pub(crate) output: PathBuf,
 
     /// Keep only the newest events, by size or time, e.g. `64MiB` or `30s`
     #[arg(long, value_name = "SIZE|TIME", value_parser = checked(is_ring))]
-    pub ring: Option<String>,
+    pub(crate) ring: Option<String>,
 
     /// Record only a part of the run: `steps=100..120`, `first=10s`, `every=1000`, `requests=1/100`, `ranks=0`
     #[arg(long, value_name = "WINDOW", value_parser = checked(is_window))]
-    pub window: Option<String>,
+    pub(crate) window: Option<String>,
 
     /// Largest amount that each process may record, e.g. `512MiB`
     #[arg(long, value_name = "BYTES", value_parser = checked(is_limit))]
-    pub limit: Option<String>,
+    pub(crate) limit: Option<String>,
 
     /// Record only these categories, e.g. `gemm,attention`
     #[arg(long, value_name = "LIST", value_parser = checked(is_categories))]
-    pub categories: Option<String>,
+    pub(crate) categories: Option<String>,
 
     /// With --ring: dump the ring when this happens, e.g. `step>50ms`
     #[arg(long, value_name = "TRIGGER", value_parser = checked(is_trigger))]
-    pub trigger: Option<String>,
+    pub(crate) trigger: Option<String>,
 
     /// How long to wait for processes that outlive the program and still record
     ///
     /// After that, or after Ctrl-C, their events so far are used, and their files are kept.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
-    pub wait: u64,
+    pub(crate) wait: u64,
 
     /// Keep the files of the individual processes too
     #[arg(short, long)]
-    pub keep: bool,
+    pub(crate) keep: bool,
 
     /// Open the trace in ui.perfetto.dev
     ///
     /// The trace does not leave this machine: the page in your browser fetches it from a server on the loopback
     /// address, which stops after that, or after two minutes.
     #[arg(long)]
-    pub open: bool,
+    pub(crate) open: bool,
 
     /// Do not print a summary of the trace
     #[arg(long)]
-    pub no_summary: bool,
+    pub(crate) no_summary: bool,
 
     #[command(flatten)]
-    pub report: ReportArgs,
+    pub(crate) report: ReportArgs,
 
     /// The program and its arguments
     #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
-    pub program: Vec<OsString>,
+    pub(crate) program: Vec<OsString>,
 }
 
 /// Returns a parser of values that are passed to the recorder as text, after `check` has accepted them.
@@ -167,7 +167,7 @@ fn is_trigger(text: &str) -> Result<(), SettingError> {
 
 impl RecordArgs {
     /// Returns the environment variables of the given flags.
-    pub fn variables(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let all = [
             ("FERRUM_TRACE_RING", &self.ring),
             ("FERRUM_TRACE_WINDOW", &self.window),

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 #[derive(Serialize)]
-pub struct RecordObject<'a> {
+pub(crate) struct RecordObject<'a> {
     version: u32,
     program: Vec<String>,
     code: Option<i32>,
@@ -38,20 +38,20 @@ struct ProcessObject<'a> {
 }
 
 /// Results of a run.
-pub struct RunResult<'a> {
-    pub program: &'a [OsString],
-    pub end: End,
-    pub recorded: &'a RecordedProcesses,
-    pub output: Option<&'a Path>,
+pub(crate) struct RunResult<'a> {
+    pub(crate) program: &'a [OsString],
+    pub(crate) end: End,
+    pub(crate) recorded: &'a RecordedProcesses,
+    pub(crate) output: Option<&'a Path>,
     /// The result of merging, if there were several files.
-    pub merged: Option<&'a Merged>,
-    pub folder: Option<&'a Path>,
-    pub dumps: &'a [PathBuf],
-    pub error: Option<String>,
+    pub(crate) merged: Option<&'a Merged>,
+    pub(crate) folder: Option<&'a Path>,
+    pub(crate) dumps: &'a [PathBuf],
+    pub(crate) error: Option<String>,
 }
 
 impl<'a> RecordObject<'a> {
-    pub fn new(result: RunResult<'a>, summary: Option<SummaryObject<'a>>) -> Self {
+    pub(crate) fn new(result: RunResult<'a>, summary: Option<SummaryObject<'a>>) -> Self {
         let (code, signal) = split(result.end);
         let spelled = |path: &Path| path.display().to_string();
         Self {

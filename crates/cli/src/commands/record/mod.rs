@@ -9,5 +9,5 @@ mod trace_summary;
 mod viewer;
 mod write_trace;
 
-pub use args::RecordArgs as Args;
-pub use run::run;
+pub(crate) use args::RecordArgs as Args;
+pub(crate) use run::run;

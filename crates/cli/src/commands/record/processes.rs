@@ -19,7 +19,7 @@ const ROWS: usize = 40;
 const RANK: usize = 2;
 
 /// Returns a table with a row per process.
-pub fn table(recorded: &RecordedProcesses) -> String {
+pub(crate) fn table(recorded: &RecordedProcesses) -> String {
     let has_ranks = recorded.processes.iter().any(|process| process.summary.rank.is_some());
     let mut columns = vec![
         Column::number("pid"),
@@ -59,7 +59,7 @@ pub fn table(recorded: &RecordedProcesses) -> String {
 }
 
 /// Returns the number of events, processes and losses.
-pub fn total(recorded: &RecordedProcesses) -> String {
+pub(crate) fn total(recorded: &RecordedProcesses) -> String {
     let events = count(recorded.n_events(), "event");
     let processes = count(recorded.processes.len() as u64, "process");
     let recordings = recordings(recorded);
@@ -73,14 +73,14 @@ pub fn total(recorded: &RecordedProcesses) -> String {
 }
 
 /// Returns the facts that the recorders of all processes have stored.
-pub fn recordings(recorded: &RecordedProcesses) -> Recordings {
+pub(crate) fn recordings(recorded: &RecordedProcesses) -> Recordings {
     let mut recordings = Recordings::default();
     recorded.processes.iter().for_each(|process| recordings.push(process.summary.recording.clone()));
     recordings
 }
 
 /// Returns the largest possible error between the clocks of the processes.
-pub fn clocks(merged: &Merged) -> String {
+pub(crate) fn clocks(merged: &Merged) -> String {
     match merged.error_ns() {
         Some(0) => "times agree exactly".to_owned(),
         Some(error) => format!("times agree to {}", time(i64::try_from(error).unwrap_or(i64::MAX))),

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The report of `record`.
-pub struct Report<'a> {
+pub(crate) struct Report<'a> {
     args: &'a RecordArgs,
     messages: Messages,
     end: End,
@@ -39,18 +39,18 @@ pub struct Report<'a> {
 
 impl<'a> Report<'a> {
     /// Creates the report of a program that has ended.
-    pub fn new(args: &'a RecordArgs, messages: Messages, end: End) -> Self {
+    pub(crate) fn new(args: &'a RecordArgs, messages: Messages, end: End) -> Self {
         Self { args, messages, end, folder: None, dumps: Vec::new(), error: None }
     }
 
     /// Reports an error.
-    pub fn fail(&mut self, error: &UserError) {
+    pub(crate) fn fail(&mut self, error: &UserError) {
         self.messages.error(error);
         self.error.get_or_insert_with(|| error.to_string());
     }
 
     /// Writes the trace, if there are any events.
-    pub fn write_trace(
+    pub(crate) fn write_trace(
         &mut self,
         recorded: &RecordedProcesses,
         format: Format,
@@ -77,7 +77,7 @@ impl<'a> Report<'a> {
     }
 
     /// Moves dumps of flight recorders next to the trace.
-    pub fn move_dumps(&mut self, recorded: &RecordedProcesses) {
+    pub(crate) fn move_dumps(&mut self, recorded: &RecordedProcesses) {
         for dump in &recorded.dumps {
             let ending = if begins_like_a_spool(dump) { "spool" } else { "json" };
             let name = format!("{}.{}.{ending}", bare_name(&self.args.output), bare_name(dump));
@@ -96,7 +96,7 @@ impl<'a> Report<'a> {
     }
 
     /// Removes the files of the processes, unless they are still needed.
-    pub fn keep_or_remove(&mut self, recorded: &RecordedProcesses, folder: Folder) {
+    pub(crate) fn keep_or_remove(&mut self, recorded: &RecordedProcesses, folder: Folder) {
         let why = if recorded.has_live() {
             "processes still record here; the trace has what they had recorded so far"
         } else if self.error.is_some() {
@@ -111,14 +111,19 @@ impl<'a> Report<'a> {
     }
 
     /// Summarizes the trace, unless `--no-summary` is given.
-    pub fn summarize(&mut self, written: Option<&WrittenTrace>) -> Option<TraceSummary> {
+    pub(crate) fn summarize(&mut self, written: Option<&WrittenTrace>) -> Option<TraceSummary> {
         let written = written.filter(|_| !self.args.no_summary)?;
         let summary = TraceSummary::of(&written.readable, &self.args.output, &self.messages);
         summary.map_err(|error| self.fail(&error)).ok()
     }
 
     /// Prints the report.
-    pub fn print(&self, recorded: &RecordedProcesses, written: Option<&WrittenTrace>, summary: Option<&TraceSummary>) {
+    pub(crate) fn print(
+        &self,
+        recorded: &RecordedProcesses,
+        written: Option<&WrittenTrace>,
+        summary: Option<&TraceSummary>,
+    ) {
         let mut printer = Printer::new(self.messages, self.args.report.json);
         if printer.is_json {
             printer.object(&self.object(recorded, written, summary));
@@ -181,7 +186,7 @@ impl<'a> Report<'a> {
     }
 
     /// Opens the trace in the viewer.
-    pub fn open_viewer(&mut self) {
+    pub(crate) fn open_viewer(&mut self) {
         let server = match ViewerServer::of(&self.args.output) {
             Ok(server) => server,
             Err(error) => return self.fail(&error),
@@ -196,7 +201,7 @@ impl<'a> Report<'a> {
     }
 
     /// Returns the exit code of the program, or 2 if it is 0 and there was an error.
-    pub fn exit_code(&self) -> ExitCode {
+    pub(crate) fn exit_code(&self) -> ExitCode {
         match (self.end.exit_code(), &self.error) {
             (0, Some(_)) => ExitStatus::Error.into(),
             (code, _) => code.into(),

@@ -23,7 +23,7 @@ const NOT_STARTED: u8 = 126;
 /// Longest sleep while the program runs. Every process event ends it earlier.
 const PERIOD: Duration = Duration::from_secs(1);
 
-pub fn run(args: &RecordArgs) -> ExitCode {
+pub(crate) fn run(args: &RecordArgs) -> ExitCode {
     let messages = args.report.messages();
     let prepared = format_of(args).and_then(|format| Ok((format, Folder::beside(&args.output)?, listen()?)));
     let (format, folder, events) = match prepared {

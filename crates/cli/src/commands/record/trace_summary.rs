@@ -11,7 +11,7 @@ use std::path::Path;
 const TOP: usize = 30;
 
 /// The summary of the written trace.
-pub struct TraceSummary {
+pub(crate) struct TraceSummary {
     source: Source,
     report: SummaryReport,
     args: SummaryArgs,
@@ -19,7 +19,7 @@ pub struct TraceSummary {
 
 impl TraceSummary {
     /// Summarizes the file `readable` under the name of the output.
-    pub fn of(readable: &Path, output: &Path, messages: &Messages) -> Result<Self, UserError> {
+    pub(crate) fn of(readable: &Path, output: &Path, messages: &Messages) -> Result<Self, UserError> {
         let mut source = Source::of(Input::Other(readable.to_owned()), Passes::One, messages)?;
         (source.name, source.label) = (output.display().to_string(), output.display().to_string());
         let args = SummaryArgs { by: vec![By::Name], top: TOP, ..SummaryArgs::default() };
@@ -28,17 +28,17 @@ impl TraceSummary {
     }
 
     /// Returns the text of `summary`.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         summary::text(&self.source, &self.report, &self.args.by)
     }
 
     /// Returns the object of `summary`.
-    pub fn object(&self) -> SummaryObject<'_> {
+    pub(crate) fn object(&self) -> SummaryObject<'_> {
         SummaryObject::new(&self.source, &self.report, &self.args)
     }
 
     /// Reports the places that could not be read.
-    pub fn report_losses(&self, messages: &Messages) {
+    pub(crate) fn report_losses(&self, messages: &Messages) {
         messages.losses(&self.source.label, &self.report.loaded.losses, &self.report.notes);
     }
 }

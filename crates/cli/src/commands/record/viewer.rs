@@ -24,7 +24,7 @@ const REQUEST_BYTES_MAX: u64 = 16 << 10;
 
 /// A server for one file.
 #[derive(Debug)]
-pub struct ViewerServer {
+pub(crate) struct ViewerServer {
     listener: TcpListener,
     file: File,
     name: String,
@@ -33,7 +33,7 @@ pub struct ViewerServer {
 
 /// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Served {
+pub(crate) enum Served {
     /// The file was sent.
     File,
     /// The file was not sent.
@@ -42,7 +42,7 @@ pub enum Served {
 
 impl ViewerServer {
     /// Opens the file and the port.
-    pub fn of(trace: &Path) -> Result<Self, UserError> {
+    pub(crate) fn of(trace: &Path) -> Result<Self, UserError> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).map_err(|cause| {
             let what =
                 format!("cannot serve the trace on 127.0.0.1:{PORT}, the only place the page takes it from: {cause}");
@@ -53,12 +53,12 @@ impl ViewerServer {
     }
 
     /// Returns the URL to open in a browser.
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("{PAGE}/#!/?url=http://{}/{}", self.address(), self.name)
     }
 
     /// Opens the page if there is a desktop.
-    pub fn show(&self) {
+    pub(crate) fn show(&self) {
         let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
         let has_desktop = cfg!(target_os = "macos")
             || ["DISPLAY", "WAYLAND_DISPLAY"]
@@ -73,7 +73,7 @@ impl ViewerServer {
 
     /// Serves requests until the file was sent, or the time is over.
     #[expect(clippy::disallowed_methods, reason = "waits for a person")]
-    pub fn serve(mut self) -> io::Result<Served> {
+    pub(crate) fn serve(mut self) -> io::Result<Served> {
         self.listener.set_nonblocking(true)?;
         let begin = Instant::now();
         while begin.elapsed() < self.timeout {

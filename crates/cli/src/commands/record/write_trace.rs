@@ -19,24 +19,24 @@ use std::sync::Arc;
 const MERGED: &str = "merged.json";
 
 /// A written trace.
-pub struct WrittenTrace {
+pub(crate) struct WrittenTrace {
     /// A file to summarize: the trace itself, if its format can be read.
-    pub readable: PathBuf,
+    pub(crate) readable: PathBuf,
     /// The result of merging, if there were several files.
-    pub merged: Option<Merged>,
+    pub(crate) merged: Option<Merged>,
 }
 
 /// The output of `record`.
-pub struct TraceOutput<'a> {
-    pub output: &'a Path,
-    pub format: Format,
-    pub folder: &'a Folder,
-    pub messages: Messages,
+pub(crate) struct TraceOutput<'a> {
+    pub(crate) output: &'a Path,
+    pub(crate) format: Format,
+    pub(crate) folder: &'a Folder,
+    pub(crate) messages: Messages,
 }
 
 impl TraceOutput<'_> {
     /// Writes the trace of all processes that recorded something.
-    pub fn write(&self, recorded: &RecordedProcesses) -> Result<WrittenTrace, UserError> {
+    pub(crate) fn write(&self, recorded: &RecordedProcesses) -> Result<WrittenTrace, UserError> {
         let files = recorded.processes.iter().flat_map(|process| process.files.iter().map(move |file| (process, file)));
         let files: Vec<(&RecordedProcess, &RecordedFile)> = files.filter(|(_, file)| file.n_events > 0).collect();
         match &files[..] {

@@ -59,36 +59,36 @@ Exit codes:
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 #[command(mut_arg("json", |arg| arg.help("Print a report as JSON on stdout, one object per file")))]
 #[command(mut_arg("verbose", |arg| arg.help("List all damaged places, not only the first 20")))]
-pub struct RecoverArgs {
+pub(crate) struct RecoverArgs {
     /// Spools, folders of spools, globs, or traces with a spool next to them; `-` is stdin
     ///
     /// A folder stands for all files in it that end in `.spool`. Globs that the shell has not expanded are expanded.
     /// For `trace.json`, `trace.json.spool` is used.
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
-    pub files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
 
     /// Write the trace to this file (one FILE only); `-` is stdout
     ///
     /// By default, the spool's name without `.spool`, or standard output if the input is standard input. With `-`, the
     /// spool is kept.
     #[arg(short, long, value_name = "PATH", value_hint = ValueHint::FilePath)]
-    pub output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
 
     /// Overwrite an existing trace
     ///
     /// A program that flushes and is killed later leaves both: a trace up to the last flush, and the complete spool.
     #[arg(short, long)]
-    pub force: bool,
+    pub(crate) force: bool,
 
     /// Keep the spool instead of removing it
     ///
     /// Without this flag, it is removed once the trace is completely on disk. A spool that its recorder has finished
     /// (an output path that ends in `.spool`) is always kept.
     #[arg(short, long)]
-    pub keep: bool,
+    pub(crate) keep: bool,
 
     #[command(flatten)]
-    pub report: ReportArgs,
+    pub(crate) report: ReportArgs,
 }
 
 #[cfg(test)]

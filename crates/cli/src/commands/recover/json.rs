@@ -6,7 +6,7 @@ use ferrum_trace_format::spool::layout::StopReason;
 use serde::Serialize;
 
 #[derive(Serialize)]
-pub struct RecoverObject<'a> {
+pub(crate) struct RecoverObject<'a> {
     version: u32,
     file: String,
     output: String,
@@ -29,7 +29,7 @@ struct DiagnosticObject<'a> {
 }
 
 impl<'a> RecoverObject<'a> {
-    pub fn new(recovered: &'a Recovered) -> Self {
+    pub(crate) fn new(recovered: &'a Recovered) -> Self {
         let summary = &recovered.summary;
         let diagnostics = summary.diagnostics.iter();
         Self {

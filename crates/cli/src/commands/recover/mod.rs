@@ -4,5 +4,5 @@ mod args;
 mod json;
 mod run;
 
-pub use args::RecoverArgs as Args;
-pub use run::run;
+pub(crate) use args::RecoverArgs as Args;
+pub(crate) use run::run;

@@ -12,7 +12,7 @@ use crate::render::messages::Messages;
 use crate::render::printer::Printer;
 use crate::user_error::UserError;
 
-pub fn run(args: &RecoverArgs) -> ExitStatus {
+pub(crate) fn run(args: &RecoverArgs) -> ExitStatus {
     let messages = args.report.messages();
     let inputs = paths::expand(&args.files, Folders::ListSpools);
     let recovery = match recovery(args, &inputs) {

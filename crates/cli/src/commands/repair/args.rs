@@ -48,13 +48,13 @@ Exit codes:
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 #[command(mut_arg("json", |arg| arg.help("Print the changes as JSON on stdout, one object per file")))]
 #[command(mut_arg("verbose", |arg| arg.help("Show the first places of each change")))]
-pub struct RepairArgs {
+pub(crate) struct RepairArgs {
     #[command(flatten)]
-    pub inputs: InputArgs,
+    pub(crate) inputs: InputArgs,
 
     #[command(flatten)]
-    pub output: OutputArgs,
+    pub(crate) output: OutputArgs,
 
     #[command(flatten)]
-    pub report: ReportArgs,
+    pub(crate) report: ReportArgs,
 }

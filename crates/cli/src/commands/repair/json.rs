@@ -7,7 +7,7 @@ use ferrum_trace_analyze::repair::Changes;
 use serde::Serialize;
 
 #[derive(Serialize)]
-pub struct RepairObject<'a> {
+pub(crate) struct RepairObject<'a> {
     #[serde(flatten)]
     file: FileObject<'a>,
     output: String,
@@ -23,7 +23,7 @@ pub struct RepairObject<'a> {
 }
 
 impl<'a> RepairObject<'a> {
-    pub fn new(source: &'a Source, target: &Target, changes: &'a Changes, notes: &'a [String]) -> Self {
+    pub(crate) fn new(source: &'a Source, target: &Target, changes: &'a Changes, notes: &'a [String]) -> Self {
         Self {
             file: FileObject::new(&source.name),
             output: target.name(),

@@ -5,5 +5,5 @@ mod json;
 mod run;
 mod text;
 
-pub use args::RepairArgs as Args;
-pub use run::run;
+pub(crate) use args::RepairArgs as Args;
+pub(crate) use run::run;

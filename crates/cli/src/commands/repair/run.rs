@@ -14,7 +14,7 @@ use crate::render::recorder;
 use ferrum_trace_analyze::repair::{RepairOptions, repair};
 use ferrum_trace_format::chrome::read::Losses;
 
-pub fn run(args: &RepairArgs) -> ExitStatus {
+pub(crate) fn run(args: &RepairArgs) -> ExitStatus {
     let (messages, is_json) = (args.report.messages(), args.report.json);
     let inputs = expand(&args.inputs);
     let writer = match OutputWriter::new(paths::count(&inputs), &args.output, is_json) {

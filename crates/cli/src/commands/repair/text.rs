@@ -8,7 +8,7 @@ use crate::render::units::{count, number};
 use ferrum_trace_analyze::repair::Changes;
 
 /// Returns the number of events, and a line for each kind of change.
-pub fn text(source: &Source, target: &Target, changes: &Changes, is_verbose: bool) -> String {
+pub(crate) fn text(source: &Source, target: &Target, changes: &Changes, is_verbose: bool) -> String {
     let (name, output) = (clean(&source.label), target.label());
     let (read, written) = (count(changes.n_read, "event"), number(changes.n_written));
     let mut text = format!("{name}: {read} read, {written} written to {output}");

@@ -92,32 +92,32 @@ Exit codes:
 /// went: in the queue, in steps for the request, in steps for others, or in time that no recorded step covers.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
-pub struct RequestsArgs {
+pub(crate) struct RequestsArgs {
     #[command(flatten)]
-    pub inputs: InputArgs,
+    pub(crate) inputs: InputArgs,
 
     /// Count requests that meet these limits, e.g. `ttft=500ms,tpot=50ms`
     ///
     /// KEY is `ttft`, `tpot`, `e2el` or `queue`. The unit of TIME is ns, us, ms or s.
     #[arg(long = "slo", value_name = "KEY=TIME,...", value_delimiter = ',', value_parser = parse_slo)]
-    pub slos: Vec<Slo>,
+    pub(crate) slos: Vec<Slo>,
 
     /// Show what a request waited for, given its id or `slowest`
     ///
     /// Splits its latency into parts. Ids are written as in the trace, or as numbers.
     #[arg(long, value_name = "ID")]
-    pub explain: Vec<String>,
+    pub(crate) explain: Vec<String>,
 
     /// List every request
     #[arg(long)]
-    pub each: bool,
+    pub(crate) each: bool,
 
     /// Include only requests that arrive in this range, from the start of the trace, e.g. `1s..2s`
     #[arg(long, value_name = "FROM..TO", value_parser = parse_range)]
-    pub arrived: Option<Range<i64>>,
+    pub(crate) arrived: Option<Range<i64>>,
 
     #[command(flatten)]
-    pub report: ReportArgs,
+    pub(crate) report: ReportArgs,
 }
 
 fn parse_slo(text: &str) -> Result<Slo, String> {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 #[derive(Serialize)]
-pub struct RequestsObject<'a> {
+pub(crate) struct RequestsObject<'a> {
     #[serde(flatten)]
     file: FileObject<'a>,
     count: usize,
@@ -80,7 +80,7 @@ struct RequestObject<'a> {
 }
 
 impl<'a> RequestsObject<'a> {
-    pub fn new(source: &'a Source, report: &'a RequestsReport, args: &RequestsArgs) -> Self {
+    pub(crate) fn new(source: &'a Source, report: &'a RequestsReport, args: &RequestsArgs) -> Self {
         let (trace, requests) = (&report.loaded.trace, &report.requests);
         let figures = &requests.figures;
         let object =

@@ -23,7 +23,7 @@ const SLOWEST: &str = "slowest";
 const LOOKED_FOR: &str =
     "async events (b, n, e) of category `request`, with an operation `request` from arrival to end";
 
-pub fn run(args: &RequestsArgs) -> ExitStatus {
+pub(crate) fn run(args: &RequestsArgs) -> ExitStatus {
     interrupt::install("nothing was written");
     let messages = args.report.messages();
     let mut printer = Printer::new(messages, args.report.json);
@@ -48,14 +48,14 @@ pub fn run(args: &RequestsArgs) -> ExitStatus {
 }
 
 /// Results for one trace.
-pub struct RequestsReport {
-    pub loaded: Loaded,
-    pub notes: Vec<String>,
-    pub requests: Requests,
+pub(crate) struct RequestsReport {
+    pub(crate) loaded: Loaded,
+    pub(crate) notes: Vec<String>,
+    pub(crate) requests: Requests,
     /// Indices of the requests to explain.
-    pub explained: Vec<usize>,
+    pub(crate) explained: Vec<usize>,
     /// The reason why there are no requests, or not those to explain.
-    pub missing: Option<String>,
+    pub(crate) missing: Option<String>,
 }
 
 impl RequestsReport {

@@ -16,7 +16,7 @@ const TITLE: Style = Style::new().bold();
 const KEY: Style = Style::new().dimmed();
 
 /// Returns the overview and the tables.
-pub fn text(source: &Source, report: &RequestsReport, args: &RequestsArgs) -> String {
+pub(crate) fn text(source: &Source, report: &RequestsReport, args: &RequestsArgs) -> String {
     let (trace, requests) = (&report.loaded.trace, &report.requests);
     let width = table::width();
     let mut text = overview(source, requests, &args.slos);

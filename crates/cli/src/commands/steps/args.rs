@@ -101,32 +101,32 @@ Exit codes:
 /// SGLang and torch.profiler.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
-pub struct StepsArgs {
+pub(crate) struct StepsArgs {
     #[command(flatten)]
-    pub inputs: InputArgs,
+    pub(crate) inputs: InputArgs,
 
     /// Include only steps of these phases
     #[arg(long = "phase", value_name = "PHASE,...", value_enum, value_delimiter = ',')]
-    pub phases: Vec<StepPhase>,
+    pub(crate) phases: Vec<StepPhase>,
 
     /// Explain the N slowest steps
     #[arg(long, value_name = "N", default_value_t = 3)]
-    pub slowest: usize,
+    pub(crate) slowest: usize,
 
     /// List every step
     #[arg(long)]
-    pub each: bool,
+    pub(crate) each: bool,
 
     #[command(flatten)]
-    pub selection: SelectionArgs,
+    pub(crate) selection: SelectionArgs,
 
     #[command(flatten)]
-    pub report: ReportArgs,
+    pub(crate) report: ReportArgs,
 }
 
 /// The phase of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum StepPhase {
+pub(crate) enum StepPhase {
     Prefill,
     Decode,
     Mixed,
@@ -134,7 +134,7 @@ pub enum StepPhase {
 
 impl StepPhase {
     /// Returns the phase of the vocabulary.
-    pub fn vocab(self) -> vocab::Phase {
+    pub(crate) fn vocab(self) -> vocab::Phase {
         match self {
             Self::Prefill => vocab::Phase::Prefill,
             Self::Decode => vocab::Phase::Decode,
@@ -145,7 +145,7 @@ impl StepPhase {
 
 impl StepsArgs {
     /// Returns the options of the flags. `names_device` is true if the file names a device.
-    pub fn options(&self, names_device: bool) -> StepsOptions {
+    pub(crate) fn options(&self, names_device: bool) -> StepsOptions {
         StepsOptions {
             phases: self.phases.iter().map(|phase| phase.vocab()).collect(),
             n_slowest: self.slowest,

@@ -11,7 +11,7 @@ use ferrum_trace_model::{StringId, Trace};
 use serde::Serialize;
 
 #[derive(Serialize)]
-pub struct StepsObject<'a> {
+pub(crate) struct StepsObject<'a> {
     #[serde(flatten)]
     file: FileObject<'a>,
     count: u64,
@@ -161,7 +161,7 @@ struct StepObject<'a> {
 
 impl<'a> StepsObject<'a> {
     /// `each` lists every step.
-    pub fn new(source: &'a Source, report: &'a StepsReport, each: bool) -> Self {
+    pub(crate) fn new(source: &'a Source, report: &'a StepsReport, each: bool) -> Self {
         let (trace, steps) = (&report.loaded.trace, &report.steps);
         let step = |place: usize| Some(StepObject::new(trace, place, steps.steps.get(place)?));
         Self {

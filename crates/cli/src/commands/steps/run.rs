@@ -20,7 +20,7 @@ use ferrum_trace_model::vocab::Phase;
 const LOOKED_FOR: &str = "slices of category `step`, marks of vLLM such as `execute_context_1(512)_generation_3(3)`, marks of SGLang \
                           such as `step[DECODE bs=64]`, annotations that begin with `prefill`, `decode` or `mixed`, and `ProfilerStep#1`";
 
-pub fn run(args: &StepsArgs) -> ExitStatus {
+pub(crate) fn run(args: &StepsArgs) -> ExitStatus {
     interrupt::install("nothing was written");
     let messages = args.report.messages();
     let mut printer = Printer::new(messages, args.report.json);
@@ -44,12 +44,12 @@ pub fn run(args: &StepsArgs) -> ExitStatus {
 }
 
 /// Results for one trace.
-pub struct StepsReport {
-    pub loaded: Loaded,
-    pub notes: Vec<String>,
-    pub steps: Steps,
+pub(crate) struct StepsReport {
+    pub(crate) loaded: Loaded,
+    pub(crate) notes: Vec<String>,
+    pub(crate) steps: Steps,
     /// The reason why there are no steps.
-    pub missing: Option<String>,
+    pub(crate) missing: Option<String>,
 }
 
 impl StepsReport {

@@ -110,32 +110,32 @@ Exit codes:
 /// a table of the slices that take the most time. Async operations, such as requests and tasks, have a second table.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
-pub struct SummaryArgs {
+pub(crate) struct SummaryArgs {
     #[command(flatten)]
-    pub inputs: InputArgs,
+    pub(crate) inputs: InputArgs,
 
     /// Group by these keys, e.g. `name,cat`
     #[arg(long, value_name = "KEY,...", value_enum, value_delimiter = ',', default_value = "name")]
-    pub by: Vec<By>,
+    pub(crate) by: Vec<By>,
 
     /// Show at most N rows; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 30)]
-    pub top: usize,
+    pub(crate) top: usize,
 
     /// Sort by this column, largest first
     #[arg(long, value_name = "COLUMN", value_enum, default_value = "self")]
-    pub sort: Sort,
+    pub(crate) sort: Sort,
 
     #[command(flatten)]
-    pub selection: SelectionArgs,
+    pub(crate) selection: SelectionArgs,
 
     #[command(flatten)]
-    pub report: ReportArgs,
+    pub(crate) report: ReportArgs,
 }
 
 /// A key to group by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum By {
+pub(crate) enum By {
     Name,
     Cat,
     Track,
@@ -144,7 +144,7 @@ pub enum By {
 
 impl By {
     /// Returns the name in flags, in tables and in JSON.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Name => "name",
             Self::Cat => "cat",
@@ -156,7 +156,7 @@ impl By {
 
 /// A column to sort by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Sort {
+pub(crate) enum Sort {
     Total,
     #[default]
     #[value(name = "self")]
@@ -170,7 +170,7 @@ pub enum Sort {
 
 impl Sort {
     /// Returns the name in flags and in JSON.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Total => "total",
             Self::SelfTime => "self",
@@ -185,7 +185,7 @@ impl Sort {
 
 impl SummaryArgs {
     /// Returns the options of the flags.
-    pub fn options(&self) -> SummaryOptions {
+    pub(crate) fn options(&self) -> SummaryOptions {
         let by = self.by.iter().map(|by| match by {
             By::Name => GroupBy::Name,
             By::Cat => GroupBy::Category,

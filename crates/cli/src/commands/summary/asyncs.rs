@@ -12,7 +12,7 @@ const TITLE: Style = Style::new().bold();
 const REST: Style = Style::new().dimmed();
 
 /// Returns a title, the table, and a line about the rows that are left out.
-pub fn text(report: &SummaryReport, by: &[By]) -> String {
+pub(crate) fn text(report: &SummaryReport, by: &[By]) -> String {
     let table = table(report, by).render(table::width());
     let mut text = format!("\n{TITLE}async operations{TITLE:#}\n{table}");
     let rest = report.async_summary.rest;

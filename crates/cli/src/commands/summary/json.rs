@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 #[derive(Serialize)]
-pub struct SummaryObject<'a> {
+pub(crate) struct SummaryObject<'a> {
     #[serde(flatten)]
     file: FileObject<'a>,
     #[serde(flatten)]
@@ -124,7 +124,7 @@ struct AsyncRestObject {
 }
 
 impl<'a> SummaryObject<'a> {
-    pub fn new(source: &'a Source, report: &'a SummaryReport, args: &SummaryArgs) -> Self {
+    pub(crate) fn new(source: &'a Source, report: &'a SummaryReport, args: &SummaryArgs) -> Self {
         let (trace, facts) = (&report.loaded.trace, &report.facts);
         Self {
             file: FileObject::new(&source.name),

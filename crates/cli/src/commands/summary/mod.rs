@@ -8,7 +8,7 @@ mod overview;
 mod run;
 mod text;
 
-pub use args::SummaryArgs as Args;
-pub use run::run;
+pub(crate) use args::SummaryArgs as Args;
+pub(crate) use run::run;
 #[cfg(unix)]
-pub use {args::By, json::SummaryObject, run::SummaryReport, text::text};
+pub(crate) use {args::By, json::SummaryObject, run::SummaryReport, text::text};

@@ -12,7 +12,7 @@ use std::ops::Range;
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
 /// Returns a message for standard error; `None` if the flags match something, or there are none.
-pub fn text(source: &Source, trace: &Trace, args: &SelectionArgs) -> Option<String> {
+pub(crate) fn text(source: &Source, trace: &Trace, args: &SelectionArgs) -> Option<String> {
     let selection = args.selection();
     let name = clean(&source.label);
     Some(match explain_no_match(trace, &selection)? {

@@ -15,7 +15,7 @@ const KEY: Style = Style::new().dimmed();
 const DAMAGE: Style = AnsiColor::Yellow.on_default();
 
 /// Returns the lines above the tables.
-pub fn text(source: &Source, report: &SummaryReport) -> String {
+pub(crate) fn text(source: &Source, report: &SummaryReport) -> String {
     let (trace, facts) = (&report.loaded.trace, &report.facts);
     let containers = facts.containers.iter().map(|container| format!(", {}", container.name()));
     let mut text = format!("{TITLE}{}{TITLE:#}: {}{}\n", clean(&source.label), facts.kind.name(), {

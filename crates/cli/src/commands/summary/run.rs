@@ -22,7 +22,7 @@ use ferrum_trace_model::vocab::device_track::{PREFIX, SEPARATOR};
 use ferrum_trace_model::{ProcessId, Trace};
 use std::collections::HashSet;
 
-pub fn run(args: &SummaryArgs) -> ExitStatus {
+pub(crate) fn run(args: &SummaryArgs) -> ExitStatus {
     interrupt::install("nothing was written");
     let messages = args.report.messages();
     let mut printer = Printer::new(messages, args.report.json);
@@ -49,26 +49,26 @@ fn report_no_match(source: &Source, report: &SummaryReport, args: &SummaryArgs, 
 }
 
 /// Results for one trace.
-pub struct SummaryReport {
-    pub loaded: Loaded,
-    pub facts: TraceFacts,
-    pub notes: Vec<String>,
-    pub summary: Summary,
-    pub n_partial_overlaps: usize,
+pub(crate) struct SummaryReport {
+    pub(crate) loaded: Loaded,
+    pub(crate) facts: TraceFacts,
+    pub(crate) notes: Vec<String>,
+    pub(crate) summary: Summary,
+    pub(crate) n_partial_overlaps: usize,
     /// Tracks and processes with events.
-    pub n_tracks: usize,
-    pub n_processes: usize,
-    pub devices: Vec<Device>,
-    pub asyncs: AsyncCount,
-    pub async_summary: AsyncSummary,
+    pub(crate) n_tracks: usize,
+    pub(crate) n_processes: usize,
+    pub(crate) devices: Vec<Device>,
+    pub(crate) asyncs: AsyncCount,
+    pub(crate) async_summary: AsyncSummary,
     /// Number of async operations of the trace, selected or not.
-    pub n_async_ops: usize,
-    pub flows: FlowCount,
+    pub(crate) n_async_ops: usize,
+    pub(crate) flows: FlowCount,
 }
 
 impl SummaryReport {
     /// Loads a trace and summarizes it.
-    pub fn of(source: &Source, args: &SummaryArgs) -> Result<Self, UserError> {
+    pub(crate) fn of(source: &Source, args: &SummaryArgs) -> Result<Self, UserError> {
         let (loaded, facts) = source.load_with_async_args(ASYNC_ARGS.map(str::to_owned).to_vec())?;
         let trace = &loaded.trace;
         let nesting = Nesting::of(trace);
@@ -100,12 +100,12 @@ impl SummaryReport {
     }
 
     /// Returns true if no slice and no async operation is selected.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.summary.rows.is_empty() && self.async_summary.rows.is_empty()
     }
 
     /// Returns the name of a device: its process, and its number in that process.
-    pub fn device_label(&self, device: &Device) -> String {
+    pub(crate) fn device_label(&self, device: &Device) -> String {
         let trace = &self.loaded.trace;
         let process = trace.tracks.process_label(device.process, &trace.strings);
         match device.number {
@@ -115,7 +115,7 @@ impl SummaryReport {
     }
 
     /// Returns the value of one grouping key of a row.
-    pub fn label(&self, key: &Key, by: By) -> String {
+    pub(crate) fn label(&self, key: &Key, by: By) -> String {
         let trace = &self.loaded.trace;
         let text = |id| trace.strings.get(id).to_owned();
         let label = match by {

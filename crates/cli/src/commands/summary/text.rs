@@ -12,7 +12,7 @@ use ferrum_trace_analyze::{Row, Summary};
 const REST: Style = Style::new().dimmed();
 
 /// Returns the overview and the tables of slices and async operations.
-pub fn text(source: &Source, report: &SummaryReport, by: &[By]) -> String {
+pub(crate) fn text(source: &Source, report: &SummaryReport, by: &[By]) -> String {
     let mut text = overview::text(source, report);
     match (report.summary.rows.is_empty(), report.async_summary.rows.is_empty()) {
         (true, true) if report.loaded.trace.slices.is_empty() && report.n_async_ops == 0 => {

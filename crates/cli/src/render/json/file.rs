@@ -6,26 +6,26 @@ use serde::Serialize;
 
 /// The first fields of an object about a file.
 #[derive(Serialize)]
-pub struct FileObject<'a> {
+pub(crate) struct FileObject<'a> {
     version: u32,
     file: &'a str,
 }
 
 impl<'a> FileObject<'a> {
-    pub fn new(file: &'a str) -> Self {
+    pub(crate) fn new(file: &'a str) -> Self {
         Self { version: VERSION, file }
     }
 }
 
 /// The format and the compression of a file.
 #[derive(Serialize)]
-pub struct FormatObject {
+pub(crate) struct FormatObject {
     kind: &'static str,
     containers: Vec<&'static str>,
 }
 
 impl FormatObject {
-    pub fn new(kind: TraceFormat, containers: &[Container]) -> Self {
+    pub(crate) fn new(kind: TraceFormat, containers: &[Container]) -> Self {
         Self { kind: kind.name(), containers: containers.iter().map(|container| container.name()).collect() }
     }
 }

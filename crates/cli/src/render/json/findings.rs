@@ -5,21 +5,21 @@ use serde::Serialize;
 
 /// A position in a file.
 #[derive(Serialize)]
-pub struct PlaceObject<'a> {
+pub(crate) struct PlaceObject<'a> {
     offset: u64,
     excerpt: &'a str,
 }
 
 impl<'a> PlaceObject<'a> {
     /// Returns the first positions of a finding.
-    pub fn of(finding: &'a Finding) -> Vec<Self> {
+    pub(crate) fn of(finding: &'a Finding) -> Vec<Self> {
         finding.first.iter().map(|place| Self { offset: place.offset, excerpt: &place.excerpt }).collect()
     }
 }
 
 /// Violations of a rule that were repaired.
 #[derive(Serialize)]
-pub struct RepairedObject<'a> {
+pub(crate) struct RepairedObject<'a> {
     code: &'static str,
     count: u64,
     what: &'static str,
@@ -29,7 +29,7 @@ pub struct RepairedObject<'a> {
 
 impl<'a> RepairedObject<'a> {
     /// Returns an object for each finding.
-    pub fn all(findings: &'a [Finding]) -> Vec<Self> {
+    pub(crate) fn all(findings: &'a [Finding]) -> Vec<Self> {
         let new = |finding: &'a Finding| {
             let rule = finding.rule;
             let first = PlaceObject::of(finding);

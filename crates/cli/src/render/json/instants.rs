@@ -9,7 +9,7 @@ const ROWS_MAX: usize = 1000;
 
 /// Instants of one name and category.
 #[derive(Serialize)]
-pub struct InstantObject<'a> {
+pub(crate) struct InstantObject<'a> {
     name: &'a str,
     cat: &'a str,
     count: u64,
@@ -19,7 +19,7 @@ pub struct InstantObject<'a> {
 
 impl<'a> InstantObject<'a> {
     /// Returns the [`ROWS_MAX`] most frequent ones.
-    pub fn all(trace: &'a Trace) -> Vec<Self> {
+    pub(crate) fn all(trace: &'a Trace) -> Vec<Self> {
         let new = |row: InstantRow| Self {
             name: trace.strings.get(row.name),
             cat: trace.strings.get(row.category),

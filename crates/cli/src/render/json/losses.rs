@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// The number of losses, and the first of them.
 #[derive(Serialize)]
-pub struct LossesObject<'a> {
+pub(crate) struct LossesObject<'a> {
     count: u64,
     bytes: u64,
     first: Vec<LossObject<'a>>,

@@ -11,20 +11,20 @@ mod losses;
 mod recorder;
 mod trace;
 
-pub use durations::DurationsObject;
-pub use file::{FileObject, FormatObject};
-pub use findings::{PlaceObject, RepairedObject};
-pub use instants::InstantObject;
-pub use losses::LossesObject;
-pub use recorder::{RecorderObject, RecordingObject, TriggerObject};
-pub use trace::TraceObject;
+pub(crate) use durations::DurationsObject;
+pub(crate) use file::{FileObject, FormatObject};
+pub(crate) use findings::{PlaceObject, RepairedObject};
+pub(crate) use instants::InstantObject;
+pub(crate) use losses::LossesObject;
+pub(crate) use recorder::{RecorderObject, RecordingObject, TriggerObject};
+pub(crate) use trace::TraceObject;
 
 use crate::user_error::UserError;
 use serde::Serialize;
 use std::io::{self, Write};
 
 /// The version of the objects.
-pub const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 #[derive(Serialize)]
 struct ErrorObject<'a> {
@@ -34,12 +34,12 @@ struct ErrorObject<'a> {
 }
 
 /// Writes a line for a file that could not be processed.
-pub fn error(out: &mut impl Write, file: &str, error: &UserError) -> io::Result<()> {
+pub(crate) fn error(out: &mut impl Write, file: &str, error: &UserError) -> io::Result<()> {
     line(out, &ErrorObject { file: FileObject::new(file), error: error.to_string() })
 }
 
 /// Writes an object on a line of its own.
-pub fn line(out: &mut impl Write, object: &impl Serialize) -> io::Result<()> {
+pub(crate) fn line(out: &mut impl Write, object: &impl Serialize) -> io::Result<()> {
     let mut text = serde_json::to_vec(object)?;
     text.push(b'\n');
     out.write_all(&text)?;

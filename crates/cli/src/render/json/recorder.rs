@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// The losses of all recordings of a trace, and each recording.
 #[derive(Serialize)]
-pub struct RecorderObject<'a> {
+pub(crate) struct RecorderObject<'a> {
     dropped: u64,
     overwritten_chunks: u64,
     count: u64,
@@ -16,7 +16,7 @@ pub struct RecorderObject<'a> {
 
 /// One recording.
 #[derive(Serialize)]
-pub struct RecordingObject<'a> {
+pub(crate) struct RecordingObject<'a> {
     process: Option<&'a str>,
     rank: Option<u32>,
     part: Option<u64>,
@@ -36,7 +36,7 @@ pub struct RecordingObject<'a> {
 
 /// The trigger that caused a dump.
 #[derive(Serialize)]
-pub struct TriggerObject<'a> {
+pub(crate) struct TriggerObject<'a> {
     reason: &'a str,
     what: &'a str,
     dump: Option<u64>,
@@ -45,7 +45,7 @@ pub struct TriggerObject<'a> {
 
 impl<'a> RecorderObject<'a> {
     /// Returns `None` if the trace has no facts from a recorder.
-    pub fn of(recordings: &'a Recordings) -> Option<Self> {
+    pub(crate) fn of(recordings: &'a Recordings) -> Option<Self> {
         let new = |recording: &'a Recording| {
             let mut object = RecordingObject::from(recording);
             if let Some(trigger) = &mut object.trigger {
@@ -89,7 +89,7 @@ impl<'a> From<&'a Recording> for RecordingObject<'a> {
 
 impl<'a> TriggerObject<'a> {
     /// Returns the trigger that caused this trace, if it is a dump.
-    pub fn of(recordings: &'a Recordings) -> Option<Self> {
+    pub(crate) fn of(recordings: &'a Recordings) -> Option<Self> {
         let (event, trigger) = recordings.dump_trigger()?;
         Some(Self::new(trigger, event.map(|event| event.time)))
     }

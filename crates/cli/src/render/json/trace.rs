@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// Losses, recorder, trigger, instants and notes of a trace.
 #[derive(Serialize)]
-pub struct TraceObject<'a> {
+pub(crate) struct TraceObject<'a> {
     losses: LossesObject<'a>,
     recorder: Option<RecorderObject<'a>>,
     trigger: Option<TriggerObject<'a>>,
@@ -16,7 +16,7 @@ pub struct TraceObject<'a> {
 
 impl<'a> TraceObject<'a> {
     /// `missing` says what the trace lacks, and becomes the last note.
-    pub fn new(loaded: &'a Loaded, notes: &'a [String], missing: Option<&'a String>) -> Self {
+    pub(crate) fn new(loaded: &'a Loaded, notes: &'a [String], missing: Option<&'a String>) -> Self {
         Self {
             losses: (&loaded.losses).into(),
             recorder: RecorderObject::of(&loaded.recordings),

@@ -16,7 +16,7 @@ tr:hover td { background: #f4f6f8; }";
 const CELL_CHARS: usize = 200;
 
 /// Returns the page.
-pub fn page(chart: &Chart, table: &Table) -> String {
+pub(crate) fn page(chart: &Chart, table: &Table) -> String {
     let title = escaped(&chart.title, CELL_CHARS);
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{title}</title>\n\

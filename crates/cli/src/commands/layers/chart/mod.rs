@@ -4,7 +4,7 @@ mod html;
 mod png;
 mod svg;
 
-pub use svg::SERIES_MAX;
+pub(crate) use svg::SERIES_MAX;
 
 use crate::render::table::{Table, clean, cut};
 use crate::user_error::UserError;
@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// File format of a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChartFormat {
+pub(crate) enum ChartFormat {
     Svg,
     Png,
     Html,
@@ -20,7 +20,7 @@ pub enum ChartFormat {
 
 impl ChartFormat {
     /// Returns the format that the extension of a file asks for.
-    pub fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_ascii_lowercase().to_str()? {
             "svg" => Some(Self::Svg),
             "png" => Some(Self::Png),
@@ -32,22 +32,22 @@ impl ChartFormat {
 
 /// The data of a chart.
 #[derive(Clone, Debug, Default)]
-pub struct Chart {
-    pub title: String,
-    pub subtitle: String,
+pub(crate) struct Chart {
+    pub(crate) title: String,
+    pub(crate) subtitle: String,
     /// Names of the parts of a bar.
-    pub series: Vec<String>,
+    pub(crate) series: Vec<String>,
     /// Labels of the bars.
-    pub rows: Vec<String>,
-    pub panels: Vec<Panel>,
+    pub(crate) rows: Vec<String>,
+    pub(crate) panels: Vec<Panel>,
 }
 
 /// One bar per row.
 #[derive(Clone, Debug, Default)]
-pub struct Panel {
-    pub title: String,
+pub(crate) struct Panel {
+    pub(crate) title: String,
     /// The parts of each bar in nanoseconds, one per series.
-    pub bars: Vec<Vec<i64>>,
+    pub(crate) bars: Vec<Vec<i64>>,
 }
 
 impl Panel {
@@ -64,7 +64,7 @@ impl Panel {
 
 impl Chart {
     /// Returns the contents of the file. HTML has the table as well.
-    pub fn render(&self, format: ChartFormat, table: &Table) -> Result<Vec<u8>, UserError> {
+    pub(crate) fn render(&self, format: ChartFormat, table: &Table) -> Result<Vec<u8>, UserError> {
         match format {
             ChartFormat::Svg => Ok(svg::document(self).into_bytes()),
             ChartFormat::Png => png::render(&svg::document(self)),

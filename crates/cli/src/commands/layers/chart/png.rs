@@ -24,7 +24,7 @@ const FONTS: [&str; 9] = [
 ];
 
 /// Renders an SVG.
-pub fn render(svg: &str) -> Result<Vec<u8>, UserError> {
+pub(crate) fn render(svg: &str) -> Result<Vec<u8>, UserError> {
     let failed = |what: String| UserError::new("png", what).hint("write .svg or .html instead");
     let options = Options { fontdb: Arc::new(fonts()?), ..Options::default() };
     let tree = Tree::from_str(svg, &options).map_err(|error| failed(format!("cannot draw: {error}")))?;

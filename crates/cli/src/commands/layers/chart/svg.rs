@@ -33,7 +33,7 @@ const SUM_WIDTH: f64 = 66.0;
 const PANEL_GAP: f64 = 12.0;
 const AXIS_HEIGHT: f64 = 24.0;
 /// Number of colors.
-pub const SERIES_MAX: usize = COLORS.len();
+pub(crate) const SERIES_MAX: usize = COLORS.len();
 
 /// Positions and sizes.
 struct Layout {
@@ -90,7 +90,7 @@ impl Layout {
 }
 
 /// Returns the document.
-pub fn document(chart: &Chart) -> String {
+pub(crate) fn document(chart: &Chart) -> String {
     let layout = Layout::of(chart);
     let (width, height) = (layout.width, layout.height);
     let mut svg = format!(

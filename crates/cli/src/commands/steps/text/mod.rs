@@ -24,7 +24,7 @@ const NAME_CHARS: usize = 60;
 const GAPS: usize = 3;
 
 /// Returns the overview and the tables.
-pub fn text(source: &Source, report: &StepsReport, each: bool) -> String {
+pub(crate) fn text(source: &Source, report: &StepsReport, each: bool) -> String {
     let (trace, steps) = (&report.loaded.trace, &report.steps);
     let width = table::width();
     let mut text = overview(source, trace, steps);

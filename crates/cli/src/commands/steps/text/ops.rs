@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 const OTHERS: usize = 5;
 
 /// Returns the time of steps by operation: on devices if there are any, else on the host.
-pub fn text(trace: &Trace, steps: &Steps, width: usize) -> String {
+pub(crate) fn text(trace: &Trace, steps: &Steps, width: usize) -> String {
     let (ops, title) = match &steps.attribution {
         Some(_) => (&steps.device_ops, "on devices"),
         None => (&steps.host_ops, "self time of spans"),
@@ -42,7 +42,7 @@ pub fn text(trace: &Trace, steps: &Steps, width: usize) -> String {
 }
 
 /// Returns the name of an operation.
-pub fn op_name(op: Option<Op>) -> &'static str {
+pub(crate) fn op_name(op: Option<Op>) -> &'static str {
     op.map_or("other", Op::as_str)
 }
 

@@ -12,7 +12,7 @@ const HOST: usize = 5;
 const DEVICE: usize = 3;
 
 /// Returns the differences between a slow step and the median step of its kind.
-pub fn text(trace: &Trace, steps: &Steps, slow: &SlowStep) -> String {
+pub(crate) fn text(trace: &Trace, steps: &Steps, slow: &SlowStep) -> String {
     let (Some(here), Some(median)) = (steps.steps.get(slow.step), steps.steps.get(slow.median)) else {
         return String::new();
     };

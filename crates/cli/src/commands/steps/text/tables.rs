@@ -7,7 +7,7 @@ use ferrum_trace_analyze::{Split, StepGroup, Steps};
 use ferrum_trace_model::Trace;
 
 /// Returns a row for each phase and batch size.
-pub fn groups(steps: &Steps) -> Table {
+pub(crate) fn groups(steps: &Steps) -> Table {
     // On a narrow terminal, the least important column is hidden first.
     let mut table = Table::new(vec![
         Column::text("phase"),
@@ -42,7 +42,7 @@ fn batches(group: &StepGroup) -> String {
 }
 
 /// Returns the mean times of host, device, both and neither, which add up to the mean duration.
-pub fn split(steps: &Steps) -> Table {
+pub(crate) fn split(steps: &Steps) -> Table {
     let titles = ["steps", "mean", "host", "device", "both", "neither"];
     let mut columns = vec![Column::text("who works"), Column::number("batch")];
     columns.extend(titles.map(Column::number));
@@ -87,7 +87,7 @@ fn group_row(label: &str, group: &StepGroup) -> Vec<String> {
 }
 
 /// Returns a row for each step.
-pub fn each(trace: &Trace, steps: &Steps) -> Table {
+pub(crate) fn each(trace: &Trace, steps: &Steps) -> Table {
     let has_devices = steps.attribution.is_some();
     let mut columns = vec![
         Column::number("step"),
