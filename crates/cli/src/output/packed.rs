@@ -65,12 +65,12 @@ impl Write for Packed {
 
 /// Returns the file name without the extensions of traces: `run` for `run.json.gz` and for `run.json.spool`.
 pub(crate) fn bare_name(path: &Path) -> String {
-    const ENDINGS: [&str; 7] = [".gz", ".zst", ".zip", ".spool", ".json", ".pftrace", ".perfetto-trace"];
+    const EXTENSIONS: [&str; 7] = [".gz", ".zst", ".zip", ".spool", ".json", ".pftrace", ".perfetto-trace"];
     let full = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut name = full.as_str();
     // In the order in which they occur, from the right.
-    for ending in ENDINGS {
-        match name.strip_suffix(ending) {
+    for extension in EXTENSIONS {
+        match name.strip_suffix(extension) {
             Some("") | None => {}
             Some(shorter) => name = shorter,
         }

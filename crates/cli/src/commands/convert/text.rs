@@ -16,7 +16,7 @@ pub(crate) fn text(source: &Source, target: &Target, converted: &Converted, is_v
         Converted::Chrome(changes) => {
             let (read, written) = (count(changes.n_read, "event"), number(changes.n_written));
             let mut text = format!("{name}: {read} read, {written} written to {output}");
-            text.push_str(if changes.is_empty() { "\n" } else { "; mended:\n" });
+            text.push_str(if changes.is_empty() { "\n" } else { "; repaired:\n" });
             push_changes(&mut text, changes, is_verbose);
             text
         }

@@ -2,8 +2,7 @@
 
 use crate::recording::{RecordedProcess, RecordedProcesses};
 use crate::render::recorder;
-use crate::render::table;
-use crate::render::table::{Column, Table};
+use crate::render::table::{self, Column, Table};
 use crate::render::units::{count, number, time};
 use anstyle::{AnsiColor, Style};
 use ferrum_trace_analyze::merge::Merged;

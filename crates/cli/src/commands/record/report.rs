@@ -16,8 +16,7 @@ use crate::recording::{End, Folder, RecordedFile, RecordedProcesses};
 use crate::render::messages::Messages;
 use crate::render::printer::Printer;
 use crate::render::recorder;
-use crate::render::table;
-use crate::render::table::clean;
+use crate::render::table::{self, clean};
 use crate::render::units::count;
 use crate::user_error::UserError;
 use ferrum_trace_format::chrome::read::Losses;
@@ -79,8 +78,8 @@ impl<'a> Report<'a> {
     /// Moves dumps of flight recorders next to the trace.
     pub(crate) fn move_dumps(&mut self, recorded: &RecordedProcesses) {
         for dump in &recorded.dumps {
-            let ending = if begins_like_a_spool(dump) { "spool" } else { "json" };
-            let name = format!("{}.{}.{ending}", bare_name(&self.args.output), bare_name(dump));
+            let extension = if begins_like_a_spool(dump) { "spool" } else { "json" };
+            let name = format!("{}.{}.{extension}", bare_name(&self.args.output), bare_name(dump));
             let place = self.args.output.with_file_name(name);
             match std::fs::rename(dump, &place) {
                 Ok(()) => {

@@ -2,8 +2,7 @@
 
 use super::args::By;
 use super::run::SummaryReport;
-use crate::render::table;
-use crate::render::table::{Column, Table};
+use crate::render::table::{self, Column, Table};
 use crate::render::units::{count, number, time, time_in_column};
 use anstyle::Style;
 use ferrum_trace_analyze::AsyncRow;
