@@ -48,7 +48,7 @@ pub(crate) fn each_trace(
     worst
 }
 
-/// Reports that a trace lacks what the command shows, if `missing` says so.
+/// Reports the reason why there are no results for a trace, if any.
 pub(crate) fn report_missing(messages: &Messages, source: &Source, missing: Option<&str>) -> ExitStatus {
     let Some(why) = missing else { return ExitStatus::Success };
     messages.missing(&source.label, why);

@@ -95,9 +95,9 @@ pub(crate) enum Folders {
 /// Returns the files that the typed paths stand for, in their order, each once.
 pub(crate) fn expand(typed: &[PathBuf], folders: Folders) -> Inputs {
     let mut found: Vec<Result<Input, InvalidInput>> = Vec::new();
-    for word in typed {
-        match resolve(word, folders) {
-            Err(error) => found.push(Err(InvalidInput { name: word.display().to_string(), error })),
+    for path in typed {
+        match resolve(path, folders) {
+            Err(error) => found.push(Err(InvalidInput { name: path.display().to_string(), error })),
             Ok(inputs) => {
                 for input in inputs {
                     let is_known =
@@ -118,65 +118,65 @@ fn same(one: &Input, other: &Input) -> bool {
 }
 
 /// Returns the files that one typed path stands for; at least one.
-fn resolve(word: &Path, folders: Folders) -> Result<Vec<Input>, UserError> {
-    if word == Path::new(DASH) {
+fn resolve(typed: &Path, folders: Folders) -> Result<Vec<Input>, UserError> {
+    if typed == Path::new(DASH) {
         return Ok(vec![Input::Stdin]);
     }
-    match fs::metadata(word) {
+    match fs::metadata(typed) {
         Ok(about) if about.is_dir() => match folders {
-            Folders::ListSpools => spools_in(word),
-            Folders::Reject => Err(is_folder(word)),
+            Folders::ListSpools => spools_in(typed),
+            Folders::Reject => Err(is_folder(typed)),
         },
-        Ok(about) => Ok(vec![input_at(word, about.is_file())]),
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => resolve_missing(word, folders),
-        Err(cause) => Err(UserError::at(word, format!("cannot open: {cause}"))),
+        Ok(about) => Ok(vec![input_at(typed, about.is_file())]),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => resolve_missing(typed, folders),
+        Err(cause) => Err(UserError::at(typed, format!("cannot open: {cause}"))),
     }
 }
 
-fn is_folder(word: &Path) -> UserError {
-    let hint = format!("name the traces in it: `{}`", word.join("*.json").display());
-    UserError::at(word, "expected a trace, found a folder").hint(hint)
+fn is_folder(typed: &Path) -> UserError {
+    let hint = format!("name the traces in it: `{}`", typed.join("*.json").display());
+    UserError::at(typed, "expected a trace, found a folder").hint(hint)
 }
 
-fn resolve_missing(word: &Path, folders: Folders) -> Result<Vec<Input>, UserError> {
-    if let Some(unrecovered) = Unrecovered::of(word) {
+fn resolve_missing(typed: &Path, folders: Folders) -> Result<Vec<Input>, UserError> {
+    if let Some(unrecovered) = Unrecovered::of(typed) {
         return Ok(vec![Input::Unrecovered(unrecovered)]);
     }
-    if let Some(pattern) = word.to_str().filter(|word| word.contains(['*', '?', '['])) {
-        return matches(word, pattern, folders);
+    if let Some(pattern) = typed.to_str().filter(|typed| typed.contains(['*', '?', '['])) {
+        return matches(typed, pattern, folders);
     }
     let what = "no such file";
-    let error = match trace_path(word) {
-        Some(trace) if trace.is_file() => UserError::at(word, what).hint(format!(
+    let error = match trace_path(typed) {
+        Some(trace) if trace.is_file() => UserError::at(typed, what).hint(format!(
             "{} is there: a process that ends by itself completes it and removes the spool",
             trace.display()
         )),
-        Some(_) => UserError::at(word, what),
-        None => UserError::at(word, format!("{what}, and no `{}` either", spool_path(word).display())),
+        Some(_) => UserError::at(typed, what),
+        None => UserError::at(typed, format!("{what}, and no `{}` either", spool_path(typed).display())),
     };
     Err(error)
 }
 
-fn matches(word: &Path, pattern: &str, folders: Folders) -> Result<Vec<Input>, UserError> {
-    let mut found = glob_paths(word, pattern)?;
+fn matches(typed: &Path, pattern: &str, folders: Folders) -> Result<Vec<Input>, UserError> {
+    let mut found = glob_paths(typed, pattern)?;
     if folders == Folders::Reject {
         found.retain(|path| !path.is_dir());
     }
     if found.is_empty() {
-        found = glob_paths(word, &format!("{pattern}.{SPOOL_EXTENSION}"))?;
+        found = glob_paths(typed, &format!("{pattern}.{SPOOL_EXTENSION}"))?;
     }
     if found.is_empty() {
-        return Err(UserError::at(word, "no file matches"));
+        return Err(UserError::at(typed, "no file matches"));
     }
     let inputs: Result<Vec<Vec<Input>>, UserError> = found.iter().map(|path| resolve(path, folders)).collect();
     Ok(inputs?.concat())
 }
 
-fn glob_paths(word: &Path, pattern: &str) -> Result<Vec<PathBuf>, UserError> {
+fn glob_paths(typed: &Path, pattern: &str) -> Result<Vec<PathBuf>, UserError> {
     // The rules of shells.
     let options = glob::MatchOptions { require_literal_leading_dot: true, ..glob::MatchOptions::default() };
     let options = glob::MatchOptions { require_literal_separator: true, ..options };
-    let wrong = |cause: glob::PatternError| UserError::at(word, format!("expected a glob: {}", cause.msg));
+    let wrong = |cause: glob::PatternError| UserError::at(typed, format!("expected a glob: {}", cause.msg));
     let paths = glob::glob_with(pattern, options).map_err(wrong)?;
     let unreadable = |error: glob::GlobError| UserError::at(error.path(), format!("cannot open: {}", error.error()));
     paths.map(|path| path.map_err(unreadable)).collect()
@@ -233,9 +233,9 @@ fn spool_path(trace: &Path) -> PathBuf {
 /// `None` if the name does not end in `.spool`, or has nothing else.
 pub(crate) fn trace_path(spool: &Path) -> Option<PathBuf> {
     let trace = has_spool_extension(spool).then(|| spool.with_extension(""))?;
-    let ending = trace.extension().map(|ending| ending.to_string_lossy().into_owned());
+    let extension = trace.extension().map(|extension| extension.to_string_lossy().into_owned());
     // A number is not an extension, but a process or a rank.
-    match ending.filter(|ending| ending.parse::<u64>().is_err()) {
+    match extension.filter(|extension| extension.parse::<u64>().is_err()) {
         Some(_) => Some(trace),
         None => {
             let mut name = trace.into_os_string();

@@ -1,14 +1,15 @@
 //! Text about a recovered spool.
 
 use super::recovery::{KeepReason, Recovered};
-use crate::render::messages::{DAMAGE, Messages, SHOWN};
+use crate::render::messages::{Messages, SHOWN};
 use crate::render::recorder;
+use crate::render::style::DAMAGE;
 use crate::render::units::{count, number};
 use std::fmt::Write as _;
 
 /// Reports a recovered spool on standard error.
 pub(crate) fn report_recovered(messages: &Messages, recovered: &Recovered) {
-    messages.say(&recovered_text(recovered, messages.verbose));
+    messages.print(&recovered_text(recovered, messages.verbose));
     for error in &recovered.cleanup_errors {
         messages.error(error);
     }

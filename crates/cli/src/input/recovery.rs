@@ -50,7 +50,7 @@ pub(crate) struct Recovered {
 /// The reason why a spool was not removed.
 #[derive(Debug)]
 pub(crate) enum KeepReason {
-    /// The user wants it, or its recorder has finished it as the output.
+    /// The user keeps it, or it is an output that its recorder has finished.
     Requested,
     /// Its process still records.
     StillRecording,
@@ -76,7 +76,7 @@ impl Recovery {
         }
         let existing = if self.force { Existing::Replace } else { Existing::Keep };
         let summary = match write(&spool.file, &input, &target, existing)? {
-            Written::Whole(summary) => *summary,
+            Written::Complete(summary) => *summary,
             Written::ClosedPipe => return Ok(Outcome::ClosedPipe),
         };
         let (kept, cleanup_errors) = self.clean_up(input.path(), spool, &target, summary.finished);
@@ -158,7 +158,7 @@ fn leave_to_recorder(target: &Target, spool: Option<&Path>) -> Result<(), UserEr
 
 /// The result of writing.
 enum Written {
-    Whole(Box<Summary>),
+    Complete(Box<Summary>),
     ClosedPipe,
 }
 
@@ -171,7 +171,7 @@ fn write(spool: &File, input: &Input, target: &Target, existing: Existing) -> Re
     progress.wait_for_disk();
     let failure = match converted {
         Ok(summary) => match out.commit() {
-            Ok(()) => return Ok(Written::Whole(Box::new(summary))),
+            Ok(()) => return Ok(Written::Complete(Box::new(summary))),
             Err(failure) => failure,
         },
         Err(error) => failure_of(&mut out, &name, &error),

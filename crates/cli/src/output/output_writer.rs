@@ -25,8 +25,8 @@ pub(crate) struct InputCount {
 impl OutputWriter {
     /// Checks that `-o` and `--json` agree with the inputs.
     pub(crate) fn new(inputs: InputCount, output: &OutputArgs, is_json: bool) -> Result<Self, UserError> {
-        let beside = "without `-o`, each file is written next to its trace";
-        let target = checked_target(inputs, output.output.as_deref(), is_json, beside)?;
+        let hint = "without `-o`, each file is written next to its trace";
+        let target = checked_target(inputs, output.output.as_deref(), is_json, hint)?;
         Ok(Self { target, existing: Existing::of_force(output.force) })
     }
 
@@ -55,18 +55,18 @@ impl OutputWriter {
     }
 }
 
-/// Returns the target of `-o`, which must be the only user of standard output and needs a single input. `beside` is a
-/// hint.
+/// Returns the target of `-o`. It needs a single input, and `--json` needs standard output for itself. `hint` is for
+/// the user who names several inputs.
 pub(crate) fn checked_target(
     inputs: InputCount,
     output: Option<&Path>,
     is_json: bool,
-    beside: &str,
+    hint: &str,
 ) -> Result<Option<Target>, UserError> {
     let target = output.map(Target::of);
     if target.is_some() && inputs.n_inputs > 1 {
         let what = format!("needs exactly one FILE, found {}", inputs.n_inputs);
-        return Err(UserError::new("-o", what).hint(beside));
+        return Err(UserError::new("-o", what).hint(hint));
     }
     if is_json && (target == Some(Target::Stdout) || (target.is_none() && inputs.has_stdin)) {
         return Err(stdout_is_used());

@@ -20,7 +20,7 @@ pub(crate) struct Folder {
 
 impl Folder {
     /// Creates the folder next to the output, where there should be enough space for files of about the same size.
-    pub(crate) fn beside(output: &Path) -> Result<Self, UserError> {
+    pub(crate) fn next_to(output: &Path) -> Result<Self, UserError> {
         let place = match fs::metadata(output) {
             // There may be no space next to a pipe or a device.
             Ok(about) if !about.is_file() => std::env::temp_dir(),
@@ -82,7 +82,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let odd = scratch.path().join("100%p");
         fs::create_dir(&odd).unwrap();
-        let folder = Folder::beside(&odd.join("trace.json")).unwrap();
+        let folder = Folder::next_to(&odd.join("trace.json")).unwrap();
         let pattern = folder.pattern().into_string().unwrap();
         assert!(pattern.contains("/100%%p/trace.json."), "{pattern}");
         assert!(pattern.ends_with(".processes/%h-%p.spool"), "{pattern}");
@@ -93,7 +93,7 @@ mod tests {
     fn a_missing_parent_folder_is_an_error() {
         let scratch = tempfile::tempdir().unwrap();
         let output = scratch.path().join("missing/trace.json");
-        let refused = Folder::beside(&output).unwrap_err().to_string();
+        let refused = Folder::next_to(&output).unwrap_err().to_string();
         assert!(refused.contains("cannot record next to it"), "{refused}");
     }
 }

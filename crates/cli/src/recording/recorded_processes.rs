@@ -78,7 +78,7 @@ enum FileKind {
 impl FileKind {
     fn of(file: &Path) -> Self {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        match file.extension().and_then(|ending| ending.to_str()) {
+        match file.extension().and_then(|extension| extension.to_str()) {
             Some("next" | "copy") => Self::Unfinished,
             _ if name.contains(".dump-") => Self::Dump,
             Some("spool") => Self::Spool,

@@ -1,4 +1,4 @@
-//! Notes about traces with more names or tracks than are told apart.
+//! Notes about traces with more names or tracks than can be distinguished.
 
 use super::units::{count, number};
 use ferrum_trace_format::chrome::read::Limits;

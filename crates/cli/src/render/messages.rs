@@ -1,10 +1,10 @@
 //! Messages on standard error.
 
+use super::style::{DAMAGE, ERROR, HINT};
 use super::table::clean;
 use super::units::{count, number};
 use crate::exit_status::ExitStatus;
 use crate::user_error::UserError;
-use anstyle::{AnsiColor, Style};
 use ferrum_trace_format::chrome::read::Losses;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -12,11 +12,6 @@ use std::path::Path;
 
 /// Number of damaged places that are listed without `--verbose`.
 pub(crate) const SHOWN: usize = 20;
-
-const ERROR: Style = AnsiColor::Red.on_default().bold();
-const HINT: Style = AnsiColor::Cyan.on_default().bold();
-/// Style of text about damage and losses.
-pub(crate) const DAMAGE: Style = AnsiColor::Yellow.on_default();
 
 /// Writes to standard error, with colors if it is a terminal.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,17 +23,17 @@ pub(crate) struct Messages {
 impl Messages {
     /// Prints a remark about a file.
     pub(crate) fn note(&self, path: &Path, what: &str) {
-        say(&format!("{}: {what}\n", path.display()));
+        write(&format!("{}: {what}\n", path.display()));
     }
 
     /// Prints a text.
-    pub(crate) fn say(&self, text: &str) {
-        say(text);
+    pub(crate) fn print(&self, text: &str) {
+        write(text);
     }
 
     /// Prints an error and its hint.
     pub(crate) fn error(&self, error: &UserError) {
-        say(&error_text(error));
+        write(&error_text(error));
     }
 
     /// Prints an error about the flags.
@@ -49,17 +44,17 @@ impl Messages {
 
     /// Prints a line about something that a trace lacks.
     pub(crate) fn missing(&self, name: &str, what: &str) {
-        say(&format!("{}: {what}\n", clean(name)));
+        write(&format!("{}: {what}\n", clean(name)));
     }
 
     /// Prints the notes about a trace and the places that could not be read.
     pub(crate) fn losses(&self, name: &str, losses: &Losses, notes: &[String]) {
-        say(&losses_text(name, losses, notes, self.verbose));
+        write(&losses_text(name, losses, notes, self.verbose));
     }
 }
 
 /// Ignores errors: standard error may be closed.
-fn say(text: &str) {
+fn write(text: &str) {
     let _ = anstream::stderr().write_all(text.as_bytes());
 }
 

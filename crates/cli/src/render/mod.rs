@@ -8,5 +8,6 @@ pub(crate) mod messages;
 pub(crate) mod printer;
 pub(crate) mod progress;
 pub(crate) mod recorder;
+pub(crate) mod style;
 pub(crate) mod table;
 pub(crate) mod units;

@@ -1,15 +1,13 @@
 //! Text about the facts that the recorder has stored in a trace: losses, and the trigger of a dump.
 
+use super::style::{DAMAGE, key_value};
 use super::table::clean;
 use super::units::{count, number, time};
-use anstyle::{AnsiColor, Style};
 use ferrum_trace_analyze::{InstantRow, instants};
 use ferrum_trace_format::chrome::read::{Loaded, Losses};
 use ferrum_trace_model::vocab::about::StopReason;
 use ferrum_trace_model::{Recording, Recordings, Trace};
 
-const KEY: Style = Style::new().dimmed();
-const DAMAGE: Style = AnsiColor::Yellow.on_default();
 /// Number of recordings, of threads of each, and of names of instants that are listed.
 const SHOWN: usize = 8;
 
@@ -152,7 +150,7 @@ pub(crate) fn lines(loaded: &Loaded) -> String {
     let losses = has_losses(loaded).then(|| losses(&loaded.losses, recordings));
     let all =
         [("trigger", trigger(recordings, trace.census.first)), ("instants", instants_line(trace)), ("losses", losses)];
-    let line = |(key, value): (&str, Option<String>)| value.map(|value| format!("{KEY}{key:<9}{KEY:#} {value}\n"));
+    let line = |(key, value): (&str, Option<String>)| value.map(|value| key_value(key, &value));
     all.into_iter().filter_map(line).collect()
 }
 

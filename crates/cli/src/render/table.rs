@@ -1,7 +1,7 @@
 //! Tables that fit into the terminal.
 
+use super::style::{REST, TITLE};
 use super::units::number;
-use anstyle::Style;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -13,8 +13,6 @@ const HIDDEN_LISTED: usize = 10;
 /// Smallest width to which texts are cut.
 const TEXT_WIDTH_MIN: usize = 20;
 const GAP: &str = "  ";
-const TITLE: Style = Style::new().bold();
-const REST: Style = Style::new().dimmed();
 
 /// The value of `--wide`.
 static IS_WIDE: AtomicBool = AtomicBool::new(false);

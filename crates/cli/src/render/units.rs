@@ -72,6 +72,11 @@ pub(crate) fn percent(part: f64) -> String {
     format!("{:.1}", 100.0 * part)
 }
 
+/// Formats a part of a whole in percent; `-` if the whole is zero.
+pub(crate) fn share(part: i64, whole: i64) -> String {
+    if whole == 0 { "-".to_owned() } else { percent(part as f64 / whole as f64) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,15 +1,11 @@
 //! The text of `check`.
 
 use crate::input::source::Source;
+use crate::render::style::{ERROR, NOTE, TITLE};
 use crate::render::table::{self, Column, Table, clean};
 use crate::render::units::{count, number};
-use anstyle::{AnsiColor, Style};
 use ferrum_trace_analyze::check::{Finding, Report, Severity, Viewer};
 use std::fmt::Write as _;
-
-const TITLE: Style = Style::new().bold();
-const ERROR: Style = AnsiColor::Red.on_default().bold();
-const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 
 /// Number of places in the line of a finding.
 const OFFSETS_SHOWN: usize = 2;

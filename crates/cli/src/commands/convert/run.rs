@@ -99,7 +99,7 @@ pub(crate) fn run(args: &ConvertArgs) -> ExitStatus {
         let (losses, mut notes) = (converted.losses(), passes.notes());
         notes.extend(recorder::notes(converted.recordings()));
         notes.extend(converted.notes());
-        messages.say(&text(source, &target, &converted, args.report.verbose));
+        messages.print(&text(source, &target, &converted, args.report.verbose));
         messages.losses(&source.label, &losses, &notes);
         let object = || ConvertObject::new(source, &target, format, &converted, &notes);
         Ok(if is_json { printer.object(&object()) } else { ExitStatus::Success })

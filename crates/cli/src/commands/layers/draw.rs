@@ -44,7 +44,7 @@ impl ChartOutput {
         let bytes = chart(source, report).render(self.format, &table(report))?;
         let write = |output: &mut dyn std::io::Write| output.write_all(&bytes).map_err(|cause| cause.to_string());
         if self.writer.write(&source.label, &self.target, write)?.is_some() {
-            messages.say(&format!("{}: drawn to {}\n", clean(&source.label), self.target.label()));
+            messages.print(&format!("{}: drawn to {}\n", clean(&source.label), self.target.label()));
         }
         Ok(())
     }

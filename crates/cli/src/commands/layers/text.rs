@@ -2,12 +2,11 @@
 
 use super::run::LayersReport;
 use crate::input::source::Source;
+use crate::render::style::TITLE;
 use crate::render::table::{self, Column, Table, clean, cut};
 use crate::render::units::time_in_column;
-use anstyle::Style;
 use ferrum_trace_analyze::{Cell, PhaseLayers};
 
-const TITLE: Style = Style::new().bold();
 /// Characters of a category or a phase in a column title.
 const TITLE_CHARS: usize = 18;
 

@@ -157,7 +157,7 @@ fn report(
     let text = text::text(merged, target, table::width());
     if *target == Target::Stdout {
         // Standard output is used for the trace.
-        printer.messages.say(&text);
+        printer.messages.print(&text);
         return ExitStatus::Success;
     }
     printer.text(&text)

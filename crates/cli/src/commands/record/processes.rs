@@ -2,14 +2,12 @@
 
 use crate::recording::{RecordedProcess, RecordedProcesses};
 use crate::render::recorder;
+use crate::render::style::DAMAGE;
 use crate::render::table::{self, Column, Table};
 use crate::render::units::{count, number, time};
-use anstyle::{AnsiColor, Style};
 use ferrum_trace_analyze::merge::Merged;
 use ferrum_trace_format::chrome::read::Losses;
 use ferrum_trace_model::{Recording, Recordings};
-
-const DAMAGE: Style = AnsiColor::Yellow.on_default();
 
 /// Largest number of processes that are shown.
 const ROWS: usize = 40;

@@ -59,7 +59,7 @@ impl<'a> Report<'a> {
         self.report_damage(recorded);
         if recorded.n_events() == 0 {
             if self.error.is_none() {
-                self.messages.say(&no_events_text(self.args, recorded));
+                self.messages.print(&no_events_text(self.args, recorded));
             }
             return None;
         }
@@ -132,7 +132,7 @@ impl<'a> Report<'a> {
         if io::stdout().is_terminal() {
             printer.text(&text);
         } else {
-            self.messages.say(&text);
+            self.messages.print(&text);
         }
         match summary {
             Some(summary) => summary.report_losses(&self.messages),
@@ -190,7 +190,7 @@ impl<'a> Report<'a> {
             Ok(server) => server,
             Err(error) => return self.fail(&error),
         };
-        self.messages.say(&format!("{}\nopen this link in a browser; the trace is served once\n", server.url()));
+        self.messages.print(&format!("{}\nopen this link in a browser; the trace is served once\n", server.url()));
         server.show();
         match server.serve() {
             Ok(Served::File) => {}

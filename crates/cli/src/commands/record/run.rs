@@ -25,7 +25,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &RecordArgs) -> ExitCode {
     let messages = args.report.messages();
-    let prepared = format_of(args).and_then(|format| Ok((format, Folder::beside(&args.output)?, listen()?)));
+    let prepared = format_of(args).and_then(|format| Ok((format, Folder::next_to(&args.output)?, listen()?)));
     let (format, folder, events) = match prepared {
         Ok(prepared) => prepared,
         Err(error) => return messages.refuse(&error).into(),
@@ -135,7 +135,7 @@ fn await_others(
     wait_for_remaining(tree, folder, events, Duration::from_secs(args.wait), |n_recording| {
         let processes = count(n_recording, "process");
         let seconds = count(args.wait, "second");
-        messages.say(&format!(
+        messages.print(&format!(
             "waiting up to {seconds} for {processes} still recording; press Ctrl-C to continue with what is there\n"
         ));
     })

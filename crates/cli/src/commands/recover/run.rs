@@ -42,8 +42,8 @@ fn recover(input: &Input, recovery: &Recovery, messages: &Messages) -> Result<Ou
 
 /// Checks that the flags agree with each other and with the files.
 fn recovery(args: &RecoverArgs, inputs: &Inputs) -> Result<Recovery, UserError> {
-    let beside = "without `-o`, each trace is written next to its spool";
-    let target = checked_target(paths::count(inputs), args.output.as_deref(), args.report.json, beside)?;
+    let hint = "without `-o`, each trace is written next to its spool";
+    let target = checked_target(paths::count(inputs), args.output.as_deref(), args.report.json, hint)?;
     Ok(Recovery { target, force: args.force, keep: args.keep })
 }
 

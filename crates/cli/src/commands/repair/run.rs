@@ -31,7 +31,7 @@ pub(crate) fn run(args: &RepairArgs) -> ExitStatus {
         })?;
         let Some(changes) = written else { return Ok(ExitStatus::Success) };
         let notes = [passes.notes(), recorder::notes(&changes.recordings)].concat();
-        messages.say(&text(source, &target, &changes, args.report.verbose));
+        messages.print(&text(source, &target, &changes, args.report.verbose));
         messages.losses(&source.label, &Losses::default(), &notes);
         Ok(if is_json {
             printer.object(&RepairObject::new(source, &target, &changes, &notes))

@@ -4,15 +4,11 @@ use super::args::RequestsArgs;
 use super::run::RequestsReport;
 use crate::input::source::Source;
 use crate::render::recorder;
+use crate::render::style::{TITLE, key_value};
 use crate::render::table::{self, Column, Table, clean};
-use crate::render::units::{count, number, percent, rate, time, time_in_column};
-use anstyle::Style;
+use crate::render::units::{count, number, rate, share, time, time_in_column};
 use ferrum_trace_analyze::{Figure, Figures, Part, Parts, Request, Requests, Slo};
 use ferrum_trace_model::Trace;
-use std::fmt::Write as _;
-
-const TITLE: Style = Style::new().bold();
-const KEY: Style = Style::new().dimmed();
 
 /// Returns the overview and the tables.
 pub(crate) fn text(source: &Source, report: &RequestsReport, args: &RequestsArgs) -> String {
@@ -61,8 +57,7 @@ fn overview(source: &Source, requests: &Requests, slos: &[Slo]) -> String {
         states.join(", ")
     );
     let mut line = |key: &str, value: String| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{KEY}{key:<9}{KEY:#} {value}");
+        text.push_str(&key_value(key, &value));
     };
     let per_second = |count: u64| rate(figures.per_second(count));
     line("requests", format!("{} per second", per_second(figures.completed)));
@@ -133,10 +128,6 @@ fn part_text(part: Part) -> &'static str {
         Part::BetweenSteps => "unexplained: between steps",
         Part::Unexplained => "unexplained: not covered by any recorded step",
     }
-}
-
-fn share(part: i64, whole: i64) -> String {
-    if whole == 0 { "-".to_owned() } else { percent(part as f64 / whole as f64) }
 }
 
 /// Returns the mean parts of all completed requests.

@@ -2,13 +2,10 @@
 
 use super::args::By;
 use super::run::SummaryReport;
+use crate::render::style::{REST, TITLE};
 use crate::render::table::{self, Column, Table};
 use crate::render::units::{count, number, time, time_in_column};
-use anstyle::Style;
 use ferrum_trace_analyze::AsyncRow;
-
-const TITLE: Style = Style::new().bold();
-const REST: Style = Style::new().dimmed();
 
 /// Returns a title, the table, and a line about the rows that are left out.
 pub(crate) fn text(report: &SummaryReport, by: &[By]) -> String {

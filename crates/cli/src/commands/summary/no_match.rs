@@ -2,14 +2,12 @@
 
 use crate::flags::SelectionArgs;
 use crate::input::source::Source;
+use crate::render::style::HINT;
 use crate::render::table::clean;
 use crate::render::units::{count, number, time};
-use anstyle::{AnsiColor, Style};
 use ferrum_trace_analyze::{Condition, Glob, NoMatch, Selection, explain_no_match};
 use ferrum_trace_model::Trace;
 use std::ops::Range;
-
-const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
 /// Returns a message for standard error; `None` if the flags match something, or there are none.
 pub(crate) fn text(source: &Source, trace: &Trace, args: &SelectionArgs) -> Option<String> {

@@ -3,16 +3,12 @@
 use super::run::SummaryReport;
 use crate::input::source::Source;
 use crate::render::recorder;
+use crate::render::style::{DAMAGE, TITLE, key_value};
 use crate::render::table::clean;
 use crate::render::units::{count, number, percent, time};
-use anstyle::{AnsiColor, Style};
 use ferrum_trace_analyze::Device;
 use ferrum_trace_model::{Anomalies, Census};
 use std::fmt::Write as _;
-
-const TITLE: Style = Style::new().bold();
-const KEY: Style = Style::new().dimmed();
-const DAMAGE: Style = AnsiColor::Yellow.on_default();
 
 /// Returns the lines above the tables.
 pub(crate) fn text(source: &Source, report: &SummaryReport) -> String {
@@ -22,8 +18,7 @@ pub(crate) fn text(source: &Source, report: &SummaryReport) -> String {
         containers.collect::<String>()
     });
     let mut line = |key: &str, value: String| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{KEY}{key:<9}{KEY:#} {value}");
+        text.push_str(&key_value(key, &value));
     };
     let (tracks, processes) = (report.n_tracks as u64, report.n_processes as u64);
     line("span", time(trace.census.span()));

@@ -44,7 +44,7 @@ fn report_no_match(source: &Source, report: &SummaryReport, args: &SummaryArgs, 
     if !report.is_empty() || args.selection.selection().is_everything() {
         return ExitStatus::Success;
     }
-    messages.say(&no_match::text(source, &report.loaded.trace, &args.selection).unwrap_or_default());
+    messages.print(&no_match::text(source, &report.loaded.trace, &args.selection).unwrap_or_default());
     ExitStatus::Finding
 }
 

@@ -4,12 +4,10 @@ use super::args::By;
 use super::run::SummaryReport;
 use super::{asyncs, overview};
 use crate::input::source::Source;
+use crate::render::style::REST;
 use crate::render::table::{self, Column, Table};
 use crate::render::units::{count, number, percent, time, time_in_column};
-use anstyle::Style;
 use ferrum_trace_analyze::{Row, Summary};
-
-const REST: Style = Style::new().dimmed();
 
 /// Returns the overview and the tables of slices and async operations.
 pub(crate) fn text(source: &Source, report: &SummaryReport, by: &[By]) -> String {

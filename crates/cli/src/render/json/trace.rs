@@ -15,7 +15,7 @@ pub(crate) struct TraceObject<'a> {
 }
 
 impl<'a> TraceObject<'a> {
-    /// `missing` says what the trace lacks, and becomes the last note.
+    /// `missing`, the reason why there are no results, becomes the last note.
     pub(crate) fn new(loaded: &'a Loaded, notes: &'a [String], missing: Option<&'a String>) -> Self {
         Self {
             losses: (&loaded.losses).into(),

@@ -7,16 +7,14 @@ mod tables;
 use super::run::StepsReport;
 use crate::input::source::Source;
 use crate::render::recorder;
+use crate::render::style::{TITLE, key_value};
 use crate::render::table::{self, clean, shorten};
-use crate::render::units::{count, number, percent, rate, time};
-use anstyle::Style;
+use crate::render::units::{count, number, percent, rate, share, time};
 use ferrum_trace_analyze::{Attribution, DeviceTime, GapPlace, GapSum, Steps};
 use ferrum_trace_model::vocab::Phase;
 use ferrum_trace_model::{StringId, Trace};
 use std::fmt::Write as _;
 
-const TITLE: Style = Style::new().bold();
-const KEY: Style = Style::new().dimmed();
 /// Largest number of characters of a name in a line.
 const NAME_CHARS: usize = 60;
 /// Number of gaps that are shown.
@@ -57,8 +55,7 @@ fn overview(source: &Source, trace: &Trace, steps: &Steps) -> String {
         marked.join(", ")
     );
     let mut line = |key: &str, value: String| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{KEY}{key:<9}{KEY:#} {value}");
+        text.push_str(&key_value(key, &value));
     };
     line("tokens", tokens(steps));
     let all = &steps.all;
@@ -145,10 +142,6 @@ fn attribution_line(attribution: &Attribution) -> String {
         parts.push(format!("{} in no step ({})", number(outside), time(outside_total)));
     }
     format!("and copies: {}", parts.join(", "))
-}
-
-fn share(part: i64, whole: i64) -> String {
-    if whole == 0 { "-".to_owned() } else { percent(part as f64 / whole as f64) }
 }
 
 fn phase_name(phase: Option<Phase>) -> &'static str {

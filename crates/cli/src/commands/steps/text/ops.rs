@@ -1,8 +1,8 @@
 //! The table of operations in steps.
 
-use super::{quoted, share};
+use super::quoted;
 use crate::render::table::{Column, Table};
-use crate::render::units::{count, number, time, time_in_column};
+use crate::render::units::{count, number, share, time, time_in_column};
 use ferrum_trace_analyze::{OpTimes, Steps};
 use ferrum_trace_model::Trace;
 use ferrum_trace_model::vocab::Op;

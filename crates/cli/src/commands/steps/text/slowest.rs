@@ -62,7 +62,7 @@ fn difference_line(trace: &Trace, difference: &Difference) -> String {
         What::Name(name) => quoted(trace, name),
         What::NoSlice => "in no span".to_owned(),
         What::DeviceOnly => "only devices work".to_owned(),
-        What::Neither => "nobody works, the step waits for a device".to_owned(),
+        What::Neither => "neither host nor device works, the step waits for a device".to_owned(),
         What::DeviceOp(op) => format!("device, {}", op_name(op)),
         What::DeviceIdle => "device, idle".to_owned(),
     };

@@ -1,8 +1,8 @@
 //! Tables of steps.
 
-use super::{phase_name, share};
+use super::phase_name;
 use crate::render::table::{Column, Table};
-use crate::render::units::{number, percent, rate, time_in_column};
+use crate::render::units::{number, percent, rate, share, time_in_column};
 use ferrum_trace_analyze::{Split, StepGroup, Steps};
 use ferrum_trace_model::Trace;
 
