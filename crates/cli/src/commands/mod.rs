@@ -1,12 +1,11 @@
 //! The commands: one folder each.
 //!
-//! A folder has `args.rs` (the flags), `run.rs` (the work), `text.rs` (the text for people) and `json.rs` (the object
-//! that `--json` prints), as far as the command needs them. Its `mod.rs` exports `Args` and `run`. `record` is the only
-//! command that uses others: its report ends with a summary of the trace.
+//! A folder has `args.rs` (flags), `run.rs` (work), `text.rs` (report for people) and `json.rs` (object of `--json`), as
+//! far as the command needs them. Its `mod.rs` exports `Args` and `run`. Only `record` uses other commands: it converts
+//! the recordings and ends with a summary.
 //!
-//! A new command is a new folder and two lines here, its `mod` and its entry in [`commands!`], from which both the
-//! command line and the dispatch are made. The `mod` could be made there too, but rustfmt does not find files through a
-//! macro.
+//! A new command is a new folder and two lines in this file: its `mod` and its entry in `commands!`, which generates the
+//! command line and the dispatch. The macro could generate the `mod` too, but then rustfmt would not find the files.
 
 mod check;
 pub(crate) mod command_line;

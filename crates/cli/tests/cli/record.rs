@@ -383,7 +383,7 @@ fn a_snapshot_is_taken_of_a_process_that_still_records() {
     let scene = Scene::new();
     let mut running = Running::start(&mut record(&scene, "--wait 0 --json", "gather-and-leave-early"));
     running.wait_for_line("recorded starter 10");
-    // The process has a pipe of its own as standard output, so that the command can end before it.
+    // The remaining process has another standard output, so the next line is the object.
     let object: Value = serde_json::from_str(&running.next_line().unwrap()).unwrap();
     assert_eq!(spans_in(&scene.read("trace.json")), spans([("long", 10), ("starter", 10)]));
     assert_eq!(ends(&object), [(10, "exit"), (10, "still records")]);
