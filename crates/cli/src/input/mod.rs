@@ -1,5 +1,6 @@
 //! Opening what the user named: paths, traces, spools and streams.
 
+mod bytes;
 pub(crate) mod paths;
 pub(crate) mod recovered_text;
 pub(crate) mod recovery;
