@@ -23,7 +23,7 @@ pub(crate) fn prefix(output: &OsStr, pid: u32) -> OsString {
 
 /// Locks an unfinished file, so that no other process removes it. False if one has removed it before it was locked.
 ///
-/// Where the system has no locks, files are not removed either.
+/// On systems without locks, files are not removed either.
 pub(crate) fn hold(file: &File, path: &Path) -> bool {
     file.lock().is_err() || is_at(file, path)
 }

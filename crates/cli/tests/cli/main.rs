@@ -1,4 +1,4 @@
-//! Whole runs of the command: arguments, exit code, standard output, standard error, and the files that are left.
+//! Complete runs of the command: arguments, exit code, standard output, standard error, and the files that are left.
 
 /// Child processes that record.
 mod maker;

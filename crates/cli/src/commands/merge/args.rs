@@ -83,7 +83,7 @@ pub(crate) struct MergeArgs {
     #[arg(short, long)]
     pub(crate) force: bool,
 
-    /// How to align clocks
+    /// The method to align clocks
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub(crate) align: AlignBy,
 

@@ -107,7 +107,7 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "TRIGGER", value_parser = checked(is_trigger))]
     pub(crate) trigger: Option<String>,
 
-    /// How long to wait for processes that outlive the program and still record
+    /// Longest wait for processes that outlive the program and still record
     ///
     /// After that, or after Ctrl-C, their events so far are used, and their files are kept.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
