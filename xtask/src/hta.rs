@@ -8,7 +8,7 @@ use crate::workspace::Workspace;
 
 const PACKAGE: &str = "HolisticTraceAnalysis==0.5.0";
 /// The test that records two ranks, converts them, and leaves them with what is to be found in them.
-const TEST: &str = "convert::a_recorded_device_has_the_same_figures_when_torch_could_have_written_them";
+const TEST: &str = "convert::a_recorded_device_has_the_same_figures_after_conversion_to_torch";
 
 pub fn check(workspace: &Workspace) -> Result {
     Task::cargo(workspace).words("test -p ferrum-trace-cli --test cli --").arg(TEST).run()?;

@@ -1,34 +1,40 @@
 //! The ferrum-trace command.
 //!
-//! Flags, glue and words; what is computed is computed in the other crates. Data goes to standard output, words go to
-//! standard error, and the exit code is a [`Verdict`](verdict::Verdict).
+//! The other crates do the analysis; this one has flags, files and reports. Data goes to standard output, messages go
+//! to standard error, and the exit code is an [`ExitStatus`](exit_status::ExitStatus).
+//!
+//! Modules, each of which uses only those below it:
+//!
+//! ```text
+//! commands    one folder per command, and the command line
+//! recording   the processes of a program that `record` runs
+//! input       opens what the user named: traces, spools, streams
+//! output      writes files: path, format, compression, atomic rename
+//! flags       flags that several commands have
+//! render      tables, numbers, messages, progress, blocks of JSON
+//! os, exit_status, user_error
+//! ```
 
-mod args;
-mod cmd;
-mod file_id;
+mod commands;
+mod exit_status;
+mod flags;
 mod input;
-mod interrupt;
-mod out;
+mod os;
+mod output;
 #[cfg(unix)]
 mod recording;
-mod recovery;
-mod replay;
-mod source;
-mod spool_file;
-mod trouble;
-mod verdict;
-#[cfg(unix)]
-mod viewer;
+mod render;
+mod user_error;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match args::parse(std::env::args_os()) {
+    match commands::command_line::parse(std::env::args_os()) {
         Ok(args) => {
-            out::table::set_wide(args.wide);
-            cmd::run(args.command)
+            render::table::set_wide(args.wide);
+            commands::run(args.command)
         }
-        // Also help and version, which are printed instead.
+        // Prints help and version too.
         Err(error) => error.exit(),
     }
 }

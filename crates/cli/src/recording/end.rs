@@ -1,32 +1,32 @@
-//! How a process ended.
+//! The end of a process.
 
 use rustix::process::WaitStatus;
 use signal_hook::low_level::signal_name;
 use std::fmt;
 
-/// What shells add to the number of the signal that ended a process.
+/// Number that shells add to the signal that ended a process.
 const SIGNAL_CODES: i32 = 128;
 
-/// How a process ended.
+/// Exit code or signal of a process that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub(crate) enum End {
     Exit(i32),
     Signal(i32),
 }
 
 impl End {
-    /// `None` if it has not ended.
-    pub fn of(status: WaitStatus) -> Option<Self> {
+    /// Returns `None` if the process has not ended.
+    pub(crate) fn of(status: WaitStatus) -> Option<Self> {
         status.exit_status().map(Self::Exit).or_else(|| status.terminating_signal().map(Self::Signal))
     }
 
-    /// What a shell would say of it.
-    pub fn exit_code(self) -> u8 {
+    /// Returns the exit code that a shell would report.
+    pub(crate) fn exit_code(self) -> u8 {
         let code = match self {
             Self::Exit(code) => code,
             Self::Signal(signal) => SIGNAL_CODES + signal,
         };
-        // The system gives no others.
+        // The system has no larger codes.
         u8::try_from(code).unwrap_or(u8::MAX)
     }
 }
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_those_of_shells() {
+    fn exit_codes_are_those_of_shells() {
         assert_eq!([End::Exit(0), End::Exit(3), End::Exit(255)].map(End::exit_code), [0, 3, 255]);
         assert_eq!([End::Signal(2), End::Signal(9)].map(End::exit_code), [130, 137]);
     }

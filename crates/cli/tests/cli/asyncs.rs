@@ -1,7 +1,7 @@
 use crate::scene::Scene;
 use serde_json::{Value, json};
 
-/// Three requests of which one never ends, a task whose end says how busy it was, and no slice.
+/// Three requests of which one never ends, a task whose end has a busy time, and no slice.
 const SERVER: &str = r#"[
 {"ph":"M","name":"process_name","pid":7,"args":{"name":"server"}},
 {"ph":"b","name":"request","cat":"http","id":1,"ts":0,"pid":7,"tid":1},
@@ -16,21 +16,15 @@ const SERVER: &str = r#"[
 {"ph":"e","name":"task","cat":"rt","id":9,"ts":90,"pid":7,"tid":1,"args":{"busy_ns":20000,"idle_ns":30000}}
 ]"#;
 
-fn scene() -> Scene {
-    let scene = Scene::new();
-    scene.write("t.json", SERVER);
-    scene
-}
-
-/// The table of async operations.
+/// Returns the table of async operations.
 fn table(stdout: &str) -> Vec<String> {
     let (_, table) = stdout.split_once("\n\nasync operations\n").unwrap_or_else(|| panic!("{stdout}"));
     table.lines().map(str::to_owned).collect()
 }
 
 #[test]
-fn a_server_of_async_spans_has_a_table_of_them() {
-    let run = scene().run("t.json").expect_code(0);
+fn async_operations_have_a_table() {
+    let run = Scene::with("t.json", SERVER).run("t.json").expect_code(0);
     assert!(!run.stdout.contains("no slices"), "{}", run.stdout);
     let expected = [
         "name     count  unfinished     total      busy      idle      mean       p50       p95       p99       max",
@@ -43,14 +37,14 @@ fn a_server_of_async_spans_has_a_table_of_them() {
 
 #[test]
 fn columns_without_a_value_are_left_out() {
-    let run = scene().run("--filter name=parse t.json").expect_code(0);
+    let run = Scene::with("t.json", SERVER).run("--filter name=parse t.json").expect_code(0);
     let titles: Vec<String> = table(&run.stdout)[0].split_whitespace().map(str::to_owned).collect();
     assert_eq!(titles, ["name", "count", "total", "mean", "p50", "p95", "p99", "max"]);
 }
 
 #[test]
 fn async_operations_are_filtered_grouped_and_sorted_as_slices_are() {
-    let scene = scene();
+    let scene = Scene::with("t.json", SERVER);
     let labels = |flags: &str| -> Vec<String> {
         let run = scene.run(&format!("{flags} t.json")).expect_code(0);
         let rows = table(&run.stdout);
@@ -70,7 +64,7 @@ fn async_operations_are_filtered_grouped_and_sorted_as_slices_are() {
 
 #[test]
 fn a_filter_that_matches_no_async_operation_suggests_a_similar_name() {
-    let run = scene().run("--filter name=requst t.json").expect_code(1);
+    let run = Scene::with("t.json", SERVER).run("--filter name=requst t.json").expect_code(1);
     assert!(run.stdout.ends_with("\n\nno slice or async operation matches the flags\n"), "{}", run.stdout);
     assert!(run.stderr.ends_with("hint: did you mean `--filter 'name=request'`?\n"), "{}", run.stderr);
 }
@@ -105,7 +99,7 @@ fn legacy_async_events_are_operations_too() {
 
 #[test]
 fn the_json_has_the_same_rows() {
-    let run = scene().run("--json --top 2 t.json").expect_code(0);
+    let run = Scene::with("t.json", SERVER).run("--json --top 2 t.json").expect_code(0);
     let object: Value = serde_json::from_str(&run.stdout).unwrap();
     let request = json!({
         "name": "request", "count": 3, "unfinished": 1, "total_ns": 120_000, "mean_ns": 60_000.0, "min_ns": 20_000,

@@ -30,7 +30,7 @@ fn errors_are_findings_and_notes_are_not() {
 }
 
 #[test]
-fn a_finding_is_a_line() {
+fn each_finding_has_a_line() {
     let run = scene().run("check bad.json").expect_code(1);
     let lines: Vec<&str> = run.stdout.lines().collect();
     let cells: Vec<&str> = lines[2].split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
@@ -42,17 +42,17 @@ fn a_finding_is_a_line() {
 }
 
 #[test]
-fn what_comes_through_a_pipe_can_be_read_twice() {
+fn a_pipe_is_checked_in_two_passes() {
     let scene = scene();
     let run = scene.run_with_stdin("check -", BAD.as_bytes()).expect_code(1);
     assert!(run.stdout.starts_with("standard input: 2 events: 1 error\n"), "{}", run.stdout);
     assert!(run.stdout.contains(" 82 "), "{}", run.stdout);
-    // What is no trace is not read to its end.
+    // A stream that is not a trace is not read to its end.
     scene.run("check /dev/zero").expect_code(2);
 }
 
 #[test]
-fn what_is_no_json_is_checked_as_what_it_stands_for() {
+fn other_formats_are_checked_as_chrome_json() {
     let scene = scene();
     scene.run("convert good.json -o t.pftrace").expect_code(0);
     let run = scene.run("check t.pftrace");
@@ -117,6 +117,6 @@ fn a_byte_order_mark_is_found_and_repaired() {
     scene.write("bom.json", format!("\u{feff}{GOOD}"));
     let run = scene.run("check bom.json").expect_code(1);
     assert!(run.stdout.contains("error     bom"), "{}", run.stdout);
-    scene.run("repair bom.json -o mended.json").expect_code(0);
-    scene.run("check mended.json").expect(0, "mended.json: 1 event: no problems found\n", "");
+    scene.run("repair bom.json -o repaired.json").expect_code(0);
+    scene.run("check repaired.json").expect(0, "repaired.json: 1 event: no problems found\n", "");
 }

@@ -12,15 +12,9 @@ const TRACE: &str = r#"{"traceEvents":[
 {"ph":"X","name":"inner","cat":"c","ts":2.5,"dur":1.001,"pid":1,"tid":1},
 {"ph":"i","name":"mark","ts":5,"pid":1,"tid":1,"s":"t"}]}"#;
 
-fn scene() -> Scene {
-    let scene = Scene::new();
-    scene.write("t.json", TRACE);
-    scene
-}
-
 #[test]
-fn the_ending_of_the_output_tells_the_format() {
-    let scene = scene();
+fn the_extension_of_the_output_selects_the_format() {
+    let scene = Scene::with("t.json", TRACE);
     let begins = [
         ("a.json", "{"),
         ("a.pftrace", "\n"),
@@ -47,8 +41,8 @@ fn the_ending_of_the_output_tells_the_format() {
 }
 
 #[test]
-fn chrome_json_comes_back_to_the_nanosecond() {
-    let scene = scene();
+fn chrome_json_round_trips_to_the_nanosecond() {
+    let scene = Scene::with("t.json", TRACE);
     scene.run("convert t.json --to chrome-array -o a.json").expect_code(0);
     assert!(scene.read("a.json").starts_with(b"["));
     scene.run("convert --as-is t.json -o b.json").expect_code(0);
@@ -61,7 +55,7 @@ fn chrome_json_comes_back_to_the_nanosecond() {
 }
 
 #[test]
-fn what_has_no_place_in_the_output_is_told() {
+fn data_that_the_format_cannot_represent_is_reported() {
     let scene = Scene::new();
     let slices = r#"{"ph":"X","name":"a","ts":0,"dur":10,"pid":1,"tid":1},{"ph":"X","name":"b","ts":5,"dur":10,"pid":1,"tid":1}"#;
     scene.write("t.json", format!(r#"[{slices},{{"ph":"B","name":"c","ts":20,"pid":1,"tid":1}},{{"ph":"i","name":"m","ts":1,"pid":1,"tid":1}}]"#));
@@ -75,8 +69,8 @@ fn what_has_no_place_in_the_output_is_told() {
 }
 
 #[test]
-fn without_an_output_files_lie_beside_their_traces() {
-    let scene = scene();
+fn files_are_written_next_to_their_traces_by_default() {
+    let scene = Scene::with("t.json", TRACE);
     scene.write("u.json.gz", TRACE);
     let run = scene.run("convert --to csv t.json u.json.gz").expect_code(0);
     assert_eq!(run.stderr.matches(" written to ").count(), 2, "{}", run.stderr);
@@ -90,8 +84,8 @@ fn without_an_output_files_lie_beside_their_traces() {
 }
 
 #[test]
-fn pipes_lead_in_and_out() {
-    let scene = scene();
+fn standard_input_is_converted_to_standard_output() {
+    let scene = Scene::with("t.json", TRACE);
     let run = scene.run("convert --to folded -o - t.json").expect_code(0);
     assert_eq!(run.stdout.lines().count(), 2, "{}", run.stdout);
     assert!(run.stderr.starts_with("t.json: 3 events read; 2 slices written to standard output\n"), "{}", run.stderr);
@@ -108,8 +102,8 @@ fn pipes_lead_in_and_out() {
 }
 
 #[test]
-fn flags_that_make_no_sense_are_refused_before_anything_is_written() {
-    let scene = scene();
+fn invalid_flags_are_refused_before_anything_is_written() {
+    let scene = Scene::with("t.json", TRACE);
     scene.write("v.json", TRACE);
     for line in [
         "convert t.json",
@@ -132,8 +126,8 @@ fn flags_that_make_no_sense_are_refused_before_anything_is_written() {
 }
 
 #[test]
-fn files_are_made_although_nobody_reads_the_json() {
-    let scene = scene();
+fn files_are_written_after_the_reader_of_the_json_has_closed_the_pipe() {
+    let scene = Scene::with("t.json", TRACE);
     scene.write("u.json", TRACE);
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -177,7 +171,7 @@ struct Left {
 
 #[test]
 fn json_has_every_field_and_no_other() {
-    let scene = scene();
+    let scene = Scene::with("t.json", TRACE);
     let run = scene.run("convert --json --to csv t.json").expect_code(0);
     let object: Object = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((object.version, object.file.as_str(), object.output.as_str()), (1, "t.json", "t.csv"));
@@ -193,7 +187,7 @@ fn json_has_every_field_and_no_other() {
     assert_eq!((object.format.as_str(), object.written["events"]), ("chrome", 3));
 }
 
-/// Of a trace with one device, what the summary says of it.
+/// Returns the device of the summary of a trace with one device.
 fn device_of(scene: &Scene, trace: &str) -> Value {
     let run = scene.run(&format!("--json {trace}")).expect_code(0);
     let summary: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -201,7 +195,7 @@ fn device_of(scene: &Scene, trace: &str) -> Value {
     summary["devices"][0].clone()
 }
 
-/// Two ranks of an engine with a device, recorded.
+/// Records two ranks of an engine with a device.
 fn two_ranks() -> Scene {
     let scene = Scene::new();
     for rank in 0..2 {
@@ -213,7 +207,7 @@ fn two_ranks() -> Scene {
 }
 
 #[test]
-fn a_recorded_device_has_the_same_figures_when_torch_could_have_written_them() {
+fn a_recorded_device_has_the_same_figures_after_conversion_to_torch() {
     let scene = two_ranks();
     let run = scene.run("convert --to torch rank0.json rank1.json").expect_code(0);
     let made_up = "16 slices of devices with an invented launch, because the trace does not say what launched them";
@@ -228,7 +222,7 @@ fn a_recorded_device_has_the_same_figures_when_torch_could_have_written_them() {
         let converted = device_of(&scene, &format!("rank{rank}.pt.trace.json"));
         for (key, value) in expected.as_object().unwrap() {
             assert_eq!(&recorded[key], value, "{key} of rank {rank}");
-            // All times are a whole number of microseconds apart here, so that rounding moves all of them alike.
+            // All distances are whole microseconds, so rounding moves all times alike.
             assert_eq!(&converted[key], value, "{key} of rank {rank}, converted");
         }
         let document: Value = serde_json::from_slice(&scene.read(&format!("rank{rank}.pt.trace.json"))).unwrap();
@@ -238,7 +232,7 @@ fn a_recorded_device_has_the_same_figures_when_torch_could_have_written_them() {
     }
 }
 
-/// Leaves a trace for `cargo xtask hta`, with what HolisticTraceAnalysis should find in it, in microseconds.
+/// Leaves a trace for `cargo xtask hta`, with the figures that HolisticTraceAnalysis should find, in microseconds.
 fn leave_for_hta(scene: &Scene, rank: i64, device: &Value) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("hta-check");
     fs::create_dir_all(&folder).unwrap();
@@ -254,7 +248,7 @@ fn leave_for_hta(scene: &Scene, rank: i64, device: &Value) {
 }
 
 #[test]
-fn a_recorded_device_becomes_a_profile_of_vllm() {
+fn a_recorded_device_is_converted_to_a_profile_of_vllm() {
     let scene = two_ranks();
     let run = scene.run("convert rank1.json -o p.layerwise.json").expect_code(0);
     assert!(run.stderr.starts_with("rank1.json: "), "{}", run.stderr);
@@ -266,7 +260,7 @@ fn a_recorded_device_becomes_a_profile_of_vllm() {
     assert_eq!(profile["context"]["engine_args"]["model"], "rank1.json");
     let names: Vec<&String> = profile.as_object().unwrap().keys().collect();
     assert_eq!(names, ["context", "decode_1", "decode_2", "decode_3", "decode_4", "prefill"]);
-    // Nothing says what launched the kernels, so they are those of the step in which they began.
+    // The launches are unknown, so kernels belong to the step in which they begin.
     let entry = &profile["decode_4"]["summary_stats"][0]["entry"];
     assert_eq!(
         entry,
@@ -277,7 +271,7 @@ fn a_recorded_device_becomes_a_profile_of_vllm() {
 }
 
 #[test]
-fn summary_and_layers_read_a_profile_as_they_read_the_trace() {
+fn summary_and_layers_of_a_profile_are_those_of_the_trace() {
     let scene = Scene::new();
     let slice = |name: &str, cat: &str, from: u32, to: u32, args: &str| {
         let dur = to - from;
@@ -308,7 +302,7 @@ fn summary_and_layers_read_a_profile_as_they_read_the_trace() {
 }
 
 #[test]
-fn a_profile_without_anything_in_it_is_refused() {
+fn an_empty_profile_is_refused() {
     let scene = Scene::new();
     scene.write("t.json", r#"[{"ph":"i","name":"mark","ts":5,"pid":1,"tid":1,"s":"t"}]"#);
     let run = scene.run("convert t.json -o p.layerwise.json").expect_code(2);

@@ -1,18 +1,17 @@
-use crate::maker::killed;
+use crate::maker::spool_of_killed_process;
 use crate::scene::{Run, Scene};
 
 const CHUNK_BYTES: usize = 32 * 1024;
 
-/// A scene, and a spool of several chunks.
-fn scene_with_spool() -> (Scene, Vec<u8>) {
-    let scene = Scene::new();
-    killed(&scene, "trace.json", 3000);
+/// Returns an empty scene and a spool of several chunks.
+fn scene_and_spool() -> (Scene, Vec<u8>) {
+    let scene = spool_of_killed_process(3000);
     let spool = scene.read("trace.json.spool");
     std::fs::remove_file(scene.path("trace.json.spool")).unwrap();
     (scene, spool)
 }
 
-/// Recovers a spool and checks what holds for all of them, whatever is wrong.
+/// Recovers a damaged spool and checks that the result is consistent.
 #[track_caller]
 fn recover(scene: &Scene, spool: &[u8]) -> Run {
     scene.write("bad.json.spool", spool);
@@ -20,7 +19,7 @@ fn recover(scene: &Scene, spool: &[u8]) -> Run {
     match run.code {
         Some(0 | 1) => {
             assert_eq!(scene.names(), ["bad.json"], "{run:#?}");
-            // Damage may make slices overlap, but every event is whole.
+            // Damage may make slices overlap, but every event is complete.
             let trace = ferrum_trace_testkit::trace_file::TraceFile::read(&scene.path("bad.json"));
             assert!(trace.recorded().count() <= 6000 + 1);
             assert_eq!(run.code == Some(1), run.stderr.contains("damaged place"), "{run:#?}");
@@ -38,8 +37,8 @@ fn recover(scene: &Scene, spool: &[u8]) -> Run {
 }
 
 #[test]
-fn bytes_overwritten_in_the_middle_cost_their_chunk_and_no_more() {
-    let (scene, mut spool) = scene_with_spool();
+fn overwritten_bytes_damage_only_their_chunk() {
+    let (scene, mut spool) = scene_and_spool();
     // The middle of the first chunk of events.
     let events = spool.chunks(CHUNK_BYTES).position(|chunk| chunk.starts_with(b"FTEVENTS")).unwrap();
     let at = events * CHUNK_BYTES + CHUNK_BYTES / 2;
@@ -54,9 +53,9 @@ fn bytes_overwritten_in_the_middle_cost_their_chunk_and_no_more() {
 }
 
 #[test]
-fn at_most_twenty_damaged_places_are_shown_unless_all_are_asked_for() {
-    let (scene, mut spool) = scene_with_spool();
-    // Chunks that nothing was written to: damaged or not, nothing is lost.
+fn twenty_damaged_places_are_listed_by_default_and_all_with_verbose() {
+    let (scene, mut spool) = scene_and_spool();
+    // Chunks without events: damage loses nothing.
     spool.resize(spool.len() + 30 * CHUNK_BYTES, 0);
     let mut n_damaged = 0;
     for chunk in spool.chunks_mut(CHUNK_BYTES).filter(|chunk| chunk.starts_with(&[0; 8])) {
@@ -76,23 +75,23 @@ fn at_most_twenty_damaged_places_are_shown_unless_all_are_asked_for() {
 }
 
 #[test]
-fn a_spool_may_be_cut_anywhere() {
-    let (scene, spool) = scene_with_spool();
+fn a_spool_that_is_cut_anywhere_is_recovered_or_refused() {
+    let (scene, spool) = scene_and_spool();
     let around = |at: usize| [at - 1, at, at + 1];
     let mut lengths: Vec<usize> = [8, 64, 72, 512, CHUNK_BYTES, 2 * CHUNK_BYTES].into_iter().flat_map(around).collect();
-    // A step that is no multiple of anything in the format.
+    // A step that is not a multiple of any size in the format.
     lengths.extend((1..spool.len()).step_by(24_989).take(40));
     lengths.extend([0, 1, spool.len()]);
     for len in lengths {
         let run = recover(&scene, &spool[..len]);
-        // Without a whole header it is trouble; what is cut within a chunk that was filled is damage.
+        // An incomplete header is an error; a cut within a used chunk is damage.
         assert_eq!(run.code == Some(2), len < 512, "{len}: {run:#?}");
     }
 }
 
 #[test]
-fn bytes_may_be_overwritten_anywhere() {
-    let (scene, spool) = scene_with_spool();
+fn a_spool_with_overwritten_bytes_is_recovered_or_refused() {
+    let (scene, spool) = scene_and_spool();
     let mut random = Random(1);
     for _ in 0..60 {
         let mut bad = spool.clone();
@@ -106,22 +105,22 @@ fn bytes_may_be_overwritten_anywhere() {
 }
 
 #[test]
-fn random_bytes_are_refused_and_so_is_what_comes_after_a_header() {
-    let (scene, spool) = scene_with_spool();
+fn random_bytes_are_refused_and_are_damage_after_a_header() {
+    let (scene, spool) = scene_and_spool();
     let mut random = Random(2);
     for len in [8, 100, 5 * CHUNK_BYTES] {
         let mut noise = vec![0; len];
         noise.fill_with(|| random.next() as u8);
         let run = recover(&scene, &noise).expect_code(2);
         assert!(run.stderr.contains("byte 0: expected a spool, which begins with `FERRUMSP`, found `"), "{run:?}");
-        // Whatever follows a header is damage, not trouble.
+        // After a header, anything is damage and not an error.
         let mut headed = spool[..512].to_vec();
         headed.extend_from_slice(&noise);
         recover(&scene, &headed);
     }
 }
 
-/// A xorshift: the same numbers each time.
+/// A xorshift generator with a fixed seed.
 struct Random(u64);
 
 impl Random {
@@ -149,7 +148,7 @@ fn an_empty_file_is_refused() {
 }
 
 #[test]
-fn a_json_file_is_refused_and_named_for_what_it_is() {
+fn a_json_file_is_refused_as_a_finished_trace() {
     let scene = Scene::new();
     scene.write("trace.json", "  [\n{\"name\":\"a\"}]");
     scene.run("recover trace.json").expect(
@@ -163,7 +162,7 @@ fn a_json_file_is_refused_and_named_for_what_it_is() {
 
 #[test]
 fn a_spool_of_another_version_is_refused() {
-    let (scene, mut spool) = scene_with_spool();
+    let (scene, mut spool) = scene_and_spool();
     spool[64] = 99;
     recover(&scene, &spool).expect(
         2,
@@ -181,7 +180,7 @@ fn a_folder_without_spools_is_refused() {
 }
 
 #[test]
-fn what_is_missing_is_refused() {
+fn a_missing_file_is_refused() {
     let scene = Scene::new();
     scene.write("there.json", "[]");
     scene.run("recover trace.json").expect(
@@ -200,7 +199,7 @@ fn what_is_missing_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_refused() {
+fn a_file_that_cannot_be_opened_is_refused() {
     let scene = Scene::new();
     std::os::unix::fs::symlink("loop.spool", scene.path("loop.spool")).unwrap();
     scene.run("recover loop.spool").expect(
@@ -217,12 +216,12 @@ fn what_cannot_be_opened_is_refused() {
 }
 
 #[test]
-fn what_may_not_be_read_is_refused() {
+fn a_file_without_read_permission_is_refused() {
     use std::os::unix::fs::PermissionsExt;
-    let (scene, spool) = scene_with_spool();
+    let (scene, spool) = scene_and_spool();
     scene.write("secret.spool", &spool);
     std::fs::set_permissions(scene.path("secret.spool"), std::fs::Permissions::from_mode(0o000)).unwrap();
-    // The superuser may read it all the same.
+    // The superuser may read it anyway.
     if std::fs::File::open(scene.path("secret.spool")).is_ok() {
         scene.run("recover secret.spool").expect_code(0);
     } else {
@@ -233,9 +232,9 @@ fn what_may_not_be_read_is_refused() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_opens_and_cannot_be_read_is_refused() {
+fn a_file_that_opens_but_cannot_be_read_is_refused() {
     let scene = Scene::new();
-    // Nothing is mapped at the beginning of a process's memory.
+    // Nothing is mapped at the start of a process's memory.
     scene.run("recover -o x.json /proc/self/mem").expect(
         2,
         "",

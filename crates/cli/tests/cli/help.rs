@@ -1,7 +1,7 @@
 use crate::maker::killed;
 use crate::scene::Scene;
 
-/// Lines and columns of a terminal that is not small, and not large either.
+/// Lines and columns of a medium-sized terminal.
 const SCREEN: (usize, usize) = (40, 100);
 
 /// All commands.
@@ -45,7 +45,7 @@ fn the_short_help_fits_a_screen() {
 }
 
 #[test]
-fn the_long_help_tells_every_field_of_the_json_and_every_exit_code() {
+fn the_long_help_lists_every_json_field_and_every_exit_code() {
     let scene = Scene::new();
     killed(&scene, "trace.json", 1);
     scene.write("whole.json", r#"[{"ph":"X","name":"a","ts":1,"dur":2,"pid":1,"tid":1}]"#);
@@ -99,7 +99,7 @@ fn help_texts_use_ordinary_words() {
     }
 }
 
-/// What `docs/json.md` says of all commands, and of one.
+/// Returns the parts of `docs/json.md` about all commands and about one.
 fn document(command: &str) -> String {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md");
     let text = std::fs::read_to_string(path).unwrap();
@@ -118,7 +118,7 @@ fn the_version_is_that_of_the_package() {
 }
 
 #[test]
-fn no_arguments_give_the_help_and_trouble() {
+fn without_arguments_the_help_is_printed_as_an_error() {
     let scene = Scene::new();
     let run = scene.run("").expect_code(2);
     assert_eq!(run.stdout, "");
@@ -126,7 +126,7 @@ fn no_arguments_give_the_help_and_trouble() {
 }
 
 #[test]
-fn a_mistyped_command_or_flag_is_told_the_right_one() {
+fn the_right_name_is_suggested_for_a_mistyped_command_or_flag() {
     let scene = Scene::new();
     let run = scene.run("recovr trace.json.spool").expect_code(2);
     assert!(run.stderr.contains("'recover'"), "{}", run.stderr);

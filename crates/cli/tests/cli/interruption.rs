@@ -3,10 +3,9 @@ use crate::scene::{Run, Scene};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// Has the command write a trace, and ends it by this signal once its file is there.
+/// Sends a signal to the command while it writes a trace.
 ///
-/// Nobody can say how far it is by then, so whichever comes out must be whole: no trace and all of the spool, or all of
-/// the trace.
+/// The signal may come too late, so the result must be complete either way: the spool and no trace, or the trace.
 fn interrupt(signal: &str) {
     let scene = Scene::new();
     killed(&scene, "trace.json", 200_000);
@@ -34,19 +33,18 @@ fn interrupt(signal: &str) {
 }
 
 #[test]
-fn control_c_leaves_no_half_trace() {
+fn control_c_leaves_no_partial_trace() {
     interrupt("INT");
 }
 
 #[test]
-fn termination_and_hanging_up_leave_none_either() {
+fn sigterm_and_sighup_leave_no_partial_trace() {
     interrupt("TERM");
     interrupt("HUP");
 }
 
-/// The same for a file that is made of a trace.
 #[test]
-fn control_c_leaves_no_half_conversion() {
+fn control_c_leaves_no_partial_conversion() {
     let scene = Scene::new();
     let event = r#"{"ph":"X","name":"a","cat":"c","ts":1,"dur":2,"pid":1,"tid":1},"#;
     scene.write("t.json", format!("[{}", event.repeat(100_000)));
@@ -70,7 +68,7 @@ fn control_c_leaves_no_half_conversion() {
     }
 }
 
-/// Kills the command while its unfinished file is there; tries again if it was done before.
+/// Kills the command while its unfinished file exists; tries again if it was faster.
 fn kill_while_writing(scene: &Scene, line: &str, output: &str) {
     for _ in 0..100 {
         let n_before = scene.names().len();
@@ -90,11 +88,11 @@ fn kill_while_writing(scene: &Scene, line: &str, output: &str) {
 }
 
 #[test]
-fn what_a_killed_recovery_left_is_removed_by_the_next_one() {
+fn the_unfinished_file_of_a_killed_recovery_is_removed_by_the_next_one() {
     let scene = Scene::new();
     killed(&scene, "trace.json", 200_000);
     kill_while_writing(&scene, "recover --keep trace.json.spool", "trace.json");
-    // Neither of these is ours to remove.
+    // These names are not those of unfinished files.
     scene.write("trace.json.backup.tmp", "[");
     scene.write("other.json.1-AbC123.tmp", "[");
     scene.run("recover trace.json.spool").expect_code(0);
@@ -102,7 +100,7 @@ fn what_a_killed_recovery_left_is_removed_by_the_next_one() {
 }
 
 #[test]
-fn what_a_killed_conversion_or_repair_left_is_removed_by_the_next_one() {
+fn the_unfinished_file_of_a_killed_conversion_or_repair_is_removed_by_the_next_one() {
     let scene = Scene::new();
     let event = r#"{"ph":"X","name":"a","cat":"c","ts":1,"dur":2,"pid":1,"tid":1},"#;
     scene.write("t.json", format!("[{}", event.repeat(50_000)));
@@ -115,7 +113,7 @@ fn what_a_killed_conversion_or_repair_left_is_removed_by_the_next_one() {
 }
 
 #[test]
-fn control_c_ends_the_reading_of_a_pipe_that_does_not_end() {
+fn control_c_ends_the_command_while_it_reads_a_pipe() {
     let scene = Scene::new();
     let events = r#"{"ph":"X","name":"a","ts":1,"dur":2,"pid":1,"tid":1},"#.repeat(20_000);
     for line in ["-", "check -", "layers -", "repair -o out.json -", "convert -o out.csv -"] {
@@ -123,7 +121,7 @@ fn control_c_ends_the_reading_of_a_pipe_that_does_not_end() {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
-        // More than a pipe holds: the command is reading when all has been written.
+        // More bytes than the pipe buffer: the command is reading once all are written.
         stdin.write_all(format!("[{events}").as_bytes()).unwrap();
         let pid = child.id().to_string();
         Command::new("kill").args(["-s", "INT", &pid]).status().unwrap();

@@ -2,7 +2,7 @@ use crate::maker::{Maker, killed};
 use crate::scene::Scene;
 use serde::Deserialize;
 
-/// What readers may rely on: neither more nor less.
+/// The exact fields and their types.
 #[derive(Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 struct Recovered {
@@ -73,7 +73,7 @@ fn a_recovered_spool_is_one_object() {
 }
 
 #[test]
-fn damage_and_losses_are_in_it() {
+fn the_object_has_damage_and_losses() {
     let scene = Scene::new();
     let mut maker = Maker::start_with(&scene, "trace.json", &[("FERRUM_TRACE_LIMIT", "1MiB")]);
     maker.record(100_000);
@@ -92,7 +92,7 @@ fn damage_and_losses_are_in_it() {
 }
 
 #[test]
-fn a_file_that_cannot_be_recovered_is_an_object_too() {
+fn a_file_that_cannot_be_recovered_has_an_object_with_the_error() {
     let scene = Scene::new();
     killed(&scene, "b.json", 1);
     scene.write("c.json", "{}");

@@ -1,7 +1,7 @@
 use crate::scene::{Run, Scene};
 use serde::Deserialize;
 
-/// Two layers by name, told apart in a prefill and a decode.
+/// Two layers by name, in a prefill and in a decode.
 const TRACE: &str = r#"[
 {"ph":"X","name":"prefill","cat":"step","ts":0,"dur":100,"pid":1,"tid":1},
 {"ph":"X","name":"layers.0.attn","cat":"attn","ts":0,"dur":40,"pid":1,"tid":1},
@@ -10,12 +10,6 @@ const TRACE: &str = r#"[
 {"ph":"X","name":"layers.0.attn","cat":"attn","ts":200,"dur":10,"pid":1,"tid":1},
 {"ph":"X","name":"layers.1.mlp","cat":"mlp","ts":220,"dur":5,"pid":1,"tid":1}
 ]"#;
-
-fn scene() -> Scene {
-    let scene = Scene::new();
-    scene.write("t.json", TRACE);
-    scene
-}
 
 #[test]
 fn layers_are_rows_and_categories_are_columns() {
@@ -28,17 +22,19 @@ layer       all      attn       mlp      step
   all  75.00 µs  50.00 µs  25.00 µs         -
  none  75.00 µs         -         -  75.00 µs
 ";
-    scene().run("layers t.json").expect(0, expected, "");
+    Scene::with("t.json", TRACE).run("layers t.json").expect(0, expected, "");
 }
 
 #[test]
 fn phases_are_side_by_side() {
-    let run =
-        scene().run("layers --phase prefill --phase dec* --phase none --filter cat=[!s]* --filter cat=?????? t.json");
+    let run = Scene::with("t.json", TRACE)
+        .run("layers --phase prefill --phase dec* --phase none --filter cat=[!s]* --filter cat=?????? t.json");
     let words = "t.json: no layers: looked for an argument `layer`, names such as `layers.12.attn`, and consecutive tids; the file has \
                  6 slices (2 `step`, 2 `attn`, 2 `mlp`) and no async events, of which --filter and --within leave 0\n";
     run.expect(1, "", words);
-    let run = scene().run("layers --phase prefill --phase dec* --filter name=layers* t.json").expect_code(0);
+    let run = Scene::with("t.json", TRACE)
+        .run("layers --phase prefill --phase dec* --filter name=layers* t.json")
+        .expect_code(0);
     let lines: Vec<Vec<&str>> = run
         .stdout
         .lines()
@@ -47,15 +43,15 @@ fn phases_are_side_by_side() {
         .collect();
     assert_eq!(lines[0], ["layer", "prefill all", "prefill attn", "prefill mlp", "dec* all", "dec* attn", "dec* mlp"]);
     assert_eq!(lines[1], ["0", "40.00 µs", "40.00 µs", "-", "10.00 µs", "10.00 µs", "-"]);
-    let run = scene().run("layers --phase nothing --phase decode t.json").expect_code(0);
+    let run = Scene::with("t.json", TRACE).run("layers --phase nothing --phase decode t.json").expect_code(0);
     assert_eq!(run.stderr, "t.json: no slice name matches `nothing`\n");
     let words = "t.json: no slice name matches `nothing`: the longest slices of the file are `prefill`, `layers.0.attn`, `decode`, \
                  `layers.1.mlp`\n";
-    scene().run("layers --phase nothing t.json").expect(1, "", words);
+    Scene::with("t.json", TRACE).run("layers --phase nothing t.json").expect(1, "", words);
 }
 
 #[test]
-fn a_layer_is_told_by_an_argument_a_name_or_a_track() {
+fn layers_come_from_an_argument_a_name_or_a_track() {
     let scene = Scene::new();
     let event = |layer: u32, tid: u32| {
         format!(r#"{{"ph":"X","name":"op","ts":{layer},"dur":1,"pid":1,"tid":{tid},"args":{{"layer":{layer}}}}}"#)
@@ -77,8 +73,8 @@ fn a_layer_is_told_by_an_argument_a_name_or_a_track() {
 }
 
 #[test]
-fn pictures_are_written_whole_and_replaced_only_if_that_is_asked_for() {
-    let scene = scene();
+fn charts_are_replaced_only_with_force() {
+    let scene = Scene::with("t.json", TRACE);
     for (name, begin) in [("a.svg", "<svg "), ("a.html", "<!doctype html>"), ("a.png", "\u{fffd}PNG")] {
         let line = format!("layers --phase prefill --phase decode -o {name} t.json");
         let run = scene.run(&line).expect_code(0);
@@ -97,7 +93,7 @@ fn pictures_are_written_whole_and_replaced_only_if_that_is_asked_for() {
 }
 
 #[test]
-fn tables_that_nobody_could_read_are_refused() {
+fn a_table_that_is_too_large_is_refused() {
     let scene = Scene::new();
     let event = |n: u32| format!(r#"{{"ph":"X","name":"op","cat":"c{n}","ts":{n},"dur":1,"pid":1,"tid":{n}}}"#);
     let events: Vec<String> = (0..2000).map(event).collect();
@@ -110,8 +106,8 @@ fn tables_that_nobody_could_read_are_refused() {
 }
 
 #[test]
-fn narrow_terminals_see_the_sum_and_the_largest_categories() {
-    let scene = scene();
+fn narrow_terminals_show_the_sum_and_the_largest_categories() {
+    let scene = Scene::with("t.json", TRACE);
     let run = Run::of(scene.command("layers t.json").env("COLUMNS", "28").output().unwrap()).expect_code(0);
     assert_eq!(run.stdout.lines().nth(2), Some("layer       all      attn"), "{}", run.stdout);
     let last = run.stdout.lines().last();
@@ -161,7 +157,7 @@ struct Cell {
 
 #[test]
 fn json_has_every_field_and_no_other() {
-    let run = scene().run("layers --json --phase decode t.json").expect_code(0);
+    let run = Scene::with("t.json", TRACE).run("layers --json --phase decode t.json").expect_code(0);
     let object: Object = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((object.version, object.file.as_str(), object.layer_from.as_str()), (1, "t.json", "name"));
     assert_eq!(object.categories, ["attn", "mlp", "step"]);

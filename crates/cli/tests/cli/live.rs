@@ -2,7 +2,7 @@ use crate::maker::Maker;
 use crate::scene::Scene;
 
 #[test]
-fn a_live_process_gives_a_snapshot_and_goes_on() {
+fn a_snapshot_is_taken_while_the_process_records() {
     let scene = Scene::new();
     let mut maker = Maker::start(&scene, "trace.json");
     maker.record(10);
@@ -24,7 +24,7 @@ fn a_live_process_gives_a_snapshot_and_goes_on() {
 }
 
 #[test]
-fn a_snapshot_may_go_elsewhere_and_be_taken_again() {
+fn a_snapshot_can_be_written_elsewhere_and_repeated() {
     let scene = Scene::new();
     let mut maker = Maker::start(&scene, "trace.json");
     for n_events in [20, 40] {
@@ -60,7 +60,7 @@ fn the_trace_of_a_live_process_is_never_replaced() {
 }
 
 #[test]
-fn the_files_of_a_live_process_all_stay() {
+fn the_files_of_a_live_process_are_kept() {
     let scene = Scene::new();
     let mut maker = Maker::start(&scene, "trace.json");
     maker.record(10);
@@ -71,7 +71,7 @@ fn the_files_of_a_live_process_all_stay() {
 }
 
 #[test]
-fn json_tells_a_snapshot() {
+fn json_marks_a_snapshot_as_live() {
     let scene = Scene::new();
     let mut maker = Maker::start(&scene, "trace.json");
     maker.record(1);

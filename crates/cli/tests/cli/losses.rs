@@ -2,13 +2,13 @@ use crate::maker::Maker;
 use crate::scene::Scene;
 use serde_json::{Value, json};
 
-/// A recording of one MiB, which is too small for what is recorded.
+/// A limit that is too small for the recording.
 const LIMIT: (&str, &str) = ("FERRUM_TRACE_LIMIT", "1MiB");
 const LIMIT_BYTES: u64 = 1 << 20;
-/// Spans of each of two threads.
+/// Number of spans on each of two threads.
 const SPANS: u32 = 30_000;
 
-/// Records more than fits, and has the process end by itself.
+/// Records more than fits, and lets the process end normally.
 fn record_too_much(scene: &Scene, trace: &str) {
     let mut maker = Maker::start_with(scene, trace, &[LIMIT]);
     maker.record(SPANS);
@@ -20,7 +20,7 @@ fn object(scene: &Scene, line: &str) -> Value {
     serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{line}: {error}: {run:#?}"))
 }
 
-/// How many events the recorder lost, as `summary --json` says: at least those of a whole thread.
+/// Returns the number of lost events from `summary --json`: at least those of a whole thread.
 #[track_caller]
 fn n_lost(scene: &Scene, trace: &str) -> u64 {
     let summary = object(scene, &format!("summary --json {trace}"));
@@ -35,7 +35,7 @@ fn with_commas(n: u64) -> String {
 }
 
 #[test]
-fn every_command_reports_what_the_recorder_lost_in_every_format() {
+fn every_command_reports_losses_of_the_recorder_in_every_format() {
     let scene = Scene::new();
     for trace in ["t.json", "t.json.gz", "t.json.zst", "t.pftrace", "t.spool"] {
         record_too_much(&scene, trace);
@@ -47,10 +47,10 @@ fn every_command_reports_what_the_recorder_lost_in_every_format() {
             let note = format!("the recorder lost {words}: {why} (by thread: ");
             assert!(run.stderr.contains(&note), "{command} {trace}: {run:#?}");
             assert!(!run.stdout.contains("losses    none"), "{command} {trace}: {run:#?}");
-            let told = object(&scene, &format!("{} --json {trace}", command));
-            assert_eq!(told["recorder"]["dropped"], lost, "{command} {trace}");
-            assert!(told["notes"].to_string().contains(&words), "{command} {trace}: {told}");
-            let recording = &told["recorder"]["recordings"][0];
+            let report = object(&scene, &format!("{} --json {trace}", command));
+            assert_eq!(report["recorder"]["dropped"], lost, "{command} {trace}");
+            assert!(report["notes"].to_string().contains(&words), "{command} {trace}: {report}");
+            let recording = &report["recorder"]["recordings"][0];
             assert_eq!((&recording["stop_reason"], &recording["limit_bytes"]), (&json!("limit"), &json!(LIMIT_BYTES)));
             let by_thread = recording["dropped_by_thread"].as_object().unwrap();
             assert_eq!(by_thread.values().filter_map(Value::as_u64).sum::<u64>(), lost, "{recording}");
@@ -64,7 +64,7 @@ fn every_command_reports_what_the_recorder_lost_in_every_format() {
 }
 
 #[test]
-fn what_is_made_of_a_trace_still_says_what_was_lost() {
+fn converted_traces_keep_the_losses() {
     let scene = Scene::new();
     record_too_much(&scene, "t.json");
     let lost = n_lost(&scene, "t.json");
@@ -84,8 +84,8 @@ fn what_is_made_of_a_trace_still_says_what_was_lost() {
     ] {
         let run = scene.run(command).expect_code(0);
         assert!(run.stderr.contains(&note), "{command}: {run:#?}");
-        let told = object(&scene, &format!("{command} --force --json"));
-        assert_eq!(told["recorder"]["dropped"], lost, "{command}");
+        let report = object(&scene, &format!("{command} --force --json"));
+        assert_eq!(report["recorder"]["dropped"], lost, "{command}");
         if !output.is_empty() {
             assert_eq!(n_lost(&scene, output), lost, "{command}");
         }
@@ -111,8 +111,8 @@ fn a_merged_trace_has_the_losses_of_each_process() {
             let note = format!("{input}: the recorder lost {} events", with_commas(lost));
             assert!(run.stderr.contains(&note), "{run:#?}");
         }
-        let told = object(&scene, &format!("{command} --force --json"));
-        let inputs = told["inputs"].as_array().unwrap();
+        let report = object(&scene, &format!("{command} --force --json"));
+        let inputs = report["inputs"].as_array().unwrap();
         let all: u64 = inputs.iter().filter_map(|input| input["recorder"]["dropped"].as_u64()).sum();
         assert_eq!(all, lost.iter().sum::<u64>());
         assert_eq!(n_lost(&scene, output), all, "{output}");
@@ -135,8 +135,8 @@ fn recover_reports_losses_by_thread_and_overwritten_chunks() {
     let mut maker = Maker::start_with(&scene, "t.json", &[LIMIT]);
     maker.record(SPANS);
     maker.kill();
-    let told = object(&scene, "recover --json --keep t.json.spool");
-    let (dropped, by_thread) = (told["dropped"].as_u64().unwrap(), &told["recorder"]["dropped_by_thread"]);
+    let report = object(&scene, "recover --json --keep t.json.spool");
+    let (dropped, by_thread) = (report["dropped"].as_u64().unwrap(), &report["recorder"]["dropped_by_thread"]);
     assert!(dropped > u64::from(SPANS));
     assert_eq!(by_thread.as_object().unwrap().values().filter_map(Value::as_u64).sum::<u64>(), dropped);
     let run = scene.run("recover --force t.json.spool").expect_code(0);
@@ -156,7 +156,7 @@ fn recover_reports_losses_by_thread_and_overwritten_chunks() {
 }
 
 #[test]
-fn losses_are_none_in_a_recording_that_lost_nothing_and_in_traces_of_others() {
+fn recordings_without_losses_and_other_traces_have_none() {
     let scene = Scene::new();
     let mut maker = Maker::start(&scene, "t.json");
     maker.record(10);

@@ -1,7 +1,8 @@
-//! Whole runs of the command: arguments, exit code, standard output, standard error, and the files that are left.
+//! Complete runs of the command: arguments, exit code, standard output, standard error, and the files that are left.
 
-/// A child process that records, and is killed or lives on.
+/// Child processes that record.
 mod maker;
+/// `merge`.
 mod merge;
 /// Running the command in a folder of its own.
 mod scene;
@@ -12,36 +13,36 @@ mod asyncs;
 mod check;
 /// `convert`.
 mod convert;
-/// Spools with something wrong in them, and files that are no spools.
+/// Damaged spools, and files that are not spools.
 mod damage;
 /// Help, version, completions, manual pages, and commands that do not exist.
 mod help;
-/// Being told to end while a trace is written.
+/// Interruption while a trace is written.
 mod interruption;
 /// `--json`.
 mod json;
-/// `layers`, and pictures of it.
+/// `layers` and its charts.
 mod layers;
 /// Spools whose process still records.
 mod live;
-/// What the recorder counted as lost, in every command and every format.
+/// Losses of the recorder, in every command and every format.
 mod losses;
-/// `-o`, `--force`, `--keep`, and the name that a trace gets.
+/// `-o`, `--force`, `--keep`, and the name of the output.
 mod output;
-/// Perfetto traces, written in every way.
+/// Perfetto traces of all writers.
 #[cfg(unix)]
 mod perfetto;
 /// `record`.
 mod record;
-/// What a killed process left, and how it is found.
+/// `recover`: spools of killed processes.
 mod recover;
 /// `repair`.
 mod repair;
 /// `requests`.
 mod requests;
-/// Whatever a trace comes in: pipes, globs, packed, broken, growing, missing.
+/// Sources of a trace: pipes, globs, compressed, damaged, growing and missing files.
 mod sources;
-/// Pipes.
+/// Standard input, output and error.
 mod stdio;
 /// `steps`.
 mod steps;

@@ -1,4 +1,4 @@
-//! Spools as killed processes leave them.
+//! Child processes that record, and the spools that they leave.
 
 use crate::scene::Scene;
 use ferrum_trace::{Timestamp, Track, complete_at};
@@ -7,14 +7,14 @@ use std::io::BufRead;
 use std::process::Command;
 use std::time::Duration;
 
-/// Says that this process is the child.
+/// The variable that makes this process the child.
 pub const CHILD: &str = "FERRUM_TRACE_CLI_TEST_CHILD";
-/// Arguments with which the tests are the child alone.
+/// Arguments that run only the child of the test program.
 pub const CHILD_ARGS: [&str; 3] = ["--exact", "maker::the_child_records_until_it_is_killed", "--nocapture"];
-/// What the child writes when it has done what it was told.
+/// The line that the child prints after each order.
 const DONE: &str = "@done";
 
-/// A process that records what it is told to.
+/// A child process that records on demand.
 pub struct Maker {
     running: Running,
 }
@@ -25,7 +25,7 @@ impl Maker {
         Self::start_with(scene, trace, &[])
     }
 
-    /// The same with more variables.
+    /// Like [`start`](Self::start), with more variables.
     pub fn start_with(scene: &Scene, trace: &str, vars: &[(&str, &str)]) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(CHILD_ARGS).env(CHILD, "1").env("FERRUM_TRACE_OUT", scene.path(trace)).envs(vars.iter().copied());
@@ -38,38 +38,38 @@ impl Maker {
         self.running.pid()
     }
 
-    /// Has two threads record so many spans each.
+    /// Records `n_spans` spans on each of two threads.
     pub fn record(&mut self, n_spans: u32) {
         self.tell(&format!("record {n_spans}"));
     }
 
-    /// Has it serve so many requests, one after the other: a step for the prompt, then two that decode.
+    /// Records requests one after the other, each with a prefill step and two decode steps.
     pub fn serve(&mut self, n_requests: u32) {
         self.tell(&format!("serve {n_requests}"));
     }
 
-    /// Has it record something of every kind, so many times.
+    /// Records every kind of event `n` times.
     pub fn record_everything(&mut self, n: u32) {
         self.tell(&format!("everything {n}"));
     }
 
-    /// Has it record four steps of an engine with a device, whose times are known: see [`record_device`].
+    /// Records four steps of an engine with a device, with known times: see [`record_device`].
     pub fn record_device(&mut self, rank: u64) {
         self.tell(&format!("device {rank}"));
     }
 
-    /// Has it bring its trace up to date.
+    /// Flushes the recording.
     pub fn flush(&mut self) {
         self.tell("flush");
     }
 
-    /// Kills it.
+    /// Kills the process.
     pub fn kill(mut self) {
         self.running.kill();
         self.running.finish();
     }
 
-    /// Has it end by itself.
+    /// Lets the process end normally.
     pub fn exit(self) {
         self.running.finish().expect_success();
     }
@@ -80,21 +80,28 @@ impl Maker {
     }
 }
 
-/// A spool with `2 * n_spans` spans of two threads, whose process was killed.
+/// Leaves a spool with `2 * n_spans` spans of two threads, whose process was killed.
 pub fn killed(scene: &Scene, trace: &str, n_spans: u32) {
     let mut maker = Maker::start(scene, trace);
     maker.record(n_spans);
     maker.kill();
 }
 
-/// Not a test of anything when it is run with the others: [`Maker`] runs it alone, as the child.
+/// A scene with the spool `trace.json.spool` of a killed process, with `2 * n_spans` spans.
+pub fn spool_of_killed_process(n_spans: u32) -> Scene {
+    let scene = Scene::new();
+    killed(&scene, "trace.json", n_spans);
+    scene
+}
+
+/// Does nothing when it is run as a test; [`Maker`] runs it as the child.
 #[test]
 fn the_child_records_until_it_is_killed() {
     if std::env::var_os(CHILD).is_none() {
         return;
     }
     assert!(ferrum_trace::is_on(), "the environment asks for a recording");
-    // What the test harness has written so far is no whole line.
+    // The test harness has printed an incomplete line.
     println!("\n{DONE}");
     for order in std::io::stdin().lock().lines() {
         match order.unwrap().split_once(' ') {
@@ -108,7 +115,8 @@ fn the_child_records_until_it_is_killed() {
     }
 }
 
-/// Four steps of a millisecond, each with this on two streams, in microseconds; `R` is 50 a rank:
+/// Records four steps of a millisecond, each with these slices on two streams, in microseconds; `R` is 50 times the
+/// rank:
 ///
 /// ```text
 /// stream 7     100 qkv 300      400 mlp 600      700 copy 750
@@ -140,7 +148,7 @@ fn record(n_spans: u32) {
     }
 }
 
-/// Requests that overlap with those before and after them, slices inside of each other, points, counters and arrows.
+/// Records a request that overlaps with its neighbors, nested slices, instants, counters and flows.
 fn record_everything(id: u64) {
     use ferrum_trace::{Flow, async_begin, async_end, async_instant, counter, instant, span};
     async_begin!("request", "request", id, prompt_tokens = 7);

@@ -1,4 +1,4 @@
-//! `merge`: what is written, what is said, and what is refused.
+//! `merge`: output, report and errors.
 
 use crate::maker::Maker;
 use crate::scene::Scene;
@@ -13,9 +13,9 @@ fn document(scene: &Scene, name: &str) -> Value {
 }
 
 #[test]
-fn spools_of_killed_processes_are_merged_by_the_clock_of_their_machine() {
+fn spools_of_one_host_are_merged_by_its_monotonic_clock() {
     let scene = Scene::new();
-    // In the order of neither ranks nor names.
+    // Sorted neither by rank nor by name.
     let mut makers: Vec<Maker> = [("b.json", "1"), ("a.json", "0"), ("c.json", "2")]
         .iter()
         .map(|(trace, rank)| Maker::start_with(&scene, trace, &[("RANK", rank)]))
@@ -26,9 +26,9 @@ fn spools_of_killed_processes_are_merged_by_the_clock_of_their_machine() {
     let pids: Vec<u32> = makers.iter().map(Maker::pid).collect();
     makers.into_iter().for_each(Maker::kill);
     let run = scene.run("merge --json b.json.spool a.json.spool c.json.spool -o all.json").expect_code(0);
-    let told: Value = serde_json::from_str(&run.stdout).unwrap();
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
     let of =
-        |key: &str| -> Vec<&Value> { told["inputs"].as_array().unwrap().iter().map(|input| &input[key]).collect() };
+        |key: &str| -> Vec<&Value> { report["inputs"].as_array().unwrap().iter().map(|input| &input[key]).collect() };
     assert_eq!(of("rank"), [&json!(0), &json!(1), &json!(2)]);
     assert_eq!(of("file"), [&json!("a.json.spool"), &json!("b.json.spool"), &json!("c.json.spool")]);
     let boot = std::path::Path::new("/proc/sys/kernel/random/boot_id").exists();
@@ -45,7 +45,7 @@ fn spools_of_killed_processes_are_merged_by_the_clock_of_their_machine() {
 }
 
 #[test]
-fn tables_go_where_the_trace_does_not() {
+fn tables_go_to_standard_error_if_the_trace_goes_to_standard_output() {
     let scene = Scene::new();
     scene.write("rank0.json", TRACE);
     scene.write("rank1.json", TRACE);
@@ -72,38 +72,39 @@ fn two_runs_are_merged_but_not_compared_as_ranks() {
         scene.write(name, format!("[{step},{about}]"));
     }
     let run = scene.run("merge run1.json run2.json -o all.json").expect_code(0);
-    let said = "not compared as ranks of one run: run1.json and run2.json are both of rank 0; `--ranks 0,1` says that they are;";
-    assert!(run.stdout.contains(said) && !run.stdout.contains("waited"), "{}", run.stdout);
+    let message = "not compared as ranks of one run: run1.json and run2.json are both of rank 0; `--ranks 0,1` says that they are;";
+    assert!(run.stdout.contains(message) && !run.stdout.contains("waited"), "{}", run.stdout);
     let run = scene.run("merge --ranks 0,1 --align start run1.json run2.json -o - ").expect_code(0);
-    let said = "not compared as ranks of one run: run1.json ends 131.4 s before run2.json begins; `ferrum-trace steps`";
-    assert!(run.stderr.contains(said) && !run.stderr.contains("waited"), "{}", run.stderr);
+    let message =
+        "not compared as ranks of one run: run1.json ends 131.4 s before run2.json begins; `ferrum-trace steps`";
+    assert!(run.stderr.contains(message) && !run.stderr.contains("waited"), "{}", run.stderr);
     let run = scene.run("merge --json --ranks 0,1 run1.json run2.json -o other.json").expect_code(0);
-    let told: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!((&told["not_ranks"]["reason"], &told["steps"]["rows"]), (&json!("no overlap in time"), &json!([])));
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((&report["not_ranks"]["reason"], &report["steps"]["rows"]), (&json!("no overlap in time"), &json!([])));
 }
 
 #[test]
-fn names_of_files_tell_ranks_and_those_of_folders_do_not() {
+fn ranks_come_from_names_of_files_and_not_of_folders() {
     let scene = Scene::new();
     for name in ["rank5/a.json", "rank5/b_rank-2.json"] {
         std::fs::create_dir_all(scene.path("rank5")).unwrap();
         scene.write(name, TRACE);
     }
     let run = scene.run("merge --json rank5/a.json rank5/b_rank-2.json -o all.json").expect_code(0);
-    let told: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!([&told["inputs"][0]["rank"], &told["inputs"][1]["rank"]], [&json!(2), &Value::Null]);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!([&report["inputs"][0]["rank"], &report["inputs"][1]["rank"]], [&json!(2), &Value::Null]);
 }
 
 #[test]
-fn the_ending_tells_the_form() {
+fn the_extension_selects_the_format() {
     let scene = Scene::new();
     scene.write("a.json", TRACE);
     scene.write("b.json", TRACE);
     for name in ["m.json", "m.json.gz", "m.json.zst", "m.pftrace", "m.pftrace.gz"] {
         scene.run(&format!("merge a.json b.json -o {name}")).expect_code(0);
-        let told = scene.run(&format!("summary --json {name}")).expect_code(0).stdout;
-        let told: Value = serde_json::from_str(&told).unwrap();
-        assert_eq!((&told["slices"], &told["processes"]), (&json!(2), &json!(2)), "{name}");
+        let report = scene.run(&format!("summary --json {name}")).expect_code(0).stdout;
+        let report: Value = serde_json::from_str(&report).unwrap();
+        assert_eq!((&report["slices"], &report["processes"]), (&json!(2), &json!(2)), "{name}");
     }
     let run = scene.run("merge a.json -o m.csv").expect_code(2);
     assert!(run.stderr.contains("m.csv: expected an extension `.json` or `.pftrace`"), "{}", run.stderr);
@@ -120,7 +121,7 @@ fn standard_input_is_a_trace_like_any_other() {
 }
 
 #[test]
-fn nothing_is_written_if_one_of_them_is_no_trace() {
+fn nothing_is_written_if_one_input_is_not_a_trace() {
     let scene = Scene::new();
     scene.write("a.json", TRACE);
     scene.write("page.html", "<html>");
@@ -128,28 +129,28 @@ fn nothing_is_written_if_one_of_them_is_no_trace() {
     scene.run("merge a.json page.html -o all.json").expect(2, "", expected);
     let run = scene.run("merge --json a.json missing.json page.html -o all.json").expect_code(2);
     assert!(run.stderr.contains("missing.json"), "{}", run.stderr);
-    let told: Value = serde_json::from_str(run.stdout.lines().next().unwrap()).unwrap();
-    assert_eq!(told["file"], "missing.json");
+    let report: Value = serde_json::from_str(run.stdout.lines().next().unwrap()).unwrap();
+    assert_eq!(report["file"], "missing.json");
     assert_eq!(scene.names(), ["a.json", "page.html"]);
 }
 
 #[test]
 #[cfg(unix)]
-fn there_may_be_more_traces_than_files_can_be_open() {
+fn more_traces_than_open_files_can_be_merged() {
     let scene = Scene::new();
     for n in 0..50 {
         scene.write(&format!("{n}.json"), TRACE);
     }
     let script = format!("ulimit -n 32; exec {} merge *.json -o all.pftrace", env!("CARGO_BIN_EXE_ferrum-trace"));
     process::run(Command::new("sh").args(["-c", &script]).current_dir(scene.path(""))).expect_success();
-    let told = scene.run("summary --json all.pftrace").expect_code(0).stdout;
-    let told: Value = serde_json::from_str(&told).unwrap();
-    assert_eq!((&told["slices"], &told["processes"]), (&json!(50), &json!(50)));
+    let report = scene.run("summary --json all.pftrace").expect_code(0).stdout;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!((&report["slices"], &report["processes"]), (&json!(50), &json!(50)));
 }
 
 #[test]
 #[cfg(unix)]
-fn a_trace_that_is_another_one_the_next_time_is_told() {
+fn a_trace_that_is_replaced_between_passes_is_an_error() {
     for (change, words) in [
         ("mv other.json a.json", "a.json: cannot read: it was replaced by another file while it was read"),
         ("printf '[]' > a.json", "a.json: cannot read: its size changed from 54 to 2 bytes while it was read"),
@@ -158,7 +159,7 @@ fn a_trace_that_is_another_one_the_next_time_is_told() {
         let scene = Scene::new();
         scene.write("a.json", TRACE);
         scene.write("other.json", TRACE);
-        // By the time that somebody reads the pipe, the first trace has been found.
+        // When the pipe is read, the first trace has been found.
         let script = format!("mkfifo pipe; ({change}; echo '[]') > pipe & exec \"$@\"");
         let mut command = Command::new("sh");
         command.args([
@@ -178,7 +179,7 @@ fn a_trace_that_is_another_one_the_next_time_is_told() {
 }
 
 #[test]
-fn what_is_damaged_is_merged_as_far_as_it_goes_and_told() {
+fn damaged_traces_are_merged_and_reported() {
     let scene = Scene::new();
     scene.write("a.json", TRACE);
     scene.write("cut.json", &TRACE.as_bytes()[..TRACE.len() - 9]);
@@ -188,7 +189,7 @@ fn what_is_damaged_is_merged_as_far_as_it_goes_and_told() {
 }
 
 #[test]
-fn files_that_exist_are_left_alone_unless_asked() {
+fn existing_files_are_replaced_only_with_force() {
     let scene = Scene::new();
     scene.write("a.json", TRACE);
     scene.write("all.json", "mine");
@@ -201,7 +202,7 @@ fn files_that_exist_are_left_alone_unless_asked() {
 }
 
 #[test]
-fn flags_that_make_no_sense_are_refused() {
+fn invalid_flags_are_refused() {
     let scene = Scene::new();
     scene.write("a.json", TRACE);
     for (line, word) in [

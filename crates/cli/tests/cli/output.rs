@@ -1,18 +1,12 @@
-use crate::maker::{Maker, killed};
+use crate::maker::{Maker, killed, spool_of_killed_process};
 use crate::scene::Scene;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 const RECOVERED: &str = "trace.json.spool: 2 events of 2 threads recovered to trace.json; none lost\n";
 
-fn scene_with_spool() -> Scene {
-    let scene = Scene::new();
-    killed(&scene, "trace.json", 1);
-    scene
-}
-
 #[test]
 fn output_names_the_trace() {
-    let scene = scene_with_spool();
+    let scene = spool_of_killed_process(1);
     scene.run("recover -o other.json trace.json.spool").expect(
         0,
         "",
@@ -24,7 +18,7 @@ fn output_names_the_trace() {
 
 #[test]
 fn output_is_for_one_file_only() {
-    let scene = scene_with_spool();
+    let scene = spool_of_killed_process(1);
     killed(&scene, "second.json", 1);
     let words = "error: -o: needs exactly one FILE, found 2\n\n\
                  hint: without `-o`, each trace is written next to its spool\n";
@@ -34,8 +28,8 @@ fn output_is_for_one_file_only() {
 }
 
 #[test]
-fn an_existing_trace_stays_unless_force_is_given() {
-    let scene = scene_with_spool();
+fn an_existing_trace_is_kept_without_force() {
+    let scene = spool_of_killed_process(1);
     scene.write("trace.json", "mine");
     for line in ["recover trace.json.spool", "recover trace.json", "recover -o trace.json trace.json.spool"] {
         scene.run(line).expect(
@@ -53,8 +47,8 @@ fn an_existing_trace_stays_unless_force_is_given() {
 }
 
 #[test]
-fn keep_keeps_the_spool_as_it_is() {
-    let scene = scene_with_spool();
+fn keep_leaves_the_spool_unchanged() {
+    let scene = spool_of_killed_process(1);
     let before = scene.read("trace.json.spool");
     scene.run("recover --keep trace.json.spool").expect(0, "", RECOVERED);
     assert_eq!(scene.names(), ["trace.json", "trace.json.spool"]);
@@ -62,8 +56,8 @@ fn keep_keeps_the_spool_as_it_is() {
 }
 
 #[test]
-fn a_spool_without_the_ending_needs_a_name_for_its_trace() {
-    let scene = scene_with_spool();
+fn a_spool_without_its_extension_needs_an_output_name() {
+    let scene = spool_of_killed_process(1);
     std::fs::rename(scene.path("trace.json.spool"), scene.path("left")).unwrap();
     let words = "error: left: the spool's name does not end in `.spool`, so the trace needs another name\n\n\
                  hint: use `-o PATH` to name the trace\n";
@@ -75,8 +69,8 @@ fn a_spool_without_the_ending_needs_a_name_for_its_trace() {
 }
 
 #[test]
-fn a_trace_cannot_be_a_folder_or_be_in_none() {
-    let scene = scene_with_spool();
+fn the_output_cannot_be_a_folder_or_in_a_missing_folder() {
+    let scene = spool_of_killed_process(1);
     scene.write("folder/file", "");
     scene.run("recover -o folder trace.json.spool").expect(
         2,
@@ -94,7 +88,7 @@ fn a_trace_cannot_be_a_folder_or_be_in_none() {
 
 #[test]
 fn devices_are_written_to_and_not_replaced() {
-    let scene = scene_with_spool();
+    let scene = spool_of_killed_process(1);
     scene.run("recover --keep -o /dev/null trace.json.spool").expect_code(0);
     let null = std::fs::metadata("/dev/null").unwrap();
     assert!(!null.is_file(), "it is the device still");
@@ -103,8 +97,8 @@ fn devices_are_written_to_and_not_replaced() {
 }
 
 #[test]
-fn a_full_disk_costs_nothing_but_the_attempt() {
-    let scene = scene_with_spool();
+fn the_spool_is_kept_when_the_disk_is_full() {
+    let scene = spool_of_killed_process(1);
     scene.run("recover -o /dev/full trace.json.spool").expect(
         2,
         "",
@@ -116,7 +110,7 @@ fn a_full_disk_costs_nothing_but_the_attempt() {
 
 #[test]
 fn a_link_stays_a_link_and_its_file_is_replaced() {
-    let scene = scene_with_spool();
+    let scene = spool_of_killed_process(1);
     scene.write("real.json", "old");
     symlink("real.json", scene.path("link.json")).unwrap();
     scene.run("recover --force -o link.json trace.json.spool").expect_code(0);
@@ -125,8 +119,8 @@ fn a_link_stays_a_link_and_its_file_is_replaced() {
 }
 
 #[test]
-fn a_trace_may_be_read_by_whom_any_new_file_may() {
-    let scene = scene_with_spool();
+fn a_trace_has_the_permissions_of_the_umask() {
+    let scene = spool_of_killed_process(1);
     scene.write("new", "");
     scene.run("recover trace.json.spool").expect_code(0);
     let mode = |name: &str| std::fs::metadata(scene.path(name)).unwrap().permissions().mode();
@@ -134,7 +128,7 @@ fn a_trace_may_be_read_by_whom_any_new_file_may() {
 }
 
 #[test]
-fn a_spool_that_cannot_be_removed_is_trouble_although_the_trace_is_there() {
+fn a_spool_that_cannot_be_removed_is_an_error() {
     let scene = Scene::new();
     std::fs::create_dir(scene.path("locked")).unwrap();
     killed(&scene, "locked/trace.json", 1);
@@ -145,7 +139,7 @@ fn a_spool_that_cannot_be_removed_is_trouble_although_the_trace_is_there() {
     let is_obeyed = std::fs::File::create(scene.path("locked/probe")).is_err();
     let run = scene.run("recover -o trace.json locked/trace.json.spool");
     lock(0o755);
-    // The superuser may remove it all the same.
+    // The superuser may remove it anyway.
     if is_obeyed {
         run.expect(
             2,
@@ -160,8 +154,8 @@ fn a_spool_that_cannot_be_removed_is_trouble_although_the_trace_is_there() {
 }
 
 #[test]
-fn the_trace_of_a_spool_that_was_put_aside_is_put_beside_it() {
-    let scene = scene_with_spool();
+fn the_trace_of_a_renamed_spool_is_written_next_to_it() {
+    let scene = spool_of_killed_process(1);
     let first = scene.read("trace.json.spool");
     let pid = u64::from_le_bytes(first[72..80].try_into().unwrap());
     // A second recording to the same name finds the spool of the first.
@@ -173,8 +167,8 @@ fn the_trace_of_a_spool_that_was_put_aside_is_put_beside_it() {
 }
 
 #[test]
-fn the_trace_is_a_new_file_and_not_the_old_one_overwritten() {
-    let scene = scene_with_spool();
+fn force_replaces_the_file_instead_of_overwriting_it() {
+    let scene = spool_of_killed_process(1);
     scene.write("trace.json", "mine");
     std::fs::hard_link(scene.path("trace.json"), scene.path("held")).unwrap();
     let inode = || std::fs::metadata(scene.path("trace.json")).unwrap().ino();

@@ -1,4 +1,4 @@
-//! Perfetto traces say the same whatever wrote them.
+//! Perfetto traces of different writers have the same contents.
 
 use crate::maker::{CHILD, CHILD_ARGS, Maker};
 use crate::scene::Scene;
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::Stdio;
 
-/// What a trace has, as far as it does not depend on the times of a run.
+/// The contents of a trace that do not depend on times.
 #[derive(Debug, PartialEq)]
 struct Contents {
     /// Slices by name.
@@ -34,7 +34,7 @@ fn contents(scene: &Scene, trace: &str) -> Contents {
     }
 }
 
-/// Names of slices and how long they last in all.
+/// Returns the names of slices, their number and their total time.
 fn times(scene: &Scene, trace: &str) -> Vec<(String, u64, u64)> {
     let run = scene.run(&format!("summary --json {trace}")).expect_code(0);
     let summary: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -54,14 +54,14 @@ fn assert_clean(scene: &Scene, trace: &str) {
 }
 
 #[test]
-fn perfetto_traces_of_one_recording_are_the_same_whatever_wrote_them() {
+fn all_writers_write_the_same_perfetto_trace() {
     let scene = Scene::new();
     let mut maker = Maker::start(&scene, "t.json");
     maker.record_everything(20);
     maker.flush();
     scene.write("live.spool", scene.read("t.json.spool"));
     maker.exit();
-    // As the recorder writes it.
+    // Written by the recorder.
     scene.run("recover --keep -o recorded.pftrace live.spool").expect_code(0);
     let expected = contents(&scene, "recorded.pftrace");
     assert_eq!((expected.slices["decode"], expected.slices["copy"]), (20, 20));
@@ -91,7 +91,7 @@ fn perfetto_traces_of_one_recording_are_the_same_whatever_wrote_them() {
 }
 
 #[test]
-fn a_recording_goes_to_the_same_perfetto_trace_through_record_as_by_itself() {
+fn record_writes_the_same_perfetto_trace_as_the_recorder() {
     let scene = Scene::new();
     let mut maker = Maker::start(&scene, "itself.pftrace");
     maker.record_everything(20);

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-/// The program whose scenes are recorded, `tests/behavior/src/gathering.rs`. Only it may fork.
+/// Returns the program to record, `tests/behavior/src/gathering.rs`. Only it may fork.
 fn program() -> &'static str {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     let program = PROGRAM.get_or_init(|| {
@@ -26,12 +26,12 @@ fn program() -> &'static str {
     program.to_str().unwrap()
 }
 
-/// `record FLAGS -- program SCENE`.
+/// Returns the command `record FLAGS -- program PLAY`.
 fn record(scene: &Scene, flags: &str, play: &str) -> Command {
     scene.command(&format!("record {flags} -- {} {play}", program()))
 }
 
-/// Runs it to its end, and gives what `--json` said and how often each span is in the trace.
+/// Runs it to its end, and returns the object of `--json` and the number of spans by name.
 #[track_caller]
 fn gather(scene: &Scene, flags: &str, play: &str, code: i32) -> (Value, BTreeMap<String, u64>) {
     let finished = process::run(&mut record(scene, &format!("--json {flags}"), play)).expect_code(code);
@@ -43,14 +43,14 @@ fn gather(scene: &Scene, flags: &str, play: &str, code: i32) -> (Value, BTreeMap
     (object, spans)
 }
 
-/// What `--json` said.
+/// Returns the object of `--json`.
 #[track_caller]
 fn object_of(finished: &Finished) -> Value {
     let last = finished.stdout.lines().last().unwrap_or_default();
     serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {last}\n{finished}"))
 }
 
-/// How often each name of the scenes' spans is in a trace.
+/// Returns the number of spans of the program by name.
 fn spans_in(json: &[u8]) -> BTreeMap<String, u64> {
     let trace: Value = serde_json::from_slice(json).unwrap();
     let events = trace.as_array().or_else(|| trace["traceEvents"].as_array()).unwrap();
@@ -65,8 +65,8 @@ fn spans<const N: usize>(expected: [(&str, u64); N]) -> BTreeMap<String, u64> {
     expected.map(|(name, n)| (name.to_owned(), n)).into()
 }
 
-/// What became of each process, by how many events it has.
-fn fates(object: &Value) -> Vec<(u64, &str)> {
+/// Returns the number of events and the end of each process.
+fn ends(object: &Value) -> Vec<(u64, &str)> {
     let processes = object["processes"].as_array().unwrap().iter();
     let mut fates: Vec<(u64, &str)> =
         processes.map(|it| (it["events"].as_u64().unwrap(), it["ended"].as_str().unwrap())).collect();
@@ -75,23 +75,23 @@ fn fates(object: &Value) -> Vec<(u64, &str)> {
 }
 
 #[test]
-fn every_span_of_eight_processes_is_there_also_of_two_killed_and_one_forked() {
+fn all_spans_of_eight_processes_are_recorded_including_killed_and_forked_ones() {
     let scene = Scene::new();
     let finished = process::run(&mut record(&scene, "--json", "gather-eight")).expect_success();
-    let told = finished.answers("recorded").map(|line| {
+    let recorded = finished.answers("recorded").map(|line| {
         let (name, n) = line.split_once(' ').unwrap();
         (name.to_owned(), n.parse::<u64>().unwrap())
     });
-    let told: BTreeMap<String, u64> = told.collect();
-    assert_eq!(told.len(), 11, "{finished}");
-    assert_eq!(told.values().sum::<u64>(), 36_000 + 6_000 + 10);
+    let recorded: BTreeMap<String, u64> = recorded.collect();
+    assert_eq!(recorded.len(), 11, "{finished}");
+    assert_eq!(recorded.values().sum::<u64>(), 36_000 + 6_000 + 10);
     assert_eq!(finished.answers("ended").filter(|ending| ending.starts_with("signal: 9 ")).count(), 2, "{finished}");
-    assert_eq!(spans_in(&scene.read("trace.json")), told);
+    assert_eq!(spans_in(&scene.read("trace.json")), recorded);
     let object = object_of(&finished);
     let mut expected = vec![(10, "exit"), (1000, "killed"), (2000, "killed"), (3000, "by itself"), (6000, "by itself")];
     expected.extend([4000, 5000, 6000, 7000, 8000].map(|n| (n, "by itself")));
     expected.sort_unstable();
-    assert_eq!(fates(&object), expected);
+    assert_eq!(ends(&object), expected);
     assert_eq!(object["summary"]["slices"], 42_010);
     assert_eq!(object["summary"]["processes"], 10);
     assert_eq!(object["error"], Value::Null);
@@ -102,7 +102,7 @@ fn every_span_of_eight_processes_is_there_also_of_two_killed_and_one_forked() {
 }
 
 #[test]
-fn ranks_are_told_and_in_order() {
+fn ranks_are_listed_in_order() {
     let scene = Scene::new();
     let program = program();
     let script = format!("for RANK in 2 0 1; do export RANK; {program} gather-one rank$RANK 10 < /dev/null; done");
@@ -125,7 +125,7 @@ fn ranks_are_told_and_in_order() {
 }
 
 #[test]
-fn the_name_of_a_program_is_no_rank() {
+fn the_name_of_a_program_is_not_a_rank() {
     let scene = Scene::new();
     let program = scene.path("pagerank");
     fs::copy(self::program(), &program).unwrap();
@@ -142,7 +142,7 @@ fn the_name_of_a_program_is_no_rank() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_costs_the_others_nothing() {
+fn an_unreadable_file_does_not_affect_the_others() {
     let scene = Scene::new();
     let script =
         format!("printf FERRUMSPgarbage > \"${{FERRUM_TRACE_OUT%/*}}/x.spool\"; {} gather-one a 10", program());
@@ -154,7 +154,7 @@ fn a_file_that_cannot_be_read_costs_the_others_nothing() {
 }
 
 #[test]
-fn there_may_be_more_processes_than_files_can_be_open() {
+fn more_processes_than_open_files_can_be_recorded() {
     let scene = Scene::new();
     let program = program();
     let inner = format!("for n in $(seq 50); do {program} gather-one many 10 < /dev/null > /dev/null; done");
@@ -168,13 +168,13 @@ fn there_may_be_more_processes_than_files_can_be_open() {
 }
 
 #[test]
-fn a_process_that_records_to_several_files_is_one_process() {
+fn the_parts_of_a_rotating_recording_are_one_process() {
     let scene = Scene::new();
     let mut command = record(&scene, "--json", "gather-forked a 50000");
     let finished = process::run(command.env("FERRUM_TRACE_ROTATE", "1MiB")).expect_success();
     let object = object_of(&finished);
     assert_eq!(spans_in(&scene.read("trace.json")), spans([("a", 50_000), ("a-child", 50_000), ("a-parent", 50_000)]));
-    assert_eq!(fates(&object), [(50_000, "by itself"), (100_000, "exit")]);
+    assert_eq!(ends(&object), [(50_000, "by itself"), (100_000, "exit")]);
     assert_eq!(object["summary"]["processes"], 2);
     assert_eq!(object["clock_error_ns"], 0);
     let trace: Value = serde_json::from_slice(&scene.read("trace.json")).unwrap();
@@ -192,7 +192,7 @@ fn a_process_that_records_to_several_files_is_one_process() {
 }
 
 #[test]
-fn the_trace_of_one_process_is_what_it_would_have_written_itself() {
+fn the_trace_of_one_process_is_the_file_it_would_have_written_itself() {
     let scene = Scene::new();
     let finished = process::run(&mut record(&scene, "", "gather-one a 10")).expect_success();
     assert_eq!(scene.n_events("trace.json"), 10);
@@ -204,7 +204,7 @@ fn the_trace_of_one_process_is_what_it_would_have_written_itself() {
 }
 
 #[test]
-fn the_ending_chooses_the_form_of_one_and_of_many() {
+fn the_extension_selects_the_format_for_one_process_and_for_several() {
     let scene = Scene::new();
     for (play, n_slices) in [("gather-one a 10", 10), ("gather-forked a 10", 30)] {
         for output in ["t.json.gz", "t.json.zst", "t.pftrace", "t.folded", "t.csv"] {
@@ -224,7 +224,7 @@ fn the_ending_chooses_the_form_of_one_and_of_many() {
 }
 
 #[test]
-fn the_exit_code_is_the_programs() {
+fn the_exit_code_is_that_of_the_program() {
     let scene = Scene::new();
     for (script, code) in [("exit 0", 0), ("exit 3", 3), ("exit 255", 255), ("kill -9 $$", 137), ("kill -TERM $$", 143)]
     {
@@ -235,7 +235,7 @@ fn the_exit_code_is_the_programs() {
 }
 
 #[test]
-fn a_program_that_does_not_link_us_is_told_plainly() {
+fn a_program_that_does_not_link_the_recorder_is_reported() {
     let scene = Scene::new();
     scene.write("trace.json", "before");
     let run = scene.run("record -- echo hello");
@@ -254,7 +254,7 @@ fn a_program_that_does_not_link_us_is_told_plainly() {
 }
 
 #[test]
-fn a_program_that_comes_by_no_span_is_told_so() {
+fn a_program_without_spans_is_reported() {
     let scene = Scene::new();
     for (flags, play) in [("", "gather-nothing"), ("--categories other", "gather-one a 10")] {
         let finished = process::run(&mut record(&scene, flags, play)).expect_success();
@@ -264,14 +264,14 @@ fn a_program_that_comes_by_no_span_is_told_so() {
 }
 
 #[test]
-fn a_program_may_go_elsewhere() {
+fn a_program_may_change_its_working_directory() {
     let scene = Scene::new();
     let (_, found) = gather(&scene, "", "gather-elsewhere", 0);
     assert_eq!(found, spans([("elsewhere", 10)]));
 }
 
 #[test]
-fn what_the_caller_has_set_is_not_where_the_program_records() {
+fn the_output_variable_of_the_caller_is_overridden() {
     let scene = Scene::new();
     let mut command = record(&scene, "", "gather-one a 10");
     let finished = process::run(command.env("FERRUM_TRACE_OUT", scene.path("other.json"))).expect_success();
@@ -281,7 +281,7 @@ fn what_the_caller_has_set_is_not_where_the_program_records() {
 }
 
 #[test]
-fn what_the_program_sets_itself_is_where_its_processes_record() {
+fn the_output_variable_that_the_program_sets_is_used() {
     let scene = Scene::new();
     let other = format!("FERRUM_TRACE_OUT={}", scene.path("other.json").display());
     let run = scene.run(&format!("record -- env {other} {} gather-one a 10", program()));
@@ -301,14 +301,14 @@ fn flags_reach_the_recorder() {
 }
 
 #[test]
-fn a_ring_keeps_the_newest() {
+fn a_ring_keeps_the_newest_events() {
     let scene = Scene::new();
     let (_, found) = gather(&scene, "--ring 1MiB", "gather-one a 200000", 0);
     assert!((10_000..100_000).contains(&found["a"]), "{found:?}");
 }
 
 #[test]
-fn what_a_flight_recorder_writes_out_lies_beside_the_trace() {
+fn dumps_are_moved_next_to_the_trace() {
     let scene = Scene::new();
     let (object, found) = gather(&scene, "--ring 1MiB", "gather-dump", 0);
     assert_eq!(found, spans([("ring", 10)]));
@@ -322,7 +322,7 @@ fn what_a_flight_recorder_writes_out_lies_beside_the_trace() {
 }
 
 #[test]
-fn a_dump_says_why_it_was_written_and_what_was_refused_is_counted_by_reason() {
+fn a_dump_has_its_trigger_and_refused_dumps_are_counted_by_reason() {
     let scene = Scene::new();
     let finished = process::run(&mut record(&scene, "--ring 1MiB --trigger ttft>300ms", "slow-requests"));
     let names = scene.names();
@@ -341,11 +341,11 @@ fn a_dump_says_why_it_was_written_and_what_was_refused_is_counted_by_reason() {
         assert_eq!((&trigger["reason"], &trigger["dump"]), (&"ttft>300ms".into(), &1.into()));
         assert_eq!((&instants[0]["name"], &instants[0]["first_ns"]), (&"trigger".into(), &trigger["time_ns"]));
     }
-    // What the ring had at the end is no dump, and knows what was refused.
+    // The final trace is not a dump; it has the counts of refused dumps.
     let object: Value = serde_json::from_str(&scene.run("summary --json trace.json").stdout).unwrap();
     assert!(object["trigger"].is_null(), "{object}");
     assert_eq!(object["recorder"]["recordings"][0]["dumps_refused"]["too_soon"], 1, "{object}");
-    // The trigger of a dump survives what is made of it.
+    // The trigger of a dump survives conversions.
     for command in [format!("convert {dump} -o d.pftrace"), format!("merge {dump} trace.json -o m.json")] {
         scene.run(&command).expect_code(0);
         let output = command.split_whitespace().last().unwrap();
@@ -355,7 +355,7 @@ fn a_dump_says_why_it_was_written_and_what_was_refused_is_counted_by_reason() {
 }
 
 #[test]
-fn record_says_what_did_not_fit_with_or_without_a_summary() {
+fn losses_are_reported_with_and_without_a_summary() {
     let scene = Scene::new();
     for flags in ["--limit 1MiB", "--limit 1MiB --no-summary", "--limit 1MiB -o trace.pftrace"] {
         let run = process::run(&mut record(&scene, flags, "gather-one a 200000"));
@@ -374,19 +374,19 @@ fn a_process_that_outlives_the_program_is_waited_for() {
     let scene = Scene::new();
     let (object, found) = gather(&scene, "--wait 100", "gather-and-leave", 0);
     assert_eq!(found, spans([("after", 10), ("before", 10), ("starter", 10)]));
-    assert_eq!(fates(&object), [(10, "exit"), (20, "exit")], "it has become ours, so its end is known");
+    assert_eq!(ends(&object), [(10, "exit"), (20, "exit")], "it has become ours, so its end is known");
     assert_eq!(scene.names(), ["trace.json"]);
 }
 
 #[test]
-fn of_a_process_that_goes_on_what_it_has_is_taken_and_its_file_stays() {
+fn a_snapshot_is_taken_of_a_process_that_still_records() {
     let scene = Scene::new();
     let mut running = Running::start(&mut record(&scene, "--wait 0 --json", "gather-and-leave-early"));
     running.wait_for_line("recorded starter 10");
-    // Until this process has ended, what it has left its standard output to is no matter: it is a pipe of its own.
+    // The remaining process has another standard output, so the next line is the object.
     let object: Value = serde_json::from_str(&running.next_line().unwrap()).unwrap();
     assert_eq!(spans_in(&scene.read("trace.json")), spans([("long", 10), ("starter", 10)]));
-    assert_eq!(fates(&object), [(10, "exit"), (10, "still records")]);
+    assert_eq!(ends(&object), [(10, "exit"), (10, "still records")]);
     let folder = PathBuf::from(object["folder"].as_str().unwrap());
     let spool_of_long = || {
         let files = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
@@ -395,7 +395,7 @@ fn of_a_process_that_goes_on_what_it_has_is_taken_and_its_file_stays() {
         files.into_iter().find(|file| file.to_string_lossy().ends_with(&ending)).unwrap()
     };
     let spool = spool_of_long();
-    // Only now does it go on to its end: its file has all.
+    // Now the process may end: its file is complete.
     running.finish().expect_success();
     let run = scene.run(&format!("convert --to chrome -o all.json {}", spool.display()));
     run.expect_code(0);
@@ -403,7 +403,7 @@ fn of_a_process_that_goes_on_what_it_has_is_taken_and_its_file_stays() {
 }
 
 #[test]
-fn waiting_ends_when_somebody_wishes_so() {
+fn a_signal_ends_the_wait_for_other_processes() {
     let scene = Scene::new();
     let mut command = record(&scene, "--wait 10000", "gather-and-leave-early");
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -418,7 +418,7 @@ fn waiting_ends_when_somebody_wishes_so() {
     Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status().unwrap();
     let input = child.stdin.take();
     assert_eq!(child.wait().unwrap().code(), Some(0), "the program ended well");
-    // The other process has the pipes too, and ends now.
+    // The other process has the pipes too; closing them ends it.
     drop(input);
     let mut rest = String::new();
     words.read_to_string(&mut rest).unwrap();
@@ -426,8 +426,7 @@ fn waiting_ends_when_somebody_wishes_so() {
     assert_eq!(spans_in(&scene.read("trace.json")), spans([("long", 10), ("starter", 10)]));
 }
 
-/// Nobody can say how far the writing is by then, so whichever comes out must be whole.
-/// A pipe with no room for another byte: whoever writes to it waits.
+/// Returns a full pipe, on which writers block.
 #[cfg(target_os = "linux")]
 fn full_pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
     use std::io::Write;
@@ -443,27 +442,27 @@ fn full_pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn an_interruption_after_all_is_done_tells_where_the_trace_is() {
+fn an_interruption_after_the_trace_was_written_reports_its_path() {
     let scene = Scene::new();
     let (reader, writer) = full_pipe();
     let program = format!("{} gather-one a 10 > /dev/null", program());
     let mut command = scene.command("record --json --no-summary -- sh -c");
     let mut running = command.arg(&program).stdin(Stdio::null()).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
-    // It waits to say what was recorded when nothing but the trace is left.
+    // The command blocks on its report after it has written the trace.
     while scene.names() != ["trace.json"] {
         assert_eq!(running.try_wait().unwrap(), None, "{:?}", scene.names());
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     send("INT", running.id());
-    let mut said = String::new();
-    running.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert_eq!(running.wait().unwrap().code(), Some(130), "{said}");
-    assert!(said.ends_with("\ninterrupted: the trace is in trace.json\n"), "{said}");
+    let mut stderr = String::new();
+    running.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert_eq!(running.wait().unwrap().code(), Some(130), "{stderr}");
+    assert!(stderr.ends_with("\ninterrupted: the trace is in trace.json\n"), "{stderr}");
     drop(reader);
 }
 
 #[test]
-fn an_interruption_while_the_trace_is_written_leaves_the_files_of_the_processes() {
+fn an_interruption_while_the_trace_is_written_keeps_the_files_of_the_processes() {
     let scene = Scene::new();
     let mut running = Running::start(&mut record(&scene, "--no-summary", "gather-one a 100000"));
     running.tell("go");
@@ -486,19 +485,19 @@ fn an_interruption_while_the_trace_is_written_leaves_the_files_of_the_processes(
 }
 
 #[test]
-fn a_process_that_becomes_another_program_has_both() {
+fn a_process_that_executes_another_program_has_the_events_of_both() {
     let scene = Scene::new();
     let (_, found) = gather(&scene, "", "gather-through-exec", 0);
     assert_eq!(found, spans([("after", 10), ("before", 10)]));
 }
 
 #[test]
-fn when_the_command_is_killed_the_program_goes_on_and_its_files_stay() {
+fn the_program_continues_when_the_command_is_killed() {
     let scene = Scene::new();
     let mut running = Running::start(&mut record(&scene, "", "gather-for-long"));
     running.wait_for_line("recorded long 10");
     running.kill();
-    // The program has the test's pipes, and ends when they are closed.
+    // The program has the pipes of the test, and ends when they are closed.
     let finished = running.finish().expect_signal(9);
     assert_eq!(finished.stdout, "recorded late 10\n");
     let names = scene.names();
@@ -527,7 +526,7 @@ fn send(signal: &str, pid: u32) {
 }
 
 #[test]
-fn signals_reach_the_program_which_ends_first() {
+fn signals_are_forwarded_and_the_program_ends_first() {
     let scene = Scene::new();
     let script =
         "trap 'echo got usr1' USR1; trap 'echo got term; exit 7' TERM; echo ready; while :; do sleep 0.01; done";
@@ -541,7 +540,7 @@ fn signals_reach_the_program_which_ends_first() {
 }
 
 #[test]
-fn a_program_that_a_signal_ends_leaves_its_spans() {
+fn the_spans_of_a_program_killed_by_a_signal_are_recorded() {
     let scene = Scene::new();
     let mut running = Running::start(&mut record(&scene, "--json", "gather-for-long"));
     running.wait_for_line("recorded long 10");
@@ -553,11 +552,11 @@ fn a_program_that_a_signal_ends_leaves_its_spans() {
     let finished = running.finish().expect_code(130);
     let object = object_of(&finished);
     assert_eq!((&object["code"], &object["signal"]), (&Value::Null, &Value::from(2)));
-    assert_eq!(fates(&object), [(10, "signal")]);
+    assert_eq!(ends(&object), [(10, "signal")]);
     assert_eq!(spans_in(&scene.read("trace.json")), spans([("long", 10)]));
 }
 
-/// Plays a terminal: starts the command, waits for `ready`, presses Ctrl-C, and prints all that comes.
+/// Emulates a terminal: starts the command, waits for `ready`, sends Ctrl-C, and prints all output.
 const TERMINAL: &str = "
 import os, pty, sys
 pid, terminal = pty.fork()
@@ -582,7 +581,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 #[test]
 fn control_c_of_a_terminal_reaches_the_program_once() {
     let scene = Scene::new();
-    // It takes its time after the first, so that a second would be seen.
+    // The program exits some time after the first signal, so that a second one would be noticed.
     let script = "n=0; trap 'n=$((n+1))' INT; printf 'rea'; echo dy; while [ $n -eq 0 ]; do sleep 0.01; done; sleep 0.3; exit $((40+n))";
     let mut command = Command::new("python3");
     command.args(["-c", TERMINAL, env!("CARGO_BIN_EXE_ferrum-trace"), "record", "--", "sh", "-c", script]);
@@ -592,7 +591,7 @@ fn control_c_of_a_terminal_reaches_the_program_once() {
 }
 
 #[test]
-fn what_is_ignored_stays_ignored() {
+fn ignored_signals_stay_ignored() {
     let scene = Scene::new();
     let inner = "kill -HUP $$; kill -INT $$; echo alive";
     let script = format!("trap '' HUP INT; exec {} record -- sh -c '{inner}'", env!("CARGO_BIN_EXE_ferrum-trace"));
@@ -602,7 +601,7 @@ fn what_is_ignored_stays_ignored() {
 }
 
 #[test]
-fn programs_that_cannot_be_started_are_told_as_shells_do() {
+fn programs_that_cannot_be_started_give_the_exit_codes_of_shells() {
     let scene = Scene::new();
     scene.write("data", "no program");
     scene.run("record -- ./missing").expect(
@@ -620,7 +619,7 @@ fn programs_that_cannot_be_started_are_told_as_shells_do() {
 }
 
 #[test]
-fn what_cannot_be_written_is_told_before_the_program_runs() {
+fn an_invalid_output_is_refused_before_the_program_runs() {
     let scene = Scene::new();
     fs::create_dir(scene.path("folder")).unwrap();
     let refused = [
@@ -640,7 +639,7 @@ fn what_cannot_be_written_is_told_before_the_program_runs() {
 }
 
 #[test]
-fn what_cannot_be_written_after_all_costs_nothing() {
+fn the_files_are_kept_if_the_trace_cannot_be_written() {
     let scene = Scene::new();
     let script = format!("{} gather-one a 10; mkdir t.json; exit 0", program());
     let mut command = scene.command("record -o t.json -- sh -c");
@@ -651,9 +650,9 @@ fn what_cannot_be_written_after_all_costs_nothing() {
     scene.run(&format!("recover --keep {kept}")).expect_code(0);
 }
 
-/// The port is the only one that the page takes a trace from; whoever has it, this test or another program, it is taken.
+/// The page uses a fixed port; this test or another program occupies it.
 #[test]
-fn a_viewer_that_cannot_be_served_is_trouble_of_our_own() {
+fn an_occupied_viewer_port_is_an_error() {
     let _taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 9001));
     let scene = Scene::new();
     let finished = process::run(&mut record(&scene, "--open", "gather-one a 10")).expect_code(2);
@@ -665,7 +664,7 @@ fn a_viewer_that_cannot_be_served_is_trouble_of_our_own() {
 }
 
 #[test]
-fn a_flag_that_is_not_understood_is_refused_before_the_program_runs() {
+fn an_invalid_flag_is_refused_before_the_program_runs() {
     let scene = Scene::new();
     for (flag, value, expected) in [
         ("--ring", "nonsense", "`64MiB`"),

@@ -2,7 +2,7 @@ use crate::maker::{Maker, killed};
 use crate::scene::Scene;
 
 #[test]
-fn the_spool_of_a_killed_process_becomes_its_trace() {
+fn the_spool_of_a_killed_process_is_converted_to_its_trace() {
     let scene = Scene::new();
     killed(&scene, "trace.json", 1000);
     assert_eq!(scene.names(), ["trace.json.spool"]);
@@ -16,7 +16,7 @@ fn the_spool_of_a_killed_process_becomes_its_trace() {
 }
 
 #[test]
-fn a_trace_is_recovered_in_the_form_that_its_name_promises() {
+fn the_name_of_the_trace_selects_the_format() {
     let forms: [(&str, &[u8]); 6] = [
         ("trace.json.gz", &[0x1f, 0x8b]),
         ("trace.json.zst", &[0x28, 0xb5, 0x2f, 0xfd]),
@@ -39,7 +39,7 @@ fn a_trace_is_recovered_in_the_form_that_its_name_promises() {
 }
 
 #[test]
-fn the_form_is_that_of_the_name_that_is_asked_for() {
+fn the_name_of_the_output_selects_the_format() {
     let scene = Scene::new();
     killed(&scene, "trace.json", 10);
     scene.run("recover -o other.pftrace trace.json.spool").expect_code(0);
@@ -47,7 +47,7 @@ fn the_form_is_that_of_the_name_that_is_asked_for() {
 }
 
 #[test]
-fn a_missing_trace_is_recovered_from_the_spool_beside_it() {
+fn a_missing_trace_is_recovered_from_the_spool_next_to_it() {
     let scene = Scene::new();
     killed(&scene, "trace.json", 10);
     scene.run("recover trace.json").expect(
@@ -60,7 +60,7 @@ fn a_missing_trace_is_recovered_from_the_spool_beside_it() {
 }
 
 #[test]
-fn what_did_not_fit_is_told_with_its_reason() {
+fn dropped_events_are_reported_with_their_reason() {
     let scene = Scene::new();
     let mut maker = Maker::start_with(&scene, "trace.json", &[("FERRUM_TRACE_LIMIT", "1MiB")]);
     maker.record(100_000);
@@ -78,7 +78,7 @@ fn what_did_not_fit_is_told_with_its_reason() {
     assert!(by_thread.starts_with("decode loop ") && by_thread.contains(": 100,000, prefill loop "), "{by_thread}");
 }
 
-/// `12,345`
+/// Formats a number as `12,345`.
 fn grouped(n: usize) -> String {
     let digits = n.to_string();
     let (first, rest) = digits.split_at(digits.len() - 3);
@@ -111,7 +111,7 @@ fn folders_and_globs_stand_for_the_spools_in_them() {
 }
 
 #[test]
-fn one_bad_file_does_not_keep_the_others_from_being_recovered() {
+fn one_bad_file_does_not_stop_the_recovery_of_others() {
     let scene = Scene::new();
     killed(&scene, "a.json", 1);
     killed(&scene, "c.json", 1);
@@ -126,7 +126,7 @@ fn one_bad_file_does_not_keep_the_others_from_being_recovered() {
 }
 
 #[test]
-fn a_spool_that_was_asked_for_is_converted_and_stays() {
+fn a_finished_spool_is_converted_and_kept() {
     let scene = Scene::new();
     let mut maker = Maker::start(&scene, "run.spool");
     maker.record(5);
@@ -140,7 +140,7 @@ fn a_spool_that_was_asked_for_is_converted_and_stays() {
 }
 
 #[test]
-fn the_file_for_the_next_flush_goes_with_the_spool() {
+fn the_second_file_of_the_recorder_is_removed_with_the_spool() {
     let scene = Scene::new();
     let mut maker = Maker::start(&scene, "trace.json");
     maker.record(5);
@@ -158,7 +158,7 @@ fn the_file_for_the_next_flush_goes_with_the_spool() {
 }
 
 #[test]
-fn a_file_that_only_has_the_name_of_a_next_flush_stays() {
+fn a_file_that_only_has_the_name_of_a_second_file_is_kept() {
     let scene = Scene::new();
     killed(&scene, "trace.json", 1);
     scene.write("trace.json.next", "to do: sleep");

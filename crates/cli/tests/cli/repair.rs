@@ -3,20 +3,14 @@ use serde::Deserialize;
 use std::io::Read;
 use std::process::Stdio;
 
-/// Two slices that overlap in part, and no end.
+/// Two slices that overlap in part, in a list without an end.
 const BAD: &str = r#"[
 {"ph":"X","name":"a","cat":"c","ts":0,"dur":10,"pid":1,"tid":1},
 {"ph":"X","name":"b","cat":"c","ts":5,"dur":10,"pid":1,"tid":1}"#;
 
-fn scene() -> Scene {
-    let scene = Scene::new();
-    scene.write("t.json", BAD);
-    scene
-}
-
 #[test]
-fn the_repaired_trace_lies_beside_and_has_no_errors() {
-    let scene = scene();
+fn the_repaired_trace_is_next_to_the_input_and_has_no_errors() {
+    let scene = Scene::with("t.json", BAD);
     let run = scene.run("repair t.json").expect_code(0);
     assert_eq!(run.stdout, "");
     assert!(run.stderr.starts_with("t.json: 2 events read, "), "{}", run.stderr);
@@ -30,8 +24,8 @@ fn the_repaired_trace_lies_beside_and_has_no_errors() {
 }
 
 #[test]
-fn nothing_is_replaced_unless_that_is_asked_for() {
-    let scene = scene();
+fn existing_files_are_replaced_only_with_force() {
+    let scene = Scene::with("t.json", BAD);
     let run = scene.run("repair -o t.json t.json").expect_code(2);
     assert!(run.stderr.starts_with("error: t.json: already exists\n"), "{}", run.stderr);
     assert_eq!(scene.read("t.json"), BAD.as_bytes());
@@ -41,8 +35,8 @@ fn nothing_is_replaced_unless_that_is_asked_for() {
 }
 
 #[test]
-fn the_ending_of_the_output_packs_it() {
-    let scene = scene();
+fn the_extension_of_the_output_compresses_it() {
+    let scene = Scene::with("t.json", BAD);
     scene.run("repair -o t.json.gz t.json").expect_code(0);
     scene.run("repair -o t.json.zst t.json").expect_code(0);
     let mut text = String::new();
@@ -56,8 +50,8 @@ fn the_ending_of_the_output_packs_it() {
 }
 
 #[test]
-fn a_pipe_is_repaired_to_a_pipe() {
-    let scene = scene();
+fn standard_input_is_repaired_to_standard_output() {
+    let scene = Scene::with("t.json", BAD);
     let run = scene.run_with_stdin("repair -", BAD.as_bytes()).expect_code(0);
     let trace: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert!(trace["traceEvents"].as_array().unwrap().len() >= 2);
@@ -69,8 +63,8 @@ fn a_pipe_is_repaired_to_a_pipe() {
 }
 
 #[test]
-fn what_cannot_be_repaired_leaves_nothing() {
-    let scene = scene();
+fn a_failed_repair_leaves_no_file() {
+    let scene = Scene::with("t.json", BAD);
     scene.write("no.json", "<html>");
     let run = scene.run("repair no.json t.json").expect_code(2);
     assert!(run.stderr.starts_with("error: no.json: byte 0: expected a trace"), "{}", run.stderr);
@@ -110,7 +104,7 @@ struct Repaired {
 
 #[test]
 fn json_has_every_field_and_no_other() {
-    let run = scene().run("repair --json t.json").expect_code(0);
+    let run = Scene::with("t.json", BAD).run("repair --json t.json").expect_code(0);
     let object: Object = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((object.version, object.file.as_str(), object.output.as_str()), (1, "t.json", "t.repaired.json"));
     assert!(object.events == 2 && object.written >= 2, "{object:?}");

@@ -3,8 +3,8 @@ use crate::scene::Scene;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Two requests. The first waits 10 µs, is computed for 10 µs, and decodes for 30 µs, of which others' prompts take 10 µs and
-/// nothing is recorded for 5 µs. The second has no end.
+/// Two requests. The first waits 10 µs, is computed for 10 µs, and decodes for 30 µs, of which others' prompts take 10
+/// µs and nothing is recorded for 5 µs. The second has no end.
 const TRACE: &str = r#"[
 {"ph":"b","cat":"request","name":"request","id":1,"pid":1,"tid":1,"ts":0,"args":{"prompt_tokens":100}},
 {"ph":"b","cat":"request","name":"queued","id":1,"pid":1,"tid":1,"ts":0},
@@ -21,12 +21,6 @@ const TRACE: &str = r#"[
 {"ph":"e","cat":"request","name":"decode","id":1,"pid":1,"tid":1,"ts":50},
 {"ph":"e","cat":"request","name":"request","id":1,"pid":1,"tid":1,"ts":50,"args":{"output_tokens":3,"reason":"stop"}}
 ]"#;
-
-fn scene() -> Scene {
-    let scene = Scene::new();
-    scene.write("t.json", TRACE);
-    scene
-}
 
 #[test]
 fn figures_are_those_of_a_benchmark_and_parts_sum_to_the_latency() {
@@ -64,12 +58,12 @@ request        at  prompt  output     queue      TTFT      TPOT      E2EL  reaso
 2        20.00 µs       9       0         -         -         -         -  unfinished
 ";
     let line = "requests --slo ttft=20us,tpot=15us --explain slowest --each t.json";
-    scene().run(line).expect(0, expected, "");
+    Scene::with("t.json", TRACE).run(line).expect(0, expected, "");
 }
 
 #[test]
-fn limits_that_are_missed_and_requests_that_are_not_there_are_told() {
-    let scene = scene();
+fn missed_limits_and_unknown_ids_are_reported() {
+    let scene = Scene::with("t.json", TRACE);
     let run = scene.run("requests --slo ttft=19.9us --slo e2el=1s t.json").expect_code(0);
     let line = "goodput   0 per second; 0 of 1 meet all limits (ttft within 19.90 µs: 0, e2el within 1.000 s: 1)\n";
     assert!(run.stdout.contains(line), "{}", run.stdout);
@@ -90,7 +84,7 @@ fn limits_that_are_missed_and_requests_that_are_not_there_are_told() {
 }
 
 #[test]
-fn a_trace_without_requests_says_what_it_has_instead() {
+fn the_contents_of_a_trace_without_requests_are_reported() {
     let scene = Scene::new();
     scene.write("t.json", r#"[{"ph":"b","id":1,"cat":"task","name":"request","ts":1,"pid":1,"tid":1}]"#);
     let run = scene.run("requests t.json").expect_code(1);
@@ -101,8 +95,8 @@ fn a_trace_without_requests_says_what_it_has_instead() {
 }
 
 #[test]
-fn requests_are_the_same_in_another_form() {
-    let scene = scene();
+fn requests_are_the_same_in_other_formats() {
+    let scene = Scene::with("t.json", TRACE);
     let figures = |file: &str| {
         let run = scene.run(&format!("requests --json {file}")).expect_code(0);
         let mut object: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
@@ -116,7 +110,7 @@ fn requests_are_the_same_in_another_form() {
 }
 
 #[test]
-fn odd_requests_are_told() {
+fn anomalies_of_requests_are_reported() {
     let scene = Scene::new();
     scene.write(
         "t.json",
@@ -140,36 +134,36 @@ t.json: 1 request whose end states another number of output tokens than was seen
 }
 
 #[test]
-fn titles_of_rows_are_no_events_of_their_own() {
+fn titles_of_request_rows_are_not_counted() {
     let scene = Scene::new();
-    let edge = |phase: &str, name: &str, ts: u32, args: &str| {
+    let event = |phase: &str, name: &str, ts: u32, args: &str| {
         format!(
             r#"{{"ph":"{phase}","cat":"request","name":"{name}","id":42,"pid":1,"tid":1,"ts":{ts},"args":{{{args}}}}}"#
         )
     };
     let (plain, title) = ("", r#""row_of":"request""#);
-    let inner = [edge("b", "request", 0, plain), edge("e", "request", 50, plain)];
+    let inner = [event("b", "request", 0, plain), event("e", "request", 50, plain)];
     let [begin, end] = &inner;
-    let outer = [edge("b", "request 42", 0, title), begin.clone(), end.clone(), edge("e", "request 42", 50, title)];
+    let outer = [event("b", "request 42", 0, title), begin.clone(), end.clone(), event("e", "request 42", 50, title)];
     scene.write("old.json", format!("[{}]", inner.join(",")));
     scene.write("new.json", format!("[{}]", outer.join(",")));
     scene.run("check new.json").expect_code(0);
     let figures = |file: &str| {
-        let told: serde_json::Value =
+        let report: serde_json::Value =
             serde_json::from_str(&scene.run(&format!("requests --json {file}")).expect_code(0).stdout).unwrap();
-        (told["count"].as_u64().unwrap(), told["figures"].clone(), told["strays"].clone())
+        (report["count"].as_u64().unwrap(), report["figures"].clone(), report["strays"].clone())
     };
     assert_eq!(figures("new.json"), figures("old.json"));
     let asyncs = |file: &str| {
-        let told: serde_json::Value =
+        let report: serde_json::Value =
             serde_json::from_str(&scene.run(&format!("summary --json {file}")).expect_code(0).stdout).unwrap();
-        told["asyncs"]["groups"].as_u64().unwrap()
+        report["asyncs"]["groups"].as_u64().unwrap()
     };
     assert_eq!(asyncs("new.json"), asyncs("old.json"));
 }
 
 #[test]
-fn what_an_engine_recorded_before_it_was_killed_is_counted() {
+fn requests_of_a_killed_engine_are_counted() {
     let scene = Scene::new();
     let mut maker = Maker::start(&scene, "trace.json");
     maker.serve(20);
@@ -269,7 +263,8 @@ struct Request {
 
 #[test]
 fn json_has_every_field_and_no_other() {
-    let run = scene().run("requests --json --slo queue=9us --explain 1 --each t.json").expect_code(0);
+    let run =
+        Scene::with("t.json", TRACE).run("requests --json --slo queue=9us --explain 1 --each t.json").expect_code(0);
     let object: Object = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((object.version, object.file.as_str(), object.count), (1, "t.json", 2));
     assert_eq!((object.completed, object.failed, object.unfinished, object.strays), (1, 0, 1, 0));

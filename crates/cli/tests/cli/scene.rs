@@ -1,4 +1,4 @@
-//! A folder, and runs of the command in it.
+//! Runs the command in a folder of its own.
 
 use ferrum_trace_testkit::trace_file::TraceFile;
 use std::fs;
@@ -17,6 +17,13 @@ impl Scene {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
+    /// Creates a folder with one file.
+    pub fn with(name: &str, bytes: impl AsRef<[u8]>) -> Self {
+        let scene = Self::new();
+        scene.write(name, bytes);
+        scene
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -31,7 +38,7 @@ impl Scene {
         fs::read(self.path(name)).unwrap()
     }
 
-    /// The names in the folder, in order.
+    /// Returns the names in the folder, sorted.
     pub fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder.path()).unwrap();
         let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -39,7 +46,7 @@ impl Scene {
         names
     }
 
-    /// How many events a trace has. It is read strictly, and its slices must nest.
+    /// Returns the number of events of a trace. It is read strictly, and its slices must nest.
     pub fn n_events(&self, trace: &str) -> usize {
         let file = TraceFile::read(&self.path(trace));
         file.assert_nested();
@@ -56,19 +63,19 @@ impl Scene {
         command
     }
 
-    /// Runs the command with these arguments, which have no blanks in them.
+    /// Runs the command with these arguments, which are separated by spaces.
     pub fn run(&self, line: &str) -> Run {
         Run::of(self.command(line).output().unwrap())
     }
 
-    /// The same with something to read.
+    /// Like [`run`](Self::run), with standard input.
     pub fn run_with_stdin(&self, line: &str, bytes: &[u8]) -> Run {
         let mut command = self.command(line);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let output = std::thread::scope(|scope| {
-            // It may have seen enough before the end.
+            // Fails if the command stops reading.
             scope.spawn(move || stdin.write_all(bytes));
             child.wait_with_output()
         });
@@ -76,7 +83,7 @@ impl Scene {
     }
 }
 
-/// What one run left.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Run {
     pub code: Option<i32>,
@@ -95,7 +102,7 @@ impl Run {
         run
     }
 
-    /// Panics unless the run ended with this code, and with these words on standard output and standard error.
+    /// Panics unless the run ended with this code, standard output and standard error.
     #[track_caller]
     pub fn expect(self, code: i32, stdout: &str, stderr: &str) {
         assert_eq!(self.code, Some(code), "{self:#?}");

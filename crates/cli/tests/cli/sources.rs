@@ -11,14 +11,14 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// How many slices the table of a run counts.
+/// Returns the number of slices in the table of a run.
 fn n_slices(run: &Run) -> u64 {
     let line = run.stdout.lines().find_map(|line| line.strip_prefix("slices")).unwrap();
     line.trim().split(", ").next().unwrap().replace(',', "").parse().unwrap()
 }
 
 #[test]
-fn a_trace_comes_through_standard_input_packed_or_not() {
+fn standard_input_may_be_compressed() {
     let scene = Scene::new();
     let trace = format!("[{EVENT},{EVENT}]");
     for (bytes, kind) in [(trace.as_bytes().to_vec(), ""), (gzip(trace.as_bytes()), ", gzip")] {
@@ -34,7 +34,7 @@ fn a_trace_comes_through_standard_input_packed_or_not() {
 }
 
 #[test]
-fn a_broken_file_among_others_is_told_and_the_others_are_worked_on() {
+fn an_unreadable_file_is_reported_and_the_others_are_processed() {
     let scene = Scene::new();
     scene.write("a.json", format!("[{EVENT}]"));
     scene.write("b.json", "<html>no trace</html>");
@@ -67,7 +67,7 @@ fn a_folder_is_refused_and_a_glob_is_not() {
 }
 
 #[test]
-fn losses_are_told_after_the_table() {
+fn losses_are_reported_after_the_table() {
     let scene = Scene::new();
     let bad = format!(r#"{{"ph":"X","name":!}},{EVENT},"#);
     scene.write("t.json", format!("[{}{EVENT}]", bad.repeat(25)));
@@ -96,7 +96,7 @@ fn a_missing_trace_is_recovered_from_its_spool() {
 }
 
 #[test]
-fn a_spool_is_read_as_it_is_and_stays() {
+fn a_spool_is_read_and_kept() {
     let scene = Scene::new();
     killed(&scene, "trace.json", 10);
     let run = scene.run("trace.json.spool").expect_code(0);
@@ -125,7 +125,7 @@ fn a_trace_whose_process_still_records_is_read_from_its_spool() {
     assert_eq!((n_slices(&run), run.stderr.as_str()), (30, ""));
 }
 
-/// A pipe that has a name.
+/// Creates a named pipe.
 fn fifo(scene: &Scene, name: &str) {
     assert!(Command::new("mkfifo").arg(scene.path(name)).status().unwrap().success());
 }
@@ -145,7 +145,7 @@ fn a_named_pipe_is_read_to_its_end() {
 }
 
 #[test]
-fn a_file_that_grows_is_read_up_to_where_it_was() {
+fn a_growing_file_is_read_up_to_its_initial_size() {
     let scene = Scene::new();
     scene.write("t.json", format!("[{}{EVENT}", format!("{EVENT},\n").repeat(20_000)));
     let path = scene.path("t.json");
@@ -165,7 +165,7 @@ fn a_file_that_grows_is_read_up_to_where_it_was() {
 }
 
 #[test]
-fn a_closed_pipe_is_no_trouble() {
+fn a_closed_pipe_is_not_an_error() {
     let scene = Scene::new();
     scene.write("t.json", format!("[{EVENT}]"));
     for line in ["t.json", "--json t.json t.json"] {
@@ -180,7 +180,7 @@ fn a_closed_pipe_is_no_trouble() {
 }
 
 #[test]
-fn colors_are_for_those_who_want_them() {
+fn colors_follow_the_environment() {
     let scene = Scene::new();
     scene.write("t.json", format!("[{EVENT}]"));
     let stdout = |vars: &[(&str, &str)]| {
@@ -192,7 +192,7 @@ fn colors_are_for_those_who_want_them() {
 }
 
 #[test]
-fn names_cannot_play_with_the_terminal() {
+fn control_characters_in_names_are_replaced() {
     let scene = Scene::new();
     scene.write("t.json", r#"[{"ph":"X","name":"a\u001b[2Jb\nc","ts":1,"dur":2,"pid":1,"tid":1}]"#);
     let run = scene.run("t.json").expect_code(0);

@@ -1,13 +1,7 @@
-use crate::maker::killed;
+use crate::maker::{killed, spool_of_killed_process};
 use crate::scene::{Run, Scene};
 use ferrum_trace_testkit::trace_file::TraceFile;
 use std::process::Stdio;
-
-fn scene_with_spool(n_spans: u32) -> Scene {
-    let scene = Scene::new();
-    killed(&scene, "trace.json", n_spans);
-    scene
-}
 
 fn n_events(json: &str) -> usize {
     TraceFile::parse(json.as_bytes()).unwrap().recorded().count()
@@ -15,7 +9,7 @@ fn n_events(json: &str) -> usize {
 
 #[test]
 fn a_dash_for_the_output_is_standard_output_and_keeps_the_spool() {
-    let scene = scene_with_spool(10);
+    let scene = spool_of_killed_process(10);
     let run = scene.run("recover -o - trace.json.spool").expect_code(0);
     assert_eq!(n_events(&run.stdout), 20);
     assert_eq!(run.stderr, "trace.json.spool: 20 events of 2 threads recovered to standard output; none lost\n");
@@ -24,7 +18,7 @@ fn a_dash_for_the_output_is_standard_output_and_keeps_the_spool() {
 
 #[test]
 fn a_dash_for_the_input_is_standard_input() {
-    let scene = scene_with_spool(10);
+    let scene = spool_of_killed_process(10);
     let spool = scene.read("trace.json.spool");
     let run = scene.run_with_stdin("recover -", &spool).expect_code(0);
     assert_eq!(n_events(&run.stdout), 20);
@@ -39,7 +33,7 @@ fn a_dash_for_the_input_is_standard_input() {
 
 #[test]
 fn a_named_pipe_is_read_like_standard_input() {
-    let scene = scene_with_spool(10);
+    let scene = spool_of_killed_process(10);
     let spool = scene.read("trace.json.spool");
     let run = scene.run_with_stdin("recover -o trace.json /dev/stdin", &spool).expect_code(0);
     assert_eq!(run.stderr, "/dev/stdin: 20 events of 2 threads recovered to trace.json; none lost\n");
@@ -65,7 +59,7 @@ fn nothing_or_something_else_on_standard_input_is_refused() {
 }
 
 #[test]
-fn an_endless_stream_that_is_no_spool_is_refused_too() {
+fn an_endless_stream_that_is_not_a_spool_is_refused() {
     let scene = Scene::new();
     scene.run("recover -o x.json /dev/zero").expect(
         2,
@@ -74,7 +68,7 @@ fn an_endless_stream_that_is_no_spool_is_refused_too() {
     );
 }
 
-/// A pipe that nobody reads from.
+/// Returns a pipe whose reader is closed.
 fn closed_pipe() -> Stdio {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -83,7 +77,7 @@ fn closed_pipe() -> Stdio {
 
 #[test]
 fn a_closed_pipe_is_success() {
-    let scene = scene_with_spool(1000);
+    let scene = spool_of_killed_process(1000);
     let run = |line: &str| Run::of(scene.command(line).stdout(closed_pipe()).stderr(Stdio::piped()).output().unwrap());
     run("recover -o - trace.json.spool").expect(0, "", "");
     run("recover -h").expect(0, "", "");
@@ -93,8 +87,8 @@ fn a_closed_pipe_is_success() {
 }
 
 #[test]
-fn files_are_recovered_although_nobody_reads_the_json() {
-    let scene = scene_with_spool(1);
+fn files_are_recovered_after_the_reader_of_the_json_has_closed_the_pipe() {
+    let scene = spool_of_killed_process(1);
     killed(&scene, "second.json", 1);
     let output = scene.command("recover --json .").stdout(closed_pipe()).stderr(Stdio::piped()).output().unwrap();
     Run::of(output).expect_code(0);
@@ -102,16 +96,16 @@ fn files_are_recovered_although_nobody_reads_the_json() {
 }
 
 #[test]
-fn words_that_nobody_reads_do_not_matter() {
-    let scene = scene_with_spool(1);
+fn a_closed_standard_error_is_not_an_error() {
+    let scene = spool_of_killed_process(1);
     let output = scene.command("recover trace.json.spool missing.spool").stderr(closed_pipe()).output().unwrap();
     Run::of(output).expect_code(2);
     assert_eq!(scene.n_events("trace.json"), 2);
 }
 
 #[test]
-fn a_full_standard_output_is_trouble() {
-    let scene = scene_with_spool(1);
+fn a_full_standard_output_is_an_error() {
+    let scene = spool_of_killed_process(1);
     let full = || Stdio::from(std::fs::File::options().write(true).open("/dev/full").unwrap());
     let run = |line: &str| Run::of(scene.command(line).stdout(full()).stderr(Stdio::piped()).output().unwrap());
     let words = "error: standard output: cannot write: No space left on device (os error 28)\n";

@@ -16,14 +16,8 @@ const TRACE: &str = r#"[
 {"ph":"X","name":"log","cat":"io","ts":185,"dur":5,"pid":1,"tid":1}
 ]"#;
 
-fn scene() -> Scene {
-    let scene = Scene::new();
-    scene.write("t.json", TRACE);
-    scene
-}
-
 #[test]
-fn steps_are_told_by_phase_and_batch_with_what_explains_them() {
+fn steps_are_grouped_by_phase_and_batch_and_explained() {
     let expected = "\
 t.json: 4 steps on 1 track in 190.0 µs, marked by ferrum-trace
 tokens    64 of prompts, 13 generated; 336,842 and 68,421 per second of wall time
@@ -52,13 +46,13 @@ step 3 (decode, batch 4) at 120.0 µs: 50.00 µs, 2.50 times the median of its k
   longest time in no span: 8.000 µs between `up` and `sample`
 ";
     // The median is the second of 20, 20 and 50, which is the last step.
-    let run = Run::of(scene().command("steps t.json").env("COLUMNS", "130").output().unwrap());
+    let run = Run::of(Scene::with("t.json", TRACE).command("steps t.json").env("COLUMNS", "130").output().unwrap());
     run.expect(0, expected, "");
 }
 
 #[test]
-fn phases_filters_and_the_list_of_all_narrow_it_down() {
-    let scene = scene();
+fn steps_are_selected_by_phase_and_filter_and_listed_with_each() {
+    let scene = Scene::with("t.json", TRACE);
     let run = scene.run("steps --phase decode --slowest 0 --each --filter time=..150us t.json").expect_code(0);
     assert!(run.stdout.starts_with("t.json: 2 steps on 1 track in 70.00 µs"), "{}", run.stdout);
     let rows: Vec<Vec<&str>> = run.stdout.lines().rev().take(2).map(|line| line.split_whitespace().collect()).collect();
@@ -76,7 +70,7 @@ fn phases_filters_and_the_list_of_all_narrow_it_down() {
 }
 
 #[test]
-fn a_trace_without_steps_says_what_it_has_instead() {
+fn the_contents_of_a_trace_without_steps_are_reported() {
     let scene = Scene::new();
     scene.write("t.json", r#"[{"ph":"X","name":"decode","cat":"op","ts":1,"dur":2,"pid":1,"tid":1},{"ph":"b","id":1,"cat":"task","name":"t","ts":1,"pid":1,"tid":1}]"#);
     scene.write("empty.json", "[]");
@@ -146,7 +140,7 @@ fn kernels_are_counted_for_the_step_that_launched_them() {
     assert_eq!(cells[cells.len() - 5..], ["10.00 µs", "24.00 µs", "0 ns", "6.000 µs", "85.7"]);
 }
 
-/// Steps of 2 µs on the host each, whose kernels run 10 µs later; the host goes on meanwhile.
+/// Steps of 2 µs on the host, whose kernels run 10 µs later while the host continues.
 fn pipelined(n_steps: u32, n_with_kernels: u32) -> String {
     let mut events = Vec::new();
     for n in 0..n_steps {
@@ -213,7 +207,7 @@ fn work_on_devices_that_is_not_in_the_file_gives_no_rate() {
 }
 
 #[test]
-fn steps_of_several_tracks_are_told_apart() {
+fn steps_on_several_tracks_get_a_note() {
     let scene = Scene::new();
     let step = |tid: u32| {
         format!(
@@ -392,7 +386,7 @@ struct Step {
 
 #[test]
 fn json_has_every_field_and_no_other() {
-    let run = scene().run("steps --json t.json").expect_code(0);
+    let run = Scene::with("t.json", TRACE).run("steps --json t.json").expect_code(0);
     let object: Object = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((object.version, object.file.as_str(), object.count, object.wall_ns), (1, "t.json", 4, 190_000));
     assert_eq!(object.sources, [Source { source: "ferrum-trace".to_owned(), count: 4 }]);

@@ -2,7 +2,7 @@ use crate::scene::{Run, Scene};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Two threads, three names, two categories; `decode` holds two of `attn`.
+/// Two threads, three names, two categories; `decode` has two nested `attn`.
 const TRACE: &str = r#"[
 {"ph":"M","name":"process_name","pid":7,"args":{"name":"engine"}},
 {"ph":"M","name":"thread_name","pid":7,"tid":1,"args":{"name":"worker"}},
@@ -14,20 +14,14 @@ const TRACE: &str = r#"[
 {"ph":"i","name":"mark","ts":5,"pid":7,"tid":1}
 ]"#;
 
-fn scene() -> Scene {
-    let scene = Scene::new();
-    scene.write("t.json", TRACE);
-    scene
-}
-
-/// The rows of the table, without its title.
+/// Returns the rows of the table, without its title.
 fn rows(stdout: &str) -> Vec<&str> {
     let (_, table) = stdout.split_once("\n\n").unwrap();
     table.lines().skip(1).collect()
 }
 
 #[test]
-fn a_file_without_a_command_is_summed_up() {
+fn a_file_without_a_command_is_summarized() {
     let expected = "\
 t.json: Chrome trace JSON
 span      2.000 ms
@@ -42,25 +36,25 @@ load        1  1.000 ms  1.000 ms    50.0  1.000 ms  1.000 ms  1.000 ms  1.000 m
 attn        2  60.00 µs  60.00 µs     3.0  30.00 µs  20.00 µs  40.00 µs  40.00 µs  40.00 µs
 decode      1  100.0 µs  40.00 µs     2.0  100.0 µs  100.0 µs  100.0 µs  100.0 µs  100.0 µs
 ";
-    let scene = scene();
+    let scene = Scene::with("t.json", TRACE);
     for line in ["t.json", "summary t.json", "--top 30 t.json"] {
         scene.run(line).expect(0, expected, "");
     }
 }
 
 #[test]
-fn the_rows_that_are_left_out_are_one_line() {
-    let run = scene().run("--top 1 --sort total t.json").expect_code(0);
+fn the_rows_beyond_top_are_summed_in_one_line() {
+    let run = Scene::with("t.json", TRACE).run("--top 1 --sort total t.json").expect_code(0);
     let rows = rows(&run.stdout);
     assert!(rows[0].starts_with("load "), "{rows:?}");
     assert_eq!(rows[1..], ["… 2 more: 3 slices, total 160.0 µs, self 100.0 µs"]);
-    let run = scene().run("--top 0 t.json").expect_code(0);
+    let run = Scene::with("t.json", TRACE).run("--top 0 t.json").expect_code(0);
     assert_eq!(run.stdout.lines().count(), 12);
 }
 
 #[test]
 fn rows_are_sorted_by_any_column() {
-    let scene = scene();
+    let scene = Scene::with("t.json", TRACE);
     let first_of = |sort: &str| {
         let run = scene.run(&format!("--sort {sort} t.json")).expect_code(0);
         rows(&run.stdout)[0].split_whitespace().next().unwrap().to_owned()
@@ -71,7 +65,7 @@ fn rows_are_sorted_by_any_column() {
 
 #[test]
 fn slices_are_grouped_by_any_keys() {
-    let scene = scene();
+    let scene = Scene::with("t.json", TRACE);
     let labels = |by: &str, n_columns: usize| {
         let run = scene.run(&format!("--by {by} --sort name t.json")).expect_code(0);
         let label = |row: &str| {
@@ -87,8 +81,8 @@ fn slices_are_grouped_by_any_keys() {
 }
 
 #[test]
-fn what_counts_can_be_narrowed_down() {
-    let scene = scene();
+fn slices_are_selected_by_filter_and_within() {
+    let scene = Scene::with("t.json", TRACE);
     let names = |flags: &str| {
         let run = scene.run(&format!("--sort name {flags} t.json")).expect_code(0);
         rows(&run.stdout).iter().map(|row| row.split(' ').next().unwrap().to_owned()).collect::<Vec<_>>()
@@ -106,7 +100,7 @@ fn what_counts_can_be_narrowed_down() {
 
 #[test]
 fn filters_that_match_nothing_exit_with_1_and_suggest_others() {
-    let scene = scene();
+    let scene = Scene::with("t.json", TRACE);
     let message = |flags: &str| scene.run(&format!("{flags} t.json")).expect_code(1).stderr;
     let nothing = "t.json: no slice or async operation matches";
     assert_eq!(
@@ -141,7 +135,7 @@ fn filters_that_match_nothing_exit_with_1_and_suggest_others() {
 }
 
 #[test]
-fn a_trace_without_slices_is_no_finding() {
+fn a_trace_without_slices_is_not_a_finding() {
     let scene = Scene::new();
     scene.write("t.json", "[]");
     scene.run("t.json").expect_code(0);
@@ -149,8 +143,8 @@ fn a_trace_without_slices_is_no_finding() {
 }
 
 #[test]
-fn flags_that_make_no_sense_are_refused() {
-    let scene = scene();
+fn invalid_flags_are_refused() {
+    let scene = Scene::with("t.json", TRACE);
     for flags in ["--by color", "--sort p42", "--filter name", "--filter time=1..2", "--filter color=red", "--top many"]
     {
         let run = scene.run(&format!("summary {flags} t.json")).expect_code(2);
@@ -204,7 +198,7 @@ fn names_are_full_in_pipes_and_with_wide() {
 
 #[test]
 fn the_share_of_wall_time_is_that_of_the_selected_range() {
-    let scene = scene();
+    let scene = Scene::with("t.json", TRACE);
     let share = |flags: &str| {
         let run = scene.run(&format!("--json --by name,cat {flags} t.json")).expect_code(0);
         let object: Object = serde_json::from_str(&run.stdout).unwrap();
@@ -219,7 +213,7 @@ fn the_share_of_wall_time_is_that_of_the_selected_range() {
 
 #[test]
 fn several_files_have_a_table_each() {
-    let scene = scene();
+    let scene = Scene::with("t.json", TRACE);
     scene.write("u.json", "[]");
     let run = scene.run("t.json u.json").expect_code(0);
     let empty = "\n\nu.json: Chrome trace JSON\nspan      0 ns\ntracks    0 in 0 processes\nevents    none\nslices    0\n\
@@ -228,7 +222,7 @@ fn several_files_have_a_table_each() {
 }
 
 #[test]
-fn devices_arrows_and_requests_are_in_the_header() {
+fn devices_flows_and_requests_are_in_the_overview() {
     let scene = Scene::new();
     scene.write(
         "t.json",
@@ -317,7 +311,7 @@ struct Row {
 
 #[test]
 fn json_has_every_field_and_no_other() {
-    let scene = scene();
+    let scene = Scene::with("t.json", TRACE);
     let run = scene.run("--json --by name,cat --top 2 t.json").expect_code(0);
     let object: Object = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((object.version, object.file.as_str(), object.kind.as_str()), (1, "t.json", "Chrome trace JSON"));
@@ -353,7 +347,7 @@ fn json_has_every_field_and_no_other() {
 }
 
 #[test]
-fn losses_are_in_the_json_with_their_places() {
+fn the_json_has_losses_with_their_places() {
     let scene = Scene::new();
     scene.write(
         "t.json",

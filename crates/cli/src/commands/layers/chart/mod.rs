@@ -1,0 +1,144 @@
+//! Bar charts as SVG, PNG or HTML: stacked bars, one per row, in panels side by side.
+
+mod html;
+mod png;
+mod svg;
+
+pub(crate) use svg::SERIES_MAX;
+
+use crate::render::table::{Table, clean, cut};
+use crate::user_error::UserError;
+use std::path::Path;
+
+/// File format of a chart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChartFormat {
+    Svg,
+    Png,
+    Html,
+}
+
+impl ChartFormat {
+    /// Returns the format that the extension of a file asks for.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_ascii_lowercase().to_str()? {
+            "svg" => Some(Self::Svg),
+            "png" => Some(Self::Png),
+            "html" | "htm" => Some(Self::Html),
+            _ => None,
+        }
+    }
+}
+
+/// The data of a chart.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Chart {
+    pub(crate) title: String,
+    pub(crate) subtitle: String,
+    /// Names of the parts of a bar.
+    pub(crate) series: Vec<String>,
+    /// Labels of the bars.
+    pub(crate) rows: Vec<String>,
+    pub(crate) panels: Vec<Panel>,
+}
+
+/// One bar per row.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Panel {
+    pub(crate) title: String,
+    /// The parts of each bar in nanoseconds, one per series.
+    pub(crate) bars: Vec<Vec<i64>>,
+}
+
+impl Panel {
+    /// Returns the length of a bar.
+    fn sum(&self, row: usize) -> i64 {
+        self.bars[row].iter().fold(0, |sum: i64, &part| sum.saturating_add(part.max(0)))
+    }
+
+    /// Returns the length of the longest bar.
+    fn longest(&self) -> i64 {
+        (0..self.bars.len()).map(|row| self.sum(row)).max().unwrap_or(0)
+    }
+}
+
+impl Chart {
+    /// Returns the contents of the file. HTML has the table as well.
+    pub(crate) fn render(&self, format: ChartFormat, table: &Table) -> Result<Vec<u8>, UserError> {
+        match format {
+            ChartFormat::Svg => Ok(svg::document(self).into_bytes()),
+            ChartFormat::Png => png::render(&svg::document(self)),
+            ChartFormat::Html => Ok(html::page(self, table).into_bytes()),
+        }
+    }
+}
+
+/// Escapes a text for SVG and HTML, and cuts it to `width`.
+fn escaped(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    for char in cut(&clean(text), width).chars() {
+        match char {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            // Not allowed in XML.
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            _ => out.push(char),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::table::Column;
+
+    fn chart() -> Chart {
+        Chart {
+            title: "a <trace> & more.json".to_owned(),
+            subtitle: "self time".to_owned(),
+            series: vec!["attn".to_owned(), "\"mlp\"".to_owned()],
+            rows: (0..80).map(|layer| layer.to_string()).collect(),
+            panels: vec![
+                Panel { title: "prefill".to_owned(), bars: vec![vec![2_000_000, 1_000_000]; 80] },
+                Panel { title: "decode".to_owned(), bars: vec![vec![0, 0]; 80] },
+            ],
+        }
+    }
+
+    #[test]
+    fn the_extension_selects_the_format() {
+        let of = |name: &str| ChartFormat::of(Path::new(name));
+        assert_eq!(
+            [of("a.svg"), of("a.PNG"), of("a.html")],
+            [ChartFormat::Svg, ChartFormat::Png, ChartFormat::Html].map(Some)
+        );
+        assert_eq!([of("a.gif"), of("svg")], [None, None]);
+    }
+
+    #[test]
+    fn texts_are_escaped_and_empty_bars_are_not_drawn() {
+        let svg = svg::document(&chart());
+        assert!(svg.contains("a &lt;trace&gt; &amp; more.json") && svg.contains("&quot;mlp&quot;"), "{svg}");
+        // One per visible part, two in the legend, and the background.
+        assert_eq!(svg.matches("<rect").count(), 160 + 2 + 1);
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    }
+
+    #[test]
+    fn a_page_has_the_chart_and_the_table() {
+        let mut table = Table::new(vec![Column::number("layer"), Column::number("attn")]);
+        table.push(vec!["7".to_owned(), "1 ms".to_owned()]);
+        let page = String::from_utf8(chart().render(ChartFormat::Html, &table).unwrap()).unwrap();
+        assert!(page.contains("<svg") && page.contains("<td>1 ms</td>"), "{page}");
+        assert!(!page.contains("http:") || page.matches("http:").count() == page.matches("http://www.w3.org/").count());
+    }
+
+    #[test]
+    fn an_empty_chart_can_be_drawn() {
+        let svg = svg::document(&Chart { panels: vec![Panel::default()], ..Chart::default() });
+        assert!(svg.ends_with("</svg>\n"), "{svg}");
+    }
+}

@@ -1,0 +1,9 @@
+//! `requests`: shows how long requests take and what they wait for.
+
+mod args;
+mod json;
+mod run;
+mod text;
+
+pub(crate) use args::RequestsArgs as Args;
+pub(crate) use run::run;

@@ -1,0 +1,14 @@
+//! `summary`: shows where the time went.
+
+mod args;
+mod asyncs;
+mod json;
+mod no_match;
+mod overview;
+mod run;
+mod text;
+
+pub(crate) use args::SummaryArgs as Args;
+pub(crate) use run::run;
+#[cfg(unix)]
+pub(crate) use {args::By, json::SummaryObject, run::SummaryReport, text::text};

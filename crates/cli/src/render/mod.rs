@@ -1,0 +1,13 @@
+//! Text and JSON for standard output and standard error.
+
+pub(crate) mod changes;
+pub(crate) mod contents;
+pub(crate) mod json;
+pub(crate) mod limits;
+pub(crate) mod messages;
+pub(crate) mod printer;
+pub(crate) mod progress;
+pub(crate) mod recorder;
+pub(crate) mod style;
+pub(crate) mod table;
+pub(crate) mod units;
