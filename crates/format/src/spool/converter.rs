@@ -1,19 +1,19 @@
 //! A spool, or what is new in it, as a file that viewers open.
 
-use super::begun::Begun;
+use super::begins_present::Begun;
 use super::diagnostic::Damage;
+use super::encode_chrome::ChromeFile;
+use super::encode_perfetto::PerfettoFile;
+use super::encoding::{About, FileSpelling};
 use super::facts;
-use super::form::{OutputFormat, Spelling};
 use super::layout::{CLOCK_TICKS, StopReason};
 use super::open_slices::OpenSlices;
 use super::open_span::OpenSpan;
 use super::ordered::in_order;
+use super::output_format::{OutputFormat, Spelling};
 use super::piece::{PieceWriter, Written};
-use super::sink::{FileState, Means, SpoolWriter};
-use super::source::{Header, Piece, Progress, read_chunk_into};
-use super::spell_chrome::ChromeFile;
-use super::spell_perfetto::PerfettoFile;
-use super::spelling::{About, FileSpelling};
+use super::progress::{Header, Piece, Progress, read_chunk_into};
+use super::spool_writer::{FileState, Means, SpoolWriter};
 use super::summary::Summary;
 use crate::pack::{Packer, Packing};
 use crate::{Error, ReadAt};

@@ -1,10 +1,10 @@
 //! Open spans as slices that end where the file ends.
 
 use super::dictionary::{Dictionary, Site};
+use super::encoding::Event;
 use super::open_span::OpenSpan;
 use super::piece::inline_site_of;
 use super::record::SITE_INLINE;
-use super::spelling::Event;
 use super::text::Texts;
 use crate::ReadAt;
 

@@ -1,16 +1,16 @@
 //! The events of one piece of a chunk, found and timed.
 
-use super::begun::Begun;
+use super::begins_present::Begun;
 use super::calibration::Cursor;
 use super::diagnostic::Damage;
 use super::dictionary::{Dictionary, Site, Thread};
+use super::encoding::{CounterRow, Event, Speller, push_loose_args};
 use super::layout::CHUNK_BYTES;
+use super::open_asyncs::Edge;
+use super::progress::{Piece, missing_bytes};
 use super::record::{HEADER_BYTES, Record, RecordKind, SITE_INLINE, TIME_BITS};
 use super::row_title::title_of;
-use super::source::{Piece, missing_bytes};
-use super::spelling::{CounterRow, Event, Speller, push_loose_args};
 use super::text::Texts;
-use super::unclosed::Edge;
 use crate::pack::Checksum;
 use crate::{Error, ReadAt};
 use ferrum_trace_model::Value;

@@ -5,8 +5,8 @@
 //! [`ROW_OF`](ferrum_trace_model::vocab::ROW_OF) tells readers that it is no event of its own. It is made when a spool is converted: the spool does not have it.
 
 use super::dictionary::Site;
+use super::encoding::Event;
 use super::record::Record;
-use super::spelling::Event;
 use crate::ReadAt;
 use ferrum_trace_model::Value;
 

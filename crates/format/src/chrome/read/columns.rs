@@ -1,10 +1,10 @@
 //! Makes columns of events.
 
-use super::aside::for_each_event_aside;
 use super::event::{Event, Scalar};
 use super::loss::Loss;
 use super::losses::Losses;
 use super::members::for_each_member;
+use super::metadata_field::for_each_event_aside;
 use super::rows::{RowFinder, intern};
 use super::scanner::EventSink;
 use crate::chrome::text::Text;

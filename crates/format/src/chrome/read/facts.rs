@@ -1,9 +1,9 @@
 //! Facts about the recordings that a trace is made of: metadata events of our recorder, and triggers that fired.
 
-use super::aside::for_each_event_aside;
 use super::event::{Event, Scalar};
 use super::loss::Loss;
 use super::members::for_each_member;
+use super::metadata_field::for_each_event_aside;
 use super::scanner::EventSink;
 use crate::chrome::text::Text;
 use ferrum_trace_model::vocab::{about, trigger};

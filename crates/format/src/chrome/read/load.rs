@@ -3,10 +3,10 @@
 use super::columns::{ArgsOf, Columns};
 use super::losses::Losses;
 use super::merge::Merge;
-use super::numbers::Limits;
 use super::pairing::pair;
-use super::read::{Outline, lock, read};
+use super::renumbering::Limits;
 use super::scanner::DocumentShape;
+use super::whole_file::{Outline, lock, read};
 use crate::Error;
 use ferrum_trace_model::{Recordings, Trace};
 use std::io::Read;

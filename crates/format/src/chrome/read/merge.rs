@@ -2,7 +2,7 @@
 
 use super::columns::{Columns, Edges};
 use super::losses::Losses;
-use super::numbers::{Limits, Numbering, Numbers};
+use super::renumbering::{Limits, Numbering, Numbers};
 use crate::Error;
 use ferrum_trace_model::{ArgColumn, Order, Trace};
 

@@ -6,7 +6,7 @@ use super::clocks::{ClockId, Clocks, Time};
 use super::counters::Sums;
 use super::event::{Legacy, TrackEvent};
 use super::interned::DEFINED_BYTES_MAX;
-use super::line::{JsonLine, push_sort_index};
+use super::json_line::{JsonLine, push_sort_index};
 use super::open_slices::OpenSlices;
 use super::packet::{Compressed, Packet, read_clock_snapshot};
 use super::packets::Packets;

@@ -11,7 +11,7 @@ mod counters;
 mod detect;
 mod event;
 mod interned;
-mod line;
+mod json_line;
 mod open_slices;
 mod packet;
 mod packets;

@@ -1,13 +1,13 @@
 //! Chrome trace events: an array of them, as JSON.
 
 use super::dictionary::{Site, Thread, track_tail};
-use super::piece::Loose;
-use super::record::{FLOW, RecordKind};
-use super::spelling::{
+use super::encoding::{
     ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, OverlapProcess, ProcessRow, Row, Speller, push_args,
     push_key, push_unclosed_args,
 };
-use super::unclosed::UnclosedEnd;
+use super::open_asyncs::UnclosedEnd;
+use super::piece::Loose;
+use super::record::{FLOW, RecordKind};
 use crate::ReadAt;
 use crate::chrome::{
     ARGS_STRIPPED, Counterable, METADATA_CATEGORY, push_counter_value, push_decimal, push_micros,

@@ -3,12 +3,12 @@
 use super::converter::Batch;
 use super::diagnostic::Damage;
 use super::dictionary::{Dictionary, LANE_IDS, LANE_PIDS};
+use super::encoding::{FileSpelling, OverlapProcess, ProcessRow, Row, uuid};
 use super::lanes::{Interval, SpoolLanes, outer_first};
+use super::open_asyncs::Unclosed;
 use super::open_span::OpenSpan;
 use super::ordered::in_order;
 use super::piece::{LaneKey, Loose, Written};
-use super::spelling::{FileSpelling, OverlapProcess, ProcessRow, Row, uuid};
-use super::unclosed::Unclosed;
 use crate::Error;
 use crate::pack::{Checksum, Packer, Packing};
 use std::collections::{HashMap, HashSet};

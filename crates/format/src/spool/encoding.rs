@@ -1,11 +1,11 @@
 //! What a form of the output decides: how things are spelled. What there is to spell, and in which order, is the same for all.
 
 use super::dictionary::{Site, Thread};
+use super::open_asyncs::UnclosedEnd;
 use super::piece::Loose;
 use super::record::{Record, RecordKind, SITE_INLINE};
 use super::row_title::title_arg;
 use super::text::Texts;
-use super::unclosed::UnclosedEnd;
 use crate::ReadAt;
 use crate::chrome::{push_args_value, push_decimal, push_text};
 use ferrum_trace_model::Value;

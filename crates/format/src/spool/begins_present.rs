@@ -3,9 +3,9 @@
 
 use super::dictionary::{Dictionary, Site};
 use super::layout::chunk;
+use super::open_asyncs::{AsyncKey, async_key};
+use super::progress::{Piece, read_chunk_into};
 use super::record::{Record, RecordKind, SITE_INLINE};
-use super::source::{Piece, read_chunk_into};
-use super::unclosed::{AsyncKey, async_key};
 use crate::{Error, ReadAt};
 use std::collections::HashSet;
 

@@ -5,12 +5,12 @@
 //! so that order is right.
 
 use super::dictionary::{Site, Thread, counter_hash};
-use super::piece::Loose;
-use super::record::{FLOW, RecordKind};
-use super::spelling::{
+use super::encoding::{
     ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, OverlapProcess, ProcessRow, Row, Speller, uuid,
 };
-use super::unclosed::UnclosedEnd;
+use super::open_asyncs::UnclosedEnd;
+use super::piece::Loose;
+use super::record::{FLOW, RecordKind};
 use crate::ReadAt;
 use crate::chrome::METADATA_CATEGORY;
 use crate::perfetto::write::{AsyncPhase, Encoder, FlowPhase, Process, Sequence, Thread as ThreadRow, Track, Word};

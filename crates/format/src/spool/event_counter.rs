@@ -1,8 +1,8 @@
 //! How many events a growing spool holds.
 
 use super::layout::chunk;
+use super::progress::{Piece, Progress, read_chunk_into};
 use super::record::{Record, RecordKind};
-use super::source::{Piece, Progress, read_chunk_into};
 use super::summary::Summary;
 use crate::{Error, ReadAt};
 
