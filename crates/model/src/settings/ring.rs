@@ -1,16 +1,16 @@
-//! The extent of a flight recorder: `64MiB` or `30s`.
+//! The size of a flight recorder's ring: `64MiB` or `30s`.
 
 use super::amount::{parse_bytes, parse_time};
 use super::error::SettingError;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What a flight recorder keeps.
+/// The amount of data that a flight recorder keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// As much as there is room for.
+    /// A number of bytes.
     Bytes(u64),
-    /// At least so long, if there is room for that.
+    /// At least this much time, if there is room for it.
     Time(Duration),
 }
 
