@@ -1,4 +1,4 @@
-//! One spool, all its forms: they say the same.
+//! All output formats of one spool have the same content.
 #![cfg(all(feature = "read", feature = "gzip", feature = "zstd"))]
 
 use ferrum_trace_format::Packing;
@@ -22,7 +22,7 @@ fn written(spool: &[u8], form: OutputFormat, n_workers: usize) -> Vec<u8> {
     out
 }
 
-/// What a browser makes of it, which takes one member only.
+/// Decompresses like a browser, which reads only the first gzip member.
 fn unpacked(packing: Packing, bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     match packing {
@@ -38,7 +38,7 @@ fn unpacked(packing: Packing, bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn packed_forms_hold_what_the_plain_one_is() {
+fn compressed_formats_contain_the_uncompressed_one() {
     let spool = spool();
     for spelling in [Spelling::Chrome, Spelling::Perfetto] {
         let plain = written(&spool, OutputFormat { spelling, packing: Packing::Plain }, 1);
@@ -51,9 +51,9 @@ fn packed_forms_hold_what_the_plain_one_is() {
     }
 }
 
-/// A spool that grows: a prefix is one, too.
+/// Converts prefixes of a spool, which are spools too, as if it grew.
 #[test]
-fn a_file_is_whole_after_every_batch() {
+fn a_file_is_complete_after_every_batch() {
     let spool = spool();
     for spelling in [Spelling::Chrome, Spelling::Perfetto] {
         for packing in PACKINGS {
@@ -90,7 +90,7 @@ fn events_of(bytes: Vec<u8>) -> Vec<Value> {
     }
 }
 
-/// All events but names of rows, each as a line; values of counters one by one, as Perfetto has them.
+/// Returns all events except names of rows, each as a line; values of counters one by one, as in Perfetto.
 fn lines(events: &[Value]) -> Vec<String> {
     let names = ["process_name", "thread_name", "thread_sort_index", "process_sort_index"];
     let mut lines = Vec::new();
@@ -99,7 +99,7 @@ fn lines(events: &[Value]) -> Vec<String> {
         let place = match phase {
             "C" | "M" => String::new(),
             _ if event["s"] == "p" => String::new(),
-            // A process without a number has none in Perfetto, and gets one.
+            // A process without an id gets one in Perfetto.
             _ => format!("{}/{}", event["pid"].as_u64().unwrap() % (1 << 30), event["tid"]),
         };
         let what = format!("{phase} {place} ts={} dur={} {}", event["ts"], event["dur"], event["id"]);
@@ -122,7 +122,7 @@ fn lines(events: &[Value]) -> Vec<String> {
 }
 
 #[test]
-fn perfetto_says_what_json_says() {
+fn perfetto_has_the_same_content_as_json() {
     let spool = spool();
     let [json, perfetto] = [Spelling::Chrome, Spelling::Perfetto]
         .map(|spelling| events_of(written(&spool, OutputFormat { spelling, packing: Packing::Plain }, 1)));
@@ -132,7 +132,7 @@ fn perfetto_says_what_json_says() {
 }
 
 #[test]
-fn damaged_and_cut_spools_give_whole_files_of_every_form() {
+fn damaged_and_truncated_spools_give_valid_files_of_every_format() {
     let spool = spool();
     for len in (0..spool.len()).step_by(3001) {
         let mut damaged = spool[..len].to_vec();

@@ -1,6 +1,6 @@
-//! Chrome trace events: the JSON that Perfetto, chrome://tracing, speedscope and most others open.
+//! Chrome trace events: the JSON that Perfetto, chrome://tracing, speedscope and most other viewers open.
 //!
-//! What is written, field by field, is in `docs/chrome-json.md`.
+//! `docs/chrome-json.md` describes the output field by field.
 
 #[cfg_attr(not(feature = "read"), expect(dead_code, reason = "some of it is for readers only"))]
 mod cursor;

@@ -1,13 +1,12 @@
-//! Text that is written again and again.
+//! Text that is appended many times.
 
-/// Bytes that are copied at once, whatever their number: a copy of fixed length is a few instructions, one of another
-/// length is a call.
+/// Bytes that are always copied: a copy of fixed length is a few instructions, a copy of variable length is a call.
 const SHORT_BYTES: usize = 64;
 
-/// A piece of a file, prepared for being appended many times.
+/// A text prepared for being appended many times.
 #[derive(Clone, Debug)]
 pub struct Snippet {
-    /// The text if it is short, with something behind it.
+    /// The text if it is short, padded.
     padded: [u8; SHORT_BYTES],
     /// The text if it is long, otherwise empty.
     long: Box<[u8]>,
@@ -28,7 +27,7 @@ impl Snippet {
         Self { padded, long, len: text.len() }
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn text(&self) -> &[u8] {
         self.padded.get(..self.len).unwrap_or(&self.long)
     }

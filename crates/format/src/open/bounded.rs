@@ -1,27 +1,27 @@
-//! Unpacking that neither goes on for ever nor gives up what it has.
+//! Decompression with a size limit, which keeps the output before an error.
 
 use super::Notes;
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many times larger than its packed form a trace may be. Real ones stay below 100.
+/// Maximum ratio of decompressed to compressed size. Real traces stay below 100.
 const RATIO_MAX: u64 = 400;
-/// So many bytes may come out in any case.
+/// Decompressed size that is always allowed.
 const BYTES_IN_ANY_CASE: u64 = 64 << 20;
 
-/// How many bytes so many packed ones may become.
+/// Returns the maximum decompressed size for `n_packed` compressed bytes.
 pub fn unpacked_max(n_packed: u64) -> u64 {
     n_packed.saturating_mul(RATIO_MAX).max(BYTES_IN_ANY_CASE)
 }
 
-/// Counts what is read through it.
+/// Counts the bytes that are read through it.
 pub struct Counted<R> {
     input: R,
     n_bytes: Arc<AtomicU64>,
 }
 
-/// A stream, and the count of what has been read of it.
+/// Wraps a stream; returns it with the count of the bytes read.
 pub fn counted<R: Read>(input: R) -> (Counted<R>, Arc<AtomicU64>) {
     let n_bytes = Arc::new(AtomicU64::new(0));
     (Counted { input, n_bytes: Arc::clone(&n_bytes) }, n_bytes)
@@ -35,8 +35,8 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// A stream that is being unpacked. If it breaks off, what came before is kept and a note says so; if it grows beyond all
-/// measure, that is an error.
+/// A stream that is decompressed. If the input breaks off, the output so far is kept and a note is added; if the output
+/// exceeds the limit, reading fails.
 pub struct Bounded<D> {
     decoder: D,
     n_packed: Arc<AtomicU64>,
@@ -47,13 +47,13 @@ pub struct Bounded<D> {
 }
 
 impl<D: Read> Bounded<D> {
-    /// Unpacks `input`.
+    /// Decompresses `input`.
     pub fn new<R: Read>(input: R, notes: Notes, what: &'static str, decoder: impl FnOnce(Counted<R>) -> D) -> Self {
         let (input, n_packed) = counted(input);
         Self::around(decoder(input), n_packed, notes, what)
     }
 
-    /// The same around a decoder that is there already, and the count of what it has read.
+    /// Wraps an existing decoder and the count of the bytes it has read.
     pub fn around(decoder: D, n_packed: Arc<AtomicU64>, notes: Notes, what: &'static str) -> Self {
         Self { decoder, n_packed, n_unpacked: 0, notes, what, has_ended: false }
     }

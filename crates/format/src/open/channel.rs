@@ -1,20 +1,20 @@
-//! What one thread writes, another one reads.
+//! A pipe between two threads.
 
 use crate::Error;
 use std::io::{self, Read, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// How much is handed over at a time, and how many such parts may wait.
+/// Size of a buffer, and number of buffers that may wait in the channel.
 const PART_BYTES: usize = 1 << 20;
 const PARTS_WAITING: usize = 4;
 
-/// Reads what `write` writes, on a thread of its own. An error of `write` comes out of the reading, after all that was
-/// written before it.
+/// Runs `write` on its own thread and returns a reader of its output. An error of `write` is returned by the reader,
+/// after all bytes written before it.
 ///
 /// # Errors
 ///
-/// If no thread can be had.
+/// If no thread can be started.
 pub fn spawn(
     write: impl FnOnce(&mut ChannelWriter) -> Result<(), Error> + Send + 'static,
 ) -> Result<ChannelReader, Error> {
@@ -24,7 +24,7 @@ pub fn spawn(
         let written =
             write(&mut writer).and_then(|()| writer.send().map_err(|cause| Error::io("cannot convert", cause)));
         if let Err(error) = written {
-            // Nobody reads on: then nobody wants to know.
+            // If the reader is gone, the error is not needed.
             let _ = writer.sender.send(Err(error));
         }
     };
@@ -33,7 +33,7 @@ pub fn spawn(
     Ok(ChannelReader { receiver, part: Vec::new(), n_taken: 0 })
 }
 
-/// The end that is written to.
+/// The writing end.
 #[derive(Debug)]
 pub struct ChannelWriter {
     sender: SyncSender<Result<Vec<u8>, Error>>,
@@ -61,7 +61,7 @@ impl Write for ChannelWriter {
     }
 }
 
-/// The end that is read from.
+/// The reading end.
 #[derive(Debug)]
 pub struct ChannelReader {
     receiver: Receiver<Result<Vec<u8>, Error>>,
@@ -75,7 +75,7 @@ impl Read for ChannelReader {
             match self.receiver.recv() {
                 Ok(Ok(part)) => (self.part, self.n_taken) = (part, 0),
                 Ok(Err(error)) => return Err(io::Error::other(error)),
-                // The writer is done.
+                // The writer has finished.
                 Err(_) => return Ok(0),
             }
         }

@@ -1,4 +1,4 @@
-//! The files in a zip, one after the other.
+//! Reads the files of a zip, one after another.
 
 use super::{Opened, Opening, TraceFormat, channel};
 use crate::Error;
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use zip::ZipArchive;
 
-/// Opens all files in a zip as one trace, each a document of its own.
+/// Opens all files of a zip as one trace with a document for each file.
 pub fn open(opening: Opening, file: File) -> Result<Opened, Error> {
     let mut archive = ZipArchive::new(file).map_err(broken)?;
     let members: Vec<usize> = (0..archive.len()).filter(|&n| is_trace_file(&mut archive, n)).collect();
@@ -27,7 +27,7 @@ pub fn open(opening: Opening, file: File) -> Result<Opened, Error> {
     Ok(opening.opened(Box::new(stream), TraceFormat::Json))
 }
 
-/// Folders, and what macOS adds, are no traces.
+/// Returns true for files other than folders and macOS metadata.
 fn is_trace_file(archive: &mut ZipArchive<File>, member: usize) -> bool {
     archive.by_index_raw(member).is_ok_and(|file| {
         let is_of_macos = file.name().is_ok_and(|name| name.starts_with("__MACOSX/"));
@@ -41,7 +41,7 @@ fn copy_member(archive: &mut ZipArchive<File>, member: usize, output: &mut impl 
     let mut unpacked = tempfile::tempfile().map_err(super::cannot_copy)?;
     let packed = archive.by_index(member).map_err(broken)?;
     let n_packed = packed.compressed_size();
-    // A member may say anything of its size: what counts is what comes out.
+    // The stated size may be wrong, so the actual output is limited.
     let n_max = super::bounded::unpacked_max(n_packed);
     let n_bytes = io::copy(&mut packed.take(n_max + 1), &mut unpacked).map_err(failed)?;
     if n_bytes > n_max {

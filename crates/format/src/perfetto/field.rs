@@ -1,7 +1,7 @@
-//! The numbers of Perfetto's fields, as far as they are used here. Those of one message are in one module.
+//! Field numbers of Perfetto's messages, as far as they are used here; one module per message.
 //!
-//! They come from `protos/perfetto/trace/trace_packet.proto`, `track_event/*.proto`, `interned_data/interned_data.proto`
-//! and `clock_snapshot.proto` of Perfetto, which promises never to change them.
+//! They come from `protos/perfetto/trace/trace_packet.proto`, `track_event/*.proto`,
+//! `interned_data/interned_data.proto` and `clock_snapshot.proto` of Perfetto, which guarantees that they never change.
 
 /// `Trace`: the whole file.
 pub mod trace {
@@ -14,7 +14,7 @@ pub mod packet {
     pub const PROCESS_TREE: u32 = 2;
     pub const TRUSTED_UID: u32 = 3;
     pub const CLOCK_SNAPSHOT: u32 = 6;
-    /// On the clock of `TIMESTAMP_CLOCK_ID`.
+    /// Time on the clock `TIMESTAMP_CLOCK_ID`.
     pub const TIMESTAMP: u32 = 8;
     pub const TRUSTED_SEQUENCE_ID: u32 = 10;
     pub const TRACK_EVENT: u32 = 11;
@@ -27,7 +27,7 @@ pub mod packet {
     pub const PROCESS_DESCRIPTOR: u32 = 43;
     pub const THREAD_DESCRIPTOR: u32 = 44;
     pub const SYSTEM_INFO: u32 = 45;
-    /// A `Trace`, deflated.
+    /// A deflated `Trace`.
     pub const COMPRESSED_PACKETS: u32 = 50;
     pub const TIMESTAMP_CLOCK_ID: u32 = 58;
     pub const DEFAULTS: u32 = 59;
@@ -35,7 +35,7 @@ pub mod packet {
     pub const TRUSTED_PID: u32 = 79;
     pub const FIRST_ON_SEQUENCE: u32 = 87;
     pub const TRACE_UUID: u32 = 89;
-    /// A `Trace`, in zstd.
+    /// A `Trace` compressed with zstd.
     pub const ZSTD_COMPRESSED_PACKETS: u32 = 133;
 }
 
@@ -59,7 +59,7 @@ pub mod event_defaults {
 /// `ClockSnapshot`.
 pub mod clock_snapshot {
     pub const CLOCK: u32 = 1;
-    /// The clock that times of the trace are shown on.
+    /// The clock of the times in the trace.
     pub const PRIMARY: u32 = 2;
 }
 
@@ -70,13 +70,13 @@ pub mod clock {
     pub const IS_INCREMENTAL: u32 = 3;
     pub const UNIT_MULTIPLIER_NS: u32 = 4;
 
-    /// What old producers count from their reference on.
+    /// The clock on which old producers count from their reference time.
     pub const MONOTONIC: u64 = 3;
-    /// The clock that times are on unless a packet says otherwise: nanoseconds since boot.
+    /// The default clock of packets: nanoseconds since boot.
     pub const BOOTTIME: u64 = 6;
-    /// The first id of a clock that only one sequence of packets knows.
+    /// The first id of the clocks that are local to a sequence of packets.
     pub const FIRST_OF_SEQUENCE: u64 = 64;
-    /// The first id that is of all sequences again.
+    /// The first id above the clocks that are local to a sequence.
     pub const FIRST_GLOBAL: u64 = 128;
 }
 
@@ -144,11 +144,11 @@ pub mod event {
     pub const CATEGORIES: u32 = 22;
     pub const NAME: u32 = 23;
     pub const COUNTER_VALUE: u32 = 30;
-    /// As variable-length integers, in files of old producers.
+    /// Variable-length integers, in files of old producers.
     pub const FLOW_IDS_OLD: u32 = 36;
     pub const TERMINATING_FLOW_IDS_OLD: u32 = 42;
     pub const DOUBLE_COUNTER_VALUE: u32 = 44;
-    /// Eight bytes each.
+    /// Eight bytes per id.
     pub const FLOW_IDS: u32 = 47;
     pub const TERMINATING_FLOW_IDS: u32 = 48;
 
@@ -159,10 +159,10 @@ pub mod event {
     pub const COUNTER: u64 = 4;
 }
 
-/// `TrackEvent.LegacyEvent`: what Chrome's own format has and track events have not.
+/// `TrackEvent.LegacyEvent`: the features of Chrome's format that track events lack.
 pub mod legacy {
     pub const NAME_IID: u32 = 1;
-    /// The letter of Chrome's phase.
+    /// The phase letter of Chrome's format.
     pub const PHASE: u32 = 2;
     pub const DURATION_US: u32 = 3;
     pub const UNSCOPED_ID: u32 = 6;
@@ -194,7 +194,7 @@ pub mod annotation {
     pub const STRING_IID: u32 = 17;
 }
 
-/// `DebugAnnotation.NestedValue`: the older way of writing containers.
+/// `DebugAnnotation.NestedValue`: the older encoding of containers.
 pub mod nested {
     pub const TYPE: u32 = 1;
     pub const DICT_KEYS: u32 = 2;

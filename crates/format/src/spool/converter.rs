@@ -1,4 +1,4 @@
-//! A spool, or what is new in it, as a file that viewers open.
+//! Converts a spool, or its new part, to an output format.
 
 use super::begins_present::Begun;
 use super::diagnostic::Damage;
@@ -21,38 +21,38 @@ use ferrum_trace_model::{Recording, Trigger};
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
-/// Chunks that a worker turns into text at a time: about 2 MB of it.
+/// Number of chunks that a worker converts at a time: about 2 MB of text.
 const UNIT_CHUNKS: usize = 8;
 
-/// What one call of [`Converter::convert_new`] wrote.
+/// Counts of one call of [`Converter::convert_new`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// Events.
+    /// Written events.
     pub events: u64,
-    /// Bytes.
+    /// Written bytes.
     pub bytes: u64,
 }
 
-/// Turns a spool into a file that viewers open, also one that still grows.
+/// Converts a spool to an output format, also while the spool still grows.
 ///
-/// The file is what all calls of [`convert_new`](Self::convert_new) wrote, one after the other, and then
-/// [`tail`](Self::tail), which the next batch replaces.
+/// The file is the output of all calls of [`convert_new`](Self::convert_new), followed by the [`tail`](Self::tail),
+/// which the next call overwrites.
 #[derive(Debug)]
 pub struct Converter {
     progress: Progress,
     file: File,
     packing: Packing,
     state: FileState,
-    /// What begins in the spool, if not everything does that ends there.
+    /// The begins in the spool, if some may be missing.
     begun: Option<Begun>,
-    /// Spans that had begun and not ended when the events of the last batch were listed.
+    /// Spans that were open when the events of the last batch were listed.
     open_spans: Vec<OpenSpan>,
     n_events: u64,
-    /// Why the file is written, if it is a dump.
+    /// The trigger, if the file is a dump.
     trigger: Option<Trigger>,
 }
 
-/// What has been spelled so far, as far as what comes next depends on it.
+/// Encoder of the file, with its state.
 #[derive(Debug)]
 enum File {
     Chrome(ChromeFile<false>),
@@ -61,7 +61,7 @@ enum File {
 }
 
 impl Converter {
-    /// Checks that `source` is a spool.
+    /// Creates a converter and checks that `source` is a spool.
     pub fn open<R: ReadAt + ?Sized>(source: &R, form: OutputFormat) -> Result<Self, Error> {
         let file = match form.spelling {
             Spelling::Chrome => File::Chrome(ChromeFile::default()),
@@ -80,12 +80,12 @@ impl Converter {
         })
     }
 
-    /// States in the file that it is a dump, and what it was written for.
+    /// Marks the file as a dump with this trigger.
     pub fn with_trigger(self, trigger: Option<Trigger>) -> Self {
         Self { trigger, ..self }
     }
 
-    /// Writes what is new since the last call, with up to `n_workers` threads.
+    /// Writes the new events since the last call, with up to `n_workers` threads.
     pub fn convert_new<R, W>(&mut self, source: &R, out: &mut W, n_workers: usize) -> Result<Batch, Error>
     where
         R: ReadAt + ?Sized,
@@ -94,8 +94,9 @@ impl Converter {
         self.convert_growing(source, out, n_workers, || ())
     }
 
-    /// The same for a spool that is being recorded to. `events_are_seen` is called when it is known which events are written: a calibration
-    /// point that is added then lies behind them all, so that their times are what they are for every later call.
+    /// Does the same as [`convert_new`](Self::convert_new) for a spool that is being recorded. `events_are_seen` is
+    /// called once the events to write are known: a calibration point added then is later than all of them, so later
+    /// calls map their times to the same values.
     pub fn convert_growing<R, W>(
         &mut self,
         source: &R,
@@ -128,10 +129,11 @@ impl Converter {
         Ok(batch)
     }
 
-    /// What closes the file: ends of what has none yet, counts and clock of the recording, what was lost, and what the form demands.
+    /// Returns the end of the file: ends for open spans and async events, the facts about the recording, and the
+    /// closing bytes of the format.
     pub fn tail<R: ReadAt + ?Sized>(&self, source: &R) -> Result<Vec<u8>, Error> {
         let summary = self.summary(source)?;
-        // Of a recording of nothing there is nothing to tell, but that it goes on where another file ended.
+        // An empty recording states nothing, except that it continues an earlier part.
         let is_told = self.state.has_threads() || summary.dropped > 0 || Header::read(source)?.part > 0;
         let about = is_told.then(|| self.about(source, &summary)).transpose()?;
         let dictionary = &self.progress.dictionary;
@@ -147,13 +149,13 @@ impl Converter {
         Packer::new(self.packing)?.finish(&self.state.checksum, &tail)
     }
 
-    /// Whether any event has been written, or any span is open: without one, the file has nothing that could take the place of
+    /// Returns true if any event was written or any span is open. Otherwise the file has no content that could replace
     /// another trace.
     pub fn has_events(&self) -> bool {
         self.n_events > 0 || !self.open_spans.is_empty()
     }
 
-    /// What is known of the recording so far.
+    /// Returns the facts about the recording so far.
     pub fn summary<R: ReadAt + ?Sized>(&self, source: &R) -> Result<Summary, Error> {
         let mut summary = self.progress.summary(source, self.n_events)?;
         let dictionary = &self.progress.dictionary;
@@ -183,7 +185,7 @@ fn lost_text(summary: &Summary, limit: u64) -> String {
     format!("{} events lost{why}", summary.dropped)
 }
 
-/// What is new in a spool.
+/// The new part of a spool.
 struct News<'a, R: ?Sized> {
     source: &'a R,
     pieces: &'a [Piece],
@@ -191,7 +193,7 @@ struct News<'a, R: ?Sized> {
     open_spans: &'a [OpenSpan],
 }
 
-/// What workers use again, one after the other.
+/// Buffers and compressors for reuse by workers.
 #[derive(Default)]
 struct Kept {
     memory: Vec<Vec<u8>>,
@@ -213,7 +215,7 @@ impl<R: ReadAt + ?Sized> News<'_, R> {
         (written.map(|()| sink.batch), sink.damage)
     }
 
-    /// Workers take the pieces in order, write and pack them in memory at the same time, and hand them to the file in order.
+    /// Workers take pieces in order, encode and compress them in parallel, and write them to the file in order.
     fn write_pieces<W, F>(&self, sink: &mut SpoolWriter<'_, W, F>) -> Result<(), Error>
     where
         W: Write + Send + ?Sized,
@@ -262,7 +264,7 @@ impl<R: ReadAt + ?Sized> News<'_, R> {
     }
 }
 
-/// Writes a whole spool in some form, with up to `n_workers` threads.
+/// Writes a whole spool in an output format, with up to `n_workers` threads.
 pub fn to_form<R, W>(source: &R, out: &mut W, form: OutputFormat, n_workers: usize) -> Result<Summary, Error>
 where
     R: ReadAt + ?Sized,
@@ -271,7 +273,7 @@ where
     write_whole(Converter::open(source, form)?, source, out, n_workers)
 }
 
-/// Writes a whole spool with a converter that has written nothing yet.
+/// Writes a whole spool with a new converter.
 pub fn write_whole<R, W>(mut converter: Converter, source: &R, out: &mut W, n_workers: usize) -> Result<Summary, Error>
 where
     R: ReadAt + ?Sized,
@@ -292,7 +294,7 @@ where
     to_form(source, out, OutputFormat::default(), n_workers)
 }
 
-/// [`to_chrome`] for a spool in memory.
+/// Converts a spool in memory to Chrome trace events.
 pub fn to_chrome_bytes(spool: &[u8]) -> Result<(Vec<u8>, Summary), Error> {
     let mut out = Vec::new();
     let summary = to_chrome(spool, &mut out, 1)?;

@@ -1,13 +1,13 @@
-//! Something in a spool that is not as it should be, and was passed over.
+//! Damage in a spool that was skipped.
 
 use std::fmt;
 
-/// What was found where.
+/// One damaged place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Byte offset in the spool.
     pub offset: u64,
-    /// What is wrong there, and what was done about it.
+    /// The damage, and the part that was skipped.
     pub message: String,
 }
 
@@ -17,10 +17,10 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// How many diagnostics are kept of one spool; further ones are only counted.
+/// Maximum number of diagnostics that are kept for one spool; further ones are only counted.
 const DIAGNOSTICS_MAX: usize = 1000;
 
-/// All that is wrong with a spool: the first places in detail, the others counted.
+/// All damage of a spool: the first places in detail, the others counted.
 #[derive(Clone, Debug, Default)]
 pub struct Damage {
     pub kept: Vec<Diagnostic>,

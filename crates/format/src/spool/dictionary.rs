@@ -1,4 +1,4 @@
-//! What a spool has defined so far, prepared for writing.
+//! The definitions of a spool, prepared for writing.
 
 use super::calibration::Calibration;
 use super::definition::{Definition, THREAD_DROPPED_WORD};
@@ -7,37 +7,40 @@ use crate::chrome::{Snippet, push_decimal, push_text};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Category of events that were given none.
+/// Category of events without one.
 pub const DEFAULT_CATEGORY: &str = "default";
 
-/// Where the numbers of tracks that are no threads begin: above any number that Linux gives a thread.
+/// First thread id of tracks other than threads: above all thread ids of Linux.
 const TRACK_IDS: u32 = 1 << 30;
-/// Where the numbers of threads begin that cannot have the system's.
+/// First thread id of threads that cannot use the system's id.
 const OTHER_THREAD_IDS: u32 = TRACK_IDS + (1 << 29);
-/// Where the numbers of further lanes of tracks begin.
+/// First thread id of further lanes of tracks.
 pub const LANE_IDS: u32 = OTHER_THREAD_IDS + (1 << 28);
 
-/// First number of the processes that stand for further lanes of the original interface: above any that Linux gives a process.
+/// First process id of the processes for further lanes of the original engine's interface: above all process ids of
+/// Linux.
 pub const LANE_PIDS: u32 = LANE_IDS;
 
-/// A call site, spelled. There may be tens of thousands of them, names made at run time, so nothing in it has room to grow.
+/// A call site with its encoded parts. There may be tens of thousands of sites with names made at run time, so its
+/// fields have no spare capacity.
 #[derive(Debug)]
 pub struct Site {
     pub name: Box<str>,
     pub category: Box<str>,
-    /// The names of its arguments.
+    /// The keys of its arguments.
     pub keys: Box<[String]>,
-    /// The numbers of the counters that its arguments are, if they are.
+    /// The numbers of the counters that its arguments represent, if it is a counter.
     pub counters: Box<[u32]>,
-    /// What a slice begins with: `,⏎{"name":"…","cat":"…","ph":"X","ts":`
+    /// The start of a slice: `,
+    /// {"name":"…","cat":"…","ph":"X","ts":`
     pub slice_head: Snippet,
-    /// How the rows of its asynchronous events are called.
+    /// The title of the rows of its async events.
     pub row_title: RowTitle,
     /// `"key":` for each argument.
     pub spelled_keys: Box<[Vec<u8>]>,
 }
 
-/// What is of slices alone in what they begin with.
+/// The part of a slice's start that other events do not have.
 const SLICE_HEAD_END: &[u8] = b"X\",\"ts\":";
 
 /// A thread or another track.
@@ -45,11 +48,11 @@ const SLICE_HEAD_END: &[u8] = b"X\",\"ts\":";
 pub struct Track {
     pub name: String,
     pub sort: Option<i64>,
-    /// Its number in the file.
+    /// Thread id in the file.
     pub id: u32,
     /// `,"pid":…,"tid":…`
     pub tail: Vec<u8>,
-    /// The same and the end of an event without arguments, `}`.
+    /// The same followed by the end of an event without arguments, `}`.
     pub end: Snippet,
 }
 
@@ -57,13 +60,13 @@ pub struct Track {
 #[derive(Debug)]
 pub struct Thread {
     pub track: Track,
-    /// The first thread that has its row, which may be one of the same number and name before it.
+    /// The first thread with the same row, which may be an earlier one with the same thread id and name.
     pub row: u32,
-    /// Where in the spool the count of its lost events is.
+    /// Offset of its count of lost events in the spool.
     pub dropped_at: u64,
 }
 
-/// Where the recording comes from. What is not known is empty.
+/// Origin of the recording. Unknown fields are empty.
 #[derive(Debug)]
 pub struct Origin {
     pub rank: Option<u32>,
@@ -76,13 +79,13 @@ pub struct Origin {
 pub struct Dictionary {
     pub pid: u32,
     pub process_name: String,
-    /// `None` for recordings made before it was written down.
+    /// `None` for recordings of versions that did not write it.
     pub origin: Option<Origin>,
     pub calibration: Calibration,
     sites: Sparse<Site>,
     threads: Sparse<Thread>,
     tracks: Sparse<Track>,
-    /// The thread that each of the system's thread numbers was used for first, and its name then.
+    /// The first thread that used each of the system's thread ids, and its name then.
     first_of_os_ids: HashMap<u64, (u32, String)>,
     /// Numbers of counters, by [`counter_hash`].
     counters: HashMap<u64, u32>,
@@ -105,7 +108,7 @@ impl Dictionary {
         }
     }
 
-    /// Adds a definition found at `offset`, or says why not.
+    /// Adds a definition found at `offset`, or returns the reason why it is invalid.
     pub fn define(&mut self, definition: Definition<'_>, offset: u64) -> Result<(), String> {
         match definition {
             Definition::Site { id, name, category, keys } => {
@@ -135,8 +138,8 @@ impl Dictionary {
         Ok(())
     }
 
-    /// A thread is known to viewers by the system's number. Where the system gave that number again to a thread of
-    /// another name, the later one gets a number of its own.
+    /// Returns the track of a thread. Viewers identify a thread by the system's thread id. If the system reused the id
+    /// for a thread with another name, the later thread gets a new number.
     fn thread_track(&mut self, id: u32, os_id: u64, name: &str) -> (Track, u32) {
         let (first_id, first_name) = self.first_of_os_ids.entry(os_id).or_insert_with(|| (id, name.to_owned()));
         let usable = (1..u64::from(TRACK_IDS)).contains(&os_id) && first_name == name;
@@ -183,7 +186,7 @@ impl Site {
         push_text(&mut head, category);
         head.extend_from_slice(b",\"ph\":\"");
         head.extend_from_slice(SLICE_HEAD_END);
-        // Keys that are Rust keywords lose their `r#`.
+        // The prefix `r#` of keys that are Rust keywords is removed.
         let keys: Box<[String]> = keys.iter().map(|key| plain_key(key.as_ref()).to_owned()).collect();
         Self {
             name: name.into(),
@@ -196,14 +199,16 @@ impl Site {
         }
     }
 
-    /// What an event begins with: `,⏎{"name":"…","cat":"…","ph":"`
+    /// Returns the start of an event: `,
+    /// {"name":"…","cat":"…","ph":"`
     pub fn head(&self) -> &[u8] {
         let head = self.slice_head.text();
         &head[..head.len() - SLICE_HEAD_END.len()]
     }
 }
 
-/// What a value of a counter is known by. Any argument may be one, and texts for all of them would take more memory than their sites.
+/// Returns the hash that identifies a counter series. Any argument may be one, and texts for all of them would take
+/// more memory than their sites.
 pub fn counter_hash(name: &str, key: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     (name, key).hash(&mut hasher);
@@ -214,7 +219,7 @@ fn plain_key(key: &str) -> &str {
     key.strip_prefix("r#").unwrap_or(key)
 }
 
-/// A key and its colon.
+/// Encodes a key and its colon.
 fn spelled_key(key: &str) -> Vec<u8> {
     let mut spelled = Vec::with_capacity(key.len() + 3);
     push_text(&mut spelled, key);
@@ -230,7 +235,7 @@ impl Track {
     }
 }
 
-/// `,"pid":…,"tid":…`
+/// Returns `,"pid":…,"tid":…`
 pub fn track_tail(pid: u32, tid: u32) -> Vec<u8> {
     let mut tail = b",\"pid\":".to_vec();
     push_decimal(&mut tail, u64::from(pid));
@@ -239,14 +244,14 @@ pub fn track_tail(pid: u32, tid: u32) -> Vec<u8> {
     tail
 }
 
-/// A table by numbers that are given out in order, more or less.
+/// A table indexed by numbers that are assigned roughly in order.
 #[derive(Debug)]
 struct Sparse<T> {
     entries: Vec<Option<T>>,
     n_filled: usize,
 }
 
-/// A number this far beyond four times the entries is damage, not a definition: the table must not grow with it.
+/// A number beyond four times the entries plus this is damage, not a definition; the table must not grow with it.
 const SPARSE_SLACK: usize = 4096;
 
 impl<T> Default for Sparse<T> {

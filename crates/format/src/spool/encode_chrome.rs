@@ -1,4 +1,4 @@
-//! Chrome trace events: an array of them, as JSON.
+//! Encodes Chrome trace events as a JSON array.
 
 use super::dictionary::{Site, Thread, track_tail};
 use super::encoding::{
@@ -16,9 +16,9 @@ use crate::chrome::{
 use ferrum_trace_model::vocab::about::RANK_LABEL;
 use ferrum_trace_model::vocab::{ROW_OF, UNCLOSED};
 
-/// The file. Every event has a comma before it but the first.
+/// The file. Every event but the first is preceded by a comma.
 ///
-/// If `WHOLE`, times are whole microseconds and every event has `dur`, for readers that know no other.
+/// If `WHOLE` is true, times are whole microseconds and every event has `dur`, for readers that require this.
 #[derive(Debug, Default)]
 pub struct ChromeFile<const WHOLE: bool> {
     has_begun: bool,
@@ -112,7 +112,7 @@ impl<const WHOLE: bool> FileSpelling for ChromeFile<WHOLE> {
     }
 }
 
-/// A slice up to its arguments.
+/// Writes a slice up to its arguments.
 #[inline]
 fn push_slice_head<const WHOLE: bool, R: ?Sized>(out: &mut Vec<u8>, event: &Event<'_, R>) {
     event.site.slice_head.push_to(out);
@@ -120,8 +120,8 @@ fn push_slice_head<const WHOLE: bool, R: ?Sized>(out: &mut Vec<u8>, event: &Even
     out.extend_from_slice(&event.thread.track.tail);
 }
 
-/// Writes the times of a slice. Whole microseconds are those nearest to its begin and to its end, so that slices nest or are apart as
-/// before.
+/// Writes the times of a slice. Begin and end are each rounded to whole microseconds, so that slices nest or are apart
+/// as before.
 #[inline(always)]
 fn push_times<const WHOLE: bool>(out: &mut Vec<u8>, start: u64, end: u64) {
     if WHOLE {
@@ -164,7 +164,7 @@ fn push_end<const WHOLE: bool>(out: &mut Vec<u8>, end: &UnclosedEnd<'_>) {
     }
 }
 
-/// What gives a row its title, up to its thread.
+/// Writes the event that gives a row its title, up to its thread.
 fn push_row_edge(out: &mut Vec<u8>, site: &Site, title: &str, phase: u8, time: u64) {
     out.extend_from_slice(b",\n{\"name\":");
     push_text(out, title);
@@ -176,13 +176,13 @@ fn push_row_edge(out: &mut Vec<u8>, site: &Site, title: &str, phase: u8, time: u
     push_micros(out, time);
 }
 
-/// `,"args":{"row_of":"…"`
+/// Writes `,"args":{"row_of":"…"`
 fn push_row_of(out: &mut Vec<u8>, site: &Site) {
     out.extend_from_slice(format!(",\"args\":{{\"{ROW_OF}\":").as_bytes());
     push_text(out, &site.name);
 }
 
-/// Ids are of this process only: the same one in two processes is two things.
+/// Writes an id that is local to the process: the same id in two processes stands for two async events.
 fn push_local_id(out: &mut Vec<u8>, id: u64) {
     out.extend_from_slice(format!(",\"id2\":{{\"local\":\"{id:#x}\"}}").as_bytes());
 }
@@ -203,7 +203,7 @@ fn push_about<const WHOLE: bool>(out: &mut Vec<u8>, about: &About) {
     out.push(b'}');
 }
 
-/// The end of a flow, on the lane of the slice that it arrives at.
+/// Writes the end of a flow, on the lane of the slice where it ends.
 fn push_arrival<const WHOLE: bool>(out: &mut Vec<u8>, flow: u64, at: u64, tail: &[u8]) {
     out.extend_from_slice(format!(",\n{{\"name\":\"{FLOW}\",\"cat\":\"{FLOW}\",\"ph\":\"f\",\"ts\":").as_bytes());
     push_time::<WHOLE>(out, at);
@@ -211,7 +211,7 @@ fn push_arrival<const WHOLE: bool>(out: &mut Vec<u8>, flow: u64, at: u64, tail: 
     out.extend_from_slice(format!(",\"bp\":\"e\",\"id\":\"{flow:#x}\"}}").as_bytes());
 }
 
-/// A metadata event, up to its arguments.
+/// Writes a metadata event up to its arguments.
 fn push_metadata<const WHOLE: bool>(out: &mut Vec<u8>, name: &str, pid: u32, tid: u32) {
     out.extend_from_slice(b",\n{\"name\":");
     push_text(out, name);
@@ -225,7 +225,7 @@ fn push_metadata<const WHOLE: bool>(out: &mut Vec<u8>, name: &str, pid: u32, tid
     push_decimal(out, u64::from(tid));
 }
 
-/// So that viewers sort processes by their ranks.
+/// Writes the rank as the sort index of the process.
 fn push_rank<const WHOLE: bool>(out: &mut Vec<u8>, pid: u32, rank: u32) {
     push_metadata::<WHOLE>(out, "process_labels", pid, pid);
     out.extend_from_slice(format!(",\"args\":{{\"labels\":\"{RANK_LABEL}{rank}\"}}}}").as_bytes());
@@ -239,7 +239,7 @@ fn push_name_args(out: &mut Vec<u8>, name: &str) {
     out.extend_from_slice(b"}}");
 }
 
-/// Events, each with a comma before it.
+/// Encodes events, each with a comma before it.
 #[derive(Debug)]
 pub struct ChromeSpeller<const WHOLE: bool> {
     out: Vec<u8>,
@@ -272,7 +272,7 @@ impl<const WHOLE: bool> Speller for ChromeSpeller<WHOLE> {
             RecordKind::AsyncEnd => (b'e', b""),
             RecordKind::FlowStart => (b's', b""),
             RecordKind::FlowStep => (b't', b""),
-            // Without it, viewers take the arrow to the next slice instead of the one around it.
+            // Without `bp`, viewers bind the flow to the next slice instead of the one around it.
             RecordKind::FlowEnd => (b'f', b",\"bp\":\"e\""),
             _ => (b'i', b",\"s\":\"t\""),
         };
@@ -308,7 +308,7 @@ impl<const WHOLE: bool> Speller for ChromeSpeller<WHOLE> {
         out.extend_from_slice(b"}}");
     }
 
-    /// Viewers refuse a file with values that are no finite numbers.
+    /// Writes the finite values of a counter; viewers refuse a file with others.
     fn counter<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>) {
         let out = &mut self.out;
         let before = out.len();

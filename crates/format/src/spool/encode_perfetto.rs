@@ -1,8 +1,8 @@
-//! Packets of Perfetto.
+//! Encodes Perfetto packets.
 //!
-//! A slice is a begin and an end, one right after the other: trace_processor sorts packets by their times, and those of the same time
-//! stay as they are in the file. Records come in the order of their ends, and what begins inside of another thing begins later,
-//! so that order is right.
+//! A slice is a begin directly followed by an end: trace_processor sorts packets by time, and packets of the same time
+//! keep the order of the file. Records are in the order of their ends, and an inner slice begins later than the one
+//! around it, so this order is correct.
 
 use super::dictionary::{Site, Thread, counter_hash};
 use super::encoding::{
@@ -19,9 +19,9 @@ use ferrum_trace_model::vocab::about::RANK_LABEL;
 use ferrum_trace_model::vocab::{ROW_OF, UNCLOSED};
 use std::collections::HashSet;
 
-/// The process of what has none: viewers take zero for something else.
+/// Process id of events without a process: viewers give zero a special meaning.
 const NO_PID: u32 = 1 << 30;
-/// The threads of that whose number cannot be one.
+/// First thread id of threads whose number cannot be used.
 const NO_TIDS: u32 = 1 << 30 | 1 << 29;
 const NO_TIDS_MASK: u32 = (1 << 28) - 1;
 
@@ -30,7 +30,7 @@ const NO_TIDS_MASK: u32 = (1 << 28) - 1;
 pub struct PerfettoFile {
     encoder: Encoder,
     process: Option<ProcessName>,
-    /// Rows without names, and counters.
+    /// Rows without names, and counters, that are already described.
     described: HashSet<u64>,
 }
 
@@ -49,7 +49,8 @@ impl Default for PerfettoFile {
     }
 }
 
-/// The number that a thread of the reference's interface has here: its own unless that is zero or above the 31 bits that viewers have.
+/// Returns the thread id for a `tid` of the original engine's interface: the same number unless it is zero or exceeds
+/// the 31 bits of viewers.
 fn usable_tid(tid: u32) -> u32 {
     if (1..=i32::MAX as u32).contains(&tid) { tid } else { NO_TIDS + (tid & NO_TIDS_MASK) }
 }
@@ -146,7 +147,7 @@ impl FileSpelling for PerfettoFile {
         }
         let (name, category) = (encoder.name(name), Some(encoder.category(category)));
         encoder.begin(start, row.uuid, name, category);
-        // An arrow to a slice without a length has to come before its end.
+        // A flow to a slice without a duration must come before its end.
         if start < end {
             encoder.end(end, row.uuid);
         }
@@ -196,7 +197,7 @@ impl FileSpelling for PerfettoFile {
     }
 }
 
-/// Slices that have not ended, all with the same end: begins from the outside in, then ends from the inside out.
+/// Writes open spans, which all have the same end: begins from the outside in, then ends from the inside out.
 fn push_open_slices<R: ReadAt + ?Sized>(encoder: &mut Encoder, open: &[Event<'_, R>]) {
     for slice in open {
         for n in slice.first_arg()..slice.record.n_args() {
@@ -222,12 +223,12 @@ fn describe_process(encoder: &mut Encoder, process: &ProcessName) {
     encoder.process(uuid::PROCESS, &described);
 }
 
-/// Numbers of processes have 31 bits at most.
+/// Converts a process id, which has at most 31 bits.
 fn signed(number: u32) -> i32 {
     number as i32
 }
 
-/// The length of a name comes before it, and behind it the category.
+/// Writes the length of a name, the name and the category.
 fn push_loose_words(out: &mut Vec<u8>, name: &str, category: &str) {
     out.extend_from_slice(&(name.len() as u32).to_le_bytes());
     out.extend_from_slice(name.as_bytes());
@@ -242,18 +243,18 @@ fn loose_words(head: &[u8]) -> (&str, &str) {
     (std::str::from_utf8(name).unwrap_or_default(), std::str::from_utf8(category).unwrap_or_default())
 }
 
-/// Packets of events. What they refer to is defined anew for each unit, so that each can be made without the others.
+/// Encodes packets of events. Each unit has its own definitions, so that units are independent.
 #[derive(Debug)]
 pub struct PerfettoSpeller {
     encoder: Encoder,
-    /// The words of sites by their numbers.
+    /// Interned texts of sites, by the number of the site.
     sites: Vec<SiteWords>,
     counters: Vec<CounterRow>,
-    /// The numbers of all counters so far.
+    /// The uuids of all counters so far.
     noted: HashSet<u64>,
 }
 
-/// The numbers of a site's words; zeros where they are not known yet.
+/// The interned texts of a site; zero where not yet known.
 #[derive(Clone, Debug, Default)]
 struct SiteWords {
     name: u64,
@@ -262,7 +263,7 @@ struct SiteWords {
 }
 
 impl PerfettoSpeller {
-    /// Name and category of a site, for use in any event of this unit.
+    /// Returns name and category of a site for any event of this unit.
     #[inline]
     fn words<'s>(&mut self, site_id: u32, site: &'s Site) -> (Word<'s>, Option<Word<'s>>) {
         match self.sites.get(site_id as usize) {
@@ -289,7 +290,7 @@ impl PerfettoSpeller {
         (name, Some(category))
     }
 
-    /// Of an event whose name is its own: that of another one may be another.
+    /// Returns name and category of an event, which may carry its own name.
     fn event_words<'s, R: ReadAt + ?Sized>(&mut self, event: &Event<'s, R>) -> (Word<'s>, Option<Word<'s>>) {
         if event.first_arg() > 0 {
             return (self.encoder.name(&event.site.name), Some(self.encoder.category(&event.site.category)));
@@ -297,7 +298,7 @@ impl PerfettoSpeller {
         self.words(event.record.site, event.site)
     }
 
-    /// The arguments of an event whose words have been asked for.
+    /// Writes the arguments of an event, after its name and category.
     fn push_args<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>) {
         let Self { encoder, sites, .. } = self;
         let keys = sites.get(event.record.site as usize).map_or(&[][..], |words| &words.keys);
@@ -310,7 +311,7 @@ impl PerfettoSpeller {
         }
     }
 
-    /// The track of a counter's value.
+    /// Returns the track of a counter series.
     fn counter_row<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, n: usize) -> u64 {
         let key = event.key(n);
         let uuid = match event.site.counters.get(n) {
@@ -423,7 +424,7 @@ enum Number {
     Float(f64),
 }
 
-/// Numbers that JSON does not have are texts, here as there.
+/// Converts numbers that JSON does not allow to texts, as in JSON output.
 fn spelled(value: Value<'_>) -> Value<'_> {
     match value {
         Value::Float(number) if number.is_nan() => Value::Text("NaN".into()),

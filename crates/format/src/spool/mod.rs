@@ -1,8 +1,8 @@
-//! The spool: the file that the recorder fills through shared memory while the program runs.
+//! The spool: the memory-mapped file that the recorder writes while the program runs.
 //!
-//! It is complete at every moment, also after `kill -9`, and can be read alone: names, threads and the clock's
-//! calibration are in it. [`to_form`] makes of it what viewers open; [`Converter`] does the same bit by bit while the spool
-//! still grows.
+//! It is complete at every moment, even after `kill -9`, and self-contained: names, threads and the calibration of the
+//! clock are in it. [`to_form`] converts it to a format that viewers open; [`Converter`] does the same incrementally
+//! while the spool still grows.
 
 mod begins_present;
 mod calibration;

@@ -1,4 +1,4 @@
-//! What is asynchronous and has no end yet.
+//! Async events that have begun and not ended.
 
 use super::dictionary::{Dictionary, Site, Thread};
 use super::record::{Record, RecordKind, SITE_INLINE};
@@ -7,34 +7,34 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// How many things are kept in mind at most, 5 MB of them. What begins beyond that stays without an end.
+/// Maximum number of async events that are tracked, about 5 MB. Further ones stay without an end.
 const UNCLOSED_MAX: usize = 1 << 16;
 
-/// What the begin and the end of an asynchronous thing have in common: name and category, as a hash, and the id.
+/// Key that joins the points of an async event: hash of name and category, and the id.
 pub type AsyncKey = (u64, u64);
 
-/// The key of an event's thing. Begin and end are of different sites if they have different arguments.
+/// Returns the key of a record's async event. Its begin and end have different sites if they have different arguments.
 pub fn async_key(site: &Site, record: &Record<'_>) -> AsyncKey {
     let mut hasher = DefaultHasher::new();
     site.head().hash(&mut hasher);
     (hasher.finish(), record.leading(0))
 }
 
-/// A begin or an end.
+/// The begin or end of an async event.
 #[derive(Clone, Debug)]
 pub struct Edge {
     key: AsyncKey,
     is_begin: bool,
     site: u32,
     thread: u32,
-    /// Nanoseconds.
+    /// Time in nanoseconds.
     time: u64,
-    /// The title of the row, of a begin.
+    /// The title of the row, for a begin.
     title: Option<Box<str>>,
 }
 
 impl Edge {
-    /// What an event is, if it is one of these and its name is one that the spool defines.
+    /// Creates a point from a record, if it is a begin or an end and its name is defined in the spool.
     pub fn of(site: &Site, record: &Record<'_>, thread: u32, time: u64, title: Option<&str>) -> Option<Self> {
         let is_begin = match record.kind {
             RecordKind::AsyncBegin => true,
@@ -47,38 +47,38 @@ impl Edge {
     }
 }
 
-/// The end of something that has none, as it is written to a file that could be the last word.
+/// An end that is added to the file for an async event without one.
 #[derive(Clone, Copy, Debug)]
 pub struct UnclosedEnd<'a> {
     pub site: &'a Site,
     pub thread: &'a Thread,
     pub id: u64,
-    /// Nanoseconds.
+    /// Time in nanoseconds.
     pub time: u64,
     /// The title of its row.
     pub title: Option<&'a str>,
 }
 
-/// All that has no end yet.
+/// All async events that have begun and not ended.
 #[derive(Debug, Default)]
 pub struct Unclosed {
     things: HashMap<AsyncKey, Thing>,
     n_begins: u64,
-    /// When the last event of any thread is, in nanoseconds.
+    /// Time of the last event of any thread, in nanoseconds.
     last: u64,
 }
 
 #[derive(Debug)]
 struct Thing {
-    /// Begins less ends: an end may be found before its begin, which is on another thread.
+    /// Number of begins minus number of ends: an end may be found before its begin, which is on another thread.
     n_open: i64,
     begin: Edge,
-    /// The number of that begin among all.
+    /// The sequence number of the last begin.
     order: u64,
 }
 
 impl Unclosed {
-    /// Takes in events as they stand in the file, and when the last of those with them is.
+    /// Adds begins and ends in the order of the file, and the time of the last event of the same pieces.
     pub fn add(&mut self, edges: &[Edge], last: u64) {
         self.last = self.last.max(last);
         for edge in edges {
@@ -98,12 +98,12 @@ impl Unclosed {
         }
     }
 
-    /// When the last event of any thread is, in nanoseconds.
+    /// Returns the time of the last event of any thread, in nanoseconds.
     pub fn last(&self) -> u64 {
         self.last
     }
 
-    /// The ends that are missing, at `time`. What began last ends first, since it may be inside of the others.
+    /// Returns the missing ends, at `time`. The event that began last ends first, since it may be inside the others.
     pub fn ends<'d>(&'d self, dictionary: &'d Dictionary, time: u64) -> Vec<UnclosedEnd<'d>> {
         let mut open: Vec<&Thing> = self.things.values().filter(|thing| thing.n_open > 0).collect();
         open.sort_unstable_by_key(|thing| Reverse((thing.begin.time, thing.order)));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_is_found_before_its_begin_is_its_end() {
+    fn an_end_that_is_found_before_its_begin_matches_it() {
         let mut unclosed = Unclosed::default();
         unclosed.add(&[edge(7, false), edge(8, true)], 0);
         unclosed.add(&[edge(7, true)], 0);
@@ -136,13 +136,13 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_kept_than_there_is_room_for() {
+    fn the_number_of_tracked_async_events_is_limited() {
         let mut unclosed = Unclosed::default();
         let many = UNCLOSED_MAX as u64 + 10;
         unclosed.add(&(0..many).map(|id| edge(id, true)).collect::<Vec<_>>(), 0);
         assert_eq!(unclosed.things.len(), UNCLOSED_MAX);
         unclosed.add(&(0..many).map(|id| edge(id, false)).collect::<Vec<_>>(), 0);
-        // The ends of those that did not fit find room, as if their begins were still to come.
+        // The ends of those that did not fit are tracked, as if their begins were still to come.
         assert_eq!(unclosed.things.len(), 10);
         assert!(unclosed.things.values().all(|thing| thing.n_open < 0));
     }

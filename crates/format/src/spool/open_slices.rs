@@ -1,4 +1,4 @@
-//! Open spans as slices that end where the file ends.
+//! Converts open spans to slices that end at the end of the file.
 
 use super::dictionary::{Dictionary, Site};
 use super::encoding::Event;
@@ -8,16 +8,16 @@ use super::record::SITE_INLINE;
 use super::text::Texts;
 use crate::ReadAt;
 
-/// How many threads are listed by [`OpenSlices::by_thread`].
+/// Maximum number of threads in the list of [`OpenSlices::by_thread`].
 const THREADS_MAX: usize = 100;
-/// How long the list of names of one thread may get.
+/// Maximum length of the list of names of one thread.
 const STACK_BYTES_MAX: usize = 1000;
 
-/// Spans that have not ended, with their times and names.
+/// Open spans with their times and names.
 pub struct OpenSlices<'a, R: ?Sized> {
     texts: Texts<'a, R>,
     spans: Vec<TimedSpan<'a>>,
-    /// When the clock was calibrated last, in nanoseconds: the process was alive then.
+    /// Time of the last calibration in nanoseconds, when the process was still alive.
     last_alive: u64,
 }
 
@@ -25,7 +25,7 @@ struct TimedSpan<'a> {
     span: &'a OpenSpan,
     /// Nanoseconds.
     start: u64,
-    /// The site, if the span has a name of its own.
+    /// The site, if the span carries its own name.
     inline_site: Option<Site>,
 }
 
@@ -42,13 +42,14 @@ impl<'a, R: ReadAt + ?Sized> OpenSlices<'a, R> {
         Self { spans, texts, last_alive: dictionary.calibration.last_nanos_since_start() }
     }
 
-    /// The latest time at which the spans are known to be open. 0 if there are none.
+    /// Returns the latest time at which the spans are known to be open; 0 if there are none.
     pub fn end(&self) -> u64 {
         let last_begin = self.spans.iter().map(|timed| timed.start + 1).max();
         last_begin.map_or(0, |begin| begin.max(self.last_alive))
     }
 
-    /// Lists the names of the spans by thread, from the outside in: `decode > layer > gemm`. Of many threads, the first ones.
+    /// Returns the names of the spans of each thread, outermost first: `decode > layer > gemm`. The number of threads
+    /// is limited.
     pub fn by_thread(&self, dictionary: &Dictionary) -> Vec<(String, String)> {
         let mut threads: Vec<(u32, String)> = Vec::new();
         for event in self.events(dictionary, u64::MAX) {
@@ -70,7 +71,7 @@ impl<'a, R: ReadAt + ?Sized> OpenSlices<'a, R> {
         threads.into_iter().filter_map(named).collect()
     }
 
-    /// The spans as slices up to `end`. A span whose thread or name is not defined is left out.
+    /// Returns the spans as slices up to `end`. A span whose thread or name is not defined is omitted.
     pub fn events<'s>(&'s self, dictionary: &'s Dictionary, end: u64) -> Vec<Event<'s, R>> {
         let events = self.spans.iter().filter_map(|timed| {
             let record = timed.span.record()?;

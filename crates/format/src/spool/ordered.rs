@@ -1,12 +1,12 @@
-//! Work that is done at the same time and handed over in order.
+//! Parallel work whose results are delivered in order.
 
 use crate::Error;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Does `make` for each number below `n_units`, on up to `n_workers` threads. What it emits is given to `hand_over` one at
-/// a time, in the order of the numbers. The first error ends it.
+/// Calls `make` for each number below `n_units`, on up to `n_workers` threads. `hand_over` gets the emitted values one
+/// at a time, in the order of the numbers. Stops at the first error.
 pub fn in_order<T>(
     n_units: usize,
     n_workers: usize,
@@ -27,7 +27,7 @@ pub fn in_order<T>(
     };
     thread::scope(|scope| {
         for _ in 1..n_workers.clamp(1, n_units.max(1)) {
-            // A process that may start no more threads does with the one it has.
+            // If no thread can be started, the current one does all the work.
             let _ = thread::Builder::new().name("ferrum-trace-write".into()).spawn_scoped(scope, work);
         }
         work();
@@ -69,7 +69,7 @@ impl<F> Turn<F> {
         F: FnMut(T) -> Result<(), Error>,
     {
         let mut state = self.wait(unit);
-        // After an error of a unit before this one, nothing more goes out.
+        // After an error of an earlier unit, nothing more is delivered.
         if state.result.is_ok() { (state.hand_over)(value) } else { Ok(()) }
     }
 
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_arrive_in_order_whatever_the_number_of_workers() {
+    fn results_arrive_in_order_with_any_number_of_workers() {
         for n_workers in [1, 2, 7] {
             let mut seen = Vec::new();
             let hand_over = |unit| {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_ends_the_work_and_comes_out() {
+    fn an_error_stops_the_work_and_is_returned() {
         let make = |unit, emit: &mut dyn FnMut(usize) -> Result<(), Error>| match unit {
             5 => Err(Error::form(5, "a", "b")),
             unit => emit(unit),

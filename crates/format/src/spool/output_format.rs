@@ -1,30 +1,30 @@
-//! What a spool can be turned into.
+//! The output formats of a spool.
 
 use crate::pack::Packing;
 
-/// How events are spelled.
+/// The encoding of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spelling {
-    /// An array of Chrome trace events, as JSON.
+    /// A JSON array of Chrome trace events.
     #[default]
     Chrome,
-    /// The same with times in whole microseconds, and with `dur` in every event, for readers that know no other.
+    /// The same with times in whole microseconds and `dur` in every event, for readers that require this.
     ChromeWholeMicros,
-    /// Packets of Perfetto.
+    /// Perfetto packets.
     Perfetto,
 }
 
-/// The form of a file.
+/// The output format of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OutputFormat {
-    /// How events are spelled.
+    /// The encoding of events.
     pub spelling: Spelling,
-    /// How that is packed.
+    /// The compression.
     pub packing: Packing,
 }
 
 impl OutputFormat {
-    /// The same with times in whole microseconds, if it is JSON.
+    /// Returns the same format with times in whole microseconds, if it is JSON.
     pub fn in_whole_micros(self) -> Self {
         match self.spelling {
             Spelling::Chrome => Self { spelling: Spelling::ChromeWholeMicros, ..self },
@@ -32,8 +32,8 @@ impl OutputFormat {
         }
     }
 
-    /// The form that the name of a file promises: `.json.gz`, `.PFTRACE`, and so on; Chrome trace events if it promises none. The
-    /// second value is the part of the name that tells: nothing, or what begins with a dot.
+    /// Returns the format for the ending of a file name, such as `.json.gz` or `.PFTRACE`; Chrome trace events for any
+    /// other name. The second value is the recognized ending: empty, or starting with a dot.
     pub fn of_name(name: &str) -> (Self, &str) {
         let lowercase = name.to_ascii_lowercase();
         let (packing, packed_at) = Packing::of_name(&lowercase);
@@ -49,7 +49,7 @@ impl OutputFormat {
 }
 
 impl Packing {
-    /// The packing that a name in lowercase promises, and where its ending begins.
+    /// Returns the compression for a name in lowercase, and the offset of its ending.
     fn of_name(name: &str) -> (Self, usize) {
         let stem = |ending: &str| name.strip_suffix(ending).filter(|stem| !stem.is_empty()).map(str::len);
         #[cfg(feature = "gzip")]
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_tells_the_form_and_where_it_tells_it() {
+    fn the_ending_of_a_name_determines_the_format() {
         let chrome = |packing| OutputFormat { spelling: Spelling::Chrome, packing };
         let perfetto = |packing| OutputFormat { spelling: Spelling::Perfetto, packing };
         for (name, form, ending) in [

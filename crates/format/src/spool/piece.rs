@@ -1,4 +1,4 @@
-//! The events of one piece of a chunk, found and timed.
+//! Finds the events of one piece of a chunk and computes their times.
 
 use super::begins_present::Begun;
 use super::calibration::Cursor;
@@ -16,73 +16,73 @@ use crate::{Error, ReadAt};
 use ferrum_trace_model::Value;
 use std::ops::Range;
 
-/// How much is held before it is emitted: more than what a worker's share of an ordinary spool makes.
+/// Size at which the output is emitted: more than a worker's share of an ordinary spool.
 const EMIT_BYTES: usize = 4 << 20;
 
-/// Whose lanes a slice with times of its own shares.
+/// The track whose lanes a slice with explicit times uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LaneKey {
-    /// What could not stay on a thread's own track.
+    /// A thread, for slices that cannot be on its own track.
     Thread(u32),
     /// A named track.
     Track(u32),
-    /// A `tid` of the reference's interface.
+    /// A `tid` of the original engine's interface.
     Pushed(u32),
 }
 
-/// A slice whose lane is yet to be found.
+/// A slice that has not been assigned to a lane.
 #[derive(Debug)]
 pub struct Loose {
     pub key: LaneKey,
-    /// Nanoseconds.
+    /// Begin and end in nanoseconds.
     pub interval: (u64, u64),
-    /// Where in [`Written::texts`] its beginning is, up to the time.
+    /// Range of its start, up to the time, in [`Written::texts`].
     pub head: Range<usize>,
-    /// Where its arguments are; empty if there are none.
+    /// Range of its arguments; empty if there are none.
     pub args: Range<usize>,
-    /// The flow that arrives where it begins.
+    /// The flow that ends at its begin.
     pub flow: Option<u64>,
 }
 
-/// What became of some pieces.
+/// The output for some pieces.
 #[derive(Debug, Default)]
 pub struct Written {
-    /// Events, spelled; and then packed.
+    /// Encoded events, later compressed.
     pub events: Vec<u8>,
-    /// Of the events before they were packed.
+    /// Checksum of the events before compression.
     pub checksum: Checksum,
     pub n_events: u64,
     pub loose: Vec<Loose>,
     pub texts: Vec<u8>,
-    /// Threads that have events in here.
+    /// Threads with events in this output.
     pub threads: Vec<u32>,
-    /// Counters that have values in here.
+    /// Counters with values in this output.
     pub counters: Vec<CounterRow>,
-    /// Begins and ends of what is asynchronous.
+    /// Begins and ends of async events.
     pub edges: Vec<Edge>,
-    /// When the last event of a thread is, in nanoseconds.
+    /// Time of the last event of a thread, in nanoseconds.
     pub last: u64,
-    /// The last span of each piece: its thread, and when it began in ticks.
+    /// The last span of each piece: its thread, and its begin in ticks.
     pub last_spans: Vec<(u32, u64)>,
-    /// Texts of arguments that the spool does not have.
+    /// Number of argument texts that are missing in the spool.
     pub n_lost_texts: u64,
     pub damage: Damage,
 }
 
-/// Writes pieces one after the other.
+/// Writes pieces one after another.
 pub struct PieceWriter<'a, R: ?Sized, S> {
     source: &'a R,
     dictionary: &'a Dictionary,
     clock: Cursor<'a>,
-    /// If the spool is a ring, or one of several: what begins in it.
+    /// The begins in the spool, if it is a ring or a part of a rotating recording.
     begun: Option<&'a Begun>,
     speller: S,
     written: Written,
-    /// The last span so far: its thread, and when it began in ticks.
+    /// The last span so far: its thread, and its begin in ticks.
     last_span: (u32, u64),
 }
 
-/// What holds for the records of a segment.
+/// The thread and time base of the records in a segment.
 #[derive(Clone, Copy)]
 struct SegmentContext<'a> {
     thread_id: u32,
@@ -96,17 +96,17 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
         Self { source, dictionary, clock, begun, speller, written: Written::default(), last_span: (0, 0) }
     }
 
-    /// What has been written and not been emitted.
+    /// Returns the output that has not been emitted.
     pub fn take(&mut self) -> Written {
         let (events, counters) = self.speller.take();
         Written { events, counters, ..std::mem::take(&mut self.written) }
     }
 
-    /// Writes the events of `piece`. The chunk is read from its beginning on, since what went before says which thread
-    /// and base hold.
+    /// Writes the events of `piece`. The chunk is read from its start, since earlier records determine the thread and
+    /// the time base.
     ///
-    /// What is written is emitted when it becomes much, so that a small spool that stands for a large file takes no more
-    /// memory than another.
+    /// The output is emitted whenever it becomes large, so that a small spool with a large output does not need more
+    /// memory.
     pub fn write(
         &mut self,
         piece: Piece,
@@ -160,7 +160,7 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
         Ok(())
     }
 
-    /// Writes the record at the start of `bytes` if it is a span without arguments and nothing is wrong with it.
+    /// Writes the record at the start of `bytes` if it is a valid span without arguments. Returns false for all others.
     #[inline(always)]
     fn plain_span(&mut self, bytes: &[u8], segment: Option<SegmentContext<'a>>) -> bool {
         let Some((site, end, duration)) = Record::plain_span(bytes) else {
@@ -223,7 +223,7 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
         if !matches!(record.kind, RecordKind::Pushed | RecordKind::PushedShort) {
             self.note_thread(segment.thread_id);
         }
-        // Others have times of their own, of clocks that may be any.
+        // The other kinds have explicit times, from any clock.
         if !matches!(
             record.kind,
             RecordKind::TrackSpan | RecordKind::Measured | RecordKind::Pushed | RecordKind::PushedShort
@@ -248,8 +248,8 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
         }
     }
 
-    /// A point. Its beginning may have been overwritten, or be in another file: what is asynchronous then begins where this one does, and
-    /// an arrow that comes from nowhere is left out.
+    /// Writes a point. If its begin was overwritten or is in another part, an async event gets a begin at the start of
+    /// the spool, and a flow is omitted.
     fn point(&mut self, thread_id: u32, event: &Event<'_, R>) {
         let record = &event.record;
         match (record.kind, self.begun) {
@@ -272,7 +272,7 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
         }
     }
 
-    /// An asynchronous begin or end, in what gives its row a title.
+    /// Writes the begin or end of an async event, inside the event that gives its row a title.
     fn async_point(&mut self, event: &Event<'_, R>, kind: RecordKind, title: Option<&str>) {
         let is_begin = kind == RecordKind::AsyncBegin;
         if let Some(title) = title.filter(|_| is_begin) {
@@ -284,7 +284,7 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
         }
     }
 
-    /// When it begins and ends, in nanoseconds.
+    /// Returns begin and end in nanoseconds.
     #[inline]
     fn times(&mut self, segment: SegmentContext<'_>, record: &Record<'_>, long: u64) -> (u64, u64) {
         let end_ticks = segment.base.wrapping_add(record.end);
@@ -333,13 +333,13 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
     }
 }
 
-/// When a record of a thread begins.
+/// Returns the begin of a thread's record in ticks.
 fn start_ticks(segment: SegmentContext<'_>, record: &Record<'_>, long: u64) -> u64 {
     let duration = record.duration | (long << TIME_BITS);
     segment.base.wrapping_add(record.end).saturating_sub(duration)
 }
 
-/// The site of a record that has its name and category as arguments.
+/// Returns the site of a record that has its name and category as arguments.
 pub fn inline_site_of<R: ReadAt + ?Sized>(texts: &Texts<'_, R>, record: &Record<'_>) -> Site {
     let text = |n| match (n < record.n_args()).then(|| texts.value(record, n)) {
         Some(Value::Text(text)) => text.into_owned(),

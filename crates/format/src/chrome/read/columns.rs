@@ -1,4 +1,4 @@
-//! Makes columns of events.
+//! Converts events to columns.
 
 use super::event::{Event, Scalar};
 use super::loss::Loss;
@@ -11,7 +11,7 @@ use crate::chrome::text::Text;
 use ferrum_trace_model::vocab;
 use ferrum_trace_model::{End, Order, Slice, StringId, Trace, TrackId, retain_entries};
 
-/// Begins and ends of slices, before they are paired.
+/// Begin and end events, before they are paired to slices.
 #[derive(Clone, Debug, Default)]
 pub struct Edges {
     pub time: Vec<i64>,
@@ -42,28 +42,28 @@ impl ArgsOf {
     }
 }
 
-/// The columns of a part of a file. Texts, tracks and orders are numbered from the beginning of that part.
+/// The columns of one piece of a file. Texts, tracks and orders are numbered from the start of the piece.
 #[derive(Debug, Default)]
 pub struct Columns<'w> {
     pub trace: Trace,
     pub edges: Edges,
     pub losses: Losses,
     pub fields: Vec<(String, Vec<u8>)>,
-    /// The arguments that are wanted.
+    /// Keys of the requested arguments.
     wanted: &'w [String],
     args_of: ArgsOf,
     rows: RowFinder,
     last_category: LastText,
-    /// What the texts of `trace` are used for, by their numbers. Those of processes and tracks are not in here.
+    /// Usage of the texts of `trace`, by their numbers. Texts that only describe processes and tracks are not marked.
     pub uses: Vec<Use>,
 }
 
-/// What a text is used for.
+/// Usage of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Use {
-    /// It is the name, category or series of events.
+    /// The name, category or series of an event.
     pub is_name: bool,
-    /// It is an id or the value of an argument.
+    /// An id or the value of an argument.
     pub is_value: bool,
 }
 
@@ -77,7 +77,7 @@ impl<'w> Columns<'w> {
 }
 
 impl Columns<'_> {
-    /// Ready for another part; the memory stays.
+    /// Prepares for another piece; keeps the memory.
     pub fn clear(&mut self) {
         self.trace.clear();
         self.edges.clear();
@@ -107,7 +107,7 @@ impl Columns<'_> {
 }
 
 impl Edges {
-    /// Removes the entries whose tracks are not wanted. Returns how many these are.
+    /// Removes the entries of unwanted tracks. Returns the number of removed entries.
     pub fn retain_tracks(&mut self, is_wanted: impl Fn(TrackId) -> bool) -> u64 {
         let is_kept: Vec<bool> = self.track.iter().map(|&track| is_wanted(track)).collect();
         let Self { time, name, category, track, order, is_begin } = self;
@@ -137,7 +137,7 @@ struct LastText {
     id: StringId,
 }
 
-/// Whether an asynchronous event only gives its row a title.
+/// Returns true if an async event only gives its row a title.
 fn is_row_title(event: &Event<'_>) -> bool {
     let Some(args) = event.args.filter(|_| matches!(event.phase, b'b' | b'e')) else { return false };
     let mut is_title = false;
@@ -267,7 +267,7 @@ impl Columns<'_> {
         asyncs.order.push(order);
     }
 
-    /// An id that is local to a process has the process's before it.
+    /// Returns the id of an async event. An id that is local to a process is preceded by the process id.
     fn async_id(&mut self, event: &Event<'_>) -> StringId {
         match event.async_id() {
             None => StringId::EMPTY,
@@ -311,7 +311,7 @@ impl Columns<'_> {
             let value = self.trace.strings.intern(&value.decode());
             let value = self.as_value(value);
             for column in self.trace.args.iter_mut().filter(|column| column.key.as_bytes() == key.raw) {
-                // Of two values for one key the last one counts, as everywhere.
+                // If a key occurs twice, the last value counts, as in other readers.
                 if column.order.last() == Some(&order) {
                     column.order.pop();
                     column.value.pop();
@@ -322,7 +322,7 @@ impl Columns<'_> {
         });
     }
 
-    /// The event's time, which counts for the span of the trace.
+    /// Returns the time of an event and extends the time range of the trace by it.
     fn note_time(&mut self, event: &Event<'_>) -> Option<i64> {
         let time = event.start.nanos()?;
         self.trace.census.note_time(time, time);

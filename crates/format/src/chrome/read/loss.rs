@@ -1,15 +1,15 @@
-//! What could not be read.
+//! One part of a file that could not be read.
 
 use std::fmt;
 
-/// A place of a file that was passed over.
+/// A part of a file that was skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// Where it begins, in bytes from the start of the (decompressed) file.
+    /// Offset in the (decompressed) file.
     pub offset: u64,
-    /// How many bytes were passed over.
+    /// Number of skipped bytes.
     pub n_bytes: u64,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 

@@ -1,4 +1,4 @@
-//! Puts the columns of the parts of a file together.
+//! Joins the columns of the pieces of a file.
 
 use super::columns::{Columns, Edges};
 use super::losses::Losses;
@@ -6,7 +6,7 @@ use super::renumbering::{Limits, Numbering, Numbers};
 use crate::Error;
 use ferrum_trace_model::{ArgColumn, Order, Trace};
 
-/// The columns of all parts so far.
+/// The columns of all pieces so far.
 #[derive(Debug, Default)]
 pub struct Merge {
     pub trace: Trace,
@@ -24,7 +24,7 @@ impl Merge {
         merge
     }
 
-    /// Adds the next part.
+    /// Adds the next piece.
     pub fn append(&mut self, part: &mut Columns<'_>) -> Result<(), Error> {
         self.losses.append(std::mem::take(&mut part.losses));
         self.fields.append(&mut part.fields);
@@ -44,7 +44,7 @@ impl Merge {
         Ok(())
     }
 
-    /// Counts the names of events that are beyond the limit.
+    /// Counts the names that were replaced because they are beyond the limit.
     pub fn count_beyond(&mut self) {
         let Trace { slices, instants, flows, asyncs, counters, .. } = &self.trace;
         let columns = [

@@ -1,15 +1,15 @@
-//! Metadata events that a file keeps in a field beside its list of events.
+//! Metadata events in a field next to the list of events.
 //!
-//! Some readers of torch's traces refuse metadata events of names they do not know, so `convert --to torch` moves these into the field
-//! [`about::NAME`] of the object around the list.
+//! Some readers of PyTorch traces refuse metadata events with unknown names, so `convert --to torch` moves them into
+//! the field [`about::NAME`] of the object around the list.
 
 use super::event::Event;
 use crate::chrome::cursor::{Cursor, Stop};
 use crate::chrome::text::Text;
 use ferrum_trace_model::vocab::about;
 
-/// Calls `look` with each metadata event of the field [`about::NAME`]. Returns false, without any call, if the field is another one
-/// or holds anything but a list of metadata events.
+/// Calls `look` with each metadata event of the field [`about::NAME`]. Returns false, without any call, if this is
+/// another field or its value is not a list of metadata events.
 pub fn for_each_event_aside(key: Text<'_>, value: &[u8], look: impl FnMut(&Event<'_>)) -> bool {
     if key.raw != about::NAME.as_bytes() {
         return false;

@@ -1,7 +1,7 @@
-//! Reading Chrome trace events, as they are found in the wild.
+//! Reads Chrome trace events, including files that are damaged or not quite valid.
 //!
-//! [`Scanner`] finds [`Event`]s in bytes, [`for_each`] and, on several threads, [`read`](read()) find them in a stream, and
-//! [`load`] makes a [`Trace`](ferrum_trace_model::Trace) of them.
+//! [`Scanner`] finds [`Event`]s in bytes, [`for_each`] and, on several threads, [`read`](read()) find them in a stream,
+//! and [`load`] stores them in a [`Trace`](ferrum_trace_model::Trace).
 
 mod columns;
 mod decimal;

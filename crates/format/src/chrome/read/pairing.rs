@@ -1,13 +1,13 @@
-//! Begins and ends become slices.
+//! Pairs begins and ends to slices.
 
 use super::columns::Edges;
 use ferrum_trace_model::{Slice, StringId, Trace};
 
-/// Pairs the begins and ends of each track, in the order of their times: an end closes the innermost open begin, whatever
-/// name it carries.
+/// Pairs the begins and ends of each track in the order of time: an end closes the innermost open begin, even if their
+/// names differ.
 pub fn pair(trace: &mut Trace, edges: &Edges) {
     let mut by_track: Vec<u32> = (0..edges.time.len() as u32).collect();
-    // Stable, so that within a track the order of the file is kept.
+    // The sort is stable, so the events of a track stay in the order of the file.
     by_track.sort_by_key(|&n| edges.track[n as usize]);
     for of_track in by_track.chunk_by_mut(|&one, &other| edges.track[one as usize] == edges.track[other as usize]) {
         let time = |n: &u32| edges.time[*n as usize];

@@ -1,17 +1,17 @@
-//! What the texts and tracks of a part are numbered in the whole, within limits.
+//! Renumbers the texts and tracks of a piece for the whole file, within limits.
 
 use super::columns::Columns;
 use ferrum_trace_model::{OTHER_NAMES, Order, ProcessId, StringId, Strings, Trace, TrackId, Tracks};
 
-/// How many different names and tracks of a file are kept apart, so that memory is bounded for any file.
+/// Maximum number of distinct names and tracks of a file, so that memory is bounded for any file.
 ///
-/// The first ones in the file are within the limits. Names beyond are [`OTHER_NAMES`], tracks beyond are left out with their events;
-/// [`Census::beyond`](ferrum_trace_model::Census::beyond) counts both.
+/// The first names and tracks of the file are kept. Further names are replaced by [`OTHER_NAMES`], and further tracks
+/// are removed with their events; [`Census::beyond`](ferrum_trace_model::Census::beyond) counts both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Different names, categories and series of counters, all together.
+    /// Maximum number of distinct names, categories and counter series together.
     pub names: usize,
-    /// Tracks, and processes.
+    /// Maximum number of tracks, and of processes.
     pub tracks: usize,
 }
 
@@ -22,21 +22,21 @@ impl Default for Limits {
     }
 }
 
-/// Stands for the number of a track that is left out.
+/// Marks a removed track.
 const LEFT_OUT: TrackId = TrackId(u32::MAX);
 
-/// Gives numbers to what parts have.
+/// Assigns numbers for the whole file to the texts and tracks of pieces.
 #[derive(Debug, Default)]
 pub struct Numbering {
     limits: Limits,
-    /// By text: whether it is one of the names within the limit.
+    /// By text: true if it is a name within the limit.
     is_name: Vec<bool>,
     n_names: usize,
-    /// The number of [`OTHER_NAMES`], when it is used.
+    /// The number of [`OTHER_NAMES`], once it is used.
     other: Option<StringId>,
 }
 
-/// The numbers of a part's texts and tracks in the whole, by their numbers in the part.
+/// The new numbers of a piece's texts and tracks, by their old numbers.
 #[derive(Debug)]
 pub struct Numbers {
     names: Vec<StringId>,
@@ -50,7 +50,7 @@ impl Numbering {
         Self { limits, ..Self::default() }
     }
 
-    /// Numbers what a part has. What it says of processes and tracks is taken over.
+    /// Assigns numbers to the texts and tracks of a piece, and copies what the piece states about processes and tracks.
     pub fn number(&mut self, trace: &mut Trace, part: &Columns<'_>, n_before: Order) -> Numbers {
         let Trace { strings, tracks, .. } = trace;
         let n_texts = part.trace.strings.len();
@@ -68,7 +68,7 @@ impl Numbering {
         Numbers { names, values, tracks, n_before }
     }
 
-    /// How many of these are names beyond the limit.
+    /// Returns the number of names that were replaced.
     pub fn n_beyond(&self, names: &[StringId]) -> u64 {
         self.other.map_or(0, |other| names.iter().filter(|&&name| name == other).count() as u64)
     }
@@ -91,7 +91,7 @@ impl Numbering {
         name
     }
 
-    /// The numbers of a part's processes; `None` for those that are left out.
+    /// Returns the new numbers of a piece's processes; `None` for removed ones.
     fn processes(&self, strings: &mut Strings, tracks: &mut Tracks, part: &Trace) -> Vec<Option<ProcessId>> {
         let number = |(_, process): (ProcessId, &ferrum_trace_model::Process)| {
             let is_known = find(strings, part, process.pid).is_some_and(|pid| tracks.find_process(pid).is_some());
@@ -133,7 +133,7 @@ impl Numbering {
     }
 }
 
-/// The number of a part's text in the whole, if it has one already.
+/// Returns the new number of a piece's text, if it already has one.
 fn find(strings: &Strings, part: &Trace, id: Option<StringId>) -> Option<Option<StringId>> {
     match id {
         None => Some(None),
@@ -158,7 +158,7 @@ impl Numbers {
         all.extend(part.iter().map(|order| order + self.n_before));
     }
 
-    /// Removes the events of tracks that are left out. Returns how many these are.
+    /// Removes the events of removed tracks. Returns the number of these events.
     pub fn leave_out(&self, part: &mut Columns<'_>) -> u64 {
         if !self.tracks.contains(&LEFT_OUT) {
             return 0;

@@ -1,7 +1,7 @@
-//! Finds the events of a document, whatever has happened to it.
+//! Finds the events of a document, damaged or not.
 //!
-//! A scanner is fed bytes and remembers where in the document it is, so that it can be fed in parts. Where something is not
-//! as it should be, it looks for the next whole event and goes on there; what it passed over is a [`Loss`].
+//! A scanner keeps its state between calls, so that a document can be scanned in pieces. After damage it continues with
+//! the next whole event and reports the skipped bytes as a [`Loss`].
 
 use super::event::{Event, Number};
 use super::loss::Loss;
@@ -10,13 +10,13 @@ use crate::chrome::cursor::{Cursor, Stop};
 use crate::chrome::text::Text;
 use memchr::memchr;
 
-/// What takes what is found.
+/// Receives the events, losses and fields of a document.
 pub trait EventSink {
-    /// An event, in the order of the file.
+    /// Receives an event, in the order of the file.
     fn event(&mut self, event: &Event<'_>);
-    /// Something was passed over.
+    /// Receives a part that was skipped.
     fn loss(&mut self, loss: Loss);
-    /// A field of the object around the list of events, and its value as JSON.
+    /// Receives a field of the object around the list of events, with its value as JSON.
     fn field(&mut self, key: Text<'_>, value: &[u8]);
 }
 
@@ -35,66 +35,66 @@ impl<S: EventSink + ?Sized> EventSink for &mut S {
     }
 }
 
-/// How a document is built.
+/// The structure of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentShape {
     /// A list of events.
     Array,
     /// An object with a list `traceEvents`.
     Object,
-    /// Events one after the other, without a list.
+    /// Events one after another, without a list.
     Lines,
 }
 
-/// Where in a document a scanner is.
+/// The position of a scanner in the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Start,
-    /// In the object, outside of the list.
+    /// In the object, outside the list.
     Fields,
     /// In the list.
     Events {
-        /// After an event, where a comma or the end of the list should be.
+        /// True after an event, where a comma or the end of the list must follow.
         needs_comma: bool,
     },
     Done,
 }
 
-/// How many bytes may follow the ones at hand.
+/// Describes the input after the current bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum More {
-    /// Some.
+    /// More bytes follow.
     Coming,
-    /// Some, but what the scanner waits for the end of is longer than anything that is kept.
+    /// More bytes follow, but the incomplete value exceeds the maximum length.
     TooLong,
-    /// None.
+    /// The input ends here.
     Nothing,
 }
 
-/// The largest event, and the largest field of the object around the list, that is read.
+/// Maximum size of an event, and of a field of the object around the list.
 pub const VALUE_BYTES_MAX: usize = 64 << 20;
 
-/// How much of what was found is shown in a message.
+/// Number of input bytes that are quoted in a message.
 const SHOWN_BYTES: usize = 24;
 
-/// How much reading in vain is allowed for each byte of damage, and how much in any case.
+/// Limit for repeated reading after damage: per byte of damage, and a minimum.
 const TRIES_PER_BYTE: u64 = 16;
 const TRIES_IN_ANY_CASE: u64 = 1 << 20;
 
-/// Stands before each of several documents in one stream, as RFC 7464 has it.
+/// Precedes each document of a stream with several, as in RFC 7464.
 pub const DOCUMENT_SEPARATOR: u8 = 0x1e;
 
-/// Some write it at the beginning of a text.
+/// The UTF-8 byte order mark, which some producers write at the start of a file.
 pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Finds events.
+/// Finds the events of a document.
 #[derive(Clone, Debug)]
 pub struct Scanner {
     state: State,
     form: DocumentShape,
     /// Damage whose end has not been found yet.
     damage: Option<Damage>,
-    /// Keys of the object around the list, until the list is found: what to tell of a file that has none.
+    /// Keys of the object before the list is found, for the error message about a file without a list.
     keys: Vec<String>,
     has_list: bool,
 }
@@ -103,42 +103,42 @@ pub struct Scanner {
 struct Damage {
     since: u64,
     reason: String,
-    /// Bytes that were read in vain.
+    /// Number of bytes that were read again without success.
     tried: u64,
 }
 
 impl Scanner {
-    /// At the beginning of a document.
+    /// Creates a scanner at the start of a document.
     pub fn new() -> Self {
         Self { state: State::Start, form: DocumentShape::Array, damage: None, keys: Vec::new(), has_list: false }
     }
 
-    /// Before an event in the midst of a list.
+    /// Creates a scanner in the middle of a list, before an event.
     pub fn before_event(form: DocumentShape) -> Self {
         Self { state: State::Events { needs_comma: false }, form, has_list: true, ..Self::new() }
     }
 
-    /// Whether it is where [`before_event`](Self::before_event) of that form begins.
+    /// Returns true if the scanner is in the same state as [`before_event`](Self::before_event) of that shape.
     pub fn is_before_event(&self, form: DocumentShape) -> bool {
         self.state == State::Events { needs_comma: false } && self.form == form && self.damage.is_none()
     }
 
-    /// How the document is built, as far as it has been seen.
+    /// Returns the structure of the document, as far as known.
     pub fn form(&self) -> DocumentShape {
         self.form
     }
 
-    /// Whether events have been, or could be, found.
+    /// Returns true if the list of events has been found.
     pub fn has_list(&self) -> bool {
         self.has_list
     }
 
-    /// Reads what is whole in `bytes`, which begin at `base` in the file. Returns how many bytes it needs no more; the
-    /// others must be given again, with what follows them.
+    /// Scans the complete values in `bytes`, which start at offset `base` of the file. Returns the number of bytes that
+    /// are no longer needed; the caller passes the others again, followed by more.
     ///
     /// # Errors
     ///
-    /// If this is no trace at all.
+    /// If the input is not a trace.
     pub fn scan(&mut self, bytes: &[u8], base: u64, more: More, sink: &mut impl EventSink) -> Result<usize, Error> {
         let mut cursor = Cursor::new(bytes, 0);
         let place = ScanPosition { base, more };
@@ -153,7 +153,7 @@ impl Scanner {
                     if more == More::Coming {
                         return Ok(cursor.at());
                     }
-                    // Nothing more will come: what waits here is cut.
+                    // The input ends here, so an incomplete value is truncated.
                     return self.end(&cursor, place, sink);
                 }
             }
@@ -207,7 +207,7 @@ impl Scanner {
                 Ok(Step::Done)
             }
             _ if place.more == More::Coming && cursor.bytes().len() < cursor.at() + SHOWN_BYTES => Ok(Step::Waits),
-            // A later one of several documents does not spoil the others.
+            // An invalid document does not affect the other documents of the stream.
             _ if self.has_list => {
                 let at = cursor.at();
                 Ok(self.damaged(cursor, at, place, "expected `[` or `{` at the beginning of a document"))
@@ -219,7 +219,7 @@ impl Scanner {
         }
     }
 
-    /// An object may have a list of events in it, or be an event itself.
+    /// Handles an object, which either contains the list of events or is an event itself.
     fn start_object(&mut self, cursor: &mut Cursor<'_>, place: ScanPosition) -> Result<Step, Error> {
         let begin = cursor.at();
         let is_event = is_event(cursor);
@@ -328,7 +328,7 @@ impl Scanner {
         }
     }
 
-    /// An element that is no object.
+    /// Handles an element that is not an object.
     fn no_event(&mut self, cursor: &mut Cursor<'_>, place: ScanPosition, sink: &mut impl EventSink) -> Step {
         let begin = cursor.at();
         match cursor.skip_value() {
@@ -342,7 +342,7 @@ impl Scanner {
         }
     }
 
-    /// A value that began at `begin` could not be read.
+    /// Handles a value, starting at `begin`, that could not be read.
     fn stopped(&mut self, cursor: &mut Cursor<'_>, begin: usize, stop: Stop, place: ScanPosition) -> Step {
         match (stop, place.more) {
             (Stop::End, More::Coming) => {
@@ -351,7 +351,7 @@ impl Scanner {
             }
             (Stop::End, More::TooLong) => self.damaged(cursor, begin, place, "longer than 64 MiB"),
             (Stop::End, More::Nothing) => self.damaged(cursor, begin, place, "the file ends in the middle of it"),
-            // The message shows what was found, so that must be there.
+            // The message quotes the input, so wait until enough of it is available.
             (Stop::Bad { at, .. }, More::Coming) if cursor.bytes().len() < at + SHOWN_BYTES => {
                 cursor.jump(begin);
                 Step::Waits
@@ -370,7 +370,7 @@ impl Scanner {
         Step::Done
     }
 
-    /// Looks for the next whole event.
+    /// Searches for the next whole event after damage.
     fn seek_event(&mut self, cursor: &mut Cursor<'_>, place: ScanPosition, sink: &mut impl EventSink) -> Step {
         let Some(damage) = &mut self.damage else {
             return Step::Done;
@@ -448,12 +448,12 @@ impl Damage {
     }
 }
 
-/// Whether an object that was found amid damage is an event, and not an argument of one.
+/// Returns true if an object found after damage is an event, not the arguments of one.
 fn is_surely_event(event: &Event<'_>) -> bool {
     event.phase != 0 && (event.pid.is_some() || event.start != Number::Missing)
 }
 
-/// Whether an object is an event, and none with a list of them: the latter may have any fields, also those of an event.
+/// Returns true if an object is an event rather than an object with a list of events, which may have the same fields.
 fn is_event(cursor: &mut Cursor<'_>) -> bool {
     let mut has_phase = false;
     let mut has_list = || {
@@ -472,7 +472,7 @@ fn is_event(cursor: &mut Cursor<'_>) -> bool {
     has_list().is_none() && has_phase
 }
 
-/// The beginning of what was found, for a message.
+/// Quotes the start of the input for a message.
 pub(crate) fn describe(bytes: &[u8]) -> String {
     let Some(&first) = bytes.first() else {
         return "nothing".to_owned();

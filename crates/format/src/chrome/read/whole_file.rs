@@ -1,4 +1,4 @@
-//! Reads a whole file: one thread in order, or several that take piece by piece.
+//! Reads a whole file, on one thread or on several that take one piece after the other.
 
 use super::facts::WithFacts;
 use super::pieces::{PIECE_BYTES, Piece, Pieces};
@@ -9,20 +9,20 @@ use std::io::Read;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// What is known of a file besides its events, once all of it has been read.
+/// Facts about a file other than its events, known after reading all of it.
 #[derive(Clone, Debug)]
 pub struct Outline {
-    /// How it is built.
+    /// The structure of the document.
     pub form: DocumentShape,
     /// Facts that the recorder states about the recordings in it.
     pub recordings: Recordings,
 }
 
-/// Finds every event of a file, in order.
+/// Calls `sink` for every event of a file, in order.
 ///
 /// # Errors
 ///
-/// If the file cannot be read, or is no trace.
+/// If the file cannot be read, or is not a trace.
 pub fn for_each<S: EventSink>(input: impl Read, sink: &mut S) -> Result<Outline, Error> {
     let mut sink = WithFacts::new(sink);
     let mut pieces = Pieces::new(input, PIECE_BYTES);
@@ -35,12 +35,12 @@ pub fn for_each<S: EventSink>(input: impl Read, sink: &mut S) -> Result<Outline,
     Ok(Outline { form, recordings: sink.recordings })
 }
 
-/// Finds every event of a file, on several threads. Each piece of the file goes to a sink of its own; the sinks are handed
-/// over one after the other, in the order of the file. What is found is the same whatever the number of threads.
+/// Finds every event of a file on several threads. Each piece of the file has its own sink; `take` gets the sinks in
+/// the order of the file. The result does not depend on the number of threads.
 ///
 /// # Errors
 ///
-/// If the file cannot be read, or is no trace, or `take` says so.
+/// If the file cannot be read, is not a trace, or `take` fails.
 pub fn read<S: EventSink + Send>(
     input: impl Read + Send,
     n_workers: usize,
@@ -50,7 +50,7 @@ pub fn read<S: EventSink + Send>(
     read_in_pieces(input, PIECE_BYTES, n_workers, new_sink, take)
 }
 
-/// The same with pieces of another size, for tests: what is found does not depend on it.
+/// Does the same as [`read`] with another size of pieces, for tests. The result does not depend on the size.
 #[doc(hidden)]
 pub fn read_in_pieces<S: EventSink + Send>(
     input: impl Read + Send,
@@ -75,7 +75,7 @@ fn read_pieces<S: EventSink + Send>(
     mut take: impl FnMut(S) -> Result<(), Error> + Send,
 ) -> Result<DocumentShape, Error> {
     let mut joint = Joint::default();
-    // What comes before the list decides how the rest is to be read.
+    // The start of the document determines how the list is read.
     while !joint.scanner.has_list() {
         let Some(piece) = next_piece(&mut pieces)? else {
             break;
@@ -93,7 +93,7 @@ fn read_pieces<S: EventSink + Send>(
     };
     thread::scope(|scope| {
         for _ in 1..n_workers {
-            // A process that may start no more threads does with the one it has.
+            // If no thread can be started, the current one does all the work.
             let _ = thread::Builder::new()
                 .name("ferrum-trace-read".into())
                 .spawn_scoped(scope, || line.work(form, &new_sink));
@@ -116,13 +116,13 @@ fn next_piece<R: Read>(pieces: &mut Pieces<R>) -> Result<Option<Piece>, Error> {
     })
 }
 
-/// Pieces put together again, in order.
+/// Joins the pieces of a file in order.
 #[derive(Default)]
 struct Joint {
     scanner: Scanner,
-    /// What the scanner waits for the end of.
+    /// The bytes of an incomplete value.
     rest: Vec<u8>,
-    /// Where in the file that begins.
+    /// The offset of these bytes in the file.
     offset: u64,
 }
 
@@ -155,7 +155,7 @@ impl Joint {
         Ok(())
     }
 
-    /// Takes over what was found in a piece by a scanner that began before an event, if that guess was right.
+    /// Accepts the result of a scan that assumed an event at the start of the piece, if the assumption was right.
     fn accept(&mut self, guess: &Guess<'_>) -> bool {
         let is_right = self.rest.is_empty() && self.scanner.is_before_event(guess.form);
         if is_right {
@@ -172,7 +172,7 @@ impl Joint {
     }
 }
 
-/// What a scanner made of a piece that began before an event of a document of that form, if it did.
+/// Result of scanning a piece under the assumption that an event starts there.
 struct Guess<'a> {
     piece: &'a Piece,
     form: DocumentShape,
@@ -180,7 +180,7 @@ struct Guess<'a> {
     n_done: usize,
 }
 
-/// Threads that take pieces in order, scan them at the same time, and hand them over in order.
+/// Threads that take pieces in order, scan them in parallel, and deliver the results in order.
 struct OrderedScan<R, F> {
     pieces: Mutex<(Pieces<R>, usize)>,
     state: Mutex<OrderedScanState<F>>,
@@ -188,7 +188,7 @@ struct OrderedScan<R, F> {
 }
 
 struct OrderedScanState<F> {
-    /// Whose turn it is.
+    /// The number of the piece whose result is delivered next.
     next: usize,
     result: Result<(), Error>,
     joint: Joint,
@@ -218,7 +218,7 @@ impl<R: Read, F> OrderedScan<R, F> {
         }
     }
 
-    /// The next piece and its turn; `None` if there is no more, or no more is wanted.
+    /// Returns the next piece and its number; `None` after the last piece or an error.
     fn next_piece(&self) -> Option<(usize, Piece)> {
         let mut pieces = lock(&self.pieces);
         let (stream, next_turn) = &mut *pieces;

@@ -1,4 +1,4 @@
-//! From packets to Chrome trace events.
+//! Converts packets to Chrome trace events.
 
 use super::PACKET_BYTES_MAX;
 use super::annotation;
@@ -23,18 +23,18 @@ use std::collections::{HashMap, HashSet};
 use std::io::{Read, Write};
 use std::ops::Range;
 
-/// How much is written at once.
+/// Size of the output buffer.
 const HANDED_OVER_BYTES: usize = 1 << 16;
-/// How many sequences are told apart, and how many arrows are known to have begun.
+/// Maximum number of sequences, and of open flows.
 const SEQUENCES_MAX: usize = 1 << 16;
 const FLOWS_MAX: usize = 1 << 22;
-/// How much text may follow the begin of a slice that still becomes a complete event.
+/// Maximum size of the text between the begin of a slice and its end if the two are written as one complete event.
 const AFTER_BEGIN_BYTES_MAX: usize = 1 << 16;
-/// The name and category of arrows, which have none in Perfetto.
+/// Name and category of flows, which have none in Perfetto.
 const FLOW: &str = "flow";
 
-/// Converts a Perfetto trace to Chrome trace events, an object with a list of them. Slices become begins and ends on the
-/// thread of their track; a track that is no thread becomes one with a number of its own, named as the track.
+/// Converts a Perfetto trace to Chrome trace events, an object with a list of them. Slices become begins and ends on
+/// the thread of their track; a track that is not a thread becomes one with its own number and the name of the track.
 ///
 /// ```
 /// use ferrum_trace_format::perfetto::{read::to_chrome, write::Encoder};
@@ -50,18 +50,18 @@ const FLOW: &str = "flow";
 /// # Ok::<(), ferrum_trace_format::Error>(())
 /// ```
 ///
-/// Memory is bounded by what the trace defines: tracks, names, clocks, each with a limit.
+/// Memory is bounded by the definitions of the trace: tracks, names and clocks, each with a limit.
 ///
 /// # Errors
 ///
-/// If the input cannot be read or has no packet at all, or the output cannot be written. What is damaged inside of it is told
+/// If the input cannot be read or has no packet, or the output cannot be written. Damage inside the trace is reported
 /// in the summary.
 pub fn to_chrome<R: Read, W: Write>(input: R, mut output: W) -> Result<Summary, Error> {
     let mut converter = Converter::default();
     converter.text.extend_from_slice(b"{\"traceEvents\":[");
     let mut packets = Packets::new(input);
     loop {
-        // The summary is lent to the packets while they look for the next one.
+        // The packets need the summary while they search for the next packet.
         let mut summary = std::mem::take(&mut converter.summary);
         let next = packets.next(&mut summary);
         converter.summary = summary;
@@ -85,7 +85,7 @@ fn cannot_write(cause: std::io::Error) -> Error {
     Error::io("cannot write", cause)
 }
 
-/// Whether a packet was inside of a compressed one.
+/// Tells packets inside a compressed packet from others.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum IsInner {
     Yes,
@@ -97,25 +97,25 @@ struct Converter {
     tracks: Tracks,
     clocks: Clocks,
     sums: Sums,
-    /// Room that the definitions of all sequences take.
+    /// Size of the definitions of all sequences.
     defined_bytes: usize,
-    /// Arrows that have begun.
+    /// Flows that have begun.
     flows: HashSet<u64>,
     n_lines: u64,
     text: Vec<u8>,
-    /// The begin of a slice, if nothing but points of its arrows follows it.
+    /// The begin of a slice, if only points of its flows follow it.
     last_begin: Option<LastBegin>,
     open: OpenSlices,
     summary: Summary,
 }
 
-/// A line that may yet become that of a whole slice.
+/// A written begin event that may become a complete event.
 struct LastBegin {
     thread: ThreadId,
     time: u64,
-    /// Where in the text it begins and ends.
+    /// Range of the event in the text.
     line: Range<usize>,
-    /// Where the points of its arrows end.
+    /// End of the points of its flows.
     text_end: usize,
 }
 
@@ -142,7 +142,7 @@ impl Converter {
         self.summary.n_packets += 1;
         let (n_text, n_lines) = (self.text.len(), self.n_lines);
         if let Err(broken) = Packet::read(data).and_then(|packet| self.read(offset, &packet, is_inner)) {
-            // Of a packet that is half understood nothing is written.
+            // A packet that is only partly understood is not written.
             self.text.truncate(n_text);
             self.n_lines = n_lines;
             let reason = format!("a packet that breaks off: expected {} in it", broken.expected);
@@ -191,7 +191,7 @@ impl Converter {
         }
     }
 
-    /// The state of a sequence; `None` if there are too many.
+    /// Returns the state of a sequence; `None` if there are too many.
     fn sequence(&mut self, id: u32) -> Option<&mut Sequence> {
         if self.sequences.len() >= SEQUENCES_MAX && !self.sequences.contains_key(&id) {
             return None;
@@ -223,7 +223,7 @@ impl Converter {
         loop {
             let mut lost = Summary::default();
             let next = packets.next(&mut lost);
-            // Places inside of a packet are of no use to anybody: that of the packet is told.
+            // Offsets inside a compressed packet are useless, so the offset of the packet is reported.
             for loss in lost.losses.first {
                 self.summary.lose(offset, loss.n_bytes, loss.reason);
             }
@@ -257,7 +257,7 @@ impl Converter {
         Ok(())
     }
 
-    /// Writes what is new about a process or a thread.
+    /// Writes new facts about a process or a thread.
     fn describe(&mut self, track: &Track, known: Option<Track>) {
         let (thread, of) = match track.kind {
             TrackKind::Process { pid } => (ThreadId { pid, tid: pid }, "process"),
@@ -340,7 +340,7 @@ impl Converter {
         Ok(())
     }
 
-    /// Counts the text from `n_text` on to the last begin, if it follows that and is about its arrows.
+    /// Counts the text after `n_text` as part of the last begin, if it directly follows that and belongs to its flows.
     fn extend_last_begin(&mut self, thread: ThreadId, n_text: usize) {
         let end = self.text.len();
         if let Some(begin) = &mut self.last_begin
@@ -352,8 +352,8 @@ impl Converter {
         }
     }
 
-    /// Makes a whole slice of a begin that is followed by its end. Producers that know both at once write them so, in any order of
-    /// time.
+    /// Turns a begin that is directly followed by its end into a complete event. Producers that know both times at once
+    /// write them like that, in any order of time.
     fn complete_last_begin(&mut self, thread: ThreadId, time: u64) -> bool {
         let Some(LastBegin { thread: begun_on, time: start, line, text_end }) = self.last_begin.take() else {
             return false;
@@ -373,14 +373,14 @@ impl Converter {
         true
     }
 
-    /// What our recorder says about a trace is not of its time.
+    /// Returns true for the metadata of our recorder, whose time is meaningless.
     fn is_metadata(&self, sequence: u32, event: &TrackEvent<'_>) -> bool {
         let interned = self.sequences.get(&sequence).map(|sequence| &sequence.interned);
         let is_one = |id: &u64| interned.and_then(|interned| interned.category(*id)) == Some(METADATA_CATEGORY);
         matches!(&event.category_iids[..], [id] if is_one(id))
     }
 
-    /// When an event is, in nanoseconds of the trace.
+    /// Returns the time of an event in nanoseconds of the trace.
     fn time(&mut self, packet: &Packet<'_>, event: &TrackEvent<'_>) -> Option<u64> {
         let sequence = self.sequences.get_mut(&packet.sequence)?;
         let (id, timestamp) = if let Some(us) = event.absolute_us {
@@ -401,7 +401,7 @@ impl Converter {
         }
     }
 
-    /// Where an event is shown.
+    /// Returns the row of an event.
     fn row(&mut self, sequence: u32, event: &TrackEvent<'_>) -> Row {
         let sequence = self.sequences.get(&sequence);
         let uuid = event.track.or(sequence.and_then(|sequence| sequence.default_track));
@@ -440,7 +440,7 @@ impl Converter {
         Ok(())
     }
 
-    /// Arrows of a slice, as points inside of it.
+    /// Writes the flows of a slice as points inside it.
     fn flows(&mut self, time: u64, row: &Row, event: &TrackEvent<'_>) {
         let passing = event.flows.iter().map(|&id| (id, false));
         let ending = event.terminating_flows.iter().map(|&id| (id, true));
@@ -485,7 +485,7 @@ impl Converter {
         let by_text = event.categories.iter().map(|text| String::from_utf8_lossy(text));
         let categories: Vec<Cow<'_, str>> = by_number.chain(by_text).collect();
         let (mut name, mut category) = (name.unwrap_or_default(), categories.join(","));
-        // What ends says only in which row; viewers of Chrome's format go by the name.
+        // The end of a slice has only a track; viewers of Chrome's format need the name.
         if phase == b'E'
             && name.is_empty()
             && let Some(begin) = self.open.innermost(row.thread)
@@ -538,7 +538,7 @@ impl Converter {
         if self.text.len() < least {
             return Ok(());
         }
-        // The line of a begin waits for the end that may come next.
+        // A begin stays in the buffer, since its end may come next.
         let pending = self.last_begin.take().filter(|begin| begin.text_end == self.text.len());
         let n_written = pending.as_ref().map_or(self.text.len(), |begin| begin.line.start);
         output.write_all(&self.text[..n_written]).map_err(cannot_write)?;
@@ -555,7 +555,7 @@ fn text(text: &str) -> Value<'_> {
     Value::Text(text.into())
 }
 
-/// A text that is there itself, or by a number that may not have been defined.
+/// Returns a text given inline or by number; the number may be undefined.
 fn spelled<'a>(text: Option<&'a [u8]>, by_number: Option<Option<&'a str>>) -> Option<Cow<'a, str>> {
     match (text, by_number) {
         (Some(text), _) => Some(String::from_utf8_lossy(text)),

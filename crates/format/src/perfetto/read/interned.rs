@@ -1,12 +1,12 @@
-//! Texts that a sequence has given numbers.
+//! Texts that a sequence refers to by number.
 
 use crate::perfetto::field::interned;
 use crate::perfetto::wire::{Broken, Fields};
 use std::collections::HashMap;
 
-/// How much text all sequences together may define. The most that has been seen is a few megabytes.
+/// Maximum size of the texts of all sequences. The largest seen so far is a few megabytes.
 pub const DEFINED_BYTES_MAX: usize = 96 << 20;
-/// What a definition costs besides its text.
+/// Size of a definition in addition to its text.
 const DEFINITION_BYTES: usize = 64;
 
 /// The texts of one sequence.
@@ -36,12 +36,12 @@ impl Interned {
         self.annotation_strings.get(&id).map(|text| &**text)
     }
 
-    /// Room that is used.
+    /// Returns the used size.
     pub fn n_bytes(&self) -> usize {
         self.n_bytes
     }
 
-    /// Reads an `InternedData`; returns how many definitions found no `room`.
+    /// Reads an `InternedData`; returns the number of definitions that did not fit into `room`.
     pub fn define(&mut self, data: &[u8], mut room: usize) -> Result<u64, Broken> {
         let mut n_undefined = 0;
         let mut fields = Fields::new(data);

@@ -1,17 +1,17 @@
-//! One Chrome trace event, spelled.
+//! Writes one Chrome trace event.
 
 use super::event::{Id, Legacy};
 use super::tracks::ThreadId;
 use crate::chrome::{push_args_value, push_decimal, push_micros, push_text};
 use ferrum_trace_model::Value;
 
-/// An event, while it is being spelled.
+/// An event while it is written.
 pub struct JsonLine<'a> {
     out: &'a mut Vec<u8>,
 }
 
 impl<'a> JsonLine<'a> {
-    /// Begins an event behind what is there.
+    /// Starts an event at the end of `out`.
     pub fn new(out: &'a mut Vec<u8>, phase: u8, thread: ThreadId) -> Self {
         out.extend_from_slice(b"{\"ph\":");
         push_text(out, char::from(phase).encode_utf8(&mut [0; 4]));
@@ -22,7 +22,7 @@ impl<'a> JsonLine<'a> {
         Self { out }
     }
 
-    /// Goes on with an event whose end was taken off.
+    /// Continues an event whose closing brace was removed.
     pub fn go_on(out: &'a mut Vec<u8>) -> Self {
         Self { out }
     }
@@ -52,8 +52,8 @@ impl<'a> JsonLine<'a> {
         self.out.extend_from_slice(format!("\"{id:#x}\"").as_bytes());
     }
 
-    /// Writes the id of a flow as torch does, as a number, so that it equals the argument `correlation` of what it joins. Numbers that
-    /// torch does not use may be too large for JavaScript.
+    /// Writes the id of a flow as PyTorch does, as a number, so that it equals the argument `correlation` of the joined
+    /// slices. Numbers that PyTorch does not use may be too large for JavaScript and are written as text.
     fn flow_id(&mut self, id: u64) {
         match u32::try_from(id) {
             Ok(id) => {
@@ -64,7 +64,7 @@ impl<'a> JsonLine<'a> {
         }
     }
 
-    /// What Chrome's own events have besides.
+    /// Writes the fields of a legacy event.
     pub fn legacy(&mut self, legacy: &Legacy<'_>) {
         match legacy.id {
             Some(Id::Unscoped(id)) if legacy.is_flow_point() => self.flow_id(id),
@@ -91,7 +91,7 @@ impl<'a> JsonLine<'a> {
         }
     }
 
-    /// An object of one value.
+    /// Writes an object with one value as arguments.
     pub fn one_arg(&mut self, key: &str, value: &Value<'_>) {
         self.out.extend_from_slice(b",\"args\":{");
         push_text(self.out, key);
@@ -100,7 +100,7 @@ impl<'a> JsonLine<'a> {
         self.out.push(b'}');
     }
 
-    /// What `push` writes, as arguments.
+    /// Writes the output of `push` as arguments.
     pub fn args<E>(&mut self, push: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
         self.out.extend_from_slice(b",\"args\":{");
         push(self.out)?;
@@ -119,7 +119,7 @@ impl<'a> JsonLine<'a> {
     }
 }
 
-/// Where a process or thread wants to stand.
+/// Writes the sort index of a process or thread.
 pub fn push_sort_index(out: &mut Vec<u8>, index: i64) {
     out.extend_from_slice(b"\"sort_index\":");
     if index < 0 {

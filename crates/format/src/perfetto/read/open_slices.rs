@@ -1,14 +1,15 @@
-//! Names of the slices that are open on each row.
+//! Names of the open slices of each row.
 
 use super::tracks::ThreadId;
 use std::collections::HashMap;
 
-/// How many bytes of names are kept. The ends of slices beyond have no name.
+/// Maximum size of the names. The ends of further slices have no name.
 const BYTES_MAX: usize = 64 << 20;
-/// What a slice takes besides its name and category.
+/// Size of a slice in addition to its name and category.
 const SLICE_BYTES: usize = size_of::<Lengths>();
 
-/// The open slices of all rows. The end of a slice says nothing but its row, and is named after what is open there.
+/// The open slices of all rows. The end of a slice has only a row, so its name is that of the innermost open slice
+/// there.
 #[derive(Debug, Default)]
 pub struct OpenSlices {
     rows: HashMap<ThreadId, OpenRow>,
@@ -17,10 +18,10 @@ pub struct OpenSlices {
 
 #[derive(Debug, Default)]
 struct OpenRow {
-    /// Names and categories, one behind the other.
+    /// Names and categories, concatenated.
     texts: String,
     slices: Vec<Lengths>,
-    /// Open slices inside of these that there was no room for.
+    /// Number of open slices inside these for which there was no room.
     n_nameless: u64,
 }
 
@@ -52,7 +53,7 @@ impl OpenSlices {
         row.slices.push(Lengths { name: name.len(), category: category.len() });
     }
 
-    /// Returns the words of the slice that began last on a row and has not ended.
+    /// Returns the name and category of the innermost open slice of a row.
     pub fn innermost(&self, thread: ThreadId) -> Option<Words<'_>> {
         let row = self.rows.get(&thread).filter(|row| row.n_nameless == 0)?;
         let Lengths { name, category } = *row.slices.last()?;
@@ -60,7 +61,7 @@ impl OpenSlices {
         Some(Words { name: &texts[..name], category: &texts[name..] })
     }
 
-    /// Ends that slice.
+    /// Ends the innermost open slice of a row.
     pub fn close(&mut self, thread: ThreadId) {
         let Some(row) = self.rows.get_mut(&thread) else { return };
         if row.n_nameless > 0 {

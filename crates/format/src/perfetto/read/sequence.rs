@@ -1,4 +1,4 @@
-//! What a sequence of packets has said so far.
+//! The state of a sequence of packets.
 
 use super::interned::Interned;
 use super::tracks::ThreadId;
@@ -8,21 +8,21 @@ use crate::perfetto::wire::{Broken, Fields};
 /// The state of one sequence.
 #[derive(Debug, Default)]
 pub struct Sequence {
-    /// Whether all that later packets refer to is known.
+    /// True if no definition is missing.
     pub is_complete: bool,
     pub interned: Interned,
-    /// The clock of packets that do not name one.
+    /// The default clock of packets.
     pub default_clock: Option<u64>,
-    /// The track of events that do not name one.
+    /// The default track of events.
     pub default_track: Option<u64>,
-    /// The thread that an old producer's sequence is of.
+    /// The thread of an old producer's sequence.
     pub thread: Option<ThreadId>,
-    /// The time that old producers count from, in microseconds.
+    /// The reference time of old producers, in microseconds.
     pub reference_us: i64,
 }
 
 impl Sequence {
-    /// Forgets all definitions; from here on everything is said again.
+    /// Removes all definitions; the producer repeats them.
     pub fn clear(&mut self) {
         let Self { thread, reference_us, .. } = *self;
         *self = Self { is_complete: true, thread, reference_us, ..Self::default() };

@@ -4,11 +4,11 @@ use crate::perfetto::field::{counter, process, thread, track};
 use crate::perfetto::wire::{Broken, Fields};
 use std::collections::HashMap;
 
-/// How many tracks are known. Events of others are all on one row.
+/// Maximum number of tracks. Events of further tracks share one row.
 const TRACKS_MAX: usize = 1 << 19;
-/// How far up a track is looked for its process.
+/// Maximum number of ancestors that are searched for the process of a track.
 const PARENTS_MAX: usize = 32;
-/// Where numbers of rows begin that are no threads: above all that anybody gives out, and below 2^31, where viewers stop.
+/// First number of rows that are not threads: above all thread ids in use, and below 2^31, the limit of viewers.
 const FIRST_ROW: i64 = 0x7800_0000;
 
 /// The process and thread of an event.
@@ -18,7 +18,7 @@ pub struct ThreadId {
     pub tid: i64,
 }
 
-/// What a track is.
+/// The kind of a track.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TrackKind {
     #[default]
@@ -38,7 +38,7 @@ pub struct Track {
     pub label: String,
     pub sort_index: Option<i64>,
     pub counter: Option<Counter>,
-    /// The row it is shown as, once it has been used.
+    /// The row of the track, once it has been used.
     row: Option<ThreadId>,
 }
 
@@ -49,16 +49,16 @@ pub struct Counter {
     pub is_incremental: bool,
 }
 
-/// Where an event is shown.
+/// The row of an event.
 #[derive(Clone, Debug)]
 pub struct Row {
     pub thread: ThreadId,
-    /// What to call it, if it is no thread and was not known before.
+    /// The name of the row, if it is not a thread and is new.
     pub new_name: Option<String>,
     pub scope: Scope,
 }
 
-/// What a row belongs to.
+/// The owner of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     Thread,
@@ -71,7 +71,7 @@ pub enum Scope {
 pub struct Tracks {
     tracks: HashMap<u64, Track>,
     n_rows: i64,
-    /// The row of what has no track.
+    /// The row of events without a track.
     nowhere: Option<ThreadId>,
 }
 
@@ -80,7 +80,7 @@ impl Tracks {
         self.tracks.get(&uuid)
     }
 
-    /// Takes a descriptor; what it does not say stays as it was.
+    /// Applies a descriptor; fields that it omits stay unchanged.
     pub fn describe(&mut self, uuid: u64, described: &Track) {
         if self.tracks.len() >= TRACKS_MAX && !self.tracks.contains_key(&uuid) {
             return;
@@ -98,7 +98,7 @@ impl Tracks {
         it.counter = described.counter.or(it.counter);
     }
 
-    /// The process that a track belongs to.
+    /// Returns the process of a track.
     pub fn pid(&self, uuid: u64) -> Option<i64> {
         let mut uuid = uuid;
         for _ in 0..PARENTS_MAX {
@@ -112,7 +112,7 @@ impl Tracks {
         None
     }
 
-    /// The row of a track; that of a thread is its own.
+    /// Returns the row of a track; a thread is its own row.
     pub fn row(&mut self, uuid: u64) -> Row {
         let pid = self.pid(uuid);
         let Some(it) = self.tracks.get_mut(&uuid) else {
@@ -145,7 +145,7 @@ impl Tracks {
     }
 }
 
-/// Reads a `TrackDescriptor`, and returns the track's number too.
+/// Reads a `TrackDescriptor` and returns it with the number of the track.
 pub fn read_track(data: &[u8]) -> Result<(u64, Track), Broken> {
     let (mut uuid, mut it) = (0, Track::default());
     let mut fields = Fields::new(data);
@@ -182,7 +182,7 @@ pub fn read_process(data: &[u8], it: &mut Track) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Reads a `ThreadDescriptor`; returns the time that old producers count from, in microseconds.
+/// Reads a `ThreadDescriptor`; returns the reference time of old producers in microseconds.
 pub fn read_thread(data: &[u8], it: &mut Track) -> Result<Option<i64>, Broken> {
     let (mut id, mut reference_us) = (ThreadId::default(), None);
     let mut fields = Fields::new(data);

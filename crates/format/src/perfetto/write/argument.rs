@@ -1,4 +1,4 @@
-//! Arguments of events: debug annotations, as Perfetto calls them.
+//! Writes the arguments of events, called debug annotations in Perfetto.
 
 use super::interner::{Interner, SeenOnce, Word};
 use super::text::PushText;
@@ -7,19 +7,19 @@ use crate::perfetto::wire::{Push, Small};
 use ferrum_trace_model::Value;
 use std::hash::{BuildHasher, RandomState};
 
-/// Longer texts are never defined, since they hardly come again.
+/// Longer texts are never interned, since they rarely repeat.
 const DEFINED_VALUE_BYTES_MAX: usize = 256;
 
-/// What a value is a part of.
+/// The position of a value.
 #[derive(Clone, Copy, Debug)]
 pub enum Slot<'a> {
-    /// An event: it has this name.
+    /// An argument of an event, with this name.
     Argument(&'a str),
-    /// An event: the name with this number.
+    /// An argument of an event, with the interned name of this number.
     Known(u64),
-    /// An object: it has this key.
+    /// An entry of an object, with this key.
     Entry(&'a str),
-    /// A list.
+    /// An element of a list.
     Element,
 }
 
@@ -33,14 +33,14 @@ impl<'a> Slot<'a> {
     }
 }
 
-/// A container without anything in it.
+/// An empty container.
 #[derive(Clone, Copy, Debug)]
 pub enum Empty {
     Object,
     List,
 }
 
-/// Spells arguments; knows which words are defined.
+/// Writes arguments and interns their names and texts.
 #[derive(Debug)]
 pub struct Arguments {
     keys: Interner,
@@ -58,7 +58,7 @@ impl Arguments {
             hasher: RandomState::new(),
         }
     }
-    /// A value that holds no others.
+    /// Writes a scalar value.
     pub fn push(&mut self, out: &mut Pair<'_>, slot: Slot<'_>, value: &Value<'_>) {
         match value {
             Value::Signed(number) => self.push_number(out, slot, annotation::INT, *number as u64),
@@ -77,7 +77,7 @@ impl Arguments {
         }
     }
 
-    /// An object or a list with nothing in it: there is only the older way to write that.
+    /// Writes an empty object or list, for which only the older encoding exists.
     pub fn push_empty(&mut self, out: &mut Pair<'_>, slot: Slot<'_>, empty: Empty) {
         let place = self.open(out, slot);
         let kind = match empty {
@@ -90,7 +90,7 @@ impl Arguments {
         out.fields.close_bytes(place);
     }
 
-    /// Begins a value that holds others, and returns where to end it.
+    /// Starts a container and returns the position for ending it.
     pub fn open(&mut self, out: &mut Pair<'_>, slot: Slot<'_>) -> usize {
         let place = out.fields.open_bytes(slot.field());
         match self.key_of(out, slot) {
@@ -101,7 +101,7 @@ impl Arguments {
         place
     }
 
-    /// The name of arguments, for use in any number of them.
+    /// Interns the name of an argument.
     pub fn key<'k>(&mut self, key: &'k str, definitions: &mut Vec<u8>) -> Word<'k> {
         self.keys.word(key, definitions)
     }
@@ -115,7 +115,7 @@ impl Arguments {
         }
     }
 
-    /// The usual case, in one copy: the number of the key, and a number.
+    /// Handles the usual case in one copy: an interned key and a number.
     fn push_number(&mut self, out: &mut Pair<'_>, slot: Slot<'_>, field: u32, number: u64) {
         let mut body = Small::<32>::new();
         match self.key_of(out, slot) {
@@ -151,7 +151,7 @@ impl Arguments {
     }
 }
 
-/// Where arguments go: the fields of an event, and the definitions that must come before it.
+/// The output for arguments: the fields of an event, and the definitions before it.
 pub struct Pair<'a> {
     pub fields: &'a mut Vec<u8>,
     pub definitions: &'a mut Vec<u8>,

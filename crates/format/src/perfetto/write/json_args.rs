@@ -1,16 +1,16 @@
-//! Arguments that are spelled as JSON.
+//! Writes arguments that are given as JSON.
 
 use super::argument::{Arguments, Empty, Pair, Slot};
 use crate::chrome::{Cursor, Stop, Text};
 use crate::perfetto::wire::Push;
 use ferrum_trace_model::Value;
 
-/// Deeper values are written as text: trace_processor and others read them level by level on their stack.
+/// Maximum depth; deeper values are written as text, since trace_processor and others read nested values recursively.
 const DEPTH_MAX: usize = 64;
-/// What an argument is called that is no object, so that nothing in it has a name.
+/// Name of an argument value that is not an object.
 const NAMELESS: &str = "args";
 
-/// Writes the fields of a JSON object as arguments. What is no JSON is a text.
+/// Writes the fields of a JSON object as arguments. Invalid JSON is written as a text.
 pub fn push(arguments: &mut Arguments, out: &mut Pair<'_>, json: &[u8]) {
     let trimmed = json.trim_ascii();
     let n_before = out.fields.len();
@@ -19,14 +19,14 @@ pub fn push(arguments: &mut Arguments, out: &mut Pair<'_>, json: &[u8]) {
         Some(b'{') => push_entries(arguments, out, &mut cursor, true, 1),
         _ => push_value(arguments, out, &mut cursor, Slot::Argument(NAMELESS), 1),
     };
-    // A number at the very end of the bytes is taken for cut, and lands here too.
+    // A number at the very end of the bytes is taken for incomplete, and lands here too.
     if written.is_err() {
         out.fields.truncate(n_before);
         push_leaf(arguments, out, Slot::Argument(NAMELESS), trimmed);
     }
 }
 
-/// The entries of an object whose brace comes next.
+/// Writes the entries of an object; its brace is next.
 fn push_entries(
     arguments: &mut Arguments,
     out: &mut Pair<'_>,
@@ -94,7 +94,7 @@ fn push_value(
     Ok(())
 }
 
-/// Goes over `{}` or `[]`, and over nothing else.
+/// Skips `{}` or `[]`, and nothing else.
 fn empty_container(cursor: &mut Cursor<'_>) -> Result<Option<Empty>, Stop> {
     let begin = cursor.at();
     let opening = cursor.next_visible()?;
@@ -111,7 +111,7 @@ fn empty_container(cursor: &mut Cursor<'_>) -> Result<Option<Empty>, Stop> {
     Ok(empty)
 }
 
-/// A value that is written as one, whatever it is.
+/// Writes any value as a single one.
 fn push_leaf(arguments: &mut Arguments, out: &mut Pair<'_>, slot: Slot<'_>, json: &[u8]) {
     let value = match json {
         b"true" => Value::Bool(true),
@@ -126,7 +126,7 @@ fn push_leaf(arguments: &mut Arguments, out: &mut Pair<'_>, slot: Slot<'_>, json
     arguments.push(out, slot, &value);
 }
 
-/// The number that is spelled so, as an integer if it is one. One that no number can hold exactly stays text.
+/// Parses a number, as an integer if possible. A number that cannot be represented exactly stays text.
 fn number(spelling: &[u8]) -> Value<'_> {
     // The usual case: 18 digits always fit.
     if spelling.len() <= 18 && spelling.iter().all(u8::is_ascii_digit) {
