@@ -24,7 +24,7 @@ enum ErrorKind {
 }
 
 impl Error {
-    pub(crate) fn form(offset: u64, expected: impl Into<String>, found: impl Into<String>) -> Self {
+    pub(crate) fn malformed(offset: u64, expected: impl Into<String>, found: impl Into<String>) -> Self {
         let (expected, found) = (expected.into(), found.into());
         Self { kind: ErrorKind::Malformed { offset, expected, found } }
     }

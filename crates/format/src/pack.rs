@@ -56,7 +56,7 @@ pub(crate) struct Checksum {
 
 impl Checksum {
     /// Appends the checksum of the data that follows.
-    pub fn combine(&mut self, next: &Self) {
+    pub(crate) fn combine(&mut self, next: &Self) {
         #[cfg(feature = "gzip")]
         self.crc.combine(&next.crc);
         let _ = next;
@@ -73,7 +73,7 @@ pub(crate) enum Packer {
 }
 
 impl Packer {
-    pub fn new(packing: Packing) -> Result<Self, Error> {
+    pub(crate) fn new(packing: Packing) -> Result<Self, Error> {
         Ok(match packing {
             Packing::Plain => Self::Plain,
             #[cfg(feature = "gzip")]
@@ -84,7 +84,7 @@ impl Packer {
     }
 
     /// Compresses a unit and appends it to `out`.
-    pub fn pack(&mut self, plain: &[u8], out: &mut Vec<u8>) -> Result<Checksum, Error> {
+    pub(crate) fn pack(&mut self, plain: &[u8], out: &mut Vec<u8>) -> Result<Checksum, Error> {
         match self {
             Self::Plain => out.extend_from_slice(plain),
             #[cfg(feature = "gzip")]
@@ -102,7 +102,7 @@ impl Packer {
 
     /// Compresses the last unit of a file and appends the end of the file. `before` is the checksum of everything
     /// before the unit.
-    pub fn finish(&mut self, before: &Checksum, plain: &[u8]) -> Result<Vec<u8>, Error> {
+    pub(crate) fn finish(&mut self, before: &Checksum, plain: &[u8]) -> Result<Vec<u8>, Error> {
         let mut out = Vec::new();
         match self {
             #[cfg(feature = "gzip")]
@@ -139,7 +139,7 @@ mod gzip {
     /// Traces usually shrink to a tenth or less; otherwise the buffer grows on the way.
     const USUAL_RATIO: usize = 8;
 
-    pub fn pack(
+    pub(crate) fn pack(
         deflate: &mut Compress,
         plain: &[u8],
         out: &mut Vec<u8>,

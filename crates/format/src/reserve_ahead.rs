@@ -48,13 +48,13 @@ mod tests {
 
     #[test]
     fn all_bytes_are_written_and_large_writes_reserve_space() {
-        let mut asked = Vec::new();
+        let mut reserved = Vec::new();
         let mut out = Vec::new();
-        let mut writer = ReserveAhead::new(&mut out, 100, |from, len| asked.push((from, len)));
+        let mut writer = ReserveAhead::new(&mut out, 100, |from, len| reserved.push((from, len)));
         writer.write_all(&[1; 1000]).unwrap();
         writer.write_all(&[2; 1 << 20]).unwrap();
         writer.write_all(&[3; 1 << 20]).unwrap();
         assert_eq!(out.len(), 1000 + (2 << 20));
-        assert_eq!(asked, [(1100, STEP_BYTES)]);
+        assert_eq!(reserved, [(1100, STEP_BYTES)]);
     }
 }

@@ -4,7 +4,7 @@
 use ferrum_trace_format::Packing;
 use ferrum_trace_format::open::open;
 use ferrum_trace_format::perfetto::read::to_chrome;
-use ferrum_trace_format::spool::{Converter, OutputFormat, Spelling, to_form};
+use ferrum_trace_format::spool::{Converter, Encoding, OutputFormat, to_format};
 use serde_json::Value;
 use std::io::Read;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ fn spool() -> Vec<u8> {
 
 fn written(spool: &[u8], form: OutputFormat, n_workers: usize) -> Vec<u8> {
     let mut out = Vec::new();
-    to_form(spool, &mut out, form, n_workers).unwrap();
+    to_format(spool, &mut out, form, n_workers).unwrap();
     out
 }
 
@@ -40,12 +40,12 @@ fn unpacked(packing: Packing, bytes: &[u8]) -> Vec<u8> {
 #[test]
 fn compressed_formats_contain_the_uncompressed_one() {
     let spool = spool();
-    for spelling in [Spelling::Chrome, Spelling::Perfetto] {
-        let plain = written(&spool, OutputFormat { spelling, packing: Packing::Plain }, 1);
+    for encoding in [Encoding::Chrome, Encoding::Perfetto] {
+        let plain = written(&spool, OutputFormat { encoding, packing: Packing::Plain }, 1);
         for packing in PACKINGS {
             for n_workers in [1, 3] {
-                let bytes = written(&spool, OutputFormat { spelling, packing }, n_workers);
-                assert!(unpacked(packing, &bytes) == plain, "{spelling:?} {packing:?} {n_workers}");
+                let bytes = written(&spool, OutputFormat { encoding, packing }, n_workers);
+                assert!(unpacked(packing, &bytes) == plain, "{encoding:?} {packing:?} {n_workers}");
             }
         }
     }
@@ -55,9 +55,9 @@ fn compressed_formats_contain_the_uncompressed_one() {
 #[test]
 fn a_file_is_complete_after_every_batch() {
     let spool = spool();
-    for spelling in [Spelling::Chrome, Spelling::Perfetto] {
+    for encoding in [Encoding::Chrome, Encoding::Perfetto] {
         for packing in PACKINGS {
-            let mut converter = Converter::open(&spool[..4096], OutputFormat { spelling, packing }).unwrap();
+            let mut converter = Converter::open(&spool[..4096], OutputFormat { encoding, packing }).unwrap();
             let (mut body, mut n_events) = (Vec::new(), 0);
             for len in [40 * 1024, 48 * 1024, spool.len(), spool.len()] {
                 let n_before = body.len();
@@ -66,7 +66,7 @@ fn a_file_is_complete_after_every_batch() {
                 n_events += batch.events;
                 let file = [&body[..], &converter.tail(&spool[..len]).unwrap()].concat();
                 let plain = unpacked(packing, &file);
-                if spelling == Spelling::Chrome {
+                if encoding == Encoding::Chrome {
                     let events: Vec<Value> = serde_json::from_slice(&plain).unwrap();
                     let is_recorded = |event: &&Value| event["ph"] != "M" && event["args"]["unclosed"].is_null();
                     assert_eq!(events.iter().filter(is_recorded).count() as u64, n_events);
@@ -124,8 +124,8 @@ fn lines(events: &[Value]) -> Vec<String> {
 #[test]
 fn perfetto_has_the_same_content_as_json() {
     let spool = spool();
-    let [json, perfetto] = [Spelling::Chrome, Spelling::Perfetto]
-        .map(|spelling| events_of(written(&spool, OutputFormat { spelling, packing: Packing::Plain }, 1)));
+    let [json, perfetto] = [Encoding::Chrome, Encoding::Perfetto]
+        .map(|encoding| events_of(written(&spool, OutputFormat { encoding, packing: Packing::Plain }, 1)));
     let (json, perfetto) = (lines(&json), lines(&perfetto));
     assert!(json.len() > 25);
     assert_eq!(json, perfetto);
@@ -139,7 +139,7 @@ fn damaged_and_truncated_spools_give_valid_files_of_every_format() {
         damaged.iter_mut().skip(600).step_by(997).for_each(|byte| *byte ^= 0xa5);
         for packing in PACKINGS {
             let mut out = Vec::new();
-            if to_form(&damaged[..], &mut out, OutputFormat { spelling: Spelling::Perfetto, packing }, 2).is_ok() {
+            if to_format(&damaged[..], &mut out, OutputFormat { encoding: Encoding::Perfetto, packing }, 2).is_ok() {
                 let packets = unpacked(packing, &out);
                 if !packets.is_empty() {
                     let read = to_chrome(&packets[..], std::io::sink()).unwrap();

@@ -14,7 +14,7 @@ use super::rules::times::{EPOCH_PRECISION, LONG_SPAN};
 use super::slices::{SliceLog, SlicePlan};
 use crate::Opener;
 use ferrum_trace_format::Error;
-use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Outline, Text, for_each, with_sound_numbers};
+use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Outline, Text, for_each, with_valid_numbers};
 use ferrum_trace_model::Order;
 
 /// What the first pass finds.
@@ -153,10 +153,10 @@ fn may_be_first(event: &Event<'_>, kind: PhaseRole) -> bool {
 impl EventSink for Survey {
     fn event(&mut self, event: &Event<'_>) {
         self.last_event_end = Some(event.offset + event.json.len() as u64);
-        if event.has_odd_number {
+        if event.has_invalid_number {
             self.findings.note(&ODD_NUMBER, event);
         }
-        with_sound_numbers(event, |event| self.sound_event(event));
+        with_valid_numbers(event, |event| self.sound_event(event));
     }
 
     fn loss(&mut self, loss: Loss) {

@@ -18,7 +18,7 @@ use crate::repair::edit::Edits;
 use crate::repair::{metadata, text};
 use ferrum_trace_format::chrome::ARGS_STRIPPED;
 use ferrum_trace_format::chrome::METADATA_CATEGORY;
-use ferrum_trace_format::chrome::read::{for_each, mend_numbers};
+use ferrum_trace_format::chrome::read::{for_each, repair_numbers};
 use ferrum_trace_model::vocab::about::RANK_LABEL;
 use hashbrown::{HashMap, HashSet};
 
@@ -268,7 +268,7 @@ fn told(input: &MergedInput, fields: &Fields, shared: &HashSet<&[u8]>, form: Mer
     args.push(b'}');
     // What the file spells is taken over as it is.
     let args = mend_texts(&args).unwrap_or(args);
-    let args = mend_numbers(&args);
+    let args = repair_numbers(&args);
     let pid = input.processes.first().map_or(0, |process| process.pid);
     let mut edits = Edits::default();
     edits.set(ARGS_STRIPPED, "true");

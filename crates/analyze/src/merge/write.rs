@@ -6,7 +6,7 @@ use super::rewrite::Rewriter;
 use super::{Error, Input};
 use crate::repair::document::Document;
 use crate::repair::{OutputForm, Stop, for_each_until};
-use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Text, for_each_event_aside, with_sound_numbers};
+use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Text, for_each_event_in_field, with_valid_numbers};
 use std::collections::BTreeMap;
 use std::io::Write;
 
@@ -49,7 +49,7 @@ impl EventSink for Pass<'_, '_, '_> {
         if fate == Fate::Goes {
             return;
         }
-        let Some(json) = with_sound_numbers(event, |event| self.rewriter.rewrite(event)) else { return };
+        let Some(json) = with_valid_numbers(event, |event| self.rewriter.rewrite(event)) else { return };
         match (fate, &mut self.edges) {
             (Fate::Waits(thing), Some(edges)) => edges.hold(thing, json.to_vec()),
             _ => self.document.event(&json),
@@ -59,7 +59,7 @@ impl EventSink for Pass<'_, '_, '_> {
     fn loss(&mut self, _: Loss) {}
 
     fn field(&mut self, key: Text<'_>, value: &[u8]) {
-        for_each_event_aside(key, value, |event| self.event(event));
+        for_each_event_in_field(key, value, |event| self.event(event));
     }
 }
 

@@ -16,7 +16,7 @@ use crate::check::survey::survey;
 use crate::check::texts::mend_broken_texts;
 use document::Document;
 use ferrum_trace_format::Error;
-use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Outline, Text, for_each, with_sound_numbers};
+use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Outline, Text, for_each, with_valid_numbers};
 use ferrum_trace_model::Recordings;
 use pass::Pass;
 pub(crate) use rewrite::{metadata, micros, naming, text};
@@ -118,7 +118,7 @@ struct Copy<'w> {
 impl EventSink for Copy<'_> {
     fn event(&mut self, event: &Event<'_>) {
         self.changes.n_read += 1;
-        with_sound_numbers(event, |event| match mend_broken_texts(event.json) {
+        with_valid_numbers(event, |event| match mend_broken_texts(event.json) {
             Some(json) => self.document.event(&json),
             None => self.document.event(event.json),
         });

@@ -12,7 +12,7 @@ use crate::check::rules::slices::OUTER_NOT_FIRST;
 use crate::check::rules::times::{EPOCH_PRECISION, NEGATIVE_TS};
 use crate::check::survey::Surveyed;
 use crate::check::texts::mend_texts;
-use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Text, with_sound_numbers};
+use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Text, with_valid_numbers};
 use ferrum_trace_model::Order;
 use hashbrown::{HashMap, HashSet};
 use std::io;
@@ -256,7 +256,7 @@ impl EventSink for Pass<'_> {
         let order = self.next;
         self.next = self.next.saturating_add(1);
         self.places.event(event);
-        with_sound_numbers(event, |event| match self.rewriter.decide(event, order) {
+        with_valid_numbers(event, |event| match self.rewriter.decide(event, order) {
             Fate::Kept(edits) => self.keep(event, order, edits),
             Fate::LeftOut(rule) => self.left_out.note(rule, event),
             Fate::EndOf(begin) => self.end(event, order, begin),

@@ -50,7 +50,7 @@ fn bytes_overwritten_in_the_middle_cost_their_chunk_and_no_more() {
     let offset = places.trim().strip_prefix("byte ").unwrap().split(':').next().unwrap();
     let offset: usize = offset.parse().unwrap();
     assert!((at - 64..at + 64).contains(&offset), "{places}");
-    assert!(places.ends_with("the rest of the chunk was passed over\n"), "{places}");
+    assert!(places.ends_with("the rest of the chunk was skipped\n"), "{places}");
 }
 
 #[test]

@@ -22,19 +22,19 @@ pub struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
     nest: Nest,
-    has_odd_number: bool,
+    has_invalid_number: bool,
 }
 
 impl<'a> Cursor<'a> {
     /// Creates a cursor at offset `at` of `bytes`.
     pub fn new(bytes: &'a [u8], at: usize) -> Self {
-        Self { bytes, at, nest: Nest::default(), has_odd_number: false }
+        Self { bytes, at, nest: Nest::default(), has_invalid_number: false }
     }
 
     /// Returns true if, since the last call, the cursor has passed a number that JSON does not allow: one with leading
     /// zeros, or one too large for a float.
-    pub fn take_odd_number(&mut self) -> bool {
-        std::mem::take(&mut self.has_odd_number)
+    pub fn take_invalid_number(&mut self) -> bool {
+        std::mem::take(&mut self.has_invalid_number)
     }
 
     /// Returns the whole text.
@@ -172,7 +172,7 @@ impl<'a> Cursor<'a> {
         }
         let whole = self.at;
         self.digits()?;
-        self.has_odd_number |= self.bytes[whole] == b'0' && self.at - whole > 1;
+        self.has_invalid_number |= self.bytes[whole] == b'0' && self.at - whole > 1;
         if self.peek() == Some(b'.') {
             self.at += 1;
             self.digits()?;
@@ -191,7 +191,7 @@ impl<'a> Cursor<'a> {
         self.peek().ok_or(Stop::End)?;
         let number = &self.bytes[start..self.at];
         if n_exponent_digits > 2 || number.len() > FLOAT_BYTES_MAX {
-            self.has_odd_number |= is_beyond_floats(number);
+            self.has_invalid_number |= exceeds_floats(number);
         }
         Ok(number)
     }
@@ -318,7 +318,7 @@ const FLOAT_BYTES_MAX: usize = 200;
 
 /// Returns true if a number is too large for a float. Many readers refuse a file with such a number.
 #[cold]
-pub fn is_beyond_floats(number: &[u8]) -> bool {
+pub(crate) fn exceeds_floats(number: &[u8]) -> bool {
     let number = std::str::from_utf8(number).ok().and_then(|number| number.parse::<f64>().ok());
     number.is_some_and(f64::is_infinite)
 }
@@ -399,21 +399,21 @@ mod tests {
         cursor.skip_value().map(|()| cursor.at())
     }
 
-    fn has_odd_number(text: &str) -> bool {
+    fn has_invalid_number(text: &str) -> bool {
         let text = format!("{text} ");
         let mut cursor = Cursor::new(text.as_bytes(), 0);
         cursor.skip_value().unwrap();
-        cursor.take_odd_number()
+        cursor.take_invalid_number()
     }
 
     #[test]
     fn numbers_that_json_does_not_allow_are_reported() {
         let zeros = "0".repeat(400);
         for odd in ["00", "-01", "[1,{\"a\":087.5}]", "1e999", "-1.5E+400", &format!("1{zeros}")] {
-            assert!(has_odd_number(odd), "{odd}");
+            assert!(has_invalid_number(odd), "{odd}");
         }
         for sound in ["0", "-0", "0.001", "1e308", "1e-999", "\"01\"", "[10,100]", &format!("0.{zeros}1")] {
-            assert!(!has_odd_number(sound), "{sound}");
+            assert!(!has_invalid_number(sound), "{sound}");
         }
     }
 
@@ -498,7 +498,7 @@ mod tests {
             if let Ok(len) = read(&text) {
                 prop_assert!(serde_json::from_str::<serde_json::Value>(&text[..len.min(text.len())]).is_ok()
                     // Numbers with leading zeros or too large for a float are accepted and reported.
-                    || has_odd_number(&text));
+                    || has_invalid_number(&text));
             }
         }
     }

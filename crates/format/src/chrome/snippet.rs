@@ -5,7 +5,7 @@ const SHORT_BYTES: usize = 64;
 
 /// A text prepared for being appended many times.
 #[derive(Clone, Debug)]
-pub struct Snippet {
+pub(crate) struct Snippet {
     /// The text if it is short, padded.
     padded: [u8; SHORT_BYTES],
     /// The text if it is long, otherwise empty.
@@ -15,7 +15,7 @@ pub struct Snippet {
 
 impl Snippet {
     /// Prepares a text.
-    pub fn new(text: &[u8]) -> Self {
+    pub(crate) fn new(text: &[u8]) -> Self {
         let mut padded = [0; SHORT_BYTES];
         let long = match padded.get_mut(..text.len()) {
             Some(start) => {
@@ -28,13 +28,13 @@ impl Snippet {
     }
 
     /// Returns the text.
-    pub fn text(&self) -> &[u8] {
+    pub(crate) fn text(&self) -> &[u8] {
         self.padded.get(..self.len).unwrap_or(&self.long)
     }
 
     /// Appends the text.
     #[inline(always)]
-    pub fn push_to(&self, out: &mut Vec<u8>) {
+    pub(crate) fn push_to(&self, out: &mut Vec<u8>) {
         if self.len > SHORT_BYTES {
             out.extend_from_slice(&self.long);
             return;

@@ -94,8 +94,8 @@ mod tests {
     proptest! {
         #[test]
         fn agrees_with_serde_json(text: String) {
-            let spelled = serde_json::to_string(&text).unwrap();
-            prop_assert_eq!(decoded(&spelled[1..spelled.len() - 1]), text);
+            let encoded = serde_json::to_string(&text).unwrap();
+            prop_assert_eq!(decoded(&encoded[1..encoded.len() - 1]), text);
         }
     }
 }

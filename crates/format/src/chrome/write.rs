@@ -72,7 +72,7 @@ const TIMES_COPIED: usize = 32;
 
 /// Writes the times of a slice, `1234.567,"dur":0.089`.
 #[inline]
-pub fn push_start_and_duration(out: &mut Vec<u8>, start: u64, duration: u64) {
+pub(crate) fn push_start_and_duration(out: &mut Vec<u8>, start: u64, duration: u64) {
     let mut text = [0; TIMES_BYTES + TIMES_COPIED];
     let at = put_micros(&mut text, TIMES_BYTES, duration);
     text[at - DURATION_KEY.len()..at].copy_from_slice(DURATION_KEY);
@@ -143,24 +143,16 @@ pub fn push_args_value(out: &mut Vec<u8>, value: &Value<'_>) {
     }
 }
 
-/// The result of writing the value of a counter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counterable {
-    /// The value was written.
-    Written,
-    /// The value is not a finite number and was not written, since viewers would refuse the file.
-    NotANumber,
-}
-
-/// Writes the value of a counter, which must be a finite number; booleans become 1 and 0.
-pub fn push_counter_value(out: &mut Vec<u8>, value: &Value<'_>) -> Counterable {
+/// Writes the value of a counter; booleans become 1 and 0. Returns false, without writing anything, if the value is not a
+/// finite number: viewers would refuse the file.
+pub(crate) fn push_counter_value(out: &mut Vec<u8>, value: &Value<'_>) -> bool {
     match value {
         Value::Signed(_) | Value::Unsigned(_) => push_args_value(out, value),
         Value::Float(number) if number.is_finite() => push_float(out, *number),
         Value::Bool(truth) => out.push(b'0' + u8::from(*truth)),
-        Value::Float(_) | Value::Text(_) | Value::Lost => return Counterable::NotANumber,
+        Value::Float(_) | Value::Text(_) | Value::Lost => return false,
     }
-    Counterable::Written
+    true
 }
 
 fn push_signed(out: &mut Vec<u8>, number: i64) {
@@ -223,10 +215,10 @@ mod tests {
     fn a_counter_accepts_numbers_only() {
         let mut out = Vec::new();
         for value in [Value::Float(f64::NAN), Value::Text("1".into()), Value::Lost] {
-            assert_eq!(push_counter_value(&mut out, &value), Counterable::NotANumber);
+            assert!(!push_counter_value(&mut out, &value));
         }
         assert!(out.is_empty());
-        assert_eq!(push_counter_value(&mut out, &Value::Bool(true)), Counterable::Written);
+        assert!(push_counter_value(&mut out, &Value::Bool(true)));
         assert_eq!(out, b"1");
     }
 
@@ -237,8 +229,8 @@ mod tests {
             let read: String = serde_json::from_str(&written(|out| push_text(out, &text))).unwrap();
             prop_assert_eq!(read, text.replace('\0', "␀"));
             if float.is_finite() {
-                let spelled = written(|out| push_args_value(out, &Value::Float(float)));
-                prop_assert_eq!(spelled.parse::<f64>().unwrap().to_bits(), float.to_bits());
+                let encoded = written(|out| push_args_value(out, &Value::Float(float)));
+                prop_assert_eq!(encoded.parse::<f64>().unwrap().to_bits(), float.to_bits());
             }
         }
     }

@@ -11,18 +11,18 @@ const RATIO_MAX: u64 = 400;
 const BYTES_IN_ANY_CASE: u64 = 64 << 20;
 
 /// Returns the maximum decompressed size for `n_packed` compressed bytes.
-pub fn unpacked_max(n_packed: u64) -> u64 {
+pub(crate) fn unpacked_max(n_packed: u64) -> u64 {
     n_packed.saturating_mul(RATIO_MAX).max(BYTES_IN_ANY_CASE)
 }
 
 /// Counts the bytes that are read through it.
-pub struct Counted<R> {
+pub(crate) struct Counted<R> {
     input: R,
     n_bytes: Arc<AtomicU64>,
 }
 
 /// Wraps a stream; returns it with the count of the bytes read.
-pub fn counted<R: Read>(input: R) -> (Counted<R>, Arc<AtomicU64>) {
+pub(crate) fn counted<R: Read>(input: R) -> (Counted<R>, Arc<AtomicU64>) {
     let n_bytes = Arc::new(AtomicU64::new(0));
     (Counted { input, n_bytes: Arc::clone(&n_bytes) }, n_bytes)
 }
@@ -37,7 +37,7 @@ impl<R: Read> Read for Counted<R> {
 
 /// A stream that is decompressed. If the input breaks off, the output so far is kept and a note is added; if the output
 /// exceeds the limit, reading fails.
-pub struct Bounded<D> {
+pub(crate) struct Bounded<D> {
     decoder: D,
     n_packed: Arc<AtomicU64>,
     n_unpacked: u64,
@@ -48,13 +48,18 @@ pub struct Bounded<D> {
 
 impl<D: Read> Bounded<D> {
     /// Decompresses `input`.
-    pub fn new<R: Read>(input: R, notes: Notes, what: &'static str, decoder: impl FnOnce(Counted<R>) -> D) -> Self {
+    pub(crate) fn new<R: Read>(
+        input: R,
+        notes: Notes,
+        what: &'static str,
+        decoder: impl FnOnce(Counted<R>) -> D,
+    ) -> Self {
         let (input, n_packed) = counted(input);
         Self::around(decoder(input), n_packed, notes, what)
     }
 
     /// Wraps an existing decoder and the count of the bytes it has read.
-    pub fn around(decoder: D, n_packed: Arc<AtomicU64>, notes: Notes, what: &'static str) -> Self {
+    pub(crate) fn around(decoder: D, n_packed: Arc<AtomicU64>, notes: Notes, what: &'static str) -> Self {
         Self { decoder, n_packed, n_unpacked: 0, notes, what, has_ended: false }
     }
 }

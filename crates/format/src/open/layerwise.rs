@@ -19,7 +19,7 @@ const TREE: &str = "model_stats";
 
 /// Returns true if a file starts like a profile: an object whose first field is `context`, with the content that vLLM
 /// writes there.
-pub fn is_layerwise(head: &[u8]) -> bool {
+pub(crate) fn is_layerwise(head: &[u8]) -> bool {
     let rest = head.trim_ascii_start();
     let rest = rest.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
     rest.is_some_and(|rest| {
@@ -28,10 +28,10 @@ pub fn is_layerwise(head: &[u8]) -> bool {
 }
 
 /// Converts a profile to Chrome trace events.
-pub fn to_chrome(input: impl Read) -> Result<Vec<u8>, Error> {
+pub(crate) fn to_chrome(input: impl Read) -> Result<Vec<u8>, Error> {
     let mut text = Vec::new();
     input.take(BYTES_MAX + 1).read_to_end(&mut text).map_err(|cause| Error::io("cannot read", cause))?;
-    let wrong = |found: String| Error::form(0, "a layerwise profile of vLLM", found);
+    let wrong = |found: String| Error::malformed(0, "a layerwise profile of vLLM", found);
     if text.len() as u64 > BYTES_MAX {
         return Err(wrong("more than 256 MiB".to_owned()));
     }

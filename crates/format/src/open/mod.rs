@@ -143,7 +143,11 @@ impl Opening {
         }
         if let Some(container) = container_of(head) {
             if self.containers.len() == CONTAINERS_MAX {
-                return Err(Error::form(0, "a trace", format!("more than {CONTAINERS_MAX} containers in each other")));
+                return Err(Error::malformed(
+                    0,
+                    "a trace",
+                    format!("more than {CONTAINERS_MAX} containers in each other"),
+                ));
             }
             self.containers.push(container);
             return self.unpack(container, input, file);

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 const HEAD_BYTES: usize = 64 << 10;
 
 /// A stream whose first bytes can be inspected before reading.
-pub struct Peeked {
+pub(crate) struct Peeked {
     head: Vec<u8>,
     n_taken: usize,
     rest: Box<dyn Read + Send>,
@@ -14,14 +14,14 @@ pub struct Peeked {
 
 impl Peeked {
     /// Fills the look-ahead buffer.
-    pub fn new(mut input: Box<dyn Read + Send>) -> io::Result<Self> {
+    pub(crate) fn new(mut input: Box<dyn Read + Send>) -> io::Result<Self> {
         let mut head = Vec::new();
         input.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
         Ok(Self { head, n_taken: 0, rest: input })
     }
 
     /// Returns the unread part of the look-ahead buffer.
-    pub fn head(&self) -> &[u8] {
+    pub(crate) fn head(&self) -> &[u8] {
         &self.head[self.n_taken..]
     }
 }

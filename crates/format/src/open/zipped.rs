@@ -8,11 +8,15 @@ use std::io::{self, Read, Seek, Write};
 use zip::ZipArchive;
 
 /// Opens all files of a zip as one trace with a document for each file.
-pub fn open(opening: Opening, file: File) -> Result<Opened, Error> {
+pub(crate) fn open(opening: Opening, file: File) -> Result<Opened, Error> {
     let mut archive = ZipArchive::new(file).map_err(broken)?;
     let members: Vec<usize> = (0..archive.len()).filter(|&n| is_trace_file(&mut archive, n)).collect();
     if members.is_empty() {
-        return Err(Error::form(0, "a zip with a trace in it", format!("one with {} entries, no file", archive.len())));
+        return Err(Error::malformed(
+            0,
+            "a zip with a trace in it",
+            format!("one with {} entries, no file", archive.len()),
+        ));
     }
     let notes = opening.notes.clone();
     if members.len() > 1 {
@@ -46,7 +50,7 @@ fn copy_member(archive: &mut ZipArchive<File>, member: usize, output: &mut impl 
     let n_bytes = io::copy(&mut packed.take(n_max + 1), &mut unpacked).map_err(failed)?;
     if n_bytes > n_max {
         let what = format!("{n_packed} bytes of zip that become more than {n_max}");
-        return Err(Error::form(0, "a trace", what));
+        return Err(Error::malformed(0, "a trace", what));
     }
     unpacked.rewind().map_err(super::cannot_copy)?;
     let mut inner = super::open_file(unpacked)?;

@@ -1,7 +1,7 @@
 //! Protobuf's wire format: variable-length integers, tagged fields, lengths.
 
 /// Maximum length of a variable-length integer.
-pub const VARINT_BYTES_MAX: usize = 10;
+pub(crate) const VARINT_BYTES_MAX: usize = 10;
 
 /// Wire types of fields.
 const VARINT: u32 = 0;
@@ -11,41 +11,41 @@ const FIXED32: u32 = 5;
 
 /// Returns the encoded length of a number.
 #[inline]
-pub const fn varint_len(number: u64) -> usize {
+pub(crate) const fn varint_len(number: u64) -> usize {
     // Seven bits per byte; zero takes one byte.
     (70 - (number | 1).leading_zeros() as usize) / 7
 }
 
 /// A few fields on the stack: one copy into the output instead of one per byte.
-pub struct Small<const N: usize> {
+pub(crate) struct Small<const N: usize> {
     bytes: [u8; N],
     len: usize,
 }
 
 impl<const N: usize> Small<N> {
     #[inline]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { bytes: [0; N], len: 0 }
     }
 
     #[inline]
-    pub fn as_slice(&self) -> &[u8] {
+    pub(crate) fn as_slice(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 
     #[inline]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     #[inline]
-    pub fn byte(&mut self, byte: u8) {
+    pub(crate) fn byte(&mut self, byte: u8) {
         self.bytes[self.len] = byte;
         self.len += 1;
     }
 
     #[inline]
-    pub fn varint(&mut self, mut number: u64) {
+    pub(crate) fn varint(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.byte(number as u8 | 0x80);
             number >>= 7;
@@ -55,14 +55,14 @@ impl<const N: usize> Small<N> {
 
     /// Writes a field with a number.
     #[inline]
-    pub fn number(&mut self, field: u32, number: u64) {
+    pub(crate) fn number(&mut self, field: u32, number: u64) {
         self.varint(tag(field, VARINT));
         self.varint(number);
     }
 
     /// Writes the tag and length of a field with bytes.
     #[inline]
-    pub fn bytes_head(&mut self, field: u32, len: usize) {
+    pub(crate) fn bytes_head(&mut self, field: u32, len: usize) {
         self.varint(tag(field, BYTES));
         self.varint(len as u64);
     }
@@ -73,7 +73,7 @@ const fn tag(field: u32, wire_type: u32) -> u64 {
 }
 
 /// Appends fields to a buffer.
-pub trait Push {
+pub(crate) trait Push {
     fn push_varint(&mut self, number: u64);
     /// Appends a field with a number; negative numbers are given as two's complement.
     fn push_number(&mut self, field: u32, number: u64);
@@ -88,7 +88,7 @@ pub trait Push {
 }
 
 /// Maximum length of a field that is written before its length is known: four bytes of seven bits.
-pub const OPENED_BYTES_MAX: usize = (1 << 28) - 1;
+pub(crate) const OPENED_BYTES_MAX: usize = (1 << 28) - 1;
 
 impl Push for Vec<u8> {
     #[inline]
@@ -137,7 +137,7 @@ impl Push for Vec<u8> {
 
 /// The value of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Payload<'a> {
+pub(crate) enum Payload<'a> {
     Number(u64),
     Fixed64(u64),
     Fixed32(u32),
@@ -146,7 +146,7 @@ pub enum Payload<'a> {
 
 impl<'a> Payload<'a> {
     /// Returns the number, whatever its wire type.
-    pub fn number(self) -> u64 {
+    pub(crate) fn number(self) -> u64 {
         match self {
             Self::Number(number) | Self::Fixed64(number) => number,
             Self::Fixed32(number) => u64::from(number),
@@ -155,7 +155,7 @@ impl<'a> Payload<'a> {
     }
 
     /// Returns the bytes; empty if the field is a number.
-    pub fn bytes(self) -> &'a [u8] {
+    pub(crate) fn bytes(self) -> &'a [u8] {
         match self {
             Self::Bytes(bytes) => bytes,
             _ => &[],
@@ -163,7 +163,7 @@ impl<'a> Payload<'a> {
     }
 
     /// Returns a float of either width.
-    pub fn float(self) -> f64 {
+    pub(crate) fn float(self) -> f64 {
         match self {
             Self::Fixed64(bits) => f64::from_bits(bits),
             Self::Fixed32(bits) => f64::from(f32::from_bits(bits)),
@@ -172,7 +172,7 @@ impl<'a> Payload<'a> {
     }
 
     /// Calls `take` with the numbers of a repeated field: a single one, or several packed into bytes.
-    pub fn numbers(self, mut take: impl FnMut(u64)) {
+    pub(crate) fn numbers(self, mut take: impl FnMut(u64)) {
         match self {
             Self::Bytes(mut bytes) => {
                 while let Some((number, len)) = read_varint(bytes) {
@@ -185,7 +185,7 @@ impl<'a> Payload<'a> {
     }
 
     /// Calls `take` with the numbers of a repeated field of eight bytes each.
-    pub fn fixed_numbers(self, mut take: impl FnMut(u64)) {
+    pub(crate) fn fixed_numbers(self, mut take: impl FnMut(u64)) {
         match self {
             Self::Bytes(bytes) => bytes.as_chunks().0.iter().for_each(|eight| take(u64::from_le_bytes(*eight))),
             one => take(one.number()),
@@ -195,7 +195,7 @@ impl<'a> Payload<'a> {
 
 /// The reason why a message could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub(crate) struct Broken {
     /// Offset in the message.
     pub at: usize,
     /// The expected input.
@@ -203,25 +203,25 @@ pub struct Broken {
 }
 
 /// Iterates over the fields of a message.
-pub struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     bytes: &'a [u8],
     at: usize,
     begin: usize,
 }
 
 impl<'a> Fields<'a> {
-    pub fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, begin: 0 }
     }
 
     /// Returns the offset of the last field, or of the one that could not be read.
-    pub fn last_begin(&self) -> usize {
+    pub(crate) fn last_begin(&self) -> usize {
         self.begin
     }
 
     /// Returns the next field and its value; `None` at the end.
     #[inline]
-    pub fn next(&mut self) -> Result<Option<(u32, Payload<'a>)>, Broken> {
+    pub(crate) fn next(&mut self) -> Result<Option<(u32, Payload<'a>)>, Broken> {
         if self.at >= self.bytes.len() {
             return Ok(None);
         }
@@ -267,7 +267,7 @@ impl<'a> Fields<'a> {
 
 /// Reads a number and its length; `None` if it is cut off or too long.
 #[inline]
-pub fn read_varint(bytes: &[u8]) -> Option<(u64, usize)> {
+pub(crate) fn read_varint(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut number = 0;
     for (n, &byte) in bytes.iter().enumerate().take(VARINT_BYTES_MAX) {
         number |= u64::from(byte & 0x7f) << (7 * n);

@@ -11,21 +11,21 @@ use std::collections::HashSet;
 
 /// The begins of async events and flows in a spool.
 #[derive(Debug, Default)]
-pub struct Begun {
+pub(crate) struct BeginsPresent {
     asyncs: HashSet<AsyncKey>,
     flows: HashSet<u64>,
     /// The first tick in the spool.
     pub first_tick: u64,
 }
 
-impl Begun {
+impl BeginsPresent {
     /// Creates an empty set.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { first_tick: u64::MAX, ..Self::default() }
     }
 
     /// Adds the begins in some pieces.
-    pub fn find<R: ReadAt + ?Sized>(
+    pub(crate) fn find<R: ReadAt + ?Sized>(
         &mut self,
         source: &R,
         pieces: &[Piece],
@@ -41,12 +41,12 @@ impl Begun {
 
     /// Returns true if the async event of this record begins in the spool. Always true if the record carries its own
     /// name, since these are not tracked.
-    pub fn has_async(&self, site: &Site, record: &Record<'_>) -> bool {
+    pub(crate) fn has_async(&self, site: &Site, record: &Record<'_>) -> bool {
         record.site == SITE_INLINE || self.asyncs.contains(&async_key(site, record))
     }
 
     /// Returns true if a flow begins in the spool.
-    pub fn has_flow(&self, id: u64) -> bool {
+    pub(crate) fn has_flow(&self, id: u64) -> bool {
         self.flows.contains(&id)
     }
 

@@ -6,7 +6,7 @@
 /// between two points is always mapped to the same value, so slices written by one flush nest in slices that a later
 /// flush writes.
 #[derive(Clone, Debug, Default)]
-pub struct Calibration {
+pub(crate) struct Calibration {
     lines: Vec<CalibrationLine>,
     last: Option<(u64, u64)>,
 }
@@ -27,7 +27,7 @@ const SCALE_ONE: u64 = 1 << SCALE_BITS;
 
 impl Calibration {
     /// Adds a point. It is ignored unless it is later than the last one on both clocks.
-    pub fn add(&mut self, ticks: u64, nanos: u64) {
+    pub(crate) fn add(&mut self, ticks: u64, nanos: u64) {
         let Some((last_ticks, last_nanos)) = self.last else {
             self.last = Some((ticks, nanos));
             return;
@@ -47,7 +47,7 @@ impl Calibration {
     }
 
     /// Returns the nanoseconds of the monotonic clock at the start of the trace.
-    pub fn start_nanos(&self) -> u64 {
+    pub(crate) fn start_nanos(&self) -> u64 {
         match (self.lines.first(), self.last) {
             (Some(line), _) => line.nanos,
             (None, Some((_, nanos))) => nanos,
@@ -56,12 +56,12 @@ impl Calibration {
     }
 
     /// Returns the nanoseconds from the start of the trace to the last point.
-    pub fn last_nanos_since_start(&self) -> u64 {
+    pub(crate) fn last_nanos_since_start(&self) -> u64 {
         self.last.map_or(0, |(_, nanos)| nanos.saturating_sub(self.start_nanos()))
     }
 
     /// Returns a view that remembers the last line, for many conversions in a row.
-    pub fn cursor(&self) -> Cursor<'_> {
+    pub(crate) fn cursor(&self) -> Cursor<'_> {
         Cursor {
             calibration: self,
             line: self.lines.first().copied().unwrap_or_else(|| self.lonely_line()),
@@ -101,7 +101,7 @@ impl Calibration {
 
 /// A view that remembers the last line; see [`Calibration::cursor`].
 #[derive(Clone, Debug)]
-pub struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     calibration: &'a Calibration,
     line: CalibrationLine,
     start_nanos: u64,
@@ -109,13 +109,13 @@ pub struct Cursor<'a> {
 
 impl Cursor<'_> {
     /// Returns the nanoseconds of the monotonic clock at the start of the trace.
-    pub fn start_nanos(&self) -> u64 {
+    pub(crate) fn start_nanos(&self) -> u64 {
         self.start_nanos
     }
 
     /// Converts to nanoseconds since the start of the trace; earlier times are moved to the start.
     #[inline]
-    pub fn nanos_since_start(&mut self, ticks: u64) -> u64 {
+    pub(crate) fn nanos_since_start(&mut self, ticks: u64) -> u64 {
         if ticks < self.line.ticks || ticks >= self.line.end_ticks {
             self.line = self.calibration.line_for(ticks);
         }

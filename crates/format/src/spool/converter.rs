@@ -1,19 +1,19 @@
 //! Converts a spool, or its new part, to an output format.
 
-use super::begins_present::Begun;
+use super::begins_present::BeginsPresent;
 use super::diagnostic::Damage;
 use super::encode_chrome::ChromeFile;
 use super::encode_perfetto::PerfettoFile;
-use super::encoding::{About, FileSpelling};
+use super::encoding::{About, FileEncoder};
 use super::facts;
 use super::layout::{CLOCK_TICKS, StopReason};
 use super::open_slices::OpenSlices;
 use super::open_span::OpenSpan;
 use super::ordered::in_order;
-use super::output_format::{OutputFormat, Spelling};
-use super::piece::{PieceWriter, Written};
+use super::output_format::{Encoding, OutputFormat};
+use super::piece::{PieceOutput, PieceWriter};
 use super::progress::{Header, Piece, Progress, read_chunk_into};
-use super::spool_writer::{FileState, Means, SpoolWriter};
+use super::spool_writer::{FileState, SpoolWriter, WriteOptions};
 use super::summary::Summary;
 use crate::pack::{Packer, Packing};
 use crate::{Error, ReadAt};
@@ -27,9 +27,9 @@ const UNIT_CHUNKS: usize = 8;
 /// Counts of one call of [`Converter::convert_new`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// Written events.
+    /// PieceOutput events.
     pub events: u64,
-    /// Written bytes.
+    /// PieceOutput bytes.
     pub bytes: u64,
 }
 
@@ -44,7 +44,7 @@ pub struct Converter {
     packing: Packing,
     state: FileState,
     /// The begins in the spool, if some may be missing.
-    begun: Option<Begun>,
+    begins: Option<BeginsPresent>,
     /// Spans that were open when the events of the last batch were listed.
     open_spans: Vec<OpenSpan>,
     n_events: u64,
@@ -62,18 +62,18 @@ enum File {
 
 impl Converter {
     /// Creates a converter and checks that `source` is a spool.
-    pub fn open<R: ReadAt + ?Sized>(source: &R, form: OutputFormat) -> Result<Self, Error> {
-        let file = match form.spelling {
-            Spelling::Chrome => File::Chrome(ChromeFile::default()),
-            Spelling::ChromeWholeMicros => File::ChromeWholeMicros(ChromeFile::default()),
-            Spelling::Perfetto => File::Perfetto(Box::default()),
+    pub fn open<R: ReadAt + ?Sized>(source: &R, format: OutputFormat) -> Result<Self, Error> {
+        let file = match format.encoding {
+            Encoding::Chrome => File::Chrome(ChromeFile::default()),
+            Encoding::ChromeWholeMicros => File::ChromeWholeMicros(ChromeFile::default()),
+            Encoding::Perfetto => File::Perfetto(Box::default()),
         };
         Ok(Self {
             progress: Progress::start(source)?,
             file,
-            packing: form.packing,
+            packing: format.packing,
             state: FileState::default(),
-            begun: Header::read(source)?.may_lack_begins().then(Begun::new),
+            begins: Header::read(source)?.may_lack_begins().then(BeginsPresent::new),
             open_spans: Vec::new(),
             n_events: 0,
             trigger: None,
@@ -110,17 +110,17 @@ impl Converter {
     {
         let pieces = self.progress.advance(source, events_are_seen)?;
         self.open_spans = self.progress.open_spans(source)?;
-        let Self { progress, state, packing, begun, open_spans, .. } = self;
-        if let Some(begun) = begun {
-            begun.find(source, &pieces, &progress.dictionary)?;
+        let Self { progress, state, packing, begins, open_spans, .. } = self;
+        if let Some(begins) = begins {
+            begins.find(source, &pieces, &progress.dictionary)?;
         }
-        let news = News { source, pieces: &pieces, begun: begun.as_ref(), open_spans };
-        let means = Means { packing: *packing, n_workers };
+        let new_part = NewPart { source, pieces: &pieces, begins: begins.as_ref(), open_spans };
+        let options = WriteOptions { packing: *packing, n_workers };
         let dictionary = &progress.dictionary;
         let (written, damage) = match &mut self.file {
-            File::Chrome(file) => news.write(SpoolWriter::new(out, file, state, dictionary, means)?),
-            File::ChromeWholeMicros(file) => news.write(SpoolWriter::new(out, file, state, dictionary, means)?),
-            File::Perfetto(file) => news.write(SpoolWriter::new(out, &mut **file, state, dictionary, means)?),
+            File::Chrome(file) => new_part.write(SpoolWriter::new(out, file, state, dictionary, options)?),
+            File::ChromeWholeMicros(file) => new_part.write(SpoolWriter::new(out, file, state, dictionary, options)?),
+            File::Perfetto(file) => new_part.write(SpoolWriter::new(out, &mut **file, state, dictionary, options)?),
         };
         progress.damage.merge(damage);
         let batch = written?;
@@ -134,13 +134,13 @@ impl Converter {
     pub fn tail<R: ReadAt + ?Sized>(&self, source: &R) -> Result<Vec<u8>, Error> {
         let summary = self.summary(source)?;
         // An empty recording states nothing, except that it continues an earlier part.
-        let is_told = self.state.has_threads() || summary.dropped > 0 || Header::read(source)?.part > 0;
-        let about = is_told.then(|| self.about(source, &summary)).transpose()?;
+        let is_stated = self.state.has_threads() || summary.dropped > 0 || Header::read(source)?.part > 0;
+        let about = is_stated.then(|| self.about(source, &summary)).transpose()?;
         let dictionary = &self.progress.dictionary;
         let open = OpenSlices::new(source, &self.open_spans, dictionary);
-        let end = open.end().max(self.state.unclosed.last());
+        let end = open.end().max(self.state.open_asyncs.last());
         let open = open.events(dictionary, end);
-        let ends = self.state.unclosed.ends(dictionary, end);
+        let ends = self.state.open_asyncs.ends(dictionary, end);
         let tail = match &self.file {
             File::Chrome(file) => file.tail(&ends, &open, about.as_ref()),
             File::ChromeWholeMicros(file) => file.tail(&ends, &open, about.as_ref()),
@@ -171,7 +171,7 @@ impl Converter {
         let clock = if header.clock == CLOCK_TICKS { "ticks" } else { "monotonic" };
         let recording = Recording { trigger: self.trigger.clone(), ..summary.recording.clone() };
         let lost = (summary.dropped > 0).then(|| lost_text(summary, header.limit));
-        Ok(About { pid: summary.pid, lost, facts: facts::spell(&recording, clock) })
+        Ok(About { pid: summary.pid, lost, facts: facts::encode(&recording, clock) })
     }
 }
 
@@ -186,25 +186,25 @@ fn lost_text(summary: &Summary, limit: u64) -> String {
 }
 
 /// The new part of a spool.
-struct News<'a, R: ?Sized> {
+struct NewPart<'a, R: ?Sized> {
     source: &'a R,
     pieces: &'a [Piece],
-    begun: Option<&'a Begun>,
+    begins: Option<&'a BeginsPresent>,
     open_spans: &'a [OpenSpan],
 }
 
 /// Buffers and compressors for reuse by workers.
 #[derive(Default)]
-struct Kept {
+struct Reusable {
     memory: Vec<Vec<u8>>,
     packers: Vec<Packer>,
 }
 
-impl<R: ReadAt + ?Sized> News<'_, R> {
+impl<R: ReadAt + ?Sized> NewPart<'_, R> {
     fn write<W, F>(&self, mut sink: SpoolWriter<'_, W, F>) -> (Result<Batch, Error>, Damage)
     where
         W: Write + Send + ?Sized,
-        F: FileSpelling + Send,
+        F: FileEncoder + Send,
     {
         let written = sink
             .open()
@@ -219,31 +219,31 @@ impl<R: ReadAt + ?Sized> News<'_, R> {
     fn write_pieces<W, F>(&self, sink: &mut SpoolWriter<'_, W, F>) -> Result<(), Error>
     where
         W: Write + Send + ?Sized,
-        F: FileSpelling + Send,
+        F: FileEncoder + Send,
     {
-        let &Self { source, pieces, begun, .. } = self;
+        let &Self { source, pieces, begins, .. } = self;
         let units: Vec<&[Piece]> = pieces.chunks(UNIT_CHUNKS).collect();
-        let (dictionary, means) = (sink.dictionary, sink.means);
-        let kept = Mutex::new(Kept::default());
-        let lock_kept = || kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let take_memory = || lock_kept().memory.pop().unwrap_or_default();
-        let pack = |packer: &mut Packer, written: &mut Written| -> Result<(), Error> {
-            if means.packing == Packing::Plain || written.events.is_empty() {
+        let (dictionary, options) = (sink.dictionary, sink.options);
+        let reusable = Mutex::new(Reusable::default());
+        let lock_reusable = || reusable.lock().unwrap_or_else(PoisonError::into_inner);
+        let take_memory = || lock_reusable().memory.pop().unwrap_or_default();
+        let pack = |packer: &mut Packer, written: &mut PieceOutput| -> Result<(), Error> {
+            if options.packing == Packing::Plain || written.events.is_empty() {
                 return Ok(());
             }
             let mut packed = take_memory();
             written.checksum = packer.pack(&written.events, &mut packed)?;
             let mut plain = std::mem::replace(&mut written.events, packed);
             plain.clear();
-            lock_kept().memory.push(plain);
+            lock_reusable().memory.push(plain);
             Ok(())
         };
-        let make = |unit: usize, emit: &mut dyn FnMut(Written) -> Result<(), Error>| {
-            let packer = lock_kept().packers.pop();
-            let mut packer = packer.map_or_else(|| Packer::new(means.packing), Ok)?;
-            let mut writer = PieceWriter::new(source, dictionary, begun, F::speller(take_memory()));
+        let make = |unit: usize, emit: &mut dyn FnMut(PieceOutput) -> Result<(), Error>| {
+            let packer = lock_reusable().packers.pop();
+            let mut packer = packer.map_or_else(|| Packer::new(options.packing), Ok)?;
+            let mut writer = PieceWriter::new(source, dictionary, begins, F::event_encoder(take_memory()));
             let mut bytes = Vec::new();
-            let mut pack_and_emit = |mut written: Written| {
+            let mut pack_and_emit = |mut written: PieceOutput| {
                 pack(&mut packer, &mut written)?;
                 emit(written)
             };
@@ -252,25 +252,25 @@ impl<R: ReadAt + ?Sized> News<'_, R> {
                 writer.write(piece, &bytes, &mut pack_and_emit)?;
             }
             pack_and_emit(writer.take())?;
-            lock_kept().packers.push(packer);
+            lock_reusable().packers.push(packer);
             Ok(())
         };
         let hand_over = |written| {
             let emptied = sink.accept(written)?;
-            lock_kept().memory.push(emptied);
+            lock_reusable().memory.push(emptied);
             Ok(())
         };
-        in_order(units.len(), means.n_workers, make, hand_over)
+        in_order(units.len(), options.n_workers, make, hand_over)
     }
 }
 
 /// Writes a whole spool in an output format, with up to `n_workers` threads.
-pub fn to_form<R, W>(source: &R, out: &mut W, form: OutputFormat, n_workers: usize) -> Result<Summary, Error>
+pub fn to_format<R, W>(source: &R, out: &mut W, format: OutputFormat, n_workers: usize) -> Result<Summary, Error>
 where
     R: ReadAt + ?Sized,
     W: Write + Send + ?Sized,
 {
-    write_whole(Converter::open(source, form)?, source, out, n_workers)
+    write_whole(Converter::open(source, format)?, source, out, n_workers)
 }
 
 /// Writes a whole spool with a new converter.
@@ -291,7 +291,7 @@ where
     R: ReadAt + ?Sized,
     W: Write + Send + ?Sized,
 {
-    to_form(source, out, OutputFormat::default(), n_workers)
+    to_format(source, out, OutputFormat::default(), n_workers)
 }
 
 /// Converts a spool in memory to Chrome trace events.

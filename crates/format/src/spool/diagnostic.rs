@@ -22,13 +22,13 @@ const DIAGNOSTICS_MAX: usize = 1000;
 
 /// All damage of a spool: the first places in detail, the others counted.
 #[derive(Clone, Debug, Default)]
-pub struct Damage {
+pub(crate) struct Damage {
     pub kept: Vec<Diagnostic>,
     pub n_all: u64,
 }
 
 impl Damage {
-    pub fn add(&mut self, offset: u64, message: impl Into<String>) {
+    pub(crate) fn add(&mut self, offset: u64, message: impl Into<String>) {
         self.n_all += 1;
         if self.kept.len() < DIAGNOSTICS_MAX {
             let message = message.into();
@@ -36,7 +36,7 @@ impl Damage {
         }
     }
 
-    pub fn merge(&mut self, other: Self) {
+    pub(crate) fn merge(&mut self, other: Self) {
         let room = DIAGNOSTICS_MAX.saturating_sub(self.kept.len());
         self.kept.extend(other.kept.into_iter().take(room));
         self.n_all += other.n_all;

@@ -8,23 +8,23 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Category of events without one.
-pub const DEFAULT_CATEGORY: &str = "default";
+pub(crate) const DEFAULT_CATEGORY: &str = "default";
 
 /// First thread id of tracks other than threads: above all thread ids of Linux.
 const TRACK_IDS: u32 = 1 << 30;
 /// First thread id of threads that cannot use the system's id.
 const OTHER_THREAD_IDS: u32 = TRACK_IDS + (1 << 29);
 /// First thread id of further lanes of tracks.
-pub const LANE_IDS: u32 = OTHER_THREAD_IDS + (1 << 28);
+pub(crate) const LANE_IDS: u32 = OTHER_THREAD_IDS + (1 << 28);
 
 /// First process id of the processes for further lanes of the original engine's interface: above all process ids of
 /// Linux.
-pub const LANE_PIDS: u32 = LANE_IDS;
+pub(crate) const LANE_PIDS: u32 = LANE_IDS;
 
 /// A call site with its encoded parts. There may be tens of thousands of sites with names made at run time, so its
 /// fields have no spare capacity.
 #[derive(Debug)]
-pub struct Site {
+pub(crate) struct Site {
     pub name: Box<str>,
     pub category: Box<str>,
     /// The keys of its arguments.
@@ -37,7 +37,7 @@ pub struct Site {
     /// The title of the rows of its async events.
     pub row_title: RowTitle,
     /// `"key":` for each argument.
-    pub spelled_keys: Box<[Vec<u8>]>,
+    pub encoded_keys: Box<[Vec<u8>]>,
 }
 
 /// The part of a slice's start that other events do not have.
@@ -45,7 +45,7 @@ const SLICE_HEAD_END: &[u8] = b"X\",\"ts\":";
 
 /// A thread or another track.
 #[derive(Debug)]
-pub struct Track {
+pub(crate) struct Track {
     pub name: String,
     pub sort: Option<i64>,
     /// Thread id in the file.
@@ -58,7 +58,7 @@ pub struct Track {
 
 /// A thread.
 #[derive(Debug)]
-pub struct Thread {
+pub(crate) struct Thread {
     pub track: Track,
     /// The first thread with the same row, which may be an earlier one with the same thread id and name.
     pub row: u32,
@@ -68,7 +68,7 @@ pub struct Thread {
 
 /// Origin of the recording. Unknown fields are empty.
 #[derive(Debug)]
-pub struct Origin {
+pub(crate) struct Origin {
     pub rank: Option<u32>,
     pub host: String,
     pub boot_id: String,
@@ -76,7 +76,7 @@ pub struct Origin {
 
 /// All definitions.
 #[derive(Debug)]
-pub struct Dictionary {
+pub(crate) struct Dictionary {
     pub pid: u32,
     pub process_name: String,
     /// `None` for recordings of versions that did not write it.
@@ -93,7 +93,7 @@ pub struct Dictionary {
 }
 
 impl Dictionary {
-    pub fn new(pid: u32) -> Self {
+    pub(crate) fn new(pid: u32) -> Self {
         Self {
             pid,
             process_name: String::new(),
@@ -109,7 +109,7 @@ impl Dictionary {
     }
 
     /// Adds a definition found at `offset`, or returns the reason why it is invalid.
-    pub fn define(&mut self, definition: Definition<'_>, offset: u64) -> Result<(), String> {
+    pub(crate) fn define(&mut self, definition: Definition<'_>, offset: u64) -> Result<(), String> {
         match definition {
             Definition::Site { id, name, category, keys } => {
                 let mut site = Site::new(&name, &category, &keys);
@@ -159,26 +159,26 @@ impl Dictionary {
     }
 
     #[inline]
-    pub fn site(&self, id: u32) -> Option<&Site> {
+    pub(crate) fn site(&self, id: u32) -> Option<&Site> {
         self.sites.get(id)
     }
 
     #[inline]
-    pub fn thread(&self, id: u32) -> Option<&Thread> {
+    pub(crate) fn thread(&self, id: u32) -> Option<&Thread> {
         self.threads.get(id)
     }
 
-    pub fn track(&self, id: u32) -> Option<&Track> {
+    pub(crate) fn track(&self, id: u32) -> Option<&Track> {
         self.tracks.get(id)
     }
 
-    pub fn threads(&self) -> impl Iterator<Item = (u32, &Thread)> {
+    pub(crate) fn threads(&self) -> impl Iterator<Item = (u32, &Thread)> {
         self.threads.iter()
     }
 }
 
 impl Site {
-    pub fn new<S: AsRef<str>>(name: &str, category: &str, keys: &[S]) -> Self {
+    pub(crate) fn new<S: AsRef<str>>(name: &str, category: &str, keys: &[S]) -> Self {
         let category = if category.is_empty() { DEFAULT_CATEGORY } else { category };
         let mut head = b",\n{\"name\":".to_vec();
         push_text(&mut head, name);
@@ -193,7 +193,7 @@ impl Site {
             category: category.into(),
             slice_head: Snippet::new(&head),
             row_title: RowTitle::of(&keys),
-            spelled_keys: keys.iter().map(|key| spelled_key(key)).collect(),
+            encoded_keys: keys.iter().map(|key| encode_key(key)).collect(),
             keys,
             counters: Box::default(),
         }
@@ -201,7 +201,7 @@ impl Site {
 
     /// Returns the start of an event: `,
     /// {"name":"…","cat":"…","ph":"`
-    pub fn head(&self) -> &[u8] {
+    pub(crate) fn head(&self) -> &[u8] {
         let head = self.slice_head.text();
         &head[..head.len() - SLICE_HEAD_END.len()]
     }
@@ -209,7 +209,7 @@ impl Site {
 
 /// Returns the hash that identifies a counter series. Any argument may be one, and texts for all of them would take
 /// more memory than their sites.
-pub fn counter_hash(name: &str, key: &str) -> u64 {
+pub(crate) fn counter_hash(name: &str, key: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     (name, key).hash(&mut hasher);
     hasher.finish()
@@ -220,11 +220,11 @@ fn plain_key(key: &str) -> &str {
 }
 
 /// Encodes a key and its colon.
-fn spelled_key(key: &str) -> Vec<u8> {
-    let mut spelled = Vec::with_capacity(key.len() + 3);
-    push_text(&mut spelled, key);
-    spelled.push(b':');
-    spelled
+fn encode_key(key: &str) -> Vec<u8> {
+    let mut encoded = Vec::with_capacity(key.len() + 3);
+    push_text(&mut encoded, key);
+    encoded.push(b':');
+    encoded
 }
 
 impl Track {
@@ -236,7 +236,7 @@ impl Track {
 }
 
 /// Returns `,"pid":…,"tid":…`
-pub fn track_tail(pid: u32, tid: u32) -> Vec<u8> {
+pub(crate) fn track_tail(pid: u32, tid: u32) -> Vec<u8> {
     let mut tail = b",\"pid\":".to_vec();
     push_decimal(&mut tail, u64::from(pid));
     tail.extend_from_slice(b",\"tid\":");
@@ -264,7 +264,7 @@ impl<T> Sparse<T> {
     fn insert(&mut self, id: u32, entry: T) -> Result<(), String> {
         let index = id as usize;
         if index > 4 * self.n_filled + SPARSE_SLACK {
-            return Err(format!("expected a number near {}, found {id}; definition passed over", self.n_filled));
+            return Err(format!("expected a number near {}, found {id}; definition skipped", self.n_filled));
         }
         if index >= self.entries.len() {
             self.entries.resize_with(index + 1, || None);

@@ -2,16 +2,15 @@
 
 use super::dictionary::{Site, Thread, track_tail};
 use super::encoding::{
-    ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, OverlapProcess, ProcessRow, Row, Speller, push_args,
+    ABOUT, ARGS_KEY, About, CounterRow, Event, EventEncoder, FileEncoder, OverlapProcess, ProcessRow, Row, push_args,
     push_key, push_unclosed_args,
 };
-use super::open_asyncs::UnclosedEnd;
-use super::piece::Loose;
+use super::open_asyncs::AddedEnd;
+use super::piece::LooseSlice;
 use super::record::{FLOW, RecordKind};
 use crate::ReadAt;
 use crate::chrome::{
-    ARGS_STRIPPED, Counterable, METADATA_CATEGORY, push_counter_value, push_decimal, push_micros,
-    push_start_and_duration, push_text,
+    ARGS_STRIPPED, METADATA_CATEGORY, push_counter_value, push_decimal, push_micros, push_start_and_duration, push_text,
 };
 use ferrum_trace_model::vocab::about::RANK_LABEL;
 use ferrum_trace_model::vocab::{ROW_OF, UNCLOSED};
@@ -20,17 +19,17 @@ use ferrum_trace_model::vocab::{ROW_OF, UNCLOSED};
 ///
 /// If `WHOLE` is true, times are whole microseconds and every event has `dur`, for readers that require this.
 #[derive(Debug, Default)]
-pub struct ChromeFile<const WHOLE: bool> {
+pub(crate) struct ChromeFile<const WHOLE: bool> {
     has_begun: bool,
 }
 
-impl<const WHOLE: bool> FileSpelling for ChromeFile<WHOLE> {
-    type Speller = ChromeSpeller<WHOLE>;
+impl<const WHOLE: bool> FileEncoder for ChromeFile<WHOLE> {
+    type EventEncoder = ChromeEventEncoder<WHOLE>;
     const OPENING: &'static [u8] = b"[";
     const ORDERS_LOOSE: bool = false;
 
-    fn speller(memory: Vec<u8>) -> ChromeSpeller<WHOLE> {
-        ChromeSpeller { out: memory }
+    fn event_encoder(memory: Vec<u8>) -> ChromeEventEncoder<WHOLE> {
+        ChromeEventEncoder { out: memory }
     }
 
     fn joined<'b>(&mut self, events: &'b [u8]) -> &'b [u8] {
@@ -73,7 +72,7 @@ impl<const WHOLE: bool> FileSpelling for ChromeFile<WHOLE> {
 
     fn counters(&mut self, _out: &mut Vec<u8>, _counters: Vec<CounterRow>) {}
 
-    fn loose(&mut self, out: &mut Vec<u8>, row: Row, slice: &Loose, texts: &[u8]) {
+    fn loose(&mut self, out: &mut Vec<u8>, row: Row, slice: &LooseSlice, texts: &[u8]) {
         let (start, end) = slice.interval;
         let tail = track_tail(row.pid, row.tid);
         out.extend_from_slice(&texts[slice.head.clone()]);
@@ -86,12 +85,7 @@ impl<const WHOLE: bool> FileSpelling for ChromeFile<WHOLE> {
         }
     }
 
-    fn tail<R: ReadAt + ?Sized>(
-        &self,
-        ends: &[UnclosedEnd<'_>],
-        open: &[Event<'_, R>],
-        about: Option<&About>,
-    ) -> Vec<u8> {
+    fn tail<R: ReadAt + ?Sized>(&self, ends: &[AddedEnd<'_>], open: &[Event<'_, R>], about: Option<&About>) -> Vec<u8> {
         let mut tail = Vec::new();
         for end in ends {
             push_end::<WHOLE>(&mut tail, end);
@@ -148,7 +142,7 @@ fn whole_micros(nanos: u64) -> u64 {
     nanos / 1000 + u64::from(nanos % 1000 >= 500)
 }
 
-fn push_end<const WHOLE: bool>(out: &mut Vec<u8>, end: &UnclosedEnd<'_>) {
+fn push_end<const WHOLE: bool>(out: &mut Vec<u8>, end: &AddedEnd<'_>) {
     out.extend_from_slice(end.site.head());
     out.extend_from_slice(b"e\",\"ts\":");
     push_time::<WHOLE>(out, end.time);
@@ -156,7 +150,7 @@ fn push_end<const WHOLE: bool>(out: &mut Vec<u8>, end: &UnclosedEnd<'_>) {
     push_local_id(out, end.id);
     out.extend_from_slice(format!(",\"args\":{{\"{UNCLOSED}\":true}}}}").as_bytes());
     if let Some(title) = end.title {
-        push_row_edge(out, end.site, title, b'e', end.time);
+        push_row_title_point(out, end.site, title, b'e', end.time);
         out.extend_from_slice(&end.thread.track.tail);
         push_local_id(out, end.id);
         push_row_of(out, end.site);
@@ -165,7 +159,7 @@ fn push_end<const WHOLE: bool>(out: &mut Vec<u8>, end: &UnclosedEnd<'_>) {
 }
 
 /// Writes the event that gives a row its title, up to its thread.
-fn push_row_edge(out: &mut Vec<u8>, site: &Site, title: &str, phase: u8, time: u64) {
+fn push_row_title_point(out: &mut Vec<u8>, site: &Site, title: &str, phase: u8, time: u64) {
     out.extend_from_slice(b",\n{\"name\":");
     push_text(out, title);
     out.extend_from_slice(b",\"cat\":");
@@ -241,11 +235,11 @@ fn push_name_args(out: &mut Vec<u8>, name: &str) {
 
 /// Encodes events, each with a comma before it.
 #[derive(Debug)]
-pub struct ChromeSpeller<const WHOLE: bool> {
+pub(crate) struct ChromeEventEncoder<const WHOLE: bool> {
     out: Vec<u8>,
 }
 
-impl<const WHOLE: bool> Speller for ChromeSpeller<WHOLE> {
+impl<const WHOLE: bool> EventEncoder for ChromeEventEncoder<WHOLE> {
     #[inline(always)]
     fn plain_slice(&mut self, _site_id: u32, site: &Site, thread: &Thread, start: u64, end: u64) {
         let out = &mut self.out;
@@ -298,10 +292,10 @@ impl<const WHOLE: bool> Speller for ChromeSpeller<WHOLE> {
         out.push(b'}');
     }
 
-    fn row_edge<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: RecordKind, title: &str) {
+    fn row_title_point<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: RecordKind, title: &str) {
         let out = &mut self.out;
         let phase = if kind == RecordKind::AsyncBegin { b'b' } else { b'e' };
-        push_row_edge(out, event.site, title, phase, event.end);
+        push_row_title_point(out, event.site, title, phase, event.end);
         out.extend_from_slice(&event.thread.track.tail);
         push_local_id(out, event.record.leading(0));
         push_row_of(out, event.site);
@@ -324,12 +318,11 @@ impl<const WHOLE: bool> Speller for ChromeSpeller<WHOLE> {
                 out.push(b',');
             }
             push_key(out, event.site, n);
-            match push_counter_value(out, &event.value(n)) {
-                Counterable::Written => n_numbers += 1,
-                Counterable::NotANumber => {
-                    out.truncate(undo);
-                    n_others += 1;
-                }
+            if push_counter_value(out, &event.value(n)) {
+                n_numbers += 1;
+            } else {
+                out.truncate(undo);
+                n_others += 1;
             }
         }
         out.extend_from_slice(b"}}");

@@ -6,10 +6,10 @@
 
 use super::dictionary::{Site, Thread, counter_hash};
 use super::encoding::{
-    ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, OverlapProcess, ProcessRow, Row, Speller, uuid,
+    ABOUT, ARGS_KEY, About, CounterRow, Event, EventEncoder, FileEncoder, OverlapProcess, ProcessRow, Row, uuid,
 };
-use super::open_asyncs::UnclosedEnd;
-use super::piece::Loose;
+use super::open_asyncs::AddedEnd;
+use super::piece::LooseSlice;
 use super::record::{FLOW, RecordKind};
 use crate::ReadAt;
 use crate::chrome::METADATA_CATEGORY;
@@ -27,7 +27,7 @@ const NO_TIDS_MASK: u32 = (1 << 28) - 1;
 
 /// The file.
 #[derive(Debug)]
-pub struct PerfettoFile {
+pub(crate) struct PerfettoFile {
     encoder: Encoder,
     process: Option<ProcessName>,
     /// Rows without names, and counters, that are already described.
@@ -55,13 +55,13 @@ fn usable_tid(tid: u32) -> u32 {
     if (1..=i32::MAX as u32).contains(&tid) { tid } else { NO_TIDS + (tid & NO_TIDS_MASK) }
 }
 
-impl FileSpelling for PerfettoFile {
-    type Speller = PerfettoSpeller;
+impl FileEncoder for PerfettoFile {
+    type EventEncoder = PerfettoEventEncoder;
     const OPENING: &'static [u8] = &[];
     const ORDERS_LOOSE: bool = true;
 
-    fn speller(memory: Vec<u8>) -> PerfettoSpeller {
-        PerfettoSpeller {
+    fn event_encoder(memory: Vec<u8>) -> PerfettoEventEncoder {
+        PerfettoEventEncoder {
             encoder: Encoder::on_sequence(Sequence::Events, memory),
             sites: Vec::new(),
             counters: Vec::new(),
@@ -137,7 +137,7 @@ impl FileSpelling for PerfettoFile {
         self.encoder.move_to(out);
     }
 
-    fn loose(&mut self, out: &mut Vec<u8>, row: Row, slice: &Loose, texts: &[u8]) {
+    fn loose(&mut self, out: &mut Vec<u8>, row: Row, slice: &LooseSlice, texts: &[u8]) {
         let (start, end) = slice.interval;
         let head = &texts[slice.head.clone()];
         let (name, category) = loose_words(head);
@@ -161,21 +161,16 @@ impl FileSpelling for PerfettoFile {
         encoder.move_to(out);
     }
 
-    fn tail<R: ReadAt + ?Sized>(
-        &self,
-        ends: &[UnclosedEnd<'_>],
-        open: &[Event<'_, R>],
-        about: Option<&About>,
-    ) -> Vec<u8> {
+    fn tail<R: ReadAt + ?Sized>(&self, ends: &[AddedEnd<'_>], open: &[Event<'_, R>], about: Option<&About>) -> Vec<u8> {
         let mut encoder = Encoder::on_sequence(Sequence::Tail, Vec::new());
-        for &UnclosedEnd { site, thread, id, time, title } in ends {
+        for &AddedEnd { site, thread, id, time, title } in ends {
             let (name, category) = (encoder.name(&site.name), Some(encoder.category(&site.category)));
             encoder.push_arg(UNCLOSED, &Value::Bool(true));
             encoder.async_point(time, uuid::thread(thread.row), name, category, AsyncPhase::End, id);
             if let Some(title) = title {
                 encoder.push_arg(ROW_OF, &Value::Text((&*site.name).into()));
                 encoder.push_arg(UNCLOSED, &Value::Bool(true));
-                let title = Word::Spelled(title);
+                let title = Word::Inline(title);
                 encoder.async_point(time, uuid::thread(thread.row), title, category, AsyncPhase::End, id);
             }
         }
@@ -201,7 +196,7 @@ impl FileSpelling for PerfettoFile {
 fn push_open_slices<R: ReadAt + ?Sized>(encoder: &mut Encoder, open: &[Event<'_, R>]) {
     for slice in open {
         for n in slice.first_arg()..slice.record.n_args() {
-            encoder.push_arg(&slice.key(n), &spelled(slice.value(n)));
+            encoder.push_arg(&slice.key(n), &finite_or_text(slice.value(n)));
         }
         encoder.push_arg(UNCLOSED, &Value::Bool(true));
         let (name, category) = (encoder.name(&slice.site.name), Some(encoder.category(&slice.site.category)));
@@ -245,7 +240,7 @@ fn loose_words(head: &[u8]) -> (&str, &str) {
 
 /// Encodes packets of events. Each unit has its own definitions, so that units are independent.
 #[derive(Debug)]
-pub struct PerfettoSpeller {
+pub(crate) struct PerfettoEventEncoder {
     encoder: Encoder,
     /// Interned texts of sites, by the number of the site.
     sites: Vec<SiteWords>,
@@ -262,7 +257,7 @@ struct SiteWords {
     keys: Vec<u64>,
 }
 
-impl PerfettoSpeller {
+impl PerfettoEventEncoder {
     /// Returns name and category of a site for any event of this unit.
     #[inline]
     fn words<'s>(&mut self, site_id: u32, site: &'s Site) -> (Word<'s>, Option<Word<'s>>) {
@@ -278,7 +273,7 @@ impl PerfettoSpeller {
         if let (Word::Interned(name), Word::Interned(category)) = (name, category) {
             let keys = site.keys.iter().map(|key| match self.encoder.key(key) {
                 Word::Interned(id) => id,
-                Word::Spelled(_) => 0,
+                Word::Inline(_) => 0,
             });
             let keys = keys.collect();
             let index = site_id as usize;
@@ -303,7 +298,7 @@ impl PerfettoSpeller {
         let Self { encoder, sites, .. } = self;
         let keys = sites.get(event.record.site as usize).map_or(&[][..], |words| &words.keys);
         for n in event.first_arg()..event.args_end() {
-            let value = spelled(event.value(n));
+            let value = finite_or_text(event.value(n));
             match keys.get(n) {
                 Some(&key) if key != 0 => encoder.push_known_arg(key, &value),
                 _ => encoder.push_arg(&event.key(n), &value),
@@ -327,7 +322,7 @@ impl PerfettoSpeller {
     }
 }
 
-impl Speller for PerfettoSpeller {
+impl EventEncoder for PerfettoEventEncoder {
     #[inline(always)]
     fn plain_slice(&mut self, site_id: u32, site: &Site, thread: &Thread, start: u64, end: u64) {
         let (name, category) = self.words(site_id, site);
@@ -368,13 +363,13 @@ impl Speller for PerfettoSpeller {
         }
     }
 
-    fn row_edge<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: RecordKind, title: &str) {
+    fn row_title_point<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: RecordKind, title: &str) {
         let encoder = &mut self.encoder;
         encoder.push_arg(ROW_OF, &Value::Text((&*event.site.name).into()));
         let phase = if kind == RecordKind::AsyncBegin { AsyncPhase::Begin } else { AsyncPhase::End };
         let category = Some(encoder.category(&event.site.category));
         let (track, id) = (uuid::thread(event.thread.row), event.record.leading(0));
-        encoder.async_point(event.end, track, Word::Spelled(title), category, phase, id);
+        encoder.async_point(event.end, track, Word::Inline(title), category, phase, id);
     }
 
     fn counter<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>) {
@@ -425,7 +420,7 @@ enum Number {
 }
 
 /// Converts numbers that JSON does not allow to texts, as in JSON output.
-fn spelled(value: Value<'_>) -> Value<'_> {
+fn finite_or_text(value: Value<'_>) -> Value<'_> {
     match value {
         Value::Float(number) if number.is_nan() => Value::Text("NaN".into()),
         Value::Float(number) if number == f64::INFINITY => Value::Text("Infinity".into()),

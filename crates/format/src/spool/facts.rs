@@ -5,7 +5,7 @@ use ferrum_trace_model::vocab::{about, trigger};
 use ferrum_trace_model::{Recording, RefusedDumps, Trigger};
 
 /// Returns the JSON object. `clock` is the clock of the spool's times.
-pub fn spell(recording: &Recording, clock: &str) -> Vec<u8> {
+pub(crate) fn encode(recording: &Recording, clock: &str) -> Vec<u8> {
     let mut object = Object::new();
     object.text("version", env!("CARGO_PKG_VERSION"));
     object.text("clock", clock);

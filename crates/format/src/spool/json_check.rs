@@ -4,7 +4,7 @@
 const DEPTH_MAX: usize = 64;
 
 /// Returns true if `text` is one valid JSON object and nothing else.
-pub fn is_object(text: &[u8]) -> bool {
+pub(crate) fn is_object(text: &[u8]) -> bool {
     let mut checker = Checker { rest: text };
     text.first() == Some(&b'{') && checker.value(DEPTH_MAX).is_some() && checker.rest.is_empty()
 }

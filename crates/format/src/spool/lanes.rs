@@ -14,14 +14,14 @@ const REMEMBERED: usize = 4096;
 
 /// Maximum number of lanes of a track that are searched for a place among their slices. Further lanes take a slice only
 /// after all of their slices, so that the time per slice does not grow with the number of lanes.
-const ASKED_MAX: usize = 32;
+const SEARCHED_MAX: usize = 32;
 
 /// Begin and end in nanoseconds.
-pub type Interval = (u64, u64);
+pub(crate) type Interval = (u64, u64);
 
 /// The lanes of one track.
 #[derive(Debug, Default)]
-pub struct SpoolLanes {
+pub(crate) struct SpoolLanes {
     /// The lanes that are searched: the first ones of the track.
     lanes: Vec<Lane>,
     /// The latest end in each of the other lanes, earliest first.
@@ -31,7 +31,7 @@ pub struct SpoolLanes {
 impl SpoolLanes {
     /// Assigns the slices of one batch to lanes. Returns the lane of each slice, and the indexes of all slices in the
     /// order of their begins, outer ones first.
-    pub fn place(&mut self, batch: &[Interval]) -> (Vec<usize>, Vec<usize>) {
+    pub(crate) fn place(&mut self, batch: &[Interval]) -> (Vec<usize>, Vec<usize>) {
         let mut by_start: Vec<usize> = (0..batch.len()).collect();
         by_start.sort_by_key(|&i| (batch[i].0, Reverse(batch[i].1)));
         let mut lane_of = vec![0; batch.len()];
@@ -48,14 +48,14 @@ impl SpoolLanes {
         if let Some(lane) = self.lanes.iter_mut().position(|lane| lane.take(interval)) {
             return lane;
         }
-        if self.lanes.len() < ASKED_MAX {
+        if self.lanes.len() < SEARCHED_MAX {
             let mut lane = Lane::default();
             lane.take(interval);
             self.lanes.push(lane);
             return self.lanes.len() - 1;
         }
         let (start, end) = interval;
-        let next = ASKED_MAX + self.others.len();
+        let next = SEARCHED_MAX + self.others.len();
         let free = self.others.peek().is_some_and(|&Reverse((latest_end, _))| latest_end <= start);
         let lane = if free { self.others.pop().map_or(next, |Reverse((_, lane))| lane) } else { next };
         self.others.push(Reverse((end, lane)));
@@ -64,7 +64,7 @@ impl SpoolLanes {
 }
 
 /// Returns the order of the batch, with slices that begin at the same time reordered as in `by_start`.
-pub fn outer_first(batch: &[Interval], by_start: &[usize]) -> Vec<usize> {
+pub(crate) fn outer_first(batch: &[Interval], by_start: &[usize]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..batch.len()).collect();
     for group in by_start.chunk_by(|&a, &b| batch[a].0 == batch[b].0) {
         let mut places = group.to_vec();

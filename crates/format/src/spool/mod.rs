@@ -1,7 +1,7 @@
 //! The spool: the memory-mapped file that the recorder writes while the program runs.
 //!
 //! It is complete at every moment, even after `kill -9`, and self-contained: names, threads and the calibration of the
-//! clock are in it. [`to_form`] converts it to a format that viewers open; [`Converter`] does the same incrementally
+//! clock are in it. [`to_format`] converts it to a format that viewers open; [`Converter`] does the same incrementally
 //! while the spool still grows.
 
 mod begins_present;
@@ -31,12 +31,12 @@ mod spool_writer;
 mod summary;
 mod text;
 
-pub use converter::{Batch, Converter, to_chrome, to_chrome_bytes, to_form, write_whole};
+pub use converter::{Batch, Converter, to_chrome, to_chrome_bytes, to_format, write_whole};
 pub use definition::{Definition, THREAD_DROPPED_WORD, write_site};
 pub use diagnostic::Diagnostic;
 pub use event_counter::EventCounter;
 pub use open_span::empty_unstable_slots;
-pub use output_format::{OutputFormat, Spelling};
+pub use output_format::{Encoding, OutputFormat};
 pub use progress::is_spool;
 pub use summary::Summary;
 pub use text::{stamp_bits, text_reference};

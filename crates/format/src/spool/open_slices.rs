@@ -14,7 +14,7 @@ const THREADS_MAX: usize = 100;
 const STACK_BYTES_MAX: usize = 1000;
 
 /// Open spans with their times and names.
-pub struct OpenSlices<'a, R: ?Sized> {
+pub(crate) struct OpenSlices<'a, R: ?Sized> {
     texts: Texts<'a, R>,
     spans: Vec<TimedSpan<'a>>,
     /// Time of the last calibration in nanoseconds, when the process was still alive.
@@ -30,7 +30,7 @@ struct TimedSpan<'a> {
 }
 
 impl<'a, R: ReadAt + ?Sized> OpenSlices<'a, R> {
-    pub fn new(source: &'a R, spans: &'a [OpenSpan], dictionary: &Dictionary) -> Self {
+    pub(crate) fn new(source: &'a R, spans: &'a [OpenSpan], dictionary: &Dictionary) -> Self {
         let texts = Texts::of_spool(source);
         let mut clock = dictionary.calibration.cursor();
         let timed = spans.iter().map(|span| {
@@ -43,14 +43,14 @@ impl<'a, R: ReadAt + ?Sized> OpenSlices<'a, R> {
     }
 
     /// Returns the latest time at which the spans are known to be open; 0 if there are none.
-    pub fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         let last_begin = self.spans.iter().map(|timed| timed.start + 1).max();
         last_begin.map_or(0, |begin| begin.max(self.last_alive))
     }
 
     /// Returns the names of the spans of each thread, outermost first: `decode > layer > gemm`. The number of threads
     /// is limited.
-    pub fn by_thread(&self, dictionary: &Dictionary) -> Vec<(String, String)> {
+    pub(crate) fn by_thread(&self, dictionary: &Dictionary) -> Vec<(String, String)> {
         let mut threads: Vec<(u32, String)> = Vec::new();
         for event in self.events(dictionary, u64::MAX) {
             let thread = event.thread.track.id;
@@ -72,7 +72,7 @@ impl<'a, R: ReadAt + ?Sized> OpenSlices<'a, R> {
     }
 
     /// Returns the spans as slices up to `end`. A span whose thread or name is not defined is omitted.
-    pub fn events<'s>(&'s self, dictionary: &'s Dictionary, end: u64) -> Vec<Event<'s, R>> {
+    pub(crate) fn events<'s>(&'s self, dictionary: &'s Dictionary, end: u64) -> Vec<Event<'s, R>> {
         let events = self.spans.iter().filter_map(|timed| {
             let record = timed.span.record()?;
             let site = timed.inline_site.as_ref().or_else(|| dictionary.site(record.site))?;

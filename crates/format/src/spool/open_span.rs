@@ -11,7 +11,7 @@ const FIRST_STACK: usize = 8 * chunk::HEADER_WORDS;
 
 /// An open span.
 #[derive(Clone, Debug)]
-pub struct OpenSpan {
+pub(crate) struct OpenSpan {
     /// The thread's number in the spool.
     pub thread: u32,
     /// Begin in ticks.
@@ -21,7 +21,7 @@ pub struct OpenSpan {
 
 impl OpenSpan {
     /// Returns the span as a record whose end and duration are zero.
-    pub fn record(&self) -> Option<Record<'_>> {
+    pub(crate) fn record(&self) -> Option<Record<'_>> {
         Record::read(&self.record).ok()
     }
 
@@ -51,7 +51,7 @@ fn word(line: &[u8], n: usize) -> u64 {
 }
 
 /// Returns the spans in the stacks of a chunk, each stack outermost first.
-pub fn spans_of_chunk(bytes: &[u8]) -> Vec<OpenSpan> {
+pub(crate) fn spans_of_chunk(bytes: &[u8]) -> Vec<OpenSpan> {
     let mut spans = Vec::new();
     for stack in stacks(bytes) {
         let thread = word(&bytes[stack.header], stack::THREAD);

@@ -7,7 +7,7 @@ use std::thread;
 
 /// Calls `make` for each number below `n_units`, on up to `n_workers` threads. `hand_over` gets the emitted values one
 /// at a time, in the order of the numbers. Stops at the first error.
-pub fn in_order<T>(
+pub(crate) fn in_order<T>(
     n_units: usize,
     n_workers: usize,
     make: impl Fn(usize, &mut dyn FnMut(T) -> Result<(), Error>) -> Result<(), Error> + Sync,
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn an_error_stops_the_work_and_is_returned() {
         let make = |unit, emit: &mut dyn FnMut(usize) -> Result<(), Error>| match unit {
-            5 => Err(Error::form(5, "a", "b")),
+            5 => Err(Error::malformed(5, "a", "b")),
             unit => emit(unit),
         };
         let mut n_seen = 0;

@@ -4,7 +4,7 @@ use crate::pack::Packing;
 
 /// The encoding of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Spelling {
+pub enum Encoding {
     /// A JSON array of Chrome trace events.
     #[default]
     Chrome,
@@ -18,7 +18,7 @@ pub enum Spelling {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OutputFormat {
     /// The encoding of events.
-    pub spelling: Spelling,
+    pub encoding: Encoding,
     /// The compression.
     pub packing: Packing,
 }
@@ -26,8 +26,8 @@ pub struct OutputFormat {
 impl OutputFormat {
     /// Returns the same format with times in whole microseconds, if it is JSON.
     pub fn in_whole_micros(self) -> Self {
-        match self.spelling {
-            Spelling::Chrome => Self { spelling: Spelling::ChromeWholeMicros, ..self },
+        match self.encoding {
+            Encoding::Chrome => Self { encoding: Encoding::ChromeWholeMicros, ..self },
             _ => self,
         }
     }
@@ -38,13 +38,13 @@ impl OutputFormat {
         let lowercase = name.to_ascii_lowercase();
         let (packing, packed_at) = Packing::of_name(&lowercase);
         let unpacked = &lowercase[..packed_at];
-        let spelling_at = unpacked.rfind('.').filter(|&at| at > 0).unwrap_or(packed_at);
-        let (spelling, at) = match &unpacked[spelling_at..] {
-            ".pftrace" | ".perfetto-trace" => (Spelling::Perfetto, spelling_at),
-            ".json" => (Spelling::Chrome, spelling_at),
-            _ => (Spelling::Chrome, packed_at),
+        let encoding_at = unpacked.rfind('.').filter(|&at| at > 0).unwrap_or(packed_at);
+        let (encoding, at) = match &unpacked[encoding_at..] {
+            ".pftrace" | ".perfetto-trace" => (Encoding::Perfetto, encoding_at),
+            ".json" => (Encoding::Chrome, encoding_at),
+            _ => (Encoding::Chrome, packed_at),
         };
-        (Self { spelling, packing }, &name[at..])
+        (Self { encoding, packing }, &name[at..])
     }
 }
 
@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn the_ending_of_a_name_determines_the_format() {
-        let chrome = |packing| OutputFormat { spelling: Spelling::Chrome, packing };
-        let perfetto = |packing| OutputFormat { spelling: Spelling::Perfetto, packing };
+        let chrome = |packing| OutputFormat { encoding: Encoding::Chrome, packing };
+        let perfetto = |packing| OutputFormat { encoding: Encoding::Perfetto, packing };
         for (name, form, ending) in [
             ("trace.json", chrome(Packing::Plain), ".json"),
             ("trace", chrome(Packing::Plain), ""),

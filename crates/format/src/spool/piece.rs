@@ -1,12 +1,12 @@
 //! Finds the events of one piece of a chunk and computes their times.
 
-use super::begins_present::Begun;
+use super::begins_present::BeginsPresent;
 use super::calibration::Cursor;
 use super::diagnostic::Damage;
 use super::dictionary::{Dictionary, Site, Thread};
-use super::encoding::{CounterRow, Event, Speller, push_loose_args};
+use super::encoding::{CounterRow, Event, EventEncoder, push_loose_args};
 use super::layout::CHUNK_BYTES;
-use super::open_asyncs::Edge;
+use super::open_asyncs::AsyncPoint;
 use super::progress::{Piece, missing_bytes};
 use super::record::{HEADER_BYTES, Record, RecordKind, SITE_INLINE, TIME_BITS};
 use super::row_title::title_of;
@@ -21,7 +21,7 @@ const EMIT_BYTES: usize = 4 << 20;
 
 /// The track whose lanes a slice with explicit times uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LaneKey {
+pub(crate) enum LaneKey {
     /// A thread, for slices that cannot be on its own track.
     Thread(u32),
     /// A named track.
@@ -32,11 +32,11 @@ pub enum LaneKey {
 
 /// A slice that has not been assigned to a lane.
 #[derive(Debug)]
-pub struct Loose {
+pub(crate) struct LooseSlice {
     pub key: LaneKey,
     /// Begin and end in nanoseconds.
     pub interval: (u64, u64),
-    /// Range of its start, up to the time, in [`Written::texts`].
+    /// Range of its start, up to the time, in [`PieceOutput::texts`].
     pub head: Range<usize>,
     /// Range of its arguments; empty if there are none.
     pub args: Range<usize>,
@@ -46,20 +46,20 @@ pub struct Loose {
 
 /// The output for some pieces.
 #[derive(Debug, Default)]
-pub struct Written {
+pub(crate) struct PieceOutput {
     /// Encoded events, later compressed.
     pub events: Vec<u8>,
     /// Checksum of the events before compression.
     pub checksum: Checksum,
     pub n_events: u64,
-    pub loose: Vec<Loose>,
+    pub loose: Vec<LooseSlice>,
     pub texts: Vec<u8>,
     /// Threads with events in this output.
     pub threads: Vec<u32>,
     /// Counters with values in this output.
     pub counters: Vec<CounterRow>,
     /// Begins and ends of async events.
-    pub edges: Vec<Edge>,
+    pub async_points: Vec<AsyncPoint>,
     /// Time of the last event of a thread, in nanoseconds.
     pub last: u64,
     /// The last span of each piece: its thread, and its begin in ticks.
@@ -70,14 +70,14 @@ pub struct Written {
 }
 
 /// Writes pieces one after another.
-pub struct PieceWriter<'a, R: ?Sized, S> {
+pub(crate) struct PieceWriter<'a, R: ?Sized, S> {
     source: &'a R,
     dictionary: &'a Dictionary,
     clock: Cursor<'a>,
     /// The begins in the spool, if it is a ring or a part of a rotating recording.
-    begun: Option<&'a Begun>,
-    speller: S,
-    written: Written,
+    begins: Option<&'a BeginsPresent>,
+    encoder: S,
+    written: PieceOutput,
     /// The last span so far: its thread, and its begin in ticks.
     last_span: (u32, u64),
 }
@@ -90,16 +90,21 @@ struct SegmentContext<'a> {
     base: u64,
 }
 
-impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
-    pub fn new(source: &'a R, dictionary: &'a Dictionary, begun: Option<&'a Begun>, speller: S) -> Self {
+impl<'a, R: ReadAt + ?Sized, S: EventEncoder> PieceWriter<'a, R, S> {
+    pub(crate) fn new(
+        source: &'a R,
+        dictionary: &'a Dictionary,
+        begins: Option<&'a BeginsPresent>,
+        encoder: S,
+    ) -> Self {
         let clock = dictionary.calibration.cursor();
-        Self { source, dictionary, clock, begun, speller, written: Written::default(), last_span: (0, 0) }
+        Self { source, dictionary, clock, begins, encoder, written: PieceOutput::default(), last_span: (0, 0) }
     }
 
     /// Returns the output that has not been emitted.
-    pub fn take(&mut self) -> Written {
-        let (events, counters) = self.speller.take();
-        Written { events, counters, ..std::mem::take(&mut self.written) }
+    pub(crate) fn take(&mut self) -> PieceOutput {
+        let (events, counters) = self.encoder.take();
+        PieceOutput { events, counters, ..std::mem::take(&mut self.written) }
     }
 
     /// Writes the events of `piece`. The chunk is read from its start, since earlier records determine the thread and
@@ -107,11 +112,11 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
     ///
     /// The output is emitted whenever it becomes large, so that a small spool with a large output does not need more
     /// memory.
-    pub fn write(
+    pub(crate) fn write(
         &mut self,
         piece: Piece,
         bytes: &[u8],
-        emit: &mut dyn FnMut(Written) -> Result<(), Error>,
+        emit: &mut dyn FnMut(PieceOutput) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let whole = &bytes[..piece.to.min(bytes.len())];
         if whole.len() < piece.to {
@@ -131,7 +136,7 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
             let record = match Record::read(&whole[at..]) {
                 Ok(record) => record,
                 Err(bad) => {
-                    self.damage(offset, format!("{}; the rest of the chunk was passed over", bad.0));
+                    self.damage(offset, format!("{}; the rest of the chunk was skipped", bad.0));
                     break;
                 }
             };
@@ -147,11 +152,11 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
                 _ if !is_new => {}
                 _ => match segment {
                     Some(segment) => self.event(&texts, segment, record, long_duration, offset),
-                    None => self.damage(offset, "an event of no thread was passed over"),
+                    None => self.damage(offset, "an event of no thread was skipped"),
                 },
             }
             long_duration = 0;
-            if self.speller.n_bytes() + self.written.texts.len() > EMIT_BYTES {
+            if self.encoder.n_bytes() + self.written.texts.len() > EMIT_BYTES {
                 emit(self.take())?;
             }
         }
@@ -181,7 +186,7 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
         self.note_thread(thread_id);
         self.written.n_events += 1;
         self.written.last = self.written.last.max(end);
-        self.speller.plain_slice(site_id, site, thread, start, end);
+        self.encoder.plain_slice(site_id, site, thread, start, end);
         true
     }
 
@@ -202,7 +207,7 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
 
     fn event(&mut self, texts: &Texts<'_, R>, segment: SegmentContext<'a>, record: Record<'_>, long: u64, offset: u64) {
         let Some(thread) = segment.thread else {
-            self.damage(offset, format!("an event of the unknown thread {} was passed over", segment.thread_id));
+            self.damage(offset, format!("an event of the unknown thread {} was skipped", segment.thread_id));
             return;
         };
         let (start, end) = self.times(segment, &record, long);
@@ -214,7 +219,7 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
             match self.dictionary.site(record.site) {
                 Some(site) => site,
                 None => {
-                    self.damage(offset, format!("an event of the unknown site {} was passed over", record.site));
+                    self.damage(offset, format!("an event of the unknown site {} was skipped", record.site));
                     return;
                 }
             }
@@ -235,7 +240,7 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
         }
         let event = Event { texts, record, site, thread, start, end };
         match record.kind {
-            RecordKind::Span | RecordKind::FirstLap => self.speller.slice(&event),
+            RecordKind::Span | RecordKind::FirstLap => self.encoder.slice(&event),
             RecordKind::Escaped
             | RecordKind::TrackSpan
             | RecordKind::Measured
@@ -243,7 +248,7 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
             | RecordKind::PushedShort => {
                 self.loose(segment.thread_id, &event);
             }
-            RecordKind::Counter => self.speller.counter(&event),
+            RecordKind::Counter => self.encoder.counter(&event),
             _ => self.point(segment.thread_id, &event),
         }
     }
@@ -252,12 +257,12 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
     /// the spool, and a flow is omitted.
     fn point(&mut self, thread_id: u32, event: &Event<'_, R>) {
         let record = &event.record;
-        match (record.kind, self.begun) {
-            (RecordKind::FlowStep | RecordKind::FlowEnd, Some(begun)) if !begun.has_flow(record.leading(0)) => {
+        match (record.kind, self.begins) {
+            (RecordKind::FlowStep | RecordKind::FlowEnd, Some(begins)) if !begins.has_flow(record.leading(0)) => {
                 self.written.n_events -= 1;
             }
-            (RecordKind::AsyncEnd, Some(begun)) if !begun.has_async(event.site, record) => {
-                let first = self.clock.nanos_since_start(begun.first_tick);
+            (RecordKind::AsyncEnd, Some(begins)) if !begins.has_async(event.site, record) => {
+                let first = self.clock.nanos_since_start(begins.first_tick);
                 let begin = Event { record: record.without_args(), start: first, end: first, ..*event };
                 let title = title_of(event);
                 self.async_point(&begin, RecordKind::AsyncBegin, title.as_deref());
@@ -265,10 +270,16 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
             }
             (kind @ (RecordKind::AsyncBegin | RecordKind::AsyncEnd), _) => {
                 let title = title_of(event);
-                self.written.edges.extend(Edge::of(event.site, record, thread_id, event.end, title.as_deref()));
+                self.written.async_points.extend(AsyncPoint::of(
+                    event.site,
+                    record,
+                    thread_id,
+                    event.end,
+                    title.as_deref(),
+                ));
                 self.async_point(event, kind, title.as_deref());
             }
-            (kind, _) => self.speller.point(event, kind),
+            (kind, _) => self.encoder.point(event, kind),
         }
     }
 
@@ -276,11 +287,11 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
     fn async_point(&mut self, event: &Event<'_, R>, kind: RecordKind, title: Option<&str>) {
         let is_begin = kind == RecordKind::AsyncBegin;
         if let Some(title) = title.filter(|_| is_begin) {
-            self.speller.row_edge(event, kind, title);
+            self.encoder.row_title_point(event, kind, title);
         }
-        self.speller.point(event, kind);
+        self.encoder.point(event, kind);
         if let Some(title) = title.filter(|_| !is_begin) {
-            self.speller.row_edge(event, kind, title);
+            self.encoder.row_title_point(event, kind, title);
         }
     }
 
@@ -317,13 +328,13 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
         };
         let out = &mut self.written.texts;
         let head_start = out.len();
-        self.speller.loose_head(event.site, out);
+        self.encoder.loose_head(event.site, out);
         let args_start = out.len();
         push_loose_args(out, event);
         let args_end = out.len();
-        let begins = |id: &u64| *id != 0 && self.begun.is_none_or(|begun| begun.has_flow(*id));
-        let flow = (record.kind == RecordKind::Measured).then(|| record.leading(3)).filter(begins);
-        self.written.loose.push(Loose {
+        let begins_here = |id: &u64| *id != 0 && self.begins.is_none_or(|begins| begins.has_flow(*id));
+        let flow = (record.kind == RecordKind::Measured).then(|| record.leading(3)).filter(begins_here);
+        self.written.loose.push(LooseSlice {
             key,
             interval: (event.start, event.end),
             head: head_start..args_start,
@@ -340,7 +351,7 @@ fn start_ticks(segment: SegmentContext<'_>, record: &Record<'_>, long: u64) -> u
 }
 
 /// Returns the site of a record that has its name and category as arguments.
-pub fn inline_site_of<R: ReadAt + ?Sized>(texts: &Texts<'_, R>, record: &Record<'_>) -> Site {
+pub(crate) fn inline_site_of<R: ReadAt + ?Sized>(texts: &Texts<'_, R>, record: &Record<'_>) -> Site {
     let text = |n| match (n < record.n_args()).then(|| texts.value(record, n)) {
         Some(Value::Text(text)) => text.into_owned(),
         _ => "(lost)".to_owned(),

@@ -25,7 +25,7 @@ pub fn is_spool(first_bytes: &[u8]) -> bool {
 
 /// The file header.
 #[derive(Clone, Copy, Debug)]
-pub struct Header {
+pub(crate) struct Header {
     pub pid: u32,
     pub clock: u64,
     pub finished: bool,
@@ -47,7 +47,7 @@ pub struct Header {
 
 /// Bytes `from..to` of a chunk of events.
 #[derive(Clone, Copy, Debug)]
-pub struct Piece {
+pub(crate) struct Piece {
     pub chunk: u64,
     pub from: usize,
     pub to: usize,
@@ -55,7 +55,7 @@ pub struct Piece {
 
 /// The progress of reading a spool.
 #[derive(Debug)]
-pub struct Progress {
+pub(crate) struct Progress {
     pub dictionary: Dictionary,
     pub damage: Damage,
     /// Index of the first chunk that has not been seen.
@@ -73,7 +73,7 @@ struct OpenChunk {
 
 impl Progress {
     /// Reads the header of a spool.
-    pub fn start<R: ReadAt + ?Sized>(source: &R) -> Result<Self, Error> {
+    pub(crate) fn start<R: ReadAt + ?Sized>(source: &R) -> Result<Self, Error> {
         let header = Header::read(source)?;
         Ok(Self { dictionary: Dictionary::new(header.pid), damage: Damage::default(), next_chunk: 0, open: Vec::new() })
     }
@@ -113,7 +113,7 @@ impl Progress {
     }
 
     /// Returns the summary so far; `n_events` were found.
-    pub fn summary<R: ReadAt + ?Sized>(&self, source: &R, n_events: u64) -> Result<Summary, Error> {
+    pub(crate) fn summary<R: ReadAt + ?Sized>(&self, source: &R, n_events: u64) -> Result<Summary, Error> {
         let header = Header::read(source)?;
         let origin = self.dictionary.origin.as_ref();
         let recording = self.recording(source, &header, n_events)?;
@@ -139,7 +139,7 @@ impl Progress {
     ///
     /// The events are listed first: every definition is written before the events that refer to it, so reading the
     /// definitions afterwards finds them all. `events_are_seen` is called in between; its definitions are read too.
-    pub fn advance<R: ReadAt + ?Sized>(
+    pub(crate) fn advance<R: ReadAt + ?Sized>(
         &mut self,
         source: &R,
         events_are_seen: impl FnOnce(),
@@ -160,7 +160,7 @@ impl Progress {
 
     /// Reads the spans that are open now. It is called after [`advance`](Self::advance), so that a span that ends in
     /// between appears in neither result, rather than in both.
-    pub fn open_spans<R: ReadAt + ?Sized>(&self, source: &R) -> Result<Vec<OpenSpan>, Error> {
+    pub(crate) fn open_spans<R: ReadAt + ?Sized>(&self, source: &R) -> Result<Vec<OpenSpan>, Error> {
         let mut spans = Vec::new();
         if Header::read(source)?.is_continued {
             return Ok(spans);
@@ -207,7 +207,7 @@ impl Progress {
     /// Adds the new chunks, and checks again those that were reserved and unused.
     fn find_chunks<R: ReadAt + ?Sized>(&mut self, source: &R) -> Result<(), Error> {
         self.look_again_at_unused(source)?;
-        let size = source.size().map_err(|cause| Error::io("cannot tell the size", cause))?;
+        let size = source.size().map_err(|cause| Error::io("cannot determine the size", cause))?;
         let n_chunks = size.div_ceil(CHUNK_BYTES as u64);
         for index in self.next_chunk..n_chunks {
             let offset = index * CHUNK_BYTES as u64;
@@ -217,7 +217,7 @@ impl Progress {
                 EVENTS_MAGIC | DEFINITIONS_MAGIC | OPEN_SPANS_MAGIC => 8 * chunk::HEADER_WORDS,
                 0 => 0,
                 _ => {
-                    self.damage.add(offset, format!("expected a chunk, found {magic:#018x}; 32 KiB passed over"));
+                    self.damage.add(offset, format!("expected a chunk, found {magic:#018x}; 32 KiB skipped"));
                     continue;
                 }
             };
@@ -243,7 +243,7 @@ impl Progress {
             return 0;
         }
         if len > CHUNK_BYTES as u64 || !len.is_multiple_of(8) {
-            let text = format!("expected a length of at most {CHUNK_BYTES}, found {len}; chunk passed over");
+            let text = format!("expected a length of at most {CHUNK_BYTES}, found {len}; chunk skipped");
             self.damage.add(open.index * CHUNK_BYTES as u64, text);
             return open.read_to;
         }
@@ -268,11 +268,11 @@ impl Progress {
                     at += size;
                 }
                 Ok((None, size)) => {
-                    self.damage.add(start + at as u64, "a definition that is not understood was passed over");
+                    self.damage.add(start + at as u64, "a definition that is not understood was skipped");
                     at += size;
                 }
                 Err(reason) => {
-                    self.damage.add(start + at as u64, format!("{reason}; the rest of the chunk was passed over"));
+                    self.damage.add(start + at as u64, format!("{reason}; the rest of the chunk was skipped"));
                     return Ok(());
                 }
             }
@@ -283,32 +283,32 @@ impl Progress {
 
 impl Header {
     /// Returns true if the begins of some events may be missing.
-    pub fn may_lack_begins(&self) -> bool {
+    pub(crate) fn may_lack_begins(&self) -> bool {
         self.is_ring || self.part > 1
     }
 
     /// Reads and checks the header.
-    pub fn read<R: ReadAt + ?Sized>(source: &R) -> Result<Self, Error> {
+    pub(crate) fn read<R: ReadAt + ?Sized>(source: &R) -> Result<Self, Error> {
         let words = read_words::<{ file::HEADER_WORDS }, R>(source, 0)?;
-        let size = source.size().map_err(|cause| Error::io("cannot tell the size", cause))?;
+        let size = source.size().map_err(|cause| Error::io("cannot determine the size", cause))?;
         if words[chunk::MAGIC] != FILE_MAGIC {
             let found = printable(words[chunk::MAGIC].to_le_bytes());
-            return Err(Error::form(0, "a spool, which begins with `FERRUMSP`", found));
+            return Err(Error::malformed(0, "a spool, which begins with `FERRUMSP`", found));
         }
         if size < 8 * file::HEADER_WORDS as u64 {
             let expected = format!("a header of {} bytes", 8 * file::HEADER_WORDS);
-            return Err(Error::form(size, expected, "the end of the file"));
+            return Err(Error::malformed(size, expected, "the end of the file"));
         }
         let version = words[file::VERSION] & 0xffff_ffff;
         if !(OLDEST_VERSION..=VERSION).contains(&version) {
             let offset = 8 * file::VERSION as u64;
             let expected = format!("version {OLDEST_VERSION} to {VERSION}");
-            return Err(Error::form(offset, expected, format!("version {version}")));
+            return Err(Error::malformed(offset, expected, format!("version {version}")));
         }
         let chunk_bytes = words[file::VERSION] >> 32;
         if chunk_bytes != CHUNK_BYTES as u64 {
             let offset = 8 * file::VERSION as u64 + 4;
-            return Err(Error::form(offset, format!("chunks of {CHUNK_BYTES} bytes"), format!("{chunk_bytes}")));
+            return Err(Error::malformed(offset, format!("chunks of {CHUNK_BYTES} bytes"), format!("{chunk_bytes}")));
         }
         Ok(Self {
             pid: words[file::PID] as u32,
@@ -351,7 +351,7 @@ fn sort_by_time<R: ReadAt + ?Sized>(source: &R, pieces: &mut Vec<Piece>) -> Resu
 }
 
 /// Returns the message for a chunk that is shorter than its length.
-pub fn missing_bytes(n_bytes: usize) -> String {
+pub(crate) fn missing_bytes(n_bytes: usize) -> String {
     format!("the file ends here, {n_bytes} bytes of the chunk are missing")
 }
 
@@ -364,28 +364,28 @@ fn printable(bytes: [u8; 8]) -> String {
 
 impl Thread {
     /// Returns the number of lost events of the thread.
-    pub fn dropped<R: ReadAt + ?Sized>(&self, source: &R) -> Result<u64, Error> {
+    pub(crate) fn dropped<R: ReadAt + ?Sized>(&self, source: &R) -> Result<u64, Error> {
         let [dropped] = read_words::<1, R>(source, self.dropped_at)?;
         Ok(dropped)
     }
 }
 
 /// Reads the words at `offset`; zeros after the end.
-pub fn read_words<const N: usize, R: ReadAt + ?Sized>(source: &R, offset: u64) -> Result<[u64; N], Error> {
+pub(crate) fn read_words<const N: usize, R: ReadAt + ?Sized>(source: &R, offset: u64) -> Result<[u64; N], Error> {
     let mut bytes = [[0; 8]; N];
     source.read_at(bytes.as_flattened_mut(), offset).map_err(|cause| Error::io("cannot read the spool", cause))?;
     Ok(bytes.map(u64::from_le_bytes))
 }
 
 /// Reads a chunk; the result is shorter at the end of a truncated file.
-pub fn read_chunk<R: ReadAt + ?Sized>(source: &R, index: u64) -> Result<Vec<u8>, Error> {
+pub(crate) fn read_chunk<R: ReadAt + ?Sized>(source: &R, index: u64) -> Result<Vec<u8>, Error> {
     let mut bytes = vec![0; CHUNK_BYTES];
     read_chunk_into(source, index, &mut bytes)?;
     Ok(bytes)
 }
 
 /// Reads a chunk like [`read_chunk`] into a reused buffer.
-pub fn read_chunk_into<R: ReadAt + ?Sized>(source: &R, index: u64, bytes: &mut Vec<u8>) -> Result<(), Error> {
+pub(crate) fn read_chunk_into<R: ReadAt + ?Sized>(source: &R, index: u64, bytes: &mut Vec<u8>) -> Result<(), Error> {
     bytes.resize(CHUNK_BYTES, 0);
     let n_bytes =
         source.read_at(bytes, index * CHUNK_BYTES as u64).map_err(|cause| Error::io("cannot read the spool", cause))?;

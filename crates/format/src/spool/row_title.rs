@@ -27,7 +27,7 @@ const ID_CHARS_MAX: usize = 64;
 
 /// The kind of title of a site's begins and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowTitle {
+pub(crate) enum RowTitle {
     /// No title.
     None,
     /// Name and id.
@@ -38,7 +38,7 @@ pub enum RowTitle {
 
 impl RowTitle {
     /// Returns the kind for a site with these keys.
-    pub fn of(keys: &[String]) -> Self {
+    pub(crate) fn of(keys: &[String]) -> Self {
         match keys.last().map(String::as_str) {
             Some(TITLE_KEY) => Self::ByArgs,
             Some(ID_TITLE_KEY) => Self::ById,
@@ -48,13 +48,13 @@ impl RowTitle {
 }
 
 /// Returns the index of the title among the arguments of a record, if it has one.
-pub fn title_arg(site: &Site, record: &Record<'_>) -> Option<usize> {
+pub(crate) fn title_arg(site: &Site, record: &Record<'_>) -> Option<usize> {
     let is_there = site.row_title == RowTitle::ByArgs && record.n_args() == site.keys.len();
     is_there.then(|| record.n_args().wrapping_sub(1))
 }
 
 /// Returns the title of the row of an async begin or end.
-pub fn title_of<R: ReadAt + ?Sized>(event: &Event<'_, R>) -> Option<Box<str>> {
+pub(crate) fn title_of<R: ReadAt + ?Sized>(event: &Event<'_, R>) -> Option<Box<str>> {
     match event.site.row_title {
         RowTitle::None => None,
         RowTitle::ById => Some(format!("{} {}", event.site.name, event.record.leading(0)).into()),

@@ -3,12 +3,12 @@
 use super::converter::Batch;
 use super::diagnostic::Damage;
 use super::dictionary::{Dictionary, LANE_IDS, LANE_PIDS};
-use super::encoding::{FileSpelling, OverlapProcess, ProcessRow, Row, uuid};
+use super::encoding::{FileEncoder, OverlapProcess, ProcessRow, Row, uuid};
 use super::lanes::{Interval, SpoolLanes, outer_first};
-use super::open_asyncs::Unclosed;
+use super::open_asyncs::OpenAsyncs;
 use super::open_span::OpenSpan;
 use super::ordered::in_order;
-use super::piece::{LaneKey, Loose, Written};
+use super::piece::{LaneKey, LooseSlice, PieceOutput};
 use crate::Error;
 use crate::pack::{Checksum, Packer, Packing};
 use std::collections::{HashMap, HashSet};
@@ -23,7 +23,7 @@ const LOOSE_UNIT_BYTES: usize = 1 << 20;
 
 /// The state of the file that later events depend on.
 #[derive(Debug, Default)]
-pub struct FileState {
+pub(crate) struct FileState {
     has_opened: bool,
     lanes: HashMap<LaneKey, SpoolLanes>,
     /// Thread ids of the second and further lanes.
@@ -37,7 +37,7 @@ pub struct FileState {
     /// Checksum of the whole file.
     pub checksum: Checksum,
     /// Async events that have begun in the file and not ended.
-    pub unclosed: Unclosed,
+    pub open_asyncs: OpenAsyncs,
     /// The begin of the last span of each thread in the file, in ticks.
     last_spans: HashMap<u32, u64>,
     /// Number of argument texts that are missing in the spool.
@@ -46,83 +46,83 @@ pub struct FileState {
 
 impl FileState {
     /// Returns true if the file has an event of a real thread.
-    pub fn has_threads(&self) -> bool {
+    pub(crate) fn has_threads(&self) -> bool {
         self.process_name.is_some()
     }
 
     /// Returns true if an open span has ended: its thread was stopped between writing the span and emptying the slot.
-    pub fn has_ended(&self, span: &OpenSpan) -> bool {
+    pub(crate) fn has_ended(&self, span: &OpenSpan) -> bool {
         self.last_spans.get(&span.thread) == Some(&span.start)
     }
 }
 
 /// Options for writing a file.
 #[derive(Clone, Copy, Debug)]
-pub struct Means {
+pub(crate) struct WriteOptions {
     pub packing: Packing,
     pub n_workers: usize,
 }
 
 /// Writes a file; holds the slices that wait for a lane.
-pub struct SpoolWriter<'a, W: ?Sized, F> {
+pub(crate) struct SpoolWriter<'a, W: ?Sized, F> {
     pub out: &'a mut W,
-    pub spelling: &'a mut F,
+    pub encoder: &'a mut F,
     pub state: &'a mut FileState,
     pub dictionary: &'a Dictionary,
     pub batch: Batch,
     pub damage: Damage,
-    pub means: Means,
+    pub options: WriteOptions,
     packer: Packer,
-    loose: Vec<Loose>,
+    loose: Vec<LooseSlice>,
     texts: Vec<u8>,
 }
 
-impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F> {
-    pub fn new(
+impl<'a, W: Write + Send + ?Sized, F: FileEncoder + Send> SpoolWriter<'a, W, F> {
+    pub(crate) fn new(
         out: &'a mut W,
-        spelling: &'a mut F,
+        encoder: &'a mut F,
         state: &'a mut FileState,
         dictionary: &'a Dictionary,
-        means: Means,
+        options: WriteOptions,
     ) -> Result<Self, Error> {
         Ok(Self {
             out,
-            spelling,
+            encoder,
             state,
             dictionary,
             batch: Batch::default(),
             damage: Damage::default(),
-            means,
-            packer: Packer::new(means.packing)?,
+            options,
+            packer: Packer::new(options.packing)?,
             loose: Vec::new(),
             texts: Vec::new(),
         })
     }
 
     /// Writes the start of the file, unless it was written before.
-    pub fn open(&mut self) -> Result<(), Error> {
+    pub(crate) fn open(&mut self) -> Result<(), Error> {
         if std::mem::replace(&mut self.state.has_opened, true) {
             return Ok(());
         }
-        self.write_bytes(self.means.packing.head())?;
+        self.write_bytes(self.options.packing.head())?;
         self.write_packing(F::OPENING)
     }
 
     /// Writes the output of a worker and returns its buffer for reuse.
-    pub fn accept(&mut self, written: Written) -> Result<Vec<u8>, Error> {
+    pub(crate) fn accept(&mut self, written: PieceOutput) -> Result<Vec<u8>, Error> {
         self.batch.events += written.n_events;
         self.damage.merge(written.damage);
-        self.state.unclosed.add(&written.edges, written.last);
+        self.state.open_asyncs.add(&written.async_points, written.last);
         self.state.last_spans.extend(written.last_spans);
         self.state.n_lost_texts += written.n_lost_texts;
         let mut names = Vec::new();
         for thread_id in written.threads {
             self.name_thread(&mut names, thread_id);
         }
-        self.spelling.counters(&mut names, written.counters);
+        self.encoder.counters(&mut names, written.counters);
         self.write(&names)?;
-        if self.means.packing == Packing::Plain {
-            let events = self.spelling.joined(&written.events);
+        if self.options.packing == Packing::Plain {
+            let events = self.encoder.joined(&written.events);
             write_all(self.out, &mut self.batch, events)?;
         } else {
             // The first event of a file is never among these: the names of their threads come before.
@@ -140,7 +140,7 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F>
     }
 
     /// Writes the waiting slices, in the order of arrival but outer ones first, or in the order of their begins.
-    pub fn place_loose(&mut self) -> Result<(), Error> {
+    pub(crate) fn place_loose(&mut self) -> Result<(), Error> {
         let loose = std::mem::take(&mut self.loose);
         let texts = std::mem::take(&mut self.texts);
         let mut groups: HashMap<LaneKey, Group> = HashMap::new();
@@ -165,7 +165,7 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F>
             let slice = &loose[group.members[member]];
             let mut out = units.pop().unwrap_or_default();
             let row = self.lane_row(&mut out, slice.key, lane);
-            self.spelling.loose(&mut out, row, slice, &texts);
+            self.encoder.loose(&mut out, row, slice, &texts);
             let is_full = out.len() > LOOSE_UNIT_BYTES;
             units.push(out);
             if is_full {
@@ -181,7 +181,7 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F>
             return Ok(());
         };
         self.write(first)?;
-        let Means { packing, n_workers } = self.means;
+        let WriteOptions { packing, n_workers } = self.options;
         let make = |n: usize, emit: &mut dyn FnMut((Vec<u8>, Checksum)) -> Result<(), Error>| {
             let mut packed = Vec::new();
             let checksum = Packer::new(packing)?.pack(&others[n], &mut packed)?;
@@ -192,7 +192,7 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F>
 
     /// Writes events, and adapts the first one of the file.
     fn write(&mut self, events: &[u8]) -> Result<(), Error> {
-        let bytes = self.spelling.joined(events);
+        let bytes = self.encoder.joined(events);
         self.write_packing(bytes)
     }
 
@@ -200,7 +200,7 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F>
         if bytes.is_empty() {
             return Ok(());
         }
-        if self.means.packing == Packing::Plain {
+        if self.options.packing == Packing::Plain {
             return self.write_bytes(bytes);
         }
         let mut packed = Vec::new();
@@ -224,7 +224,7 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F>
             // The original engine's interface has neither processes nor names.
             LaneKey::Pushed(tid) if lane == 0 => {
                 let row = Row { pid: 0, tid, uuid: uuid::pushed(tid) };
-                self.spelling.nameless_row(out, row);
+                self.encoder.nameless_row(out, row);
                 return row;
             }
             LaneKey::Pushed(tid) => return self.overlap_row(out, tid, lane),
@@ -257,7 +257,7 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F>
             let is_new = self.state.overlap_pids.insert(row.pid);
             let process_name = format!("overlap {}", nth + 1);
             let process = OverlapProcess { name: &process_name, uuid: uuid::overlap_process(nth), is_new };
-            self.spelling.overlap_row(out, row, process, &format!("tid {tid} (overlap {})", nth + 1));
+            self.encoder.overlap_row(out, row, process, &format!("tid {tid} (overlap {})", nth + 1));
         }
         row
     }
@@ -269,7 +269,7 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F>
     }
 
     /// Writes the names of the threads that have open spans and possibly no events.
-    pub fn name_threads_of(&mut self, spans: &[OpenSpan]) -> Result<(), Error> {
+    pub(crate) fn name_threads_of(&mut self, spans: &[OpenSpan]) -> Result<(), Error> {
         let mut names = Vec::new();
         for span in spans {
             self.name_thread(&mut names, span.thread);
@@ -293,13 +293,13 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F>
                 rank: self.dictionary.origin.as_ref().and_then(|origin| origin.rank),
                 is_new: !self.state.has_threads(),
             };
-            self.spelling.process(out, process);
+            self.encoder.process(out, process);
             self.state.process_name = Some(self.dictionary.process_name.clone());
         }
     }
 
     /// Writes the names that have changed since they were written.
-    pub fn rename(&mut self) -> Result<(), Error> {
+    pub(crate) fn rename(&mut self) -> Result<(), Error> {
         let mut names = Vec::new();
         if self.state.has_threads() {
             self.name_process(&mut names);
@@ -318,7 +318,7 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F>
             return;
         }
         self.state.named.insert(row.tid, name.to_owned());
-        self.spelling.row(out, row, name, sort);
+        self.encoder.row(out, row, name, sort);
     }
 }
 
@@ -337,7 +337,7 @@ struct Group {
     n_written: usize,
 }
 
-impl Loose {
+impl LooseSlice {
     fn shifted(self, by: usize) -> Self {
         Self { head: self.head.start + by..self.head.end + by, args: self.args.start + by..self.args.end + by, ..self }
     }

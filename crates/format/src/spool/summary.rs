@@ -19,7 +19,7 @@ pub struct Summary {
     pub start_monotonic_ns: u64,
     /// Number of the part of a rotating recording, from 1; 0 if it does not rotate.
     pub part: u64,
-    /// Written events, without metadata.
+    /// PieceOutput events, without metadata.
     pub events: u64,
     /// Events that the recorder dropped and counted.
     pub dropped: u64,

@@ -22,7 +22,7 @@ pub fn stamp_bits(stamp: u64) -> u64 {
 }
 
 /// The chunk that is being read, and its spool.
-pub struct Texts<'a, R: ?Sized> {
+pub(crate) struct Texts<'a, R: ?Sized> {
     source: &'a R,
     chunk: u64,
     bytes: &'a [u8],
@@ -31,23 +31,23 @@ pub struct Texts<'a, R: ?Sized> {
 
 impl<'a, R: ReadAt + ?Sized> Texts<'a, R> {
     /// Creates a reader for the texts of records in `bytes`, which are a chunk of `source`.
-    pub fn of_chunk(source: &'a R, chunk: u64, bytes: &'a [u8]) -> Self {
+    pub(crate) fn of_chunk(source: &'a R, chunk: u64, bytes: &'a [u8]) -> Self {
         Self { source, chunk, bytes, n_lost: Cell::new(0) }
     }
 
     /// Creates a reader for the texts of records that are in no chunk.
-    pub fn of_spool(source: &'a R) -> Self {
+    pub(crate) fn of_spool(source: &'a R) -> Self {
         Self::of_chunk(source, u64::MAX, &[])
     }
 
     /// Returns the number of requested texts that are missing in the spool: their chunk was overwritten, or they are in
     /// an earlier part.
-    pub fn n_lost(&self) -> u64 {
+    pub(crate) fn n_lost(&self) -> u64 {
         self.n_lost.get()
     }
 
     /// Returns the `n`th argument of a record.
-    pub fn value(&self, record: &Record<'_>, n: usize) -> Value<'_> {
+    pub(crate) fn value(&self, record: &Record<'_>, n: usize) -> Value<'_> {
         let (kind, word) = record.arg(n);
         match kind {
             Some(Type::Signed) => Value::Signed(word as i64),

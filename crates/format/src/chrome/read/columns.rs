@@ -4,7 +4,7 @@ use super::event::{Event, Scalar};
 use super::loss::Loss;
 use super::losses::Losses;
 use super::members::for_each_member;
-use super::metadata_field::for_each_event_aside;
+use super::metadata_field::for_each_event_in_field;
 use super::rows::{RowFinder, intern};
 use super::scanner::EventSink;
 use crate::chrome::text::Text;
@@ -13,7 +13,7 @@ use ferrum_trace_model::{End, Order, Slice, StringId, Trace, TrackId, retain_ent
 
 /// Begin and end events, before they are paired to slices.
 #[derive(Clone, Debug, Default)]
-pub struct Edges {
+pub(crate) struct BeginEnds {
     pub time: Vec<i64>,
     pub name: Vec<StringId>,
     pub category: Vec<StringId>,
@@ -24,7 +24,7 @@ pub struct Edges {
 
 /// The events whose arguments are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ArgsOf {
+pub(crate) enum ArgsOf {
     /// Begins of slices, instants and async events.
     #[default]
     AllEvents,
@@ -44,9 +44,9 @@ impl ArgsOf {
 
 /// The columns of one piece of a file. Texts, tracks and orders are numbered from the start of the piece.
 #[derive(Debug, Default)]
-pub struct Columns<'w> {
+pub(crate) struct Columns<'w> {
     pub trace: Trace,
-    pub edges: Edges,
+    pub begin_ends: BeginEnds,
     pub losses: Losses,
     pub fields: Vec<(String, Vec<u8>)>,
     /// Keys of the requested arguments.
@@ -60,7 +60,7 @@ pub struct Columns<'w> {
 
 /// Usage of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Use {
+pub(crate) struct Use {
     /// The name, category or series of an event.
     pub is_name: bool,
     /// An id or the value of an argument.
@@ -68,7 +68,7 @@ pub struct Use {
 }
 
 impl<'w> Columns<'w> {
-    pub fn new(wanted: &'w [String], args_of: ArgsOf) -> Self {
+    pub(crate) fn new(wanted: &'w [String], args_of: ArgsOf) -> Self {
         let mut columns = Self { wanted, args_of, ..Self::default() };
         let empty = |key: &String| ferrum_trace_model::ArgColumn { key: key.clone(), ..Default::default() };
         columns.trace.args = wanted.iter().map(empty).collect();
@@ -78,9 +78,9 @@ impl<'w> Columns<'w> {
 
 impl Columns<'_> {
     /// Prepares for another piece; keeps the memory.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.trace.clear();
-        self.edges.clear();
+        self.begin_ends.clear();
         self.losses = Losses::default();
         self.fields.clear();
         self.rows.clear();
@@ -106,9 +106,9 @@ impl Columns<'_> {
     }
 }
 
-impl Edges {
+impl BeginEnds {
     /// Removes the entries of unwanted tracks. Returns the number of removed entries.
-    pub fn retain_tracks(&mut self, is_wanted: impl Fn(TrackId) -> bool) -> u64 {
+    pub(crate) fn retain_tracks(&mut self, is_wanted: impl Fn(TrackId) -> bool) -> u64 {
         let is_kept: Vec<bool> = self.track.iter().map(|&track| is_wanted(track)).collect();
         let Self { time, name, category, track, order, is_begin } = self;
         retain_entries(time, &is_kept);
@@ -154,7 +154,7 @@ impl EventSink for Columns<'_> {
         self.trace.census.phases[usize::from(phase)] += 1;
         match phase {
             b'X' => self.complete(event, order),
-            b'B' | b'E' => self.edge(event, order, phase == b'B'),
+            b'B' | b'E' => self.begin_or_end(event, order, phase == b'B'),
             b'M' => self.metadata(event),
             b'C' => self.counter(event),
             b's' | b't' | b'f' => self.flow(event),
@@ -174,7 +174,7 @@ impl EventSink for Columns<'_> {
     }
 
     fn field(&mut self, key: Text<'_>, value: &[u8]) {
-        if !for_each_event_aside(key, value, |event| self.event(event)) {
+        if !for_each_event_in_field(key, value, |event| self.event(event)) {
             self.fields.push((key.decode().into_owned(), value.to_vec()));
         }
     }
@@ -194,19 +194,19 @@ impl Columns<'_> {
         self.trace.slices.push(Slice { start, duration, name, category, track, order });
     }
 
-    fn edge(&mut self, event: &Event<'_>, order: Order, is_begin: bool) {
+    fn begin_or_end(&mut self, event: &Event<'_>, order: Order, is_begin: bool) {
         let Some(time) = self.note_time(event) else {
             self.trace.census.anomalies.unusable += 1;
             return;
         };
         let (name, category, track) = (self.name(event), self.category(event), self.track(event));
-        let edges = &mut self.edges;
-        edges.time.push(time);
-        edges.name.push(name);
-        edges.category.push(category);
-        edges.track.push(track);
-        edges.order.push(order);
-        edges.is_begin.push(is_begin);
+        let begin_ends = &mut self.begin_ends;
+        begin_ends.time.push(time);
+        begin_ends.name.push(name);
+        begin_ends.category.push(category);
+        begin_ends.track.push(track);
+        begin_ends.order.push(order);
+        begin_ends.is_begin.push(is_begin);
     }
 
     fn instant(&mut self, event: &Event<'_>, order: Order) {

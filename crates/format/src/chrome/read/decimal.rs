@@ -4,7 +4,7 @@
 /// Returns the nanoseconds of a decimal number of microseconds, rounded half to even. `None` if it is not a number, or
 /// too large.
 #[inline]
-pub fn nanos(text: &[u8]) -> Option<i64> {
+pub(crate) fn nanos(text: &[u8]) -> Option<i64> {
     plain_nanos(text).or_else(|| any_nanos(text))
 }
 

@@ -45,8 +45,8 @@ pub struct Event<'a> {
     pub flow_out: bool,
     /// `args`, as JSON.
     pub args: Option<&'a [u8]>,
-    /// True if the event has a number that JSON does not allow; see [`with_sound_numbers`](super::with_sound_numbers).
-    pub has_odd_number: bool,
+    /// True if the event has a number that JSON does not allow; see [`with_valid_numbers`](super::with_valid_numbers).
+    pub has_invalid_number: bool,
 }
 
 /// A value other than a container.
@@ -63,7 +63,7 @@ impl<'a> Scalar<'a> {
     pub fn decode(&self) -> Cow<'a, str> {
         match self {
             Self::Text(text) => text.decode(),
-            Self::Other(spelling) => String::from_utf8_lossy(spelling),
+            Self::Other(json) => String::from_utf8_lossy(json),
         }
     }
 
@@ -71,7 +71,7 @@ impl<'a> Scalar<'a> {
     pub fn plain(&self) -> Option<&'a [u8]> {
         match self {
             Self::Text(text) => (!text.is_escaped).then_some(text.raw),
-            Self::Other(spelling) => Some(spelling),
+            Self::Other(json) => Some(json),
         }
     }
 }
@@ -107,7 +107,7 @@ impl<'a> Event<'a> {
     pub fn read(cursor: &mut Cursor<'a>, base: u64) -> Result<Self, Stop> {
         let begin = cursor.at();
         let mut event = Self { offset: base + begin as u64, ..Self::default() };
-        cursor.take_odd_number();
+        cursor.take_invalid_number();
         cursor.expect(b'{', "`{`")?;
         if cursor.next_visible()? == b'}' {
             cursor.step();
@@ -129,7 +129,7 @@ impl<'a> Event<'a> {
             }
         }
         event.json = &cursor.bytes()[begin..cursor.at()];
-        event.has_odd_number = cursor.take_odd_number();
+        event.has_invalid_number = cursor.take_invalid_number();
         Ok(event)
     }
 
@@ -212,8 +212,8 @@ fn without_zeros(number: &[u8]) -> &[u8] {
 fn number<'a>(cursor: &mut Cursor<'a>) -> Result<Number<'a>, Stop> {
     match cursor.next_visible()? {
         b'-' | b'0'..=b'9' => {
-            let spelling = cursor.number()?;
-            Ok(decimal::nanos(spelling).map_or(Number::Unusable(spelling), Number::Nanos))
+            let number = cursor.number()?;
+            Ok(decimal::nanos(number).map_or(Number::Unusable(number), Number::Nanos))
         }
         b'"' => {
             let text = cursor.text()?;
@@ -249,8 +249,8 @@ mod tests {
         let event = read(r#"{"tid":010,"pid":000,"ts":087.830,"id":00.5}"#);
         assert_eq!((event.tid, event.pid), (Some(Scalar::Other(b"10")), Some(Scalar::Other(b"0"))));
         assert_eq!((event.start, event.id), (Number::Nanos(87_830), Some(Scalar::Other(b"0.5"))));
-        assert!(event.has_odd_number);
-        assert!(!read(r#"{"tid":10,"args":{"a":"010"}}"#).has_odd_number);
+        assert!(event.has_invalid_number);
+        assert!(!read(r#"{"tid":10,"args":{"a":"010"}}"#).has_invalid_number);
     }
 
     #[test]

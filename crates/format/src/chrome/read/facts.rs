@@ -3,7 +3,7 @@
 use super::event::{Event, Scalar};
 use super::loss::Loss;
 use super::members::for_each_member;
-use super::metadata_field::for_each_event_aside;
+use super::metadata_field::for_each_event_in_field;
 use super::scanner::EventSink;
 use crate::chrome::text::Text;
 use ferrum_trace_model::vocab::{about, trigger};
@@ -127,13 +127,13 @@ fn is_called(name: Option<Scalar<'_>>, word: &str) -> bool {
 
 /// An [`EventSink`] that passes everything on and collects the facts about recordings.
 #[derive(Debug, Default)]
-pub struct WithFacts<S> {
+pub(crate) struct WithFacts<S> {
     pub sink: S,
     pub recordings: Recordings,
 }
 
 impl<S> WithFacts<S> {
-    pub fn new(sink: S) -> Self {
+    pub(crate) fn new(sink: S) -> Self {
         Self { sink, recordings: Recordings::default() }
     }
 }
@@ -152,7 +152,7 @@ impl<S: EventSink> EventSink for WithFacts<S> {
     }
 
     fn field(&mut self, key: Text<'_>, value: &[u8]) {
-        for_each_event_aside(key, value, |event| note(event, &mut self.recordings));
+        for_each_event_in_field(key, value, |event| note(event, &mut self.recordings));
         self.sink.field(key, value);
     }
 }
@@ -194,7 +194,7 @@ mod tests {
             trigger: Some(Trigger { reason: "panic".to_owned(), what: "panicked\n".to_owned(), dump: Some(1) }),
             dumps_refused,
         };
-        let facts = String::from_utf8(crate::spool::facts::spell(&recording, "ticks")).unwrap();
+        let facts = String::from_utf8(crate::spool::facts::encode(&recording, "ticks")).unwrap();
         serde_json::from_str::<serde_json::Value>(&facts).unwrap();
         let event = format!(r#"{{"ph":"M","name":"ferrum_trace","pid":1,"args":{facts}}}"#);
         assert_eq!(read(&event), Some(recording));

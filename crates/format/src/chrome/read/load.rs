@@ -78,9 +78,9 @@ fn load_all(input: impl Read + Send, options: &LoadOptions, args_of: ArgsOf, lim
     let spare = Spare { columns: Mutex::default(), wanted: &options.args, args_of };
     let take = |columns| spare.merge(columns, &mut merge);
     let Outline { form, recordings } = read(input, options.n_workers, || spare.columns(), take)?;
-    merge.count_beyond();
-    let Merge { mut trace, edges, losses, fields, .. } = merge;
-    pair(&mut trace, &edges);
+    merge.count_replaced_names();
+    let Merge { mut trace, begin_ends, losses, fields, .. } = merge;
+    pair(&mut trace, &begin_ends);
     Ok(Loaded { trace, losses, recordings, form, fields })
 }
 

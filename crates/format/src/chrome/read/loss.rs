@@ -15,6 +15,6 @@ pub struct Loss {
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "byte {}: {} ({} bytes passed over)", self.offset, self.reason, self.n_bytes)
+        write!(f, "byte {}: {} ({} bytes skipped)", self.offset, self.reason, self.n_bytes)
     }
 }

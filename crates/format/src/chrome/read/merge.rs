@@ -1,51 +1,51 @@
 //! Joins the columns of the pieces of a file.
 
-use super::columns::{Columns, Edges};
+use super::columns::{BeginEnds, Columns};
 use super::losses::Losses;
-use super::renumbering::{Limits, Numbering, Numbers};
+use super::renumbering::{Limits, NewNumbers, Renumbering};
 use crate::Error;
 use ferrum_trace_model::{ArgColumn, Order, Trace};
 
 /// The columns of all pieces so far.
 #[derive(Debug, Default)]
-pub struct Merge {
+pub(crate) struct Merge {
     pub trace: Trace,
-    pub edges: Edges,
+    pub begin_ends: BeginEnds,
     pub losses: Losses,
     pub fields: Vec<(String, Vec<u8>)>,
-    numbering: Numbering,
+    numbering: Renumbering,
 }
 
 impl Merge {
-    pub fn new(wanted: &[String], limits: Limits) -> Self {
-        let mut merge = Self { numbering: Numbering::new(limits), ..Self::default() };
+    pub(crate) fn new(wanted: &[String], limits: Limits) -> Self {
+        let mut merge = Self { numbering: Renumbering::new(limits), ..Self::default() };
         let empty = |key: &String| ArgColumn { key: key.clone(), ..Default::default() };
         merge.trace.args = wanted.iter().map(empty).collect();
         merge
     }
 
     /// Adds the next piece.
-    pub fn append(&mut self, part: &mut Columns<'_>) -> Result<(), Error> {
+    pub(crate) fn append(&mut self, part: &mut Columns<'_>) -> Result<(), Error> {
         self.losses.append(std::mem::take(&mut part.losses));
         self.fields.append(&mut part.fields);
         let n_before = self.trace.census.events;
         if Order::try_from(n_before + part.trace.census.events).is_err() {
-            return Err(Error::form(0, "fewer than 4,294,967,296 events", "more"));
+            return Err(Error::malformed(0, "fewer than 4,294,967,296 events", "more"));
         }
         let numbers = self.numbering.number(&mut self.trace, part, n_before as Order);
-        self.trace.census.beyond.on_tracks += numbers.leave_out(part);
-        let Columns { trace: part, edges, .. } = part;
+        self.trace.census.beyond.on_tracks += numbers.remove_events(part);
+        let Columns { trace: part, begin_ends, .. } = part;
         append_slices(&mut self.trace, part, &numbers);
         append_points(&mut self.trace, part, &numbers);
         append_counters(&mut self.trace, part, &numbers);
         append_args(&mut self.trace, part, &numbers);
         append_census(&mut self.trace, part);
-        append_edges(&mut self.edges, edges, &numbers);
+        append_begin_ends(&mut self.begin_ends, begin_ends, &numbers);
         Ok(())
     }
 
     /// Counts the names that were replaced because they are beyond the limit.
-    pub fn count_beyond(&mut self) {
+    pub(crate) fn count_replaced_names(&mut self) {
         let Trace { slices, instants, flows, asyncs, counters, .. } = &self.trace;
         let columns = [
             [&slices.name, &slices.category],
@@ -53,14 +53,14 @@ impl Merge {
             [&flows.name, &flows.category],
             [&asyncs.name, &asyncs.category],
             [&counters.name, &counters.series],
-            [&self.edges.name, &self.edges.category],
+            [&self.begin_ends.name, &self.begin_ends.category],
         ];
         let names = columns.into_iter().flatten();
-        self.trace.census.beyond.names = names.map(|names| self.numbering.n_beyond(names)).sum();
+        self.trace.census.beyond.names = names.map(|names| self.numbering.n_replaced(names)).sum();
     }
 }
 
-fn append_slices(all: &mut Trace, part: &Trace, numbers: &Numbers) {
+fn append_slices(all: &mut Trace, part: &Trace, numbers: &NewNumbers) {
     let (all, part) = (&mut all.slices, &part.slices);
     all.start.extend_from_slice(&part.start);
     all.duration.extend_from_slice(&part.duration);
@@ -70,7 +70,7 @@ fn append_slices(all: &mut Trace, part: &Trace, numbers: &Numbers) {
     numbers.orders(&mut all.order, &part.order);
 }
 
-fn append_edges(all: &mut Edges, part: &Edges, numbers: &Numbers) {
+fn append_begin_ends(all: &mut BeginEnds, part: &BeginEnds, numbers: &NewNumbers) {
     all.time.extend_from_slice(&part.time);
     numbers.names(&mut all.name, &part.name);
     numbers.names(&mut all.category, &part.category);
@@ -79,7 +79,7 @@ fn append_edges(all: &mut Edges, part: &Edges, numbers: &Numbers) {
     all.is_begin.extend_from_slice(&part.is_begin);
 }
 
-fn append_points(all: &mut Trace, part: &Trace, numbers: &Numbers) {
+fn append_points(all: &mut Trace, part: &Trace, numbers: &NewNumbers) {
     let (instants, new) = (&mut all.instants, &part.instants);
     instants.time.extend_from_slice(&new.time);
     numbers.names(&mut instants.name, &new.name);
@@ -104,7 +104,7 @@ fn append_points(all: &mut Trace, part: &Trace, numbers: &Numbers) {
     numbers.orders(&mut asyncs.order, &new.order);
 }
 
-fn append_counters(all: &mut Trace, part: &Trace, numbers: &Numbers) {
+fn append_counters(all: &mut Trace, part: &Trace, numbers: &NewNumbers) {
     let (all, part) = (&mut all.counters, &part.counters);
     all.time.extend_from_slice(&part.time);
     numbers.names(&mut all.name, &part.name);
@@ -113,7 +113,7 @@ fn append_counters(all: &mut Trace, part: &Trace, numbers: &Numbers) {
     all.value.extend_from_slice(&part.value);
 }
 
-fn append_args(all: &mut Trace, part: &Trace, numbers: &Numbers) {
+fn append_args(all: &mut Trace, part: &Trace, numbers: &NewNumbers) {
     for (all, part) in all.args.iter_mut().zip(&part.args) {
         numbers.orders(&mut all.order, &part.order);
         numbers.values(&mut all.value, &part.value);

@@ -10,7 +10,7 @@ use ferrum_trace_model::vocab::about;
 
 /// Calls `look` with each metadata event of the field [`about::NAME`]. Returns false, without any call, if this is
 /// another field or its value is not a list of metadata events.
-pub fn for_each_event_aside(key: Text<'_>, value: &[u8], look: impl FnMut(&Event<'_>)) -> bool {
+pub fn for_each_event_in_field(key: Text<'_>, value: &[u8], look: impl FnMut(&Event<'_>)) -> bool {
     if key.raw != about::NAME.as_bytes() {
         return false;
     }
@@ -49,7 +49,7 @@ mod tests {
 
     fn names(key: &str, value: &str) -> Option<Vec<String>> {
         let mut names = Vec::new();
-        let is_read = for_each_event_aside(Text::plain(key.as_bytes()), value.as_bytes(), |event| {
+        let is_read = for_each_event_in_field(Text::plain(key.as_bytes()), value.as_bytes(), |event| {
             names.push(event.name.map(|name| name.decode().into_owned()).unwrap_or_default());
         });
         assert!(is_read || names.is_empty());

@@ -7,7 +7,7 @@ use memchr::memrchr;
 use std::io::{self, Read};
 
 /// Approximate size of a piece.
-pub const PIECE_BYTES: usize = 2 << 20;
+pub(crate) const PIECE_BYTES: usize = 2 << 20;
 /// Maximum distance from the end of the buffer at which the start of an event is searched.
 const SEARCH_BYTES: usize = 256 << 10;
 /// Keys with which events start.
@@ -15,7 +15,7 @@ const FIRST_KEYS: &[&[u8]] = &[b"ph", b"name", b"cat", b"pid", b"tid", b"ts", b"
 
 /// A piece of a file.
 #[derive(Debug)]
-pub struct Piece {
+pub(crate) struct Piece {
     /// The bytes.
     pub bytes: Vec<u8>,
     /// Offset in the file.
@@ -24,7 +24,7 @@ pub struct Piece {
 
 /// Cuts a stream into pieces.
 #[derive(Debug)]
-pub struct Pieces<R> {
+pub(crate) struct Pieces<R> {
     input: R,
     /// Approximate size of a piece.
     n_bytes: usize,
@@ -38,12 +38,12 @@ pub struct Pieces<R> {
 
 impl<R: Read> Pieces<R> {
     /// Creates a reader of pieces with about `n_bytes` each.
-    pub fn new(input: R, n_bytes: usize) -> Self {
+    pub(crate) fn new(input: R, n_bytes: usize) -> Self {
         Self { input, n_bytes, carry: Vec::new(), offset: 0, is_at_end: false, spare: Vec::new() }
     }
 
     /// Returns the next piece; `None` after the last.
-    pub fn next_piece(&mut self) -> io::Result<Option<Piece>> {
+    pub(crate) fn next_piece(&mut self) -> io::Result<Option<Piece>> {
         let mut bytes = self.spare.pop().unwrap_or_default();
         bytes.clear();
         bytes.append(&mut self.carry);
@@ -70,7 +70,7 @@ impl<R: Read> Pieces<R> {
     }
 
     /// Takes back the buffer of a finished piece.
-    pub fn give_back(&mut self, bytes: Vec<u8>) {
+    pub(crate) fn give_back(&mut self, bytes: Vec<u8>) {
         if self.spare.len() < 8 && bytes.capacity() <= 2 * self.n_bytes {
             self.spare.push(bytes);
         }

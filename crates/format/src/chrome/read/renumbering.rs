@@ -23,11 +23,11 @@ impl Default for Limits {
 }
 
 /// Marks a removed track.
-const LEFT_OUT: TrackId = TrackId(u32::MAX);
+const REMOVED: TrackId = TrackId(u32::MAX);
 
 /// Assigns numbers for the whole file to the texts and tracks of pieces.
 #[derive(Debug, Default)]
-pub struct Numbering {
+pub(crate) struct Renumbering {
     limits: Limits,
     /// By text: true if it is a name within the limit.
     is_name: Vec<bool>,
@@ -38,20 +38,20 @@ pub struct Numbering {
 
 /// The new numbers of a piece's texts and tracks, by their old numbers.
 #[derive(Debug)]
-pub struct Numbers {
+pub(crate) struct NewNumbers {
     names: Vec<StringId>,
     values: Vec<StringId>,
     tracks: Vec<TrackId>,
     n_before: Order,
 }
 
-impl Numbering {
-    pub fn new(limits: Limits) -> Self {
+impl Renumbering {
+    pub(crate) fn new(limits: Limits) -> Self {
         Self { limits, ..Self::default() }
     }
 
     /// Assigns numbers to the texts and tracks of a piece, and copies what the piece states about processes and tracks.
-    pub fn number(&mut self, trace: &mut Trace, part: &Columns<'_>, n_before: Order) -> Numbers {
+    pub(crate) fn number(&mut self, trace: &mut Trace, part: &Columns<'_>, n_before: Order) -> NewNumbers {
         let Trace { strings, tracks, .. } = trace;
         let n_texts = part.trace.strings.len();
         let (mut names, mut values) = (vec![StringId::EMPTY; n_texts], vec![StringId::EMPTY; n_texts]);
@@ -65,11 +65,11 @@ impl Numbering {
         }
         let processes = self.processes(strings, tracks, &part.trace);
         let tracks = self.tracks(strings, tracks, &part.trace, &processes);
-        Numbers { names, values, tracks, n_before }
+        NewNumbers { names, values, tracks, n_before }
     }
 
     /// Returns the number of names that were replaced.
-    pub fn n_beyond(&self, names: &[StringId]) -> u64 {
+    pub(crate) fn n_replaced(&self, names: &[StringId]) -> u64 {
         self.other.map_or(0, |other| names.iter().filter(|&&name| name == other).count() as u64)
     }
 
@@ -117,10 +117,10 @@ impl Numbering {
         processes: &[Option<ProcessId>],
     ) -> Vec<TrackId> {
         let number = |(_, track): (TrackId, &ferrum_trace_model::Track)| {
-            let Some(process) = processes[track.process.index()] else { return LEFT_OUT };
+            let Some(process) = processes[track.process.index()] else { return REMOVED };
             let is_known = find(strings, part, track.tid).is_some_and(|tid| tracks.find(process, tid).is_some());
             if !is_known && tracks.len() >= self.limits.tracks {
-                return LEFT_OUT;
+                return REMOVED;
             }
             let mut text = |id: Option<StringId>| id.map(|id| strings.intern(part.strings.get(id)));
             let id = tracks.track(tracks.get_process(process).pid, text(track.tid));
@@ -141,35 +141,35 @@ fn find(strings: &Strings, part: &Trace, id: Option<StringId>) -> Option<Option<
     }
 }
 
-impl Numbers {
-    pub fn names(&self, all: &mut Vec<StringId>, part: &[StringId]) {
+impl NewNumbers {
+    pub(crate) fn names(&self, all: &mut Vec<StringId>, part: &[StringId]) {
         all.extend(part.iter().map(|id| self.names[id.index()]));
     }
 
-    pub fn values(&self, all: &mut Vec<StringId>, part: &[StringId]) {
+    pub(crate) fn values(&self, all: &mut Vec<StringId>, part: &[StringId]) {
         all.extend(part.iter().map(|id| self.values[id.index()]));
     }
 
-    pub fn tracks(&self, all: &mut Vec<TrackId>, part: &[TrackId]) {
+    pub(crate) fn tracks(&self, all: &mut Vec<TrackId>, part: &[TrackId]) {
         all.extend(part.iter().map(|id| self.tracks[id.index()]));
     }
 
-    pub fn orders(&self, all: &mut Vec<Order>, part: &[Order]) {
+    pub(crate) fn orders(&self, all: &mut Vec<Order>, part: &[Order]) {
         all.extend(part.iter().map(|order| order + self.n_before));
     }
 
     /// Removes the events of removed tracks. Returns the number of these events.
-    pub fn leave_out(&self, part: &mut Columns<'_>) -> u64 {
-        if !self.tracks.contains(&LEFT_OUT) {
+    pub(crate) fn remove_events(&self, part: &mut Columns<'_>) -> u64 {
+        if !self.tracks.contains(&REMOVED) {
             return 0;
         }
-        let is_wanted = |track: TrackId| self.tracks[track.index()] != LEFT_OUT;
-        let Columns { trace: Trace { slices, instants, flows, asyncs, counters, .. }, edges, .. } = part;
+        let is_wanted = |track: TrackId| self.tracks[track.index()] != REMOVED;
+        let Columns { trace: Trace { slices, instants, flows, asyncs, counters, .. }, begin_ends, .. } = part;
         slices.retain_tracks(is_wanted)
             + instants.retain_tracks(is_wanted)
             + flows.retain_tracks(is_wanted)
             + asyncs.retain_tracks(is_wanted)
             + counters.retain_tracks(is_wanted)
-            + edges.retain_tracks(is_wanted)
+            + begin_ends.retain_tracks(is_wanted)
     }
 }

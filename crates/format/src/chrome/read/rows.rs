@@ -78,7 +78,7 @@ impl RowFinder {
 
 /// Returns the number of a scalar's content.
 #[inline]
-pub fn intern(strings: &mut Strings, scalar: Scalar<'_>) -> StringId {
+pub(crate) fn intern(strings: &mut Strings, scalar: Scalar<'_>) -> StringId {
     match scalar.plain() {
         Some(raw) => strings.intern_bytes(raw),
         None => strings.intern(&scalar.decode()),

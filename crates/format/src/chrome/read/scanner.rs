@@ -62,7 +62,7 @@ enum State {
 
 /// Describes the input after the current bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum More {
+pub enum MoreInput {
     /// More bytes follow.
     Coming,
     /// More bytes follow, but the incomplete value exceeds the maximum length.
@@ -139,7 +139,13 @@ impl Scanner {
     /// # Errors
     ///
     /// If the input is not a trace.
-    pub fn scan(&mut self, bytes: &[u8], base: u64, more: More, sink: &mut impl EventSink) -> Result<usize, Error> {
+    pub fn scan(
+        &mut self,
+        bytes: &[u8],
+        base: u64,
+        more: MoreInput,
+        sink: &mut impl EventSink,
+    ) -> Result<usize, Error> {
         let mut cursor = Cursor::new(bytes, 0);
         let place = ScanPosition { base, more };
         loop {
@@ -150,7 +156,7 @@ impl Scanner {
             match step {
                 Step::Done => {}
                 Step::Waits => {
-                    if more == More::Coming {
+                    if more == MoreInput::Coming {
                         return Ok(cursor.at());
                     }
                     // The input ends here, so an incomplete value is truncated.
@@ -162,7 +168,7 @@ impl Scanner {
 
     fn end(&mut self, cursor: &Cursor<'_>, place: ScanPosition, sink: &mut impl EventSink) -> Result<usize, Error> {
         let end = cursor.bytes().len();
-        if place.more == More::Nothing {
+        if place.more == MoreInput::Nothing {
             if let Some(damage) = self.damage.take() {
                 sink.loss(damage.until(place.base + end as u64));
             }
@@ -206,7 +212,7 @@ impl Scanner {
                 cursor.jump(cursor.at() + BYTE_ORDER_MARK.len());
                 Ok(Step::Done)
             }
-            _ if place.more == More::Coming && cursor.bytes().len() < cursor.at() + SHOWN_BYTES => Ok(Step::Waits),
+            _ if place.more == MoreInput::Coming && cursor.bytes().len() < cursor.at() + SHOWN_BYTES => Ok(Step::Waits),
             // An invalid document does not affect the other documents of the stream.
             _ if self.has_list => {
                 let at = cursor.at();
@@ -214,7 +220,11 @@ impl Scanner {
             }
             _ => {
                 let found = describe(&cursor.bytes()[cursor.at()..]);
-                Err(Error::form(place.base + cursor.at() as u64, "a trace: JSON that begins with `[` or `{`", found))
+                Err(Error::malformed(
+                    place.base + cursor.at() as u64,
+                    "a trace: JSON that begins with `[` or `{`",
+                    found,
+                ))
             }
         }
     }
@@ -225,7 +235,7 @@ impl Scanner {
         let is_event = is_event(cursor);
         let has_ended = cursor.at() >= cursor.bytes().len();
         cursor.jump(begin);
-        if has_ended && place.more == More::Coming {
+        if has_ended && place.more == MoreInput::Coming {
             return Ok(Step::Waits);
         }
         if is_event {
@@ -345,14 +355,14 @@ impl Scanner {
     /// Handles a value, starting at `begin`, that could not be read.
     fn stopped(&mut self, cursor: &mut Cursor<'_>, begin: usize, stop: Stop, place: ScanPosition) -> Step {
         match (stop, place.more) {
-            (Stop::End, More::Coming) => {
+            (Stop::End, MoreInput::Coming) => {
                 cursor.jump(begin);
                 Step::Waits
             }
-            (Stop::End, More::TooLong) => self.damaged(cursor, begin, place, "longer than 64 MiB"),
-            (Stop::End, More::Nothing) => self.damaged(cursor, begin, place, "the file ends in the middle of it"),
+            (Stop::End, MoreInput::TooLong) => self.damaged(cursor, begin, place, "longer than 64 MiB"),
+            (Stop::End, MoreInput::Nothing) => self.damaged(cursor, begin, place, "the file ends in the middle of it"),
             // The message quotes the input, so wait until enough of it is available.
-            (Stop::Bad { at, .. }, More::Coming) if cursor.bytes().len() < at + SHOWN_BYTES => {
+            (Stop::Bad { at, .. }, MoreInput::Coming) if cursor.bytes().len() < at + SHOWN_BYTES => {
                 cursor.jump(begin);
                 Step::Waits
             }
@@ -393,7 +403,7 @@ impl Scanner {
                 return Step::Done;
             }
             Ok(_) => cursor.at(),
-            Err(Stop::End) if place.more == More::Coming => {
+            Err(Stop::End) if place.more == MoreInput::Coming => {
                 cursor.jump(candidate);
                 return Step::Waits;
             }
@@ -414,7 +424,7 @@ impl Scanner {
             (_, []) => "an object without fields".to_owned(),
             (_, keys) => format!("an object of `{}`", keys.join("`, `")),
         };
-        Error::form(if self.state == State::Start { offset } else { 0 }, expected, found)
+        Error::malformed(if self.state == State::Start { offset } else { 0 }, expected, found)
     }
 }
 
@@ -433,7 +443,7 @@ enum Step {
 #[derive(Clone, Copy)]
 struct ScanPosition {
     base: u64,
-    more: More,
+    more: MoreInput,
 }
 
 impl ScanPosition {

@@ -2,7 +2,7 @@
 
 use super::facts::WithFacts;
 use super::pieces::{PIECE_BYTES, Piece, Pieces};
-use super::scanner::{DocumentShape, EventSink, More, Scanner, VALUE_BYTES_MAX};
+use super::scanner::{DocumentShape, EventSink, MoreInput, Scanner, VALUE_BYTES_MAX};
 use crate::Error;
 use ferrum_trace_model::Recordings;
 use std::io::Read;
@@ -26,12 +26,12 @@ pub struct Outline {
 pub fn for_each<S: EventSink>(input: impl Read, sink: &mut S) -> Result<Outline, Error> {
     let mut sink = WithFacts::new(sink);
     let mut pieces = Pieces::new(input, PIECE_BYTES);
-    let mut joint = Joint::default();
+    let mut joiner = PieceJoiner::default();
     while let Some(piece) = next_piece(&mut pieces)? {
-        joint.add(&piece, &mut sink)?;
+        joiner.add(&piece, &mut sink)?;
         pieces.give_back(piece.bytes);
     }
-    let form = joint.finish(&mut sink)?;
+    let form = joiner.finish(&mut sink)?;
     Ok(Outline { form, recordings: sink.recordings })
 }
 
@@ -74,21 +74,21 @@ fn read_pieces<S: EventSink + Send>(
     new_sink: impl Fn() -> S + Sync,
     mut take: impl FnMut(S) -> Result<(), Error> + Send,
 ) -> Result<DocumentShape, Error> {
-    let mut joint = Joint::default();
+    let mut joiner = PieceJoiner::default();
     // The start of the document determines how the list is read.
-    while !joint.scanner.has_list() {
+    while !joiner.scanner.has_list() {
         let Some(piece) = next_piece(&mut pieces)? else {
             break;
         };
         let mut sink = new_sink();
-        joint.add(&piece, &mut sink)?;
+        joiner.add(&piece, &mut sink)?;
         take(sink)?;
         pieces.give_back(piece.bytes);
     }
-    let form = joint.scanner.form();
-    let line = OrderedScan {
+    let form = joiner.scanner.form();
+    let scan = OrderedScan {
         pieces: Mutex::new((pieces, 0)),
-        state: Mutex::new(OrderedScanState { next: 0, result: Ok(()), joint, take }),
+        state: Mutex::new(OrderedScanState { next: 0, result: Ok(()), joiner, take }),
         moved: Condvar::new(),
     };
     thread::scope(|scope| {
@@ -96,15 +96,15 @@ fn read_pieces<S: EventSink + Send>(
             // If no thread can be started, the current one does all the work.
             let _ = thread::Builder::new()
                 .name("ferrum-trace-read".into())
-                .spawn_scoped(scope, || line.work(form, &new_sink));
+                .spawn_scoped(scope, || scan.work(form, &new_sink));
         }
-        line.work(form, &new_sink);
+        scan.work(form, &new_sink);
     });
-    let OrderedScanState { result, joint, mut take, .. } =
-        line.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let OrderedScanState { result, joiner, mut take, .. } =
+        scan.state.into_inner().unwrap_or_else(PoisonError::into_inner);
     result?;
     let mut sink = new_sink();
-    let form = joint.finish(&mut sink)?;
+    let form = joiner.finish(&mut sink)?;
     take(sink)?;
     Ok(form)
 }
@@ -118,7 +118,7 @@ fn next_piece<R: Read>(pieces: &mut Pieces<R>) -> Result<Option<Piece>, Error> {
 
 /// Joins the pieces of a file in order.
 #[derive(Default)]
-struct Joint {
+struct PieceJoiner {
     scanner: Scanner,
     /// The bytes of an incomplete value.
     rest: Vec<u8>,
@@ -126,19 +126,19 @@ struct Joint {
     offset: u64,
 }
 
-impl Joint {
+impl PieceJoiner {
     /// Scans the next piece.
     fn add(&mut self, piece: &Piece, sink: &mut impl EventSink) -> Result<(), Error> {
         if self.rest.is_empty() {
             self.offset = piece.offset;
-            let n_done = self.scanner.scan(&piece.bytes, piece.offset, More::Coming, sink)?;
+            let n_done = self.scanner.scan(&piece.bytes, piece.offset, MoreInput::Coming, sink)?;
             self.keep(&piece.bytes, n_done);
             return Ok(());
         }
         self.rest.extend_from_slice(&piece.bytes);
-        self.scan_rest(More::Coming, sink)?;
+        self.scan_rest(MoreInput::Coming, sink)?;
         if self.rest.len() > VALUE_BYTES_MAX {
-            self.scan_rest(More::TooLong, sink)?;
+            self.scan_rest(MoreInput::TooLong, sink)?;
         }
         Ok(())
     }
@@ -148,7 +148,7 @@ impl Joint {
         self.offset += n_done as u64;
     }
 
-    fn scan_rest(&mut self, more: More, sink: &mut impl EventSink) -> Result<(), Error> {
+    fn scan_rest(&mut self, more: MoreInput, sink: &mut impl EventSink) -> Result<(), Error> {
         let n_done = self.scanner.scan(&self.rest, self.offset, more, sink)?;
         self.rest.drain(..n_done);
         self.offset += n_done as u64;
@@ -156,24 +156,24 @@ impl Joint {
     }
 
     /// Accepts the result of a scan that assumed an event at the start of the piece, if the assumption was right.
-    fn accept(&mut self, guess: &Guess<'_>) -> bool {
-        let is_right = self.rest.is_empty() && self.scanner.is_before_event(guess.form);
+    fn accept(&mut self, speculative: &SpeculativeScan<'_>) -> bool {
+        let is_right = self.rest.is_empty() && self.scanner.is_before_event(speculative.form);
         if is_right {
-            self.scanner.clone_from(&guess.scanner);
-            self.offset = guess.piece.offset;
-            self.keep(&guess.piece.bytes, guess.n_done);
+            self.scanner.clone_from(&speculative.scanner);
+            self.offset = speculative.piece.offset;
+            self.keep(&speculative.piece.bytes, speculative.n_done);
         }
         is_right
     }
 
     fn finish(mut self, sink: &mut impl EventSink) -> Result<DocumentShape, Error> {
-        self.scan_rest(More::Nothing, sink)?;
+        self.scan_rest(MoreInput::Nothing, sink)?;
         Ok(self.scanner.form())
     }
 }
 
 /// Result of scanning a piece under the assumption that an event starts there.
-struct Guess<'a> {
+struct SpeculativeScan<'a> {
     piece: &'a Piece,
     form: DocumentShape,
     scanner: Scanner,
@@ -191,7 +191,7 @@ struct OrderedScanState<F> {
     /// The number of the piece whose result is delivered next.
     next: usize,
     result: Result<(), Error>,
-    joint: Joint,
+    joiner: PieceJoiner,
     take: F,
 }
 
@@ -203,12 +203,12 @@ impl<R: Read, F> OrderedScan<R, F> {
         while let Some((turn, piece)) = self.next_piece() {
             let mut sink = new_sink();
             let mut scanner = Scanner::before_event(form);
-            let scanned = scanner.scan(&piece.bytes, piece.offset, More::Coming, &mut sink);
+            let scanned = scanner.scan(&piece.bytes, piece.offset, MoreInput::Coming, &mut sink);
             let mut state = self.wait(turn);
             if state.result.is_ok() {
                 state.result = scanned.and_then(|n_done| {
-                    let guess = Guess { piece: &piece, form, scanner, n_done };
-                    state.hand_over(&guess, sink, new_sink)
+                    let speculative = SpeculativeScan { piece: &piece, form, scanner, n_done };
+                    state.hand_over(&speculative, sink, new_sink)
                 });
             }
             state.next += 1;
@@ -248,19 +248,24 @@ impl<R: Read, F> OrderedScan<R, F> {
 }
 
 impl<F> OrderedScanState<F> {
-    fn hand_over<S: EventSink>(&mut self, guess: &Guess<'_>, sink: S, new_sink: &impl Fn() -> S) -> Result<(), Error>
+    fn hand_over<S: EventSink>(
+        &mut self,
+        speculative: &SpeculativeScan<'_>,
+        sink: S,
+        new_sink: &impl Fn() -> S,
+    ) -> Result<(), Error>
     where
         F: FnMut(S) -> Result<(), Error>,
     {
-        if self.joint.accept(guess) {
+        if self.joiner.accept(speculative) {
             return (self.take)(sink);
         }
         let mut sink = new_sink();
-        self.joint.add(guess.piece, &mut sink)?;
+        self.joiner.add(speculative.piece, &mut sink)?;
         (self.take)(sink)
     }
 }
 
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -22,7 +22,7 @@ enum Found<'a> {
 }
 
 /// Writes `"name":value`.
-pub fn push_entry(out: &mut Vec<u8>, data: &[u8], interned: &Interned, depth: usize) -> Result<(), Broken> {
+pub(crate) fn push_entry(out: &mut Vec<u8>, data: &[u8], interned: &Interned, depth: usize) -> Result<(), Broken> {
     let mut name = None;
     let mut fields = Fields::new(data);
     while let Some((field, payload)) = fields.next()? {

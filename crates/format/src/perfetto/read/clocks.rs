@@ -10,14 +10,14 @@ const CLOCKS_MAX: usize = 4096;
 
 /// A clock: ids from 64 to 127 belong to a sequence, all others have sequence zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ClockId {
+pub(crate) struct ClockId {
     sequence: u32,
     id: u64,
 }
 
 impl ClockId {
     /// Returns the clock that a packet of a sequence refers to.
-    pub fn new(sequence: u32, id: u64) -> Self {
+    pub(crate) fn new(sequence: u32, id: u64) -> Self {
         let is_of_sequence = (clock::FIRST_OF_SEQUENCE..clock::FIRST_GLOBAL).contains(&id);
         Self { sequence: if is_of_sequence { sequence } else { 0 }, id }
     }
@@ -25,7 +25,7 @@ impl ClockId {
 
 /// One clock of a snapshot.
 #[derive(Clone, Copy, Debug)]
-pub struct Reading {
+pub(crate) struct Reading {
     pub clock: ClockId,
     pub timestamp: u64,
     pub is_incremental: bool,
@@ -44,7 +44,7 @@ struct Clock {
 
 /// All clocks of a trace.
 #[derive(Debug)]
-pub struct Clocks {
+pub(crate) struct Clocks {
     clocks: HashMap<ClockId, Clock>,
     /// The clock of the trace.
     of_trace: u64,
@@ -52,18 +52,18 @@ pub struct Clocks {
 
 /// A time, converted to the clock of the trace if possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Time {
+pub(crate) enum Time {
     OfTrace(u64),
     AsItStands(u64),
 }
 
 impl Clocks {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { clocks: HashMap::new(), of_trace: clock::BOOTTIME }
     }
 
     /// Adds a snapshot of all clocks at one moment.
-    pub fn snapshot(&mut self, readings: &[Reading], primary: Option<u64>) {
+    pub(crate) fn snapshot(&mut self, readings: &[Reading], primary: Option<u64>) {
         if let Some(primary) = primary.filter(|&primary| primary != 0) {
             self.of_trace = primary;
         }
@@ -89,7 +89,7 @@ impl Clocks {
     }
 
     /// Converts a timestamp on a clock to the time of the trace.
-    pub fn time(&mut self, id: ClockId, timestamp: u64) -> Time {
+    pub(crate) fn time(&mut self, id: ClockId, timestamp: u64) -> Time {
         let mut time = timestamp;
         if let Some(clock) = self.clocks.get_mut(&id) {
             time = timestamp.saturating_mul(clock.unit_ns);

@@ -24,7 +24,7 @@ use std::io::{Read, Write};
 use std::ops::Range;
 
 /// Size of the output buffer.
-const HANDED_OVER_BYTES: usize = 1 << 16;
+const OUTPUT_BYTES: usize = 1 << 16;
 /// Maximum number of sequences, and of open flows.
 const SEQUENCES_MAX: usize = 1 << 16;
 const FLOWS_MAX: usize = 1 << 22;
@@ -69,11 +69,11 @@ pub fn to_chrome<R: Read, W: Write>(input: R, mut output: W) -> Result<Summary, 
             break;
         };
         converter.packet(offset, packet, IsInner::No);
-        converter.hand_over(&mut output, HANDED_OVER_BYTES)?;
+        converter.hand_over(&mut output, OUTPUT_BYTES)?;
     }
     if converter.summary.n_packets == 0 {
         let found = converter.summary.losses.first.first().map_or("nothing".to_owned(), |loss| loss.reason.clone());
-        return Err(Error::form(0, "a Perfetto trace: a list of packets", found));
+        return Err(Error::malformed(0, "a Perfetto trace: a list of packets", found));
     }
     converter.text.extend_from_slice(b"\n]}\n");
     converter.hand_over(&mut output, 0)?;
@@ -367,7 +367,7 @@ impl Converter {
         self.text[line.start + phase_at + 1] = b'X';
         let points = self.text.split_off(line.end);
         self.text.pop();
-        JsonLine::go_on(&mut self.text).duration(duration);
+        JsonLine::resume(&mut self.text).duration(duration);
         self.text.push(b'}');
         self.text.extend_from_slice(&points);
         true
@@ -480,7 +480,7 @@ impl Converter {
         let mut line = JsonLine::new(&mut self.text, phase, row.thread);
         line.time(time);
         let name_iid = event.name_iid.or(legacy.and_then(|legacy| legacy.name_iid));
-        let name = spelled(event.name, name_iid.map(|id| interned.name(id)));
+        let name = inline_or_interned(event.name, name_iid.map(|id| interned.name(id)));
         let by_number = event.category_iids.iter().filter_map(|&id| interned.category(id).map(Cow::Borrowed));
         let by_text = event.categories.iter().map(|text| String::from_utf8_lossy(text));
         let categories: Vec<Cow<'_, str>> = by_number.chain(by_text).collect();
@@ -556,7 +556,7 @@ fn text(text: &str) -> Value<'_> {
 }
 
 /// Returns a text given inline or by number; the number may be undefined.
-fn spelled<'a>(text: Option<&'a [u8]>, by_number: Option<Option<&'a str>>) -> Option<Cow<'a, str>> {
+fn inline_or_interned<'a>(text: Option<&'a [u8]>, by_number: Option<Option<&'a str>>) -> Option<Cow<'a, str>> {
     match (text, by_number) {
         (Some(text), _) => Some(String::from_utf8_lossy(text)),
         (None, Some(known)) => Some(known.unwrap_or("(undefined)").into()),

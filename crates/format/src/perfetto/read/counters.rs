@@ -10,13 +10,18 @@ const COUNTERS_MAX: usize = 1 << 16;
 
 /// Sums of incremental counters, by sequence and track.
 #[derive(Debug, Default)]
-pub struct Sums {
+pub(crate) struct Sums {
     sums: HashMap<(u32, u64), i64>,
 }
 
 impl Sums {
     /// Returns the value of a counter from an event, if it has one.
-    pub fn value(&mut self, event: &TrackEvent<'_>, counter: Counter, key: (u32, u64)) -> Option<Value<'static>> {
+    pub(crate) fn value(
+        &mut self,
+        event: &TrackEvent<'_>,
+        counter: Counter,
+        key: (u32, u64),
+    ) -> Option<Value<'static>> {
         if let Some(value) = event.double_counter_value {
             let multiplier = if counter.multiplier == 1 { 1.0 } else { counter.multiplier as f64 };
             return Some(Value::Float(value * multiplier)).filter(|_| value.is_finite());

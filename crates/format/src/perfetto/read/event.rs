@@ -5,7 +5,7 @@ use crate::perfetto::wire::{Broken, Fields};
 
 /// The fields of a `TrackEvent` that are used.
 #[derive(Debug, Default)]
-pub struct TrackEvent<'a> {
+pub(crate) struct TrackEvent<'a> {
     /// One of the types in `field::event`; zero for a legacy event.
     pub kind: u64,
     pub track: Option<u64>,
@@ -25,7 +25,7 @@ pub struct TrackEvent<'a> {
 
 /// The fields of `LegacyEvent`, for Chrome's format.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Legacy<'a> {
+pub(crate) struct Legacy<'a> {
     pub name_iid: Option<u64>,
     pub phase: u8,
     pub duration_us: Option<i64>,
@@ -42,14 +42,14 @@ pub struct Legacy<'a> {
 
 /// An id and its scope.
 #[derive(Clone, Copy, Debug)]
-pub enum Id {
+pub(crate) enum Id {
     Unscoped(u64),
     Local(u64),
     Global(u64),
 }
 
 impl<'a> TrackEvent<'a> {
-    pub fn read(data: &'a [u8]) -> Result<Self, Broken> {
+    pub(crate) fn read(data: &'a [u8]) -> Result<Self, Broken> {
         let mut it = Self::default();
         let mut fields = Fields::new(data);
         while let Some((field, payload)) = fields.next()? {
@@ -78,21 +78,21 @@ impl<'a> TrackEvent<'a> {
 
     /// Returns true if there is nothing in the event but its type and its track. Categories are ignored: some writers
     /// repeat those of the begin at the end.
-    pub fn is_bare(&self) -> bool {
+    pub(crate) fn is_bare(&self) -> bool {
         let has_text = self.name_iid.is_some() || self.name.is_some() || !self.annotations.is_empty();
         let has_arrow = !self.flows.is_empty() || !self.terminating_flows.is_empty();
         !has_text && !has_arrow && self.legacy.is_none()
     }
 
     /// Returns the legacy event, if this is an event of Chrome's format.
-    pub fn legacy_phase(&self) -> Option<Legacy<'a>> {
+    pub(crate) fn legacy_phase(&self) -> Option<Legacy<'a>> {
         self.legacy.filter(|legacy| self.kind == 0 && legacy.phase.is_ascii_graphic())
     }
 }
 
 impl<'a> Legacy<'a> {
     /// Returns true if this is the begin, a step or the end of a flow.
-    pub fn is_flow_point(&self) -> bool {
+    pub(crate) fn is_flow_point(&self) -> bool {
         matches!(self.phase, b's' | b't' | b'f')
     }
 

@@ -6,13 +6,13 @@ use crate::chrome::{push_args_value, push_decimal, push_micros, push_text};
 use ferrum_trace_model::Value;
 
 /// An event while it is written.
-pub struct JsonLine<'a> {
+pub(crate) struct JsonLine<'a> {
     out: &'a mut Vec<u8>,
 }
 
 impl<'a> JsonLine<'a> {
     /// Starts an event at the end of `out`.
-    pub fn new(out: &'a mut Vec<u8>, phase: u8, thread: ThreadId) -> Self {
+    pub(crate) fn new(out: &'a mut Vec<u8>, phase: u8, thread: ThreadId) -> Self {
         out.extend_from_slice(b"{\"ph\":");
         push_text(out, char::from(phase).encode_utf8(&mut [0; 4]));
         out.extend_from_slice(b",\"pid\":");
@@ -23,31 +23,31 @@ impl<'a> JsonLine<'a> {
     }
 
     /// Continues an event whose closing brace was removed.
-    pub fn go_on(out: &'a mut Vec<u8>) -> Self {
+    pub(crate) fn resume(out: &'a mut Vec<u8>) -> Self {
         Self { out }
     }
 
-    pub fn time(&mut self, nanos: u64) {
+    pub(crate) fn time(&mut self, nanos: u64) {
         self.out.extend_from_slice(b",\"ts\":");
         push_micros(self.out, nanos);
     }
 
-    pub fn duration(&mut self, nanos: u64) {
+    pub(crate) fn duration(&mut self, nanos: u64) {
         self.out.extend_from_slice(b",\"dur\":");
         push_micros(self.out, nanos);
     }
 
-    pub fn text(&mut self, key: &str, text: &str) {
+    pub(crate) fn text(&mut self, key: &str, text: &str) {
         self.key(key);
         push_text(self.out, text);
     }
 
-    pub fn truth(&mut self, key: &str) {
+    pub(crate) fn truth(&mut self, key: &str) {
         self.key(key);
         self.out.extend_from_slice(b"true");
     }
 
-    pub fn id(&mut self, key: &str, id: u64) {
+    pub(crate) fn id(&mut self, key: &str, id: u64) {
         self.key(key);
         self.out.extend_from_slice(format!("\"{id:#x}\"").as_bytes());
     }
@@ -65,7 +65,7 @@ impl<'a> JsonLine<'a> {
     }
 
     /// Writes the fields of a legacy event.
-    pub fn legacy(&mut self, legacy: &Legacy<'_>) {
+    pub(crate) fn legacy(&mut self, legacy: &Legacy<'_>) {
         match legacy.id {
             Some(Id::Unscoped(id)) if legacy.is_flow_point() => self.flow_id(id),
             Some(Id::Unscoped(id)) => self.id("id", id),
@@ -92,7 +92,7 @@ impl<'a> JsonLine<'a> {
     }
 
     /// Writes an object with one value as arguments.
-    pub fn one_arg(&mut self, key: &str, value: &Value<'_>) {
+    pub(crate) fn one_arg(&mut self, key: &str, value: &Value<'_>) {
         self.out.extend_from_slice(b",\"args\":{");
         push_text(self.out, key);
         self.out.push(b':');
@@ -101,14 +101,14 @@ impl<'a> JsonLine<'a> {
     }
 
     /// Writes the output of `push` as arguments.
-    pub fn args<E>(&mut self, push: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
+    pub(crate) fn args<E>(&mut self, push: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
         self.out.extend_from_slice(b",\"args\":{");
         push(self.out)?;
         self.out.push(b'}');
         Ok(())
     }
 
-    pub fn end(self) {
+    pub(crate) fn end(self) {
         self.out.push(b'}');
     }
 
@@ -120,7 +120,7 @@ impl<'a> JsonLine<'a> {
 }
 
 /// Writes the sort index of a process or thread.
-pub fn push_sort_index(out: &mut Vec<u8>, index: i64) {
+pub(crate) fn push_sort_index(out: &mut Vec<u8>, index: i64) {
     out.extend_from_slice(b"\"sort_index\":");
     if index < 0 {
         out.push(b'-');

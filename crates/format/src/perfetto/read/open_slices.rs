@@ -11,7 +11,7 @@ const SLICE_BYTES: usize = size_of::<Lengths>();
 /// The open slices of all rows. The end of a slice has only a row, so its name is that of the innermost open slice
 /// there.
 #[derive(Debug, Default)]
-pub struct OpenSlices {
+pub(crate) struct OpenSlices {
     rows: HashMap<ThreadId, OpenRow>,
     n_bytes: usize,
 }
@@ -33,14 +33,14 @@ struct Lengths {
 
 /// Name and category of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Words<'a> {
+pub(crate) struct Words<'a> {
     pub name: &'a str,
     pub category: &'a str,
 }
 
 impl OpenSlices {
     /// Begins a slice.
-    pub fn open(&mut self, thread: ThreadId, name: &str, category: &str) {
+    pub(crate) fn open(&mut self, thread: ThreadId, name: &str, category: &str) {
         let row = self.rows.entry(thread).or_default();
         let n_bytes = name.len() + category.len() + SLICE_BYTES;
         if row.n_nameless > 0 || self.n_bytes + n_bytes > BYTES_MAX {
@@ -54,7 +54,7 @@ impl OpenSlices {
     }
 
     /// Returns the name and category of the innermost open slice of a row.
-    pub fn innermost(&self, thread: ThreadId) -> Option<Words<'_>> {
+    pub(crate) fn innermost(&self, thread: ThreadId) -> Option<Words<'_>> {
         let row = self.rows.get(&thread).filter(|row| row.n_nameless == 0)?;
         let Lengths { name, category } = *row.slices.last()?;
         let texts = &row.texts[row.texts.len() - name - category..];
@@ -62,7 +62,7 @@ impl OpenSlices {
     }
 
     /// Ends the innermost open slice of a row.
-    pub fn close(&mut self, thread: ThreadId) {
+    pub(crate) fn close(&mut self, thread: ThreadId) {
         let Some(row) = self.rows.get_mut(&thread) else { return };
         if row.n_nameless > 0 {
             row.n_nameless -= 1;

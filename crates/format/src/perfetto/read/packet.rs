@@ -6,7 +6,7 @@ use crate::perfetto::wire::{Broken, Fields};
 
 /// The fields of a packet that are used.
 #[derive(Debug, Default)]
-pub struct Packet<'a> {
+pub(crate) struct Packet<'a> {
     pub timestamp: Option<u64>,
     pub clock: Option<u64>,
     pub sequence: u32,
@@ -30,13 +30,13 @@ pub struct Packet<'a> {
 
 /// Compressed packets inside a packet.
 #[derive(Clone, Copy, Debug)]
-pub enum Compressed<'a> {
+pub(crate) enum Compressed<'a> {
     Deflate(&'a [u8]),
     Zstd(&'a [u8]),
 }
 
 impl<'a> Packet<'a> {
-    pub fn read(data: &'a [u8]) -> Result<Self, Broken> {
+    pub(crate) fn read(data: &'a [u8]) -> Result<Self, Broken> {
         let mut it = Self::default();
         let mut fields = Fields::new(data);
         while let Some((field, payload)) = fields.next()? {
@@ -67,7 +67,7 @@ impl<'a> Packet<'a> {
     }
 
     /// Returns true if the packet has a field that is read.
-    pub fn is_read(&self) -> bool {
+    pub(crate) fn is_read(&self) -> bool {
         let parts = [
             self.interned,
             self.defaults,
@@ -85,7 +85,7 @@ impl<'a> Packet<'a> {
 const READINGS_MAX: usize = 256;
 
 /// Reads a `ClockSnapshot`: the clocks, and the clock of the trace if it is stated.
-pub fn read_clock_snapshot(data: &[u8], sequence: u32) -> Result<(Vec<Reading>, Option<u64>), Broken> {
+pub(crate) fn read_clock_snapshot(data: &[u8], sequence: u32) -> Result<(Vec<Reading>, Option<u64>), Broken> {
     let (mut readings, mut primary) = (Vec::new(), None);
     let mut fields = Fields::new(data);
     while let Some((field, payload)) = fields.next()? {

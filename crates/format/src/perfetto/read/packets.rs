@@ -11,7 +11,7 @@ use std::io::Read;
 const CHUNK_BYTES: usize = 1 << 18;
 
 /// The packets of a stream.
-pub struct Packets<R> {
+pub(crate) struct Packets<R> {
     input: R,
     /// The bytes read; those before `at` are finished.
     buffer: Vec<u8>,
@@ -31,27 +31,27 @@ struct Found {
 enum Next {
     Packet(Found),
     /// A skipped packet, or a field of the trace other than a packet.
-    Passed,
+    Skipped,
     /// Bytes that are not a packet.
     Damage(&'static str),
     End,
 }
 
 impl<R: Read> Packets<R> {
-    pub fn new(input: R) -> Self {
+    pub(crate) fn new(input: R) -> Self {
         Self { input, buffer: Vec::new(), at: 0, base: 0, is_ended: false }
     }
 
     /// Returns the next packet and its offset in the file. Damage is reported and skipped.
-    pub fn next(&mut self, summary: &mut Summary) -> Result<Option<(u64, &[u8])>, Error> {
+    pub(crate) fn next(&mut self, summary: &mut Summary) -> Result<Option<(u64, &[u8])>, Error> {
         loop {
             match self.step(summary)? {
                 Next::Packet(Found { start, len }) => {
                     self.at = start + len;
                     return Ok(Some((self.base + start as u64, &self.buffer[start..start + len])));
                 }
-                Next::Passed => {}
-                Next::Damage(reason) => self.pass_damage(reason, summary)?,
+                Next::Skipped => {}
+                Next::Damage(reason) => self.skip_damage(reason, summary)?,
                 Next::End => return Ok(None),
             }
         }
@@ -75,7 +75,7 @@ impl<R: Read> Packets<R> {
         let head = tag_len + len_len;
         match usize::try_from(len) {
             Ok(len) if len <= PACKET_BYTES_MAX => self.whole(head, len),
-            _ => self.pass_large(head, len, summary),
+            _ => self.skip_large(head, len, summary),
         }
     }
 
@@ -88,7 +88,7 @@ impl<R: Read> Packets<R> {
     }
 
     /// Skips a packet above the maximum size, or one with a damaged length.
-    fn pass_large(&mut self, head: usize, len: u64, summary: &mut Summary) -> Result<Next, Error> {
+    fn skip_large(&mut self, head: usize, len: u64, summary: &mut Summary) -> Result<Next, Error> {
         let offset = self.base + self.at as u64;
         let mut missing = len.saturating_add(head as u64);
         while missing > 0 {
@@ -102,11 +102,11 @@ impl<R: Read> Packets<R> {
         }
         let n_bytes = self.base + self.at as u64 - offset;
         summary.lose(offset, n_bytes, "a packet longer than 64 MiB");
-        Ok(Next::Passed)
+        Ok(Next::Skipped)
     }
 
     /// Searches for the next position that could be a packet and is followed by another one.
-    fn pass_damage(&mut self, reason: &str, summary: &mut Summary) -> Result<(), Error> {
+    fn skip_damage(&mut self, reason: &str, summary: &mut Summary) -> Result<(), Error> {
         let offset = self.base + self.at as u64;
         self.at += 1;
         loop {

@@ -7,7 +7,7 @@ use crate::perfetto::wire::{Broken, Fields};
 
 /// The state of one sequence.
 #[derive(Debug, Default)]
-pub struct Sequence {
+pub(crate) struct Sequence {
     /// True if no definition is missing.
     pub is_complete: bool,
     pub interned: Interned,
@@ -23,13 +23,13 @@ pub struct Sequence {
 
 impl Sequence {
     /// Removes all definitions; the producer repeats them.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         let Self { thread, reference_us, .. } = *self;
         *self = Self { is_complete: true, thread, reference_us, ..Self::default() };
     }
 
     /// Reads a `TracePacketDefaults`.
-    pub fn set_defaults(&mut self, data: &[u8]) -> Result<(), Broken> {
+    pub(crate) fn set_defaults(&mut self, data: &[u8]) -> Result<(), Broken> {
         (self.default_clock, self.default_track) = (None, None);
         let mut fields = Fields::new(data);
         while let Some((field, payload)) = fields.next()? {

@@ -11,7 +11,7 @@ const KINDS_MAX: usize = 256;
 pub struct Summary {
     /// Packets, including those inside compressed packets.
     pub n_packets: u64,
-    /// Written events, without the names of threads and processes.
+    /// PieceOutput events, without the names of threads and processes.
     pub n_events: u64,
     /// Packets without any field that is read, by the number of their field in `TracePacket`; zero for empty packets.
     pub passed_over: BTreeMap<u32, u64>,
@@ -26,13 +26,13 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub(super) fn pass_over(&mut self, field: u32) {
+    pub(crate) fn pass_over(&mut self, field: u32) {
         if self.passed_over.len() < KINDS_MAX || self.passed_over.contains_key(&field) {
             *self.passed_over.entry(field).or_default() += 1;
         }
     }
 
-    pub(super) fn lose(&mut self, offset: u64, n_bytes: u64, reason: impl Into<String>) {
+    pub(crate) fn lose(&mut self, offset: u64, n_bytes: u64, reason: impl Into<String>) {
         self.losses.push(Loss { offset, n_bytes, reason: reason.into() });
     }
 }

@@ -13,14 +13,14 @@ const FIRST_ROW: i64 = 0x7800_0000;
 
 /// The process and thread of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ThreadId {
+pub(crate) struct ThreadId {
     pub pid: i64,
     pub tid: i64,
 }
 
 /// The kind of a track.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TrackKind {
+pub(crate) enum TrackKind {
     #[default]
     Other,
     Process {
@@ -31,7 +31,7 @@ pub enum TrackKind {
 
 /// A `TrackDescriptor`.
 #[derive(Clone, Debug, Default)]
-pub struct Track {
+pub(crate) struct Track {
     pub parent: u64,
     pub kind: TrackKind,
     pub name: String,
@@ -44,14 +44,14 @@ pub struct Track {
 
 /// A `CounterDescriptor`.
 #[derive(Clone, Copy, Debug)]
-pub struct Counter {
+pub(crate) struct Counter {
     pub multiplier: i64,
     pub is_incremental: bool,
 }
 
 /// The row of an event.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub(crate) struct Row {
     pub thread: ThreadId,
     /// The name of the row, if it is not a thread and is new.
     pub new_name: Option<String>,
@@ -60,7 +60,7 @@ pub struct Row {
 
 /// The owner of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub(crate) enum Scope {
     Thread,
     Process,
     Global,
@@ -68,7 +68,7 @@ pub enum Scope {
 
 /// All tracks.
 #[derive(Debug, Default)]
-pub struct Tracks {
+pub(crate) struct Tracks {
     tracks: HashMap<u64, Track>,
     n_rows: i64,
     /// The row of events without a track.
@@ -76,12 +76,12 @@ pub struct Tracks {
 }
 
 impl Tracks {
-    pub fn get(&self, uuid: u64) -> Option<&Track> {
+    pub(crate) fn get(&self, uuid: u64) -> Option<&Track> {
         self.tracks.get(&uuid)
     }
 
     /// Applies a descriptor; fields that it omits stay unchanged.
-    pub fn describe(&mut self, uuid: u64, described: &Track) {
+    pub(crate) fn describe(&mut self, uuid: u64, described: &Track) {
         if self.tracks.len() >= TRACKS_MAX && !self.tracks.contains_key(&uuid) {
             return;
         }
@@ -99,7 +99,7 @@ impl Tracks {
     }
 
     /// Returns the process of a track.
-    pub fn pid(&self, uuid: u64) -> Option<i64> {
+    pub(crate) fn pid(&self, uuid: u64) -> Option<i64> {
         let mut uuid = uuid;
         for _ in 0..PARENTS_MAX {
             let it = self.tracks.get(&uuid)?;
@@ -113,7 +113,7 @@ impl Tracks {
     }
 
     /// Returns the row of a track; a thread is its own row.
-    pub fn row(&mut self, uuid: u64) -> Row {
+    pub(crate) fn row(&mut self, uuid: u64) -> Row {
         let pid = self.pid(uuid);
         let Some(it) = self.tracks.get_mut(&uuid) else {
             return self.nowhere();
@@ -146,7 +146,7 @@ impl Tracks {
 }
 
 /// Reads a `TrackDescriptor` and returns it with the number of the track.
-pub fn read_track(data: &[u8]) -> Result<(u64, Track), Broken> {
+pub(crate) fn read_track(data: &[u8]) -> Result<(u64, Track), Broken> {
     let (mut uuid, mut it) = (0, Track::default());
     let mut fields = Fields::new(data);
     while let Some((field, payload)) = fields.next()? {
@@ -166,7 +166,7 @@ pub fn read_track(data: &[u8]) -> Result<(u64, Track), Broken> {
 }
 
 /// Reads a `ProcessDescriptor`.
-pub fn read_process(data: &[u8], it: &mut Track) -> Result<(), Broken> {
+pub(crate) fn read_process(data: &[u8], it: &mut Track) -> Result<(), Broken> {
     let mut pid = 0;
     let mut fields = Fields::new(data);
     while let Some((field, payload)) = fields.next()? {
@@ -183,7 +183,7 @@ pub fn read_process(data: &[u8], it: &mut Track) -> Result<(), Broken> {
 }
 
 /// Reads a `ThreadDescriptor`; returns the reference time of old producers in microseconds.
-pub fn read_thread(data: &[u8], it: &mut Track) -> Result<Option<i64>, Broken> {
+pub(crate) fn read_thread(data: &[u8], it: &mut Track) -> Result<Option<i64>, Broken> {
     let (mut id, mut reference_us) = (ThreadId::default(), None);
     let mut fields = Fields::new(data);
     while let Some((field, payload)) = fields.next()? {

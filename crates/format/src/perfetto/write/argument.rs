@@ -12,7 +12,7 @@ const DEFINED_VALUE_BYTES_MAX: usize = 256;
 
 /// The position of a value.
 #[derive(Clone, Copy, Debug)]
-pub enum Slot<'a> {
+pub(crate) enum Slot<'a> {
     /// An argument of an event, with this name.
     Argument(&'a str),
     /// An argument of an event, with the interned name of this number.
@@ -35,14 +35,14 @@ impl<'a> Slot<'a> {
 
 /// An empty container.
 #[derive(Clone, Copy, Debug)]
-pub enum Empty {
+pub(crate) enum Empty {
     Object,
     List,
 }
 
 /// Writes arguments and interns their names and texts.
 #[derive(Debug)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     keys: Interner,
     values: Interner,
     seen: SeenOnce,
@@ -50,7 +50,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             keys: Interner::new(interned::ANNOTATION_NAMES),
             values: Interner::new(interned::ANNOTATION_STRINGS),
@@ -59,7 +59,7 @@ impl Arguments {
         }
     }
     /// Writes a scalar value.
-    pub fn push(&mut self, out: &mut Pair<'_>, slot: Slot<'_>, value: &Value<'_>) {
+    pub(crate) fn push(&mut self, out: &mut Pair<'_>, slot: Slot<'_>, value: &Value<'_>) {
         match value {
             Value::Signed(number) => self.push_number(out, slot, annotation::INT, *number as u64),
             Value::Unsigned(number) => match i64::try_from(*number) {
@@ -78,7 +78,7 @@ impl Arguments {
     }
 
     /// Writes an empty object or list, for which only the older encoding exists.
-    pub fn push_empty(&mut self, out: &mut Pair<'_>, slot: Slot<'_>, empty: Empty) {
+    pub(crate) fn push_empty(&mut self, out: &mut Pair<'_>, slot: Slot<'_>, empty: Empty) {
         let place = self.open(out, slot);
         let kind = match empty {
             Empty::Object => nested::DICT,
@@ -91,18 +91,18 @@ impl Arguments {
     }
 
     /// Starts a container and returns the position for ending it.
-    pub fn open(&mut self, out: &mut Pair<'_>, slot: Slot<'_>) -> usize {
+    pub(crate) fn open(&mut self, out: &mut Pair<'_>, slot: Slot<'_>) -> usize {
         let place = out.fields.open_bytes(slot.field());
         match self.key_of(out, slot) {
             Some(Word::Interned(id)) => out.fields.push_number(annotation::NAME_IID, id),
-            Some(Word::Spelled(key)) => out.fields.push_text(annotation::NAME, key),
+            Some(Word::Inline(key)) => out.fields.push_text(annotation::NAME, key),
             None => {}
         }
         place
     }
 
     /// Interns the name of an argument.
-    pub fn key<'k>(&mut self, key: &'k str, definitions: &mut Vec<u8>) -> Word<'k> {
+    pub(crate) fn key<'k>(&mut self, key: &'k str, definitions: &mut Vec<u8>) -> Word<'k> {
         self.keys.word(key, definitions)
     }
 
@@ -120,7 +120,7 @@ impl Arguments {
         let mut body = Small::<32>::new();
         match self.key_of(out, slot) {
             Some(Word::Interned(id)) => body.number(annotation::NAME_IID, id),
-            Some(Word::Spelled(_)) => {
+            Some(Word::Inline(_)) => {
                 let place = self.open(out, slot);
                 out.fields.push_number(field, number);
                 out.fields.close_bytes(place);
@@ -135,7 +135,7 @@ impl Arguments {
     fn push_text(&mut self, out: &mut Pair<'_>, slot: Slot<'_>, text: &str) {
         match self.value(out, text) {
             Word::Interned(id) => self.push_number(out, slot, annotation::STRING_IID, id),
-            Word::Spelled(text) => {
+            Word::Inline(text) => {
                 let place = self.open(out, slot);
                 out.fields.push_text(annotation::STRING, text);
                 out.fields.close_bytes(place);
@@ -145,14 +145,14 @@ impl Arguments {
 
     fn value<'t>(&mut self, out: &mut Pair<'_>, text: &'t str) -> Word<'t> {
         if text.len() > DEFINED_VALUE_BYTES_MAX || !self.seen.is_again(self.hasher.hash_one(text)) {
-            return Word::Spelled(text);
+            return Word::Inline(text);
         }
         self.values.word(text, out.definitions)
     }
 }
 
 /// The output for arguments: the fields of an event, and the definitions before it.
-pub struct Pair<'a> {
+pub(crate) struct Pair<'a> {
     pub fields: &'a mut Vec<u8>,
     pub definitions: &'a mut Vec<u8>,
 }

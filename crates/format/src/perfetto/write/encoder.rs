@@ -299,7 +299,7 @@ impl Encoder {
     fn word(&mut self, head: &mut Small<48>, word: Word<'_>, number_field: u32, text_field: u32) {
         match word {
             Word::Interned(id) => head.number(number_field, id),
-            Word::Spelled(text) => self.fields.push_text(text_field, text),
+            Word::Inline(text) => self.fields.push_text(text_field, text),
         }
     }
 

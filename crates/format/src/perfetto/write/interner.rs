@@ -16,12 +16,12 @@ pub enum Word<'a> {
     /// The number of an interned text.
     Interned(u64),
     /// The text itself.
-    Spelled(&'a str),
+    Inline(&'a str),
 }
 
 /// The interned texts of one kind.
 #[derive(Debug)]
-pub struct Interner {
+pub(crate) struct Interner {
     /// The field of `InternedData` that defines them.
     field: u32,
     strings: Strings,
@@ -31,16 +31,16 @@ pub struct Interner {
 }
 
 impl Interner {
-    pub fn new(field: u32) -> Self {
+    pub(crate) fn new(field: u32) -> Self {
         Self { field, strings: Strings::default(), n_bytes: 0, is_empty_defined: false }
     }
 
     /// Returns the number of a text; a new text is defined in `definitions`.
     #[inline]
-    pub fn word<'a>(&mut self, text: &'a str, definitions: &mut Vec<u8>) -> Word<'a> {
+    pub(crate) fn word<'a>(&mut self, text: &'a str, definitions: &mut Vec<u8>) -> Word<'a> {
         if self.is_full() {
             let known = self.strings.find(text).filter(|_| !text.is_empty() || self.is_empty_defined);
-            return known.map_or(Word::Spelled(text), |id| Word::Interned(u64::from(id.0) + 1));
+            return known.map_or(Word::Inline(text), |id| Word::Interned(u64::from(id.0) + 1));
         }
         let n_before = self.strings.len();
         // Numbers start at one: zero means none.
@@ -70,19 +70,19 @@ impl Interner {
 
 /// Approximate memory of the texts seen once, so that texts that never repeat are not defined.
 #[derive(Debug)]
-pub struct SeenOnce {
+pub(crate) struct SeenOnce {
     hashes: Vec<u64>,
 }
 
 const N_SEEN: usize = 1 << 14;
 
 impl SeenOnce {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { hashes: vec![0; N_SEEN] }
     }
 
     /// Returns true if this hash is among the last ones, and adds it.
-    pub fn is_again(&mut self, hash: u64) -> bool {
+    pub(crate) fn is_again(&mut self, hash: u64) -> bool {
         let place = &mut self.hashes[hash as usize % N_SEEN];
         std::mem::replace(place, hash) == hash
     }

@@ -11,7 +11,7 @@ const DEPTH_MAX: usize = 64;
 const NAMELESS: &str = "args";
 
 /// Writes the fields of a JSON object as arguments. Invalid JSON is written as a text.
-pub fn push(arguments: &mut Arguments, out: &mut Pair<'_>, json: &[u8]) {
+pub(crate) fn push(arguments: &mut Arguments, out: &mut Pair<'_>, json: &[u8]) {
     let trimmed = json.trim_ascii();
     let n_before = out.fields.len();
     let mut cursor = Cursor::new(trimmed, 0);
@@ -127,12 +127,12 @@ fn push_leaf(arguments: &mut Arguments, out: &mut Pair<'_>, slot: Slot<'_>, json
 }
 
 /// Parses a number, as an integer if possible. A number that cannot be represented exactly stays text.
-fn number(spelling: &[u8]) -> Value<'_> {
+fn number(digits: &[u8]) -> Value<'_> {
     // The usual case: 18 digits always fit.
-    if spelling.len() <= 18 && spelling.iter().all(u8::is_ascii_digit) {
-        return Value::Signed(spelling.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0')));
+    if digits.len() <= 18 && digits.iter().all(u8::is_ascii_digit) {
+        return Value::Signed(digits.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0')));
     }
-    let text = String::from_utf8_lossy(spelling);
+    let text = String::from_utf8_lossy(digits);
     if text == "-0" {
         return Value::Float(-0.0);
     }

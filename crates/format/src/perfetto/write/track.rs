@@ -53,7 +53,7 @@ fn signed(number: impl Into<i64>) -> u64 {
 }
 
 /// Writes the `TrackDescriptor` of a process.
-pub fn of_process(out: &mut Vec<u8>, uuid: u64, it: &Process<'_>) {
+pub(crate) fn of_process(out: &mut Vec<u8>, uuid: u64, it: &Process<'_>) {
     out.push_number(track::UUID, uuid);
     let place = out.open_bytes(track::PROCESS);
     out.push_number(process::PID, signed(it.pid));
@@ -70,7 +70,7 @@ pub fn of_process(out: &mut Vec<u8>, uuid: u64, it: &Process<'_>) {
 }
 
 /// Writes the `TrackDescriptor` of a thread.
-pub fn of_thread(out: &mut Vec<u8>, uuid: u64, it: &Thread<'_>) {
+pub(crate) fn of_thread(out: &mut Vec<u8>, uuid: u64, it: &Thread<'_>) {
     out.push_number(track::UUID, uuid);
     out.push_number(track::PARENT_UUID, it.process_track);
     let place = out.open_bytes(track::THREAD);
@@ -85,7 +85,7 @@ pub fn of_thread(out: &mut Vec<u8>, uuid: u64, it: &Thread<'_>) {
 }
 
 /// Writes the `TrackDescriptor` of another track.
-pub fn of_track(out: &mut Vec<u8>, uuid: u64, it: &Track<'_>) {
+pub(crate) fn of_track(out: &mut Vec<u8>, uuid: u64, it: &Track<'_>) {
     out.push_number(track::UUID, uuid);
     if it.parent != 0 {
         out.push_number(track::PARENT_UUID, it.parent);
