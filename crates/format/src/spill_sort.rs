@@ -58,11 +58,6 @@ impl SpillSort {
         self.n_records == 0
     }
 
-    /// Returns true if some records are in temporary files.
-    pub fn has_spilled(&self) -> bool {
-        !self.runs.is_empty()
-    }
-
     /// Adds a record.
     ///
     /// # Errors
@@ -233,7 +228,7 @@ mod tests {
         for (key, record) in records {
             sort.push(*key, record).unwrap();
         }
-        let has_spilled = sort.has_spilled();
+        let has_spilled = !sort.runs.is_empty();
         let mut sorted = sort.finish().unwrap();
         let mut out = Vec::new();
         while let Some((key, record)) = sorted.next().unwrap() {

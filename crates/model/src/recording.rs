@@ -141,7 +141,7 @@ impl Recording {
     }
 
     /// Adds lost events of a thread, without adding them to [`dropped`](Self::dropped).
-    pub fn add_dropped_by_thread(&mut self, thread: &str, dropped: u64) {
+    fn add_dropped_by_thread(&mut self, thread: &str, dropped: u64) {
         if let Some((_, sum)) = self.dropped_by_thread.iter_mut().find(|(known, _)| known == thread) {
             *sum = sum.saturating_add(dropped);
         } else if self.dropped_by_thread.len() < DETAILS_MAX {

@@ -33,7 +33,7 @@ impl<'a> Cursor<'a> {
 
     /// Returns true if, since the last call, the cursor has passed a number that JSON does not allow: one with leading
     /// zeros, or one too large for a float.
-    pub fn take_invalid_number(&mut self) -> bool {
+    pub(crate) fn take_invalid_number(&mut self) -> bool {
         std::mem::take(&mut self.has_invalid_number)
     }
 
@@ -74,7 +74,7 @@ impl<'a> Cursor<'a> {
 
     /// Skips spaces and returns the next byte without consuming it.
     #[inline(always)]
-    pub fn next_visible(&mut self) -> Result<u8, Stop> {
+    pub(crate) fn next_visible(&mut self) -> Result<u8, Stop> {
         self.skip_space();
         self.peek().ok_or(Stop::End)
     }

@@ -15,5 +15,5 @@ mod write;
 pub(crate) use cursor::{Cursor, Stop};
 pub(crate) use snippet::Snippet;
 pub(crate) use text::Text;
-pub use write::{ARGS_STRIPPED, METADATA_CATEGORY, push_args_value, push_decimal, push_micros, push_text};
-pub(crate) use write::{push_counter_value, push_start_and_duration};
+pub use write::{ARGS_STRIPPED, METADATA_CATEGORY, push_decimal, push_micros, push_text};
+pub(crate) use write::{push_args_value, push_counter_value, push_start_and_duration};

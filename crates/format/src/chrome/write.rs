@@ -129,7 +129,7 @@ fn push_escaped(out: &mut Vec<u8>, byte: u8, is_last: bool) {
 
 /// Writes the value of an argument. NaN and the infinities, which JSON does not allow, become the texts `NaN`,
 /// `Infinity` and `-Infinity`; a lost value becomes the text `(lost)`.
-pub fn push_args_value(out: &mut Vec<u8>, value: &Value<'_>) {
+pub(crate) fn push_args_value(out: &mut Vec<u8>, value: &Value<'_>) {
     match value {
         Value::Signed(number) => push_signed(out, *number),
         Value::Unsigned(number) => push_decimal(out, *number),

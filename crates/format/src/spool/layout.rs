@@ -23,7 +23,7 @@ pub const CHUNK_WORDS: usize = CHUNK_BYTES / 8;
 /// Version 2 added chunks of open spans; a spool of version 1 has none.
 pub const VERSION: u64 = 2;
 /// The oldest version that can be read.
-pub const OLDEST_VERSION: u64 = 1;
+pub(crate) const OLDEST_VERSION: u64 = 1;
 
 /// First word of the file.
 pub const FILE_MAGIC: u64 = u64::from_le_bytes(*b"FERRUMSP");
@@ -142,7 +142,7 @@ pub mod open_spans {
     }
 
     /// Returns site, number of arguments and their types of a `HEAD` word.
-    pub const fn split_head(head: u64) -> (u32, usize, u64) {
+    pub(crate) const fn split_head(head: u64) -> (u32, usize, u64) {
         let types = (head >> TYPES_SHIFT) & ((1 << (SITE_SHIFT - TYPES_SHIFT)) - 1);
         ((head >> SITE_SHIFT) as u32, (head & COUNT_MASK) as usize, types)
     }

@@ -196,7 +196,7 @@ pub fn short_text(text: &str) -> Option<u64> {
 }
 
 /// Returns the text in the word of a [`Type::ShortText`].
-pub fn short_text_bytes(bytes: &[u8; 8]) -> &[u8] {
+pub(crate) fn short_text_bytes(bytes: &[u8; 8]) -> &[u8] {
     &bytes[..usize::from(bytes[7]).min(7)]
 }
 
@@ -215,7 +215,7 @@ pub fn cut_text(text: &str) -> (&str, Option<String>) {
 
 /// A record in the bytes of a chunk.
 #[derive(Clone, Copy, Debug)]
-pub struct Record<'a> {
+pub(crate) struct Record<'a> {
     /// Kind.
     pub kind: RecordKind,
     /// The call site, or a value that depends on the [`RecordKind`].
@@ -239,12 +239,12 @@ enum Types<'a> {
 
 /// The reason why a record could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BadRecord(pub &'static str);
+pub(crate) struct BadRecord(pub &'static str);
 
 impl<'a> Record<'a> {
     /// Reads the record at the start of `bytes`, which end with the complete bytes of the chunk.
     #[inline]
-    pub fn read(bytes: &'a [u8]) -> Result<Self, BadRecord> {
+    pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, BadRecord> {
         let Some((header, rest)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
             return Err(BadRecord("fewer than 16 bytes are left"));
         };
@@ -286,7 +286,7 @@ impl<'a> Record<'a> {
     /// Returns site, end and duration of the record at the start of `bytes`, if it is a span without arguments, which
     /// is by far the most frequent record.
     #[inline(always)]
-    pub fn plain_span(bytes: &[u8]) -> Option<(u32, u64, u64)> {
+    pub(crate) fn plain_span(bytes: &[u8]) -> Option<(u32, u64, u64)> {
         let header = bytes.first_chunk::<HEADER_BYTES>()?;
         let (first, second) = (word_at(header, 0), word_at(header, 1));
         let is_plain = second >> KIND_SHIFT == RecordKind::Span as u64;
@@ -294,12 +294,12 @@ impl<'a> Record<'a> {
     }
 
     /// Returns the `n`th leading word.
-    pub fn leading(&self, n: usize) -> u64 {
+    pub(crate) fn leading(&self, n: usize) -> u64 {
         word_at(self.leading, n)
     }
 
     /// Returns the `tid` of a slice pushed through the original engine's interface.
-    pub fn pushed_tid(&self) -> u32 {
+    pub(crate) fn pushed_tid(&self) -> u32 {
         match (self.kind, self.types) {
             (RecordKind::PushedShort, Types::InHeader(tid)) => tid as u32,
             (RecordKind::PushedShort, Types::Apart(_)) => 0,
@@ -308,22 +308,22 @@ impl<'a> Record<'a> {
     }
 
     /// Returns the duration of such a slice in nanoseconds.
-    pub fn pushed_nanos(&self) -> u64 {
+    pub(crate) fn pushed_nanos(&self) -> u64 {
         if self.kind == RecordKind::PushedShort { self.duration } else { self.leading(1) }
     }
 
     /// Returns the record without its arguments.
-    pub fn without_args(&self) -> Self {
+    pub(crate) fn without_args(&self) -> Self {
         Self { args: &[], ..*self }
     }
 
     /// Returns the number of arguments.
-    pub fn n_args(&self) -> usize {
+    pub(crate) fn n_args(&self) -> usize {
         self.args.len() / 8
     }
 
     /// Returns type and word of the `n`th argument; the type is `None` if it is unknown to this version.
-    pub fn arg(&self, n: usize) -> (Option<Type>, u64) {
+    pub(crate) fn arg(&self, n: usize) -> (Option<Type>, u64) {
         let nibbles = match self.types {
             Types::InHeader(types) => types >> (4 * n),
             Types::Apart(words) => word_at(words, n / 16) >> (4 * (n % 16)),
@@ -332,7 +332,7 @@ impl<'a> Record<'a> {
     }
 
     /// Returns the bytes of a [`RecordKind::Text`].
-    pub fn text(&self) -> &'a [u8] {
+    pub(crate) fn text(&self) -> &'a [u8] {
         &self.args[..(self.leading(1) as usize).min(self.args.len())]
     }
 }

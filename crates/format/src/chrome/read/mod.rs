@@ -1,6 +1,6 @@
 //! Reads Chrome trace events, including files that are damaged or not quite valid.
 //!
-//! [`Scanner`] finds [`Event`]s in bytes, [`for_each`] and, on several threads, [`read`](read()) find them in a stream,
+//! `Scanner` finds [`Event`]s in bytes, [`for_each`] and, on several threads, [`read`](read()) find them in a stream,
 //! and [`load`] stores them in a [`Trace`](ferrum_trace_model::Trace).
 
 mod columns;
@@ -32,6 +32,7 @@ pub use members::{for_each_element, for_each_member};
 pub use metadata_field::for_each_event_in_field;
 pub use renumbering::Limits;
 pub use rows::RowFinder;
-pub use scanner::{BYTE_ORDER_MARK, DOCUMENT_SEPARATOR, DocumentShape, EventSink, MoreInput, Scanner, VALUE_BYTES_MAX};
+pub(crate) use scanner::DOCUMENT_SEPARATOR;
+pub use scanner::{BYTE_ORDER_MARK, DocumentShape, EventSink};
 pub use valid_numbers::{repair_numbers, with_valid_numbers};
 pub use whole_file::{Outline, for_each, read, read_in_pieces};

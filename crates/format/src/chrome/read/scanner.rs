@@ -62,7 +62,7 @@ enum State {
 
 /// Describes the input after the current bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MoreInput {
+pub(crate) enum MoreInput {
     /// More bytes follow.
     Coming,
     /// More bytes follow, but the incomplete value exceeds the maximum length.
@@ -72,7 +72,7 @@ pub enum MoreInput {
 }
 
 /// Maximum size of an event, and of a field of the object around the list.
-pub const VALUE_BYTES_MAX: usize = 64 << 20;
+pub(crate) const VALUE_BYTES_MAX: usize = 64 << 20;
 
 /// Number of input bytes that are quoted in a message.
 const SHOWN_BYTES: usize = 24;
@@ -82,14 +82,14 @@ const TRIES_PER_BYTE: u64 = 16;
 const TRIES_IN_ANY_CASE: u64 = 1 << 20;
 
 /// Precedes each document of a stream with several, as in RFC 7464.
-pub const DOCUMENT_SEPARATOR: u8 = 0x1e;
+pub(crate) const DOCUMENT_SEPARATOR: u8 = 0x1e;
 
 /// The UTF-8 byte order mark, which some producers write at the start of a file.
 pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Finds the events of a document.
 #[derive(Clone, Debug)]
-pub struct Scanner {
+pub(crate) struct Scanner {
     state: State,
     form: DocumentShape,
     /// Damage whose end has not been found yet.
@@ -109,27 +109,27 @@ struct Damage {
 
 impl Scanner {
     /// Creates a scanner at the start of a document.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { state: State::Start, form: DocumentShape::Array, damage: None, keys: Vec::new(), has_list: false }
     }
 
     /// Creates a scanner in the middle of a list, before an event.
-    pub fn before_event(form: DocumentShape) -> Self {
+    pub(crate) fn before_event(form: DocumentShape) -> Self {
         Self { state: State::Events { needs_comma: false }, form, has_list: true, ..Self::new() }
     }
 
     /// Returns true if the scanner is in the same state as [`before_event`](Self::before_event) of that shape.
-    pub fn is_before_event(&self, form: DocumentShape) -> bool {
+    pub(crate) fn is_before_event(&self, form: DocumentShape) -> bool {
         self.state == State::Events { needs_comma: false } && self.form == form && self.damage.is_none()
     }
 
     /// Returns the structure of the document, as far as known.
-    pub fn form(&self) -> DocumentShape {
+    pub(crate) fn form(&self) -> DocumentShape {
         self.form
     }
 
     /// Returns true if the list of events has been found.
-    pub fn has_list(&self) -> bool {
+    pub(crate) fn has_list(&self) -> bool {
         self.has_list
     }
 
@@ -139,7 +139,7 @@ impl Scanner {
     /// # Errors
     ///
     /// If the input is not a trace.
-    pub fn scan(
+    pub(crate) fn scan(
         &mut self,
         bytes: &[u8],
         base: u64,

@@ -76,7 +76,7 @@ impl Encoder {
     }
 
     /// Creates an encoder for a sequence, without any definitions. It appends to `memory`.
-    pub fn on_sequence(sequence: Sequence, memory: Vec<u8>) -> Self {
+    pub(crate) fn on_sequence(sequence: Sequence, memory: Vec<u8>) -> Self {
         // The same time for all sequences: trace_processor refuses clocks that run backwards.
         Self::begin_at(sequence, 0, memory)
     }
@@ -113,7 +113,7 @@ impl Encoder {
     }
 
     /// Moves the packets to the end of `out`.
-    pub fn move_to(&mut self, out: &mut Vec<u8>) {
+    pub(crate) fn move_to(&mut self, out: &mut Vec<u8>) {
         if out.is_empty() {
             std::mem::swap(out, &mut self.out);
         } else {
@@ -161,7 +161,7 @@ impl Encoder {
 
     /// Adds an argument with an interned name to the next event.
     #[inline]
-    pub fn push_known_arg(&mut self, key: u64, value: &Value<'_>) {
+    pub(crate) fn push_known_arg(&mut self, key: u64, value: &Value<'_>) {
         let mut pair = Pair { fields: &mut self.fields, definitions: &mut self.definitions };
         self.arguments.push(&mut pair, Slot::Known(key), value);
     }
