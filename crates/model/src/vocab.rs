@@ -264,6 +264,25 @@ pub mod about {
         }
     }
 
+    impl StopReason {
+        /// Returns the reason as part of a sentence: `3 events lost: no space was left on the device`.
+        pub fn describe(self) -> &'static str {
+            match self {
+                Self::Limit => "the limit was reached",
+                Self::NoSpace => "no space was left on the device",
+                Self::Io => "the spool could not be enlarged",
+            }
+        }
+
+        /// Returns the same with the size limit of the recording, such as `4096 bytes`, if that is the reason.
+        pub fn describe_with_limit(self, limit: &str) -> String {
+            match self {
+                Self::Limit => format!("the limit of {limit} was reached"),
+                Self::NoSpace | Self::Io => self.describe().to_owned(),
+            }
+        }
+    }
+
     impl DumpRefusal {
         /// Returns the reason as part of a sentence: `3 dumps refused: 3 too soon after another dump`.
         pub fn describe(self) -> &'static str {

@@ -150,13 +150,8 @@ fn losses_text(name: &str, losses: &Losses, notes: &[String], verbose: bool) -> 
     text
 }
 
-fn why(reason: Option<StopReason>) -> &'static str {
-    match reason {
-        Some(StopReason::Limit) => ": the spool reached its limit (FERRUM_TRACE_LIMIT)",
-        Some(StopReason::NoSpace) => ": no space was left on the device",
-        Some(StopReason::Io) => ": the spool could not be enlarged",
-        None => "",
-    }
+fn why(reason: Option<StopReason>) -> String {
+    recorder::why_stopped(reason, None).map_or_else(String::new, |reason| format!(": {reason}"))
 }
 
 #[cfg(test)]
@@ -193,10 +188,7 @@ mod tests {
         let line = |stop_reason| text(lost(stop_reason), None, false);
         let begin = "t.json.spool: 1 event of 2 threads recovered to t.json; 3 events lost";
         assert_eq!(line(None), format!("{begin}\n"));
-        assert_eq!(
-            line(Some(StopReason::Limit)),
-            format!("{begin}: the spool reached its limit (FERRUM_TRACE_LIMIT)\n")
-        );
+        assert_eq!(line(Some(StopReason::Limit)), format!("{begin}: the limit was reached (FERRUM_TRACE_LIMIT)\n"));
         assert_eq!(line(Some(StopReason::NoSpace)), format!("{begin}: no space was left on the device\n"));
         assert_eq!(line(Some(StopReason::Io)), format!("{begin}: the spool could not be enlarged\n"));
     }

@@ -6,7 +6,7 @@ use super::encode_chrome::ChromeFile;
 use super::encode_perfetto::PerfettoFile;
 use super::encoding::{About, FileEncoder};
 use super::facts;
-use super::layout::{CLOCK_TICKS, StopReason};
+use super::layout::CLOCK_TICKS;
 use super::open_slices::OpenSlices;
 use super::open_span::OpenSpan;
 use super::ordered::in_order;
@@ -176,12 +176,9 @@ impl Converter {
 }
 
 fn lost_text(summary: &Summary, limit: u64) -> String {
-    let why = match summary.stop_reason {
-        Some(StopReason::Limit) => format!(": the limit of {limit} bytes was reached"),
-        Some(StopReason::NoSpace) => ": no space was left on the device".to_owned(),
-        Some(StopReason::Io) => ": the spool could not be enlarged".to_owned(),
-        None => String::new(),
-    };
+    let limit = format!("{limit} bytes");
+    let why =
+        summary.stop_reason.map_or_else(String::new, |reason| format!(": {}", reason.describe_with_limit(&limit)));
     format!("{} events lost{why}", summary.dropped)
 }
 
