@@ -10,7 +10,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// What a spool's name has more than its trace's.
-const SPOOL_ENDING: &str = "spool";
+const SPOOL_ENDING: &str = ferrum_trace_format::spool::FILE_EXTENSION;
 /// Stands for standard input, or standard output.
 pub const DASH: &str = "-";
 

@@ -65,7 +65,8 @@ impl Write for Packed {
 
 /// The name of a trace without what says how it is written: `run` for `run.json.gz` and for `run.json.spool`.
 pub fn bare_name(path: &Path) -> String {
-    const ENDINGS: [&str; 7] = [".gz", ".zst", ".zip", ".spool", ".json", ".pftrace", ".perfetto-trace"];
+    const ENDINGS: [&str; 7] =
+        [".gz", ".zst", ".zip", ferrum_trace_format::spool::FILE_ENDING, ".json", ".pftrace", ".perfetto-trace"];
     let full = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut name = full.as_str();
     // In the order in which they stand, from the right.

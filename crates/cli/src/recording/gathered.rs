@@ -80,7 +80,7 @@ impl LeftoverFile {
         match file.extension().and_then(|ending| ending.to_str()) {
             Some("next" | "copy") => Self::Unfinished,
             _ if name.contains(".dump-") => Self::Dump,
-            Some("spool") => Self::Spool,
+            Some(ferrum_trace_format::spool::FILE_EXTENSION) => Self::Spool,
             _ => Self::Unfinished,
         }
     }

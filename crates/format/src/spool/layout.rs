@@ -25,6 +25,11 @@ pub const VERSION: u64 = 2;
 /// The oldest version that can be read.
 pub(crate) const OLDEST_VERSION: u64 = 1;
 
+/// Extension of the name of a spool.
+pub const FILE_EXTENSION: &str = "spool";
+/// The extension with its dot; a trace and its spool differ only by this.
+pub const FILE_ENDING: &str = ".spool";
+
 /// First word of the file.
 pub const FILE_MAGIC: u64 = u64::from_le_bytes(*b"FERRUMSP");
 /// First word of a chunk of events.

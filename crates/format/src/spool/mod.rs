@@ -35,6 +35,7 @@ pub use converter::{Batch, Converter, to_chrome, to_chrome_bytes, to_format, wri
 pub use definition::{Definition, THREAD_DROPPED_WORD, write_site};
 pub use diagnostic::Diagnostic;
 pub use event_counter::EventCounter;
+pub use layout::{FILE_ENDING, FILE_EXTENSION};
 pub use open_span::empty_unstable_slots;
 pub use output_format::{Encoding, OutputFormat};
 pub use progress::is_spool;

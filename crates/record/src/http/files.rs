@@ -57,7 +57,7 @@ impl Files {
 }
 
 fn is_spool(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == "spool")
+    path.extension().is_some_and(|ending| ending == ferrum_trace_format::spool::FILE_EXTENSION)
 }
 
 /// What a flight recorder has written beside an output since then.

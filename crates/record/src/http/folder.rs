@@ -10,7 +10,7 @@ const NAME_BYTES_MAX: usize = 100;
 /// The highest number of a file.
 const NUMBER_MAX: u32 = 9999;
 /// What is made beside a file, under its name and more.
-const BESIDE: [&str; 3] = ["", ".spool", ".next"];
+const BESIDE: [&str; 3] = ["", ferrum_trace_format::spool::FILE_ENDING, ".next"];
 
 /// The directory itself, or one inside of it that a client wants, without links.
 pub fn folder(directory: &Path, wanted: Option<&str>) -> Result<PathBuf, Refusal> {

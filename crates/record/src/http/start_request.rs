@@ -11,7 +11,8 @@ use serde::de::IgnoredAny;
 /// The name of files if the client gives none.
 const NAME: &str = "trace";
 /// Endings that a client may choose.
-const FORMS: [&str; 6] = ["json", "json.gz", "json.zst", "pftrace", "perfetto-trace", "spool"];
+const FORMS: [&str; 6] =
+    ["json", "json.gz", "json.zst", "pftrace", "perfetto-trace", ferrum_trace_format::spool::FILE_EXTENSION];
 
 /// The body of `/start_profile`. Fields that SGLang's clients send for torch's profiler are known, and not used.
 #[derive(Debug, Default, Deserialize)]

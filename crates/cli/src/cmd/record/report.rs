@@ -72,7 +72,7 @@ impl<'a> Report<'a> {
     /// Moves what flight recorders have written to beside the trace.
     pub fn take_dumps(&mut self, gathered: &Gathered) {
         for dump in &gathered.dumps {
-            let ending = if begins_like_a_spool(dump) { "spool" } else { "json" };
+            let ending = if begins_like_a_spool(dump) { ferrum_trace_format::spool::FILE_EXTENSION } else { "json" };
             let name = format!("{}.{}.{ending}", bare_name(&self.args.output), bare_name(dump));
             let place = self.args.output.with_file_name(name);
             match std::fs::rename(dump, &place) {
