@@ -12,6 +12,7 @@ pub mod chrome;
 mod error;
 #[cfg(feature = "read")]
 pub mod open;
+mod ordered;
 mod pack;
 pub mod perfetto;
 mod read_at;

@@ -21,7 +21,6 @@ pub mod layout;
 mod open_asyncs;
 mod open_slices;
 mod open_span;
-mod ordered;
 mod output_format;
 mod piece;
 mod progress;
