@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Calls `make` for each number below `n_units`, on up to `n_workers` threads. `hand_over` gets the emitted values one
-/// at a time, in the order of the numbers. Stops at the first error.
+/// Calls `make` for each number below `n_units`, on up to `n_workers` threads. `hand_over` gets the emitted values one at
+/// a time, in the order of the numbers. Stops at the first error.
 pub(crate) fn in_order<T>(
     n_units: usize,
     n_workers: usize,
@@ -14,49 +14,87 @@ pub(crate) fn in_order<T>(
     hand_over: impl FnMut(T) -> Result<(), Error> + Send,
 ) -> Result<(), Error> {
     let next_unit = AtomicUsize::new(0);
-    let turn = Turn { state: Mutex::new(TurnState { next: 0, result: Ok(()), hand_over }), moved: Condvar::new() };
-    let work = || {
-        while turn.is_fine() {
+    let turns = Turns::new(hand_over);
+    on_workers(n_workers.clamp(1, n_units.max(1)), "ferrum-trace-write", || {
+        while turns.is_ok() {
             let unit = next_unit.fetch_add(1, Ordering::Relaxed);
             if unit >= n_units {
                 return;
             }
-            let made = make(unit, &mut |value| turn.hand_over(unit, value));
-            turn.end(unit, made);
+            let made = make(unit, &mut |value| turns.deliver(unit, |hand_over| hand_over(value)));
+            turns.end(unit, |_| made);
         }
-    };
+    });
+    turns.into_inner().0
+}
+
+/// Runs `work` on the current thread and on `n_workers - 1` others, and waits for all of them.
+pub(crate) fn on_workers(n_workers: usize, name: &str, work: impl Fn() + Sync) {
     thread::scope(|scope| {
-        for _ in 1..n_workers.clamp(1, n_units.max(1)) {
+        for _ in 1..n_workers {
             // If no thread can be started, the current one does all the work.
-            let _ = thread::Builder::new().name("ferrum-trace-write".into()).spawn_scoped(scope, work);
+            let _ = thread::Builder::new().name(name.to_owned()).spawn_scoped(scope, &work);
         }
         work();
     });
-    turn.state.into_inner().unwrap_or_else(PoisonError::into_inner).result
 }
 
-struct Turn<F> {
-    state: Mutex<TurnState<F>>,
+/// Lets threads that work on numbered units deliver their results to a receiver in the order of the numbers.
+///
+/// Units are numbered from zero without gaps, and each is ended once by [`end`](Self::end). After an error, the receiver
+/// gets nothing more.
+pub(crate) struct Turns<T> {
+    state: Mutex<TurnState<T>>,
     moved: Condvar,
 }
 
-struct TurnState<F> {
+struct TurnState<T> {
+    /// The unit that delivers next.
     next: usize,
     result: Result<(), Error>,
-    hand_over: F,
+    receiver: T,
 }
 
-impl<F> Turn<F> {
-    fn lock(&self) -> MutexGuard<'_, TurnState<F>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+impl<T> Turns<T> {
+    pub(crate) fn new(receiver: T) -> Self {
+        Self { state: Mutex::new(TurnState { next: 0, result: Ok(()), receiver }), moved: Condvar::new() }
     }
 
-    fn is_fine(&self) -> bool {
+    /// Returns true if there was no error so far.
+    pub(crate) fn is_ok(&self) -> bool {
         self.lock().result.is_ok()
     }
 
-    /// Waits until all units before this one have ended.
-    fn wait(&self, unit: usize) -> MutexGuard<'_, TurnState<F>> {
+    /// Reports an error that belongs to no unit.
+    #[cfg(feature = "read")]
+    pub(crate) fn fail(&self, error: Error) {
+        self.lock().result = Err(error);
+    }
+
+    /// Waits until all units before this one have ended, then delivers a part of its result.
+    pub(crate) fn deliver(&self, unit: usize, part: impl FnOnce(&mut T) -> Result<(), Error>) -> Result<(), Error> {
+        let mut state = self.wait(unit);
+        if state.result.is_ok() { part(&mut state.receiver) } else { Ok(()) }
+    }
+
+    /// Waits until all units before this one have ended, delivers the rest of its result, and ends it.
+    pub(crate) fn end(&self, unit: usize, rest: impl FnOnce(&mut T) -> Result<(), Error>) {
+        let mut state = self.wait(unit);
+        if state.result.is_ok() {
+            state.result = rest(&mut state.receiver);
+        }
+        state.next += 1;
+        drop(state);
+        self.moved.notify_all();
+    }
+
+    /// Returns the first error, if any, and the receiver.
+    pub(crate) fn into_inner(self) -> (Result<(), Error>, T) {
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (state.result, state.receiver)
+    }
+
+    fn wait(&self, unit: usize) -> MutexGuard<'_, TurnState<T>> {
         let mut state = self.lock();
         while state.next != unit {
             state = self.moved.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -64,22 +102,8 @@ impl<F> Turn<F> {
         state
     }
 
-    fn hand_over<T>(&self, unit: usize, value: T) -> Result<(), Error>
-    where
-        F: FnMut(T) -> Result<(), Error>,
-    {
-        let mut state = self.wait(unit);
-        // After an error of an earlier unit, nothing more is delivered.
-        if state.result.is_ok() { (state.hand_over)(value) } else { Ok(()) }
-    }
-
-    fn end(&self, unit: usize, made: Result<(), Error>) {
-        let mut state = self.wait(unit);
-        if state.result.is_ok() {
-            state.result = made;
-        }
-        state.next += 1;
-        self.moved.notify_all();
+    fn lock(&self) -> MutexGuard<'_, TurnState<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,10 +4,10 @@ use super::facts::WithFacts;
 use super::pieces::{PIECE_BYTES, Piece, Pieces};
 use super::scanner::{DocumentShape, EventSink, MoreInput, Scanner, VALUE_BYTES_MAX};
 use crate::Error;
+use crate::ordered::{Turns, on_workers};
 use ferrum_trace_model::Recordings;
 use std::io::Read;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Facts about a file other than its events, known after reading all of it.
 #[derive(Clone, Debug)]
@@ -86,22 +86,9 @@ fn read_pieces<S: EventSink + Send>(
         pieces.give_back(piece.bytes);
     }
     let form = joiner.scanner.form();
-    let scan = OrderedScan {
-        pieces: Mutex::new((pieces, 0)),
-        state: Mutex::new(OrderedScanState { next: 0, result: Ok(()), joiner, take }),
-        moved: Condvar::new(),
-    };
-    thread::scope(|scope| {
-        for _ in 1..n_workers {
-            // If no thread can be started, the current one does all the work.
-            let _ = thread::Builder::new()
-                .name("ferrum-trace-read".into())
-                .spawn_scoped(scope, || scan.work(form, &new_sink));
-        }
-        scan.work(form, &new_sink);
-    });
-    let OrderedScanState { result, joiner, mut take, .. } =
-        scan.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let scan = OrderedScan { pieces: Mutex::new((pieces, 0)), turns: Turns::new(Receiver { joiner, take }) };
+    on_workers(n_workers, "ferrum-trace-read", || scan.work(form, &new_sink));
+    let (result, Receiver { joiner, mut take }) = scan.turns.into_inner();
     result?;
     let mut sink = new_sink();
     let form = joiner.finish(&mut sink)?;
@@ -182,15 +169,13 @@ struct SpeculativeScan<'a> {
 
 /// Threads that take pieces in order, scan them in parallel, and deliver the results in order.
 struct OrderedScan<R, F> {
+    /// The rest of the file, and the number of the next piece.
     pieces: Mutex<(Pieces<R>, usize)>,
-    state: Mutex<OrderedScanState<F>>,
-    moved: Condvar,
+    turns: Turns<Receiver<F>>,
 }
 
-struct OrderedScanState<F> {
-    /// The number of the piece whose result is delivered next.
-    next: usize,
-    result: Result<(), Error>,
+/// Gets the results of all pieces in the order of the file.
+struct Receiver<F> {
     joiner: PieceJoiner,
     take: F,
 }
@@ -204,16 +189,10 @@ impl<R: Read, F> OrderedScan<R, F> {
             let mut sink = new_sink();
             let mut scanner = Scanner::before_event(form);
             let scanned = scanner.scan(&piece.bytes, piece.offset, MoreInput::Coming, &mut sink);
-            let mut state = self.wait(turn);
-            if state.result.is_ok() {
-                state.result = scanned.and_then(|n_done| {
-                    let speculative = SpeculativeScan { piece: &piece, form, scanner, n_done };
-                    state.hand_over(&speculative, sink, new_sink)
-                });
-            }
-            state.next += 1;
-            drop(state);
-            self.moved.notify_all();
+            self.turns.end(turn, |receiver| {
+                let speculative = SpeculativeScan { piece: &piece, form, scanner, n_done: scanned? };
+                receiver.take(&speculative, sink, new_sink)
+            });
             lock(&self.pieces).0.give_back(piece.bytes);
         }
     }
@@ -222,7 +201,7 @@ impl<R: Read, F> OrderedScan<R, F> {
     fn next_piece(&self) -> Option<(usize, Piece)> {
         let mut pieces = lock(&self.pieces);
         let (stream, next_turn) = &mut *pieces;
-        if lock(&self.state).result.is_err() {
+        if !self.turns.is_ok() {
             return None;
         }
         match next_piece(stream) {
@@ -232,23 +211,15 @@ impl<R: Read, F> OrderedScan<R, F> {
                 piece.map(|piece| (turn, piece))
             }
             Err(error) => {
-                lock(&self.state).result = Err(error);
+                self.turns.fail(error);
                 None
             }
         }
     }
-
-    fn wait(&self, turn: usize) -> MutexGuard<'_, OrderedScanState<F>> {
-        let mut state = lock(&self.state);
-        while state.next != turn {
-            state = self.moved.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        state
-    }
 }
 
-impl<F> OrderedScanState<F> {
-    fn hand_over<S: EventSink>(
+impl<F> Receiver<F> {
+    fn take<S: EventSink>(
         &mut self,
         speculative: &SpeculativeScan<'_>,
         sink: S,
