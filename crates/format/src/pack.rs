@@ -125,7 +125,7 @@ impl Packer {
 
 #[cfg(feature = "zstd")]
 fn cannot_pack(cause: io::Error) -> Error {
-    Error::io("cannot pack", cause)
+    Error::io("cannot compress", cause)
 }
 
 #[cfg(feature = "gzip")]
@@ -152,7 +152,7 @@ mod gzip {
         loop {
             let n_done = usize::try_from(deflate.total_in()).unwrap_or(usize::MAX);
             let rest = plain.get(n_done..).unwrap_or_default();
-            deflate.compress_vec(rest, out, flush).map_err(|cause| Error::io("cannot pack", cause.into()))?;
+            deflate.compress_vec(rest, out, flush).map_err(|cause| Error::io("cannot compress", cause.into()))?;
             // Unused capacity means that all output, including the flush, has been written.
             if out.len() < out.capacity() {
                 return Ok(sum);

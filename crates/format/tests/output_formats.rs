@@ -16,9 +16,9 @@ fn spool() -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
-fn written(spool: &[u8], form: OutputFormat, n_workers: usize) -> Vec<u8> {
+fn written(spool: &[u8], format: OutputFormat, n_workers: usize) -> Vec<u8> {
     let mut out = Vec::new();
-    to_format(spool, &mut out, form, n_workers).unwrap();
+    to_format(spool, &mut out, format, n_workers).unwrap();
     out
 }
 

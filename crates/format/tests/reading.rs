@@ -31,8 +31,8 @@ impl EventSink for Found {
 
 fn found(file: &[u8]) -> Result<(DocumentShape, Found), String> {
     let mut sink = Found::default();
-    let form = for_each(file, &mut sink).map_err(|error| error.to_string())?.form;
-    Ok((form, sink))
+    let shape = for_each(file, &mut sink).map_err(|error| error.to_string())?.shape;
+    Ok((shape, sink))
 }
 
 /// Returns the names of the events that were found, and the losses.
@@ -50,21 +50,21 @@ const B: &str = r#"{"name":"b","ph":"X","ts":2,"dur":1,"pid":1,"tid":1,"args":{"
 
 #[test]
 fn a_list_an_object_and_lines_are_accepted() {
-    let (form, list) = found(format!("[{A},\n{B}]\n").as_bytes()).unwrap();
-    assert_eq!((form, list.events.len(), list.losses), (DocumentShape::Array, 2, vec![]));
+    let (shape, list) = found(format!("[{A},\n{B}]\n").as_bytes()).unwrap();
+    assert_eq!((shape, list.events.len(), list.losses), (DocumentShape::Array, 2, vec![]));
     let text = format!(r#"{{"a":[1,{{}}],"traceEvents":[{A}, {B}],"b":"c"}}"#);
-    let (form, object) = found(text.as_bytes()).unwrap();
-    assert_eq!((form, object.events.len(), object.losses), (DocumentShape::Object, 2, vec![]));
+    let (shape, object) = found(text.as_bytes()).unwrap();
+    assert_eq!((shape, object.events.len(), object.losses), (DocumentShape::Object, 2, vec![]));
     assert_eq!(object.fields, [("a".to_owned(), "[1,{}]".to_owned()), ("b".to_owned(), "\"c\"".to_owned())]);
-    let (form, lines) = found(format!("{A}\n{B}\n").as_bytes()).unwrap();
-    assert_eq!((form, lines.events.len(), lines.losses), (DocumentShape::Lines, 2, vec![]));
+    let (shape, lines) = found(format!("{A}\n{B}\n").as_bytes()).unwrap();
+    assert_eq!((shape, lines.events.len(), lines.losses), (DocumentShape::Lines, 2, vec![]));
 }
 
 #[test]
 fn an_object_with_a_list_may_have_the_fields_of_an_event() {
     let text = format!(r#"{{"ph":"X","name":"no event","ts":7,"pid":1,"traceEvents":[{A}]}}"#);
-    let (form, object) = found(text.as_bytes()).unwrap();
-    assert_eq!((form, object.events.len(), object.fields.len(), object.losses), (DocumentShape::Object, 1, 4, vec![]));
+    let (shape, object) = found(text.as_bytes()).unwrap();
+    assert_eq!((shape, object.events.len(), object.fields.len(), object.losses), (DocumentShape::Object, 1, 4, vec![]));
 }
 
 #[test]
@@ -151,9 +151,9 @@ fn a_file_that_is_not_a_trace_is_refused_with_what_was_found() {
     assert!(refusal(b"").contains("found nothing"));
     assert!(refusal(b"  \n").contains("found nothing"));
     assert!(refusal(b"\x7fELF\x02\x01").contains("found byte 0x7f"));
-    assert!(refusal(br#"{"a":1,"b":{"c":[]}}"#).contains("found an object of `a`, `b`"));
+    assert!(refusal(br#"{"a":1,"b":{"c":[]}}"#).contains("found an object with the fields `a`, `b`"));
     assert!(refusal(b"{}").contains("without fields"));
-    assert!(refusal(br#"{"traceEvents":null}"#).contains("found an object of `traceEvents`"));
+    assert!(refusal(br#"{"traceEvents":null}"#).contains("found an object with the fields `traceEvents`"));
 }
 
 #[test]

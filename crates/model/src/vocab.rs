@@ -362,19 +362,19 @@ mod tests {
 
     #[test]
     fn device_tracks_are_recognized_by_their_names() {
-        let told = |name| device_track::parse(name).map(|track| (track.device, track.queue, track.stream()));
-        assert_eq!(told("GPU 0 / stream 7"), Some((0, "stream 7", Some(7))));
-        assert_eq!(told("GPU 12 / stream 7 (2)"), Some((12, "stream 7 (2)", None)));
-        assert_eq!(told("GPU 1 / queue"), Some((1, "queue", None)));
-        assert_eq!(told("GPU 3"), Some((3, "", None)));
-        assert_eq!(told("GPU 3 (2)"), Some((3, "(2)", None)));
+        let parsed = |name| device_track::parse(name).map(|track| (track.device, track.queue, track.stream()));
+        assert_eq!(parsed("GPU 0 / stream 7"), Some((0, "stream 7", Some(7))));
+        assert_eq!(parsed("GPU 12 / stream 7 (2)"), Some((12, "stream 7 (2)", None)));
+        assert_eq!(parsed("GPU 1 / queue"), Some((1, "queue", None)));
+        assert_eq!(parsed("GPU 3"), Some((3, "", None)));
+        assert_eq!(parsed("GPU 3 (2)"), Some((3, "(2)", None)));
         for name in ["", "GPU", "GPU ", "GPU x / stream 7", "GPU +1", "a GPU 0", "GPU 99999999999"] {
-            assert_eq!(told(name), None, "{name}");
+            assert_eq!(parsed(name), None, "{name}");
         }
     }
 
     #[test]
-    fn words_come_back() {
+    fn words_are_parsed_from_their_text() {
         for &op in Op::ALL {
             assert_eq!(Op::from_text(op.as_str()), Some(op));
         }

@@ -241,7 +241,7 @@ impl RecorderBuilder {
             return Err(Error::not_recording());
         }
         let Options { ring, rotate, .. } = &self.options;
-        let rotate = rotate.filter(|rotate| ring.is_none() && rotate.is_something());
+        let rotate = rotate.filter(|rotate| ring.is_none() && rotate.is_on());
         let own_path = self.options.out.clone();
         let (session, is_from_environment) = global::start(Options { rotate, ..self.options })?;
         if is_from_environment {

@@ -71,7 +71,7 @@ impl Survey {
             mut findings, ids, slices, mut flows, asyncs, profiles, n_events, first, last, last_event_end, ..
         } = self;
         let span = first.zip(last);
-        check_document(seen, outline.form, u64::from(n_events), last_event_end, &mut findings);
+        check_document(seen, outline.shape, u64::from(n_events), last_event_end, &mut findings);
         if slices.is_empty() && n_events > 0 {
             findings.note_place(&NO_SLICES, 0, "no slices");
         }

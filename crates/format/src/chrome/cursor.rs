@@ -158,7 +158,7 @@ impl<'a> Cursor<'a> {
                 }
                 self.at += 6;
             }
-            _ => return Err(self.bad("an escape that JSON has")),
+            _ => return Err(self.bad("a valid escape")),
         }
         Ok(())
     }
@@ -267,7 +267,7 @@ impl<'a> Cursor<'a> {
             b't' => self.word(b"true", "`true`").map(|()| Opened::Nothing),
             b'f' => self.word(b"false", "`false`").map(|()| Opened::Nothing),
             b'n' => self.word(b"null", "`null`").map(|()| Opened::Nothing),
-            b'N' | b'I' => Err(self.bad("a number that JSON has, not NaN or Infinity")),
+            b'N' | b'I' => Err(self.bad("a valid number, not NaN or Infinity")),
             _ => Err(self.bad("a value")),
         }
     }

@@ -72,7 +72,8 @@ impl<D: Read> Read for Bounded<D> {
         let n_bytes = match self.decoder.read(buffer) {
             Err(cause) if cause.kind() != io::ErrorKind::Interrupted && self.n_unpacked > 0 => {
                 let (what, at) = (self.what, self.n_packed.load(Ordering::Relaxed));
-                self.notes.add(format!("the {what} data break off near byte {at} ({cause}): what came before is read"));
+                self.notes
+                    .add(format!("the {what} data break off near byte {at} ({cause}): the data before that are read"));
                 self.has_ended = true;
                 return Ok(0);
             }

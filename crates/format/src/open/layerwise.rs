@@ -35,8 +35,7 @@ pub(crate) fn to_chrome(input: impl Read) -> Result<Vec<u8>, Error> {
     if text.len() as u64 > BYTES_MAX {
         return Err(wrong("more than 256 MiB".to_owned()));
     }
-    let profile: Value =
-        serde_json::from_slice(&text).map_err(|cause| wrong(format!("JSON that is broken: {cause}")))?;
+    let profile: Value = serde_json::from_slice(&text).map_err(|cause| wrong(format!("invalid JSON: {cause}")))?;
     let mut out = Writer { json: b"{\"traceEvents\":[".to_vec(), is_first: true };
     let mut start = 0_u64;
     for (n, (name, phase)) in phases(&profile).into_iter().enumerate() {
@@ -49,7 +48,7 @@ pub(crate) fn to_chrome(input: impl Read) -> Result<Vec<u8>, Error> {
         start = start.saturating_add(nanos);
     }
     if out.is_first {
-        return Err(wrong("no phase in it".to_owned()));
+        return Err(wrong("a profile without a phase".to_owned()));
     }
     out.json.extend_from_slice(b"]}");
     Ok(out.json)

@@ -143,11 +143,7 @@ impl Opening {
         }
         if let Some(container) = container_of(head) {
             if self.containers.len() == CONTAINERS_MAX {
-                return Err(Error::malformed(
-                    0,
-                    "a trace",
-                    format!("more than {CONTAINERS_MAX} containers in each other"),
-                ));
+                return Err(Error::malformed(0, "a trace", format!("more than {CONTAINERS_MAX} nested containers")));
             }
             self.containers.push(container);
             return self.unpack(container, input, file);
@@ -223,10 +219,10 @@ fn container_of(head: &[u8]) -> Option<Container> {
 fn perfetto_notes(summary: &perfetto::Summary) -> Vec<String> {
     let n_passed_over: u64 = summary.passed_over.values().sum();
     let counts = [
-        (n_passed_over, "packets are of kinds that are no track events, and are not read"),
-        (summary.n_without_state, "events refer to names or tracks that were lost before them"),
-        (summary.n_unknown_clock, "events are of a clock that cannot be compared with that of the trace"),
-        (summary.n_undefined, "definitions of names found no room"),
+        (n_passed_over, "packets are not track events and are not read"),
+        (summary.n_without_state, "events refer to lost names or tracks"),
+        (summary.n_unknown_clock, "events have a clock that was never compared with the clock of the trace"),
+        (summary.n_undefined, "definitions of names exceed the size limit"),
     ];
     let counted = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
     counted.chain(summary.losses.first.iter().map(ToString::to_string)).collect()

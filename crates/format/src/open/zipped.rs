@@ -14,8 +14,8 @@ pub(crate) fn open(opening: Opening, file: File) -> Result<Opened, Error> {
     if members.is_empty() {
         return Err(Error::malformed(
             0,
-            "a zip with a trace in it",
-            format!("one with {} entries, no file", archive.len()),
+            "a zip that contains a trace",
+            format!("a zip with {} entries and no file", archive.len()),
         ));
     }
     let notes = opening.notes.clone();
@@ -40,7 +40,7 @@ fn is_trace_file(archive: &mut ZipArchive<File>, member: usize) -> bool {
 }
 
 fn copy_member(archive: &mut ZipArchive<File>, member: usize, output: &mut impl Write) -> Result<(), Error> {
-    let failed = |cause: io::Error| Error::io("cannot unpack the zip", cause);
+    let failed = |cause: io::Error| Error::io("cannot decompress the zip", cause);
     output.write_all(&[DOCUMENT_SEPARATOR]).map_err(failed)?;
     let mut unpacked = tempfile::tempfile().map_err(super::cannot_copy)?;
     let packed = archive.by_index(member).map_err(broken)?;
@@ -49,7 +49,7 @@ fn copy_member(archive: &mut ZipArchive<File>, member: usize, output: &mut impl 
     let n_max = super::bounded::unpacked_max(n_packed);
     let n_bytes = io::copy(&mut packed.take(n_max + 1), &mut unpacked).map_err(failed)?;
     if n_bytes > n_max {
-        let what = format!("{n_packed} bytes of zip that become more than {n_max}");
+        let what = format!("{n_packed} bytes of zip that decompress to more than {n_max} bytes");
         return Err(Error::malformed(0, "a trace", what));
     }
     unpacked.rewind().map_err(super::cannot_copy)?;
@@ -59,5 +59,5 @@ fn copy_member(archive: &mut ZipArchive<File>, member: usize, output: &mut impl 
 }
 
 fn broken(cause: zip::result::ZipError) -> Error {
-    Error::io("cannot unpack the zip", io::Error::other(cause))
+    Error::io("cannot decompress the zip", io::Error::other(cause))
 }

@@ -239,12 +239,12 @@ impl<'a> Fields<'a> {
                 let at = self.at;
                 let len = usize::try_from(self.varint()?).unwrap_or(usize::MAX);
                 let end = self.at.checked_add(len).filter(|&end| end <= self.bytes.len());
-                let end = end.ok_or(Broken { at, expected: "a length that ends inside of the message" })?;
+                let end = end.ok_or(Broken { at, expected: "a length within the message" })?;
                 let bytes = &self.bytes[self.at..end];
                 self.at = end;
                 Payload::Bytes(bytes)
             }
-            _ => return Err(Broken { at: begin, expected: "a wire type that protobuf has" }),
+            _ => return Err(Broken { at: begin, expected: "a valid wire type" }),
         };
         Ok(Some((field, payload)))
     }

@@ -150,7 +150,7 @@ impl<'a> Definition<'a> {
         let (first, rest) = bytes.split_first_chunk::<8>().ok_or("fewer than 8 bytes are left")?;
         let first = u64::from_le_bytes(*first);
         let n_payload = ((first >> 32) & 0xff_ffff) as usize;
-        let payload = rest.get(..n_payload).ok_or("the definition is longer than what is left")?;
+        let payload = rest.get(..n_payload).ok_or("the definition does not fit into the rest of the chunk")?;
         let size = (8 + n_payload).next_multiple_of(8).min(bytes.len());
         let mut reader = Payload(payload);
         Ok((Self::from_payload((first >> 56) as u8, first as u32, &mut reader), size))

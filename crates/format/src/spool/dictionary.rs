@@ -122,7 +122,7 @@ impl Dictionary {
                 self.threads.insert(id, Thread { track, row, dropped_at })?;
             }
             Definition::ThreadName { id, name } => {
-                let thread = self.threads.get_mut(id).ok_or("a thread is renamed that was not defined")?;
+                let thread = self.threads.get_mut(id).ok_or("a new name for an undefined thread was skipped")?;
                 thread.track.name = name.into_owned();
             }
             Definition::Track { id, sort, name } => {

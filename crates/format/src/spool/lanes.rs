@@ -177,7 +177,7 @@ mod tests {
         let many: Vec<Interval> = (1..=3 * REMEMBERED as u64).map(|i| (10 * i, 10 * i + 5)).collect();
         lanes.place(&many);
         assert_eq!(lanes.place(&[(0, u64::MAX)]).0, [0]);
-        assert_eq!(lanes.place(&[(13, 27)]).0, [1], "cannot be told apart from what was forgotten");
+        assert_eq!(lanes.place(&[(13, 27)]).0, [1], "overlaps the range of the forgotten slices");
     }
 
     #[test]
@@ -187,7 +187,7 @@ mod tests {
         let mut lanes = SpoolLanes::default();
         assert!(lanes.place(&batch).0.into_iter().eq(0..n as usize));
         let later: Vec<Interval> = (2 * n..3 * n).map(|start| (start, start + n)).collect();
-        assert_eq!(lanes.place(&later).0.iter().max(), Some(&(n as usize - 1)), "lanes are used again");
+        assert_eq!(lanes.place(&later).0.iter().max(), Some(&(n as usize - 1)), "lanes are reused");
     }
 
     proptest! {

@@ -73,7 +73,7 @@ mod tests {
     fn the_ending_of_a_name_determines_the_format() {
         let chrome = |packing| OutputFormat { encoding: Encoding::Chrome, packing };
         let perfetto = |packing| OutputFormat { encoding: Encoding::Perfetto, packing };
-        for (name, form, ending) in [
+        for (name, format, ending) in [
             ("trace.json", chrome(Packing::Plain), ".json"),
             ("trace", chrome(Packing::Plain), ""),
             ("trace.txt", chrome(Packing::Plain), ""),
@@ -82,10 +82,10 @@ mod tests {
             ("a.perfetto-trace", perfetto(Packing::Plain), ".perfetto-trace"),
             ("É.PFTrace", perfetto(Packing::Plain), ".PFTrace"),
         ] {
-            assert_eq!(OutputFormat::of_name(name), (form, ending), "{name}");
+            assert_eq!(OutputFormat::of_name(name), (format, ending), "{name}");
         }
         #[cfg(feature = "gzip")]
-        for (name, form, ending) in [
+        for (name, format, ending) in [
             ("trace.json.gz", chrome(Packing::Gzip), ".json.gz"),
             ("trace.gz", chrome(Packing::Gzip), ".gz"),
             ("trace.log.gz", chrome(Packing::Gzip), ".gz"),
@@ -93,7 +93,7 @@ mod tests {
             ("A.JSON.GZ", chrome(Packing::Gzip), ".JSON.GZ"),
             (".gz", chrome(Packing::Plain), ""),
         ] {
-            assert_eq!(OutputFormat::of_name(name), (form, ending), "{name}");
+            assert_eq!(OutputFormat::of_name(name), (format, ending), "{name}");
         }
         #[cfg(feature = "zstd")]
         for (name, ending) in [("trace.json.zst", ".json.zst"), ("trace.json.Zst", ".json.Zst")] {

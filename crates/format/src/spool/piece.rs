@@ -152,7 +152,7 @@ impl<'a, R: ReadAt + ?Sized, S: EventEncoder> PieceWriter<'a, R, S> {
                 _ if !is_new => {}
                 _ => match segment {
                     Some(segment) => self.event(&texts, segment, record, long_duration, offset),
-                    None => self.damage(offset, "an event of no thread was skipped"),
+                    None => self.damage(offset, "an event without a thread was skipped"),
                 },
             }
             long_duration = 0;

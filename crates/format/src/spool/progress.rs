@@ -268,7 +268,7 @@ impl Progress {
                     at += size;
                 }
                 Ok((None, size)) => {
-                    self.damage.add(start + at as u64, "a definition that is not understood was skipped");
+                    self.damage.add(start + at as u64, "an unknown definition was skipped");
                     at += size;
                 }
                 Err(reason) => {

@@ -339,7 +339,7 @@ impl<'a> Record<'a> {
 
 fn text_words(n_bytes: u64) -> Result<usize, BadRecord> {
     if n_bytes > TEXT_BYTES_MAX as u64 {
-        return Err(BadRecord("text longer than any that is written"));
+        return Err(BadRecord("the text is longer than the maximum"));
     }
     Ok((n_bytes as usize).div_ceil(8))
 }
@@ -353,7 +353,7 @@ fn word_at(bytes: &[u8], n: usize) -> u64 {
 
 #[inline]
 fn split(bytes: &[u8], n_words: usize) -> Result<(&[u8], &[u8]), BadRecord> {
-    bytes.split_at_checked(8 * n_words).ok_or(BadRecord("the record is longer than what is left"))
+    bytes.split_at_checked(8 * n_words).ok_or(BadRecord("the record does not fit into the rest of the chunk"))
 }
 
 #[cfg(test)]

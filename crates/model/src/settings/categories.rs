@@ -17,7 +17,7 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Categories {
     /// True if categories that match no rule are recorded.
-    are_others_on: bool,
+    is_on_by_default: bool,
     rules: Vec<Rule>,
 }
 
@@ -35,7 +35,7 @@ struct Rule {
 }
 
 impl Rule {
-    fn is_about_all(&self) -> bool {
+    fn matches_all(&self) -> bool {
         self.is_prefix && self.name.is_empty()
     }
 
@@ -47,19 +47,19 @@ impl Rule {
 impl Categories {
     /// Returns true if events of this category are recorded.
     pub fn has(&self, category: &str) -> bool {
-        self.rules.iter().rev().find(|rule| rule.matches(category)).map_or(self.are_others_on, |rule| rule.is_on)
+        self.rules.iter().rev().find(|rule| rule.matches(category)).map_or(self.is_on_by_default, |rule| rule.is_on)
     }
 
     /// Returns the set of all categories.
     pub const fn all() -> Self {
-        Self { are_others_on: true, rules: Vec::new() }
+        Self { is_on_by_default: true, rules: Vec::new() }
     }
 
     /// Returns true if every category is recorded.
     pub fn is_all(&self) -> bool {
-        match self.rules.iter().rposition(Rule::is_about_all) {
+        match self.rules.iter().rposition(Rule::matches_all) {
             Some(last) => self.rules[last..].iter().all(|rule| rule.is_on),
-            None => self.are_others_on && self.rules.iter().all(|rule| rule.is_on),
+            None => self.is_on_by_default && self.rules.iter().all(|rule| rule.is_on),
         }
     }
 
@@ -94,15 +94,15 @@ impl FromStr for Categories {
         });
         let rules = rules.collect::<Result<Vec<_>, _>>()?;
         // If the first rule removes a category, the set starts with all of them.
-        Ok(Self { are_others_on: rules.first().is_none_or(|rule| !rule.is_on), rules })
+        Ok(Self { is_on_by_default: rules.first().is_none_or(|rule| !rule.is_on), rules })
     }
 }
 
 impl fmt::Display for Categories {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_told_by_first = self.rules.first().map_or(self.are_others_on, |rule| rule.is_on != self.are_others_on);
-        let others = Rule { is_on: self.are_others_on, name: String::new(), is_prefix: true };
-        let all = Some(&others).filter(|_| !is_told_by_first).into_iter().chain(&self.rules);
+        let is_implied = self.rules.first().map_or(self.is_on_by_default, |rule| rule.is_on != self.is_on_by_default);
+        let others = Rule { is_on: self.is_on_by_default, name: String::new(), is_prefix: true };
+        let all = Some(&others).filter(|_| !is_implied).into_iter().chain(&self.rules);
         for (n, rule) in all.enumerate() {
             let (comma, minus) = (if n > 0 { "," } else { "" }, if rule.is_on { "" } else { "-" });
             write!(f, "{comma}{minus}{}{}", rule.name, if rule.is_prefix { "*" } else { "" })?;

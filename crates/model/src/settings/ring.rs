@@ -21,7 +21,7 @@ impl FromStr for Extent {
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
         let extent = parse_time(text).map(Self::Time).or_else(|| parse_bytes(text).map(Self::Bytes));
-        let is_something = |extent: &Self| !matches!(extent, Self::Bytes(0) | Self::Time(Duration::ZERO));
-        extent.filter(is_something).ok_or_else(|| SettingError::new(EXPECTED, text))
+        let is_nonzero = |extent: &Self| !matches!(extent, Self::Bytes(0) | Self::Time(Duration::ZERO));
+        extent.filter(is_nonzero).ok_or_else(|| SettingError::new(EXPECTED, text))
     }
 }

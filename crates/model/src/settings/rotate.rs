@@ -38,13 +38,13 @@ impl FromStr for Rotate {
                 },
             }
         }
-        if rotate.is_something() { Ok(rotate) } else { Err(wrong()) }
+        if rotate.is_on() { Ok(rotate) } else { Err(wrong()) }
     }
 }
 
 impl Rotate {
     /// Returns true if the recording rotates at all.
-    pub fn is_something(&self) -> bool {
+    pub fn is_on(&self) -> bool {
         let is_zero = self.bytes == Some(0) || self.every == Some(Duration::ZERO);
         !is_zero && (self.bytes.is_some() || self.every.is_some())
     }

@@ -105,10 +105,10 @@ fn parse_step_limit(text: &str) -> Option<StepLimit> {
     Some(StepLimit::TimesP99(factor))
 }
 
-/// Parses triggers separated by commas. Invalid ones are passed to `complain`, the others are returned.
-pub fn parse_triggers(text: &str, mut complain: impl FnMut(SettingError)) -> Vec<Trigger> {
+/// Parses triggers separated by commas. Invalid ones are passed to `report`, the others are returned.
+pub fn parse_triggers(text: &str, mut report: impl FnMut(SettingError)) -> Vec<Trigger> {
     let parts = text.split(',').filter(|part| !part.trim().is_empty());
-    parts.filter_map(|part| part.parse().map_err(&mut complain).ok()).collect()
+    parts.filter_map(|part| part.parse().map_err(&mut report).ok()).collect()
 }
 
 impl fmt::Display for Trigger {
@@ -165,13 +165,12 @@ mod tests {
 
     #[test]
     fn invalid_triggers_are_reported_and_the_others_are_used() {
-        let mut complaints = Vec::new();
-        let triggers =
-            parse_triggers("step>50, layer>1s, ttft>2xp99,panic", |error| complaints.push(error.to_string()));
+        let mut errors = Vec::new();
+        let triggers = parse_triggers("step>50, layer>1s, ttft>2xp99,panic", |error| errors.push(error.to_string()));
         assert_eq!(triggers, [Trigger::Panic]);
-        assert_eq!(complaints.len(), 3);
-        assert_eq!(complaints[0], "expected a time such as `50ms` or a multiple such as `3xp99`, found `step>50`");
-        assert_eq!(complaints[2], "expected a time such as `50ms`, found `ttft>2xp99`");
+        assert_eq!(errors.len(), 3);
+        assert_eq!(errors[0], "expected a time such as `50ms` or a multiple such as `3xp99`, found `step>50`");
+        assert_eq!(errors[2], "expected a time such as `50ms`, found `ttft>2xp99`");
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub struct Loaded {
     /// Facts that the recorder states about the recordings in the file.
     pub recordings: Recordings,
     /// The structure of the document.
-    pub form: DocumentShape,
+    pub shape: DocumentShape,
     /// The other fields of the object around the list, with their values as JSON.
     pub fields: Vec<(String, Vec<u8>)>,
 }
@@ -77,11 +77,11 @@ fn load_all(input: impl Read + Send, options: &LoadOptions, args_of: ArgsOf, lim
     let mut merge = Merge::new(&options.args, limits);
     let spare = Spare { columns: Mutex::default(), wanted: &options.args, args_of };
     let take = |columns| spare.merge(columns, &mut merge);
-    let Outline { form, recordings } = read(input, options.n_workers, || spare.columns(), take)?;
+    let Outline { shape, recordings } = read(input, options.n_workers, || spare.columns(), take)?;
     merge.count_replaced_names();
     let Merge { mut trace, begin_ends, losses, fields, .. } = merge;
     pair(&mut trace, &begin_ends);
-    Ok(Loaded { trace, losses, recordings, form, fields })
+    Ok(Loaded { trace, losses, recordings, shape, fields })
 }
 
 /// Columns for reuse: returning memory to the system makes all processors wait for each other.

@@ -91,7 +91,7 @@ pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 #[derive(Clone, Debug)]
 pub(crate) struct Scanner {
     state: State,
-    form: DocumentShape,
+    shape: DocumentShape,
     /// Damage whose end has not been found yet.
     damage: Option<Damage>,
     /// Keys of the object before the list is found, for the error message about a file without a list.
@@ -110,22 +110,22 @@ struct Damage {
 impl Scanner {
     /// Creates a scanner at the start of a document.
     pub(crate) fn new() -> Self {
-        Self { state: State::Start, form: DocumentShape::Array, damage: None, keys: Vec::new(), has_list: false }
+        Self { state: State::Start, shape: DocumentShape::Array, damage: None, keys: Vec::new(), has_list: false }
     }
 
     /// Creates a scanner in the middle of a list, before an event.
-    pub(crate) fn before_event(form: DocumentShape) -> Self {
-        Self { state: State::Events { needs_comma: false }, form, has_list: true, ..Self::new() }
+    pub(crate) fn before_event(shape: DocumentShape) -> Self {
+        Self { state: State::Events { needs_comma: false }, shape, has_list: true, ..Self::new() }
     }
 
     /// Returns true if the scanner is in the same state as [`before_event`](Self::before_event) of that shape.
-    pub(crate) fn is_before_event(&self, form: DocumentShape) -> bool {
-        self.state == State::Events { needs_comma: false } && self.form == form && self.damage.is_none()
+    pub(crate) fn is_before_event(&self, shape: DocumentShape) -> bool {
+        self.state == State::Events { needs_comma: false } && self.shape == shape && self.damage.is_none()
     }
 
     /// Returns the structure of the document, as far as known.
-    pub(crate) fn form(&self) -> DocumentShape {
-        self.form
+    pub(crate) fn shape(&self) -> DocumentShape {
+        self.shape
     }
 
     /// Returns true if the list of events has been found.
@@ -216,7 +216,7 @@ impl Scanner {
             // An invalid document does not affect the other documents of the stream.
             _ if self.has_list => {
                 let at = cursor.at();
-                Ok(self.damaged(cursor, at, place, "expected `[` or `{` at the beginning of a document"))
+                Ok(self.damaged(cursor, at, place, "expected `[` or `{` at the start of a document"))
             }
             _ => {
                 let found = describe(&cursor.bytes()[cursor.at()..]);
@@ -242,13 +242,13 @@ impl Scanner {
             self.begin_list(DocumentShape::Lines);
         } else {
             cursor.step();
-            (self.state, self.form) = (State::Fields, DocumentShape::Object);
+            (self.state, self.shape) = (State::Fields, DocumentShape::Object);
         }
         Ok(Step::Done)
     }
 
-    fn begin_list(&mut self, form: DocumentShape) {
-        self.form = form;
+    fn begin_list(&mut self, shape: DocumentShape) {
+        self.shape = shape;
         self.has_list = true;
         self.state = State::Events { needs_comma: false };
     }
@@ -309,7 +309,7 @@ impl Scanner {
             }
             b']' => {
                 cursor.step();
-                self.state = if self.form == DocumentShape::Object { State::Fields } else { State::Done };
+                self.state = if self.shape == DocumentShape::Object { State::Fields } else { State::Done };
                 Step::Done
             }
             _ => self.no_event(cursor, place, sink),
@@ -327,7 +327,7 @@ impl Scanner {
         let begin = cursor.at();
         match Event::read(cursor, place.base) {
             Ok(event) => {
-                if needs_comma && self.form != DocumentShape::Lines {
+                if needs_comma && self.shape != DocumentShape::Lines {
                     sink.loss(place.loss(begin, 0, "expected `,` between events, found none"));
                 }
                 sink.event(&event);
@@ -422,7 +422,7 @@ impl Scanner {
         let found = match (self.state, self.keys.as_slice()) {
             (State::Start, _) => "nothing".to_owned(),
             (_, []) => "an object without fields".to_owned(),
-            (_, keys) => format!("an object of `{}`", keys.join("`, `")),
+            (_, keys) => format!("an object with the fields `{}`", keys.join("`, `")),
         };
         Error::malformed(if self.state == State::Start { offset } else { 0 }, expected, found)
     }

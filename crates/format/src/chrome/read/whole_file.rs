@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[derive(Clone, Debug)]
 pub struct Outline {
     /// The structure of the document.
-    pub form: DocumentShape,
+    pub shape: DocumentShape,
     /// Facts that the recorder states about the recordings in it.
     pub recordings: Recordings,
 }
@@ -31,8 +31,8 @@ pub fn for_each<S: EventSink>(input: impl Read, sink: &mut S) -> Result<Outline,
         joiner.add(&piece, &mut sink)?;
         pieces.give_back(piece.bytes);
     }
-    let form = joiner.finish(&mut sink)?;
-    Ok(Outline { form, recordings: sink.recordings })
+    let shape = joiner.finish(&mut sink)?;
+    Ok(Outline { shape, recordings: sink.recordings })
 }
 
 /// Finds every event of a file on several threads. Each piece of the file has its own sink; `take` gets the sinks in
@@ -64,8 +64,8 @@ pub fn read_in_pieces<S: EventSink + Send>(
         recordings.append(piece.recordings);
         take(piece.sink)
     };
-    let form = read_pieces(Pieces::new(input, piece_bytes), n_workers, || WithFacts::new(new_sink()), take)?;
-    Ok(Outline { form, recordings })
+    let shape = read_pieces(Pieces::new(input, piece_bytes), n_workers, || WithFacts::new(new_sink()), take)?;
+    Ok(Outline { shape, recordings })
 }
 
 fn read_pieces<S: EventSink + Send>(
@@ -85,15 +85,15 @@ fn read_pieces<S: EventSink + Send>(
         take(sink)?;
         pieces.give_back(piece.bytes);
     }
-    let form = joiner.scanner.form();
+    let shape = joiner.scanner.shape();
     let scan = OrderedScan { pieces: Mutex::new((pieces, 0)), turns: Turns::new(Receiver { joiner, take }) };
-    on_workers(n_workers, "ferrum-trace-read", || scan.work(form, &new_sink));
+    on_workers(n_workers, "ferrum-trace-read", || scan.work(shape, &new_sink));
     let (result, Receiver { joiner, mut take }) = scan.turns.into_inner();
     result?;
     let mut sink = new_sink();
-    let form = joiner.finish(&mut sink)?;
+    let shape = joiner.finish(&mut sink)?;
     take(sink)?;
-    Ok(form)
+    Ok(shape)
 }
 
 fn next_piece<R: Read>(pieces: &mut Pieces<R>) -> Result<Option<Piece>, Error> {
@@ -144,7 +144,7 @@ impl PieceJoiner {
 
     /// Accepts the result of a scan that assumed an event at the start of the piece, if the assumption was right.
     fn accept(&mut self, speculative: &SpeculativeScan<'_>) -> bool {
-        let is_right = self.rest.is_empty() && self.scanner.is_before_event(speculative.form);
+        let is_right = self.rest.is_empty() && self.scanner.is_before_event(speculative.shape);
         if is_right {
             self.scanner.clone_from(&speculative.scanner);
             self.offset = speculative.piece.offset;
@@ -155,14 +155,14 @@ impl PieceJoiner {
 
     fn finish(mut self, sink: &mut impl EventSink) -> Result<DocumentShape, Error> {
         self.scan_rest(MoreInput::Nothing, sink)?;
-        Ok(self.scanner.form())
+        Ok(self.scanner.shape())
     }
 }
 
 /// Result of scanning a piece under the assumption that an event starts there.
 struct SpeculativeScan<'a> {
     piece: &'a Piece,
-    form: DocumentShape,
+    shape: DocumentShape,
     scanner: Scanner,
     n_done: usize,
 }
@@ -181,16 +181,16 @@ struct Receiver<F> {
 }
 
 impl<R: Read, F> OrderedScan<R, F> {
-    fn work<S: EventSink>(&self, form: DocumentShape, new_sink: &impl Fn() -> S)
+    fn work<S: EventSink>(&self, shape: DocumentShape, new_sink: &impl Fn() -> S)
     where
         F: FnMut(S) -> Result<(), Error>,
     {
         while let Some((turn, piece)) = self.next_piece() {
             let mut sink = new_sink();
-            let mut scanner = Scanner::before_event(form);
+            let mut scanner = Scanner::before_event(shape);
             let scanned = scanner.scan(&piece.bytes, piece.offset, MoreInput::Coming, &mut sink);
             self.turns.end(turn, |receiver| {
-                let speculative = SpeculativeScan { piece: &piece, form, scanner, n_done: scanned? };
+                let speculative = SpeculativeScan { piece: &piece, shape, scanner, n_done: scanned? };
                 receiver.take(&speculative, sink, new_sink)
             });
             lock(&self.pieces).0.give_back(piece.bytes);

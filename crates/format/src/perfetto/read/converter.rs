@@ -145,7 +145,7 @@ impl Converter {
             // A packet that is only partly understood is not written.
             self.text.truncate(n_text);
             self.n_lines = n_lines;
-            let reason = format!("a packet that breaks off: expected {} in it", broken.expected);
+            let reason = format!("an incomplete packet: expected {} in it", broken.expected);
             self.summary.lose(offset, data.len() as u64, reason);
         }
     }
@@ -201,7 +201,7 @@ impl Converter {
 
     fn unpack(&mut self, offset: u64, compressed: Compressed<'_>, is_inner: IsInner) {
         if is_inner == IsInner::Yes {
-            self.summary.lose(offset, 0, "compressed packets inside of compressed packets");
+            self.summary.lose(offset, 0, "compressed packets inside compressed packets");
             return;
         }
         let limit = PACKET_BYTES_MAX as u64 + 1;
@@ -214,10 +214,10 @@ impl Converter {
             },
         };
         if let Err(error) = unpacked {
-            self.summary.lose(offset, 0, format!("compressed packets that cannot be unpacked: {error}"));
+            self.summary.lose(offset, 0, format!("compressed packets that cannot be decompressed: {error}"));
         }
         if inner.len() as u64 == limit {
-            self.summary.lose(offset, 0, "compressed packets of more than 64 MiB, read up to there");
+            self.summary.lose(offset, 0, "compressed packets of more than 64 MiB, read up to that limit");
         }
         let mut packets = Packets::new(&inner[..]);
         loop {

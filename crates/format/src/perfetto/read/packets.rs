@@ -64,13 +64,13 @@ impl<R: Read> Packets<R> {
             return Ok(Next::End);
         }
         let Some((tag, tag_len)) = read_varint(rest) else {
-            return Ok(Next::Damage("expected a packet, found no number of a field"));
+            return Ok(Next::Damage("expected a packet, found an invalid field number"));
         };
         if tag != u64::from(trace::PACKET << 3 | 2) {
             return Ok(Next::Damage("expected a packet, found another field"));
         }
         let Some((len, len_len)) = read_varint(&rest[tag_len..]) else {
-            return Ok(Next::Damage("expected the length of a packet, found no number"));
+            return Ok(Next::Damage("expected the length of a packet, found an invalid number"));
         };
         let head = tag_len + len_len;
         match usize::try_from(len) {
