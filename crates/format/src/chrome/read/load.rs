@@ -1,16 +1,16 @@
 //! Reads a file into columns.
 
-use super::columns::{ArgsOf, Columns};
+use super::column_pool::ColumnPool;
+use super::columns::ArgsOf;
 use super::losses::Losses;
 use super::merge::Merge;
 use super::pairing::pair;
 use super::renumbering::Limits;
 use super::scanner::DocumentShape;
-use super::whole_file::{Outline, lock, read};
+use super::whole_file::{Outline, read};
 use crate::Error;
 use ferrum_trace_model::{Recordings, Trace};
 use std::io::Read;
-use std::sync::Mutex;
 
 /// Options for loading a file.
 #[derive(Clone, Debug)]
@@ -74,32 +74,12 @@ pub fn load_async_args(input: impl Read + Send, options: &LoadOptions) -> Result
 }
 
 fn load_all(input: impl Read + Send, options: &LoadOptions, args_of: ArgsOf, limits: Limits) -> Result<Loaded, Error> {
-    let mut merge = Merge::new(&options.args, limits);
-    let spare = Spare { columns: Mutex::default(), wanted: &options.args, args_of };
-    let take = |columns| spare.merge(columns, &mut merge);
-    let Outline { shape, recordings } = read(input, options.n_workers, || spare.columns(), take)?;
+    let pool = ColumnPool::new(&options.args, args_of);
+    let mut merge = Merge::new(&options.args, limits, &pool);
+    let Outline { shape, recordings } =
+        read(input, options.n_workers, || pool.take(), |columns| merge.append(columns))?;
     merge.count_replaced_names();
     let Merge { mut trace, begin_ends, losses, fields, .. } = merge;
     pair(&mut trace, &begin_ends);
     Ok(Loaded { trace, losses, recordings, shape, fields })
-}
-
-/// Columns for reuse: returning memory to the system makes all processors wait for each other.
-struct Spare<'w> {
-    columns: Mutex<Vec<Columns<'w>>>,
-    wanted: &'w [String],
-    args_of: ArgsOf,
-}
-
-impl<'w> Spare<'w> {
-    fn columns(&self) -> Columns<'w> {
-        lock(&self.columns).pop().unwrap_or_else(|| Columns::new(self.wanted, self.args_of))
-    }
-
-    fn merge(&self, mut columns: Columns<'w>, merge: &mut Merge) -> Result<(), Error> {
-        merge.append(&mut columns)?;
-        columns.clear();
-        lock(&self.columns).push(columns);
-        Ok(())
-    }
 }

@@ -3,6 +3,7 @@
 //! `Scanner` finds [`Event`]s in bytes, [`for_each`] and, on several threads, [`read`](read()) find them in a stream,
 //! and [`load`] stores them in a [`Trace`](ferrum_trace_model::Trace).
 
+mod column_pool;
 mod columns;
 mod decimal;
 mod event;

@@ -51,11 +51,11 @@ impl Renumbering {
     }
 
     /// Assigns numbers to the texts and tracks of a piece, and copies what the piece states about processes and tracks.
-    pub(crate) fn number(&mut self, trace: &mut Trace, part: &Columns<'_>, n_before: Order) -> NewNumbers {
+    pub(crate) fn number(&mut self, trace: &mut Trace, piece: &Columns<'_>, n_before: Order) -> NewNumbers {
         let Trace { strings, tracks, .. } = trace;
-        let n_texts = part.trace.strings.len();
+        let n_texts = piece.trace.strings.len();
         let (mut names, mut values) = (vec![StringId::EMPTY; n_texts], vec![StringId::EMPTY; n_texts]);
-        for ((id, text), is_used) in part.trace.strings.iter().zip(&part.uses) {
+        for ((id, text), is_used) in piece.trace.strings.iter().zip(&piece.uses) {
             if is_used.is_value {
                 values[id.index()] = strings.intern(text);
             }
@@ -63,8 +63,8 @@ impl Renumbering {
                 names[id.index()] = self.name(strings, text);
             }
         }
-        let processes = self.processes(strings, tracks, &part.trace);
-        let tracks = self.tracks(strings, tracks, &part.trace, &processes);
+        let processes = self.processes(strings, tracks, &piece.trace);
+        let tracks = self.tracks(strings, tracks, &piece.trace, &processes);
         NewNumbers { names, values, tracks, n_before }
     }
 
@@ -92,13 +92,13 @@ impl Renumbering {
     }
 
     /// Returns the new numbers of a piece's processes; `None` for removed ones.
-    fn processes(&self, strings: &mut Strings, tracks: &mut Tracks, part: &Trace) -> Vec<Option<ProcessId>> {
+    fn processes(&self, strings: &mut Strings, tracks: &mut Tracks, piece: &Trace) -> Vec<Option<ProcessId>> {
         let number = |(_, process): (ProcessId, &ferrum_trace_model::Process)| {
-            let is_known = find(strings, part, process.pid).is_some_and(|pid| tracks.find_process(pid).is_some());
+            let is_known = find(strings, piece, process.pid).is_some_and(|pid| tracks.find_process(pid).is_some());
             if !is_known && tracks.processes().len() >= self.limits.tracks {
                 return None;
             }
-            let mut text = |id: Option<StringId>| id.map(|id| strings.intern(part.strings.get(id)));
+            let mut text = |id: Option<StringId>| id.map(|id| strings.intern(piece.strings.get(id)));
             let id = tracks.process(text(process.pid));
             let known = tracks.get_process_mut(id);
             known.name = text(process.name).or(known.name);
@@ -106,65 +106,65 @@ impl Renumbering {
             known.sort_index = process.sort_index.or(known.sort_index);
             Some(id)
         };
-        part.tracks.processes().map(number).collect()
+        piece.tracks.processes().map(number).collect()
     }
 
     fn tracks(
         &self,
         strings: &mut Strings,
         tracks: &mut Tracks,
-        part: &Trace,
+        piece: &Trace,
         processes: &[Option<ProcessId>],
     ) -> Vec<TrackId> {
         let number = |(_, track): (TrackId, &ferrum_trace_model::Track)| {
             let Some(process) = processes[track.process.index()] else { return REMOVED };
-            let is_known = find(strings, part, track.tid).is_some_and(|tid| tracks.find(process, tid).is_some());
+            let is_known = find(strings, piece, track.tid).is_some_and(|tid| tracks.find(process, tid).is_some());
             if !is_known && tracks.len() >= self.limits.tracks {
                 return REMOVED;
             }
-            let mut text = |id: Option<StringId>| id.map(|id| strings.intern(part.strings.get(id)));
+            let mut text = |id: Option<StringId>| id.map(|id| strings.intern(piece.strings.get(id)));
             let id = tracks.track(tracks.get_process(process).pid, text(track.tid));
             let known = tracks.get_mut(id);
             known.name = text(track.name).or(known.name);
             known.sort_index = track.sort_index.or(known.sort_index);
             id
         };
-        part.tracks.iter().map(number).collect()
+        piece.tracks.iter().map(number).collect()
     }
 }
 
 /// Returns the new number of a piece's text, if it already has one.
-fn find(strings: &Strings, part: &Trace, id: Option<StringId>) -> Option<Option<StringId>> {
+fn find(strings: &Strings, piece: &Trace, id: Option<StringId>) -> Option<Option<StringId>> {
     match id {
         None => Some(None),
-        Some(id) => strings.find(part.strings.get(id)).map(Some),
+        Some(id) => strings.find(piece.strings.get(id)).map(Some),
     }
 }
 
 impl NewNumbers {
-    pub(crate) fn names(&self, all: &mut Vec<StringId>, part: &[StringId]) {
-        all.extend(part.iter().map(|id| self.names[id.index()]));
+    pub(crate) fn names(&self, all: &mut Vec<StringId>, piece: &[StringId]) {
+        all.extend(piece.iter().map(|id| self.names[id.index()]));
     }
 
-    pub(crate) fn values(&self, all: &mut Vec<StringId>, part: &[StringId]) {
-        all.extend(part.iter().map(|id| self.values[id.index()]));
+    pub(crate) fn values(&self, all: &mut Vec<StringId>, piece: &[StringId]) {
+        all.extend(piece.iter().map(|id| self.values[id.index()]));
     }
 
-    pub(crate) fn tracks(&self, all: &mut Vec<TrackId>, part: &[TrackId]) {
-        all.extend(part.iter().map(|id| self.tracks[id.index()]));
+    pub(crate) fn tracks(&self, all: &mut Vec<TrackId>, piece: &[TrackId]) {
+        all.extend(piece.iter().map(|id| self.tracks[id.index()]));
     }
 
-    pub(crate) fn orders(&self, all: &mut Vec<Order>, part: &[Order]) {
-        all.extend(part.iter().map(|order| order + self.n_before));
+    pub(crate) fn orders(&self, all: &mut Vec<Order>, piece: &[Order]) {
+        all.extend(piece.iter().map(|order| order + self.n_before));
     }
 
     /// Removes the events of removed tracks. Returns the number of these events.
-    pub(crate) fn remove_events(&self, part: &mut Columns<'_>) -> u64 {
+    pub(crate) fn remove_events(&self, piece: &mut Columns<'_>) -> u64 {
         if !self.tracks.contains(&REMOVED) {
             return 0;
         }
         let is_wanted = |track: TrackId| self.tracks[track.index()] != REMOVED;
-        let Columns { trace: Trace { slices, instants, flows, asyncs, counters, .. }, begin_ends, .. } = part;
+        let Columns { trace: Trace { slices, instants, flows, asyncs, counters, .. }, begin_ends, .. } = piece;
         slices.retain_tracks(is_wanted)
             + instants.retain_tracks(is_wanted)
             + flows.retain_tracks(is_wanted)
