@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Maximum ratio of decompressed to compressed size. Real traces stay below 100.
 const RATIO_MAX: u64 = 400;
 /// Decompressed size that is always allowed.
-const BYTES_IN_ANY_CASE: u64 = 64 << 20;
+const BYTES_ALWAYS_ALLOWED: u64 = 64 << 20;
 
 /// Returns the maximum decompressed size for `n_packed` compressed bytes.
 pub(crate) fn unpacked_max(n_packed: u64) -> u64 {
-    n_packed.saturating_mul(RATIO_MAX).max(BYTES_IN_ANY_CASE)
+    n_packed.saturating_mul(RATIO_MAX).max(BYTES_ALWAYS_ALLOWED)
 }
 
 /// Counts the bytes that are read through it.
@@ -84,8 +84,8 @@ impl<D: Read> Read for Bounded<D> {
         if self.n_unpacked > unpacked_max(n_packed) {
             let what = self.what;
             return Err(io::Error::other(format!(
-                "{n_packed} bytes of {what} have become {}, more than {RATIO_MAX} times as many: no trace does that; if \
-                 this is one, unpack it first",
+                "{n_packed} bytes of {what} decompress to {}, more than {RATIO_MAX} times as many; if this is a trace, \
+                 decompress it first",
                 self.n_unpacked
             )));
         }

@@ -217,9 +217,9 @@ fn container_of(head: &[u8]) -> Option<Container> {
 
 /// Returns notes about the packets and events of a Perfetto trace that were not read.
 fn perfetto_notes(summary: &perfetto::Summary) -> Vec<String> {
-    let n_passed_over: u64 = summary.passed_over.values().sum();
+    let n_skipped: u64 = summary.skipped.values().sum();
     let counts = [
-        (n_passed_over, "packets are not track events and are not read"),
+        (n_skipped, "packets are not track events and are not read"),
         (summary.n_without_state, "events refer to lost names or tracks"),
         (summary.n_unknown_clock, "events have a clock that was never compared with the clock of the trace"),
         (summary.n_undefined, "definitions of names exceed the size limit"),

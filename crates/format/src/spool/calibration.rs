@@ -64,13 +64,13 @@ impl Calibration {
     pub(crate) fn cursor(&self) -> Cursor<'_> {
         Cursor {
             calibration: self,
-            line: self.lines.first().copied().unwrap_or_else(|| self.lonely_line()),
+            line: self.lines.first().copied().unwrap_or_else(|| self.single_point_line()),
             start_nanos: self.start_nanos(),
         }
     }
 
     /// Returns the line for a single point, which takes ticks for nanoseconds: no better value is known.
-    fn lonely_line(&self) -> CalibrationLine {
+    fn single_point_line(&self) -> CalibrationLine {
         let (ticks, nanos) = self.last.unwrap_or((0, 0));
         CalibrationLine { ticks, nanos, scale: SCALE_ONE, end_ticks: u64::MAX, end_nanos: u64::MAX }
     }
@@ -79,14 +79,14 @@ impl Calibration {
     fn line_for(&self, ticks: u64) -> CalibrationLine {
         let n_before = self.lines.partition_point(|line| line.ticks <= ticks);
         match self.lines.get(n_before.saturating_sub(1)) {
-            None => self.lonely_line(),
-            Some(line) if n_before == self.lines.len() && ticks >= line.end_ticks => self.prolonged(*line),
+            None => self.single_point_line(),
+            Some(line) if n_before == self.lines.len() && ticks >= line.end_ticks => self.extended(*line),
             Some(line) => *line,
         }
     }
 
     /// Extends the last line, with the slope of the longest of the last few: a short line is imprecise.
-    fn prolonged(&self, last: CalibrationLine) -> CalibrationLine {
+    fn extended(&self, last: CalibrationLine) -> CalibrationLine {
         let recent = &self.lines[self.lines.len().saturating_sub(4)..];
         let longest = recent.iter().max_by_key(|line| line.end_ticks - line.ticks);
         CalibrationLine {

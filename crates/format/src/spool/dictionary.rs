@@ -31,8 +31,7 @@ pub(crate) struct Site {
     pub keys: Box<[String]>,
     /// The numbers of the counters that its arguments represent, if it is a counter.
     pub counters: Box<[u32]>,
-    /// The start of a slice: `,
-    /// {"name":"…","cat":"…","ph":"X","ts":`
+    /// The start of a slice: `,⏎{"name":"…","cat":"…","ph":"X","ts":`
     pub slice_head: Snippet,
     /// The title of the rows of its async events.
     pub row_title: RowTitle,
@@ -199,8 +198,7 @@ impl Site {
         }
     }
 
-    /// Returns the start of an event: `,
-    /// {"name":"…","cat":"…","ph":"`
+    /// Returns the start of an event: `,⏎{"name":"…","cat":"…","ph":"`
     pub(crate) fn head(&self) -> &[u8] {
         let head = self.slice_head.text();
         &head[..head.len() - SLICE_HEAD_END.len()]

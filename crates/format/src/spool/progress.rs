@@ -206,7 +206,7 @@ impl Progress {
 
     /// Adds the new chunks, and checks again those that were reserved and unused.
     fn find_chunks<R: ReadAt + ?Sized>(&mut self, source: &R) -> Result<(), Error> {
-        self.look_again_at_unused(source)?;
+        self.recheck_unused(source)?;
         let size = source.size().map_err(|cause| Error::io("cannot determine the size", cause))?;
         let n_chunks = size.div_ceil(CHUNK_BYTES as u64);
         for index in self.next_chunk..n_chunks {
@@ -227,7 +227,7 @@ impl Progress {
         Ok(())
     }
 
-    fn look_again_at_unused<R: ReadAt + ?Sized>(&mut self, source: &R) -> Result<(), Error> {
+    fn recheck_unused<R: ReadAt + ?Sized>(&mut self, source: &R) -> Result<(), Error> {
         for open in self.open.iter_mut().filter(|open| open.magic == 0) {
             let [magic] = read_words::<1, R>(source, open.index * CHUNK_BYTES as u64)?;
             if matches!(magic, EVENTS_MAGIC | DEFINITIONS_MAGIC | OPEN_SPANS_MAGIC) {

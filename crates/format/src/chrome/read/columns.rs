@@ -158,7 +158,7 @@ impl EventSink for Columns<'_> {
             b'M' => self.metadata(event),
             b'C' => self.counter(event),
             b's' | b't' | b'f' => self.flow(event),
-            b'b' | b'n' | b'e' | b'S' | b'T' | b'p' | b'F' => self.asynchronous(event, order),
+            b'b' | b'n' | b'e' | b'S' | b'T' | b'p' | b'F' => self.async_event(event, order),
             b'i' | b'I' | b'R' => self.instant(event, order),
             _ => {
                 self.note_time(event);
@@ -242,7 +242,7 @@ impl Columns<'_> {
         });
     }
 
-    fn asynchronous(&mut self, event: &Event<'_>, order: Order) {
+    fn async_event(&mut self, event: &Event<'_>, order: Order) {
         let Some(time) = self.note_time(event) else {
             return;
         };

@@ -79,7 +79,7 @@ const SHOWN_BYTES: usize = 24;
 
 /// Limit for repeated reading after damage: per byte of damage, and a minimum.
 const TRIES_PER_BYTE: u64 = 16;
-const TRIES_IN_ANY_CASE: u64 = 1 << 20;
+const TRIES_MIN: u64 = 1 << 20;
 
 /// Precedes each document of a stream with several, as in RFC 7464.
 pub(crate) const DOCUMENT_SEPARATOR: u8 = 0x1e;
@@ -147,11 +147,11 @@ impl Scanner {
         sink: &mut impl EventSink,
     ) -> Result<usize, Error> {
         let mut cursor = Cursor::new(bytes, 0);
-        let place = ScanPosition { base, more };
+        let position = ScanPosition { base, more };
         loop {
             let step = match self.damage {
-                Some(_) => self.seek_event(&mut cursor, place, sink),
-                None => self.step(&mut cursor, place, sink)?,
+                Some(_) => self.seek_event(&mut cursor, position, sink),
+                None => self.step(&mut cursor, position, sink)?,
             };
             match step {
                 Step::Done => {}
@@ -160,26 +160,31 @@ impl Scanner {
                         return Ok(cursor.at());
                     }
                     // The input ends here, so an incomplete value is truncated.
-                    return self.end(&cursor, place, sink);
+                    return self.end(&cursor, position, sink);
                 }
             }
         }
     }
 
-    fn end(&mut self, cursor: &Cursor<'_>, place: ScanPosition, sink: &mut impl EventSink) -> Result<usize, Error> {
+    fn end(&mut self, cursor: &Cursor<'_>, position: ScanPosition, sink: &mut impl EventSink) -> Result<usize, Error> {
         let end = cursor.bytes().len();
-        if place.more == MoreInput::Nothing {
+        if position.more == MoreInput::Nothing {
             if let Some(damage) = self.damage.take() {
-                sink.loss(damage.until(place.base + end as u64));
+                sink.loss(damage.until(position.base + end as u64));
             }
             if !self.has_list {
-                return Err(self.no_list(place.base + end as u64));
+                return Err(self.no_list(position.base + end as u64));
             }
         }
         Ok(end)
     }
 
-    fn step(&mut self, cursor: &mut Cursor<'_>, place: ScanPosition, sink: &mut impl EventSink) -> Result<Step, Error> {
+    fn step(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        position: ScanPosition,
+        sink: &mut impl EventSink,
+    ) -> Result<Step, Error> {
         cursor.skip_space();
         let Some(byte) = cursor.peek() else {
             return Ok(Step::Waits);
@@ -190,38 +195,40 @@ impl Scanner {
             return Ok(Step::Done);
         }
         match self.state {
-            State::Start => self.start(byte, cursor, place),
-            State::Fields => Ok(self.field(byte, cursor, place, sink)),
-            State::Events { needs_comma } => Ok(self.element(byte, needs_comma, cursor, place, sink)),
+            State::Start => self.start(byte, cursor, position),
+            State::Fields => Ok(self.field(byte, cursor, position, sink)),
+            State::Events { needs_comma } => Ok(self.element(byte, needs_comma, cursor, position, sink)),
             State::Done => {
                 let at = cursor.at();
-                Ok(self.damaged(cursor, at, place, "expected the end of the file, found more"))
+                Ok(self.damaged(cursor, at, position, "expected the end of the file, found more"))
             }
         }
     }
 
-    fn start(&mut self, byte: u8, cursor: &mut Cursor<'_>, place: ScanPosition) -> Result<Step, Error> {
+    fn start(&mut self, byte: u8, cursor: &mut Cursor<'_>, position: ScanPosition) -> Result<Step, Error> {
         match byte {
             b'[' => {
                 cursor.step();
                 self.begin_list(DocumentShape::Array);
                 Ok(Step::Done)
             }
-            b'{' => self.start_object(cursor, place),
+            b'{' => self.start_object(cursor, position),
             _ if cursor.bytes()[cursor.at()..].starts_with(BYTE_ORDER_MARK) => {
                 cursor.jump(cursor.at() + BYTE_ORDER_MARK.len());
                 Ok(Step::Done)
             }
-            _ if place.more == MoreInput::Coming && cursor.bytes().len() < cursor.at() + SHOWN_BYTES => Ok(Step::Waits),
+            _ if position.more == MoreInput::Coming && cursor.bytes().len() < cursor.at() + SHOWN_BYTES => {
+                Ok(Step::Waits)
+            }
             // An invalid document does not affect the other documents of the stream.
             _ if self.has_list => {
                 let at = cursor.at();
-                Ok(self.damaged(cursor, at, place, "expected `[` or `{` at the start of a document"))
+                Ok(self.damaged(cursor, at, position, "expected `[` or `{` at the start of a document"))
             }
             _ => {
                 let found = describe(&cursor.bytes()[cursor.at()..]);
                 Err(Error::malformed(
-                    place.base + cursor.at() as u64,
+                    position.base + cursor.at() as u64,
                     "a trace: JSON that begins with `[` or `{`",
                     found,
                 ))
@@ -230,12 +237,12 @@ impl Scanner {
     }
 
     /// Handles an object, which either contains the list of events or is an event itself.
-    fn start_object(&mut self, cursor: &mut Cursor<'_>, place: ScanPosition) -> Result<Step, Error> {
+    fn start_object(&mut self, cursor: &mut Cursor<'_>, position: ScanPosition) -> Result<Step, Error> {
         let begin = cursor.at();
         let is_event = is_event(cursor);
         let has_ended = cursor.at() >= cursor.bytes().len();
         cursor.jump(begin);
-        if has_ended && place.more == MoreInput::Coming {
+        if has_ended && position.more == MoreInput::Coming {
             return Ok(Step::Waits);
         }
         if is_event {
@@ -253,19 +260,19 @@ impl Scanner {
         self.state = State::Events { needs_comma: false };
     }
 
-    fn field(&mut self, byte: u8, cursor: &mut Cursor<'_>, place: ScanPosition, sink: &mut impl EventSink) -> Step {
+    fn field(&mut self, byte: u8, cursor: &mut Cursor<'_>, position: ScanPosition, sink: &mut impl EventSink) -> Step {
         match byte {
             b',' => cursor.step(),
             b'}' => {
                 cursor.step();
                 self.state = State::Done;
             }
-            _ => return self.named_field(cursor, place, sink),
+            _ => return self.named_field(cursor, position, sink),
         }
         Step::Done
     }
 
-    fn named_field(&mut self, cursor: &mut Cursor<'_>, place: ScanPosition, sink: &mut impl EventSink) -> Step {
+    fn named_field(&mut self, cursor: &mut Cursor<'_>, position: ScanPosition, sink: &mut impl EventSink) -> Step {
         let begin = cursor.at();
         let mut read = || {
             let key = cursor.key()?;
@@ -283,7 +290,7 @@ impl Scanner {
                 }
                 sink.field(key, value);
             }
-            Err(stop) => return self.stopped(cursor, begin, stop, place),
+            Err(stop) => return self.stopped(cursor, begin, stop, position),
         }
         Step::Done
     }
@@ -294,14 +301,14 @@ impl Scanner {
         byte: u8,
         needs_comma: bool,
         cursor: &mut Cursor<'_>,
-        place: ScanPosition,
+        position: ScanPosition,
         sink: &mut impl EventSink,
     ) -> Step {
         match byte {
-            b'{' => self.object(needs_comma, cursor, place, sink),
+            b'{' => self.object(needs_comma, cursor, position, sink),
             b',' => {
                 if !needs_comma {
-                    sink.loss(place.loss(cursor.at(), 1, "expected an event, found another `,`"));
+                    sink.loss(position.loss(cursor.at(), 1, "expected an event, found another `,`"));
                 }
                 cursor.step();
                 self.state = State::Events { needs_comma: false };
@@ -312,7 +319,7 @@ impl Scanner {
                 self.state = if self.shape == DocumentShape::Object { State::Fields } else { State::Done };
                 Step::Done
             }
-            _ => self.no_event(cursor, place, sink),
+            _ => self.no_event(cursor, position, sink),
         }
     }
 
@@ -321,46 +328,48 @@ impl Scanner {
         &mut self,
         needs_comma: bool,
         cursor: &mut Cursor<'_>,
-        place: ScanPosition,
+        position: ScanPosition,
         sink: &mut impl EventSink,
     ) -> Step {
         let begin = cursor.at();
-        match Event::read(cursor, place.base) {
+        match Event::read(cursor, position.base) {
             Ok(event) => {
                 if needs_comma && self.shape != DocumentShape::Lines {
-                    sink.loss(place.loss(begin, 0, "expected `,` between events, found none"));
+                    sink.loss(position.loss(begin, 0, "expected `,` between events, found none"));
                 }
                 sink.event(&event);
                 self.state = State::Events { needs_comma: true };
                 Step::Done
             }
-            Err(stop) => self.stopped(cursor, begin, stop, place),
+            Err(stop) => self.stopped(cursor, begin, stop, position),
         }
     }
 
     /// Handles an element that is not an object.
-    fn no_event(&mut self, cursor: &mut Cursor<'_>, place: ScanPosition, sink: &mut impl EventSink) -> Step {
+    fn no_event(&mut self, cursor: &mut Cursor<'_>, position: ScanPosition, sink: &mut impl EventSink) -> Step {
         let begin = cursor.at();
         match cursor.skip_value() {
             Ok(()) => {
                 let found = describe(&cursor.bytes()[begin..cursor.at()]);
-                sink.loss(place.loss(begin, cursor.at() - begin, &format!("expected an event, found {found}")));
+                sink.loss(position.loss(begin, cursor.at() - begin, &format!("expected an event, found {found}")));
                 self.state = State::Events { needs_comma: true };
                 Step::Done
             }
-            Err(stop) => self.stopped(cursor, begin, stop, place),
+            Err(stop) => self.stopped(cursor, begin, stop, position),
         }
     }
 
     /// Handles a value, starting at `begin`, that could not be read.
-    fn stopped(&mut self, cursor: &mut Cursor<'_>, begin: usize, stop: Stop, place: ScanPosition) -> Step {
-        match (stop, place.more) {
+    fn stopped(&mut self, cursor: &mut Cursor<'_>, begin: usize, stop: Stop, position: ScanPosition) -> Step {
+        match (stop, position.more) {
             (Stop::End, MoreInput::Coming) => {
                 cursor.jump(begin);
                 Step::Waits
             }
-            (Stop::End, MoreInput::TooLong) => self.damaged(cursor, begin, place, "longer than 64 MiB"),
-            (Stop::End, MoreInput::Nothing) => self.damaged(cursor, begin, place, "the file ends in the middle of it"),
+            (Stop::End, MoreInput::TooLong) => self.damaged(cursor, begin, position, "longer than 64 MiB"),
+            (Stop::End, MoreInput::Nothing) => {
+                self.damaged(cursor, begin, position, "the file ends in the middle of it")
+            }
             // The message quotes the input, so wait until enough of it is available.
             (Stop::Bad { at, .. }, MoreInput::Coming) if cursor.bytes().len() < at + SHOWN_BYTES => {
                 cursor.jump(begin);
@@ -368,20 +377,20 @@ impl Scanner {
             }
             (Stop::Bad { at, expected }, _) => {
                 let found = describe(cursor.bytes().get(at..).unwrap_or_default());
-                let reason = format!("expected {expected} at byte {}, found {found}", place.base + at as u64);
-                self.damaged(cursor, begin, place, &reason)
+                let reason = format!("expected {expected} at byte {}, found {found}", position.base + at as u64);
+                self.damaged(cursor, begin, position, &reason)
             }
         }
     }
 
-    fn damaged(&mut self, cursor: &mut Cursor<'_>, begin: usize, place: ScanPosition, reason: &str) -> Step {
-        self.damage = Some(Damage { since: place.base + begin as u64, reason: reason.to_owned(), tried: 0 });
+    fn damaged(&mut self, cursor: &mut Cursor<'_>, begin: usize, position: ScanPosition, reason: &str) -> Step {
+        self.damage = Some(Damage { since: position.base + begin as u64, reason: reason.to_owned(), tried: 0 });
         cursor.jump(begin);
         Step::Done
     }
 
     /// Searches for the next whole event after damage.
-    fn seek_event(&mut self, cursor: &mut Cursor<'_>, place: ScanPosition, sink: &mut impl EventSink) -> Step {
+    fn seek_event(&mut self, cursor: &mut Cursor<'_>, position: ScanPosition, sink: &mut impl EventSink) -> Step {
         let Some(damage) = &mut self.damage else {
             return Step::Done;
         };
@@ -391,9 +400,9 @@ impl Scanner {
         };
         let candidate = cursor.at() + distance;
         cursor.jump(candidate);
-        let failed_at = match Event::read(cursor, place.base) {
+        let failed_at = match Event::read(cursor, position.base) {
             Ok(event) if is_surely_event(&event) => {
-                let until = place.base + candidate as u64;
+                let until = position.base + candidate as u64;
                 let damage = damage.clone();
                 self.damage = None;
                 self.has_list = true;
@@ -403,7 +412,7 @@ impl Scanner {
                 return Step::Done;
             }
             Ok(_) => cursor.at(),
-            Err(Stop::End) if place.more == MoreInput::Coming => {
+            Err(Stop::End) if position.more == MoreInput::Coming => {
                 cursor.jump(candidate);
                 return Step::Waits;
             }
@@ -411,9 +420,9 @@ impl Scanner {
             Err(Stop::Bad { at, .. }) => at,
         };
         damage.tried += (failed_at - candidate) as u64;
-        let passed = place.base + candidate as u64 - damage.since;
-        let is_in_vain = damage.tried > TRIES_IN_ANY_CASE + TRIES_PER_BYTE * passed;
-        cursor.jump(if is_in_vain { failed_at.max(candidate + 1) } else { candidate + 1 });
+        let passed = position.base + candidate as u64 - damage.since;
+        let is_futile = damage.tried > TRIES_MIN + TRIES_PER_BYTE * passed;
+        cursor.jump(if is_futile { failed_at.max(candidate + 1) } else { candidate + 1 });
         Step::Done
     }
 

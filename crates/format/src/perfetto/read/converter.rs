@@ -69,14 +69,14 @@ pub fn to_chrome<R: Read, W: Write>(input: R, mut output: W) -> Result<Summary, 
             break;
         };
         converter.packet(offset, packet, IsInner::No);
-        converter.hand_over(&mut output, OUTPUT_BYTES)?;
+        converter.write_out(&mut output, OUTPUT_BYTES)?;
     }
     if converter.summary.n_packets == 0 {
         let found = converter.summary.losses.first.first().map_or("nothing".to_owned(), |loss| loss.reason.clone());
         return Err(Error::malformed(0, "a Perfetto trace: a list of packets", found));
     }
     converter.text.extend_from_slice(b"\n]}\n");
-    converter.hand_over(&mut output, 0)?;
+    converter.write_out(&mut output, 0)?;
     output.flush().map_err(cannot_write)?;
     Ok(converter.summary)
 }
@@ -146,13 +146,13 @@ impl Converter {
             self.text.truncate(n_text);
             self.n_lines = n_lines;
             let reason = format!("an incomplete packet: expected {} in it", broken.expected);
-            self.summary.lose(offset, data.len() as u64, reason);
+            self.summary.add_loss(offset, data.len() as u64, reason);
         }
     }
 
     fn read(&mut self, offset: u64, packet: &Packet<'_>, is_inner: IsInner) -> Result<(), Broken> {
         if !packet.is_read() && !packet.is_cleared {
-            self.summary.pass_over(packet.other.unwrap_or(0));
+            self.summary.count_skipped(packet.other.unwrap_or(0));
         }
         if let Some(compressed) = packet.compressed {
             self.unpack(offset, compressed, is_inner);
@@ -201,7 +201,7 @@ impl Converter {
 
     fn unpack(&mut self, offset: u64, compressed: Compressed<'_>, is_inner: IsInner) {
         if is_inner == IsInner::Yes {
-            self.summary.lose(offset, 0, "compressed packets inside compressed packets");
+            self.summary.add_loss(offset, 0, "compressed packets inside compressed packets");
             return;
         }
         let limit = PACKET_BYTES_MAX as u64 + 1;
@@ -214,10 +214,10 @@ impl Converter {
             },
         };
         if let Err(error) = unpacked {
-            self.summary.lose(offset, 0, format!("compressed packets that cannot be decompressed: {error}"));
+            self.summary.add_loss(offset, 0, format!("compressed packets that cannot be decompressed: {error}"));
         }
         if inner.len() as u64 == limit {
-            self.summary.lose(offset, 0, "compressed packets of more than 64 MiB, read up to that limit");
+            self.summary.add_loss(offset, 0, "compressed packets of more than 64 MiB, read up to that limit");
         }
         let mut packets = Packets::new(&inner[..]);
         loop {
@@ -225,7 +225,7 @@ impl Converter {
             let next = packets.next(&mut lost);
             // Offsets inside a compressed packet are useless, so the offset of the packet is reported.
             for loss in lost.losses.first {
-                self.summary.lose(offset, loss.n_bytes, loss.reason);
+                self.summary.add_loss(offset, loss.n_bytes, loss.reason);
             }
             let Ok(Some((_, packet))) = next else {
                 break;
@@ -332,7 +332,7 @@ impl Converter {
                 }
             }
             _ => {
-                self.summary.pass_over(crate::perfetto::field::packet::TRACK_EVENT);
+                self.summary.count_skipped(crate::perfetto::field::packet::TRACK_EVENT);
                 return Ok(());
             }
         }
@@ -355,12 +355,12 @@ impl Converter {
     /// Turns a begin that is directly followed by its end into a complete event. Producers that know both times at once
     /// write them like that, in any order of time.
     fn complete_last_begin(&mut self, thread: ThreadId, time: u64) -> bool {
-        let Some(LastBegin { thread: begun_on, time: start, line, text_end }) = self.last_begin.take() else {
+        let Some(LastBegin { thread: begin_thread, time: start, line, text_end }) = self.last_begin.take() else {
             return false;
         };
         let phase_at = self.text[..line.end].windows(3).skip(line.start).position(|three| three == b"\"B\"");
         let (Some(phase_at), true, Some(duration)) =
-            (phase_at, text_end == self.text.len() && begun_on == thread, time.checked_sub(start))
+            (phase_at, text_end == self.text.len() && begin_thread == thread, time.checked_sub(start))
         else {
             return false;
         };
@@ -428,7 +428,7 @@ impl Converter {
         let pid = self.tracks.pid(uuid).unwrap_or(0);
         let thread = ThreadId { pid, tid: pid };
         let Some(value) = self.sums.value(event, counter, (sequence, uuid)) else {
-            self.summary.pass_over(crate::perfetto::field::packet::TRACK_EVENT);
+            self.summary.count_skipped(crate::perfetto::field::packet::TRACK_EVENT);
             return Ok(());
         };
         let mut line = self.line(b'C', thread);
@@ -534,7 +534,7 @@ impl Converter {
         JsonLine::new(&mut self.text, phase, thread)
     }
 
-    fn hand_over(&mut self, output: &mut impl Write, least: usize) -> Result<(), Error> {
+    fn write_out(&mut self, output: &mut impl Write, least: usize) -> Result<(), Error> {
         if self.text.len() < least {
             return Ok(());
         }

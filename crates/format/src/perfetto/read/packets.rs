@@ -101,7 +101,7 @@ impl<R: Read> Packets<R> {
             missing -= n_here as u64;
         }
         let n_bytes = self.base + self.at as u64 - offset;
-        summary.lose(offset, n_bytes, "a packet longer than 64 MiB");
+        summary.add_loss(offset, n_bytes, "a packet longer than 64 MiB");
         Ok(Next::Skipped)
     }
 
@@ -125,7 +125,7 @@ impl<R: Read> Packets<R> {
                 None => self.at += rest.len().saturating_sub(SEEN_BYTES).max(1),
             }
         }
-        summary.lose(offset, self.base + self.at as u64 - offset, reason);
+        summary.add_loss(offset, self.base + self.at as u64 - offset, reason);
         Ok(())
     }
 

@@ -14,7 +14,7 @@ pub struct Summary {
     /// PieceOutput events, without the names of threads and processes.
     pub n_events: u64,
     /// Packets without any field that is read, by the number of their field in `TracePacket`; zero for empty packets.
-    pub passed_over: BTreeMap<u32, u64>,
+    pub skipped: BTreeMap<u32, u64>,
     /// Events that refer to lost definitions and cannot be converted.
     pub n_without_state: u64,
     /// Events whose clock was never compared with the clock of the trace; their times are unchanged.
@@ -26,13 +26,13 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub(crate) fn pass_over(&mut self, field: u32) {
-        if self.passed_over.len() < KINDS_MAX || self.passed_over.contains_key(&field) {
-            *self.passed_over.entry(field).or_default() += 1;
+    pub(crate) fn count_skipped(&mut self, field: u32) {
+        if self.skipped.len() < KINDS_MAX || self.skipped.contains_key(&field) {
+            *self.skipped.entry(field).or_default() += 1;
         }
     }
 
-    pub(crate) fn lose(&mut self, offset: u64, n_bytes: u64, reason: impl Into<String>) {
+    pub(crate) fn add_loss(&mut self, offset: u64, n_bytes: u64, reason: impl Into<String>) {
         self.losses.push(Loss { offset, n_bytes, reason: reason.into() });
     }
 }

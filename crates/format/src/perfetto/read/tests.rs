@@ -213,7 +213,7 @@ fn defaults_clocks_and_lost_state_belong_to_the_sequence() {
     assert_eq!(brief(&events), expected);
     assert!(events.iter().any(|event| event["dur"] == 5.0), "{events:?}");
     assert_eq!((summary.n_events, summary.n_without_state, summary.n_packets), (3, 2, 8));
-    assert_eq!(summary.passed_over, [(1, 1)].into());
+    assert_eq!(summary.skipped, [(1, 1)].into());
 }
 
 #[test]

@@ -58,8 +58,9 @@ impl Arguments {
             hasher: RandomState::new(),
         }
     }
+
     /// Writes a scalar value.
-    pub(crate) fn push(&mut self, out: &mut Pair<'_>, slot: Slot<'_>, value: &Value<'_>) {
+    pub(crate) fn push(&mut self, out: &mut ArgumentOutput<'_>, slot: Slot<'_>, value: &Value<'_>) {
         match value {
             Value::Signed(number) => self.push_number(out, slot, annotation::INT, *number as u64),
             Value::Unsigned(number) => match i64::try_from(*number) {
@@ -78,7 +79,7 @@ impl Arguments {
     }
 
     /// Writes an empty object or list, for which only the older encoding exists.
-    pub(crate) fn push_empty(&mut self, out: &mut Pair<'_>, slot: Slot<'_>, empty: Empty) {
+    pub(crate) fn push_empty(&mut self, out: &mut ArgumentOutput<'_>, slot: Slot<'_>, empty: Empty) {
         let place = self.open(out, slot);
         let kind = match empty {
             Empty::Object => nested::DICT,
@@ -91,7 +92,7 @@ impl Arguments {
     }
 
     /// Starts a container and returns the position for ending it.
-    pub(crate) fn open(&mut self, out: &mut Pair<'_>, slot: Slot<'_>) -> usize {
+    pub(crate) fn open(&mut self, out: &mut ArgumentOutput<'_>, slot: Slot<'_>) -> usize {
         let place = out.fields.open_bytes(slot.field());
         match self.key_of(out, slot) {
             Some(Word::Interned(id)) => out.fields.push_number(annotation::NAME_IID, id),
@@ -107,7 +108,7 @@ impl Arguments {
     }
 
     #[inline]
-    fn key_of<'k>(&mut self, out: &mut Pair<'_>, slot: Slot<'k>) -> Option<Word<'k>> {
+    fn key_of<'k>(&mut self, out: &mut ArgumentOutput<'_>, slot: Slot<'k>) -> Option<Word<'k>> {
         match slot {
             Slot::Known(id) => Some(Word::Interned(id)),
             Slot::Argument(key) | Slot::Entry(key) => Some(self.key(key, out.definitions)),
@@ -116,7 +117,7 @@ impl Arguments {
     }
 
     /// Handles the usual case in one copy: an interned key and a number.
-    fn push_number(&mut self, out: &mut Pair<'_>, slot: Slot<'_>, field: u32, number: u64) {
+    fn push_number(&mut self, out: &mut ArgumentOutput<'_>, slot: Slot<'_>, field: u32, number: u64) {
         let mut body = Small::<32>::new();
         match self.key_of(out, slot) {
             Some(Word::Interned(id)) => body.number(annotation::NAME_IID, id),
@@ -132,7 +133,7 @@ impl Arguments {
         out.fields.push_bytes(slot.field(), body.as_slice());
     }
 
-    fn push_text(&mut self, out: &mut Pair<'_>, slot: Slot<'_>, text: &str) {
+    fn push_text(&mut self, out: &mut ArgumentOutput<'_>, slot: Slot<'_>, text: &str) {
         match self.value(out, text) {
             Word::Interned(id) => self.push_number(out, slot, annotation::STRING_IID, id),
             Word::Inline(text) => {
@@ -143,7 +144,7 @@ impl Arguments {
         }
     }
 
-    fn value<'t>(&mut self, out: &mut Pair<'_>, text: &'t str) -> Word<'t> {
+    fn value<'t>(&mut self, out: &mut ArgumentOutput<'_>, text: &'t str) -> Word<'t> {
         if text.len() > DEFINED_VALUE_BYTES_MAX || !self.seen.is_again(self.hasher.hash_one(text)) {
             return Word::Inline(text);
         }
@@ -152,7 +153,7 @@ impl Arguments {
 }
 
 /// The output for arguments: the fields of an event, and the definitions before it.
-pub(crate) struct Pair<'a> {
+pub(crate) struct ArgumentOutput<'a> {
     pub fields: &'a mut Vec<u8>,
     pub definitions: &'a mut Vec<u8>,
 }

@@ -1,6 +1,6 @@
 //! Writes packets.
 
-use super::argument::{Arguments, Pair, Slot};
+use super::argument::{ArgumentOutput, Arguments, Slot};
 use super::interner::{Interner, Word};
 use super::json_args;
 use super::text::PushText;
@@ -19,7 +19,7 @@ const CLOCK: u64 = clock::FIRST_OF_SEQUENCE;
 /// A sequence of packets with events. Each has its own definitions, and a sequence that starts again discards the
 /// previous ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sequence {
+pub(crate) enum Sequence {
     /// All events of a trace, or a part of them that can be read on its own.
     Events = 1,
     /// Events on lanes, which are found one after another.
@@ -150,7 +150,7 @@ impl Encoder {
 
     /// Adds an argument to the next event.
     pub fn push_arg(&mut self, key: &str, value: &Value<'_>) {
-        let mut pair = Pair { fields: &mut self.fields, definitions: &mut self.definitions };
+        let mut pair = ArgumentOutput { fields: &mut self.fields, definitions: &mut self.definitions };
         self.arguments.push(&mut pair, Slot::Argument(key), value);
     }
 
@@ -162,13 +162,13 @@ impl Encoder {
     /// Adds an argument with an interned name to the next event.
     #[inline]
     pub(crate) fn push_known_arg(&mut self, key: u64, value: &Value<'_>) {
-        let mut pair = Pair { fields: &mut self.fields, definitions: &mut self.definitions };
+        let mut pair = ArgumentOutput { fields: &mut self.fields, definitions: &mut self.definitions };
         self.arguments.push(&mut pair, Slot::Known(key), value);
     }
 
     /// Adds all fields of a JSON object as arguments to the next event.
     pub fn push_json_args(&mut self, json: &[u8]) {
-        let mut pair = Pair { fields: &mut self.fields, definitions: &mut self.definitions };
+        let mut pair = ArgumentOutput { fields: &mut self.fields, definitions: &mut self.definitions };
         json_args::push(&mut self.arguments, &mut pair, json);
     }
 

@@ -1,6 +1,6 @@
 //! Writes arguments that are given as JSON.
 
-use super::argument::{Arguments, Empty, Pair, Slot};
+use super::argument::{ArgumentOutput, Arguments, Empty, Slot};
 use crate::chrome::{Cursor, Stop, Text};
 use crate::perfetto::wire::Push;
 use ferrum_trace_model::Value;
@@ -11,7 +11,7 @@ const DEPTH_MAX: usize = 64;
 const NAMELESS: &str = "args";
 
 /// Writes the fields of a JSON object as arguments. Invalid JSON is written as a text.
-pub(crate) fn push(arguments: &mut Arguments, out: &mut Pair<'_>, json: &[u8]) {
+pub(crate) fn push(arguments: &mut Arguments, out: &mut ArgumentOutput<'_>, json: &[u8]) {
     let trimmed = json.trim_ascii();
     let n_before = out.fields.len();
     let mut cursor = Cursor::new(trimmed, 0);
@@ -29,7 +29,7 @@ pub(crate) fn push(arguments: &mut Arguments, out: &mut Pair<'_>, json: &[u8]) {
 /// Writes the entries of an object; its brace is next.
 fn push_entries(
     arguments: &mut Arguments,
-    out: &mut Pair<'_>,
+    out: &mut ArgumentOutput<'_>,
     cursor: &mut Cursor<'_>,
     is_outermost: bool,
     depth: usize,
@@ -53,7 +53,7 @@ fn push_entries(
 
 fn push_elements(
     arguments: &mut Arguments,
-    out: &mut Pair<'_>,
+    out: &mut ArgumentOutput<'_>,
     cursor: &mut Cursor<'_>,
     depth: usize,
 ) -> Result<(), Stop> {
@@ -69,7 +69,7 @@ fn push_elements(
 
 fn push_value(
     arguments: &mut Arguments,
-    out: &mut Pair<'_>,
+    out: &mut ArgumentOutput<'_>,
     cursor: &mut Cursor<'_>,
     slot: Slot<'_>,
     depth: usize,
@@ -112,7 +112,7 @@ fn empty_container(cursor: &mut Cursor<'_>) -> Result<Option<Empty>, Stop> {
 }
 
 /// Writes any value as a single one.
-fn push_leaf(arguments: &mut Arguments, out: &mut Pair<'_>, slot: Slot<'_>, json: &[u8]) {
+fn push_leaf(arguments: &mut Arguments, out: &mut ArgumentOutput<'_>, slot: Slot<'_>, json: &[u8]) {
     let value = match json {
         b"true" => Value::Bool(true),
         b"false" => Value::Bool(false),

@@ -25,6 +25,7 @@ mod json_args;
 mod text;
 mod track;
 
-pub use encoder::{AsyncPhase, Encoder, FlowPhase, Sequence};
+pub(crate) use encoder::Sequence;
+pub use encoder::{AsyncPhase, Encoder, FlowPhase};
 pub use interner::Word;
 pub use track::{Process, Thread, Track};
