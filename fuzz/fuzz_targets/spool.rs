@@ -34,8 +34,8 @@ fn convert(spool: &[u8]) {
     let limit = spool.len() * OUTPUT_PER_INPUT_BYTE + OUTPUT_AT_REST;
     assert!(json.len() <= limit, "{} bytes became {}", spool.len(), json.len());
     let mut perfetto = Vec::new();
-    let form = spool::OutputFormat { spelling: spool::Spelling::Perfetto, ..spool::OutputFormat::default() };
-    let told = spool::to_form(spool, &mut perfetto, form, 1).expect("what can be JSON can be any form");
+    let form = spool::OutputFormat { encoding: spool::Encoding::Perfetto, ..spool::OutputFormat::default() };
+    let told = spool::to_format(spool, &mut perfetto, form, 1).expect("what can be JSON can be any form");
     assert_eq!((told.events, told.n_diagnostics), (summary.events, summary.n_diagnostics));
     if !perfetto.is_empty() {
         let read = to_chrome(&perfetto[..], &mut std::io::sink()).expect("what was written are packets");

@@ -1,4 +1,4 @@
-//! What can go wrong when reading or writing a trace.
+//! The error of reading or writing a trace.
 
 use std::fmt;
 use std::io;
@@ -11,7 +11,7 @@ pub struct Error {
 
 #[derive(Debug)]
 enum ErrorKind {
-    /// The bytes are not what the format says.
+    /// The bytes do not match the format.
     Malformed {
         offset: u64,
         expected: String,
@@ -24,7 +24,7 @@ enum ErrorKind {
 }
 
 impl Error {
-    pub(crate) fn form(offset: u64, expected: impl Into<String>, found: impl Into<String>) -> Self {
+    pub(crate) fn malformed(offset: u64, expected: impl Into<String>, found: impl Into<String>) -> Self {
         let (expected, found) = (expected.into(), found.into());
         Self { kind: ErrorKind::Malformed { offset, expected, found } }
     }
@@ -33,17 +33,17 @@ impl Error {
         Self { kind: ErrorKind::Io { doing, cause } }
     }
 
-    /// The output could not be written.
+    /// Creates the error for output that cannot be written.
     pub fn writing(cause: io::Error) -> Self {
         Self::io("cannot write", cause)
     }
 
-    /// True if the input is not of the format that was expected of it.
+    /// Returns true if the input is not in the expected format.
     pub fn is_wrong_format(&self) -> bool {
         matches!(self.kind, ErrorKind::Malformed { .. })
     }
 
-    /// The system's error, if reading or writing failed rather than understanding.
+    /// Returns the system's error, if reading or writing itself failed.
     pub fn io_error(&self) -> Option<&io::Error> {
         match &self.kind {
             ErrorKind::Io { cause, .. } => Some(cause),

@@ -1,17 +1,18 @@
-//! How a trace is spelled: bytes to model and back, on anything that can be read or written.
+//! File formats of traces: conversion between bytes and the model.
 //!
-//! - [`spool`]: the file the recorder fills while the program runs, and its conversion into what viewers open;
-//! - [`chrome`]: Chrome trace events as JSON, the array form;
-//! - `open` (feature `read`): whatever a trace comes in;
-//! - [`perfetto`]: Perfetto's own traces; reading them needs the feature `read`;
-//! - `spill_sort` (feature `read`): sorting more than fits in memory.
+//! - [`spool`]: the file that the recorder writes while the program runs, and its conversion to output formats;
+//! - [`chrome`]: Chrome trace events as JSON;
+//! - `open` (feature `read`): detection of the format and the containers of a trace;
+//! - [`perfetto`]: Perfetto traces; reading them needs the feature `read`;
+//! - `spill_sort` (feature `read`): sorting of more data than fits in memory.
 //!
-//! This crate knows nothing of paths, standard output, clocks or the recorder.
+//! This crate does not depend on paths, standard output, clocks or the recorder.
 
 pub mod chrome;
 mod error;
 #[cfg(feature = "read")]
 pub mod open;
+mod ordered;
 mod pack;
 pub mod perfetto;
 mod read_at;

@@ -1,28 +1,29 @@
-//! Bytes that are packed unit by unit, by several threads at the same time, into one file.
+//! Compression in units, so that several threads can compress parts of one file.
 //!
-//! A unit is packed by itself and ends at a whole byte, so units can be made in any order and written one after the other.
-//! With gzip, all of them are one member, since browsers and some viewers read no more than the first: each unit is deflated
-//! up to a flush, and the checksum of all is put together from theirs. With zstd, each is a frame.
+//! Each unit is compressed independently and ends at a byte boundary, so units can be produced in any order and then
+//! concatenated. With gzip, all units form one member, since browsers and some viewers read only the first: each unit
+//! is deflated up to a flush, and the checksums of the units are combined. With zstd, each unit is a frame.
 
 use crate::Error;
 #[cfg(feature = "zstd")]
 use std::io;
 
-/// What packed bytes begin with: a member without a name or a time.
+/// The gzip header: a member without name and time.
 #[cfg(feature = "gzip")]
 const GZIP_HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
-/// The level of gzip. On an engine's trace, 1 packs 530 MB/s to a tenth, 2 290 MB/s to a thirteenth, 6 80 MB/s to an eighteenth:
-/// those who want it smaller can take zstd.
+/// The compression level of gzip. On an engine's trace, level 1 compresses 530 MB/s to a tenth, level 2 290 MB/s to a
+/// thirteenth, level 6 80 MB/s to an eighteenth. zstd is the choice for smaller files.
 #[cfg(feature = "gzip")]
 const GZIP_LEVEL: u32 = 1;
-/// The level of zstd. On the same trace, 1 packs 530 MB/s to a twentieth; 3 is slower and no smaller.
+/// The compression level of zstd. On the same trace, level 1 compresses 530 MB/s to a twentieth; level 3 is slower and
+/// not smaller.
 #[cfg(feature = "zstd")]
 const ZSTD_LEVEL: i32 = 1;
 
-/// How the bytes of a file are packed.
+/// The compression of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Packing {
-    /// Not at all.
+    /// No compression.
     #[default]
     Plain,
     /// gzip, one member.
@@ -34,7 +35,7 @@ pub enum Packing {
 }
 
 impl Packing {
-    /// What the file begins with.
+    /// Returns the first bytes of the file.
     pub(crate) fn head(self) -> &'static [u8] {
         match self {
             Self::Plain => &[],
@@ -46,7 +47,7 @@ impl Packing {
     }
 }
 
-/// What the end of a file says of all that is in it.
+/// The checksum and size of uncompressed data, which end a gzip file.
 #[derive(Debug, Default)]
 pub(crate) struct Checksum {
     #[cfg(feature = "gzip")]
@@ -54,15 +55,15 @@ pub(crate) struct Checksum {
 }
 
 impl Checksum {
-    /// Goes on with what comes next in the file.
-    pub fn combine(&mut self, next: &Self) {
+    /// Appends the checksum of the data that follows.
+    pub(crate) fn combine(&mut self, next: &Self) {
         #[cfg(feature = "gzip")]
         self.crc.combine(&next.crc);
         let _ = next;
     }
 }
 
-/// Packs one unit after the other; each worker has its own.
+/// Compresses one unit after another; each worker has its own.
 pub(crate) enum Packer {
     Plain,
     #[cfg(feature = "gzip")]
@@ -72,7 +73,7 @@ pub(crate) enum Packer {
 }
 
 impl Packer {
-    pub fn new(packing: Packing) -> Result<Self, Error> {
+    pub(crate) fn new(packing: Packing) -> Result<Self, Error> {
         Ok(match packing {
             Packing::Plain => Self::Plain,
             #[cfg(feature = "gzip")]
@@ -82,8 +83,8 @@ impl Packer {
         })
     }
 
-    /// Packs a unit behind what is in `out`.
-    pub fn pack(&mut self, plain: &[u8], out: &mut Vec<u8>) -> Result<Checksum, Error> {
+    /// Compresses a unit and appends it to `out`.
+    pub(crate) fn pack(&mut self, plain: &[u8], out: &mut Vec<u8>) -> Result<Checksum, Error> {
         match self {
             Self::Plain => out.extend_from_slice(plain),
             #[cfg(feature = "gzip")]
@@ -99,8 +100,9 @@ impl Packer {
         Ok(Checksum::default())
     }
 
-    /// Packs the last unit of a file, of which `before` is what came before it, and what ends the file.
-    pub fn finish(&mut self, before: &Checksum, plain: &[u8]) -> Result<Vec<u8>, Error> {
+    /// Compresses the last unit of a file and appends the end of the file. `before` is the checksum of everything
+    /// before the unit.
+    pub(crate) fn finish(&mut self, before: &Checksum, plain: &[u8]) -> Result<Vec<u8>, Error> {
         let mut out = Vec::new();
         match self {
             #[cfg(feature = "gzip")]
@@ -123,7 +125,7 @@ impl Packer {
 
 #[cfg(feature = "zstd")]
 fn cannot_pack(cause: io::Error) -> Error {
-    Error::io("cannot pack", cause)
+    Error::io("cannot compress", cause)
 }
 
 #[cfg(feature = "gzip")]
@@ -132,12 +134,12 @@ mod gzip {
     use crate::Error;
     use flate2::{Compress, FlushCompress};
 
-    /// What is asked for at least when there is no room.
+    /// Minimum number of bytes to reserve when the buffer is full.
     const ROOM_BYTES: usize = 4096;
-    /// Traces become a tenth or less; what does not is given more room on the way.
+    /// Traces usually shrink to a tenth or less; otherwise the buffer grows on the way.
     const USUAL_RATIO: usize = 8;
 
-    pub fn pack(
+    pub(crate) fn pack(
         deflate: &mut Compress,
         plain: &[u8],
         out: &mut Vec<u8>,
@@ -150,8 +152,8 @@ mod gzip {
         loop {
             let n_done = usize::try_from(deflate.total_in()).unwrap_or(usize::MAX);
             let rest = plain.get(n_done..).unwrap_or_default();
-            deflate.compress_vec(rest, out, flush).map_err(|cause| Error::io("cannot pack", cause.into()))?;
-            // Room that is left over means that everything is out, and the flush too.
+            deflate.compress_vec(rest, out, flush).map_err(|cause| Error::io("cannot compress", cause.into()))?;
+            // Unused capacity means that all output, including the flush, has been written.
             if out.len() < out.capacity() {
                 return Ok(sum);
             }
@@ -181,14 +183,14 @@ mod tests {
         let mut out = packing.head().to_vec();
         let mut all = Checksum::default();
         for unit in units {
-            // As if each were made by another worker.
+            // A new packer for each unit, as with several workers.
             all.combine(&Packer::new(packing).unwrap().pack(unit, &mut out).unwrap());
         }
         out.extend(Packer::new(packing).unwrap().finish(&all, tail).unwrap());
         out
     }
 
-    /// What a reader makes of it that, with gzip, stops after the first member.
+    /// Decompresses like a reader that, with gzip, stops after the first member.
     fn unpacked(packing: Packing, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         match packing {
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn units_that_pack_badly_get_the_room_they_need() {
+    fn incompressible_units_get_the_room_they_need() {
         let mut number = 1_u64;
         let noise: Vec<u8> = std::iter::repeat_with(|| {
             number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -224,7 +226,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_packed_unit_by_unit_is_unpacked_in_one(
+        fn data_compressed_in_units_is_decompressed_as_a_whole(
             units in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..2000), 0..6),
             tail in prop::collection::vec(any::<u8>(), 0..100),
         ) {

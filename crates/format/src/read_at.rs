@@ -1,14 +1,14 @@
-//! Reading at a given place, which several threads may do at once.
+//! Reading at any offset, from several threads at once.
 
 use std::fs::File;
 use std::io;
 
-/// Something that can be read at any offset without a cursor.
+/// A data source that can be read at any offset.
 pub trait ReadAt: Sync {
-    /// Reads into `buffer` from `offset` on; fewer bytes than asked for only at the end.
+    /// Reads into `buffer` from `offset` on; returns fewer bytes than requested only at the end.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// How many bytes there are.
+    /// Returns the size in bytes.
     fn size(&self) -> io::Result<u64>;
 }
 

@@ -1,23 +1,23 @@
-//! Sorting more than fits in memory: sorted runs go to temporary files without a name, and are merged when read.
+//! Sorts more data than fits in memory: sorted runs are written to unnamed temporary files and merged while reading.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, Write};
 
-/// What records are sorted by, the first number first. Those with the same key stay in the order in which they came.
+/// Sort key, compared from the first number on. Records with equal keys keep their order.
 pub type Key = [u64; 4];
 
-/// How much memory is used unless said otherwise.
+/// Default memory budget.
 pub const BUDGET_BYTES: usize = 96 << 20;
 
-/// How many runs are merged at once. When there are as many, they become one, so that neither descriptors nor the buffers
-/// of the merge grow with the input.
+/// Maximum number of runs that are merged at once. When it is reached, the runs are merged to one, so that neither
+/// descriptors nor buffers grow with the input.
 const RUNS_MAX: usize = 64;
-/// A buffer of this size for each run.
+/// Buffer size of each run.
 const BUFFER_BYTES: usize = 128 << 10;
 
-/// Takes records of any length, in any order.
+/// Sorts records of any length.
 #[derive(Debug)]
 pub struct SpillSort {
     budget: usize,
@@ -31,7 +31,7 @@ pub struct SpillSort {
 struct Batch {
     entries: Vec<Entry>,
     bytes: Vec<u8>,
-    /// The next one to be read.
+    /// Index of the next record to read.
     at: usize,
 }
 
@@ -43,27 +43,22 @@ struct Entry {
 }
 
 impl SpillSort {
-    /// Uses about so many bytes of memory.
+    /// Creates a sorter that uses about `budget` bytes of memory.
     pub fn new(budget: usize) -> Self {
         Self { budget, batch: Batch::default(), runs: Vec::new(), n_records: 0 }
     }
 
-    /// How many records there are.
+    /// Returns the number of records.
     pub fn len(&self) -> u64 {
         self.n_records
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no records.
     pub fn is_empty(&self) -> bool {
         self.n_records == 0
     }
 
-    /// Whether some are in files.
-    pub fn has_spilled(&self) -> bool {
-        !self.runs.is_empty()
-    }
-
-    /// Takes a record.
+    /// Adds a record.
     ///
     /// # Errors
     ///
@@ -79,7 +74,7 @@ impl SpillSort {
         Ok(())
     }
 
-    /// All records, in order.
+    /// Returns all records in order.
     ///
     /// # Errors
     ///
@@ -97,7 +92,7 @@ impl SpillSort {
         }
         let mut sorted = Sorted::new(Vec::new(), std::mem::take(&mut self.batch))?;
         let run = write_run(&mut sorted)?;
-        // The memory is used again.
+        // Reuse the memory.
         self.batch = sorted.batch;
         self.batch.clear();
         self.runs.push(run);
@@ -117,7 +112,8 @@ impl Batch {
     }
 
     fn sort(&mut self) {
-        // The place tells which came first; of several at one place all but the last are empty.
+        // The start of a record gives the order of insertion; of several records with the same start, all but the last
+        // are empty.
         self.entries.sort_unstable_by_key(|entry| (entry.key, entry.start, entry.len));
     }
 }
@@ -136,19 +132,19 @@ fn write_run(sorted: &mut Sorted) -> io::Result<File> {
     Ok(file)
 }
 
-/// Records in order.
+/// Sorted records.
 #[derive(Debug)]
 pub struct Sorted {
     runs: Vec<Run>,
-    /// What never left memory: it came last.
+    /// The last records, which were never written to a file.
     batch: Batch,
     /// The next record of each run.
     heads: BinaryHeap<Reverse<(Key, usize)>>,
-    /// The run whose record was handed out and has to be replaced.
+    /// The run whose record was returned last and must be replaced.
     taken: Option<usize>,
 }
 
-/// A file of sorted records, and the next one of them.
+/// A file of sorted records, and its current record.
 #[derive(Debug)]
 struct Run {
     reader: BufReader<File>,
@@ -169,7 +165,7 @@ impl Sorted {
         Ok(sorted)
     }
 
-    /// The next record.
+    /// Returns the next record.
     ///
     /// # Errors
     ///
@@ -203,7 +199,7 @@ impl Sorted {
 }
 
 impl Run {
-    /// The key of the next record, which is then in `record`.
+    /// Reads the next record into `record` and returns its key.
     fn read(&mut self) -> io::Result<Option<Key>> {
         let mut head = [0; size_of::<Key>() + 4];
         if self.reader.fill_buf()?.is_empty() {
@@ -232,7 +228,7 @@ mod tests {
         for (key, record) in records {
             sort.push(*key, record).unwrap();
         }
-        let has_spilled = sort.has_spilled();
+        let has_spilled = !sort.runs.is_empty();
         let mut sorted = sort.finish().unwrap();
         let mut out = Vec::new();
         while let Some((key, record)) = sorted.next().unwrap() {
@@ -241,14 +237,14 @@ mod tests {
         (out, has_spilled)
     }
 
-    /// Numbers without an order, the same each time.
+    /// Returns records with reproducible pseudo-random keys.
     fn records(n: u64) -> Vec<(Key, Vec<u8>)> {
         let scattered = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
         (0..n).map(|n| ([scattered(n) % 500, n % 3, 0, 0], n.to_string().into_bytes())).collect()
     }
 
     #[test]
-    fn what_fits_stays_in_memory() {
+    fn small_inputs_stay_in_memory() {
         let records = records(1000);
         let (out, has_spilled) = sorted(1 << 20, &records);
         let mut expected = records;
@@ -258,9 +254,9 @@ mod tests {
     }
 
     #[test]
-    fn more_runs_than_are_merged_at_once_come_out_in_order() {
+    fn more_runs_than_are_merged_at_once_are_returned_in_order() {
         let records = records(20_000);
-        // Some 100 records a run.
+        // About 100 records per run.
         let (out, has_spilled) = sorted(6000, &records);
         let mut expected = records;
         expected.sort_by_key(|(key, _)| *key);
@@ -269,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_larger_than_the_budget_is_taken() {
+    fn a_record_larger_than_the_budget_is_accepted() {
         let records = [([2, 0, 0, 0], vec![7; 5000]), ([1, 0, 0, 0], vec![]), ([0; 4], vec![8; 9000])];
         let (out, _) = sorted(100, &records);
         assert_eq!(
@@ -280,7 +276,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_the_budget_the_order_is_that_of_a_stable_sort(
+        fn the_order_is_that_of_a_stable_sort_for_any_budget(
             records in proptest::collection::vec((any::<[u8; 4]>(), any::<Vec<u8>>()), 0..200),
             budget in 0usize..20_000,
         ) {

@@ -1,4 +1,4 @@
-//! Whatever a trace comes in.
+//! Opening traces of every format and container.
 #![cfg(feature = "read")]
 
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
@@ -34,7 +34,7 @@ fn n_slices(bytes: Vec<u8>) -> usize {
 }
 
 #[test]
-fn containers_are_known_by_their_content_also_inside_each_other() {
+fn containers_are_detected_by_content_even_when_nested() {
     let plain = TRACE.as_bytes();
     let zstd = zstd::encode_all(plain, 1).unwrap();
     let twice = gzip(&zstd);
@@ -74,7 +74,7 @@ fn the_files_of_a_zip_are_read_as_one_trace() {
 }
 
 #[test]
-fn what_is_cut_is_read_up_to_there_and_told() {
+fn a_truncated_file_is_read_up_to_the_end_and_reported() {
     let events: Vec<String> =
         (0..20_000).map(|n| TRACE[1..TRACE.len() - 1].replace("\"a\"", &format!("\"{n}\""))).collect();
     let packed = gzip(format!("[{}]", events.join(",")).as_bytes());
@@ -86,7 +86,7 @@ fn what_is_cut_is_read_up_to_there_and_told() {
 }
 
 #[test]
-fn what_grows_beyond_measure_is_refused() {
+fn a_file_that_decompresses_to_too_much_is_refused() {
     let bomb = gzip(&vec![b' '; 80 << 20]);
     assert!(bomb.len() < 100_000);
     let mut opened = opened(bomb);
@@ -95,7 +95,7 @@ fn what_grows_beyond_measure_is_refused() {
 }
 
 #[test]
-fn a_spool_is_read_as_what_it_records() {
+fn a_spool_is_read_as_its_recorded_events() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/spool-v1.spool");
     let opened = opened(std::fs::read(path).unwrap());
     assert_eq!(opened.kind, TraceFormat::Spool);
@@ -107,7 +107,7 @@ fn a_spool_is_read_as_what_it_records() {
 }
 
 #[test]
-fn arbitrary_beginnings_are_survived() {
+fn arbitrary_first_bytes_do_not_panic() {
     for bytes in [&b"\x1f\x8b"[..], b"\x1f\x8b\x08\0\0", b"\x28\xb5\x2f\xfd", b"PK\x03\x04garbage", b"PK\x03\x04", b""]
     {
         if let Ok(mut opened) = open(Cursor::new(bytes.to_vec())) {

@@ -1,4 +1,4 @@
-//! Files as they are found: whole, damaged, cut, and no traces at all.
+//! Reading whole, damaged and truncated files, and files that are not traces.
 #![cfg(feature = "read")]
 
 use ferrum_trace_format::chrome::read::{
@@ -31,11 +31,11 @@ impl EventSink for Found {
 
 fn found(file: &[u8]) -> Result<(DocumentShape, Found), String> {
     let mut sink = Found::default();
-    let form = for_each(file, &mut sink).map_err(|error| error.to_string())?.form;
-    Ok((form, sink))
+    let shape = for_each(file, &mut sink).map_err(|error| error.to_string())?.shape;
+    Ok((shape, sink))
 }
 
-/// The names of the events that were found, and the losses.
+/// Returns the names of the events that were found, and the losses.
 fn names(file: &[u8]) -> (Vec<String>, Vec<Loss>) {
     let (_, found) = found(file).unwrap();
     let name = |event: &String| {
@@ -49,22 +49,22 @@ const A: &str = r#"{"name":"a","ph":"X","ts":1,"dur":5,"pid":1,"tid":1}"#;
 const B: &str = r#"{"name":"b","ph":"X","ts":2,"dur":1,"pid":1,"tid":1,"args":{"x":{"y":[{"ph":1}]}}}"#;
 
 #[test]
-fn a_list_and_an_object_and_lines_are_forms_of_a_trace() {
-    let (form, list) = found(format!("[{A},\n{B}]\n").as_bytes()).unwrap();
-    assert_eq!((form, list.events.len(), list.losses), (DocumentShape::Array, 2, vec![]));
+fn a_list_an_object_and_lines_are_accepted() {
+    let (shape, list) = found(format!("[{A},\n{B}]\n").as_bytes()).unwrap();
+    assert_eq!((shape, list.events.len(), list.losses), (DocumentShape::Array, 2, vec![]));
     let text = format!(r#"{{"a":[1,{{}}],"traceEvents":[{A}, {B}],"b":"c"}}"#);
-    let (form, object) = found(text.as_bytes()).unwrap();
-    assert_eq!((form, object.events.len(), object.losses), (DocumentShape::Object, 2, vec![]));
+    let (shape, object) = found(text.as_bytes()).unwrap();
+    assert_eq!((shape, object.events.len(), object.losses), (DocumentShape::Object, 2, vec![]));
     assert_eq!(object.fields, [("a".to_owned(), "[1,{}]".to_owned()), ("b".to_owned(), "\"c\"".to_owned())]);
-    let (form, lines) = found(format!("{A}\n{B}\n").as_bytes()).unwrap();
-    assert_eq!((form, lines.events.len(), lines.losses), (DocumentShape::Lines, 2, vec![]));
+    let (shape, lines) = found(format!("{A}\n{B}\n").as_bytes()).unwrap();
+    assert_eq!((shape, lines.events.len(), lines.losses), (DocumentShape::Lines, 2, vec![]));
 }
 
 #[test]
 fn an_object_with_a_list_may_have_the_fields_of_an_event() {
     let text = format!(r#"{{"ph":"X","name":"no event","ts":7,"pid":1,"traceEvents":[{A}]}}"#);
-    let (form, object) = found(text.as_bytes()).unwrap();
-    assert_eq!((form, object.events.len(), object.fields.len(), object.losses), (DocumentShape::Object, 1, 4, vec![]));
+    let (shape, object) = found(text.as_bytes()).unwrap();
+    assert_eq!((shape, object.events.len(), object.fields.len(), object.losses), (DocumentShape::Object, 1, 4, vec![]));
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn an_empty_list_is_a_trace() {
 }
 
 #[test]
-fn what_is_not_closed_loses_nothing() {
+fn a_list_that_is_not_closed_loses_nothing() {
     for ending in ["", ",", ",\n", "\n"] {
         let (names, losses) = names(format!("[{A},{B}{ending}").as_bytes());
         assert_eq!((names, losses), (vec!["a".to_owned(), "b".to_owned()], vec![]), "{ending:?}");
@@ -84,7 +84,7 @@ fn what_is_not_closed_loses_nothing() {
 }
 
 #[test]
-fn an_event_that_is_cut_is_a_loss_with_its_place() {
+fn a_truncated_event_is_a_loss_with_its_offset() {
     let text = format!("[{A},{B}");
     for len in 2 + A.len() + 1..text.len() - 1 {
         let (names, losses) = names(&text.as_bytes()[..len]);
@@ -97,7 +97,7 @@ fn an_event_that_is_cut_is_a_loss_with_its_place() {
 }
 
 #[test]
-fn stray_commas_are_told_and_cost_nothing() {
+fn stray_commas_are_reported_and_lose_nothing() {
     for text in [format!("[,{A}]"), format!("[{A},,{B}]")] {
         let (names, losses) = names(text.as_bytes());
         assert_eq!(names[0], "a");
@@ -108,7 +108,7 @@ fn stray_commas_are_told_and_cost_nothing() {
 }
 
 #[test]
-fn damage_costs_the_event_it_is_in() {
+fn damage_loses_only_the_event_it_is_in() {
     let broken = [
         r#"{"name":"x,"ph":"X","ts":1}"#,
         r#"{"name":"x","ph":"X","ts":NaN}"#,
@@ -128,7 +128,7 @@ fn damage_costs_the_event_it_is_in() {
 }
 
 #[test]
-fn events_behind_the_end_of_the_list_are_found() {
+fn events_after_the_end_of_the_list_are_found() {
     for middle in ["]\0\0\0\0", "]", "]}\0", "] junk {"] {
         let (found, losses) = names(format!("[{A}{middle}{B},{A}]").as_bytes());
         assert_eq!(found, ["a", "b", "a"], "{middle:?}");
@@ -137,7 +137,7 @@ fn events_behind_the_end_of_the_list_are_found() {
 }
 
 #[test]
-fn elements_that_are_no_events_are_told() {
+fn elements_that_are_not_events_are_reported() {
     let (found, losses) = names(format!("[null,{A},7,\"x\",[1]]").as_bytes());
     assert_eq!(found, ["a"]);
     assert_eq!(losses.len(), 4);
@@ -145,23 +145,23 @@ fn elements_that_are_no_events_are_told() {
 }
 
 #[test]
-fn what_is_no_trace_is_refused_with_what_was_found() {
+fn a_file_that_is_not_a_trace_is_refused_with_what_was_found() {
     let refusal = |file: &[u8]| found(file).unwrap_err();
     assert!(refusal(b"<html><body>").contains("found `<html><body>`"));
     assert!(refusal(b"").contains("found nothing"));
     assert!(refusal(b"  \n").contains("found nothing"));
     assert!(refusal(b"\x7fELF\x02\x01").contains("found byte 0x7f"));
-    assert!(refusal(br#"{"a":1,"b":{"c":[]}}"#).contains("found an object of `a`, `b`"));
+    assert!(refusal(br#"{"a":1,"b":{"c":[]}}"#).contains("found an object with the fields `a`, `b`"));
     assert!(refusal(b"{}").contains("without fields"));
-    assert!(refusal(br#"{"traceEvents":null}"#).contains("found an object of `traceEvents`"));
+    assert!(refusal(br#"{"traceEvents":null}"#).contains("found an object with the fields `traceEvents`"));
 }
 
 #[test]
-fn arguments_may_nest_as_deep_as_they_like() {
+fn arguments_may_have_any_depth() {
     let deep = format!("{}0{}", "[{\"a\":".repeat(100_000), "}]".repeat(100_000));
     let (found, losses) = names_of_deep(&deep);
     assert_eq!((found, losses), (3, 0));
-    // The same, broken at the innermost place: found out without trying each level to its end.
+    // The same, broken at the innermost level: detected without reading each level to its end.
     let (found, losses) = names_of_deep(&deep.replace('0', "NaN"));
     assert_eq!((found, losses), (2, 1));
 }
@@ -173,7 +173,7 @@ fn names_of_deep(args: &str) -> (usize, usize) {
 }
 
 #[test]
-fn columns_hold_what_the_file_says() {
+fn columns_have_the_content_of_the_file() {
     let text = r#"[
         {"ph":"M","name":"thread_name","pid":1,"tid":"7","args":{"name":"worker"}},
         {"ph":"M","name":"process_name","pid":"1","args":{"name":"engine"}},
@@ -203,7 +203,7 @@ fn columns_hold_what_the_file_says() {
 }
 
 #[test]
-fn asynchronous_events_keep_the_arguments_that_are_asked_for() {
+fn async_events_keep_the_requested_arguments() {
     let text = r#"[
         {"ph":"b","name":"request","cat":"request","id":7,"pid":1,"tid":1,"ts":1,"args":{"prompt_tokens":12}},
         {"ph":"n","name":"token","cat":"request","id":7,"pid":1,"tid":1,"ts":2,"args":{"tokens":3}},
@@ -220,7 +220,7 @@ fn asynchronous_events_keep_the_arguments_that_are_asked_for() {
     assert_eq!([value(0, 1), value(2, 0)], [None, None]);
 }
 
-/// A file large enough for many pieces.
+/// Returns a file large enough for many pieces.
 fn large_file() -> String {
     let mut file = String::from("{\"schemaVersion\":1,\"traceEvents\":[\n");
     for n in 0..40_000 {
@@ -251,7 +251,7 @@ fn in_pieces(file: &[u8], piece_bytes: usize, n_workers: usize) -> Result<Found,
 }
 
 #[test]
-fn several_threads_find_what_one_finds() {
+fn several_threads_find_the_same_as_one() {
     let mut file = large_file().into_bytes();
     let one = found(&file).unwrap().1;
     assert_eq!((one.events.len(), one.losses.len(), one.fields.len()), (40_001, 0, 2));
@@ -271,7 +271,7 @@ fn several_threads_find_what_one_finds() {
 }
 
 #[test]
-fn columns_are_the_same_whatever_the_number_of_threads() {
+fn columns_do_not_depend_on_the_number_of_threads() {
     let file = large_file();
     let options = |n_workers| LoadOptions { args: vec!["layer".to_owned()], n_workers };
     let one = load(file.as_bytes(), &options(1)).unwrap().trace;
@@ -284,7 +284,8 @@ fn columns_are_the_same_whatever_the_number_of_threads() {
     assert!(one.strings.iter().eq(many.strings.iter()));
 }
 
-/// A file of several pieces in which names, categories, threads and processes differ, as slices, begins and ends, and async events.
+/// Returns a file of several pieces in which names, categories, threads and processes differ, as slices, begins and
+/// ends, and async events.
 fn file_of_many_names() -> String {
     let events = (0..60_000).map(|n: u32| {
         let (pid, tid, end) = (n / 5000, n / 25, n + 1);
@@ -300,7 +301,7 @@ fn file_of_many_names() -> String {
 }
 
 #[test]
-fn names_beyond_the_limit_are_one_whatever_the_number_of_threads() {
+fn names_beyond_the_limit_are_joined_with_any_number_of_threads() {
     let file = file_of_many_names();
     let load = |n_workers, names| {
         let options = LoadOptions { args: Vec::new(), n_workers };
@@ -319,13 +320,13 @@ fn names_beyond_the_limit_are_one_whatever_the_number_of_threads() {
         let is_early = all.slices.order[slice] < 20_000;
         assert!(name == limited || (limited == OTHER_NAMES && !is_early), "{name} is {limited}");
     }
-    // Ids stay apart: they join events.
+    // Ids stay distinct: they join events.
     let ids: std::collections::HashSet<_> = one.asyncs.id.iter().collect();
     assert_eq!(ids.len(), 20_000);
 }
 
 #[test]
-fn tracks_beyond_the_limit_are_left_out_and_counted_whatever_the_number_of_threads() {
+fn tracks_beyond_the_limit_are_removed_and_counted_with_any_number_of_threads() {
     let file = file_of_many_names();
     let load = |n_workers, tracks| {
         let options = LoadOptions { args: Vec::new(), n_workers };
@@ -341,18 +342,18 @@ fn tracks_beyond_the_limit_are_left_out_and_counted_whatever_the_number_of_threa
     assert!(!one.strings.iter().any(|(_, text)| text == "2398"), "nothing is kept of threads that are left out");
 }
 
-/// Any byte, and those that mean something more often.
+/// Generates any byte, but bytes with a meaning in JSON more often.
 fn nasty_byte() -> impl Strategy<Value = u8> {
     prop_oneof![any::<u8>(), prop::sample::select(b"\x1e\0[]{}\",:\\ 1n".as_slice())]
 }
 
 #[test]
-fn documents_may_follow_each_other_behind_separators() {
+fn documents_may_follow_each_other_after_separators() {
     let text = format!("\x1e[{A}]\x1e{{\"x\":1,\"traceEvents\":[{B}]}}\n\x1e{A}\n{B}\x1enot a document\x1e[{A}]");
     let (found, losses) = names(text.as_bytes());
     assert_eq!(found, ["a", "b", "a", "b", "a"]);
     assert_eq!(losses.len(), 1);
-    // A separator in the midst of a list costs nothing either, wherever the file is cut.
+    // A separator in the middle of a list loses nothing either, wherever the file is cut.
     let text = format!("{{\"traceEvents\":[{A},\x1e{B},{A}],\"y\":2}}");
     let (_, one) = found_in(&text);
     assert_eq!(one.events.len(), 3);
@@ -364,9 +365,9 @@ fn found_in(text: &str) -> (DocumentShape, Found) {
 }
 
 proptest! {
-    /// Whatever is done to a file, the events that are left whole are found, and threads do not matter.
+    /// Whatever is done to a file, the events that stay whole are found, with any number of threads.
     #[test]
-    fn any_bytes_anywhere_are_survived(
+    fn any_changed_bytes_are_tolerated(
         events in proptest::collection::vec(0usize..3, 0..12),
         edits in proptest::collection::vec((any::<prop::sample::Index>(), nasty_byte()), 0..6),
     ) {

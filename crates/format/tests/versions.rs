@@ -1,4 +1,4 @@
-//! Files of every version that was ever written stay readable. `BLESS=1` accepts what comes out now.
+//! Files of every released version stay readable. `BLESS=1` accepts the current output.
 
 use ferrum_trace_format::spool;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ fn data(name: &str) -> PathBuf {
 }
 
 #[test]
-fn a_spool_of_version_1_gives_what_it_gave_then() {
+fn a_spool_of_version_1_gives_the_same_trace_as_before() {
     let bytes = std::fs::read(data("spool-v1.spool")).unwrap();
     assert!(spool::is_spool(&bytes));
     let (json, summary) = spool::to_chrome_bytes(&bytes).unwrap();
@@ -22,7 +22,7 @@ fn a_spool_of_version_1_gives_what_it_gave_then() {
 }
 
 #[test]
-fn a_spool_cut_at_any_place_gives_json_or_an_error() {
+fn a_spool_cut_at_any_offset_gives_json_or_an_error() {
     let bytes = std::fs::read(data("spool-v1.spool")).unwrap();
     for len in (0..bytes.len()).step_by(509) {
         if let Ok((json, _)) = spool::to_chrome_bytes(&bytes[..len]) {
@@ -32,7 +32,7 @@ fn a_spool_cut_at_any_place_gives_json_or_an_error() {
 }
 
 #[test]
-fn damage_in_the_middle_is_told_and_the_rest_is_kept() {
+fn damage_in_the_middle_is_reported_and_the_rest_is_kept() {
     let mut bytes = std::fs::read(data("spool-v1.spool")).unwrap();
     let (_, whole) = spool::to_chrome_bytes(&bytes).unwrap();
     // In the middle of the main thread's events.

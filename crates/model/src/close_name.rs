@@ -1,7 +1,8 @@
-//! Finding the name that was meant by a misspelled one.
+//! Finds the known name that a misspelled one most likely stands for.
 
-/// Returns the candidate that differs least from `name`, if it differs by few letters: one in three at most, upper and lower case being
-/// the same. Neighbors that are swapped count as one difference. Of several, the first.
+/// Returns the candidate with the smallest edit distance to `name`, or `None` if more than a third of the letters
+/// differ. Case is ignored, and two swapped neighbors count as one difference. The first of several equally close
+/// candidates wins.
 pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name: Vec<char> = name.to_lowercase().chars().collect();
     let most = (name.len() / 3).max(1);
@@ -14,7 +15,7 @@ pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     closest.filter(|&(distance, _)| distance <= most && distance < name.len()).map(|(_, candidate)| candidate)
 }
 
-/// The number of letters to insert, remove, replace or swap with their neighbor.
+/// Returns the number of letters to insert, remove, replace or swap with their neighbor.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut before_last = vec![0; b.len() + 1];
     let mut last: Vec<usize> = (0..=b.len()).collect();
@@ -37,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_misspelled_name_is_found_and_another_one_is_not() {
+    fn a_misspelled_name_is_found_and_an_unrelated_name_is_not() {
         let known = ["attention", "gemm", "norm", "kv_cache", "layer"];
         for (name, meant) in [
             ("atention", Some("attention")),

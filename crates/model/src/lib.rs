@@ -1,10 +1,10 @@
-//! What a trace is, whatever file it came from.
+//! The data model of a trace, independent of file formats.
 //!
-//! A [`Trace`] is a set of columns: times are integer nanoseconds, texts are numbers of [`Strings`], rows are numbers of
-//! [`Tracks`]. [`Value`] is the value of one argument; it and `Strings` (feature `strings`) are all that the recorder
-//! needs, with [`settings`] (feature `settings`). The rest is behind the feature `columns`.
+//! A [`Trace`] is a set of columns: times are integer nanoseconds, texts are numbers in [`Strings`], tracks are numbers
+//! in [`Tracks`]. [`Value`] is the value of one argument. The recorder needs only `Value`, `Strings` (feature
+//! `strings`) and [`settings`] (feature `settings`); the rest is behind the feature `columns`.
 //!
-//! This crate knows nothing of files, clocks, threads, the environment, or how any format spells these things.
+//! This crate does not depend on files, clocks, threads, the environment or any file format.
 
 mod close_name;
 mod recording;

@@ -2,11 +2,11 @@
 
 use crate::vocab::about::{DumpRefusal, StopReason};
 
-/// How many recordings, threads and triggers of one trace are kept in detail; all are counted.
+/// Maximum number of recordings, threads and triggers of one trace that are kept in detail; all are counted.
 const DETAILS_MAX: usize = 1000;
 
-/// Facts about one recording. A trace has one of these for each process that recorded it and, if the recording rotated and its
-/// files were merged, for each file. What the trace does not state is `None`, zero or empty.
+/// Facts about one recording. A trace has one of these for each process that recorded it and, if the recording rotated
+/// and its files were merged, for each file. Facts that the trace does not state are `None`, zero or empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
     /// The process in this trace, as text. A merge may have given it another number than it had.
@@ -19,35 +19,35 @@ pub struct Recording {
     pub host: Option<String>,
     /// The boot of the host, which identifies its monotonic clock.
     pub boot_id: Option<String>,
-    /// The time zero of the trace on the monotonic clock of the host.
+    /// Time zero of the trace on the monotonic clock of the host.
     pub start_monotonic_ns: Option<i64>,
-    /// The time zero of the trace since 1970.
+    /// Time zero of the trace, in nanoseconds since 1970.
     pub start_unix_ns: Option<i64>,
     /// The number of the file, if the recording rotates: from 1 on.
     pub part: Option<u64>,
-    /// How many events were recorded.
+    /// Number of recorded events.
     pub recorded: Option<u64>,
-    /// How many events were lost.
+    /// Number of lost events.
     pub dropped: u64,
-    /// How many of them on each thread. Losses that belong to no thread are in `dropped` only.
+    /// Number of lost events of each thread. Losses that belong to no thread are only in `dropped`.
     pub dropped_by_thread: Vec<(String, u64)>,
-    /// How many spans had begun and not ended. Each is a slice with the argument `unclosed`.
+    /// Number of open spans. Each is a slice with the argument `unclosed`.
     pub unfinished: u64,
-    /// The unfinished spans of each thread from the outside in: `decode > layer > gemm`.
+    /// The open spans of each thread, outermost first: `decode > layer > gemm`.
     pub unfinished_by_thread: Vec<(String, String)>,
-    /// How many texts of arguments are missing.
+    /// Number of argument texts that are missing.
     pub lost_texts: u64,
-    /// Why recording stopped before its program did.
+    /// The reason, if recording stopped before its program did.
     pub stop_reason: Option<StopReason>,
-    /// How many bytes the recording was allowed to take, if it reached them.
+    /// The size limit of the recording in bytes, if it was reached.
     pub limit_bytes: Option<u64>,
-    /// How many bytes the ring of a flight recorder has.
+    /// Size of the ring of a flight recorder in bytes.
     pub ring_bytes: Option<u64>,
-    /// How many chunks of the ring were overwritten.
+    /// Number of overwritten chunks of the ring.
     pub overwritten_chunks: u64,
-    /// What the trace was written for, if it is a dump of a flight recorder.
+    /// The trigger that caused the dump, if the trace is a dump of a flight recorder.
     pub trigger: Option<Trigger>,
-    /// How many dumps of a flight recorder were refused, by reason.
+    /// Number of refused dumps of a flight recorder, by reason.
     pub dumps_refused: RefusedDumps,
 }
 
@@ -56,7 +56,7 @@ pub struct Recording {
 pub struct Trigger {
     /// The trigger, such as `ttft>300ms`, or the reason that the program gave.
     pub reason: String,
-    /// What happened, such as `request 2 waited 312.0ms for its first token > 300ms`; empty if there is nothing to add.
+    /// A description of the event, such as `request 2 waited 312.0ms for its first token > 300ms`; may be empty.
     pub what: String,
     /// The number of the dump.
     pub dump: Option<u64>,
@@ -65,11 +65,11 @@ pub struct Trigger {
 /// A trigger that fired, as an event of the trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TriggerEvent {
-    /// When, in nanoseconds.
+    /// Time in nanoseconds.
     pub time: i64,
     /// The process, as text.
     pub pid: Option<String>,
-    /// Why.
+    /// The trigger and the dump it caused.
     pub trigger: Trigger,
 }
 
@@ -78,23 +78,23 @@ pub struct TriggerEvent {
 pub struct RefusedDumps([u64; DumpRefusal::ALL.len()]);
 
 impl RefusedDumps {
-    /// Returns how many were refused for a reason.
+    /// Returns the number of dumps refused for `reason`.
     pub fn get(&self, reason: DumpRefusal) -> u64 {
         self.0[reason as usize]
     }
 
-    /// Counts more.
+    /// Adds `n` refusals for `reason`.
     pub fn add(&mut self, reason: DumpRefusal, n: u64) {
         let count = &mut self.0[reason as usize];
         *count = count.saturating_add(n);
     }
 
-    /// Returns how many were refused for any reason.
+    /// Returns the number of refused dumps.
     pub fn total(&self) -> u64 {
         self.0.iter().fold(0, |total, n| total.saturating_add(*n))
     }
 
-    /// Returns the reasons that occurred, and how often.
+    /// Returns the reasons that occurred, with their counts.
     pub fn counts(&self) -> impl Iterator<Item = (DumpRefusal, u64)> + '_ {
         DumpRefusal::ALL.iter().map(|&reason| (reason, self.get(reason))).filter(|(_, n)| *n > 0)
     }
@@ -107,7 +107,7 @@ impl std::ops::AddAssign for RefusedDumps {
 }
 
 impl std::fmt::Display for RefusedDumps {
-    /// `9 within the minimum time between dumps, 2 while another was being written`.
+    /// Writes, for example, `9 too soon after another dump, 2 while another dump was under way`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (place, (reason, n)) in self.counts().enumerate() {
             let comma = if place > 0 { ", " } else { "" };
@@ -118,12 +118,12 @@ impl std::fmt::Display for RefusedDumps {
 }
 
 impl Recording {
-    /// Returns whether the recording is known to be incomplete: events were lost or overwritten.
+    /// Returns true if the recording is known to be incomplete: events were lost or overwritten.
     pub fn has_losses(&self) -> bool {
         self.dropped > 0 || self.overwritten_chunks > 0 || self.lost_texts > 0 || self.stop_reason.is_some()
     }
 
-    /// Adds the counts of another file of the same recording.
+    /// Adds the counts of a later part of the same recording.
     pub fn add_part(&mut self, later: &Self) {
         self.dropped = self.dropped.saturating_add(later.dropped);
         self.overwritten_chunks = self.overwritten_chunks.saturating_add(later.overwritten_chunks);
@@ -132,7 +132,7 @@ impl Recording {
         self.limit_bytes = self.limit_bytes.or(later.limit_bytes);
         self.dumps_refused += later.dumps_refused;
         self.lost_texts = self.lost_texts.saturating_add(later.lost_texts);
-        // Spans that are open at the end of a file are open at the begin of the next one.
+        // Spans that are open at the end of a part are open at the beginning of the next one too.
         self.unfinished = later.unfinished;
         self.unfinished_by_thread.clone_from(&later.unfinished_by_thread);
         for (thread, dropped) in &later.dropped_by_thread {
@@ -140,8 +140,8 @@ impl Recording {
         }
     }
 
-    /// Adds lost events of a thread, without counting them in [`dropped`](Self::dropped).
-    pub fn add_dropped_by_thread(&mut self, thread: &str, dropped: u64) {
+    /// Adds lost events of a thread, without adding them to [`dropped`](Self::dropped).
+    fn add_dropped_by_thread(&mut self, thread: &str, dropped: u64) {
         if let Some((_, sum)) = self.dropped_by_thread.iter_mut().find(|(known, _)| known == thread) {
             *sum = sum.saturating_add(dropped);
         } else if self.dropped_by_thread.len() < DETAILS_MAX {
@@ -153,13 +153,13 @@ impl Recording {
 /// Facts about all recordings that a trace is made of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recordings {
-    /// The first thousand, in the order of the file.
+    /// The first thousand recordings, in the order of the file.
     pub first: Vec<Recording>,
-    /// How many there are; zero if the trace says nothing of its recorder.
+    /// Number of recordings; zero if the trace states nothing about its recorder.
     pub n: u64,
-    /// How many events were lost in all of them.
+    /// Number of events lost in all recordings.
     pub dropped: u64,
-    /// How many chunks were overwritten in all of them.
+    /// Number of chunks overwritten in all recordings.
     pub overwritten_chunks: u64,
     /// The first thousand triggers that fired.
     pub triggers: Vec<TriggerEvent>,
@@ -183,7 +183,7 @@ impl Recordings {
         }
     }
 
-    /// Adds those of a later part of the file, or of another file.
+    /// Adds the recordings of a later part of the file, or of another file.
     pub fn append(&mut self, later: Self) {
         let n_not_kept = later.n - later.first.len() as u64;
         let kept = |of: fn(&Recording) -> u64| later.first.iter().map(of).fold(0, u64::saturating_add);
@@ -196,13 +196,13 @@ impl Recordings {
         later.triggers.into_iter().for_each(|event| self.push_trigger(event));
     }
 
-    /// Returns the trigger that the trace was written for, if it is a dump: when it fired, if that is in the trace, and why.
+    /// Returns the trigger of the first dump among the recordings, with its event if the trace has it.
     pub fn dump_trigger(&self) -> Option<(Option<&TriggerEvent>, &Trigger)> {
         let (recording, trigger) = self.first.iter().find_map(|it| Some((it, it.trigger.as_ref()?)))?;
         Some((self.trigger_event(recording), trigger))
     }
 
-    /// Returns the event of the trigger that a recording was written for, if it is a dump and the event is in the trace.
+    /// Returns the event of the trigger that caused a dump, if the recording is one and the trace has the event.
     pub fn trigger_event(&self, recording: &Recording) -> Option<&TriggerEvent> {
         let trigger = recording.trigger.as_ref()?;
         let is_it = |event: &&TriggerEvent| {

@@ -1,4 +1,4 @@
-//! Texts that occur again and again, each kept once.
+//! A table of distinct texts.
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
@@ -8,23 +8,23 @@ use std::hash::BuildHasher;
 pub struct StringId(pub u32);
 
 impl StringId {
-    /// The empty text, which every table has.
+    /// The empty text, which is in every table.
     pub const EMPTY: Self = Self(0);
 
-    /// Its place in arrays that have one entry a text.
+    /// Returns the index for arrays with one entry per text.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Different texts, numbered in the order in which they were first seen.
+/// Distinct texts, numbered in the order of their first occurrence.
 #[derive(Clone, Debug)]
 pub struct Strings {
-    /// All of them, one after the other.
+    /// All texts, concatenated.
     text: String,
-    /// Where each ends.
+    /// The end of each text.
     ends: Vec<usize>,
-    /// By hash. The hasher is seeded anew for each table, so that nobody can prepare texts that collide.
+    /// Numbers by hash. Each table has its own hash seed, so that no input can be prepared to collide.
     ids: HashTable<u32>,
     hasher: DefaultHashBuilder,
 }
@@ -43,7 +43,7 @@ impl Default for Strings {
 }
 
 impl Strings {
-    /// Forgets all but the empty text; the memory stays.
+    /// Removes all texts but the empty one; keeps the memory.
     pub fn clear(&mut self) {
         self.text.clear();
         self.ends.clear();
@@ -51,11 +51,11 @@ impl Strings {
         self.intern("");
     }
 
-    /// The number of a text, a new one if it has not been seen before.
+    /// Returns the number of a text, and adds the text if it is new.
     ///
     /// # Panics
     ///
-    /// After 4 billion different texts, which are more than 16 GB.
+    /// After 4 billion distinct texts, which take more than 16 GB.
     pub fn intern(&mut self, text: &str) -> StringId {
         let hash = self.hasher.hash_one(text.as_bytes());
         let Self { text: all, ends, ids, hasher } = self;
@@ -69,7 +69,7 @@ impl Strings {
         StringId(id)
     }
 
-    /// The number of a text of which it is not known whether it is UTF-8; what is not becomes U+FFFD.
+    /// Returns the number of a text that may not be valid UTF-8; invalid bytes are replaced by U+FFFD.
     pub fn intern_bytes(&mut self, bytes: &[u8]) -> StringId {
         let hash = self.hasher.hash_one(bytes);
         if let Some(&id) = self.ids.find(hash, |&id| text_at(&self.text, &self.ends, id).as_bytes() == bytes) {
@@ -78,28 +78,28 @@ impl Strings {
         self.intern(&String::from_utf8_lossy(bytes))
     }
 
-    /// The number of a text that has been seen.
+    /// Returns the number of a text, if the table has it.
     pub fn find(&self, text: &str) -> Option<StringId> {
         let hash = self.hasher.hash_one(text.as_bytes());
         self.ids.find(hash, |&id| text_at(&self.text, &self.ends, id) == text).copied().map(StringId)
     }
 
-    /// The text of a number.
+    /// Returns the text with this number.
     pub fn get(&self, id: StringId) -> &str {
         text_at(&self.text, &self.ends, id.0)
     }
 
-    /// How many different texts there are, the empty one included.
+    /// Returns the number of distinct texts, including the empty one.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Never: the empty text is always there.
+    /// Returns false: the empty text is always in the table.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// All of them with their numbers.
+    /// Returns all texts with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (StringId, &str)> {
         (0..self.ends.len() as u32).map(|id| (StringId(id), text_at(&self.text, &self.ends, id)))
     }
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_has_one_number_and_comes_back() {
+    fn a_text_has_one_number_and_is_found_by_it() {
         let mut strings = Strings::default();
         assert_eq!(strings.intern(""), StringId::EMPTY);
         let (a, b) = (strings.intern("a"), strings.intern("b"));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_forgotten_is_new_again() {
+    fn a_cleared_table_numbers_texts_anew() {
         let mut strings = Strings::default();
         strings.intern("a");
         strings.clear();
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn many_texts_stay_apart() {
+    fn many_texts_get_distinct_numbers() {
         let mut strings = Strings::default();
         let ids: Vec<StringId> = (0..100_000).map(|n: u32| strings.intern(&n.to_string())).collect();
         for (n, &id) in ids.iter().enumerate() {

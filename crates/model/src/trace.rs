@@ -1,35 +1,35 @@
-//! A trace in memory: columns, one entry an event of its kind.
+//! A trace in memory: a table of columns for each kind of event.
 
 use crate::{StringId, Strings, TrackId, Tracks};
 
-/// The place of an event in its file, counted in events from zero.
+/// The position of an event in its file, counted in events from zero.
 pub type Order = u32;
 
-/// Everything that is known of a trace. Times are nanoseconds, as the file has them: the first event may have any.
+/// A trace. Times are nanoseconds as stated in the file; the first event may have any time.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    /// Every text that the columns refer to.
+    /// All texts that the columns refer to.
     pub strings: Strings,
-    /// Processes and rows.
+    /// Processes and tracks.
     pub tracks: Tracks,
-    /// What lasted from one time to another on a track.
+    /// Events with a duration on a track.
     pub slices: Slices,
-    /// Points in time on a track.
+    /// Events without a duration on a track.
     pub instants: Points,
-    /// Ends of arrows between slices.
+    /// Points of flows between slices.
     pub flows: Flows,
-    /// Ends of what is on no thread: requests, tasks.
+    /// Begins, steps and ends of async events, such as requests and tasks.
     pub asyncs: Asyncs,
-    /// Values over time.
+    /// Values of counters.
     pub counters: Counters,
-    /// Arguments that were asked for, in the order of asking.
+    /// The requested arguments, in the order of the request.
     pub args: Vec<ArgColumn>,
-    /// What the file holds, in numbers.
+    /// Counts of the events in the file.
     pub census: Census,
 }
 
 impl Trace {
-    /// Forgets everything but which arguments were asked for; the memory stays.
+    /// Removes everything except the list of requested arguments; keeps the memory.
     pub fn clear(&mut self) {
         let Self { strings, tracks, slices, instants, flows, asyncs, counters, args, census } = self;
         strings.clear();
@@ -47,7 +47,7 @@ impl Trace {
     }
 }
 
-/// Defines what is done to every column of a table.
+/// Implements the methods that apply to every column of a table.
 macro_rules! each_column {
     ($table:ident: $($column:ident),*) => {
         impl $table {
@@ -55,7 +55,7 @@ macro_rules! each_column {
                 $(self.$column.clear();)*
             }
 
-            /// Removes the entries whose tracks are not wanted. Returns how many these are.
+            /// Removes the entries of unwanted tracks. Returns the number of removed entries.
             pub fn retain_tracks(&mut self, is_wanted: impl Fn(TrackId) -> bool) -> u64 {
                 let is_kept: Vec<bool> = self.track.iter().map(|&track| is_wanted(track)).collect();
                 $(retain_entries(&mut self.$column, &is_kept);)*
@@ -71,46 +71,46 @@ each_column!(Flows: time, name, category, track, id, end);
 each_column!(Asyncs: time, name, category, track, id, end, is_legacy, order);
 each_column!(Counters: time, name, series, track, value);
 
-/// Removes the entries of a column that are not to be kept.
+/// Removes the entries of a column for which `is_kept` is false.
 pub fn retain_entries<T>(column: &mut Vec<T>, is_kept: &[bool]) {
     let mut is_kept = is_kept.iter();
     column.retain(|_| is_kept.next().is_none_or(|&is_kept| is_kept));
 }
 
-/// Slices. Those of one track may be in any order.
+/// Slices. The slices of one track may be in any order.
 #[derive(Clone, Debug, Default)]
 pub struct Slices {
-    /// When each begins.
+    /// Begin of each slice.
     pub start: Vec<i64>,
-    /// How long each lasts; never negative.
+    /// Duration of each slice; never negative.
     pub duration: Vec<i64>,
-    /// What each is called.
+    /// Name of each slice.
     pub name: Vec<StringId>,
-    /// The category of each; empty if it has none.
+    /// Category of each slice; empty if it has none.
     pub category: Vec<StringId>,
-    /// Where each is.
+    /// Track of each slice.
     pub track: Vec<TrackId>,
-    /// Where in the file each begins: of two with the same times, the earlier one is the outer one.
+    /// Position of each begin in the file: of two slices with the same times, the first is the outer one.
     pub order: Vec<Order>,
 }
 
 impl Slices {
-    /// How many there are.
+    /// Returns the number of slices.
     pub fn len(&self) -> usize {
         self.start.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no slices.
     pub fn is_empty(&self) -> bool {
         self.start.is_empty()
     }
 
-    /// When one ends.
+    /// Returns the end of slice `n`.
     pub fn end(&self, n: usize) -> i64 {
         self.start[n].saturating_add(self.duration[n])
     }
 
-    /// Adds one.
+    /// Adds a slice.
     pub fn push(&mut self, slice: Slice) {
         self.start.push(slice.start);
         self.duration.push(slice.duration);
@@ -121,134 +121,134 @@ impl Slices {
     }
 }
 
-/// One of [`Slices`].
+/// One row of [`Slices`].
 #[derive(Clone, Copy, Debug)]
 pub struct Slice {
-    /// When it begins.
+    /// Begin.
     pub start: i64,
-    /// How long it lasts.
+    /// Duration.
     pub duration: i64,
-    /// What it is called.
+    /// Name.
     pub name: StringId,
-    /// Its category.
+    /// Category.
     pub category: StringId,
-    /// Where it is.
+    /// Track.
     pub track: TrackId,
-    /// Its place in the file.
+    /// Position in the file.
     pub order: Order,
 }
 
-/// Points in time.
+/// Events at one point in time.
 #[derive(Clone, Debug, Default)]
 pub struct Points {
-    /// When each is.
+    /// Time of each event.
     pub time: Vec<i64>,
-    /// What each is called.
+    /// Name of each event.
     pub name: Vec<StringId>,
-    /// The category of each.
+    /// Category of each event.
     pub category: Vec<StringId>,
-    /// Where each is.
+    /// Track of each event.
     pub track: Vec<TrackId>,
-    /// Where in the file each is: by this its arguments are found.
+    /// Position of each event in the file; the key to its arguments.
     pub order: Vec<Order>,
 }
 
-/// Which end of an arrow, or of something asynchronous, an event is.
+/// The role of an event in a flow or an async event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Where it begins.
+    /// The begin.
     Begin,
-    /// What it passes through.
+    /// A point in between.
     Step,
-    /// Where it ends.
+    /// The end.
     Finish,
 }
 
-/// Ends of arrows. Those of one category, name and id belong together.
+/// Points of flows. Points with the same category, name and id belong to one flow.
 #[derive(Clone, Debug, Default)]
 pub struct Flows {
-    /// When each is.
+    /// Time of each point.
     pub time: Vec<i64>,
-    /// What each is called.
+    /// Name of each point.
     pub name: Vec<StringId>,
-    /// The category of each.
+    /// Category of each point.
     pub category: Vec<StringId>,
-    /// Where each is.
+    /// Track of each point.
     pub track: Vec<TrackId>,
-    /// What joins them, as text.
+    /// Id of each point, as text; it joins the points of a flow.
     pub id: Vec<StringId>,
-    /// Which end each is.
+    /// Role of each point in its flow.
     pub end: Vec<End>,
 }
 
-/// Ends of asynchronous things. Those of one category, id and, for those that nest, name belong together.
+/// Points of async events. Points with the same category and id belong together, and the same name if they nest.
 #[derive(Clone, Debug, Default)]
 pub struct Asyncs {
-    /// When each is.
+    /// Time of each point.
     pub time: Vec<i64>,
-    /// What each is called.
+    /// Name of each point.
     pub name: Vec<StringId>,
-    /// The category of each.
+    /// Category of each point.
     pub category: Vec<StringId>,
-    /// Where each was recorded.
+    /// Track that each point was recorded on.
     pub track: Vec<TrackId>,
-    /// What joins them, as text. An id that is local to its process has the process's id before it.
+    /// Id of each point, as text. An id that is local to its process is preceded by the process id.
     pub id: Vec<StringId>,
-    /// Which end each is.
+    /// Role of each point in its async event.
     pub end: Vec<End>,
-    /// Whether each is of the older kind (phases S, T, p, F), which does not nest.
+    /// True for each point of the older kind (phases S, T, p, F), which does not nest.
     pub is_legacy: Vec<bool>,
-    /// Where in the file each is: by this its arguments are found.
+    /// Position of each point in the file; the key to its arguments.
     pub order: Vec<Order>,
 }
 
-/// Values over time.
+/// Values of counters over time.
 #[derive(Clone, Debug, Default)]
 pub struct Counters {
-    /// When each is.
+    /// Time of each value.
     pub time: Vec<i64>,
-    /// What each is called.
+    /// Name of the counter.
     pub name: Vec<StringId>,
-    /// Which of the counter's values it is.
+    /// Series of the counter.
     pub series: Vec<StringId>,
-    /// Where each was recorded; counters belong to the process of it.
+    /// Track that each value was recorded on; a counter belongs to the process of the track.
     pub track: Vec<TrackId>,
-    /// The value.
+    /// Each value.
     pub value: Vec<f64>,
 }
 
-/// The values of one argument, of the events that have it: begins of slices, instants, and asynchronous events.
+/// The values of one argument, for the events that have it: begins of slices, instants and async events.
 #[derive(Clone, Debug, Default)]
 pub struct ArgColumn {
-    /// The key that was asked for.
+    /// The requested key.
     pub key: String,
-    /// Which events have it, in order.
+    /// Positions of the events with this argument, ascending.
     pub order: Vec<Order>,
-    /// The value of each: the text of a text, the spelling of anything else.
+    /// Value of each event: the content of a text, the JSON of anything else.
     pub value: Vec<StringId>,
 }
 
 impl ArgColumn {
-    /// The value that an event has.
+    /// Returns the value that an event has.
     pub fn of(&self, order: Order) -> Option<StringId> {
         self.order.binary_search(&order).ok().map(|place| self.value[place])
     }
 }
 
-/// What a file holds, in numbers.
+/// Counts of the events in a file.
 #[derive(Clone, Debug)]
 pub struct Census {
     /// Events of all phases.
     pub events: u64,
-    /// Events by the letter of their phase; those without one are at zero.
+    /// Events by phase letter; events without a phase are at index zero.
     pub phases: [u64; 128],
-    /// The earliest time of an event that is no metadata.
+    /// Earliest time of an event other than metadata.
     pub first: Option<i64>,
-    /// The latest end of one.
+    /// Latest end of an event other than metadata.
     pub last: Option<i64>,
-    /// What is odd about slices.
+    /// Counts of irregular slices.
     pub anomalies: Anomalies,
-    /// What there is too much of to be kept apart.
+    /// Counts of events beyond the limits of the reader.
     pub beyond: Beyond,
 }
 
@@ -266,7 +266,7 @@ impl Default for Census {
 }
 
 impl Census {
-    /// From the first event to the end of the last, in nanoseconds.
+    /// Returns the time from the first event to the end of the last one, in nanoseconds.
     pub fn span(&self) -> i64 {
         match (self.first, self.last) {
             (Some(first), Some(last)) => last.saturating_sub(first),
@@ -274,27 +274,27 @@ impl Census {
         }
     }
 
-    /// Notes that something was there from one time to another.
+    /// Extends the time range of the trace by an event.
     pub fn note_time(&mut self, from: i64, to: i64) {
         self.first = Some(self.first.map_or(from, |first| first.min(from)));
         self.last = Some(self.last.map_or(to, |last| last.max(to)));
     }
 }
 
-/// The name, category or series of events whose own is beyond the limit of a reader.
+/// Replaces the name, category or series of events beyond the limit of a reader.
 pub const OTHER_NAMES: &str = "(other names)";
 
-/// Events that a reader does not keep apart, since there are too many different names or tracks. The first ones of a file are within the
-/// limit, so that what is kept does not depend on anything but the file.
+/// Counts of events beyond the limits of a reader for distinct names and tracks. The first names and tracks of a file
+/// are within the limits, so the result depends only on the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Beyond {
-    /// Names, categories and series of events that are [`OTHER_NAMES`] instead.
+    /// Names, categories and series that were replaced by [`OTHER_NAMES`].
     pub names: u64,
-    /// Events of tracks that are left out. They count in [`Census::events`] and are in no column.
+    /// Events on tracks beyond the limit. They are counted in [`Census::events`] and are in no column.
     pub on_tracks: u64,
 }
 
-/// Events that should be slices, and are not or are odd ones.
+/// Counts of events that do not form regular slices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Anomalies {
     /// Complete events without a usable start or duration.
@@ -303,8 +303,8 @@ pub struct Anomalies {
     pub unclosed: u64,
     /// Ends without a begin.
     pub unopened: u64,
-    /// Ends whose name is not that of the begin they close.
+    /// Ends with another name than the begin they close.
     pub misnamed: u64,
-    /// Tracks whose begins and ends are not in the order of their times.
+    /// Tracks whose begins and ends are not in the order of time.
     pub unordered_tracks: u64,
 }

@@ -1,4 +1,4 @@
-//! Processes and the rows in them.
+//! Processes and their tracks.
 
 use crate::{StringId, Strings};
 use hashbrown::HashMap;
@@ -12,46 +12,46 @@ pub struct TrackId(pub u32);
 pub struct ProcessId(pub u32);
 
 impl TrackId {
-    /// Its place in arrays that have one entry a track.
+    /// Returns the index for arrays with one entry per track.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl ProcessId {
-    /// Its place in arrays that have one entry a process.
+    /// Returns the index for arrays with one entry per process.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A process, or what a file calls one: a device, a group of rows.
+/// A process, or a device or group of tracks that a file presents as a process.
 #[derive(Clone, Debug, Default)]
 pub struct Process {
-    /// Its id as text, so that 7 and "7" are one. `None` if events did not say.
+    /// Id as text, so that 7 and "7" are the same. `None` if the events have no `pid`.
     pub pid: Option<StringId>,
-    /// What a file calls it.
+    /// Name from the metadata.
     pub name: Option<StringId>,
-    /// What a file says of it besides.
+    /// Labels from the metadata.
     pub labels: Option<StringId>,
-    /// Where it wants to stand among the others.
+    /// Sort index from the metadata.
     pub sort_index: Option<i64>,
 }
 
-/// A row of slices: a thread, a stream, a lane.
+/// A track: a thread, a device stream or a lane.
 #[derive(Clone, Debug)]
 pub struct Track {
     /// The process it belongs to.
     pub process: ProcessId,
-    /// Its id as text. `None` if events did not say.
+    /// Id as text. `None` if the events have no `tid`.
     pub tid: Option<StringId>,
-    /// What a file calls it.
+    /// Name from the metadata.
     pub name: Option<StringId>,
-    /// Where it wants to stand among the others.
+    /// Sort index from the metadata.
     pub sort_index: Option<i64>,
 }
 
-/// The processes and tracks of a trace, numbered in the order in which they were first seen.
+/// The processes and tracks of a trace, numbered in the order of their first occurrence.
 #[derive(Clone, Debug, Default)]
 pub struct Tracks {
     processes: Vec<Process>,
@@ -61,7 +61,7 @@ pub struct Tracks {
 }
 
 impl Tracks {
-    /// Forgets all of them; the memory stays.
+    /// Removes all processes and tracks; keeps the memory.
     pub fn clear(&mut self) {
         self.processes.clear();
         self.tracks.clear();
@@ -69,7 +69,7 @@ impl Tracks {
         self.track_ids.clear();
     }
 
-    /// The process of that id, a new one if it has not been seen before.
+    /// Returns the process with this id, and adds it if it is new.
     pub fn process(&mut self, pid: Option<StringId>) -> ProcessId {
         let Self { processes, process_ids, .. } = self;
         *process_ids.entry(pid).or_insert_with(|| {
@@ -78,7 +78,7 @@ impl Tracks {
         })
     }
 
-    /// The track of these ids, a new one if it has not been seen before.
+    /// Returns the track with these ids, and adds it if it is new.
     pub fn track(&mut self, pid: Option<StringId>, tid: Option<StringId>) -> TrackId {
         let process = self.process(pid);
         let Self { tracks, track_ids, .. } = self;
@@ -88,64 +88,66 @@ impl Tracks {
         })
     }
 
-    /// The process of that id, if it has been seen.
+    /// Returns the process with this id, if there is one.
     pub fn find_process(&self, pid: Option<StringId>) -> Option<ProcessId> {
         self.process_ids.get(&pid).copied()
     }
 
-    /// The track of that id in a process, if it has been seen.
+    /// Returns the track with this id in a process, if there is one.
     pub fn find(&self, process: ProcessId, tid: Option<StringId>) -> Option<TrackId> {
         self.track_ids.get(&(process, tid)).copied()
     }
 
-    /// What is known of a process.
+    /// Returns a process.
     pub fn get_process(&self, id: ProcessId) -> &Process {
         &self.processes[id.index()]
     }
 
-    /// The same, for changing it.
+    /// Returns a process for modification.
     pub fn get_process_mut(&mut self, id: ProcessId) -> &mut Process {
         &mut self.processes[id.index()]
     }
 
-    /// What is known of a track.
+    /// Returns a track.
     pub fn get(&self, id: TrackId) -> &Track {
         &self.tracks[id.index()]
     }
 
-    /// The same, for changing it.
+    /// Returns a track for modification.
     pub fn get_mut(&mut self, id: TrackId) -> &mut Track {
         &mut self.tracks[id.index()]
     }
 
-    /// All tracks, in the order of their numbers.
+    /// Returns all tracks in the order of their numbers.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (TrackId, &Track)> {
         self.tracks.iter().enumerate().map(|(n, track)| (TrackId(n as u32), track))
     }
 
-    /// All processes, in the order of their numbers.
+    /// Returns all processes in the order of their numbers.
     pub fn processes(&self) -> impl ExactSizeIterator<Item = (ProcessId, &Process)> {
         self.processes.iter().enumerate().map(|(n, process)| (ProcessId(n as u32), process))
     }
 
-    /// How many tracks there are.
+    /// Returns the number of tracks.
     pub fn len(&self) -> usize {
         self.tracks.len()
     }
 
-    /// Whether there is no track.
+    /// Returns true if there are no tracks.
     pub fn is_empty(&self) -> bool {
         self.tracks.is_empty()
     }
 
-    /// What to call a process: its name and its id, as far as they are known. An id that the name contains is not repeated.
+    /// Returns the display name of a process: name and id, as far as known. An id that is part of the name is not
+    /// repeated.
     pub fn process_label(&self, id: ProcessId, strings: &Strings) -> String {
         let process = self.get_process(id);
         let text = |id: Option<StringId>| id.map(|id| strings.get(id));
         label("process", text(process.name), text(process.pid))
     }
 
-    /// What to call a track: its name and its id, as far as they are known. An id that the name contains is not repeated.
+    /// Returns the display name of a track: name and id, as far as known. An id that is part of the name is not
+    /// repeated.
     pub fn label(&self, id: TrackId, strings: &Strings) -> String {
         let track = self.get(id);
         let text = |id: Option<StringId>| id.map(|id| strings.get(id));
@@ -163,7 +165,7 @@ fn label(kind: &str, name: Option<&str>, id: Option<&str>) -> String {
     }
 }
 
-/// Whether a text contains a word, with no letter or digit before or after it.
+/// Returns true if `text` contains `word` with no letter or digit before or after it.
 fn contains_word(text: &str, word: &str) -> bool {
     let is_apart = |char: Option<char>| char.is_none_or(|char| !char.is_alphanumeric());
     !word.is_empty()
@@ -193,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_say_nothing_twice() {
+    fn labels_do_not_repeat_the_id() {
         let labelled = |name: Option<&str>, tid: &str| {
             let (mut strings, mut tracks) = (Strings::default(), Tracks::default());
             let tid = Some(strings.intern(tid));

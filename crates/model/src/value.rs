@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// What an argument holds.
+/// The value of an argument.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
     /// A signed integer.

@@ -1,7 +1,7 @@
-//! The words of inference: one set of names, written by the recorder and looked for by whoever reads a trace. `docs/vocabulary.md`
-//! tells what each means.
+//! The vocabulary of inference: the names that the recorder writes and that readers look for. `docs/vocabulary.md` explains
+//! each of them.
 
-/// Defines an enumeration of words: how each is spelled in a trace, all of them, and the way back.
+/// Defines an enumeration of words with their text in a trace, a list of all words, and the conversion from text.
 macro_rules! words {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $word:ident = $text:literal,)* }) => {
         $(#[$about])*
@@ -11,17 +11,17 @@ macro_rules! words {
         }
 
         impl $name {
-            /// All of them.
+            /// All words.
             pub const ALL: &'static [Self] = &[$(Self::$word),*];
 
-            /// How it is spelled in a trace.
+            /// Returns the text of the word in a trace.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$word => $text,)*
                 }
             }
 
-            /// The word that is spelled so.
+            /// Returns the word with this text.
             pub fn from_text(text: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|word| word.as_str() == text)
             }
@@ -36,48 +36,48 @@ macro_rules! words {
 }
 
 words! {
-    /// What an engine's step does. Also the name of its slice.
+    /// The work of an engine's step; also the name of its slice.
     Phase {
-        /// Prompts only.
+        /// A step with prompts only.
         Prefill = "prefill",
-        /// One token (or a few, if they are guessed ahead) for each sequence.
+        /// A step with one token for each sequence, or a few with speculative decoding.
         Decode = "decode",
-        /// Both in one batch.
+        /// A step with prompts and generated tokens in one batch.
         Mixed = "mixed",
     }
 }
 
 words! {
-    /// What an operation of a model is for: the category of its slice.
+    /// The purpose of an operation of a model; the category of its slice.
     Op {
-        /// Attention over the KV cache, of any kind.
+        /// Attention of any kind over the KV cache.
         Attention = "attention",
-        /// Products of matrices: projections, the MLP, the output head.
+        /// Matrix products: projections, the MLP, the output head.
         Gemm = "gemm",
-        /// Routing to experts, and the experts.
+        /// Routing to experts, and the experts themselves.
         Moe = "moe",
         /// Layer norm, RMS norm.
         Norm = "norm",
-        /// Activations: SiLU, GELU, and what is fused with them.
+        /// Activations such as SiLU and GELU, and operations fused with them.
         Act = "act",
         /// Rotary embeddings.
         Rope = "rope",
-        /// To and from quantized forms.
+        /// Conversion to and from quantized formats.
         Quant = "quant",
-        /// Between devices and ranks.
+        /// Communication between devices and ranks.
         Comm = "comm",
-        /// From logits to tokens.
+        /// Selection of tokens from logits.
         Sampling = "sampling",
-        /// Writing to the KV cache and keeping book of it.
+        /// Writing to and managing the KV cache.
         KvCache = "kv_cache",
-        /// Deciding what runs next.
+        /// Selecting the work of the next step.
         Scheduler = "scheduler",
         /// Copies and allocations.
         Memory = "memory",
     }
 }
 
-/// The categories of all that is recorded in these words.
+/// Returns the categories of all events of this vocabulary.
 pub fn categories() -> impl Iterator<Item = &'static str> {
     let ops = Op::ALL.iter().map(|op| op.as_str());
     ops.chain([step::CATEGORY, layer::CATEGORY, request::CATEGORY, trigger::CATEGORY])
@@ -89,13 +89,13 @@ pub mod step {
     pub const CATEGORY: &str = "step";
     /// Argument: the [`Phase`](super::Phase).
     pub const PHASE: &str = "phase";
-    /// Argument: how many sequences take part.
+    /// Argument: number of sequences in the batch.
     pub const BATCH: &str = "batch";
-    /// Argument: how many tokens of prompts are computed.
+    /// Argument: number of prompt tokens that are computed.
     pub const PREFILL_TOKENS: &str = "prefill_tokens";
-    /// Argument: how many tokens are generated.
+    /// Argument: number of tokens that are generated.
     pub const DECODE_TOKENS: &str = "decode_tokens";
-    /// Argument: how many tokens the sequences have behind them, all together.
+    /// Argument: number of tokens in the contexts of all sequences together.
     pub const CONTEXT_TOKENS: &str = "context_tokens";
 }
 
@@ -105,74 +105,75 @@ pub mod layer {
     pub const NAME: &str = "layer";
     /// Its category.
     pub const CATEGORY: &str = "layer";
-    /// Argument, of the slice of a layer or of any other: which layer it is part of, from 0.
+    /// Argument of a layer's slice or of any other slice: the number of the layer it belongs to, from 0.
     pub const LAYER: &str = "layer";
 }
 
-/// A collective: an operation of the category [`Op::Comm`] that lasts until this rank is done with it.
+/// A collective: an operation of the category [`Op::Comm`] whose slice lasts until this rank has finished it.
 pub mod comm {
-    /// Argument: who takes part, if not all; the same text on all of them.
+    /// Argument: the participating ranks, if not all; the same text on each of them.
     pub const GROUP: &str = "group";
-    /// Argument: which collective of its name and group it is, the same on all ranks. Without it they are counted.
+    /// Argument: the number of the collective among those with its name and group, the same on all ranks. Without it,
+    /// collectives are counted.
     pub const NUMBER: &str = "number";
 }
 
-/// A request: asynchronous slices and instants that have the request's id and the category [`CATEGORY`](request::CATEGORY).
+/// A request: async slices and instants with the request's id and the category [`CATEGORY`](request::CATEGORY).
 pub mod request {
-    /// The category of all of them.
+    /// The category of all events of a request.
     pub const CATEGORY: &str = "request";
     /// Slice: from the request's arrival to its end.
     pub const REQUEST: &str = "request";
-    /// Slice within: it waits to be run for the first time.
+    /// Slice within the request: it waits to run for the first time.
     pub const QUEUED: &str = "queued";
-    /// Slice within: from the first step that works on the prompt to the first token, or to a preemption.
+    /// Slice within the request: from the first step on its prompt to the first token, or to a preemption.
     pub const PREFILL: &str = "prefill";
-    /// Slice within: from the first token to the last, or to a preemption.
+    /// Slice within the request: from the first token to the last, or to a preemption.
     pub const DECODE: &str = "decode";
-    /// Slice within: its cache was taken away; until it is run again, which begins with another prefill.
+    /// Slice within the request: from the loss of its KV cache until it runs again, which starts with another prefill.
     pub const PREEMPTED: &str = "preempted";
-    /// Instant: the first token is there.
+    /// Instant: the first token was generated.
     pub const FIRST_TOKEN: &str = "first token";
-    /// Instant: a further token is there, or several, see [`TOKENS`].
+    /// Instant: one further token was generated, or several, see [`TOKENS`].
     pub const TOKEN: &str = "token";
-    /// Argument of the slice [`REQUEST`], since viewers show no ids, and of any event of another category: the request it is
-    /// for.
+    /// Argument of the slice [`REQUEST`], since viewers show no ids, and of any event of another category: the id of
+    /// the request that the event belongs to.
     pub const ID: &str = "request";
-    /// Argument of the slice [`REQUEST`]: how long the prompt is.
+    /// Argument of the slice [`REQUEST`]: number of prompt tokens.
     pub const PROMPT_TOKENS: &str = "prompt_tokens";
-    /// Argument of the end of [`REQUEST`]: how many tokens were generated.
+    /// Argument of the end of [`REQUEST`]: number of generated tokens.
     pub const OUTPUT_TOKENS: &str = "output_tokens";
-    /// Argument of the end of [`REQUEST`]: why it ended, such as `stop`, `length`, `abort`.
+    /// Argument of the end of [`REQUEST`]: the reason of the end, such as `stop`, `length`, `abort`.
     pub const REASON: &str = "reason";
-    /// The [`REASON`] of a request that its owner let go without a word.
+    /// The [`REASON`] of a request whose guard was dropped without a reason.
     pub const DROPPED: &str = "dropped";
-    /// The [`REASON`] of a request that its client gave up.
+    /// The [`REASON`] of a request that its client cancelled.
     pub const ABORT: &str = "abort";
-    /// The [`REASON`] of a request that could not be done.
+    /// The [`REASON`] of a request that failed.
     pub const ERROR: &str = "error";
-    /// Argument of [`TOKEN`] and [`FIRST_TOKEN`]: how many tokens came at once, if not one.
+    /// Argument of [`TOKEN`] and [`FIRST_TOKEN`]: number of tokens that were generated at once, if not one.
     pub const TOKENS: &str = "tokens";
 }
 
-/// What a device measured: slices on its track, at times of its own clock brought to that of the host.
+/// Slices that a device measured, on its track; their times are converted from the device's clock to the host's.
 pub mod device {
-    /// Argument of each such slice: by how many nanoseconds its begin and its end may be off, at most.
+    /// Argument of each such slice: upper bound for the error of its begin and end, in nanoseconds.
     pub const CLOCK_ERROR_NS: &str = "clock_error_ns";
 }
 
-/// What had a flight recorder write out what it has.
+/// The event of a trigger that caused a dump.
 pub mod trigger {
-    /// Instant: on the thread on which it was seen. On the row of a request that took too long as well.
+    /// Instant on the thread that detected the condition, and on the track of the request that took too long, if any.
     pub const NAME: &str = "trigger";
     /// The category of the instant.
     pub const CATEGORY: &str = "trigger";
-    /// Argument: why, such as `step>50ms`.
+    /// Argument: the trigger, such as `step>50ms`.
     pub const REASON: &str = "reason";
-    /// Argument: the number of the file that was written.
+    /// Argument: the number of the dump.
     pub const DUMP: &str = "dump";
-    /// Argument: what happened, such as `decode step 1234 took 61.2ms > 50ms`.
+    /// Argument: a description, such as `decode step 1234 took 61.2ms > 50ms`.
     pub const WHAT: &str = "what";
-    /// Argument of the step that took too long, and of the end of such a request: why, as [`REASON`] has it.
+    /// Argument of the step that took too long, or of the end of such a request: the trigger, as in [`REASON`].
     pub const MARK: &str = "trigger";
 }
 
@@ -183,60 +184,60 @@ pub mod async_end {
     /// Nanoseconds in which the operation waited.
     pub const IDLE_NS: &str = "idle_ns";
 }
-/// Argument of an asynchronous slice that gives a row its title, and is no event of its own: the name of the slice in it, which begins and
-/// ends with it.
+/// Argument of an async slice that only gives a row its title and is not an event itself: the name of the slice inside
+/// it, which begins and ends at the same times.
 pub const ROW_OF: &str = "row_of";
 
-/// Argument of what has no end in the trace, and of the end that was made for it.
+/// Argument of an event without an end in the trace, and of the end that was added for it.
 pub const UNCLOSED: &str = "unclosed";
 
-/// The metadata event in which the recorder tells of the recording, and the keys of its arguments.
+/// The metadata event with the facts about a recording, and the keys of its arguments.
 pub mod about {
     /// Its name.
     pub const NAME: &str = "ferrum_trace";
-    /// The time zero of the trace on the monotonic clock of the host.
+    /// Time zero of the trace on the monotonic clock of the host.
     pub const START_MONOTONIC_NS: &str = "start_monotonic_ns";
-    /// The time zero of the trace since 1970.
+    /// Time zero of the trace, in nanoseconds since 1970.
     pub const START_UNIX_NS: &str = "start_unix_ns";
     /// The name of the host.
     pub const HOST: &str = "host";
-    /// Which monotonic clock it is: another one whenever the host is started.
+    /// Id of the host's boot, which identifies its monotonic clock.
     pub const BOOT_ID: &str = "boot_id";
-    /// Which of the processes of one run it is.
+    /// The rank of the process in its run.
     pub const RANK: &str = "rank";
-    /// How many chunks of a ring were overwritten.
+    /// Number of overwritten chunks of a ring.
     pub const OVERWRITTEN: &str = "overwritten_chunks";
-    /// How many events were lost.
+    /// Number of lost events.
     pub const DROPPED: &str = "dropped";
-    /// How many spans had begun and not ended; each is a slice with the argument [`UNCLOSED`](super::UNCLOSED).
+    /// Number of open spans; each is a slice with the argument [`UNCLOSED`](super::UNCLOSED).
     pub const UNFINISHED: &str = "unfinished";
-    /// The unfinished spans of each thread, from the outside in: an object with a key for each.
+    /// The open spans of each thread, outermost first: an object with one key per thread.
     pub const UNFINISHED_BY_THREAD: &str = "unfinished_by_thread";
-    /// How many texts of arguments are missing.
+    /// Number of argument texts that are missing.
     pub const LOST_TEXTS: &str = "lost_texts";
-    /// How many events were lost on each thread: an object with a key for each.
+    /// Number of lost events of each thread: an object with one key per thread.
     pub const DROPPED_BY_THREAD: &str = "dropped_by_thread";
-    /// How many events were recorded.
+    /// Number of recorded events.
     pub const RECORDED: &str = "recorded";
     /// The [`StopReason`], if recording stopped before the program did.
     pub const STOP_REASON: &str = "stop_reason";
-    /// How many bytes the recording was allowed to take, if it reached them.
+    /// The size limit of the recording in bytes, if it was reached.
     pub const LIMIT_BYTES: &str = "limit_bytes";
-    /// How many bytes the ring of a flight recorder has.
+    /// Size of the ring of a flight recorder in bytes.
     pub const RING_BYTES: &str = "ring_bytes";
     /// The trigger of a dump: an object with the keys of [`trigger`](super::trigger).
     pub const TRIGGER: &str = "trigger";
-    /// How many dumps were refused: an object with a key for each [`DumpRefusal`] that occurred.
+    /// Number of refused dumps: an object with one key for each [`DumpRefusal`] that occurred.
     pub const DUMPS_REFUSED: &str = "dumps_refused";
-    /// Which file of a rotating recording it is, from 1 on.
+    /// Number of the part of a rotating recording, from 1.
     pub const PART: &str = "part";
     /// The process.
     pub const PID: &str = "pid";
-    /// What the label of a process with a rank begins with; the number follows.
+    /// Prefix of the label of a process with a rank; the number follows.
     pub const RANK_LABEL: &str = "rank ";
 
     words! {
-        /// Why recording stopped before its program did.
+        /// The reason why recording stopped before its program did.
         StopReason {
             /// The recording reached the limit that was set for it.
             Limit = "limit",
@@ -248,18 +249,37 @@ pub mod about {
     }
 
     words! {
-        /// Why a dump of a flight recorder was refused.
+        /// The reason why a dump of a flight recorder was refused.
         DumpRefusal {
-            /// The time between two dumps had not passed.
+            /// The minimum time between two dumps had not passed.
             TooSoon = "too_soon",
-            /// Another dump was asked for and not written yet.
+            /// Another dump was requested and not written yet.
             UnderWay = "under_way",
-            /// As many files as allowed were written.
+            /// The maximum number of dumps was reached.
             Files = "files",
-            /// Another file would not fit into the bytes allowed.
+            /// Another file would exceed the maximum size of all dumps.
             Bytes = "bytes",
-            /// The recorder was deciding about another dump at that moment.
+            /// The recorder was processing another request for a dump at that moment.
             Busy = "busy",
+        }
+    }
+
+    impl StopReason {
+        /// Returns the reason as part of a sentence: `3 events lost: no space was left on the device`.
+        pub fn describe(self) -> &'static str {
+            match self {
+                Self::Limit => "the limit was reached",
+                Self::NoSpace => "no space was left on the device",
+                Self::Io => "the spool could not be enlarged",
+            }
+        }
+
+        /// Returns the same with the size limit of the recording, such as `4096 bytes`, if that is the reason.
+        pub fn describe_with_limit(self, limit: &str) -> String {
+            match self {
+                Self::Limit => format!("the limit of {limit} was reached"),
+                Self::NoSpace | Self::Io => self.describe().to_owned(),
+            }
         }
     }
 
@@ -281,29 +301,29 @@ pub mod about {
 pub mod counter {
     /// Blocks of the KV cache: `used` and `free`.
     pub const KV_CACHE: &str = "kv_cache";
-    /// Of [`KV_CACHE`].
+    /// Key of [`KV_CACHE`].
     pub const USED: &str = "used";
-    /// Of [`KV_CACHE`].
+    /// Key of [`KV_CACHE`].
     pub const FREE: &str = "free";
-    /// Requests that are being worked on.
+    /// Requests that are running.
     pub const RUNNING: &str = "running";
     /// Requests that wait.
     pub const WAITING: &str = "waiting";
-    /// Of [`RUNNING`] and [`WAITING`].
+    /// Key of [`RUNNING`] and [`WAITING`].
     pub const REQUESTS: &str = "requests";
-    /// Tokens since the beginning: `prompt` and `generated`.
+    /// Total tokens so far: `prompt` and `generated`.
     pub const TOKENS: &str = "tokens";
-    /// Of [`TOKENS`].
+    /// Key of [`TOKENS`].
     pub const PROMPT: &str = "prompt";
-    /// Of [`TOKENS`].
+    /// Key of [`TOKENS`].
     pub const GENERATED: &str = "generated";
 }
 
-/// Tracks of devices, known by their names.
+/// Device tracks, recognized by their names.
 pub mod device_track {
-    /// What the name of a device's track begins with; a number follows, and ` / ` with what of the device the track is.
+    /// Prefix of the name of a device track; the number of the device follows, then optionally ` / ` and the queue.
     pub const PREFIX: &str = "GPU ";
-    /// What stands between the device and its part.
+    /// Separator between the device and its queue.
     pub const SEPARATOR: &str = " / ";
 
     /// A track of a device.
@@ -311,24 +331,24 @@ pub mod device_track {
     pub struct DeviceTrack<'a> {
         /// The number of the device.
         pub device: u32,
-        /// Which stream or queue of it, such as `stream 7`; empty if the track is that of the whole device.
+        /// The stream or queue of the device, such as `stream 7`; empty for the track of the whole device.
         pub queue: &'a str,
     }
 
     impl DeviceTrack<'_> {
-        /// The number of the stream, if the queue is called by one: the digits at its end.
+        /// Returns the number of the stream: the digits at the end of the queue's name.
         pub fn stream(&self) -> Option<u32> {
             let is_digit = |letter: char| letter.is_ascii_digit();
             self.queue[self.queue.trim_end_matches(is_digit).len()..].parse().ok()
         }
     }
 
-    /// What the name of a track says, if it is that of a device's: `GPU 0`, `GPU 0 / stream 7`, `GPU 1 / queue`.
+    /// Parses the name of a device track: `GPU 0`, `GPU 0 / stream 7`, `GPU 1 / queue`.
     pub fn parse(name: &str) -> Option<DeviceTrack<'_>> {
         let rest = name.strip_prefix(PREFIX)?;
         let (number, queue) = match rest.split_once(SEPARATOR) {
             Some((number, queue)) => (number, queue),
-            // The further rows of a track without parts, `GPU 0 (2)`.
+            // Further lanes of a track without a queue: `GPU 0 (2)`.
             None => rest.split_once(' ').map_or((rest, ""), |(number, row)| (number, row)),
         };
         let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
@@ -341,20 +361,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tracks_of_devices_are_told_by_their_names() {
-        let told = |name| device_track::parse(name).map(|track| (track.device, track.queue, track.stream()));
-        assert_eq!(told("GPU 0 / stream 7"), Some((0, "stream 7", Some(7))));
-        assert_eq!(told("GPU 12 / stream 7 (2)"), Some((12, "stream 7 (2)", None)));
-        assert_eq!(told("GPU 1 / queue"), Some((1, "queue", None)));
-        assert_eq!(told("GPU 3"), Some((3, "", None)));
-        assert_eq!(told("GPU 3 (2)"), Some((3, "(2)", None)));
+    fn device_tracks_are_recognized_by_their_names() {
+        let parsed = |name| device_track::parse(name).map(|track| (track.device, track.queue, track.stream()));
+        assert_eq!(parsed("GPU 0 / stream 7"), Some((0, "stream 7", Some(7))));
+        assert_eq!(parsed("GPU 12 / stream 7 (2)"), Some((12, "stream 7 (2)", None)));
+        assert_eq!(parsed("GPU 1 / queue"), Some((1, "queue", None)));
+        assert_eq!(parsed("GPU 3"), Some((3, "", None)));
+        assert_eq!(parsed("GPU 3 (2)"), Some((3, "(2)", None)));
         for name in ["", "GPU", "GPU ", "GPU x / stream 7", "GPU +1", "a GPU 0", "GPU 99999999999"] {
-            assert_eq!(told(name), None, "{name}");
+            assert_eq!(parsed(name), None, "{name}");
         }
     }
 
     #[test]
-    fn words_come_back() {
+    fn words_are_parsed_from_their_text() {
         for &op in Op::ALL {
             assert_eq!(Op::from_text(op.as_str()), Some(op));
         }

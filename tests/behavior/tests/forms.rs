@@ -4,7 +4,7 @@ mod common;
 
 use common::{Running, Stage, assert_counts_up};
 use ferrum_trace_format::open::open;
-use ferrum_trace_format::spool::{OutputFormat, to_form};
+use ferrum_trace_format::spool::{OutputFormat, to_format};
 use ferrum_trace_testkit::process::run;
 use serde_json::Value;
 use std::fs::File;
@@ -105,7 +105,7 @@ fn every_flush_leaves_a_whole_file_and_costs_what_is_new() {
 fn recover(spool: &Path, to: &Path) {
     let mut out = File::create(to).unwrap();
     let form = OutputFormat::of_name(to.file_name().unwrap().to_str().unwrap()).0;
-    let summary = to_form(&File::open(spool).unwrap(), &mut out, form, 2).unwrap();
+    let summary = to_format(&File::open(spool).unwrap(), &mut out, form, 2).unwrap();
     assert_eq!((summary.n_diagnostics, summary.finished), (0, false));
 }
 

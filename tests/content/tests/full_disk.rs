@@ -30,7 +30,7 @@ fn recovered(spool: &Path) -> (u64, u64) {
 fn tells_loss(outcome: &Outcome, lost: u64) {
     let line = outcome.one_line();
     assert!(line.contains(&format!("{lost} events ")) && line.contains("lost"), "{lost} were lost: {line}");
-    assert!(line.contains("no space left on the device") || line.contains("No space left on device"), "{line}");
+    assert!(line.contains("no space was left on the device") || line.contains("No space left on device"), "{line}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::findings::Findings;
 use super::rules::document::UNUSABLE_FIELD;
 use super::rules::events::ODD_NUMBER;
 use super::texts::check_broken_texts;
-use ferrum_trace_format::chrome::read::{Scalar, Text, for_each_member, mend_numbers};
+use ferrum_trace_format::chrome::read::{Scalar, Text, for_each_member, repair_numbers};
 use std::borrow::Cow;
 
 /// Checks one field. Viewers read or skip it, but all of them require valid JSON.
@@ -12,7 +12,7 @@ pub(crate) fn check_field(key: Text<'_>, value: &[u8], findings: &mut Findings) 
     let quoted = [b"\"", key.raw, b"\""].concat();
     check_broken_texts(&quoted, findings);
     check_broken_texts(value, findings);
-    if matches!(mend_numbers(value), Cow::Owned(_)) {
+    if matches!(repair_numbers(value), Cow::Owned(_)) {
         findings.note_somewhere(&ODD_NUMBER);
     }
     if !is_usable(key, value) {

@@ -98,6 +98,6 @@ pub fn check(open: Opener<'_>) -> Result<Report, Error> {
         for_each(Watch::new(open()?), &mut places)?;
     }
     let findings = surveyed.findings.finish(&places);
-    let Outline { form, recordings } = surveyed.outline;
+    let Outline { shape: form, recordings } = surveyed.outline;
     Ok(Report { findings, form, n_events: u64::from(surveyed.n_events), recordings })
 }

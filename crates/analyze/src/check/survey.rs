@@ -14,7 +14,7 @@ use super::rules::times::{EPOCH_PRECISION, LONG_SPAN};
 use super::slices::{SliceLog, SlicePlan};
 use crate::opener::Opener;
 use ferrum_trace_format::Error;
-use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Outline, Text, for_each, with_sound_numbers};
+use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Outline, Text, for_each, with_valid_numbers};
 use ferrum_trace_model::Order;
 
 /// State of the first pass.
@@ -71,7 +71,7 @@ impl Survey {
             mut findings, ids, slices, mut flows, asyncs, profiles, n_events, first, last, last_event_end, ..
         } = self;
         let span = first.zip(last);
-        check_document(seen, outline.form, u64::from(n_events), last_event_end, &mut findings);
+        check_document(seen, outline.shape, u64::from(n_events), last_event_end, &mut findings);
         if slices.is_empty() && n_events > 0 {
             findings.note_place(&NO_SLICES, 0, "no slices");
         }
@@ -154,10 +154,10 @@ fn may_be_first(event: &Event<'_>, kind: PhaseRole) -> bool {
 impl EventSink for Survey {
     fn event(&mut self, event: &Event<'_>) {
         self.last_event_end = Some(event.offset + event.json.len() as u64);
-        if event.has_odd_number {
+        if event.has_invalid_number {
             self.findings.note(&ODD_NUMBER, event);
         }
-        with_sound_numbers(event, |event| self.sound_event(event));
+        with_valid_numbers(event, |event| self.sound_event(event));
     }
 
     fn loss(&mut self, loss: Loss) {

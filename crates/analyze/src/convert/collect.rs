@@ -9,7 +9,7 @@ use crate::check::events::flow_number;
 use crate::kineto;
 use crate::rewrite::fields::Fields;
 use ferrum_trace_format::chrome::read::{
-    Event, EventSink, Loss, Losses, RowFinder, Scalar, Text, for_each, for_each_event_aside, with_sound_numbers,
+    Event, EventSink, Loss, Losses, RowFinder, Scalar, Text, for_each, for_each_event_in_field, with_valid_numbers,
 };
 use ferrum_trace_format::spill_sort::{BUDGET_BYTES, SpillSort};
 use ferrum_trace_model::vocab::about;
@@ -155,7 +155,7 @@ impl EventSink for Collector {
         if self.error.is_some() {
             return;
         }
-        if let Err(error) = with_sound_numbers(event, |event| self.sound_event(event, order)) {
+        if let Err(error) = with_valid_numbers(event, |event| self.sound_event(event, order)) {
             self.error = Some(error);
         }
     }
@@ -165,7 +165,7 @@ impl EventSink for Collector {
     }
 
     fn field(&mut self, key: Text<'_>, value: &[u8]) {
-        if !for_each_event_aside(key, value, |event| self.event(event)) && self.wanted == Wanted::Events {
+        if !for_each_event_in_field(key, value, |event| self.event(event)) && self.wanted == Wanted::Events {
             self.collected.fields.push(key, value);
         }
     }

@@ -114,14 +114,14 @@ impl KeptWord {
     fn of(word: Word<'_>) -> Self {
         match word {
             Word::Interned(id) => Self::Interned(id),
-            Word::Spelled(text) => Self::Spelled(text.into()),
+            Word::Inline(text) => Self::Spelled(text.into()),
         }
     }
 
     fn word(&self) -> Word<'_> {
         match self {
             Self::Interned(id) => Word::Interned(*id),
-            Self::Spelled(text) => Word::Spelled(text),
+            Self::Spelled(text) => Word::Inline(text),
         }
     }
 }

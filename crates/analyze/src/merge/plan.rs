@@ -21,7 +21,7 @@ use crate::rewrite::fields::Fields;
 use crate::rewrite::json::{metadata, text};
 use ferrum_trace_format::chrome::ARGS_STRIPPED;
 use ferrum_trace_format::chrome::METADATA_CATEGORY;
-use ferrum_trace_format::chrome::read::{for_each, mend_numbers};
+use ferrum_trace_format::chrome::read::{for_each, repair_numbers};
 use ferrum_trace_model::vocab::about::RANK_LABEL;
 use hashbrown::{HashMap, HashSet};
 
@@ -271,7 +271,7 @@ fn description(input: &MergedInput, fields: &Fields, shared: &HashSet<&[u8]>, fo
     args.push(b'}');
     // Values of the file are copied unchanged.
     let args = mend_texts(&args).unwrap_or(args);
-    let args = mend_numbers(&args);
+    let args = repair_numbers(&args);
     let pid = input.processes.first().map_or(0, |process| process.pid);
     let mut edits = Edits::default();
     edits.set(ARGS_STRIPPED, "true");

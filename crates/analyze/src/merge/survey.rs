@@ -8,7 +8,7 @@ use crate::check::events::PhaseRole;
 use crate::kineto;
 use crate::rewrite::fields::Fields;
 use ferrum_trace_format::chrome::read::{
-    Event, EventSink, Loss, Losses, RowFinder, Scalar, Text, for_each_event_aside, for_each_member, recording_of,
+    Event, EventSink, Loss, Losses, RowFinder, Scalar, Text, for_each_event_in_field, for_each_member, recording_of,
 };
 use ferrum_trace_model::vocab::about;
 use ferrum_trace_model::{ProcessId, Recordings, Strings, Tracks};
@@ -195,7 +195,7 @@ impl EventSink for Survey<'_> {
     }
 
     fn field(&mut self, key: Text<'_>, value: &[u8]) {
-        if for_each_event_aside(key, value, |event| self.event(event)) {
+        if for_each_event_in_field(key, value, |event| self.event(event)) {
             return;
         }
         match &*key.decode() {

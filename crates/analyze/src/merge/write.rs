@@ -8,7 +8,7 @@ use super::rewriter::Rewriter;
 use crate::rewrite::document::Document;
 use crate::rewrite::document::OutputForm;
 use crate::rewrite::stoppable::{Stop, for_each_until};
-use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Text, for_each_event_aside, with_sound_numbers};
+use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Text, for_each_event_in_field, with_valid_numbers};
 use std::collections::BTreeMap;
 use std::io::Write;
 
@@ -51,7 +51,7 @@ impl EventSink for Pass<'_, '_, '_> {
         if treatment == Treatment::Drop {
             return;
         }
-        let Some(json) = with_sound_numbers(event, |event| self.rewriter.rewrite(event)) else { return };
+        let Some(json) = with_valid_numbers(event, |event| self.rewriter.rewrite(event)) else { return };
         match (treatment, &mut self.boundaries) {
             (Treatment::KeepEnd(key), Some(boundaries)) => boundaries.keep_end(key, json.to_vec()),
             _ => self.document.event(&json),
@@ -61,7 +61,7 @@ impl EventSink for Pass<'_, '_, '_> {
     fn loss(&mut self, _: Loss) {}
 
     fn field(&mut self, key: Text<'_>, value: &[u8]) {
-        for_each_event_aside(key, value, |event| self.event(event));
+        for_each_event_in_field(key, value, |event| self.event(event));
     }
 }
 

@@ -16,7 +16,7 @@ use crate::rewrite::document::Document;
 pub use crate::rewrite::document::OutputForm;
 use crate::rewrite::stoppable::{Stop, for_each_until};
 use ferrum_trace_format::Error;
-use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Text, with_sound_numbers};
+use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Text, with_valid_numbers};
 use ferrum_trace_model::Recordings;
 use pass::Pass;
 use std::io::Write;
@@ -106,7 +106,7 @@ struct Copy<'w> {
 impl EventSink for Copy<'_> {
     fn event(&mut self, event: &Event<'_>) {
         self.changes.n_read += 1;
-        with_sound_numbers(event, |event| match mend_broken_texts(event.json) {
+        with_valid_numbers(event, |event| match mend_broken_texts(event.json) {
             Some(json) => self.document.event(&json),
             None => self.document.event(event.json),
         });

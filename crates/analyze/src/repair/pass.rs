@@ -13,7 +13,7 @@ use crate::check::texts::mend_texts;
 use crate::rewrite::document::Document;
 use crate::rewrite::edit::{Edits, join_objects};
 use crate::rewrite::stoppable::Stop;
-use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Text, with_sound_numbers};
+use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Text, with_valid_numbers};
 use ferrum_trace_model::Order;
 use hashbrown::{HashMap, HashSet};
 use std::io;
@@ -258,7 +258,7 @@ impl EventSink for Pass<'_> {
         let order = self.next;
         self.next = self.next.saturating_add(1);
         self.places.event(event);
-        with_sound_numbers(event, |event| match self.rewriter.decide(event, order) {
+        with_valid_numbers(event, |event| match self.rewriter.decide(event, order) {
             Treatment::Kept(edits) => self.keep(event, order, edits),
             Treatment::LeftOut(rule) => self.left_out.note(rule, event),
             Treatment::EndOf(begin) => self.end(event, order, begin),

@@ -1,7 +1,7 @@
 //! Output document: fields, events, and the punctuation between them.
 
 use crate::check::texts::mend_texts;
-use ferrum_trace_format::chrome::read::{Text, mend_numbers};
+use ferrum_trace_format::chrome::read::{Text, repair_numbers};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -88,7 +88,7 @@ impl<'w> Document<'w> {
         }
         let quoted = [b"\"", key.raw, b"\""].concat();
         let key = mend_texts(&quoted).unwrap_or(quoted);
-        let value = mend_numbers(value);
+        let value = repair_numbers(value);
         let value = mend_texts(&value).map_or(value, Cow::Owned);
         match self.state {
             State::Before { has_fields } => {

@@ -12,7 +12,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// The extension that a spool's name adds to its trace's.
-const SPOOL_EXTENSION: &str = "spool";
+const SPOOL_EXTENSION: &str = ferrum_trace_format::spool::FILE_EXTENSION;
 
 /// One input file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -105,10 +105,7 @@ mod tests {
         let line = |stop_reason| text(lost(stop_reason), None, false);
         let begin = "t.json.spool: 1 event of 2 threads recovered to t.json; 3 events lost";
         assert_eq!(line(None), format!("{begin}\n"));
-        assert_eq!(
-            line(Some(StopReason::Limit)),
-            format!("{begin}: the spool reached its limit (FERRUM_TRACE_LIMIT)\n")
-        );
+        assert_eq!(line(Some(StopReason::Limit)), format!("{begin}: the limit was reached (FERRUM_TRACE_LIMIT)\n"));
         assert_eq!(line(Some(StopReason::NoSpace)), format!("{begin}: no space was left on the device\n"));
         assert_eq!(line(Some(StopReason::Io)), format!("{begin}: the spool could not be enlarged\n"));
     }

@@ -7,7 +7,7 @@ use crate::output::target::{Failure, Target, TraceWriter};
 use crate::render::progress::{Progress, Watched};
 use crate::user_error::UserError;
 use ferrum_trace_format::ReadAt;
-use ferrum_trace_format::spool::{Summary, is_spool, to_chrome, to_form};
+use ferrum_trace_format::spool::{Summary, is_spool, to_chrome, to_format};
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -167,7 +167,7 @@ fn write(spool: &File, input: &Input, target: &Target, existing: Existing) -> Re
     let mut out = target.begin(existing)?;
     let progress = Progress::start(name.clone(), spool.size().ok());
     let form = target.form();
-    let converted = to_form(&Watched { file: spool, progress: &progress }, &mut out, form, n_workers());
+    let converted = to_format(&Watched { file: spool, progress: &progress }, &mut out, form, n_workers());
     progress.wait_for_disk();
     let failure = match converted {
         Ok(summary) => match out.commit() {

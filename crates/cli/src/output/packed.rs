@@ -2,6 +2,7 @@
 
 use super::target::{Failure, TraceWriter};
 use ferrum_trace_format::Packing;
+use ferrum_trace_format::spool::FILE_ENDING;
 use flate2::write::GzEncoder;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -65,7 +66,7 @@ impl Write for Packed {
 
 /// Returns the file name without the extensions of traces: `run` for `run.json.gz` and for `run.json.spool`.
 pub(crate) fn bare_name(path: &Path) -> String {
-    const EXTENSIONS: [&str; 7] = [".gz", ".zst", ".zip", ".spool", ".json", ".pftrace", ".perfetto-trace"];
+    const EXTENSIONS: [&str; 7] = [".gz", ".zst", ".zip", FILE_ENDING, ".json", ".pftrace", ".perfetto-trace"];
     let full = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut name = full.as_str();
     // In the order in which they occur, from the right.

@@ -5,6 +5,7 @@ use super::process_tree::ProcessTree;
 use super::recorded_process::{ProcessState, RecordedProcess};
 use crate::input::paths::begins_like_a_spool;
 use crate::user_error::UserError;
+use ferrum_trace_format::spool::FILE_EXTENSION;
 use std::path::{Path, PathBuf};
 
 /// The recordings of all processes.
@@ -81,7 +82,7 @@ impl FileKind {
         match file.extension().and_then(|extension| extension.to_str()) {
             Some("next" | "copy") => Self::Unfinished,
             _ if name.contains(".dump-") => Self::Dump,
-            Some("spool") => Self::Spool,
+            Some(FILE_EXTENSION) => Self::Spool,
             _ => Self::Unfinished,
         }
     }

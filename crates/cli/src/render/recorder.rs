@@ -49,14 +49,12 @@ fn stop_reason(recordings: &Recordings) -> Option<String> {
 
 /// Returns the reason why a recording stopped early, as part of a sentence.
 pub(crate) fn why_stopped(reason: Option<StopReason>, limit_bytes: Option<u64>) -> Option<String> {
-    Some(match (reason?, limit_bytes) {
-        (StopReason::Limit, Some(limit)) => {
-            format!("the limit of {} was reached (FERRUM_TRACE_LIMIT)", count(limit, "byte"))
-        }
-        (StopReason::Limit, None) => "the spool reached its limit (FERRUM_TRACE_LIMIT)".to_owned(),
-        (StopReason::NoSpace, _) => "no space was left on the device".to_owned(),
-        (StopReason::Io, _) => "the spool could not be enlarged".to_owned(),
-    })
+    let reason = reason?;
+    let text = match limit_bytes {
+        Some(limit) => reason.describe_with_limit(&count(limit, "byte")),
+        None => reason.describe().to_owned(),
+    };
+    Some(if reason == StopReason::Limit { format!("{text} (FERRUM_TRACE_LIMIT)") } else { text })
 }
 
 /// Returns notes about the losses of each recording of a trace.

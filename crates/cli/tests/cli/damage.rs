@@ -49,7 +49,7 @@ fn overwritten_bytes_damage_only_their_chunk() {
     let offset = places.trim().strip_prefix("byte ").unwrap().split(':').next().unwrap();
     let offset: usize = offset.parse().unwrap();
     assert!((at - 64..at + 64).contains(&offset), "{places}");
-    assert!(places.ends_with("the rest of the chunk was passed over\n"), "{places}");
+    assert!(places.ends_with("the rest of the chunk was skipped\n"), "{places}");
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn the_object_has_damage_and_losses() {
     assert!(found.dropped > 0);
     assert_eq!(found.events, scene.n_events("out.json") as u64);
     assert_eq!(found.damaged, 1);
-    let message = "expected a chunk, found 0xaaaaaaaaaaaaaaaa; 32 KiB passed over".to_owned();
+    let message = "expected a chunk, found 0xaaaaaaaaaaaaaaaa; 32 KiB skipped".to_owned();
     assert_eq!(found.diagnostics, [Diagnostic { offset: 0x10000, message }]);
 }
 

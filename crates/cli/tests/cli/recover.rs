@@ -69,7 +69,7 @@ fn dropped_events_are_reported_with_their_reason() {
     let n_events = scene.n_events("trace.json");
     let expected = format!(
         "trace.json.spool: {} events of 2 threads recovered to trace.json; {} events lost: \
-         the spool reached its limit (FERRUM_TRACE_LIMIT)",
+         the limit was reached (FERRUM_TRACE_LIMIT)",
         grouped(n_events),
         grouped(200_000 - n_events),
     );

@@ -1,70 +1,70 @@
-//! JSON, byte by byte: only what is needed to find values and to know that they are whole.
+//! A minimal JSON scanner: finds values and checks that they are complete.
 
 use super::text::Text;
 
-/// Why a value could not be read.
+/// The reason why a value could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The bytes end before the value does.
     End,
     /// The value is not JSON.
     Bad {
-        /// Where.
+        /// Offset of the invalid byte.
         at: usize,
-        /// What should have been there.
+        /// The expected input.
         expected: &'static str,
     },
 }
 
-/// A place in a text.
+/// A position in JSON text.
 #[derive(Clone, Debug)]
 pub struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
     nest: Nest,
-    has_odd_number: bool,
+    has_invalid_number: bool,
 }
 
 impl<'a> Cursor<'a> {
-    /// At a place in `bytes`.
+    /// Creates a cursor at offset `at` of `bytes`.
     pub fn new(bytes: &'a [u8], at: usize) -> Self {
-        Self { bytes, at, nest: Nest::default(), has_odd_number: false }
+        Self { bytes, at, nest: Nest::default(), has_invalid_number: false }
     }
 
-    /// Whether it went over a number that JSON does not have since it was asked last: zeros in front of it, or a size that no float
-    /// has.
-    pub fn take_odd_number(&mut self) -> bool {
-        std::mem::take(&mut self.has_odd_number)
+    /// Returns true if, since the last call, the cursor has passed a number that JSON does not allow: one with leading
+    /// zeros, or one too large for a float.
+    pub(crate) fn take_invalid_number(&mut self) -> bool {
+        std::mem::take(&mut self.has_invalid_number)
     }
 
-    /// All of the text.
+    /// Returns the whole text.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Where it is.
+    /// Returns the offset.
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// Goes somewhere else.
+    /// Moves to another offset.
     pub fn jump(&mut self, at: usize) {
         self.at = at;
     }
 
-    /// The next byte, if there is one.
+    /// Returns the next byte, if there is one.
     #[inline(always)]
     pub fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
-    /// Goes over the next byte.
+    /// Skips the next byte.
     #[inline(always)]
     pub fn step(&mut self) {
         self.at += 1;
     }
 
-    /// Goes over spaces and line ends.
+    /// Skips spaces and line ends.
     #[inline(always)]
     pub fn skip_space(&mut self) {
         while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
@@ -72,14 +72,14 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The next byte that is no space, without going over it.
+    /// Skips spaces and returns the next byte without consuming it.
     #[inline(always)]
-    pub fn next_visible(&mut self) -> Result<u8, Stop> {
+    pub(crate) fn next_visible(&mut self) -> Result<u8, Stop> {
         self.skip_space();
         self.peek().ok_or(Stop::End)
     }
 
-    /// Goes over a byte that must come next, after spaces.
+    /// Skips spaces and the given byte, which must come next.
     #[inline(always)]
     pub fn expect(&mut self, byte: u8, expected: &'static str) -> Result<(), Stop> {
         if self.next_visible()? != byte {
@@ -89,13 +89,13 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// What is here is not what it should be.
+    /// Returns an error for the current offset.
     #[inline]
     pub fn bad(&self, expected: &'static str) -> Stop {
         Stop::Bad { at: self.at, expected }
     }
 
-    /// Reads a text, whose quote is the next byte.
+    /// Reads a string; the next byte is its quote.
     #[inline]
     pub fn text(&mut self) -> Result<Text<'a>, Stop> {
         if self.peek().ok_or(Stop::End)? != b'"' {
@@ -119,7 +119,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Goes to the next quote or backslash, eight bytes at a time.
+    /// Moves to the next quote or backslash, eight bytes at a time.
     #[inline(always)]
     fn seek_quote_or_backslash(&mut self) -> Result<u8, Stop> {
         const ONES: u64 = u64::from_ne_bytes([1; 8]);
@@ -129,7 +129,7 @@ impl<'a> Cursor<'a> {
         while let Some(eight) = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<8>()) {
             let word = u64::from_le_bytes(*eight);
             let (quote, backslash) = (word ^ QUOTES, word ^ BACKSLASHES);
-            // A byte's high bit is set where it is zero; above the first such byte there may be others.
+            // The high bit of each zero byte is set. Bytes above the first zero byte may have it set by mistake.
             let zeros = ((quote.wrapping_sub(ONES) & !quote) | (backslash.wrapping_sub(ONES) & !backslash)) & HIGHS;
             if zeros != 0 {
                 self.at += (zeros.trailing_zeros() / 8) as usize;
@@ -145,7 +145,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Goes over a backslash and what it escapes.
+    /// Skips an escape sequence.
     #[inline]
     fn escape(&mut self) -> Result<(), Stop> {
         let escaped = *self.bytes.get(self.at + 1).ok_or(Stop::End)?;
@@ -158,12 +158,12 @@ impl<'a> Cursor<'a> {
                 }
                 self.at += 6;
             }
-            _ => return Err(self.bad("an escape that JSON has")),
+            _ => return Err(self.bad("a valid escape")),
         }
         Ok(())
     }
 
-    /// Reads a number, whose first byte is next.
+    /// Reads a number; the next byte is its first.
     #[inline]
     pub fn number(&mut self) -> Result<&'a [u8], Stop> {
         let start = self.at;
@@ -172,7 +172,7 @@ impl<'a> Cursor<'a> {
         }
         let whole = self.at;
         self.digits()?;
-        self.has_odd_number |= self.bytes[whole] == b'0' && self.at - whole > 1;
+        self.has_invalid_number |= self.bytes[whole] == b'0' && self.at - whole > 1;
         if self.peek() == Some(b'.') {
             self.at += 1;
             self.digits()?;
@@ -187,11 +187,11 @@ impl<'a> Cursor<'a> {
             self.digits()?;
             n_exponent_digits = self.at - exponent;
         }
-        // More digits may come with more bytes.
+        // At the end of the buffer the number may be incomplete.
         self.peek().ok_or(Stop::End)?;
         let number = &self.bytes[start..self.at];
         if n_exponent_digits > 2 || number.len() > FLOAT_BYTES_MAX {
-            self.has_odd_number |= is_beyond_floats(number);
+            self.has_invalid_number |= exceeds_floats(number);
         }
         Ok(number)
     }
@@ -218,7 +218,7 @@ impl<'a> Cursor<'a> {
         if n_same == rest.len() { Err(Stop::End) } else { Err(self.bad(expected)) }
     }
 
-    /// Reads any value and gives its spelling.
+    /// Reads any value and returns its JSON.
     #[inline]
     pub fn value(&mut self) -> Result<&'a [u8], Stop> {
         self.skip_space();
@@ -227,7 +227,7 @@ impl<'a> Cursor<'a> {
         Ok(&self.bytes[start..self.at])
     }
 
-    /// Goes over a value of any depth, making sure that it is JSON.
+    /// Skips a value of any depth and checks that it is JSON.
     pub fn skip_value(&mut self) -> Result<(), Stop> {
         self.nest.clear();
         loop {
@@ -240,7 +240,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// At a value: goes over a scalar or an empty container, or goes into a container up to its first value.
+    /// Skips a scalar or an empty container, or enters a container up to its first value.
     #[inline(always)]
     fn open_or_skip_scalar(&mut self) -> Result<Opened, Stop> {
         match self.next_visible()? {
@@ -267,12 +267,12 @@ impl<'a> Cursor<'a> {
             b't' => self.word(b"true", "`true`").map(|()| Opened::Nothing),
             b'f' => self.word(b"false", "`false`").map(|()| Opened::Nothing),
             b'n' => self.word(b"null", "`null`").map(|()| Opened::Nothing),
-            b'N' | b'I' => Err(self.bad("a number that JSON has, not NaN or Infinity")),
+            b'N' | b'I' => Err(self.bad("a valid number, not NaN or Infinity")),
             _ => Err(self.bad("a value")),
         }
     }
 
-    /// After a value: closes containers, and goes to the next value if there is one.
+    /// After a value: closes containers, and moves to the next value if there is one.
     #[inline(always)]
     fn close(&mut self) -> Result<Closed, Stop> {
         loop {
@@ -300,7 +300,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads a key and goes over its colon.
+    /// Reads a key and its colon.
     #[inline(always)]
     pub fn key(&mut self) -> Result<Text<'a>, Stop> {
         let key = self.text()?;
@@ -313,12 +313,12 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A number of that many bytes, and an exponent of two digits at most, is not beyond the largest float.
+/// A number with at most this many bytes and an exponent of at most two digits is within the range of a float.
 const FLOAT_BYTES_MAX: usize = 200;
 
-/// Whether a number is larger than all floats. Many readers refuse a file with such a one.
+/// Returns true if a number is too large for a float. Many readers refuse a file with such a number.
 #[cold]
-pub fn is_beyond_floats(number: &[u8]) -> bool {
+pub(crate) fn exceeds_floats(number: &[u8]) -> bool {
     let number = std::str::from_utf8(number).ok().and_then(|number| number.parse::<f64>().ok());
     number.is_some_and(f64::is_infinite)
 }
@@ -341,13 +341,13 @@ enum Container {
     Object,
 }
 
-/// The containers around a place: one bit each, so that a hundred thousand levels are a few kilobytes.
+/// The stack of open containers, with one bit each: a hundred thousand levels take a few kilobytes.
 #[derive(Clone, Debug, Default)]
 struct Nest {
-    /// The innermost up to 64: the lowest bit is the innermost, set for an object.
+    /// The innermost 64 at most: the lowest bit is the innermost container and is set for an object.
     inner: u64,
     n_inner: u32,
-    /// Those around them.
+    /// The containers around them.
     outer: Vec<u64>,
 }
 
@@ -392,28 +392,28 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What is read of a text with something behind it.
+    /// Reads a value that is followed by a space.
     fn read(text: &str) -> Result<usize, Stop> {
         let text = format!("{text} ");
         let mut cursor = Cursor::new(text.as_bytes(), 0);
         cursor.skip_value().map(|()| cursor.at())
     }
 
-    fn has_odd_number(text: &str) -> bool {
+    fn has_invalid_number(text: &str) -> bool {
         let text = format!("{text} ");
         let mut cursor = Cursor::new(text.as_bytes(), 0);
         cursor.skip_value().unwrap();
-        cursor.take_odd_number()
+        cursor.take_invalid_number()
     }
 
     #[test]
-    fn numbers_that_json_does_not_have_are_told() {
+    fn numbers_that_json_does_not_allow_are_reported() {
         let zeros = "0".repeat(400);
         for odd in ["00", "-01", "[1,{\"a\":087.5}]", "1e999", "-1.5E+400", &format!("1{zeros}")] {
-            assert!(has_odd_number(odd), "{odd}");
+            assert!(has_invalid_number(odd), "{odd}");
         }
         for sound in ["0", "-0", "0.001", "1e308", "1e-999", "\"01\"", "[10,100]", &format!("0.{zeros}1")] {
-            assert!(!has_odd_number(sound), "{sound}");
+            assert!(!has_invalid_number(sound), "{sound}");
         }
     }
 
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_refused_where_it_is() {
+    fn invalid_json_is_refused_at_the_right_offset() {
         let cases = [
             ("NaN", 0),
             ("-Infinity", 1),
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_is_not_called_bad() {
+    fn truncated_json_is_not_called_invalid() {
         let text = r#"{"a":[1.5e3,true,null,"x\u00e9\"yyyyyyyyyyyyyy"],"b":{"c":-12}} "#;
         assert!(Cursor::new(text.as_bytes(), 0).skip_value().is_ok());
         for len in 0..text.len() - 1 {
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn any_depth_is_fine() {
+    fn any_depth_is_accepted() {
         for depth in [63, 64, 65, 128, 129, 100_000] {
             let text = format!("{}{}", "[{\"a\":".repeat(depth), "0");
             let text = format!("{text}{}", "}]".repeat(depth));
@@ -494,11 +494,11 @@ mod tests {
         }
 
         #[test]
-        fn never_takes_what_serde_json_refuses(text in "[\\[\\]{},:\"a1.e\\\\-]{0,12}") {
+        fn accepts_nothing_that_serde_json_refuses(text in "[\\[\\]{},:\"a1.e\\\\-]{0,12}") {
             if let Ok(len) = read(&text) {
                 prop_assert!(serde_json::from_str::<serde_json::Value>(&text[..len.min(text.len())]).is_ok()
-                    // Numbers with a zero in front, or too large for a float, are taken, and told.
-                    || has_odd_number(&text));
+                    // Numbers with leading zeros or too large for a float are accepted and reported.
+                    || has_invalid_number(&text));
             }
         }
     }

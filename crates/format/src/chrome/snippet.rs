@@ -1,13 +1,12 @@
-//! Text that is written again and again.
+//! Text that is appended many times.
 
-/// Bytes that are copied at once, whatever their number: a copy of fixed length is a few instructions, one of another
-/// length is a call.
+/// Bytes that are always copied: a copy of fixed length is a few instructions, a copy of variable length is a call.
 const SHORT_BYTES: usize = 64;
 
-/// A piece of a file, prepared for being appended many times.
+/// A text prepared for being appended many times.
 #[derive(Clone, Debug)]
-pub struct Snippet {
-    /// The text if it is short, with something behind it.
+pub(crate) struct Snippet {
+    /// The text if it is short, padded.
     padded: [u8; SHORT_BYTES],
     /// The text if it is long, otherwise empty.
     long: Box<[u8]>,
@@ -16,7 +15,7 @@ pub struct Snippet {
 
 impl Snippet {
     /// Prepares a text.
-    pub fn new(text: &[u8]) -> Self {
+    pub(crate) fn new(text: &[u8]) -> Self {
         let mut padded = [0; SHORT_BYTES];
         let long = match padded.get_mut(..text.len()) {
             Some(start) => {
@@ -28,14 +27,14 @@ impl Snippet {
         Self { padded, long, len: text.len() }
     }
 
-    /// The text.
-    pub fn text(&self) -> &[u8] {
+    /// Returns the text.
+    pub(crate) fn text(&self) -> &[u8] {
         self.padded.get(..self.len).unwrap_or(&self.long)
     }
 
     /// Appends the text.
     #[inline(always)]
-    pub fn push_to(&self, out: &mut Vec<u8>) {
+    pub(crate) fn push_to(&self, out: &mut Vec<u8>) {
         if self.len > SHORT_BYTES {
             out.extend_from_slice(&self.long);
             return;

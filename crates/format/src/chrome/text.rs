@@ -1,23 +1,23 @@
-//! A text as JSON spells it.
+//! A JSON string.
 
 use std::borrow::Cow;
 
-/// What stands between two quotes.
+/// The content of a JSON string, still escaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text<'a> {
-    /// As it stands there.
+    /// The bytes between the quotes.
     pub raw: &'a [u8],
-    /// Whether there are escapes in it.
+    /// True if there are escapes in it.
     pub is_escaped: bool,
 }
 
 impl<'a> Text<'a> {
-    /// A text without escapes.
+    /// Creates a text without escapes.
     pub fn plain(raw: &'a [u8]) -> Self {
         Self { raw, is_escaped: false }
     }
 
-    /// What it says. Bytes that are no UTF-8, and halves of surrogate pairs, become U+FFFD.
+    /// Returns the decoded text. Invalid UTF-8 and unpaired surrogates become U+FFFD.
     pub fn decode(&self) -> Cow<'a, str> {
         if !self.is_escaped {
             return String::from_utf8_lossy(self.raw);
@@ -35,7 +35,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The character that an escape stands for, and how many bytes the escape has.
+/// Returns the character that an escape stands for, and the length of the escape.
 fn unescape(escape: &[u8]) -> (char, usize) {
     let simple = |char| (char, 2);
     match escape.get(1) {
@@ -64,7 +64,7 @@ fn unescape_unicode(escape: &[u8]) -> (char, usize) {
     }
 }
 
-/// The number in `\u1234`.
+/// Parses the number in `\u1234`.
 fn code_unit(escape: &[u8]) -> Option<u32> {
     let digits = escape.strip_prefix(b"\\u")?.get(..4)?;
     u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
@@ -80,22 +80,22 @@ mod tests {
     }
 
     #[test]
-    fn escapes_are_what_they_stand_for() {
+    fn escapes_are_decoded() {
         assert_eq!(decoded(r#"a\n\t\r\b\f\"\\\/z"#), "a\n\t\r\u{8}\u{c}\"\\/z");
         assert_eq!(decoded(r"\u00e9\ud83d\ude00"), "é😀");
         assert_eq!(decoded(r"\ud83d!\ude00"), "\u{fffd}!\u{fffd}");
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_replaced() {
+    fn invalid_utf8_is_replaced() {
         assert_eq!(Text::plain(b"a\xffb").decode(), "a\u{fffd}b");
     }
 
     proptest! {
         #[test]
         fn agrees_with_serde_json(text: String) {
-            let spelled = serde_json::to_string(&text).unwrap();
-            prop_assert_eq!(decoded(&spelled[1..spelled.len() - 1]), text);
+            let encoded = serde_json::to_string(&text).unwrap();
+            prop_assert_eq!(decoded(&encoded[1..encoded.len() - 1]), text);
         }
     }
 }

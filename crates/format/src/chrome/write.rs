@@ -1,4 +1,4 @@
-//! The spelling of single values.
+//! Writes single JSON values.
 
 use ferrum_trace_model::Value;
 
@@ -21,13 +21,13 @@ pub fn push_decimal(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(&digits[start..]);
 }
 
-/// Puts the digits at the end of `digits` and returns where they begin.
+/// Writes the digits to the end of `digits` and returns the index of the first one.
 #[inline]
 fn put_decimal<const N: usize>(digits: &mut [u8; N], number: u64) -> usize {
     put_decimal_before(digits, N, number)
 }
 
-/// Puts the digits before `end` and returns where they begin.
+/// Writes the digits before `end` and returns the index of the first one.
 #[inline]
 fn put_decimal_before<const N: usize>(digits: &mut [u8; N], end: usize, mut number: u64) -> usize {
     let mut at = end;
@@ -54,7 +54,7 @@ pub fn push_micros(out: &mut Vec<u8>, nanos: u64) {
     out.extend_from_slice(&text[start..]);
 }
 
-/// Puts microseconds with three decimals before `end` and returns where they begin.
+/// Writes microseconds with three decimals before `end` and returns the index of the first byte.
 #[inline]
 fn put_micros<const N: usize>(text: &mut [u8; N], end: usize, nanos: u64) -> usize {
     let (micros, fraction) = (nanos / 1000, (nanos % 1000) as usize);
@@ -63,16 +63,16 @@ fn put_micros<const N: usize>(text: &mut [u8; N], end: usize, nanos: u64) -> usi
     put_decimal_before(text, end - 4, micros)
 }
 
-/// Between the two times of a slice.
+/// The text between the two times of a slice.
 const DURATION_KEY: &[u8; 7] = b",\"dur\":";
-/// Room for two times and what is between them: 24 + 7 + 24 bytes, and what a copy of fixed length takes along.
+/// Room for two times and the text between them: 24 + 7 + 24 bytes, which also covers a copy of fixed length.
 const TIMES_BYTES: usize = 55;
-/// What is copied of two times at once, whatever their length; longer ones take two steps.
+/// Bytes that are copied at once for any pair of times; longer pairs need a second copy.
 const TIMES_COPIED: usize = 32;
 
 /// Writes the times of a slice, `1234.567,"dur":0.089`.
 #[inline]
-pub fn push_start_and_duration(out: &mut Vec<u8>, start: u64, duration: u64) {
+pub(crate) fn push_start_and_duration(out: &mut Vec<u8>, start: u64, duration: u64) {
     let mut text = [0; TIMES_BYTES + TIMES_COPIED];
     let at = put_micros(&mut text, TIMES_BYTES, duration);
     text[at - DURATION_KEY.len()..at].copy_from_slice(DURATION_KEY);
@@ -87,15 +87,15 @@ pub fn push_start_and_duration(out: &mut Vec<u8>, start: u64, duration: u64) {
     }
 }
 
-/// The category of what is said about a trace, by Chrome's convention.
+/// Category of metadata events, by Chrome's convention.
 pub const METADATA_CATEGORY: &str = "__metadata";
 
-/// The field that keeps the chrome://tracing viewer from warning about a metadata event of a name it does not know. It takes such an
-/// event for one without arguments and passes over it; other readers do not know the field.
+/// A field that keeps chrome://tracing from warning about a metadata event with an unknown name: it treats the event as
+/// one without arguments. Other viewers ignore the field.
 pub const ARGS_STRIPPED: &str = "argsStripped";
 
-/// Writes a JSON string as raw UTF-8. Only what JSON demands is escaped, since viewers show escapes as typed; NUL becomes
-/// `␀` (U+2400), since Perfetto cuts a string there.
+/// Writes a JSON string as raw UTF-8. Only characters that JSON requires are escaped, since viewers show escapes as
+/// typed; NUL becomes `␀` (U+2400), since Perfetto cuts a string there.
 pub fn push_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let mut rest = text.as_bytes();
@@ -115,7 +115,7 @@ fn needs_escape(byte: u8) -> bool {
 
 fn push_escaped(out: &mut Vec<u8>, byte: u8, is_last: bool) {
     match byte {
-        // Perfetto takes the quote after `\\` for an escaped one, and loses the file.
+        // Perfetto reads the quote after `\\` as an escaped one and loses the rest of the file.
         b'\\' if is_last => out.extend_from_slice(b"\\u005c"),
         b'"' => out.extend_from_slice(b"\\\""),
         b'\\' => out.extend_from_slice(b"\\\\"),
@@ -127,9 +127,9 @@ fn push_escaped(out: &mut Vec<u8>, byte: u8, is_last: bool) {
     }
 }
 
-/// Writes the value of an argument. NaN and the infinities, which JSON does not have, become the texts `NaN`,
-/// `Infinity` and `-Infinity`; a value that was lost becomes the text `(lost)`.
-pub fn push_args_value(out: &mut Vec<u8>, value: &Value<'_>) {
+/// Writes the value of an argument. NaN and the infinities, which JSON does not allow, become the texts `NaN`,
+/// `Infinity` and `-Infinity`; a lost value becomes the text `(lost)`.
+pub(crate) fn push_args_value(out: &mut Vec<u8>, value: &Value<'_>) {
     match value {
         Value::Signed(number) => push_signed(out, *number),
         Value::Unsigned(number) => push_decimal(out, *number),
@@ -143,24 +143,16 @@ pub fn push_args_value(out: &mut Vec<u8>, value: &Value<'_>) {
     }
 }
 
-/// Whether a value could be written as that of a counter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counterable {
-    /// It was written.
-    Written,
-    /// It is no finite number, and a viewer would refuse the file for it: nothing was written.
-    NotANumber,
-}
-
-/// Writes the value of a counter, which must be a finite number; truth values become 1 and 0.
-pub fn push_counter_value(out: &mut Vec<u8>, value: &Value<'_>) -> Counterable {
+/// Writes the value of a counter; booleans become 1 and 0. Returns false, without writing anything, if the value is not a
+/// finite number: viewers would refuse the file.
+pub(crate) fn push_counter_value(out: &mut Vec<u8>, value: &Value<'_>) -> bool {
     match value {
         Value::Signed(_) | Value::Unsigned(_) => push_args_value(out, value),
         Value::Float(number) if number.is_finite() => push_float(out, *number),
         Value::Bool(truth) => out.push(b'0' + u8::from(*truth)),
-        Value::Float(_) | Value::Text(_) | Value::Lost => return Counterable::NotANumber,
+        Value::Float(_) | Value::Text(_) | Value::Lost => return false,
     }
-    Counterable::Written
+    true
 }
 
 fn push_signed(out: &mut Vec<u8>, number: i64) {
@@ -170,7 +162,7 @@ fn push_signed(out: &mut Vec<u8>, number: i64) {
     push_decimal(out, number.unsigned_abs());
 }
 
-/// The shortest decimal that reads back as the same float.
+/// Writes the shortest decimal that parses to the same float.
 fn push_float(out: &mut Vec<u8>, number: f64) {
     out.extend_from_slice(format!("{number:?}").as_bytes());
 }
@@ -195,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn both_times_of_a_slice_are_written_whatever_their_length() {
+    fn times_of_a_slice_of_any_length_are_written() {
         for (start, duration) in [(0, 0), (1_234_567, 89), (u64::MAX, u64::MAX), (123_456_789_012_345, 1)] {
             let text = written(|out| push_start_and_duration(out, start, duration));
             let apart = (written(|out| push_micros(out, start)), written(|out| push_micros(out, duration)));
@@ -204,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_json_has_no_spelling_for_becomes_text() {
+    fn values_that_json_does_not_allow_become_texts() {
         for (value, text) in [
             (Value::Float(f64::NAN), "\"NaN\""),
             (Value::Float(f64::INFINITY), "\"Infinity\""),
@@ -220,25 +212,25 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_takes_numbers_only() {
+    fn a_counter_accepts_numbers_only() {
         let mut out = Vec::new();
         for value in [Value::Float(f64::NAN), Value::Text("1".into()), Value::Lost] {
-            assert_eq!(push_counter_value(&mut out, &value), Counterable::NotANumber);
+            assert!(!push_counter_value(&mut out, &value));
         }
         assert!(out.is_empty());
-        assert_eq!(push_counter_value(&mut out, &Value::Bool(true)), Counterable::Written);
+        assert!(push_counter_value(&mut out, &Value::Bool(true)));
         assert_eq!(out, b"1");
     }
 
     proptest! {
         #[test]
-        fn numbers_and_texts_are_read_back_the_same(number: u64, float: f64, text: String) {
+        fn numbers_and_texts_are_read_back_unchanged(number: u64, float: f64, text: String) {
             prop_assert_eq!(written(|out| push_decimal(out, number)), number.to_string());
             let read: String = serde_json::from_str(&written(|out| push_text(out, &text))).unwrap();
             prop_assert_eq!(read, text.replace('\0', "␀"));
             if float.is_finite() {
-                let spelled = written(|out| push_args_value(out, &Value::Float(float)));
-                prop_assert_eq!(spelled.parse::<f64>().unwrap().to_bits(), float.to_bits());
+                let encoded = written(|out| push_args_value(out, &Value::Float(float)));
+                prop_assert_eq!(encoded.parse::<f64>().unwrap().to_bits(), float.to_bits());
             }
         }
     }

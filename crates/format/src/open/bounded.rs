@@ -1,28 +1,28 @@
-//! Unpacking that neither goes on for ever nor gives up what it has.
+//! Decompression with a size limit, which keeps the output before an error.
 
 use super::Notes;
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many times larger than its packed form a trace may be. Real ones stay below 100.
+/// Maximum ratio of decompressed to compressed size. Real traces stay below 100.
 const RATIO_MAX: u64 = 400;
-/// So many bytes may come out in any case.
-const BYTES_IN_ANY_CASE: u64 = 64 << 20;
+/// Decompressed size that is always allowed.
+const BYTES_ALWAYS_ALLOWED: u64 = 64 << 20;
 
-/// How many bytes so many packed ones may become.
-pub fn unpacked_max(n_packed: u64) -> u64 {
-    n_packed.saturating_mul(RATIO_MAX).max(BYTES_IN_ANY_CASE)
+/// Returns the maximum decompressed size for `n_packed` compressed bytes.
+pub(crate) fn unpacked_max(n_packed: u64) -> u64 {
+    n_packed.saturating_mul(RATIO_MAX).max(BYTES_ALWAYS_ALLOWED)
 }
 
-/// Counts what is read through it.
-pub struct Counted<R> {
+/// Counts the bytes that are read through it.
+pub(crate) struct Counted<R> {
     input: R,
     n_bytes: Arc<AtomicU64>,
 }
 
-/// A stream, and the count of what has been read of it.
-pub fn counted<R: Read>(input: R) -> (Counted<R>, Arc<AtomicU64>) {
+/// Wraps a stream; returns it with the count of the bytes read.
+pub(crate) fn counted<R: Read>(input: R) -> (Counted<R>, Arc<AtomicU64>) {
     let n_bytes = Arc::new(AtomicU64::new(0));
     (Counted { input, n_bytes: Arc::clone(&n_bytes) }, n_bytes)
 }
@@ -35,9 +35,9 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// A stream that is being unpacked. If it breaks off, what came before is kept and a note says so; if it grows beyond all
-/// measure, that is an error.
-pub struct Bounded<D> {
+/// A stream that is decompressed. If the input breaks off, the output so far is kept and a note is added; if the output
+/// exceeds the limit, reading fails.
+pub(crate) struct Bounded<D> {
     decoder: D,
     n_packed: Arc<AtomicU64>,
     n_unpacked: u64,
@@ -47,14 +47,19 @@ pub struct Bounded<D> {
 }
 
 impl<D: Read> Bounded<D> {
-    /// Unpacks `input`.
-    pub fn new<R: Read>(input: R, notes: Notes, what: &'static str, decoder: impl FnOnce(Counted<R>) -> D) -> Self {
+    /// Decompresses `input`.
+    pub(crate) fn new<R: Read>(
+        input: R,
+        notes: Notes,
+        what: &'static str,
+        decoder: impl FnOnce(Counted<R>) -> D,
+    ) -> Self {
         let (input, n_packed) = counted(input);
         Self::around(decoder(input), n_packed, notes, what)
     }
 
-    /// The same around a decoder that is there already, and the count of what it has read.
-    pub fn around(decoder: D, n_packed: Arc<AtomicU64>, notes: Notes, what: &'static str) -> Self {
+    /// Wraps an existing decoder and the count of the bytes it has read.
+    pub(crate) fn around(decoder: D, n_packed: Arc<AtomicU64>, notes: Notes, what: &'static str) -> Self {
         Self { decoder, n_packed, n_unpacked: 0, notes, what, has_ended: false }
     }
 }
@@ -67,7 +72,8 @@ impl<D: Read> Read for Bounded<D> {
         let n_bytes = match self.decoder.read(buffer) {
             Err(cause) if cause.kind() != io::ErrorKind::Interrupted && self.n_unpacked > 0 => {
                 let (what, at) = (self.what, self.n_packed.load(Ordering::Relaxed));
-                self.notes.add(format!("the {what} data break off near byte {at} ({cause}): what came before is read"));
+                self.notes
+                    .add(format!("the {what} data break off near byte {at} ({cause}): the data before that are read"));
                 self.has_ended = true;
                 return Ok(0);
             }
@@ -78,8 +84,8 @@ impl<D: Read> Read for Bounded<D> {
         if self.n_unpacked > unpacked_max(n_packed) {
             let what = self.what;
             return Err(io::Error::other(format!(
-                "{n_packed} bytes of {what} have become {}, more than {RATIO_MAX} times as many: no trace does that; if \
-                 this is one, unpack it first",
+                "{n_packed} bytes of {what} decompress to {}, more than {RATIO_MAX} times as many; if this is a trace, \
+                 decompress it first",
                 self.n_unpacked
             )));
         }

@@ -1,56 +1,56 @@
-//! What one thread writes, another one reads.
+//! A pipe between two threads.
 
 use crate::Error;
 use std::io::{self, Read, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// How much is handed over at a time, and how many such parts may wait.
-const PART_BYTES: usize = 1 << 20;
-const PARTS_WAITING: usize = 4;
+/// Size of a buffer, and number of buffers that may wait in the channel.
+const BUFFER_BYTES: usize = 1 << 20;
+const BUFFERS_WAITING: usize = 4;
 
-/// Reads what `write` writes, on a thread of its own. An error of `write` comes out of the reading, after all that was
-/// written before it.
+/// Runs `write` on its own thread and returns a reader of its output. An error of `write` is returned by the reader,
+/// after all bytes written before it.
 ///
 /// # Errors
 ///
-/// If no thread can be had.
+/// If no thread can be started.
 pub fn spawn(
     write: impl FnOnce(&mut ChannelWriter) -> Result<(), Error> + Send + 'static,
 ) -> Result<ChannelReader, Error> {
-    let (sender, receiver) = sync_channel(PARTS_WAITING);
+    let (sender, receiver) = sync_channel(BUFFERS_WAITING);
     let run = move || {
-        let mut writer = ChannelWriter { sender, part: Vec::new() };
+        let mut writer = ChannelWriter { sender, buffered: Vec::new() };
         let written =
             write(&mut writer).and_then(|()| writer.send().map_err(|cause| Error::io("cannot convert", cause)));
         if let Err(error) = written {
-            // Nobody reads on: then nobody wants to know.
+            // If the reader is gone, the error is not needed.
             let _ = writer.sender.send(Err(error));
         }
     };
     let spawned = thread::Builder::new().name("ferrum-trace-convert".into()).spawn(run);
     spawned.map_err(|cause| Error::io("cannot start a thread", cause))?;
-    Ok(ChannelReader { receiver, part: Vec::new(), n_taken: 0 })
+    Ok(ChannelReader { receiver, buffered: Vec::new(), n_taken: 0 })
 }
 
-/// The end that is written to.
+/// The writing end.
 #[derive(Debug)]
 pub struct ChannelWriter {
     sender: SyncSender<Result<Vec<u8>, Error>>,
-    part: Vec<u8>,
+    buffered: Vec<u8>,
 }
 
 impl ChannelWriter {
     fn send(&mut self) -> io::Result<()> {
-        let part = std::mem::take(&mut self.part);
-        self.sender.send(Ok(part)).map_err(|_| io::ErrorKind::BrokenPipe.into())
+        let buffered = std::mem::take(&mut self.buffered);
+        self.sender.send(Ok(buffered)).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 }
 
 impl Write for ChannelWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.part.extend_from_slice(bytes);
-        if self.part.len() >= PART_BYTES {
+        self.buffered.extend_from_slice(bytes);
+        if self.buffered.len() >= BUFFER_BYTES {
             self.send()?;
         }
         Ok(bytes.len())
@@ -61,25 +61,25 @@ impl Write for ChannelWriter {
     }
 }
 
-/// The end that is read from.
+/// The reading end.
 #[derive(Debug)]
 pub struct ChannelReader {
     receiver: Receiver<Result<Vec<u8>, Error>>,
-    part: Vec<u8>,
+    buffered: Vec<u8>,
     n_taken: usize,
 }
 
 impl Read for ChannelReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.n_taken == self.part.len() {
+        while self.n_taken == self.buffered.len() {
             match self.receiver.recv() {
-                Ok(Ok(part)) => (self.part, self.n_taken) = (part, 0),
+                Ok(Ok(buffered)) => (self.buffered, self.n_taken) = (buffered, 0),
                 Ok(Err(error)) => return Err(io::Error::other(error)),
-                // The writer is done.
+                // The writer has finished.
                 Err(_) => return Ok(0),
             }
         }
-        let rest = &self.part[self.n_taken..];
+        let rest = &self.buffered[self.n_taken..];
         let n_bytes = rest.len().min(buffer.len());
         buffer[..n_bytes].copy_from_slice(&rest[..n_bytes]);
         self.n_taken += n_bytes;

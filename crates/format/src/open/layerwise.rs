@@ -1,9 +1,9 @@
-//! vLLM's layerwise profiles: trees of modules with the time each took on the device, phase by phase.
+//! vLLM's layerwise profiles: trees of modules with their device times, one tree per phase.
 //!
-//! They hold durations, not times. As a trace, each phase is a process with one row in which the modules of a level stand
-//! one after the other, children inside their parent, and all inside a slice that is the step of the engine; the phases come
-//! one after the other too. Layers are not numbered in a profile, unless in their names: the modules of one class that is
-//! called so and that stand beside each other get numbers in their order.
+//! A profile has durations but no points in time. In the trace, each phase is a process with one row. The modules of a
+//! level follow each other, children are inside their parent, and all are inside a slice for the engine's step; the
+//! phases follow each other too. A profile numbers layers only in some of the names. Otherwise, sibling modules of one
+//! class whose name ends in `Layer` or `Block` are numbered in order.
 
 use crate::Error;
 use crate::chrome::{push_decimal, push_micros, push_text};
@@ -12,13 +12,14 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::io::Read;
 
-/// The largest profile that is read.
+/// Maximum size of a profile.
 const BYTES_MAX: u64 = 256 << 20;
-/// Where the tree of modules of a phase is.
+/// Field with the tree of modules of a phase.
 const TREE: &str = "model_stats";
 
-/// Whether a file begins like such a profile: an object whose first field is `context`, with what vLLM puts there.
-pub fn is_layerwise(head: &[u8]) -> bool {
+/// Returns true if a file starts like a profile: an object whose first field is `context`, with the content that vLLM
+/// writes there.
+pub(crate) fn is_layerwise(head: &[u8]) -> bool {
     let rest = head.trim_ascii_start();
     let rest = rest.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
     rest.is_some_and(|rest| {
@@ -26,16 +27,15 @@ pub fn is_layerwise(head: &[u8]) -> bool {
     })
 }
 
-/// The profile as Chrome trace events.
-pub fn to_chrome(input: impl Read) -> Result<Vec<u8>, Error> {
+/// Converts a profile to Chrome trace events.
+pub(crate) fn to_chrome(input: impl Read) -> Result<Vec<u8>, Error> {
     let mut text = Vec::new();
     input.take(BYTES_MAX + 1).read_to_end(&mut text).map_err(|cause| Error::io("cannot read", cause))?;
-    let wrong = |found: String| Error::form(0, "a layerwise profile of vLLM", found);
+    let wrong = |found: String| Error::malformed(0, "a layerwise profile of vLLM", found);
     if text.len() as u64 > BYTES_MAX {
         return Err(wrong("more than 256 MiB".to_owned()));
     }
-    let profile: Value =
-        serde_json::from_slice(&text).map_err(|cause| wrong(format!("JSON that is broken: {cause}")))?;
+    let profile: Value = serde_json::from_slice(&text).map_err(|cause| wrong(format!("invalid JSON: {cause}")))?;
     let mut out = Writer { json: b"{\"traceEvents\":[".to_vec(), is_first: true };
     let mut start = 0_u64;
     for (n, (name, phase)) in phases(&profile).into_iter().enumerate() {
@@ -48,13 +48,13 @@ pub fn to_chrome(input: impl Read) -> Result<Vec<u8>, Error> {
         start = start.saturating_add(nanos);
     }
     if out.is_first {
-        return Err(wrong("no phase in it".to_owned()));
+        return Err(wrong("a profile without a phase".to_owned()));
     }
     out.json.extend_from_slice(b"]}");
     Ok(out.json)
 }
 
-/// The fields that have a tree of modules: `prefill`, then `decode_1`, `decode_2` and so on.
+/// Returns the fields with a tree of modules: `prefill`, then `decode_1`, `decode_2` and so on.
 fn phases(profile: &Value) -> Vec<(&String, &Map<String, Value>)> {
     let fields = profile.as_object().into_iter().flatten();
     let is_read = |phase: &&Map<String, Value>| phase.contains_key(TREE) && !is_stand_in(phase);
@@ -67,12 +67,12 @@ fn phases(profile: &Value) -> Vec<(&String, &Map<String, Value>)> {
     phases
 }
 
-/// Returns whether a phase is only there because vLLM's plot needs one, as `convert` writes it.
+/// Returns true if a phase is the empty one that `convert` adds because vLLM's plot needs it.
 fn is_stand_in(phase: &Map<String, Value>) -> bool {
     phase.get("metadata").is_some_and(|metadata| metadata["missing"] == true)
 }
 
-/// Returns whether an entry only holds the leaves of the module around it, as `convert` writes it.
+/// Returns true if an entry is the wrapper that `convert` adds around the leaves of a module.
 fn is_wrapper(node: &Value) -> bool {
     let is_named = node["entry"]["name"].as_str().is_some_and(|name| name.ends_with(" (self)"));
     is_named && node["children"].as_array().is_some_and(|children| !children.is_empty())
@@ -103,7 +103,7 @@ impl Writer {
         self.json.extend_from_slice(b",\"tid\":1");
     }
 
-    /// Writes the step that a phase is.
+    /// Writes the step of a phase.
     fn step(&mut self, pid: u64, name: &str, phase: &Map<String, Value>, start: u64, nanos: u64) {
         let word = if name.starts_with(Phase::Decode.as_str()) { Phase::Decode } else { Phase::Prefill };
         self.begin("X", name, pid);
@@ -117,7 +117,7 @@ impl Writer {
         self.json.extend_from_slice(format!(",\"args\":{args}}}").as_bytes());
     }
 
-    /// Writes modules one after the other.
+    /// Writes modules one after another.
     fn nodes(&mut self, nodes: &[Value], pid: u64, mut start: u64) {
         let layers = layers_among(nodes);
         for (node, layer) in nodes.iter().zip(layers) {
@@ -130,13 +130,13 @@ impl Writer {
         }
     }
 
-    /// Writes a module and what is in it; returns how long it took, in nanoseconds.
+    /// Writes a module and its children; returns its duration in nanoseconds.
     fn node(&mut self, node: &Value, layer: Option<u64>, pid: u64, start: u64) -> u64 {
         let entry = &node["entry"];
         let own = entry["cuda_time_us"].as_f64().map_or(0, |micros| (micros * 1000.0).round() as u64);
         let children = node["children"].as_array();
         let inside = total_nanos(children.map_or(&[], Vec::as_slice));
-        // Rounding may make the parts longer than the whole.
+        // Rounding may make the sum of the children longer than the parent.
         let duration = own.max(inside);
         let is_kernel = children.is_none_or(Vec::is_empty);
         self.begin("X", entry["name"].as_str().unwrap_or_default(), pid);
@@ -159,8 +159,8 @@ impl Writer {
     }
 }
 
-/// Which modules are layers, and which ones: those of a class that ends in `Layer` or `Block`, of which there are several.
-/// `LlamaDecoderLayer_7` says its number, others are counted.
+/// Finds the modules that are layers and returns their numbers: modules of a class that ends in `Layer` or `Block` and
+/// occurs several times. `LlamaDecoderLayer_7` has its number in the name, others are counted.
 fn layers_among(nodes: &[Value]) -> Vec<Option<u64>> {
     let classes: Vec<(&str, Option<u64>)> = nodes.iter().map(|node| class_of(&node["entry"])).collect();
     let mut counts: HashMap<&str, u64> = HashMap::new();
@@ -175,7 +175,7 @@ fn layers_among(nodes: &[Value]) -> Vec<Option<u64>> {
     classes.iter().map(|&class| number(class)).collect()
 }
 
-/// The class of a module, and the number behind it.
+/// Returns the class of a module, and the number after it.
 fn class_of(entry: &Value) -> (&str, Option<u64>) {
     let name = entry["name"].as_str().unwrap_or_default();
     let class = name.split('(').next().unwrap_or_default();
@@ -185,7 +185,7 @@ fn class_of(entry: &Value) -> (&str, Option<u64>) {
     }
 }
 
-/// How long a module took: its own time, or that of what is in it if that is more.
+/// Returns the duration of a module: its own time, or the sum of its children if that is longer.
 fn nanos_of(node: &Value) -> u64 {
     let own = node["entry"]["cuda_time_us"].as_f64().map_or(0, |micros| (micros * 1000.0).round() as u64);
     own.max(total_nanos(node["children"].as_array().map_or(&[], Vec::as_slice)))
@@ -208,7 +208,7 @@ mod tests {
         "decode_1": {"model_stats": [{"entry": {"name": "Model", "cuda_time_us": 1.0}, "children": []}]}}"#;
 
     #[test]
-    fn modules_stand_one_after_the_other_inside_their_parents() {
+    fn modules_follow_each_other_inside_their_parents() {
         assert!(is_layerwise(PROFILE.as_bytes()));
         let json: Value = serde_json::from_slice(&to_chrome(PROFILE.as_bytes()).unwrap()).unwrap();
         let slice =
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn other_objects_are_not_taken_for_profiles() {
+    fn other_objects_are_not_mistaken_for_profiles() {
         assert!(!is_layerwise(br#"{"context": 1, "traceEvents": []}"#));
         assert!(!is_layerwise(b"[]"));
     }

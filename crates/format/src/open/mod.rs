@@ -1,6 +1,6 @@
-//! Whatever a trace comes in, as one stream of Chrome trace events.
+//! Opens a trace of any supported format as a stream of Chrome trace events.
 //!
-//! What a file is, its first bytes say, not its name: gzip, zstd or zip around it (also one in the other), then a spool, a
+//! The first bytes of the file decide, not its name: containers (gzip, zstd, zip, also nested), then a spool, a
 //! Perfetto trace, a layerwise profile of vLLM, or JSON.
 
 mod bounded;
@@ -18,22 +18,22 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How deep containers may be nested.
+/// Maximum nesting depth of containers.
 const CONTAINERS_MAX: usize = 4;
 
-/// What is around a trace.
+/// A container around a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Container {
-    /// gzip, also several members one after the other.
+    /// gzip with one or more members.
     Gzip,
-    /// zstd, also several frames one after the other.
+    /// zstd with one or more frames.
     Zstd,
     /// zip.
     Zip,
 }
 
 impl Container {
-    /// What it is called.
+    /// Returns the display name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Gzip => "gzip",
@@ -43,21 +43,21 @@ impl Container {
     }
 }
 
-/// What a trace is, without what is around it.
+/// The format of a trace, inside its containers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceFormat {
-    /// Chrome trace events as JSON, or something else: that is seen when it is read.
+    /// Chrome trace events as JSON, or unknown input: the reader will report that.
     Json,
-    /// What the recorder writes.
+    /// The spool of our recorder.
     Spool,
     /// Perfetto's protobuf.
     Perfetto,
-    /// The times of a model's layers, as vLLM's layerwise profiler writes them.
+    /// The times of a model's layers, from vLLM's layerwise profiler.
     Layerwise,
 }
 
 impl TraceFormat {
-    /// What it is called.
+    /// Returns the display name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Json => "Chrome trace JSON",
@@ -68,12 +68,12 @@ impl TraceFormat {
     }
 }
 
-/// What is worth saying about a file, and is known only when it has been read.
+/// Remarks about a file that become known while it is read.
 #[derive(Clone, Debug, Default)]
 pub struct Notes(Arc<Mutex<Vec<String>>>);
 
 impl Notes {
-    /// All that were made so far.
+    /// Returns all notes so far.
     pub fn all(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -83,15 +83,15 @@ impl Notes {
     }
 }
 
-/// A trace that is open. Reading it gives Chrome trace events as JSON; several documents, from a zip with several files,
-/// have a record separator (0x1e) before each.
+/// An open trace. Reading it yields Chrome trace events as JSON. If it has several documents, from a zip with several
+/// files, each is preceded by a record separator (0x1e).
 pub struct Opened {
     stream: Box<dyn Read + Send>,
-    /// What is around it, from the outside inwards.
+    /// The containers, outermost first.
     pub containers: Vec<Container>,
-    /// What it is.
+    /// The format.
     pub kind: TraceFormat,
-    /// What becomes known when it is read.
+    /// Remarks that are added while the trace is read.
     pub notes: Notes,
 }
 
@@ -107,27 +107,26 @@ impl std::fmt::Debug for Opened {
     }
 }
 
-/// Opens a trace that comes as a stream. What cannot be read from front to back, a spool or a zip, is copied to a
-/// temporary file first.
+/// Opens a trace from a stream. A spool or a zip needs random access and is copied to a temporary file first.
 ///
 /// # Errors
 ///
-/// If it cannot be read, or what is around it is broken at its very beginning.
+/// If the stream cannot be read, or a container is invalid at its start.
 pub fn open(input: impl Read + Send + 'static) -> Result<Opened, Error> {
     Opening::default().open(Box::new(input), None)
 }
 
-/// Opens a trace in a file.
+/// Opens a trace from a file.
 ///
 /// # Errors
 ///
-/// As [`open`].
+/// The errors of [`open`].
 pub fn open_file(file: File) -> Result<Opened, Error> {
     let again = file.try_clone().map_err(cannot_read)?;
     Opening::default().open(Box::new(file), Some(again))
 }
 
-/// What has been found so far.
+/// The state of opening a trace.
 #[derive(Default)]
 struct Opening {
     containers: Vec<Container>,
@@ -135,7 +134,7 @@ struct Opening {
 }
 
 impl Opening {
-    /// `file` is the same as `input`, if that is a file and nothing is around it.
+    /// Opens `input`. `file` is the same data as a file, if it is one and has no container.
     fn open(mut self, input: Box<dyn Read + Send>, file: Option<File>) -> Result<Opened, Error> {
         let input = Peeked::new(input).map_err(unpacking_failed)?;
         let head = input.head();
@@ -144,7 +143,7 @@ impl Opening {
         }
         if let Some(container) = container_of(head) {
             if self.containers.len() == CONTAINERS_MAX {
-                return Err(Error::form(0, "a trace", format!("more than {CONTAINERS_MAX} containers in each other")));
+                return Err(Error::malformed(0, "a trace", format!("more than {CONTAINERS_MAX} nested containers")));
             }
             self.containers.push(container);
             return self.unpack(container, input, file);
@@ -216,20 +215,20 @@ fn container_of(head: &[u8]) -> Option<Container> {
     }
 }
 
-/// What a reader of a Perfetto trace should know of what was not read.
+/// Returns notes about the packets and events of a Perfetto trace that were not read.
 fn perfetto_notes(summary: &perfetto::Summary) -> Vec<String> {
-    let n_passed_over: u64 = summary.passed_over.values().sum();
+    let n_skipped: u64 = summary.skipped.values().sum();
     let counts = [
-        (n_passed_over, "packets are of kinds that are no track events, and are not read"),
-        (summary.n_without_state, "events refer to names or tracks that were lost before them"),
-        (summary.n_unknown_clock, "events are of a clock that cannot be compared with that of the trace"),
-        (summary.n_undefined, "definitions of names found no room"),
+        (n_skipped, "packets are not track events and are not read"),
+        (summary.n_without_state, "events refer to lost names or tracks"),
+        (summary.n_unknown_clock, "events have a clock that was never compared with the clock of the trace"),
+        (summary.n_undefined, "definitions of names exceed the size limit"),
     ];
     let counted = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
     counted.chain(summary.losses.first.iter().map(ToString::to_string)).collect()
 }
 
-/// A file with all of the stream, from its beginning.
+/// Returns a file with the whole content of the stream, at its start.
 fn whole(mut input: Peeked, file: Option<File>) -> Result<File, Error> {
     let mut file = match file {
         Some(file) => file,

@@ -1,27 +1,27 @@
-//! A stream whose beginning has been looked at.
+//! A stream with a look-ahead buffer.
 
 use std::io::{self, Read};
 
-/// How much of a stream is looked at.
+/// Maximum size of the look-ahead.
 const HEAD_BYTES: usize = 64 << 10;
 
-/// A stream whose beginning is known.
-pub struct Peeked {
+/// A stream whose first bytes can be inspected before reading.
+pub(crate) struct Peeked {
     head: Vec<u8>,
     n_taken: usize,
     rest: Box<dyn Read + Send>,
 }
 
 impl Peeked {
-    /// Looks at the beginning.
-    pub fn new(mut input: Box<dyn Read + Send>) -> io::Result<Self> {
+    /// Fills the look-ahead buffer.
+    pub(crate) fn new(mut input: Box<dyn Read + Send>) -> io::Result<Self> {
         let mut head = Vec::new();
         input.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
         Ok(Self { head, n_taken: 0, rest: input })
     }
 
-    /// The beginning, as far as it has not been read.
-    pub fn head(&self) -> &[u8] {
+    /// Returns the unread part of the look-ahead buffer.
+    pub(crate) fn head(&self) -> &[u8] {
         &self.head[self.n_taken..]
     }
 }

@@ -1,10 +1,10 @@
-//! Perfetto traces: a file is a list of protobuf packets, one an event.
+//! Perfetto traces: a file is a list of protobuf packets, one per event.
 //!
-//! - [`mod@write`]: an [`Encoder`](write::Encoder) that spells events straight into bytes;
-//! - `read` (feature `read`): from such a file, ours or that of any other producer of track events, to Chrome trace events.
+//! - [`mod@write`]: an [`Encoder`](write::Encoder) that writes packets;
+//! - `read` (feature `read`): converts a file of any producer of track events to Chrome trace events.
 //!
-//! Both are written against the numbers in `field`, without a protobuf library: on the way out a packet is a dozen bytes,
-//! and on the way in most of the format's thousand messages are of no interest.
+//! Both use the numbers in `field` without a protobuf library: a written packet is a dozen bytes, and most of the
+//! format's thousand messages are not read.
 
 #[cfg_attr(not(feature = "read"), expect(dead_code, reason = "some of it is for readers only"))]
 mod field;

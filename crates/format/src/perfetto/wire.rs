@@ -1,51 +1,51 @@
-//! Protobuf's wire: variable-length integers, tagged fields, lengths.
+//! Protobuf's wire format: variable-length integers, tagged fields, lengths.
 
-/// The longest variable-length integer.
-pub const VARINT_BYTES_MAX: usize = 10;
+/// Maximum length of a variable-length integer.
+pub(crate) const VARINT_BYTES_MAX: usize = 10;
 
-/// How a field is laid out.
+/// Wire types of fields.
 const VARINT: u32 = 0;
 const FIXED64: u32 = 1;
 const BYTES: u32 = 2;
 const FIXED32: u32 = 5;
 
-/// How many bytes a number takes.
+/// Returns the encoded length of a number.
 #[inline]
-pub const fn varint_len(number: u64) -> usize {
-    // Seven bits a byte; zero takes one, too.
+pub(crate) const fn varint_len(number: u64) -> usize {
+    // Seven bits per byte; zero takes one byte.
     (70 - (number | 1).leading_zeros() as usize) / 7
 }
 
-/// A few fields on the stack: one copy into the output instead of one a byte.
-pub struct Small<const N: usize> {
+/// A few fields on the stack: one copy into the output instead of one per byte.
+pub(crate) struct Small<const N: usize> {
     bytes: [u8; N],
     len: usize,
 }
 
 impl<const N: usize> Small<N> {
     #[inline]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { bytes: [0; N], len: 0 }
     }
 
     #[inline]
-    pub fn as_slice(&self) -> &[u8] {
+    pub(crate) fn as_slice(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 
     #[inline]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     #[inline]
-    pub fn byte(&mut self, byte: u8) {
+    pub(crate) fn byte(&mut self, byte: u8) {
         self.bytes[self.len] = byte;
         self.len += 1;
     }
 
     #[inline]
-    pub fn varint(&mut self, mut number: u64) {
+    pub(crate) fn varint(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.byte(number as u8 | 0x80);
             number >>= 7;
@@ -53,16 +53,16 @@ impl<const N: usize> Small<N> {
         self.byte(number as u8);
     }
 
-    /// A field that holds a number.
+    /// Writes a field with a number.
     #[inline]
-    pub fn number(&mut self, field: u32, number: u64) {
+    pub(crate) fn number(&mut self, field: u32, number: u64) {
         self.varint(tag(field, VARINT));
         self.varint(number);
     }
 
-    /// The head of a field that holds bytes.
+    /// Writes the tag and length of a field with bytes.
     #[inline]
-    pub fn bytes_head(&mut self, field: u32, len: usize) {
+    pub(crate) fn bytes_head(&mut self, field: u32, len: usize) {
         self.varint(tag(field, BYTES));
         self.varint(len as u64);
     }
@@ -72,23 +72,23 @@ const fn tag(field: u32, wire_type: u32) -> u64 {
     (field << 3 | wire_type) as u64
 }
 
-/// Writes fields behind what is there.
-pub trait Push {
+/// Appends fields to a buffer.
+pub(crate) trait Push {
     fn push_varint(&mut self, number: u64);
-    /// A field that holds a number; negative ones as their two's complement.
+    /// Appends a field with a number; negative numbers are given as two's complement.
     fn push_number(&mut self, field: u32, number: u64);
-    /// A field that holds eight bytes.
+    /// Appends a field with eight bytes.
     fn push_fixed64(&mut self, field: u32, number: u64);
-    /// A field that holds bytes, a text or a message.
+    /// Appends a field with bytes, a text or a message.
     fn push_bytes(&mut self, field: u32, bytes: &[u8]);
-    /// Begins a field whose length is not known yet, and returns where to end it.
+    /// Starts a field of unknown length and returns the position for [`close_bytes`](Self::close_bytes).
     fn open_bytes(&mut self, field: u32) -> usize;
-    /// Ends what was begun at a place.
+    /// Ends the field that was started at a position.
     fn close_bytes(&mut self, place: usize);
 }
 
-/// How long a field may be whose length is written afterwards: four bytes of seven bits.
-pub const OPENED_BYTES_MAX: usize = (1 << 28) - 1;
+/// Maximum length of a field that is written before its length is known: four bytes of seven bits.
+pub(crate) const OPENED_BYTES_MAX: usize = (1 << 28) - 1;
 
 impl Push for Vec<u8> {
     #[inline]
@@ -124,8 +124,8 @@ impl Push for Vec<u8> {
         self.len()
     }
 
-    /// The length is written in four bytes, whatever it is: moving what follows, level by level, would cost the square of
-    /// the depth. It cannot be more than [`OPENED_BYTES_MAX`], since no event that is read is as long as that.
+    /// Writes the length in four bytes, however short it is: moving the content level by level would take quadratic
+    /// time in the depth. It cannot exceed [`OPENED_BYTES_MAX`], since no event that is read is that long.
     fn close_bytes(&mut self, place: usize) {
         let len = (self.len() - place).min(OPENED_BYTES_MAX);
         for n in 0..4 {
@@ -137,7 +137,7 @@ impl Push for Vec<u8> {
 
 /// The value of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Payload<'a> {
+pub(crate) enum Payload<'a> {
     Number(u64),
     Fixed64(u64),
     Fixed32(u32),
@@ -145,8 +145,8 @@ pub enum Payload<'a> {
 }
 
 impl<'a> Payload<'a> {
-    /// A number, however it is laid out.
-    pub fn number(self) -> u64 {
+    /// Returns the number, whatever its wire type.
+    pub(crate) fn number(self) -> u64 {
         match self {
             Self::Number(number) | Self::Fixed64(number) => number,
             Self::Fixed32(number) => u64::from(number),
@@ -154,16 +154,16 @@ impl<'a> Payload<'a> {
         }
     }
 
-    /// Bytes; none if it is a number.
-    pub fn bytes(self) -> &'a [u8] {
+    /// Returns the bytes; empty if the field is a number.
+    pub(crate) fn bytes(self) -> &'a [u8] {
         match self {
             Self::Bytes(bytes) => bytes,
             _ => &[],
         }
     }
 
-    /// A float of either width.
-    pub fn float(self) -> f64 {
+    /// Returns a float of either width.
+    pub(crate) fn float(self) -> f64 {
         match self {
             Self::Fixed64(bits) => f64::from_bits(bits),
             Self::Fixed32(bits) => f64::from(f32::from_bits(bits)),
@@ -171,8 +171,8 @@ impl<'a> Payload<'a> {
         }
     }
 
-    /// The numbers of a repeated field: one, or many packed into bytes.
-    pub fn numbers(self, mut take: impl FnMut(u64)) {
+    /// Calls `take` with the numbers of a repeated field: a single one, or several packed into bytes.
+    pub(crate) fn numbers(self, mut take: impl FnMut(u64)) {
         match self {
             Self::Bytes(mut bytes) => {
                 while let Some((number, len)) = read_varint(bytes) {
@@ -184,8 +184,8 @@ impl<'a> Payload<'a> {
         }
     }
 
-    /// The same, where each is eight bytes.
-    pub fn fixed_numbers(self, mut take: impl FnMut(u64)) {
+    /// Calls `take` with the numbers of a repeated field of eight bytes each.
+    pub(crate) fn fixed_numbers(self, mut take: impl FnMut(u64)) {
         match self {
             Self::Bytes(bytes) => bytes.as_chunks().0.iter().for_each(|eight| take(u64::from_le_bytes(*eight))),
             one => take(one.number()),
@@ -193,35 +193,35 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// Why a message could not be read.
+/// The reason why a message could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Broken {
-    /// How far into the message.
+pub(crate) struct Broken {
+    /// Offset in the message.
     pub at: usize,
-    /// What should have been there.
+    /// The expected input.
     pub expected: &'static str,
 }
 
-/// The fields of a message, one after the other.
-pub struct Fields<'a> {
+/// Iterates over the fields of a message.
+pub(crate) struct Fields<'a> {
     bytes: &'a [u8],
     at: usize,
     begin: usize,
 }
 
 impl<'a> Fields<'a> {
-    pub fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, begin: 0 }
     }
 
-    /// Where the last field began, or the one that could not be read.
-    pub fn last_begin(&self) -> usize {
+    /// Returns the offset of the last field, or of the one that could not be read.
+    pub(crate) fn last_begin(&self) -> usize {
         self.begin
     }
 
-    /// The next field and its value; `None` at the end.
+    /// Returns the next field and its value; `None` at the end.
     #[inline]
-    pub fn next(&mut self) -> Result<Option<(u32, Payload<'a>)>, Broken> {
+    pub(crate) fn next(&mut self) -> Result<Option<(u32, Payload<'a>)>, Broken> {
         if self.at >= self.bytes.len() {
             return Ok(None);
         }
@@ -239,12 +239,12 @@ impl<'a> Fields<'a> {
                 let at = self.at;
                 let len = usize::try_from(self.varint()?).unwrap_or(usize::MAX);
                 let end = self.at.checked_add(len).filter(|&end| end <= self.bytes.len());
-                let end = end.ok_or(Broken { at, expected: "a length that ends inside of the message" })?;
+                let end = end.ok_or(Broken { at, expected: "a length within the message" })?;
                 let bytes = &self.bytes[self.at..end];
                 self.at = end;
                 Payload::Bytes(bytes)
             }
-            _ => return Err(Broken { at: begin, expected: "a wire type that protobuf has" }),
+            _ => return Err(Broken { at: begin, expected: "a valid wire type" }),
         };
         Ok(Some((field, payload)))
     }
@@ -265,9 +265,9 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A number and how many bytes it takes; `None` if it is cut or too long.
+/// Reads a number and its length; `None` if it is cut off or too long.
 #[inline]
-pub fn read_varint(bytes: &[u8]) -> Option<(u64, usize)> {
+pub(crate) fn read_varint(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut number = 0;
     for (n, &byte) in bytes.iter().enumerate().take(VARINT_BYTES_MAX) {
         number |= u64::from(byte & 0x7f) << (7 * n);
@@ -284,7 +284,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_opened_is_read_back_whatever_its_length() {
+    fn fields_of_unknown_length_are_read_back() {
         for len in [0, 1, 127, 128, 16_384, 3_000_000] {
             let mut out = Vec::new();
             let place = out.open_bytes(7);
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_messages_are_refused_where_they_break() {
+    fn invalid_messages_are_refused_at_the_right_offset() {
         for (bytes, at) in [
             (&[0x08][..], 1),
             (&[0x08, 0x80], 1),

@@ -1,12 +1,12 @@
-//! From ticks to nanoseconds.
+//! Converts ticks to nanoseconds.
 
 /// Pairs of ticks and nanoseconds, with straight lines between them.
 ///
-/// The mapping never runs backwards, so what nests in ticks nests in nanoseconds. Points are only ever added at the
-/// end: what was mapped between two of them once is mapped alike for ever, and a slice written by one flush still nests
-/// in one that the next flush writes.
+/// The mapping is monotonic, so slices that nest in ticks nest in nanoseconds. Points are only added at the end: a time
+/// between two points is always mapped to the same value, so slices written by one flush nest in slices that a later
+/// flush writes.
 #[derive(Clone, Debug, Default)]
-pub struct Calibration {
+pub(crate) struct Calibration {
     lines: Vec<CalibrationLine>,
     last: Option<(u64, u64)>,
 }
@@ -15,9 +15,9 @@ pub struct Calibration {
 struct CalibrationLine {
     ticks: u64,
     nanos: u64,
-    /// Nanoseconds a tick, times 2^SCALE_BITS.
+    /// Nanoseconds per tick, times 2^SCALE_BITS.
     scale: u64,
-    /// Where the line ends; the mapping stays below it within the line.
+    /// End of the line; within the line, the result stays below `end_nanos`.
     end_ticks: u64,
     end_nanos: u64,
 }
@@ -26,8 +26,8 @@ const SCALE_BITS: u32 = 40;
 const SCALE_ONE: u64 = 1 << SCALE_BITS;
 
 impl Calibration {
-    /// Adds a point. One that does not lie after the last in both clocks is of no use and left out.
-    pub fn add(&mut self, ticks: u64, nanos: u64) {
+    /// Adds a point. It is ignored unless it is later than the last one on both clocks.
+    pub(crate) fn add(&mut self, ticks: u64, nanos: u64) {
         let Some((last_ticks, last_nanos)) = self.last else {
             self.last = Some((ticks, nanos));
             return;
@@ -46,8 +46,8 @@ impl Calibration {
         self.last = Some((ticks, nanos));
     }
 
-    /// Nanoseconds of the monotonic clock when the trace began.
-    pub fn start_nanos(&self) -> u64 {
+    /// Returns the nanoseconds of the monotonic clock at the start of the trace.
+    pub(crate) fn start_nanos(&self) -> u64 {
         match (self.lines.first(), self.last) {
             (Some(line), _) => line.nanos,
             (None, Some((_, nanos))) => nanos,
@@ -55,38 +55,38 @@ impl Calibration {
         }
     }
 
-    /// Nanoseconds since the trace began at the last point.
-    pub fn last_nanos_since_start(&self) -> u64 {
+    /// Returns the nanoseconds from the start of the trace to the last point.
+    pub(crate) fn last_nanos_since_start(&self) -> u64 {
         self.last.map_or(0, |(_, nanos)| nanos.saturating_sub(self.start_nanos()))
     }
 
-    /// A view that remembers the line it used last, for many times in a row.
-    pub fn cursor(&self) -> Cursor<'_> {
+    /// Returns a view that remembers the last line, for many conversions in a row.
+    pub(crate) fn cursor(&self) -> Cursor<'_> {
         Cursor {
             calibration: self,
-            line: self.lines.first().copied().unwrap_or_else(|| self.lonely_line()),
+            line: self.lines.first().copied().unwrap_or_else(|| self.single_point_line()),
             start_nanos: self.start_nanos(),
         }
     }
 
-    /// With a single point, ticks are taken for nanoseconds: nothing better is known.
-    fn lonely_line(&self) -> CalibrationLine {
+    /// Returns the line for a single point, which takes ticks for nanoseconds: no better value is known.
+    fn single_point_line(&self) -> CalibrationLine {
         let (ticks, nanos) = self.last.unwrap_or((0, 0));
         CalibrationLine { ticks, nanos, scale: SCALE_ONE, end_ticks: u64::MAX, end_nanos: u64::MAX }
     }
 
-    /// The line for `ticks`. Beyond the last point, and before the first, the nearest line is prolonged.
+    /// Returns the line for `ticks`. Beyond the last point, and before the first, the nearest line is extended.
     fn line_for(&self, ticks: u64) -> CalibrationLine {
         let n_before = self.lines.partition_point(|line| line.ticks <= ticks);
         match self.lines.get(n_before.saturating_sub(1)) {
-            None => self.lonely_line(),
-            Some(line) if n_before == self.lines.len() && ticks >= line.end_ticks => self.prolonged(*line),
+            None => self.single_point_line(),
+            Some(line) if n_before == self.lines.len() && ticks >= line.end_ticks => self.extended(*line),
             Some(line) => *line,
         }
     }
 
-    /// The continuation of the last line, with the slope of the longest of the last few: a short one is imprecise.
-    fn prolonged(&self, last: CalibrationLine) -> CalibrationLine {
+    /// Extends the last line, with the slope of the longest of the last few: a short line is imprecise.
+    fn extended(&self, last: CalibrationLine) -> CalibrationLine {
         let recent = &self.lines[self.lines.len().saturating_sub(4)..];
         let longest = recent.iter().max_by_key(|line| line.end_ticks - line.ticks);
         CalibrationLine {
@@ -99,23 +99,23 @@ impl Calibration {
     }
 }
 
-/// See [`Calibration::cursor`].
+/// A view that remembers the last line; see [`Calibration::cursor`].
 #[derive(Clone, Debug)]
-pub struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     calibration: &'a Calibration,
     line: CalibrationLine,
     start_nanos: u64,
 }
 
 impl Cursor<'_> {
-    /// Nanoseconds of the monotonic clock when the trace began.
-    pub fn start_nanos(&self) -> u64 {
+    /// Returns the nanoseconds of the monotonic clock at the start of the trace.
+    pub(crate) fn start_nanos(&self) -> u64 {
         self.start_nanos
     }
 
-    /// Nanoseconds since the trace began; times before it are put at its start.
+    /// Converts to nanoseconds since the start of the trace; earlier times are moved to the start.
     #[inline]
-    pub fn nanos_since_start(&mut self, ticks: u64) -> u64 {
+    pub(crate) fn nanos_since_start(&mut self, ticks: u64) -> u64 {
         if ticks < self.line.ticks || ticks >= self.line.end_ticks {
             self.line = self.calibration.line_for(ticks);
         }
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn points_are_met_exactly_and_lines_are_straight() {
+    fn points_are_mapped_exactly_and_lines_are_straight() {
         let mut calibration = Calibration::default();
         calibration.add(1_000, 50);
         calibration.add(3_000, 1_050);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_that_is_not_later_is_left_out() {
+    fn a_point_that_is_not_later_is_ignored() {
         let mut calibration = Calibration::default();
         calibration.add(1_000, 50);
         calibration.add(1_000, 60);
@@ -171,7 +171,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_mapping_never_runs_backwards(
+        fn the_mapping_is_monotonic(
             steps in prop::collection::vec((1u64..1 << 36, 1u64..1 << 36), 1..8),
             mut ticks in prop::collection::vec(0u64..1 << 40, 2..50),
         ) {
@@ -189,7 +189,7 @@ mod tests {
         }
 
         #[test]
-        fn a_later_point_does_not_move_what_was_mapped_before(
+        fn a_later_point_does_not_change_earlier_times(
             steps in prop::collection::vec((1u64..1 << 30, 1u64..1 << 30), 2..6),
             fraction in 0.0f64..1.0,
         ) {

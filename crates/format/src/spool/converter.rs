@@ -1,58 +1,58 @@
-//! A spool, or what is new in it, as a file that viewers open.
+//! Converts a spool, or its new part, to an output format.
 
-use super::begun::Begun;
+use super::begins_present::BeginsPresent;
 use super::diagnostic::Damage;
+use super::encode_chrome::ChromeFile;
+use super::encode_perfetto::PerfettoFile;
+use super::encoding::{About, FileEncoder};
 use super::facts;
-use super::form::{OutputFormat, Spelling};
-use super::layout::{CLOCK_TICKS, StopReason};
+use super::layout::CLOCK_TICKS;
 use super::open_slices::OpenSlices;
 use super::open_span::OpenSpan;
-use super::ordered::in_order;
-use super::piece::{PieceWriter, Written};
-use super::sink::{FileState, Means, SpoolWriter};
-use super::source::{Header, Piece, Progress, read_chunk_into};
-use super::spell_chrome::ChromeFile;
-use super::spell_perfetto::PerfettoFile;
-use super::spelling::{About, FileSpelling};
+use super::output_format::{Encoding, OutputFormat};
+use super::piece::{PieceOutput, PieceWriter};
+use super::progress::{Header, Piece, Progress, read_chunk_into};
+use super::spool_writer::{FileState, SpoolWriter, WriteOptions};
 use super::summary::Summary;
+use crate::ordered::in_order;
 use crate::pack::{Packer, Packing};
 use crate::{Error, ReadAt};
 use ferrum_trace_model::{Recording, Trigger};
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
-/// Chunks that a worker turns into text at a time: about 2 MB of it.
+/// Number of chunks that a worker converts at a time: about 2 MB of text.
 const UNIT_CHUNKS: usize = 8;
 
-/// What one call of [`Converter::convert_new`] wrote.
+/// Counts of one call of [`Converter::convert_new`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// Events.
+    /// PieceOutput events.
     pub events: u64,
-    /// Bytes.
+    /// PieceOutput bytes.
     pub bytes: u64,
 }
 
-/// Turns a spool into a file that viewers open, also one that still grows.
+/// Converts a spool to an output format, also while the spool still grows.
 ///
-/// The file is what all calls of [`convert_new`](Self::convert_new) wrote, one after the other, and then
-/// [`tail`](Self::tail), which the next batch replaces.
+/// The file is the output of all calls of [`convert_new`](Self::convert_new), followed by the [`tail`](Self::tail),
+/// which the next call overwrites.
 #[derive(Debug)]
 pub struct Converter {
     progress: Progress,
     file: File,
     packing: Packing,
     state: FileState,
-    /// What begins in the spool, if not everything does that ends there.
-    begun: Option<Begun>,
-    /// Spans that had begun and not ended when the events of the last batch were listed.
+    /// The begins in the spool, if some may be missing.
+    begins: Option<BeginsPresent>,
+    /// Spans that were open when the events of the last batch were listed.
     open_spans: Vec<OpenSpan>,
     n_events: u64,
-    /// Why the file is written, if it is a dump.
+    /// The trigger, if the file is a dump.
     trigger: Option<Trigger>,
 }
 
-/// What has been spelled so far, as far as what comes next depends on it.
+/// Encoder of the file, with its state.
 #[derive(Debug)]
 enum File {
     Chrome(ChromeFile<false>),
@@ -61,31 +61,31 @@ enum File {
 }
 
 impl Converter {
-    /// Checks that `source` is a spool.
-    pub fn open<R: ReadAt + ?Sized>(source: &R, form: OutputFormat) -> Result<Self, Error> {
-        let file = match form.spelling {
-            Spelling::Chrome => File::Chrome(ChromeFile::default()),
-            Spelling::ChromeWholeMicros => File::ChromeWholeMicros(ChromeFile::default()),
-            Spelling::Perfetto => File::Perfetto(Box::default()),
+    /// Creates a converter and checks that `source` is a spool.
+    pub fn open<R: ReadAt + ?Sized>(source: &R, format: OutputFormat) -> Result<Self, Error> {
+        let file = match format.encoding {
+            Encoding::Chrome => File::Chrome(ChromeFile::default()),
+            Encoding::ChromeWholeMicros => File::ChromeWholeMicros(ChromeFile::default()),
+            Encoding::Perfetto => File::Perfetto(Box::default()),
         };
         Ok(Self {
             progress: Progress::start(source)?,
             file,
-            packing: form.packing,
+            packing: format.packing,
             state: FileState::default(),
-            begun: Header::read(source)?.may_lack_begins().then(Begun::new),
+            begins: Header::read(source)?.may_lack_begins().then(BeginsPresent::new),
             open_spans: Vec::new(),
             n_events: 0,
             trigger: None,
         })
     }
 
-    /// States in the file that it is a dump, and what it was written for.
+    /// Marks the file as a dump with this trigger.
     pub fn with_trigger(self, trigger: Option<Trigger>) -> Self {
         Self { trigger, ..self }
     }
 
-    /// Writes what is new since the last call, with up to `n_workers` threads.
+    /// Writes the new events since the last call, with up to `n_workers` threads.
     pub fn convert_new<R, W>(&mut self, source: &R, out: &mut W, n_workers: usize) -> Result<Batch, Error>
     where
         R: ReadAt + ?Sized,
@@ -94,8 +94,9 @@ impl Converter {
         self.convert_growing(source, out, n_workers, || ())
     }
 
-    /// The same for a spool that is being recorded to. `events_are_seen` is called when it is known which events are written: a calibration
-    /// point that is added then lies behind them all, so that their times are what they are for every later call.
+    /// Does the same as [`convert_new`](Self::convert_new) for a spool that is being recorded. `events_are_seen` is
+    /// called once the events to write are known: a calibration point added then is later than all of them, so later
+    /// calls map their times to the same values.
     pub fn convert_growing<R, W>(
         &mut self,
         source: &R,
@@ -109,17 +110,17 @@ impl Converter {
     {
         let pieces = self.progress.advance(source, events_are_seen)?;
         self.open_spans = self.progress.open_spans(source)?;
-        let Self { progress, state, packing, begun, open_spans, .. } = self;
-        if let Some(begun) = begun {
-            begun.find(source, &pieces, &progress.dictionary)?;
+        let Self { progress, state, packing, begins, open_spans, .. } = self;
+        if let Some(begins) = begins {
+            begins.find(source, &pieces, &progress.dictionary)?;
         }
-        let news = News { source, pieces: &pieces, begun: begun.as_ref(), open_spans };
-        let means = Means { packing: *packing, n_workers };
+        let new_part = NewPart { source, pieces: &pieces, begins: begins.as_ref(), open_spans };
+        let options = WriteOptions { packing: *packing, n_workers };
         let dictionary = &progress.dictionary;
         let (written, damage) = match &mut self.file {
-            File::Chrome(file) => news.write(SpoolWriter::new(out, file, state, dictionary, means)?),
-            File::ChromeWholeMicros(file) => news.write(SpoolWriter::new(out, file, state, dictionary, means)?),
-            File::Perfetto(file) => news.write(SpoolWriter::new(out, &mut **file, state, dictionary, means)?),
+            File::Chrome(file) => new_part.write(SpoolWriter::new(out, file, state, dictionary, options)?),
+            File::ChromeWholeMicros(file) => new_part.write(SpoolWriter::new(out, file, state, dictionary, options)?),
+            File::Perfetto(file) => new_part.write(SpoolWriter::new(out, &mut **file, state, dictionary, options)?),
         };
         progress.damage.merge(damage);
         let batch = written?;
@@ -128,17 +129,18 @@ impl Converter {
         Ok(batch)
     }
 
-    /// What closes the file: ends of what has none yet, counts and clock of the recording, what was lost, and what the form demands.
+    /// Returns the end of the file: ends for open spans and async events, the facts about the recording, and the
+    /// closing bytes of the format.
     pub fn tail<R: ReadAt + ?Sized>(&self, source: &R) -> Result<Vec<u8>, Error> {
         let summary = self.summary(source)?;
-        // Of a recording of nothing there is nothing to tell, but that it goes on where another file ended.
-        let is_told = self.state.has_threads() || summary.dropped > 0 || Header::read(source)?.part > 0;
-        let about = is_told.then(|| self.about(source, &summary)).transpose()?;
+        // An empty recording states nothing, except that it continues an earlier part.
+        let is_stated = self.state.has_threads() || summary.dropped > 0 || Header::read(source)?.part > 0;
+        let about = is_stated.then(|| self.about(source, &summary)).transpose()?;
         let dictionary = &self.progress.dictionary;
         let open = OpenSlices::new(source, &self.open_spans, dictionary);
-        let end = open.end().max(self.state.unclosed.last());
+        let end = open.end().max(self.state.open_asyncs.last());
         let open = open.events(dictionary, end);
-        let ends = self.state.unclosed.ends(dictionary, end);
+        let ends = self.state.open_asyncs.ends(dictionary, end);
         let tail = match &self.file {
             File::Chrome(file) => file.tail(&ends, &open, about.as_ref()),
             File::ChromeWholeMicros(file) => file.tail(&ends, &open, about.as_ref()),
@@ -147,13 +149,13 @@ impl Converter {
         Packer::new(self.packing)?.finish(&self.state.checksum, &tail)
     }
 
-    /// Whether any event has been written, or any span is open: without one, the file has nothing that could take the place of
+    /// Returns true if any event was written or any span is open. Otherwise the file has no content that could replace
     /// another trace.
     pub fn has_events(&self) -> bool {
         self.n_events > 0 || !self.open_spans.is_empty()
     }
 
-    /// What is known of the recording so far.
+    /// Returns the facts about the recording so far.
     pub fn summary<R: ReadAt + ?Sized>(&self, source: &R) -> Result<Summary, Error> {
         let mut summary = self.progress.summary(source, self.n_events)?;
         let dictionary = &self.progress.dictionary;
@@ -169,40 +171,37 @@ impl Converter {
         let clock = if header.clock == CLOCK_TICKS { "ticks" } else { "monotonic" };
         let recording = Recording { trigger: self.trigger.clone(), ..summary.recording.clone() };
         let lost = (summary.dropped > 0).then(|| lost_text(summary, header.limit));
-        Ok(About { pid: summary.pid, lost, facts: facts::spell(&recording, clock) })
+        Ok(About { pid: summary.pid, lost, facts: facts::encode(&recording, clock) })
     }
 }
 
 fn lost_text(summary: &Summary, limit: u64) -> String {
-    let why = match summary.stop_reason {
-        Some(StopReason::Limit) => format!(": the limit of {limit} bytes was reached"),
-        Some(StopReason::NoSpace) => ": no space was left on the device".to_owned(),
-        Some(StopReason::Io) => ": the spool could not be enlarged".to_owned(),
-        None => String::new(),
-    };
+    let limit = format!("{limit} bytes");
+    let why =
+        summary.stop_reason.map_or_else(String::new, |reason| format!(": {}", reason.describe_with_limit(&limit)));
     format!("{} events lost{why}", summary.dropped)
 }
 
-/// What is new in a spool.
-struct News<'a, R: ?Sized> {
+/// The new part of a spool.
+struct NewPart<'a, R: ?Sized> {
     source: &'a R,
     pieces: &'a [Piece],
-    begun: Option<&'a Begun>,
+    begins: Option<&'a BeginsPresent>,
     open_spans: &'a [OpenSpan],
 }
 
-/// What workers use again, one after the other.
+/// Buffers and compressors for reuse by workers.
 #[derive(Default)]
-struct Kept {
+struct Reusable {
     memory: Vec<Vec<u8>>,
     packers: Vec<Packer>,
 }
 
-impl<R: ReadAt + ?Sized> News<'_, R> {
+impl<R: ReadAt + ?Sized> NewPart<'_, R> {
     fn write<W, F>(&self, mut sink: SpoolWriter<'_, W, F>) -> (Result<Batch, Error>, Damage)
     where
         W: Write + Send + ?Sized,
-        F: FileSpelling + Send,
+        F: FileEncoder + Send,
     {
         let written = sink
             .open()
@@ -213,35 +212,35 @@ impl<R: ReadAt + ?Sized> News<'_, R> {
         (written.map(|()| sink.batch), sink.damage)
     }
 
-    /// Workers take the pieces in order, write and pack them in memory at the same time, and hand them to the file in order.
+    /// Workers take pieces in order, encode and compress them in parallel, and write them to the file in order.
     fn write_pieces<W, F>(&self, sink: &mut SpoolWriter<'_, W, F>) -> Result<(), Error>
     where
         W: Write + Send + ?Sized,
-        F: FileSpelling + Send,
+        F: FileEncoder + Send,
     {
-        let &Self { source, pieces, begun, .. } = self;
+        let &Self { source, pieces, begins, .. } = self;
         let units: Vec<&[Piece]> = pieces.chunks(UNIT_CHUNKS).collect();
-        let (dictionary, means) = (sink.dictionary, sink.means);
-        let kept = Mutex::new(Kept::default());
-        let lock_kept = || kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let take_memory = || lock_kept().memory.pop().unwrap_or_default();
-        let pack = |packer: &mut Packer, written: &mut Written| -> Result<(), Error> {
-            if means.packing == Packing::Plain || written.events.is_empty() {
+        let (dictionary, options) = (sink.dictionary, sink.options);
+        let reusable = Mutex::new(Reusable::default());
+        let lock_reusable = || reusable.lock().unwrap_or_else(PoisonError::into_inner);
+        let take_memory = || lock_reusable().memory.pop().unwrap_or_default();
+        let pack = |packer: &mut Packer, written: &mut PieceOutput| -> Result<(), Error> {
+            if options.packing == Packing::Plain || written.events.is_empty() {
                 return Ok(());
             }
             let mut packed = take_memory();
             written.checksum = packer.pack(&written.events, &mut packed)?;
             let mut plain = std::mem::replace(&mut written.events, packed);
             plain.clear();
-            lock_kept().memory.push(plain);
+            lock_reusable().memory.push(plain);
             Ok(())
         };
-        let make = |unit: usize, emit: &mut dyn FnMut(Written) -> Result<(), Error>| {
-            let packer = lock_kept().packers.pop();
-            let mut packer = packer.map_or_else(|| Packer::new(means.packing), Ok)?;
-            let mut writer = PieceWriter::new(source, dictionary, begun, F::speller(take_memory()));
+        let make = |unit: usize, emit: &mut dyn FnMut(PieceOutput) -> Result<(), Error>| {
+            let packer = lock_reusable().packers.pop();
+            let mut packer = packer.map_or_else(|| Packer::new(options.packing), Ok)?;
+            let mut writer = PieceWriter::new(source, dictionary, begins, F::event_encoder(take_memory()));
             let mut bytes = Vec::new();
-            let mut pack_and_emit = |mut written: Written| {
+            let mut pack_and_emit = |mut written: PieceOutput| {
                 pack(&mut packer, &mut written)?;
                 emit(written)
             };
@@ -250,28 +249,28 @@ impl<R: ReadAt + ?Sized> News<'_, R> {
                 writer.write(piece, &bytes, &mut pack_and_emit)?;
             }
             pack_and_emit(writer.take())?;
-            lock_kept().packers.push(packer);
+            lock_reusable().packers.push(packer);
             Ok(())
         };
         let hand_over = |written| {
             let emptied = sink.accept(written)?;
-            lock_kept().memory.push(emptied);
+            lock_reusable().memory.push(emptied);
             Ok(())
         };
-        in_order(units.len(), means.n_workers, make, hand_over)
+        in_order(units.len(), options.n_workers, make, hand_over)
     }
 }
 
-/// Writes a whole spool in some form, with up to `n_workers` threads.
-pub fn to_form<R, W>(source: &R, out: &mut W, form: OutputFormat, n_workers: usize) -> Result<Summary, Error>
+/// Writes a whole spool in an output format, with up to `n_workers` threads.
+pub fn to_format<R, W>(source: &R, out: &mut W, format: OutputFormat, n_workers: usize) -> Result<Summary, Error>
 where
     R: ReadAt + ?Sized,
     W: Write + Send + ?Sized,
 {
-    write_whole(Converter::open(source, form)?, source, out, n_workers)
+    write_whole(Converter::open(source, format)?, source, out, n_workers)
 }
 
-/// Writes a whole spool with a converter that has written nothing yet.
+/// Writes a whole spool with a new converter.
 pub fn write_whole<R, W>(mut converter: Converter, source: &R, out: &mut W, n_workers: usize) -> Result<Summary, Error>
 where
     R: ReadAt + ?Sized,
@@ -289,10 +288,10 @@ where
     R: ReadAt + ?Sized,
     W: Write + Send + ?Sized,
 {
-    to_form(source, out, OutputFormat::default(), n_workers)
+    to_format(source, out, OutputFormat::default(), n_workers)
 }
 
-/// [`to_chrome`] for a spool in memory.
+/// Converts a spool in memory to Chrome trace events.
 pub fn to_chrome_bytes(spool: &[u8]) -> Result<(Vec<u8>, Summary), Error> {
     let mut out = Vec::new();
     let summary = to_chrome(spool, &mut out, 1)?;

@@ -1,4 +1,4 @@
-//! What the events of a spool refer to: call sites, threads, tracks, and the clock's calibration.
+//! Definitions: call sites, threads, tracks, and calibration points of the clock.
 //!
 //! ```text
 //! word 0 │ id : 32 │ payload bytes : 24 │ tag : 8
@@ -16,10 +16,11 @@ const TAG_PROCESS: u8 = 5;
 const TAG_THREAD_NAME: u8 = 6;
 const TAG_ORIGIN: u8 = 7;
 
-/// Spells that there is no rank.
+/// Value for a missing rank.
 const NO_RANK: u64 = u64::MAX;
 
-/// Where the count of lost events is in the payload of a thread's definition, in words; the recorder raises it in place.
+/// Index of the word with the count of lost events in the payload of a thread's definition; the recorder increments it
+/// in place.
 pub const THREAD_DROPPED_WORD: usize = 1;
 
 /// One definition.
@@ -40,30 +41,30 @@ pub enum Definition<'a> {
     Thread {
         /// The number that segments carry.
         id: u32,
-        /// The system's number of the thread.
+        /// The system's thread id.
         os_id: u64,
-        /// How many of its events were lost.
+        /// Number of its lost events.
         dropped: u64,
         /// Its name, if it had one.
         name: Cow<'a, str>,
     },
-    /// Another name for a thread defined before.
+    /// A new name for a thread that is already defined.
     ThreadName {
         /// The number that segments carry.
         id: u32,
-        /// The name from now on.
+        /// The new name.
         name: Cow<'a, str>,
     },
-    /// A track that is no thread.
+    /// A track other than a thread.
     Track {
         /// The number that records carry.
         id: u32,
-        /// Where viewers that sort should put it.
+        /// Sort index for viewers.
         sort: i64,
         /// Its name.
         name: Cow<'a, str>,
     },
-    /// Ticks of the clock and nanoseconds of the monotonic clock, read at one moment.
+    /// Ticks of the clock and nanoseconds of the monotonic clock, read at the same moment.
     Calibration {
         /// Ticks.
         ticks: u64,
@@ -75,19 +76,19 @@ pub enum Definition<'a> {
         /// The name.
         name: Cow<'a, str>,
     },
-    /// Where the recording comes from. What is not known is empty.
+    /// Origin of the recording. Unknown fields are empty.
     Origin {
-        /// Which of the processes of one run it is.
+        /// The rank of the process in its run.
         rank: Option<u32>,
         /// The name of the host.
         host: Cow<'a, str>,
-        /// Whose monotonic clock it is: another one whenever the host is started.
+        /// Id of the host's boot, which identifies its monotonic clock.
         boot_id: Cow<'a, str>,
     },
 }
 
-/// Writes the definition of a site in place of what is in `bytes`, as [`Definition::to_bytes`] spells it. If there is room for
-/// it, nothing is allocated.
+/// Replaces the content of `bytes` by the definition of a site, as [`Definition::to_bytes`] encodes it. Does not
+/// allocate if the capacity is sufficient.
 pub fn write_site<'a>(
     bytes: &mut Vec<u8>,
     id: u32,
@@ -115,7 +116,7 @@ fn put<'a>(bytes: &mut Vec<u8>, tag: u8, id: u32, numbers: &[u64], texts: impl I
 }
 
 impl Definition<'_> {
-    /// The bytes of the definition, a whole number of words.
+    /// Returns the bytes of the definition, a whole number of words.
     pub fn to_bytes(&self) -> Vec<u8> {
         let (tag, id, numbers, texts) = self.parts();
         let mut bytes = Vec::new();
@@ -143,13 +144,13 @@ impl Definition<'_> {
 }
 
 impl<'a> Definition<'a> {
-    /// Reads the definition at the start of `bytes`; returns it and how many bytes it takes. `None` stands for one that
-    /// is whole but of an unknown tag or with a payload that does not fit its tag.
+    /// Reads the definition at the start of `bytes`; returns it with its size. `None` stands for a complete definition
+    /// with an unknown tag or a payload that does not match its tag.
     pub fn read(bytes: &'a [u8]) -> Result<(Option<Self>, usize), &'static str> {
         let (first, rest) = bytes.split_first_chunk::<8>().ok_or("fewer than 8 bytes are left")?;
         let first = u64::from_le_bytes(*first);
         let n_payload = ((first >> 32) & 0xff_ffff) as usize;
-        let payload = rest.get(..n_payload).ok_or("the definition is longer than what is left")?;
+        let payload = rest.get(..n_payload).ok_or("the definition does not fit into the rest of the chunk")?;
         let size = (8 + n_payload).next_multiple_of(8).min(bytes.len());
         let mut reader = Payload(payload);
         Ok((Self::from_payload((first >> 56) as u8, first as u32, &mut reader), size))
@@ -193,7 +194,7 @@ impl<'a> Payload<'a> {
         let (len, rest) = self.0.split_first_chunk::<4>()?;
         let (text, rest) = rest.split_at_checked(u32::from_le_bytes(*len) as usize)?;
         self.0 = rest;
-        // The recorder cuts names to this; what is longer is damage, and would be copied into every event.
+        // The recorder cuts names to this length; a longer name is damage, and would be copied into every event.
         let kept = &text[..text.len().min(TEXT_BYTES_MAX)];
         Some(String::from_utf8_lossy(kept))
     }
@@ -204,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_definition_comes_back() {
+    fn every_definition_is_read_back() {
         let all = [
             Definition::Site {
                 id: 3,

@@ -1,4 +1,4 @@
-//! What a spool has defined so far, prepared for writing.
+//! The definitions of a spool, prepared for writing.
 
 use super::calibration::Calibration;
 use super::definition::{Definition, THREAD_DROPPED_WORD};
@@ -7,65 +7,67 @@ use crate::chrome::{Snippet, push_decimal, push_text};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Category of events that were given none.
-pub const DEFAULT_CATEGORY: &str = "default";
+/// Category of events without one.
+pub(crate) const DEFAULT_CATEGORY: &str = "default";
 
-/// Where the numbers of tracks that are no threads begin: above any number that Linux gives a thread.
+/// First thread id of tracks other than threads: above all thread ids of Linux.
 const TRACK_IDS: u32 = 1 << 30;
-/// Where the numbers of threads begin that cannot have the system's.
+/// First thread id of threads that cannot use the system's id.
 const OTHER_THREAD_IDS: u32 = TRACK_IDS + (1 << 29);
-/// Where the numbers of further lanes of tracks begin.
-pub const LANE_IDS: u32 = OTHER_THREAD_IDS + (1 << 28);
+/// First thread id of further lanes of tracks.
+pub(crate) const LANE_IDS: u32 = OTHER_THREAD_IDS + (1 << 28);
 
-/// First number of the processes that stand for further lanes of the original interface: above any that Linux gives a process.
-pub const LANE_PIDS: u32 = LANE_IDS;
+/// First process id of the processes for further lanes of the original engine's interface: above all process ids of
+/// Linux.
+pub(crate) const LANE_PIDS: u32 = LANE_IDS;
 
-/// A call site, spelled. There may be tens of thousands of them, names made at run time, so nothing in it has room to grow.
+/// A call site with its encoded parts. There may be tens of thousands of sites with names made at run time, so its
+/// fields have no spare capacity.
 #[derive(Debug)]
-pub struct Site {
+pub(crate) struct Site {
     pub name: Box<str>,
     pub category: Box<str>,
-    /// The names of its arguments.
+    /// The keys of its arguments.
     pub keys: Box<[String]>,
-    /// The numbers of the counters that its arguments are, if they are.
+    /// The numbers of the counters that its arguments represent, if it is a counter.
     pub counters: Box<[u32]>,
-    /// What a slice begins with: `,⏎{"name":"…","cat":"…","ph":"X","ts":`
+    /// The start of a slice: `,⏎{"name":"…","cat":"…","ph":"X","ts":`
     pub slice_head: Snippet,
-    /// How the rows of its asynchronous events are called.
+    /// The title of the rows of its async events.
     pub row_title: RowTitle,
     /// `"key":` for each argument.
-    pub spelled_keys: Box<[Vec<u8>]>,
+    pub encoded_keys: Box<[Vec<u8>]>,
 }
 
-/// What is of slices alone in what they begin with.
+/// The part of a slice's start that other events do not have.
 const SLICE_HEAD_END: &[u8] = b"X\",\"ts\":";
 
 /// A thread or another track.
 #[derive(Debug)]
-pub struct Track {
+pub(crate) struct Track {
     pub name: String,
     pub sort: Option<i64>,
-    /// Its number in the file.
+    /// Thread id in the file.
     pub id: u32,
     /// `,"pid":…,"tid":…`
     pub tail: Vec<u8>,
-    /// The same and the end of an event without arguments, `}`.
+    /// The same followed by the end of an event without arguments, `}`.
     pub end: Snippet,
 }
 
 /// A thread.
 #[derive(Debug)]
-pub struct Thread {
+pub(crate) struct Thread {
     pub track: Track,
-    /// The first thread that has its row, which may be one of the same number and name before it.
+    /// The first thread with the same row, which may be an earlier one with the same thread id and name.
     pub row: u32,
-    /// Where in the spool the count of its lost events is.
+    /// Offset of its count of lost events in the spool.
     pub dropped_at: u64,
 }
 
-/// Where the recording comes from. What is not known is empty.
+/// Origin of the recording. Unknown fields are empty.
 #[derive(Debug)]
-pub struct Origin {
+pub(crate) struct Origin {
     pub rank: Option<u32>,
     pub host: String,
     pub boot_id: String,
@@ -73,16 +75,16 @@ pub struct Origin {
 
 /// All definitions.
 #[derive(Debug)]
-pub struct Dictionary {
+pub(crate) struct Dictionary {
     pub pid: u32,
     pub process_name: String,
-    /// `None` for recordings made before it was written down.
+    /// `None` for recordings of versions that did not write it.
     pub origin: Option<Origin>,
     pub calibration: Calibration,
     sites: Sparse<Site>,
     threads: Sparse<Thread>,
     tracks: Sparse<Track>,
-    /// The thread that each of the system's thread numbers was used for first, and its name then.
+    /// The first thread that used each of the system's thread ids, and its name then.
     first_of_os_ids: HashMap<u64, (u32, String)>,
     /// Numbers of counters, by [`counter_hash`].
     counters: HashMap<u64, u32>,
@@ -90,7 +92,7 @@ pub struct Dictionary {
 }
 
 impl Dictionary {
-    pub fn new(pid: u32) -> Self {
+    pub(crate) fn new(pid: u32) -> Self {
         Self {
             pid,
             process_name: String::new(),
@@ -105,8 +107,8 @@ impl Dictionary {
         }
     }
 
-    /// Adds a definition found at `offset`, or says why not.
-    pub fn define(&mut self, definition: Definition<'_>, offset: u64) -> Result<(), String> {
+    /// Adds a definition found at `offset`, or returns the reason why it is invalid.
+    pub(crate) fn define(&mut self, definition: Definition<'_>, offset: u64) -> Result<(), String> {
         match definition {
             Definition::Site { id, name, category, keys } => {
                 let mut site = Site::new(&name, &category, &keys);
@@ -119,7 +121,7 @@ impl Dictionary {
                 self.threads.insert(id, Thread { track, row, dropped_at })?;
             }
             Definition::ThreadName { id, name } => {
-                let thread = self.threads.get_mut(id).ok_or("a thread is renamed that was not defined")?;
+                let thread = self.threads.get_mut(id).ok_or("a new name for an undefined thread was skipped")?;
                 thread.track.name = name.into_owned();
             }
             Definition::Track { id, sort, name } => {
@@ -135,8 +137,8 @@ impl Dictionary {
         Ok(())
     }
 
-    /// A thread is known to viewers by the system's number. Where the system gave that number again to a thread of
-    /// another name, the later one gets a number of its own.
+    /// Returns the track of a thread. Viewers identify a thread by the system's thread id. If the system reused the id
+    /// for a thread with another name, the later thread gets a new number.
     fn thread_track(&mut self, id: u32, os_id: u64, name: &str) -> (Track, u32) {
         let (first_id, first_name) = self.first_of_os_ids.entry(os_id).or_insert_with(|| (id, name.to_owned()));
         let usable = (1..u64::from(TRACK_IDS)).contains(&os_id) && first_name == name;
@@ -156,26 +158,26 @@ impl Dictionary {
     }
 
     #[inline]
-    pub fn site(&self, id: u32) -> Option<&Site> {
+    pub(crate) fn site(&self, id: u32) -> Option<&Site> {
         self.sites.get(id)
     }
 
     #[inline]
-    pub fn thread(&self, id: u32) -> Option<&Thread> {
+    pub(crate) fn thread(&self, id: u32) -> Option<&Thread> {
         self.threads.get(id)
     }
 
-    pub fn track(&self, id: u32) -> Option<&Track> {
+    pub(crate) fn track(&self, id: u32) -> Option<&Track> {
         self.tracks.get(id)
     }
 
-    pub fn threads(&self) -> impl Iterator<Item = (u32, &Thread)> {
+    pub(crate) fn threads(&self) -> impl Iterator<Item = (u32, &Thread)> {
         self.threads.iter()
     }
 }
 
 impl Site {
-    pub fn new<S: AsRef<str>>(name: &str, category: &str, keys: &[S]) -> Self {
+    pub(crate) fn new<S: AsRef<str>>(name: &str, category: &str, keys: &[S]) -> Self {
         let category = if category.is_empty() { DEFAULT_CATEGORY } else { category };
         let mut head = b",\n{\"name\":".to_vec();
         push_text(&mut head, name);
@@ -183,28 +185,29 @@ impl Site {
         push_text(&mut head, category);
         head.extend_from_slice(b",\"ph\":\"");
         head.extend_from_slice(SLICE_HEAD_END);
-        // Keys that are Rust keywords lose their `r#`.
+        // The prefix `r#` of keys that are Rust keywords is removed.
         let keys: Box<[String]> = keys.iter().map(|key| plain_key(key.as_ref()).to_owned()).collect();
         Self {
             name: name.into(),
             category: category.into(),
             slice_head: Snippet::new(&head),
             row_title: RowTitle::of(&keys),
-            spelled_keys: keys.iter().map(|key| spelled_key(key)).collect(),
+            encoded_keys: keys.iter().map(|key| encode_key(key)).collect(),
             keys,
             counters: Box::default(),
         }
     }
 
-    /// What an event begins with: `,⏎{"name":"…","cat":"…","ph":"`
-    pub fn head(&self) -> &[u8] {
+    /// Returns the start of an event: `,⏎{"name":"…","cat":"…","ph":"`
+    pub(crate) fn head(&self) -> &[u8] {
         let head = self.slice_head.text();
         &head[..head.len() - SLICE_HEAD_END.len()]
     }
 }
 
-/// What a value of a counter is known by. Any argument may be one, and texts for all of them would take more memory than their sites.
-pub fn counter_hash(name: &str, key: &str) -> u64 {
+/// Returns the hash that identifies a counter series. Any argument may be one, and texts for all of them would take
+/// more memory than their sites.
+pub(crate) fn counter_hash(name: &str, key: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     (name, key).hash(&mut hasher);
     hasher.finish()
@@ -214,12 +217,12 @@ fn plain_key(key: &str) -> &str {
     key.strip_prefix("r#").unwrap_or(key)
 }
 
-/// A key and its colon.
-fn spelled_key(key: &str) -> Vec<u8> {
-    let mut spelled = Vec::with_capacity(key.len() + 3);
-    push_text(&mut spelled, key);
-    spelled.push(b':');
-    spelled
+/// Encodes a key and its colon.
+fn encode_key(key: &str) -> Vec<u8> {
+    let mut encoded = Vec::with_capacity(key.len() + 3);
+    push_text(&mut encoded, key);
+    encoded.push(b':');
+    encoded
 }
 
 impl Track {
@@ -230,8 +233,8 @@ impl Track {
     }
 }
 
-/// `,"pid":…,"tid":…`
-pub fn track_tail(pid: u32, tid: u32) -> Vec<u8> {
+/// Returns `,"pid":…,"tid":…`
+pub(crate) fn track_tail(pid: u32, tid: u32) -> Vec<u8> {
     let mut tail = b",\"pid\":".to_vec();
     push_decimal(&mut tail, u64::from(pid));
     tail.extend_from_slice(b",\"tid\":");
@@ -239,14 +242,14 @@ pub fn track_tail(pid: u32, tid: u32) -> Vec<u8> {
     tail
 }
 
-/// A table by numbers that are given out in order, more or less.
+/// A table indexed by numbers that are assigned roughly in order.
 #[derive(Debug)]
 struct Sparse<T> {
     entries: Vec<Option<T>>,
     n_filled: usize,
 }
 
-/// A number this far beyond four times the entries is damage, not a definition: the table must not grow with it.
+/// A number beyond four times the entries plus this is damage, not a definition; the table must not grow with it.
 const SPARSE_SLACK: usize = 4096;
 
 impl<T> Default for Sparse<T> {
@@ -259,7 +262,7 @@ impl<T> Sparse<T> {
     fn insert(&mut self, id: u32, entry: T) -> Result<(), String> {
         let index = id as usize;
         if index > 4 * self.n_filled + SPARSE_SLACK {
-            return Err(format!("expected a number near {}, found {id}; definition passed over", self.n_filled));
+            return Err(format!("expected a number near {}, found {id}; definition skipped", self.n_filled));
         }
         if index >= self.entries.len() {
             self.entries.resize_with(index + 1, || None);

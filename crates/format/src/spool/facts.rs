@@ -1,11 +1,11 @@
-//! Facts about a recording, as the JSON object that a trace carries. `chrome/read/facts.rs` reads them.
+//! Writes the facts about a recording as the JSON object in a trace. `chrome/read/facts.rs` reads them.
 
 use crate::chrome::{push_decimal, push_text};
 use ferrum_trace_model::vocab::{about, trigger};
 use ferrum_trace_model::{Recording, RefusedDumps, Trigger};
 
-/// Returns the object. `clock` is the clock that times were read from.
-pub fn spell(recording: &Recording, clock: &str) -> Vec<u8> {
+/// Returns the JSON object. `clock` is the clock of the spool's times.
+pub(crate) fn encode(recording: &Recording, clock: &str) -> Vec<u8> {
     let mut object = Object::new();
     object.text("version", env!("CARGO_PKG_VERSION"));
     object.text("clock", clock);

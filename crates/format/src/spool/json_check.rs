@@ -1,10 +1,10 @@
-//! Is this text one JSON object?
+//! Checks that a text is one JSON object.
 
-/// Deepest nesting that is accepted.
+/// Maximum depth that is accepted.
 const DEPTH_MAX: usize = 64;
 
-/// True if `text` is one valid JSON object and nothing else.
-pub fn is_object(text: &[u8]) -> bool {
+/// Returns true if `text` is one valid JSON object and nothing else.
+pub(crate) fn is_object(text: &[u8]) -> bool {
     let mut checker = Checker { rest: text };
     text.first() == Some(&b'{') && checker.value(DEPTH_MAX).is_some() && checker.rest.is_empty()
 }
@@ -76,7 +76,7 @@ impl Checker<'_> {
             _ => None,
         }
         .or_else(|| {
-            // The recorder writes `\u00..` for control characters only, so no surrogates are let through.
+            // The recorder writes `\u00..` for control characters only, so surrogates are refused.
             let (digits, rest) = self.rest.split_at_checked(4)?;
             let is_control = *byte == b'u' && digits.starts_with(b"00") && digits.iter().all(u8::is_ascii_hexdigit);
             self.rest = rest;
@@ -127,7 +127,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn objects_are_told_from_what_only_looks_like_one() {
+    fn objects_are_accepted_and_similar_texts_are_not() {
         for good in ["{}", r#"{"a":1}"#, r#"{"a":[1,-2.5e-3,{"b":null}],"c":"x\n\u001f","d":true}"#] {
             assert!(is_object(good.as_bytes()), "{good}");
         }
@@ -139,7 +139,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_accepted_is_json(text in r#"[{}\[\]",:0-9eE.+\-a\\ntrufl]{0,24}"#) {
+        fn accepted_text_is_valid_json(text in r#"[{}\[\]",:0-9eE.+\-a\\ntrufl]{0,24}"#) {
             let text = format!("{{{text}}}");
             if is_object(text.as_bytes()) {
                 prop_assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{}", text);

@@ -1,35 +1,37 @@
-//! Which slices may share a track.
+//! Distributes slices that overlap partly over lanes.
 //!
-//! Viewers lose or misdraw slices of one track that overlap in part. Slices of threads nest by themselves; slices with
-//! times of their own need not, so each track has lanes, and a slice goes to the first lane where it nests in, encloses
-//! or is apart from every other. Where two begin at the same time, the longer one comes first, in the file too. So does what
-//! ends where another begins, since forms that spell begins and ends apart tell them by their order.
+//! Viewers lose or misdraw slices of one track that overlap partly. Slices of threads always nest; slices with explicit
+//! times need not, so each track has lanes, and a slice goes to the first lane where it nests in, encloses or is apart
+//! from every other slice. Of two slices that begin at the same time, the longer one comes first, in the file too. A
+//! slice that ends where another one begins also comes first, since formats with separate begins and ends depend on
+//! their order.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// How many slices of earlier batches a lane remembers one by one.
+/// Maximum number of slices of earlier batches that a lane remembers individually.
 const REMEMBERED: usize = 4096;
 
-/// How many lanes of a track are asked whether a slice fits among those in them. The others take a slice only after all that they have,
-/// so that the time for a slice does not grow with their number.
-const ASKED_MAX: usize = 32;
+/// Maximum number of lanes of a track that are searched for a place among their slices. Further lanes take a slice only
+/// after all of their slices, so that the time per slice does not grow with the number of lanes.
+const SEARCHED_MAX: usize = 32;
 
 /// Begin and end in nanoseconds.
-pub type Interval = (u64, u64);
+pub(crate) type Interval = (u64, u64);
 
 /// The lanes of one track.
 #[derive(Debug, Default)]
-pub struct SpoolLanes {
-    /// The lanes that are asked, the first ones of the track.
+pub(crate) struct SpoolLanes {
+    /// The lanes that are searched: the first ones of the track.
     lanes: Vec<Lane>,
-    /// The latest end in each of the others, the earliest first.
+    /// The latest end in each of the other lanes, earliest first.
     others: BinaryHeap<Reverse<(u64, usize)>>,
 }
 
 impl SpoolLanes {
-    /// Places the slices of one batch: the lane of each, and all of them in the order of their begins, outer ones first.
-    pub fn place(&mut self, batch: &[Interval]) -> (Vec<usize>, Vec<usize>) {
+    /// Assigns the slices of one batch to lanes. Returns the lane of each slice, and the indexes of all slices in the
+    /// order of their begins, outer ones first.
+    pub(crate) fn place(&mut self, batch: &[Interval]) -> (Vec<usize>, Vec<usize>) {
         let mut by_start: Vec<usize> = (0..batch.len()).collect();
         by_start.sort_by_key(|&i| (batch[i].0, Reverse(batch[i].1)));
         let mut lane_of = vec![0; batch.len()];
@@ -46,14 +48,14 @@ impl SpoolLanes {
         if let Some(lane) = self.lanes.iter_mut().position(|lane| lane.take(interval)) {
             return lane;
         }
-        if self.lanes.len() < ASKED_MAX {
+        if self.lanes.len() < SEARCHED_MAX {
             let mut lane = Lane::default();
             lane.take(interval);
             self.lanes.push(lane);
             return self.lanes.len() - 1;
         }
         let (start, end) = interval;
-        let next = ASKED_MAX + self.others.len();
+        let next = SEARCHED_MAX + self.others.len();
         let free = self.others.peek().is_some_and(|&Reverse((latest_end, _))| latest_end <= start);
         let lane = if free { self.others.pop().map_or(next, |Reverse((_, lane))| lane) } else { next };
         self.others.push(Reverse((end, lane)));
@@ -61,8 +63,8 @@ impl SpoolLanes {
     }
 }
 
-/// The batch's own order, with slices that begin together put in order of `by_start` among their places.
-pub fn outer_first(batch: &[Interval], by_start: &[usize]) -> Vec<usize> {
+/// Returns the order of the batch, with slices that begin at the same time reordered as in `by_start`.
+pub(crate) fn outer_first(batch: &[Interval], by_start: &[usize]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..batch.len()).collect();
     for group in by_start.chunk_by(|&a, &b| batch[a].0 == batch[b].0) {
         let mut places = group.to_vec();
@@ -77,20 +79,20 @@ pub fn outer_first(batch: &[Interval], by_start: &[usize]) -> Vec<usize> {
 /// Slices that nest or are apart.
 #[derive(Debug, Default)]
 struct Lane {
-    /// Ends of the slices of this batch that are still open where the sweep stands, innermost last.
+    /// Ends of the slices of this batch that are open at the current position, innermost last.
     open: Vec<u64>,
     /// Slices of this batch.
     batch: Vec<Interval>,
-    /// Slices of earlier batches, in the order they came.
+    /// Slices of earlier batches, in the order of arrival.
     earlier: VecDeque<Interval>,
     /// The latest end in `earlier`.
     earlier_end: u64,
-    /// What encloses all slices that are no longer remembered.
+    /// The range of all slices that are no longer remembered.
     forgotten: Option<Interval>,
 }
 
 impl Lane {
-    /// Takes a slice that begins no earlier than the last one of this batch, if it fits.
+    /// Adds a slice that begins no earlier than the last one of this batch, if it fits. Returns true if it was added.
     fn take(&mut self, interval: Interval) -> bool {
         let (start, end) = interval;
         while self.open.last().is_some_and(|&open_end| open_end <= start) {
@@ -130,12 +132,12 @@ impl Lane {
     }
 }
 
-/// Whether `new` may share a lane with `written`, which comes before it in the file.
+/// Returns true if `new` may share a lane with `written`, which comes before it in the file.
 fn fits_after(new: Interval, written: Interval) -> bool {
-    // What ends where another one begins must come first in the file.
+    // A slice that ends where another one begins must come first in the file.
     let apart = new.0 >= written.1 || new.1 < written.0;
     let inside = new.0 >= written.0 && new.1 <= written.1;
-    // The outer one of two that begin together must come first in the file, and `written` has.
+    // Of two slices that begin together, the outer one must come first in the file, and `written` already did.
     let around = new.0 < written.0 && new.1 >= written.1;
     apart || inside || around
 }
@@ -146,7 +148,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_nests_shares_a_lane_and_what_overlaps_does_not() {
+    fn nested_slices_share_a_lane_and_overlapping_ones_do_not() {
         let mut lanes = SpoolLanes::default();
         let (lane_of, _) = lanes.place(&[(0, 100), (10, 20), (20, 100), (90, 110), (110, 120)]);
         assert_eq!(lane_of, [0, 0, 0, 1, 0]);
@@ -163,19 +165,19 @@ mod tests {
     }
 
     #[test]
-    fn a_later_batch_does_not_end_where_something_written_begins() {
+    fn a_slice_of_a_later_batch_does_not_end_where_a_written_slice_begins() {
         let mut lanes = SpoolLanes::default();
         lanes.place(&[(5, 10)]);
         assert_eq!(lanes.place(&[(0, 5), (10, 15), (5, 5)]).0, [1, 0, 0]);
     }
 
     #[test]
-    fn a_later_batch_may_enclose_all_that_was_forgotten() {
+    fn a_slice_of_a_later_batch_may_enclose_all_forgotten_slices() {
         let mut lanes = SpoolLanes::default();
         let many: Vec<Interval> = (1..=3 * REMEMBERED as u64).map(|i| (10 * i, 10 * i + 5)).collect();
         lanes.place(&many);
         assert_eq!(lanes.place(&[(0, u64::MAX)]).0, [0]);
-        assert_eq!(lanes.place(&[(13, 27)]).0, [1], "cannot be told apart from what was forgotten");
+        assert_eq!(lanes.place(&[(13, 27)]).0, [1], "overlaps the range of the forgotten slices");
     }
 
     #[test]
@@ -185,12 +187,12 @@ mod tests {
         let mut lanes = SpoolLanes::default();
         assert!(lanes.place(&batch).0.into_iter().eq(0..n as usize));
         let later: Vec<Interval> = (2 * n..3 * n).map(|start| (start, start + n)).collect();
-        assert_eq!(lanes.place(&later).0.iter().max(), Some(&(n as usize - 1)), "lanes are used again");
+        assert_eq!(lanes.place(&later).0.iter().max(), Some(&(n as usize - 1)), "lanes are reused");
     }
 
     proptest! {
         #[test]
-        fn no_two_slices_of_a_lane_overlap_in_part(
+        fn no_two_slices_of_a_lane_overlap_partly(
             batches in prop::collection::vec(prop::collection::vec((0u64..60, 0u64..50), 0..120), 1..4)
         ) {
             let mut lanes = SpoolLanes::default();

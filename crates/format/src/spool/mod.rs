@@ -1,42 +1,42 @@
-//! The spool: the file that the recorder fills through shared memory while the program runs.
+//! The spool: the memory-mapped file that the recorder writes while the program runs.
 //!
-//! It is complete at every moment, also after `kill -9`, and can be read alone: names, threads and the clock's
-//! calibration are in it. [`to_form`] makes of it what viewers open; [`Converter`] does the same bit by bit while the spool
-//! still grows.
+//! It is complete at every moment, even after `kill -9`, and self-contained: names, threads and the calibration of the
+//! clock are in it. [`to_format`] converts it to a format that viewers open; [`Converter`] does the same incrementally
+//! while the spool still grows.
 
-mod begun;
+mod begins_present;
 mod calibration;
 mod converter;
-mod counter;
 mod definition;
 mod diagnostic;
 mod dictionary;
+mod encode_chrome;
+mod encode_perfetto;
+mod encoding;
+mod event_counter;
 pub(crate) mod facts;
-mod form;
 mod json_check;
 mod lanes;
 pub mod layout;
+mod open_asyncs;
 mod open_slices;
 mod open_span;
-mod ordered;
+mod output_format;
 mod piece;
+mod progress;
 pub mod record;
 pub mod row_title;
-mod sink;
-mod source;
-mod spell_chrome;
-mod spell_perfetto;
-mod spelling;
+mod spool_writer;
 mod summary;
 mod text;
-mod unclosed;
 
-pub use converter::{Batch, Converter, to_chrome, to_chrome_bytes, to_form, write_whole};
-pub use counter::EventCounter;
+pub use converter::{Batch, Converter, to_chrome, to_chrome_bytes, to_format, write_whole};
 pub use definition::{Definition, THREAD_DROPPED_WORD, write_site};
 pub use diagnostic::Diagnostic;
-pub use form::{OutputFormat, Spelling};
+pub use event_counter::EventCounter;
+pub use layout::{FILE_ENDING, FILE_EXTENSION};
 pub use open_span::empty_unstable_slots;
-pub use source::is_spool;
+pub use output_format::{Encoding, OutputFormat};
+pub use progress::is_spool;
 pub use summary::Summary;
 pub use text::{stamp_bits, text_reference};

@@ -1,23 +1,23 @@
-//! Open spans as slices that end where the file ends.
+//! Converts open spans to slices that end at the end of the file.
 
 use super::dictionary::{Dictionary, Site};
+use super::encoding::Event;
 use super::open_span::OpenSpan;
 use super::piece::inline_site_of;
 use super::record::SITE_INLINE;
-use super::spelling::Event;
 use super::text::Texts;
 use crate::ReadAt;
 
-/// How many threads are listed by [`OpenSlices::by_thread`].
+/// Maximum number of threads in the list of [`OpenSlices::by_thread`].
 const THREADS_MAX: usize = 100;
-/// How long the list of names of one thread may get.
+/// Maximum length of the list of names of one thread.
 const STACK_BYTES_MAX: usize = 1000;
 
-/// Spans that have not ended, with their times and names.
-pub struct OpenSlices<'a, R: ?Sized> {
+/// Open spans with their times and names.
+pub(crate) struct OpenSlices<'a, R: ?Sized> {
     texts: Texts<'a, R>,
     spans: Vec<TimedSpan<'a>>,
-    /// When the clock was calibrated last, in nanoseconds: the process was alive then.
+    /// Time of the last calibration in nanoseconds, when the process was still alive.
     last_alive: u64,
 }
 
@@ -25,12 +25,12 @@ struct TimedSpan<'a> {
     span: &'a OpenSpan,
     /// Nanoseconds.
     start: u64,
-    /// The site, if the span has a name of its own.
+    /// The site, if the span carries its own name.
     inline_site: Option<Site>,
 }
 
 impl<'a, R: ReadAt + ?Sized> OpenSlices<'a, R> {
-    pub fn new(source: &'a R, spans: &'a [OpenSpan], dictionary: &Dictionary) -> Self {
+    pub(crate) fn new(source: &'a R, spans: &'a [OpenSpan], dictionary: &Dictionary) -> Self {
         let texts = Texts::of_spool(source);
         let mut clock = dictionary.calibration.cursor();
         let timed = spans.iter().map(|span| {
@@ -42,14 +42,15 @@ impl<'a, R: ReadAt + ?Sized> OpenSlices<'a, R> {
         Self { spans, texts, last_alive: dictionary.calibration.last_nanos_since_start() }
     }
 
-    /// The latest time at which the spans are known to be open. 0 if there are none.
-    pub fn end(&self) -> u64 {
+    /// Returns the latest time at which the spans are known to be open; 0 if there are none.
+    pub(crate) fn end(&self) -> u64 {
         let last_begin = self.spans.iter().map(|timed| timed.start + 1).max();
         last_begin.map_or(0, |begin| begin.max(self.last_alive))
     }
 
-    /// Lists the names of the spans by thread, from the outside in: `decode > layer > gemm`. Of many threads, the first ones.
-    pub fn by_thread(&self, dictionary: &Dictionary) -> Vec<(String, String)> {
+    /// Returns the names of the spans of each thread, outermost first: `decode > layer > gemm`. The number of threads
+    /// is limited.
+    pub(crate) fn by_thread(&self, dictionary: &Dictionary) -> Vec<(String, String)> {
         let mut threads: Vec<(u32, String)> = Vec::new();
         for event in self.events(dictionary, u64::MAX) {
             let thread = event.thread.track.id;
@@ -70,8 +71,8 @@ impl<'a, R: ReadAt + ?Sized> OpenSlices<'a, R> {
         threads.into_iter().filter_map(named).collect()
     }
 
-    /// The spans as slices up to `end`. A span whose thread or name is not defined is left out.
-    pub fn events<'s>(&'s self, dictionary: &'s Dictionary, end: u64) -> Vec<Event<'s, R>> {
+    /// Returns the spans as slices up to `end`. A span whose thread or name is not defined is omitted.
+    pub(crate) fn events<'s>(&'s self, dictionary: &'s Dictionary, end: u64) -> Vec<Event<'s, R>> {
         let events = self.spans.iter().filter_map(|timed| {
             let record = timed.span.record()?;
             let site = timed.inline_site.as_ref().or_else(|| dictionary.site(record.site))?;

@@ -1,4 +1,4 @@
-//! Spans that have begun and not ended, read from the stacks of open spans.
+//! Reads open spans from their stacks.
 
 use super::layout::{chunk, open_spans as stack};
 use super::record::{
@@ -9,19 +9,19 @@ use std::ops::Range;
 const LINE_BYTES: usize = 8 * stack::LINE_WORDS;
 const FIRST_STACK: usize = 8 * chunk::HEADER_WORDS;
 
-/// A span that has begun and not ended.
+/// An open span.
 #[derive(Clone, Debug)]
-pub struct OpenSpan {
+pub(crate) struct OpenSpan {
     /// The thread's number in the spool.
     pub thread: u32,
-    /// Ticks.
+    /// Begin in ticks.
     pub start: u64,
     record: Vec<u8>,
 }
 
 impl OpenSpan {
-    /// The span as a record whose end and duration are zero.
-    pub fn record(&self) -> Option<Record<'_>> {
+    /// Returns the span as a record whose end and duration are zero.
+    pub(crate) fn record(&self) -> Option<Record<'_>> {
         Record::read(&self.record).ok()
     }
 
@@ -50,8 +50,8 @@ fn word(line: &[u8], n: usize) -> u64 {
     line.get(8 * n..8 * n + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
 
-/// Returns the spans in the stacks of a chunk, each stack from the outside in.
-pub fn spans_of_chunk(bytes: &[u8]) -> Vec<OpenSpan> {
+/// Returns the spans in the stacks of a chunk, each stack outermost first.
+pub(crate) fn spans_of_chunk(bytes: &[u8]) -> Vec<OpenSpan> {
     let mut spans = Vec::new();
     for stack in stacks(bytes) {
         let thread = word(&bytes[stack.header], stack::THREAD);
@@ -60,7 +60,8 @@ pub fn spans_of_chunk(bytes: &[u8]) -> Vec<OpenSpan> {
         };
         let mut last_start = 0;
         for span in bytes[stack.slots].chunks_exact(LINE_BYTES).filter_map(|slot| OpenSpan::new(thread, slot)) {
-            // The slots of a running thread are not read at one moment: an outer span may be younger than an inner one.
+            // The slots of a running thread are not read at the same moment, so an outer span may be younger than an
+            // inner one.
             if span.start > last_start {
                 last_start = span.start;
                 spans.push(span);
@@ -70,12 +71,13 @@ pub fn spans_of_chunk(bytes: &[u8]) -> Vec<OpenSpan> {
     spans
 }
 
-/// Empties the slots of a chunk of open spans that differ in `later`, a second copy of it: their thread was changing them.
+/// Empties the slots of a chunk of open spans that differ in `later`, a second copy of it: their thread was changing
+/// them.
 pub fn empty_unstable_slots(bytes: &mut [u8], later: &[u8]) {
     for stack in stacks(bytes) {
         let lines = stack.slots.step_by(LINE_BYTES).map(|at| at..at + LINE_BYTES);
         if bytes.get(stack.header.clone()) != later.get(stack.header.clone()) {
-            // The thread ended, or another one took the stack over.
+            // The thread ended, or another one took over the stack.
             lines.for_each(|line| empty_slot(&mut bytes[line]));
             continue;
         }
@@ -91,13 +93,13 @@ fn empty_slot(slot: &mut [u8]) {
     slot[8 * stack::HEAD..][..8].fill(0);
 }
 
-/// The place of a stack in its chunk.
+/// Position of a stack in its chunk.
 struct Stack {
     header: Range<usize>,
     slots: Range<usize>,
 }
 
-/// Finds the stacks of a chunk. Damage ends the list.
+/// Finds the stacks of a chunk. The list ends at damage.
 fn stacks(bytes: &[u8]) -> Vec<Stack> {
     let end = usize::try_from(word(bytes, chunk::LEN)).unwrap_or(usize::MAX).min(bytes.len());
     let mut stacks = Vec::new();
@@ -121,7 +123,7 @@ fn stacks(bytes: &[u8]) -> Vec<Stack> {
 mod tests {
     use super::*;
 
-    /// A chunk with stacks: thread, number of slots, and `(level, start, site)` of its open spans.
+    /// One stack of a test chunk: thread, number of slots, and `(level, start, site)` of its open spans.
     type Spans<'a> = (u64, usize, &'a [(usize, u64, u32)]);
 
     fn chunk_of(stacks: &[Spans<'_>]) -> Vec<u8> {
@@ -147,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_spans_of_each_stack_are_read_from_the_outside_in() {
+    fn the_spans_of_each_stack_are_read_outermost_first() {
         let bytes = chunk_of(&[(3, 4, &[(0, 10, 2), (2, 30, 4)]), (0, 2, &[(0, 5, 2)]), (7, 2, &[(1, 20, 6)])]);
         assert_eq!(starts(&bytes), [(3, 10), (3, 30), (7, 20)]);
         let spans = spans_of_chunk(&bytes);
@@ -156,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_that_began_before_the_one_around_it_is_left_out() {
+    fn a_span_that_began_before_the_one_around_it_is_omitted() {
         assert_eq!(starts(&chunk_of(&[(1, 3, &[(0, 10, 2), (1, 9, 2), (2, 12, 2)])])), [(1, 10), (1, 12)]);
     }
 
@@ -179,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_stacks_are_no_spans() {
+    fn damaged_stacks_have_no_spans() {
         let whole = chunk_of(&[(1, 2, &[(0, 10, 2)]), (2, 2, &[(0, 10, 2)])]);
         for at in (0..whole.len()).step_by(8) {
             let mut bytes = whole.clone();

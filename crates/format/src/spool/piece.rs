@@ -1,88 +1,88 @@
-//! The events of one piece of a chunk, found and timed.
+//! Finds the events of one piece of a chunk and computes their times.
 
-use super::begun::Begun;
+use super::begins_present::BeginsPresent;
 use super::calibration::Cursor;
 use super::diagnostic::Damage;
 use super::dictionary::{Dictionary, Site, Thread};
+use super::encoding::{CounterRow, Event, EventEncoder, push_loose_args};
 use super::layout::CHUNK_BYTES;
+use super::open_asyncs::AsyncPoint;
+use super::progress::{Piece, missing_bytes};
 use super::record::{HEADER_BYTES, Record, RecordKind, SITE_INLINE, TIME_BITS};
 use super::row_title::title_of;
-use super::source::{Piece, missing_bytes};
-use super::spelling::{CounterRow, Event, Speller, push_loose_args};
 use super::text::Texts;
-use super::unclosed::Edge;
 use crate::pack::Checksum;
 use crate::{Error, ReadAt};
 use ferrum_trace_model::Value;
 use std::ops::Range;
 
-/// How much is held before it is emitted: more than what a worker's share of an ordinary spool makes.
+/// Size at which the output is emitted: more than a worker's share of an ordinary spool.
 const EMIT_BYTES: usize = 4 << 20;
 
-/// Whose lanes a slice with times of its own shares.
+/// The track whose lanes a slice with explicit times uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LaneKey {
-    /// What could not stay on a thread's own track.
+pub(crate) enum LaneKey {
+    /// A thread, for slices that cannot be on its own track.
     Thread(u32),
     /// A named track.
     Track(u32),
-    /// A `tid` of the reference's interface.
+    /// A `tid` of the original engine's interface.
     Pushed(u32),
 }
 
-/// A slice whose lane is yet to be found.
+/// A slice that has not been assigned to a lane.
 #[derive(Debug)]
-pub struct Loose {
+pub(crate) struct LooseSlice {
     pub key: LaneKey,
-    /// Nanoseconds.
+    /// Begin and end in nanoseconds.
     pub interval: (u64, u64),
-    /// Where in [`Written::texts`] its beginning is, up to the time.
+    /// Range of its start, up to the time, in [`PieceOutput::texts`].
     pub head: Range<usize>,
-    /// Where its arguments are; empty if there are none.
+    /// Range of its arguments; empty if there are none.
     pub args: Range<usize>,
-    /// The flow that arrives where it begins.
+    /// The flow that ends at its begin.
     pub flow: Option<u64>,
 }
 
-/// What became of some pieces.
+/// The output for some pieces.
 #[derive(Debug, Default)]
-pub struct Written {
-    /// Events, spelled; and then packed.
+pub(crate) struct PieceOutput {
+    /// Encoded events, later compressed.
     pub events: Vec<u8>,
-    /// Of the events before they were packed.
+    /// Checksum of the events before compression.
     pub checksum: Checksum,
     pub n_events: u64,
-    pub loose: Vec<Loose>,
+    pub loose: Vec<LooseSlice>,
     pub texts: Vec<u8>,
-    /// Threads that have events in here.
+    /// Threads with events in this output.
     pub threads: Vec<u32>,
-    /// Counters that have values in here.
+    /// Counters with values in this output.
     pub counters: Vec<CounterRow>,
-    /// Begins and ends of what is asynchronous.
-    pub edges: Vec<Edge>,
-    /// When the last event of a thread is, in nanoseconds.
+    /// Begins and ends of async events.
+    pub async_points: Vec<AsyncPoint>,
+    /// Time of the last event of a thread, in nanoseconds.
     pub last: u64,
-    /// The last span of each piece: its thread, and when it began in ticks.
+    /// The last span of each piece: its thread, and its begin in ticks.
     pub last_spans: Vec<(u32, u64)>,
-    /// Texts of arguments that the spool does not have.
+    /// Number of argument texts that are missing in the spool.
     pub n_lost_texts: u64,
     pub damage: Damage,
 }
 
-/// Writes pieces one after the other.
-pub struct PieceWriter<'a, R: ?Sized, S> {
+/// Writes pieces one after another.
+pub(crate) struct PieceWriter<'a, R: ?Sized, S> {
     source: &'a R,
     dictionary: &'a Dictionary,
     clock: Cursor<'a>,
-    /// If the spool is a ring, or one of several: what begins in it.
-    begun: Option<&'a Begun>,
-    speller: S,
-    written: Written,
-    /// The last span so far: its thread, and when it began in ticks.
+    /// The begins in the spool, if it is a ring or a part of a rotating recording.
+    begins: Option<&'a BeginsPresent>,
+    encoder: S,
+    written: PieceOutput,
+    /// The last span so far: its thread, and its begin in ticks.
     last_span: (u32, u64),
 }
 
-/// What holds for the records of a segment.
+/// The thread and time base of the records in a segment.
 #[derive(Clone, Copy)]
 struct SegmentContext<'a> {
     thread_id: u32,
@@ -90,28 +90,33 @@ struct SegmentContext<'a> {
     base: u64,
 }
 
-impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
-    pub fn new(source: &'a R, dictionary: &'a Dictionary, begun: Option<&'a Begun>, speller: S) -> Self {
+impl<'a, R: ReadAt + ?Sized, S: EventEncoder> PieceWriter<'a, R, S> {
+    pub(crate) fn new(
+        source: &'a R,
+        dictionary: &'a Dictionary,
+        begins: Option<&'a BeginsPresent>,
+        encoder: S,
+    ) -> Self {
         let clock = dictionary.calibration.cursor();
-        Self { source, dictionary, clock, begun, speller, written: Written::default(), last_span: (0, 0) }
+        Self { source, dictionary, clock, begins, encoder, written: PieceOutput::default(), last_span: (0, 0) }
     }
 
-    /// What has been written and not been emitted.
-    pub fn take(&mut self) -> Written {
-        let (events, counters) = self.speller.take();
-        Written { events, counters, ..std::mem::take(&mut self.written) }
+    /// Returns the output that has not been emitted.
+    pub(crate) fn take(&mut self) -> PieceOutput {
+        let (events, counters) = self.encoder.take();
+        PieceOutput { events, counters, ..std::mem::take(&mut self.written) }
     }
 
-    /// Writes the events of `piece`. The chunk is read from its beginning on, since what went before says which thread
-    /// and base hold.
+    /// Writes the events of `piece`. The chunk is read from its start, since earlier records determine the thread and
+    /// the time base.
     ///
-    /// What is written is emitted when it becomes much, so that a small spool that stands for a large file takes no more
-    /// memory than another.
-    pub fn write(
+    /// The output is emitted whenever it becomes large, so that a small spool with a large output does not need more
+    /// memory.
+    pub(crate) fn write(
         &mut self,
         piece: Piece,
         bytes: &[u8],
-        emit: &mut dyn FnMut(Written) -> Result<(), Error>,
+        emit: &mut dyn FnMut(PieceOutput) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let whole = &bytes[..piece.to.min(bytes.len())];
         if whole.len() < piece.to {
@@ -131,7 +136,7 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
             let record = match Record::read(&whole[at..]) {
                 Ok(record) => record,
                 Err(bad) => {
-                    self.damage(offset, format!("{}; the rest of the chunk was passed over", bad.0));
+                    self.damage(offset, format!("{}; the rest of the chunk was skipped", bad.0));
                     break;
                 }
             };
@@ -147,11 +152,11 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
                 _ if !is_new => {}
                 _ => match segment {
                     Some(segment) => self.event(&texts, segment, record, long_duration, offset),
-                    None => self.damage(offset, "an event of no thread was passed over"),
+                    None => self.damage(offset, "an event without a thread was skipped"),
                 },
             }
             long_duration = 0;
-            if self.speller.n_bytes() + self.written.texts.len() > EMIT_BYTES {
+            if self.encoder.n_bytes() + self.written.texts.len() > EMIT_BYTES {
                 emit(self.take())?;
             }
         }
@@ -160,7 +165,7 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
         Ok(())
     }
 
-    /// Writes the record at the start of `bytes` if it is a span without arguments and nothing is wrong with it.
+    /// Writes the record at the start of `bytes` if it is a valid span without arguments. Returns false for all others.
     #[inline(always)]
     fn plain_span(&mut self, bytes: &[u8], segment: Option<SegmentContext<'a>>) -> bool {
         let Some((site, end, duration)) = Record::plain_span(bytes) else {
@@ -181,7 +186,7 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
         self.note_thread(thread_id);
         self.written.n_events += 1;
         self.written.last = self.written.last.max(end);
-        self.speller.plain_slice(site_id, site, thread, start, end);
+        self.encoder.plain_slice(site_id, site, thread, start, end);
         true
     }
 
@@ -202,7 +207,7 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
 
     fn event(&mut self, texts: &Texts<'_, R>, segment: SegmentContext<'a>, record: Record<'_>, long: u64, offset: u64) {
         let Some(thread) = segment.thread else {
-            self.damage(offset, format!("an event of the unknown thread {} was passed over", segment.thread_id));
+            self.damage(offset, format!("an event of the unknown thread {} was skipped", segment.thread_id));
             return;
         };
         let (start, end) = self.times(segment, &record, long);
@@ -214,7 +219,7 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
             match self.dictionary.site(record.site) {
                 Some(site) => site,
                 None => {
-                    self.damage(offset, format!("an event of the unknown site {} was passed over", record.site));
+                    self.damage(offset, format!("an event of the unknown site {} was skipped", record.site));
                     return;
                 }
             }
@@ -223,7 +228,7 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
         if !matches!(record.kind, RecordKind::Pushed | RecordKind::PushedShort) {
             self.note_thread(segment.thread_id);
         }
-        // Others have times of their own, of clocks that may be any.
+        // The other kinds have explicit times, from any clock.
         if !matches!(
             record.kind,
             RecordKind::TrackSpan | RecordKind::Measured | RecordKind::Pushed | RecordKind::PushedShort
@@ -235,7 +240,7 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
         }
         let event = Event { texts, record, site, thread, start, end };
         match record.kind {
-            RecordKind::Span | RecordKind::FirstLap => self.speller.slice(&event),
+            RecordKind::Span | RecordKind::FirstLap => self.encoder.slice(&event),
             RecordKind::Escaped
             | RecordKind::TrackSpan
             | RecordKind::Measured
@@ -243,21 +248,21 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
             | RecordKind::PushedShort => {
                 self.loose(segment.thread_id, &event);
             }
-            RecordKind::Counter => self.speller.counter(&event),
+            RecordKind::Counter => self.encoder.counter(&event),
             _ => self.point(segment.thread_id, &event),
         }
     }
 
-    /// A point. Its beginning may have been overwritten, or be in another file: what is asynchronous then begins where this one does, and
-    /// an arrow that comes from nowhere is left out.
+    /// Writes a point. If its begin was overwritten or is in another part, an async event gets a begin at the start of
+    /// the spool, and a flow is omitted.
     fn point(&mut self, thread_id: u32, event: &Event<'_, R>) {
         let record = &event.record;
-        match (record.kind, self.begun) {
-            (RecordKind::FlowStep | RecordKind::FlowEnd, Some(begun)) if !begun.has_flow(record.leading(0)) => {
+        match (record.kind, self.begins) {
+            (RecordKind::FlowStep | RecordKind::FlowEnd, Some(begins)) if !begins.has_flow(record.leading(0)) => {
                 self.written.n_events -= 1;
             }
-            (RecordKind::AsyncEnd, Some(begun)) if !begun.has_async(event.site, record) => {
-                let first = self.clock.nanos_since_start(begun.first_tick);
+            (RecordKind::AsyncEnd, Some(begins)) if !begins.has_async(event.site, record) => {
+                let first = self.clock.nanos_since_start(begins.first_tick);
                 let begin = Event { record: record.without_args(), start: first, end: first, ..*event };
                 let title = title_of(event);
                 self.async_point(&begin, RecordKind::AsyncBegin, title.as_deref());
@@ -265,26 +270,32 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
             }
             (kind @ (RecordKind::AsyncBegin | RecordKind::AsyncEnd), _) => {
                 let title = title_of(event);
-                self.written.edges.extend(Edge::of(event.site, record, thread_id, event.end, title.as_deref()));
+                self.written.async_points.extend(AsyncPoint::of(
+                    event.site,
+                    record,
+                    thread_id,
+                    event.end,
+                    title.as_deref(),
+                ));
                 self.async_point(event, kind, title.as_deref());
             }
-            (kind, _) => self.speller.point(event, kind),
+            (kind, _) => self.encoder.point(event, kind),
         }
     }
 
-    /// An asynchronous begin or end, in what gives its row a title.
+    /// Writes the begin or end of an async event, inside the event that gives its row a title.
     fn async_point(&mut self, event: &Event<'_, R>, kind: RecordKind, title: Option<&str>) {
         let is_begin = kind == RecordKind::AsyncBegin;
         if let Some(title) = title.filter(|_| is_begin) {
-            self.speller.row_edge(event, kind, title);
+            self.encoder.row_title_point(event, kind, title);
         }
-        self.speller.point(event, kind);
+        self.encoder.point(event, kind);
         if let Some(title) = title.filter(|_| !is_begin) {
-            self.speller.row_edge(event, kind, title);
+            self.encoder.row_title_point(event, kind, title);
         }
     }
 
-    /// When it begins and ends, in nanoseconds.
+    /// Returns begin and end in nanoseconds.
     #[inline]
     fn times(&mut self, segment: SegmentContext<'_>, record: &Record<'_>, long: u64) -> (u64, u64) {
         let end_ticks = segment.base.wrapping_add(record.end);
@@ -317,13 +328,13 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
         };
         let out = &mut self.written.texts;
         let head_start = out.len();
-        self.speller.loose_head(event.site, out);
+        self.encoder.loose_head(event.site, out);
         let args_start = out.len();
         push_loose_args(out, event);
         let args_end = out.len();
-        let begins = |id: &u64| *id != 0 && self.begun.is_none_or(|begun| begun.has_flow(*id));
-        let flow = (record.kind == RecordKind::Measured).then(|| record.leading(3)).filter(begins);
-        self.written.loose.push(Loose {
+        let begins_here = |id: &u64| *id != 0 && self.begins.is_none_or(|begins| begins.has_flow(*id));
+        let flow = (record.kind == RecordKind::Measured).then(|| record.leading(3)).filter(begins_here);
+        self.written.loose.push(LooseSlice {
             key,
             interval: (event.start, event.end),
             head: head_start..args_start,
@@ -333,14 +344,14 @@ impl<'a, R: ReadAt + ?Sized, S: Speller> PieceWriter<'a, R, S> {
     }
 }
 
-/// When a record of a thread begins.
+/// Returns the begin of a thread's record in ticks.
 fn start_ticks(segment: SegmentContext<'_>, record: &Record<'_>, long: u64) -> u64 {
     let duration = record.duration | (long << TIME_BITS);
     segment.base.wrapping_add(record.end).saturating_sub(duration)
 }
 
-/// The site of a record that has its name and category as arguments.
-pub fn inline_site_of<R: ReadAt + ?Sized>(texts: &Texts<'_, R>, record: &Record<'_>) -> Site {
+/// Returns the site of a record that has its name and category as arguments.
+pub(crate) fn inline_site_of<R: ReadAt + ?Sized>(texts: &Texts<'_, R>, record: &Record<'_>) -> Site {
     let text = |n| match (n < record.n_args()).then(|| texts.value(record, n)) {
         Some(Value::Text(text)) => text.into_owned(),
         _ => "(lost)".to_owned(),

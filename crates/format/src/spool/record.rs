@@ -1,4 +1,4 @@
-//! One event in a spool.
+//! One record of a spool.
 //!
 //! ```text
 //! word 0 │ site : 24                 │ end : 40           ticks since the segment's base
@@ -8,21 +8,21 @@
 //! then   │ one word an argument
 //! ```
 //!
-//! The end is stored, not the start: it cannot lie before the base, since the record is written after it.
+//! The end is stored, not the start: the record is written at its end, so the end cannot lie before the base.
 
 /// Bits of the end and of the duration.
 pub const TIME_BITS: u32 = 40;
 /// Mask of the end and of the duration.
 pub const TIME_MASK: u64 = (1 << TIME_BITS) - 1;
-/// Largest number of a site.
+/// Maximum number of a site.
 pub const SITE_MAX: u32 = (1 << 24) - 1;
 /// Bytes of a record without leading words or arguments.
 pub const HEADER_BYTES: usize = 16;
-/// Longest text that is kept; what is longer is cut, see [`cut_text`].
+/// Maximum length of a text; longer texts are cut, see [`cut_text`].
 pub const TEXT_BYTES_MAX: usize = 8 * 1024;
-/// Most arguments an event can have.
+/// Maximum number of arguments of an event.
 pub const ARGS_MAX: usize = 255;
-/// Most arguments whose types fit into the record's header.
+/// Maximum number of arguments whose types fit into the record's header.
 pub const ARGS_IN_HEADER: usize = 4;
 
 const KIND_SHIFT: u32 = TIME_BITS;
@@ -30,56 +30,58 @@ const COUNT_SHIFT: u32 = 45;
 const TYPES_SHIFT: u32 = 48;
 const COUNT_MANY: u64 = 7;
 
-/// Site whose name and category are the event's first two arguments, for names too many to define.
+/// Site of events whose name and category are their first two arguments, for names too numerous to define.
 pub const SITE_INLINE: u32 = 1;
 
-/// Name and category of all flows: viewers join the ends of an arrow by these and its id.
+/// Name and category of all flows: viewers join the points of a flow by these and its id.
 pub const FLOW: &str = "flow";
-/// The bit that the ids of flows between processes have. Those of others begin with the process's number, which has fewer bits.
+/// Bit that marks the ids of flows between processes. Other ids start with the process id, which has fewer bits.
 pub const SHARED_FLOW: u64 = 1 << 62;
 
-/// What an event is.
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum RecordKind {
     /// A slice on the track of its thread.
     Span = 1,
-    /// A slice of a thread that outlived one it began inside of, so it cannot be drawn on the thread's own track.
+    /// A slice that ended after a slice around it, so it cannot be on the thread's own track.
     Escaped = 2,
-    /// The first slice of a `laps!`, which begins at the very tick of the slice around it.
+    /// The first slice of a `laps!`, which begins at the same tick as the slice around it.
     FirstLap = 3,
-    /// A point in time on the track of its thread.
+    /// An instant on the track of its thread.
     Instant = 4,
     /// Values of counters.
     Counter = 5,
-    /// The begin of something that may end on another thread. Leading word: its id.
+    /// The begin of an async event. Leading word: its id.
     AsyncBegin = 6,
-    /// A point in time within such a thing. Leading word: its id.
+    /// An instant of an async event. Leading word: its id.
     AsyncInstant = 7,
-    /// The end of such a thing. Leading word: its id.
+    /// The end of an async event. Leading word: its id.
     AsyncEnd = 8,
-    /// Where a flow leaves a slice. Leading word: its id.
+    /// The begin of a flow. Leading word: its id.
     FlowStart = 9,
-    /// A slice that a flow passes through. Leading word: its id.
+    /// A step of a flow. Leading word: its id.
     FlowStep = 10,
-    /// Where a flow arrives. Leading word: its id.
+    /// The end of a flow. Leading word: its id.
     FlowEnd = 11,
-    /// A slice with times of its own on a named track. Leading words: track, start in nanoseconds of the monotonic
-    /// clock, duration in nanoseconds.
+    /// A slice with explicit times on a named track. Leading words: track, start in nanoseconds of the monotonic clock,
+    /// duration in nanoseconds.
     TrackSpan = 12,
-    /// A slice pushed through the reference's interface. Leading words: its `tid`, its duration in nanoseconds. Its
-    /// argument, if any, is the text of a JSON object.
+    /// A slice pushed through the original engine's interface. Leading words: its `tid`, its duration in nanoseconds.
+    /// Its argument, if any, is the text of a JSON object.
     Pushed = 13,
-    /// What follows is of another thread or counts from another base. Site: the thread. Leading word: the base in ticks.
+    /// Starts a segment: the records that follow belong to another thread or have another base. Site: the thread.
+    /// Leading word: the base in ticks.
     Segment = 14,
-    /// Text that a later event of this thread refers to. Leading words: a stamp, the length; then the bytes, padded.
+    /// A text that a later event of this thread refers to. Leading words: a stamp, the length; then the bytes, padded.
     Text = 15,
-    /// The upper bits of the duration of the record that follows. Leading word: them.
+    /// The upper bits of the duration of the next record. Leading word: these bits.
     LongDuration = 16,
-    /// A [`RecordKind::Pushed`] in two words: its duration is in nanoseconds, its `tid` is where the types of arguments would be.
+    /// A [`RecordKind::Pushed`] in two words: its duration is in nanoseconds, and its `tid` takes the place of the
+    /// argument types.
     PushedShort = 17,
-    /// A slice on a named track that a device measured, where a flow may arrive. Leading words: those of
-    /// [`RecordKind::TrackSpan`], the flow's id (0: none), the bound of the error of its times in nanoseconds.
+    /// A slice on a named track that a device measured, at which a flow may end. Leading words: those of
+    /// [`RecordKind::TrackSpan`], the flow's id (0: none), the maximum error of its times in nanoseconds.
     Measured = 18,
 }
 
@@ -109,7 +111,7 @@ impl RecordKind {
         ALL.get((bits as usize).wrapping_sub(1)).copied()
     }
 
-    /// How many words stand between the header and the arguments.
+    /// Returns the number of words between the header and the arguments.
     pub const fn n_leading(self) -> usize {
         use RecordKind::*;
         match self {
@@ -122,7 +124,7 @@ impl RecordKind {
     }
 }
 
-/// How the word of an argument is to be read. Fits in 4 bits.
+/// The type of an argument. Fits in 4 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Type {
@@ -136,14 +138,14 @@ pub enum Type {
     Float = 3,
     /// 0 or 1.
     Bool = 4,
-    /// Up to 7 bytes of text; the length is in the highest byte.
+    /// Up to 7 bytes of text, with the length in the highest byte.
     ShortText = 5,
-    /// Text that was written before: the offset in the file of its record.
+    /// A text that was written before: the file offset of its record.
     TextAt = 6,
 }
 
 impl Type {
-    /// The type that 4 bits stand for.
+    /// Returns the type for 4 bits.
     pub fn from_bits(bits: u64) -> Option<Self> {
         use Type::*;
         const ALL: [Type; 7] = [Lost, Signed, Unsigned, Float, Bool, ShortText, TextAt];
@@ -151,37 +153,37 @@ impl Type {
     }
 }
 
-/// The first word of a record.
+/// Returns the first word of a record.
 #[inline(always)]
 pub const fn first_word(site: u32, end: u64) -> u64 {
     ((site as u64) << TIME_BITS) | end
 }
 
-/// The second word of a record with up to [`ARGS_IN_HEADER`] arguments.
+/// Returns the second word of a record with up to [`ARGS_IN_HEADER`] arguments.
 #[inline(always)]
 pub const fn second_word(kind: RecordKind, duration: u64, n_args: usize, types: u64) -> u64 {
     duration | ((kind as u64) << KIND_SHIFT) | ((n_args as u64) << COUNT_SHIFT) | (types << TYPES_SHIFT)
 }
 
-/// The second word of a record whose number of arguments and types follow.
+/// Returns the second word of a record that is followed by the number and types of its arguments.
 #[inline(always)]
 pub const fn second_word_many(kind: RecordKind, duration: u64) -> u64 {
     duration | ((kind as u64) << KIND_SHIFT) | (COUNT_MANY << COUNT_SHIFT)
 }
 
-/// The second word of a [`RecordKind::PushedShort`], if both numbers fit in.
+/// Returns the second word of a [`RecordKind::PushedShort`], if both numbers fit.
 #[inline(always)]
 pub fn second_word_pushed(nanos: u64, tid: u32) -> Option<u64> {
     let fits = nanos <= TIME_MASK && tid <= u32::from(u16::MAX);
     fits.then(|| second_word(RecordKind::PushedShort, nanos, 0, u64::from(tid)))
 }
 
-/// Words that hold the types of `n_args` arguments, where they do not fit into the header.
+/// Returns the number of words for the types of `n_args` arguments that do not fit into the header.
 pub const fn n_type_words(n_args: usize) -> usize {
     n_args.div_ceil(16)
 }
 
-/// The word of up to 7 bytes of text.
+/// Returns the word for up to 7 bytes of text.
 #[inline]
 pub fn short_text(text: &str) -> Option<u64> {
     if text.len() > 7 {
@@ -193,12 +195,12 @@ pub fn short_text(text: &str) -> Option<u64> {
     Some(u64::from_le_bytes(bytes))
 }
 
-/// The text in the word of a [`Type::ShortText`].
-pub fn short_text_bytes(bytes: &[u8; 8]) -> &[u8] {
+/// Returns the text in the word of a [`Type::ShortText`].
+pub(crate) fn short_text_bytes(bytes: &[u8; 8]) -> &[u8] {
     &bytes[..usize::from(bytes[7]).min(7)]
 }
 
-/// What is kept of a text: all of it, or its beginning (whole characters) and what to append to that.
+/// Cuts a text to the maximum length. Returns the text, or its first whole characters and a suffix to append.
 pub fn cut_text(text: &str) -> (&str, Option<String>) {
     if text.len() <= TEXT_BYTES_MAX {
         return (text, None);
@@ -211,21 +213,21 @@ pub fn cut_text(text: &str) -> (&str, Option<String>) {
     (&text[..end], Some(note))
 }
 
-/// One record, found in the bytes of a chunk.
+/// A record in the bytes of a chunk.
 #[derive(Clone, Copy, Debug)]
-pub struct Record<'a> {
-    /// What it is.
+pub(crate) struct Record<'a> {
+    /// Kind.
     pub kind: RecordKind,
-    /// Its call site, or what [`RecordKind`] says.
+    /// The call site, or a value that depends on the [`RecordKind`].
     pub site: u32,
-    /// Ticks since the base.
+    /// End in ticks since the base.
     pub end: u64,
-    /// Ticks, without the upper bits of a [`RecordKind::LongDuration`].
+    /// Duration in ticks, without the upper bits of a [`RecordKind::LongDuration`].
     pub duration: u64,
     types: Types<'a>,
     leading: &'a [u8],
     args: &'a [u8],
-    /// Bytes of the record.
+    /// Size in bytes.
     pub size: usize,
 }
 
@@ -235,14 +237,14 @@ enum Types<'a> {
     Apart(&'a [u8]),
 }
 
-/// A record could not be read, with the reason.
+/// The reason why a record could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BadRecord(pub &'static str);
+pub(crate) struct BadRecord(pub &'static str);
 
 impl<'a> Record<'a> {
-    /// Reads the record at the start of `bytes`, which end where the chunk's whole bytes do.
+    /// Reads the record at the start of `bytes`, which end with the complete bytes of the chunk.
     #[inline]
-    pub fn read(bytes: &'a [u8]) -> Result<Self, BadRecord> {
+    pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, BadRecord> {
         let Some((header, rest)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
             return Err(BadRecord("fewer than 16 bytes are left"));
         };
@@ -281,23 +283,23 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// Site, end and duration of the record at the start of `bytes`, if it is a span without arguments: the most
-    /// frequent one by far.
+    /// Returns site, end and duration of the record at the start of `bytes`, if it is a span without arguments, which
+    /// is by far the most frequent record.
     #[inline(always)]
-    pub fn plain_span(bytes: &[u8]) -> Option<(u32, u64, u64)> {
+    pub(crate) fn plain_span(bytes: &[u8]) -> Option<(u32, u64, u64)> {
         let header = bytes.first_chunk::<HEADER_BYTES>()?;
         let (first, second) = (word_at(header, 0), word_at(header, 1));
         let is_plain = second >> KIND_SHIFT == RecordKind::Span as u64;
         is_plain.then_some(((first >> TIME_BITS) as u32, first & TIME_MASK, second & TIME_MASK))
     }
 
-    /// The `n`th leading word.
-    pub fn leading(&self, n: usize) -> u64 {
+    /// Returns the `n`th leading word.
+    pub(crate) fn leading(&self, n: usize) -> u64 {
         word_at(self.leading, n)
     }
 
-    /// The `tid` of a slice pushed through the reference's interface.
-    pub fn pushed_tid(&self) -> u32 {
+    /// Returns the `tid` of a slice pushed through the original engine's interface.
+    pub(crate) fn pushed_tid(&self) -> u32 {
         match (self.kind, self.types) {
             (RecordKind::PushedShort, Types::InHeader(tid)) => tid as u32,
             (RecordKind::PushedShort, Types::Apart(_)) => 0,
@@ -305,23 +307,23 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The duration of such a slice in nanoseconds.
-    pub fn pushed_nanos(&self) -> u64 {
+    /// Returns the duration of such a slice in nanoseconds.
+    pub(crate) fn pushed_nanos(&self) -> u64 {
         if self.kind == RecordKind::PushedShort { self.duration } else { self.leading(1) }
     }
 
-    /// The same without its arguments.
-    pub fn without_args(&self) -> Self {
+    /// Returns the record without its arguments.
+    pub(crate) fn without_args(&self) -> Self {
         Self { args: &[], ..*self }
     }
 
-    /// How many arguments there are.
-    pub fn n_args(&self) -> usize {
+    /// Returns the number of arguments.
+    pub(crate) fn n_args(&self) -> usize {
         self.args.len() / 8
     }
 
-    /// Type and word of the `n`th argument; `None` for a type this version does not know.
-    pub fn arg(&self, n: usize) -> (Option<Type>, u64) {
+    /// Returns type and word of the `n`th argument; the type is `None` if it is unknown to this version.
+    pub(crate) fn arg(&self, n: usize) -> (Option<Type>, u64) {
         let nibbles = match self.types {
             Types::InHeader(types) => types >> (4 * n),
             Types::Apart(words) => word_at(words, n / 16) >> (4 * (n % 16)),
@@ -329,15 +331,15 @@ impl<'a> Record<'a> {
         (Type::from_bits(nibbles & 15), word_at(self.args, n))
     }
 
-    /// The bytes of a [`RecordKind::Text`].
-    pub fn text(&self) -> &'a [u8] {
+    /// Returns the bytes of a [`RecordKind::Text`].
+    pub(crate) fn text(&self) -> &'a [u8] {
         &self.args[..(self.leading(1) as usize).min(self.args.len())]
     }
 }
 
 fn text_words(n_bytes: u64) -> Result<usize, BadRecord> {
     if n_bytes > TEXT_BYTES_MAX as u64 {
-        return Err(BadRecord("text longer than any that is written"));
+        return Err(BadRecord("the text is longer than the maximum"));
     }
     Ok((n_bytes as usize).div_ceil(8))
 }
@@ -351,7 +353,7 @@ fn word_at(bytes: &[u8], n: usize) -> u64 {
 
 #[inline]
 fn split(bytes: &[u8], n_words: usize) -> Result<(&[u8], &[u8]), BadRecord> {
-    bytes.split_at_checked(8 * n_words).ok_or(BadRecord("the record is longer than what is left"))
+    bytes.split_at_checked(8 * n_words).ok_or(BadRecord("the record does not fit into the rest of the chunk"))
 }
 
 #[cfg(test)]
@@ -363,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_is_two_words_and_comes_back() {
+    fn a_span_is_two_words_and_is_read_back() {
         let bytes = bytes(&[first_word(7, 1000), second_word(RecordKind::Span, 30, 0, 0)]);
         let record = Record::read(&bytes).unwrap();
         assert_eq!((record.kind, record.site, record.end, record.duration), (RecordKind::Span, 7, 1000, 30));
@@ -391,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_cut_is_refused_at_any_length() {
+    fn a_truncated_record_is_refused_at_any_length() {
         let bytes = bytes(&[first_word(7, 1), second_word(RecordKind::AsyncBegin, 0, 1, 2), 9, 5]);
         assert!(Record::read(&bytes).is_ok());
         for len in 0..bytes.len() {
@@ -409,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn long_text_is_cut_between_characters_and_says_its_length() {
+    fn long_text_is_cut_between_characters_and_states_its_length() {
         let text = "é".repeat(TEXT_BYTES_MAX);
         let (kept, note) = cut_text(&text);
         let note = note.unwrap();

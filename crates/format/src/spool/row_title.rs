@@ -1,42 +1,44 @@
-//! Titles of the rows of asynchronous events.
+//! Titles of the rows of async events.
 //!
-//! Viewers draw all asynchronous events of one id on one row, and call the row by the first of them. So that rows can be told
-//! apart, an event that has a title is written with another one around it, whose name is the title, such as `request 42`. Its argument
-//! [`ROW_OF`](ferrum_trace_model::vocab::ROW_OF) tells readers that it is no event of its own. It is made when a spool is converted: the spool does not have it.
+//! Viewers draw all async events of one id on one row and name the row after the first of them. To tell rows apart, an
+//! event with a title is written inside another one whose name is the title, such as `request 42`. The argument
+//! [`ROW_OF`](ferrum_trace_model::vocab::ROW_OF) marks the outer event as a title. It is added when a spool is
+//! converted and is not in the spool.
 
 use super::dictionary::Site;
+use super::encoding::Event;
 use super::record::Record;
-use super::spelling::Event;
 use crate::ReadAt;
 use ferrum_trace_model::Value;
 
-/// Last key of a site whose begins and ends have a title. The value is the title; without a value, the title is the name and the value
-/// of the first of [`ID_KEYS`] that the event has. It is no name of an argument that a program could give.
+/// Last key of a site whose begins and ends have a title. Its value is the title; without a value, the title is the
+/// name and the value of the first of [`ID_KEYS`] that the event has. Programs cannot use this text as the name of an
+/// argument.
 pub const TITLE_KEY: &str = "(row title)";
 
-/// Last key of a site whose begins and ends have a title made of their name and the id of the event. It never has a value.
+/// Last key of a site whose begins and ends have a title of their name and id. It never has a value.
 pub const ID_TITLE_KEY: &str = "(row title by id)";
 
-/// Arguments that tell what an asynchronous event is for, the most telling first.
+/// Arguments that identify the subject of an async event, the most specific first.
 pub const ID_KEYS: [&str; 5] = ["request_id", "request", "req_id", "req", "id"];
 
-/// Most characters of an id in a title: a field may hold a whole request as text.
+/// Maximum number of characters of an id in a title: a field may contain a whole request as text.
 const ID_CHARS_MAX: usize = 64;
 
-/// How the begins and ends of a site get titles.
+/// The kind of title of a site's begins and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowTitle {
-    /// Not at all.
+pub(crate) enum RowTitle {
+    /// No title.
     None,
-    /// By their name and id.
+    /// Name and id.
     ById,
-    /// By their arguments.
+    /// Name and arguments.
     ByArgs,
 }
 
 impl RowTitle {
-    /// Of a site with these keys.
-    pub fn of(keys: &[String]) -> Self {
+    /// Returns the kind for a site with these keys.
+    pub(crate) fn of(keys: &[String]) -> Self {
         match keys.last().map(String::as_str) {
             Some(TITLE_KEY) => Self::ByArgs,
             Some(ID_TITLE_KEY) => Self::ById,
@@ -45,14 +47,14 @@ impl RowTitle {
     }
 }
 
-/// The place of the title among the arguments of a record, if it has one.
-pub fn title_arg(site: &Site, record: &Record<'_>) -> Option<usize> {
+/// Returns the index of the title among the arguments of a record, if it has one.
+pub(crate) fn title_arg(site: &Site, record: &Record<'_>) -> Option<usize> {
     let is_there = site.row_title == RowTitle::ByArgs && record.n_args() == site.keys.len();
     is_there.then(|| record.n_args().wrapping_sub(1))
 }
 
-/// The title of the row that an asynchronous begin or end is on.
-pub fn title_of<R: ReadAt + ?Sized>(event: &Event<'_, R>) -> Option<Box<str>> {
+/// Returns the title of the row of an async begin or end.
+pub(crate) fn title_of<R: ReadAt + ?Sized>(event: &Event<'_, R>) -> Option<Box<str>> {
     match event.site.row_title {
         RowTitle::None => None,
         RowTitle::ById => Some(format!("{} {}", event.site.name, event.record.leading(0)).into()),
@@ -70,7 +72,7 @@ fn title_by_id<R: ReadAt + ?Sized>(event: &Event<'_, R>) -> Option<Box<str>> {
     Some(titled(&event.site.name, &id).into())
 }
 
-/// A title of a name and an id.
+/// Joins a name and an id to a title.
 pub fn titled(name: &str, id: &str) -> String {
     match id.char_indices().nth(ID_CHARS_MAX) {
         Some((end, _)) => format!("{name} {}…", &id[..end]),

@@ -1,44 +1,44 @@
-//! What a spool holds, in numbers.
+//! The summary of a spool.
 
 use super::diagnostic::Diagnostic;
 use super::layout::StopReason;
 use ferrum_trace_model::Recording;
 
-/// What came out of a whole spool.
+/// The summary of a spool.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// The process that recorded it.
     pub pid: u32,
-    /// What that is called; empty if nobody said.
+    /// Name of the process; empty if unknown.
     pub process: String,
-    /// Which of the processes of one run it is, if it said.
+    /// The rank of the process in its run, if known.
     pub rank: Option<u32>,
-    /// Which monotonic clock its times are of; empty if nobody said.
+    /// Id of the boot, which identifies the monotonic clock of the times; empty if unknown.
     pub boot_id: String,
-    /// The time zero of the recording on that clock.
+    /// Time zero of the recording on that clock.
     pub start_monotonic_ns: u64,
-    /// Which file of a rotating recording it is, from 1 on; 0 if it is none.
+    /// Number of the part of a rotating recording, from 1; 0 if it does not rotate.
     pub part: u64,
-    /// Events written, metadata not counted.
+    /// PieceOutput events, without metadata.
     pub events: u64,
-    /// Events that the recorder had to drop, and counted.
+    /// Events that the recorder dropped and counted.
     pub dropped: u64,
-    /// Threads that recorded something.
+    /// Number of threads that recorded something.
     pub threads: usize,
-    /// Why recording stopped early, if it did.
+    /// The reason, if recording stopped early.
     pub stop_reason: Option<StopReason>,
-    /// Whether the recorder finished the spool by itself.
+    /// True if the recorder completed the spool.
     pub finished: bool,
     /// All facts that a trace made of it states.
     pub recording: Recording,
-    /// Damage, the first thousand places.
+    /// Damage: the first thousand places.
     pub diagnostics: Vec<Diagnostic>,
-    /// Damage, all places.
+    /// Damage: number of places.
     pub n_diagnostics: u64,
 }
 
 impl Summary {
-    /// Whether another file is of the same recording, which rotates.
+    /// Returns true if another file is a part of the same rotating recording.
     pub fn is_part_with(&self, other: &Self) -> bool {
         let recording = |it: &Self| (it.pid, it.start_monotonic_ns);
         let (is_part, is_others_part) = (self.part > 0, other.part > 0);

@@ -1,4 +1,4 @@
-//! Arguments back from their words.
+//! Decodes the arguments of records.
 
 use super::layout::CHUNK_BYTES;
 use super::record::{HEADER_BYTES, Record, RecordKind, TEXT_BYTES_MAX, Type, short_text_bytes};
@@ -7,22 +7,22 @@ use ferrum_trace_model::Value;
 use std::borrow::Cow;
 use std::cell::Cell;
 
-/// Bits of a text's place; the bits above are its stamp.
+/// Bits of the offset of a text; the bits above are its stamp.
 const PLACE_BITS: u32 = 40;
 
-/// The word that refers to a text record at `offset`. The `stamp` is stored with the text, so that a place that has been
-/// used for something else since is noticed.
+/// Returns the word that refers to a text record at `offset`. The same `stamp` is stored with the text, so that a
+/// reader detects if the chunk was reused.
 pub fn text_reference(offset: u64, stamp: u64) -> u64 {
     (offset / 8) | (stamp << PLACE_BITS)
 }
 
-/// What is kept of a stamp.
+/// Returns the bits of a stamp that are kept.
 pub fn stamp_bits(stamp: u64) -> u64 {
     stamp & (u64::MAX >> PLACE_BITS)
 }
 
-/// The chunk that is being read, and the spool it is of.
-pub struct Texts<'a, R: ?Sized> {
+/// The chunk that is being read, and its spool.
+pub(crate) struct Texts<'a, R: ?Sized> {
     source: &'a R,
     chunk: u64,
     bytes: &'a [u8],
@@ -30,24 +30,24 @@ pub struct Texts<'a, R: ?Sized> {
 }
 
 impl<'a, R: ReadAt + ?Sized> Texts<'a, R> {
-    /// Texts of the records in `bytes`, which are a chunk of `source`.
-    pub fn of_chunk(source: &'a R, chunk: u64, bytes: &'a [u8]) -> Self {
+    /// Creates a reader for the texts of records in `bytes`, which are a chunk of `source`.
+    pub(crate) fn of_chunk(source: &'a R, chunk: u64, bytes: &'a [u8]) -> Self {
         Self { source, chunk, bytes, n_lost: Cell::new(0) }
     }
 
-    /// Texts of records that are in no chunk.
-    pub fn of_spool(source: &'a R) -> Self {
+    /// Creates a reader for the texts of records that are in no chunk.
+    pub(crate) fn of_spool(source: &'a R) -> Self {
         Self::of_chunk(source, u64::MAX, &[])
     }
 
-    /// How many texts were asked for that are not in the spool: the chunk that had them was overwritten, or they are in
-    /// the file before this one.
-    pub fn n_lost(&self) -> u64 {
+    /// Returns the number of requested texts that are missing in the spool: their chunk was overwritten, or they are in
+    /// an earlier part.
+    pub(crate) fn n_lost(&self) -> u64 {
         self.n_lost.get()
     }
 
-    /// The `n`th argument of a record.
-    pub fn value(&self, record: &Record<'_>, n: usize) -> Value<'_> {
+    /// Returns the `n`th argument of a record.
+    pub(crate) fn value(&self, record: &Record<'_>, n: usize) -> Value<'_> {
         let (kind, word) = record.arg(n);
         match kind {
             Some(Type::Signed) => Value::Signed(word as i64),

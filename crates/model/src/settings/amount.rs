@@ -1,9 +1,10 @@
-//! Sizes and times, as text.
+//! Parses sizes and times.
 
 use super::error::SettingError;
 use std::time::Duration;
 
-/// `1000`, `64K`, `64KiB`, `64 MB`, `4G`: a unit is a power of 1024, whatever it is called.
+/// Parses a number of bytes: `1000`, `64K`, `64KiB`, `64 MB`, `4G`. All units are powers of 1024, `MB` as well as
+/// `MiB`.
 pub fn parse_bytes(text: &str) -> Option<u64> {
     let (number, unit) = number_and_unit(text)?;
     let shift = match unit.to_ascii_lowercase().as_str() {
@@ -17,12 +18,12 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
     number.checked_mul(1 << shift)
 }
 
-/// Reads the limit of a recording: bytes, as [`parse_bytes`] does.
+/// Parses the size limit of a recording as [`parse_bytes`] does.
 pub fn read_limit(text: &str) -> Result<u64, SettingError> {
     parse_bytes(text).ok_or_else(|| SettingError::new("a number of bytes such as `512MiB`", text))
 }
 
-/// `500ms`, `30s`, `10min`, `2h`; also `us` and `ns`.
+/// Parses a time: `500ms`, `30s`, `10min`, `2h`; also `us` and `ns`.
 pub fn parse_time(text: &str) -> Option<Duration> {
     let (number, unit) = number_and_unit(text)?;
     let seconds = |each: u64| number.checked_mul(each).map(Duration::from_secs);
@@ -44,7 +45,7 @@ fn number_and_unit(text: &str) -> Option<(u64, &str)> {
     Some((number.parse().ok()?, unit.trim()))
 }
 
-/// A time in the largest unit that it is a whole number of: `50ms`, `2s`.
+/// Formats a time in the largest unit that gives a whole number: `50ms`, `2s`.
 pub fn time_text(time: Duration) -> String {
     let nanos = time.as_nanos();
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];

@@ -1,14 +1,14 @@
-//! Which categories are recorded.
+//! The setting that selects the recorded categories.
 
 use super::error::SettingError;
 use std::fmt;
 use std::str::FromStr;
 
-/// Which categories are recorded. All of them, if nothing else is said.
+/// The set of recorded categories; all categories by default.
 ///
-/// As text, in `FERRUM_TRACE_CATEGORIES`: names with commas between them. `attention,gemm` records these and no others;
-/// `-memory,-kv_cache` records all but these; `attention*` stands for all that begin so. The last that matches decides. An empty text
-/// is all.
+/// `FERRUM_TRACE_CATEGORIES` has the same text: names separated by commas. `attention,gemm` records only these two;
+/// `-memory,-kv_cache` records all but these; `attention*` matches every name with that prefix. The last rule that
+/// matches decides. An empty text selects all categories.
 ///
 /// ```
 /// let categories: ferrum_trace_model::settings::Categories = "-memory".parse().unwrap();
@@ -16,8 +16,8 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Categories {
-    /// Whether those are recorded that no rule is about.
-    are_others_on: bool,
+    /// True if categories that match no rule are recorded.
+    is_on_by_default: bool,
     rules: Vec<Rule>,
 }
 
@@ -35,7 +35,7 @@ struct Rule {
 }
 
 impl Rule {
-    fn is_about_all(&self) -> bool {
+    fn matches_all(&self) -> bool {
         self.is_prefix && self.name.is_empty()
     }
 
@@ -45,30 +45,30 @@ impl Rule {
 }
 
 impl Categories {
-    /// Whether events of this category are recorded.
+    /// Returns true if events of this category are recorded.
     pub fn has(&self, category: &str) -> bool {
-        self.rules.iter().rev().find(|rule| rule.matches(category)).map_or(self.are_others_on, |rule| rule.is_on)
+        self.rules.iter().rev().find(|rule| rule.matches(category)).map_or(self.is_on_by_default, |rule| rule.is_on)
     }
 
-    /// All of them.
+    /// Returns the set of all categories.
     pub const fn all() -> Self {
-        Self { are_others_on: true, rules: Vec::new() }
+        Self { is_on_by_default: true, rules: Vec::new() }
     }
 
-    /// Whether all are.
+    /// Returns true if every category is recorded.
     pub fn is_all(&self) -> bool {
-        match self.rules.iter().rposition(Rule::is_about_all) {
+        match self.rules.iter().rposition(Rule::matches_all) {
             Some(last) => self.rules[last..].iter().all(|rule| rule.is_on),
-            None => self.are_others_on && self.rules.iter().all(|rule| rule.is_on),
+            None => self.is_on_by_default && self.rules.iter().all(|rule| rule.is_on),
         }
     }
 
-    /// The names that they are chosen or left out by, without those that end in `*`.
+    /// Returns the names in the rules, without those that end in `*`.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.rules.iter().filter(|rule| !rule.is_prefix).map(|rule| rule.name.as_str())
     }
 
-    /// The same, but for this category.
+    /// Returns the same set with one category switched on or off.
     pub fn with(mut self, category: &str, is_on: bool) -> Self {
         self.rules.retain(|rule| rule.is_prefix || rule.name != category);
         if self.has(category) != is_on {
@@ -93,16 +93,16 @@ impl FromStr for Categories {
             is_name.then_some(rule).ok_or_else(|| SettingError::new(EXPECTED, part))
         });
         let rules = rules.collect::<Result<Vec<_>, _>>()?;
-        // If the first one takes something away, all is there to begin with.
-        Ok(Self { are_others_on: rules.first().is_none_or(|rule| !rule.is_on), rules })
+        // If the first rule removes a category, the set starts with all of them.
+        Ok(Self { is_on_by_default: rules.first().is_none_or(|rule| !rule.is_on), rules })
     }
 }
 
 impl fmt::Display for Categories {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_told_by_first = self.rules.first().map_or(self.are_others_on, |rule| rule.is_on != self.are_others_on);
-        let others = Rule { is_on: self.are_others_on, name: String::new(), is_prefix: true };
-        let all = Some(&others).filter(|_| !is_told_by_first).into_iter().chain(&self.rules);
+        let is_implied = self.rules.first().map_or(self.is_on_by_default, |rule| rule.is_on != self.is_on_by_default);
+        let others = Rule { is_on: self.is_on_by_default, name: String::new(), is_prefix: true };
+        let all = Some(&others).filter(|_| !is_implied).into_iter().chain(&self.rules);
         for (n, rule) in all.enumerate() {
             let (comma, minus) = (if n > 0 { "," } else { "" }, if rule.is_on { "" } else { "-" });
             write!(f, "{comma}{minus}{}{}", rule.name, if rule.is_prefix { "*" } else { "" })?;
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn names_choose_and_minus_takes_away_and_the_last_decides() {
+    fn names_select_and_a_minus_removes_and_the_last_rule_decides() {
         let cases: [(&str, &[&str], &[&str]); 6] = [
             ("", &["gemm", ""], &[]),
             ("gemm,attention", &["gemm", "attention"], &["norm", ""]),
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn one_is_switched_and_the_others_stay() {
+    fn switching_one_category_leaves_the_others_unchanged() {
         let categories = parsed("gemm").with("norm", true).with("gemm", false);
         assert!(categories.has("norm") && !categories.has("gemm") && !categories.has("act"));
         assert!(Categories::all().with("norm", false).with("norm", true).is_all());
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_told() {
+    fn an_invalid_name_is_reported() {
         for text in ["a,-", "a*b", "**"] {
             assert!(text.parse::<Categories>().unwrap_err().to_string().contains('`'), "{text}");
         }
@@ -157,7 +157,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_refused_or_means_what_it_is_printed_as(text in "[-*,a-c ]{0,12}|.{0,20}") {
+        fn any_text_is_refused_or_parses_to_the_same_set_as_its_printed_form(text in "[-*,a-c ]{0,12}|.{0,20}") {
             if let Ok(categories) = text.parse::<Categories>() {
                 prop_assert_eq!(parsed(&categories.to_string()), categories);
             }

@@ -1,22 +1,23 @@
-//! How many files a flight recorder may write.
+//! The limits for the dumps of a flight recorder.
 
 use super::amount::{parse_bytes, parse_time};
 use super::error::SettingError;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// How many files a flight recorder may write, and when. `FERRUM_TRACE_DUMPS=files=10,bytes=4GiB,every=10s,after=1s` says the same.
+/// The number, size and timing of the dumps that a flight recorder may write. `FERRUM_TRACE_DUMPS` has the form
+/// `files=10,bytes=4GiB,every=10s,after=1s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DumpLimits {
-    /// How many files at most. What is asked for beyond that is counted. 10 if not given.
+    /// Maximum number of dumps; further requests are counted and refused. Default: 10.
     pub files: u32,
-    /// How many bytes they may take together: nothing is written unless a file as large as the largest so far still fits. So only
-    /// a file that is larger than all before it can go beyond, and only the last. 4 GiB if not given.
+    /// Maximum size of all dumps together. A dump is refused unless a file as large as the largest one so far still
+    /// fits, so only the last file can exceed the limit, if it is larger than all before it. Default: 4 GiB.
     pub bytes: u64,
-    /// How much time there is at least between two files. 10 s if not given.
+    /// Minimum time between two dumps. Default: 10 s.
     pub every: Duration,
-    /// How long recording goes on before the file is written, so that it also tells what came after: 1 s if not given, and less if
-    /// half of the ring is overwritten before.
+    /// Post-roll: recording continues for this long before the dump is written, so that it includes later events. It is
+    /// shorter if half of the ring would be overwritten. Default: 1 s.
     pub after: Duration,
 }
 
@@ -29,7 +30,7 @@ impl Default for DumpLimits {
 impl FromStr for DumpLimits {
     type Err = SettingError;
 
-    /// Reads `files=3,bytes=1GiB`; what is not named has its default.
+    /// Parses `files=3,bytes=1GiB`; omitted keys keep their defaults.
     fn from_str(text: &str) -> Result<Self, SettingError> {
         let mut limits = Self::default();
         text.split(',').filter(|part| !part.trim().is_empty()).try_for_each(|part| limits.set(part))?;
@@ -38,7 +39,7 @@ impl FromStr for DumpLimits {
 }
 
 impl DumpLimits {
-    /// Takes over what a text such as `files=3` says.
+    /// Applies one part of the setting, such as `files=3`.
     fn set(&mut self, text: &str) -> Result<(), SettingError> {
         let (key, value) = text.split_once('=').unwrap_or((text, ""));
         let set = match key.trim().to_ascii_lowercase().as_str() {

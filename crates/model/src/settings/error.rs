@@ -1,8 +1,9 @@
-//! What is wrong with a setting that was given as text.
+//! The error for a setting that cannot be parsed.
 
 use std::fmt;
 
-/// A text that is no [`Window`](super::Window), [`Trigger`](super::Trigger), [`Categories`](super::Categories) or other setting.
+/// A text that is not a valid [`Window`](super::Window), [`Trigger`](super::Trigger), [`Categories`](super::Categories)
+/// or other setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingError {
     expected: &'static str,
@@ -10,7 +11,7 @@ pub struct SettingError {
 }
 
 impl SettingError {
-    /// `found` is not `expected`, which is a phrase such as "a time such as `50ms`".
+    /// Creates an error. `expected` is a phrase such as "a time such as `50ms`", `found` is the text that was given.
     pub fn new(expected: &'static str, found: &str) -> Self {
         Self { expected, found: found.to_owned() }
     }

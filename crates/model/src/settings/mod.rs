@@ -1,4 +1,5 @@
-//! The settings of a recording, as text: one reader for the recorder's environment and for the flags of the command.
+//! The settings of a recording, parsed from text. Both the recorder's environment variables and the command's flags use
+//! this module.
 
 mod amount;
 mod categories;
@@ -20,10 +21,10 @@ pub use signal::Signal;
 pub use trigger::{StepLimit, Trigger, parse_triggers};
 pub use window::Window;
 
-/// Values that mean off.
+/// Values that switch a setting off.
 const OFF_WORDS: [&str; 6] = ["", "0", "off", "false", "no", "none"];
 
-/// Whether a setting is switched off by this text.
+/// Returns true if this text switches a setting off.
 pub fn is_off(text: &str) -> bool {
     OFF_WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
 }

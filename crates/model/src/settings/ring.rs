@@ -1,16 +1,16 @@
-//! The extent of a flight recorder: `64MiB` or `30s`.
+//! The size of a flight recorder's ring: `64MiB` or `30s`.
 
 use super::amount::{parse_bytes, parse_time};
 use super::error::SettingError;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What a flight recorder keeps.
+/// The amount of data that a flight recorder keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// As much as there is room for.
+    /// A number of bytes.
     Bytes(u64),
-    /// At least so long, if there is room for that.
+    /// At least this much time, if there is room for it.
     Time(Duration),
 }
 
@@ -21,7 +21,7 @@ impl FromStr for Extent {
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
         let extent = parse_time(text).map(Self::Time).or_else(|| parse_bytes(text).map(Self::Bytes));
-        let is_something = |extent: &Self| !matches!(extent, Self::Bytes(0) | Self::Time(Duration::ZERO));
-        extent.filter(is_something).ok_or_else(|| SettingError::new(EXPECTED, text))
+        let is_nonzero = |extent: &Self| !matches!(extent, Self::Bytes(0) | Self::Time(Duration::ZERO));
+        extent.filter(is_nonzero).ok_or_else(|| SettingError::new(EXPECTED, text))
     }
 }

@@ -1,18 +1,19 @@
-//! When a recording goes on in another file.
+//! The setting that controls rotation.
 
 use super::amount::{parse_bytes, parse_time};
 use super::error::SettingError;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// When a recording goes on in another file, and how many files are kept: `256MiB`, `10min`, `1GiB,1h,keep=8`.
+/// The size or time after which a recording continues in a new file, and the number of files to keep: `256MiB`,
+/// `10min`, `1GiB,1h,keep=8`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rotate {
-    /// Bytes of spool.
+    /// Maximum size of the spool of one part.
     pub bytes: Option<u64>,
-    /// Time.
+    /// Maximum time of one part.
     pub every: Option<Duration>,
-    /// How many complete files are kept; all if not given.
+    /// Maximum number of complete parts to keep; all if `None`.
     pub keep: Option<u32>,
 }
 
@@ -37,13 +38,13 @@ impl FromStr for Rotate {
                 },
             }
         }
-        if rotate.is_something() { Ok(rotate) } else { Err(wrong()) }
+        if rotate.is_on() { Ok(rotate) } else { Err(wrong()) }
     }
 }
 
 impl Rotate {
-    /// Whether it ever happens.
-    pub fn is_something(&self) -> bool {
+    /// Returns true if the recording rotates at all.
+    pub fn is_on(&self) -> bool {
         let is_zero = self.bytes == Some(0) || self.every == Some(Duration::ZERO);
         !is_zero && (self.bytes.is_some() || self.every.is_some())
     }
@@ -55,7 +56,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn sizes_times_and_bounds_are_read() {
+    fn sizes_times_and_numbers_of_files_are_parsed() {
         let rotate = |bytes, every, keep| Rotate { bytes, every, keep };
         let min = |n: u64| Some(Duration::from_secs(60 * n));
         assert_eq!("256MiB".parse(), Ok(rotate(Some(256 << 20), None, None)));

@@ -1,9 +1,9 @@
-//! The signals that a program may give a meaning.
+//! The signals that can serve as a trigger.
 
 use std::fmt;
 
-/// A signal that has no meaning to the system, so that a program may give it one: SIGUSR1, SIGUSR2, SIGHUP and, on Linux, those from
-/// SIGRTMIN to SIGRTMAX. Faults, and what is meant to stop or end a program, are none of them.
+/// A signal that the system leaves to programs: SIGUSR1, SIGUSR2, SIGHUP and, on Linux, SIGRTMIN to SIGRTMAX. Signals
+/// for faults, and signals that stop or end a program, are excluded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signal {
     number: i32,
@@ -20,13 +20,13 @@ impl Signal {
 
     const NAMED: [(&'static str, Self); 3] = [("SIGHUP", Self::HUP), ("SIGUSR1", Self::USR1), ("SIGUSR2", Self::USR2)];
 
-    /// The signal of this number, if a program may use it.
+    /// Returns the signal with this number, if programs may use it.
     pub fn from_number(number: i32) -> Option<Self> {
         let is_named = Self::NAMED.iter().any(|(_, named)| named.number == number);
         (is_named || is_real_time(number)).then_some(Self { number })
     }
 
-    /// `SIGUSR2`, `usr2`, `12`, `SIGRTMIN+3`.
+    /// Parses `SIGUSR2`, `usr2`, `12` or `SIGRTMIN+3`.
     pub fn from_text(text: &str) -> Option<Self> {
         let upper = text.trim().to_ascii_uppercase();
         if let Ok(number) = upper.parse() {
@@ -46,14 +46,14 @@ impl Signal {
 
 #[cfg(not(unix))]
 impl Signal {
-    /// There are none here.
+    /// Returns `None`: there are no signals on this platform.
     pub fn from_text(_text: &str) -> Option<Self> {
         None
     }
 }
 
 impl Signal {
-    /// The system's number of it.
+    /// Returns the system's number of the signal.
     pub fn number(self) -> i32 {
         self.number
     }
@@ -72,7 +72,7 @@ impl fmt::Display for Signal {
     }
 }
 
-/// Some are kept by the C library, so that the first one is known only at run time.
+/// Returns the first real-time signal. The C library reserves some, so it is known only at run time.
 fn real_time_min() -> Option<i32> {
     #[cfg(target_os = "linux")]
     return Some(libc::SIGRTMIN());
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_numbers_are_known() {
+    fn names_and_numbers_are_parsed() {
         for (text, signal) in
             [("SIGUSR2", Signal::USR2), ("usr1", Signal::USR1), ("10", Signal::USR1), ("hup", Signal::HUP)]
         {
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_stops_or_damns_a_program_is_refused() {
+    fn signals_that_end_or_stop_a_program_or_report_a_fault_are_refused() {
         let texts = [
             "SIGKILL",
             "9",

@@ -1,4 +1,4 @@
-//! What has a flight recorder write out what it has, and how that is written down: `step>50ms`, `step>3xp99`, `panic`.
+//! The triggers of a flight recorder and their text: `step>50ms`, `step>3xp99`, `panic`.
 
 use super::amount::{parse_time, time_text};
 use super::error::SettingError;
@@ -8,8 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Something that has a flight recorder write a dump by itself. Its text is what `FERRUM_TRACE_TRIGGER` takes, and
-/// what the trace gives as the reason.
+/// A condition that causes a dump. `FERRUM_TRACE_TRIGGER` takes the same text, and the dump states it as its reason.
 ///
 /// ```
 /// use ferrum_trace_model::settings::{StepLimit, Trigger};
@@ -23,18 +22,19 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Trigger {
-    /// `step>50ms`, `step>3xp99`: a step of the engine takes longer; `prefill>…`, `decode>…`, `mixed>…`: one of that phase.
+    /// `step>50ms`, `step>3xp99`: a step of the engine takes longer; `prefill>…`, `decode>…`, `mixed>…`: a step of that
+    /// phase.
     Step {
-        /// Which steps; `None` for all.
+        /// The phase of the steps; `None` for all steps.
         phase: Option<Phase>,
-        /// How long they may take.
+        /// The longest time that a step may take.
         over: StepLimit,
     },
-    /// `request>2s`: a request takes longer, from its arrival to its end.
+    /// `request>2s`: a request takes longer, from arrival to end.
     Request(Duration),
     /// `ttft>500ms`: a request waits longer for its first token.
     Ttft(Duration),
-    /// `tpot>80ms`: the tokens of a request after its first take longer, on average until its end.
+    /// `tpot>80ms`: the tokens after the first one take longer, on average over the request.
     Tpot(Duration),
     /// `panic`: a thread panics.
     Panic,
@@ -42,14 +42,14 @@ pub enum Trigger {
     Signal(Signal),
 }
 
-/// How long a step may take.
+/// The longest time that a step may take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum StepLimit {
-    /// A time.
+    /// A fixed time.
     Time(Duration),
-    /// So many times what 99 of 100 steps of its phase took at most, of the last few thousand. Nothing is too slow before a hundred
-    /// steps of the phase are known.
+    /// A multiple of the 99th percentile of the last few thousand steps of the same phase. The trigger is inactive
+    /// until a hundred steps of the phase are known.
     TimesP99(f64),
 }
 
@@ -93,22 +93,22 @@ impl FromStr for Trigger {
     }
 }
 
-/// `50ms`, or `3xp99`, `1.5 x p99`.
+/// Parses `50ms`, `3xp99` or `1.5 x p99`.
 fn parse_step_limit(text: &str) -> Option<StepLimit> {
     let Some(multiple) = text.trim().strip_suffix("p99") else {
         return parse_time(text).map(StepLimit::Time);
     };
     let factor = multiple.trim_end().strip_suffix('x')?.trim();
-    // Not what else a float may be spelled as: `inf`, `1e5`, `-1`.
+    // Other spellings of a float, such as `inf`, `1e5` and `-1`, are refused.
     let is_plain = factor.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let factor = factor.parse().ok().filter(|factor| is_plain && (1.0..1e9).contains(factor))?;
     Some(StepLimit::TimesP99(factor))
 }
 
-/// Reads triggers with commas between them. Those that are not understood are told to `complain`, the others are used.
-pub fn parse_triggers(text: &str, mut complain: impl FnMut(SettingError)) -> Vec<Trigger> {
+/// Parses triggers separated by commas. Invalid ones are passed to `report`, the others are returned.
+pub fn parse_triggers(text: &str, mut report: impl FnMut(SettingError)) -> Vec<Trigger> {
     let parts = text.split(',').filter(|part| !part.trim().is_empty());
-    parts.filter_map(|part| part.parse().map_err(&mut complain).ok()).collect()
+    parts.filter_map(|part| part.parse().map_err(&mut report).ok()).collect()
 }
 
 impl fmt::Display for Trigger {
@@ -136,7 +136,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn every_kind_is_read_and_written() {
+    fn every_trigger_is_parsed_and_printed_unchanged() {
         let texts = [
             "step>50ms",
             "step>3xp99",
@@ -164,18 +164,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_and_the_rest_is_used() {
-        let mut complaints = Vec::new();
-        let triggers =
-            parse_triggers("step>50, layer>1s, ttft>2xp99,panic", |error| complaints.push(error.to_string()));
+    fn invalid_triggers_are_reported_and_the_others_are_used() {
+        let mut errors = Vec::new();
+        let triggers = parse_triggers("step>50, layer>1s, ttft>2xp99,panic", |error| errors.push(error.to_string()));
         assert_eq!(triggers, [Trigger::Panic]);
-        assert_eq!(complaints.len(), 3);
-        assert_eq!(complaints[0], "expected a time such as `50ms` or a multiple such as `3xp99`, found `step>50`");
-        assert_eq!(complaints[2], "expected a time such as `50ms`, found `ttft>2xp99`");
+        assert_eq!(errors.len(), 3);
+        assert_eq!(errors[0], "expected a time such as `50ms` or a multiple such as `3xp99`, found `step>50`");
+        assert_eq!(errors[2], "expected a time such as `50ms`, found `ttft>2xp99`");
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_triggers_are_refused() {
         let texts = [
             "",
             "step",
@@ -205,14 +204,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_panics_and_what_is_read_is_written_as_it_can_be_read(text in "\\PC*") {
+        fn no_text_panics_and_printed_triggers_parse_again(text in "\\PC*") {
             if let Ok(trigger) = text.parse::<Trigger>() {
                 prop_assert_eq!(trigger.to_string().parse(), Ok(trigger));
             }
         }
 
         #[test]
-        fn texts_that_look_like_triggers_neither(text in "[ >=,.x+0-9a-zµ]{0,12}(>|=|)[ 0-9.]{0,22}(ns|us|ms|s|min|h|xp99|sigrtmin\\+)[0-9]{0,3}") {
+        fn texts_similar_to_triggers_never_panic(text in "[ >=,.x+0-9a-zµ]{0,12}(>|=|)[ 0-9.]{0,22}(ns|us|ms|s|min|h|xp99|sigrtmin\\+)[0-9]{0,3}") {
             for trigger in parse_triggers(&text, |error| assert!(!error.to_string().is_empty())) {
                 prop_assert_eq!(trigger.to_string().parse(), Ok(trigger));
             }

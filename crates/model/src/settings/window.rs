@@ -1,4 +1,4 @@
-//! Which part of a run is recorded.
+//! The setting that selects the part of a run to record.
 
 use super::amount::parse_time;
 use super::error::SettingError;
@@ -7,22 +7,22 @@ use std::ops::{Bound, Range, RangeBounds};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Which part of a run is recorded; outside of it, recording costs what it costs when it is off.
+/// The part of a run that is recorded. Outside the window, a probe costs as little as with recording off.
 ///
-/// All conditions must hold. As text, in `FERRUM_TRACE_WINDOW`, they stand with commas between them:
+/// All conditions must hold. In `FERRUM_TRACE_WINDOW` they are separated by commas:
 ///
 /// | text | meaning |
 /// | --- | --- |
 /// | `steps=100..120` | twenty steps of the engine (`llm::step`), counted from 0; also `100..`, `..20`, `7` |
-/// | `time=10s..20s` | from the begin of the recording on; also `..30s`, `5min..` |
+/// | `time=10s..20s` | time since the start of the recording; also `..30s`, `5min..` |
 /// | `first=30s` | the same as `time=..30s` |
-/// | `every=1000` | every thousandth step, of those that `steps` has |
-/// | `requests=1/100` | while one of these requests is there: chosen by their ids, whole, the same ones on all threads and processes; the others are not recorded |
-/// | `ranks=0`, `ranks=0..4` | processes of these ranks only |
-/// | `skip=50`, `skip=10s` | warm-up: so many steps, or so much time, after which counting begins |
+/// | `every=1000` | every thousandth step of those selected by `steps` |
+/// | `requests=1/100` | one request in a hundred: chosen by id, so all threads and processes choose the same ones; recording is on while one of them runs, and other requests are left out |
+/// | `ranks=0`, `ranks=0..4` | only processes with these ranks |
+/// | `skip=50`, `skip=10s` | warm-up: steps, or time, to skip before counting starts |
 ///
-/// Once no more can come (after the last step, at the end of the time), the recording is finished and the file is complete, while
-/// the program goes on.
+/// When nothing more can match (after the last step, at the end of the time), the recording is finished and its file
+/// completed while the program continues.
 ///
 /// ```
 /// use ferrum_trace_model::settings::Window;
@@ -39,10 +39,10 @@ pub struct Window {
     pub steps: Range<u64>,
     #[doc(hidden)]
     pub time: Range<Duration>,
-    /// One in so many steps.
+    /// Every n-th step is recorded.
     #[doc(hidden)]
     pub every: NonZeroU64,
-    /// One in so many requests.
+    /// One request in this many is recorded.
     #[doc(hidden)]
     pub requests: NonZeroU64,
     #[doc(hidden)]
@@ -50,7 +50,7 @@ pub struct Window {
 }
 
 impl Default for Window {
-    /// All of the run.
+    /// Returns a window that covers the whole run.
     fn default() -> Self {
         Self {
             skip_steps: 0,
@@ -65,64 +65,64 @@ impl Default for Window {
 }
 
 impl Window {
-    /// These steps, counted from 0 after the warm-up.
+    /// Records only these steps, counted from 0 after the warm-up.
     pub fn steps(mut self, steps: impl RangeBounds<u64>) -> Self {
         self.steps = half_open(steps);
         self
     }
 
-    /// One step in so many: the `n`th, the `2n`th and so on of those that the window has. 0 is taken for 1.
+    /// Records every `n`-th step of the window: step `n`, `2n` and so on. 0 means 1.
     pub fn every(mut self, n: u64) -> Self {
         self.every = NonZeroU64::new(n).unwrap_or(NonZeroU64::MIN);
         self
     }
 
-    /// This time, counted from the begin of the recording, after the warm-up.
+    /// Records only this time, counted from the start of the recording, after the warm-up.
     pub fn time(mut self, time: Range<Duration>) -> Self {
         self.time = time;
         self
     }
 
-    /// The first so much time.
+    /// Records only the first `time` of the recording.
     pub fn first(self, time: Duration) -> Self {
         self.time(Duration::ZERO..time)
     }
 
-    /// While one request in so many is there. 0 is taken for 1.
+    /// Records only while one of the selected requests runs, one request in `n`. 0 means 1.
     pub fn one_request_in(mut self, n: u64) -> Self {
         self.requests = NonZeroU64::new(n).unwrap_or(NonZeroU64::MIN);
         self
     }
 
-    /// Processes of these ranks only, and those that have none.
+    /// Records only processes with these ranks, and processes without a rank.
     pub fn ranks(mut self, ranks: impl RangeBounds<u64>) -> Self {
         self.ranks = half_open(ranks);
         self
     }
 
-    /// Nothing is recorded, or counted, for so many steps.
+    /// Skips `n` steps before recording and counting start.
     pub fn skip_steps(mut self, n: u64) -> Self {
         self.skip_steps = n;
         self
     }
 
-    /// Nothing is recorded, or counted, for so much time.
+    /// Skips this much time before recording and counting start.
     pub fn skip_time(mut self, time: Duration) -> Self {
         self.skip_time = time;
         self
     }
 
-    /// Whether a process of this rank is recorded at all.
+    /// Returns true if a process with this rank is recorded.
     pub fn has_rank(&self, rank: Option<u32>) -> bool {
         rank.is_none_or(|rank| self.ranks.contains(&u64::from(rank)))
     }
 
-    /// Whether steps are to be counted.
+    /// Returns true if the window depends on the number of the step.
     pub fn has_steps(&self) -> bool {
         self.skip_steps > 0 || self.steps != (0..u64::MAX) || self.every.get() > 1
     }
 
-    /// When it begins and ends by the clock, counted from the begin of the recording.
+    /// Returns the times at which the window opens and closes, counted from the start of the recording.
     pub fn times(&self) -> Range<Duration> {
         let later = |time: Duration| time.saturating_add(self.skip_time);
         later(self.time.start)..later(self.time.end)
@@ -186,7 +186,7 @@ impl Window {
     }
 }
 
-/// `100..120`, `100..`, `..20` or one number.
+/// Parses `100..120`, `100..`, `..20` or a single number.
 fn parse_numbers(text: &str) -> Option<Range<u64>> {
     let range = match text.split_once("..") {
         None => {
@@ -201,7 +201,7 @@ fn parse_numbers(text: &str) -> Option<Range<u64>> {
     (!range.is_empty()).then_some(range)
 }
 
-/// `10s..20s`, `10s..` or `..20s`.
+/// Parses `10s..20s`, `10s..` or `..20s`.
 fn parse_times(text: &str) -> Option<Range<Duration>> {
     let (start, end) = text.split_once("..")?;
     let bound = |text: &str, none| if text.trim().is_empty() { Some(none) } else { parse_time(text) };
@@ -209,7 +209,7 @@ fn parse_times(text: &str) -> Option<Range<Duration>> {
     (!range.is_empty()).then_some(range)
 }
 
-/// `1/100`.
+/// Parses `1/100`.
 fn parse_share(text: &str) -> Option<u64> {
     let (one, n) = text.split_once('/')?;
     let n = n.trim().parse().ok().filter(|&n| n > 0)?;
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn each_part_is_understood_and_all_of_them_together() {
+    fn each_condition_is_parsed_alone_and_together_with_others() {
         let all = Window::default;
         assert_eq!(parsed("steps=100..120"), all().steps(100..120));
         assert_eq!(parsed("steps=100.."), all().steps(100..));
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_told_with_what_was_expected() {
+    fn invalid_text_is_reported_with_the_expected_form() {
         for (text, expected) in [
             ("steps=20..10", STEPS),
             ("steps=x", STEPS),
@@ -265,7 +265,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in "[a-z0-9=.,/ ]{0,40}|.{0,40}") {
+        fn no_text_panics(text in "[a-z0-9=.,/ ]{0,40}|.{0,40}") {
             let _ = text.parse::<Window>();
         }
     }

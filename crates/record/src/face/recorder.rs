@@ -245,7 +245,7 @@ impl RecorderBuilder {
         mode();
         let mut options = self.options;
         let session = &mut options.session;
-        session.rotate = session.rotate.filter(|rotate| session.ring.is_none() && rotate.is_something());
+        session.rotate = session.rotate.filter(|rotate| session.ring.is_none() && rotate.is_on());
         let started = start::start(options);
         listen_if_asked();
         let (recording, is_from_environment) = started?;

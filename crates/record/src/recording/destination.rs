@@ -208,13 +208,13 @@ impl OutputKind {
     fn spool_path(self, output: &Path) -> PathBuf {
         match self {
             Self::Spool => output.to_owned(),
-            Self::Trace(_) => with_ending(output, ".spool"),
+            Self::Trace(_) => with_ending(output, spool::FILE_ENDING),
         }
     }
 
     fn of(output: &Path) -> Self {
         match output.extension() {
-            Some(ending) if ending == "spool" => Self::Spool,
+            Some(ending) if ending == spool::FILE_EXTENSION => Self::Spool,
             _ => Self::Trace(trace_form(output)),
         }
     }

@@ -474,7 +474,7 @@ impl Session {
     /// How many events were lost so far, and why in brackets, if any were.
     pub fn losses(&self) -> Option<(u64, String)> {
         let dropped = self.stats().map_or(0, |stats| stats.dropped);
-        let why = self.spool.stopped().map_or(String::new(), |reason| format!(" ({})", describe(reason)));
+        let why = self.spool.stopped().map_or(String::new(), |reason| format!(" ({})", reason.describe()));
         (dropped > 0).then_some((dropped, why))
     }
 
@@ -501,7 +501,7 @@ impl Session {
 
     /// Why no more fits, if so.
     pub fn why_full(&self) -> Option<&'static str> {
-        self.spool.stopped().filter(|_| self.is_open() && !self.spool.is_ring()).map(describe)
+        self.spool.stopped().filter(|_| self.is_open() && !self.spool.is_ring()).map(StopReason::describe)
     }
 }
 
@@ -522,15 +522,6 @@ fn write_header(header: &MappedChunk, clock: ClockKind, wall_nanos: u64, limit: 
         header.store(word, value, Ordering::Relaxed);
     }
     chunk::activate(header, FILE_MAGIC, 0, file::HEADER_WORDS);
-}
-
-/// Why a recording stopped early, in words.
-fn describe(reason: StopReason) -> &'static str {
-    match reason {
-        StopReason::Limit => "the limit was reached",
-        StopReason::NoSpace => "no space left on the device",
-        StopReason::Io => "the spool could not be enlarged",
-    }
 }
 
 fn cannot_start(path: &Path, reason: Option<StopReason>) -> Error {

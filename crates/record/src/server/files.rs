@@ -58,7 +58,7 @@ impl Files {
 }
 
 fn is_spool(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == "spool")
+    path.extension().is_some_and(|ending| ending == ferrum_trace_format::spool::FILE_EXTENSION)
 }
 
 /// Returns the dumps of an output that were written since `since`.

@@ -3,6 +3,7 @@
 use super::answer::{Refusal, quoted, text_of};
 use crate::recording::destination::with_ending;
 use axum::http::StatusCode;
+use ferrum_trace_format::spool::FILE_ENDING;
 use std::path::{Path, PathBuf};
 
 /// Maximum length of a name in bytes.
@@ -10,7 +11,7 @@ const NAME_BYTES_MAX: usize = 100;
 /// Highest number of a file.
 const NUMBER_MAX: u32 = 9999;
 /// Suffixes of the files that the recorder creates for an output.
-const SUFFIXES: [&str; 3] = ["", ".spool", ".next"];
+const SUFFIXES: [&str; 3] = ["", FILE_ENDING, ".next"];
 
 /// Returns the directory, or the subdirectory of it that the client requests, with links resolved.
 pub fn folder(directory: &Path, wanted: Option<&str>) -> Result<PathBuf, Refusal> {

@@ -4,6 +4,7 @@ use super::answer::{Refusal, quoted};
 use super::folder::{check_name, folder, free_path};
 use super::options::HttpOptions;
 use crate::process::options::Options;
+use ferrum_trace_format::spool::FILE_EXTENSION;
 use ferrum_trace_model::settings::{Extent, Window, parse_bytes};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -11,7 +12,7 @@ use serde::de::IgnoredAny;
 /// Default name of files.
 const NAME: &str = "trace";
 /// Extensions that a client may choose.
-const FORMS: [&str; 6] = ["json", "json.gz", "json.zst", "pftrace", "perfetto-trace", "spool"];
+const FORMS: [&str; 6] = ["json", "json.gz", "json.zst", "pftrace", "perfetto-trace", FILE_EXTENSION];
 
 /// The body of `/start_profile`. Fields that SGLang's clients send for torch's profiler are accepted and not used.
 #[derive(Debug, Default, Deserialize)]

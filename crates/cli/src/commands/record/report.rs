@@ -20,6 +20,7 @@ use crate::render::table::{self, clean};
 use crate::render::units::count;
 use crate::user_error::UserError;
 use ferrum_trace_format::chrome::read::Losses;
+use ferrum_trace_format::spool::FILE_EXTENSION;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -78,7 +79,7 @@ impl<'a> Report<'a> {
     /// Moves dumps of flight recorders next to the trace.
     pub(crate) fn move_dumps(&mut self, recorded: &RecordedProcesses) {
         for dump in &recorded.dumps {
-            let extension = if begins_like_a_spool(dump) { "spool" } else { "json" };
+            let extension = if begins_like_a_spool(dump) { FILE_EXTENSION } else { "json" };
             let name = format!("{}.{}.{extension}", bare_name(&self.args.output), bare_name(dump));
             let place = self.args.output.with_file_name(name);
             match std::fs::rename(dump, &place) {

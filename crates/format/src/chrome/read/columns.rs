@@ -1,19 +1,19 @@
-//! Makes columns of events.
+//! Converts events to columns.
 
-use super::aside::for_each_event_aside;
 use super::event::{Event, Scalar};
 use super::loss::Loss;
 use super::losses::Losses;
 use super::members::for_each_member;
+use super::metadata_field::for_each_event_in_field;
 use super::rows::{RowFinder, intern};
 use super::scanner::EventSink;
 use crate::chrome::text::Text;
 use ferrum_trace_model::vocab;
 use ferrum_trace_model::{End, Order, Slice, StringId, Trace, TrackId, retain_entries};
 
-/// Begins and ends of slices, before they are paired.
+/// Begin and end events, before they are paired to slices.
 #[derive(Clone, Debug, Default)]
-pub struct Edges {
+pub(crate) struct BeginEnds {
     pub time: Vec<i64>,
     pub name: Vec<StringId>,
     pub category: Vec<StringId>,
@@ -24,7 +24,7 @@ pub struct Edges {
 
 /// The events whose arguments are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ArgsOf {
+pub(crate) enum ArgsOf {
     /// Begins of slices, instants and async events.
     #[default]
     AllEvents,
@@ -42,33 +42,33 @@ impl ArgsOf {
     }
 }
 
-/// The columns of a part of a file. Texts, tracks and orders are numbered from the beginning of that part.
+/// The columns of one piece of a file. Texts, tracks and orders are numbered from the start of the piece.
 #[derive(Debug, Default)]
-pub struct Columns<'w> {
+pub(crate) struct Columns<'w> {
     pub trace: Trace,
-    pub edges: Edges,
+    pub begin_ends: BeginEnds,
     pub losses: Losses,
     pub fields: Vec<(String, Vec<u8>)>,
-    /// The arguments that are wanted.
+    /// Keys of the requested arguments.
     wanted: &'w [String],
     args_of: ArgsOf,
     rows: RowFinder,
     last_category: LastText,
-    /// What the texts of `trace` are used for, by their numbers. Those of processes and tracks are not in here.
+    /// Usage of the texts of `trace`, by their numbers. Texts that only describe processes and tracks are not marked.
     pub uses: Vec<Use>,
 }
 
-/// What a text is used for.
+/// Usage of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Use {
-    /// It is the name, category or series of events.
+pub(crate) struct Use {
+    /// The name, category or series of an event.
     pub is_name: bool,
-    /// It is an id or the value of an argument.
+    /// An id or the value of an argument.
     pub is_value: bool,
 }
 
 impl<'w> Columns<'w> {
-    pub fn new(wanted: &'w [String], args_of: ArgsOf) -> Self {
+    pub(crate) fn new(wanted: &'w [String], args_of: ArgsOf) -> Self {
         let mut columns = Self { wanted, args_of, ..Self::default() };
         let empty = |key: &String| ferrum_trace_model::ArgColumn { key: key.clone(), ..Default::default() };
         columns.trace.args = wanted.iter().map(empty).collect();
@@ -77,10 +77,10 @@ impl<'w> Columns<'w> {
 }
 
 impl Columns<'_> {
-    /// Ready for another part; the memory stays.
-    pub fn clear(&mut self) {
+    /// Prepares for another piece; keeps the memory.
+    pub(crate) fn clear(&mut self) {
         self.trace.clear();
-        self.edges.clear();
+        self.begin_ends.clear();
         self.losses = Losses::default();
         self.fields.clear();
         self.rows.clear();
@@ -106,9 +106,9 @@ impl Columns<'_> {
     }
 }
 
-impl Edges {
-    /// Removes the entries whose tracks are not wanted. Returns how many these are.
-    pub fn retain_tracks(&mut self, is_wanted: impl Fn(TrackId) -> bool) -> u64 {
+impl BeginEnds {
+    /// Removes the entries of unwanted tracks. Returns the number of removed entries.
+    pub(crate) fn retain_tracks(&mut self, is_wanted: impl Fn(TrackId) -> bool) -> u64 {
         let is_kept: Vec<bool> = self.track.iter().map(|&track| is_wanted(track)).collect();
         let Self { time, name, category, track, order, is_begin } = self;
         retain_entries(time, &is_kept);
@@ -137,7 +137,7 @@ struct LastText {
     id: StringId,
 }
 
-/// Whether an asynchronous event only gives its row a title.
+/// Returns true if an async event only gives its row a title.
 fn is_row_title(event: &Event<'_>) -> bool {
     let Some(args) = event.args.filter(|_| matches!(event.phase, b'b' | b'e')) else { return false };
     let mut is_title = false;
@@ -154,11 +154,11 @@ impl EventSink for Columns<'_> {
         self.trace.census.phases[usize::from(phase)] += 1;
         match phase {
             b'X' => self.complete(event, order),
-            b'B' | b'E' => self.edge(event, order, phase == b'B'),
+            b'B' | b'E' => self.begin_or_end(event, order, phase == b'B'),
             b'M' => self.metadata(event),
             b'C' => self.counter(event),
             b's' | b't' | b'f' => self.flow(event),
-            b'b' | b'n' | b'e' | b'S' | b'T' | b'p' | b'F' => self.asynchronous(event, order),
+            b'b' | b'n' | b'e' | b'S' | b'T' | b'p' | b'F' => self.async_event(event, order),
             b'i' | b'I' | b'R' => self.instant(event, order),
             _ => {
                 self.note_time(event);
@@ -174,7 +174,7 @@ impl EventSink for Columns<'_> {
     }
 
     fn field(&mut self, key: Text<'_>, value: &[u8]) {
-        if !for_each_event_aside(key, value, |event| self.event(event)) {
+        if !for_each_event_in_field(key, value, |event| self.event(event)) {
             self.fields.push((key.decode().into_owned(), value.to_vec()));
         }
     }
@@ -194,19 +194,19 @@ impl Columns<'_> {
         self.trace.slices.push(Slice { start, duration, name, category, track, order });
     }
 
-    fn edge(&mut self, event: &Event<'_>, order: Order, is_begin: bool) {
+    fn begin_or_end(&mut self, event: &Event<'_>, order: Order, is_begin: bool) {
         let Some(time) = self.note_time(event) else {
             self.trace.census.anomalies.unusable += 1;
             return;
         };
         let (name, category, track) = (self.name(event), self.category(event), self.track(event));
-        let edges = &mut self.edges;
-        edges.time.push(time);
-        edges.name.push(name);
-        edges.category.push(category);
-        edges.track.push(track);
-        edges.order.push(order);
-        edges.is_begin.push(is_begin);
+        let begin_ends = &mut self.begin_ends;
+        begin_ends.time.push(time);
+        begin_ends.name.push(name);
+        begin_ends.category.push(category);
+        begin_ends.track.push(track);
+        begin_ends.order.push(order);
+        begin_ends.is_begin.push(is_begin);
     }
 
     fn instant(&mut self, event: &Event<'_>, order: Order) {
@@ -242,7 +242,7 @@ impl Columns<'_> {
         });
     }
 
-    fn asynchronous(&mut self, event: &Event<'_>, order: Order) {
+    fn async_event(&mut self, event: &Event<'_>, order: Order) {
         let Some(time) = self.note_time(event) else {
             return;
         };
@@ -267,7 +267,7 @@ impl Columns<'_> {
         asyncs.order.push(order);
     }
 
-    /// An id that is local to a process has the process's before it.
+    /// Returns the id of an async event. An id that is local to a process is preceded by the process id.
     fn async_id(&mut self, event: &Event<'_>) -> StringId {
         match event.async_id() {
             None => StringId::EMPTY,
@@ -311,7 +311,7 @@ impl Columns<'_> {
             let value = self.trace.strings.intern(&value.decode());
             let value = self.as_value(value);
             for column in self.trace.args.iter_mut().filter(|column| column.key.as_bytes() == key.raw) {
-                // Of two values for one key the last one counts, as everywhere.
+                // If a key occurs twice, the last value counts, as in other readers.
                 if column.order.last() == Some(&order) {
                     column.order.pop();
                     column.value.pop();
@@ -322,7 +322,7 @@ impl Columns<'_> {
         });
     }
 
-    /// The event's time, which counts for the span of the trace.
+    /// Returns the time of an event and extends the time range of the trace by it.
     fn note_time(&mut self, event: &Event<'_>) -> Option<i64> {
         let time = event.start.nanos()?;
         self.trace.census.note_time(time, time);

@@ -1,13 +1,14 @@
-//! Microseconds as decimal text to whole nanoseconds, without a float in between: epoch microseconds with nanosecond
-//! digits have more of them than a float.
+//! Converts decimal microseconds to integer nanoseconds without a float: microseconds since 1970 with nanosecond digits
+//! have more digits than a float can hold.
 
-/// Nanoseconds of a decimal number of microseconds, rounded half to even. `None` if it is no number, or too large.
+/// Returns the nanoseconds of a decimal number of microseconds, rounded half to even. `None` if it is not a number, or
+/// too large.
 #[inline]
-pub fn nanos(text: &[u8]) -> Option<i64> {
+pub(crate) fn nanos(text: &[u8]) -> Option<i64> {
     plain_nanos(text).or_else(|| any_nanos(text))
 }
 
-/// The usual case: at most 15 digits, a point, at most three digits.
+/// Handles the usual case: at most 15 digits, a point, at most three digits.
 #[inline]
 fn plain_nanos(text: &[u8]) -> Option<i64> {
     let (is_negative, digits) = match text.split_first() {
@@ -37,7 +38,7 @@ fn plain_nanos(text: &[u8]) -> Option<i64> {
     Some(if is_negative { -nanos } else { nanos })
 }
 
-/// Any decimal: signs, exponents, any number of digits, spaces around it.
+/// Handles any decimal: signs, exponents, any number of digits, surrounding spaces.
 #[cold]
 fn any_nanos(text: &[u8]) -> Option<i64> {
     let text = text.trim_ascii();
@@ -61,7 +62,7 @@ fn any_nanos(text: &[u8]) -> Option<i64> {
     if !digits().all(u8::is_ascii_digit) {
         return None;
     }
-    // The place of the point for nanoseconds, counted from the first digit.
+    // Position of the decimal point for nanoseconds, counted from the first digit.
     let point = whole.len() as i64 + exponent + 3;
     let nanos = round_at(digits().map(|digit| digit - b'0'), point)?;
     Some(if is_negative { -nanos } else { nanos })
@@ -69,11 +70,11 @@ fn any_nanos(text: &[u8]) -> Option<i64> {
 
 fn exponent(text: &[u8]) -> Option<i64> {
     let exponent: i64 = std::str::from_utf8(text).ok()?.parse().ok()?;
-    // More than this is zero or too large for any number of digits that a file can have.
+    // Beyond this exponent the result is zero or too large, however many digits a file has.
     (exponent.abs() < 1 << 40).then_some(exponent)
 }
 
-/// The number whose first `point` digits are these, rounded half to even by those that follow.
+/// Returns the number formed by the first `point` digits, rounded half to even by the remaining ones.
 fn round_at(digits: impl Iterator<Item = u8>, point: i64) -> Option<i64> {
     let mut number: i64 = 0;
     let mut n_seen = 0;
@@ -89,7 +90,7 @@ fn round_at(digits: impl Iterator<Item = u8>, point: i64) -> Option<i64> {
         }
         n_seen += 1;
     }
-    // Zeros that the text leaves out.
+    // Trailing zeros that the text omits.
     let mut n_missing = (point - n_seen).max(0);
     while n_missing > 0 && number != 0 {
         number = number.checked_mul(10)?;
@@ -108,7 +109,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn decimals_become_whole_nanoseconds() {
+    fn decimals_become_integer_nanoseconds() {
         let cases = [
             ("0", Some(0)),
             ("1", Some(1000)),

@@ -1,4 +1,4 @@
-//! One event, as the file spells it.
+//! One event as it stands in the file.
 
 use super::decimal;
 use super::members::for_each_member;
@@ -6,14 +6,14 @@ use crate::chrome::cursor::{Cursor, Stop};
 use crate::chrome::text::Text;
 use std::borrow::Cow;
 
-/// One element of the list of events. It borrows the file's bytes; nothing is decoded that nobody asks for.
+/// One element of the list of events. It borrows the file's bytes and decodes texts only on request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Event<'a> {
-    /// All of it, from brace to brace.
+    /// The JSON of the event.
     pub json: &'a [u8],
-    /// Where in the file it begins.
+    /// Offset in the file.
     pub offset: u64,
-    /// `ph`: its first byte, or zero if there is none or it is no text.
+    /// `ph`: the first byte, or zero if it is missing or not a text.
     pub phase: u8,
     /// `name`.
     pub name: Option<Scalar<'a>>,
@@ -35,9 +35,9 @@ pub struct Event<'a> {
     pub bind_id: Option<Scalar<'a>>,
     /// `s`: the scope of an instant.
     pub instant_scope: Option<Scalar<'a>>,
-    /// `scope`: what an id is unique in.
+    /// `scope`: the namespace of the id.
     pub id_scope: Option<Scalar<'a>>,
-    /// `bp`: what the end of a flow binds to.
+    /// `bp`: the binding point of the end of a flow.
     pub binding_point: Option<Scalar<'a>>,
     /// `flow_in`.
     pub flow_in: bool,
@@ -45,33 +45,33 @@ pub struct Event<'a> {
     pub flow_out: bool,
     /// `args`, as JSON.
     pub args: Option<&'a [u8]>,
-    /// Whether a number is in it that JSON does not have; see [`with_sound_numbers`](super::with_sound_numbers).
-    pub has_odd_number: bool,
+    /// True if the event has a number that JSON does not allow; see [`with_valid_numbers`](super::with_valid_numbers).
+    pub has_invalid_number: bool,
 }
 
-/// A value that is no container.
+/// A value other than a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scalar<'a> {
     /// A text.
     Text(Text<'a>),
-    /// A number or a truth value, as it is spelled. Containers that stand where a scalar should are here too.
+    /// A number, boolean or (in place of a scalar) container, as JSON.
     Other(&'a [u8]),
 }
 
 impl<'a> Scalar<'a> {
-    /// What it says: the text 7 and the number 7 say the same.
+    /// Returns the content: the text `"7"` and the number `7` have the same.
     pub fn decode(&self) -> Cow<'a, str> {
         match self {
             Self::Text(text) => text.decode(),
-            Self::Other(spelling) => String::from_utf8_lossy(spelling),
+            Self::Other(json) => String::from_utf8_lossy(json),
         }
     }
 
-    /// What it says, where that needs no decoding: it may still be no UTF-8.
+    /// Returns the content if no decoding is needed; it may still be invalid UTF-8.
     pub fn plain(&self) -> Option<&'a [u8]> {
         match self {
             Self::Text(text) => (!text.is_escaped).then_some(text.raw),
-            Self::Other(spelling) => Some(spelling),
+            Self::Other(json) => Some(json),
         }
     }
 }
@@ -79,19 +79,19 @@ impl<'a> Scalar<'a> {
 /// A time or a duration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Number<'a> {
-    /// There is none.
+    /// The field is missing.
     #[default]
     Missing,
     /// Nanoseconds.
     Nanos(i64),
-    /// Nanoseconds, from a text that holds a number.
+    /// Nanoseconds, from a text that contains a number.
     Quoted(i64),
-    /// Something else, as it is spelled.
+    /// Another value, as JSON.
     Unusable(&'a [u8]),
 }
 
 impl Number<'_> {
-    /// The nanoseconds, if there are any.
+    /// Returns the nanoseconds, if there are any.
     #[inline]
     pub fn nanos(self) -> Option<i64> {
         match self {
@@ -102,12 +102,12 @@ impl Number<'_> {
 }
 
 impl<'a> Event<'a> {
-    /// Reads the event whose brace the cursor is at. `base` is where in the file the cursor's bytes begin.
+    /// Reads the event at the cursor, which is at its brace. `base` is the offset of the cursor's bytes in the file.
     #[inline]
     pub fn read(cursor: &mut Cursor<'a>, base: u64) -> Result<Self, Stop> {
         let begin = cursor.at();
         let mut event = Self { offset: base + begin as u64, ..Self::default() };
-        cursor.take_odd_number();
+        cursor.take_invalid_number();
         cursor.expect(b'{', "`{`")?;
         if cursor.next_visible()? == b'}' {
             cursor.step();
@@ -129,7 +129,7 @@ impl<'a> Event<'a> {
             }
         }
         event.json = &cursor.bytes()[begin..cursor.at()];
-        event.has_odd_number = cursor.take_odd_number();
+        event.has_invalid_number = cursor.take_invalid_number();
         Ok(event)
     }
 
@@ -157,7 +157,7 @@ impl<'a> Event<'a> {
         Ok(())
     }
 
-    /// What joins the ends of something asynchronous, and whether that holds within its process only.
+    /// Returns the id of an async event, and true if the id is local to its process.
     pub fn async_id(&self) -> Option<(Cow<'a, str>, bool)> {
         let mut found = None;
         for_each_member(self.id2.unwrap_or_default(), |key, value| match key.raw {
@@ -168,7 +168,7 @@ impl<'a> Event<'a> {
         found.or_else(|| self.id.map(|id| (id.decode(), false)))
     }
 
-    /// When it ends: at its start, if it has no duration.
+    /// Returns the end; equal to the start if there is no duration.
     pub fn end(&self) -> Option<i64> {
         self.start.nanos()?.checked_add(self.duration.nanos().unwrap_or(0))
     }
@@ -182,7 +182,7 @@ fn phase(scalar: Option<Scalar<'_>>) -> u8 {
     }
 }
 
-/// A scalar; `null` is none.
+/// Reads a scalar; `null` counts as missing.
 #[inline(always)]
 fn scalar<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Scalar<'a>>, Stop> {
     match cursor.next_visible()? {
@@ -195,7 +195,7 @@ fn scalar<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Scalar<'a>>, Stop> {
     }
 }
 
-/// A number without zeros in front of it: the threads 07 and 7 are one.
+/// Removes leading zeros, so that the threads 07 and 7 are the same.
 #[inline(always)]
 fn without_zeros(number: &[u8]) -> &[u8] {
     match number {
@@ -212,8 +212,8 @@ fn without_zeros(number: &[u8]) -> &[u8] {
 fn number<'a>(cursor: &mut Cursor<'a>) -> Result<Number<'a>, Stop> {
     match cursor.next_visible()? {
         b'-' | b'0'..=b'9' => {
-            let spelling = cursor.number()?;
-            Ok(decimal::nanos(spelling).map_or(Number::Unusable(spelling), Number::Nanos))
+            let number = cursor.number()?;
+            Ok(decimal::nanos(number).map_or(Number::Unusable(number), Number::Nanos))
         }
         b'"' => {
             let text = cursor.text()?;
@@ -245,16 +245,16 @@ mod tests {
     }
 
     #[test]
-    fn zeros_in_front_of_numbers_say_nothing() {
+    fn leading_zeros_of_numbers_are_ignored() {
         let event = read(r#"{"tid":010,"pid":000,"ts":087.830,"id":00.5}"#);
         assert_eq!((event.tid, event.pid), (Some(Scalar::Other(b"10")), Some(Scalar::Other(b"0"))));
         assert_eq!((event.start, event.id), (Number::Nanos(87_830), Some(Scalar::Other(b"0.5"))));
-        assert!(event.has_odd_number);
-        assert!(!read(r#"{"tid":10,"args":{"a":"010"}}"#).has_odd_number);
+        assert!(event.has_invalid_number);
+        assert!(!read(r#"{"tid":10,"args":{"a":"010"}}"#).has_invalid_number);
     }
 
     #[test]
-    fn what_cannot_be_used_is_kept_as_it_is_spelled() {
+    fn unusable_values_are_kept_as_json() {
         let event = read(r#"{"ts":null,"dur":"soon","name":null,"pid":[1],"ph":""}"#);
         assert_eq!((event.start, event.duration), (Number::Unusable(b"null"), Number::Unusable(b"soon")));
         assert_eq!((event.name, event.phase), (None, 0));

@@ -1,18 +1,18 @@
 //! Facts about the recordings that a trace is made of: metadata events of our recorder, and triggers that fired.
 
-use super::aside::for_each_event_aside;
 use super::event::{Event, Scalar};
 use super::loss::Loss;
 use super::members::for_each_member;
+use super::metadata_field::for_each_event_in_field;
 use super::scanner::EventSink;
 use crate::chrome::text::Text;
 use ferrum_trace_model::vocab::{about, trigger};
 use ferrum_trace_model::{Recording, Recordings, RefusedDumps, Trigger, TriggerEvent};
 
-/// How many threads of one recording are kept.
+/// Maximum number of threads of one recording that are kept.
 const THREADS_MAX: usize = 1000;
 
-/// Reads the facts that a metadata event of our recorder states. `None` if it is another event.
+/// Reads the facts from a metadata event of our recorder. Returns `None` for any other event.
 pub fn recording_of(event: &Event<'_>) -> Option<Recording> {
     let is_about = event.phase == b'M' && is_called(event.name, about::NAME);
     is_about.then(|| {
@@ -21,7 +21,7 @@ pub fn recording_of(event: &Event<'_>) -> Option<Recording> {
     })
 }
 
-/// Reads facts from the JSON object that has them. What is missing or of the wrong type is left out.
+/// Reads facts from a JSON object. Missing fields and fields of the wrong type are ignored.
 fn parse(args: &[u8]) -> Recording {
     let mut recording = Recording::default();
     for_each_member(args, |key, value| {
@@ -104,7 +104,7 @@ fn trigger_in(args: &[u8]) -> Trigger {
     found
 }
 
-/// Reads an instant that a trigger left.
+/// Reads the instant of a trigger.
 fn trigger_event(event: &Event<'_>) -> Option<TriggerEvent> {
     let is_trigger =
         event.phase != b'M' && is_called(event.name, trigger::NAME) && is_called(event.category, trigger::CATEGORY);
@@ -125,15 +125,15 @@ fn is_called(name: Option<Scalar<'_>>, word: &str) -> bool {
     name.is_some_and(|name| name.plain() == Some(word.as_bytes()))
 }
 
-/// A sink that also collects facts, for every reader of a trace.
+/// An [`EventSink`] that passes everything on and collects the facts about recordings.
 #[derive(Debug, Default)]
-pub struct WithFacts<S> {
+pub(crate) struct WithFacts<S> {
     pub sink: S,
     pub recordings: Recordings,
 }
 
 impl<S> WithFacts<S> {
-    pub fn new(sink: S) -> Self {
+    pub(crate) fn new(sink: S) -> Self {
         Self { sink, recordings: Recordings::default() }
     }
 }
@@ -152,7 +152,7 @@ impl<S: EventSink> EventSink for WithFacts<S> {
     }
 
     fn field(&mut self, key: Text<'_>, value: &[u8]) {
-        for_each_event_aside(key, value, |event| note(event, &mut self.recordings));
+        for_each_event_in_field(key, value, |event| note(event, &mut self.recordings));
         self.sink.field(key, value);
     }
 }
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_come_back_as_they_were_written() {
+    fn facts_are_read_back_unchanged() {
         let mut dumps_refused = RefusedDumps::default();
         dumps_refused.add(DumpRefusal::Files, 3);
         let recording = Recording {
@@ -194,14 +194,14 @@ mod tests {
             trigger: Some(Trigger { reason: "panic".to_owned(), what: "panicked\n".to_owned(), dump: Some(1) }),
             dumps_refused,
         };
-        let facts = String::from_utf8(crate::spool::facts::spell(&recording, "ticks")).unwrap();
+        let facts = String::from_utf8(crate::spool::facts::encode(&recording, "ticks")).unwrap();
         serde_json::from_str::<serde_json::Value>(&facts).unwrap();
         let event = format!(r#"{{"ph":"M","name":"ferrum_trace","pid":1,"args":{facts}}}"#);
         assert_eq!(read(&event), Some(recording));
     }
 
     #[test]
-    fn facts_are_found_among_the_events_and_beside_them() {
+    fn facts_are_found_in_the_list_and_in_the_metadata_field() {
         let about = |n: u64| format!(r#"{{"ph":"M","name":"ferrum_trace","pid":{n},"args":{{"dropped":{n}}}}}"#);
         let json = format!(
             r#"{{"ferrum_trace":[{}, {}],"traceEvents":[{},{{"ph":"i","cat":"trigger","name":"trigger","ts":1}}]}}"#,
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_of_the_wrong_type_are_left_out() {
+    fn facts_of_the_wrong_type_are_ignored() {
         let json = r#"{"ph":"M","name":"ferrum_trace","pid":1,"args":
             {"dropped":"many","dropped_by_thread":[1],"stop_reason":7,"trigger":"x","dumps_refused":{"files":-1}}}"#;
         let expected =

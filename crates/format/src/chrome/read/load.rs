@@ -1,59 +1,60 @@
 //! Reads a file into columns.
 
-use super::columns::{ArgsOf, Columns};
+use super::column_pool::ColumnPool;
+use super::columns::ArgsOf;
 use super::losses::Losses;
 use super::merge::Merge;
-use super::numbers::Limits;
 use super::pairing::pair;
-use super::read::{Outline, lock, read};
+use super::renumbering::Limits;
 use super::scanner::DocumentShape;
+use super::whole_file::{Outline, read};
 use crate::Error;
 use ferrum_trace_model::{Recordings, Trace};
 use std::io::Read;
-use std::sync::Mutex;
 
-/// What is wanted of a file, and how it is to be read.
+/// Options for loading a file.
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
-    /// Keys of arguments whose values are kept.
+    /// Keys of the arguments to keep.
     pub args: Vec<String>,
-    /// How many threads read.
+    /// Number of threads.
     pub n_workers: usize,
 }
 
 impl Default for LoadOptions {
-    /// No arguments, all processors.
+    /// Keeps no arguments and uses all processors.
     fn default() -> Self {
         let n_workers = std::thread::available_parallelism().map_or(1, usize::from);
         Self { args: Vec::new(), n_workers }
     }
 }
 
-/// A file in memory.
+/// A file loaded into memory.
 #[derive(Debug)]
 pub struct Loaded {
-    /// Its events.
+    /// The events.
     pub trace: Trace,
-    /// What could not be read.
+    /// The parts that could not be read.
     pub losses: Losses,
-    /// Facts that the recorder states about the recordings in it.
+    /// Facts that the recorder states about the recordings in the file.
     pub recordings: Recordings,
-    /// How it is built.
-    pub form: DocumentShape,
+    /// The structure of the document.
+    pub shape: DocumentShape,
     /// The other fields of the object around the list, with their values as JSON.
     pub fields: Vec<(String, Vec<u8>)>,
 }
 
-/// Reads a file into columns. Begins and ends are paired to slices. Names and tracks are kept apart within the default [`Limits`].
+/// Reads a file into columns and pairs begins and ends to slices. The number of distinct names and tracks is bounded by
+/// the default [`Limits`].
 ///
 /// # Errors
 ///
-/// If the file cannot be read, is no trace, or has more than four billion events.
+/// If the file cannot be read, is not a trace, or has more than four billion events.
 pub fn load(input: impl Read + Send, options: &LoadOptions) -> Result<Loaded, Error> {
     load_all(input, options, ArgsOf::AllEvents, Limits::default())
 }
 
-/// Does the same as [`load`] within other limits.
+/// Reads a file as [`load`] does, with other limits.
 ///
 /// # Errors
 ///
@@ -62,7 +63,7 @@ pub fn load_within(input: impl Read + Send, options: &LoadOptions, limits: Limit
     load_all(input, options, ArgsOf::AllEvents, limits)
 }
 
-/// Reads a file as [`load`] does, but keeps the arguments of async events only. Looking into the arguments of every slice
+/// Reads a file as [`load`] does, but keeps the arguments of async events only. Parsing the arguments of every slice
 /// would take noticeably longer.
 ///
 /// # Errors
@@ -73,32 +74,12 @@ pub fn load_async_args(input: impl Read + Send, options: &LoadOptions) -> Result
 }
 
 fn load_all(input: impl Read + Send, options: &LoadOptions, args_of: ArgsOf, limits: Limits) -> Result<Loaded, Error> {
-    let mut merge = Merge::new(&options.args, limits);
-    let spare = Spare { columns: Mutex::default(), wanted: &options.args, args_of };
-    let take = |columns| spare.merge(columns, &mut merge);
-    let Outline { form, recordings } = read(input, options.n_workers, || spare.columns(), take)?;
-    merge.count_beyond();
-    let Merge { mut trace, edges, losses, fields, .. } = merge;
-    pair(&mut trace, &edges);
-    Ok(Loaded { trace, losses, recordings, form, fields })
-}
-
-/// Columns that are used again: giving memory back to the system has all processors wait for each other.
-struct Spare<'w> {
-    columns: Mutex<Vec<Columns<'w>>>,
-    wanted: &'w [String],
-    args_of: ArgsOf,
-}
-
-impl<'w> Spare<'w> {
-    fn columns(&self) -> Columns<'w> {
-        lock(&self.columns).pop().unwrap_or_else(|| Columns::new(self.wanted, self.args_of))
-    }
-
-    fn merge(&self, mut columns: Columns<'w>, merge: &mut Merge) -> Result<(), Error> {
-        merge.append(&mut columns)?;
-        columns.clear();
-        lock(&self.columns).push(columns);
-        Ok(())
-    }
+    let pool = ColumnPool::new(&options.args, args_of);
+    let mut merge = Merge::new(&options.args, limits, &pool);
+    let Outline { shape, recordings } =
+        read(input, options.n_workers, || pool.take(), |columns| merge.append(columns))?;
+    merge.count_replaced_names();
+    let Merge { mut trace, begin_ends, losses, fields, .. } = merge;
+    pair(&mut trace, &begin_ends);
+    Ok(Loaded { trace, losses, recordings, shape, fields })
 }

@@ -1,20 +1,20 @@
-//! What could not be read.
+//! One part of a file that could not be read.
 
 use std::fmt;
 
-/// A place of a file that was passed over.
+/// A part of a file that was skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// Where it begins, in bytes from the start of the (decompressed) file.
+    /// Offset in the (decompressed) file.
     pub offset: u64,
-    /// How many bytes were passed over.
+    /// Number of skipped bytes.
     pub n_bytes: u64,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "byte {}: {} ({} bytes passed over)", self.offset, self.reason, self.n_bytes)
+        write!(f, "byte {}: {} ({} bytes skipped)", self.offset, self.reason, self.n_bytes)
     }
 }

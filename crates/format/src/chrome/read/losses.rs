@@ -1,23 +1,23 @@
-//! All that could not be read of a file.
+//! All parts of a file that could not be read.
 
 use super::loss::Loss;
 
-/// How many losses are kept with their places and reasons; all are counted.
+/// Maximum number of losses that are kept with offset and reason; all are counted.
 const LOSSES_KEPT: usize = 1000;
 
 /// The losses of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
-    /// The first thousand.
+    /// The first thousand losses.
     pub first: Vec<Loss>,
-    /// How many there are.
+    /// Number of losses.
     pub n: u64,
-    /// How many bytes were passed over.
+    /// Number of skipped bytes.
     pub n_bytes: u64,
 }
 
 impl Losses {
-    /// Adds one.
+    /// Adds a loss.
     pub fn push(&mut self, loss: Loss) {
         self.n += 1;
         self.n_bytes += loss.n_bytes;
@@ -26,7 +26,7 @@ impl Losses {
         }
     }
 
-    /// Adds those of a later part of the file.
+    /// Adds the losses of a later piece of the file.
     pub fn append(&mut self, later: Self) {
         self.n += later.n;
         self.n_bytes += later.n_bytes;

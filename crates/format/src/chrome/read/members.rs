@@ -1,10 +1,10 @@
-//! The members of an object: arguments, metadata, ids in two parts; and the elements of a list.
+//! Iterates over the members of JSON objects and the elements of JSON lists.
 
 use super::event::Scalar;
 use crate::chrome::cursor::Cursor;
 use crate::chrome::text::Text;
 
-/// Looks at the members of an object, of which it is known that it is JSON. What is no object has none.
+/// Calls `look` with each member of an object, which must be valid JSON. Other values have no members.
 pub fn for_each_member<'a>(json: &'a [u8], mut look: impl FnMut(Text<'a>, Scalar<'a>)) {
     let mut cursor = Cursor::new(json, 0);
     if cursor.expect(b'{', "`{`").is_err() {
@@ -30,7 +30,7 @@ pub fn for_each_member<'a>(json: &'a [u8], mut look: impl FnMut(Text<'a>, Scalar
     }
 }
 
-/// Looks at the elements of a list, of which it is known that it is JSON. What is no list has none.
+/// Calls `look` with each element of a list, which must be valid JSON. Other values have no elements.
 pub fn for_each_element<'a>(json: &'a [u8], mut look: impl FnMut(&'a [u8])) {
     let mut cursor = Cursor::new(json, 0);
     if cursor.expect(b'[', "`[`").is_err() {

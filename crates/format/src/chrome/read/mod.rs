@@ -1,9 +1,9 @@
-//! Reading Chrome trace events, as they are found in the wild.
+//! Reads Chrome trace events, including files that are damaged or not quite valid.
 //!
-//! [`Scanner`] finds [`Event`]s in bytes, [`for_each`] and, on several threads, [`read`](read()) find them in a stream, and
-//! [`load`] makes a [`Trace`](ferrum_trace_model::Trace) of them.
+//! `Scanner` finds [`Event`]s in bytes, [`for_each`] and, on several threads, [`read`](read()) find them in a stream,
+//! and [`load`] stores them in a [`Trace`](ferrum_trace_model::Trace).
 
-mod aside;
+mod column_pool;
 mod columns;
 mod decimal;
 mod event;
@@ -13,26 +13,27 @@ mod loss;
 mod losses;
 mod members;
 mod merge;
-mod numbers;
+mod metadata_field;
 mod pairing;
 mod pieces;
-#[allow(clippy::module_inception)]
-mod read;
+mod renumbering;
 mod rows;
 mod scanner;
-mod sound_numbers;
+mod valid_numbers;
+mod whole_file;
 
 pub use super::cursor::{Cursor, Stop};
 pub use super::text::Text;
-pub use aside::for_each_event_aside;
 pub use event::{Event, Number, Scalar};
 pub use facts::recording_of;
 pub use load::{LoadOptions, Loaded, load, load_async_args, load_within};
 pub use loss::Loss;
 pub use losses::Losses;
 pub use members::{for_each_element, for_each_member};
-pub use numbers::Limits;
-pub use read::{Outline, for_each, read, read_in_pieces};
+pub use metadata_field::for_each_event_in_field;
+pub use renumbering::Limits;
 pub use rows::RowFinder;
-pub use scanner::{BYTE_ORDER_MARK, DOCUMENT_SEPARATOR, DocumentShape, EventSink, More, Scanner, VALUE_BYTES_MAX};
-pub use sound_numbers::{mend_numbers, with_sound_numbers};
+pub(crate) use scanner::DOCUMENT_SEPARATOR;
+pub use scanner::{BYTE_ORDER_MARK, DocumentShape, EventSink};
+pub use valid_numbers::{repair_numbers, with_valid_numbers};
+pub use whole_file::{Outline, for_each, read, read_in_pieces};

@@ -1,53 +1,54 @@
-//! Cuts a stream of bytes into pieces that most likely begin with an event.
+//! Cuts a stream of bytes into pieces that most likely start with an event.
 //!
-//! Nothing depends on the guess being right: whoever puts the pieces together again sees whether one ended where the next
-//! begins.
+//! A wrong guess is harmless: when the pieces are joined, the reader checks that each one starts where the previous one
+//! ended.
 
 use memchr::memrchr;
 use std::io::{self, Read};
 
-/// How large a piece is, about.
-pub const PIECE_BYTES: usize = 2 << 20;
-/// How far back from the end of what was read the beginning of an event is looked for.
+/// Approximate size of a piece.
+pub(crate) const PIECE_BYTES: usize = 2 << 20;
+/// Maximum distance from the end of the buffer at which the start of an event is searched.
 const SEARCH_BYTES: usize = 256 << 10;
-/// Keys that events begin with.
+/// Keys with which events start.
 const FIRST_KEYS: &[&[u8]] = &[b"ph", b"name", b"cat", b"pid", b"tid", b"ts", b"dur", b"args", b"id", b"s", b"tts"];
 
-/// A part of a file.
+/// A piece of a file.
 #[derive(Debug)]
-pub struct Piece {
+pub(crate) struct Piece {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// Where in the file they begin.
+    /// Offset in the file.
     pub offset: u64,
 }
 
-/// A stream of bytes, cut.
+/// Cuts a stream into pieces.
 #[derive(Debug)]
-pub struct Pieces<R> {
+pub(crate) struct Pieces<R> {
     input: R,
-    /// How large a piece is, about.
+    /// Approximate size of a piece.
     n_bytes: usize,
-    /// What was read already and belongs to the next piece.
+    /// Bytes already read that belong to the next piece.
     carry: Vec<u8>,
     offset: u64,
     is_at_end: bool,
-    /// Memory of pieces that are done with.
+    /// Buffers of finished pieces, for reuse.
     spare: Vec<Vec<u8>>,
 }
 
 impl<R: Read> Pieces<R> {
-    /// Begins to read, in pieces of about so many bytes.
-    pub fn new(input: R, n_bytes: usize) -> Self {
+    /// Creates a reader of pieces with about `n_bytes` each.
+    pub(crate) fn new(input: R, n_bytes: usize) -> Self {
         Self { input, n_bytes, carry: Vec::new(), offset: 0, is_at_end: false, spare: Vec::new() }
     }
 
-    /// The next piece; `None` after the last.
-    pub fn next_piece(&mut self) -> io::Result<Option<Piece>> {
+    /// Returns the next piece; `None` after the last.
+    pub(crate) fn next_piece(&mut self) -> io::Result<Option<Piece>> {
         let mut bytes = self.spare.pop().unwrap_or_default();
         bytes.clear();
         bytes.append(&mut self.carry);
-        // What was carried over may be most of a piece: half of each is new, so that all of a file takes linear time.
+        // The carried bytes may be most of a piece. At least half of each piece is new, so reading the file takes
+        // linear time.
         let n_bytes = self.n_bytes.max(2 * bytes.len());
         while bytes.len() < n_bytes && !self.is_at_end {
             let n_wanted = n_bytes - bytes.len();
@@ -68,15 +69,15 @@ impl<R: Read> Pieces<R> {
         Ok(Some(piece))
     }
 
-    /// Takes the memory of a piece that is done with.
-    pub fn give_back(&mut self, bytes: Vec<u8>) {
+    /// Takes back the buffer of a finished piece.
+    pub(crate) fn give_back(&mut self, bytes: Vec<u8>) {
         if self.spare.len() < 8 && bytes.capacity() <= 2 * self.n_bytes {
             self.spare.push(bytes);
         }
     }
 }
 
-/// Where the last event that begins in `bytes` begins, most likely. Not at zero.
+/// Returns the most likely start of the last event in `bytes`, other than offset zero.
 fn last_event_start(bytes: &[u8]) -> Option<usize> {
     let search_start = bytes.len().saturating_sub(SEARCH_BYTES);
     let mut end = bytes.len();
@@ -90,13 +91,13 @@ fn last_event_start(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// Whether `}` and a comma come right before.
+/// Returns true if `before` ends in `}` and a comma.
 fn is_after_event(before: &[u8]) -> bool {
     let before = before.trim_ascii_end();
     before.strip_suffix(b",").is_some_and(|before| before.trim_ascii_end().ends_with(b"}"))
 }
 
-/// Whether a key of events follows. Inside of a text, its quote would have a backslash.
+/// Returns true if `after` starts with a typical first key. Inside a text, its quote would be escaped.
 fn is_before_key(after: &[u8]) -> bool {
     let after = after.trim_ascii_start();
     let Some(key) = after.strip_prefix(b"\"") else {
@@ -110,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_are_the_file_and_most_begin_with_an_event() {
+    fn joined_pieces_are_the_file_and_most_start_with_an_event() {
         let event = r#"{"name":"a","args":{"b":[{"x":1},{"x":2}],"text":"},{\"ph\""}}"#;
         let file = format!("[{}]", vec![event; 100_000].join(",\n"));
         let mut pieces = Pieces::new(file.as_bytes(), PIECE_BYTES);
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_events_is_cut_anywhere() {
+    fn a_file_without_events_is_cut_anywhere() {
         let file = vec![b'x'; 3 * PIECE_BYTES + 7];
         let mut pieces = Pieces::new(&file[..], PIECE_BYTES);
         let mut n_bytes = 0;

@@ -1,10 +1,11 @@
-//! Whose an event is: processes and threads, and what metadata say of them.
+//! Finds the process and track of events, and reads the metadata about them.
 
 use super::event::{Event, Scalar};
 use super::members::for_each_member;
 use ferrum_trace_model::{ProcessId, StringId, Strings, TrackId, Tracks};
 
-/// Finds the rows of events. Most are of the row of the event before, which it remembers as it is spelled.
+/// Finds the tracks of events. It remembers the ids of the previous event, since most events are on the same track as
+/// the one before.
 #[derive(Debug, Default)]
 pub struct RowFinder {
     pid: Vec<u8>,
@@ -13,7 +14,7 @@ pub struct RowFinder {
 }
 
 impl RowFinder {
-    /// The track of an event, a new one if it has not been seen before.
+    /// Returns the track of an event, and adds it if it is new.
     #[inline]
     pub fn track(&mut self, event: &Event<'_>, strings: &mut Strings, tracks: &mut Tracks) -> TrackId {
         let [pid, tid] = [event.pid, event.tid].map(|id| id.and_then(|id| id.plain()));
@@ -35,13 +36,13 @@ impl RowFinder {
         track
     }
 
-    /// The process of an event, a new one if it has not been seen before.
+    /// Returns the process of an event, and adds it if it is new.
     pub fn process(&self, event: &Event<'_>, strings: &mut Strings, tracks: &mut Tracks) -> ProcessId {
         let pid = event.pid.map(|pid| intern(strings, pid));
         tracks.process(pid)
     }
 
-    /// Takes over what metadata say of a process or a thread. False if they are about something else.
+    /// Applies a metadata event to its process or thread. Returns false for other metadata.
     pub fn describe(&mut self, event: &Event<'_>, strings: &mut Strings, tracks: &mut Tracks) -> bool {
         let kind = event.name.map(|name| name.decode()).unwrap_or_default();
         let args = event.args.unwrap_or_default();
@@ -69,15 +70,15 @@ impl RowFinder {
         true
     }
 
-    /// Forgets the row that it remembers.
+    /// Forgets the previous event.
     pub fn clear(&mut self) {
         self.track = None;
     }
 }
 
-/// The number of what a scalar says.
+/// Returns the number of a scalar's content.
 #[inline]
-pub fn intern(strings: &mut Strings, scalar: Scalar<'_>) -> StringId {
+pub(crate) fn intern(strings: &mut Strings, scalar: Scalar<'_>) -> StringId {
     match scalar.plain() {
         Some(raw) => strings.intern_bytes(raw),
         None => strings.intern(&scalar.decode()),

@@ -1,7 +1,7 @@
-//! Finds the events of a document, whatever has happened to it.
+//! Finds the events of a document, damaged or not.
 //!
-//! A scanner is fed bytes and remembers where in the document it is, so that it can be fed in parts. Where something is not
-//! as it should be, it looks for the next whole event and goes on there; what it passed over is a [`Loss`].
+//! A scanner keeps its state between calls, so that a document can be scanned in pieces. After damage it continues with
+//! the next whole event and reports the skipped bytes as a [`Loss`].
 
 use super::event::{Event, Number};
 use super::loss::Loss;
@@ -10,13 +10,13 @@ use crate::chrome::cursor::{Cursor, Stop};
 use crate::chrome::text::Text;
 use memchr::memchr;
 
-/// What takes what is found.
+/// Receives the events, losses and fields of a document.
 pub trait EventSink {
-    /// An event, in the order of the file.
+    /// Receives an event, in the order of the file.
     fn event(&mut self, event: &Event<'_>);
-    /// Something was passed over.
+    /// Receives a part that was skipped.
     fn loss(&mut self, loss: Loss);
-    /// A field of the object around the list of events, and its value as JSON.
+    /// Receives a field of the object around the list of events, with its value as JSON.
     fn field(&mut self, key: Text<'_>, value: &[u8]);
 }
 
@@ -35,66 +35,66 @@ impl<S: EventSink + ?Sized> EventSink for &mut S {
     }
 }
 
-/// How a document is built.
+/// The structure of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentShape {
     /// A list of events.
     Array,
     /// An object with a list `traceEvents`.
     Object,
-    /// Events one after the other, without a list.
+    /// Events one after another, without a list.
     Lines,
 }
 
-/// Where in a document a scanner is.
+/// The position of a scanner in the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Start,
-    /// In the object, outside of the list.
+    /// In the object, outside the list.
     Fields,
     /// In the list.
     Events {
-        /// After an event, where a comma or the end of the list should be.
+        /// True after an event, where a comma or the end of the list must follow.
         needs_comma: bool,
     },
     Done,
 }
 
-/// How many bytes may follow the ones at hand.
+/// Describes the input after the current bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum More {
-    /// Some.
+pub(crate) enum MoreInput {
+    /// More bytes follow.
     Coming,
-    /// Some, but what the scanner waits for the end of is longer than anything that is kept.
+    /// More bytes follow, but the incomplete value exceeds the maximum length.
     TooLong,
-    /// None.
+    /// The input ends here.
     Nothing,
 }
 
-/// The largest event, and the largest field of the object around the list, that is read.
-pub const VALUE_BYTES_MAX: usize = 64 << 20;
+/// Maximum size of an event, and of a field of the object around the list.
+pub(crate) const VALUE_BYTES_MAX: usize = 64 << 20;
 
-/// How much of what was found is shown in a message.
+/// Number of input bytes that are quoted in a message.
 const SHOWN_BYTES: usize = 24;
 
-/// How much reading in vain is allowed for each byte of damage, and how much in any case.
+/// Limit for repeated reading after damage: per byte of damage, and a minimum.
 const TRIES_PER_BYTE: u64 = 16;
-const TRIES_IN_ANY_CASE: u64 = 1 << 20;
+const TRIES_MIN: u64 = 1 << 20;
 
-/// Stands before each of several documents in one stream, as RFC 7464 has it.
-pub const DOCUMENT_SEPARATOR: u8 = 0x1e;
+/// Precedes each document of a stream with several, as in RFC 7464.
+pub(crate) const DOCUMENT_SEPARATOR: u8 = 0x1e;
 
-/// Some write it at the beginning of a text.
+/// The UTF-8 byte order mark, which some producers write at the start of a file.
 pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Finds events.
+/// Finds the events of a document.
 #[derive(Clone, Debug)]
-pub struct Scanner {
+pub(crate) struct Scanner {
     state: State,
-    form: DocumentShape,
+    shape: DocumentShape,
     /// Damage whose end has not been found yet.
     damage: Option<Damage>,
-    /// Keys of the object around the list, until the list is found: what to tell of a file that has none.
+    /// Keys of the object before the list is found, for the error message about a file without a list.
     keys: Vec<String>,
     has_list: bool,
 }
@@ -103,77 +103,88 @@ pub struct Scanner {
 struct Damage {
     since: u64,
     reason: String,
-    /// Bytes that were read in vain.
+    /// Number of bytes that were read again without success.
     tried: u64,
 }
 
 impl Scanner {
-    /// At the beginning of a document.
-    pub fn new() -> Self {
-        Self { state: State::Start, form: DocumentShape::Array, damage: None, keys: Vec::new(), has_list: false }
+    /// Creates a scanner at the start of a document.
+    pub(crate) fn new() -> Self {
+        Self { state: State::Start, shape: DocumentShape::Array, damage: None, keys: Vec::new(), has_list: false }
     }
 
-    /// Before an event in the midst of a list.
-    pub fn before_event(form: DocumentShape) -> Self {
-        Self { state: State::Events { needs_comma: false }, form, has_list: true, ..Self::new() }
+    /// Creates a scanner in the middle of a list, before an event.
+    pub(crate) fn before_event(shape: DocumentShape) -> Self {
+        Self { state: State::Events { needs_comma: false }, shape, has_list: true, ..Self::new() }
     }
 
-    /// Whether it is where [`before_event`](Self::before_event) of that form begins.
-    pub fn is_before_event(&self, form: DocumentShape) -> bool {
-        self.state == State::Events { needs_comma: false } && self.form == form && self.damage.is_none()
+    /// Returns true if the scanner is in the same state as [`before_event`](Self::before_event) of that shape.
+    pub(crate) fn is_before_event(&self, shape: DocumentShape) -> bool {
+        self.state == State::Events { needs_comma: false } && self.shape == shape && self.damage.is_none()
     }
 
-    /// How the document is built, as far as it has been seen.
-    pub fn form(&self) -> DocumentShape {
-        self.form
+    /// Returns the structure of the document, as far as known.
+    pub(crate) fn shape(&self) -> DocumentShape {
+        self.shape
     }
 
-    /// Whether events have been, or could be, found.
-    pub fn has_list(&self) -> bool {
+    /// Returns true if the list of events has been found.
+    pub(crate) fn has_list(&self) -> bool {
         self.has_list
     }
 
-    /// Reads what is whole in `bytes`, which begin at `base` in the file. Returns how many bytes it needs no more; the
-    /// others must be given again, with what follows them.
+    /// Scans the complete values in `bytes`, which start at offset `base` of the file. Returns the number of bytes that
+    /// are no longer needed; the caller passes the others again, followed by more.
     ///
     /// # Errors
     ///
-    /// If this is no trace at all.
-    pub fn scan(&mut self, bytes: &[u8], base: u64, more: More, sink: &mut impl EventSink) -> Result<usize, Error> {
+    /// If the input is not a trace.
+    pub(crate) fn scan(
+        &mut self,
+        bytes: &[u8],
+        base: u64,
+        more: MoreInput,
+        sink: &mut impl EventSink,
+    ) -> Result<usize, Error> {
         let mut cursor = Cursor::new(bytes, 0);
-        let place = ScanPosition { base, more };
+        let position = ScanPosition { base, more };
         loop {
             let step = match self.damage {
-                Some(_) => self.seek_event(&mut cursor, place, sink),
-                None => self.step(&mut cursor, place, sink)?,
+                Some(_) => self.seek_event(&mut cursor, position, sink),
+                None => self.step(&mut cursor, position, sink)?,
             };
             match step {
                 Step::Done => {}
                 Step::Waits => {
-                    if more == More::Coming {
+                    if more == MoreInput::Coming {
                         return Ok(cursor.at());
                     }
-                    // Nothing more will come: what waits here is cut.
-                    return self.end(&cursor, place, sink);
+                    // The input ends here, so an incomplete value is truncated.
+                    return self.end(&cursor, position, sink);
                 }
             }
         }
     }
 
-    fn end(&mut self, cursor: &Cursor<'_>, place: ScanPosition, sink: &mut impl EventSink) -> Result<usize, Error> {
+    fn end(&mut self, cursor: &Cursor<'_>, position: ScanPosition, sink: &mut impl EventSink) -> Result<usize, Error> {
         let end = cursor.bytes().len();
-        if place.more == More::Nothing {
+        if position.more == MoreInput::Nothing {
             if let Some(damage) = self.damage.take() {
-                sink.loss(damage.until(place.base + end as u64));
+                sink.loss(damage.until(position.base + end as u64));
             }
             if !self.has_list {
-                return Err(self.no_list(place.base + end as u64));
+                return Err(self.no_list(position.base + end as u64));
             }
         }
         Ok(end)
     }
 
-    fn step(&mut self, cursor: &mut Cursor<'_>, place: ScanPosition, sink: &mut impl EventSink) -> Result<Step, Error> {
+    fn step(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        position: ScanPosition,
+        sink: &mut impl EventSink,
+    ) -> Result<Step, Error> {
         cursor.skip_space();
         let Some(byte) = cursor.peek() else {
             return Ok(Step::Waits);
@@ -184,78 +195,84 @@ impl Scanner {
             return Ok(Step::Done);
         }
         match self.state {
-            State::Start => self.start(byte, cursor, place),
-            State::Fields => Ok(self.field(byte, cursor, place, sink)),
-            State::Events { needs_comma } => Ok(self.element(byte, needs_comma, cursor, place, sink)),
+            State::Start => self.start(byte, cursor, position),
+            State::Fields => Ok(self.field(byte, cursor, position, sink)),
+            State::Events { needs_comma } => Ok(self.element(byte, needs_comma, cursor, position, sink)),
             State::Done => {
                 let at = cursor.at();
-                Ok(self.damaged(cursor, at, place, "expected the end of the file, found more"))
+                Ok(self.damaged(cursor, at, position, "expected the end of the file, found more"))
             }
         }
     }
 
-    fn start(&mut self, byte: u8, cursor: &mut Cursor<'_>, place: ScanPosition) -> Result<Step, Error> {
+    fn start(&mut self, byte: u8, cursor: &mut Cursor<'_>, position: ScanPosition) -> Result<Step, Error> {
         match byte {
             b'[' => {
                 cursor.step();
                 self.begin_list(DocumentShape::Array);
                 Ok(Step::Done)
             }
-            b'{' => self.start_object(cursor, place),
+            b'{' => self.start_object(cursor, position),
             _ if cursor.bytes()[cursor.at()..].starts_with(BYTE_ORDER_MARK) => {
                 cursor.jump(cursor.at() + BYTE_ORDER_MARK.len());
                 Ok(Step::Done)
             }
-            _ if place.more == More::Coming && cursor.bytes().len() < cursor.at() + SHOWN_BYTES => Ok(Step::Waits),
-            // A later one of several documents does not spoil the others.
+            _ if position.more == MoreInput::Coming && cursor.bytes().len() < cursor.at() + SHOWN_BYTES => {
+                Ok(Step::Waits)
+            }
+            // An invalid document does not affect the other documents of the stream.
             _ if self.has_list => {
                 let at = cursor.at();
-                Ok(self.damaged(cursor, at, place, "expected `[` or `{` at the beginning of a document"))
+                Ok(self.damaged(cursor, at, position, "expected `[` or `{` at the start of a document"))
             }
             _ => {
                 let found = describe(&cursor.bytes()[cursor.at()..]);
-                Err(Error::form(place.base + cursor.at() as u64, "a trace: JSON that begins with `[` or `{`", found))
+                Err(Error::malformed(
+                    position.base + cursor.at() as u64,
+                    "a trace: JSON that begins with `[` or `{`",
+                    found,
+                ))
             }
         }
     }
 
-    /// An object may have a list of events in it, or be an event itself.
-    fn start_object(&mut self, cursor: &mut Cursor<'_>, place: ScanPosition) -> Result<Step, Error> {
+    /// Handles an object, which either contains the list of events or is an event itself.
+    fn start_object(&mut self, cursor: &mut Cursor<'_>, position: ScanPosition) -> Result<Step, Error> {
         let begin = cursor.at();
         let is_event = is_event(cursor);
         let has_ended = cursor.at() >= cursor.bytes().len();
         cursor.jump(begin);
-        if has_ended && place.more == More::Coming {
+        if has_ended && position.more == MoreInput::Coming {
             return Ok(Step::Waits);
         }
         if is_event {
             self.begin_list(DocumentShape::Lines);
         } else {
             cursor.step();
-            (self.state, self.form) = (State::Fields, DocumentShape::Object);
+            (self.state, self.shape) = (State::Fields, DocumentShape::Object);
         }
         Ok(Step::Done)
     }
 
-    fn begin_list(&mut self, form: DocumentShape) {
-        self.form = form;
+    fn begin_list(&mut self, shape: DocumentShape) {
+        self.shape = shape;
         self.has_list = true;
         self.state = State::Events { needs_comma: false };
     }
 
-    fn field(&mut self, byte: u8, cursor: &mut Cursor<'_>, place: ScanPosition, sink: &mut impl EventSink) -> Step {
+    fn field(&mut self, byte: u8, cursor: &mut Cursor<'_>, position: ScanPosition, sink: &mut impl EventSink) -> Step {
         match byte {
             b',' => cursor.step(),
             b'}' => {
                 cursor.step();
                 self.state = State::Done;
             }
-            _ => return self.named_field(cursor, place, sink),
+            _ => return self.named_field(cursor, position, sink),
         }
         Step::Done
     }
 
-    fn named_field(&mut self, cursor: &mut Cursor<'_>, place: ScanPosition, sink: &mut impl EventSink) -> Step {
+    fn named_field(&mut self, cursor: &mut Cursor<'_>, position: ScanPosition, sink: &mut impl EventSink) -> Step {
         let begin = cursor.at();
         let mut read = || {
             let key = cursor.key()?;
@@ -273,7 +290,7 @@ impl Scanner {
                 }
                 sink.field(key, value);
             }
-            Err(stop) => return self.stopped(cursor, begin, stop, place),
+            Err(stop) => return self.stopped(cursor, begin, stop, position),
         }
         Step::Done
     }
@@ -284,14 +301,14 @@ impl Scanner {
         byte: u8,
         needs_comma: bool,
         cursor: &mut Cursor<'_>,
-        place: ScanPosition,
+        position: ScanPosition,
         sink: &mut impl EventSink,
     ) -> Step {
         match byte {
-            b'{' => self.object(needs_comma, cursor, place, sink),
+            b'{' => self.object(needs_comma, cursor, position, sink),
             b',' => {
                 if !needs_comma {
-                    sink.loss(place.loss(cursor.at(), 1, "expected an event, found another `,`"));
+                    sink.loss(position.loss(cursor.at(), 1, "expected an event, found another `,`"));
                 }
                 cursor.step();
                 self.state = State::Events { needs_comma: false };
@@ -299,10 +316,10 @@ impl Scanner {
             }
             b']' => {
                 cursor.step();
-                self.state = if self.form == DocumentShape::Object { State::Fields } else { State::Done };
+                self.state = if self.shape == DocumentShape::Object { State::Fields } else { State::Done };
                 Step::Done
             }
-            _ => self.no_event(cursor, place, sink),
+            _ => self.no_event(cursor, position, sink),
         }
     }
 
@@ -311,67 +328,69 @@ impl Scanner {
         &mut self,
         needs_comma: bool,
         cursor: &mut Cursor<'_>,
-        place: ScanPosition,
+        position: ScanPosition,
         sink: &mut impl EventSink,
     ) -> Step {
         let begin = cursor.at();
-        match Event::read(cursor, place.base) {
+        match Event::read(cursor, position.base) {
             Ok(event) => {
-                if needs_comma && self.form != DocumentShape::Lines {
-                    sink.loss(place.loss(begin, 0, "expected `,` between events, found none"));
+                if needs_comma && self.shape != DocumentShape::Lines {
+                    sink.loss(position.loss(begin, 0, "expected `,` between events, found none"));
                 }
                 sink.event(&event);
                 self.state = State::Events { needs_comma: true };
                 Step::Done
             }
-            Err(stop) => self.stopped(cursor, begin, stop, place),
+            Err(stop) => self.stopped(cursor, begin, stop, position),
         }
     }
 
-    /// An element that is no object.
-    fn no_event(&mut self, cursor: &mut Cursor<'_>, place: ScanPosition, sink: &mut impl EventSink) -> Step {
+    /// Handles an element that is not an object.
+    fn no_event(&mut self, cursor: &mut Cursor<'_>, position: ScanPosition, sink: &mut impl EventSink) -> Step {
         let begin = cursor.at();
         match cursor.skip_value() {
             Ok(()) => {
                 let found = describe(&cursor.bytes()[begin..cursor.at()]);
-                sink.loss(place.loss(begin, cursor.at() - begin, &format!("expected an event, found {found}")));
+                sink.loss(position.loss(begin, cursor.at() - begin, &format!("expected an event, found {found}")));
                 self.state = State::Events { needs_comma: true };
                 Step::Done
             }
-            Err(stop) => self.stopped(cursor, begin, stop, place),
+            Err(stop) => self.stopped(cursor, begin, stop, position),
         }
     }
 
-    /// A value that began at `begin` could not be read.
-    fn stopped(&mut self, cursor: &mut Cursor<'_>, begin: usize, stop: Stop, place: ScanPosition) -> Step {
-        match (stop, place.more) {
-            (Stop::End, More::Coming) => {
+    /// Handles a value, starting at `begin`, that could not be read.
+    fn stopped(&mut self, cursor: &mut Cursor<'_>, begin: usize, stop: Stop, position: ScanPosition) -> Step {
+        match (stop, position.more) {
+            (Stop::End, MoreInput::Coming) => {
                 cursor.jump(begin);
                 Step::Waits
             }
-            (Stop::End, More::TooLong) => self.damaged(cursor, begin, place, "longer than 64 MiB"),
-            (Stop::End, More::Nothing) => self.damaged(cursor, begin, place, "the file ends in the middle of it"),
-            // The message shows what was found, so that must be there.
-            (Stop::Bad { at, .. }, More::Coming) if cursor.bytes().len() < at + SHOWN_BYTES => {
+            (Stop::End, MoreInput::TooLong) => self.damaged(cursor, begin, position, "longer than 64 MiB"),
+            (Stop::End, MoreInput::Nothing) => {
+                self.damaged(cursor, begin, position, "the file ends in the middle of it")
+            }
+            // The message quotes the input, so wait until enough of it is available.
+            (Stop::Bad { at, .. }, MoreInput::Coming) if cursor.bytes().len() < at + SHOWN_BYTES => {
                 cursor.jump(begin);
                 Step::Waits
             }
             (Stop::Bad { at, expected }, _) => {
                 let found = describe(cursor.bytes().get(at..).unwrap_or_default());
-                let reason = format!("expected {expected} at byte {}, found {found}", place.base + at as u64);
-                self.damaged(cursor, begin, place, &reason)
+                let reason = format!("expected {expected} at byte {}, found {found}", position.base + at as u64);
+                self.damaged(cursor, begin, position, &reason)
             }
         }
     }
 
-    fn damaged(&mut self, cursor: &mut Cursor<'_>, begin: usize, place: ScanPosition, reason: &str) -> Step {
-        self.damage = Some(Damage { since: place.base + begin as u64, reason: reason.to_owned(), tried: 0 });
+    fn damaged(&mut self, cursor: &mut Cursor<'_>, begin: usize, position: ScanPosition, reason: &str) -> Step {
+        self.damage = Some(Damage { since: position.base + begin as u64, reason: reason.to_owned(), tried: 0 });
         cursor.jump(begin);
         Step::Done
     }
 
-    /// Looks for the next whole event.
-    fn seek_event(&mut self, cursor: &mut Cursor<'_>, place: ScanPosition, sink: &mut impl EventSink) -> Step {
+    /// Searches for the next whole event after damage.
+    fn seek_event(&mut self, cursor: &mut Cursor<'_>, position: ScanPosition, sink: &mut impl EventSink) -> Step {
         let Some(damage) = &mut self.damage else {
             return Step::Done;
         };
@@ -381,9 +400,9 @@ impl Scanner {
         };
         let candidate = cursor.at() + distance;
         cursor.jump(candidate);
-        let failed_at = match Event::read(cursor, place.base) {
+        let failed_at = match Event::read(cursor, position.base) {
             Ok(event) if is_surely_event(&event) => {
-                let until = place.base + candidate as u64;
+                let until = position.base + candidate as u64;
                 let damage = damage.clone();
                 self.damage = None;
                 self.has_list = true;
@@ -393,7 +412,7 @@ impl Scanner {
                 return Step::Done;
             }
             Ok(_) => cursor.at(),
-            Err(Stop::End) if place.more == More::Coming => {
+            Err(Stop::End) if position.more == MoreInput::Coming => {
                 cursor.jump(candidate);
                 return Step::Waits;
             }
@@ -401,9 +420,9 @@ impl Scanner {
             Err(Stop::Bad { at, .. }) => at,
         };
         damage.tried += (failed_at - candidate) as u64;
-        let passed = place.base + candidate as u64 - damage.since;
-        let is_in_vain = damage.tried > TRIES_IN_ANY_CASE + TRIES_PER_BYTE * passed;
-        cursor.jump(if is_in_vain { failed_at.max(candidate + 1) } else { candidate + 1 });
+        let passed = position.base + candidate as u64 - damage.since;
+        let is_futile = damage.tried > TRIES_MIN + TRIES_PER_BYTE * passed;
+        cursor.jump(if is_futile { failed_at.max(candidate + 1) } else { candidate + 1 });
         Step::Done
     }
 
@@ -412,9 +431,9 @@ impl Scanner {
         let found = match (self.state, self.keys.as_slice()) {
             (State::Start, _) => "nothing".to_owned(),
             (_, []) => "an object without fields".to_owned(),
-            (_, keys) => format!("an object of `{}`", keys.join("`, `")),
+            (_, keys) => format!("an object with the fields `{}`", keys.join("`, `")),
         };
-        Error::form(if self.state == State::Start { offset } else { 0 }, expected, found)
+        Error::malformed(if self.state == State::Start { offset } else { 0 }, expected, found)
     }
 }
 
@@ -433,7 +452,7 @@ enum Step {
 #[derive(Clone, Copy)]
 struct ScanPosition {
     base: u64,
-    more: More,
+    more: MoreInput,
 }
 
 impl ScanPosition {
@@ -448,12 +467,12 @@ impl Damage {
     }
 }
 
-/// Whether an object that was found amid damage is an event, and not an argument of one.
+/// Returns true if an object found after damage is an event, not the arguments of one.
 fn is_surely_event(event: &Event<'_>) -> bool {
     event.phase != 0 && (event.pid.is_some() || event.start != Number::Missing)
 }
 
-/// Whether an object is an event, and none with a list of them: the latter may have any fields, also those of an event.
+/// Returns true if an object is an event rather than an object with a list of events, which may have the same fields.
 fn is_event(cursor: &mut Cursor<'_>) -> bool {
     let mut has_phase = false;
     let mut has_list = || {
@@ -472,7 +491,7 @@ fn is_event(cursor: &mut Cursor<'_>) -> bool {
     has_list().is_none() && has_phase
 }
 
-/// The beginning of what was found, for a message.
+/// Quotes the start of the input for a message.
 pub(crate) fn describe(bytes: &[u8]) -> String {
     let Some(&first) = bytes.first() else {
         return "nothing".to_owned();

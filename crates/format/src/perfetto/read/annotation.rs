@@ -1,4 +1,4 @@
-//! Debug annotations to JSON.
+//! Converts debug annotations to JSON.
 
 use super::interned::Interned;
 use crate::chrome::read::Cursor;
@@ -7,11 +7,11 @@ use crate::perfetto::field::{annotation, nested};
 use crate::perfetto::wire::{Broken, Fields, Payload};
 use ferrum_trace_model::Value;
 
-/// Deeper values are left out, with a text that says so.
+/// Maximum depth; deeper values are replaced by a text.
 const DEPTH_MAX: usize = 100;
 const TOO_DEEP: &str = "(too deep)";
 
-/// A value, as far as it has been read. Entries and elements are read when it is written.
+/// A value as far as it has been read. Entries and elements are read when they are written.
 enum Found<'a> {
     Nothing,
     One(Value<'a>),
@@ -22,7 +22,7 @@ enum Found<'a> {
 }
 
 /// Writes `"name":value`.
-pub fn push_entry(out: &mut Vec<u8>, data: &[u8], interned: &Interned, depth: usize) -> Result<(), Broken> {
+pub(crate) fn push_entry(out: &mut Vec<u8>, data: &[u8], interned: &Interned, depth: usize) -> Result<(), Broken> {
     let mut name = None;
     let mut fields = Fields::new(data);
     while let Some((field, payload)) = fields.next()? {
@@ -88,7 +88,7 @@ fn text(payload: Payload<'_>) -> Value<'_> {
     Value::Text(String::from_utf8_lossy(payload.bytes()))
 }
 
-/// All fields of one number, with commas between them.
+/// Writes all fields with the given number, separated by commas.
 fn push_all(
     out: &mut Vec<u8>,
     data: &[u8],
@@ -113,9 +113,9 @@ fn push_all(
     Ok(())
 }
 
-/// JSON that a producer has written: as it stands if it is some, or else as a text.
+/// Writes JSON from a producer: unchanged if it is valid, otherwise as a text.
 fn push_json(out: &mut Vec<u8>, json: &[u8]) {
-    // With something behind it, so that a number is known to have ended.
+    // The space marks the end of a number.
     let closed = [json.trim_ascii(), b" "].concat();
     let mut cursor = Cursor::new(&closed, 0);
     let is_whole = cursor.skip_value().is_ok() && cursor.at() + 1 == closed.len();

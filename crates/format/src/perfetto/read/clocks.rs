@@ -1,23 +1,23 @@
-//! Times of any clock to times of the trace.
+//! Converts times of any clock to the clock of the trace.
 
 use crate::perfetto::field::clock;
 use std::collections::HashMap;
 
-/// How many comparisons with the clock of the trace are kept for each other clock; the oldest go first.
+/// Maximum number of comparisons with the clock of the trace that are kept per clock; the oldest are removed first.
 const KEPT_MAX: usize = 1024;
-/// How many clocks are known.
+/// Maximum number of clocks.
 const CLOCKS_MAX: usize = 4096;
 
-/// A clock: those from 64 to 127 belong to a sequence, all others have sequence zero.
+/// A clock: ids from 64 to 127 belong to a sequence, all others have sequence zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ClockId {
+pub(crate) struct ClockId {
     sequence: u32,
     id: u64,
 }
 
 impl ClockId {
-    /// The clock that a packet of a sequence means.
-    pub fn new(sequence: u32, id: u64) -> Self {
+    /// Returns the clock that a packet of a sequence refers to.
+    pub(crate) fn new(sequence: u32, id: u64) -> Self {
         let is_of_sequence = (clock::FIRST_OF_SEQUENCE..clock::FIRST_GLOBAL).contains(&id);
         Self { sequence: if is_of_sequence { sequence } else { 0 }, id }
     }
@@ -25,7 +25,7 @@ impl ClockId {
 
 /// One clock of a snapshot.
 #[derive(Clone, Copy, Debug)]
-pub struct Reading {
+pub(crate) struct Reading {
     pub clock: ClockId,
     pub timestamp: u64,
     pub is_incremental: bool,
@@ -38,38 +38,38 @@ struct Clock {
     unit_ns: u64,
     /// The last time on an incremental clock, in nanoseconds.
     last: u64,
-    /// Its time and that of the trace, in the order in which they were compared.
+    /// Pairs of this clock's time and the trace's time, in the order of comparison.
     compared: Vec<(u64, u64)>,
 }
 
 /// All clocks of a trace.
 #[derive(Debug)]
-pub struct Clocks {
+pub(crate) struct Clocks {
     clocks: HashMap<ClockId, Clock>,
-    /// The clock that the times of the trace are on.
+    /// The clock of the trace.
     of_trace: u64,
 }
 
-/// A time, and whether it could be converted to that of the trace.
+/// A time, converted to the clock of the trace if possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Time {
+pub(crate) enum Time {
     OfTrace(u64),
     AsItStands(u64),
 }
 
 impl Clocks {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { clocks: HashMap::new(), of_trace: clock::BOOTTIME }
     }
 
-    /// Takes a snapshot: all clocks were read at the same time.
-    pub fn snapshot(&mut self, readings: &[Reading], primary: Option<u64>) {
+    /// Adds a snapshot of all clocks at one moment.
+    pub(crate) fn snapshot(&mut self, readings: &[Reading], primary: Option<u64>) {
         if let Some(primary) = primary.filter(|&primary| primary != 0) {
             self.of_trace = primary;
         }
         let in_ns = |reading: &Reading| reading.timestamp.saturating_mul(reading.unit_ns.max(1));
         let of_trace = readings.iter().find(|reading| reading.clock == ClockId::new(0, self.of_trace)).map(in_ns);
-        // Without the clock of the trace, one that has been compared with it before will do.
+        // If the snapshot lacks the clock of the trace, another clock that was compared with it is used.
         let by_another = || readings.iter().find_map(|reading| self.compare(reading.clock, in_ns(reading)));
         let of_trace = of_trace.or_else(by_another);
         for reading in readings {
@@ -88,8 +88,8 @@ impl Clocks {
         }
     }
 
-    /// The time of the trace for a timestamp on a clock.
-    pub fn time(&mut self, id: ClockId, timestamp: u64) -> Time {
+    /// Converts a timestamp on a clock to the time of the trace.
+    pub(crate) fn time(&mut self, id: ClockId, timestamp: u64) -> Time {
         let mut time = timestamp;
         if let Some(clock) = self.clocks.get_mut(&id) {
             time = timestamp.saturating_mul(clock.unit_ns);
@@ -104,7 +104,7 @@ impl Clocks {
         self.compare(id, time).map_or(Time::AsItStands(time), Time::OfTrace)
     }
 
-    /// By the last comparison that was not after it, or else the first.
+    /// Converts by the last comparison before the time, or by the first comparison.
     fn compare(&self, id: ClockId, time: u64) -> Option<u64> {
         let compared = &self.clocks.get(&id)?.compared;
         let (from, to) = compared.iter().rev().find(|(from, _)| *from <= time).or(compared.first())?;
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_those_of_the_trace_by_the_snapshot_before_them() {
+    fn times_are_converted_by_the_last_snapshot_before_them() {
         let mut clocks = Clocks::new();
         let [trace, monotonic] = [clock::BOOTTIME, 3].map(|id| ClockId::new(9, id));
         assert_eq!(clocks.time(trace, 5), Time::OfTrace(5));
@@ -131,14 +131,14 @@ mod tests {
         clocks.snapshot(&[reading(trace, 3000), reading(monotonic, 200)], None);
         let times = [50, 150, 200, 300].map(|time| clocks.time(monotonic, time));
         assert_eq!(times, [950, 1050, 3000, 3100].map(Time::OfTrace));
-        // Through a clock that was compared before.
+        // Through a clock of an earlier snapshot.
         let other = ClockId::new(0, 200);
         clocks.snapshot(&[reading(other, 7), reading(monotonic, 250)], None);
         assert_eq!(clocks.time(other, 8), Time::OfTrace(3051));
     }
 
     #[test]
-    fn an_incremental_clock_of_one_sequence_is_not_that_of_another() {
+    fn an_incremental_clock_is_local_to_its_sequence() {
         let mut clocks = Clocks::new();
         let [one, other] = [1, 2].map(|sequence| ClockId::new(sequence, 64));
         let trace = ClockId::new(1, clock::BOOTTIME);

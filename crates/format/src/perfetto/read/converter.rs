@@ -1,4 +1,4 @@
-//! From packets to Chrome trace events.
+//! Converts packets to Chrome trace events.
 
 use super::PACKET_BYTES_MAX;
 use super::annotation;
@@ -6,7 +6,7 @@ use super::clocks::{ClockId, Clocks, Time};
 use super::counters::Sums;
 use super::event::{Legacy, TrackEvent};
 use super::interned::DEFINED_BYTES_MAX;
-use super::line::{JsonLine, push_sort_index};
+use super::json_line::{JsonLine, push_sort_index};
 use super::open_slices::OpenSlices;
 use super::packet::{Compressed, Packet, read_clock_snapshot};
 use super::packets::Packets;
@@ -23,18 +23,18 @@ use std::collections::{HashMap, HashSet};
 use std::io::{Read, Write};
 use std::ops::Range;
 
-/// How much is written at once.
-const HANDED_OVER_BYTES: usize = 1 << 16;
-/// How many sequences are told apart, and how many arrows are known to have begun.
+/// Size of the output buffer.
+const OUTPUT_BYTES: usize = 1 << 16;
+/// Maximum number of sequences, and of open flows.
 const SEQUENCES_MAX: usize = 1 << 16;
 const FLOWS_MAX: usize = 1 << 22;
-/// How much text may follow the begin of a slice that still becomes a complete event.
+/// Maximum size of the text between the begin of a slice and its end if the two are written as one complete event.
 const AFTER_BEGIN_BYTES_MAX: usize = 1 << 16;
-/// The name and category of arrows, which have none in Perfetto.
+/// Name and category of flows, which have none in Perfetto.
 const FLOW: &str = "flow";
 
-/// Converts a Perfetto trace to Chrome trace events, an object with a list of them. Slices become begins and ends on the
-/// thread of their track; a track that is no thread becomes one with a number of its own, named as the track.
+/// Converts a Perfetto trace to Chrome trace events, an object with a list of them. Slices become begins and ends on
+/// the thread of their track; a track that is not a thread becomes one with its own number and the name of the track.
 ///
 /// ```
 /// use ferrum_trace_format::perfetto::{read::to_chrome, write::Encoder};
@@ -50,18 +50,18 @@ const FLOW: &str = "flow";
 /// # Ok::<(), ferrum_trace_format::Error>(())
 /// ```
 ///
-/// Memory is bounded by what the trace defines: tracks, names, clocks, each with a limit.
+/// Memory is bounded by the definitions of the trace: tracks, names and clocks, each with a limit.
 ///
 /// # Errors
 ///
-/// If the input cannot be read or has no packet at all, or the output cannot be written. What is damaged inside of it is told
+/// If the input cannot be read or has no packet, or the output cannot be written. Damage inside the trace is reported
 /// in the summary.
 pub fn to_chrome<R: Read, W: Write>(input: R, mut output: W) -> Result<Summary, Error> {
     let mut converter = Converter::default();
     converter.text.extend_from_slice(b"{\"traceEvents\":[");
     let mut packets = Packets::new(input);
     loop {
-        // The summary is lent to the packets while they look for the next one.
+        // The packets need the summary while they search for the next packet.
         let mut summary = std::mem::take(&mut converter.summary);
         let next = packets.next(&mut summary);
         converter.summary = summary;
@@ -69,14 +69,14 @@ pub fn to_chrome<R: Read, W: Write>(input: R, mut output: W) -> Result<Summary, 
             break;
         };
         converter.packet(offset, packet, IsInner::No);
-        converter.hand_over(&mut output, HANDED_OVER_BYTES)?;
+        converter.write_out(&mut output, OUTPUT_BYTES)?;
     }
     if converter.summary.n_packets == 0 {
         let found = converter.summary.losses.first.first().map_or("nothing".to_owned(), |loss| loss.reason.clone());
-        return Err(Error::form(0, "a Perfetto trace: a list of packets", found));
+        return Err(Error::malformed(0, "a Perfetto trace: a list of packets", found));
     }
     converter.text.extend_from_slice(b"\n]}\n");
-    converter.hand_over(&mut output, 0)?;
+    converter.write_out(&mut output, 0)?;
     output.flush().map_err(cannot_write)?;
     Ok(converter.summary)
 }
@@ -85,7 +85,7 @@ fn cannot_write(cause: std::io::Error) -> Error {
     Error::io("cannot write", cause)
 }
 
-/// Whether a packet was inside of a compressed one.
+/// Tells packets inside a compressed packet from others.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum IsInner {
     Yes,
@@ -97,25 +97,25 @@ struct Converter {
     tracks: Tracks,
     clocks: Clocks,
     sums: Sums,
-    /// Room that the definitions of all sequences take.
+    /// Size of the definitions of all sequences.
     defined_bytes: usize,
-    /// Arrows that have begun.
+    /// Flows that have begun.
     flows: HashSet<u64>,
     n_lines: u64,
     text: Vec<u8>,
-    /// The begin of a slice, if nothing but points of its arrows follows it.
+    /// The begin of a slice, if only points of its flows follow it.
     last_begin: Option<LastBegin>,
     open: OpenSlices,
     summary: Summary,
 }
 
-/// A line that may yet become that of a whole slice.
+/// A written begin event that may become a complete event.
 struct LastBegin {
     thread: ThreadId,
     time: u64,
-    /// Where in the text it begins and ends.
+    /// Range of the event in the text.
     line: Range<usize>,
-    /// Where the points of its arrows end.
+    /// End of the points of its flows.
     text_end: usize,
 }
 
@@ -142,17 +142,17 @@ impl Converter {
         self.summary.n_packets += 1;
         let (n_text, n_lines) = (self.text.len(), self.n_lines);
         if let Err(broken) = Packet::read(data).and_then(|packet| self.read(offset, &packet, is_inner)) {
-            // Of a packet that is half understood nothing is written.
+            // A packet that is only partly understood is not written.
             self.text.truncate(n_text);
             self.n_lines = n_lines;
-            let reason = format!("a packet that breaks off: expected {} in it", broken.expected);
-            self.summary.lose(offset, data.len() as u64, reason);
+            let reason = format!("an incomplete packet: expected {} in it", broken.expected);
+            self.summary.add_loss(offset, data.len() as u64, reason);
         }
     }
 
     fn read(&mut self, offset: u64, packet: &Packet<'_>, is_inner: IsInner) -> Result<(), Broken> {
         if !packet.is_read() && !packet.is_cleared {
-            self.summary.pass_over(packet.other.unwrap_or(0));
+            self.summary.count_skipped(packet.other.unwrap_or(0));
         }
         if let Some(compressed) = packet.compressed {
             self.unpack(offset, compressed, is_inner);
@@ -191,7 +191,7 @@ impl Converter {
         }
     }
 
-    /// The state of a sequence; `None` if there are too many.
+    /// Returns the state of a sequence; `None` if there are too many.
     fn sequence(&mut self, id: u32) -> Option<&mut Sequence> {
         if self.sequences.len() >= SEQUENCES_MAX && !self.sequences.contains_key(&id) {
             return None;
@@ -201,7 +201,7 @@ impl Converter {
 
     fn unpack(&mut self, offset: u64, compressed: Compressed<'_>, is_inner: IsInner) {
         if is_inner == IsInner::Yes {
-            self.summary.lose(offset, 0, "compressed packets inside of compressed packets");
+            self.summary.add_loss(offset, 0, "compressed packets inside compressed packets");
             return;
         }
         let limit = PACKET_BYTES_MAX as u64 + 1;
@@ -214,18 +214,18 @@ impl Converter {
             },
         };
         if let Err(error) = unpacked {
-            self.summary.lose(offset, 0, format!("compressed packets that cannot be unpacked: {error}"));
+            self.summary.add_loss(offset, 0, format!("compressed packets that cannot be decompressed: {error}"));
         }
         if inner.len() as u64 == limit {
-            self.summary.lose(offset, 0, "compressed packets of more than 64 MiB, read up to there");
+            self.summary.add_loss(offset, 0, "compressed packets of more than 64 MiB, read up to that limit");
         }
         let mut packets = Packets::new(&inner[..]);
         loop {
             let mut lost = Summary::default();
             let next = packets.next(&mut lost);
-            // Places inside of a packet are of no use to anybody: that of the packet is told.
+            // Offsets inside a compressed packet are useless, so the offset of the packet is reported.
             for loss in lost.losses.first {
-                self.summary.lose(offset, loss.n_bytes, loss.reason);
+                self.summary.add_loss(offset, loss.n_bytes, loss.reason);
             }
             let Ok(Some((_, packet))) = next else {
                 break;
@@ -257,7 +257,7 @@ impl Converter {
         Ok(())
     }
 
-    /// Writes what is new about a process or a thread.
+    /// Writes new facts about a process or a thread.
     fn describe(&mut self, track: &Track, known: Option<Track>) {
         let (thread, of) = match track.kind {
             TrackKind::Process { pid } => (ThreadId { pid, tid: pid }, "process"),
@@ -332,7 +332,7 @@ impl Converter {
                 }
             }
             _ => {
-                self.summary.pass_over(crate::perfetto::field::packet::TRACK_EVENT);
+                self.summary.count_skipped(crate::perfetto::field::packet::TRACK_EVENT);
                 return Ok(());
             }
         }
@@ -340,7 +340,7 @@ impl Converter {
         Ok(())
     }
 
-    /// Counts the text from `n_text` on to the last begin, if it follows that and is about its arrows.
+    /// Counts the text after `n_text` as part of the last begin, if it directly follows that and belongs to its flows.
     fn extend_last_begin(&mut self, thread: ThreadId, n_text: usize) {
         let end = self.text.len();
         if let Some(begin) = &mut self.last_begin
@@ -352,35 +352,35 @@ impl Converter {
         }
     }
 
-    /// Makes a whole slice of a begin that is followed by its end. Producers that know both at once write them so, in any order of
-    /// time.
+    /// Turns a begin that is directly followed by its end into a complete event. Producers that know both times at once
+    /// write them like that, in any order of time.
     fn complete_last_begin(&mut self, thread: ThreadId, time: u64) -> bool {
-        let Some(LastBegin { thread: begun_on, time: start, line, text_end }) = self.last_begin.take() else {
+        let Some(LastBegin { thread: begin_thread, time: start, line, text_end }) = self.last_begin.take() else {
             return false;
         };
         let phase_at = self.text[..line.end].windows(3).skip(line.start).position(|three| three == b"\"B\"");
         let (Some(phase_at), true, Some(duration)) =
-            (phase_at, text_end == self.text.len() && begun_on == thread, time.checked_sub(start))
+            (phase_at, text_end == self.text.len() && begin_thread == thread, time.checked_sub(start))
         else {
             return false;
         };
         self.text[line.start + phase_at + 1] = b'X';
         let points = self.text.split_off(line.end);
         self.text.pop();
-        JsonLine::go_on(&mut self.text).duration(duration);
+        JsonLine::resume(&mut self.text).duration(duration);
         self.text.push(b'}');
         self.text.extend_from_slice(&points);
         true
     }
 
-    /// What our recorder says about a trace is not of its time.
+    /// Returns true for the metadata of our recorder, whose time is meaningless.
     fn is_metadata(&self, sequence: u32, event: &TrackEvent<'_>) -> bool {
         let interned = self.sequences.get(&sequence).map(|sequence| &sequence.interned);
         let is_one = |id: &u64| interned.and_then(|interned| interned.category(*id)) == Some(METADATA_CATEGORY);
         matches!(&event.category_iids[..], [id] if is_one(id))
     }
 
-    /// When an event is, in nanoseconds of the trace.
+    /// Returns the time of an event in nanoseconds of the trace.
     fn time(&mut self, packet: &Packet<'_>, event: &TrackEvent<'_>) -> Option<u64> {
         let sequence = self.sequences.get_mut(&packet.sequence)?;
         let (id, timestamp) = if let Some(us) = event.absolute_us {
@@ -401,7 +401,7 @@ impl Converter {
         }
     }
 
-    /// Where an event is shown.
+    /// Returns the row of an event.
     fn row(&mut self, sequence: u32, event: &TrackEvent<'_>) -> Row {
         let sequence = self.sequences.get(&sequence);
         let uuid = event.track.or(sequence.and_then(|sequence| sequence.default_track));
@@ -428,7 +428,7 @@ impl Converter {
         let pid = self.tracks.pid(uuid).unwrap_or(0);
         let thread = ThreadId { pid, tid: pid };
         let Some(value) = self.sums.value(event, counter, (sequence, uuid)) else {
-            self.summary.pass_over(crate::perfetto::field::packet::TRACK_EVENT);
+            self.summary.count_skipped(crate::perfetto::field::packet::TRACK_EVENT);
             return Ok(());
         };
         let mut line = self.line(b'C', thread);
@@ -440,7 +440,7 @@ impl Converter {
         Ok(())
     }
 
-    /// Arrows of a slice, as points inside of it.
+    /// Writes the flows of a slice as points inside it.
     fn flows(&mut self, time: u64, row: &Row, event: &TrackEvent<'_>) {
         let passing = event.flows.iter().map(|&id| (id, false));
         let ending = event.terminating_flows.iter().map(|&id| (id, true));
@@ -480,12 +480,12 @@ impl Converter {
         let mut line = JsonLine::new(&mut self.text, phase, row.thread);
         line.time(time);
         let name_iid = event.name_iid.or(legacy.and_then(|legacy| legacy.name_iid));
-        let name = spelled(event.name, name_iid.map(|id| interned.name(id)));
+        let name = inline_or_interned(event.name, name_iid.map(|id| interned.name(id)));
         let by_number = event.category_iids.iter().filter_map(|&id| interned.category(id).map(Cow::Borrowed));
         let by_text = event.categories.iter().map(|text| String::from_utf8_lossy(text));
         let categories: Vec<Cow<'_, str>> = by_number.chain(by_text).collect();
         let (mut name, mut category) = (name.unwrap_or_default(), categories.join(","));
-        // What ends says only in which row; viewers of Chrome's format go by the name.
+        // The end of a slice has only a track; viewers of Chrome's format need the name.
         if phase == b'E'
             && name.is_empty()
             && let Some(begin) = self.open.innermost(row.thread)
@@ -534,11 +534,11 @@ impl Converter {
         JsonLine::new(&mut self.text, phase, thread)
     }
 
-    fn hand_over(&mut self, output: &mut impl Write, least: usize) -> Result<(), Error> {
+    fn write_out(&mut self, output: &mut impl Write, least: usize) -> Result<(), Error> {
         if self.text.len() < least {
             return Ok(());
         }
-        // The line of a begin waits for the end that may come next.
+        // A begin stays in the buffer, since its end may come next.
         let pending = self.last_begin.take().filter(|begin| begin.text_end == self.text.len());
         let n_written = pending.as_ref().map_or(self.text.len(), |begin| begin.line.start);
         output.write_all(&self.text[..n_written]).map_err(cannot_write)?;
@@ -555,8 +555,8 @@ fn text(text: &str) -> Value<'_> {
     Value::Text(text.into())
 }
 
-/// A text that is there itself, or by a number that may not have been defined.
-fn spelled<'a>(text: Option<&'a [u8]>, by_number: Option<Option<&'a str>>) -> Option<Cow<'a, str>> {
+/// Returns a text given inline or by number; the number may be undefined.
+fn inline_or_interned<'a>(text: Option<&'a [u8]>, by_number: Option<Option<&'a str>>) -> Option<Cow<'a, str>> {
     match (text, by_number) {
         (Some(text), _) => Some(String::from_utf8_lossy(text)),
         (None, Some(known)) => Some(known.unwrap_or("(undefined)").into()),

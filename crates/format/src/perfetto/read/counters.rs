@@ -1,22 +1,27 @@
-//! Values of counters.
+//! Computes the values of counters.
 
 use super::event::TrackEvent;
 use super::tracks::Counter;
 use ferrum_trace_model::Value;
 use std::collections::HashMap;
 
-/// How many counters that give differences are summed up.
+/// Maximum number of incremental counters.
 const COUNTERS_MAX: usize = 1 << 16;
 
-/// Sums of counters that give differences, by sequence and track.
+/// Sums of incremental counters, by sequence and track.
 #[derive(Debug, Default)]
-pub struct Sums {
+pub(crate) struct Sums {
     sums: HashMap<(u32, u64), i64>,
 }
 
 impl Sums {
-    /// The value that an event gives a counter, if it gives one.
-    pub fn value(&mut self, event: &TrackEvent<'_>, counter: Counter, key: (u32, u64)) -> Option<Value<'static>> {
+    /// Returns the value of a counter from an event, if it has one.
+    pub(crate) fn value(
+        &mut self,
+        event: &TrackEvent<'_>,
+        counter: Counter,
+        key: (u32, u64),
+    ) -> Option<Value<'static>> {
         if let Some(value) = event.double_counter_value {
             let multiplier = if counter.multiplier == 1 { 1.0 } else { counter.multiplier as f64 };
             return Some(Value::Float(value * multiplier)).filter(|_| value.is_finite());

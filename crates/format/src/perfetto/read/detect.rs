@@ -1,10 +1,10 @@
-//! Whether bytes are the beginning of a Perfetto trace.
+//! Detects Perfetto traces.
 
 use crate::perfetto::field::{packet, trace};
 use crate::perfetto::wire::{Fields, Payload, read_varint};
 
-/// Whether these first bytes of a file look like those of a Perfetto trace: a packet whose fields are whole, one of which is
-/// one that packets have. A few hundred bytes are enough.
+/// Returns true if the first bytes of a file look like a Perfetto trace: a packet whose fields are valid and that has
+/// at least one known field. A few hundred bytes are enough.
 pub fn is_pftrace(first_bytes: &[u8]) -> bool {
     if first_bytes.first() != Some(&((trace::PACKET << 3 | 2) as u8)) {
         return false;
@@ -31,13 +31,13 @@ fn has_packet_fields(bytes: &[u8], is_whole: bool) -> bool {
                 None => {}
             },
             Ok(None) => return is_known,
-            // The field that goes beyond the bytes at hand is not whole; what it is can be seen nevertheless.
+            // The last field is cut off by the end of the buffer; its tag is still checked.
             Err(_) => return !is_whole && (is_known || has_right_tag(&bytes[fields.last_begin()..])),
         }
     }
 }
 
-/// Whether a field that packets have is laid out as it should be; `None` if it is not known here.
+/// Returns true if a known field of a packet has the right type; `None` for an unknown field.
 fn is_right(field: u32, payload: Payload<'_>) -> Option<bool> {
     let is_number = matches!(payload, Payload::Number(_));
     let is_bytes = matches!(payload, Payload::Bytes(_));
@@ -68,11 +68,11 @@ mod tests {
     use crate::perfetto::write::Encoder;
 
     #[test]
-    fn traces_are_known_by_their_first_bytes_and_nothing_else_is() {
+    fn traces_are_detected_by_their_first_bytes_and_other_files_are_not() {
         let encoder = Encoder::new(1_700_000_000_000_000_000);
         assert!(is_pftrace(encoder.bytes()));
         assert!(is_pftrace(&encoder.bytes()[..12]));
-        // A packet that begins with a long message.
+        // A packet that starts with a long message.
         assert!(is_pftrace(&[0x0a, 0x90, 0x4e, 0x0a, 0x8d, 0x4e, 1, 2, 3]));
         for other in [
             &b""[..],

@@ -1,11 +1,11 @@
-//! A track event.
+//! Reads a track event.
 
 use crate::perfetto::field::{event, legacy};
 use crate::perfetto::wire::{Broken, Fields};
 
-/// A `TrackEvent`, as far as it is read.
+/// The fields of a `TrackEvent` that are used.
 #[derive(Debug, Default)]
-pub struct TrackEvent<'a> {
+pub(crate) struct TrackEvent<'a> {
     /// One of the types in `field::event`; zero for a legacy event.
     pub kind: u64,
     pub track: Option<u64>,
@@ -23,9 +23,9 @@ pub struct TrackEvent<'a> {
     pub legacy: Option<Legacy<'a>>,
 }
 
-/// What it says of Chrome's own format.
+/// The fields of `LegacyEvent`, for Chrome's format.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Legacy<'a> {
+pub(crate) struct Legacy<'a> {
     pub name_iid: Option<u64>,
     pub phase: u8,
     pub duration_us: Option<i64>,
@@ -40,16 +40,16 @@ pub struct Legacy<'a> {
     pub tid: Option<i64>,
 }
 
-/// What joins events, and where it is unique.
+/// An id and its scope.
 #[derive(Clone, Copy, Debug)]
-pub enum Id {
+pub(crate) enum Id {
     Unscoped(u64),
     Local(u64),
     Global(u64),
 }
 
 impl<'a> TrackEvent<'a> {
-    pub fn read(data: &'a [u8]) -> Result<Self, Broken> {
+    pub(crate) fn read(data: &'a [u8]) -> Result<Self, Broken> {
         let mut it = Self::default();
         let mut fields = Fields::new(data);
         while let Some((field, payload)) = fields.next()? {
@@ -76,23 +76,23 @@ impl<'a> TrackEvent<'a> {
         Ok(it)
     }
 
-    /// Whether there is nothing in it but its kind and its track. Categories do not count: some writers repeat those of the begin at
-    /// the end, where they say nothing new.
-    pub fn is_bare(&self) -> bool {
+    /// Returns true if there is nothing in the event but its type and its track. Categories are ignored: some writers
+    /// repeat those of the begin at the end.
+    pub(crate) fn is_bare(&self) -> bool {
         let has_text = self.name_iid.is_some() || self.name.is_some() || !self.annotations.is_empty();
         let has_arrow = !self.flows.is_empty() || !self.terminating_flows.is_empty();
         !has_text && !has_arrow && self.legacy.is_none()
     }
 
-    /// The letter of Chrome's phase, if the event is one of Chrome's own format.
-    pub fn legacy_phase(&self) -> Option<Legacy<'a>> {
+    /// Returns the legacy event, if this is an event of Chrome's format.
+    pub(crate) fn legacy_phase(&self) -> Option<Legacy<'a>> {
         self.legacy.filter(|legacy| self.kind == 0 && legacy.phase.is_ascii_graphic())
     }
 }
 
 impl<'a> Legacy<'a> {
-    /// Returns whether this is the begin, a step or the end of a flow.
-    pub fn is_flow_point(&self) -> bool {
+    /// Returns true if this is the begin, a step or the end of a flow.
+    pub(crate) fn is_flow_point(&self) -> bool {
         matches!(self.phase, b's' | b't' | b'f')
     }
 
@@ -111,7 +111,7 @@ impl<'a> Legacy<'a> {
                 legacy::ID_SCOPE => it.id_scope = payload.bytes(),
                 legacy::BIND_ID => it.bind_id = Some(number),
                 legacy::BIND_TO_ENCLOSING => it.binds_to_enclosing = number != 0,
-                // In is 1, out is 2, both are 3.
+                // 1 is in, 2 is out, 3 is both.
                 legacy::FLOW_DIRECTION => (it.is_flow_in, it.is_flow_out) = (number & 1 != 0, number & 2 != 0),
                 legacy::INSTANT_SCOPE => it.instant_scope = number,
                 legacy::PID_OVERRIDE => it.pid = Some(number as i64).filter(|&pid| pid != -1),

@@ -1,17 +1,17 @@
-//! Texts that a sequence has given numbers.
+//! Texts that a sequence refers to by number.
 
 use crate::perfetto::field::interned;
 use crate::perfetto::wire::{Broken, Fields};
 use std::collections::HashMap;
 
-/// How much text all sequences together may define. The most that has been seen is a few megabytes.
-pub const DEFINED_BYTES_MAX: usize = 96 << 20;
-/// What a definition costs besides its text.
+/// Maximum size of the texts of all sequences. The largest seen so far is a few megabytes.
+pub(crate) const DEFINED_BYTES_MAX: usize = 96 << 20;
+/// Size of a definition in addition to its text.
 const DEFINITION_BYTES: usize = 64;
 
 /// The texts of one sequence.
 #[derive(Debug, Default)]
-pub struct Interned {
+pub(crate) struct Interned {
     categories: HashMap<u64, Box<str>>,
     names: HashMap<u64, Box<str>>,
     annotation_names: HashMap<u64, Box<str>>,
@@ -20,29 +20,29 @@ pub struct Interned {
 }
 
 impl Interned {
-    pub fn category(&self, id: u64) -> Option<&str> {
+    pub(crate) fn category(&self, id: u64) -> Option<&str> {
         self.categories.get(&id).map(|text| &**text)
     }
 
-    pub fn name(&self, id: u64) -> Option<&str> {
+    pub(crate) fn name(&self, id: u64) -> Option<&str> {
         self.names.get(&id).map(|text| &**text)
     }
 
-    pub fn annotation_name(&self, id: u64) -> Option<&str> {
+    pub(crate) fn annotation_name(&self, id: u64) -> Option<&str> {
         self.annotation_names.get(&id).map(|text| &**text)
     }
 
-    pub fn annotation_string(&self, id: u64) -> Option<&str> {
+    pub(crate) fn annotation_string(&self, id: u64) -> Option<&str> {
         self.annotation_strings.get(&id).map(|text| &**text)
     }
 
-    /// Room that is used.
-    pub fn n_bytes(&self) -> usize {
+    /// Returns the used size.
+    pub(crate) fn n_bytes(&self) -> usize {
         self.n_bytes
     }
 
-    /// Reads an `InternedData`; returns how many definitions found no `room`.
-    pub fn define(&mut self, data: &[u8], mut room: usize) -> Result<u64, Broken> {
+    /// Reads an `InternedData`; returns the number of definitions that did not fit into `room`.
+    pub(crate) fn define(&mut self, data: &[u8], mut room: usize) -> Result<u64, Broken> {
         let mut n_undefined = 0;
         let mut fields = Fields::new(data);
         while let Some((field, payload)) = fields.next()? {

@@ -1,8 +1,8 @@
-//! Reading Perfetto traces: from track events to Chrome trace events.
+//! Reads Perfetto traces: converts track events to Chrome trace events.
 //!
-//! Read are track events and the descriptors, interned data, defaults and clocks that they refer to, of any number of
-//! sequences; the events of Chrome's own format inside of them (`legacy_event`); and compressed packets. All else that
-//! Perfetto records (the kernel's scheduler, heaps, logs, …) is counted and passed over.
+//! It reads track events with the descriptors, interned data, defaults and clocks that they refer to, of any number of
+//! sequences; legacy events of Chrome's format inside them (`legacy_event`); and compressed packets. Everything else
+//! that Perfetto records (the kernel's scheduler, heaps, logs, …) is counted and skipped.
 
 mod annotation;
 mod clocks;
@@ -11,7 +11,7 @@ mod counters;
 mod detect;
 mod event;
 mod interned;
-mod line;
+mod json_line;
 mod open_slices;
 mod packet;
 mod packets;
@@ -25,5 +25,5 @@ pub use converter::to_chrome;
 pub use detect::is_pftrace;
 pub use summary::Summary;
 
-/// The largest packet that is read.
+/// Maximum size of a packet.
 pub const PACKET_BYTES_MAX: usize = 64 << 20;

@@ -1,26 +1,27 @@
-//! Names of the slices that are open on each row.
+//! Names of the open slices of each row.
 
 use super::tracks::ThreadId;
 use std::collections::HashMap;
 
-/// How many bytes of names are kept. The ends of slices beyond have no name.
+/// Maximum size of the names. The ends of further slices have no name.
 const BYTES_MAX: usize = 64 << 20;
-/// What a slice takes besides its name and category.
+/// Size of a slice in addition to its name and category.
 const SLICE_BYTES: usize = size_of::<Lengths>();
 
-/// The open slices of all rows. The end of a slice says nothing but its row, and is named after what is open there.
+/// The open slices of all rows. The end of a slice has only a row, so its name is that of the innermost open slice
+/// there.
 #[derive(Debug, Default)]
-pub struct OpenSlices {
+pub(crate) struct OpenSlices {
     rows: HashMap<ThreadId, OpenRow>,
     n_bytes: usize,
 }
 
 #[derive(Debug, Default)]
 struct OpenRow {
-    /// Names and categories, one behind the other.
+    /// Names and categories, concatenated.
     texts: String,
     slices: Vec<Lengths>,
-    /// Open slices inside of these that there was no room for.
+    /// Number of open slices inside these for which there was no room.
     n_nameless: u64,
 }
 
@@ -32,14 +33,14 @@ struct Lengths {
 
 /// Name and category of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Words<'a> {
+pub(crate) struct Words<'a> {
     pub name: &'a str,
     pub category: &'a str,
 }
 
 impl OpenSlices {
     /// Begins a slice.
-    pub fn open(&mut self, thread: ThreadId, name: &str, category: &str) {
+    pub(crate) fn open(&mut self, thread: ThreadId, name: &str, category: &str) {
         let row = self.rows.entry(thread).or_default();
         let n_bytes = name.len() + category.len() + SLICE_BYTES;
         if row.n_nameless > 0 || self.n_bytes + n_bytes > BYTES_MAX {
@@ -52,16 +53,16 @@ impl OpenSlices {
         row.slices.push(Lengths { name: name.len(), category: category.len() });
     }
 
-    /// Returns the words of the slice that began last on a row and has not ended.
-    pub fn innermost(&self, thread: ThreadId) -> Option<Words<'_>> {
+    /// Returns the name and category of the innermost open slice of a row.
+    pub(crate) fn innermost(&self, thread: ThreadId) -> Option<Words<'_>> {
         let row = self.rows.get(&thread).filter(|row| row.n_nameless == 0)?;
         let Lengths { name, category } = *row.slices.last()?;
         let texts = &row.texts[row.texts.len() - name - category..];
         Some(Words { name: &texts[..name], category: &texts[name..] })
     }
 
-    /// Ends that slice.
-    pub fn close(&mut self, thread: ThreadId) {
+    /// Ends the innermost open slice of a row.
+    pub(crate) fn close(&mut self, thread: ThreadId) {
         let Some(row) = self.rows.get_mut(&thread) else { return };
         if row.n_nameless > 0 {
             row.n_nameless -= 1;

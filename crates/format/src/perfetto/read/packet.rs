@@ -1,20 +1,20 @@
-//! The parts of a packet.
+//! Reads the fields of a packet.
 
 use super::clocks::{ClockId, Reading};
 use crate::perfetto::field::{clock, clock_snapshot, flags, packet};
 use crate::perfetto::wire::{Broken, Fields};
 
-/// A packet, as far as it is read.
+/// The fields of a packet that are used.
 #[derive(Debug, Default)]
-pub struct Packet<'a> {
+pub(crate) struct Packet<'a> {
     pub timestamp: Option<u64>,
     pub clock: Option<u64>,
     pub sequence: u32,
-    /// All definitions are void.
+    /// All definitions of the sequence become invalid.
     pub is_cleared: bool,
-    /// It cannot be understood without definitions.
+    /// The packet needs definitions.
     pub needs_state: bool,
-    /// Some packet before it is missing.
+    /// A packet before this one is missing.
     pub is_after_loss: bool,
     pub interned: Option<&'a [u8]>,
     pub defaults: Option<&'a [u8]>,
@@ -24,19 +24,19 @@ pub struct Packet<'a> {
     pub thread_descriptor: Option<&'a [u8]>,
     pub event: Option<&'a [u8]>,
     pub compressed: Option<Compressed<'a>>,
-    /// The first field that is not read.
+    /// The number of the first field that is not read.
     pub other: Option<u32>,
 }
 
-/// Packets inside of a packet.
+/// Compressed packets inside a packet.
 #[derive(Clone, Copy, Debug)]
-pub enum Compressed<'a> {
+pub(crate) enum Compressed<'a> {
     Deflate(&'a [u8]),
     Zstd(&'a [u8]),
 }
 
 impl<'a> Packet<'a> {
-    pub fn read(data: &'a [u8]) -> Result<Self, Broken> {
+    pub(crate) fn read(data: &'a [u8]) -> Result<Self, Broken> {
         let mut it = Self::default();
         let mut fields = Fields::new(data);
         while let Some((field, payload)) = fields.next()? {
@@ -66,8 +66,8 @@ impl<'a> Packet<'a> {
         Ok(it)
     }
 
-    /// Whether it says anything that is read.
-    pub fn is_read(&self) -> bool {
+    /// Returns true if the packet has a field that is read.
+    pub(crate) fn is_read(&self) -> bool {
         let parts = [
             self.interned,
             self.defaults,
@@ -81,11 +81,11 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// How many clocks of a snapshot are looked at.
+/// Maximum number of clocks of a snapshot that are read.
 const READINGS_MAX: usize = 256;
 
-/// Reads a `ClockSnapshot`: the clocks, and which one is that of the trace, if it says so.
-pub fn read_clock_snapshot(data: &[u8], sequence: u32) -> Result<(Vec<Reading>, Option<u64>), Broken> {
+/// Reads a `ClockSnapshot`: the clocks, and the clock of the trace if it is stated.
+pub(crate) fn read_clock_snapshot(data: &[u8], sequence: u32) -> Result<(Vec<Reading>, Option<u64>), Broken> {
     let (mut readings, mut primary) = (Vec::new(), None);
     let mut fields = Fields::new(data);
     while let Some((field, payload)) = fields.next()? {

@@ -1,4 +1,4 @@
-//! Cuts a stream of bytes into packets.
+//! Splits a stream of bytes into packets.
 
 use super::PACKET_BYTES_MAX;
 use super::summary::Summary;
@@ -7,51 +7,51 @@ use crate::perfetto::field::{packet, trace};
 use crate::perfetto::wire::{Fields, Payload, VARINT_BYTES_MAX, read_varint};
 use std::io::Read;
 
-/// How much is read at once.
+/// Size of one read.
 const CHUNK_BYTES: usize = 1 << 18;
 
-/// Packets of a stream.
-pub struct Packets<R> {
+/// The packets of a stream.
+pub(crate) struct Packets<R> {
     input: R,
-    /// What has been read; the part before `at` is done.
+    /// The bytes read; those before `at` are finished.
     buffer: Vec<u8>,
     at: usize,
-    /// Where in the file the buffer begins.
+    /// Offset of the buffer in the file.
     base: u64,
     is_ended: bool,
 }
 
-/// Where a packet is in the buffer.
+/// Position of a packet in the buffer.
 struct Found {
     start: usize,
     len: usize,
 }
 
-/// What is next in the stream.
+/// The next item of the stream.
 enum Next {
     Packet(Found),
-    /// A field of the trace that is no packet, or a packet that is passed over.
-    Passed,
-    /// What is no packet begins here.
+    /// A skipped packet, or a field of the trace other than a packet.
+    Skipped,
+    /// Bytes that are not a packet.
     Damage(&'static str),
     End,
 }
 
 impl<R: Read> Packets<R> {
-    pub fn new(input: R) -> Self {
+    pub(crate) fn new(input: R) -> Self {
         Self { input, buffer: Vec::new(), at: 0, base: 0, is_ended: false }
     }
 
-    /// The next packet and where in the file it is. What is damaged is told and passed over.
-    pub fn next(&mut self, summary: &mut Summary) -> Result<Option<(u64, &[u8])>, Error> {
+    /// Returns the next packet and its offset in the file. Damage is reported and skipped.
+    pub(crate) fn next(&mut self, summary: &mut Summary) -> Result<Option<(u64, &[u8])>, Error> {
         loop {
             match self.step(summary)? {
                 Next::Packet(Found { start, len }) => {
                     self.at = start + len;
                     return Ok(Some((self.base + start as u64, &self.buffer[start..start + len])));
                 }
-                Next::Passed => {}
-                Next::Damage(reason) => self.pass_damage(reason, summary)?,
+                Next::Skipped => {}
+                Next::Damage(reason) => self.skip_damage(reason, summary)?,
                 Next::End => return Ok(None),
             }
         }
@@ -64,18 +64,18 @@ impl<R: Read> Packets<R> {
             return Ok(Next::End);
         }
         let Some((tag, tag_len)) = read_varint(rest) else {
-            return Ok(Next::Damage("expected a packet, found no number of a field"));
+            return Ok(Next::Damage("expected a packet, found an invalid field number"));
         };
         if tag != u64::from(trace::PACKET << 3 | 2) {
             return Ok(Next::Damage("expected a packet, found another field"));
         }
         let Some((len, len_len)) = read_varint(&rest[tag_len..]) else {
-            return Ok(Next::Damage("expected the length of a packet, found no number"));
+            return Ok(Next::Damage("expected the length of a packet, found an invalid number"));
         };
         let head = tag_len + len_len;
         match usize::try_from(len) {
             Ok(len) if len <= PACKET_BYTES_MAX => self.whole(head, len),
-            _ => self.pass_large(head, len, summary),
+            _ => self.skip_large(head, len, summary),
         }
     }
 
@@ -87,8 +87,8 @@ impl<R: Read> Packets<R> {
         Ok(Next::Packet(Found { start: self.at + head, len }))
     }
 
-    /// Goes over a packet that is larger than any that is kept, or one whose length is damaged.
-    fn pass_large(&mut self, head: usize, len: u64, summary: &mut Summary) -> Result<Next, Error> {
+    /// Skips a packet above the maximum size, or one with a damaged length.
+    fn skip_large(&mut self, head: usize, len: u64, summary: &mut Summary) -> Result<Next, Error> {
         let offset = self.base + self.at as u64;
         let mut missing = len.saturating_add(head as u64);
         while missing > 0 {
@@ -101,12 +101,12 @@ impl<R: Read> Packets<R> {
             missing -= n_here as u64;
         }
         let n_bytes = self.base + self.at as u64 - offset;
-        summary.lose(offset, n_bytes, "a packet longer than 64 MiB");
-        Ok(Next::Passed)
+        summary.add_loss(offset, n_bytes, "a packet longer than 64 MiB");
+        Ok(Next::Skipped)
     }
 
-    /// Looks for the next place that could be a packet, and that has another one behind it.
-    fn pass_damage(&mut self, reason: &str, summary: &mut Summary) -> Result<(), Error> {
+    /// Searches for the next position that could be a packet and is followed by another one.
+    fn skip_damage(&mut self, reason: &str, summary: &mut Summary) -> Result<(), Error> {
         let offset = self.base + self.at as u64;
         self.at += 1;
         loop {
@@ -120,16 +120,16 @@ impl<R: Read> Packets<R> {
                     self.at += place;
                     break;
                 }
-                // A packet may begin in the last bytes and be seen when there are more.
+                // A packet may start in the last bytes and become visible with more input.
                 None if self.is_ended => self.at = self.buffer.len(),
                 None => self.at += rest.len().saturating_sub(SEEN_BYTES).max(1),
             }
         }
-        summary.lose(offset, self.base + self.at as u64 - offset, reason);
+        summary.add_loss(offset, self.base + self.at as u64 - offset, reason);
         Ok(())
     }
 
-    /// Reads until there are so many bytes, or no more.
+    /// Reads until the buffer has `n_wanted` bytes, or to the end.
     fn fill(&mut self, n_wanted: usize) -> Result<(), Error> {
         while self.buffer.len() - self.at < n_wanted && !self.is_ended {
             self.buffer.drain(..self.at);
@@ -146,14 +146,13 @@ impl<R: Read> Packets<R> {
     }
 }
 
-/// What a packet found after damage may have at most, with the head of the one behind it.
+/// Maximum size of a packet found after damage, including the head of the next one.
 const SEEN_BYTES: usize = 1 << 12;
 
-/// How much reading in vain is allowed for each byte that is searched. From there on, what has been read is not read again, so
-/// that no input is searched for hours.
+/// Limit for repeated reading per searched byte. Beyond it, bytes are not read again, so that no input takes hours.
 const TRIES_PER_BYTE: usize = 16;
 
-/// Where two packets stand one behind the other, the first of which is whole and not empty.
+/// Finds two consecutive packets, of which the first is complete and not empty.
 fn find_packet(bytes: &[u8], is_end: bool) -> Option<usize> {
     let (mut n_tried, mut n_passed) = (0, 0);
     for place in memchr::memchr_iter(PACKET_TAG, bytes) {
@@ -171,7 +170,7 @@ fn find_packet(bytes: &[u8], is_end: bool) -> Option<usize> {
     None
 }
 
-/// The inside of what would be a packet at a place, if another one follows it.
+/// Returns the content of the packet at a position, if another packet follows it.
 fn body_at(bytes: &[u8], place: usize, is_end: bool) -> Option<&[u8]> {
     let rest = bytes.get(place + 1..)?;
     let (len, n_bytes) = read_varint(rest)?;
@@ -183,7 +182,7 @@ fn body_at(bytes: &[u8], place: usize, is_end: bool) -> Option<&[u8]> {
 
 const PACKET_TAG: u8 = (trace::PACKET << 3 | 2) as u8;
 
-/// Whether bytes are whole fields to the end, with the one that all packets of track events have.
+/// Returns true if the bytes are complete fields, with the field that all packets of track events have.
 fn is_message(bytes: &[u8]) -> bool {
     let mut fields = Fields::new(bytes);
     let mut has_sequence = false;

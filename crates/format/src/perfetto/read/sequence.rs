@@ -1,4 +1,4 @@
-//! What a sequence of packets has said so far.
+//! The state of a sequence of packets.
 
 use super::interned::Interned;
 use super::tracks::ThreadId;
@@ -7,29 +7,29 @@ use crate::perfetto::wire::{Broken, Fields};
 
 /// The state of one sequence.
 #[derive(Debug, Default)]
-pub struct Sequence {
-    /// Whether all that later packets refer to is known.
+pub(crate) struct Sequence {
+    /// True if no definition is missing.
     pub is_complete: bool,
     pub interned: Interned,
-    /// The clock of packets that do not name one.
+    /// The default clock of packets.
     pub default_clock: Option<u64>,
-    /// The track of events that do not name one.
+    /// The default track of events.
     pub default_track: Option<u64>,
-    /// The thread that an old producer's sequence is of.
+    /// The thread of an old producer's sequence.
     pub thread: Option<ThreadId>,
-    /// The time that old producers count from, in microseconds.
+    /// The reference time of old producers, in microseconds.
     pub reference_us: i64,
 }
 
 impl Sequence {
-    /// Forgets all definitions; from here on everything is said again.
-    pub fn clear(&mut self) {
+    /// Removes all definitions; the producer repeats them.
+    pub(crate) fn clear(&mut self) {
         let Self { thread, reference_us, .. } = *self;
         *self = Self { is_complete: true, thread, reference_us, ..Self::default() };
     }
 
     /// Reads a `TracePacketDefaults`.
-    pub fn set_defaults(&mut self, data: &[u8]) -> Result<(), Broken> {
+    pub(crate) fn set_defaults(&mut self, data: &[u8]) -> Result<(), Broken> {
         (self.default_clock, self.default_track) = (None, None);
         let mut fields = Fields::new(data);
         while let Some((field, payload)) = fields.next()? {

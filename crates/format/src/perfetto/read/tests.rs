@@ -1,4 +1,4 @@
-//! Whole traces, of our own encoder and as other producers write them, packet by packet.
+//! Whole traces from our encoder and in the style of other producers.
 
 use super::{PACKET_BYTES_MAX, Summary, to_chrome};
 use crate::perfetto::field::*;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::io::Write as _;
 
-/// A message, field by field.
+/// A message under construction.
 #[derive(Default)]
 struct Message(Vec<u8>);
 
@@ -33,7 +33,7 @@ fn message() -> Message {
     Message::default()
 }
 
-/// A trace of these packets.
+/// Returns a trace with these packets.
 fn trace_of(packets: impl IntoIterator<Item = Message>) -> Vec<u8> {
     packets.into_iter().fold(message(), |trace, packet| trace.message(trace::PACKET, packet)).0
 }
@@ -45,7 +45,7 @@ fn read(bytes: &[u8]) -> (Vec<Value>, Summary) {
     (document["traceEvents"].as_array().unwrap().clone(), summary)
 }
 
-/// Events that are no names, each as phase, time, process, thread and name.
+/// Returns all events except names, each as phase, time, process, thread and name.
 fn brief(events: &[Value]) -> Vec<String> {
     let events = events.iter().filter(|event| event["ph"] != "M");
     let text = |event: &Value, key: &str| event[key].to_string().replace('"', "");
@@ -53,7 +53,7 @@ fn brief(events: &[Value]) -> Vec<String> {
 }
 
 #[test]
-fn what_the_encoder_writes_is_read_back() {
+fn output_of_the_encoder_is_read_back() {
     let mut encoder = Encoder::new(1_700_000_000_123_456_789);
     let start = 1_700_000_000_123_456_789;
     let process = Process { pid: 7, name: "engine", label: "gpu", sort_index: Some(-2), orders_children: true };
@@ -71,7 +71,7 @@ fn what_the_encoder_writes_is_read_back() {
     encoder.counter(start + 2, 4, 0.5);
     encoder.flow_point(start + 3, 2, name, category, FlowPhase::Begin, 9, true);
     encoder.end(start + 1_000, 2);
-    // Backwards.
+    // Time runs backwards.
     encoder.push_terminating_flow(5);
     encoder.begin(start - 1, 3, name, None);
     encoder.end(start + 1_001, 3);
@@ -86,11 +86,11 @@ fn what_the_encoder_writes_is_read_back() {
             "C 1700000000123456.791 7 7 memory",
             "s 1700000000123456.792 7 8 decode",
             "E 1700000000123457.789 7 8 decode",
-            // Only an arrow is between its begin and its end.
+            // Only a flow is between its begin and its end.
             "X 1700000000123456.788 7 2013265920 decode",
             "f 1700000000123456.788 7 2013265920 flow",
         ]
-        // Numbers of serde_json are floats, which have no room for nanoseconds since 1970.
+        // serde_json reads numbers as floats, which cannot hold nanoseconds since 1970.
         .map(|line| {
             let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
             words[1] = json!(words[1].parse::<f64>().unwrap()).to_string();
@@ -116,7 +116,7 @@ fn what_the_encoder_writes_is_read_back() {
 }
 
 #[test]
-fn a_begin_becomes_a_whole_slice_only_with_the_end_right_behind_it() {
+fn a_begin_becomes_a_complete_event_only_if_its_end_follows_directly() {
     let mut encoder = Encoder::new(0);
     encoder.process(1, &Process { pid: 7, ..Process::default() });
     for tid in [2, 3] {
@@ -127,7 +127,7 @@ fn a_begin_becomes_a_whole_slice_only_with_the_end_right_behind_it() {
         encoder.begin(from, 2, name, None);
         encoder.end(to, 2);
     };
-    // Inner ones first, as a recorder knows them.
+    // Inner slices first, in the order in which a recorder completes them.
     slice(&mut encoder, "inner", 2_000, 3_000);
     slice(&mut encoder, "outer", 1_000, 4_000);
     slice(&mut encoder, "backwards", 9_000, 8_000);
@@ -151,7 +151,7 @@ fn a_begin_becomes_a_whole_slice_only_with_the_end_right_behind_it() {
     assert_eq!(brief(&events), expected);
 }
 
-/// A packet of sequence 3 with state.
+/// Returns a packet of sequence 3 that needs definitions.
 fn packet_of_3() -> Message {
     message().number(packet::TRUSTED_SEQUENCE_ID, 3).number(packet::SEQUENCE_FLAGS, flags::NEEDS_INCREMENTAL_STATE)
 }
@@ -165,12 +165,12 @@ fn definition(id: u64, text: &str) -> Message {
 }
 
 #[test]
-fn defaults_clocks_and_lost_state_are_those_of_the_sequence() {
+fn defaults_clocks_and_lost_state_belong_to_the_sequence() {
     let thread = message().number(thread::PID, 10).number(thread::TID, 11).bytes(thread::NAME, "worker");
     let clock = |id, time| message().number(clock::ID, id).number(clock::TIMESTAMP, time);
     let incremental = clock(64, 500).number(clock::IS_INCREMENTAL, 1).number(clock::UNIT_MULTIPLIER_NS, 1000);
     let packets = [
-        // Before anything is known.
+        // Before any definition.
         packet_of_3().number(packet::TIMESTAMP, 1).message(packet::TRACK_EVENT, slice_begin(1)),
         message()
             .number(packet::TRUSTED_SEQUENCE_ID, 3)
@@ -196,7 +196,7 @@ fn defaults_clocks_and_lost_state_are_those_of_the_sequence() {
         packet_of_3()
             .number(packet::TIMESTAMP, 5)
             .message(packet::TRACK_EVENT, message().number(event::TYPE, event::SLICE_END)),
-        // Absolute, by a clock that the packet names.
+        // An absolute time on a clock that the packet names.
         packet_of_3()
             .number(packet::TIMESTAMP, 2_000_000)
             .number(packet::TIMESTAMP_CLOCK_ID, clock::BOOTTIME)
@@ -205,7 +205,7 @@ fn defaults_clocks_and_lost_state_are_those_of_the_sequence() {
             .number(packet::TIMESTAMP, 1)
             .number(packet::PREVIOUS_PACKET_DROPPED, 1)
             .message(packet::TRACK_EVENT, slice_begin(1)),
-        // The kernel's events are of no interest.
+        // Kernel events are skipped.
         message().bytes(1, b"\x08\x01"),
     ];
     let (events, summary) = read(&trace_of(packets));
@@ -213,11 +213,11 @@ fn defaults_clocks_and_lost_state_are_those_of_the_sequence() {
     assert_eq!(brief(&events), expected);
     assert!(events.iter().any(|event| event["dur"] == 5.0), "{events:?}");
     assert_eq!((summary.n_events, summary.n_without_state, summary.n_packets), (3, 2, 8));
-    assert_eq!(summary.passed_over, [(1, 1)].into());
+    assert_eq!(summary.skipped, [(1, 1)].into());
 }
 
 #[test]
-fn events_of_old_producers_are_those_of_chrome() {
+fn events_of_old_producers_become_chrome_events() {
     let legacy = |phase: u8, rest: Message| {
         let legacy = Message([message().number(legacy::PHASE, u64::from(phase)).0, rest.0].concat());
         message().number(event::NAME_IID, 1).number(event::CATEGORY_IIDS, 1).message(event::LEGACY_EVENT, legacy)
@@ -256,12 +256,12 @@ fn events_of_old_producers_are_those_of_chrome() {
     assert_eq!((&events[0]["cat"], &events[1]["id2"]), (&json!("sched"), &json!({ "local": "0xff" })));
     assert_eq!((&events[2]["id"], &events[2]["bp"], &events[3]["s"]), (&json!(16), &json!("e"), &json!("p")));
     assert_eq!((&events[4]["bind_id"], &events[4]["flow_out"]), (&json!("0x3"), &json!(true)));
-    // The monotonic clock was never compared with that of the trace.
+    // The monotonic clock was never compared with the clock of the trace.
     assert_eq!((summary.n_events, summary.n_unknown_clock), (6, 6));
 }
 
 #[test]
-fn counters_that_give_differences_are_summed_up() {
+fn incremental_counters_are_summed_up() {
     let counter = message().number(counter::IS_INCREMENTAL, 1).number(counter::UNIT_MULTIPLIER, 10);
     let value = |value: i64| {
         let event = message().number(event::TYPE, event::COUNTER).number(event::TRACK_UUID, 9);
@@ -311,7 +311,7 @@ fn annotations_of_every_kind_become_json() {
 }
 
 #[test]
-fn deep_annotations_end_somewhere() {
+fn the_depth_of_annotations_is_limited() {
     let deepest = message().number(annotation::INT, 1);
     let deep = (0..20_000).fold(deepest, |inner, _| message().message(annotation::ARRAY_VALUES, inner));
     let event = message().number(event::TYPE, event::INSTANT).message(event::DEBUG_ANNOTATIONS, deep);
@@ -319,7 +319,7 @@ fn deep_annotations_end_somewhere() {
     assert!(events.last().unwrap().to_string().contains("too deep"));
 }
 
-/// A trace of so many slices.
+/// Returns a trace with `n_slices` slices.
 fn sample(n_slices: u64) -> Vec<u8> {
     let mut encoder = Encoder::new(0);
     encoder.process(1, &Process { pid: 1, ..Process::default() });
@@ -335,7 +335,7 @@ fn sample(n_slices: u64) -> Vec<u8> {
 }
 
 #[test]
-fn compressed_packets_are_unpacked_once() {
+fn compressed_packets_are_decompressed_once() {
     let inner = sample(3);
     let mut deflated = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
     deflated.write_all(&inner).unwrap();
@@ -355,7 +355,7 @@ fn compressed_packets_are_unpacked_once() {
 }
 
 #[test]
-fn damage_is_told_with_its_place_and_the_rest_is_read() {
+fn damage_is_reported_with_its_offset_and_the_rest_is_read() {
     let whole = sample(50);
     let n_whole = read(&whole).1.n_events;
     assert_eq!(n_whole, 100);
@@ -365,7 +365,7 @@ fn damage_is_told_with_its_place_and_the_rest_is_read() {
     assert_eq!(cut.losses.first[0].reason, "the file ends in the middle of a packet");
     assert_eq!(cut.losses.first[0].offset + cut.losses.first[0].n_bytes, whole.len() as u64 - 3);
 
-    // Bytes overwritten in the middle: what is whole behind them is found again.
+    // Overwritten bytes in the middle: the complete packets after them are found.
     let mut torn = whole.clone();
     let middle = torn.len() / 2;
     torn[middle..middle + 40].fill(0xff);
@@ -373,14 +373,14 @@ fn damage_is_told_with_its_place_and_the_rest_is_read() {
     assert!(torn.n_events >= 90 && torn.losses.n > 0, "{torn:?}");
     assert!(torn.losses.first.iter().all(|loss| loss.offset.abs_diff(middle as u64) < 200));
 
-    // A packet whose inside is broken.
+    // A packet with invalid content.
     let (_, inside) = read(&trace_of([message().number(packet::TIMESTAMP, 1), Message(b"\x0b\x01".to_vec())]));
     assert_eq!((inside.n_packets, inside.losses.n), (2, 1));
 }
 
 #[test]
-fn a_search_that_is_made_to_be_long_ends() {
-    // At every other byte a packet seems to begin that has thousands of fields and breaks off in the last.
+fn the_search_after_damage_is_bounded() {
+    // At every other byte a packet seems to start that has thousands of fields and breaks off in the last one.
     let mut bytes = sample(1);
     let n_events = read(&bytes).1.n_events;
     bytes.push(0xff);
@@ -391,7 +391,7 @@ fn a_search_that_is_made_to_be_long_ends() {
 }
 
 #[test]
-fn a_packet_that_is_too_large_is_passed_over() {
+fn a_packet_that_is_too_large_is_skipped() {
     let mut bytes = sample(1);
     let n_before = bytes.len();
     bytes.push(0x0a);
@@ -405,7 +405,7 @@ fn a_packet_that_is_too_large_is_passed_over() {
 }
 
 #[test]
-fn what_is_no_trace_is_refused() {
+fn a_file_that_is_not_a_trace_is_refused() {
     for bytes in [&b""[..], b"{\"traceEvents\":[]}", b"\x0a", b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"] {
         assert!(to_chrome(bytes, Vec::new()).unwrap_err().is_wrong_format(), "{bytes:?}");
     }

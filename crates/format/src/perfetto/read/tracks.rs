@@ -4,23 +4,23 @@ use crate::perfetto::field::{counter, process, thread, track};
 use crate::perfetto::wire::{Broken, Fields};
 use std::collections::HashMap;
 
-/// How many tracks are known. Events of others are all on one row.
+/// Maximum number of tracks. Events of further tracks share one row.
 const TRACKS_MAX: usize = 1 << 19;
-/// How far up a track is looked for its process.
+/// Maximum number of ancestors that are searched for the process of a track.
 const PARENTS_MAX: usize = 32;
-/// Where numbers of rows begin that are no threads: above all that anybody gives out, and below 2^31, where viewers stop.
+/// First number of rows that are not threads: above all thread ids in use, and below 2^31, the limit of viewers.
 const FIRST_ROW: i64 = 0x7800_0000;
 
 /// The process and thread of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ThreadId {
+pub(crate) struct ThreadId {
     pub pid: i64,
     pub tid: i64,
 }
 
-/// What a track is.
+/// The kind of a track.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TrackKind {
+pub(crate) enum TrackKind {
     #[default]
     Other,
     Process {
@@ -31,36 +31,36 @@ pub enum TrackKind {
 
 /// A `TrackDescriptor`.
 #[derive(Clone, Debug, Default)]
-pub struct Track {
+pub(crate) struct Track {
     pub parent: u64,
     pub kind: TrackKind,
     pub name: String,
     pub label: String,
     pub sort_index: Option<i64>,
     pub counter: Option<Counter>,
-    /// The row it is shown as, once it has been used.
+    /// The row of the track, once it has been used.
     row: Option<ThreadId>,
 }
 
 /// A `CounterDescriptor`.
 #[derive(Clone, Copy, Debug)]
-pub struct Counter {
+pub(crate) struct Counter {
     pub multiplier: i64,
     pub is_incremental: bool,
 }
 
-/// Where an event is shown.
+/// The row of an event.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub(crate) struct Row {
     pub thread: ThreadId,
-    /// What to call it, if it is no thread and was not known before.
+    /// The name of the row, if it is not a thread and is new.
     pub new_name: Option<String>,
     pub scope: Scope,
 }
 
-/// What a row belongs to.
+/// The owner of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub(crate) enum Scope {
     Thread,
     Process,
     Global,
@@ -68,20 +68,20 @@ pub enum Scope {
 
 /// All tracks.
 #[derive(Debug, Default)]
-pub struct Tracks {
+pub(crate) struct Tracks {
     tracks: HashMap<u64, Track>,
     n_rows: i64,
-    /// The row of what has no track.
+    /// The row of events without a track.
     nowhere: Option<ThreadId>,
 }
 
 impl Tracks {
-    pub fn get(&self, uuid: u64) -> Option<&Track> {
+    pub(crate) fn get(&self, uuid: u64) -> Option<&Track> {
         self.tracks.get(&uuid)
     }
 
-    /// Takes a descriptor; what it does not say stays as it was.
-    pub fn describe(&mut self, uuid: u64, described: &Track) {
+    /// Applies a descriptor; fields that it omits stay unchanged.
+    pub(crate) fn describe(&mut self, uuid: u64, described: &Track) {
         if self.tracks.len() >= TRACKS_MAX && !self.tracks.contains_key(&uuid) {
             return;
         }
@@ -98,8 +98,8 @@ impl Tracks {
         it.counter = described.counter.or(it.counter);
     }
 
-    /// The process that a track belongs to.
-    pub fn pid(&self, uuid: u64) -> Option<i64> {
+    /// Returns the process of a track.
+    pub(crate) fn pid(&self, uuid: u64) -> Option<i64> {
         let mut uuid = uuid;
         for _ in 0..PARENTS_MAX {
             let it = self.tracks.get(&uuid)?;
@@ -112,8 +112,8 @@ impl Tracks {
         None
     }
 
-    /// The row of a track; that of a thread is its own.
-    pub fn row(&mut self, uuid: u64) -> Row {
+    /// Returns the row of a track; a thread is its own row.
+    pub(crate) fn row(&mut self, uuid: u64) -> Row {
         let pid = self.pid(uuid);
         let Some(it) = self.tracks.get_mut(&uuid) else {
             return self.nowhere();
@@ -145,8 +145,8 @@ impl Tracks {
     }
 }
 
-/// Reads a `TrackDescriptor`, and returns the track's number too.
-pub fn read_track(data: &[u8]) -> Result<(u64, Track), Broken> {
+/// Reads a `TrackDescriptor` and returns it with the number of the track.
+pub(crate) fn read_track(data: &[u8]) -> Result<(u64, Track), Broken> {
     let (mut uuid, mut it) = (0, Track::default());
     let mut fields = Fields::new(data);
     while let Some((field, payload)) = fields.next()? {
@@ -166,7 +166,7 @@ pub fn read_track(data: &[u8]) -> Result<(u64, Track), Broken> {
 }
 
 /// Reads a `ProcessDescriptor`.
-pub fn read_process(data: &[u8], it: &mut Track) -> Result<(), Broken> {
+pub(crate) fn read_process(data: &[u8], it: &mut Track) -> Result<(), Broken> {
     let mut pid = 0;
     let mut fields = Fields::new(data);
     while let Some((field, payload)) = fields.next()? {
@@ -182,8 +182,8 @@ pub fn read_process(data: &[u8], it: &mut Track) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Reads a `ThreadDescriptor`; returns the time that old producers count from, in microseconds.
-pub fn read_thread(data: &[u8], it: &mut Track) -> Result<Option<i64>, Broken> {
+/// Reads a `ThreadDescriptor`; returns the reference time of old producers in microseconds.
+pub(crate) fn read_thread(data: &[u8], it: &mut Track) -> Result<Option<i64>, Broken> {
     let (mut id, mut reference_us) = (ThreadId::default(), None);
     let mut fields = Fields::new(data);
     while let Some((field, payload)) = fields.next()? {

@@ -1,4 +1,4 @@
-//! Arguments of events: debug annotations, as Perfetto calls them.
+//! Writes the arguments of events, called debug annotations in Perfetto.
 
 use super::interner::{Interner, SeenOnce, Word};
 use super::text::PushText;
@@ -7,19 +7,19 @@ use crate::perfetto::wire::{Push, Small};
 use ferrum_trace_model::Value;
 use std::hash::{BuildHasher, RandomState};
 
-/// Longer texts are never defined, since they hardly come again.
+/// Longer texts are never interned, since they rarely repeat.
 const DEFINED_VALUE_BYTES_MAX: usize = 256;
 
-/// What a value is a part of.
+/// The position of a value.
 #[derive(Clone, Copy, Debug)]
-pub enum Slot<'a> {
-    /// An event: it has this name.
+pub(crate) enum Slot<'a> {
+    /// An argument of an event, with this name.
     Argument(&'a str),
-    /// An event: the name with this number.
+    /// An argument of an event, with the interned name of this number.
     Known(u64),
-    /// An object: it has this key.
+    /// An entry of an object, with this key.
     Entry(&'a str),
-    /// A list.
+    /// An element of a list.
     Element,
 }
 
@@ -33,16 +33,16 @@ impl<'a> Slot<'a> {
     }
 }
 
-/// A container without anything in it.
+/// An empty container.
 #[derive(Clone, Copy, Debug)]
-pub enum Empty {
+pub(crate) enum Empty {
     Object,
     List,
 }
 
-/// Spells arguments; knows which words are defined.
+/// Writes arguments and interns their names and texts.
 #[derive(Debug)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     keys: Interner,
     values: Interner,
     seen: SeenOnce,
@@ -50,7 +50,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             keys: Interner::new(interned::ANNOTATION_NAMES),
             values: Interner::new(interned::ANNOTATION_STRINGS),
@@ -58,8 +58,9 @@ impl Arguments {
             hasher: RandomState::new(),
         }
     }
-    /// A value that holds no others.
-    pub fn push(&mut self, out: &mut Pair<'_>, slot: Slot<'_>, value: &Value<'_>) {
+
+    /// Writes a scalar value.
+    pub(crate) fn push(&mut self, out: &mut ArgumentOutput<'_>, slot: Slot<'_>, value: &Value<'_>) {
         match value {
             Value::Signed(number) => self.push_number(out, slot, annotation::INT, *number as u64),
             Value::Unsigned(number) => match i64::try_from(*number) {
@@ -77,8 +78,8 @@ impl Arguments {
         }
     }
 
-    /// An object or a list with nothing in it: there is only the older way to write that.
-    pub fn push_empty(&mut self, out: &mut Pair<'_>, slot: Slot<'_>, empty: Empty) {
+    /// Writes an empty object or list, for which only the older encoding exists.
+    pub(crate) fn push_empty(&mut self, out: &mut ArgumentOutput<'_>, slot: Slot<'_>, empty: Empty) {
         let place = self.open(out, slot);
         let kind = match empty {
             Empty::Object => nested::DICT,
@@ -90,24 +91,24 @@ impl Arguments {
         out.fields.close_bytes(place);
     }
 
-    /// Begins a value that holds others, and returns where to end it.
-    pub fn open(&mut self, out: &mut Pair<'_>, slot: Slot<'_>) -> usize {
+    /// Starts a container and returns the position for ending it.
+    pub(crate) fn open(&mut self, out: &mut ArgumentOutput<'_>, slot: Slot<'_>) -> usize {
         let place = out.fields.open_bytes(slot.field());
         match self.key_of(out, slot) {
             Some(Word::Interned(id)) => out.fields.push_number(annotation::NAME_IID, id),
-            Some(Word::Spelled(key)) => out.fields.push_text(annotation::NAME, key),
+            Some(Word::Inline(key)) => out.fields.push_text(annotation::NAME, key),
             None => {}
         }
         place
     }
 
-    /// The name of arguments, for use in any number of them.
-    pub fn key<'k>(&mut self, key: &'k str, definitions: &mut Vec<u8>) -> Word<'k> {
+    /// Interns the name of an argument.
+    pub(crate) fn key<'k>(&mut self, key: &'k str, definitions: &mut Vec<u8>) -> Word<'k> {
         self.keys.word(key, definitions)
     }
 
     #[inline]
-    fn key_of<'k>(&mut self, out: &mut Pair<'_>, slot: Slot<'k>) -> Option<Word<'k>> {
+    fn key_of<'k>(&mut self, out: &mut ArgumentOutput<'_>, slot: Slot<'k>) -> Option<Word<'k>> {
         match slot {
             Slot::Known(id) => Some(Word::Interned(id)),
             Slot::Argument(key) | Slot::Entry(key) => Some(self.key(key, out.definitions)),
@@ -115,12 +116,12 @@ impl Arguments {
         }
     }
 
-    /// The usual case, in one copy: the number of the key, and a number.
-    fn push_number(&mut self, out: &mut Pair<'_>, slot: Slot<'_>, field: u32, number: u64) {
+    /// Handles the usual case in one copy: an interned key and a number.
+    fn push_number(&mut self, out: &mut ArgumentOutput<'_>, slot: Slot<'_>, field: u32, number: u64) {
         let mut body = Small::<32>::new();
         match self.key_of(out, slot) {
             Some(Word::Interned(id)) => body.number(annotation::NAME_IID, id),
-            Some(Word::Spelled(_)) => {
+            Some(Word::Inline(_)) => {
                 let place = self.open(out, slot);
                 out.fields.push_number(field, number);
                 out.fields.close_bytes(place);
@@ -132,10 +133,10 @@ impl Arguments {
         out.fields.push_bytes(slot.field(), body.as_slice());
     }
 
-    fn push_text(&mut self, out: &mut Pair<'_>, slot: Slot<'_>, text: &str) {
+    fn push_text(&mut self, out: &mut ArgumentOutput<'_>, slot: Slot<'_>, text: &str) {
         match self.value(out, text) {
             Word::Interned(id) => self.push_number(out, slot, annotation::STRING_IID, id),
-            Word::Spelled(text) => {
+            Word::Inline(text) => {
                 let place = self.open(out, slot);
                 out.fields.push_text(annotation::STRING, text);
                 out.fields.close_bytes(place);
@@ -143,16 +144,16 @@ impl Arguments {
         }
     }
 
-    fn value<'t>(&mut self, out: &mut Pair<'_>, text: &'t str) -> Word<'t> {
+    fn value<'t>(&mut self, out: &mut ArgumentOutput<'_>, text: &'t str) -> Word<'t> {
         if text.len() > DEFINED_VALUE_BYTES_MAX || !self.seen.is_again(self.hasher.hash_one(text)) {
-            return Word::Spelled(text);
+            return Word::Inline(text);
         }
         self.values.word(text, out.definitions)
     }
 }
 
-/// Where arguments go: the fields of an event, and the definitions that must come before it.
-pub struct Pair<'a> {
+/// The output for arguments: the fields of an event, and the definitions before it.
+pub(crate) struct ArgumentOutput<'a> {
     pub fields: &'a mut Vec<u8>,
     pub definitions: &'a mut Vec<u8>,
 }

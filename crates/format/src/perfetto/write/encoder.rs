@@ -1,6 +1,6 @@
-//! Spells packets.
+//! Writes packets.
 
-use super::argument::{Arguments, Pair, Slot};
+use super::argument::{ArgumentOutput, Arguments, Slot};
 use super::interner::{Interner, Word};
 use super::json_args;
 use super::text::PushText;
@@ -10,51 +10,51 @@ use crate::perfetto::wire::{Push, Small, varint_len};
 use ferrum_trace_model::Value;
 use std::io::{self, Write};
 
-/// The number of the sequence of packets with tracks. trace_processor takes the last thread that a sequence describes for that of
-/// its events on other tracks, and tells so in their arguments.
+/// The number of the packet sequence for tracks. trace_processor takes the last thread that a sequence describes for
+/// the thread of its events on other tracks, and adds that to their arguments.
 const TRACKS_SEQUENCE: u64 = 2;
-/// Its clock, on which each time is the difference to the one before.
+/// The clock of the sequence, on which each time is the difference to the previous one.
 const CLOCK: u64 = clock::FIRST_OF_SEQUENCE;
 
-/// A sequence of packets with events. Their state is their own: what one defines, the others do not know, and one that begins anew
-/// forgets all that came before.
+/// A sequence of packets with events. Each has its own definitions, and a sequence that starts again discards the
+/// previous ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sequence {
-    /// All events of a trace, or a part of them that can be read without the others.
+pub(crate) enum Sequence {
+    /// All events of a trace, or a part of them that can be read on its own.
     Events = 1,
-    /// Events on rows that are found one after the other.
+    /// Events on lanes, which are found one after another.
     Lanes = 3,
-    /// What comes last.
+    /// The end of the file.
     Tail = 4,
 }
 
-/// Which point of something that may begin on one thread and end on another.
+/// The role of a point of an async event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AsyncPhase {
-    /// Where it begins.
+    /// The begin.
     Begin,
-    /// Something in it.
+    /// A point in between.
     Instant,
-    /// Where it ends.
+    /// The end.
     End,
 }
 
-/// Which point of an arrow.
+/// The role of a point of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowPhase {
-    /// Where it begins.
+    /// The begin.
     Begin,
-    /// What it passes through.
+    /// A point in between.
     Step,
-    /// Where it ends.
+    /// The end.
     End,
 }
 
-/// Spells a trace, packet by packet, into bytes that the caller takes when there are enough.
+/// Writes a trace packet by packet into a buffer that the caller drains.
 ///
-/// Times are nanoseconds. They may go backwards, but those that do cost ten bytes more.
+/// Times are nanoseconds. They may run backwards, but a packet that does so is ten bytes longer.
 ///
-/// What `push_arg`, `push_json_args` and `push_flow` are given goes with the next event.
+/// The input of `push_arg`, `push_json_args` and `push_flow` belongs to the next event.
 #[derive(Debug)]
 pub struct Encoder {
     sequence: Sequence,
@@ -63,21 +63,21 @@ pub struct Encoder {
     names: Interner,
     categories: Interner,
     arguments: Arguments,
-    /// Definitions that go with the next event, or before.
+    /// Definitions for the next event.
     definitions: Vec<u8>,
-    /// Fields that go with the next event.
+    /// Fields for the next event.
     fields: Vec<u8>,
 }
 
 impl Encoder {
-    /// A trace whose first event is at this time, or later.
+    /// Creates an encoder for a trace whose first event is at this time or later.
     pub fn new(first_time: u64) -> Self {
         Self::begin_at(Sequence::Events, first_time, Vec::new())
     }
 
-    /// The events of a sequence, or the next of them, as if there were none before. `memory` is what to write to, behind what is in it.
-    pub fn on_sequence(sequence: Sequence, memory: Vec<u8>) -> Self {
-        // One and the same time for all: trace_processor takes no clocks that go backwards.
+    /// Creates an encoder for a sequence, without any definitions. It appends to `memory`.
+    pub(crate) fn on_sequence(sequence: Sequence, memory: Vec<u8>) -> Self {
+        // The same time for all sequences: trace_processor refuses clocks that run backwards.
         Self::begin_at(sequence, 0, memory)
     }
 
@@ -96,24 +96,24 @@ impl Encoder {
         encoder
     }
 
-    /// The packets that have been written and not been taken.
+    /// Returns the packets that have been written and not drained.
     pub fn bytes(&self) -> &[u8] {
         &self.out
     }
 
-    /// Hands over what has been written.
+    /// Writes the packets to `writer` and empties the buffer.
     ///
     /// # Errors
     ///
-    /// If the writer has some.
+    /// The errors of the writer.
     pub fn drain(&mut self, writer: &mut dyn Write) -> io::Result<()> {
         writer.write_all(&self.out)?;
         self.out.clear();
         Ok(())
     }
 
-    /// Moves what has been written behind what is in `out`.
-    pub fn move_to(&mut self, out: &mut Vec<u8>) {
+    /// Moves the packets to the end of `out`.
+    pub(crate) fn move_to(&mut self, out: &mut Vec<u8>) {
         if out.is_empty() {
             std::mem::swap(out, &mut self.out);
         } else {
@@ -121,7 +121,7 @@ impl Encoder {
         }
     }
 
-    /// Describes a process. `uuid` is any number but zero that no other track has; small ones are shorter.
+    /// Describes a process. `uuid` is any unique number but zero; small numbers take fewer bytes.
     pub fn process(&mut self, uuid: u64, process: &Process<'_>) {
         self.descriptor(|out| track::of_process(out, uuid, process));
     }
@@ -131,64 +131,64 @@ impl Encoder {
         self.descriptor(|out| track::of_thread(out, uuid, thread));
     }
 
-    /// Describes any other row.
+    /// Describes a track that is neither a process nor a thread.
     pub fn track(&mut self, uuid: u64, track: &Track<'_>) {
         self.descriptor(|out| track::of_track(out, uuid, track));
     }
 
-    /// The name of events, for use in any number of them.
+    /// Interns the name of events.
     #[inline]
     pub fn name<'a>(&mut self, text: &'a str) -> Word<'a> {
         self.names.word(text, &mut self.definitions)
     }
 
-    /// A category of events, for use in any number of them.
+    /// Interns a category of events.
     #[inline]
     pub fn category<'a>(&mut self, text: &'a str) -> Word<'a> {
         self.categories.word(text, &mut self.definitions)
     }
 
-    /// An argument of the next event.
+    /// Adds an argument to the next event.
     pub fn push_arg(&mut self, key: &str, value: &Value<'_>) {
-        let mut pair = Pair { fields: &mut self.fields, definitions: &mut self.definitions };
+        let mut pair = ArgumentOutput { fields: &mut self.fields, definitions: &mut self.definitions };
         self.arguments.push(&mut pair, Slot::Argument(key), value);
     }
 
-    /// The name of arguments, for use in any number of them.
+    /// Interns the name of arguments.
     pub fn key<'a>(&mut self, text: &'a str) -> Word<'a> {
         self.arguments.key(text, &mut self.definitions)
     }
 
-    /// An argument of the next event, by the number of its name.
+    /// Adds an argument with an interned name to the next event.
     #[inline]
-    pub fn push_known_arg(&mut self, key: u64, value: &Value<'_>) {
-        let mut pair = Pair { fields: &mut self.fields, definitions: &mut self.definitions };
+    pub(crate) fn push_known_arg(&mut self, key: u64, value: &Value<'_>) {
+        let mut pair = ArgumentOutput { fields: &mut self.fields, definitions: &mut self.definitions };
         self.arguments.push(&mut pair, Slot::Known(key), value);
     }
 
-    /// All fields of a JSON object as arguments of the next event.
+    /// Adds all fields of a JSON object as arguments to the next event.
     pub fn push_json_args(&mut self, json: &[u8]) {
-        let mut pair = Pair { fields: &mut self.fields, definitions: &mut self.definitions };
+        let mut pair = ArgumentOutput { fields: &mut self.fields, definitions: &mut self.definitions };
         json_args::push(&mut self.arguments, &mut pair, json);
     }
 
-    /// An arrow that the next event begins or passes on.
+    /// Adds a flow that the next event begins or continues.
     pub fn push_flow(&mut self, id: u64) {
         self.fields.push_fixed64(event::FLOW_IDS, id);
     }
 
-    /// An arrow that ends at the next event.
+    /// Adds a flow that ends at the next event.
     pub fn push_terminating_flow(&mut self, id: u64) {
         self.fields.push_fixed64(event::TERMINATING_FLOW_IDS, id);
     }
 
-    /// A slice begins.
+    /// Writes the begin of a slice.
     #[inline]
     pub fn begin(&mut self, time: u64, track: u64, name: Word<'_>, category: Option<Word<'_>>) {
         self.named_event(time, event::SLICE_BEGIN, track, name, category);
     }
 
-    /// The slice of this track that began last ends.
+    /// Writes the end of the innermost open slice of a track.
     #[inline]
     pub fn end(&mut self, time: u64, track: u64) {
         let mut head = Small::<48>::new();
@@ -197,12 +197,12 @@ impl Encoder {
         self.event(time, head.as_slice());
     }
 
-    /// A point in time.
+    /// Writes an instant.
     pub fn instant(&mut self, time: u64, track: u64, name: Word<'_>, category: Option<Word<'_>>) {
         self.named_event(time, event::INSTANT, track, name, category);
     }
 
-    /// A value of a counter's track.
+    /// Writes a value of a counter track.
     pub fn counter(&mut self, time: u64, track: u64, value: f64) {
         let mut head = Small::<48>::new();
         head.number(event::TYPE, event::COUNTER);
@@ -211,7 +211,7 @@ impl Encoder {
         self.event(time, head.as_slice());
     }
 
-    /// A value of a counter's track that is a whole number.
+    /// Writes an integer value of a counter track.
     pub fn int_counter(&mut self, time: u64, track: u64, value: i64) {
         let mut head = Small::<48>::new();
         head.number(event::TYPE, event::COUNTER);
@@ -220,10 +220,10 @@ impl Encoder {
         self.event(time, head.as_slice());
     }
 
-    /// A point of an arrow that has a time of its own: it binds to the slice of its track around it, or, at its end and
-    /// unless `binds_to_enclosing`, to the one that begins next. Points of the same name, category and id are one arrow.
+    /// Writes a point of a flow with its own time: it binds to the slice of its track around it or, at its end and
+    /// unless `binds_to_enclosing`, to the next slice. Points with the same name, category and id form one flow.
     ///
-    /// Perfetto's own arrows (see [`push_flow`](Self::push_flow)) have no times but those of the slices they bind to.
+    /// Perfetto's own flows (see [`push_flow`](Self::push_flow)) have no times except those of their slices.
     #[expect(clippy::too_many_arguments, reason = "they are the fields of one packet")]
     pub fn flow_point(
         &mut self,
@@ -249,8 +249,8 @@ impl Encoder {
         self.legacy_event(time, track, name, category, body.as_slice());
     }
 
-    /// A point of something that may begin on one thread and end on another. Points of the same category and id are of one thing; the
-    /// track tells the process.
+    /// Writes a point of an async event. Points with the same category and id form one async event; the track
+    /// determines the process.
     pub fn async_point(
         &mut self,
         time: u64,
@@ -271,7 +271,7 @@ impl Encoder {
         self.legacy_event(time, track, name, category, body.as_slice());
     }
 
-    /// An event that track events have no type for.
+    /// Writes an event for which track events have no type.
     fn legacy_event(&mut self, time: u64, track: u64, name: Word<'_>, category: Option<Word<'_>>, body: &[u8]) {
         self.fields.push_bytes(event::LEGACY_EVENT, body);
         let mut head = Small::<48>::new();
@@ -299,11 +299,11 @@ impl Encoder {
     fn word(&mut self, head: &mut Small<48>, word: Word<'_>, number_field: u32, text_field: u32) {
         match word {
             Word::Interned(id) => head.number(number_field, id),
-            Word::Spelled(text) => self.fields.push_text(text_field, text),
+            Word::Inline(text) => self.fields.push_text(text_field, text),
         }
     }
 
-    /// A packet with an event of these fields, and those that wait for it.
+    /// Writes a packet with an event of these fields and the pending ones.
     #[inline]
     fn event(&mut self, time: u64, head: &[u8]) {
         let mut front = self.front(time);
@@ -332,7 +332,7 @@ impl Encoder {
         }
     }
 
-    /// What every event's packet begins with.
+    /// Writes the fields at the start of every event's packet.
     #[inline]
     fn front(&mut self, time: u64) -> Small<48> {
         let mut front = Small::<48>::new();

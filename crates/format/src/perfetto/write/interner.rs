@@ -1,49 +1,49 @@
-//! Texts that are defined once and then numbers.
+//! Texts that are defined once and then referred to by number.
 
 use super::text::without_nul;
 use crate::perfetto::field::interned;
 use crate::perfetto::wire::{Push, varint_len};
 use ferrum_trace_model::Strings;
 
-/// How much text is kept for one kind of word. What comes later is spelled out wherever it occurs.
+/// Maximum size of the texts of one kind. Further texts are written inline.
 const KEPT_BYTES_MAX: usize = 8 << 20;
-/// How many words of a kind are kept: their table costs some 20 bytes each.
+/// Maximum number of texts of one kind: the table takes about 20 bytes for each.
 const KEPT_MAX: usize = 1 << 18;
 
-/// A text, or the number of one that is defined.
+/// A text, or the number of an interned one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word<'a> {
-    /// The number of a text.
+    /// The number of an interned text.
     Interned(u64),
     /// The text itself.
-    Spelled(&'a str),
+    Inline(&'a str),
 }
 
-/// The texts of one kind.
+/// The interned texts of one kind.
 #[derive(Debug)]
-pub struct Interner {
+pub(crate) struct Interner {
     /// The field of `InternedData` that defines them.
     field: u32,
     strings: Strings,
     n_bytes: usize,
-    /// The empty text is in every table from the beginning.
+    /// True once the empty text is defined; it is in the table from the start.
     is_empty_defined: bool,
 }
 
 impl Interner {
-    pub fn new(field: u32) -> Self {
+    pub(crate) fn new(field: u32) -> Self {
         Self { field, strings: Strings::default(), n_bytes: 0, is_empty_defined: false }
     }
 
-    /// The number of a text; one that is new is defined in `definitions`.
+    /// Returns the number of a text; a new text is defined in `definitions`.
     #[inline]
-    pub fn word<'a>(&mut self, text: &'a str, definitions: &mut Vec<u8>) -> Word<'a> {
+    pub(crate) fn word<'a>(&mut self, text: &'a str, definitions: &mut Vec<u8>) -> Word<'a> {
         if self.is_full() {
             let known = self.strings.find(text).filter(|_| !text.is_empty() || self.is_empty_defined);
-            return known.map_or(Word::Spelled(text), |id| Word::Interned(u64::from(id.0) + 1));
+            return known.map_or(Word::Inline(text), |id| Word::Interned(u64::from(id.0) + 1));
         }
         let n_before = self.strings.len();
-        // Numbers begin with one: zero means none.
+        // Numbers start at one: zero means none.
         let id = u64::from(self.strings.intern(text).0) + 1;
         let is_new_empty = text.is_empty() && !std::mem::replace(&mut self.is_empty_defined, true);
         if self.strings.len() > n_before || is_new_empty {
@@ -68,21 +68,21 @@ impl Interner {
     }
 }
 
-/// Remembers roughly which texts have been seen once, so that those that never come again are not defined.
+/// Approximate memory of the texts seen once, so that texts that never repeat are not defined.
 #[derive(Debug)]
-pub struct SeenOnce {
+pub(crate) struct SeenOnce {
     hashes: Vec<u64>,
 }
 
 const N_SEEN: usize = 1 << 14;
 
 impl SeenOnce {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { hashes: vec![0; N_SEEN] }
     }
 
-    /// Whether this hash was among the last ones; it is from now on.
-    pub fn is_again(&mut self, hash: u64) -> bool {
+    /// Returns true if this hash is among the last ones, and adds it.
+    pub(crate) fn is_again(&mut self, hash: u64) -> bool {
         let place = &mut self.hashes[hash as usize % N_SEEN];
         std::mem::replace(place, hash) == hash
     }

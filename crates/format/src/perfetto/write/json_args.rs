@@ -1,17 +1,17 @@
-//! Arguments that are spelled as JSON.
+//! Writes arguments that are given as JSON.
 
-use super::argument::{Arguments, Empty, Pair, Slot};
+use super::argument::{ArgumentOutput, Arguments, Empty, Slot};
 use crate::chrome::{Cursor, Stop, Text};
 use crate::perfetto::wire::Push;
 use ferrum_trace_model::Value;
 
-/// Deeper values are written as text: trace_processor and others read them level by level on their stack.
+/// Maximum depth; deeper values are written as text, since trace_processor and others read nested values recursively.
 const DEPTH_MAX: usize = 64;
-/// What an argument is called that is no object, so that nothing in it has a name.
+/// Name of an argument value that is not an object.
 const NAMELESS: &str = "args";
 
-/// Writes the fields of a JSON object as arguments. What is no JSON is a text.
-pub fn push(arguments: &mut Arguments, out: &mut Pair<'_>, json: &[u8]) {
+/// Writes the fields of a JSON object as arguments. Invalid JSON is written as a text.
+pub(crate) fn push(arguments: &mut Arguments, out: &mut ArgumentOutput<'_>, json: &[u8]) {
     let trimmed = json.trim_ascii();
     let n_before = out.fields.len();
     let mut cursor = Cursor::new(trimmed, 0);
@@ -19,17 +19,17 @@ pub fn push(arguments: &mut Arguments, out: &mut Pair<'_>, json: &[u8]) {
         Some(b'{') => push_entries(arguments, out, &mut cursor, true, 1),
         _ => push_value(arguments, out, &mut cursor, Slot::Argument(NAMELESS), 1),
     };
-    // A number at the very end of the bytes is taken for cut, and lands here too.
+    // A number at the very end of the bytes is taken for incomplete, and lands here too.
     if written.is_err() {
         out.fields.truncate(n_before);
         push_leaf(arguments, out, Slot::Argument(NAMELESS), trimmed);
     }
 }
 
-/// The entries of an object whose brace comes next.
+/// Writes the entries of an object; its brace is next.
 fn push_entries(
     arguments: &mut Arguments,
-    out: &mut Pair<'_>,
+    out: &mut ArgumentOutput<'_>,
     cursor: &mut Cursor<'_>,
     is_outermost: bool,
     depth: usize,
@@ -53,7 +53,7 @@ fn push_entries(
 
 fn push_elements(
     arguments: &mut Arguments,
-    out: &mut Pair<'_>,
+    out: &mut ArgumentOutput<'_>,
     cursor: &mut Cursor<'_>,
     depth: usize,
 ) -> Result<(), Stop> {
@@ -69,7 +69,7 @@ fn push_elements(
 
 fn push_value(
     arguments: &mut Arguments,
-    out: &mut Pair<'_>,
+    out: &mut ArgumentOutput<'_>,
     cursor: &mut Cursor<'_>,
     slot: Slot<'_>,
     depth: usize,
@@ -94,7 +94,7 @@ fn push_value(
     Ok(())
 }
 
-/// Goes over `{}` or `[]`, and over nothing else.
+/// Skips `{}` or `[]`, and nothing else.
 fn empty_container(cursor: &mut Cursor<'_>) -> Result<Option<Empty>, Stop> {
     let begin = cursor.at();
     let opening = cursor.next_visible()?;
@@ -111,8 +111,8 @@ fn empty_container(cursor: &mut Cursor<'_>) -> Result<Option<Empty>, Stop> {
     Ok(empty)
 }
 
-/// A value that is written as one, whatever it is.
-fn push_leaf(arguments: &mut Arguments, out: &mut Pair<'_>, slot: Slot<'_>, json: &[u8]) {
+/// Writes any value as a single one.
+fn push_leaf(arguments: &mut Arguments, out: &mut ArgumentOutput<'_>, slot: Slot<'_>, json: &[u8]) {
     let value = match json {
         b"true" => Value::Bool(true),
         b"false" => Value::Bool(false),
@@ -126,13 +126,13 @@ fn push_leaf(arguments: &mut Arguments, out: &mut Pair<'_>, slot: Slot<'_>, json
     arguments.push(out, slot, &value);
 }
 
-/// The number that is spelled so, as an integer if it is one. One that no number can hold exactly stays text.
-fn number(spelling: &[u8]) -> Value<'_> {
+/// Parses a number, as an integer if possible. A number that cannot be represented exactly stays text.
+fn number(digits: &[u8]) -> Value<'_> {
     // The usual case: 18 digits always fit.
-    if spelling.len() <= 18 && spelling.iter().all(u8::is_ascii_digit) {
-        return Value::Signed(spelling.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0')));
+    if digits.len() <= 18 && digits.iter().all(u8::is_ascii_digit) {
+        return Value::Signed(digits.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0')));
     }
-    let text = String::from_utf8_lossy(spelling);
+    let text = String::from_utf8_lossy(digits);
     if text == "-0" {
         return Value::Float(-0.0);
     }

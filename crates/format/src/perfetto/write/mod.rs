@@ -1,8 +1,8 @@
-//! Writing Perfetto traces.
+//! Writes Perfetto traces.
 //!
-//! One sequence of packets for events, and one for tracks. The first packet sets a clock of its own, whose times are differences to the packet before;
-//! names, categories, keys and repeated texts are defined once and then numbers. So the begin of a slice is some 16 bytes
-//! and its end 12.
+//! One sequence of packets is for events and one for tracks. The first packet defines a clock on which each time is the
+//! difference to the previous packet; names, categories, keys and repeated texts are defined once and then referred to
+//! by number. The begin of a slice takes about 16 bytes and its end 12.
 //!
 //! ```
 //! use ferrum_trace_format::perfetto::write::{Encoder, Process, Thread};
@@ -25,6 +25,7 @@ mod json_args;
 mod text;
 mod track;
 
-pub use encoder::{AsyncPhase, Encoder, FlowPhase, Sequence};
+pub(crate) use encoder::Sequence;
+pub use encoder::{AsyncPhase, Encoder, FlowPhase};
 pub use interner::Word;
 pub use track::{Process, Thread, Track};

@@ -1,16 +1,16 @@
-//! Texts as viewers show them.
+//! Writes texts without NUL bytes.
 
 use crate::perfetto::wire::Push;
 use std::borrow::Cow;
 
-/// Viewers cut a text at a NUL; `␀` (U+2400) stands for it, as in JSON.
-pub fn without_nul(text: &str) -> Cow<'_, str> {
+/// Replaces NUL by `␀` (U+2400), as in JSON, since viewers cut a text there.
+pub(crate) fn without_nul(text: &str) -> Cow<'_, str> {
     if text.as_bytes().contains(&0) { text.replace('\0', "␀").into() } else { text.into() }
 }
 
-/// Writes texts behind what is there.
-pub trait PushText {
-    /// A field that holds a text.
+/// Appends texts to a buffer.
+pub(crate) trait PushText {
+    /// Appends a field with a text.
     fn push_text(&mut self, field: u32, text: &str);
 }
 

@@ -1,4 +1,4 @@
-//! Processes, threads and other rows.
+//! Descriptors of processes, threads and other tracks.
 
 use super::text::PushText;
 use crate::perfetto::field::{counter, process, thread, track};
@@ -7,15 +7,15 @@ use crate::perfetto::wire::Push;
 /// A process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Process<'a> {
-    /// Its number.
+    /// Process id.
     pub pid: i32,
     /// Its name; empty if it has none.
     pub name: &'a str,
-    /// What is said of it besides; empty if nothing.
+    /// A label; empty if there is none.
     pub label: &'a str,
-    /// Where it wants to stand among the others.
+    /// Position among the processes.
     pub sort_index: Option<i32>,
-    /// Whether its threads say where they want to stand.
+    /// True if its threads have a sort index.
     pub orders_children: bool,
 }
 
@@ -24,36 +24,36 @@ pub struct Process<'a> {
 pub struct Thread<'a> {
     /// The track of its process.
     pub process_track: u64,
-    /// The number of its process.
+    /// Process id.
     pub pid: i32,
-    /// Its own number.
+    /// Thread id.
     pub tid: i64,
     /// Its name; empty if it has none.
     pub name: &'a str,
-    /// Where it wants to stand among the others.
+    /// Position among the threads of the process.
     pub sort_index: Option<i32>,
 }
 
-/// Any other row.
+/// A track that is neither a process nor a thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Track<'a> {
-    /// The track it belongs to, of a process, a thread or another row; zero for none.
+    /// The parent track: a process, a thread or another track; zero for none.
     pub parent: u64,
     /// Its name.
     pub name: &'a str,
-    /// Where it wants to stand among its siblings.
+    /// Position among its siblings.
     pub rank: Option<i32>,
-    /// Whether it holds the values of a counter.
+    /// True for a counter track.
     pub is_counter: bool,
 }
 
-/// The bytes of a negative number are those of its 64 bits.
+/// Returns a negative number as the bits of its two's complement.
 fn signed(number: impl Into<i64>) -> u64 {
     number.into() as u64
 }
 
-/// The `TrackDescriptor` of a process.
-pub fn of_process(out: &mut Vec<u8>, uuid: u64, it: &Process<'_>) {
+/// Writes the `TrackDescriptor` of a process.
+pub(crate) fn of_process(out: &mut Vec<u8>, uuid: u64, it: &Process<'_>) {
     out.push_number(track::UUID, uuid);
     let place = out.open_bytes(track::PROCESS);
     out.push_number(process::PID, signed(it.pid));
@@ -69,8 +69,8 @@ pub fn of_process(out: &mut Vec<u8>, uuid: u64, it: &Process<'_>) {
     }
 }
 
-/// The `TrackDescriptor` of a thread.
-pub fn of_thread(out: &mut Vec<u8>, uuid: u64, it: &Thread<'_>) {
+/// Writes the `TrackDescriptor` of a thread.
+pub(crate) fn of_thread(out: &mut Vec<u8>, uuid: u64, it: &Thread<'_>) {
     out.push_number(track::UUID, uuid);
     out.push_number(track::PARENT_UUID, it.process_track);
     let place = out.open_bytes(track::THREAD);
@@ -84,8 +84,8 @@ pub fn of_thread(out: &mut Vec<u8>, uuid: u64, it: &Thread<'_>) {
     push_rank(out, it.sort_index);
 }
 
-/// The `TrackDescriptor` of another row.
-pub fn of_track(out: &mut Vec<u8>, uuid: u64, it: &Track<'_>) {
+/// Writes the `TrackDescriptor` of another track.
+pub(crate) fn of_track(out: &mut Vec<u8>, uuid: u64, it: &Track<'_>) {
     out.push_number(track::UUID, uuid);
     if it.parent != 0 {
         out.push_number(track::PARENT_UUID, it.parent);
@@ -93,7 +93,7 @@ pub fn of_track(out: &mut Vec<u8>, uuid: u64, it: &Track<'_>) {
     out.push_text(track::NAME, it.name);
     if it.is_counter {
         let place = out.open_bytes(track::COUNTER);
-        // One is what it would be without: it makes the message one that is not empty.
+        // 1 is the default; it keeps the message non-empty.
         out.push_number(counter::UNIT_MULTIPLIER, 1);
         out.close_bytes(place);
     }

@@ -1,16 +1,16 @@
-//! Metadata events that a file keeps in a field beside its list of events.
+//! Metadata events in a field next to the list of events.
 //!
-//! Some readers of torch's traces refuse metadata events of names they do not know, so `convert --to torch` moves these into the field
-//! [`about::NAME`] of the object around the list.
+//! Some readers of PyTorch traces refuse metadata events with unknown names, so `convert --to torch` moves them into
+//! the field [`about::NAME`] of the object around the list.
 
 use super::event::Event;
 use crate::chrome::cursor::{Cursor, Stop};
 use crate::chrome::text::Text;
 use ferrum_trace_model::vocab::about;
 
-/// Calls `look` with each metadata event of the field [`about::NAME`]. Returns false, without any call, if the field is another one
-/// or holds anything but a list of metadata events.
-pub fn for_each_event_aside(key: Text<'_>, value: &[u8], look: impl FnMut(&Event<'_>)) -> bool {
+/// Calls `look` with each metadata event of the field [`about::NAME`]. Returns false, without any call, if this is
+/// another field or its value is not a list of metadata events.
+pub fn for_each_event_in_field(key: Text<'_>, value: &[u8], look: impl FnMut(&Event<'_>)) -> bool {
     if key.raw != about::NAME.as_bytes() {
         return false;
     }
@@ -49,7 +49,7 @@ mod tests {
 
     fn names(key: &str, value: &str) -> Option<Vec<String>> {
         let mut names = Vec::new();
-        let is_read = for_each_event_aside(Text::plain(key.as_bytes()), value.as_bytes(), |event| {
+        let is_read = for_each_event_in_field(Text::plain(key.as_bytes()), value.as_bytes(), |event| {
             names.push(event.name.map(|name| name.decode().into_owned()).unwrap_or_default());
         });
         assert!(is_read || names.is_empty());

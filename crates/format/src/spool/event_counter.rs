@@ -1,8 +1,8 @@
-//! How many events a growing spool holds.
+//! Counts the events of a growing spool.
 
 use super::layout::chunk;
+use super::progress::{Piece, Progress, read_chunk_into};
 use super::record::{Record, RecordKind};
-use super::source::{Piece, Progress, read_chunk_into};
 use super::summary::Summary;
 use crate::{Error, ReadAt};
 
@@ -14,12 +14,12 @@ pub struct EventCounter {
 }
 
 impl EventCounter {
-    /// Checks that `source` is a spool.
+    /// Creates a counter and checks that `source` is a spool.
     pub fn open<R: ReadAt + ?Sized>(source: &R) -> Result<Self, Error> {
         Ok(Self { progress: Progress::start(source)?, n_events: 0 })
     }
 
-    /// What the spool holds so far. The cost is that of reading what is new since the last call.
+    /// Returns the facts about the spool so far. Each call reads only the part that is new since the last one.
     pub fn summary<R: ReadAt + ?Sized>(&mut self, source: &R) -> Result<Summary, Error> {
         let mut bytes = Vec::new();
         for piece in self.progress.advance(source, || ())? {

@@ -1,31 +1,31 @@
-//! What of a ring, or of one file of several, has its beginning in it: of other things, the beginning was overwritten, or is in the
-//! file before.
+//! Async events and flows whose begin is in this spool. In a ring, begins may be overwritten; in a part of a rotating
+//! recording, they may be in an earlier part.
 
 use super::dictionary::{Dictionary, Site};
 use super::layout::chunk;
+use super::open_asyncs::{AsyncKey, async_key};
+use super::progress::{Piece, read_chunk_into};
 use super::record::{Record, RecordKind, SITE_INLINE};
-use super::source::{Piece, read_chunk_into};
-use super::unclosed::{AsyncKey, async_key};
 use crate::{Error, ReadAt};
 use std::collections::HashSet;
 
-/// The beginnings of asynchronous things and of flows in a ring.
+/// The begins of async events and flows in a spool.
 #[derive(Debug, Default)]
-pub struct Begun {
+pub(crate) struct BeginsPresent {
     asyncs: HashSet<AsyncKey>,
     flows: HashSet<u64>,
-    /// The first tick that is in the ring.
+    /// The first tick in the spool.
     pub first_tick: u64,
 }
 
-impl Begun {
-    /// Nothing yet.
-    pub fn new() -> Self {
+impl BeginsPresent {
+    /// Creates an empty set.
+    pub(crate) fn new() -> Self {
         Self { first_tick: u64::MAX, ..Self::default() }
     }
 
-    /// Reads all events of some pieces once.
-    pub fn find<R: ReadAt + ?Sized>(
+    /// Adds the begins in some pieces.
+    pub(crate) fn find<R: ReadAt + ?Sized>(
         &mut self,
         source: &R,
         pieces: &[Piece],
@@ -39,19 +39,20 @@ impl Begun {
         Ok(())
     }
 
-    /// Whether an asynchronous thing, of which this is an event, began in the ring. Of those whose names are in the event itself nothing is known.
-    pub fn has_async(&self, site: &Site, record: &Record<'_>) -> bool {
+    /// Returns true if the async event of this record begins in the spool. Always true if the record carries its own
+    /// name, since these are not tracked.
+    pub(crate) fn has_async(&self, site: &Site, record: &Record<'_>) -> bool {
         record.site == SITE_INLINE || self.asyncs.contains(&async_key(site, record))
     }
 
-    /// Whether a flow began in the ring.
-    pub fn has_flow(&self, id: u64) -> bool {
+    /// Returns true if a flow begins in the spool.
+    pub(crate) fn has_flow(&self, id: u64) -> bool {
         self.flows.contains(&id)
     }
 
     fn read(&mut self, whole: &[u8], dictionary: &Dictionary) {
         let mut at = 8 * chunk::HEADER_WORDS;
-        // Damage is told when the events are written.
+        // Damage is reported when the events are written.
         while let Some(Ok(record)) = whole.get(at..).filter(|rest| !rest.is_empty()).map(Record::read) {
             at += record.size;
             match record.kind {

@@ -1,10 +1,10 @@
-//! One spool, all its forms: they say the same.
+//! All output formats of one spool have the same content.
 #![cfg(all(feature = "read", feature = "gzip", feature = "zstd"))]
 
 use ferrum_trace_format::Packing;
 use ferrum_trace_format::open::open;
 use ferrum_trace_format::perfetto::read::to_chrome;
-use ferrum_trace_format::spool::{Converter, OutputFormat, Spelling, to_form};
+use ferrum_trace_format::spool::{Converter, Encoding, OutputFormat, to_format};
 use serde_json::Value;
 use std::io::Read;
 use std::path::PathBuf;
@@ -16,13 +16,13 @@ fn spool() -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
-fn written(spool: &[u8], form: OutputFormat, n_workers: usize) -> Vec<u8> {
+fn written(spool: &[u8], format: OutputFormat, n_workers: usize) -> Vec<u8> {
     let mut out = Vec::new();
-    to_form(spool, &mut out, form, n_workers).unwrap();
+    to_format(spool, &mut out, format, n_workers).unwrap();
     out
 }
 
-/// What a browser makes of it, which takes one member only.
+/// Decompresses like a browser, which reads only the first gzip member.
 fn unpacked(packing: Packing, bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     match packing {
@@ -38,26 +38,26 @@ fn unpacked(packing: Packing, bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn packed_forms_hold_what_the_plain_one_is() {
+fn compressed_formats_contain_the_uncompressed_one() {
     let spool = spool();
-    for spelling in [Spelling::Chrome, Spelling::Perfetto] {
-        let plain = written(&spool, OutputFormat { spelling, packing: Packing::Plain }, 1);
+    for encoding in [Encoding::Chrome, Encoding::Perfetto] {
+        let plain = written(&spool, OutputFormat { encoding, packing: Packing::Plain }, 1);
         for packing in PACKINGS {
             for n_workers in [1, 3] {
-                let bytes = written(&spool, OutputFormat { spelling, packing }, n_workers);
-                assert!(unpacked(packing, &bytes) == plain, "{spelling:?} {packing:?} {n_workers}");
+                let bytes = written(&spool, OutputFormat { encoding, packing }, n_workers);
+                assert!(unpacked(packing, &bytes) == plain, "{encoding:?} {packing:?} {n_workers}");
             }
         }
     }
 }
 
-/// A spool that grows: a prefix is one, too.
+/// Converts prefixes of a spool, which are spools too, as if it grew.
 #[test]
-fn a_file_is_whole_after_every_batch() {
+fn a_file_is_complete_after_every_batch() {
     let spool = spool();
-    for spelling in [Spelling::Chrome, Spelling::Perfetto] {
+    for encoding in [Encoding::Chrome, Encoding::Perfetto] {
         for packing in PACKINGS {
-            let mut converter = Converter::open(&spool[..4096], OutputFormat { spelling, packing }).unwrap();
+            let mut converter = Converter::open(&spool[..4096], OutputFormat { encoding, packing }).unwrap();
             let (mut body, mut n_events) = (Vec::new(), 0);
             for len in [40 * 1024, 48 * 1024, spool.len(), spool.len()] {
                 let n_before = body.len();
@@ -66,7 +66,7 @@ fn a_file_is_whole_after_every_batch() {
                 n_events += batch.events;
                 let file = [&body[..], &converter.tail(&spool[..len]).unwrap()].concat();
                 let plain = unpacked(packing, &file);
-                if spelling == Spelling::Chrome {
+                if encoding == Encoding::Chrome {
                     let events: Vec<Value> = serde_json::from_slice(&plain).unwrap();
                     let is_recorded = |event: &&Value| event["ph"] != "M" && event["args"]["unclosed"].is_null();
                     assert_eq!(events.iter().filter(is_recorded).count() as u64, n_events);
@@ -90,7 +90,7 @@ fn events_of(bytes: Vec<u8>) -> Vec<Value> {
     }
 }
 
-/// All events but names of rows, each as a line; values of counters one by one, as Perfetto has them.
+/// Returns all events except names of rows, each as a line; values of counters one by one, as in Perfetto.
 fn lines(events: &[Value]) -> Vec<String> {
     let names = ["process_name", "thread_name", "thread_sort_index", "process_sort_index"];
     let mut lines = Vec::new();
@@ -99,7 +99,7 @@ fn lines(events: &[Value]) -> Vec<String> {
         let place = match phase {
             "C" | "M" => String::new(),
             _ if event["s"] == "p" => String::new(),
-            // A process without a number has none in Perfetto, and gets one.
+            // A process without an id gets one in Perfetto.
             _ => format!("{}/{}", event["pid"].as_u64().unwrap() % (1 << 30), event["tid"]),
         };
         let what = format!("{phase} {place} ts={} dur={} {}", event["ts"], event["dur"], event["id"]);
@@ -122,24 +122,24 @@ fn lines(events: &[Value]) -> Vec<String> {
 }
 
 #[test]
-fn perfetto_says_what_json_says() {
+fn perfetto_has_the_same_content_as_json() {
     let spool = spool();
-    let [json, perfetto] = [Spelling::Chrome, Spelling::Perfetto]
-        .map(|spelling| events_of(written(&spool, OutputFormat { spelling, packing: Packing::Plain }, 1)));
+    let [json, perfetto] = [Encoding::Chrome, Encoding::Perfetto]
+        .map(|encoding| events_of(written(&spool, OutputFormat { encoding, packing: Packing::Plain }, 1)));
     let (json, perfetto) = (lines(&json), lines(&perfetto));
     assert!(json.len() > 25);
     assert_eq!(json, perfetto);
 }
 
 #[test]
-fn damaged_and_cut_spools_give_whole_files_of_every_form() {
+fn damaged_and_truncated_spools_give_valid_files_of_every_format() {
     let spool = spool();
     for len in (0..spool.len()).step_by(3001) {
         let mut damaged = spool[..len].to_vec();
         damaged.iter_mut().skip(600).step_by(997).for_each(|byte| *byte ^= 0xa5);
         for packing in PACKINGS {
             let mut out = Vec::new();
-            if to_form(&damaged[..], &mut out, OutputFormat { spelling: Spelling::Perfetto, packing }, 2).is_ok() {
+            if to_format(&damaged[..], &mut out, OutputFormat { encoding: Encoding::Perfetto, packing }, 2).is_ok() {
                 let packets = unpacked(packing, &out);
                 if !packets.is_empty() {
                     let read = to_chrome(&packets[..], std::io::sink()).unwrap();

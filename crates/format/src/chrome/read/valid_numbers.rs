@@ -1,24 +1,25 @@
-//! Numbers that JSON does not have, spelled as it has them.
+//! Rewrites numbers that JSON does not allow.
 
 use super::event::Event;
-use crate::chrome::cursor::{Cursor, is_beyond_floats};
+use crate::chrome::cursor::{Cursor, exceeds_floats};
 use std::borrow::Cow;
 
-/// Calls `take` with an event; one with numbers that JSON does not have is spelled anew first, at the same place of the file.
-pub fn with_sound_numbers<T>(event: &Event<'_>, take: impl FnOnce(&Event<'_>) -> T) -> T {
-    if !event.has_odd_number {
+/// Calls `take` with an event whose numbers are valid JSON. An event with other numbers is rewritten first and keeps
+/// its offset.
+pub fn with_valid_numbers<T>(event: &Event<'_>, take: impl FnOnce(&Event<'_>) -> T) -> T {
+    if !event.has_invalid_number {
         return take(event);
     }
-    let json = mend_numbers(event.json);
+    let json = repair_numbers(event.json);
     match Event::read(&mut Cursor::new(&json, 0), event.offset) {
         Ok(sound) => take(&sound),
         Err(_) => take(event),
     }
 }
 
-/// Spells the numbers of a piece of JSON as JSON has them: without zeros in front, and those that are larger than all floats as
-/// texts. What is read by [`Cursor`] has no other faults in its numbers.
-pub fn mend_numbers(json: &[u8]) -> Cow<'_, [u8]> {
+/// Rewrites the numbers of valid JSON: removes leading zeros, and turns numbers too large for a float into texts.
+/// [`Cursor`] accepts no other invalid numbers.
+pub fn repair_numbers(json: &[u8]) -> Cow<'_, [u8]> {
     let mut mended = Vec::new();
     let mut n_copied = 0;
     for_each_number(json, |begin, end| {
@@ -38,7 +39,7 @@ pub fn mend_numbers(json: &[u8]) -> Cow<'_, [u8]> {
 }
 
 fn sound(number: &[u8]) -> Cow<'_, [u8]> {
-    if is_beyond_floats(number) {
+    if exceeds_floats(number) {
         return [b"\"", number, b"\""].concat().into();
     }
     let (sign, digits): (&[u8], &[u8]) = match number {
@@ -54,7 +55,7 @@ fn sound(number: &[u8]) -> Cow<'_, [u8]> {
     if rest.len() == digits.len() { number.into() } else { [sign, rest].concat().into() }
 }
 
-/// The places of all numbers that are no part of a text.
+/// Calls `look` with the range of each number outside of texts.
 fn for_each_number(json: &[u8], mut look: impl FnMut(usize, usize)) {
     let mut cursor = Cursor::new(json, 0);
     while let Some(byte) = cursor.peek() {
@@ -81,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_spelled_as_json_has_them() {
+    fn numbers_are_rewritten_as_valid_json() {
         let cases = [
             ("007", "7"),
             ("-000", "-0"),
@@ -92,18 +93,18 @@ mod tests {
             ("[0,0.5,1e5,true,null]", "[0,0.5,1e5,true,null]"),
         ];
         for (json, expected) in cases {
-            assert_eq!(String::from_utf8_lossy(&mend_numbers(json.as_bytes())), expected, "{json}");
+            assert_eq!(String::from_utf8_lossy(&repair_numbers(json.as_bytes())), expected, "{json}");
             serde_json::from_str::<serde_json::Value>(expected).unwrap();
         }
     }
 
     #[test]
-    fn an_event_keeps_its_place() {
+    fn a_rewritten_event_keeps_its_offset() {
         let json = br#"{"ph":"X","tid":010,"ts":1}"#;
         let event = Event::read(&mut Cursor::new(json, 0), 40).unwrap();
-        with_sound_numbers(&event, |event| {
+        with_valid_numbers(&event, |event| {
             assert_eq!((event.json, event.offset), (&br#"{"ph":"X","tid":10,"ts":1}"#[..], 40));
-            assert!(!event.has_odd_number);
+            assert!(!event.has_invalid_number);
         });
     }
 }

@@ -1,55 +1,55 @@
-//! What a spool can be turned into.
+//! The output formats of a spool.
 
 use crate::pack::Packing;
 
-/// How events are spelled.
+/// The encoding of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Spelling {
-    /// An array of Chrome trace events, as JSON.
+pub enum Encoding {
+    /// A JSON array of Chrome trace events.
     #[default]
     Chrome,
-    /// The same with times in whole microseconds, and with `dur` in every event, for readers that know no other.
+    /// The same with times in whole microseconds and `dur` in every event, for readers that require this.
     ChromeWholeMicros,
-    /// Packets of Perfetto.
+    /// Perfetto packets.
     Perfetto,
 }
 
-/// The form of a file.
+/// The output format of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OutputFormat {
-    /// How events are spelled.
-    pub spelling: Spelling,
-    /// How that is packed.
+    /// The encoding of events.
+    pub encoding: Encoding,
+    /// The compression.
     pub packing: Packing,
 }
 
 impl OutputFormat {
-    /// The same with times in whole microseconds, if it is JSON.
+    /// Returns the same format with times in whole microseconds, if it is JSON.
     pub fn in_whole_micros(self) -> Self {
-        match self.spelling {
-            Spelling::Chrome => Self { spelling: Spelling::ChromeWholeMicros, ..self },
+        match self.encoding {
+            Encoding::Chrome => Self { encoding: Encoding::ChromeWholeMicros, ..self },
             _ => self,
         }
     }
 
-    /// The form that the name of a file promises: `.json.gz`, `.PFTRACE`, and so on; Chrome trace events if it promises none. The
-    /// second value is the part of the name that tells: nothing, or what begins with a dot.
+    /// Returns the format for the ending of a file name, such as `.json.gz` or `.PFTRACE`; Chrome trace events for any
+    /// other name. The second value is the recognized ending: empty, or starting with a dot.
     pub fn of_name(name: &str) -> (Self, &str) {
         let lowercase = name.to_ascii_lowercase();
         let (packing, packed_at) = Packing::of_name(&lowercase);
         let unpacked = &lowercase[..packed_at];
-        let spelling_at = unpacked.rfind('.').filter(|&at| at > 0).unwrap_or(packed_at);
-        let (spelling, at) = match &unpacked[spelling_at..] {
-            ".pftrace" | ".perfetto-trace" => (Spelling::Perfetto, spelling_at),
-            ".json" => (Spelling::Chrome, spelling_at),
-            _ => (Spelling::Chrome, packed_at),
+        let encoding_at = unpacked.rfind('.').filter(|&at| at > 0).unwrap_or(packed_at);
+        let (encoding, at) = match &unpacked[encoding_at..] {
+            ".pftrace" | ".perfetto-trace" => (Encoding::Perfetto, encoding_at),
+            ".json" => (Encoding::Chrome, encoding_at),
+            _ => (Encoding::Chrome, packed_at),
         };
-        (Self { spelling, packing }, &name[at..])
+        (Self { encoding, packing }, &name[at..])
     }
 }
 
 impl Packing {
-    /// The packing that a name in lowercase promises, and where its ending begins.
+    /// Returns the compression for a name in lowercase, and the offset of its ending.
     fn of_name(name: &str) -> (Self, usize) {
         let stem = |ending: &str| name.strip_suffix(ending).filter(|stem| !stem.is_empty()).map(str::len);
         #[cfg(feature = "gzip")]
@@ -70,10 +70,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_tells_the_form_and_where_it_tells_it() {
-        let chrome = |packing| OutputFormat { spelling: Spelling::Chrome, packing };
-        let perfetto = |packing| OutputFormat { spelling: Spelling::Perfetto, packing };
-        for (name, form, ending) in [
+    fn the_ending_of_a_name_determines_the_format() {
+        let chrome = |packing| OutputFormat { encoding: Encoding::Chrome, packing };
+        let perfetto = |packing| OutputFormat { encoding: Encoding::Perfetto, packing };
+        for (name, format, ending) in [
             ("trace.json", chrome(Packing::Plain), ".json"),
             ("trace", chrome(Packing::Plain), ""),
             ("trace.txt", chrome(Packing::Plain), ""),
@@ -82,10 +82,10 @@ mod tests {
             ("a.perfetto-trace", perfetto(Packing::Plain), ".perfetto-trace"),
             ("É.PFTrace", perfetto(Packing::Plain), ".PFTrace"),
         ] {
-            assert_eq!(OutputFormat::of_name(name), (form, ending), "{name}");
+            assert_eq!(OutputFormat::of_name(name), (format, ending), "{name}");
         }
         #[cfg(feature = "gzip")]
-        for (name, form, ending) in [
+        for (name, format, ending) in [
             ("trace.json.gz", chrome(Packing::Gzip), ".json.gz"),
             ("trace.gz", chrome(Packing::Gzip), ".gz"),
             ("trace.log.gz", chrome(Packing::Gzip), ".gz"),
@@ -93,7 +93,7 @@ mod tests {
             ("A.JSON.GZ", chrome(Packing::Gzip), ".JSON.GZ"),
             (".gz", chrome(Packing::Plain), ""),
         ] {
-            assert_eq!(OutputFormat::of_name(name), (form, ending), "{name}");
+            assert_eq!(OutputFormat::of_name(name), (format, ending), "{name}");
         }
         #[cfg(feature = "zstd")]
         for (name, ending) in [("trace.json.zst", ".json.zst"), ("trace.json.Zst", ".json.Zst")] {

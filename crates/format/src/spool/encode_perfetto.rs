@@ -1,16 +1,16 @@
-//! Packets of Perfetto.
+//! Encodes Perfetto packets.
 //!
-//! A slice is a begin and an end, one right after the other: trace_processor sorts packets by their times, and those of the same time
-//! stay as they are in the file. Records come in the order of their ends, and what begins inside of another thing begins later,
-//! so that order is right.
+//! A slice is a begin directly followed by an end: trace_processor sorts packets by time, and packets of the same time
+//! keep the order of the file. Records are in the order of their ends, and an inner slice begins later than the one
+//! around it, so this order is correct.
 
 use super::dictionary::{Site, Thread, counter_hash};
-use super::piece::Loose;
-use super::record::{FLOW, RecordKind};
-use super::spelling::{
-    ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, OverlapProcess, ProcessRow, Row, Speller, uuid,
+use super::encoding::{
+    ABOUT, ARGS_KEY, About, CounterRow, Event, EventEncoder, FileEncoder, OverlapProcess, ProcessRow, Row, uuid,
 };
-use super::unclosed::UnclosedEnd;
+use super::open_asyncs::AddedEnd;
+use super::piece::LooseSlice;
+use super::record::{FLOW, RecordKind};
 use crate::ReadAt;
 use crate::chrome::METADATA_CATEGORY;
 use crate::perfetto::write::{AsyncPhase, Encoder, FlowPhase, Process, Sequence, Thread as ThreadRow, Track, Word};
@@ -19,18 +19,18 @@ use ferrum_trace_model::vocab::about::RANK_LABEL;
 use ferrum_trace_model::vocab::{ROW_OF, UNCLOSED};
 use std::collections::HashSet;
 
-/// The process of what has none: viewers take zero for something else.
+/// Process id of events without a process: viewers give zero a special meaning.
 const NO_PID: u32 = 1 << 30;
-/// The threads of that whose number cannot be one.
+/// First thread id of threads whose number cannot be used.
 const NO_TIDS: u32 = 1 << 30 | 1 << 29;
 const NO_TIDS_MASK: u32 = (1 << 28) - 1;
 
 /// The file.
 #[derive(Debug)]
-pub struct PerfettoFile {
+pub(crate) struct PerfettoFile {
     encoder: Encoder,
     process: Option<ProcessName>,
-    /// Rows without names, and counters.
+    /// Rows without names, and counters, that are already described.
     described: HashSet<u64>,
 }
 
@@ -49,18 +49,19 @@ impl Default for PerfettoFile {
     }
 }
 
-/// The number that a thread of the reference's interface has here: its own unless that is zero or above the 31 bits that viewers have.
+/// Returns the thread id for a `tid` of the original engine's interface: the same number unless it is zero or exceeds
+/// the 31 bits of viewers.
 fn usable_tid(tid: u32) -> u32 {
     if (1..=i32::MAX as u32).contains(&tid) { tid } else { NO_TIDS + (tid & NO_TIDS_MASK) }
 }
 
-impl FileSpelling for PerfettoFile {
-    type Speller = PerfettoSpeller;
+impl FileEncoder for PerfettoFile {
+    type EventEncoder = PerfettoEventEncoder;
     const OPENING: &'static [u8] = &[];
     const ORDERS_LOOSE: bool = true;
 
-    fn speller(memory: Vec<u8>) -> PerfettoSpeller {
-        PerfettoSpeller {
+    fn event_encoder(memory: Vec<u8>) -> PerfettoEventEncoder {
+        PerfettoEventEncoder {
             encoder: Encoder::on_sequence(Sequence::Events, memory),
             sites: Vec::new(),
             counters: Vec::new(),
@@ -136,7 +137,7 @@ impl FileSpelling for PerfettoFile {
         self.encoder.move_to(out);
     }
 
-    fn loose(&mut self, out: &mut Vec<u8>, row: Row, slice: &Loose, texts: &[u8]) {
+    fn loose(&mut self, out: &mut Vec<u8>, row: Row, slice: &LooseSlice, texts: &[u8]) {
         let (start, end) = slice.interval;
         let head = &texts[slice.head.clone()];
         let (name, category) = loose_words(head);
@@ -146,7 +147,7 @@ impl FileSpelling for PerfettoFile {
         }
         let (name, category) = (encoder.name(name), Some(encoder.category(category)));
         encoder.begin(start, row.uuid, name, category);
-        // An arrow to a slice without a length has to come before its end.
+        // A flow to a slice without a duration must come before its end.
         if start < end {
             encoder.end(end, row.uuid);
         }
@@ -160,21 +161,16 @@ impl FileSpelling for PerfettoFile {
         encoder.move_to(out);
     }
 
-    fn tail<R: ReadAt + ?Sized>(
-        &self,
-        ends: &[UnclosedEnd<'_>],
-        open: &[Event<'_, R>],
-        about: Option<&About>,
-    ) -> Vec<u8> {
+    fn tail<R: ReadAt + ?Sized>(&self, ends: &[AddedEnd<'_>], open: &[Event<'_, R>], about: Option<&About>) -> Vec<u8> {
         let mut encoder = Encoder::on_sequence(Sequence::Tail, Vec::new());
-        for &UnclosedEnd { site, thread, id, time, title } in ends {
+        for &AddedEnd { site, thread, id, time, title } in ends {
             let (name, category) = (encoder.name(&site.name), Some(encoder.category(&site.category)));
             encoder.push_arg(UNCLOSED, &Value::Bool(true));
             encoder.async_point(time, uuid::thread(thread.row), name, category, AsyncPhase::End, id);
             if let Some(title) = title {
                 encoder.push_arg(ROW_OF, &Value::Text((&*site.name).into()));
                 encoder.push_arg(UNCLOSED, &Value::Bool(true));
-                let title = Word::Spelled(title);
+                let title = Word::Inline(title);
                 encoder.async_point(time, uuid::thread(thread.row), title, category, AsyncPhase::End, id);
             }
         }
@@ -196,11 +192,11 @@ impl FileSpelling for PerfettoFile {
     }
 }
 
-/// Slices that have not ended, all with the same end: begins from the outside in, then ends from the inside out.
+/// Writes open spans, which all have the same end: begins from the outside in, then ends from the inside out.
 fn push_open_slices<R: ReadAt + ?Sized>(encoder: &mut Encoder, open: &[Event<'_, R>]) {
     for slice in open {
         for n in slice.first_arg()..slice.record.n_args() {
-            encoder.push_arg(&slice.key(n), &spelled(slice.value(n)));
+            encoder.push_arg(&slice.key(n), &finite_or_text(slice.value(n)));
         }
         encoder.push_arg(UNCLOSED, &Value::Bool(true));
         let (name, category) = (encoder.name(&slice.site.name), Some(encoder.category(&slice.site.category)));
@@ -222,12 +218,12 @@ fn describe_process(encoder: &mut Encoder, process: &ProcessName) {
     encoder.process(uuid::PROCESS, &described);
 }
 
-/// Numbers of processes have 31 bits at most.
+/// Converts a process id, which has at most 31 bits.
 fn signed(number: u32) -> i32 {
     number as i32
 }
 
-/// The length of a name comes before it, and behind it the category.
+/// Writes the length of a name, the name and the category.
 fn push_loose_words(out: &mut Vec<u8>, name: &str, category: &str) {
     out.extend_from_slice(&(name.len() as u32).to_le_bytes());
     out.extend_from_slice(name.as_bytes());
@@ -242,18 +238,18 @@ fn loose_words(head: &[u8]) -> (&str, &str) {
     (std::str::from_utf8(name).unwrap_or_default(), std::str::from_utf8(category).unwrap_or_default())
 }
 
-/// Packets of events. What they refer to is defined anew for each unit, so that each can be made without the others.
+/// Encodes packets of events. Each unit has its own definitions, so that units are independent.
 #[derive(Debug)]
-pub struct PerfettoSpeller {
+pub(crate) struct PerfettoEventEncoder {
     encoder: Encoder,
-    /// The words of sites by their numbers.
+    /// Interned texts of sites, by the number of the site.
     sites: Vec<SiteWords>,
     counters: Vec<CounterRow>,
-    /// The numbers of all counters so far.
+    /// The uuids of all counters so far.
     noted: HashSet<u64>,
 }
 
-/// The numbers of a site's words; zeros where they are not known yet.
+/// The interned texts of a site; zero where not yet known.
 #[derive(Clone, Debug, Default)]
 struct SiteWords {
     name: u64,
@@ -261,8 +257,8 @@ struct SiteWords {
     keys: Vec<u64>,
 }
 
-impl PerfettoSpeller {
-    /// Name and category of a site, for use in any event of this unit.
+impl PerfettoEventEncoder {
+    /// Returns name and category of a site for any event of this unit.
     #[inline]
     fn words<'s>(&mut self, site_id: u32, site: &'s Site) -> (Word<'s>, Option<Word<'s>>) {
         match self.sites.get(site_id as usize) {
@@ -277,7 +273,7 @@ impl PerfettoSpeller {
         if let (Word::Interned(name), Word::Interned(category)) = (name, category) {
             let keys = site.keys.iter().map(|key| match self.encoder.key(key) {
                 Word::Interned(id) => id,
-                Word::Spelled(_) => 0,
+                Word::Inline(_) => 0,
             });
             let keys = keys.collect();
             let index = site_id as usize;
@@ -289,7 +285,7 @@ impl PerfettoSpeller {
         (name, Some(category))
     }
 
-    /// Of an event whose name is its own: that of another one may be another.
+    /// Returns name and category of an event, which may carry its own name.
     fn event_words<'s, R: ReadAt + ?Sized>(&mut self, event: &Event<'s, R>) -> (Word<'s>, Option<Word<'s>>) {
         if event.first_arg() > 0 {
             return (self.encoder.name(&event.site.name), Some(self.encoder.category(&event.site.category)));
@@ -297,12 +293,12 @@ impl PerfettoSpeller {
         self.words(event.record.site, event.site)
     }
 
-    /// The arguments of an event whose words have been asked for.
+    /// Writes the arguments of an event, after its name and category.
     fn push_args<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>) {
         let Self { encoder, sites, .. } = self;
         let keys = sites.get(event.record.site as usize).map_or(&[][..], |words| &words.keys);
         for n in event.first_arg()..event.args_end() {
-            let value = spelled(event.value(n));
+            let value = finite_or_text(event.value(n));
             match keys.get(n) {
                 Some(&key) if key != 0 => encoder.push_known_arg(key, &value),
                 _ => encoder.push_arg(&event.key(n), &value),
@@ -310,7 +306,7 @@ impl PerfettoSpeller {
         }
     }
 
-    /// The track of a counter's value.
+    /// Returns the track of a counter series.
     fn counter_row<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, n: usize) -> u64 {
         let key = event.key(n);
         let uuid = match event.site.counters.get(n) {
@@ -326,7 +322,7 @@ impl PerfettoSpeller {
     }
 }
 
-impl Speller for PerfettoSpeller {
+impl EventEncoder for PerfettoEventEncoder {
     #[inline(always)]
     fn plain_slice(&mut self, site_id: u32, site: &Site, thread: &Thread, start: u64, end: u64) {
         let (name, category) = self.words(site_id, site);
@@ -367,13 +363,13 @@ impl Speller for PerfettoSpeller {
         }
     }
 
-    fn row_edge<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: RecordKind, title: &str) {
+    fn row_title_point<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: RecordKind, title: &str) {
         let encoder = &mut self.encoder;
         encoder.push_arg(ROW_OF, &Value::Text((&*event.site.name).into()));
         let phase = if kind == RecordKind::AsyncBegin { AsyncPhase::Begin } else { AsyncPhase::End };
         let category = Some(encoder.category(&event.site.category));
         let (track, id) = (uuid::thread(event.thread.row), event.record.leading(0));
-        encoder.async_point(event.end, track, Word::Spelled(title), category, phase, id);
+        encoder.async_point(event.end, track, Word::Inline(title), category, phase, id);
     }
 
     fn counter<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>) {
@@ -423,8 +419,8 @@ enum Number {
     Float(f64),
 }
 
-/// Numbers that JSON does not have are texts, here as there.
-fn spelled(value: Value<'_>) -> Value<'_> {
+/// Converts numbers that JSON does not allow to texts, as in JSON output.
+fn finite_or_text(value: Value<'_>) -> Value<'_> {
     match value {
         Value::Float(number) if number.is_nan() => Value::Text("NaN".into()),
         Value::Float(number) if number == f64::INFINITY => Value::Text("Infinity".into()),

@@ -1,4 +1,4 @@
-//! Finding the new parts of a spool that may still be growing.
+//! Finds the new parts of a spool that may still be growing.
 
 use super::definition::Definition;
 use super::diagnostic::Damage;
@@ -13,19 +13,19 @@ use super::summary::Summary;
 use crate::{Error, ReadAt};
 use ferrum_trace_model::{Recording, RefusedDumps};
 
-/// Bytes of a chunk's header.
+/// Size of a chunk's header.
 const HEADER_BYTES: u64 = 8 * chunk::HEADER_WORDS as u64;
-/// Words of the record that a chunk of events begins with.
+/// Words of the record at the start of a chunk of events.
 const SEGMENT_WORDS: usize = 3;
 
-/// True if these are the first bytes of a spool.
+/// Returns true if these are the first bytes of a spool.
 pub fn is_spool(first_bytes: &[u8]) -> bool {
     first_bytes.starts_with(&FILE_MAGIC.to_le_bytes())
 }
 
 /// The file header.
 #[derive(Clone, Copy, Debug)]
-pub struct Header {
+pub(crate) struct Header {
     pub pid: u32,
     pub clock: u64,
     pub finished: bool,
@@ -33,32 +33,32 @@ pub struct Header {
     pub dropped: u64,
     pub stop_reason: u64,
     pub limit: u64,
-    /// Whether chunks are used again.
+    /// True if the spool is a ring.
     pub is_ring: bool,
-    /// How many were.
+    /// Number of overwritten chunks.
     pub overwritten: u64,
-    /// Which file of several it is; zero if it is the only one.
+    /// Number of the part; zero if the recording does not rotate.
     pub part: u64,
-    /// Whether the next file has the spans that were open at the end of this one.
+    /// True if the next part has the spans that were open at the end of this one.
     pub is_continued: bool,
-    /// How many dumps were refused.
+    /// Number of refused dumps.
     pub dumps_refused: RefusedDumps,
 }
 
 /// Bytes `from..to` of a chunk of events.
 #[derive(Clone, Copy, Debug)]
-pub struct Piece {
+pub(crate) struct Piece {
     pub chunk: u64,
     pub from: usize,
     pub to: usize,
 }
 
-/// How far a spool has been read.
+/// The progress of reading a spool.
 #[derive(Debug)]
-pub struct Progress {
+pub(crate) struct Progress {
     pub dictionary: Dictionary,
     pub damage: Damage,
-    /// The first chunk that was not looked at yet.
+    /// Index of the first chunk that has not been seen.
     next_chunk: u64,
     /// Chunks that may still grow.
     open: Vec<OpenChunk>,
@@ -73,12 +73,12 @@ struct OpenChunk {
 
 impl Progress {
     /// Reads the header of a spool.
-    pub fn start<R: ReadAt + ?Sized>(source: &R) -> Result<Self, Error> {
+    pub(crate) fn start<R: ReadAt + ?Sized>(source: &R) -> Result<Self, Error> {
         let header = Header::read(source)?;
         Ok(Self { dictionary: Dictionary::new(header.pid), damage: Damage::default(), next_chunk: 0, open: Vec::new() })
     }
 
-    /// The facts of the recording so far, `n_events` having been found.
+    /// Returns the facts about the recording so far; `n_events` were found.
     fn recording<R: ReadAt + ?Sized>(&self, source: &R, header: &Header, n_events: u64) -> Result<Recording, Error> {
         let stop_reason = stop_reason(header.stop_reason);
         let mut recording = Recording {
@@ -112,8 +112,8 @@ impl Progress {
         Ok(recording)
     }
 
-    /// What is known so far, `n_events` having been found.
-    pub fn summary<R: ReadAt + ?Sized>(&self, source: &R, n_events: u64) -> Result<Summary, Error> {
+    /// Returns the summary so far; `n_events` were found.
+    pub(crate) fn summary<R: ReadAt + ?Sized>(&self, source: &R, n_events: u64) -> Result<Summary, Error> {
         let header = Header::read(source)?;
         let origin = self.dictionary.origin.as_ref();
         let recording = self.recording(source, &header, n_events)?;
@@ -135,11 +135,11 @@ impl Progress {
         })
     }
 
-    /// Reads all definitions that are new, and lists the events that are.
+    /// Reads all new definitions, and returns the pieces with new events.
     ///
-    /// The events come first: whatever an event that is seen refers to was defined before it, so a later look at the
-    /// definitions has it. `events_are_seen` is called in between: what it defines is known too.
-    pub fn advance<R: ReadAt + ?Sized>(
+    /// The events are listed first: every definition is written before the events that refer to it, so reading the
+    /// definitions afterwards finds them all. `events_are_seen` is called in between; its definitions are read too.
+    pub(crate) fn advance<R: ReadAt + ?Sized>(
         &mut self,
         source: &R,
         events_are_seen: impl FnOnce(),
@@ -158,9 +158,9 @@ impl Progress {
         Ok(events)
     }
 
-    /// Reads the spans that are open now. Called after [`advance`](Self::advance), so that a span that ends in between is in neither
-    /// and not in both.
-    pub fn open_spans<R: ReadAt + ?Sized>(&self, source: &R) -> Result<Vec<OpenSpan>, Error> {
+    /// Reads the spans that are open now. It is called after [`advance`](Self::advance), so that a span that ends in
+    /// between appears in neither result, rather than in both.
+    pub(crate) fn open_spans<R: ReadAt + ?Sized>(&self, source: &R) -> Result<Vec<OpenSpan>, Error> {
         let mut spans = Vec::new();
         if Header::read(source)?.is_continued {
             return Ok(spans);
@@ -173,7 +173,7 @@ impl Progress {
         Ok(spans)
     }
 
-    /// What has been added to the chunks of one kind. Those that were closed are forgotten.
+    /// Returns the pieces that were added to the chunks of one kind. Closed chunks are removed from the list.
     fn new_pieces<R: ReadAt + ?Sized>(
         &mut self,
         source: &R,
@@ -185,7 +185,7 @@ impl Progress {
             let mut is_closed = false;
             if is_wanted(open.magic) {
                 let start = open.index * CHUNK_BYTES as u64;
-                // The state is read before the length: a chunk that is closed has its last length.
+                // The state is read before the length: the length of a closed chunk is final.
                 let [state] = read_words::<1, R>(source, start + 8 * chunk::STATE as u64)?;
                 let [len] = read_words::<1, R>(source, start + 8 * chunk::LEN as u64)?;
                 let from = open.read_to;
@@ -204,10 +204,10 @@ impl Progress {
         Ok(pieces)
     }
 
-    /// Looks at the chunks that were not there before, and again at those that were reserved and unused.
+    /// Adds the new chunks, and checks again those that were reserved and unused.
     fn find_chunks<R: ReadAt + ?Sized>(&mut self, source: &R) -> Result<(), Error> {
-        self.look_again_at_unused(source)?;
-        let size = source.size().map_err(|cause| Error::io("cannot tell the size", cause))?;
+        self.recheck_unused(source)?;
+        let size = source.size().map_err(|cause| Error::io("cannot determine the size", cause))?;
         let n_chunks = size.div_ceil(CHUNK_BYTES as u64);
         for index in self.next_chunk..n_chunks {
             let offset = index * CHUNK_BYTES as u64;
@@ -217,7 +217,7 @@ impl Progress {
                 EVENTS_MAGIC | DEFINITIONS_MAGIC | OPEN_SPANS_MAGIC => 8 * chunk::HEADER_WORDS,
                 0 => 0,
                 _ => {
-                    self.damage.add(offset, format!("expected a chunk, found {magic:#018x}; 32 KiB passed over"));
+                    self.damage.add(offset, format!("expected a chunk, found {magic:#018x}; 32 KiB skipped"));
                     continue;
                 }
             };
@@ -227,7 +227,7 @@ impl Progress {
         Ok(())
     }
 
-    fn look_again_at_unused<R: ReadAt + ?Sized>(&mut self, source: &R) -> Result<(), Error> {
+    fn recheck_unused<R: ReadAt + ?Sized>(&mut self, source: &R) -> Result<(), Error> {
         for open in self.open.iter_mut().filter(|open| open.magic == 0) {
             let [magic] = read_words::<1, R>(source, open.index * CHUNK_BYTES as u64)?;
             if matches!(magic, EVENTS_MAGIC | DEFINITIONS_MAGIC | OPEN_SPANS_MAGIC) {
@@ -243,7 +243,7 @@ impl Progress {
             return 0;
         }
         if len > CHUNK_BYTES as u64 || !len.is_multiple_of(8) {
-            let text = format!("expected a length of at most {CHUNK_BYTES}, found {len}; chunk passed over");
+            let text = format!("expected a length of at most {CHUNK_BYTES}, found {len}; chunk skipped");
             self.damage.add(open.index * CHUNK_BYTES as u64, text);
             return open.read_to;
         }
@@ -268,11 +268,11 @@ impl Progress {
                     at += size;
                 }
                 Ok((None, size)) => {
-                    self.damage.add(start + at as u64, "a definition that is not understood was passed over");
+                    self.damage.add(start + at as u64, "an unknown definition was skipped");
                     at += size;
                 }
                 Err(reason) => {
-                    self.damage.add(start + at as u64, format!("{reason}; the rest of the chunk was passed over"));
+                    self.damage.add(start + at as u64, format!("{reason}; the rest of the chunk was skipped"));
                     return Ok(());
                 }
             }
@@ -282,33 +282,33 @@ impl Progress {
 }
 
 impl Header {
-    /// Whether something may end here that began elsewhere.
-    pub fn may_lack_begins(&self) -> bool {
+    /// Returns true if the begins of some events may be missing.
+    pub(crate) fn may_lack_begins(&self) -> bool {
         self.is_ring || self.part > 1
     }
 
     /// Reads and checks the header.
-    pub fn read<R: ReadAt + ?Sized>(source: &R) -> Result<Self, Error> {
+    pub(crate) fn read<R: ReadAt + ?Sized>(source: &R) -> Result<Self, Error> {
         let words = read_words::<{ file::HEADER_WORDS }, R>(source, 0)?;
-        let size = source.size().map_err(|cause| Error::io("cannot tell the size", cause))?;
+        let size = source.size().map_err(|cause| Error::io("cannot determine the size", cause))?;
         if words[chunk::MAGIC] != FILE_MAGIC {
             let found = printable(words[chunk::MAGIC].to_le_bytes());
-            return Err(Error::form(0, "a spool, which begins with `FERRUMSP`", found));
+            return Err(Error::malformed(0, "a spool, which begins with `FERRUMSP`", found));
         }
         if size < 8 * file::HEADER_WORDS as u64 {
             let expected = format!("a header of {} bytes", 8 * file::HEADER_WORDS);
-            return Err(Error::form(size, expected, "the end of the file"));
+            return Err(Error::malformed(size, expected, "the end of the file"));
         }
         let version = words[file::VERSION] & 0xffff_ffff;
         if !(OLDEST_VERSION..=VERSION).contains(&version) {
             let offset = 8 * file::VERSION as u64;
             let expected = format!("version {OLDEST_VERSION} to {VERSION}");
-            return Err(Error::form(offset, expected, format!("version {version}")));
+            return Err(Error::malformed(offset, expected, format!("version {version}")));
         }
         let chunk_bytes = words[file::VERSION] >> 32;
         if chunk_bytes != CHUNK_BYTES as u64 {
             let offset = 8 * file::VERSION as u64 + 4;
-            return Err(Error::form(offset, format!("chunks of {CHUNK_BYTES} bytes"), format!("{chunk_bytes}")));
+            return Err(Error::malformed(offset, format!("chunks of {CHUNK_BYTES} bytes"), format!("{chunk_bytes}")));
         }
         Ok(Self {
             pid: words[file::PID] as u32,
@@ -333,7 +333,7 @@ fn dumps_refused(words: &[u64]) -> RefusedDumps {
     refused
 }
 
-/// The chunks of a ring, by the time that they begin with.
+/// Sorts the chunks of a ring by the time of their first record.
 fn sort_by_time<R: ReadAt + ?Sized>(source: &R, pieces: &mut Vec<Piece>) -> Result<(), Error> {
     let begin = |piece: &Piece| -> Result<u64, Error> {
         let first = read_words::<SEGMENT_WORDS, R>(source, piece.chunk * CHUNK_BYTES as u64 + HEADER_BYTES)?;
@@ -350,8 +350,8 @@ fn sort_by_time<R: ReadAt + ?Sized>(source: &R, pieces: &mut Vec<Piece>) -> Resu
     Ok(())
 }
 
-/// What is said of a chunk that is shorter than its length.
-pub fn missing_bytes(n_bytes: usize) -> String {
+/// Returns the message for a chunk that is shorter than its length.
+pub(crate) fn missing_bytes(n_bytes: usize) -> String {
     format!("the file ends here, {n_bytes} bytes of the chunk are missing")
 }
 
@@ -363,29 +363,29 @@ fn printable(bytes: [u8; 8]) -> String {
 }
 
 impl Thread {
-    /// How many of its events were lost.
-    pub fn dropped<R: ReadAt + ?Sized>(&self, source: &R) -> Result<u64, Error> {
+    /// Returns the number of lost events of the thread.
+    pub(crate) fn dropped<R: ReadAt + ?Sized>(&self, source: &R) -> Result<u64, Error> {
         let [dropped] = read_words::<1, R>(source, self.dropped_at)?;
         Ok(dropped)
     }
 }
 
-/// The words at `offset`; zeros past the end.
-pub fn read_words<const N: usize, R: ReadAt + ?Sized>(source: &R, offset: u64) -> Result<[u64; N], Error> {
+/// Reads the words at `offset`; zeros after the end.
+pub(crate) fn read_words<const N: usize, R: ReadAt + ?Sized>(source: &R, offset: u64) -> Result<[u64; N], Error> {
     let mut bytes = [[0; 8]; N];
     source.read_at(bytes.as_flattened_mut(), offset).map_err(|cause| Error::io("cannot read the spool", cause))?;
     Ok(bytes.map(u64::from_le_bytes))
 }
 
-/// The bytes of a chunk; shorter at the end of a file that was cut.
-pub fn read_chunk<R: ReadAt + ?Sized>(source: &R, index: u64) -> Result<Vec<u8>, Error> {
+/// Reads a chunk; the result is shorter at the end of a truncated file.
+pub(crate) fn read_chunk<R: ReadAt + ?Sized>(source: &R, index: u64) -> Result<Vec<u8>, Error> {
     let mut bytes = vec![0; CHUNK_BYTES];
     read_chunk_into(source, index, &mut bytes)?;
     Ok(bytes)
 }
 
-/// Like [`read_chunk`], into a buffer that is used again.
-pub fn read_chunk_into<R: ReadAt + ?Sized>(source: &R, index: u64, bytes: &mut Vec<u8>) -> Result<(), Error> {
+/// Reads a chunk like [`read_chunk`] into a reused buffer.
+pub(crate) fn read_chunk_into<R: ReadAt + ?Sized>(source: &R, index: u64, bytes: &mut Vec<u8>) -> Result<(), Error> {
     bytes.resize(CHUNK_BYTES, 0);
     let n_bytes =
         source.read_at(bytes, index * CHUNK_BYTES as u64).map_err(|cause| Error::io("cannot read the spool", cause))?;

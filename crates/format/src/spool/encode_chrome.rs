@@ -1,36 +1,35 @@
-//! Chrome trace events: an array of them, as JSON.
+//! Encodes Chrome trace events as a JSON array.
 
 use super::dictionary::{Site, Thread, track_tail};
-use super::piece::Loose;
-use super::record::{FLOW, RecordKind};
-use super::spelling::{
-    ABOUT, ARGS_KEY, About, CounterRow, Event, FileSpelling, OverlapProcess, ProcessRow, Row, Speller, push_args,
+use super::encoding::{
+    ABOUT, ARGS_KEY, About, CounterRow, Event, EventEncoder, FileEncoder, OverlapProcess, ProcessRow, Row, push_args,
     push_key, push_unclosed_args,
 };
-use super::unclosed::UnclosedEnd;
+use super::open_asyncs::AddedEnd;
+use super::piece::LooseSlice;
+use super::record::{FLOW, RecordKind};
 use crate::ReadAt;
 use crate::chrome::{
-    ARGS_STRIPPED, Counterable, METADATA_CATEGORY, push_counter_value, push_decimal, push_micros,
-    push_start_and_duration, push_text,
+    ARGS_STRIPPED, METADATA_CATEGORY, push_counter_value, push_decimal, push_micros, push_start_and_duration, push_text,
 };
 use ferrum_trace_model::vocab::about::RANK_LABEL;
 use ferrum_trace_model::vocab::{ROW_OF, UNCLOSED};
 
-/// The file. Every event has a comma before it but the first.
+/// The file. Every event but the first is preceded by a comma.
 ///
-/// If `WHOLE`, times are whole microseconds and every event has `dur`, for readers that know no other.
+/// If `WHOLE` is true, times are whole microseconds and every event has `dur`, for readers that require this.
 #[derive(Debug, Default)]
-pub struct ChromeFile<const WHOLE: bool> {
+pub(crate) struct ChromeFile<const WHOLE: bool> {
     has_begun: bool,
 }
 
-impl<const WHOLE: bool> FileSpelling for ChromeFile<WHOLE> {
-    type Speller = ChromeSpeller<WHOLE>;
+impl<const WHOLE: bool> FileEncoder for ChromeFile<WHOLE> {
+    type EventEncoder = ChromeEventEncoder<WHOLE>;
     const OPENING: &'static [u8] = b"[";
     const ORDERS_LOOSE: bool = false;
 
-    fn speller(memory: Vec<u8>) -> ChromeSpeller<WHOLE> {
-        ChromeSpeller { out: memory }
+    fn event_encoder(memory: Vec<u8>) -> ChromeEventEncoder<WHOLE> {
+        ChromeEventEncoder { out: memory }
     }
 
     fn joined<'b>(&mut self, events: &'b [u8]) -> &'b [u8] {
@@ -73,7 +72,7 @@ impl<const WHOLE: bool> FileSpelling for ChromeFile<WHOLE> {
 
     fn counters(&mut self, _out: &mut Vec<u8>, _counters: Vec<CounterRow>) {}
 
-    fn loose(&mut self, out: &mut Vec<u8>, row: Row, slice: &Loose, texts: &[u8]) {
+    fn loose(&mut self, out: &mut Vec<u8>, row: Row, slice: &LooseSlice, texts: &[u8]) {
         let (start, end) = slice.interval;
         let tail = track_tail(row.pid, row.tid);
         out.extend_from_slice(&texts[slice.head.clone()]);
@@ -86,12 +85,7 @@ impl<const WHOLE: bool> FileSpelling for ChromeFile<WHOLE> {
         }
     }
 
-    fn tail<R: ReadAt + ?Sized>(
-        &self,
-        ends: &[UnclosedEnd<'_>],
-        open: &[Event<'_, R>],
-        about: Option<&About>,
-    ) -> Vec<u8> {
+    fn tail<R: ReadAt + ?Sized>(&self, ends: &[AddedEnd<'_>], open: &[Event<'_, R>], about: Option<&About>) -> Vec<u8> {
         let mut tail = Vec::new();
         for end in ends {
             push_end::<WHOLE>(&mut tail, end);
@@ -112,7 +106,7 @@ impl<const WHOLE: bool> FileSpelling for ChromeFile<WHOLE> {
     }
 }
 
-/// A slice up to its arguments.
+/// Writes a slice up to its arguments.
 #[inline]
 fn push_slice_head<const WHOLE: bool, R: ?Sized>(out: &mut Vec<u8>, event: &Event<'_, R>) {
     event.site.slice_head.push_to(out);
@@ -120,8 +114,8 @@ fn push_slice_head<const WHOLE: bool, R: ?Sized>(out: &mut Vec<u8>, event: &Even
     out.extend_from_slice(&event.thread.track.tail);
 }
 
-/// Writes the times of a slice. Whole microseconds are those nearest to its begin and to its end, so that slices nest or are apart as
-/// before.
+/// Writes the times of a slice. Begin and end are each rounded to whole microseconds, so that slices nest or are apart
+/// as before.
 #[inline(always)]
 fn push_times<const WHOLE: bool>(out: &mut Vec<u8>, start: u64, end: u64) {
     if WHOLE {
@@ -148,7 +142,7 @@ fn whole_micros(nanos: u64) -> u64 {
     nanos / 1000 + u64::from(nanos % 1000 >= 500)
 }
 
-fn push_end<const WHOLE: bool>(out: &mut Vec<u8>, end: &UnclosedEnd<'_>) {
+fn push_end<const WHOLE: bool>(out: &mut Vec<u8>, end: &AddedEnd<'_>) {
     out.extend_from_slice(end.site.head());
     out.extend_from_slice(b"e\",\"ts\":");
     push_time::<WHOLE>(out, end.time);
@@ -156,7 +150,7 @@ fn push_end<const WHOLE: bool>(out: &mut Vec<u8>, end: &UnclosedEnd<'_>) {
     push_local_id(out, end.id);
     out.extend_from_slice(format!(",\"args\":{{\"{UNCLOSED}\":true}}}}").as_bytes());
     if let Some(title) = end.title {
-        push_row_edge(out, end.site, title, b'e', end.time);
+        push_row_title_point(out, end.site, title, b'e', end.time);
         out.extend_from_slice(&end.thread.track.tail);
         push_local_id(out, end.id);
         push_row_of(out, end.site);
@@ -164,8 +158,8 @@ fn push_end<const WHOLE: bool>(out: &mut Vec<u8>, end: &UnclosedEnd<'_>) {
     }
 }
 
-/// What gives a row its title, up to its thread.
-fn push_row_edge(out: &mut Vec<u8>, site: &Site, title: &str, phase: u8, time: u64) {
+/// Writes the event that gives a row its title, up to its thread.
+fn push_row_title_point(out: &mut Vec<u8>, site: &Site, title: &str, phase: u8, time: u64) {
     out.extend_from_slice(b",\n{\"name\":");
     push_text(out, title);
     out.extend_from_slice(b",\"cat\":");
@@ -176,13 +170,13 @@ fn push_row_edge(out: &mut Vec<u8>, site: &Site, title: &str, phase: u8, time: u
     push_micros(out, time);
 }
 
-/// `,"args":{"row_of":"…"`
+/// Writes `,"args":{"row_of":"…"`
 fn push_row_of(out: &mut Vec<u8>, site: &Site) {
     out.extend_from_slice(format!(",\"args\":{{\"{ROW_OF}\":").as_bytes());
     push_text(out, &site.name);
 }
 
-/// Ids are of this process only: the same one in two processes is two things.
+/// Writes an id that is local to the process: the same id in two processes stands for two async events.
 fn push_local_id(out: &mut Vec<u8>, id: u64) {
     out.extend_from_slice(format!(",\"id2\":{{\"local\":\"{id:#x}\"}}").as_bytes());
 }
@@ -203,7 +197,7 @@ fn push_about<const WHOLE: bool>(out: &mut Vec<u8>, about: &About) {
     out.push(b'}');
 }
 
-/// The end of a flow, on the lane of the slice that it arrives at.
+/// Writes the end of a flow, on the lane of the slice where it ends.
 fn push_arrival<const WHOLE: bool>(out: &mut Vec<u8>, flow: u64, at: u64, tail: &[u8]) {
     out.extend_from_slice(format!(",\n{{\"name\":\"{FLOW}\",\"cat\":\"{FLOW}\",\"ph\":\"f\",\"ts\":").as_bytes());
     push_time::<WHOLE>(out, at);
@@ -211,7 +205,7 @@ fn push_arrival<const WHOLE: bool>(out: &mut Vec<u8>, flow: u64, at: u64, tail: 
     out.extend_from_slice(format!(",\"bp\":\"e\",\"id\":\"{flow:#x}\"}}").as_bytes());
 }
 
-/// A metadata event, up to its arguments.
+/// Writes a metadata event up to its arguments.
 fn push_metadata<const WHOLE: bool>(out: &mut Vec<u8>, name: &str, pid: u32, tid: u32) {
     out.extend_from_slice(b",\n{\"name\":");
     push_text(out, name);
@@ -225,7 +219,7 @@ fn push_metadata<const WHOLE: bool>(out: &mut Vec<u8>, name: &str, pid: u32, tid
     push_decimal(out, u64::from(tid));
 }
 
-/// So that viewers sort processes by their ranks.
+/// Writes the rank as the sort index of the process.
 fn push_rank<const WHOLE: bool>(out: &mut Vec<u8>, pid: u32, rank: u32) {
     push_metadata::<WHOLE>(out, "process_labels", pid, pid);
     out.extend_from_slice(format!(",\"args\":{{\"labels\":\"{RANK_LABEL}{rank}\"}}}}").as_bytes());
@@ -239,13 +233,13 @@ fn push_name_args(out: &mut Vec<u8>, name: &str) {
     out.extend_from_slice(b"}}");
 }
 
-/// Events, each with a comma before it.
+/// Encodes events, each with a comma before it.
 #[derive(Debug)]
-pub struct ChromeSpeller<const WHOLE: bool> {
+pub(crate) struct ChromeEventEncoder<const WHOLE: bool> {
     out: Vec<u8>,
 }
 
-impl<const WHOLE: bool> Speller for ChromeSpeller<WHOLE> {
+impl<const WHOLE: bool> EventEncoder for ChromeEventEncoder<WHOLE> {
     #[inline(always)]
     fn plain_slice(&mut self, _site_id: u32, site: &Site, thread: &Thread, start: u64, end: u64) {
         let out = &mut self.out;
@@ -272,7 +266,7 @@ impl<const WHOLE: bool> Speller for ChromeSpeller<WHOLE> {
             RecordKind::AsyncEnd => (b'e', b""),
             RecordKind::FlowStart => (b's', b""),
             RecordKind::FlowStep => (b't', b""),
-            // Without it, viewers take the arrow to the next slice instead of the one around it.
+            // Without `bp`, viewers bind the flow to the next slice instead of the one around it.
             RecordKind::FlowEnd => (b'f', b",\"bp\":\"e\""),
             _ => (b'i', b",\"s\":\"t\""),
         };
@@ -298,17 +292,17 @@ impl<const WHOLE: bool> Speller for ChromeSpeller<WHOLE> {
         out.push(b'}');
     }
 
-    fn row_edge<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: RecordKind, title: &str) {
+    fn row_title_point<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>, kind: RecordKind, title: &str) {
         let out = &mut self.out;
         let phase = if kind == RecordKind::AsyncBegin { b'b' } else { b'e' };
-        push_row_edge(out, event.site, title, phase, event.end);
+        push_row_title_point(out, event.site, title, phase, event.end);
         out.extend_from_slice(&event.thread.track.tail);
         push_local_id(out, event.record.leading(0));
         push_row_of(out, event.site);
         out.extend_from_slice(b"}}");
     }
 
-    /// Viewers refuse a file with values that are no finite numbers.
+    /// Writes the finite values of a counter; viewers refuse a file with others.
     fn counter<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>) {
         let out = &mut self.out;
         let before = out.len();
@@ -324,12 +318,11 @@ impl<const WHOLE: bool> Speller for ChromeSpeller<WHOLE> {
                 out.push(b',');
             }
             push_key(out, event.site, n);
-            match push_counter_value(out, &event.value(n)) {
-                Counterable::Written => n_numbers += 1,
-                Counterable::NotANumber => {
-                    out.truncate(undo);
-                    n_others += 1;
-                }
+            if push_counter_value(out, &event.value(n)) {
+                n_numbers += 1;
+            } else {
+                out.truncate(undo);
+                n_others += 1;
             }
         }
         out.extend_from_slice(b"}}");

@@ -1,131 +1,131 @@
-//! Where written events go: the file, with slices of their own times put on lanes first.
+//! Writes encoded events to the file, and assigns slices with explicit times to lanes before.
 
 use super::converter::Batch;
 use super::diagnostic::Damage;
 use super::dictionary::{Dictionary, LANE_IDS, LANE_PIDS};
+use super::encoding::{FileEncoder, OverlapProcess, ProcessRow, Row, uuid};
 use super::lanes::{Interval, SpoolLanes, outer_first};
+use super::open_asyncs::OpenAsyncs;
 use super::open_span::OpenSpan;
-use super::ordered::in_order;
-use super::piece::{LaneKey, Loose, Written};
-use super::spelling::{FileSpelling, OverlapProcess, ProcessRow, Row, uuid};
-use super::unclosed::Unclosed;
+use super::piece::{LaneKey, LooseSlice, PieceOutput};
 use crate::Error;
+use crate::ordered::in_order;
 use crate::pack::{Checksum, Packer, Packing};
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
-/// How many slices with times of their own are placed together; about 8 MB of memory.
+/// Maximum number of slices that are assigned to lanes together; about 8 MB of memory.
 const LOOSE_MAX: usize = 64 * 1024;
-/// How many bytes of their names and arguments wait at most.
+/// Maximum size of the names and arguments of these slices.
 const LOOSE_TEXTS_MAX: usize = 4 << 20;
-/// How much of them is written, or packed by one worker, at a time.
+/// Size of the unit in which these slices are written, or compressed by one worker.
 const LOOSE_UNIT_BYTES: usize = 1 << 20;
 
-/// What the file holds already, as far as later events depend on it.
+/// The state of the file that later events depend on.
 #[derive(Debug, Default)]
-pub struct FileState {
+pub(crate) struct FileState {
     has_opened: bool,
     lanes: HashMap<LaneKey, SpoolLanes>,
-    /// Numbers of the second and further lanes.
+    /// Thread ids of the second and further lanes.
     lane_ids: HashMap<(LaneKey, usize), u32>,
-    /// Processes that stand for further lanes of the reference's interface.
+    /// Processes for further lanes of the original engine's interface.
     overlap_pids: HashSet<u32>,
-    /// The names in the file, by the numbers of their tracks.
+    /// The names in the file, by thread id.
     named: HashMap<u32, String>,
-    /// The name of the process in the file, which comes with the first event of a real thread.
+    /// The name of the process in the file, which is written with the first event of a real thread.
     process_name: Option<String>,
-    /// Of all that is in the file.
+    /// Checksum of the whole file.
     pub checksum: Checksum,
-    /// What has begun in the file and not ended.
-    pub unclosed: Unclosed,
-    /// When the last span of each thread in the file began, in ticks.
+    /// Async events that have begun in the file and not ended.
+    pub open_asyncs: OpenAsyncs,
+    /// The begin of the last span of each thread in the file, in ticks.
     last_spans: HashMap<u32, u64>,
-    /// Texts of arguments that the spool does not have.
+    /// Number of argument texts that are missing in the spool.
     pub n_lost_texts: u64,
 }
 
 impl FileState {
-    /// Whether there is an event of a real thread.
-    pub fn has_threads(&self) -> bool {
+    /// Returns true if the file has an event of a real thread.
+    pub(crate) fn has_threads(&self) -> bool {
         self.process_name.is_some()
     }
 
-    /// Whether an open span has ended: its thread was stopped between writing the span and emptying the slot.
-    pub fn has_ended(&self, span: &OpenSpan) -> bool {
+    /// Returns true if an open span has ended: its thread was stopped between writing the span and emptying the slot.
+    pub(crate) fn has_ended(&self, span: &OpenSpan) -> bool {
         self.last_spans.get(&span.thread) == Some(&span.start)
     }
 }
 
-/// How a file is written.
+/// Options for writing a file.
 #[derive(Clone, Copy, Debug)]
-pub struct Means {
+pub(crate) struct WriteOptions {
     pub packing: Packing,
     pub n_workers: usize,
 }
 
-/// The file, and what waits to be written.
-pub struct SpoolWriter<'a, W: ?Sized, F> {
+/// Writes a file; holds the slices that wait for a lane.
+pub(crate) struct SpoolWriter<'a, W: ?Sized, F> {
     pub out: &'a mut W,
-    pub spelling: &'a mut F,
+    pub encoder: &'a mut F,
     pub state: &'a mut FileState,
     pub dictionary: &'a Dictionary,
     pub batch: Batch,
     pub damage: Damage,
-    pub means: Means,
+    pub options: WriteOptions,
     packer: Packer,
-    loose: Vec<Loose>,
+    loose: Vec<LooseSlice>,
     texts: Vec<u8>,
 }
 
-impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F> {
-    pub fn new(
+impl<'a, W: Write + Send + ?Sized, F: FileEncoder + Send> SpoolWriter<'a, W, F> {
+    pub(crate) fn new(
         out: &'a mut W,
-        spelling: &'a mut F,
+        encoder: &'a mut F,
         state: &'a mut FileState,
         dictionary: &'a Dictionary,
-        means: Means,
+        options: WriteOptions,
     ) -> Result<Self, Error> {
         Ok(Self {
             out,
-            spelling,
+            encoder,
             state,
             dictionary,
             batch: Batch::default(),
             damage: Damage::default(),
-            means,
-            packer: Packer::new(means.packing)?,
+            options,
+            packer: Packer::new(options.packing)?,
             loose: Vec::new(),
             texts: Vec::new(),
         })
     }
 
-    /// Writes what every file begins with, unless it is there.
-    pub fn open(&mut self) -> Result<(), Error> {
+    /// Writes the start of the file, unless it was written before.
+    pub(crate) fn open(&mut self) -> Result<(), Error> {
         if std::mem::replace(&mut self.state.has_opened, true) {
             return Ok(());
         }
-        self.write_bytes(self.means.packing.head())?;
+        self.write_bytes(self.options.packing.head())?;
         self.write_packing(F::OPENING)
     }
 
-    /// Takes what a worker has made, and gives the memory back.
-    pub fn accept(&mut self, written: Written) -> Result<Vec<u8>, Error> {
+    /// Writes the output of a worker and returns its buffer for reuse.
+    pub(crate) fn accept(&mut self, written: PieceOutput) -> Result<Vec<u8>, Error> {
         self.batch.events += written.n_events;
         self.damage.merge(written.damage);
-        self.state.unclosed.add(&written.edges, written.last);
+        self.state.open_asyncs.add(&written.async_points, written.last);
         self.state.last_spans.extend(written.last_spans);
         self.state.n_lost_texts += written.n_lost_texts;
         let mut names = Vec::new();
         for thread_id in written.threads {
             self.name_thread(&mut names, thread_id);
         }
-        self.spelling.counters(&mut names, written.counters);
+        self.encoder.counters(&mut names, written.counters);
         self.write(&names)?;
-        if self.means.packing == Packing::Plain {
-            let events = self.spelling.joined(&written.events);
+        if self.options.packing == Packing::Plain {
+            let events = self.encoder.joined(&written.events);
             write_all(self.out, &mut self.batch, events)?;
         } else {
-            // They never come first: the names of their threads do.
+            // The first event of a file is never among these: the names of their threads come before.
             self.write_packed(&written.events, &written.checksum)?;
         }
         let shift = self.texts.len();
@@ -139,9 +139,8 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F>
         Ok(memory)
     }
 
-    /// Writes the slices that have waited for their lanes, in the order they came, but outer ones first; or in the order of their
-    /// begins.
-    pub fn place_loose(&mut self) -> Result<(), Error> {
+    /// Writes the waiting slices, in the order of arrival but outer ones first, or in the order of their begins.
+    pub(crate) fn place_loose(&mut self) -> Result<(), Error> {
         let loose = std::mem::take(&mut self.loose);
         let texts = std::mem::take(&mut self.texts);
         let mut groups: HashMap<LaneKey, Group> = HashMap::new();
@@ -166,7 +165,7 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F>
             let slice = &loose[group.members[member]];
             let mut out = units.pop().unwrap_or_default();
             let row = self.lane_row(&mut out, slice.key, lane);
-            self.spelling.loose(&mut out, row, slice, &texts);
+            self.encoder.loose(&mut out, row, slice, &texts);
             let is_full = out.len() > LOOSE_UNIT_BYTES;
             units.push(out);
             if is_full {
@@ -176,13 +175,13 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F>
         self.write_units(&units)
     }
 
-    /// Packs units at the same time and writes them in order.
+    /// Compresses units in parallel and writes them in order.
     fn write_units(&mut self, units: &[Vec<u8>]) -> Result<(), Error> {
         let [first, others @ ..] = units else {
             return Ok(());
         };
         self.write(first)?;
-        let Means { packing, n_workers } = self.means;
+        let WriteOptions { packing, n_workers } = self.options;
         let make = |n: usize, emit: &mut dyn FnMut((Vec<u8>, Checksum)) -> Result<(), Error>| {
             let mut packed = Vec::new();
             let checksum = Packer::new(packing)?.pack(&others[n], &mut packed)?;
@@ -191,9 +190,9 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F>
         in_order(others.len(), n_workers, make, |(packed, checksum)| self.write_packed(&packed, &checksum))
     }
 
-    /// Writes events, of which the first in the file may need a change.
+    /// Writes events, and adapts the first one of the file.
     fn write(&mut self, events: &[u8]) -> Result<(), Error> {
-        let bytes = self.spelling.joined(events);
+        let bytes = self.encoder.joined(events);
         self.write_packing(bytes)
     }
 
@@ -201,7 +200,7 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F>
         if bytes.is_empty() {
             return Ok(());
         }
-        if self.means.packing == Packing::Plain {
+        if self.options.packing == Packing::Plain {
             return self.write_bytes(bytes);
         }
         let mut packed = Vec::new();
@@ -218,19 +217,19 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F>
         write_all(self.out, &mut self.batch, bytes)
     }
 
-    /// The row of a lane. A new one gets a number and, if it has one to go by, a name.
+    /// Returns the row of a lane. A new row gets a number and, if its track has one, a name.
     fn lane_row(&mut self, out: &mut Vec<u8>, key: LaneKey, lane: usize) -> Row {
         let pid = self.dictionary.pid;
         let (track, own_uuid, nth) = match key {
-            // The reference's interface knows neither processes nor names.
+            // The original engine's interface has neither processes nor names.
             LaneKey::Pushed(tid) if lane == 0 => {
                 let row = Row { pid: 0, tid, uuid: uuid::pushed(tid) };
-                self.spelling.nameless_row(out, row);
+                self.encoder.nameless_row(out, row);
                 return row;
             }
             LaneKey::Pushed(tid) => return self.overlap_row(out, tid, lane),
             LaneKey::Track(id) => (self.dictionary.track(id), (lane == 0).then(|| uuid::track(id)), lane + 1),
-            // What has left a thread's own track never goes back to it.
+            // A slice that has left its thread's own track never returns to it.
             LaneKey::Thread(id) => (self.dictionary.thread(id).map(|thread| &thread.track), None, lane + 2),
         };
         self.name_process(out);
@@ -246,8 +245,9 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F>
         row
     }
 
-    /// The row of slices of the reference's interface that overlap others. It keeps the number that the caller gave, which stands for a
-    /// layer to readers that group by it, and is in another process, which viewers draw apart.
+    /// Returns the row for slices of the original engine's interface that overlap others. It keeps the `tid` of the
+    /// caller, which readers may use as the number of a layer, and is in another process, which viewers show
+    /// separately.
     fn overlap_row(&mut self, out: &mut Vec<u8>, tid: u32, lane: usize) -> Row {
         let key = (LaneKey::Pushed(tid), lane);
         let is_known = self.state.lane_ids.contains_key(&key);
@@ -257,7 +257,7 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F>
             let is_new = self.state.overlap_pids.insert(row.pid);
             let process_name = format!("overlap {}", nth + 1);
             let process = OverlapProcess { name: &process_name, uuid: uuid::overlap_process(nth), is_new };
-            self.spelling.overlap_row(out, row, process, &format!("tid {tid} (overlap {})", nth + 1));
+            self.encoder.overlap_row(out, row, process, &format!("tid {tid} (overlap {})", nth + 1));
         }
         row
     }
@@ -268,8 +268,8 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F>
         Row { pid, tid, uuid: uuid::lane(tid - LANE_IDS) }
     }
 
-    /// Writes the names of the threads that have open spans, and maybe nothing else.
-    pub fn name_threads_of(&mut self, spans: &[OpenSpan]) -> Result<(), Error> {
+    /// Writes the names of the threads that have open spans and possibly no events.
+    pub(crate) fn name_threads_of(&mut self, spans: &[OpenSpan]) -> Result<(), Error> {
         let mut names = Vec::new();
         for span in spans {
             self.name_thread(&mut names, span.thread);
@@ -293,13 +293,13 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F>
                 rank: self.dictionary.origin.as_ref().and_then(|origin| origin.rank),
                 is_new: !self.state.has_threads(),
             };
-            self.spelling.process(out, process);
+            self.encoder.process(out, process);
             self.state.process_name = Some(self.dictionary.process_name.clone());
         }
     }
 
-    /// Writes names that were changed after they had been written.
-    pub fn rename(&mut self) -> Result<(), Error> {
+    /// Writes the names that have changed since they were written.
+    pub(crate) fn rename(&mut self) -> Result<(), Error> {
         let mut names = Vec::new();
         if self.state.has_threads() {
             self.name_process(&mut names);
@@ -318,7 +318,7 @@ impl<'a, W: Write + Send + ?Sized, F: FileSpelling + Send> SpoolWriter<'a, W, F>
             return;
         }
         self.state.named.insert(row.tid, name.to_owned());
-        self.spelling.row(out, row, name, sort);
+        self.encoder.row(out, row, name, sort);
     }
 }
 
@@ -327,7 +327,7 @@ fn write_all<W: Write + ?Sized>(out: &mut W, batch: &mut Batch, bytes: &[u8]) ->
     out.write_all(bytes).map_err(|cause| Error::io("cannot write", cause))
 }
 
-/// The slices of one key.
+/// The slices of one lane key.
 #[derive(Default)]
 struct Group {
     members: Vec<usize>,
@@ -337,7 +337,7 @@ struct Group {
     n_written: usize,
 }
 
-impl Loose {
+impl LooseSlice {
     fn shifted(self, by: usize) -> Self {
         Self { head: self.head.start + by..self.head.end + by, args: self.args.start + by..self.args.end + by, ..self }
     }

@@ -1,18 +1,18 @@
-//! One Chrome trace event, spelled.
+//! Writes one Chrome trace event.
 
 use super::event::{Id, Legacy};
 use super::tracks::ThreadId;
 use crate::chrome::{push_args_value, push_decimal, push_micros, push_text};
 use ferrum_trace_model::Value;
 
-/// An event, while it is being spelled.
-pub struct JsonLine<'a> {
+/// An event while it is written.
+pub(crate) struct JsonLine<'a> {
     out: &'a mut Vec<u8>,
 }
 
 impl<'a> JsonLine<'a> {
-    /// Begins an event behind what is there.
-    pub fn new(out: &'a mut Vec<u8>, phase: u8, thread: ThreadId) -> Self {
+    /// Starts an event at the end of `out`.
+    pub(crate) fn new(out: &'a mut Vec<u8>, phase: u8, thread: ThreadId) -> Self {
         out.extend_from_slice(b"{\"ph\":");
         push_text(out, char::from(phase).encode_utf8(&mut [0; 4]));
         out.extend_from_slice(b",\"pid\":");
@@ -22,38 +22,38 @@ impl<'a> JsonLine<'a> {
         Self { out }
     }
 
-    /// Goes on with an event whose end was taken off.
-    pub fn go_on(out: &'a mut Vec<u8>) -> Self {
+    /// Continues an event whose closing brace was removed.
+    pub(crate) fn resume(out: &'a mut Vec<u8>) -> Self {
         Self { out }
     }
 
-    pub fn time(&mut self, nanos: u64) {
+    pub(crate) fn time(&mut self, nanos: u64) {
         self.out.extend_from_slice(b",\"ts\":");
         push_micros(self.out, nanos);
     }
 
-    pub fn duration(&mut self, nanos: u64) {
+    pub(crate) fn duration(&mut self, nanos: u64) {
         self.out.extend_from_slice(b",\"dur\":");
         push_micros(self.out, nanos);
     }
 
-    pub fn text(&mut self, key: &str, text: &str) {
+    pub(crate) fn text(&mut self, key: &str, text: &str) {
         self.key(key);
         push_text(self.out, text);
     }
 
-    pub fn truth(&mut self, key: &str) {
+    pub(crate) fn truth(&mut self, key: &str) {
         self.key(key);
         self.out.extend_from_slice(b"true");
     }
 
-    pub fn id(&mut self, key: &str, id: u64) {
+    pub(crate) fn id(&mut self, key: &str, id: u64) {
         self.key(key);
         self.out.extend_from_slice(format!("\"{id:#x}\"").as_bytes());
     }
 
-    /// Writes the id of a flow as torch does, as a number, so that it equals the argument `correlation` of what it joins. Numbers that
-    /// torch does not use may be too large for JavaScript.
+    /// Writes the id of a flow as PyTorch does, as a number, so that it equals the argument `correlation` of the joined
+    /// slices. Numbers that PyTorch does not use may be too large for JavaScript and are written as text.
     fn flow_id(&mut self, id: u64) {
         match u32::try_from(id) {
             Ok(id) => {
@@ -64,8 +64,8 @@ impl<'a> JsonLine<'a> {
         }
     }
 
-    /// What Chrome's own events have besides.
-    pub fn legacy(&mut self, legacy: &Legacy<'_>) {
+    /// Writes the fields of a legacy event.
+    pub(crate) fn legacy(&mut self, legacy: &Legacy<'_>) {
         match legacy.id {
             Some(Id::Unscoped(id)) if legacy.is_flow_point() => self.flow_id(id),
             Some(Id::Unscoped(id)) => self.id("id", id),
@@ -91,8 +91,8 @@ impl<'a> JsonLine<'a> {
         }
     }
 
-    /// An object of one value.
-    pub fn one_arg(&mut self, key: &str, value: &Value<'_>) {
+    /// Writes an object with one value as arguments.
+    pub(crate) fn one_arg(&mut self, key: &str, value: &Value<'_>) {
         self.out.extend_from_slice(b",\"args\":{");
         push_text(self.out, key);
         self.out.push(b':');
@@ -100,15 +100,15 @@ impl<'a> JsonLine<'a> {
         self.out.push(b'}');
     }
 
-    /// What `push` writes, as arguments.
-    pub fn args<E>(&mut self, push: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
+    /// Writes the output of `push` as arguments.
+    pub(crate) fn args<E>(&mut self, push: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
         self.out.extend_from_slice(b",\"args\":{");
         push(self.out)?;
         self.out.push(b'}');
         Ok(())
     }
 
-    pub fn end(self) {
+    pub(crate) fn end(self) {
         self.out.push(b'}');
     }
 
@@ -119,8 +119,8 @@ impl<'a> JsonLine<'a> {
     }
 }
 
-/// Where a process or thread wants to stand.
-pub fn push_sort_index(out: &mut Vec<u8>, index: i64) {
+/// Writes the sort index of a process or thread.
+pub(crate) fn push_sort_index(out: &mut Vec<u8>, index: i64) {
     out.extend_from_slice(b"\"sort_index\":");
     if index < 0 {
         out.push(b'-');
