@@ -6,7 +6,7 @@ use crate::flight::step::EndedStep;
 use crate::flight::triggers::Predicate;
 use crate::lifecycle::{end, start};
 use crate::os::clock::ClockKind;
-use crate::probe::mode::{listen_if_asked, mode};
+use crate::probe::mode::{mode, serve_http_if_set};
 use crate::process::attach;
 use crate::process::current;
 use crate::process::options::Options;
@@ -194,16 +194,16 @@ impl RecorderBuilder {
         self
     }
 
-    /// The same for what only the program knows: `is_wrong` is asked at the end of each step, and `name` is the reason that the trace gives.
+    /// The same for what only the program knows: `condition` is asked at the end of each step, and `name` is the reason that the trace gives.
     ///
     /// It runs on the thread of the engine, where the [`StepSpan`](crate::llm::StepSpan) is dropped, so the engine waits for it. One that
     /// panics is taken for a no.
     pub fn trigger_when(
         mut self,
         name: impl Into<String>,
-        is_wrong: impl Fn(&EndedStep) -> bool + Send + Sync + 'static,
+        condition: impl Fn(&EndedStep) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.options.flight.predicates.push(Predicate { name: name.into(), is_wrong: Arc::new(is_wrong) });
+        self.options.flight.predicates.push(Predicate { name: name.into(), condition: Arc::new(condition) });
         self
     }
 
@@ -247,7 +247,7 @@ impl RecorderBuilder {
         let session = &mut options.session;
         session.rotate = session.rotate.filter(|rotate| session.ring.is_none() && rotate.is_something());
         let started = start::start(options);
-        listen_if_asked();
+        serve_http_if_set();
         let (recording, is_from_environment) = started?;
         Ok(Recorder { recording, is_from_environment })
     }

@@ -40,7 +40,7 @@ struct State {
     /// The one that is asked for and not written, and why.
     pending: Option<Pending>,
     /// What was copied for it by a thread that has given up.
-    left: Option<Snapshot>,
+    copy: Option<Snapshot>,
 }
 
 /// A file that is asked for and not written.
@@ -54,7 +54,7 @@ impl Dumps {
     /// Looks for files of earlier runs, so that none is overwritten.
     pub fn new(limits: DumpLimits, output: PathBuf, is_ring: bool) -> Self {
         let next = if is_ring { last_number(&output) + 1 } else { 1 };
-        let state = State { next, n_files: 0, n_bytes: 0, largest: 0, last: None, pending: None, left: None };
+        let state = State { next, n_files: 0, n_bytes: 0, largest: 0, last: None, pending: None, copy: None };
         let (state, writing) = (Mutex::new(state), Mutex::default());
         Self { limits, output, state, writing, refused: Default::default() }
     }
@@ -121,13 +121,13 @@ impl Dumps {
     }
 
     /// Leaves what was copied to whoever ends the recording.
-    pub fn leave(&self, copy: Snapshot) {
-        lock(&self.state).left = Some(copy);
+    pub fn keep_copy(&self, copy: Snapshot) {
+        lock(&self.state).copy = Some(copy);
     }
 
     /// What was left so.
-    pub fn take_left(&self) -> Option<Snapshot> {
-        lock(&self.state).left.take()
+    pub fn take_copy(&self) -> Option<Snapshot> {
+        lock(&self.state).copy.take()
     }
 
     /// Writes the file that is asked for, if there is one. It stays asked for if the thread has given up.
@@ -138,7 +138,7 @@ impl Dumps {
         };
         let path = with_infix(&self.output, &infix(number));
         let written = write(&path, trigger);
-        if written.is_err() && background::has_given_up() {
+        if written.is_err() && background::is_cancelled() {
             return Ok(());
         }
         let n_bytes = path.metadata().map_or(0, |file| file.len());

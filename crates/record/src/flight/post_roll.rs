@@ -20,8 +20,8 @@ pub fn wait(recording: &Weak<Recording>, after: Duration) {
     };
     loop {
         let left = after.saturating_sub(Duration::from_nanos(clock::monotonic_nanos().saturating_sub(begin)));
-        let goes_on = |recording: &Recording| recording.is_open() && !is_half_new(recording.spool(), overwritten);
-        if left.is_zero() || !recording.upgrade().is_some_and(|recording| goes_on(&recording)) {
+        let can_wait = |recording: &Recording| recording.is_open() && !is_half_new(recording.spool(), overwritten);
+        if left.is_zero() || !recording.upgrade().is_some_and(|recording| can_wait(&recording)) {
             return;
         }
         thread::sleep(left.min(LOOK_EVERY));

@@ -75,8 +75,8 @@ impl Recording {
             copied();
             let copy = copy?;
             let written = output::write_dump(copy.file(), path, trigger, self.has_whole_micros());
-            if written.is_err() && background::has_given_up() {
-                self.dumps.leave(copy);
+            if written.is_err() && background::is_cancelled() {
+                self.dumps.keep_copy(copy);
             }
             written
         });
@@ -88,7 +88,7 @@ impl Recording {
     /// Writes the dump that is still pending when the recording ends, from the copy made for it or from the ring.
     fn write_last_dump(&self) {
         let written = self.dumps.write_pending(|path, trigger| {
-            let copy = self.dumps.take_left();
+            let copy = self.dumps.take_copy();
             let spool = copy.as_ref().map_or(self.spool().file(), Snapshot::file);
             output::write_dump(spool, path, trigger, self.has_whole_micros())
         });
@@ -106,7 +106,7 @@ impl Recording {
     /// Returns the counts so far, including those of the parts before this one.
     pub fn stats(&self) -> Result<Stats, Error> {
         let mut stats = self.with_dumps(self.session.stats()?);
-        stats += self.part().map_or_else(Stats::default, Part::done);
+        stats += self.part().map_or_else(Stats::default, Part::completed);
         Ok(stats)
     }
 

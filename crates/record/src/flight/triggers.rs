@@ -15,7 +15,7 @@ use std::time::Duration;
 #[derive(Clone)]
 pub struct Predicate {
     pub name: String,
-    pub is_wrong: Arc<dyn Fn(&EndedStep) -> bool + Send + Sync>,
+    pub condition: Arc<dyn Fn(&EndedStep) -> bool + Send + Sync>,
 }
 
 impl fmt::Debug for Predicate {
@@ -34,9 +34,9 @@ pub struct Triggers {
 }
 
 /// Why a dump is asked for.
-pub struct Alarm {
+pub struct TriggerHit {
     pub reason: String,
-    pub what: String,
+    pub description: String,
 }
 
 impl Triggers {
@@ -65,7 +65,7 @@ impl Triggers {
     }
 
     /// What is wrong with a step, if anything is.
-    pub fn judge_step(&self, ended: &EndedStep) -> Option<Alarm> {
+    pub fn evaluate_step(&self, ended: &EndedStep) -> Option<TriggerHit> {
         let p99 = self.p99.as_ref().map(|by_phase| &by_phase[ended.step.phase as usize]);
         let limit = p99.and_then(RunningP99::get);
         let slow = self.triggers.iter().find_map(|trigger| too_slow(trigger, ended, limit));
@@ -77,16 +77,16 @@ impl Triggers {
             format!("{} step {number} took {duration:.1?}{limit}", step.phase)
         };
         // All of them are asked, since they may keep count. One that panics has told so by the panic's message.
-        let is_wrong = |predicate: &&Predicate| catch_unwind(AssertUnwindSafe(|| (predicate.is_wrong)(ended)));
+        let is_true = |predicate: &&Predicate| catch_unwind(AssertUnwindSafe(|| (predicate.condition)(ended)));
         let mut wrong = None;
-        for predicate in self.predicates.iter().filter(|predicate| is_wrong(predicate).unwrap_or(false)) {
+        for predicate in self.predicates.iter().filter(|predicate| is_true(predicate).unwrap_or(false)) {
             wrong.get_or_insert(predicate);
         }
         match (slow, wrong) {
             (Some((trigger, limit)), _) => {
-                Some(Alarm { reason: trigger.to_string(), what: what(&format!(" > {limit}")) })
+                Some(TriggerHit { reason: trigger.to_string(), description: what(&format!(" > {limit}")) })
             }
-            (None, Some(predicate)) => Some(Alarm { reason: predicate.name.clone(), what: what("") }),
+            (None, Some(predicate)) => Some(TriggerHit { reason: predicate.name.clone(), description: what("") }),
             (None, None) => None,
         }
     }
@@ -130,44 +130,47 @@ mod tests {
         EndedStep { number: 7, step, duration: Duration::from_micros(micros) }
     }
 
-    fn told(alarm: Option<Alarm>) -> Option<(String, String)> {
-        alarm.map(|alarm| (alarm.reason, alarm.what))
+    fn texts(hit: Option<TriggerHit>) -> Option<(String, String)> {
+        hit.map(|hit| (hit.reason, hit.description))
     }
 
     #[test]
     fn a_step_is_slow_only_beyond_its_limit() {
         let triggers = triggers("decode>50ms,step>2s", vec![]);
-        assert_eq!(told(triggers.judge_step(&ended(Phase::Decode, 50_000))), None);
+        assert_eq!(texts(triggers.evaluate_step(&ended(Phase::Decode, 50_000))), None);
         let what = "decode step 7 took 61.2ms > 50ms";
-        assert_eq!(told(triggers.judge_step(&ended(Phase::Decode, 61_200))), Some(("decode>50ms".into(), what.into())));
-        assert_eq!(told(triggers.judge_step(&ended(Phase::Prefill, 61_200))), None);
-        assert_eq!(told(triggers.judge_step(&ended(Phase::Mixed, 2_000_001))).unwrap().0, "step>2s");
+        assert_eq!(
+            texts(triggers.evaluate_step(&ended(Phase::Decode, 61_200))),
+            Some(("decode>50ms".into(), what.into()))
+        );
+        assert_eq!(texts(triggers.evaluate_step(&ended(Phase::Prefill, 61_200))), None);
+        assert_eq!(texts(triggers.evaluate_step(&ended(Phase::Mixed, 2_000_001))).unwrap().0, "step>2s");
     }
 
     #[test]
     fn a_step_is_held_against_others_of_its_phase_once_there_are_enough() {
         let triggers = triggers("step>3xp99", vec![]);
         for _ in 0..99 {
-            assert_eq!(told(triggers.judge_step(&ended(Phase::Decode, 1_000))), None);
+            assert_eq!(texts(triggers.evaluate_step(&ended(Phase::Decode, 1_000))), None);
         }
-        assert_eq!(told(triggers.judge_step(&ended(Phase::Decode, 1_000_000))), None, "too few are known");
+        assert_eq!(texts(triggers.evaluate_step(&ended(Phase::Decode, 1_000_000))), None, "too few are known");
         for _ in 0..200 {
-            assert_eq!(told(triggers.judge_step(&ended(Phase::Prefill, 40_000))), None);
+            assert_eq!(texts(triggers.evaluate_step(&ended(Phase::Prefill, 40_000))), None);
         }
-        let slow = told(triggers.judge_step(&ended(Phase::Decode, 4_000))).unwrap();
+        let slow = texts(triggers.evaluate_step(&ended(Phase::Decode, 4_000))).unwrap();
         assert_eq!(slow.0, "step>3xp99");
         assert!(slow.1.starts_with("decode step 7 took 4.0ms > 3 x "), "{}", slow.1);
-        assert_eq!(told(triggers.judge_step(&ended(Phase::Decode, 2_000))), None);
-        assert_eq!(told(triggers.judge_step(&ended(Phase::Mixed, 2_000_000))), None, "none of its phase is known");
+        assert_eq!(texts(triggers.evaluate_step(&ended(Phase::Decode, 2_000))), None);
+        assert_eq!(texts(triggers.evaluate_step(&ended(Phase::Mixed, 2_000_000))), None, "none of its phase is known");
     }
 
     #[test]
     fn every_predicate_is_asked_about_every_step_and_one_that_panics_says_no() {
         let n_asked = Arc::new(AtomicU64::new(0));
         let counts = Arc::clone(&n_asked);
-        let predicate = |name: &str, is_wrong: Arc<dyn Fn(&EndedStep) -> bool + Send + Sync>| Predicate {
+        let predicate = |name: &str, condition: Arc<dyn Fn(&EndedStep) -> bool + Send + Sync>| Predicate {
             name: name.into(),
-            is_wrong,
+            condition,
         };
         let triggers = triggers(
             "step>1s",
@@ -177,10 +180,10 @@ mod tests {
                 predicate("counts", Arc::new(move |_| counts.fetch_add(1, Ordering::Relaxed) > 100)),
             ],
         );
-        assert_eq!(told(triggers.judge_step(&ended(Phase::Decode, 1_000))), None);
+        assert_eq!(texts(triggers.evaluate_step(&ended(Phase::Decode, 1_000))), None);
         let large = Some(("large".into(), "decode step 7 took 2.0ms".into()));
-        assert_eq!(told(triggers.judge_step(&ended(Phase::Decode, 2_000))), large);
-        assert_eq!(told(triggers.judge_step(&ended(Phase::Decode, 2_000_000))).unwrap().0, "step>1s");
+        assert_eq!(texts(triggers.evaluate_step(&ended(Phase::Decode, 2_000))), large);
+        assert_eq!(texts(triggers.evaluate_step(&ended(Phase::Decode, 2_000_000))).unwrap().0, "step>1s");
         assert_eq!(n_asked.load(Ordering::Relaxed), 3);
     }
 

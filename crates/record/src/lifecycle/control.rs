@@ -8,7 +8,7 @@ use crate::flight::recording::Recording;
 use crate::lifecycle::end;
 #[cfg(feature = "http")]
 use crate::process::current::with_registry;
-use crate::process::switch::{self, OFF, Rest};
+use crate::process::switch::{self, OFF, SuspendReason};
 use crate::process::{categories, current};
 use crate::recording::background;
 use crate::stats::Stats;
@@ -78,13 +78,13 @@ pub fn status() -> Status {
         dumps: recording.as_ref().map_or(0, |recording| recording.dumps().n_granted()),
         dumps_refused: recording.as_ref().map_or_else(RefusedDumps::default, |recording| recording.dumps().refused()),
         steps: recording.and_then(|_| window::n_steps()),
-        writing: background::n_at_work(),
+        writing: background::n_active(),
         categories: categories::current(),
     }
 }
 
 fn state() -> State {
-    if switch::rests(Rest::Paused) {
+    if switch::is_suspended_by(SuspendReason::Paused) {
         State::Paused
     } else if switch::is_outside_window() {
         State::OutsideWindow
@@ -102,7 +102,7 @@ pub fn running() -> Result<Arc<Recording>, Error> {
 /// Pauses or resumes the process's recording.
 pub fn set_paused(is_paused: bool) -> Result<(), Error> {
     running()?;
-    switch::set_rest(Rest::Paused, is_paused);
+    switch::set_suspended(SuspendReason::Paused, is_paused);
     Ok(())
 }
 
@@ -124,7 +124,7 @@ pub fn stop() -> Result<Writing<Stats>, Error> {
     let path = recording.output_path().to_owned();
     let written = background::write(move || {
         let result = recording.complete();
-        if result.is_ok() || !end::leave(&recording) {
+        if result.is_ok() || !end::hand_back(&recording) {
             recording.release_memory();
         }
         result

@@ -39,7 +39,7 @@ use std::mem::ManuallyDrop;
 use std::sync::{MutexGuard, Weak};
 
 /// Time that a fork waits for a thread that holds the registry.
-const FORK_PATIENCE_NANOS: u64 = 100_000_000;
+const FORK_TIMEOUT_NANOS: u64 = 100_000_000;
 
 /// Registers the fork handlers before `main`, so that no thread can be in the recorder and be forked over.
 #[cfg(target_os = "linux")]
@@ -77,7 +77,7 @@ extern "C" fn at_start() {
 /// may ask for it.
 #[derive(Default)]
 struct HeldOverFork {
-    /// `None` if another thread has held it for longer than [`FORK_PATIENCE_NANOS`].
+    /// `None` if another thread has held it for longer than [`FORK_TIMEOUT_NANOS`].
     registry: Option<MutexGuard<'static, Registry>>,
     /// `None` if a signal handler that interrupted the recorder forks.
     buffer: Option<Held<'static>>,
@@ -96,7 +96,7 @@ fn take_held_over_fork() -> HeldOverFork {
 /// Runs before each fork, on the thread that forks.
 extern "C" fn before_fork() {
     let buffer = buffer::current().hold();
-    let registry = current::lock_registry_for_fork(FORK_PATIENCE_NANOS);
+    let registry = current::lock_registry_for_fork(FORK_TIMEOUT_NANOS);
     HELD_OVER_FORK.with(|held| held.set(ManuallyDrop::new(HeldOverFork { registry, buffer })));
 }
 

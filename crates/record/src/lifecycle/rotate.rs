@@ -49,7 +49,7 @@ pub fn rotate(session: u64) {
         }
         Ok(false) => {}
         Err(error) => {
-            part.goes_on();
+            part.mark_last();
             say(&format!("{error}; recording goes on in {}", old.output_path().display()));
         }
     }

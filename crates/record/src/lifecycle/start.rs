@@ -35,7 +35,7 @@ pub fn decide() -> bool {
         }
         switch::decide_off();
     });
-    panic_hook::install_if_wanted();
+    panic_hook::install_if_needed();
     true
 }
 
@@ -60,7 +60,7 @@ pub fn start(options: Options) -> Result<Started, Error> {
         Some(recording) => Ok((recording, true)),
         None => start_locked(registry, options).map(|recording| (recording, false)),
     });
-    panic_hook::install_if_wanted();
+    panic_hook::install_if_needed();
     let (recording, is_from_environment) = started?;
     if is_from_environment {
         let path = recording.output_path().display();
@@ -103,14 +103,14 @@ fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Rec
     }
     categories::begin(options.categories.clone());
     let window = options.window.clone();
-    let rests = window::prepare(&window, options.session.rank, end::finish_in_background);
+    let reasons = window::prepare(&window, options.session.rank, end::finish_in_background);
     registry.activate(&recording, options);
     let clock = match recording.clock() {
         ClockKind::Ticks => TICKS,
         ClockKind::Monotonic => MONOTONIC,
     };
     steps::begin(recording.triggers());
-    switch::begin(clock, &rests);
+    switch::begin(clock, &reasons);
     window::watch_time(recording.recording(), &window);
     Ok(recording)
 }

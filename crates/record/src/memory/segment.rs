@@ -155,9 +155,9 @@ impl MappedChunk {
         unsafe { self.words.add(word) }
     }
 
-    pub fn lingering(&self) -> Lingering {
+    pub fn downgrade(&self) -> WeakChunk {
         let n = self.index as usize - (self.segment.offset / CHUNK_BYTES as u64) as usize;
-        Lingering { n, segment: Arc::downgrade(&self.segment) }
+        WeakChunk { n, segment: Arc::downgrade(&self.segment) }
     }
 
     /// Gives the pages back to the kernel, which keeps what is in them.
@@ -205,12 +205,12 @@ impl Counter {
 
 /// A full chunk, which does not keep its segment.
 #[derive(Debug)]
-pub struct Lingering {
+pub struct WeakChunk {
     n: usize,
     segment: Weak<MappedSegment>,
 }
 
-impl Lingering {
+impl WeakChunk {
     /// Returns true if the segment is still mapped.
     pub fn is_mapped(&self) -> bool {
         self.segment.strong_count() > 0

@@ -7,7 +7,7 @@
 
 use crate::memory::chunk;
 use crate::memory::ring::Ring;
-use crate::memory::segment::{Lingering, MappedChunk, MappedSegment};
+use crate::memory::segment::{MappedChunk, MappedSegment, WeakChunk};
 use crate::os::clock;
 use crate::os::file::reserve;
 use crate::util::lock::lock;
@@ -37,11 +37,11 @@ const FULL_CHUNKS: usize = 1024;
 const PARTIAL_CHUNKS: usize = 1024;
 /// How long a thread waits for another that enlarges the spool before it counts its event as lost. Only a thread that
 /// records faster than the disk takes it comes here at all, and to lose nothing is what it asked for.
-const GROW_PATIENCE: Duration = Duration::from_secs(1);
+const GROW_TIMEOUT: Duration = Duration::from_secs(1);
 /// Between two looks at whether the other has done.
 const GROW_PAUSE: Duration = Duration::from_micros(20);
 /// Between two works of the thread that prepares chunks, while enough are ready.
-const BREATH: Duration = Duration::from_micros(100);
+const PREPARE_PAUSE: Duration = Duration::from_micros(100);
 /// Stands for the thread of a chunk that several have written to.
 pub const MANY_THREADS: u32 = 0;
 /// Room that a chunk of a thread that ended must have to be used again.
@@ -57,7 +57,7 @@ pub struct Spool {
     growth: Mutex<Growth>,
     ready: ArrayQueue<MappedChunk>,
     /// How many chunks are to be kept ready: doubled whenever they run out.
-    n_ready_wanted: AtomicUsize,
+    n_ready_target: AtomicUsize,
     partial: ArrayQueue<MappedChunk>,
     full: ArrayQueue<MappedChunk>,
     /// Where full chunks wait to be used again, if they are.
@@ -73,13 +73,13 @@ struct Growth {
     /// Segments that may have a chunk in use, to be taken away from their writers at the end.
     segments: Vec<Arc<MappedSegment>>,
     /// Full chunks whose pages are still in memory, because others of the same segment are in use.
-    lingering: Vec<Lingering>,
+    resident: Vec<WeakChunk>,
 }
 
 impl Spool {
     /// Takes over an empty file. `limit` is raised to one segment if it is less.
     pub fn new(file: File, limit: u64, ring: Option<Extent>) -> Self {
-        let growth = Growth { n_bytes: 0, segments: Vec::new(), lingering: Vec::new() };
+        let growth = Growth { n_bytes: 0, segments: Vec::new(), resident: Vec::new() };
         let limit = limit.max(LIMIT_MIN);
         let kept_nanos = match ring {
             Some(Extent::Time(time)) => u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
@@ -94,7 +94,7 @@ impl Spool {
             stopped: AtomicU64::new(0),
             growth: Mutex::new(growth),
             ready: ArrayQueue::new(READY_CHUNKS_MAX + SEGMENT_CHUNKS),
-            n_ready_wanted: AtomicUsize::new(READY_CHUNKS_MIN),
+            n_ready_target: AtomicUsize::new(READY_CHUNKS_MIN),
             partial: ArrayQueue::new(PARTIAL_CHUNKS),
             full: ArrayQueue::new(FULL_CHUNKS),
         }
@@ -113,7 +113,7 @@ impl Spool {
     /// A chunk that nobody has written to yet. If none is ready, the file is enlarged here and now. `None` for the reason
     /// if another thread is at that for too long.
     pub fn take_fresh(&self) -> Result<MappedChunk, Option<StopReason>> {
-        if let Some(chunk) = self.take_outlived() {
+        if let Some(chunk) = self.take_expired() {
             return Ok(chunk);
         }
         if let Some(chunk) = self.ready.pop() {
@@ -123,8 +123,8 @@ impl Spool {
             return self.take_oldest().ok_or(None);
         }
         let more = |n: usize| Some((2 * n).min(READY_CHUNKS_MAX));
-        let _ = self.n_ready_wanted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
-        let mut growth = patient_lock(&self.growth).ok_or(None)?;
+        let _ = self.n_ready_target.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        let mut growth = lock_with_timeout(&self.growth).ok_or(None)?;
         if let Some(chunk) = self.ready.pop() {
             return Ok(chunk);
         }
@@ -135,7 +135,7 @@ impl Spool {
     }
 
     /// A chunk of a ring that has been kept for as long as was asked for.
-    fn take_outlived(&self) -> Option<MappedChunk> {
+    fn take_expired(&self) -> Option<MappedChunk> {
         if self.kept_nanos == u64::MAX {
             return None;
         }
@@ -218,49 +218,49 @@ impl Spool {
     /// True if a thread may soon find no chunk ready, and there are more to be had. A ring that is full has none.
     pub fn is_low(&self) -> bool {
         let is_full_ring = self.is_ring() && self.stopped().is_some();
-        !is_full_ring && self.ready.len() < self.n_ready_wanted.load(Ordering::Relaxed) / 2
+        !is_full_ring && self.ready.len() < self.n_ready_target.load(Ordering::Relaxed) / 2
     }
 
     /// Makes chunks ready ahead of need, and lets go of the full ones.
     pub fn top_up(&self) {
-        while self.ready.len() < self.n_ready_wanted.load(Ordering::Relaxed) {
+        while self.ready.len() < self.n_ready_target.load(Ordering::Relaxed) {
             if self.grow(&mut lock(&self.growth)).is_err() {
                 break;
             }
-            self.let_go_of_full();
-            self.breathe();
+            self.unmap_full_segments();
+            self.pause_unless_low();
         }
-        self.let_go_of_full();
+        self.unmap_full_segments();
     }
 
     /// Lets go of full chunks: a segment is unmapped with the last of its own.
-    fn let_go_of_full(&self) {
+    fn unmap_full_segments(&self) {
         let mut growth = lock(&self.growth);
         while let Some(chunk) = self.full.pop() {
-            growth.lingering.push(chunk.lingering());
+            growth.resident.push(chunk.downgrade());
         }
         // One holder of a segment is this list.
         growth.segments.retain(|segment| Arc::strong_count(segment) > 1);
-        growth.lingering.retain(Lingering::is_mapped);
+        growth.resident.retain(WeakChunk::is_mapped);
     }
 
     /// Gives the pages of full chunks back to the kernel, which keeps what is in them: those of segments that are still
     /// in use after some time, because a thread that records little has a chunk in them.
-    pub fn release_lingering(&self) {
+    pub fn release_full_pages(&self) {
         // Not in the loop's head, where the lock would be held for as long as the loop.
-        let lingering = std::mem::take(&mut lock(&self.growth).lingering);
-        for chunk in lingering {
+        let resident = std::mem::take(&mut lock(&self.growth).resident);
+        for chunk in resident {
             chunk.release_pages();
-            self.breathe();
+            self.pause_unless_low();
         }
     }
 
     /// Leaves the processor to others for a moment, unless there is no time for that: a segment takes half a millisecond to make, and some
     /// in a row would be missed by a thread of the program that had the processor. To yield is not enough: whoever has just
     /// slept is the next again.
-    fn breathe(&self) {
+    fn pause_unless_low(&self) {
         if !self.is_low() {
-            std::thread::sleep(BREATH);
+            std::thread::sleep(PREPARE_PAUSE);
         }
     }
 
@@ -377,8 +377,8 @@ impl Spool {
 }
 
 /// The lock, unless whoever has it keeps it for very long: the host must not hang with us.
-fn patient_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    let deadline = clock::monotonic_nanos() + GROW_PATIENCE.as_nanos() as u64;
+fn lock_with_timeout<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    let deadline = clock::monotonic_nanos() + GROW_TIMEOUT.as_nanos() as u64;
     loop {
         match mutex.try_lock() {
             Ok(guard) => return Some(guard),

@@ -28,12 +28,12 @@ fn decide() -> u8 {
     if !start::decide() {
         return OFF;
     }
-    listen_if_asked();
+    serve_http_if_set();
     switch::mode()
 }
 
 /// Starts the HTTP interface if the environment asks for it, at the first call. In a forked child it stays the parent's.
-pub fn listen_if_asked() {
+pub fn serve_http_if_set() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         #[cfg(feature = "http")]

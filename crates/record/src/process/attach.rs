@@ -64,7 +64,7 @@ pub fn record(site_id: impl Fn() -> u32, draft: &Draft<'_>) {
         return;
     }
     let write = |held: &Held<'_>| held.append(&Draft { site, ..*draft });
-    let _ = write(&held).or_else(|| refill_active(&held, Loss::Counts, write));
+    let _ = write(&held).or_else(|| refill_active(&held, OnLoss::Count, write));
 }
 
 /// Puts a span that begins on the stack of open spans, when the thread has no stack yet, a too small one, or the site has no
@@ -87,7 +87,7 @@ pub fn open(site_id: impl Fn() -> u32, start: u64, level: u32, args: &[Arg]) {
 fn get_stack(held: &Held<'_>, level: u32) -> Option<()> {
     let get = |slot: &RefCell<Option<ActiveAttachment>>| {
         let mut slot = slot.try_borrow_mut().ok()?;
-        attach_active(&mut slot, held, Loss::IsCountedLater)?.get_stack(held, level)
+        attach_active(&mut slot, held, OnLoss::CountLater)?.get_stack(held, level)
     };
     ATTACHMENT.try_with(get).ok().flatten()
 }
@@ -116,12 +116,12 @@ pub fn is_attached() -> bool {
 
 /// Copies a text into the process's recording and returns what refers to it. `None` if it was lost.
 pub fn text(text: &str) -> Option<u64> {
-    write_active(Loss::IsCountedLater, |held| write_text(held, text))
+    write_active(OnLoss::CountLater, |held| write_text(held, text))
 }
 
 /// The number that the calling thread has in the process's recording, which it gets if it has none.
 pub fn thread_id() -> Option<u32> {
-    write_active(Loss::IsCountedLater, |held| held.has_chunk().then(|| held.thread()))
+    write_active(OnLoss::CountLater, |held| held.has_chunk().then(|| held.thread()))
 }
 
 pub(super) fn write_text(held: &Held<'_>, text: &str) -> Option<u64> {
@@ -133,44 +133,44 @@ pub(super) fn write_text(held: &Held<'_>, text: &str) -> Option<u64> {
 
 /// Whether what cannot be written is an event of its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Loss {
-    Counts,
+pub(super) enum OnLoss {
+    Count,
     /// A part of an event that is yet to come: the text of an argument.
-    IsCountedLater,
+    CountLater,
 }
 
-fn write_active<T>(loss: Loss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
+fn write_active<T>(on_loss: OnLoss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
     let Some(held) = buffer::current().hold() else {
-        if loss == Loss::Counts {
+        if on_loss == OnLoss::Count {
             interrupted::count();
         }
         return None;
     };
-    write(&held).or_else(|| refill_active(&held, loss, write))
+    write(&held).or_else(|| refill_active(&held, on_loss, write))
 }
 
 /// Gets another chunk, and attaches the thread to the session first if it is not; then writes, or counts the loss.
-pub(super) fn refill_active<T>(held: &Held<'_>, loss: Loss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
+pub(super) fn refill_active<T>(held: &Held<'_>, on_loss: OnLoss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
     let refill = |slot: &RefCell<Option<ActiveAttachment>>| {
         // Held buffers are not entered twice, so nobody else has the slot.
         let mut slot = slot.try_borrow_mut().ok()?;
         loop {
-            let attachment = attach_active(&mut slot, held, loss)?;
+            let attachment = attach_active(&mut slot, held, on_loss)?;
             let written = attachment.refill_and_write(held, &write);
             // The recording may have gone on in another file between any two of these lines.
             if written.is_some() || current::is_active(attachment.session.id()) {
-                return attachment.counting(loss, written);
+                return attachment.count_if_lost(on_loss, written);
             }
         }
     };
-    ATTACHMENT.try_with(refill).unwrap_or_else(|_| write_active_for_ending_thread(held, loss, &write))
+    ATTACHMENT.try_with(refill).unwrap_or_else(|_| write_active_for_ending_thread(held, on_loss, &write))
 }
 
 /// Attaches the thread to the active session, if it is not attached to it.
 fn attach_active<'s>(
     slot: &'s mut Option<ActiveAttachment>,
     held: &Held<'_>,
-    loss: Loss,
+    on_loss: OnLoss,
 ) -> Option<&'s mut Attachment> {
     while slot.as_ref().is_none_or(|active| !current::is_active(active.recording.id())) {
         held.clear_chunk();
@@ -183,7 +183,7 @@ fn attach_active<'s>(
             ActiveAttachment { recording: Arc::clone(&recording), attachment }
         });
         if slot.is_none() && current::is_active(recording.id()) {
-            if loss == Loss::Counts {
+            if on_loss == OnLoss::Count {
                 recording.count_dropped(1);
             }
             return None;
@@ -192,14 +192,18 @@ fn attach_active<'s>(
     slot.as_mut().map(|active| &mut active.attachment)
 }
 
-fn write_active_for_ending_thread<T>(held: &Held<'_>, loss: Loss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
+fn write_active_for_ending_thread<T>(
+    held: &Held<'_>,
+    on_loss: OnLoss,
+    write: impl Fn(&Held<'_>) -> Option<T>,
+) -> Option<T> {
     loop {
         let session = current::active()?;
-        let written = write_for_ending_thread(&session, Some(held), Loss::IsCountedLater, &write);
+        let written = write_for_ending_thread(&session, Some(held), OnLoss::CountLater, &write);
         if written.is_none() && !current::is_active(session.id()) {
             continue;
         }
-        if written.is_none() && loss == Loss::Counts {
+        if written.is_none() && on_loss == OnLoss::Count {
             session.count_dropped(1);
         }
         return written;
@@ -210,7 +214,7 @@ fn write_active_for_ending_thread<T>(held: &Held<'_>, loss: Loss, write: impl Fn
 pub(super) fn write_for_ending_thread<T>(
     session: &Session,
     own: Option<&Held<'_>>,
-    loss: Loss,
+    on_loss: OnLoss,
     write: impl Fn(&Held<'_>) -> Option<T>,
 ) -> Option<T> {
     let known = own.and_then(|held| held.thread_in(session.id()));
@@ -220,13 +224,13 @@ pub(super) fn write_for_ending_thread<T>(
         Some(id)
     });
     let Some(thread) = thread else {
-        if loss == Loss::Counts {
+        if on_loss == OnLoss::Count {
             session.count_dropped(1);
         }
         return None;
     };
-    let written = lock(session.late()).write(session, thread, write);
-    if written.is_none() && loss == Loss::Counts {
+    let written = lock(session.ending_threads()).write(session, thread, write);
+    if written.is_none() && on_loss == OnLoss::Count {
         session.count_dropped(1);
     }
     written
@@ -314,8 +318,8 @@ impl Attachment {
     }
 
     /// Counts what was not written.
-    pub(super) fn counting<T>(&self, loss: Loss, written: Option<T>) -> Option<T> {
-        if written.is_none() && loss == Loss::Counts {
+    pub(super) fn count_if_lost<T>(&self, on_loss: OnLoss, written: Option<T>) -> Option<T> {
+        if written.is_none() && on_loss == OnLoss::Count {
             self.entry.dropped.add(1);
         }
         written
@@ -325,14 +329,14 @@ impl Attachment {
     fn refill(&mut self, held: &Held<'_>) -> bool {
         held.clear_chunk();
         let spool = self.session.spool();
-        let left_over = match self.chunk.take() {
+        let partial = match self.chunk.take() {
             Some(full) => {
                 spool.put_full(full, self.entry.id);
                 None
             }
             None => spool.take_partial(),
         };
-        let Some(chunk) = left_over.or_else(|| self.session.fresh_chunk()) else {
+        let Some(chunk) = partial.or_else(|| self.session.fresh_chunk()) else {
             return false;
         };
         let now = self.session.clock().now();

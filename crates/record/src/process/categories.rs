@@ -138,10 +138,10 @@ pub fn misspelled(categories: &Categories) -> Option<String> {
 pub fn why_empty() -> Option<String> {
     with_state(|state| {
         let seen: Vec<&str> = state.muted.lines().map(|name| if name.is_empty() { "(none)" } else { name }).collect();
-        let is_told = !state.current.is_all() && !seen.is_empty();
+        let is_reason = !state.current.is_all() && !seen.is_empty();
         let meant = state.current.names().find_map(|name| closest(name, seen.iter().copied()));
         let hint = meant.map_or(String::new(), |meant| format!(", did you mean `{meant}`?"));
-        is_told.then(|| {
+        is_reason.then(|| {
             format!("nothing was recorded: no event has one of the categories `{}`{hint}; the categories of the events are {}", state.current, seen.join(", "))
         })
     })

@@ -76,9 +76,9 @@ pub fn with_registry<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
     quietly(|| work(&mut lock(&REGISTRY)))
 }
 
-/// Locks the registry unless another thread holds it for longer than `patience_nanos`.
-pub fn lock_registry_for_fork(patience_nanos: u64) -> Option<MutexGuard<'static, Registry>> {
-    let deadline = clock::monotonic_nanos() + patience_nanos;
+/// Locks the registry unless another thread holds it for longer than `timeout_nanos`.
+pub fn lock_registry_for_fork(timeout_nanos: u64) -> Option<MutexGuard<'static, Registry>> {
+    let deadline = clock::monotonic_nanos() + timeout_nanos;
     loop {
         match REGISTRY.try_lock() {
             Ok(guard) => return Some(guard),

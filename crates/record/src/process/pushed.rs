@@ -2,7 +2,7 @@
 //! or to a private one of a `TraceWriter`.
 
 use crate::process::attach::{
-    Attachment, Loss, intern, refill_active, site_of_active, write_for_ending_thread, write_text,
+    Attachment, OnLoss, intern, refill_active, site_of_active, write_for_ending_thread, write_text,
 };
 use crate::process::categories::is_name_muted;
 use crate::process::switch;
@@ -43,7 +43,7 @@ impl Pushed<'_> {
         let site = site_of_active(&held, self.name, self.category);
         let end = switch::now();
         let write = |held: &Held<'_>| self.write(held, site, end);
-        let _ = write(&held).or_else(|| refill_active(&held, Loss::Counts, write));
+        let _ = write(&held).or_else(|| refill_active(&held, OnLoss::Count, write));
     }
 
     /// Records the slice in another recording.
@@ -100,10 +100,10 @@ fn write_private<T>(session: &Arc<Session>, write: impl Fn(&Held<'_>) -> Option<
         let held = buffer.hold()?;
         // What cannot be written is counted there.
         let written = write(&held).or_else(|| attachment.refill_and_write(&held, &write));
-        attachment.counting(Loss::Counts, written).map(|_| ())
+        attachment.count_if_lost(OnLoss::Count, written).map(|_| ())
     };
     if PRIVATE.try_with(with_private).is_err() {
-        write_for_ending_thread(session, None, Loss::Counts, &write);
+        write_for_ending_thread(session, None, OnLoss::Count, &write);
     }
 }
 

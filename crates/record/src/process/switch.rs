@@ -20,16 +20,16 @@ pub const FILTERED: u8 = 4;
 
 /// One of the above. All that a call site looks at when recording is off.
 static MODE: AtomicU8 = AtomicU8::new(UNDECIDED);
-/// The clock of the recording in the bits of [`MODE`], and above them the reasons why it rests: see [`Rest`].
+/// The clock of the recording in the bits of [`MODE`], and above them the reasons why it is suspended: see [`SuspendReason`].
 static STATE: AtomicU32 = AtomicU32::new(UNDECIDED as u32);
 
 const CLOCK_BITS: u32 = 3;
-const RESTS: u32 = !(CLOCK_BITS | FILTERED as u32);
+const SUSPEND_BITS: u32 = !(CLOCK_BITS | FILTERED as u32);
 
 /// Why a recording rests, though it is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Rest {
+pub enum SuspendReason {
     /// Somebody has paused it.
     Paused = 1 << 8,
     /// The engine's step is not one of those asked for.
@@ -42,9 +42,9 @@ pub enum Rest {
     Rank = 1 << 12,
 }
 
-impl Rest {
+impl SuspendReason {
     /// Those of windows: they come and go by themselves.
-    pub const WINDOWS: u32 = Self::Steps as u32 | Self::Time as u32 | Self::Requests as u32 | Self::Rank as u32;
+    pub const WINDOW_BITS: u32 = Self::Steps as u32 | Self::Time as u32 | Self::Requests as u32 | Self::Rank as u32;
 }
 
 /// The mode as it is, undecided perhaps.
@@ -68,19 +68,19 @@ pub fn now() -> u64 {
 }
 
 /// Whether a recording is there and rests for this reason.
-pub fn rests(reason: Rest) -> bool {
+pub fn is_suspended_by(reason: SuspendReason) -> bool {
     STATE.load(Ordering::Relaxed) & reason as u32 != 0
 }
 
 /// Whether a recording rests because its window is not open.
 pub fn is_outside_window() -> bool {
-    STATE.load(Ordering::Relaxed) & Rest::WINDOWS != 0
+    STATE.load(Ordering::Relaxed) & SuspendReason::WINDOW_BITS != 0
 }
 
 /// A recording is there from now on. It rests for these reasons, if any.
-pub fn begin(clock: u8, rests: &[Rest]) {
-    let rests = rests.iter().fold(0, |bits, rest| bits | *rest as u32);
-    change(|state| state & u32::from(FILTERED) | rests | u32::from(clock));
+pub fn begin(clock: u8, reasons: &[SuspendReason]) {
+    let reasons = reasons.iter().fold(0, |bits, reason| bits | *reason as u32);
+    change(|state| state & u32::from(FILTERED) | reasons | u32::from(clock));
 }
 
 /// There is no recording.
@@ -94,9 +94,9 @@ pub fn decide_off() {
 }
 
 /// The recording rests, or goes on, as far as this reason goes.
-pub fn set_rest(reason: Rest, is_resting: bool) {
+pub fn set_suspended(reason: SuspendReason, is_suspended: bool) {
     let reason = reason as u32;
-    change(|state| if is_resting { state | reason } else { state & !reason });
+    change(|state| if is_suspended { state | reason } else { state & !reason });
 }
 
 /// Whether only some categories are recorded.
@@ -116,7 +116,7 @@ fn mode_of(state: u32) -> u8 {
     let clock = (state & CLOCK_BITS) as u8;
     match clock {
         OFF | UNDECIDED => clock,
-        _ if state & RESTS != 0 => OFF,
+        _ if state & SUSPEND_BITS != 0 => OFF,
         _ => clock | state as u8 & FILTERED,
     }
 }
@@ -128,7 +128,13 @@ mod tests {
     #[test]
     fn a_recording_that_rests_for_any_reason_is_off_and_keeps_its_clock() {
         let ticks = u32::from(TICKS);
-        for reason in [Rest::Paused, Rest::Steps, Rest::Time, Rest::Requests, Rest::Rank] {
+        for reason in [
+            SuspendReason::Paused,
+            SuspendReason::Steps,
+            SuspendReason::Time,
+            SuspendReason::Requests,
+            SuspendReason::Rank,
+        ] {
             assert_eq!(mode_of(ticks | reason as u32), OFF);
         }
         assert_eq!(mode_of(ticks), TICKS);

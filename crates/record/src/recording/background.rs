@@ -11,18 +11,18 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-static WRITERS: Mutex<Writers> = Mutex::new(Writers { n_at_work: 0, left_over: Vec::new() });
-static ONE_HAS_ENDED: Condvar = Condvar::new();
+static WRITERS: Mutex<Writers> = Mutex::new(Writers { n_active: 0, handed_back: Vec::new() });
+static WRITER_ENDED: Condvar = Condvar::new();
 /// Set when somebody waits for the writers, and does their work himself.
-static IS_TAKEN_OVER: AtomicBool = AtomicBool::new(false);
+static IS_CANCELLED: AtomicBool = AtomicBool::new(false);
 /// How long somebody waits for writers before that. On a machine whose processors are all busy, they hardly get any time; on others, most
 /// are done by then.
-const PATIENCE: Duration = Duration::from_secs(1);
+const CANCEL_AFTER: Duration = Duration::from_secs(1);
 
 struct Writers {
-    n_at_work: usize,
+    n_active: usize,
     /// Work of writers that have given up, for the thread that waits for them.
-    left_over: Vec<Box<dyn FnOnce() + Send>>,
+    handed_back: Vec<Box<dyn FnOnce() + Send>>,
 }
 
 thread_local! {
@@ -30,13 +30,13 @@ thread_local! {
 }
 
 /// Whether the calling thread is one of those, and should leave the processors to others.
-pub fn is_here() -> bool {
+pub fn is_background() -> bool {
     IS_BACKGROUND.get()
 }
 
 /// Has a thread of ours leave the processors to others from now on. The system put it where there was least to do; there it stays, since a
 /// thread of low priority that comes to another processor still takes it from whoever is there for milliseconds.
-pub fn step_back() {
+pub fn become_background() {
     IS_BACKGROUND.set(true);
     lower_priority();
     stay_on_this_processor();
@@ -44,35 +44,35 @@ pub fn step_back() {
 
 /// Offers the processor to others that want it, if the calling thread works in the background. Costs nearly nothing if there are none. An
 /// error if somebody waits for what it does, and does it himself.
-pub fn give_way() -> io::Result<()> {
-    if has_given_up() {
+pub fn checkpoint() -> io::Result<()> {
+    if is_cancelled() {
         return Err(io::Error::other("another thread writes the file"));
     }
-    if is_here() {
+    if is_background() {
         thread::yield_now();
     }
     Ok(())
 }
 
 /// Whether the calling thread works in the background and should have ended, so that what it could not do is no failure.
-pub fn has_given_up() -> bool {
-    is_here() && IS_TAKEN_OVER.load(Ordering::Relaxed)
+pub fn is_cancelled() -> bool {
+    is_background() && IS_CANCELLED.load(Ordering::Relaxed)
 }
 
 /// Leaves `work` to the thread that has taken over from the calling one. Returns false if none has.
-pub fn leave(work: impl FnOnce() + Send + 'static) -> bool {
-    let is_left = has_given_up();
-    if is_left {
-        lock(&WRITERS).left_over.push(Box::new(work));
+pub fn hand_back(work: impl FnOnce() + Send + 'static) -> bool {
+    let is_cancelled = is_cancelled();
+    if is_cancelled {
+        lock(&WRITERS).handed_back.push(Box::new(work));
     }
-    is_left
+    is_cancelled
 }
 
 /// Starts a thread of the lowest priority that no signal is delivered to. `None` if there is none to be had.
 pub fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Option<JoinHandle<T>> {
     let builder = thread::Builder::new().name(name.into());
     let work = move || {
-        step_back();
+        become_background();
         work()
     };
     without_signals(|| builder.spawn(work)).ok()
@@ -90,7 +90,7 @@ pub fn write_announced<T: Send + 'static>(
 ) -> Writing<T> {
     // What a thread is to do is gone with it if it cannot be started.
     let work = Arc::new(Mutex::new(Some(work)));
-    let do_it = {
+    let run = {
         let work = Arc::clone(&work);
         move || {
             let work = lock(&work).take();
@@ -99,8 +99,8 @@ pub fn write_announced<T: Send + 'static>(
             result
         }
     };
-    match spawn("ferrum-trace-write", do_it) {
-        Some(thread) => Writing::Elsewhere(thread),
+    match spawn("ferrum-trace-write", run) {
+        Some(thread) => Writing::OnThread(thread),
         None => {
             let work = lock(&work).take();
             Writing::Done(work.map(|work| work()))
@@ -111,7 +111,7 @@ pub fn write_announced<T: Send + 'static>(
 /// Something that is being written.
 #[derive(Debug)]
 pub enum Writing<T> {
-    Elsewhere(JoinHandle<Option<T>>),
+    OnThread(JoinHandle<Option<T>>),
     Done(Option<T>),
 }
 
@@ -119,7 +119,7 @@ impl<T> Writing<T> {
     /// Waits for what came of it. `None` if it panicked.
     pub fn wait(self) -> Option<T> {
         match self {
-            Self::Elsewhere(thread) => thread.join().ok().flatten(),
+            Self::OnThread(thread) => thread.join().ok().flatten(),
             Self::Done(result) => result,
         }
     }
@@ -130,7 +130,7 @@ pub struct Announced(());
 
 impl Announced {
     pub fn new() -> Self {
-        lock(&WRITERS).n_at_work += 1;
+        lock(&WRITERS).n_active += 1;
         Self(())
     }
 }
@@ -138,52 +138,52 @@ impl Announced {
 impl Drop for Announced {
     fn drop(&mut self) {
         let mut writers = lock(&WRITERS);
-        writers.n_at_work = writers.n_at_work.saturating_sub(1);
-        ONE_HAS_ENDED.notify_all();
+        writers.n_active = writers.n_active.saturating_sub(1);
+        WRITER_ENDED.notify_all();
     }
 }
 
 /// How many files are being written.
-pub fn n_at_work() -> usize {
-    lock(&WRITERS).n_at_work
+pub fn n_active() -> usize {
+    lock(&WRITERS).n_active
 }
 
 /// Returns when all files are written, those by the calling thread that writers of low priority do not finish soon.
 pub fn finish_all() {
-    if !IS_TAKEN_OVER.load(Ordering::Relaxed) {
-        wait_until_none_is_at_work(PATIENCE);
-        IS_TAKEN_OVER.store(true, Ordering::Relaxed);
+    if !IS_CANCELLED.load(Ordering::Relaxed) {
+        wait_for_writers(CANCEL_AFTER);
+        IS_CANCELLED.store(true, Ordering::Relaxed);
     }
-    wait_until_none_is_at_work(Duration::MAX);
-    let left_over = std::mem::take(&mut lock(&WRITERS).left_over);
-    left_over.into_iter().for_each(|work| work());
+    wait_for_writers(Duration::MAX);
+    let handed_back = std::mem::take(&mut lock(&WRITERS).handed_back);
+    handed_back.into_iter().for_each(|work| work());
     // If the process ends, nobody is to begin at low priority.
     if !is_ending() {
-        IS_TAKEN_OVER.store(false, Ordering::Relaxed);
+        IS_CANCELLED.store(false, Ordering::Relaxed);
     }
 }
 
-fn wait_until_none_is_at_work(patience: Duration) {
+fn wait_for_writers(timeout: Duration) {
     let writers = lock(&WRITERS);
-    let is_one_at_work = |writers: &mut Writers| writers.n_at_work > 0;
-    drop(ONE_HAS_ENDED.wait_timeout_while(writers, patience, is_one_at_work));
+    let is_any_active = |writers: &mut Writers| writers.n_active > 0;
+    drop(WRITER_ENDED.wait_timeout_while(writers, timeout, is_any_active));
 }
 
 /// In a forked child, which has none of its parent's threads.
 pub fn forget_in_child() {
     // Another thread of the parent may have had the lock: then it is of no use to anybody here.
     if let Ok(mut writers) = WRITERS.try_lock() {
-        writers.n_at_work = 0;
+        writers.n_active = 0;
         // They are the parent's to complete and to let go of.
-        std::mem::forget(std::mem::take(&mut writers.left_over));
+        std::mem::forget(std::mem::take(&mut writers.handed_back));
     }
-    IS_TAKEN_OVER.store(false, Ordering::Relaxed);
+    IS_CANCELLED.store(false, Ordering::Relaxed);
 }
 
-/// Sleeps until a moment of the monotonic clock, as long as `goes_on`.
-pub fn sleep_until(nanos: u64, goes_on: impl Fn() -> bool) {
+/// Sleeps until a moment of the monotonic clock, as long as `is_needed`.
+pub fn sleep_until(nanos: u64, is_needed: impl Fn() -> bool) {
     const NAP: Duration = Duration::from_millis(200);
-    while goes_on() {
+    while is_needed() {
         let left = Duration::from_nanos(nanos.saturating_sub(clock::monotonic_nanos()));
         if left.is_zero() {
             return;

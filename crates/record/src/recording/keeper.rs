@@ -27,7 +27,7 @@ pub fn start(session: Weak<Session>) -> Option<Thread> {
             session.spool().top_up();
             if schedule.is_due() {
                 session.calibrate();
-                session.spool().release_lingering();
+                session.spool().release_full_pages();
             }
             if session.is_full_part() {
                 session.on_full_part();

@@ -28,11 +28,11 @@ struct Shared {
     /// the file before is where it was.
     start: (u64, u64),
     wall_nanos: u64,
-    done: Mutex<Done>,
+    completed: Mutex<Completed>,
 }
 
 #[derive(Debug, Default)]
-struct Done {
+struct Completed {
     /// Complete files that are still there, oldest first.
     paths: VecDeque<PathBuf>,
     /// Counts of all complete files.
@@ -70,7 +70,7 @@ impl Part {
     /// The first one, of session `recording`.
     pub fn first(rotate: Rotate, base: PathBuf, number: u32, recording: u64, start: Start) -> Self {
         let Start { point, wall_nanos } = start;
-        let shared = Shared { rotate, base, recording, start: point, wall_nanos, done: Mutex::default() };
+        let shared = Shared { rotate, base, recording, start: point, wall_nanos, completed: Mutex::default() };
         Self::new(Arc::new(shared), number)
     }
 
@@ -100,7 +100,7 @@ impl Part {
         let by_size = self.shared.rotate.bytes.is_some_and(|bytes| n_bytes >= bytes.max(BYTES_MIN));
         // What is empty is not worth a file.
         let by_time = n_bytes > 0 && self.time_left().is_some_and(|left| left.is_zero());
-        let may_be = !self.is_last.load(Ordering::Relaxed) && background::n_at_work() < WRITERS_MAX;
+        let may_be = !self.is_last.load(Ordering::Relaxed) && background::n_active() < WRITERS_MAX;
         (by_size || by_time) && may_be
     }
 
@@ -111,25 +111,25 @@ impl Part {
     }
 
     /// Counts of all files that are complete.
-    pub fn done(&self) -> Stats {
-        lock(&self.shared.done).stats
+    pub fn completed(&self) -> Stats {
+        lock(&self.shared.completed).stats
     }
 
     /// This one is complete; removes the oldest if there are too many.
-    pub fn is_done(&self, path: &Path, stats: Stats) {
-        let mut done = lock(&self.shared.done);
-        done.stats += stats;
-        done.paths.push_back(path.to_owned());
+    pub fn mark_complete(&self, path: &Path, stats: Stats) {
+        let mut completed = lock(&self.shared.completed);
+        completed.stats += stats;
+        completed.paths.push_back(path.to_owned());
         let n_kept = self.shared.rotate.keep.map_or(usize::MAX, |keep| keep as usize);
-        while done.paths.len() > n_kept {
-            if let Some(oldest) = done.paths.pop_front() {
+        while completed.paths.len() > n_kept {
+            if let Some(oldest) = completed.paths.pop_front() {
                 let _ = std::fs::remove_file(oldest);
             }
         }
     }
 
     /// The next one cannot be begun, and this one goes on.
-    pub fn goes_on(&self) {
+    pub fn mark_last(&self) {
         self.is_last.store(true, Ordering::Relaxed);
     }
 }

@@ -10,7 +10,7 @@ use crate::os::clock::ClockKind;
 use crate::recording::background;
 use crate::recording::definitions::{Definitions, ThreadEntry, kept_text};
 use crate::recording::destination::{Claimed, ClaimedPart, Destination, OutputKind, Staged, with_ending};
-use crate::recording::ending_thread::LateWriter;
+use crate::recording::ending_thread::EndingThreadWriter;
 use crate::recording::keeper;
 use crate::recording::options::SessionOptions;
 use crate::recording::origin::{boot_id, host_name};
@@ -51,7 +51,7 @@ pub struct Session {
     whole_micros: bool,
     /// `Some` if the spool is the output and replaces a finished trace with its first event.
     staged: Option<Staged>,
-    late: Mutex<LateWriter>,
+    ending_threads: Mutex<EndingThreadWriter>,
     open_stacks: Mutex<OpenStacks>,
     is_open: AtomicBool,
     /// `None` in it if no thread could be had.
@@ -128,7 +128,7 @@ impl Session {
             output: Mutex::new(Output::new(destination, options.whole_micros)),
             whole_micros: options.whole_micros,
             staged,
-            late: Mutex::new(LateWriter::default()),
+            ending_threads: Mutex::new(EndingThreadWriter::default()),
             open_stacks: Mutex::default(),
             is_open: AtomicBool::new(true),
             keeper: OnceLock::new(),
@@ -225,8 +225,8 @@ impl Session {
         self.whole_micros
     }
 
-    pub fn late(&self) -> &Mutex<LateWriter> {
-        &self.late
+    pub fn ending_threads(&self) -> &Mutex<EndingThreadWriter> {
+        &self.ending_threads
     }
 
     pub fn is_open(&self) -> bool {
@@ -258,8 +258,8 @@ impl Session {
         }
         let fresh = self.spool.take_fresh();
         if self.n_taken.fetch_add(1, Ordering::Relaxed) >= CHUNKS_WITHOUT_KEEPER {
-            let is_wanted = self.spool.is_low() || self.is_full_part();
-            if let Some(keeper) = self.keeper().filter(|_| is_wanted) {
+            let needs_keeper = self.spool.is_low() || self.is_full_part();
+            if let Some(keeper) = self.keeper().filter(|_| needs_keeper) {
                 keeper.unpark();
             }
         }
@@ -391,21 +391,21 @@ impl Session {
 
     /// Whoever records from now on finds another recording or none. False if that was so already.
     pub fn close(&self) -> bool {
-        let is_closed = self.shut();
+        let is_closed = self.mark_closed();
         if is_closed {
-            self.take_chunks_back();
+            self.close_chunks();
         }
         is_closed
     }
 
     /// The first half of [`close`](Self::close): no chunk is handed out from now on.
-    pub fn shut(&self) -> bool {
+    pub fn mark_closed(&self) -> bool {
         self.pid == std::process::id() && self.is_open.swap(false, Ordering::AcqRel)
     }
 
     /// The second half: those who have a chunk ask for another. This writes to each chunk, and the kernel may take its time for
     /// that, so nothing should be held meanwhile that they need when they ask.
-    pub fn take_chunks_back(&self) {
+    pub fn close_chunks(&self) {
         // They ask for a chunk first. The fence is for those who are being given one right now, see `Attachment::refill`.
         fence(Ordering::SeqCst);
         self.spool.close_chunks();
@@ -434,7 +434,7 @@ impl Session {
         if let Some(staged) = &self.staged {
             staged.give_up();
         }
-        if stats.is_ok() || !background::has_given_up() {
+        if stats.is_ok() || !background::is_cancelled() {
             // Some thread may hold the file for as long as it lives; others may have the path from now on.
             let _ = self.spool.file().unlock();
         }
@@ -489,9 +489,9 @@ impl Session {
     }
 
     /// Whether the file under the output's name is not of this recording, which had nothing to replace it with.
-    pub fn has_left_file(&self) -> bool {
+    pub fn has_kept_old_file(&self) -> bool {
         let is_staged = self.staged.as_ref().is_some_and(|staged| !staged.is_in_place());
-        is_staged || lock(&self.output).has_left_file()
+        is_staged || lock(&self.output).has_kept_old_file()
     }
 
     /// Whether any thread has got room for events.

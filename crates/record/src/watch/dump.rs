@@ -23,7 +23,7 @@ static TRIGGER: Site = Site::new(words::NAME, words::CATEGORY, &[words::REASON, 
 static TRIGGER_WITH_WHAT: Site = Site::new(words::NAME, words::CATEGORY, &[words::REASON, words::DUMP, words::WHAT]);
 
 /// How long a process that is about to abort waits for its file.
-const LAST_PATIENCE: Duration = Duration::from_secs(10);
+const ABORT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Requests a dump of the process's recording. Returns why it is refused; `None` stands for anything but limits.
 pub fn request(reason: &str) -> Result<(), Option<DumpRefusal>> {
@@ -50,7 +50,7 @@ pub fn fire(recording: &Arc<Recording>, reason: &str, what: Option<&str>) -> Res
         None => event::point(RecordKind::Instant, &TRIGGER, &[], &[reason, number]),
     }
     quietly(|| recording.spool().pin());
-    if write_on_thread(recording, recording.dumps().post_roll(), background::step_back).is_none() {
+    if write_on_thread(recording, recording.dumps().post_roll(), background::become_background).is_none() {
         // The file is written at the end of the recording, of what is there then.
         quietly(|| recording.spool().unpin());
     }
@@ -58,11 +58,11 @@ pub fn fire(recording: &Arc<Recording>, reason: &str, what: Option<&str>) -> Res
 }
 
 /// Writes the file that is asked for before this process aborts, unless that takes very long.
-pub fn write_at_last(recording: &Arc<Recording>) {
+pub fn write_before_abort(recording: &Arc<Recording>) {
     // In a forked child, the thread might wait for ever, see `output::n_workers`.
     let thread = if fork_generation() > 0 { None } else { write_on_thread(recording, Duration::ZERO, || {}) };
     match thread {
-        Some(done) => drop(done.recv_timeout(LAST_PATIENCE)),
+        Some(done) => drop(done.recv_timeout(ABORT_TIMEOUT)),
         None => recording.write_dump(|| {}),
     }
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Once};
 
 /// Has panics seen, if somebody watches over them. Not to be called while a lock of ours is held: a thread that panics right now may wait
 /// for it in a hook that we would wait for.
-pub fn install_if_wanted() {
+pub fn install_if_needed() {
     static ONCE: Once = Once::new();
     if !is_watched(PANICS) || ONCE.is_completed() {
         return;
@@ -24,11 +24,11 @@ pub fn install_if_wanted() {
     ONCE.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            let recording = panic_comes(info);
+            let recording = request_dump(info);
             before(info);
             // Nothing comes after this hook: no thread that writes the file, and no end that waits for it.
             if let Some(recording) = recording.filter(|_| is_about_to_abort(info)) {
-                dump::write_at_last(&recording);
+                dump::write_before_abort(&recording);
             }
         }));
     });
@@ -36,12 +36,12 @@ pub fn install_if_wanted() {
 
 /// Asks for a dump, unless the panic that led to this one has. A panic of the recorder itself is not told: it may hold what would be
 /// needed for that.
-fn panic_comes(info: &PanicHookInfo<'_>) -> Option<Arc<Recording>> {
+fn request_dump(info: &PanicHookInfo<'_>) -> Option<Arc<Recording>> {
     if !is_watched(PANICS) || buffer::current().is_held() {
         return None;
     }
     let recording = attach::recording()?;
-    if is_sequel(info) {
+    if is_follow_up(info) {
         return Some(recording);
     }
     let place = info.location().map_or_else(String::new, |place| format!(" at {place}"));
@@ -52,11 +52,11 @@ fn panic_comes(info: &PanicHookInfo<'_>) -> Option<Arc<Recording>> {
 
 /// Whether this panic does not unwind.
 fn is_about_to_abort(info: &PanicHookInfo<'_>) -> bool {
-    cfg!(panic = "abort") || is_sequel(info)
+    cfg!(panic = "abort") || is_follow_up(info)
 }
 
 /// Whether this is what the standard library makes of a panic that got to where nothing may unwind. It tells by the message alone.
-fn is_sequel(info: &PanicHookInfo<'_>) -> bool {
+fn is_follow_up(info: &PanicHookInfo<'_>) -> bool {
     const MESSAGES: [&str; 2] = ["panic in a function that cannot unwind", "panic in a destructor during cleanup"];
     info.payload_as_str().is_some_and(|message| MESSAGES.contains(&message))
 }

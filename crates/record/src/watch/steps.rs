@@ -4,7 +4,7 @@
 
 use crate::flight::recording::Recording;
 use crate::flight::step::{EndedStep, Step};
-use crate::flight::triggers::{Alarm, Triggers};
+use crate::flight::triggers::{TriggerHit, Triggers};
 use crate::os::clock;
 use crate::os::signal;
 use crate::os::stderr::say;
@@ -36,7 +36,7 @@ pub fn begin(triggers: &Triggers) {
             Trigger::Request(_) | Trigger::Ttft(_) | Trigger::Tpot(_) => REQUESTS,
             Trigger::Panic => PANICS,
             Trigger::Signal(signal) => {
-                if let Err(error) = signal::listen(*signal, heard) {
+                if let Err(error) = signal::listen(*signal, on_signal) {
                     say(&format!("{trigger}: {error}; it is left out"));
                 }
                 0
@@ -75,35 +75,35 @@ fn now_if_watched() -> u64 {
 }
 
 /// A step has ended just now. Returns what is wrong with it, if anything is.
-pub fn step_ends(step: Step, since_nanos: u64) -> Option<StepAlarm> {
+pub fn step_ends(step: Step, since_nanos: u64) -> Option<StepTriggerHit> {
     let duration = Duration::from_nanos(clock::monotonic_nanos().saturating_sub(since_nanos));
     let number = N_STEPS.fetch_add(1, Ordering::Relaxed);
     let recording = attach::recording()?;
-    let alarm = recording.triggers().judge_step(&EndedStep { number, step, duration })?;
-    Some(StepAlarm { recording, alarm })
+    let hit = recording.triggers().evaluate_step(&EndedStep { number, step, duration })?;
+    Some(StepTriggerHit { recording, hit })
 }
 
 /// What is wrong with a step.
-pub struct StepAlarm {
+pub struct StepTriggerHit {
     recording: Arc<Recording>,
-    alarm: Alarm,
+    hit: TriggerHit,
 }
 
-impl StepAlarm {
+impl StepTriggerHit {
     /// Why it is to be marked.
     pub fn reason(&self) -> &str {
-        &self.alarm.reason
+        &self.hit.reason
     }
 
     /// Asks for a dump.
     pub fn fire(&self) {
         // What is refused is counted.
-        let _ = dump::fire(&self.recording, &self.alarm.reason, Some(&self.alarm.what));
+        let _ = dump::fire(&self.recording, &self.hit.reason, Some(&self.hit.description));
     }
 }
 
 /// A signal came, and this is the thread that tells of it.
-fn heard(signal: Signal) {
+fn on_signal(signal: Signal) {
     let trigger = Trigger::Signal(signal);
     // As it is: a signal begins no recording.
     if let Some(recording) = current::running().filter(|recording| recording.triggers().list().contains(&trigger)) {

@@ -2,7 +2,7 @@
 
 use crate::os::clock;
 use crate::process::current;
-use crate::process::switch::{self, Rest};
+use crate::process::switch::{self, SuspendReason};
 use crate::recording::background;
 use crate::util::derived::follow;
 use ferrum_trace_model::settings::Window;
@@ -55,7 +55,7 @@ struct StepRule {
 
 /// Prepares for a recording with this window, which is about to begin. Returns why it is closed at first.
 /// `finish` ends the recording with this id when its window is over.
-pub fn prepare(window: &Window, rank: Option<u32>, finish: fn(u64)) -> Vec<Rest> {
+pub fn prepare(window: &Window, rank: Option<u32>, finish: fn(u64)) -> Vec<SuspendReason> {
     FINISH.get_or_init(|| finish);
     let has_requests = window.requests.get() > 1;
     RULE.set(window);
@@ -64,13 +64,13 @@ pub fn prepare(window: &Window, rank: Option<u32>, finish: fn(u64)) -> Vec<Rest>
     N_REQUESTS.store(0, Ordering::Relaxed);
     WATCHES_STEPS.store(window.has_steps(), Ordering::Release);
     WATCHES_REQUESTS.store(has_requests, Ordering::Release);
-    let rests = [
-        (Rest::Rank, !window.has_rank(rank)),
-        (Rest::Steps, window.has_steps()),
-        (Rest::Time, window.times().start > Duration::ZERO),
-        (Rest::Requests, has_requests),
+    let reasons = [
+        (SuspendReason::Rank, !window.has_rank(rank)),
+        (SuspendReason::Steps, window.has_steps()),
+        (SuspendReason::Time, window.times().start > Duration::ZERO),
+        (SuspendReason::Requests, has_requests),
     ];
-    rests.into_iter().filter(|(_, rests)| *rests).map(|(rest, _)| rest).collect()
+    reasons.into_iter().filter(|(_, applies)| *applies).map(|(reason, _)| reason).collect()
 }
 
 impl StepRule {
@@ -107,7 +107,7 @@ pub fn step_begins() {
         return;
     }
     if (RULE.opens.load(Ordering::Relaxed)..RULE.closes.load(Ordering::Relaxed)).contains(&now) {
-        switch::set_rest(Rest::Time, false);
+        switch::set_suspended(SuspendReason::Time, false);
     }
     let n = N_STEPS.fetch_add(1, Ordering::Relaxed);
     let Some(n) = n.checked_sub(RULE.skip.load(Ordering::Relaxed)) else {
@@ -116,7 +116,7 @@ pub fn step_begins() {
     let (start, end) = (RULE.start.load(Ordering::Relaxed), RULE.end.load(Ordering::Relaxed));
     let is_chosen =
         (start..end).contains(&n) && (n - start + 1).is_multiple_of(RULE.every.load(Ordering::Relaxed).max(1));
-    switch::set_rest(Rest::Steps, !is_chosen);
+    switch::set_suspended(SuspendReason::Steps, !is_chosen);
     if n == end {
         // No later step is recorded.
         finish(current::recording_id());
@@ -130,25 +130,25 @@ pub fn n_steps() -> Option<u64> {
 
 /// Whether a request that arrives is one of those to be recorded. If it is, its end has to be told.
 #[inline]
-pub fn request_arrives(id: u64) -> Arrives {
+pub fn request_arrives(id: u64) -> RequestChoice {
     if !WATCHES_REQUESTS.load(Ordering::Relaxed) {
-        return Arrives::AsAnyOther;
+        return RequestChoice::All;
     }
-    if !mixed(id).is_multiple_of(REQUESTS.load(Ordering::Relaxed).max(1)) {
-        return Arrives::Unseen;
+    if !mix(id).is_multiple_of(REQUESTS.load(Ordering::Relaxed).max(1)) {
+        return RequestChoice::Skipped;
     }
     N_REQUESTS.fetch_add(1, Ordering::Relaxed);
     follow_requests();
-    Arrives::Chosen
+    RequestChoice::Chosen
 }
 
 /// How a window takes a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrives {
+pub enum RequestChoice {
     /// No request is chosen.
-    AsAnyOther,
+    All,
     /// It is not recorded.
-    Unseen,
+    Skipped,
     /// The window is open as long as it is there.
     Chosen,
 }
@@ -162,11 +162,11 @@ pub fn request_ends() {
 /// Opens the window if a chosen request is there.
 fn follow_requests() {
     let look = || N_REQUESTS.load(Ordering::Relaxed) > 0;
-    follow(look, |is_there| switch::set_rest(Rest::Requests, !is_there), || fence(Ordering::SeqCst));
+    follow(look, |is_there| switch::set_suspended(SuspendReason::Requests, !is_there), || fence(Ordering::SeqCst));
 }
 
 /// Spreads ids that follow each other, always the same way (the last steps of splitmix64).
-fn mixed(id: u64) -> u64 {
+fn mix(id: u64) -> u64 {
     let id = (id ^ id >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let id = (id ^ id >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     id ^ id >> 31
@@ -182,18 +182,18 @@ pub fn watch_time(session: u64, window: &Window) {
     let from_now = from_now();
     let (start, end) = (from_now(times.start), from_now(times.end));
     let work = move || {
-        let goes_on = || current::is_recording(session);
-        background::sleep_until(start, goes_on);
-        if goes_on() {
-            switch::set_rest(Rest::Time, false);
+        let is_needed = || current::is_recording(session);
+        background::sleep_until(start, is_needed);
+        if is_needed() {
+            switch::set_suspended(SuspendReason::Time, false);
         }
         if end < u64::MAX {
-            background::sleep_until(end, goes_on);
+            background::sleep_until(end, is_needed);
             finish(session);
         }
     };
     if background::spawn("ferrum-trace-time", work).is_none() {
-        switch::set_rest(Rest::Time, false);
+        switch::set_suspended(SuspendReason::Time, false);
     }
 }
 
@@ -204,10 +204,10 @@ mod tests {
     #[test]
     fn one_request_in_a_hundred_is_chosen_whatever_the_ids_are_like() {
         for ids in [0..100_000u64, (1 << 40)..(1 << 40) + 100_000] {
-            let n_chosen = ids.filter(|&id| mixed(id).is_multiple_of(100)).count();
+            let n_chosen = ids.filter(|&id| mix(id).is_multiple_of(100)).count();
             assert!((800..1200).contains(&n_chosen), "{n_chosen}");
         }
-        let even = (0..100_000u64).map(|n| 64 * n).filter(|&id| mixed(id).is_multiple_of(100)).count();
+        let even = (0..100_000u64).map(|n| 64 * n).filter(|&id| mix(id).is_multiple_of(100)).count();
         assert!((800..1200).contains(&even), "{even}");
     }
 }
