@@ -8,8 +8,7 @@ use std::sync::Weak;
 use std::thread;
 use std::time::Duration;
 
-/// Interval at which the ring is examined. One that is filled at full speed on many cores lasts some tens of
-/// milliseconds.
+/// Interval at which the ring is examined. Many cores at full speed fill a ring in some tens of milliseconds.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// Waits for `after`, until half of the ring is new, or until the recording ends.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// A session with its dumps and triggers. A rotating recording has one of these for each part.
 ///
-/// It dereferences to its session, which has everything but the flight recorder.
+/// Dereferences to its session.
 #[derive(Debug)]
 pub struct Recording {
     session: Arc<Session>,
@@ -66,8 +66,8 @@ impl Recording {
         &self.triggers
     }
 
-    /// Writes the pending dump from the ring, and reports an error on standard error. Calls `copied` when the data of the
-    /// dump can no longer be overwritten.
+    /// Writes the pending dump from the ring, and reports an error on standard error. Calls `copied` when the data of
+    /// the dump can no longer be overwritten.
     pub fn write_dump(&self, copied: impl FnOnce()) {
         let written = self.dumps.write_pending(|path, trigger| {
             let copy = Snapshot::take(self.spool().file(), with_ending(path, ".copy"));
