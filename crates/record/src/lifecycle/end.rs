@@ -18,7 +18,7 @@ pub fn finish(id: u64) -> Result<Stats, Error> {
     let Some(part) = recording.part() else {
         return result;
     };
-    // Parts before it may still be written.
+    // Earlier parts may still be in progress.
     background::finish_all();
     result.map(|mut stats| {
         stats += part.completed();
@@ -46,13 +46,13 @@ pub fn take_active(id: u64) -> Option<Arc<Recording>> {
         categories::end();
         registry.active.take().filter(|recording| recording.mark_closed())
     })?;
-    // Now, not when it is completed: threads would continue to record to it, though another recording may have started by
-    // then. And not under the lock of the registry, which they take to find the other recording.
+    // Now, not when it is completed: threads would continue to record to it, though another recording may have started
+    // by then. And not under the lock of the registry, which they take to find the other recording.
     recording.close_chunks();
     Some(recording)
 }
 
-/// Completes a recording that has been closed, in a process that goes on. Reports what was lost or went wrong in one line.
+/// Completes a recording that has been closed, in a process that continues. Reports losses and errors in one line.
 pub fn complete(recording: &Arc<Recording>) {
     let Some(completed) = complete_and_report(recording, recording.losses()) else {
         return;
@@ -63,7 +63,7 @@ pub fn complete(recording: &Arc<Recording>) {
     }
 }
 
-/// Closes and completes a recording, and reports what was lost or went wrong in one line.
+/// Closes and completes a recording, and reports losses and errors in one line.
 pub fn close_and_complete(recording: &Arc<Recording>) {
     let losses = recording.losses();
     if recording.close() {
@@ -71,8 +71,8 @@ pub fn close_and_complete(recording: &Arc<Recording>) {
     }
 }
 
-/// Completes a recording that has been closed, and reports what was lost or went wrong. `losses` are those before. Returns
-/// `None` if another thread has taken over.
+/// Completes a recording that has been closed, and reports losses and errors. `losses` are the losses before. Returns
+/// `None` if another thread takes over.
 fn complete_and_report(recording: &Arc<Recording>, losses: Option<(u64, String)>) -> Option<Result<Stats, Error>> {
     let completed = recording.complete();
     match &completed {
@@ -99,14 +99,14 @@ fn complete_and_report(recording: &Arc<Recording>, losses: Option<(u64, String)>
     Some(completed)
 }
 
-/// Leaves a recording that could not be completed to the thread that has taken over from this background thread. Returns
-/// false if none has.
+/// Hands a recording that could not be completed to the thread that takes over from this background thread. Returns
+/// false if none does.
 pub fn hand_back(recording: &Arc<Recording>) -> bool {
     let recording = Arc::clone(recording);
     background::hand_back(move || complete(&recording))
 }
 
-/// Reports why a recording that is about to end has no event, if that is because of its categories.
+/// Prints a line about a recording that is about to end without events, if the reason is its categories.
 pub fn say_if_muted(recording: &Recording) {
     if !recording.has_chunks()
         && let Some(words) = categories::why_empty()
