@@ -181,7 +181,7 @@
 //! It does not sample, sends nothing anywhere, and installs no signal handler except for the signal that a [`Trigger`]
 //! names. It does not read traces: that is the command `ferrum-trace`.
 
-/// Whether all call sites are to vanish.
+/// True if all call sites compile to nothing.
 pub(crate) const COMPILED_OUT: bool = cfg!(feature = "compiled-out");
 
 mod error;
@@ -228,7 +228,7 @@ pub use thread::arg::Arg;
 /// For the macros only.
 #[doc(hidden)]
 pub mod __private {
-    /// Reads settings as the environment has them, and returns what is said about them. For the fuzzer.
+    /// Reads settings as from the environment, and returns the messages about invalid ones. For the fuzzer.
     pub fn read_settings<'a>(vars: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<String> {
         let mut complaints = Vec::new();
         crate::lifecycle::environment::options_from_vars(vars, |complaint| complaints.push(complaint));

@@ -1,7 +1,7 @@
-//! Pausing, stopping and asking while the program runs.
+//! Control of a running recording: pause, stop, categories and status.
 //!
-//! A recording is begun by the environment or by [`Recorder::builder`](crate::Recorder::builder). Nothing here makes a thread that
-//! records wait: stopping only turns recording off, and the file is written by a thread of low priority.
+//! A recording is started by the environment or by [`Recorder::builder`](crate::Recorder::builder). Nothing here makes
+//! a recording thread wait: stopping only turns recording off, and a thread of low priority writes the file.
 //!
 //! ```
 //! # fn main() -> Result<(), ferrum_trace::Error> {
@@ -14,9 +14,9 @@
 //! assert_eq!(control::status().state, State::Paused);
 //! control::resume()?;
 //! control::set_categories("-memory".parse().unwrap());
-//! let stopping = control::stop()?; // the engine goes on
+//! let stopping = control::stop()?; // the engine continues
 //! println!("{}", stopping.path().display());
-//! stopping.wait()?; // whoever wants to know when the file is complete
+//! stopping.wait()?; // optional: until the file is complete
 //! # std::fs::remove_dir_all(folder).unwrap();
 //! # Ok(())
 //! # }
@@ -31,13 +31,13 @@ use crate::process::categories;
 use crate::stats::Stats;
 use ferrum_trace_model::settings::Categories;
 
-/// How the process's recording stands. Takes some microseconds, however much is recorded.
+/// Returns the status of the process's recording. Takes some microseconds, however much is recorded.
 pub fn status() -> Status {
     mode();
     control::status()
 }
 
-/// Records nothing until [`resume`]. Spans that are open are still recorded when they end.
+/// Pauses the recording until [`resume`]. Open spans are still recorded when they end.
 ///
 /// # Errors
 ///
@@ -47,7 +47,7 @@ pub fn pause() -> Result<(), Error> {
     control::set_paused(true)
 }
 
-/// Goes on after [`pause`].
+/// Resumes the recording after [`pause`].
 ///
 /// # Errors
 ///
@@ -57,23 +57,25 @@ pub fn resume() -> Result<(), Error> {
     control::set_paused(false)
 }
 
-/// Records these categories from now on, in this recording and in later ones. Spans of others that are open are still recorded.
+/// Records these categories from now on, in this recording and in later ones. Open spans of other categories are still
+/// recorded when they end.
 ///
-/// While some are left out, a span costs a comparison more, and one that is left out a few nanoseconds.
+/// While some categories are not recorded, a span costs one comparison more, and a span that is not recorded costs a
+/// few nanoseconds.
 pub fn set_categories(categories: Categories) {
     // Decides first, so that the categories of the environment do not replace these later.
     mode();
     categories::set_for_process(categories);
 }
 
-/// Which categories are recorded.
+/// Returns the categories that are recorded.
 pub fn categories() -> Categories {
     categories::current()
 }
 
-/// Ends the process's recording, whoever began it, and returns at once: the file is completed by a thread of low priority.
-/// [`finish`](crate::finish()) does the same as fast as possible, on the calling thread. Of a recording in several files, the counts are
-/// those of the last.
+/// Ends the process's recording, whether the program or the environment started it, and returns at once: a thread of
+/// low priority completes the file. [`finish`](crate::finish()) completes it on the calling thread, as fast as
+/// possible. With rotation, the counts are those of the last part.
 ///
 /// # Errors
 ///

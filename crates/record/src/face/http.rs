@@ -51,8 +51,8 @@ use crate::server;
 use axum::Router;
 use std::io;
 
-/// Returns the interface as a router, to be mounted into a server of the program: `app.nest("/profiler", router(options))`.
-/// The address in the options is not used; a token is.
+/// Returns the interface as a router, to be mounted into a server of the program: `app.nest("/profiler",
+/// router(options))`. Uses the token in the options, but not the address.
 pub fn router(options: HttpOptions) -> Router {
     mode();
     server::router(options)

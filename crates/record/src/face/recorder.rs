@@ -1,4 +1,4 @@
-//! Recording by the program's own decision.
+//! Recordings that the program starts itself, and functions for the recording of the process.
 
 use crate::error::Error;
 use crate::flight::recording::Recording;
@@ -6,7 +6,7 @@ use crate::flight::step::EndedStep;
 use crate::flight::triggers::Predicate;
 use crate::lifecycle::{end, start};
 use crate::os::clock::ClockKind;
-use crate::probe::mode::{listen_if_asked, mode};
+use crate::probe::mode::{mode, serve_http_if_set};
 use crate::process::attach;
 use crate::process::current;
 use crate::process::options::Options;
@@ -18,14 +18,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The recording of this process, begun by the program.
+/// A recording of this process that the program has started.
 ///
-/// If `FERRUM_TRACE_OUT` asks for a recording, that one wins, since whoever runs the program decides:
-/// [`start`](RecorderBuilder::start) returns a handle to it, the settings of the builder are not used, and one line on standard error says so.
-/// [`is_from_environment`](Self::is_from_environment) tells. [`finish`](Self::finish) ends it like any other.
+/// A recording that `FERRUM_TRACE_OUT` requests has precedence, since the person who runs the program decides:
+/// [`start`](RecorderBuilder::start) returns a handle to it, the settings of the builder are not used, one line on
+/// standard error says so, and [`is_from_environment`](Self::is_from_environment) returns true.
+/// [`finish`](Self::finish) ends it like any other.
 ///
-/// Dropping it changes nothing: recording goes on until [`finish`](Self::finish) or the end of the process, and the file
-/// is complete either way.
+/// Dropping the handle changes nothing: recording continues until [`finish`](Self::finish) or the end of the process,
+/// and the file is complete either way.
 ///
 /// ```
 /// # fn main() -> Result<(), ferrum_trace::Error> {
@@ -48,22 +49,22 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A builder with the defaults and no path.
+    /// Returns a builder with the defaults and no path.
     pub fn builder() -> RecorderBuilder {
         RecorderBuilder { options: Options::new(PathBuf::new()) }
     }
 
-    /// Brings the output up to date: it then holds all that was recorded before the call, and recording goes on. The
-    /// cost grows with what is new.
+    /// Brings the output up to date: it then has all events that were recorded before the call, and recording
+    /// continues. The cost grows with the number of new events.
     ///
     /// # Errors
     ///
-    /// If the output cannot be written. Nothing is lost by that.
+    /// If the output cannot be written. No event is lost then.
     pub fn flush(&self) -> Result<(), Error> {
         self.current().flush()
     }
 
-    /// Counts so far. Reads what has been recorded since the last call, so it is not for the hot path.
+    /// Returns the counts so far. Reads the events recorded since the last call, so it is not for the hot path.
     ///
     /// # Errors
     ///
@@ -72,24 +73,24 @@ impl Recorder {
         self.current().stats()
     }
 
-    /// Where the trace goes. Another file than asked for if a live process writes to that. If there are several, one after the
-    /// other, the one that is being recorded to.
+    /// Returns the path of the trace. It differs from the path of the builder if another live process records to that
+    /// one. With rotation, it is the path of the current part.
     pub fn path(&self) -> PathBuf {
         self.current().output_path().to_owned()
     }
 
-    /// Whether this is the recording that `FERRUM_TRACE_OUT` asked for, so that the settings of the builder are not used.
+    /// Returns true if `FERRUM_TRACE_OUT` requested this recording, so that the settings of the builder are not used.
     pub fn is_from_environment(&self) -> bool {
         self.is_from_environment
     }
 
-    /// The recording may go on in another file than it began in.
+    /// Returns the current part of the recording.
     fn current(&self) -> Arc<Recording> {
-        let going_on = current::running().filter(|current| current.recording() == self.recording.recording());
-        going_on.unwrap_or_else(|| Arc::clone(&self.recording))
+        let current = current::running().filter(|running| running.recording() == self.recording.recording());
+        current.unwrap_or_else(|| Arc::clone(&self.recording))
     }
 
-    /// Ends the recording: the output is complete. Spans that are still open are not in it.
+    /// Ends the recording and completes the output. Spans that are still open end there and are marked `unclosed`.
     ///
     /// # Errors
     ///
@@ -99,79 +100,84 @@ impl Recorder {
     }
 }
 
-/// How to record; see [`Recorder::builder`].
+/// Options of a recording; see [`Recorder::builder`].
 #[derive(Clone, Debug)]
 pub struct RecorderBuilder {
     options: Options,
 }
 
 impl RecorderBuilder {
-    /// Where the trace goes. The ending chooses the form: `.pftrace` is Perfetto's, `.spool` leaves the spool, anything else is Chrome
-    /// JSON; `.gz` or `.zst` behind it packs that. In a directory, the file is named after program and process.
+    /// Sets the path of the trace. The extension chooses the output format: `.pftrace` is Perfetto's, `.spool` keeps
+    /// the spool, anything else is Chrome JSON; a further `.gz` or `.zst` compresses the file. In a directory, the file
+    /// is named after program and process.
     pub fn path(mut self, path: impl Into<PathBuf>) -> Self {
         self.options.session.out = path.into();
         self
     }
 
-    /// Bytes that the spool may take, 4 GiB if not given. What comes later is counted, not recorded. At least 1 MiB.
+    /// Sets the maximum size of the spool in bytes, by default 4 GiB, at least 1 MiB. Later events are counted, not
+    /// recorded.
     pub fn limit(mut self, bytes: u64) -> Self {
         self.options.session.limit = bytes;
         self
     }
 
-    /// A flight recorder: the newest `bytes` are kept, and what is older is overwritten. At least 1 MiB. Memory and disk stay as they are,
-    /// and of each thread the last moments are kept, however much others record.
+    /// Makes the recording a flight recorder, which keeps the newest `bytes`, at least 1 MiB, and overwrites older
+    /// events. Memory and disk use do not grow, and the last events of each thread are kept, however much other threads
+    /// record.
     pub fn ring(mut self, bytes: u64) -> Self {
         self.options.session.ring = Some(Extent::Bytes(bytes));
         self
     }
 
-    /// A flight recorder that keeps at least this time, as far as the [`limit`](Self::limit) has room for it.
+    /// Makes the recording a flight recorder that keeps at least this time, if the [`limit`](Self::limit) has room for
+    /// it.
     pub fn ring_of(mut self, time: Duration) -> Self {
         self.options.session.ring = Some(Extent::Time(time));
         self
     }
 
-    /// Several files, one after the other, each of about so many bytes of spool: `trace.001.json`, `trace.002.json` and so on. Each is a
-    /// complete trace, written in the background while the next one records; no event is lost in between. At least 1 MiB. Not for
-    /// a flight recorder.
+    /// Rotates by size: continues in a new file after about this many bytes of spool, at least 1 MiB. The files are
+    /// named `trace.001.json`, `trace.002.json` and so on. Each is a complete trace, which is written in the background
+    /// while the next one is recorded; no event is lost in between. Has no effect on a flight recorder.
     pub fn rotate(mut self, bytes: u64) -> Self {
         self.options.session.rotate.get_or_insert_default().bytes = Some(bytes);
         self
     }
 
-    /// The same by time: each file has so much of it. May be given together with [`rotate`](Self::rotate).
+    /// Rotates by time: continues in a new file after this time. May be combined with [`rotate`](Self::rotate).
     pub fn rotate_every(mut self, time: Duration) -> Self {
         self.options.session.rotate.get_or_insert_default().every = Some(time);
         self
     }
 
-    /// How many complete files are kept of those: the oldest is removed when there is one more. All are kept if not given.
+    /// Sets the number of complete files that rotation keeps, by default all. The oldest one is removed when there are
+    /// more.
     pub fn rotate_keep(mut self, files: u32) -> Self {
         self.options.session.rotate.get_or_insert_default().keep = Some(files.max(1));
         self
     }
 
-    /// What [`dump`](crate::dump()) and triggers may write.
+    /// Sets the limits of dumps, by [`dump`](crate::dump()) and by triggers.
     pub fn dumps(mut self, limits: DumpLimits) -> Self {
         self.options.flight.dumps = limits;
         self
     }
 
-    /// Which part of the run is recorded: all of it if not given.
+    /// Sets the part of the run that is recorded, by default all of it.
     pub fn window(mut self, window: Window) -> Self {
         self.options.window = window;
         self
     }
 
-    /// Which categories are recorded: all of them if not given. [`control::set_categories`](crate::control::set_categories) changes
-    /// that while the program runs.
+    /// Sets the categories that are recorded, by default all.
+    /// [`control::set_categories`](crate::control::set_categories) changes them while the program runs.
     pub fn categories(mut self, categories: Categories) -> Self {
         self.options.categories = Some(categories);
         self
     }
 
-    /// Something that has the flight recorder write a [`dump`](crate::dump()) by itself. May be given several times.
+    /// Adds a condition that causes a [`dump`](crate::dump()) of a flight recorder. May be called several times.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -194,50 +200,51 @@ impl RecorderBuilder {
         self
     }
 
-    /// The same for what only the program knows: `is_wrong` is asked at the end of each step, and `name` is the reason that the trace gives.
+    /// Adds a condition of the program's own that causes a dump: `condition` is called at the end of each step, and
+    /// `name` is the reason in the trace.
     ///
-    /// It runs on the thread of the engine, where the [`StepSpan`](crate::llm::StepSpan) is dropped, so the engine waits for it. One that
-    /// panics is taken for a no.
+    /// It runs on the thread that drops the [`StepSpan`](crate::llm::StepSpan), so the engine waits for it. A panic
+    /// counts as false.
     pub fn trigger_when(
         mut self,
         name: impl Into<String>,
-        is_wrong: impl Fn(&EndedStep) -> bool + Send + Sync + 'static,
+        condition: impl Fn(&EndedStep) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.options.flight.predicates.push(Predicate { name: name.into(), is_wrong: Arc::new(is_wrong) });
+        self.options.flight.predicates.push(Predicate { name: name.into(), condition: Arc::new(condition) });
         self
     }
 
-    /// The name of the process in the trace, that of the program if not given.
+    /// Sets the name of the process in the trace, by default that of the program.
     pub fn process_name(mut self, name: impl Into<String>) -> Self {
         self.options.session.process_name = Some(name.into());
         self
     }
 
-    /// Which of the processes of one run this is, that of `RANK`, `OMPI_COMM_WORLD_RANK` or `SLURM_PROCID` if not given. Viewers
-    /// sort processes by it, and `ferrum-trace merge` names them after it.
+    /// Sets the rank of the process in its run, by default that of `RANK`, `OMPI_COMM_WORLD_RANK` or `SLURM_PROCID`.
+    /// Viewers sort processes by it, and `ferrum-trace merge` names them after it.
     pub fn rank(mut self, rank: u32) -> Self {
         self.options.session.rank = Some(rank);
         self
     }
 
-    /// Takes times from the system's monotonic clock even where the processor's counter could be used. Costs more.
+    /// Takes times from the system's monotonic clock even where the processor's counter could be used. This costs more.
     pub fn monotonic_clock(mut self) -> Self {
         self.options.session.clock = Some(ClockKind::Monotonic);
         self
     }
 
-    /// Writes times in JSON as whole microseconds, and `dur` in every event, for readers that know no other: `FERRUM_TRACE_TIME=us`. Begin
-    /// and end are rounded. Has no effect on other forms.
+    /// Writes times in JSON as whole microseconds, and `dur` in every event, for readers that accept nothing else, as
+    /// `FERRUM_TRACE_TIME=us` does. Begin and end are rounded. Has no effect on other output formats.
     pub fn whole_microseconds(mut self) -> Self {
         self.options.session.whole_micros = true;
         self
     }
 
-    /// Begins to record, or returns the recording that `FERRUM_TRACE_OUT` asked for; see [`Recorder`].
+    /// Starts to record, or returns the recording that `FERRUM_TRACE_OUT` requested; see [`Recorder`].
     ///
     /// # Errors
     ///
-    /// If no path was given, it cannot be written to, or the program has begun a recording already that goes on.
+    /// If no path was given, if it cannot be written to, or if the program is already recording.
     pub fn start(self) -> Result<Recorder, Error> {
         if crate::COMPILED_OUT {
             return Err(Error::not_recording());
@@ -247,13 +254,13 @@ impl RecorderBuilder {
         let session = &mut options.session;
         session.rotate = session.rotate.filter(|rotate| session.ring.is_none() && rotate.is_on());
         let started = start::start(options);
-        listen_if_asked();
+        serve_http_if_set();
         let (recording, is_from_environment) = started?;
         Ok(Recorder { recording, is_from_environment })
     }
 }
 
-/// Brings the output of this process's recording up to date, whoever began it.
+/// Brings the output of this process's recording up to date, whether the program or the environment started it.
 ///
 /// # Errors
 ///
@@ -269,7 +276,8 @@ pub fn flush() -> Result<(), Error> {
     recording.flush()
 }
 
-/// Ends this process's recording, whoever began it. Nothing needs to: the file is complete at the end of the process.
+/// Ends this process's recording, whether the program or the environment started it. The call is optional: the file is
+/// also completed at the end of the process.
 ///
 /// # Errors
 ///
@@ -279,7 +287,7 @@ pub fn finish() -> Result<Stats, Error> {
     end::finish(recording.recording())
 }
 
-/// Counts of this process's recording, if there is one. Reads what has been recorded since the last call.
+/// Returns the counts of this process's recording, if there is one. Reads the events recorded since the last call.
 ///
 /// ```
 /// assert_eq!(ferrum_trace::stats(), None);
@@ -288,7 +296,7 @@ pub fn stats() -> Option<Stats> {
     current::running()?.stats().ok()
 }
 
-/// Whether this process is recording. Asks the environment if nobody has yet.
+/// Returns true if this process is recording. The first call reads the environment.
 ///
 /// ```
 /// assert!(!ferrum_trace::is_on());
@@ -313,7 +321,7 @@ pub fn set_process_name(name: &str) {
     }
 }
 
-/// Names the calling thread in the trace. Threads that `std::thread::Builder` has named need not.
+/// Names the calling thread in the trace. Not needed for threads that `std::thread::Builder` has named.
 ///
 /// ```
 /// ferrum_trace::set_thread_name("decode loop");
@@ -324,7 +332,7 @@ pub fn set_thread_name(name: &str) {
     }
     let is_remembered = attach::remember_name(name);
     if is_remembered && !attach::is_attached() {
-        // It comes with the first event: a name alone is no recording.
+        // The name is written with the first event: a thread without events is not in the trace.
         return;
     }
     if let Some(id) = attach::thread_id() {

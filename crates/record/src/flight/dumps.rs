@@ -1,4 +1,7 @@
-//! Dumps of one recording: numbers, limits, and the one that is pending.
+//! Dumps of one recording: file numbers, limits, and the pending dump.
+//!
+//! At most one dump is pending at a time: from [`grant`](Dumps::grant) until it has been written. See `watch/dump.rs`
+//! for the whole sequence.
 
 use crate::error::Error;
 use crate::memory::snapshot::Snapshot;
@@ -15,35 +18,37 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
-/// The files of one recording.
+/// State of the dumps of one recording.
 #[derive(Debug)]
 pub struct Dumps {
     limits: DumpLimits,
-    /// The output, beside which they are.
+    /// Path of the output. Dumps are written to the same folder.
     output: PathBuf,
     state: Mutex<State>,
-    /// Held while a file is written, so that the end of the recording waits for it.
+    /// Held while a dump is written, so that the end of the recording waits for it.
     writing: Mutex<()>,
+    /// Number of refused dumps, by reason.
     refused: [AtomicU64; DumpRefusal::ALL.len()],
 }
 
 #[derive(Debug)]
 struct State {
-    /// The number of the next file.
+    /// Number of the next dump.
     next: u32,
     n_files: u32,
-    /// Bytes of all files, and of the largest.
+    /// Total size of the dumps.
     n_bytes: u64,
+    /// Size of the largest dump.
     largest: u64,
-    /// When the last one was asked for, in nanoseconds.
+    /// Time when the last dump was granted, in nanoseconds.
     last: Option<u64>,
-    /// The one that is asked for and not written, and why.
+    /// The dump that is granted and not yet written.
     pending: Option<Pending>,
-    /// What was copied for it by a thread that has given up.
-    left: Option<Snapshot>,
+    /// Copy of the ring made for it by a thread that was cancelled.
+    copy: Option<Snapshot>,
 }
 
-/// A file that is asked for and not written.
+/// A dump that is granted and not yet written.
 #[derive(Clone, Debug)]
 struct Pending {
     number: u32,
@@ -51,10 +56,10 @@ struct Pending {
 }
 
 impl Dumps {
-    /// Looks for files of earlier runs, so that none is overwritten.
+    /// Creates the state. The numbers of a ring continue after existing dumps, so that none is overwritten.
     pub fn new(limits: DumpLimits, output: PathBuf, is_ring: bool) -> Self {
         let next = if is_ring { last_number(&output) + 1 } else { 1 };
-        let state = State { next, n_files: 0, n_bytes: 0, largest: 0, last: None, pending: None, left: None };
+        let state = State { next, n_files: 0, n_bytes: 0, largest: 0, last: None, pending: None, copy: None };
         let (state, writing) = (Mutex::new(state), Mutex::default());
         Self { limits, output, state, writing, refused: Default::default() }
     }
@@ -64,7 +69,7 @@ impl Dumps {
         self.limits.after
     }
 
-    /// Returns how many were asked for and not granted, by reason.
+    /// Returns the number of refused dumps, by reason.
     pub fn refused(&self) -> RefusedDumps {
         let mut refused = RefusedDumps::default();
         for (&reason, n) in DumpRefusal::ALL.iter().zip(&self.refused) {
@@ -73,12 +78,12 @@ impl Dumps {
         refused
     }
 
-    /// How many were granted.
+    /// Returns the number of granted dumps.
     pub fn n_granted(&self) -> u64 {
         lock(&self.state).n_files.into()
     }
 
-    /// Returns the number of the file that is granted, or why none is. Never waits.
+    /// Grants a dump and returns its number, or the reason for a refusal. Never waits.
     pub fn grant(&self, reason: &str, what: Option<&str>) -> Result<u32, DumpRefusal> {
         let granted = match self.state.try_lock() {
             Ok(state) => self.grant_locked(state, reason, what),
@@ -120,17 +125,17 @@ impl Dumps {
         Ok(number)
     }
 
-    /// Leaves what was copied to whoever ends the recording.
-    pub fn leave(&self, copy: Snapshot) {
-        lock(&self.state).left = Some(copy);
+    /// Keeps the copy of a cancelled dump for the thread that ends the recording.
+    pub fn keep_copy(&self, copy: Snapshot) {
+        lock(&self.state).copy = Some(copy);
     }
 
-    /// What was left so.
-    pub fn take_left(&self) -> Option<Snapshot> {
-        lock(&self.state).left.take()
+    /// Takes the copy of a cancelled dump, if any.
+    pub fn take_copy(&self) -> Option<Snapshot> {
+        lock(&self.state).copy.take()
     }
 
-    /// Writes the file that is asked for, if there is one. It stays asked for if the thread has given up.
+    /// Writes the pending dump, if any. It stays pending if the calling thread is cancelled.
     pub fn write_pending(&self, write: impl FnOnce(&Path, Trigger) -> Result<(), Error>) -> Result<(), Error> {
         let _writing = lock(&self.writing);
         let Some(Pending { number, trigger }) = lock(&self.state).pending.clone() else {
@@ -138,7 +143,7 @@ impl Dumps {
         };
         let path = with_infix(&self.output, &infix(number));
         let written = write(&path, trigger);
-        if written.is_err() && background::has_given_up() {
+        if written.is_err() && background::is_cancelled() {
             return Ok(());
         }
         let n_bytes = path.metadata().map_or(0, |file| file.len());
@@ -154,7 +159,7 @@ fn infix(number: u32) -> String {
     format!("dump-{number:03}")
 }
 
-/// The files `trace.dump-001.json` and so on that are there, and their numbers.
+/// Returns the existing files `trace.dump-001.json` and so on, with their numbers.
 pub fn dumps_beside(output: &Path) -> Vec<(u32, PathBuf)> {
     let around = with_infix(output, "dump-#");
     let around = around.file_name().unwrap_or_default().to_string_lossy();
@@ -165,7 +170,7 @@ pub fn dumps_beside(output: &Path) -> Vec<(u32, PathBuf)> {
     files.filter_map(|file| Some((number(&file.file_name().to_string_lossy())?, file.path()))).collect()
 }
 
-/// The highest of those numbers, 0 if there is none.
+/// Returns the highest number of an existing dump, 0 if there is none.
 fn last_number(output: &Path) -> u32 {
     dumps_beside(output).into_iter().map(|(number, _)| number).max().unwrap_or(0).min(u32::MAX - 1)
 }
@@ -174,30 +179,30 @@ fn last_number(output: &Path) -> u32 {
 mod tests {
     use super::*;
 
-    fn granted(limits: DumpLimits) -> Dumps {
+    fn dumps(limits: DumpLimits) -> Dumps {
         Dumps::new(limits, PathBuf::from("trace.json"), false)
     }
 
-    fn ask(dumps: &Dumps) -> Result<u32, DumpRefusal> {
+    fn grant(dumps: &Dumps) -> Result<u32, DumpRefusal> {
         dumps.grant("test", None)
     }
 
     #[test]
-    fn one_is_granted_at_a_time_and_so_many_in_all() {
-        let dumps = granted(DumpLimits { files: 2, every: Duration::ZERO, ..DumpLimits::default() });
-        assert_eq!((ask(&dumps), ask(&dumps)), (Ok(1), Err(DumpRefusal::UnderWay)));
+    fn one_dump_is_granted_at_a_time_up_to_the_limit_of_files() {
+        let dumps = dumps(DumpLimits { files: 2, every: Duration::ZERO, ..DumpLimits::default() });
+        assert_eq!((grant(&dumps), grant(&dumps)), (Ok(1), Err(DumpRefusal::UnderWay)));
         dumps.write_pending(|_, _| Ok(())).unwrap();
-        assert_eq!((ask(&dumps), ask(&dumps)), (Ok(2), Err(DumpRefusal::Files)));
+        assert_eq!((grant(&dumps), grant(&dumps)), (Ok(2), Err(DumpRefusal::Files)));
         dumps.write_pending(|_, _| Ok(())).unwrap();
-        assert_eq!(ask(&dumps), Err(DumpRefusal::Files));
+        assert_eq!(grant(&dumps), Err(DumpRefusal::Files));
         assert_eq!((dumps.n_granted(), dumps.refused().total()), (2, 3));
         let expected = "1 while another dump was under way, 2 beyond the number of files allowed";
         assert_eq!(dumps.refused().to_string(), expected);
     }
 
     #[test]
-    fn time_passes_between_two() {
-        let dumps = granted(DumpLimits { every: Duration::from_secs(3600), ..DumpLimits::default() });
+    fn a_dump_too_soon_after_another_is_refused() {
+        let dumps = dumps(DumpLimits { every: Duration::from_secs(3600), ..DumpLimits::default() });
         assert_eq!(dumps.grant("ttft>300ms", Some("request 2 waited")), Ok(1));
         let trigger = Trigger { reason: "ttft>300ms".into(), what: "request 2 waited".into(), dump: Some(1) };
         dumps
@@ -206,33 +211,33 @@ mod tests {
                 Ok(())
             })
             .unwrap();
-        assert_eq!(ask(&dumps), Err(DumpRefusal::TooSoon));
+        assert_eq!(grant(&dumps), Err(DumpRefusal::TooSoon));
     }
 
     #[test]
-    fn the_largest_so_far_must_still_fit() {
+    fn a_dump_is_refused_if_the_largest_so_far_would_not_fit() {
         let folder = std::env::temp_dir().join(format!("ferrum-dumps-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let output = folder.join("trace.json");
         let limits = DumpLimits { bytes: 2500, every: Duration::ZERO, ..DumpLimits::default() };
         let dumps = Dumps::new(limits, output.clone(), true);
         for number in 1..=2 {
-            assert_eq!(ask(&dumps), Ok(number));
+            assert_eq!(grant(&dumps), Ok(number));
             let written = dumps
                 .write_pending(|path, _| std::fs::write(path, [0; 1000]).map_err(|cause| Error::io("", path, cause)));
             written.unwrap();
         }
-        assert_eq!(ask(&dumps), Err(DumpRefusal::Bytes), "a third one does not fit");
+        assert_eq!(grant(&dumps), Err(DumpRefusal::Bytes), "a third one does not fit");
         assert_eq!((dumps.n_granted(), dumps.refused().total()), (2, 1));
-        // Another run goes on after the last one, though some are gone.
+        // The next run continues after the highest number, though there are gaps.
         std::fs::rename(folder.join("trace.dump-002.json"), folder.join("trace.dump-041.json")).unwrap();
         std::fs::write(folder.join("other.dump-099.json"), "").unwrap();
-        assert_eq!(ask(&Dumps::new(limits, output, true)), Ok(42));
+        assert_eq!(grant(&Dumps::new(limits, output, true)), Ok(42));
         std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
-    fn no_bytes_no_files() {
-        assert_eq!(ask(&granted(DumpLimits { bytes: 0, ..DumpLimits::default() })), Err(DumpRefusal::Bytes));
+    fn a_limit_of_zero_bytes_refuses_every_dump() {
+        assert_eq!(grant(&dumps(DumpLimits { bytes: 0, ..DumpLimits::default() })), Err(DumpRefusal::Bytes));
     }
 }

@@ -8,8 +8,7 @@ use std::sync::Weak;
 use std::thread;
 use std::time::Duration;
 
-/// Interval at which the ring is examined. One that is filled at full speed on many cores lasts some tens of
-/// milliseconds.
+/// Interval at which the ring is examined. Many cores at full speed fill a ring in some tens of milliseconds.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// Waits for `after`, until half of the ring is new, or until the recording ends.
@@ -20,8 +19,8 @@ pub fn wait(recording: &Weak<Recording>, after: Duration) {
     };
     loop {
         let left = after.saturating_sub(Duration::from_nanos(clock::monotonic_nanos().saturating_sub(begin)));
-        let goes_on = |recording: &Recording| recording.is_open() && !is_half_new(recording.spool(), overwritten);
-        if left.is_zero() || !recording.upgrade().is_some_and(|recording| goes_on(&recording)) {
+        let can_wait = |recording: &Recording| recording.is_open() && !is_half_new(recording.spool(), overwritten);
+        if left.is_zero() || !recording.upgrade().is_some_and(|recording| can_wait(&recording)) {
             return;
         }
         thread::sleep(left.min(LOOK_EVERY));

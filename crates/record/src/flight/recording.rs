@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// A session with its dumps and triggers. A rotating recording has one of these for each part.
 ///
-/// It dereferences to its session, which has everything but the flight recorder.
+/// Dereferences to its session.
 #[derive(Debug)]
 pub struct Recording {
     session: Arc<Session>,
@@ -66,8 +66,8 @@ impl Recording {
         &self.triggers
     }
 
-    /// Writes the pending dump from the ring, and reports an error on standard error. Calls `copied` when the data of the
-    /// dump can no longer be overwritten.
+    /// Writes the pending dump from the ring, and reports an error on standard error. Calls `copied` when the data of
+    /// the dump can no longer be overwritten.
     pub fn write_dump(&self, copied: impl FnOnce()) {
         let written = self.dumps.write_pending(|path, trigger| {
             let copy = Snapshot::take(self.spool().file(), with_ending(path, ".copy"));
@@ -75,8 +75,8 @@ impl Recording {
             copied();
             let copy = copy?;
             let written = output::write_dump(copy.file(), path, trigger, self.has_whole_micros());
-            if written.is_err() && background::has_given_up() {
-                self.dumps.leave(copy);
+            if written.is_err() && background::is_cancelled() {
+                self.dumps.keep_copy(copy);
             }
             written
         });
@@ -88,7 +88,7 @@ impl Recording {
     /// Writes the dump that is still pending when the recording ends, from the copy made for it or from the ring.
     fn write_last_dump(&self) {
         let written = self.dumps.write_pending(|path, trigger| {
-            let copy = self.dumps.take_left();
+            let copy = self.dumps.take_copy();
             let spool = copy.as_ref().map_or(self.spool().file(), Snapshot::file);
             output::write_dump(spool, path, trigger, self.has_whole_micros())
         });
@@ -106,7 +106,7 @@ impl Recording {
     /// Returns the counts so far, including those of the parts before this one.
     pub fn stats(&self) -> Result<Stats, Error> {
         let mut stats = self.with_dumps(self.session.stats()?);
-        stats += self.part().map_or_else(Stats::default, Part::done);
+        stats += self.part().map_or_else(Stats::default, Part::completed);
         Ok(stats)
     }
 

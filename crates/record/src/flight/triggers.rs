@@ -11,11 +11,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A question that the program asks at the end of each step.
+/// A condition of the program that is evaluated at the end of each step.
 #[derive(Clone)]
 pub struct Predicate {
     pub name: String,
-    pub is_wrong: Arc<dyn Fn(&EndedStep) -> bool + Send + Sync>,
+    pub condition: Arc<dyn Fn(&EndedStep) -> bool + Send + Sync>,
 }
 
 impl fmt::Debug for Predicate {
@@ -24,37 +24,39 @@ impl fmt::Debug for Predicate {
     }
 }
 
-/// Triggers of one recording, and the figures they need.
+/// Triggers of one recording, and the statistics they need.
 #[derive(Debug, Default)]
 pub struct Triggers {
     triggers: Vec<Trigger>,
     predicates: Vec<Predicate>,
-    /// By phase; only if a trigger asks for it.
+    /// Running p99 of step durations by phase, if a trigger needs it.
     p99: Option<Box<[RunningP99; Phase::ALL.len()]>>,
 }
 
-/// Why a dump is asked for.
-pub struct Alarm {
+/// A trigger whose condition was met.
+pub struct TriggerHit {
+    /// The trigger, such as `step>50ms`, or the name of a predicate.
     pub reason: String,
-    pub what: String,
+    /// The event that met the condition, in words.
+    pub description: String,
 }
 
 impl Triggers {
-    /// Returns no triggers without a ring, since no dump could be written.
+    /// Creates the triggers. Without a ring there are none, since no dump could be written.
     pub fn new(options: &FlightOptions, is_ring: bool) -> Self {
         let FlightOptions { triggers, predicates, .. } = options;
         if !is_ring {
             if !triggers.is_empty() || !predicates.is_empty() {
-                say("triggers write out what a flight recorder has, and this is none: FERRUM_TRACE_RING is not set");
+                say("triggers need a flight recorder, and this recording is none: FERRUM_TRACE_RING is not set");
             }
             return Self::default();
         }
-        let asks_for_p99 = |trigger: &Trigger| matches!(trigger, Trigger::Step { over: StepLimit::TimesP99(_), .. });
-        let p99 = triggers.iter().any(asks_for_p99).then(|| Box::new(std::array::from_fn(|_| RunningP99::new())));
+        let needs_p99 = |trigger: &Trigger| matches!(trigger, Trigger::Step { over: StepLimit::TimesP99(_), .. });
+        let p99 = triggers.iter().any(needs_p99).then(|| Box::new(std::array::from_fn(|_| RunningP99::new())));
         Self { triggers: triggers.clone(), predicates: predicates.clone(), p99 }
     }
 
-    /// Returns the triggers by name of a recording.
+    /// Returns the triggers, without the predicates of the program.
     pub fn list(&self) -> &[Trigger] {
         &self.triggers
     }
@@ -64,35 +66,35 @@ impl Triggers {
         !self.predicates.is_empty()
     }
 
-    /// What is wrong with a step, if anything is.
-    pub fn judge_step(&self, ended: &EndedStep) -> Option<Alarm> {
+    /// Returns the first trigger or predicate that a step meets, if any.
+    pub fn evaluate_step(&self, ended: &EndedStep) -> Option<TriggerHit> {
         let p99 = self.p99.as_ref().map(|by_phase| &by_phase[ended.step.phase as usize]);
         let limit = p99.and_then(RunningP99::get);
         let slow = self.triggers.iter().find_map(|trigger| too_slow(trigger, ended, limit));
         if let Some(p99) = p99 {
             p99.add(nanos_of(ended.duration));
         }
-        let what = |limit: &str| {
+        let describe = |limit: &str| {
             let EndedStep { number, step, duration } = ended;
             format!("{} step {number} took {duration:.1?}{limit}", step.phase)
         };
-        // All of them are asked, since they may keep count. One that panics has told so by the panic's message.
-        let is_wrong = |predicate: &&Predicate| catch_unwind(AssertUnwindSafe(|| (predicate.is_wrong)(ended)));
-        let mut wrong = None;
-        for predicate in self.predicates.iter().filter(|predicate| is_wrong(predicate).unwrap_or(false)) {
-            wrong.get_or_insert(predicate);
+        // All of them are called, since they may keep count. A panic is reported by the panic's own message.
+        let is_true = |predicate: &&Predicate| catch_unwind(AssertUnwindSafe(|| (predicate.condition)(ended)));
+        let mut met = None;
+        for predicate in self.predicates.iter().filter(|predicate| is_true(predicate).unwrap_or(false)) {
+            met.get_or_insert(predicate);
         }
-        match (slow, wrong) {
+        match (slow, met) {
             (Some((trigger, limit)), _) => {
-                Some(Alarm { reason: trigger.to_string(), what: what(&format!(" > {limit}")) })
+                Some(TriggerHit { reason: trigger.to_string(), description: describe(&format!(" > {limit}")) })
             }
-            (None, Some(predicate)) => Some(Alarm { reason: predicate.name.clone(), what: what("") }),
+            (None, Some(predicate)) => Some(TriggerHit { reason: predicate.name.clone(), description: describe("") }),
             (None, None) => None,
         }
     }
 }
 
-/// The trigger and, in words, its limit, if a step took longer. `p99` is that of its phase.
+/// Returns the trigger and the text of its limit, if the step took longer. `p99` is that of the step's phase.
 fn too_slow<'a>(trigger: &'a Trigger, ended: &EndedStep, p99: Option<u64>) -> Option<(&'a Trigger, String)> {
     let Trigger::Step { phase, over } = trigger else { return None };
     if phase.is_some_and(|phase| phase != ended.step.phase) {
@@ -130,62 +132,65 @@ mod tests {
         EndedStep { number: 7, step, duration: Duration::from_micros(micros) }
     }
 
-    fn told(alarm: Option<Alarm>) -> Option<(String, String)> {
-        alarm.map(|alarm| (alarm.reason, alarm.what))
+    fn texts(hit: Option<TriggerHit>) -> Option<(String, String)> {
+        hit.map(|hit| (hit.reason, hit.description))
     }
 
     #[test]
     fn a_step_is_slow_only_beyond_its_limit() {
         let triggers = triggers("decode>50ms,step>2s", vec![]);
-        assert_eq!(told(triggers.judge_step(&ended(Phase::Decode, 50_000))), None);
+        assert_eq!(texts(triggers.evaluate_step(&ended(Phase::Decode, 50_000))), None);
         let what = "decode step 7 took 61.2ms > 50ms";
-        assert_eq!(told(triggers.judge_step(&ended(Phase::Decode, 61_200))), Some(("decode>50ms".into(), what.into())));
-        assert_eq!(told(triggers.judge_step(&ended(Phase::Prefill, 61_200))), None);
-        assert_eq!(told(triggers.judge_step(&ended(Phase::Mixed, 2_000_001))).unwrap().0, "step>2s");
+        assert_eq!(
+            texts(triggers.evaluate_step(&ended(Phase::Decode, 61_200))),
+            Some(("decode>50ms".into(), what.into()))
+        );
+        assert_eq!(texts(triggers.evaluate_step(&ended(Phase::Prefill, 61_200))), None);
+        assert_eq!(texts(triggers.evaluate_step(&ended(Phase::Mixed, 2_000_001))).unwrap().0, "step>2s");
     }
 
     #[test]
-    fn a_step_is_held_against_others_of_its_phase_once_there_are_enough() {
+    fn a_step_is_compared_with_the_p99_of_its_phase_once_enough_steps_are_known() {
         let triggers = triggers("step>3xp99", vec![]);
         for _ in 0..99 {
-            assert_eq!(told(triggers.judge_step(&ended(Phase::Decode, 1_000))), None);
+            assert_eq!(texts(triggers.evaluate_step(&ended(Phase::Decode, 1_000))), None);
         }
-        assert_eq!(told(triggers.judge_step(&ended(Phase::Decode, 1_000_000))), None, "too few are known");
+        assert_eq!(texts(triggers.evaluate_step(&ended(Phase::Decode, 1_000_000))), None, "too few are known");
         for _ in 0..200 {
-            assert_eq!(told(triggers.judge_step(&ended(Phase::Prefill, 40_000))), None);
+            assert_eq!(texts(triggers.evaluate_step(&ended(Phase::Prefill, 40_000))), None);
         }
-        let slow = told(triggers.judge_step(&ended(Phase::Decode, 4_000))).unwrap();
+        let slow = texts(triggers.evaluate_step(&ended(Phase::Decode, 4_000))).unwrap();
         assert_eq!(slow.0, "step>3xp99");
         assert!(slow.1.starts_with("decode step 7 took 4.0ms > 3 x "), "{}", slow.1);
-        assert_eq!(told(triggers.judge_step(&ended(Phase::Decode, 2_000))), None);
-        assert_eq!(told(triggers.judge_step(&ended(Phase::Mixed, 2_000_000))), None, "none of its phase is known");
+        assert_eq!(texts(triggers.evaluate_step(&ended(Phase::Decode, 2_000))), None);
+        assert_eq!(texts(triggers.evaluate_step(&ended(Phase::Mixed, 2_000_000))), None, "none of its phase is known");
     }
 
     #[test]
-    fn every_predicate_is_asked_about_every_step_and_one_that_panics_says_no() {
-        let n_asked = Arc::new(AtomicU64::new(0));
-        let counts = Arc::clone(&n_asked);
-        let predicate = |name: &str, is_wrong: Arc<dyn Fn(&EndedStep) -> bool + Send + Sync>| Predicate {
+    fn every_predicate_is_called_for_every_step_and_a_panic_counts_as_false() {
+        let n_calls = Arc::new(AtomicU64::new(0));
+        let counts = Arc::clone(&n_calls);
+        let predicate = |name: &str, condition: Arc<dyn Fn(&EndedStep) -> bool + Send + Sync>| Predicate {
             name: name.into(),
-            is_wrong,
+            condition,
         };
         let triggers = triggers(
             "step>1s",
             vec![
-                predicate("panics", Arc::new(|_| panic!("as it was asked to"))),
+                predicate("panics", Arc::new(|_| panic!("on purpose"))),
                 predicate("large", Arc::new(|ended| ended.step.batch > 7 && ended.duration > Duration::from_millis(1))),
                 predicate("counts", Arc::new(move |_| counts.fetch_add(1, Ordering::Relaxed) > 100)),
             ],
         );
-        assert_eq!(told(triggers.judge_step(&ended(Phase::Decode, 1_000))), None);
+        assert_eq!(texts(triggers.evaluate_step(&ended(Phase::Decode, 1_000))), None);
         let large = Some(("large".into(), "decode step 7 took 2.0ms".into()));
-        assert_eq!(told(triggers.judge_step(&ended(Phase::Decode, 2_000))), large);
-        assert_eq!(told(triggers.judge_step(&ended(Phase::Decode, 2_000_000))).unwrap().0, "step>1s");
-        assert_eq!(n_asked.load(Ordering::Relaxed), 3);
+        assert_eq!(texts(triggers.evaluate_step(&ended(Phase::Decode, 2_000))), large);
+        assert_eq!(texts(triggers.evaluate_step(&ended(Phase::Decode, 2_000_000))).unwrap().0, "step>1s");
+        assert_eq!(n_calls.load(Ordering::Relaxed), 3);
     }
 
     #[test]
-    fn without_a_ring_nothing_is_watched_over() {
+    fn without_a_ring_there_are_no_triggers() {
         let options = FlightOptions { triggers: vec![Trigger::Panic], ..FlightOptions::default() };
         assert!(Triggers::new(&options, false).list().is_empty());
     }

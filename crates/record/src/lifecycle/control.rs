@@ -1,14 +1,14 @@
 //! Control of the process's recording while the program runs: status, pause, stop and flush.
 //!
-//! Nothing here makes a thread that records wait: stopping turns recording off, and the file is written by a thread of low
-//! priority.
+//! Nothing here makes a recording thread wait: stopping turns recording off, and a thread of low priority writes the
+//! file.
 
 use crate::error::Error;
 use crate::flight::recording::Recording;
 use crate::lifecycle::end;
 #[cfg(feature = "http")]
 use crate::process::current::with_registry;
-use crate::process::switch::{self, OFF, Rest};
+use crate::process::switch::{self, OFF, SuspendReason};
 use crate::process::{categories, current};
 use crate::recording::background;
 use crate::stats::Stats;
@@ -18,21 +18,21 @@ use ferrum_trace_model::settings::Categories;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a process's recording is doing.
+/// State of the process's recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// There is none.
+    /// There is no recording.
     Off,
-    /// It records.
+    /// Events are recorded.
     Recording,
-    /// It is there, and rests until [`resume`].
+    /// The recording is paused until [`resume`](crate::control::resume).
     Paused,
-    /// It is there, and its [`Window`](crate::Window) is not open.
+    /// The [`Window`](crate::Window) of the recording is not open.
     OutsideWindow,
 }
 
 impl State {
-    /// One word for it.
+    /// Returns the name of the state.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -43,27 +43,27 @@ impl State {
     }
 }
 
-/// How a process's recording stands. Made by [`status`].
+/// Status of the process's recording, returned by [`status`](crate::control::status).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Status {
-    /// What it is doing.
+    /// State of the recording.
     pub state: State,
-    /// Where its output goes, if there is one.
+    /// Path of the output, if there is a recording.
     pub path: Option<PathBuf>,
-    /// Bytes of its spool so far.
+    /// Size of the spool so far, in bytes.
     pub spool_bytes: u64,
-    /// Why no more fits, if so.
+    /// Reason why no more events fit, if so.
     pub full: Option<&'static str>,
-    /// Steps that its window has counted, if it counts them.
+    /// Number of steps that the window has counted, if it counts them.
     pub steps: Option<u64>,
-    /// How many files are being written in the background, those of earlier recordings included.
+    /// Number of files that are being written in the background, including those of earlier recordings.
     pub writing: usize,
-    /// Which categories are recorded.
+    /// Categories that are recorded.
     pub categories: Categories,
-    /// Dumps that were granted, to [`dump`](crate::dump()) or a [`Trigger`](crate::Trigger).
+    /// Number of dumps that were granted to [`dump`](crate::dump()) or a [`Trigger`](crate::Trigger).
     pub dumps: u64,
-    /// Dumps that were asked for and not granted, by reason.
+    /// Number of dumps that were refused, by reason.
     pub dumps_refused: RefusedDumps,
 }
 
@@ -78,13 +78,13 @@ pub fn status() -> Status {
         dumps: recording.as_ref().map_or(0, |recording| recording.dumps().n_granted()),
         dumps_refused: recording.as_ref().map_or_else(RefusedDumps::default, |recording| recording.dumps().refused()),
         steps: recording.and_then(|_| window::n_steps()),
-        writing: background::n_at_work(),
+        writing: background::n_active(),
         categories: categories::current(),
     }
 }
 
 fn state() -> State {
-    if switch::rests(Rest::Paused) {
+    if switch::is_suspended_by(SuspendReason::Paused) {
         State::Paused
     } else if switch::is_outside_window() {
         State::OutsideWindow
@@ -102,7 +102,7 @@ pub fn running() -> Result<Arc<Recording>, Error> {
 /// Pauses or resumes the process's recording.
 pub fn set_paused(is_paused: bool) -> Result<(), Error> {
     running()?;
-    switch::set_rest(Rest::Paused, is_paused);
+    switch::set_suspended(SuspendReason::Paused, is_paused);
     Ok(())
 }
 
@@ -111,7 +111,7 @@ pub fn set_paused(is_paused: bool) -> Result<(), Error> {
 pub fn set_categories_of_recording(categories: Categories) -> Result<(), Error> {
     with_registry(|registry| {
         let options = registry.options.as_mut().filter(|_| registry.active.is_some());
-        // A forked child begins with them, too.
+        // A forked child starts with them too.
         options.ok_or_else(Error::not_recording)?.categories = Some(categories.clone());
         categories::set_for_recording(categories);
         Ok(())
@@ -124,7 +124,7 @@ pub fn stop() -> Result<Writing<Stats>, Error> {
     let path = recording.output_path().to_owned();
     let written = background::write(move || {
         let result = recording.complete();
-        if result.is_ok() || !end::leave(&recording) {
+        if result.is_ok() || !end::hand_back(&recording) {
             recording.release_memory();
         }
         result
@@ -148,19 +148,20 @@ pub struct Writing<T> {
 }
 
 impl<T> Writing<T> {
-    /// Where the file is, or will be.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Waits until it has all that was recorded before the call that made this.
+    /// Waits until the file has all events that were recorded before the call that returned this.
     ///
     /// # Errors
     ///
-    /// If it could not be written; the spool is kept then.
+    /// If the file could not be written; the spool is kept then.
     pub fn wait(self) -> Result<T, Error> {
-        let failed =
-            || Err(Error::io("cannot write the trace", &self.path, std::io::Error::other("the writer has failed")));
+        let failed = || {
+            Err(Error::io("cannot write the trace", &self.path, std::io::Error::other("the writer thread panicked")))
+        };
         self.written.wait().unwrap_or_else(failed)
     }
 }

@@ -18,10 +18,10 @@ pub fn finish(id: u64) -> Result<Stats, Error> {
     let Some(part) = recording.part() else {
         return result;
     };
-    // Parts before it may still be written.
+    // Earlier parts may still be in progress.
     background::finish_all();
     result.map(|mut stats| {
-        stats += part.done();
+        stats += part.completed();
         stats
     })
 }
@@ -44,26 +44,26 @@ pub fn take_active(id: u64) -> Option<Arc<Recording>> {
         clear_ids();
         registry.active.iter().for_each(|recording| say_if_muted(recording));
         categories::end();
-        registry.active.take().filter(|recording| recording.shut())
+        registry.active.take().filter(|recording| recording.mark_closed())
     })?;
-    // Now, not when it is completed: threads would continue to record to it, though another recording may have started by
-    // then. And not under the lock of the registry, which they take to find the other recording.
-    recording.take_chunks_back();
+    // Now, not when it is completed: threads would continue to record to it, though another recording may have started
+    // by then. And not under the lock of the registry, which they take to find the other recording.
+    recording.close_chunks();
     Some(recording)
 }
 
-/// Completes a recording that has been closed, in a process that goes on. Reports what was lost or went wrong in one line.
+/// Completes a recording that has been closed, in a process that continues. Reports losses and errors in one line.
 pub fn complete(recording: &Arc<Recording>) {
     let Some(completed) = complete_and_report(recording, recording.losses()) else {
         return;
     };
     recording.release_memory();
     if let (Some(part), Ok(stats)) = (recording.part(), completed) {
-        part.is_done(recording.output_path(), stats);
+        part.mark_complete(recording.output_path(), stats);
     }
 }
 
-/// Closes and completes a recording, and reports what was lost or went wrong in one line.
+/// Closes and completes a recording, and reports losses and errors in one line.
 pub fn close_and_complete(recording: &Arc<Recording>) {
     let losses = recording.losses();
     if recording.close() {
@@ -71,8 +71,8 @@ pub fn close_and_complete(recording: &Arc<Recording>) {
     }
 }
 
-/// Completes a recording that has been closed, and reports what was lost or went wrong. `losses` are those before. Returns
-/// `None` if another thread has taken over.
+/// Completes a recording that has been closed, and reports losses and errors. `losses` are the losses before. Returns
+/// `None` if another thread takes over.
 fn complete_and_report(recording: &Arc<Recording>, losses: Option<(u64, String)>) -> Option<Result<Stats, Error>> {
     let completed = recording.complete();
     match &completed {
@@ -83,13 +83,13 @@ fn complete_and_report(recording: &Arc<Recording>, losses: Option<(u64, String)>
             let refused =
                 (dumps_refused > 0).then(|| format!("{dumps_refused} dumps refused ({refused}), {dumps} granted"));
             let left = "nothing was recorded; the file that was there is left as it is".to_owned();
-            let left = recording.has_left_file().then_some(left);
+            let left = recording.has_kept_old_file().then_some(left);
             let words: Vec<String> = lost.into_iter().chain(refused).chain(left).collect();
             if !words.is_empty() {
                 say(&format!("{}: {}", recording.output_path().display(), words.join("; ")));
             }
         }
-        Err(_) if leave(recording) => return None,
+        Err(_) if hand_back(recording) => return None,
         Err(error) => {
             let lost = losses.map_or(String::new(), |(dropped, why)| format!("; {dropped} events lost{why}"));
             let spool = recording.spool_path();
@@ -99,14 +99,14 @@ fn complete_and_report(recording: &Arc<Recording>, losses: Option<(u64, String)>
     Some(completed)
 }
 
-/// Leaves a recording that could not be completed to the thread that has taken over from this background thread. Returns
-/// false if none has.
-pub fn leave(recording: &Arc<Recording>) -> bool {
+/// Hands a recording that could not be completed to the thread that takes over from this background thread. Returns
+/// false if none does.
+pub fn hand_back(recording: &Arc<Recording>) -> bool {
     let recording = Arc::clone(recording);
-    background::leave(move || complete(&recording))
+    background::hand_back(move || complete(&recording))
 }
 
-/// Reports why a recording that is about to end has no event, if that is because of its categories.
+/// Prints a line about a recording that is about to end without events, if the reason is its categories.
 pub fn say_if_muted(recording: &Recording) {
     if !recording.has_chunks()
         && let Some(words) = categories::why_empty()

@@ -50,9 +50,9 @@ pub fn options_for_writer(out: PathBuf) -> Result<Options, Error> {
     Ok(options)
 }
 
-/// Returns the options that the environment gives, or `None` if it does not ask for a recording, or if a value that bounds
-/// the recording is invalid: a misspelled bound must not become no bound. Passes a message about each invalid value to
-/// `complain`.
+/// Returns the options that the environment gives, or `None` if it does not request a recording, or if a value that
+/// bounds the recording is invalid: a misspelled bound must not become no bound. Passes a message about each invalid
+/// value to `complain`.
 pub fn options_from_vars<I, K, V>(vars: I, mut complain: impl FnMut(String)) -> Option<Options>
 where
     I: IntoIterator<Item = (K, V)>,
@@ -90,7 +90,9 @@ fn set_options(options: &mut Options, found: Found, complain: &mut impl FnMut(St
     session.rotate = setting.read_bound(ROTATE, unless_off(found.rotate), str::parse);
     if session.rotate.is_some() && session.ring.is_some() {
         session.rotate = None;
-        (setting.complain)(format!("{ROTATE}: a flight recorder ({RING}) keeps the newest in one file; it stays one"));
+        (setting.complain)(format!(
+            "{ROTATE}: a flight recorder ({RING}) keeps the newest events in one file; rotation is off"
+        ));
     }
     if let Some(window) = setting.read_bound(WINDOW, found.window, str::parse) {
         options.window = window;
@@ -109,13 +111,13 @@ fn set_options(options: &mut Options, found: Found, complain: &mut impl FnMut(St
 /// Reads values of variables one by one.
 struct Settings<'a, F> {
     complain: &'a mut F,
-    /// False if a bound was not understood.
+    /// False if a bound is invalid.
     is_bounded: bool,
 }
 
 impl<F: FnMut(String)> Settings<'_, F> {
-    /// What a variable says; `None` if it is not given. One that is not understood is told, and what happens
-    /// `instead`.
+    /// Returns the value of a variable, or `None` if it is not given or invalid. The message about an invalid value
+    /// ends with `instead`, the consequence.
     fn read<T>(
         &mut self,
         name: &str,
@@ -125,14 +127,14 @@ impl<F: FnMut(String)> Settings<'_, F> {
     ) -> Option<T> {
         let value = value.filter(|value| !value.is_empty())?;
         let error = match read(&value.to_string_lossy()) {
-            Ok(understood) => return Some(understood),
+            Ok(value) => return Some(value),
             Err(error) => error,
         };
         (self.complain)(format!("{name}: {error}; {instead}"));
         None
     }
 
-    /// The same for a setting that bounds what is recorded.
+    /// Like [`read`](Self::read), for a setting that bounds the recording.
     fn read_bound<T>(
         &mut self,
         name: &str,
@@ -150,7 +152,7 @@ fn read_clock(text: &str) -> Result<Option<ClockKind>, SettingError> {
     parse_clock(text).ok_or_else(|| SettingError::new("`auto`, `ticks` or `monotonic`", text))
 }
 
-/// Whether times are to be whole microseconds.
+/// Returns true if times are whole microseconds.
 fn read_time_unit(text: &str) -> Result<bool, SettingError> {
     match text.trim().to_ascii_lowercase().as_str() {
         "us" => Ok(true),
@@ -159,6 +161,7 @@ fn read_time_unit(text: &str) -> Result<bool, SettingError> {
     }
 }
 
+/// Values of the variables, as found in the environment.
 #[derive(Default)]
 struct Found {
     out: Option<OsString>,
@@ -196,13 +199,13 @@ impl Found {
     }
 }
 
-/// The limit that the environment gives, or the default.
+/// Returns the limit that the environment gives, or the default.
 pub fn limit_of_environment() -> Result<u64, SettingError> {
     let limit = std::env::var_os(LIMIT).filter(|limit| !limit.is_empty());
     limit.map_or(Ok(DEFAULT_LIMIT), |limit| read_limit(&limit.to_string_lossy()))
 }
 
-/// Whether a variable says no.
+/// Returns true if the value of a variable means off.
 pub fn is_off(value: &OsStr) -> bool {
     value.to_str().is_some_and(settings::is_off)
 }
@@ -248,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_that_is_not_understood_is_told_once_and_nothing_is_recorded() {
+    fn an_invalid_bound_is_reported_once_and_nothing_is_recorded() {
         for (name, text) in [
             (LIMIT, "lots"),
             (LIMIT, "-1"),
@@ -263,14 +266,14 @@ mod tests {
             let (options, complaints) = parsed(&[(OUT, "t.json"), (name, text)]);
             assert!(options.is_none(), "{name}={text}");
             assert_eq!(complaints.len(), 1);
-            let is_told = |part| complaints[0].contains(part);
-            assert!(is_told(name) && is_told(text.split(',').next().unwrap()), "{complaints:?}");
+            let is_reported = |part| complaints[0].contains(part);
+            assert!(is_reported(name) && is_reported(text.split(',').next().unwrap()), "{complaints:?}");
             assert!(complaints[0].ends_with("; nothing is recorded"), "{complaints:?}");
         }
     }
 
     #[test]
-    fn a_clock_or_a_unit_that_is_not_understood_is_told_once_and_the_default_is_taken() {
+    fn an_invalid_clock_or_unit_is_reported_once_and_the_default_is_used() {
         let (options, complaints) = parsed(&[(OUT, "t.json"), (CLOCK, "sundial")]);
         assert_eq!((options.unwrap().session.clock, complaints.len()), (None, 1));
         let (options, complaints) = parsed(&[(OUT, "t.json"), (TIME, "ms")]);
@@ -296,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn triggers_and_what_they_may_write_are_read() {
+    fn triggers_and_limits_of_dumps_are_read() {
         let vars = [(OUT, "t.json"), (TRIGGER, "step>50ms, panic"), (DUMPS, "files=2, after=5s")];
         let (options, complaints) = parsed(&vars);
         let options = options.unwrap();
@@ -317,7 +320,7 @@ mod tests {
         ) {
             for text in [any, like] {
                 let (_, complaints) = parsed(&[(name, &text), (OUT, "t.json")]);
-                // One line for each part that is wrong.
+                // One line for each part that is invalid.
                 prop_assert!(complaints.len() <= 1 + text.matches(',').count());
                 prop_assert!(complaints.iter().all(|complaint| complaint.contains(name)));
             }
@@ -326,7 +329,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn variables_that_are_not_utf8_do_no_harm() {
+    fn variables_that_are_not_utf8_are_accepted() {
         use std::os::unix::ffi::OsStringExt;
         let odd = OsString::from_vec(vec![b'/', 0xff, b'.', b'j']);
         let vars = [(odd.clone(), odd.clone()), (OsString::from(OUT), odd.clone())];

@@ -1,4 +1,4 @@
-//! The fate of recordings when the process forks, and when it ends.
+//! Handlers for recordings when the process forks, and when it ends.
 //!
 //! # Fork
 //!
@@ -11,17 +11,17 @@
 //! ```
 //!
 //! The registry is held so that no other thread holds it at that moment: its lock would never be released in the child,
-//! which has only the thread that forked. The buffer is held so that signal handlers of this thread do not record: one that
-//! needs the registry would wait forever for the fork that it interrupts.
+//! which has only the thread that forked. The buffer is held so that signal handlers of this thread do not record: one
+//! that needs the registry would wait forever for the fork that it interrupts.
 //!
-//! The child must not write to the parent's spool, must not keep the parent's lock on it, and must not run destructors that
-//! would flush or remove files. It gives up the descriptors and mappings, and leaks the rest.
+//! The child must not write to the parent's spool, must not keep the parent's lock on it, and must not run destructors
+//! that would flush or remove files. It gives up the descriptors and mappings, and leaks the rest.
 //!
 //! # Exit
 //!
-//! The C library calls [`at_exit`] after `main` has returned or `exit` was called, after all handlers of `atexit`, so that
-//! events of those are in the file too. Every recording that is open is closed and completed there. Other threads may
-//! still run; they record into memory that stays mapped, or find that recording is off.
+//! The C library calls [`at_exit`] after `main` has returned or `exit` was called, after all handlers of `atexit`, so
+//! that events of those are in the file too. Every recording that is open is closed and completed there. Other threads
+//! may still run; they record into memory that stays mapped, or find that recording is off.
 #![allow(unsafe_code)]
 
 use crate::lifecycle::end::{close_and_complete, say_if_muted};
@@ -39,7 +39,7 @@ use std::mem::ManuallyDrop;
 use std::sync::{MutexGuard, Weak};
 
 /// Time that a fork waits for a thread that holds the registry.
-const FORK_PATIENCE_NANOS: u64 = 100_000_000;
+const FORK_TIMEOUT_NANOS: u64 = 100_000_000;
 
 /// Registers the fork handlers before `main`, so that no thread can be in the recorder and be forked over.
 #[cfg(target_os = "linux")]
@@ -56,8 +56,8 @@ static AT_START: extern "C" fn() = at_start;
 #[unsafe(link_section = ".fini_array")]
 static AT_EXIT: extern "C" fn() = at_exit;
 
-/// Registers the handlers on systems other than Linux, when the first recording starts. The caller holds the registry, so
-/// that no fork happens meanwhile.
+/// Registers the handlers on systems other than Linux, when the first recording starts. The caller holds the registry,
+/// so that no fork happens meanwhile.
 pub fn install() {
     #[cfg(not(target_os = "linux"))]
     {
@@ -73,11 +73,11 @@ extern "C" fn at_start() {
     process::call_around_forks(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-/// Locks that a thread holds while it forks. They are released in this order: the registry is free before a signal handler
-/// may ask for it.
+/// Locks that a thread holds while it forks. They are released in this order: the registry is free before a signal
+/// handler can need it.
 #[derive(Default)]
 struct HeldOverFork {
-    /// `None` if another thread has held it for longer than [`FORK_PATIENCE_NANOS`].
+    /// `None` if another thread has held it for longer than [`FORK_TIMEOUT_NANOS`].
     registry: Option<MutexGuard<'static, Registry>>,
     /// `None` if a signal handler that interrupted the recorder forks.
     buffer: Option<Held<'static>>,
@@ -96,7 +96,7 @@ fn take_held_over_fork() -> HeldOverFork {
 /// Runs before each fork, on the thread that forks.
 extern "C" fn before_fork() {
     let buffer = buffer::current().hold();
-    let registry = current::lock_registry_for_fork(FORK_PATIENCE_NANOS);
+    let registry = current::lock_registry_for_fork(FORK_TIMEOUT_NANOS);
     HELD_OVER_FORK.with(|held| held.set(ManuallyDrop::new(HeldOverFork { registry, buffer })));
 }
 
@@ -147,7 +147,7 @@ fn finish_all() {
     process::set_ending();
     switch::end();
     steps::end();
-    // A writer of low priority may hold what is needed to complete a recording.
+    // A background writer may hold locks that are needed to complete a recording.
     background::finish_all();
     let recordings = current::with_registry(|registry| {
         registry.restart = None;
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn a_handler_that_interrupts_a_fork_does_not_wait_for_it() {
         before_fork();
-        // What a handler would call: this thread has the registry, so asking for it would take for ever.
+        // These are calls of a signal handler. This thread holds the registry, so waiting for it would take forever.
         assert!(buffer::current().is_held());
         assert_eq!(attach::thread_id(), None);
         after_fork_in_parent();

@@ -26,10 +26,11 @@ use crate::recording::background;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a file is left to threads that were in the middle of an event when it was closed, in naps: a process that is stopped
-/// sleeps through one of them only.
-const NAPS: u32 = 10;
-const NAP: Duration = Duration::from_millis(50);
+/// Number of pauses before the old file is completed. They leave time for threads that were in the middle of an event
+/// when it was closed. If the process is stopped, it misses only one pause.
+const PAUSES: u32 = 10;
+/// Duration of one pause.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Continues the process's recording in another file, and completes the old file in the background. Does nothing if
 /// `session` is not the id of the active session.
@@ -49,16 +50,16 @@ pub fn rotate(session: u64) {
         }
         Ok(false) => {}
         Err(error) => {
-            part.goes_on();
-            say(&format!("{error}; recording goes on in {}", old.output_path().display()));
+            part.mark_last();
+            say(&format!("{error}; recording continues in {}", old.output_path().display()));
         }
     }
 }
 
 /// Makes a new session the active one. Returns false if `old` is not active any more.
 ///
-/// Threads find the new session from the moment that it is active. Only then is the old one closed, which makes threads
-/// that still write to it ask for another chunk. So every event is in one of the two.
+/// Threads find the new session from the moment that it is active. Only then is the old one closed, so that threads
+/// that still write to it request another chunk. Every event is in one of the two.
 fn hand_over(old: &Recording) -> Result<bool, Error> {
     let Some(options) = current::with_registry(|registry| registry.options.clone()) else {
         return Ok(false);
@@ -85,10 +86,10 @@ fn hand_over(old: &Recording) -> Result<bool, Error> {
 }
 
 fn complete(recording: &Arc<Recording>) {
-    // A thread that had asked for room before the file was closed may not have written yet.
-    for _ in 0..NAPS {
+    // A thread that had reserved room before the file was closed may not have written yet.
+    for _ in 0..PAUSES {
         if !is_ending() {
-            std::thread::sleep(NAP);
+            std::thread::sleep(PAUSE);
         }
     }
     end::complete(recording);

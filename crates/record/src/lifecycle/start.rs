@@ -1,4 +1,4 @@
-//! Starts recordings: the one that the environment asks for, those of the program, and private ones of writers.
+//! Starts recordings: the one that the environment requests, those of the program, and private ones of writers.
 
 use crate::error::Error;
 use crate::flight::recording::Recording;
@@ -14,9 +14,9 @@ use crate::thread::buffer;
 use crate::watch::{panic_hook, steps, window};
 use std::sync::Arc;
 
-/// Starts the recording that the environment asks for, if any, at the first call. Other threads wait until that is decided,
-/// so that none of their events is lost. Returns false to a caller inside the recorder, such as an allocator that records:
-/// nothing is decided then.
+/// Starts the recording that the environment requests, if any, at the first call. Other threads wait until that is
+/// decided, so that none of their events is lost. Returns false, without a decision, if the caller is inside the
+/// recorder, such as an allocator that records.
 pub fn decide() -> bool {
     if buffer::current().is_held() {
         return false;
@@ -35,7 +35,7 @@ pub fn decide() -> bool {
         }
         switch::decide_off();
     });
-    panic_hook::install_if_wanted();
+    panic_hook::install_if_needed();
     true
 }
 
@@ -49,18 +49,18 @@ fn use_categories_of_environment(options: &Options) {
     }
 }
 
-/// A recording, and true if the environment asked for it.
+/// A recording, and true if the environment requested it.
 pub type Started = (Arc<Recording>, bool);
 
-/// Starts the recording of the process. If the environment asks for one, that one is returned, since the person who runs
-/// the program decides; one line on standard error says so.
+/// Starts the recording of the process. If the environment has requested one, returns that one, since the person who
+/// runs the program decides, and prints one line about it on standard error.
 pub fn start(options: Options) -> Result<Started, Error> {
     let own_path = options.session.out.clone();
     let started = with_registry(|registry| match recording_of_environment(registry)? {
         Some(recording) => Ok((recording, true)),
         None => start_locked(registry, options).map(|recording| (recording, false)),
     });
-    panic_hook::install_if_wanted();
+    panic_hook::install_if_needed();
     let (recording, is_from_environment) = started?;
     if is_from_environment {
         let path = recording.output_path().display();
@@ -71,8 +71,8 @@ pub fn start(options: Options) -> Result<Started, Error> {
     Ok((recording, is_from_environment))
 }
 
-/// Returns the recording that the environment asked for, if it is active. In a forked child that has not recorded yet, it
-/// starts here.
+/// Returns the recording that the environment requested, if it is active. In a forked child that has not recorded yet,
+/// it starts here.
 fn recording_of_environment(registry: &mut Registry) -> Result<Option<Arc<Recording>>, Error> {
     if registry.active.is_none()
         && let Some(options) = registry.restart.take_if(|options| options.is_of_environment)
@@ -103,14 +103,14 @@ fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Rec
     }
     categories::begin(options.categories.clone());
     let window = options.window.clone();
-    let rests = window::prepare(&window, options.session.rank, end::finish_in_background);
+    let reasons = window::prepare(&window, options.session.rank, end::finish_in_background);
     registry.activate(&recording, options);
     let clock = match recording.clock() {
         ClockKind::Ticks => TICKS,
         ClockKind::Monotonic => MONOTONIC,
     };
     steps::begin(recording.triggers());
-    switch::begin(clock, &rests);
+    switch::begin(clock, &reasons);
     window::watch_time(recording.recording(), &window);
     Ok(recording)
 }

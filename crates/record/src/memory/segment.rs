@@ -13,7 +13,7 @@ use std::sync::{Arc, Weak};
 pub struct MappedSegment {
     start: *mut u8,
     len: usize,
-    /// Where in the file it is.
+    /// Position in the file.
     offset: u64,
 }
 
@@ -62,7 +62,7 @@ impl MappedSegment {
         Ok(Self { start, len, offset })
     }
 
-    /// Has the kernel prepare all pages now, so that no thread pays for it when it first writes.
+    /// Makes the kernel prepare all pages now, so that no thread waits for one at its first write.
     pub fn populate(&self) {
         #[cfg(target_os = "linux")]
         // SAFETY: the range is our own mapping; populating it for writing changes no content.
@@ -70,7 +70,8 @@ impl MappedSegment {
             return;
         }
         for page in (0..self.len).step_by(4096) {
-            // SAFETY: the offset is within the mapping and aligned; nobody else has the segment yet, and it holds zeros.
+            // SAFETY: the offset is within the mapping and aligned; no other thread has the segment yet, and it holds
+            // zeros.
             unsafe { &*(self.start.add(page) as *const AtomicU64) }.store(0, Ordering::Relaxed);
         }
     }
@@ -87,13 +88,13 @@ impl MappedSegment {
         std::mem::forget(self);
     }
 
-    /// Replaces the file's pages by zeros of our own. A chunk of zeros has a limit of zero, so its writer will ask for
-    /// another one; a record being written right now goes into the zeros.
+    /// Replaces the pages of the file by private zeros. A chunk of zeros has a limit of zero, so its writer requests
+    /// another one; a record that is being written at this moment goes into the zeros.
     pub fn revoke(&self) {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_FIXED | libc::MAP_PRIVATE | libc::MAP_ANON | libc::MAP_NORESERVE;
-        // SAFETY: replaces exactly our own mapping, atomically, by memory of the same size and protection; all access is
-        // through atomics, which zeros are valid for.
+        // SAFETY: replaces exactly our own mapping, atomically, by memory of the same size and protection; all access
+        // is through atomics, which zeros are valid for.
         unsafe { libc::mmap(self.start.cast(), self.len, protection, flags, -1, 0) };
     }
 }
@@ -106,7 +107,7 @@ impl Drop for MappedSegment {
     }
 }
 
-/// Where files are not mapped this way, nothing can be recorded yet: the recorder says so and stays off.
+/// Systems without this way of mapping files: mapping fails, and the recorder reports the error and stays off.
 #[cfg(not(unix))]
 impl MappedSegment {
     pub fn map(_file: &File, _offset: u64, _len: usize) -> io::Result<Self> {
@@ -118,33 +119,33 @@ impl MappedSegment {
     pub fn revoke(&self) {}
 }
 
-/// One chunk in memory, for whoever holds it to write to.
+/// One chunk in memory.
 #[derive(Clone, Debug)]
 pub struct MappedChunk {
     words: *const AtomicU64,
-    /// Its place in the file.
+    /// Position in the file, in chunks.
     index: u64,
-    /// Keeps the memory there for as long as anybody may write to it.
+    /// Keeps the memory mapped.
     segment: Arc<MappedSegment>,
 }
 
-// SAFETY: the pointer is to atomics in memory that `segment` keeps mapped, whichever thread looks.
+// SAFETY: the pointer is to atomics in memory that `segment` keeps mapped, on whichever thread it is used.
 unsafe impl Send for MappedChunk {}
 // SAFETY: as for Send; atomics may be used by several threads at once.
 unsafe impl Sync for MappedChunk {}
 
 impl MappedChunk {
-    /// Its place in the file, in chunks.
+    /// Returns the position in the file, in chunks.
     pub fn index(&self) -> u64 {
         self.index
     }
 
-    /// The address of the first word, valid as long as this chunk.
+    /// Returns the address of the first word, which is valid as long as this chunk.
     pub fn words(&self) -> *const AtomicU64 {
         self.words
     }
 
-    /// A word of this chunk that stays valid with the returned value.
+    /// Returns a word of this chunk as a counter, which keeps the memory mapped.
     pub fn counter(&self, word: usize) -> Counter {
         Counter { word: self.word(word), _segment: Arc::clone(&self.segment) }
     }
@@ -155,12 +156,13 @@ impl MappedChunk {
         unsafe { self.words.add(word) }
     }
 
-    pub fn lingering(&self) -> Lingering {
+    /// Returns a reference to this chunk that does not keep its segment mapped.
+    pub fn downgrade(&self) -> WeakChunk {
         let n = self.index as usize - (self.segment.offset / CHUNK_BYTES as u64) as usize;
-        Lingering { n, segment: Arc::downgrade(&self.segment) }
+        WeakChunk { n, segment: Arc::downgrade(&self.segment) }
     }
 
-    /// Gives the pages back to the kernel, which keeps what is in them.
+    /// Gives the pages back to the kernel, which keeps their content.
     fn release_pages(&self) {
         #[cfg(unix)]
         // SAFETY: the range is one whole chunk of a shared file mapping that `segment` keeps; dropping its pages from
@@ -190,7 +192,7 @@ pub struct Counter {
     _segment: Arc<MappedSegment>,
 }
 
-// SAFETY: the pointer is to an atomic in memory that `_segment` keeps mapped, whichever thread looks.
+// SAFETY: the pointer is to an atomic in memory that `_segment` keeps mapped, on whichever thread it is used.
 unsafe impl Send for Counter {}
 // SAFETY: as for Send; an atomic may be used by several threads at once.
 unsafe impl Sync for Counter {}
@@ -203,14 +205,14 @@ impl Counter {
     }
 }
 
-/// A full chunk, which does not keep its segment.
+/// A full chunk, which does not keep its segment mapped.
 #[derive(Debug)]
-pub struct Lingering {
+pub struct WeakChunk {
     n: usize,
     segment: Weak<MappedSegment>,
 }
 
-impl Lingering {
+impl WeakChunk {
     /// Returns true if the segment is still mapped.
     pub fn is_mapped(&self) -> bool {
         self.segment.strong_count() > 0

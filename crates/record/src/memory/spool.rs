@@ -1,13 +1,30 @@
-//! The spool file as shared memory.
+//! The spool file as shared memory, and the hand-over of its chunks between threads.
 //!
-//! The file begins small and grows by segments of 1 MiB. Each is reserved on the disk before it is mapped, so that a full disk is an
-//! error here and not a signal later, and is mapped as a whole; chunks are handed out from it. A segment whose chunks are
-//! full leaves the process's memory, the kernel keeps its pages.
+//! The file begins small and grows by segments of 1 MiB. A segment is reserved on the disk before it is mapped, so that
+//! a full disk is an error here and not a signal later. It is mapped as a whole and divided into chunks. A chunk has
+//! one owner at a time: a queue or a thread.
+//!
+//! ```text
+//!         grow             take_fresh              put_full
+//!  file ────────▶ ready ──────────────▶ thread ───────────────▶ full ────▶ unmapped with the last
+//!                                        ▲  │                              chunk of its segment
+//!                           take_partial │  │ put_partial: the thread ends
+//!                                        │  ▼
+//!                                      partial
+//!
+//!  in a ring:            take_fresh          put_full, put_partial
+//!                 ring ──────────────▶ thread ────────────────────────▶ ring
+//! ```
+//!
+//! The keeper thread (`recording/keeper.rs`) fills `ready` ahead of need and empties `full`; the kernel keeps the
+//! content of pages that are unmapped. A thread that finds `ready` empty enlarges the file itself. A ring grows up to
+//! its limit too; then, or when a chunk is older than the time that is kept, `take_fresh` takes the oldest chunk of the
+//! ring and empties it.
 #![allow(unsafe_code)]
 
 use crate::memory::chunk;
 use crate::memory::ring::Ring;
-use crate::memory::segment::{Lingering, MappedChunk, MappedSegment};
+use crate::memory::segment::{MappedChunk, MappedSegment, WeakChunk};
 use crate::os::clock;
 use crate::os::file::reserve;
 use crate::util::lock::lock;
@@ -20,34 +37,34 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
-/// Chunks that the file begins with: beginning must not take long.
+/// Chunks that the file begins with: few, so that the start is fast.
 const FIRST_CHUNKS: usize = 4;
 /// Chunks that the file grows by.
 const SEGMENT_CHUNKS: usize = 32;
 /// The smallest limit: one segment.
 const LIMIT_MIN: u64 = (SEGMENT_CHUNKS * CHUNK_BYTES) as u64;
-/// Chunks that are kept ready at first, so that no thread waits for a page.
+/// Initial number of chunks that are kept ready, so that no thread waits for a page.
 const READY_CHUNKS_MIN: usize = SEGMENT_CHUNKS;
-/// Chunks that are kept ready for threads that used them up before: 24 MiB, or 15 ms of two threads at full speed, which
-/// is longer than the thread that prepares them may have to wait for a processor.
+/// Maximum number of chunks that are kept ready, reached if threads keep using them up. 24 MiB last for 15 ms of two
+/// threads at full speed, which is longer than the keeper may have to wait for a processor.
 const READY_CHUNKS_MAX: usize = 24 * SEGMENT_CHUNKS;
-/// Full chunks that may wait for being let go of.
+/// Capacity of the queue of full chunks.
 const FULL_CHUNKS: usize = 1024;
-/// Chunks of threads that have ended, kept for the next thread to go on in.
+/// Capacity of the queue of chunks of ended threads, in which the next thread continues.
 const PARTIAL_CHUNKS: usize = 1024;
-/// How long a thread waits for another that enlarges the spool before it counts its event as lost. Only a thread that
-/// records faster than the disk takes it comes here at all, and to lose nothing is what it asked for.
-const GROW_PATIENCE: Duration = Duration::from_secs(1);
-/// Between two looks at whether the other has done.
+/// Time that a thread waits for another that enlarges the spool before it counts its event as lost. Only a thread that
+/// records faster than the disk writes has to wait at all.
+const GROW_TIMEOUT: Duration = Duration::from_secs(1);
+/// Interval at which a waiting thread retries.
 const GROW_PAUSE: Duration = Duration::from_micros(20);
-/// Between two works of the thread that prepares chunks, while enough are ready.
-const BREATH: Duration = Duration::from_micros(100);
-/// Stands for the thread of a chunk that several have written to.
+/// Pause of the keeper between two segments, while enough chunks are ready.
+const PREPARE_PAUSE: Duration = Duration::from_micros(100);
+/// Thread number of a chunk that several threads have written to.
 pub const MANY_THREADS: u32 = 0;
-/// Room that a chunk of a thread that ended must have to be used again.
+/// Minimum room in a chunk of an ended thread for another thread to continue in it.
 const PARTIAL_ROOM: u64 = 4096;
 
-/// The chunks of a spool, from the file to the threads and back.
+/// The file of a spool, and its chunks that no thread owns.
 #[derive(Debug)]
 pub struct Spool {
     file: File,
@@ -56,13 +73,13 @@ pub struct Spool {
     stopped: AtomicU64,
     growth: Mutex<Growth>,
     ready: ArrayQueue<MappedChunk>,
-    /// How many chunks are to be kept ready: doubled whenever they run out.
-    n_ready_wanted: AtomicUsize,
+    /// Number of chunks to keep ready. Doubled whenever they run out.
+    n_ready_target: AtomicUsize,
     partial: ArrayQueue<MappedChunk>,
     full: ArrayQueue<MappedChunk>,
-    /// Where full chunks wait to be used again, if they are.
+    /// Full chunks of a flight recorder, which are used again.
     ring: Option<Mutex<Ring>>,
-    /// For how long they wait at least, if there is room.
+    /// Minimum time that they are kept, if there is room.
     kept_nanos: u64,
     n_overwritten: AtomicU64,
 }
@@ -70,16 +87,16 @@ pub struct Spool {
 #[derive(Debug)]
 struct Growth {
     n_bytes: u64,
-    /// Segments that may have a chunk in use, to be taken away from their writers at the end.
+    /// Segments that may have a chunk in use. They are revoked at the end.
     segments: Vec<Arc<MappedSegment>>,
-    /// Full chunks whose pages are still in memory, because others of the same segment are in use.
-    lingering: Vec<Lingering>,
+    /// Full chunks whose pages are still in memory, because other chunks of the same segment are in use.
+    resident: Vec<WeakChunk>,
 }
 
 impl Spool {
-    /// Takes over an empty file. `limit` is raised to one segment if it is less.
+    /// Creates a spool in an empty file. `limit` is raised to one segment if it is less.
     pub fn new(file: File, limit: u64, ring: Option<Extent>) -> Self {
-        let growth = Growth { n_bytes: 0, segments: Vec::new(), lingering: Vec::new() };
+        let growth = Growth { n_bytes: 0, segments: Vec::new(), resident: Vec::new() };
         let limit = limit.max(LIMIT_MIN);
         let kept_nanos = match ring {
             Some(Extent::Time(time)) => u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
@@ -94,26 +111,25 @@ impl Spool {
             stopped: AtomicU64::new(0),
             growth: Mutex::new(growth),
             ready: ArrayQueue::new(READY_CHUNKS_MAX + SEGMENT_CHUNKS),
-            n_ready_wanted: AtomicUsize::new(READY_CHUNKS_MIN),
+            n_ready_target: AtomicUsize::new(READY_CHUNKS_MIN),
             partial: ArrayQueue::new(PARTIAL_CHUNKS),
             full: ArrayQueue::new(FULL_CHUNKS),
         }
     }
 
-    /// The file.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// Bytes of the file.
+    /// Returns the length of the file.
     pub fn n_bytes(&self) -> u64 {
         lock(&self.growth).n_bytes
     }
 
-    /// A chunk that nobody has written to yet. If none is ready, the file is enlarged here and now. `None` for the reason
-    /// if another thread is at that for too long.
+    /// Takes an empty chunk. If none is ready, enlarges the file on the calling thread. The error is `None` if another
+    /// thread takes too long to enlarge it.
     pub fn take_fresh(&self) -> Result<MappedChunk, Option<StopReason>> {
-        if let Some(chunk) = self.take_outlived() {
+        if let Some(chunk) = self.take_expired() {
             return Ok(chunk);
         }
         if let Some(chunk) = self.ready.pop() {
@@ -123,8 +139,8 @@ impl Spool {
             return self.take_oldest().ok_or(None);
         }
         let more = |n: usize| Some((2 * n).min(READY_CHUNKS_MAX));
-        let _ = self.n_ready_wanted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
-        let mut growth = patient_lock(&self.growth).ok_or(None)?;
+        let _ = self.n_ready_target.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        let mut growth = lock_with_timeout(&self.growth).ok_or(None)?;
         if let Some(chunk) = self.ready.pop() {
             return Ok(chunk);
         }
@@ -134,20 +150,20 @@ impl Spool {
         }
     }
 
-    /// A chunk of a ring that has been kept for as long as was asked for.
-    fn take_outlived(&self) -> Option<MappedChunk> {
+    /// Takes the oldest chunk of a ring if it has been kept for the configured time.
+    fn take_expired(&self) -> Option<MappedChunk> {
         if self.kept_nanos == u64::MAX {
             return None;
         }
         self.take_used(clock::monotonic_nanos().saturating_sub(self.kept_nanos))
     }
 
-    /// A chunk of a ring that has no room to keep it any longer.
+    /// Takes the oldest chunk of a ring that has no room left.
     fn take_oldest(&self) -> Option<MappedChunk> {
         self.take_used(u64::MAX)
     }
 
-    /// A chunk of a ring that was full before a time, emptied.
+    /// Takes a chunk of a ring that was full before a time, and empties it.
     fn take_used(&self, nanos: u64) -> Option<MappedChunk> {
         let chunk = lock(self.ring.as_ref()?).take_before(nanos)?;
         chunk::recycle(&chunk);
@@ -155,31 +171,31 @@ impl Spool {
         Some(chunk)
     }
 
-    /// A dump of a ring is asked for: what led to it stays until [`unpin`](Self::unpin), in half of the ring.
+    /// Pins the chunks of a ring for a pending dump: they stay until [`unpin`](Self::unpin), in half of the ring.
     pub fn pin(&self) {
         if let Some(ring) = &self.ring {
             lock(ring).pin();
         }
     }
 
-    /// The dump has what it needs.
+    /// Unpins the chunks of a ring: the dump has been copied.
     pub fn unpin(&self) {
         if let Some(ring) = &self.ring {
             lock(ring).unpin();
         }
     }
 
-    /// Whether full chunks are used again.
+    /// Returns true if full chunks are used again.
     pub fn is_ring(&self) -> bool {
         self.ring.is_some()
     }
 
-    /// How many chunks were used again so far.
+    /// Returns the number of chunks that were used again so far.
     pub fn n_overwritten(&self) -> u64 {
         self.n_overwritten.load(Ordering::Relaxed)
     }
 
-    /// A chunk of a thread that has ended, if one with some room is left.
+    /// Takes a chunk of an ended thread, if one has enough room.
     pub fn take_partial(&self) -> Option<MappedChunk> {
         while let Some(chunk) = self.partial.pop() {
             if chunk::len(&chunk) + PARTIAL_ROOM <= CHUNK_BYTES as u64 {
@@ -190,7 +206,8 @@ impl Spool {
         None
     }
 
-    /// Takes back a chunk of a thread that has ended. In a ring nobody goes on in it: what it has is as old as its thread.
+    /// Takes back the chunk of a thread that ends. In a ring it counts as full, because chunks are kept by thread and
+    /// by age.
     pub fn put_partial(&self, chunk: MappedChunk, thread: u32) {
         if let Some(ring) = &self.ring {
             self.put_full(chunk, thread);
@@ -202,8 +219,8 @@ impl Spool {
         }
     }
 
-    /// Takes back a chunk that nobody will write to, and that a thread has filled. If too many wait for being let go of, its
-    /// segment goes here.
+    /// Takes back a chunk that `thread` has filled. If the queue of full chunks is full, the chunk is dropped, and its
+    /// pages stay in memory until its segment is unmapped.
     pub fn put_full(&self, chunk: MappedChunk, thread: u32) {
         chunk::close(&chunk);
         let chunk = match &self.ring {
@@ -215,66 +232,67 @@ impl Spool {
         }
     }
 
-    /// True if a thread may soon find no chunk ready, and there are more to be had. A ring that is full has none.
+    /// Returns true if a thread may soon find no chunk ready, and the file can grow. A full ring cannot.
     pub fn is_low(&self) -> bool {
         let is_full_ring = self.is_ring() && self.stopped().is_some();
-        !is_full_ring && self.ready.len() < self.n_ready_wanted.load(Ordering::Relaxed) / 2
+        !is_full_ring && self.ready.len() < self.n_ready_target.load(Ordering::Relaxed) / 2
     }
 
-    /// Makes chunks ready ahead of need, and lets go of the full ones.
+    /// Prepares chunks ahead of need, and unmaps segments whose chunks are all full.
     pub fn top_up(&self) {
-        while self.ready.len() < self.n_ready_wanted.load(Ordering::Relaxed) {
+        while self.ready.len() < self.n_ready_target.load(Ordering::Relaxed) {
             if self.grow(&mut lock(&self.growth)).is_err() {
                 break;
             }
-            self.let_go_of_full();
-            self.breathe();
+            self.unmap_full_segments();
+            self.pause_unless_low();
         }
-        self.let_go_of_full();
+        self.unmap_full_segments();
     }
 
-    /// Lets go of full chunks: a segment is unmapped with the last of its own.
-    fn let_go_of_full(&self) {
+    /// Drops full chunks. A segment is unmapped with its last chunk.
+    fn unmap_full_segments(&self) {
         let mut growth = lock(&self.growth);
         while let Some(chunk) = self.full.pop() {
-            growth.lingering.push(chunk.lingering());
+            growth.resident.push(chunk.downgrade());
         }
-        // One holder of a segment is this list.
+        // A count of one is this list alone.
         growth.segments.retain(|segment| Arc::strong_count(segment) > 1);
-        growth.lingering.retain(Lingering::is_mapped);
+        growth.resident.retain(WeakChunk::is_mapped);
     }
 
-    /// Gives the pages of full chunks back to the kernel, which keeps what is in them: those of segments that are still
-    /// in use after some time, because a thread that records little has a chunk in them.
-    pub fn release_lingering(&self) {
-        // Not in the loop's head, where the lock would be held for as long as the loop.
-        let lingering = std::mem::take(&mut lock(&self.growth).lingering);
-        for chunk in lingering {
+    /// Gives the pages of full chunks back to the kernel, which keeps their content. Concerns segments that stay mapped
+    /// because a thread that records little still has a chunk in them.
+    pub fn release_full_pages(&self) {
+        // Not in the head of the loop, which would hold the lock until its end.
+        let resident = std::mem::take(&mut lock(&self.growth).resident);
+        for chunk in resident {
             chunk.release_pages();
-            self.breathe();
+            self.pause_unless_low();
         }
     }
 
-    /// Leaves the processor to others for a moment, unless there is no time for that: a segment takes half a millisecond to make, and some
-    /// in a row would be missed by a thread of the program that had the processor. To yield is not enough: whoever has just
-    /// slept is the next again.
-    fn breathe(&self) {
+    /// Leaves the processor to other threads for a moment, unless chunks run low. Preparing a segment takes half a
+    /// millisecond, and several in a row would delay a thread of the program on the same processor. Yielding is not
+    /// enough: the scheduler would choose this thread again, since it has just slept.
+    fn pause_unless_low(&self) {
         if !self.is_low() {
-            std::thread::sleep(BREATH);
+            std::thread::sleep(PREPARE_PAUSE);
         }
     }
 
-    /// Why the spool stopped growing, if it did.
+    /// Returns the reason why the spool stopped growing, if it did.
     pub fn stopped(&self) -> Option<StopReason> {
         stop_reason(self.stopped.load(Ordering::Relaxed))
     }
 
-    /// The same, if there is no chunk left either: asked for each event that is lost from then on.
+    /// Returns the reason why the spool stopped growing, if no chunk is left either. Called for each event that is lost
+    /// from then on.
     pub fn stopped_and_used_up(&self) -> Option<StopReason> {
         self.stopped().filter(|_| self.ready.is_empty())
     }
 
-    /// Has the file grow no more. The first reason is the one that is told.
+    /// Stops the growth of the file. The first reason is kept.
     fn stop(&self, reason: StopReason) {
         let _ = self.stopped.compare_exchange(0, stop_word(reason), Ordering::Relaxed, Ordering::Relaxed);
     }
@@ -288,7 +306,8 @@ impl Spool {
                 let segment = Arc::new(segment);
                 growth.n_bytes += segment.n_bytes();
                 for n in 0..segment.n_chunks() {
-                    // The queue has room for what is ready and a segment more, so that none is lost here.
+                    // The queue has room for the maximum of ready chunks and one segment more, so that no chunk is
+                    // lost.
                     let _ = self.ready.push(MappedSegment::chunk(&segment, n));
                 }
                 growth.segments.push(segment);
@@ -310,7 +329,7 @@ impl Spool {
         }
         let len = n_chunks * CHUNK_BYTES;
         let segment = reserve(&self.file, offset, len as u64)
-            // Writing through the file first gives large pages to map: a quarter of the time of faulting in small ones.
+            // Writing through the file first gives large pages, which map in a quarter of the time of small ones.
             .and_then(|()| write_zeros(&self.file, offset, len as u64))
             .and_then(|()| MappedSegment::map(&self.file, offset, len))
             .map_err(|error| match error.kind() {
@@ -321,7 +340,7 @@ impl Spool {
         Ok(segment)
     }
 
-    /// Has every writer ask for another chunk at its next record.
+    /// Closes all chunks, so that every writer requests another one at its next record.
     pub fn close_chunks(&self) {
         for segment in &lock(&self.growth).segments {
             for n in 0..segment.n_chunks() {
@@ -330,8 +349,8 @@ impl Spool {
         }
     }
 
-    /// Cuts off the part of the file that nobody has written to. Chunks are handed out in order, so it is at the end,
-    /// but for the few that threads took out of turn. Only for a process that ends or goes on without this spool.
+    /// Cuts off the unused end of the file. Chunks are handed out in order, so nearly all unused ones are at the end.
+    /// Only for a process that ends or continues without this spool.
     pub fn trim(&self) {
         let mut growth = lock(&self.growth);
         self.stop(StopReason::Io);
@@ -344,8 +363,8 @@ impl Spool {
         let _ = self.file.set_len(growth.n_bytes);
     }
 
-    /// Takes all memory away from those who may still hold chunks: what they write from now on goes nowhere, and soon
-    /// they ask for another chunk. To be called once, after which nothing is handed out.
+    /// Takes all memory away from threads that may still own chunks: their writes no longer reach the file, and they
+    /// soon request another chunk. Called once; no chunk is handed out afterwards.
     pub fn revoke(&self) {
         let mut growth = lock(&self.growth);
         self.stop(StopReason::Io);
@@ -355,20 +374,21 @@ impl Spool {
         }
     }
 
-    /// In a forked child: gives up the file, and with it the parent's lock on it. Nothing else of this spool may be used
-    /// there, not even dropped.
+    /// In a forked child: gives up the file, and with it the parent's lock on it. The child must neither use nor drop
+    /// this spool afterwards.
     pub fn abandon_in_child(&self) {
         #[cfg(unix)]
         {
-            // The mappings hold the lock as well. Should another thread of the parent be enlarging the spool right now, they
-            // stay, and the parent's path is taken until the child ends.
+            // The mappings hold the lock as well. If another thread of the parent was enlarging the spool at the fork,
+            // they stay, and the parent's path is locked until the child ends.
             let segments = self.growth.try_lock().map(|mut growth| std::mem::take(&mut growth.segments));
             for segment in segments.unwrap_or_default() {
-                // SAFETY: nothing in the child uses this spool again: only the forking thread exists there, and its buffer
-                // has been cleared.
+                // SAFETY: nothing in the child uses this spool again: only the forking thread exists there, and its
+                // buffer has been cleared.
                 unsafe { segment.unmap_in_child() };
             }
-            // SAFETY: the child has its own copy of the descriptor and never uses this spool again, so it is closed once.
+            // SAFETY: the child has its own copy of the descriptor and never uses this spool again, so that it is
+            // closed once.
             unsafe {
                 libc::close(std::os::fd::AsRawFd::as_raw_fd(&self.file));
             }
@@ -376,9 +396,9 @@ impl Spool {
     }
 }
 
-/// The lock, unless whoever has it keeps it for very long: the host must not hang with us.
-fn patient_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    let deadline = clock::monotonic_nanos() + GROW_PATIENCE.as_nanos() as u64;
+/// Locks a mutex, or returns `None` after [`GROW_TIMEOUT`]: the program must not hang with the recorder.
+fn lock_with_timeout<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    let deadline = clock::monotonic_nanos() + GROW_TIMEOUT.as_nanos() as u64;
     loop {
         match mutex.try_lock() {
             Ok(guard) => return Some(guard),

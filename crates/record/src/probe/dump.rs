@@ -1,12 +1,14 @@
-//! Dumps that the program asks for.
+//! Dumps that the program requests.
 
 use crate::probe::mode::mode;
 use crate::watch::dump;
 
-/// Writes out what a flight recorder has, a second from now, while recording goes on: `trace.dump-001.json` beside the output. The event
-/// `trigger` in it says why and when. Returns whether it will be written: not if nothing is recorded, if the recording is no
-/// flight recorder, or if [`DumpLimits`] do not allow it, which is counted. Never waits. See [`Trigger`](crate::Trigger) for what does this by
-/// itself.
+/// Writes the content of a flight recorder to `trace.dump-001.json` beside the output, a second from now, while
+/// recording continues. The event `trigger` in the dump has the reason and the time.
+///
+/// Returns true if the dump will be written, and false if nothing is recorded, if the recording is not a flight
+/// recorder, or if [`DumpLimits`](crate::DumpLimits) do not allow it, which is counted. Never waits. A
+/// [`Trigger`](crate::Trigger) requests dumps automatically.
 ///
 /// ```
 /// # let step_ms = 3;

@@ -1,10 +1,10 @@
-//! The first question of every probe: is the process recording?
+//! The first check of every probe: is the process recording?
 
 use crate::lifecycle::start;
 use crate::process::switch::{self, OFF, TICKS, UNDECIDED};
 use std::sync::Once;
 
-/// Returns the mode of the process: [`OFF`], or the clock of its recording. Asks the environment at the first call.
+/// Returns the mode of the process: [`OFF`], or the clock of its recording. The first call reads the environment.
 #[inline(always)]
 pub fn mode() -> u8 {
     if crate::COMPILED_OUT {
@@ -14,7 +14,7 @@ pub fn mode() -> u8 {
     if mode == OFF {
         return OFF;
     }
-    // Laid out of the way, so that being off is one branch that is not taken; being on costs a jump more.
+    // The compiler moves this out of the way: off is one branch that is not taken, on costs one jump more.
     std::hint::cold_path();
     if mode == TICKS { TICKS } else { other_mode(mode) }
 }
@@ -28,12 +28,13 @@ fn decide() -> u8 {
     if !start::decide() {
         return OFF;
     }
-    listen_if_asked();
+    serve_http_if_set();
     switch::mode()
 }
 
-/// Starts the HTTP interface if the environment asks for it, at the first call. In a forked child it stays the parent's.
-pub fn listen_if_asked() {
+/// Starts the HTTP interface if the environment sets its address, at the first call. A forked child does not start it
+/// again.
+pub fn serve_http_if_set() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         #[cfg(feature = "http")]

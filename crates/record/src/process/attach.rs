@@ -1,7 +1,21 @@
 //! Attaches threads to the process's recording: the cold path of every event.
 //!
-//! A thread is attached with its first event, and again after each rotation. It then owns a chunk of the session, and a
-//! stack of open spans, which its buffer points to. A full chunk is put back and replaced by the next one.
+//! An attached thread owns a chunk of the session, and a stack of open spans as soon as it has opened a span. Its
+//! buffer (`thread/buffer.rs`) points to both. The hot path writes through the buffer; it comes here when the buffer
+//! has no chunk, or the chunk is full or closed:
+//!
+//! ```text
+//! `record`, `text`, `open`, ...       hold the buffer, so that signal handlers of this thread cannot enter
+//! ├─ `attach_active`                  if the thread is not attached to the active session, because this is its first
+//! │                                   event or because the recording has rotated: defines the thread there, and
+//! │                                   carries its open spans over
+//! ├─ `Attachment::refill`             puts the full chunk back, and takes an empty one or that of an ended thread; if
+//! │                                   the session was closed meanwhile, starts again
+//! └─ writes, or counts the loss
+//!
+//! the thread ends: `Drop`             puts the chunk and the stack back
+//! └─ destructors record later events through a chunk that all ending threads share (`recording/ending_thread.rs`)
+//! ```
 
 use crate::flight::recording::Recording;
 use crate::memory::chunk;
@@ -23,13 +37,13 @@ use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
 thread_local! {
-    /// What the thread's buffer points into, to be given back when the thread ends.
+    /// The chunk and the stack that the thread's buffer points to. Put back when the thread ends.
     static ATTACHMENT: RefCell<Option<ActiveAttachment>> = const { RefCell::new(None) };
     /// The name that the program gave the thread, and the recording in which it did.
     static NAME: RefCell<Option<(u64, String)>> = const { RefCell::new(None) };
 }
 
-/// What a thread holds of a session.
+/// The resources of a session that a thread owns.
 pub(super) struct Attachment {
     pub(super) session: Arc<Session>,
     entry: ThreadEntry,
@@ -38,18 +52,18 @@ pub(super) struct Attachment {
     stack: Option<OpenStack>,
     /// The stack that had too few levels.
     outgrown_stack: Option<OpenStack>,
-    /// Set when the session had no room for a stack, so that it is not asked again.
+    /// True if the session had no room for a stack, so that the thread does not try again.
     has_no_stack: bool,
 }
 
-/// An attachment to the process's own recording, which the thread's buffer points into.
+/// An attachment to the process's own recording, which the thread's buffer points to.
 struct ActiveAttachment {
     recording: Arc<Recording>,
     attachment: Attachment,
 }
 
-/// Records an event of the calling thread in the process's recording. The site is asked for its number at a moment when
-/// no signal handler can come in between.
+/// Records an event of the calling thread in the process's recording. Calls `site_id` while the buffer is held, so that
+/// no signal handler records in between.
 #[cold]
 #[inline(never)]
 pub fn record(site_id: impl Fn() -> u32, draft: &Draft<'_>) {
@@ -64,11 +78,11 @@ pub fn record(site_id: impl Fn() -> u32, draft: &Draft<'_>) {
         return;
     }
     let write = |held: &Held<'_>| held.append(&Draft { site, ..*draft });
-    let _ = write(&held).or_else(|| refill_active(&held, Loss::Counts, write));
+    let _ = write(&held).or_else(|| refill_active(&held, OnLoss::Count, write));
 }
 
-/// Puts a span that begins on the stack of open spans, when the thread has no stack yet, a too small one, or the site has no
-/// number. Without room for a stack the span is recorded all the same when it ends.
+/// Puts a span that begins on the stack of open spans, if the thread has no stack yet, one that is too small, or the
+/// site has no number. If there is no room for a stack, the span is still recorded when it ends.
 #[cold]
 #[inline(never)]
 pub fn open(site_id: impl Fn() -> u32, start: u64, level: u32, args: &[Arg]) {
@@ -87,13 +101,13 @@ pub fn open(site_id: impl Fn() -> u32, start: u64, level: u32, args: &[Arg]) {
 fn get_stack(held: &Held<'_>, level: u32) -> Option<()> {
     let get = |slot: &RefCell<Option<ActiveAttachment>>| {
         let mut slot = slot.try_borrow_mut().ok()?;
-        attach_active(&mut slot, held, Loss::IsCountedLater)?.get_stack(held, level)
+        attach_active(&mut slot, held, OnLoss::CountLater)?.get_stack(held, level)
     };
     ATTACHMENT.try_with(get).ok().flatten()
 }
 
-/// Returns the process's recording, without a lock if the calling thread has recorded in it. `None` if there is none, or if
-/// this is a signal handler that interrupted the recorder.
+/// Returns the process's recording, without a lock if the calling thread has recorded in it. Returns `None` if there is
+/// none, or in a signal handler that interrupted the recorder.
 pub fn recording() -> Option<Arc<Recording>> {
     let _held = buffer::current().hold()?;
     own_recording().or_else(current::active)
@@ -109,19 +123,19 @@ fn own_recording() -> Option<Arc<Recording>> {
     own.ok().flatten()
 }
 
-/// Whether the calling thread has recorded in the process's recording.
+/// Returns true if the calling thread has recorded in the process's recording.
 pub fn is_attached() -> bool {
     buffer::current().hold().is_some_and(|_held| own_recording().is_some())
 }
 
-/// Copies a text into the process's recording and returns what refers to it. `None` if it was lost.
+/// Copies a text into the process's recording, and returns a reference to it, or `None` if it was lost.
 pub fn text(text: &str) -> Option<u64> {
-    write_active(Loss::IsCountedLater, |held| write_text(held, text))
+    write_active(OnLoss::CountLater, |held| write_text(held, text))
 }
 
-/// The number that the calling thread has in the process's recording, which it gets if it has none.
+/// Returns the number of the calling thread in the process's recording. Attaches the thread if necessary.
 pub fn thread_id() -> Option<u32> {
-    write_active(Loss::IsCountedLater, |held| held.has_chunk().then(|| held.thread()))
+    write_active(OnLoss::CountLater, |held| held.has_chunk().then(|| held.thread()))
 }
 
 pub(super) fn write_text(held: &Held<'_>, text: &str) -> Option<u64> {
@@ -131,46 +145,47 @@ pub(super) fn write_text(held: &Held<'_>, text: &str) -> Option<u64> {
     Some(text_reference(offset, stamp))
 }
 
-/// Whether what cannot be written is an event of its own.
+/// Treatment of a record that cannot be written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Loss {
-    Counts,
-    /// A part of an event that is yet to come: the text of an argument.
-    IsCountedLater,
+pub(super) enum OnLoss {
+    /// Counted as a lost event.
+    Count,
+    /// Not counted, because it is only a part of an event, such as the text of an argument.
+    CountLater,
 }
 
-fn write_active<T>(loss: Loss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
+fn write_active<T>(on_loss: OnLoss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
     let Some(held) = buffer::current().hold() else {
-        if loss == Loss::Counts {
+        if on_loss == OnLoss::Count {
             interrupted::count();
         }
         return None;
     };
-    write(&held).or_else(|| refill_active(&held, loss, write))
+    write(&held).or_else(|| refill_active(&held, on_loss, write))
 }
 
-/// Gets another chunk, and attaches the thread to the session first if it is not; then writes, or counts the loss.
-pub(super) fn refill_active<T>(held: &Held<'_>, loss: Loss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
+/// Attaches the thread if necessary, gets another chunk, and writes, or counts the loss.
+pub(super) fn refill_active<T>(held: &Held<'_>, on_loss: OnLoss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
     let refill = |slot: &RefCell<Option<ActiveAttachment>>| {
-        // Held buffers are not entered twice, so nobody else has the slot.
+        // The buffer is held, so the slot is not borrowed.
         let mut slot = slot.try_borrow_mut().ok()?;
         loop {
-            let attachment = attach_active(&mut slot, held, loss)?;
+            let attachment = attach_active(&mut slot, held, on_loss)?;
             let written = attachment.refill_and_write(held, &write);
-            // The recording may have gone on in another file between any two of these lines.
+            // The recording may have rotated between any two of these lines.
             if written.is_some() || current::is_active(attachment.session.id()) {
-                return attachment.counting(loss, written);
+                return attachment.count_if_lost(on_loss, written);
             }
         }
     };
-    ATTACHMENT.try_with(refill).unwrap_or_else(|_| write_active_for_ending_thread(held, loss, &write))
+    ATTACHMENT.try_with(refill).unwrap_or_else(|_| write_active_for_ending_thread(held, on_loss, &write))
 }
 
 /// Attaches the thread to the active session, if it is not attached to it.
 fn attach_active<'s>(
     slot: &'s mut Option<ActiveAttachment>,
     held: &Held<'_>,
-    loss: Loss,
+    on_loss: OnLoss,
 ) -> Option<&'s mut Attachment> {
     while slot.as_ref().is_none_or(|active| !current::is_active(active.recording.id())) {
         held.clear_chunk();
@@ -183,7 +198,7 @@ fn attach_active<'s>(
             ActiveAttachment { recording: Arc::clone(&recording), attachment }
         });
         if slot.is_none() && current::is_active(recording.id()) {
-            if loss == Loss::Counts {
+            if on_loss == OnLoss::Count {
                 recording.count_dropped(1);
             }
             return None;
@@ -192,25 +207,30 @@ fn attach_active<'s>(
     slot.as_mut().map(|active| &mut active.attachment)
 }
 
-fn write_active_for_ending_thread<T>(held: &Held<'_>, loss: Loss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
+fn write_active_for_ending_thread<T>(
+    held: &Held<'_>,
+    on_loss: OnLoss,
+    write: impl Fn(&Held<'_>) -> Option<T>,
+) -> Option<T> {
     loop {
         let session = current::active()?;
-        let written = write_for_ending_thread(&session, Some(held), Loss::IsCountedLater, &write);
+        let written = write_for_ending_thread(&session, Some(held), OnLoss::CountLater, &write);
         if written.is_none() && !current::is_active(session.id()) {
             continue;
         }
-        if written.is_none() && loss == Loss::Counts {
+        if written.is_none() && on_loss == OnLoss::Count {
             session.count_dropped(1);
         }
         return written;
     }
 }
 
-/// The thread is ending and its attachment is gone. Its buffer, if it is given, remembers its number.
+/// Writes a record of a thread that is ending and has no attachment any more. Its buffer `own`, if given, has stored
+/// its number.
 pub(super) fn write_for_ending_thread<T>(
     session: &Session,
     own: Option<&Held<'_>>,
-    loss: Loss,
+    on_loss: OnLoss,
     write: impl Fn(&Held<'_>) -> Option<T>,
 ) -> Option<T> {
     let known = own.and_then(|held| held.thread_in(session.id()));
@@ -220,20 +240,20 @@ pub(super) fn write_for_ending_thread<T>(
         Some(id)
     });
     let Some(thread) = thread else {
-        if loss == Loss::Counts {
+        if on_loss == OnLoss::Count {
             session.count_dropped(1);
         }
         return None;
     };
-    let written = lock(session.late()).write(session, thread, write);
-    if written.is_none() && loss == Loss::Counts {
+    let written = lock(session.ending_threads()).write(session, thread, write);
+    if written.is_none() && on_loss == OnLoss::Count {
         session.count_dropped(1);
     }
     written
 }
 
-/// The number of a name made at run time in the process's recording. `None` if it has too many to number, or if this is
-/// a signal handler that interrupted the recorder and whose event will be counted, not recorded.
+/// Returns the number of a name made at run time in the process's recording. Returns `None` if there are too many names
+/// to number, or in a signal handler that interrupted the recorder, whose event will be counted as lost.
 pub fn site_of(name: &str, category: &str) -> Option<u32> {
     let held = buffer::current().hold()?;
     site_of_active(&held, name, category)
@@ -246,7 +266,7 @@ pub(super) fn site_of_active(held: &Held<'_>, name: &str, category: &str) -> Opt
         }
         let session = current::active()?;
         let id = intern(held, &session, name, category);
-        // If the recording went on in another file meanwhile, that may not know the name by this number.
+        // If the recording has rotated meanwhile, the number may have no definition in the new file.
         if current::is_active(session.id()) {
             return id;
         }
@@ -265,7 +285,7 @@ impl Attachment {
         let name = thread_name();
         let entry = session.define_thread(os_thread::id(), &name)?;
         if name.is_empty() && remembered_name().is_some() {
-            // Given by the program, unlike that of a thread without a name.
+            // An empty name that the program gave, unlike that of an unnamed thread.
             session.define_thread_name(entry.id, &name);
         }
         Some(Self {
@@ -282,7 +302,7 @@ impl Attachment {
         Owner { thread: self.entry.id, os_id: os_thread::id(), name: thread_name() }
     }
 
-    /// Gets a stack of open spans, or a larger one, that has a slot for `level`.
+    /// Gets a stack of open spans that has a slot for `level`, in place of a smaller one.
     fn get_stack(&mut self, held: &Held<'_>, level: u32) -> Option<()> {
         if self.has_no_stack {
             return None;
@@ -294,7 +314,7 @@ impl Attachment {
         Some(())
     }
 
-    /// Takes the thread's open spans along, if its attachment `before` is to a file of the same recording.
+    /// Carries the thread's open spans over, if its attachment `before` is to a part of the same recording.
     fn carry_open_spans_over(&mut self, held: &Held<'_>, before: Option<&Self>) {
         let before = before.filter(|before| before.session.recording() == self.session.recording());
         if let Some(before) = before {
@@ -313,32 +333,34 @@ impl Attachment {
         if self.refill(held) { write(held) } else { None }
     }
 
-    /// Counts what was not written.
-    pub(super) fn counting<T>(&self, loss: Loss, written: Option<T>) -> Option<T> {
-        if written.is_none() && loss == Loss::Counts {
+    /// Counts a lost event if nothing was written.
+    pub(super) fn count_if_lost<T>(&self, on_loss: OnLoss, written: Option<T>) -> Option<T> {
+        if written.is_none() && on_loss == OnLoss::Count {
             self.entry.dropped.add(1);
         }
         written
     }
 
-    /// Puts the full chunk away and takes another one: at first, one that another thread has left.
+    /// Puts the full chunk back and takes another one; for a first chunk, preferably that of an ended thread. Returns
+    /// false if there is none.
     fn refill(&mut self, held: &Held<'_>) -> bool {
         held.clear_chunk();
         let spool = self.session.spool();
-        let left_over = match self.chunk.take() {
+        let partial = match self.chunk.take() {
             Some(full) => {
                 spool.put_full(full, self.entry.id);
                 None
             }
             None => spool.take_partial(),
         };
-        let Some(chunk) = left_over.or_else(|| self.session.fresh_chunk()) else {
+        let Some(chunk) = partial.or_else(|| self.session.fresh_chunk()) else {
             return false;
         };
         let now = self.session.clock().now();
         let chunk = self.chunk.insert(chunk);
-        // The recording may have ended since it was asked for the chunk. It marks its end, then closes all chunks; here a
-        // chunk is opened, then the mark is looked at: one of the two sees the other.
+        // The session may have been closed since it handed out the chunk. Closing marks the session as closed, then
+        // closes all chunks; here a chunk is opened, then the mark is checked. With a fence on both sides, at least one
+        // of the two sees the other's store.
         fence(Ordering::SeqCst);
         if !self.session.is_open() {
             chunk::revoke(chunk);
@@ -358,8 +380,8 @@ impl Drop for ActiveAttachment {
         // The thread ends.
         held.clear_chunk();
         match &self.attachment.stack {
-            // Spans are open: the process exits inside them, or their guards are in other thread-locals. They stay in the
-            // trace, so the thread keeps its stack for ever.
+            // Spans are open: the process exits inside them, or their guards are in other thread-locals. They stay in
+            // the trace, so the stack is never put back.
             Some(stack) if stack.has_open_span() => std::mem::forget(self.attachment.stack.take()),
             _ => held.clear_stack(),
         }
@@ -377,7 +399,7 @@ impl Drop for Attachment {
     }
 }
 
-/// In a forked child: lets go of the parent's chunk without touching it. `held` is the thread's buffer, held since before
+/// In a forked child: forgets the parent's chunk without touching it. `held` is the thread's buffer, held since before
 /// the fork.
 pub fn forget_in_child(held: Option<&Held<'_>>) {
     if let Some(held) = held {
@@ -387,7 +409,8 @@ pub fn forget_in_child(held: Option<&Held<'_>>) {
     let _ = ATTACHMENT.try_with(|slot| slot.try_borrow_mut().map(|mut slot| std::mem::forget(slot.take())));
 }
 
-/// Has the calling thread bear a name in all files of the recording. False if it is ending and can remember nothing.
+/// Stores the name of the calling thread, for all parts of the recording. Returns false if the thread is ending and
+/// cannot store it.
 pub fn remember_name(name: &str) -> bool {
     let remember = |slot: &RefCell<Option<(u64, String)>>| {
         slot.try_borrow_mut().map(|mut slot| *slot = Some((current::recording_id(), name.to_owned())))
@@ -395,7 +418,7 @@ pub fn remember_name(name: &str) -> bool {
     matches!(NAME.try_with(remember), Ok(Ok(())))
 }
 
-/// The name that the program gave the thread in this recording.
+/// Returns the name that the program gave the thread in this recording.
 fn remembered_name() -> Option<String> {
     let of_recording = |slot: &RefCell<Option<(u64, String)>>| {
         let slot = slot.try_borrow().ok()?;
@@ -404,10 +427,10 @@ fn remembered_name() -> Option<String> {
     NAME.try_with(of_recording).ok().flatten()
 }
 
-/// The name that the program gave the thread, else the system's name of it.
+/// Returns the name that the program gave the thread, or its name in the standard library or the system.
 ///
-/// The standard library is asked only once it has told a new thread its name: asked before, by a signal handler at the very
-/// beginning of the thread, it would make up an unnamed one and later abort over it.
+/// `std::thread::current` is called only after the standard library has set up the thread. If a signal handler called
+/// it earlier, it would create an unnamed handle, and the standard library would later abort because of it.
 fn thread_name() -> String {
     if let Some(name) = remembered_name() {
         return name;
@@ -415,7 +438,7 @@ fn thread_name() -> String {
     if !os_thread::knows_its_name() {
         return os_thread::name();
     }
-    // The handle of a thread that is ending may be gone.
+    // May panic: the handle of an ending thread may be gone.
     let named = std::panic::catch_unwind(|| std::thread::current().name().map(str::to_owned));
     named.ok().flatten().unwrap_or_default()
 }

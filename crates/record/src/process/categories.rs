@@ -1,4 +1,4 @@
-//! The categories that this process records, and switching them while it runs.
+//! The categories that this process records, and changes to them while it runs.
 
 use crate::process::switch::{self, FILTERED};
 use crate::thread::buffer::quietly;
@@ -10,22 +10,22 @@ use ferrum_trace_model::vocab;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How many bytes of names of categories that were left out are remembered.
+/// Maximum total length of the stored names of muted categories.
 const MUTED_BYTES: usize = 1024;
 
 static STATE: Mutex<State> =
     Mutex::new(State { current: Categories::all(), of_process: Categories::all(), muted: String::new() });
-/// Raised by two whenever they change: what a site remembers of them is of one time. The lowest bit of what it remembers says whether it
-/// is muted.
+/// Raised by two at each change of the categories. A site caches the generation with its result: the lowest bit is 1 if
+/// the site is muted.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
 struct State {
-    /// Those that are recorded now.
+    /// The categories that are recorded now.
     current: Categories,
-    /// Those of recordings that have none of their own.
+    /// The categories of recordings that have none of their own.
     of_process: Categories,
-    /// Those that events had that were left out, with a line feed behind each. Has its memory from the beginning: events of signal
-    /// handlers must not allocate.
+    /// Categories of events that were not recorded, each followed by a line feed. The memory is allocated in advance,
+    /// because events of signal handlers must not allocate.
     muted: String,
 }
 
@@ -53,7 +53,8 @@ fn with_state<T>(work: impl FnOnce(&mut State) -> T) -> T {
     quietly(|| work(&mut lock(&STATE)))
 }
 
-/// Records these categories from now on, in this recording and in later ones. Spans that are open are ended.
+/// Records these categories from now on, in this recording and in later ones. Open spans are still recorded when they
+/// end.
 pub fn set_for_process(categories: Categories) {
     with_state(|state| {
         state.of_process = categories.clone();
@@ -67,7 +68,7 @@ pub fn set_for_recording(categories: Categories) {
     with_state(|state| state.set(categories));
 }
 
-/// A recording begins, with categories of its own or those of the process.
+/// Sets the categories of a recording that starts: its own, or those of the process.
 pub fn begin(own: Option<Categories>) {
     with_state(|state| {
         state.muted.clear();
@@ -76,7 +77,7 @@ pub fn begin(own: Option<Categories>) {
     });
 }
 
-/// The recording has ended.
+/// Restores the categories of the process when the recording has ended.
 pub fn end() {
     with_state(|state| {
         let categories = state.of_process.clone();
@@ -84,7 +85,7 @@ pub fn end() {
     });
 }
 
-/// Those that are recorded now.
+/// Returns the categories that are recorded now.
 pub fn current() -> Categories {
     with_state(|state| state.current.clone())
 }
@@ -99,8 +100,8 @@ pub fn is_name_muted(category: &str) -> bool {
     switch::mode() & FILTERED != 0 && is_category_muted(category)
 }
 
-/// Returns true if events of a site are not recorded. For callers that have seen that the mode is
-/// [`FILTERED`](switch::FILTERED).
+/// Returns true if events of a site are not recorded. For callers that have checked that the mode is
+/// [`FILTERED`].
 pub fn is_site_muted(site: &Site) -> bool {
     let generation = GENERATION.load(Ordering::Acquire);
     let known = site.filter();
@@ -122,8 +123,8 @@ fn is_category_muted(category: &str) -> bool {
     })
 }
 
-/// Says what is odd about chosen categories before any event is known: one that the vocabulary does not have, but nearly. The program may
-/// have it, so that it is used as it is.
+/// Returns a message if a chosen category is not in the vocabulary but close to one that is. It is used unchanged,
+/// since the program may have it.
 pub fn misspelled(categories: &Categories) -> Option<String> {
     let mut unknown = categories.names().filter(|name| vocab::categories().all(|known| known != *name));
     let (name, meant) = unknown.find_map(|name| Some((name, closest(name, vocab::categories())?)))?;
@@ -134,15 +135,20 @@ pub fn misspelled(categories: &Categories) -> Option<String> {
     ))
 }
 
-/// Says why a recording without events has none, if all that there were had other categories than the chosen ones.
+/// Returns a message for a recording without events, if all events had other categories than the chosen ones.
 pub fn why_empty() -> Option<String> {
     with_state(|state| {
         let seen: Vec<&str> = state.muted.lines().map(|name| if name.is_empty() { "(none)" } else { name }).collect();
-        let is_told = !state.current.is_all() && !seen.is_empty();
+        let is_reason = !state.current.is_all() && !seen.is_empty();
         let meant = state.current.names().find_map(|name| closest(name, seen.iter().copied()));
         let hint = meant.map_or(String::new(), |meant| format!(", did you mean `{meant}`?"));
-        is_told.then(|| {
-            format!("nothing was recorded: no event has one of the categories `{}`{hint}; the categories of the events are {}", state.current, seen.join(", "))
+        is_reason.then(|| {
+            format!(
+                "nothing was recorded: no event has one of the categories `{}`{hint}; \
+                 the categories of the events are {}",
+                state.current,
+                seen.join(", ")
+            )
         })
     })
 }

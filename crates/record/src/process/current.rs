@@ -1,4 +1,5 @@
-//! The current recording of the process: its ids, which threads read without a lock, and the registry behind a lock.
+//! The current recording of the process: its ids, which threads read without a lock, and the registry, which has a
+//! lock.
 
 use crate::error::Error;
 use crate::flight::recording::Recording;
@@ -15,10 +16,10 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
 
 /// Id of the active session, 0 if there is none.
 static ACTIVE_ID: AtomicU64 = AtomicU64::new(0);
-/// Id of its recording, which may have begun in another session.
+/// Id of its recording, which may have started in another session.
 static RECORDING_ID: AtomicU64 = AtomicU64::new(0);
-/// Set in a child that was forked while another thread held the registry for long. The lock is never released there, and
-/// the child records nothing.
+/// True in a child that was forked while another thread held the registry for long. The lock is never released there,
+/// and the child records nothing.
 static HAS_NO_REGISTRY: AtomicBool = AtomicBool::new(false);
 
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry::new());
@@ -76,9 +77,9 @@ pub fn with_registry<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
     quietly(|| work(&mut lock(&REGISTRY)))
 }
 
-/// Locks the registry unless another thread holds it for longer than `patience_nanos`.
-pub fn lock_registry_for_fork(patience_nanos: u64) -> Option<MutexGuard<'static, Registry>> {
-    let deadline = clock::monotonic_nanos() + patience_nanos;
+/// Locks the registry unless another thread holds it for longer than `timeout_nanos`.
+pub fn lock_registry_for_fork(timeout_nanos: u64) -> Option<MutexGuard<'static, Registry>> {
+    let deadline = clock::monotonic_nanos() + timeout_nanos;
     loop {
         match REGISTRY.try_lock() {
             Ok(guard) => return Some(guard),
@@ -124,8 +125,8 @@ pub fn is_active(id: u64) -> bool {
     active_id() == id
 }
 
-/// Returns the id of the process's recording, 0 if there is none or, in a forked child, none of its own yet. The id stays
-/// the same when the recording rotates.
+/// Returns the id of the process's recording, 0 if there is none or, in a forked child, none of its own yet. A rotation
+/// does not change it.
 pub fn recording_id() -> u64 {
     RECORDING_ID.load(Ordering::Acquire)
 }

@@ -1,4 +1,4 @@
-//! Points in time: instants, counters, and the ends of what is asynchronous.
+//! Events at one point in time: instants, counters, and begins and ends of async events.
 
 use crate::process::attach;
 use crate::process::categories::is_muted;
@@ -27,11 +27,12 @@ pub fn counter(site: &'static Site, args: &[Arg]) {
     point(RecordKind::Counter, site, &[], args);
 }
 
+/// Records an event at the present time. `leading` are words of the record before the arguments.
 pub(crate) fn point(kind: RecordKind, site: &'static Site, leading: &[u64], args: &[Arg]) {
     point_at(switch::now(), kind, site, leading, args);
 }
 
-/// The same, at a time on the clock of the process's recording.
+/// Records an event at a time on the clock of the process's recording.
 pub(crate) fn point_at(now: u64, kind: RecordKind, site: &'static Site, leading: &[u64], args: &[Arg]) {
     let draft = Draft { kind, site: 0, start: now, end: now, leading, args };
     attach::record(|| site_id(site), &draft);

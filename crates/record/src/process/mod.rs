@@ -1,4 +1,4 @@
-//! The recording of this process, and how threads record to it.
+//! The recording of this process, and the attachment of threads to it.
 
 pub(crate) mod attach;
 pub(crate) mod categories;

@@ -13,7 +13,7 @@ pub struct Options {
     pub window: Window,
     /// `None` for the categories of the process.
     pub categories: Option<Categories>,
-    /// True if the environment asks for the recording.
+    /// True if the environment requests the recording.
     pub is_of_environment: bool,
 }
 

@@ -1,8 +1,8 @@
-//! Slices of the original engine's interface, which are recorded when they have ended. They go to the process's recording,
-//! or to a private one of a `TraceWriter`.
+//! Slices of the original engine's interface, which are recorded when they have ended, in the process's recording or in
+//! a private one of a `TraceWriter`.
 
 use crate::process::attach::{
-    Attachment, Loss, intern, refill_active, site_of_active, write_for_ending_thread, write_text,
+    Attachment, OnLoss, intern, refill_active, site_of_active, write_for_ending_thread, write_text,
 };
 use crate::process::categories::is_name_muted;
 use crate::process::switch;
@@ -43,12 +43,12 @@ impl Pushed<'_> {
         let site = site_of_active(&held, self.name, self.category);
         let end = switch::now();
         let write = |held: &Held<'_>| self.write(held, site, end);
-        let _ = write(&held).or_else(|| refill_active(&held, Loss::Counts, write));
+        let _ = write(&held).or_else(|| refill_active(&held, OnLoss::Count, write));
     }
 
     /// Records the slice in another recording.
     pub fn record_in(&self, session: &Arc<Session>) {
-        // The thread's own buffer is not written to, but guards what is.
+        // The thread's own buffer is not written to, but holding it keeps signal handlers out of the private buffers.
         let Some(guard) = buffer::current().hold() else {
             session.count_dropped(1);
             return;
@@ -85,25 +85,25 @@ impl Pushed<'_> {
     }
 }
 
-/// A thread's buffers of recordings that are not the process's own.
+/// Buffers and attachments of a thread for recordings that are not the process's own.
 type Private = Vec<(Box<ThreadBuffer>, Attachment)>;
 
 /// Writes into a recording that is not the process's own. The caller holds the thread's buffer.
 #[inline]
 fn write_private<T>(session: &Arc<Session>, write: impl Fn(&Held<'_>) -> Option<T>) {
     let with_private = |private: &RefCell<Private>| {
-        // Only who holds the thread's buffer comes here, so nobody else has the list.
+        // The caller holds the thread's buffer, so the list is not borrowed.
         let mut private = private.try_borrow_mut().ok()?;
         let place = private.iter().position(|(_, attachment)| attachment.session.id() == session.id());
         let place = place.or_else(|| attach_private(&mut private, session))?;
         let (buffer, attachment) = &mut private[place];
         let held = buffer.hold()?;
-        // What cannot be written is counted there.
+        // A lost event is counted in the private recording.
         let written = write(&held).or_else(|| attachment.refill_and_write(&held, &write));
-        attachment.counting(Loss::Counts, written).map(|_| ())
+        attachment.count_if_lost(OnLoss::Count, written).map(|_| ())
     };
     if PRIVATE.try_with(with_private).is_err() {
-        write_for_ending_thread(session, None, Loss::Counts, &write);
+        write_for_ending_thread(session, None, OnLoss::Count, &write);
     }
 }
 

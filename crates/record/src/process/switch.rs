@@ -1,7 +1,17 @@
-//! The one word that call sites look at, and what it follows from.
+//! The recording mode: the one word that call sites load, and the state that it is derived from.
 //!
-//! Whether events are recorded right now depends on several things that change on different threads: whether there is a
-//! recording, whether it is paused, whether its window is open. All of it is in [`STATE`]; [`MODE`] is what follows from it.
+//! Events are recorded while the process has a recording that is not suspended. A recording is suspended while it is
+//! paused, and while a condition of its window is not met. All of this is in the bits of [`STATE`], which several
+//! threads change without a lock; [`MODE`] is derived from it after each change:
+//!
+//! ```text
+//! `begin`, `end`, `decide_off`   the clock of the recording  ┐
+//! `set_suspended`                one bit for each reason     ├ STATE ── `mode_of` ──▶ MODE ──▶ call sites
+//! `set_filtered`                 one bit                     ┘
+//! ```
+//!
+//! `set_suspended` changes the bit of one reason, so that the end of a pause does not open a window. `util/derived.rs`
+//! guarantees that [`MODE`] is that of the last change.
 
 use crate::os;
 use crate::util::derived::follow;
@@ -13,48 +23,49 @@ pub const OFF: u8 = 0;
 pub const TICKS: u8 = 1;
 /// Recording, with times from the system's clock.
 pub const MONOTONIC: u8 = 2;
-/// Nobody has asked yet: the environment decides.
+/// The environment has not been read yet.
 pub const UNDECIDED: u8 = 3;
-/// Set besides the clock while only some categories are recorded.
+/// Bit that is set in addition to the clock while only some categories are recorded.
 pub const FILTERED: u8 = 4;
 
-/// One of the above. All that a call site looks at when recording is off.
+/// One of the above. The only memory that a call site loads when recording is off.
 static MODE: AtomicU8 = AtomicU8::new(UNDECIDED);
-/// The clock of the recording in the bits of [`MODE`], and above them the reasons why it rests: see [`Rest`].
+/// The clock of the recording in the bits of [`MODE`], and above them the bits of [`SuspendReason`].
 static STATE: AtomicU32 = AtomicU32::new(UNDECIDED as u32);
 
 const CLOCK_BITS: u32 = 3;
-const RESTS: u32 = !(CLOCK_BITS | FILTERED as u32);
+const SUSPEND_BITS: u32 = !(CLOCK_BITS | FILTERED as u32);
 
-/// Why a recording rests, though it is there.
+/// Reason why an active recording is suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Rest {
-    /// Somebody has paused it.
+pub enum SuspendReason {
+    /// The program has paused it.
     Paused = 1 << 8,
-    /// The engine's step is not one of those asked for.
+    /// The engine's step is not in the window.
     Steps = 1 << 9,
-    /// The time asked for has not come, or is over.
+    /// The time is not in the window.
     Time = 1 << 10,
-    /// No request is there of those asked for.
+    /// No request of the window is active.
     Requests = 1 << 11,
-    /// The process is of another rank than asked for.
+    /// The rank of the process is not in the window.
     Rank = 1 << 12,
 }
 
-impl Rest {
-    /// Those of windows: they come and go by themselves.
-    pub const WINDOWS: u32 = Self::Steps as u32 | Self::Time as u32 | Self::Requests as u32 | Self::Rank as u32;
+impl SuspendReason {
+    /// The reasons of windows, which change without a call of the program.
+    pub const WINDOW_BITS: u32 = Self::Steps as u32 | Self::Time as u32 | Self::Requests as u32 | Self::Rank as u32;
 }
 
-/// The mode as it is, undecided perhaps.
+/// Returns the mode, which may be [`UNDECIDED`].
 #[inline(always)]
 pub fn mode() -> u8 {
-    // Relaxed: a thread that learns of a change a little later records a little more or less.
+    // Relaxed: a thread that sees a change a little later records a few events more or less.
     MODE.load(Ordering::Relaxed)
 }
 
-/// The clock of the recording, resting or not; [`OFF`] if there is none.
+/// Returns the clock of the recording, suspended or not; [`OFF`] if there is none, [`UNDECIDED`] before the environment
+/// has been read.
 pub fn clock() -> u8 {
     (STATE.load(Ordering::Relaxed) & CLOCK_BITS) as u8
 }
@@ -67,45 +78,45 @@ pub fn now() -> u64 {
     }
 }
 
-/// Whether a recording is there and rests for this reason.
-pub fn rests(reason: Rest) -> bool {
+/// Returns true if there is a recording that is suspended for this reason.
+pub fn is_suspended_by(reason: SuspendReason) -> bool {
     STATE.load(Ordering::Relaxed) & reason as u32 != 0
 }
 
-/// Whether a recording rests because its window is not open.
+/// Returns true if a recording is suspended because its window is not open.
 pub fn is_outside_window() -> bool {
-    STATE.load(Ordering::Relaxed) & Rest::WINDOWS != 0
+    STATE.load(Ordering::Relaxed) & SuspendReason::WINDOW_BITS != 0
 }
 
-/// A recording is there from now on. It rests for these reasons, if any.
-pub fn begin(clock: u8, rests: &[Rest]) {
-    let rests = rests.iter().fold(0, |bits, rest| bits | *rest as u32);
-    change(|state| state & u32::from(FILTERED) | rests | u32::from(clock));
+/// Starts a recording, which is suspended for these reasons, if any.
+pub fn begin(clock: u8, reasons: &[SuspendReason]) {
+    let reasons = reasons.iter().fold(0, |bits, reason| bits | *reason as u32);
+    change(|state| state & u32::from(FILTERED) | reasons | u32::from(clock));
 }
 
-/// There is no recording.
+/// Ends the recording.
 pub fn end() {
     change(|state| state & u32::from(FILTERED));
 }
 
-/// There is no recording unless one has begun already: the environment does not ask for one.
+/// Turns recording off unless a recording has started: the environment requests none.
 pub fn decide_off() {
     change(|state| if state & CLOCK_BITS == u32::from(UNDECIDED) { state & !CLOCK_BITS } else { state });
 }
 
-/// The recording rests, or goes on, as far as this reason goes.
-pub fn set_rest(reason: Rest, is_resting: bool) {
+/// Sets or clears a reason for suspension. Other reasons stay as they are.
+pub fn set_suspended(reason: SuspendReason, is_suspended: bool) {
     let reason = reason as u32;
-    change(|state| if is_resting { state | reason } else { state & !reason });
+    change(|state| if is_suspended { state | reason } else { state & !reason });
 }
 
-/// Whether only some categories are recorded.
+/// Sets or clears [`FILTERED`]: only some categories are recorded.
 pub fn set_filtered(is_filtered: bool) {
     let bit = u32::from(FILTERED);
     change(|state| if is_filtered { state | bit } else { state & !bit });
 }
 
-/// Changes what the mode follows from, then the mode. Never waits.
+/// Changes the state, then derives the mode. Never waits.
 fn change(to: impl Fn(u32) -> u32) {
     let _ = STATE.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |state| Some(to(state)));
     let look = || STATE.load(Ordering::Relaxed);
@@ -116,7 +127,7 @@ fn mode_of(state: u32) -> u8 {
     let clock = (state & CLOCK_BITS) as u8;
     match clock {
         OFF | UNDECIDED => clock,
-        _ if state & RESTS != 0 => OFF,
+        _ if state & SUSPEND_BITS != 0 => OFF,
         _ => clock | state as u8 & FILTERED,
     }
 }
@@ -126,9 +137,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_recording_that_rests_for_any_reason_is_off_and_keeps_its_clock() {
+    fn a_recording_that_is_suspended_for_any_reason_is_off() {
         let ticks = u32::from(TICKS);
-        for reason in [Rest::Paused, Rest::Steps, Rest::Time, Rest::Requests, Rest::Rank] {
+        for reason in [
+            SuspendReason::Paused,
+            SuspendReason::Steps,
+            SuspendReason::Time,
+            SuspendReason::Requests,
+            SuspendReason::Rank,
+        ] {
             assert_eq!(mode_of(ticks | reason as u32), OFF);
         }
         assert_eq!(mode_of(ticks), TICKS);

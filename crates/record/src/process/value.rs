@@ -4,12 +4,12 @@ use crate::process::attach;
 use crate::thread::arg::Arg;
 use ferrum_trace_format::spool::record::{Type, short_text};
 
-/// What can be the value of an argument: integers, floats, truth values, text, and options of these.
+/// Types of arguments: integers, floats, booleans, text, and options of these.
 ///
 /// Numbers and texts of up to 7 bytes cost one word; longer text is copied into the buffer. `i128` and `u128` that do
 /// not fit into 64 bits are kept as text.
 pub trait Value {
-    /// The value as it is recorded.
+    /// Returns the value as it is recorded.
     fn to_arg(&self) -> Arg;
 }
 

@@ -1,4 +1,20 @@
-//! Threads that write files while the program goes on, and must not disturb it.
+//! Background threads, which write files at the lowest priority while the program continues.
+//!
+//! A write is announced before it starts, so that the end of the process waits for it. If all processors are busy, a
+//! background thread gets hardly any time, so a thread that needs the files takes over after a second:
+//!
+//! ```text
+//! background thread                             foreground thread, in `finish_all`
+//! ───────────────────────────────────────────   ─────────────────────────────────────────────────────
+//! `write`: runs its work,                       waits for all announced writes, up to `CANCEL_AFTER`
+//!   calls `checkpoint` between blocks
+//!                                               sets `IS_CANCELLED`
+//! the next `checkpoint` fails, the work stops   waits until no write is active
+//! `hand_back`: the work to do again
+//!                                               does the work that was handed back
+//! ```
+//!
+//! The failure of a cancelled write is not an error: callers test for [`is_cancelled`].
 
 use crate::os::clock;
 use crate::os::process::is_ending;
@@ -11,86 +27,89 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-static WRITERS: Mutex<Writers> = Mutex::new(Writers { n_at_work: 0, left_over: Vec::new() });
-static ONE_HAS_ENDED: Condvar = Condvar::new();
-/// Set when somebody waits for the writers, and does their work himself.
-static IS_TAKEN_OVER: AtomicBool = AtomicBool::new(false);
-/// How long somebody waits for writers before that. On a machine whose processors are all busy, they hardly get any time; on others, most
-/// are done by then.
-const PATIENCE: Duration = Duration::from_secs(1);
+static WRITERS: Mutex<Writers> = Mutex::new(Writers { n_active: 0, handed_back: Vec::new() });
+static WRITER_ENDED: Condvar = Condvar::new();
+/// True while a foreground thread takes over the pending writes.
+static IS_CANCELLED: AtomicBool = AtomicBool::new(false);
+/// Time that a foreground thread waits for background writes before it takes over. Most are done by then, unless all
+/// processors are busy.
+const CANCEL_AFTER: Duration = Duration::from_secs(1);
 
 struct Writers {
-    n_at_work: usize,
-    /// Work of writers that have given up, for the thread that waits for them.
-    left_over: Vec<Box<dyn FnOnce() + Send>>,
+    n_active: usize,
+    /// Work of cancelled writers, for the foreground thread to do.
+    handed_back: Vec<Box<dyn FnOnce() + Send>>,
 }
 
 thread_local! {
     static IS_BACKGROUND: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the calling thread is one of those, and should leave the processors to others.
-pub fn is_here() -> bool {
+/// Returns true if the calling thread is a background thread, which leaves the processors to others.
+pub fn is_background() -> bool {
     IS_BACKGROUND.get()
 }
 
-/// Has a thread of ours leave the processors to others from now on. The system put it where there was least to do; there it stays, since a
-/// thread of low priority that comes to another processor still takes it from whoever is there for milliseconds.
-pub fn step_back() {
+/// Makes the calling thread, which belongs to the recorder, a background thread. It stays on its processor, which the
+/// system chose as the least busy one: a thread of low priority that moves to another processor interrupts the thread
+/// there for milliseconds.
+pub fn become_background() {
     IS_BACKGROUND.set(true);
     lower_priority();
     stay_on_this_processor();
 }
 
-/// Offers the processor to others that want it, if the calling thread works in the background. Costs nearly nothing if there are none. An
-/// error if somebody waits for what it does, and does it himself.
-pub fn give_way() -> io::Result<()> {
-    if has_given_up() {
+/// Yields the processor if the calling thread is a background thread, which costs nearly nothing if no other thread is
+/// waiting. Returns an error if a foreground thread takes over its work.
+pub fn checkpoint() -> io::Result<()> {
+    if is_cancelled() {
         return Err(io::Error::other("another thread writes the file"));
     }
-    if is_here() {
+    if is_background() {
         thread::yield_now();
     }
     Ok(())
 }
 
-/// Whether the calling thread works in the background and should have ended, so that what it could not do is no failure.
-pub fn has_given_up() -> bool {
-    is_here() && IS_TAKEN_OVER.load(Ordering::Relaxed)
+/// Returns true if the calling thread is a background thread and a foreground thread takes over its work. An error of
+/// the work is expected then.
+pub fn is_cancelled() -> bool {
+    is_background() && IS_CANCELLED.load(Ordering::Relaxed)
 }
 
-/// Leaves `work` to the thread that has taken over from the calling one. Returns false if none has.
-pub fn leave(work: impl FnOnce() + Send + 'static) -> bool {
-    let is_left = has_given_up();
-    if is_left {
-        lock(&WRITERS).left_over.push(Box::new(work));
+/// Hands `work` back to the foreground thread that takes over. Returns false if the calling thread is not cancelled.
+pub fn hand_back(work: impl FnOnce() + Send + 'static) -> bool {
+    let is_cancelled = is_cancelled();
+    if is_cancelled {
+        lock(&WRITERS).handed_back.push(Box::new(work));
     }
-    is_left
+    is_cancelled
 }
 
-/// Starts a thread of the lowest priority that no signal is delivered to. `None` if there is none to be had.
+/// Starts a background thread, to which no signal is delivered. Returns `None` if the thread cannot be started.
 pub fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Option<JoinHandle<T>> {
     let builder = thread::Builder::new().name(name.into());
     let work = move || {
-        step_back();
+        become_background();
         work()
     };
     without_signals(|| builder.spawn(work)).ok()
 }
 
-/// The same, for what the end of the process has to wait for. If there is no thread to be had, it is done here and now.
+/// Runs `work` on a background thread for which the end of the process waits. If the thread cannot be started, runs it
+/// on the calling thread.
 pub fn write<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Writing<T> {
     write_announced(Announced::new(), work)
 }
 
-/// The same for what was announced before.
+/// Like [`write`](write()), for work that was announced before.
 pub fn write_announced<T: Send + 'static>(
     announced: Announced,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Writing<T> {
-    // What a thread is to do is gone with it if it cannot be started.
+    // Shared, because the closure is lost if the thread cannot be started.
     let work = Arc::new(Mutex::new(Some(work)));
-    let do_it = {
+    let run = {
         let work = Arc::clone(&work);
         move || {
             let work = lock(&work).take();
@@ -99,8 +118,8 @@ pub fn write_announced<T: Send + 'static>(
             result
         }
     };
-    match spawn("ferrum-trace-write", do_it) {
-        Some(thread) => Writing::Elsewhere(thread),
+    match spawn("ferrum-trace-write", run) {
+        Some(thread) => Writing::OnThread(thread),
         None => {
             let work = lock(&work).take();
             Writing::Done(work.map(|work| work()))
@@ -108,29 +127,29 @@ pub fn write_announced<T: Send + 'static>(
     }
 }
 
-/// Something that is being written.
+/// Work that is running on a background thread, or that is done.
 #[derive(Debug)]
 pub enum Writing<T> {
-    Elsewhere(JoinHandle<Option<T>>),
+    OnThread(JoinHandle<Option<T>>),
     Done(Option<T>),
 }
 
 impl<T> Writing<T> {
-    /// Waits for what came of it. `None` if it panicked.
+    /// Waits for the result. Returns `None` if the work panicked.
     pub fn wait(self) -> Option<T> {
         match self {
-            Self::Elsewhere(thread) => thread.join().ok().flatten(),
+            Self::OnThread(thread) => thread.join().ok().flatten(),
             Self::Done(result) => result,
         }
     }
 }
 
-/// Counts a writer in that will begin soon, and out when it has ended or never began.
+/// Counts a background write as active until this is dropped.
 pub struct Announced(());
 
 impl Announced {
     pub fn new() -> Self {
-        lock(&WRITERS).n_at_work += 1;
+        lock(&WRITERS).n_active += 1;
         Self(())
     }
 }
@@ -138,52 +157,52 @@ impl Announced {
 impl Drop for Announced {
     fn drop(&mut self) {
         let mut writers = lock(&WRITERS);
-        writers.n_at_work = writers.n_at_work.saturating_sub(1);
-        ONE_HAS_ENDED.notify_all();
+        writers.n_active = writers.n_active.saturating_sub(1);
+        WRITER_ENDED.notify_all();
     }
 }
 
-/// How many files are being written.
-pub fn n_at_work() -> usize {
-    lock(&WRITERS).n_at_work
+/// Returns the number of background writes that are active.
+pub fn n_active() -> usize {
+    lock(&WRITERS).n_active
 }
 
-/// Returns when all files are written, those by the calling thread that writers of low priority do not finish soon.
+/// Returns when all background writes are done. Takes over those that are not done within [`CANCEL_AFTER`].
 pub fn finish_all() {
-    if !IS_TAKEN_OVER.load(Ordering::Relaxed) {
-        wait_until_none_is_at_work(PATIENCE);
-        IS_TAKEN_OVER.store(true, Ordering::Relaxed);
+    if !IS_CANCELLED.load(Ordering::Relaxed) {
+        wait_for_writers(CANCEL_AFTER);
+        IS_CANCELLED.store(true, Ordering::Relaxed);
     }
-    wait_until_none_is_at_work(Duration::MAX);
-    let left_over = std::mem::take(&mut lock(&WRITERS).left_over);
-    left_over.into_iter().for_each(|work| work());
-    // If the process ends, nobody is to begin at low priority.
+    wait_for_writers(Duration::MAX);
+    let handed_back = std::mem::take(&mut lock(&WRITERS).handed_back);
+    handed_back.into_iter().for_each(|work| work());
+    // If the process ends, later background writes are cancelled at once.
     if !is_ending() {
-        IS_TAKEN_OVER.store(false, Ordering::Relaxed);
+        IS_CANCELLED.store(false, Ordering::Relaxed);
     }
 }
 
-fn wait_until_none_is_at_work(patience: Duration) {
+fn wait_for_writers(timeout: Duration) {
     let writers = lock(&WRITERS);
-    let is_one_at_work = |writers: &mut Writers| writers.n_at_work > 0;
-    drop(ONE_HAS_ENDED.wait_timeout_while(writers, patience, is_one_at_work));
+    let is_any_active = |writers: &mut Writers| writers.n_active > 0;
+    drop(WRITER_ENDED.wait_timeout_while(writers, timeout, is_any_active));
 }
 
-/// In a forked child, which has none of its parent's threads.
+/// In a forked child: forgets the background threads of the parent.
 pub fn forget_in_child() {
-    // Another thread of the parent may have had the lock: then it is of no use to anybody here.
+    // If another thread of the parent held the lock at the fork, it is never released here.
     if let Ok(mut writers) = WRITERS.try_lock() {
-        writers.n_at_work = 0;
-        // They are the parent's to complete and to let go of.
-        std::mem::forget(std::mem::take(&mut writers.left_over));
+        writers.n_active = 0;
+        // Not dropped: the parent completes and drops them.
+        std::mem::forget(std::mem::take(&mut writers.handed_back));
     }
-    IS_TAKEN_OVER.store(false, Ordering::Relaxed);
+    IS_CANCELLED.store(false, Ordering::Relaxed);
 }
 
-/// Sleeps until a moment of the monotonic clock, as long as `goes_on`.
-pub fn sleep_until(nanos: u64, goes_on: impl Fn() -> bool) {
+/// Sleeps until a time of the monotonic clock, or until `is_needed` returns false.
+pub fn sleep_until(nanos: u64, is_needed: impl Fn() -> bool) {
     const NAP: Duration = Duration::from_millis(200);
-    while goes_on() {
+    while is_needed() {
         let left = Duration::from_nanos(nanos.saturating_sub(clock::monotonic_nanos()));
         if left.is_zero() {
             return;

@@ -1,7 +1,7 @@
 //! Definitions of a spool: names, threads and tracks, and the numbers by which events refer to them.
 //!
-//! A definition is written before its number is given out, so that an event that can be read refers to a definition that
-//! can be read.
+//! A definition is written before its number is given out, so that every event that can be read refers to a definition
+//! that can be read.
 
 use crate::memory::chunk;
 use crate::memory::segment::{Counter, MappedChunk};
@@ -31,7 +31,7 @@ pub struct Definitions {
 struct TrackEntry {
     name: String,
     sort: i64,
-    /// True if the track was copied from the part before, and has not been asked for here yet.
+    /// True if the track was copied from the previous part and has not been defined again in this one.
     is_handed_over: bool,
 }
 
@@ -108,7 +108,7 @@ impl Definitions {
             Lookup::Known(id) => Some(id),
             Lookup::Full => None,
             Lookup::New(id) => {
-                // Uses memory that is there already: the caller may be a signal handler that interrupted the allocator.
+                // Uses the preallocated buffer: the caller may be a signal handler that interrupted the allocator.
                 let mut bytes = std::mem::take(&mut self.scratch);
                 write_name(&mut bytes, id, name, category);
                 let is_defined = self.append(&bytes, fresh).is_some();

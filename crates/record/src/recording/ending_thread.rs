@@ -7,18 +7,18 @@ use crate::thread::buffer::{Held, ThreadBuffer};
 
 /// A chunk that all ending threads share, one record at a time.
 #[derive(Default)]
-pub struct LateWriter {
+pub struct EndingThreadWriter {
     buffer: ThreadBuffer,
     chunk: Option<MappedChunk>,
 }
 
-impl std::fmt::Debug for LateWriter {
+impl std::fmt::Debug for EndingThreadWriter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LateWriter").field("chunk", &self.chunk).finish_non_exhaustive()
+        f.debug_struct("EndingThreadWriter").field("chunk", &self.chunk).finish_non_exhaustive()
     }
 }
 
-impl LateWriter {
+impl EndingThreadWriter {
     /// Calls `write` on behalf of `thread`. Returns `None` if there is no room.
     pub fn write<T>(&mut self, session: &Session, thread: u32, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
         let now = session.clock().now();

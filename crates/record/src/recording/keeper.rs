@@ -1,4 +1,5 @@
-//! The thread that prepares chunks before they are needed, so that no recording thread waits for a page.
+//! The keeper thread of a session: prepares chunks ahead of need, so that no recording thread waits for a page,
+//! calibrates the clock, and starts the next part of a rotating recording.
 
 use crate::os::clock;
 use crate::os::thread::without_signals;
@@ -7,19 +8,21 @@ use std::sync::Weak;
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-/// When the clock is calibrated first.
+/// Time of the first calibration of the clock after the start.
 const FIRST_CALIBRATION: Duration = Duration::from_millis(1);
-/// How much longer each pause is than the last, up to [`LONGEST_PAUSE`].
+/// Factor from one pause to the next, up to [`LONGEST_PAUSE`].
 const PAUSE_GROWTH: u32 = 4;
-/// The longest pause between calibrations of a recording of up to ten minutes; then a six-hundredth of its age.
+/// The longest pause between calibrations in the first ten minutes. Later, pauses may last a six-hundredth of the
+/// recording's age.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// Parts of a recording's age that pauses may grow to.
+/// The recording's age divided by this is the longest pause, once it exceeds [`LONGEST_PAUSE`].
 const PAUSES_PER_AGE: u32 = 600;
 
-/// The shortest pause before it is asked again whether the recording should go on in another file.
+/// The shortest pause before the next attempt to rotate.
 const RETRY: Duration = Duration::from_millis(100);
 
-/// Starts the thread. It ends with the session. `None` if no thread can be had: then recording threads do its work.
+/// Starts the thread, which ends with the session. Returns `None` if it cannot be started; recording threads then
+/// prepare chunks themselves.
 pub fn start(session: Weak<Session>) -> Option<Thread> {
     let keep = move || {
         let mut schedule = Schedule::new();
@@ -27,7 +30,7 @@ pub fn start(session: Weak<Session>) -> Option<Thread> {
             session.spool().top_up();
             if schedule.is_due() {
                 session.calibrate();
-                session.spool().release_lingering();
+                session.spool().release_full_pages();
             }
             if session.is_full_part() {
                 session.on_full_part();
@@ -42,7 +45,8 @@ pub fn start(session: Weak<Session>) -> Option<Thread> {
     Some(keeper.thread().clone())
 }
 
-/// When to calibrate: soon after the start, when little is known of the clock's rate, and then ever more rarely.
+/// Times of calibrations: at short intervals after the start, when the clock's rate is hardly known, then at longer
+/// ones.
 struct Schedule {
     start: u64,
     next: u64,

@@ -34,7 +34,7 @@ pub struct Output {
     /// The file that gets the output's name next. It has all events that have been written, and no one else uses it.
     spare: Option<File>,
     /// True if nothing was recorded and an existing file of another recording was kept.
-    has_left_file: bool,
+    has_kept_old_file: bool,
 }
 
 #[derive(Debug)]
@@ -50,7 +50,7 @@ struct Written {
 impl Output {
     /// Creates the output; no file is written yet. `whole_micros` is for JSON only.
     pub fn new(destination: Destination, whole_micros: bool) -> Self {
-        Self { destination, whole_micros, counter: None, written: None, spare: None, has_left_file: false }
+        Self { destination, whole_micros, counter: None, written: None, spare: None, has_kept_old_file: false }
     }
 
     pub fn path(&self) -> &Path {
@@ -66,8 +66,8 @@ impl Output {
     }
 
     /// Returns true if nothing was recorded and the output's path still has the file of another recording.
-    pub fn has_left_file(&self) -> bool {
-        self.has_left_file
+    pub fn has_kept_old_file(&self) -> bool {
+        self.has_kept_old_file
     }
 
     /// Brings the output up to date; `events_are_seen` as for `Converter::convert_growing`.
@@ -130,7 +130,7 @@ impl Output {
             None => self.write_first(spool, form, events_are_seen),
             Some(written) => self.write_next(spool, written, events_are_seen).map(Some),
         };
-        self.has_left_file = matches!(updated, Ok(None));
+        self.has_kept_old_file = matches!(updated, Ok(None));
         match updated {
             Ok(Some(written)) => {
                 let written = self.written.insert(written);
@@ -297,7 +297,7 @@ fn catch_up(before: &File, old_end: u64, written: &Written) -> Option<()> {
 /// the lock that the standard library holds for that is never released in the child. A new thread would wait for it
 /// forever, and we for the thread.
 fn n_workers() -> usize {
-    if background::is_here() || fork_generation() > 0 {
+    if background::is_background() || fork_generation() > 0 {
         return 1;
     }
     std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX)

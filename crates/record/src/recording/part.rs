@@ -11,46 +11,49 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The least that a file has: below that, files would be begun faster than they can be written.
+/// Smallest size of a part. Smaller parts would start faster than they can be written.
 const BYTES_MIN: u64 = 1 << 20;
+/// Shortest duration of a part.
 const EVERY_MIN: Duration = Duration::from_millis(100);
-/// How many files may be in the making while the next one is begun. A disk that cannot keep up makes files longer, not more of them.
+/// Number of background writes at which no further part starts. A slow disk makes parts longer, not more numerous.
 const WRITERS_MAX: usize = 2;
-/// What the files of one recording have in common.
+
+/// State that all parts of one recording share.
 #[derive(Debug)]
 struct Shared {
     rotate: Rotate,
-    /// `trace.json`, after which they are named.
+    /// Path without part number, such as `trace.json`.
     base: PathBuf,
     /// The id of the first session.
     recording: u64,
-    /// When that began: ticks and nanoseconds, and those of the wall clock. All files count from there, so that a span that began in
-    /// the file before is where it was.
+    /// Start of the first session: ticks, and nanoseconds of the monotonic clock. Times in all parts count from there,
+    /// so that a span that began in an earlier part keeps its begin.
     start: (u64, u64),
+    /// The same on the wall clock.
     wall_nanos: u64,
-    done: Mutex<Done>,
+    completed: Mutex<Completed>,
 }
 
 #[derive(Debug, Default)]
-struct Done {
-    /// Complete files that are still there, oldest first.
+struct Completed {
+    /// Complete files that have not been removed, oldest first.
     paths: VecDeque<PathBuf>,
     /// Counts of all complete files.
     stats: Stats,
 }
 
-/// One file of a recording that goes on in others.
+/// One part of a rotating recording.
 #[derive(Debug)]
 pub struct Part {
     shared: Arc<Shared>,
     pub number: u32,
-    /// Nanoseconds.
+    /// Start of this part, in nanoseconds of the monotonic clock.
     begun: u64,
-    /// Set when there is no way to begin the next one.
+    /// True if the next part could not be started.
     is_last: AtomicBool,
 }
 
-/// When a recording began, on all clocks.
+/// Start of a recording, on all clocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {
     /// Ticks, and nanoseconds of the monotonic clock.
@@ -59,22 +62,22 @@ pub struct Start {
 }
 
 impl Start {
-    /// Now.
+    /// Returns the present time.
     pub fn now(clock: ClockKind) -> Self {
-        // Right beside each other: other recordings of the host are aligned by the two.
+        // Read in direct succession: recordings of the same host are aligned by these two.
         Self { point: clock.calibration_point(), wall_nanos: clock::wall_nanos() }
     }
 }
 
 impl Part {
-    /// The first one, of session `recording`.
+    /// Creates the first part, of session `recording`.
     pub fn first(rotate: Rotate, base: PathBuf, number: u32, recording: u64, start: Start) -> Self {
         let Start { point, wall_nanos } = start;
-        let shared = Shared { rotate, base, recording, start: point, wall_nanos, done: Mutex::default() };
+        let shared = Shared { rotate, base, recording, start: point, wall_nanos, completed: Mutex::default() };
         Self::new(Arc::new(shared), number)
     }
 
-    /// The one after this.
+    /// Creates the next part.
     pub fn next(&self, number: u32) -> Self {
         Self::new(Arc::clone(&self.shared), number)
     }
@@ -95,41 +98,41 @@ impl Part {
         Start { point: self.shared.start, wall_nanos: self.shared.wall_nanos }
     }
 
-    /// Whether it has all that it should, `n_bytes` having been recorded.
+    /// Returns true if the next part should start, after `n_bytes` have been recorded.
     pub fn is_full(&self, n_bytes: u64) -> bool {
         let by_size = self.shared.rotate.bytes.is_some_and(|bytes| n_bytes >= bytes.max(BYTES_MIN));
-        // What is empty is not worth a file.
+        // An empty part is not worth a file.
         let by_time = n_bytes > 0 && self.time_left().is_some_and(|left| left.is_zero());
-        let may_be = !self.is_last.load(Ordering::Relaxed) && background::n_at_work() < WRITERS_MAX;
+        let may_be = !self.is_last.load(Ordering::Relaxed) && background::n_active() < WRITERS_MAX;
         (by_size || by_time) && may_be
     }
 
-    /// How long it goes on at most, if that is limited.
+    /// Returns the time until the next part is due, if parts are limited by time.
     pub fn time_left(&self) -> Option<Duration> {
         let every = self.shared.rotate.every?.max(EVERY_MIN);
         Some(every.saturating_sub(Duration::from_nanos(clock::monotonic_nanos().saturating_sub(self.begun))))
     }
 
-    /// Counts of all files that are complete.
-    pub fn done(&self) -> Stats {
-        lock(&self.shared.done).stats
+    /// Returns the counts of all complete parts.
+    pub fn completed(&self) -> Stats {
+        lock(&self.shared.completed).stats
     }
 
-    /// This one is complete; removes the oldest if there are too many.
-    pub fn is_done(&self, path: &Path, stats: Stats) {
-        let mut done = lock(&self.shared.done);
-        done.stats += stats;
-        done.paths.push_back(path.to_owned());
+    /// Marks this part as complete, and removes the oldest files if there are too many.
+    pub fn mark_complete(&self, path: &Path, stats: Stats) {
+        let mut completed = lock(&self.shared.completed);
+        completed.stats += stats;
+        completed.paths.push_back(path.to_owned());
         let n_kept = self.shared.rotate.keep.map_or(usize::MAX, |keep| keep as usize);
-        while done.paths.len() > n_kept {
-            if let Some(oldest) = done.paths.pop_front() {
+        while completed.paths.len() > n_kept {
+            if let Some(oldest) = completed.paths.pop_front() {
                 let _ = std::fs::remove_file(oldest);
             }
         }
     }
 
-    /// The next one cannot be begun, and this one goes on.
-    pub fn goes_on(&self) {
+    /// Marks this part as the last one, because the next one cannot be started.
+    pub fn mark_last(&self) {
         self.is_last.store(true, Ordering::Relaxed);
     }
 }

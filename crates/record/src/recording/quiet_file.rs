@@ -23,7 +23,7 @@ pub struct QuietSource<'a>(pub &'a File);
 
 impl ReadAt for QuietSource<'_> {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        background::give_way()?;
+        background::checkpoint()?;
         self.0.read_at(buffer, offset)
     }
 
@@ -72,7 +72,7 @@ impl<'a> QuietFile<'a> {
         self.switch_past_cache(self.pending.len == PIECE_BYTES && !is_ending());
         let mut written = 0;
         while written < self.pending.len {
-            background::give_way()?;
+            background::checkpoint()?;
             match self.file.write(&self.pending.bytes()[written..]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(n_bytes) => written += n_bytes,
@@ -111,7 +111,7 @@ impl<'a> QuietFile<'a> {
 
 impl Write for QuietFile<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !background::is_here() {
+        if !background::is_background() {
             return self.file.write(bytes);
         }
         let n_bytes = bytes.len().min(self.room());
@@ -171,7 +171,7 @@ pub fn copy(mut from: &File, to: &File) -> io::Result<()> {
         return Ok(());
     }
     from.seek(SeekFrom::Start(0))?;
-    let is_past_cache = background::is_here() && set_past_cache(from, true);
+    let is_past_cache = background::is_background() && set_past_cache(from, true);
     let copied = append(from, to, 0);
     if is_past_cache {
         set_past_cache(from, false);
@@ -181,13 +181,13 @@ pub fn copy(mut from: &File, to: &File) -> io::Result<()> {
 
 /// Appends the rest of `from` to `to`, whose position is `at`.
 pub fn append(mut from: &File, mut to: &File, at: u64) -> io::Result<()> {
-    if !background::is_here() {
+    if !background::is_background() {
         return io::copy(&mut from, &mut to).map(drop);
     }
     let mut to = QuietFile::new(to, at);
     let mut piece = Piece::default();
     loop {
-        background::give_way()?;
+        background::checkpoint()?;
         match from.read(piece.room()) {
             Ok(0) => return to.flush(),
             Ok(n_bytes) => to.write_all(&piece.room()[..n_bytes])?,

@@ -1,4 +1,4 @@
-//! One recording: a spool, what it has defined, and the file that is made of it.
+//! One session: a spool, its definitions, and the output file that is made from it.
 
 use crate::error::Error;
 use crate::memory::chunk::{self, ChunkMemory};
@@ -10,7 +10,7 @@ use crate::os::clock::ClockKind;
 use crate::recording::background;
 use crate::recording::definitions::{Definitions, ThreadEntry, kept_text};
 use crate::recording::destination::{Claimed, ClaimedPart, Destination, OutputKind, Staged, with_ending};
-use crate::recording::ending_thread::LateWriter;
+use crate::recording::ending_thread::EndingThreadWriter;
 use crate::recording::keeper;
 use crate::recording::options::SessionOptions;
 use crate::recording::origin::{boot_id, host_name};
@@ -32,29 +32,29 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::thread::Thread;
 
-/// A recording in progress, or one that has ended.
+/// A recording, or one part of a rotating recording, in progress or ended.
 #[derive(Debug)]
 pub struct Session {
     id: u64,
-    /// The process that records. In a forked child of it, the session is not to be touched.
+    /// The process that records. A forked child of it must not use the session.
     pid: u32,
     clock: ClockKind,
     spool: Spool,
     /// The first chunk, with the file header.
     header: MappedChunk,
-    /// Lost events that no thread's own count has.
+    /// Lost events that are in no thread's own count.
     dropped: Counter,
     definitions: Mutex<Definitions>,
     output_path: PathBuf,
     output: Mutex<Output>,
-    /// Whether times in JSON are whole microseconds.
+    /// True if times in JSON are whole microseconds.
     whole_micros: bool,
     /// `Some` if the spool is the output and replaces a finished trace with its first event.
     staged: Option<Staged>,
-    late: Mutex<LateWriter>,
+    ending_threads: Mutex<EndingThreadWriter>,
     open_stacks: Mutex<OpenStacks>,
     is_open: AtomicBool,
-    /// `None` in it if no thread could be had.
+    /// The keeper thread. It contains `None` if the thread could not be started.
     keeper: OnceLock<Option<Thread>>,
     /// Chunks that threads have taken.
     n_taken: AtomicU64,
@@ -65,12 +65,11 @@ pub struct Session {
     me: Weak<Self>,
 }
 
-/// How many chunks a recording uses before it gets a thread of its own to prepare more: none is started for programs
-/// that record nothing or little.
+/// Number of chunks that a recording uses before its keeper thread starts: programs that record little need none.
 const CHUNKS_WITHOUT_KEEPER: u64 = 4;
 
 impl Session {
-    /// Begins to record. Nothing is visible under the output's name until the first flush.
+    /// Starts to record. Nothing is visible under the name of the output until the first flush.
     pub fn start(options: &SessionOptions) -> Result<Arc<Self>, Error> {
         let clock = options.clock.unwrap_or_else(ClockKind::best);
         let Some(rotate) = options.rotate else {
@@ -83,7 +82,7 @@ impl Session {
         Self::begin(options, claimed, clock, start, Some(Box::new(part)))
     }
 
-    /// Begins the file after this one, of the same recording.
+    /// Starts the next part of a rotating recording. Returns `None` if the recording does not rotate.
     pub fn next(&self, options: &SessionOptions) -> Result<Option<Arc<Self>>, Error> {
         let Some(part) = &self.part else {
             return Ok(None);
@@ -128,7 +127,7 @@ impl Session {
             output: Mutex::new(Output::new(destination, options.whole_micros)),
             whole_micros: options.whole_micros,
             staged,
-            late: Mutex::new(LateWriter::default()),
+            ending_threads: Mutex::new(EndingThreadWriter::default()),
             open_stacks: Mutex::default(),
             is_open: AtomicBool::new(true),
             keeper: OnceLock::new(),
@@ -146,7 +145,7 @@ impl Session {
             category: "".into(),
             keys: vec![],
         });
-        // A second point now: should the process be killed in its first millisecond, the clock's rate is known roughly.
+        // A second point gives a rough rate of the clock, in case the process is killed in its first millisecond.
         session.calibrate();
         if session.part.as_ref().is_some_and(|part| part.time_left().is_some()) {
             session.keeper();
@@ -154,9 +153,9 @@ impl Session {
         Ok(session)
     }
 
-    /// Copies all names and tracks to `next` under their numbers, so that a thread that knows a number may use it there,
-    /// then calls `switch`: threads that ask from then on ask `next`. Returns false if there is no room; then `switch` is
-    /// not called.
+    /// Copies all names and tracks to `next` under the same numbers, so that threads can continue to use these, then
+    /// calls `switch`, which makes `next` active. No number is given out in between. Returns false if there is no room;
+    /// then `switch` is not called.
     pub fn hand_over_to(&self, next: &Self, switch: impl FnOnce()) -> bool {
         let here = lock(&self.definitions);
         let mut there = lock(&next.definitions);
@@ -167,10 +166,10 @@ impl Session {
         has_room
     }
 
-    /// Has `next` know the spans that are open here. This session has been closed, so nobody changes them any more.
+    /// Copies the open spans to `next`. This session has been closed, so that they no longer change.
     pub fn hand_open_spans_over_to(&self, next: &Self) {
         quietly(|| {
-            // The lock is held all the while: a thread that ends gives its stack back here first.
+            // The lock is held until the end: a thread that ends has to put its stack back here first.
             let here = lock(&self.open_stacks);
             for (stack, owner) in here.with_open_spans() {
                 let name = owner.name.clone();
@@ -181,17 +180,17 @@ impl Session {
         });
     }
 
-    /// Which file it is of a recording that goes on in others.
+    /// Returns the part that this session is, if the recording rotates.
     pub fn part(&self) -> Option<&Part> {
         self.part.as_ref()
     }
 
-    /// The id of the recording, which may go on in other sessions: that of the first.
+    /// Returns the id of the recording, which is the id of its first session.
     pub fn recording(&self) -> u64 {
         self.part.as_ref().map_or(self.id, Part::recording)
     }
 
-    /// Whether the recording should go on in another file.
+    /// Returns true if the recording should continue in another file.
     pub fn is_full_part(&self) -> bool {
         let n_bytes = self.n_taken.load(Ordering::Relaxed) * CHUNK_BYTES as u64;
         self.part.as_ref().is_some_and(|part| part.is_full(n_bytes))
@@ -225,8 +224,8 @@ impl Session {
         self.whole_micros
     }
 
-    pub fn late(&self) -> &Mutex<LateWriter> {
-        &self.late
+    pub fn ending_threads(&self) -> &Mutex<EndingThreadWriter> {
+        &self.ending_threads
     }
 
     pub fn is_open(&self) -> bool {
@@ -243,7 +242,7 @@ impl Session {
         self.header.counter(file::DUMPS_REFUSED + reason as usize).add(1);
     }
 
-    /// A chunk for events that nobody has written to yet.
+    /// Takes an empty chunk for events. Returns `None` if there is none, or if the session has been closed.
     pub fn fresh_chunk(&self) -> Option<MappedChunk> {
         if !self.is_open() {
             return None;
@@ -258,8 +257,8 @@ impl Session {
         }
         let fresh = self.spool.take_fresh();
         if self.n_taken.fetch_add(1, Ordering::Relaxed) >= CHUNKS_WITHOUT_KEEPER {
-            let is_wanted = self.spool.is_low() || self.is_full_part();
-            if let Some(keeper) = self.keeper().filter(|_| is_wanted) {
+            let needs_keeper = self.spool.is_low() || self.is_full_part();
+            if let Some(keeper) = self.keeper().filter(|_| needs_keeper) {
                 keeper.unpark();
             }
         }
@@ -271,8 +270,8 @@ impl Session {
         Some(fresh)
     }
 
-    /// Returns a stack of open spans that has a slot for `level`, in place of `small` if the thread has that. `None` if there is
-    /// no room.
+    /// Returns a stack of open spans that has a slot for `level`. It replaces the thread's stack `small`, if any.
+    /// Returns `None` if there is no room.
     pub fn open_stack(&self, owner: Owner, small: Option<&OpenStack>, level: usize) -> Option<OpenStack> {
         let mut stacks = lock(&self.open_stacks);
         let fresh = || self.open_spans_chunk();
@@ -282,7 +281,7 @@ impl Session {
         }
     }
 
-    /// Returns the stack with the spans that a thread had open in the file before this one, if it had any.
+    /// Returns a stack with the spans that a thread had open in the previous part, if any.
     pub fn carry_open_stack_over(&self, owner: Owner, old: Option<&OpenStack>) -> Option<OpenStack> {
         lock(&self.open_stacks).carry_over(owner, old, || self.open_spans_chunk())
     }
@@ -302,7 +301,7 @@ impl Session {
     }
 
     fn set_stop_reason(&self, reason: StopReason) {
-        // After the end, the spool has stopped for no other reason than that.
+        // After the end, the spool is stopped because the recording has ended.
         if self.is_open() {
             self.header.store(file::STOP_REASON, stop_word(reason), Ordering::Relaxed);
         }
@@ -323,14 +322,14 @@ impl Session {
         self.define(&Definition::Process { name: kept_text(name) })
     }
 
-    /// Says where the recording comes from.
+    /// Writes the rank, host and boot of this process.
     fn define_origin(&self, rank: Option<u32>) -> Option<()> {
         let host = host_name().unwrap_or_default();
         let boot_id = boot_id().unwrap_or_default();
         self.define(&Definition::Origin { rank, host: kept_text(&host), boot_id: kept_text(&boot_id) })
     }
 
-    /// Names a thread anew.
+    /// Changes the name of a thread.
     pub fn define_thread_name(&self, id: u32, name: &str) -> Option<()> {
         self.define(&Definition::ThreadName { id, name: kept_text(name) })
     }
@@ -361,7 +360,7 @@ impl Session {
         lock(&self.definitions).intern(name, category, &|| self.definitions_chunk())
     }
 
-    /// Notes how the clock and the monotonic clock stand to each other now.
+    /// Writes a calibration point: the present time of the recording's clock and of the monotonic clock.
     pub fn calibrate(&self) {
         self.define_point(self.clock.calibration_point());
     }
@@ -370,9 +369,9 @@ impl Session {
         self.define(&Definition::Calibration { ticks, nanos });
     }
 
-    /// Brings the output up to date with all that was recorded before this call.
+    /// Brings the output up to date with the events that were recorded before this call.
     pub fn flush(&self) -> Result<(), Error> {
-        // Signal handlers of this thread keep out: they might need what is held here.
+        // Signal handlers of this thread cannot record meanwhile: they might wait for the lock that is held here.
         quietly(|| {
             let mut output = lock(&self.output);
             if !self.is_open() {
@@ -384,29 +383,32 @@ impl Session {
                 let copy = Snapshot::take(self.spool.file(), with_ending(output.spool_path(), ".copy"))?;
                 return output.rewrite(copy.file());
             }
-            // Threads go on recording: the point above lies before what they have recorded since.
+            // Threads continue to record: the calibration point above lies before their latest events.
             output.flush(self.spool.file(), &|| self.calibrate())
         })
     }
 
-    /// Whoever records from now on finds another recording or none. False if that was so already.
+    /// Closes the session: threads that record from now on find another recording or none. Returns false if it was
+    /// closed already.
     pub fn close(&self) -> bool {
-        let is_closed = self.shut();
+        let is_closed = self.mark_closed();
         if is_closed {
-            self.take_chunks_back();
+            self.close_chunks();
         }
         is_closed
     }
 
-    /// The first half of [`close`](Self::close): no chunk is handed out from now on.
-    pub fn shut(&self) -> bool {
+    /// The first half of [`close`](Self::close): no chunk is handed out from now on. Returns false if it was closed
+    /// already.
+    pub fn mark_closed(&self) -> bool {
         self.pid == std::process::id() && self.is_open.swap(false, Ordering::AcqRel)
     }
 
-    /// The second half: those who have a chunk ask for another. This writes to each chunk, and the kernel may take its time for
-    /// that, so nothing should be held meanwhile that they need when they ask.
-    pub fn take_chunks_back(&self) {
-        // They ask for a chunk first. The fence is for those who are being given one right now, see `Attachment::refill`.
+    /// The second half of [`close`](Self::close): threads that own a chunk find it closed and request another one. This
+    /// writes to each chunk, which may take long in the kernel, so the caller must hold no lock that those threads
+    /// need.
+    pub fn close_chunks(&self) {
+        // Pairs with the fence in `Attachment::refill`, for threads that are taking a chunk at this moment.
         fence(Ordering::SeqCst);
         self.spool.close_chunks();
         quietly(|| lock(&self.open_stacks).close());
@@ -416,7 +418,7 @@ impl Session {
     /// `write_dumps` writes the pending dump of a ring.
     pub fn complete(&self, write_dumps: impl FnOnce()) -> Result<Stats, Error> {
         let stats = quietly(|| {
-            // Waits for a flush that is under way; later ones see that the recording has ended.
+            // Waits for a flush that is in progress; later ones find that the recording has ended.
             let mut output = lock(&self.output);
             self.count_dropped(interrupted::take());
             self.calibrate();
@@ -434,21 +436,22 @@ impl Session {
         if let Some(staged) = &self.staged {
             staged.give_up();
         }
-        if stats.is_ok() || !background::has_given_up() {
-            // Some thread may hold the file for as long as it lives; others may have the path from now on.
+        if stats.is_ok() || !background::is_cancelled() {
+            // A thread may keep the file open for as long as it lives, but other recordings may use the path now.
             let _ = self.spool.file().unlock();
         }
         stats
     }
 
-    /// Ends a recording that nobody has written to, and removes its spool.
+    /// Ends a session without events, and removes its spool.
     pub fn discard(&self) {
         self.close();
         let _ = std::fs::remove_file(self.spool_path());
         self.release_memory();
     }
 
-    /// After [`complete`](Self::complete), in a process that goes on: nothing recorded from now on is kept.
+    /// Releases the memory after [`complete`](Self::complete), in a process that continues. Later writes to it are
+    /// lost.
     pub fn release_memory(&self) {
         self.spool.revoke();
     }
@@ -459,7 +462,7 @@ impl Session {
         }
     }
 
-    /// Counts so far. Reads what is new in the spool since the last call.
+    /// Returns the counts so far. Reads the part of the spool that is new since the last call.
     pub fn stats(&self) -> Result<Stats, Error> {
         quietly(|| {
             let bytes = self.spool.n_bytes();
@@ -471,35 +474,35 @@ impl Session {
         })
     }
 
-    /// How many events were lost so far, and why in brackets, if any were.
+    /// Returns the number of lost events and the reason in brackets, if any were lost.
     pub fn losses(&self) -> Option<(u64, String)> {
         let dropped = self.stats().map_or(0, |stats| stats.dropped);
         let why = self.spool.stopped().map_or(String::new(), |reason| format!(" ({})", reason.describe()));
         (dropped > 0).then_some((dropped, why))
     }
 
-    /// Where the spool is.
+    /// Returns the path of the spool.
     pub fn spool_path(&self) -> PathBuf {
         lock(&self.output).spool_path().to_owned()
     }
 
-    /// Where the output will be.
+    /// Returns the path of the output.
     pub fn output_path(&self) -> &Path {
         &self.output_path
     }
 
-    /// Whether the file under the output's name is not of this recording, which had nothing to replace it with.
-    pub fn has_left_file(&self) -> bool {
+    /// Returns true if nothing was recorded and the output's path still has the file of another recording.
+    pub fn has_kept_old_file(&self) -> bool {
         let is_staged = self.staged.as_ref().is_some_and(|staged| !staged.is_in_place());
-        is_staged || lock(&self.output).has_left_file()
+        is_staged || lock(&self.output).has_kept_old_file()
     }
 
-    /// Whether any thread has got room for events.
+    /// Returns true if any thread has taken a chunk for events.
     pub fn has_chunks(&self) -> bool {
         self.n_taken.load(Ordering::Relaxed) > 0
     }
 
-    /// Why no more fits, if so.
+    /// Returns the reason why no more events fit, if so.
     pub fn why_full(&self) -> Option<&'static str> {
         self.spool.stopped().filter(|_| self.is_open() && !self.spool.is_ring()).map(StopReason::describe)
     }

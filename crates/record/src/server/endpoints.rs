@@ -232,7 +232,7 @@ impl Drop for FlushTurn {
 }
 
 fn being_written(path: &Path) -> Answer {
-    Answer::accepted(json!({ "path": text_of(path), "name": name_of(path), "writing": background::n_at_work() }))
+    Answer::accepted(json!({ "path": text_of(path), "name": name_of(path), "writing": background::n_active() }))
 }
 
 /// Waits for the work and returns its response, or responds at once and leaves the work running.

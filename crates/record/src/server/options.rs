@@ -14,7 +14,7 @@ use std::str::FromStr;
 /// Default port.
 const PORT: u16 = 9123;
 
-/// Options of the interface; see [`router`](super::router()) and [`serve`](super::serve()).
+/// Options of the interface; see [`router`](crate::http::router()) and [`serve`](crate::http::serve()).
 #[derive(Clone)]
 pub struct HttpOptions {
     pub(super) directory: PathBuf,
@@ -36,7 +36,7 @@ impl HttpOptions {
         self
     }
 
-    /// Sets the address that [`serve`](super::serve()) listens at.
+    /// Sets the address that [`serve`](crate::http::serve()) listens at.
     pub fn address(mut self, address: Address) -> Self {
         self.address = address;
         self

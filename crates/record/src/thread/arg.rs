@@ -1,8 +1,8 @@
-//! Arguments on their way into a record.
+//! Arguments of an event, before they are written to a record.
 
 use ferrum_trace_format::spool::record::Type;
 
-/// One argument: what fits into a word, and what it is.
+/// One argument: a word and its type.
 #[derive(Clone, Copy, Debug)]
 pub struct Arg {
     pub(crate) word: u64,
@@ -12,18 +12,18 @@ pub struct Arg {
 impl Arg {
     pub(crate) const LOST: Self = Self { word: 0, kind: Type::Lost };
 
-    /// A text that was written before.
+    /// Returns an argument that refers to a text that has been written before.
     pub(crate) const fn text_at(place: u64) -> Self {
         Self::new(place, Type::TextAt)
     }
 
-    /// The type's number, and the word.
+    /// Returns the number of the type, and the word.
     #[inline(always)]
     pub(crate) fn type_and_word(&self) -> (u64, u64) {
         (self.kind as u64, self.word)
     }
 
-    /// A number or truth value, as text.
+    /// Returns the text of a number or boolean, `None` for other types.
     #[cfg(feature = "tracing")]
     pub(crate) fn number_text(&self) -> Option<String> {
         match self.kind {

@@ -1,4 +1,4 @@
-//! Where in a program events come from.
+//! Call sites: the places in a program that record events.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -8,24 +8,24 @@ pub struct Site {
     name: &'static str,
     category: &'static str,
     keys: &'static [&'static str],
-    /// 0 until the first event.
+    /// Number of the site, 0 until its first event.
     id: AtomicU32,
-    /// What `categories.rs` remembers about it.
+    /// Cached result of the category filter, see `process/categories.rs`.
     filter: AtomicU32,
 }
 
 impl Site {
-    /// A site with its name, category (may be empty) and the keys of its arguments.
+    /// Creates a site with its name, category (may be empty) and the keys of its arguments.
     pub const fn new(name: &'static str, category: &'static str, keys: &'static [&'static str]) -> Self {
         Self { name, category, keys, id: AtomicU32::new(0), filter: AtomicU32::new(0) }
     }
 
-    /// The name of the events.
+    /// Returns the name of the events.
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Their category; empty if none was given.
+    /// Returns the category of the events; empty if none was given.
     pub const fn category(&self) -> &'static str {
         self.category
     }
@@ -34,10 +34,11 @@ impl Site {
         self.keys
     }
 
-    /// The site's number, 0 if it has none yet.
+    /// Returns the number of the site, 0 if it has none yet.
     #[inline(always)]
     pub(crate) fn known_id(&self) -> u32 {
-        // Pairs with `set_id`: who sees the number writes events of it, and its definition is in the spool by then.
+        // Pairs with `set_id`: a thread that loads the number may record events with it, since the definition is in the
+        // spool by then.
         self.id.load(Ordering::Acquire)
     }
 

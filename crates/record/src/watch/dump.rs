@@ -1,4 +1,19 @@
-//! Dumps: requests one, marks it in the trace, and writes it on a thread of its own.
+//! Dumps: requests one, marks it in the trace, and writes it on its own thread.
+//!
+//! ```text
+//! thread of the trigger, in `fire`          dump thread, in `write_on_thread`
+//! ───────────────────────────────────────   ─────────────────────────────────────────────────────────────────────────
+//! `grant`: a number, or a counted refusal
+//! records the instant `trigger`
+//! pins the chunks of the ring
+//! starts the dump thread and returns        waits for the post-roll, half of the ring, or the end of the recording
+//!                                           copies the ring to a file, at normal priority
+//!                                           unpins the chunks
+//!                                           becomes a background thread and writes the dump from the copy
+//! ```
+//!
+//! The end of the recording writes the dump that is still pending: if the dump thread could not be started, if the
+//! recording ends during the post-roll, or if the dump thread is cancelled while it writes (then from its copy).
 
 use crate::flight::post_roll;
 use crate::flight::recording::Recording;
@@ -18,14 +33,15 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-/// The event that says why a file was written, on the thread that asked for it.
+/// The instant that marks a dump and its reason, on the thread that requested it.
 static TRIGGER: Site = Site::new(words::NAME, words::CATEGORY, &[words::REASON, words::DUMP]);
 static TRIGGER_WITH_WHAT: Site = Site::new(words::NAME, words::CATEGORY, &[words::REASON, words::DUMP, words::WHAT]);
 
-/// How long a process that is about to abort waits for its file.
-const LAST_PATIENCE: Duration = Duration::from_secs(10);
+/// Time that a process that is about to abort waits for its dump.
+const ABORT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Requests a dump of the process's recording. Returns why it is refused; `None` stands for anything but limits.
+/// Requests a dump of the process's recording. The error is the reason for a refusal, or `None` if there is no flight
+/// recorder to dump.
 pub fn request(reason: &str) -> Result<(), Option<DumpRefusal>> {
     if crate::COMPILED_OUT || switch::clock() == OFF || buffer::current().is_held() {
         return Err(None);
@@ -33,8 +49,8 @@ pub fn request(reason: &str) -> Result<(), Option<DumpRefusal>> {
     fire(&current::active().ok_or(None)?, reason, None)
 }
 
-/// Requests a dump of a recording, with its reason and a description of what happened. Returns why it is refused; `None`
-/// stands for a recording that is not a flight recorder.
+/// Requests a dump of a recording, with its reason and a description of the event. The error is the reason for a
+/// refusal, or `None` if the recording is not a flight recorder.
 pub fn fire(recording: &Arc<Recording>, reason: &str, what: Option<&str>) -> Result<(), Option<DumpRefusal>> {
     if !recording.spool().is_ring() {
         return Err(None);
@@ -43,31 +59,32 @@ pub fn fire(recording: &Arc<Recording>, reason: &str, what: Option<&str>) -> Res
         recording.count_refused_dump(refusal);
         Some(refusal)
     })?;
-    // Whatever categories are recorded.
+    // Recorded whatever the categories are.
     let (reason, number) = (reason.to_arg(), number.to_arg());
     match what {
         Some(what) => event::point(RecordKind::Instant, &TRIGGER_WITH_WHAT, &[], &[reason, number, what.to_arg()]),
         None => event::point(RecordKind::Instant, &TRIGGER, &[], &[reason, number]),
     }
     quietly(|| recording.spool().pin());
-    if write_on_thread(recording, recording.dumps().post_roll(), background::step_back).is_none() {
-        // The file is written at the end of the recording, of what is there then.
+    if write_on_thread(recording, recording.dumps().post_roll(), background::become_background).is_none() {
+        // The dump is written at the end of the recording, with the content of the ring at that time.
         quietly(|| recording.spool().unpin());
     }
     Ok(())
 }
 
-/// Writes the file that is asked for before this process aborts, unless that takes very long.
-pub fn write_at_last(recording: &Arc<Recording>) {
-    // In a forked child, the thread might wait for ever, see `output::n_workers`.
+/// Writes the pending dump before this process aborts, unless that takes longer than [`ABORT_TIMEOUT`].
+pub fn write_before_abort(recording: &Arc<Recording>) {
+    // In a forked child, the thread might wait forever, see `output::n_workers`.
     let thread = if fork_generation() > 0 { None } else { write_on_thread(recording, Duration::ZERO, || {}) };
     match thread {
-        Some(done) => drop(done.recv_timeout(LAST_PATIENCE)),
+        Some(done) => drop(done.recv_timeout(ABORT_TIMEOUT)),
         None => recording.write_dump(|| {}),
     }
 }
 
-/// Returns what tells that it is done, `None` if no thread could be had.
+/// Writes the pending dump on a new thread, after the post-roll `after`. The receiver gets a message when that is done.
+/// Returns `None` if the thread cannot be started.
 fn write_on_thread(recording: &Arc<Recording>, after: Duration, copied: fn()) -> Option<Receiver<()>> {
     let (recording, (done, is_done)) = (Arc::downgrade(recording), mpsc::sync_channel(1));
     let work = move || {

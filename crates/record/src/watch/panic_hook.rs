@@ -1,4 +1,4 @@
-//! A panic, seen by a hook before the one that the program has.
+//! The panic trigger: a hook that requests a dump, then calls the program's own hook.
 
 use crate::flight::recording::Recording;
 use crate::os::stderr::say;
@@ -10,38 +10,38 @@ use ferrum_trace_model::settings::Trigger;
 use std::panic::PanicHookInfo;
 use std::sync::{Arc, Once};
 
-/// Has panics seen, if somebody watches over them. Not to be called while a lock of ours is held: a thread that panics right now may wait
-/// for it in a hook that we would wait for.
-pub fn install_if_wanted() {
+/// Installs the hook if there is a trigger on panics. Must not be called while a lock of the recorder is held: a thread
+/// that panics at this moment may wait for that lock inside a hook, and replacing the hook waits for that thread.
+pub fn install_if_needed() {
     static ONCE: Once = Once::new();
     if !is_watched(PANICS) || ONCE.is_completed() {
         return;
     }
     if std::thread::panicking() {
-        say("panic: a thread that panics cannot watch over panics; it is left out");
+        say("panic: the hook cannot be set by a thread that panics; it is left out");
         return;
     }
     ONCE.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            let recording = panic_comes(info);
+            let recording = request_dump(info);
             before(info);
-            // Nothing comes after this hook: no thread that writes the file, and no end that waits for it.
+            // The process aborts after this hook, without waiting for the dump thread.
             if let Some(recording) = recording.filter(|_| is_about_to_abort(info)) {
-                dump::write_at_last(&recording);
+                dump::write_before_abort(&recording);
             }
         }));
     });
 }
 
-/// Asks for a dump, unless the panic that led to this one has. A panic of the recorder itself is not told: it may hold what would be
-/// needed for that.
-fn panic_comes(info: &PanicHookInfo<'_>) -> Option<Arc<Recording>> {
+/// Requests a dump, unless the panic that caused this one already has. Returns the recording. Ignores a panic of the
+/// recorder itself, which may hold the locks that a dump needs.
+fn request_dump(info: &PanicHookInfo<'_>) -> Option<Arc<Recording>> {
     if !is_watched(PANICS) || buffer::current().is_held() {
         return None;
     }
     let recording = attach::recording()?;
-    if is_sequel(info) {
+    if is_follow_up(info) {
         return Some(recording);
     }
     let place = info.location().map_or_else(String::new, |place| format!(" at {place}"));
@@ -50,13 +50,14 @@ fn panic_comes(info: &PanicHookInfo<'_>) -> Option<Arc<Recording>> {
     Some(recording)
 }
 
-/// Whether this panic does not unwind.
+/// Returns true if the process aborts after this panic.
 fn is_about_to_abort(info: &PanicHookInfo<'_>) -> bool {
-    cfg!(panic = "abort") || is_sequel(info)
+    cfg!(panic = "abort") || is_follow_up(info)
 }
 
-/// Whether this is what the standard library makes of a panic that got to where nothing may unwind. It tells by the message alone.
-fn is_sequel(info: &PanicHookInfo<'_>) -> bool {
+/// Returns true if this panic was raised by the standard library because another one reached code that must not unwind.
+/// Only the message shows it.
+fn is_follow_up(info: &PanicHookInfo<'_>) -> bool {
     const MESSAGES: [&str; 2] = ["panic in a function that cannot unwind", "panic in a destructor during cleanup"];
     info.payload_as_str().is_some_and(|message| MESSAGES.contains(&message))
 }

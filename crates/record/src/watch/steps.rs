@@ -4,7 +4,7 @@
 
 use crate::flight::recording::Recording;
 use crate::flight::step::{EndedStep, Step};
-use crate::flight::triggers::{Alarm, Triggers};
+use crate::flight::triggers::{TriggerHit, Triggers};
 use crate::os::clock;
 use crate::os::signal;
 use crate::os::stderr::say;
@@ -15,16 +15,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// In [`WATCHED`]: somebody watches over steps.
+/// Bit of [`WATCHED`]: triggers on steps.
 const STEPS: u8 = 1;
-/// In [`WATCHED`]: somebody watches over requests.
+/// Bit of [`WATCHED`]: triggers on requests.
 pub const REQUESTS: u8 = 2;
-/// In [`WATCHED`]: somebody watches over panics.
+/// Bit of [`WATCHED`]: a trigger on panics.
 pub const PANICS: u8 = 4;
 
-/// What is watched over in the process's recording.
+/// Kinds of triggers that the process's recording has.
 static WATCHED: AtomicU8 = AtomicU8::new(0);
-/// Steps that have ended while they were watched over.
+/// Number of steps that have ended since the recording started, while triggers on steps were evaluated.
 static N_STEPS: AtomicU64 = AtomicU64::new(0);
 
 /// Begins to evaluate the triggers of a recording. The caller holds the registry.
@@ -36,13 +36,13 @@ pub fn begin(triggers: &Triggers) {
             Trigger::Request(_) | Trigger::Ttft(_) | Trigger::Tpot(_) => REQUESTS,
             Trigger::Panic => PANICS,
             Trigger::Signal(signal) => {
-                if let Err(error) = signal::listen(*signal, heard) {
+                if let Err(error) = signal::listen(*signal, on_signal) {
                     say(&format!("{trigger}: {error}; it is left out"));
                 }
                 0
             }
             other => {
-                say(&format!("{other}: this recorder does not know it; it is left out"));
+                say(&format!("{other}: unknown to this recorder; it is left out"));
                 0
             }
         };
@@ -51,18 +51,18 @@ pub fn begin(triggers: &Triggers) {
     WATCHED.store(watched, Ordering::Relaxed);
 }
 
-/// Nothing is watched over any more.
+/// Stops the evaluation of triggers.
 pub fn end() {
     WATCHED.store(0, Ordering::Relaxed);
 }
 
-/// Whether somebody watches over one of the above.
+/// Returns true if the recording has triggers of this kind: one of the bits of [`WATCHED`].
 #[inline(always)]
-pub fn is_watched(what: u8) -> bool {
-    !crate::COMPILED_OUT && WATCHED.load(Ordering::Relaxed) & what != 0
+pub fn is_watched(kind: u8) -> bool {
+    !crate::COMPILED_OUT && WATCHED.load(Ordering::Relaxed) & kind != 0
 }
 
-/// A step begins. Returns the time for [`step_ends`], or 0 if nobody watches.
+/// Returns the time at which a step begins, for [`step_ends`], or 0 if there are no triggers on steps.
 #[inline(always)]
 pub fn step_begins() -> u64 {
     if is_watched(STEPS) { now_if_watched() } else { 0 }
@@ -74,38 +74,38 @@ fn now_if_watched() -> u64 {
     clock::monotonic_nanos().max(1)
 }
 
-/// A step has ended just now. Returns what is wrong with it, if anything is.
-pub fn step_ends(step: Step, since_nanos: u64) -> Option<StepAlarm> {
+/// Evaluates the triggers on a step that has just ended.
+pub fn step_ends(step: Step, since_nanos: u64) -> Option<StepTriggerHit> {
     let duration = Duration::from_nanos(clock::monotonic_nanos().saturating_sub(since_nanos));
     let number = N_STEPS.fetch_add(1, Ordering::Relaxed);
     let recording = attach::recording()?;
-    let alarm = recording.triggers().judge_step(&EndedStep { number, step, duration })?;
-    Some(StepAlarm { recording, alarm })
+    let hit = recording.triggers().evaluate_step(&EndedStep { number, step, duration })?;
+    Some(StepTriggerHit { recording, hit })
 }
 
-/// What is wrong with a step.
-pub struct StepAlarm {
+/// A trigger that a step has met.
+pub struct StepTriggerHit {
     recording: Arc<Recording>,
-    alarm: Alarm,
+    hit: TriggerHit,
 }
 
-impl StepAlarm {
-    /// Why it is to be marked.
+impl StepTriggerHit {
+    /// Returns the reason, with which the step is marked.
     pub fn reason(&self) -> &str {
-        &self.alarm.reason
+        &self.hit.reason
     }
 
-    /// Asks for a dump.
+    /// Requests a dump.
     pub fn fire(&self) {
-        // What is refused is counted.
-        let _ = dump::fire(&self.recording, &self.alarm.reason, Some(&self.alarm.what));
+        // A refusal is counted.
+        let _ = dump::fire(&self.recording, &self.hit.reason, Some(&self.hit.description));
     }
 }
 
-/// A signal came, and this is the thread that tells of it.
-fn heard(signal: Signal) {
+/// Requests a dump because of a signal. Called on the thread that waits for signals, not in the signal handler.
+fn on_signal(signal: Signal) {
     let trigger = Trigger::Signal(signal);
-    // As it is: a signal begins no recording.
+    // `running` and not `active`: a signal starts no recording.
     if let Some(recording) = current::running().filter(|recording| recording.triggers().list().contains(&trigger)) {
         let _ = dump::fire(&recording, &trigger.to_string(), None);
     }

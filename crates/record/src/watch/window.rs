@@ -1,8 +1,20 @@
-//! Opens and closes the window of the process's recording as steps, requests and time go by.
+//! Opens and closes the window of the process's recording.
+//!
+//! A window has up to four conditions. Each of them suspends the recording while it is not met (see
+//! `process/switch.rs`), and events are recorded while all of them are met:
+//!
+//! ```text
+//! condition   evaluated
+//! ─────────   ──────────────────────────────────────────────────────────────────────────────────────────────
+//! rank        once, at the start
+//! steps       when a step begins; the first step after the range ends the recording
+//! time        by a thread that opens the window and later ends the recording, and also when a step begins
+//! requests    when a chosen request arrives or ends; met while at least one of them is active
+//! ```
 
 use crate::os::clock;
 use crate::process::current;
-use crate::process::switch::{self, Rest};
+use crate::process::switch::{self, SuspendReason};
 use crate::recording::background;
 use crate::util::derived::follow;
 use ferrum_trace_model::settings::Window;
@@ -10,11 +22,12 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::time::Duration;
 
-/// Whether steps, and requests, have to be looked at.
+/// True if the window has a condition on steps.
 static WATCHES_STEPS: AtomicBool = AtomicBool::new(false);
+/// True if the window has a condition on requests.
 static WATCHES_REQUESTS: AtomicBool = AtomicBool::new(false);
 
-/// Which steps the window has. Written before they are watched, under the registry.
+/// The chosen steps. Written under the registry, before [`WATCHES_STEPS`] is set.
 static RULE: StepRule = StepRule {
     not_before: AtomicU64::new(0),
     opens: AtomicU64::new(0),
@@ -24,15 +37,15 @@ static RULE: StepRule = StepRule {
     end: AtomicU64::new(0),
     every: AtomicU64::new(1),
 };
-/// How many steps have begun since the warm-up by time was over.
+/// Number of steps that have begun since the end of the warm-up by time.
 static N_STEPS: AtomicU64 = AtomicU64::new(0);
 
-/// One in so many requests.
+/// One in this many requests is chosen.
 static REQUESTS: AtomicU64 = AtomicU64::new(1);
-/// How many of those are there.
+/// Number of chosen requests that are active.
 static N_REQUESTS: AtomicU64 = AtomicU64::new(0);
 
-/// Ends a recording in the background. Set when a recording with a window begins, by the layer that ends recordings.
+/// Ends a recording in the background. Set when the first recording starts, by the layer that ends recordings.
 static FINISH: OnceLock<fn(u64)> = OnceLock::new();
 
 fn finish(recording: u64) {
@@ -42,10 +55,11 @@ fn finish(recording: u64) {
 }
 
 struct StepRule {
-    /// Nanoseconds of the monotonic clock: no step is counted before.
+    /// Time on the monotonic clock, in nanoseconds, before which no step is counted.
     not_before: AtomicU64,
-    /// The same clock: when the window opens and closes by time. A thread sees to that too, but maybe some steps later.
+    /// Time on the same clock at which the window opens. A thread opens it too, but possibly some steps later.
     opens: AtomicU64,
+    /// Time at which the window closes.
     closes: AtomicU64,
     skip: AtomicU64,
     start: AtomicU64,
@@ -53,9 +67,9 @@ struct StepRule {
     every: AtomicU64,
 }
 
-/// Prepares for a recording with this window, which is about to begin. Returns why it is closed at first.
-/// `finish` ends the recording with this id when its window is over.
-pub fn prepare(window: &Window, rank: Option<u32>, finish: fn(u64)) -> Vec<Rest> {
+/// Prepares the window of a recording that is about to start. Returns the conditions that suspend it at first. `finish`
+/// ends the recording with this id when its window is over.
+pub fn prepare(window: &Window, rank: Option<u32>, finish: fn(u64)) -> Vec<SuspendReason> {
     FINISH.get_or_init(|| finish);
     let has_requests = window.requests.get() > 1;
     RULE.set(window);
@@ -64,13 +78,13 @@ pub fn prepare(window: &Window, rank: Option<u32>, finish: fn(u64)) -> Vec<Rest>
     N_REQUESTS.store(0, Ordering::Relaxed);
     WATCHES_STEPS.store(window.has_steps(), Ordering::Release);
     WATCHES_REQUESTS.store(has_requests, Ordering::Release);
-    let rests = [
-        (Rest::Rank, !window.has_rank(rank)),
-        (Rest::Steps, window.has_steps()),
-        (Rest::Time, window.times().start > Duration::ZERO),
-        (Rest::Requests, has_requests),
+    let reasons = [
+        (SuspendReason::Rank, !window.has_rank(rank)),
+        (SuspendReason::Steps, window.has_steps()),
+        (SuspendReason::Time, window.times().start > Duration::ZERO),
+        (SuspendReason::Requests, has_requests),
     ];
-    rests.into_iter().filter(|(_, rests)| *rests).map(|(rest, _)| rest).collect()
+    reasons.into_iter().filter(|(_, applies)| *applies).map(|(reason, _)| reason).collect()
 }
 
 impl StepRule {
@@ -87,19 +101,19 @@ impl StepRule {
     }
 }
 
-/// Moments of the monotonic clock, counted from now on.
+/// Returns a function that adds a duration to the present time of the monotonic clock.
 fn from_now() -> impl Fn(Duration) -> u64 {
     let now = clock::monotonic_nanos();
     move |time| now.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Whether steps have to be counted.
+/// Returns true if steps have to be counted.
 #[inline(always)]
 pub fn watches_steps() -> bool {
     !crate::COMPILED_OUT && WATCHES_STEPS.load(Ordering::Relaxed)
 }
 
-/// A step of the engine is about to begin.
+/// Counts a step of the engine that is about to begin, and opens or closes the window.
 #[cold]
 pub fn step_begins() {
     let now = clock::monotonic_nanos();
@@ -107,7 +121,7 @@ pub fn step_begins() {
         return;
     }
     if (RULE.opens.load(Ordering::Relaxed)..RULE.closes.load(Ordering::Relaxed)).contains(&now) {
-        switch::set_rest(Rest::Time, false);
+        switch::set_suspended(SuspendReason::Time, false);
     }
     let n = N_STEPS.fetch_add(1, Ordering::Relaxed);
     let Some(n) = n.checked_sub(RULE.skip.load(Ordering::Relaxed)) else {
@@ -116,64 +130,64 @@ pub fn step_begins() {
     let (start, end) = (RULE.start.load(Ordering::Relaxed), RULE.end.load(Ordering::Relaxed));
     let is_chosen =
         (start..end).contains(&n) && (n - start + 1).is_multiple_of(RULE.every.load(Ordering::Relaxed).max(1));
-    switch::set_rest(Rest::Steps, !is_chosen);
+    switch::set_suspended(SuspendReason::Steps, !is_chosen);
     if n == end {
         // No later step is recorded.
         finish(current::recording_id());
     }
 }
 
-/// The steps that the window has counted, if it counts them.
+/// Returns the number of steps that the window has counted, if it counts them.
 pub fn n_steps() -> Option<u64> {
     watches_steps().then(|| N_STEPS.load(Ordering::Relaxed))
 }
 
-/// Whether a request that arrives is one of those to be recorded. If it is, its end has to be told.
+/// Decides if a request that arrives is recorded. If it is chosen, the caller must call [`request_ends`] at its end.
 #[inline]
-pub fn request_arrives(id: u64) -> Arrives {
+pub fn request_arrives(id: u64) -> RequestChoice {
     if !WATCHES_REQUESTS.load(Ordering::Relaxed) {
-        return Arrives::AsAnyOther;
+        return RequestChoice::All;
     }
-    if !mixed(id).is_multiple_of(REQUESTS.load(Ordering::Relaxed).max(1)) {
-        return Arrives::Unseen;
+    if !mix(id).is_multiple_of(REQUESTS.load(Ordering::Relaxed).max(1)) {
+        return RequestChoice::Skipped;
     }
     N_REQUESTS.fetch_add(1, Ordering::Relaxed);
     follow_requests();
-    Arrives::Chosen
+    RequestChoice::Chosen
 }
 
-/// How a window takes a request.
+/// Decision of a window on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrives {
-    /// No request is chosen.
-    AsAnyOther,
-    /// It is not recorded.
-    Unseen,
-    /// The window is open as long as it is there.
+pub enum RequestChoice {
+    /// The window has no condition on requests.
+    All,
+    /// The request is not recorded.
+    Skipped,
+    /// The request is recorded, and opens the window until it ends.
     Chosen,
 }
 
-/// A chosen request has ended.
+/// Counts the end of a chosen request.
 pub fn request_ends() {
     let _ = N_REQUESTS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
     follow_requests();
 }
 
-/// Opens the window if a chosen request is there.
+/// Opens the window if a chosen request is active, and closes it otherwise.
 fn follow_requests() {
     let look = || N_REQUESTS.load(Ordering::Relaxed) > 0;
-    follow(look, |is_there| switch::set_rest(Rest::Requests, !is_there), || fence(Ordering::SeqCst));
+    follow(look, |is_active| switch::set_suspended(SuspendReason::Requests, !is_active), || fence(Ordering::SeqCst));
 }
 
-/// Spreads ids that follow each other, always the same way (the last steps of splitmix64).
-fn mixed(id: u64) -> u64 {
+/// Hashes an id, so that consecutive ids are chosen evenly (the last steps of splitmix64).
+fn mix(id: u64) -> u64 {
     let id = (id ^ id >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let id = (id ^ id >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     id ^ id >> 31
 }
 
-/// Opens the window of a recording that has begun just now, and ends it, when it is time. If no thread can be had for that, the
-/// window is the whole time.
+/// Starts the thread that opens the window of a recording by time, and ends the recording when the window closes. If
+/// the thread cannot be started, the condition on time is always met.
 pub fn watch_time(session: u64, window: &Window) {
     let times = window.times();
     if times == (Duration::ZERO..Duration::MAX) {
@@ -182,18 +196,18 @@ pub fn watch_time(session: u64, window: &Window) {
     let from_now = from_now();
     let (start, end) = (from_now(times.start), from_now(times.end));
     let work = move || {
-        let goes_on = || current::is_recording(session);
-        background::sleep_until(start, goes_on);
-        if goes_on() {
-            switch::set_rest(Rest::Time, false);
+        let is_needed = || current::is_recording(session);
+        background::sleep_until(start, is_needed);
+        if is_needed() {
+            switch::set_suspended(SuspendReason::Time, false);
         }
         if end < u64::MAX {
-            background::sleep_until(end, goes_on);
+            background::sleep_until(end, is_needed);
             finish(session);
         }
     };
     if background::spawn("ferrum-trace-time", work).is_none() {
-        switch::set_rest(Rest::Time, false);
+        switch::set_suspended(SuspendReason::Time, false);
     }
 }
 
@@ -202,12 +216,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_request_in_a_hundred_is_chosen_whatever_the_ids_are_like() {
+    fn one_request_in_a_hundred_is_chosen_for_any_pattern_of_ids() {
         for ids in [0..100_000u64, (1 << 40)..(1 << 40) + 100_000] {
-            let n_chosen = ids.filter(|&id| mixed(id).is_multiple_of(100)).count();
+            let n_chosen = ids.filter(|&id| mix(id).is_multiple_of(100)).count();
             assert!((800..1200).contains(&n_chosen), "{n_chosen}");
         }
-        let even = (0..100_000u64).map(|n| 64 * n).filter(|&id| mixed(id).is_multiple_of(100)).count();
+        let even = (0..100_000u64).map(|n| 64 * n).filter(|&id| mix(id).is_multiple_of(100)).count();
         assert!((800..1200).contains(&even), "{even}");
     }
 }

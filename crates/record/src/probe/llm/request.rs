@@ -8,8 +8,8 @@ use crate::process::switch::{self, OFF};
 use crate::process::value::Value;
 use crate::thread::arg::Arg;
 use crate::thread::site::Site;
-use crate::watch::requests::{self, Seen, WatchedRequest};
-use crate::watch::window::{self, Arrives};
+use crate::watch::requests::{self, Progress, WatchedRequest};
+use crate::watch::window::{self, RequestChoice};
 use ferrum_trace_format::spool::record::RecordKind;
 use ferrum_trace_format::spool::row_title::ID_TITLE_KEY;
 use ferrum_trace_model::vocab::request as words;
@@ -196,9 +196,9 @@ impl Request {
     fn arrive_if_recorded(&mut self, arrival: &Arrival) {
         mode();
         self.recording = current::recording_id();
-        let arrives = window::request_arrives(self.id);
-        self.is_chosen = arrives == Arrives::Chosen;
-        if arrives != Arrives::Unseen && mode() != OFF && !is_muted(&REQUEST) {
+        let choice = window::request_arrives(self.id);
+        self.is_chosen = choice == RequestChoice::Chosen;
+        if choice != RequestChoice::Skipped && mode() != OFF && !is_muted(&REQUEST) {
             self.watched = requests::request_arrives(arrival.slo);
             self.arrive(arrival.prompt_tokens);
         }
@@ -260,7 +260,7 @@ impl Request {
     /// Records an instant on its row if a trigger finds that it has taken too long.
     fn look(&mut self, now: u64, is_over: bool) {
         if let Some(watched) = &mut self.watched
-            && let Some(reason) = watched.sees(&Seen::now(self.id, self.output_tokens, is_over))
+            && let Some(reason) = watched.update(&Progress::now(self.id, self.output_tokens, is_over))
         {
             self.record(now, RecordKind::AsyncInstant, &TRIGGER, &[reason.to_arg()]);
         }

@@ -104,7 +104,7 @@ fn end_watched(since: u64, mut span: Span<5>) {
     let [batch, prefill_tokens, decode_tokens, context_tokens] = [1, 2, 3, 4].map(|n: usize| args[n].word as usize);
     let phase = Phase::ALL.iter().copied().find(|phase| phase.as_str() == span.name()).unwrap_or(Phase::Mixed);
     let step = Step { phase, batch, prefill_tokens, decode_tokens, context_tokens };
-    let Some(alarm) = steps::step_ends(step, since) else {
+    let Some(hit) = steps::step_ends(step, since) else {
         return span.end_at(end, None);
     };
     let site = match phase {
@@ -112,7 +112,7 @@ fn end_watched(since: u64, mut span: Span<5>) {
         Phase::Decode => &MARKED_DECODE,
         Phase::Mixed => &MARKED_MIXED,
     };
-    let reason = alarm.reason().to_arg();
+    let reason = hit.reason().to_arg();
     span.end_at(end, Some((site, &[args[0], args[1], args[2], args[3], args[4], reason])));
-    alarm.fire();
+    hit.fire();
 }
