@@ -20,7 +20,7 @@ use std::time::Duration;
 
 /// State of the dumps of one recording.
 #[derive(Debug)]
-pub struct Dumps {
+pub(crate) struct Dumps {
     limits: DumpLimits,
     /// Path of the output. Dumps are written to the same folder.
     output: PathBuf,
@@ -57,7 +57,7 @@ struct Pending {
 
 impl Dumps {
     /// Creates the state. The numbers of a ring continue after existing dumps, so that none is overwritten.
-    pub fn new(limits: DumpLimits, output: PathBuf, is_ring: bool) -> Self {
+    pub(crate) fn new(limits: DumpLimits, output: PathBuf, is_ring: bool) -> Self {
         let next = if is_ring { last_number(&output) + 1 } else { 1 };
         let state = State { next, n_files: 0, n_bytes: 0, largest: 0, last: None, pending: None, copy: None };
         let (state, writing) = (Mutex::new(state), Mutex::default());
@@ -65,12 +65,12 @@ impl Dumps {
     }
 
     /// Returns the post-roll: the time that is recorded after a trigger.
-    pub fn post_roll(&self) -> Duration {
+    pub(crate) fn post_roll(&self) -> Duration {
         self.limits.after
     }
 
     /// Returns the number of refused dumps, by reason.
-    pub fn refused(&self) -> RefusedDumps {
+    pub(crate) fn refused(&self) -> RefusedDumps {
         let mut refused = RefusedDumps::default();
         for (&reason, n) in DumpRefusal::ALL.iter().zip(&self.refused) {
             refused.add(reason, n.load(Ordering::Relaxed));
@@ -79,12 +79,12 @@ impl Dumps {
     }
 
     /// Returns the number of granted dumps.
-    pub fn n_granted(&self) -> u64 {
+    pub(crate) fn n_granted(&self) -> u64 {
         lock(&self.state).n_files.into()
     }
 
     /// Grants a dump and returns its number, or the reason for a refusal. Never waits.
-    pub fn grant(&self, reason: &str, what: Option<&str>) -> Result<u32, DumpRefusal> {
+    pub(crate) fn grant(&self, reason: &str, what: Option<&str>) -> Result<u32, DumpRefusal> {
         let granted = match self.state.try_lock() {
             Ok(state) => self.grant_locked(state, reason, what),
             Err(TryLockError::Poisoned(poisoned)) => self.grant_locked(poisoned.into_inner(), reason, what),
@@ -126,17 +126,17 @@ impl Dumps {
     }
 
     /// Keeps the copy of a cancelled dump for the thread that ends the recording.
-    pub fn keep_copy(&self, copy: Snapshot) {
+    pub(crate) fn keep_copy(&self, copy: Snapshot) {
         lock(&self.state).copy = Some(copy);
     }
 
     /// Takes the copy of a cancelled dump, if any.
-    pub fn take_copy(&self) -> Option<Snapshot> {
+    pub(crate) fn take_copy(&self) -> Option<Snapshot> {
         lock(&self.state).copy.take()
     }
 
     /// Writes the pending dump, if any. It stays pending if the calling thread is cancelled.
-    pub fn write_pending(&self, write: impl FnOnce(&Path, Trigger) -> Result<(), Error>) -> Result<(), Error> {
+    pub(crate) fn write_pending(&self, write: impl FnOnce(&Path, Trigger) -> Result<(), Error>) -> Result<(), Error> {
         let _writing = lock(&self.writing);
         let Some(Pending { number, trigger }) = lock(&self.state).pending.clone() else {
             return Ok(());
@@ -160,7 +160,7 @@ fn infix(number: u32) -> String {
 }
 
 /// Returns the existing files `trace.dump-001.json` and so on, with their numbers.
-pub fn dumps_beside(output: &Path) -> Vec<(u32, PathBuf)> {
+pub(crate) fn dumps_beside(output: &Path) -> Vec<(u32, PathBuf)> {
     let around = with_infix(output, "dump-#");
     let around = around.file_name().unwrap_or_default().to_string_lossy();
     let Some((start, end)) = around.rsplit_once('#') else { return Vec::new() };

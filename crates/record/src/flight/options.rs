@@ -5,7 +5,7 @@ use ferrum_trace_model::settings::{DumpLimits, Trigger};
 
 /// Options of a flight recorder.
 #[derive(Clone, Debug, Default)]
-pub struct FlightOptions {
+pub(crate) struct FlightOptions {
     pub dumps: DumpLimits,
     pub triggers: Vec<Trigger>,
     pub predicates: Vec<Predicate>,

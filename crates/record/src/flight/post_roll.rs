@@ -12,7 +12,7 @@ use std::time::Duration;
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// Waits for `after`, until half of the ring is new, or until the recording ends.
-pub fn wait(recording: &Weak<Recording>, after: Duration) {
+pub(crate) fn wait(recording: &Weak<Recording>, after: Duration) {
     let begin = clock::monotonic_nanos();
     let Some(overwritten) = recording.upgrade().map(|recording| recording.spool().n_overwritten()) else {
         return;

@@ -21,7 +21,7 @@ use std::sync::Arc;
 ///
 /// Dereferences to its session.
 #[derive(Debug)]
-pub struct Recording {
+pub(crate) struct Recording {
     session: Arc<Session>,
     dumps: Dumps,
     triggers: Triggers,
@@ -37,12 +37,12 @@ impl Deref for Recording {
 
 impl Recording {
     /// Starts a session and its flight recorder.
-    pub fn start(options: &SessionOptions, flight: &FlightOptions) -> Result<Arc<Self>, Error> {
+    pub(crate) fn start(options: &SessionOptions, flight: &FlightOptions) -> Result<Arc<Self>, Error> {
         Ok(Self::new(Session::start(options)?, flight))
     }
 
     /// Starts the part after this one. Returns `None` if the recording does not rotate.
-    pub fn next(&self, options: &SessionOptions, flight: &FlightOptions) -> Result<Option<Arc<Self>>, Error> {
+    pub(crate) fn next(&self, options: &SessionOptions, flight: &FlightOptions) -> Result<Option<Arc<Self>>, Error> {
         let next = self.session.next(options)?;
         Ok(next.map(|session| Self::new(session, flight)))
     }
@@ -54,21 +54,21 @@ impl Recording {
     }
 
     /// Returns the session alone.
-    pub fn session(&self) -> &Arc<Session> {
+    pub(crate) fn session(&self) -> &Arc<Session> {
         &self.session
     }
 
-    pub fn dumps(&self) -> &Dumps {
+    pub(crate) fn dumps(&self) -> &Dumps {
         &self.dumps
     }
 
-    pub fn triggers(&self) -> &Triggers {
+    pub(crate) fn triggers(&self) -> &Triggers {
         &self.triggers
     }
 
     /// Writes the pending dump from the ring, and reports an error on standard error. Calls `copied` when the data of
     /// the dump can no longer be overwritten.
-    pub fn write_dump(&self, copied: impl FnOnce()) {
+    pub(crate) fn write_dump(&self, copied: impl FnOnce()) {
         let written = self.dumps.write_pending(|path, trigger| {
             let copy = Snapshot::take(self.spool().file(), with_ending(path, ".copy"));
             quietly(|| self.spool().unpin());
@@ -98,13 +98,13 @@ impl Recording {
     }
 
     /// Completes the output of a recording that has been closed, and removes the spool unless it is the output.
-    pub fn complete(&self) -> Result<Stats, Error> {
+    pub(crate) fn complete(&self) -> Result<Stats, Error> {
         let stats = self.session.complete(|| self.write_last_dump())?;
         Ok(self.with_dumps(stats))
     }
 
     /// Returns the counts so far, including those of the parts before this one.
-    pub fn stats(&self) -> Result<Stats, Error> {
+    pub(crate) fn stats(&self) -> Result<Stats, Error> {
         let mut stats = self.with_dumps(self.session.stats()?);
         stats += self.part().map_or_else(Stats::default, Part::completed);
         Ok(stats)

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// A condition of the program that is evaluated at the end of each step.
 #[derive(Clone)]
-pub struct Predicate {
+pub(crate) struct Predicate {
     pub name: String,
     pub condition: Arc<dyn Fn(&EndedStep) -> bool + Send + Sync>,
 }
@@ -26,7 +26,7 @@ impl fmt::Debug for Predicate {
 
 /// Triggers of one recording, and the statistics they need.
 #[derive(Debug, Default)]
-pub struct Triggers {
+pub(crate) struct Triggers {
     triggers: Vec<Trigger>,
     predicates: Vec<Predicate>,
     /// Running p99 of step durations by phase, if a trigger needs it.
@@ -34,7 +34,7 @@ pub struct Triggers {
 }
 
 /// A trigger whose condition was met.
-pub struct TriggerHit {
+pub(crate) struct TriggerHit {
     /// The trigger, such as `step>50ms`, or the name of a predicate.
     pub reason: String,
     /// The event that met the condition, in words.
@@ -43,7 +43,7 @@ pub struct TriggerHit {
 
 impl Triggers {
     /// Creates the triggers. Without a ring there are none, since no dump could be written.
-    pub fn new(options: &FlightOptions, is_ring: bool) -> Self {
+    pub(crate) fn new(options: &FlightOptions, is_ring: bool) -> Self {
         let FlightOptions { triggers, predicates, .. } = options;
         if !is_ring {
             if !triggers.is_empty() || !predicates.is_empty() {
@@ -57,17 +57,17 @@ impl Triggers {
     }
 
     /// Returns the triggers, without the predicates of the program.
-    pub fn list(&self) -> &[Trigger] {
+    pub(crate) fn list(&self) -> &[Trigger] {
         &self.triggers
     }
 
     /// Returns true if the program has predicates for steps.
-    pub fn has_predicates(&self) -> bool {
+    pub(crate) fn has_predicates(&self) -> bool {
         !self.predicates.is_empty()
     }
 
     /// Returns the first trigger or predicate that a step meets, if any.
-    pub fn evaluate_step(&self, ended: &EndedStep) -> Option<TriggerHit> {
+    pub(crate) fn evaluate_step(&self, ended: &EndedStep) -> Option<TriggerHit> {
         let p99 = self.p99.as_ref().map(|by_phase| &by_phase[ended.step.phase as usize]);
         let limit = p99.and_then(RunningP99::get);
         let slow = self.triggers.iter().find_map(|trigger| too_slow(trigger, ended, limit));

@@ -68,7 +68,7 @@ pub struct Status {
 }
 
 /// Returns the status of the process's recording.
-pub fn status() -> Status {
+pub(crate) fn status() -> Status {
     let recording = running().ok();
     Status {
         state: recording.as_ref().map_or(State::Off, |_| state()),
@@ -94,13 +94,13 @@ fn state() -> State {
 }
 
 /// Returns the process's recording, or an error if there is none.
-pub fn running() -> Result<Arc<Recording>, Error> {
+pub(crate) fn running() -> Result<Arc<Recording>, Error> {
     let recording = if crate::COMPILED_OUT || switch::clock() == OFF { None } else { current::running() };
     recording.ok_or_else(Error::not_recording)
 }
 
 /// Pauses or resumes the process's recording.
-pub fn set_paused(is_paused: bool) -> Result<(), Error> {
+pub(crate) fn set_paused(is_paused: bool) -> Result<(), Error> {
     running()?;
     switch::set_suspended(SuspendReason::Paused, is_paused);
     Ok(())
@@ -108,7 +108,7 @@ pub fn set_paused(is_paused: bool) -> Result<(), Error> {
 
 /// Records these categories until the process's recording ends.
 #[cfg(feature = "http")]
-pub fn set_categories_of_recording(categories: Categories) -> Result<(), Error> {
+pub(crate) fn set_categories_of_recording(categories: Categories) -> Result<(), Error> {
     with_registry(|registry| {
         let options = registry.options.as_mut().filter(|_| registry.active.is_some());
         // A forked child starts with them too.
@@ -119,7 +119,7 @@ pub fn set_categories_of_recording(categories: Categories) -> Result<(), Error> 
 }
 
 /// Ends the process's recording. Its file is completed by a thread of low priority.
-pub fn stop() -> Result<Writing<Stats>, Error> {
+pub(crate) fn stop() -> Result<Writing<Stats>, Error> {
     let recording = end::take_active(running()?.recording()).ok_or_else(Error::not_recording)?;
     let path = recording.output_path().to_owned();
     let written = background::write(move || {
@@ -133,7 +133,7 @@ pub fn stop() -> Result<Writing<Stats>, Error> {
 }
 
 /// Brings the output up to date, on a thread of low priority.
-pub fn flush() -> Result<Writing<()>, Error> {
+pub(crate) fn flush() -> Result<Writing<()>, Error> {
     let recording = running()?;
     let path = recording.output_path().to_owned();
     let written = background::write(move || recording.flush());

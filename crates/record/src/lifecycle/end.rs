@@ -11,7 +11,7 @@ use crate::watch::steps;
 use std::sync::Arc;
 
 /// Ends the process's recording if `id` is its id, and completes its file on the calling thread.
-pub fn finish(id: u64) -> Result<Stats, Error> {
+pub(crate) fn finish(id: u64) -> Result<Stats, Error> {
     let recording = take_active(id).ok_or_else(Error::not_recording)?;
     let result = recording.complete();
     recording.release_memory();
@@ -27,14 +27,14 @@ pub fn finish(id: u64) -> Result<Stats, Error> {
 }
 
 /// Ends the process's recording if `id` is its id, and completes its file in the background.
-pub fn finish_in_background(id: u64) {
+pub(crate) fn finish_in_background(id: u64) {
     if let Some(recording) = take_active(id) {
         background::write(move || complete(&recording));
     }
 }
 
 /// Closes the process's recording if `id` is its id. The caller has to complete it.
-pub fn take_active(id: u64) -> Option<Arc<Recording>> {
+pub(crate) fn take_active(id: u64) -> Option<Arc<Recording>> {
     let recording = with_registry(|registry| {
         if registry.active.as_ref().is_none_or(|recording| recording.recording() != id) {
             return None;
@@ -53,7 +53,7 @@ pub fn take_active(id: u64) -> Option<Arc<Recording>> {
 }
 
 /// Completes a recording that has been closed, in a process that continues. Reports losses and errors in one line.
-pub fn complete(recording: &Arc<Recording>) {
+pub(crate) fn complete(recording: &Arc<Recording>) {
     let Some(completed) = complete_and_report(recording, recording.losses()) else {
         return;
     };
@@ -64,7 +64,7 @@ pub fn complete(recording: &Arc<Recording>) {
 }
 
 /// Closes and completes a recording, and reports losses and errors in one line.
-pub fn close_and_complete(recording: &Arc<Recording>) {
+pub(crate) fn close_and_complete(recording: &Arc<Recording>) {
     let losses = recording.losses();
     if recording.close() {
         complete_and_report(recording, losses);
@@ -101,13 +101,13 @@ fn complete_and_report(recording: &Arc<Recording>, losses: Option<(u64, String)>
 
 /// Hands a recording that could not be completed to the thread that takes over from this background thread. Returns
 /// false if none does.
-pub fn hand_back(recording: &Arc<Recording>) -> bool {
+pub(crate) fn hand_back(recording: &Arc<Recording>) -> bool {
     let recording = Arc::clone(recording);
     background::hand_back(move || complete(&recording))
 }
 
 /// Prints a line about a recording that is about to end without events, if the reason is its categories.
-pub fn say_if_muted(recording: &Recording) {
+pub(crate) fn say_if_muted(recording: &Recording) {
     if !recording.has_chunks()
         && let Some(words) = categories::why_empty()
     {

@@ -11,38 +11,38 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 /// Output path. Recording is on if it is set.
-pub const OUT: &str = "FERRUM_TRACE_OUT";
+pub(crate) const OUT: &str = "FERRUM_TRACE_OUT";
 /// Limit of the spool in bytes.
-pub const LIMIT: &str = "FERRUM_TRACE_LIMIT";
+pub(crate) const LIMIT: &str = "FERRUM_TRACE_LIMIT";
 /// Size of the ring of a flight recorder, in bytes or seconds.
-pub const RING: &str = "FERRUM_TRACE_RING";
+pub(crate) const RING: &str = "FERRUM_TRACE_RING";
 /// Rotation by size or time.
-pub const ROTATE: &str = "FERRUM_TRACE_ROTATE";
+pub(crate) const ROTATE: &str = "FERRUM_TRACE_ROTATE";
 /// Steps, time, requests or ranks to record.
-pub const WINDOW: &str = "FERRUM_TRACE_WINDOW";
+pub(crate) const WINDOW: &str = "FERRUM_TRACE_WINDOW";
 /// Categories to record.
-pub const CATEGORIES: &str = "FERRUM_TRACE_CATEGORIES";
+pub(crate) const CATEGORIES: &str = "FERRUM_TRACE_CATEGORIES";
 /// Triggers that cause a dump.
-pub const TRIGGER: &str = "FERRUM_TRACE_TRIGGER";
+pub(crate) const TRIGGER: &str = "FERRUM_TRACE_TRIGGER";
 /// Limits of dumps.
-pub const DUMPS: &str = "FERRUM_TRACE_DUMPS";
+pub(crate) const DUMPS: &str = "FERRUM_TRACE_DUMPS";
 /// Address of the HTTP interface.
-pub const HTTP: &str = "FERRUM_TRACE_HTTP";
+pub(crate) const HTTP: &str = "FERRUM_TRACE_HTTP";
 /// Token that HTTP requests must have.
 #[cfg(feature = "http")]
-pub const HTTP_TOKEN: &str = "FERRUM_TRACE_HTTP_TOKEN";
+pub(crate) const HTTP_TOKEN: &str = "FERRUM_TRACE_HTTP_TOKEN";
 /// Folder of recordings that are started by a request.
 #[cfg(feature = "http")]
-pub const HTTP_DIR: &str = "FERRUM_TRACE_HTTP_DIR";
+pub(crate) const HTTP_DIR: &str = "FERRUM_TRACE_HTTP_DIR";
 /// Clock: `auto`, `ticks` or `monotonic`.
-pub const CLOCK: &str = "FERRUM_TRACE_CLOCK";
+pub(crate) const CLOCK: &str = "FERRUM_TRACE_CLOCK";
 
 /// The unit of times in JSON: `ns` (three decimals) or `us` (whole).
-pub const TIME: &str = "FERRUM_TRACE_TIME";
+pub(crate) const TIME: &str = "FERRUM_TRACE_TIME";
 
 /// Returns the options of a `TraceWriter`: the defaults, with the limit and the unit of times of the environment, which
 /// are used for all recordings.
-pub fn options_for_writer(out: PathBuf) -> Result<Options, Error> {
+pub(crate) fn options_for_writer(out: PathBuf) -> Result<Options, Error> {
     let limit = limit_of_environment().map_err(|error| Error::setting(LIMIT, error))?;
     let whole_micros = std::env::var(TIME).is_ok_and(|unit| read_time_unit(&unit) == Ok(true));
     let mut options = Options::new(out);
@@ -53,7 +53,7 @@ pub fn options_for_writer(out: PathBuf) -> Result<Options, Error> {
 /// Returns the options that the environment gives, or `None` if it does not request a recording, or if a value that
 /// bounds the recording is invalid: a misspelled bound must not become no bound. Passes a message about each invalid
 /// value to `complain`.
-pub fn options_from_vars<I, K, V>(vars: I, mut complain: impl FnMut(String)) -> Option<Options>
+pub(crate) fn options_from_vars<I, K, V>(vars: I, mut complain: impl FnMut(String)) -> Option<Options>
 where
     I: IntoIterator<Item = (K, V)>,
     K: Into<OsString>,
@@ -200,13 +200,13 @@ impl Found {
 }
 
 /// Returns the limit that the environment gives, or the default.
-pub fn limit_of_environment() -> Result<u64, SettingError> {
+pub(crate) fn limit_of_environment() -> Result<u64, SettingError> {
     let limit = std::env::var_os(LIMIT).filter(|limit| !limit.is_empty());
     limit.map_or(Ok(DEFAULT_LIMIT), |limit| read_limit(&limit.to_string_lossy()))
 }
 
 /// Returns true if the value of a variable means off.
-pub fn is_off(value: &OsStr) -> bool {
+pub(crate) fn is_off(value: &OsStr) -> bool {
     value.to_str().is_some_and(settings::is_off)
 }
 

@@ -58,7 +58,7 @@ static AT_EXIT: extern "C" fn() = at_exit;
 
 /// Registers the handlers on systems other than Linux, when the first recording starts. The caller holds the registry,
 /// so that no fork happens meanwhile.
-pub fn install() {
+pub(crate) fn install() {
     #[cfg(not(target_os = "linux"))]
     {
         static ONCE: std::sync::Once = std::sync::Once::new();

@@ -34,7 +34,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// Continues the process's recording in another file, and completes the old file in the background. Does nothing if
 /// `session` is not the id of the active session.
-pub fn rotate(session: u64) {
+pub(crate) fn rotate(session: u64) {
     let Some(old) = current::running().filter(|recording| recording.id() == session) else {
         return;
     };

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Starts the recording that the environment requests, if any, at the first call. Other threads wait until that is
 /// decided, so that none of their events is lost. Returns false, without a decision, if the caller is inside the
 /// recorder, such as an allocator that records.
-pub fn decide() -> bool {
+pub(crate) fn decide() -> bool {
     if buffer::current().is_held() {
         return false;
     }
@@ -50,11 +50,11 @@ fn use_categories_of_environment(options: &Options) {
 }
 
 /// A recording, and true if the environment requested it.
-pub type Started = (Arc<Recording>, bool);
+pub(crate) type Started = (Arc<Recording>, bool);
 
 /// Starts the recording of the process. If the environment has requested one, returns that one, since the person who
 /// runs the program decides, and prints one line about it on standard error.
-pub fn start(options: Options) -> Result<Started, Error> {
+pub(crate) fn start(options: Options) -> Result<Started, Error> {
     let own_path = options.session.out.clone();
     let started = with_registry(|registry| match recording_of_environment(registry)? {
         Some(recording) => Ok((recording, true)),
@@ -116,7 +116,7 @@ fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Rec
 }
 
 /// Starts a recording that is not the process's own.
-pub fn start_private(options: &Options) -> Result<Arc<Recording>, Error> {
+pub(crate) fn start_private(options: &Options) -> Result<Arc<Recording>, Error> {
     with_registry(|_| fork_and_exit::install());
     let recording = Recording::start(&options.session, &options.flight)?;
     with_registry(|registry| registry.remember(&recording));

@@ -8,7 +8,7 @@ use ferrum_trace_format::spool::layout::{CHUNK_BYTES, chunk, state};
 use std::sync::atomic::Ordering;
 
 /// The words of a chunk.
-pub trait ChunkMemory {
+pub(crate) trait ChunkMemory {
     /// Reads a word.
     fn load(&self, word: usize, order: Ordering) -> u64;
     /// Writes a word.
@@ -20,7 +20,7 @@ pub trait ChunkMemory {
 }
 
 /// Makes a zeroed chunk writable.
-pub fn activate(memory: &impl ChunkMemory, magic: u64, index: u64, header_words: usize) {
+pub(crate) fn activate(memory: &impl ChunkMemory, magic: u64, index: u64, header_words: usize) {
     memory.store(chunk::LEN, 8 * header_words as u64, Ordering::Relaxed);
     memory.store(chunk::LIMIT, CHUNK_BYTES as u64, Ordering::Relaxed);
     memory.store(chunk::INDEX, index, Ordering::Relaxed);
@@ -30,7 +30,7 @@ pub fn activate(memory: &impl ChunkMemory, magic: u64, index: u64, header_words:
 
 /// Empties a chunk without a writer, so that it can be written again. A concurrent reader loads the generation before
 /// and after it reads, see `snapshot.rs`: if it is odd or has changed, the data must not be used.
-pub fn recycle(memory: &impl ChunkMemory) {
+pub(crate) fn recycle(memory: &impl ChunkMemory) {
     let generation = memory.load(chunk::GENERATION, Ordering::Relaxed);
     memory.store(chunk::GENERATION, generation.wrapping_add(1), Ordering::Relaxed);
     // Pairs with the reader's fence: a reader that sees any later store sees that the generation has changed.
@@ -43,53 +43,53 @@ pub fn recycle(memory: &impl ChunkMemory) {
 
 /// Returns the length in bytes, which is the offset of the next record.
 #[inline(always)]
-pub fn len(memory: &impl ChunkMemory) -> u64 {
+pub(crate) fn len(memory: &impl ChunkMemory) -> u64 {
     // Relaxed is enough: only the writer stores it, and only the writer calls this.
     memory.load(chunk::LEN, Ordering::Relaxed)
 }
 
 /// Returns the maximum length in bytes. Zero in a chunk that was taken away from its writer.
 #[inline(always)]
-pub fn limit(memory: &impl ChunkMemory) -> u64 {
+pub(crate) fn limit(memory: &impl ChunkMemory) -> u64 {
     memory.load(chunk::LIMIT, Ordering::Relaxed)
 }
 
 /// Returns the chunk's position in the file.
-pub fn index(memory: &impl ChunkMemory) -> u64 {
+pub(crate) fn index(memory: &impl ChunkMemory) -> u64 {
     memory.load(chunk::INDEX, Ordering::Relaxed)
 }
 
 /// Returns the base that times of the current segment are relative to.
 #[inline(always)]
-pub fn base(memory: &impl ChunkMemory) -> u64 {
+pub(crate) fn base(memory: &impl ChunkMemory) -> u64 {
     memory.load(chunk::BASE, Ordering::Relaxed)
 }
 
 /// Stores the base of times. For the writer alone: readers take it from the segment's record.
-pub fn set_base(memory: &impl ChunkMemory, ticks: u64) {
+pub(crate) fn set_base(memory: &impl ChunkMemory, ticks: u64) {
     memory.store(chunk::BASE, ticks, Ordering::Relaxed);
 }
 
 /// Stores one word of a record that begins at byte `at`.
 #[inline(always)]
-pub fn put(memory: &impl ChunkMemory, at: u64, n: usize, value: u64) {
+pub(crate) fn put(memory: &impl ChunkMemory, at: u64, n: usize, value: u64) {
     memory.store((at / 8) as usize + n, value, Ordering::Relaxed);
 }
 
 /// Makes all bytes below `len` visible.
 #[inline(always)]
-pub fn publish(memory: &impl ChunkMemory, len: u64) {
+pub(crate) fn publish(memory: &impl ChunkMemory, len: u64) {
     // Pairs with the reader's load of the length: a reader that sees it sees the words below it.
     memory.store(chunk::LEN, len, Ordering::Release);
 }
 
 /// Makes the chunk's writer request another chunk at its next record.
-pub fn revoke(memory: &impl ChunkMemory) {
+pub(crate) fn revoke(memory: &impl ChunkMemory) {
     memory.store(chunk::LIMIT, 0, Ordering::Relaxed);
 }
 
 /// Marks the chunk as complete. The length was published before.
-pub fn close(memory: &impl ChunkMemory) {
+pub(crate) fn close(memory: &impl ChunkMemory) {
     // Pairs with the reader's load of the state, which precedes that of the length.
     memory.store(chunk::STATE, state::CLOSED, Ordering::Release);
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 
 /// Returns the number of levels that may be used. Zero for a stack that was taken away from its thread.
 #[inline(always)]
-pub fn limit(stack: &impl ChunkMemory) -> u64 {
+pub(crate) fn limit(stack: &impl ChunkMemory) -> u64 {
     stack.load(LIMIT, Ordering::Relaxed)
 }
 
@@ -24,7 +24,7 @@ const fn slot(level: usize) -> usize {
 /// Fills the slot of a span that begins. `args` gives type and word of each argument; arguments beyond the sixth are
 /// left out.
 #[inline(always)]
-pub fn fill(
+pub(crate) fn fill(
     stack: &impl ChunkMemory,
     level: usize,
     site: u32,
@@ -48,18 +48,18 @@ pub fn fill(
 
 /// Empties the slot of a span that has ended.
 #[inline(always)]
-pub fn empty(stack: &impl ChunkMemory, level: usize) {
+pub(crate) fn empty(stack: &impl ChunkMemory, level: usize) {
     // After the span's record: a reader that finds the slot empty finds the record.
     stack.store(slot(level) + HEAD, 0, Ordering::Release);
 }
 
 /// Returns true if a span is open at a level.
-pub fn is_filled(stack: &impl ChunkMemory, level: usize) -> bool {
+pub(crate) fn is_filled(stack: &impl ChunkMemory, level: usize) -> bool {
     stack.load(slot(level) + HEAD, Ordering::Relaxed) != 0
 }
 
 /// Copies one slot of a stack that its thread no longer changes.
-pub fn copy(from: &impl ChunkMemory, to: &impl ChunkMemory, level: usize) {
+pub(crate) fn copy(from: &impl ChunkMemory, to: &impl ChunkMemory, level: usize) {
     let slot = slot(level);
     let head = from.load(slot + HEAD, Ordering::Acquire);
     for word in (0..LINE_WORDS).filter(|&word| word != HEAD) {

@@ -22,7 +22,7 @@ const FEW_LEVELS: usize = 15;
 
 /// A stack of open spans in the spool.
 #[derive(Clone, Debug)]
-pub struct OpenStack {
+pub(crate) struct OpenStack {
     chunk: MappedChunk,
     /// The first word of its header in the chunk.
     at: usize,
@@ -31,7 +31,7 @@ pub struct OpenStack {
 
 impl OpenStack {
     /// Returns the address of the header, valid as long as this stack.
-    pub fn words(&self) -> *const AtomicU64 {
+    pub(crate) fn words(&self) -> *const AtomicU64 {
         self.chunk.words().wrapping_add(self.at)
     }
 
@@ -46,7 +46,7 @@ impl OpenStack {
     }
 
     /// Returns true if any span is open.
-    pub fn has_open_span(&self) -> bool {
+    pub(crate) fn has_open_span(&self) -> bool {
         (0..self.n_levels).any(|level| open_slot::is_filled(self, level))
     }
 
@@ -71,7 +71,7 @@ impl ChunkMemory for OpenStack {
 
 /// A thread that owns a stack.
 #[derive(Clone, Debug)]
-pub struct Owner {
+pub(crate) struct Owner {
     /// The thread's number in the spool.
     pub thread: u32,
     /// The system's number of the thread.
@@ -81,7 +81,7 @@ pub struct Owner {
 
 /// All stacks of a session.
 #[derive(Debug, Default)]
-pub struct OpenStacks {
+pub(crate) struct OpenStacks {
     entries: Vec<Entry>,
     /// The chunk that has room for more small stacks.
     chunk: Option<MappedChunk>,
@@ -99,7 +99,7 @@ struct Entry {
 impl OpenStacks {
     /// Returns a stack for a thread that fills the slot of `level`. `fresh` returns a chunk of open spans. `None` if
     /// there is no room, or no stack is that large.
-    pub fn take(
+    pub(crate) fn take(
         &mut self,
         owner: Owner,
         level: usize,
@@ -140,7 +140,7 @@ impl OpenStacks {
 
     /// Returns a larger stack for a thread, with its open spans. The small stack stays with the thread until it is put
     /// back: a signal handler may have interrupted the thread while it filled a slot there.
-    pub fn grow(
+    pub(crate) fn grow(
         &mut self,
         owner: Owner,
         small: &OpenStack,
@@ -155,7 +155,7 @@ impl OpenStacks {
     }
 
     /// Takes a stack back from a thread.
-    pub fn put_back(&mut self, stack: &OpenStack) {
+    pub(crate) fn put_back(&mut self, stack: &OpenStack) {
         if let Some(entry) = self.entries.iter_mut().find(|entry| entry.stack.is_at(stack)) {
             stack.store(LIMIT, 0, Ordering::Relaxed);
             stack.store(THREAD, 0, Ordering::Release);
@@ -165,7 +165,7 @@ impl OpenStacks {
     }
 
     /// Makes every thread request another stack when its next span begins. Open spans are unchanged.
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         for entry in &self.entries {
             entry.stack.store(LIMIT, 0, Ordering::Relaxed);
         }
@@ -173,7 +173,7 @@ impl OpenStacks {
 
     /// Returns the stack with the open spans of a thread that records its first event here. `old` is its stack in the
     /// previous file. `None` if it has no open spans.
-    pub fn carry_over(
+    pub(crate) fn carry_over(
         &mut self,
         owner: Owner,
         old: Option<&OpenStack>,
@@ -194,14 +194,14 @@ impl OpenStacks {
     }
 
     /// Returns the threads that have open spans, with their stacks.
-    pub fn with_open_spans(&self) -> Vec<(OpenStack, Owner)> {
+    pub(crate) fn with_open_spans(&self) -> Vec<(OpenStack, Owner)> {
         let is_current = |entry: &&Entry| entry.stack.load(THREAD, Ordering::Relaxed) != 0;
         let entries = self.entries.iter().filter(is_current).filter(|entry| entry.stack.has_open_span());
         entries.filter_map(|entry| Some((entry.stack.clone(), entry.owner.clone()?))).collect()
     }
 
     /// Copies the stack of a thread that has not recorded here yet. `define` gives the thread a number here.
-    pub fn inherit(
+    pub(crate) fn inherit(
         &mut self,
         old: &OpenStack,
         owner: Owner,

@@ -12,7 +12,7 @@ const CHUNKS_KEPT: u32 = 2;
 
 /// The full chunks of a spool.
 #[derive(Debug)]
-pub struct Ring {
+pub(crate) struct Ring {
     /// By position in the file.
     chunks: Vec<Option<Full>>,
     queues: Vec<Queue>,
@@ -46,7 +46,7 @@ struct Queue {
 
 impl Ring {
     /// Creates a ring with room for `n_chunks` chunks.
-    pub fn new(n_chunks: usize) -> Self {
+    pub(crate) fn new(n_chunks: usize) -> Self {
         let mut chunks = Vec::new();
         chunks.resize_with(n_chunks, || None);
         // A thread without chunks has no queue.
@@ -54,7 +54,7 @@ impl Ring {
     }
 
     /// Adds a full chunk. Returns the chunk if it has no place here, which does not happen in a ring.
-    pub fn put(&mut self, chunk: MappedChunk, thread: u32, nanos: u64) -> Result<(), MappedChunk> {
+    pub(crate) fn put(&mut self, chunk: MappedChunk, thread: u32, nanos: u64) -> Result<(), MappedChunk> {
         let place = chunk.index() as u32;
         let Some(slot) = self.chunks.get_mut(place as usize).filter(|slot| slot.is_none()) else {
             return Err(chunk);
@@ -82,7 +82,7 @@ impl Ring {
     }
 
     /// Marks a thread as ended: its last chunks are no longer spared.
-    pub fn end(&mut self, thread: u32) {
+    pub(crate) fn end(&mut self, thread: u32) {
         if let Some(queue) = self.queues.iter_mut().find(|queue| queue.thread == thread) {
             queue.is_alive = false;
         }
@@ -90,7 +90,7 @@ impl Ring {
 
     /// Pins the present chunks for a dump. Half of the ring may still be overwritten, oldest first; the rest stays
     /// until [`unpin`](Self::unpin).
-    pub fn pin(&mut self) {
+    pub(crate) fn pin(&mut self) {
         self.n_before_pinned = Some(self.chunks.len() / 2);
         for queue in &mut self.queues {
             queue.pinned = Some(queue.last);
@@ -99,7 +99,7 @@ impl Ring {
     }
 
     /// Unpins all chunks: the dump has been copied.
-    pub fn unpin(&mut self) {
+    pub(crate) fn unpin(&mut self) {
         self.n_before_pinned = None;
         for queue in &mut self.queues {
             (queue.pinned, queue.pins_next) = (None, false);
@@ -107,7 +107,7 @@ impl Ring {
     }
 
     /// Takes the next chunk to overwrite, if it was put here before `nanos`.
-    pub fn take_before(&mut self, nanos: u64) -> Option<MappedChunk> {
+    pub(crate) fn take_before(&mut self, nanos: u64) -> Option<MappedChunk> {
         // Once half is overwritten, take new chunks, and pinned ones only if there are no others.
         let unpinned = (self.n_before_pinned == Some(0)).then(|| self.choose(Self::first_unpinned)).flatten();
         let (n, place) = unpinned.or_else(|| self.choose(|_, queue| Some(queue.first)))?;

@@ -10,7 +10,7 @@ use std::sync::{Arc, Weak};
 
 /// A mapped part of the file.
 #[derive(Debug)]
-pub struct MappedSegment {
+pub(crate) struct MappedSegment {
     start: *mut u8,
     len: usize,
     /// Position in the file.
@@ -24,17 +24,17 @@ unsafe impl Sync for MappedSegment {}
 
 impl MappedSegment {
     /// Number of chunks.
-    pub fn n_chunks(&self) -> usize {
+    pub(crate) fn n_chunks(&self) -> usize {
         self.len / CHUNK_BYTES
     }
 
     /// Length in bytes.
-    pub fn n_bytes(&self) -> u64 {
+    pub(crate) fn n_bytes(&self) -> u64 {
         self.len as u64
     }
 
     /// Returns the chunk at a position in the segment.
-    pub fn chunk(segment: &Arc<Self>, n: usize) -> MappedChunk {
+    pub(crate) fn chunk(segment: &Arc<Self>, n: usize) -> MappedChunk {
         assert!((n + 1) * CHUNK_BYTES <= segment.len);
         MappedChunk {
             // SAFETY: the chunk lies within the segment, checked above; mappings are aligned to pages.
@@ -47,7 +47,7 @@ impl MappedSegment {
 
 #[cfg(unix)]
 impl MappedSegment {
-    pub fn map(file: &File, offset: u64, len: usize) -> io::Result<Self> {
+    pub(crate) fn map(file: &File, offset: u64, len: usize) -> io::Result<Self> {
         use std::os::fd::AsRawFd;
         let from = libc::off_t::try_from(offset).map_err(io::Error::other)?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -63,7 +63,7 @@ impl MappedSegment {
     }
 
     /// Makes the kernel prepare all pages now, so that no thread waits for one at its first write.
-    pub fn populate(&self) {
+    pub(crate) fn populate(&self) {
         #[cfg(target_os = "linux")]
         // SAFETY: the range is our own mapping; populating it for writing changes no content.
         if unsafe { libc::madvise(self.start.cast(), self.len, libc::MADV_POPULATE_WRITE) } == 0 {
@@ -81,7 +81,7 @@ impl MappedSegment {
     /// # Safety
     ///
     /// Nothing in this process may use the segment or a chunk of it again.
-    pub unsafe fn unmap_in_child(self: Arc<Self>) {
+    pub(crate) unsafe fn unmap_in_child(self: Arc<Self>) {
         // SAFETY: the caller guarantees that the memory is not used again. The segment is leaked below, so it is not
         // unmapped twice.
         unsafe { libc::munmap(self.start.cast(), self.len) };
@@ -90,7 +90,7 @@ impl MappedSegment {
 
     /// Replaces the pages of the file by private zeros. A chunk of zeros has a limit of zero, so its writer requests
     /// another one; a record that is being written at this moment goes into the zeros.
-    pub fn revoke(&self) {
+    pub(crate) fn revoke(&self) {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_FIXED | libc::MAP_PRIVATE | libc::MAP_ANON | libc::MAP_NORESERVE;
         // SAFETY: replaces exactly our own mapping, atomically, by memory of the same size and protection; all access
@@ -121,7 +121,7 @@ impl MappedSegment {
 
 /// One chunk in memory.
 #[derive(Clone, Debug)]
-pub struct MappedChunk {
+pub(crate) struct MappedChunk {
     words: *const AtomicU64,
     /// Position in the file, in chunks.
     index: u64,
@@ -136,17 +136,17 @@ unsafe impl Sync for MappedChunk {}
 
 impl MappedChunk {
     /// Returns the position in the file, in chunks.
-    pub fn index(&self) -> u64 {
+    pub(crate) fn index(&self) -> u64 {
         self.index
     }
 
     /// Returns the address of the first word, which is valid as long as this chunk.
-    pub fn words(&self) -> *const AtomicU64 {
+    pub(crate) fn words(&self) -> *const AtomicU64 {
         self.words
     }
 
     /// Returns a word of this chunk as a counter, which keeps the memory mapped.
-    pub fn counter(&self, word: usize) -> Counter {
+    pub(crate) fn counter(&self, word: usize) -> Counter {
         Counter { word: self.word(word), _segment: Arc::clone(&self.segment) }
     }
 
@@ -157,7 +157,7 @@ impl MappedChunk {
     }
 
     /// Returns a reference to this chunk that does not keep its segment mapped.
-    pub fn downgrade(&self) -> WeakChunk {
+    pub(crate) fn downgrade(&self) -> WeakChunk {
         let n = self.index as usize - (self.segment.offset / CHUNK_BYTES as u64) as usize;
         WeakChunk { n, segment: Arc::downgrade(&self.segment) }
     }
@@ -187,7 +187,7 @@ impl ChunkMemory for MappedChunk {
 
 /// A word in the spool that is counted up.
 #[derive(Debug)]
-pub struct Counter {
+pub(crate) struct Counter {
     word: *const AtomicU64,
     _segment: Arc<MappedSegment>,
 }
@@ -199,7 +199,7 @@ unsafe impl Sync for Counter {}
 
 impl Counter {
     /// Adds `n`.
-    pub fn add(&self, n: u64) {
+    pub(crate) fn add(&self, n: u64) {
         // SAFETY: `_segment` keeps the memory mapped.
         unsafe { &*self.word }.fetch_add(n, Ordering::Relaxed);
     }
@@ -207,19 +207,19 @@ impl Counter {
 
 /// A full chunk, which does not keep its segment mapped.
 #[derive(Debug)]
-pub struct WeakChunk {
+pub(crate) struct WeakChunk {
     n: usize,
     segment: Weak<MappedSegment>,
 }
 
 impl WeakChunk {
     /// Returns true if the segment is still mapped.
-    pub fn is_mapped(&self) -> bool {
+    pub(crate) fn is_mapped(&self) -> bool {
         self.segment.strong_count() > 0
     }
 
     /// Gives the pages of the chunk back to the kernel, if its segment is still mapped.
-    pub fn release_pages(&self) {
+    pub(crate) fn release_pages(&self) {
         if let Some(segment) = self.segment.upgrade() {
             MappedSegment::chunk(&segment, self.n).release_pages();
         }

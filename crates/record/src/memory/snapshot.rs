@@ -15,20 +15,20 @@ use std::sync::atomic::{Ordering, fence};
 
 /// A copy, which is a spool like any other. Its file is removed when this is dropped.
 #[derive(Debug)]
-pub struct Snapshot {
+pub(crate) struct Snapshot {
     file: File,
     path: PathBuf,
 }
 
 impl Snapshot {
     /// Copies a spool to `path`.
-    pub fn take(spool: &File, path: PathBuf) -> Result<Self, Error> {
+    pub(crate) fn take(spool: &File, path: PathBuf) -> Result<Self, Error> {
         let copied = copy(spool, &path).map_err(|cause| Error::io("cannot copy the ring", &path, cause));
         copied.map(|file| Self { file, path })
     }
 
     /// Returns the copied spool.
-    pub fn file(&self) -> &File {
+    pub(crate) fn file(&self) -> &File {
         &self.file
     }
 }

@@ -60,13 +60,13 @@ const GROW_PAUSE: Duration = Duration::from_micros(20);
 /// Pause of the keeper between two segments, while enough chunks are ready.
 const PREPARE_PAUSE: Duration = Duration::from_micros(100);
 /// Thread number of a chunk that several threads have written to.
-pub const MANY_THREADS: u32 = 0;
+pub(crate) const MANY_THREADS: u32 = 0;
 /// Minimum room in a chunk of an ended thread for another thread to continue in it.
 const PARTIAL_ROOM: u64 = 4096;
 
 /// The file of a spool, and its chunks that no thread owns.
 #[derive(Debug)]
-pub struct Spool {
+pub(crate) struct Spool {
     file: File,
     limit: u64,
     /// A [`StopReason`] once the file cannot grow any more.
@@ -95,7 +95,7 @@ struct Growth {
 
 impl Spool {
     /// Creates a spool in an empty file. `limit` is raised to one segment if it is less.
-    pub fn new(file: File, limit: u64, ring: Option<Extent>) -> Self {
+    pub(crate) fn new(file: File, limit: u64, ring: Option<Extent>) -> Self {
         let growth = Growth { n_bytes: 0, segments: Vec::new(), resident: Vec::new() };
         let limit = limit.max(LIMIT_MIN);
         let kept_nanos = match ring {
@@ -117,18 +117,18 @@ impl Spool {
         }
     }
 
-    pub fn file(&self) -> &File {
+    pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
     /// Returns the length of the file.
-    pub fn n_bytes(&self) -> u64 {
+    pub(crate) fn n_bytes(&self) -> u64 {
         lock(&self.growth).n_bytes
     }
 
     /// Takes an empty chunk. If none is ready, enlarges the file on the calling thread. The error is `None` if another
     /// thread takes too long to enlarge it.
-    pub fn take_fresh(&self) -> Result<MappedChunk, Option<StopReason>> {
+    pub(crate) fn take_fresh(&self) -> Result<MappedChunk, Option<StopReason>> {
         if let Some(chunk) = self.take_expired() {
             return Ok(chunk);
         }
@@ -172,31 +172,31 @@ impl Spool {
     }
 
     /// Pins the chunks of a ring for a pending dump: they stay until [`unpin`](Self::unpin), in half of the ring.
-    pub fn pin(&self) {
+    pub(crate) fn pin(&self) {
         if let Some(ring) = &self.ring {
             lock(ring).pin();
         }
     }
 
     /// Unpins the chunks of a ring: the dump has been copied.
-    pub fn unpin(&self) {
+    pub(crate) fn unpin(&self) {
         if let Some(ring) = &self.ring {
             lock(ring).unpin();
         }
     }
 
     /// Returns true if full chunks are used again.
-    pub fn is_ring(&self) -> bool {
+    pub(crate) fn is_ring(&self) -> bool {
         self.ring.is_some()
     }
 
     /// Returns the number of chunks that were used again so far.
-    pub fn n_overwritten(&self) -> u64 {
+    pub(crate) fn n_overwritten(&self) -> u64 {
         self.n_overwritten.load(Ordering::Relaxed)
     }
 
     /// Takes a chunk of an ended thread, if one has enough room.
-    pub fn take_partial(&self) -> Option<MappedChunk> {
+    pub(crate) fn take_partial(&self) -> Option<MappedChunk> {
         while let Some(chunk) = self.partial.pop() {
             if chunk::len(&chunk) + PARTIAL_ROOM <= CHUNK_BYTES as u64 {
                 return Some(chunk);
@@ -208,7 +208,7 @@ impl Spool {
 
     /// Takes back the chunk of a thread that ends. In a ring it counts as full, because chunks are kept by thread and
     /// by age.
-    pub fn put_partial(&self, chunk: MappedChunk, thread: u32) {
+    pub(crate) fn put_partial(&self, chunk: MappedChunk, thread: u32) {
         if let Some(ring) = &self.ring {
             self.put_full(chunk, thread);
             lock(ring).end(thread);
@@ -221,7 +221,7 @@ impl Spool {
 
     /// Takes back a chunk that `thread` has filled. If the queue of full chunks is full, the chunk is dropped, and its
     /// pages stay in memory until its segment is unmapped.
-    pub fn put_full(&self, chunk: MappedChunk, thread: u32) {
+    pub(crate) fn put_full(&self, chunk: MappedChunk, thread: u32) {
         chunk::close(&chunk);
         let chunk = match &self.ring {
             Some(ring) => lock(ring).put(chunk, thread, clock::monotonic_nanos()),
@@ -233,13 +233,13 @@ impl Spool {
     }
 
     /// Returns true if a thread may soon find no chunk ready, and the file can grow. A full ring cannot.
-    pub fn is_low(&self) -> bool {
+    pub(crate) fn is_low(&self) -> bool {
         let is_full_ring = self.is_ring() && self.stopped().is_some();
         !is_full_ring && self.ready.len() < self.n_ready_target.load(Ordering::Relaxed) / 2
     }
 
     /// Prepares chunks ahead of need, and unmaps segments whose chunks are all full.
-    pub fn top_up(&self) {
+    pub(crate) fn top_up(&self) {
         while self.ready.len() < self.n_ready_target.load(Ordering::Relaxed) {
             if self.grow(&mut lock(&self.growth)).is_err() {
                 break;
@@ -263,7 +263,7 @@ impl Spool {
 
     /// Gives the pages of full chunks back to the kernel, which keeps their content. Concerns segments that stay mapped
     /// because a thread that records little still has a chunk in them.
-    pub fn release_full_pages(&self) {
+    pub(crate) fn release_full_pages(&self) {
         // Not in the head of the loop, which would hold the lock until its end.
         let resident = std::mem::take(&mut lock(&self.growth).resident);
         for chunk in resident {
@@ -282,13 +282,13 @@ impl Spool {
     }
 
     /// Returns the reason why the spool stopped growing, if it did.
-    pub fn stopped(&self) -> Option<StopReason> {
+    pub(crate) fn stopped(&self) -> Option<StopReason> {
         stop_reason(self.stopped.load(Ordering::Relaxed))
     }
 
     /// Returns the reason why the spool stopped growing, if no chunk is left either. Called for each event that is lost
     /// from then on.
-    pub fn stopped_and_used_up(&self) -> Option<StopReason> {
+    pub(crate) fn stopped_and_used_up(&self) -> Option<StopReason> {
         self.stopped().filter(|_| self.ready.is_empty())
     }
 
@@ -341,7 +341,7 @@ impl Spool {
     }
 
     /// Closes all chunks, so that every writer requests another one at its next record.
-    pub fn close_chunks(&self) {
+    pub(crate) fn close_chunks(&self) {
         for segment in &lock(&self.growth).segments {
             for n in 0..segment.n_chunks() {
                 chunk::revoke(&MappedSegment::chunk(segment, n));
@@ -351,7 +351,7 @@ impl Spool {
 
     /// Cuts off the unused end of the file. Chunks are handed out in order, so nearly all unused ones are at the end.
     /// Only for a process that ends or continues without this spool.
-    pub fn trim(&self) {
+    pub(crate) fn trim(&self) {
         let mut growth = lock(&self.growth);
         self.stop(StopReason::Io);
         let mut unused: Vec<u64> = std::iter::from_fn(|| self.ready.pop()).map(|chunk| chunk.index()).collect();
@@ -365,7 +365,7 @@ impl Spool {
 
     /// Takes all memory away from threads that may still own chunks: their writes no longer reach the file, and they
     /// soon request another chunk. Called once; no chunk is handed out afterwards.
-    pub fn revoke(&self) {
+    pub(crate) fn revoke(&self) {
         let mut growth = lock(&self.growth);
         self.stop(StopReason::Io);
         while self.ready.pop().is_some() || self.partial.pop().is_some() || self.full.pop().is_some() {}
@@ -376,7 +376,7 @@ impl Spool {
 
     /// In a forked child: gives up the file, and with it the parent's lock on it. The child must neither use nor drop
     /// this spool afterwards.
-    pub fn abandon_in_child(&self) {
+    pub(crate) fn abandon_in_child(&self) {
         #[cfg(unix)]
         {
             // The mappings hold the lock as well. If another thread of the parent was enlarging the spool at the fork,

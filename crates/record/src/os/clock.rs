@@ -10,7 +10,7 @@ use std::cell::Cell;
 
 /// The clock that times are read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClockKind {
+pub(crate) enum ClockKind {
     /// The processor's counter.
     Ticks,
     /// The system's monotonic clock.
@@ -19,7 +19,7 @@ pub enum ClockKind {
 
 /// Reads the processor's counter. Not ordered with the instructions around it: a fence would double the cost of a span.
 #[inline(always)]
-pub fn ticks() -> u64 {
+pub(crate) fn ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: every x86-64 processor has the instruction; it only reads.
     unsafe {
@@ -39,14 +39,14 @@ pub fn ticks() -> u64 {
 /// A number of ticks that is longer than a nanosecond on every processor of this architecture. Counters advance in
 /// steps of up to 10 ns, so two reads may be equal; a nested slice must begin later than the slice around it.
 #[cfg(target_arch = "x86_64")]
-pub const TICKS_APART: u64 = 16;
+pub(crate) const TICKS_APART: u64 = 16;
 /// Same as above: Arm's counter runs at 1 GHz at most.
 #[cfg(not(target_arch = "x86_64"))]
 pub const TICKS_APART: u64 = 3;
 
 /// Reads the monotonic clock, in nanoseconds.
 #[cfg(unix)]
-pub fn monotonic_nanos() -> u64 {
+pub(crate) fn monotonic_nanos() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid timespec that the call fills; CLOCK_MONOTONIC exists on all unix systems with std.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
@@ -64,13 +64,13 @@ pub fn monotonic_nanos() -> u64 {
 
 /// Returns the standard library's current time, to convert its other times.
 #[allow(clippy::disallowed_methods)]
-pub fn instant_now() -> std::time::Instant {
+pub(crate) fn instant_now() -> std::time::Instant {
     std::time::Instant::now()
 }
 
 /// Returns nanoseconds since the Unix epoch.
 #[allow(clippy::disallowed_methods)]
-pub fn wall_nanos() -> u64 {
+pub(crate) fn wall_nanos() -> u64 {
     let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since_epoch.map_or(0, |elapsed| elapsed.as_nanos() as u64)
 }
@@ -81,7 +81,7 @@ thread_local! {
 
 /// Reads the monotonic clock. The result is later than that of the last call on this thread: where the clock's steps
 /// are coarse, nested slices would otherwise begin at the same time.
-pub fn advancing_nanos() -> u64 {
+pub(crate) fn advancing_nanos() -> u64 {
     LAST_NANOS.with(|last| {
         let nanos = monotonic_nanos().max(last.get() + 1);
         last.set(nanos);
@@ -91,12 +91,12 @@ pub fn advancing_nanos() -> u64 {
 
 impl ClockKind {
     /// Returns the fastest clock that can be trusted on this machine.
-    pub fn best() -> Self {
+    pub(crate) fn best() -> Self {
         if ticks_are_invariant() && kernel_trusts_ticks() { Self::Ticks } else { Self::Monotonic }
     }
 
     /// Returns the current time of this clock.
-    pub fn now(self) -> u64 {
+    pub(crate) fn now(self) -> u64 {
         match self {
             Self::Ticks => ticks(),
             Self::Monotonic => advancing_nanos(),
@@ -104,7 +104,7 @@ impl ClockKind {
     }
 
     /// Reads this clock and the monotonic clock at the same moment. Of several attempts, the shortest is used.
-    pub fn calibration_point(self) -> (u64, u64) {
+    pub(crate) fn calibration_point(self) -> (u64, u64) {
         if self == Self::Monotonic {
             let nanos = monotonic_nanos();
             return (nanos, nanos);

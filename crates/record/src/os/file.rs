@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Reserves disk space, so that writing to the pages cannot fail later.
 #[cfg(target_os = "linux")]
-pub fn reserve(file: &File, offset: u64, len: u64) -> io::Result<()> {
+pub(crate) fn reserve(file: &File, offset: u64, len: u64) -> io::Result<()> {
     match fallocate(file, 0, offset, len) {
         // If the file system cannot reserve space, the zeros that are written next allocate it.
         Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS)) => Ok(()),
@@ -16,7 +16,7 @@ pub fn reserve(file: &File, offset: u64, len: u64) -> io::Result<()> {
 }
 
 /// Reserves disk space without enlarging the file, to make later writes faster. Best effort.
-pub fn reserve_beyond_end(file: &File, offset: u64, len: u64) {
+pub(crate) fn reserve_beyond_end(file: &File, offset: u64, len: u64) {
     #[cfg(target_os = "linux")]
     let _ = fallocate(file, libc::FALLOC_FL_KEEP_SIZE, offset, len);
     #[cfg(not(target_os = "linux"))]
@@ -24,7 +24,7 @@ pub fn reserve_beyond_end(file: &File, offset: u64, len: u64) {
 }
 
 /// Starts writing a range of a file to disk, and waits for the range before it. Best effort.
-pub fn write_back(file: &File, from: u64, len: u64) {
+pub(crate) fn write_back(file: &File, from: u64, len: u64) {
     #[cfg(target_os = "linux")]
     for (at, flags) in
         [(from, libc::SYNC_FILE_RANGE_WRITE), (from.saturating_sub(len), libc::SYNC_FILE_RANGE_WAIT_BEFORE)]
@@ -38,7 +38,7 @@ pub fn write_back(file: &File, from: u64, len: u64) {
 
 /// Makes reads and writes of a file bypass the page cache, or use it again. Returns true if this changed the mode. On a
 /// file system without direct I/O, the next read or write may fail instead.
-pub fn set_past_cache(file: &File, is_past: bool) -> bool {
+pub(crate) fn set_past_cache(file: &File, is_past: bool) -> bool {
     #[cfg(target_os = "linux")]
     {
         let file = std::os::fd::AsRawFd::as_raw_fd(file);
@@ -57,7 +57,7 @@ pub fn set_past_cache(file: &File, is_past: bool) -> bool {
 }
 
 /// Makes an empty file a copy of another that shares its disk blocks. Returns false if the file system cannot.
-pub fn clone_into(from: &File, to: &File) -> bool {
+pub(crate) fn clone_into(from: &File, to: &File) -> bool {
     #[cfg(target_os = "linux")]
     {
         use std::os::fd::AsRawFd;
@@ -100,13 +100,13 @@ const F_SETSIG: libc::c_int = 10;
 
 /// Proof that no one else, in this or any other process, has a file open. Opening the file blocks until the lease is
 /// dropped.
-pub struct Lease<'a> {
+pub(crate) struct Lease<'a> {
     file: &'a File,
 }
 
 impl<'a> Lease<'a> {
     /// Takes a lease. Returns `None` if the file is open elsewhere or the system has no leases.
-    pub fn take(file: &'a File) -> Option<Self> {
+    pub(crate) fn take(file: &'a File) -> Option<Self> {
         #[cfg(target_os = "linux")]
         {
             use std::os::fd::AsRawFd;
@@ -140,7 +140,7 @@ impl Drop for Lease<'_> {
 }
 
 /// Swaps the files of two names atomically. Returns an error if the system cannot.
-pub fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+pub(crate) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
         use std::os::unix::ffi::OsStrExt;

@@ -10,22 +10,22 @@ static FORKS: AtomicU64 = AtomicU64::new(0);
 static IS_ENDING: AtomicBool = AtomicBool::new(false);
 
 /// Returns a number that differs between a process and its forked children.
-pub fn fork_generation() -> u64 {
+pub(crate) fn fork_generation() -> u64 {
     FORKS.load(Ordering::Relaxed)
 }
 
 /// Counts a fork, in the child.
-pub fn count_fork() {
+pub(crate) fn count_fork() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
 /// Returns true if the process is about to end and waits for files to be written.
-pub fn is_ending() -> bool {
+pub(crate) fn is_ending() -> bool {
     IS_ENDING.load(Ordering::Relaxed)
 }
 
 /// Marks the process as ending.
-pub fn set_ending() {
+pub(crate) fn set_ending() {
     IS_ENDING.store(true, Ordering::Relaxed);
 }
 
@@ -34,19 +34,23 @@ static AT_EXIT: OnceLock<fn()> = OnceLock::new();
 
 /// Sets the function that [`run_at_exit`] calls. Later calls change nothing.
 #[cfg(all(feature = "http", unix))]
-pub fn set_at_exit(work: fn()) {
+pub(crate) fn set_at_exit(work: fn()) {
     AT_EXIT.get_or_init(|| work);
 }
 
 /// Does the work set by a higher layer, if any.
-pub fn run_at_exit() {
+pub(crate) fn run_at_exit() {
     if let Some(work) = AT_EXIT.get() {
         work();
     }
 }
 
 /// Registers functions that the C library calls around each fork of this process.
-pub fn call_around_forks(before: extern "C" fn(), after_in_parent: extern "C" fn(), after_in_child: extern "C" fn()) {
+pub(crate) fn call_around_forks(
+    before: extern "C" fn(),
+    after_in_parent: extern "C" fn(),
+    after_in_child: extern "C" fn(),
+) {
     #[cfg(unix)]
     // SAFETY: the functions are static and take no arguments.
     unsafe {

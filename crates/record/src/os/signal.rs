@@ -13,7 +13,7 @@ const NUMBERS: usize = 65;
 /// signal would end the process. Must not be called concurrently; the `heard` of the first call is used for all
 /// signals.
 #[cfg(target_os = "linux")]
-pub fn listen(signal: Signal, heard: fn(Signal)) -> io::Result<()> {
+pub(crate) fn listen(signal: Signal, heard: fn(Signal)) -> io::Result<()> {
     linux::listen(signal, heard)
 }
 
@@ -84,7 +84,7 @@ mod linux {
         }
     }
 
-    pub fn listen(signal: Signal, heard: fn(Signal)) -> io::Result<()> {
+    pub(super) fn listen(signal: Signal, heard: fn(Signal)) -> io::Result<()> {
         start_thread(heard)?;
         install(signal.number())
     }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 /// Writes one line to standard error. Errors are ignored: the host may have closed it.
-pub fn say(message: &str) {
+pub(crate) fn say(message: &str) {
     let line = format!("ferrum-trace: {}\n", message.replace('\n', " "));
     write_to_stderr(line.as_bytes());
 }

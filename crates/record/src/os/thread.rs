@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 /// Returns the system's number of the calling thread, or 0 if the system has none.
-pub fn id() -> u64 {
+pub(crate) fn id() -> u64 {
     #[cfg(target_os = "linux")]
     // SAFETY: no arguments, no effect.
     return unsafe { libc::gettid() } as u64;
@@ -13,7 +13,7 @@ pub fn id() -> u64 {
 /// Returns true if the standard library has finished setting up the calling thread, so that its handle may be
 /// requested. It sets the name first, then the stack for signal handlers, and removes that stack when the thread ends.
 /// Threads that were not started by the standard library have no such stack.
-pub fn knows_its_name() -> bool {
+pub(crate) fn knows_its_name() -> bool {
     #[cfg(target_os = "linux")]
     {
         // SAFETY: only reads; the result pointer is valid, and zeros are a valid value of its type.
@@ -29,7 +29,7 @@ pub fn knows_its_name() -> bool {
 }
 
 /// Returns the system's name of the calling thread, up to 15 bytes, or an empty name if the system has none.
-pub fn name() -> String {
+pub(crate) fn name() -> String {
     #[cfg(target_os = "linux")]
     {
         let mut name = [0u8; 16];
@@ -44,7 +44,7 @@ pub fn name() -> String {
 
 /// Runs `work` with all signals blocked on this thread. A thread started in it inherits this, so that no handler of the
 /// host runs, and records, on a thread of the recorder.
-pub fn without_signals<T>(work: impl FnOnce() -> T) -> T {
+pub(crate) fn without_signals<T>(work: impl FnOnce() -> T) -> T {
     #[cfg(unix)]
     // SAFETY: both sets are valid; the mask of the calling thread is put back as it was.
     unsafe {
@@ -61,7 +61,7 @@ pub fn without_signals<T>(work: impl FnOnce() -> T) -> T {
 
 /// Pins the calling thread, and threads it starts later, to its current processor, so that others can avoid that
 /// processor.
-pub fn stay_on_this_processor() {
+pub(crate) fn stay_on_this_processor() {
     #[cfg(target_os = "linux")]
     // SAFETY: only numbers are passed, and the set, which is valid during the calls; the processor's number is checked
     // against the size of the set.
@@ -77,7 +77,7 @@ pub fn stay_on_this_processor() {
 
 /// Lowers the priority of the calling thread, where the system has priorities per thread. Not `SCHED_IDLE`: a process
 /// that exits waits for its files, and on a busy machine such a thread would hardly run.
-pub fn lower_priority() {
+pub(crate) fn lower_priority() {
     #[cfg(target_os = "linux")]
     // SAFETY: 0 is the calling thread; only numbers are passed.
     unsafe {

@@ -34,7 +34,7 @@ fn decide() -> u8 {
 
 /// Starts the HTTP interface if the environment sets its address, at the first call. A forked child does not start it
 /// again.
-pub fn serve_http_if_set() {
+pub(crate) fn serve_http_if_set() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         #[cfg(feature = "http")]

@@ -66,7 +66,7 @@ struct ActiveAttachment {
 /// no signal handler records in between.
 #[cold]
 #[inline(never)]
-pub fn record(site_id: impl Fn() -> u32, draft: &Draft<'_>) {
+pub(crate) fn record(site_id: impl Fn() -> u32, draft: &Draft<'_>) {
     let Some(held) = buffer::current().hold() else {
         interrupted::count();
         return;
@@ -85,7 +85,7 @@ pub fn record(site_id: impl Fn() -> u32, draft: &Draft<'_>) {
 /// site has no number. If there is no room for a stack, the span is still recorded when it ends.
 #[cold]
 #[inline(never)]
-pub fn open(site_id: impl Fn() -> u32, start: u64, level: u32, args: &[Arg]) {
+pub(crate) fn open(site_id: impl Fn() -> u32, start: u64, level: u32, args: &[Arg]) {
     let Some(held) = buffer::current().hold() else {
         return;
     };
@@ -108,7 +108,7 @@ fn get_stack(held: &Held<'_>, level: u32) -> Option<()> {
 
 /// Returns the process's recording, without a lock if the calling thread has recorded in it. Returns `None` if there is
 /// none, or in a signal handler that interrupted the recorder.
-pub fn recording() -> Option<Arc<Recording>> {
+pub(crate) fn recording() -> Option<Arc<Recording>> {
     let _held = buffer::current().hold()?;
     own_recording().or_else(current::active)
 }
@@ -124,17 +124,17 @@ fn own_recording() -> Option<Arc<Recording>> {
 }
 
 /// Returns true if the calling thread has recorded in the process's recording.
-pub fn is_attached() -> bool {
+pub(crate) fn is_attached() -> bool {
     buffer::current().hold().is_some_and(|_held| own_recording().is_some())
 }
 
 /// Copies a text into the process's recording, and returns a reference to it, or `None` if it was lost.
-pub fn text(text: &str) -> Option<u64> {
+pub(crate) fn text(text: &str) -> Option<u64> {
     write_active(OnLoss::CountLater, |held| write_text(held, text))
 }
 
 /// Returns the number of the calling thread in the process's recording. Attaches the thread if necessary.
-pub fn thread_id() -> Option<u32> {
+pub(crate) fn thread_id() -> Option<u32> {
     write_active(OnLoss::CountLater, |held| held.has_chunk().then(|| held.thread()))
 }
 
@@ -254,7 +254,7 @@ pub(super) fn write_for_ending_thread<T>(
 
 /// Returns the number of a name made at run time in the process's recording. Returns `None` if there are too many names
 /// to number, or in a signal handler that interrupted the recorder, whose event will be counted as lost.
-pub fn site_of(name: &str, category: &str) -> Option<u32> {
+pub(crate) fn site_of(name: &str, category: &str) -> Option<u32> {
     let held = buffer::current().hold()?;
     site_of_active(&held, name, category)
 }
@@ -401,7 +401,7 @@ impl Drop for Attachment {
 
 /// In a forked child: forgets the parent's chunk without touching it. `held` is the thread's buffer, held since before
 /// the fork.
-pub fn forget_in_child(held: Option<&Held<'_>>) {
+pub(crate) fn forget_in_child(held: Option<&Held<'_>>) {
     if let Some(held) = held {
         held.clear_chunk();
         held.clear_stack();
@@ -411,7 +411,7 @@ pub fn forget_in_child(held: Option<&Held<'_>>) {
 
 /// Stores the name of the calling thread, for all parts of the recording. Returns false if the thread is ending and
 /// cannot store it.
-pub fn remember_name(name: &str) -> bool {
+pub(crate) fn remember_name(name: &str) -> bool {
     let remember = |slot: &RefCell<Option<(u64, String)>>| {
         slot.try_borrow_mut().map(|mut slot| *slot = Some((current::recording_id(), name.to_owned())))
     };

@@ -55,7 +55,7 @@ fn with_state<T>(work: impl FnOnce(&mut State) -> T) -> T {
 
 /// Records these categories from now on, in this recording and in later ones. Open spans are still recorded when they
 /// end.
-pub fn set_for_process(categories: Categories) {
+pub(crate) fn set_for_process(categories: Categories) {
     with_state(|state| {
         state.of_process = categories.clone();
         state.set(categories);
@@ -64,12 +64,12 @@ pub fn set_for_process(categories: Categories) {
 
 /// Records these categories until the recording ends.
 #[cfg(feature = "http")]
-pub fn set_for_recording(categories: Categories) {
+pub(crate) fn set_for_recording(categories: Categories) {
     with_state(|state| state.set(categories));
 }
 
 /// Sets the categories of a recording that starts: its own, or those of the process.
-pub fn begin(own: Option<Categories>) {
+pub(crate) fn begin(own: Option<Categories>) {
     with_state(|state| {
         state.muted.clear();
         let categories = own.unwrap_or_else(|| state.of_process.clone());
@@ -78,7 +78,7 @@ pub fn begin(own: Option<Categories>) {
 }
 
 /// Restores the categories of the process when the recording has ended.
-pub fn end() {
+pub(crate) fn end() {
     with_state(|state| {
         let categories = state.of_process.clone();
         state.set(categories);
@@ -86,23 +86,23 @@ pub fn end() {
 }
 
 /// Returns the categories that are recorded now.
-pub fn current() -> Categories {
+pub(crate) fn current() -> Categories {
     with_state(|state| state.current.clone())
 }
 
 /// Returns true if events of a site are not recorded, because of its category.
-pub fn is_muted(site: &Site) -> bool {
+pub(crate) fn is_muted(site: &Site) -> bool {
     switch::mode() & FILTERED != 0 && is_site_muted(site)
 }
 
 /// Returns true if events of a category are not recorded.
-pub fn is_name_muted(category: &str) -> bool {
+pub(crate) fn is_name_muted(category: &str) -> bool {
     switch::mode() & FILTERED != 0 && is_category_muted(category)
 }
 
 /// Returns true if events of a site are not recorded. For callers that have checked that the mode is
 /// [`FILTERED`].
-pub fn is_site_muted(site: &Site) -> bool {
+pub(crate) fn is_site_muted(site: &Site) -> bool {
     let generation = GENERATION.load(Ordering::Acquire);
     let known = site.filter();
     if known & !1 == generation {
@@ -125,7 +125,7 @@ fn is_category_muted(category: &str) -> bool {
 
 /// Returns a message if a chosen category is not in the vocabulary but close to one that is. It is used unchanged,
 /// since the program may have it.
-pub fn misspelled(categories: &Categories) -> Option<String> {
+pub(crate) fn misspelled(categories: &Categories) -> Option<String> {
     let mut unknown = categories.names().filter(|name| vocab::categories().all(|known| known != *name));
     let (name, meant) = unknown.find_map(|name| Some((name, closest(name, vocab::categories())?)))?;
     let known: Vec<&str> = vocab::categories().collect();
@@ -136,7 +136,7 @@ pub fn misspelled(categories: &Categories) -> Option<String> {
 }
 
 /// Returns a message for a recording without events, if all events had other categories than the chosen ones.
-pub fn why_empty() -> Option<String> {
+pub(crate) fn why_empty() -> Option<String> {
     with_state(|state| {
         let seen: Vec<&str> = state.muted.lines().map(|name| if name.is_empty() { "(none)" } else { name }).collect();
         let is_reason = !state.current.is_all() && !seen.is_empty();

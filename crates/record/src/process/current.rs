@@ -25,7 +25,7 @@ static HAS_NO_REGISTRY: AtomicBool = AtomicBool::new(false);
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry::new());
 
 /// Recordings and call sites of the process.
-pub struct Registry {
+pub(crate) struct Registry {
     pub active: Option<Arc<Recording>>,
     /// Call sites that have recorded, in the order of their numbers.
     pub sites: Vec<&'static Site>,
@@ -40,7 +40,7 @@ pub struct Registry {
 }
 
 /// Starts a recording and makes it the active one.
-pub type StartRecording = fn(&mut Registry, Options) -> Result<Arc<Recording>, Error>;
+pub(crate) type StartRecording = fn(&mut Registry, Options) -> Result<Arc<Recording>, Error>;
 
 impl Registry {
     const fn new() -> Self {
@@ -48,7 +48,7 @@ impl Registry {
     }
 
     /// Makes a recording the active one.
-    pub fn activate(&mut self, recording: &Arc<Recording>, options: Options) {
+    pub(crate) fn activate(&mut self, recording: &Arc<Recording>, options: Options) {
         self.options = Some(options);
         self.restart = None;
         self.remember(recording);
@@ -57,20 +57,20 @@ impl Registry {
     }
 
     /// Makes another part of the active recording the active one.
-    pub fn continue_in(&mut self, part: &Arc<Recording>) {
+    pub(crate) fn continue_in(&mut self, part: &Arc<Recording>) {
         self.active = Some(Arc::clone(part));
         ACTIVE_ID.store(part.id(), Ordering::Release);
     }
 
     /// Adds a recording to those that may be unfinished.
-    pub fn remember(&mut self, recording: &Arc<Recording>) {
+    pub(crate) fn remember(&mut self, recording: &Arc<Recording>) {
         self.recordings.retain(|recording| recording.upgrade().is_some_and(|recording| recording.is_open()));
         self.recordings.push(Arc::downgrade(recording));
     }
 }
 
 /// Calls `work` with the registry. Signal handlers of this thread cannot record meanwhile.
-pub fn with_registry<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
+pub(crate) fn with_registry<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
     if HAS_NO_REGISTRY.load(Ordering::Relaxed) {
         return work(&mut Registry::new());
     }
@@ -78,7 +78,7 @@ pub fn with_registry<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
 }
 
 /// Locks the registry unless another thread holds it for longer than `timeout_nanos`.
-pub fn lock_registry_for_fork(timeout_nanos: u64) -> Option<MutexGuard<'static, Registry>> {
+pub(crate) fn lock_registry_for_fork(timeout_nanos: u64) -> Option<MutexGuard<'static, Registry>> {
     let deadline = clock::monotonic_nanos() + timeout_nanos;
     loop {
         match REGISTRY.try_lock() {
@@ -91,12 +91,12 @@ pub fn lock_registry_for_fork(timeout_nanos: u64) -> Option<MutexGuard<'static, 
 }
 
 /// Marks the registry as unusable, in a forked child that could not get its lock.
-pub fn give_up_registry() {
+pub(crate) fn give_up_registry() {
     HAS_NO_REGISTRY.store(true, Ordering::Relaxed);
 }
 
 /// Returns the active recording. In a forked child that records for the first time, its own recording starts here.
-pub fn active() -> Option<Arc<Recording>> {
+pub(crate) fn active() -> Option<Arc<Recording>> {
     with_registry(|registry| {
         if registry.active.is_none()
             && let Some(start) = registry.start
@@ -111,39 +111,39 @@ pub fn active() -> Option<Arc<Recording>> {
 }
 
 /// Returns the active recording, and starts none.
-pub fn running() -> Option<Arc<Recording>> {
+pub(crate) fn running() -> Option<Arc<Recording>> {
     with_registry(|registry| registry.active.clone())
 }
 
 /// Returns the id of the active session, 0 if there is none.
-pub fn active_id() -> u64 {
+pub(crate) fn active_id() -> u64 {
     ACTIVE_ID.load(Ordering::Acquire)
 }
 
 /// Returns true if `id` is the id of the active session.
-pub fn is_active(id: u64) -> bool {
+pub(crate) fn is_active(id: u64) -> bool {
     active_id() == id
 }
 
 /// Returns the id of the process's recording, 0 if there is none or, in a forked child, none of its own yet. A rotation
 /// does not change it.
-pub fn recording_id() -> u64 {
+pub(crate) fn recording_id() -> u64 {
     RECORDING_ID.load(Ordering::Acquire)
 }
 
 /// Returns true if `id` is the id of the process's recording.
-pub fn is_recording(id: u64) -> bool {
+pub(crate) fn is_recording(id: u64) -> bool {
     recording_id() == id
 }
 
 /// Forgets the ids of the active recording.
-pub fn clear_ids() {
+pub(crate) fn clear_ids() {
     ACTIVE_ID.store(0, Ordering::Release);
     RECORDING_ID.store(0, Ordering::Release);
 }
 
 /// Uses the name for later parts of the recording too.
-pub fn remember_process_name(name: &str) {
+pub(crate) fn remember_process_name(name: &str) {
     with_registry(|registry| {
         if let Some(options) = &mut registry.options {
             options.session.process_name = Some(name.to_owned());
@@ -153,7 +153,7 @@ pub fn remember_process_name(name: &str) {
 
 /// Returns the number of a call site, 0 if there is no room to define it.
 #[inline]
-pub fn site_id(site: &'static Site) -> u32 {
+pub(crate) fn site_id(site: &'static Site) -> u32 {
     match site.known_id() {
         0 => register_site(site),
         id => id,
@@ -183,7 +183,7 @@ fn register_site(site: &'static Site) -> u32 {
 
 /// Counts a lost event that is in no thread's own count.
 #[cold]
-pub fn count_lost() {
+pub(crate) fn count_lost() {
     if let Some(recording) = active() {
         recording.count_dropped(1);
     }

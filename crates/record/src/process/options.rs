@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// Options of a recording.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub(crate) struct Options {
     pub session: SessionOptions,
     pub flight: FlightOptions,
     pub window: Window,
@@ -19,7 +19,7 @@ pub struct Options {
 
 impl Options {
     /// Default options, with the rank that the environment states.
-    pub fn new(out: PathBuf) -> Self {
+    pub(crate) fn new(out: PathBuf) -> Self {
         Self {
             session: SessionOptions::new(out),
             flight: FlightOptions::default(),

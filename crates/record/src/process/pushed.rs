@@ -21,7 +21,7 @@ thread_local! {
 
 /// A slice of the original engine's interface.
 #[derive(Clone, Copy)]
-pub struct Pushed<'a> {
+pub(crate) struct Pushed<'a> {
     pub name: &'a str,
     pub category: &'a str,
     pub tid: u32,
@@ -32,7 +32,7 @@ pub struct Pushed<'a> {
 
 impl Pushed<'_> {
     /// Records the slice in the process's recording.
-    pub fn record(&self) {
+    pub(crate) fn record(&self) {
         if is_name_muted(self.category) {
             return;
         }
@@ -47,7 +47,7 @@ impl Pushed<'_> {
     }
 
     /// Records the slice in another recording.
-    pub fn record_in(&self, session: &Arc<Session>) {
+    pub(crate) fn record_in(&self, session: &Arc<Session>) {
         // The thread's own buffer is not written to, but holding it keeps signal handlers out of the private buffers.
         let Some(guard) = buffer::current().hold() else {
             session.count_dropped(1);
@@ -119,6 +119,6 @@ fn attach_private(private: &mut Private, session: &Arc<Session>) -> Option<usize
 }
 
 /// In a forked child: forgets the attachments to the parent's recordings without touching them.
-pub fn forget_in_child() {
+pub(crate) fn forget_in_child() {
     let _ = PRIVATE.try_with(|slot| slot.try_borrow_mut().map(|mut slot| std::mem::forget(std::mem::take(&mut *slot))));
 }

@@ -20,13 +20,13 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering, fence};
 /// Nothing is recorded.
 pub const OFF: u8 = 0;
 /// Recording, with times from the processor's counter.
-pub const TICKS: u8 = 1;
+pub(crate) const TICKS: u8 = 1;
 /// Recording, with times from the system's clock.
-pub const MONOTONIC: u8 = 2;
+pub(crate) const MONOTONIC: u8 = 2;
 /// The environment has not been read yet.
-pub const UNDECIDED: u8 = 3;
+pub(crate) const UNDECIDED: u8 = 3;
 /// Bit that is set in addition to the clock while only some categories are recorded.
-pub const FILTERED: u8 = 4;
+pub(crate) const FILTERED: u8 = 4;
 
 /// One of the above. The only memory that a call site loads when recording is off.
 static MODE: AtomicU8 = AtomicU8::new(UNDECIDED);
@@ -39,7 +39,7 @@ const SUSPEND_BITS: u32 = !(CLOCK_BITS | FILTERED as u32);
 /// Reason why an active recording is suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum SuspendReason {
+pub(crate) enum SuspendReason {
     /// The program has paused it.
     Paused = 1 << 8,
     /// The engine's step is not in the window.
@@ -54,24 +54,25 @@ pub enum SuspendReason {
 
 impl SuspendReason {
     /// The reasons of windows, which change without a call of the program.
-    pub const WINDOW_BITS: u32 = Self::Steps as u32 | Self::Time as u32 | Self::Requests as u32 | Self::Rank as u32;
+    pub(crate) const WINDOW_BITS: u32 =
+        Self::Steps as u32 | Self::Time as u32 | Self::Requests as u32 | Self::Rank as u32;
 }
 
 /// Returns the mode, which may be [`UNDECIDED`].
 #[inline(always)]
-pub fn mode() -> u8 {
+pub(crate) fn mode() -> u8 {
     // Relaxed: a thread that sees a change a little later records a few events more or less.
     MODE.load(Ordering::Relaxed)
 }
 
 /// Returns the clock of the recording, suspended or not; [`OFF`] if there is none, [`UNDECIDED`] before the environment
 /// has been read.
-pub fn clock() -> u8 {
+pub(crate) fn clock() -> u8 {
     (STATE.load(Ordering::Relaxed) & CLOCK_BITS) as u8
 }
 
 /// Returns the current time on the clock of the process's recording.
-pub fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     match clock() {
         MONOTONIC => os::clock::advancing_nanos(),
         _ => os::clock::ticks(),
@@ -79,39 +80,39 @@ pub fn now() -> u64 {
 }
 
 /// Returns true if there is a recording that is suspended for this reason.
-pub fn is_suspended_by(reason: SuspendReason) -> bool {
+pub(crate) fn is_suspended_by(reason: SuspendReason) -> bool {
     STATE.load(Ordering::Relaxed) & reason as u32 != 0
 }
 
 /// Returns true if a recording is suspended because its window is not open.
-pub fn is_outside_window() -> bool {
+pub(crate) fn is_outside_window() -> bool {
     STATE.load(Ordering::Relaxed) & SuspendReason::WINDOW_BITS != 0
 }
 
 /// Starts a recording, which is suspended for these reasons, if any.
-pub fn begin(clock: u8, reasons: &[SuspendReason]) {
+pub(crate) fn begin(clock: u8, reasons: &[SuspendReason]) {
     let reasons = reasons.iter().fold(0, |bits, reason| bits | *reason as u32);
     change(|state| state & u32::from(FILTERED) | reasons | u32::from(clock));
 }
 
 /// Ends the recording.
-pub fn end() {
+pub(crate) fn end() {
     change(|state| state & u32::from(FILTERED));
 }
 
 /// Turns recording off unless a recording has started: the environment requests none.
-pub fn decide_off() {
+pub(crate) fn decide_off() {
     change(|state| if state & CLOCK_BITS == u32::from(UNDECIDED) { state & !CLOCK_BITS } else { state });
 }
 
 /// Sets or clears a reason for suspension. Other reasons stay as they are.
-pub fn set_suspended(reason: SuspendReason, is_suspended: bool) {
+pub(crate) fn set_suspended(reason: SuspendReason, is_suspended: bool) {
     let reason = reason as u32;
     change(|state| if is_suspended { state | reason } else { state & !reason });
 }
 
 /// Sets or clears [`FILTERED`]: only some categories are recorded.
-pub fn set_filtered(is_filtered: bool) {
+pub(crate) fn set_filtered(is_filtered: bool) {
     let bit = u32::from(FILTERED);
     change(|state| if is_filtered { state | bit } else { state & !bit });
 }

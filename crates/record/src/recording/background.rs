@@ -46,14 +46,14 @@ thread_local! {
 }
 
 /// Returns true if the calling thread is a background thread, which leaves the processors to others.
-pub fn is_background() -> bool {
+pub(crate) fn is_background() -> bool {
     IS_BACKGROUND.get()
 }
 
 /// Makes the calling thread, which belongs to the recorder, a background thread. It stays on its processor, which the
 /// system chose as the least busy one: a thread of low priority that moves to another processor interrupts the thread
 /// there for milliseconds.
-pub fn become_background() {
+pub(crate) fn become_background() {
     IS_BACKGROUND.set(true);
     lower_priority();
     stay_on_this_processor();
@@ -61,7 +61,7 @@ pub fn become_background() {
 
 /// Yields the processor if the calling thread is a background thread, which costs nearly nothing if no other thread is
 /// waiting. Returns an error if a foreground thread takes over its work.
-pub fn checkpoint() -> io::Result<()> {
+pub(crate) fn checkpoint() -> io::Result<()> {
     if is_cancelled() {
         return Err(io::Error::other("another thread writes the file"));
     }
@@ -73,12 +73,12 @@ pub fn checkpoint() -> io::Result<()> {
 
 /// Returns true if the calling thread is a background thread and a foreground thread takes over its work. An error of
 /// the work is expected then.
-pub fn is_cancelled() -> bool {
+pub(crate) fn is_cancelled() -> bool {
     is_background() && IS_CANCELLED.load(Ordering::Relaxed)
 }
 
 /// Hands `work` back to the foreground thread that takes over. Returns false if the calling thread is not cancelled.
-pub fn hand_back(work: impl FnOnce() + Send + 'static) -> bool {
+pub(crate) fn hand_back(work: impl FnOnce() + Send + 'static) -> bool {
     let is_cancelled = is_cancelled();
     if is_cancelled {
         lock(&WRITERS).handed_back.push(Box::new(work));
@@ -87,7 +87,7 @@ pub fn hand_back(work: impl FnOnce() + Send + 'static) -> bool {
 }
 
 /// Starts a background thread, to which no signal is delivered. Returns `None` if the thread cannot be started.
-pub fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Option<JoinHandle<T>> {
+pub(crate) fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Option<JoinHandle<T>> {
     let builder = thread::Builder::new().name(name.into());
     let work = move || {
         become_background();
@@ -98,12 +98,12 @@ pub fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 's
 
 /// Runs `work` on a background thread for which the end of the process waits. If the thread cannot be started, runs it
 /// on the calling thread.
-pub fn write<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Writing<T> {
+pub(crate) fn write<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Writing<T> {
     write_announced(Announced::new(), work)
 }
 
 /// Like [`write`](write()), for work that was announced before.
-pub fn write_announced<T: Send + 'static>(
+pub(crate) fn write_announced<T: Send + 'static>(
     announced: Announced,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Writing<T> {
@@ -129,14 +129,14 @@ pub fn write_announced<T: Send + 'static>(
 
 /// Work that is running on a background thread, or that is done.
 #[derive(Debug)]
-pub enum Writing<T> {
+pub(crate) enum Writing<T> {
     OnThread(JoinHandle<Option<T>>),
     Done(Option<T>),
 }
 
 impl<T> Writing<T> {
     /// Waits for the result. Returns `None` if the work panicked.
-    pub fn wait(self) -> Option<T> {
+    pub(crate) fn wait(self) -> Option<T> {
         match self {
             Self::OnThread(thread) => thread.join().ok().flatten(),
             Self::Done(result) => result,
@@ -145,10 +145,10 @@ impl<T> Writing<T> {
 }
 
 /// Counts a background write as active until this is dropped.
-pub struct Announced(());
+pub(crate) struct Announced(());
 
 impl Announced {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         lock(&WRITERS).n_active += 1;
         Self(())
     }
@@ -163,12 +163,12 @@ impl Drop for Announced {
 }
 
 /// Returns the number of background writes that are active.
-pub fn n_active() -> usize {
+pub(crate) fn n_active() -> usize {
     lock(&WRITERS).n_active
 }
 
 /// Returns when all background writes are done. Takes over those that are not done within [`CANCEL_AFTER`].
-pub fn finish_all() {
+pub(crate) fn finish_all() {
     if !IS_CANCELLED.load(Ordering::Relaxed) {
         wait_for_writers(CANCEL_AFTER);
         IS_CANCELLED.store(true, Ordering::Relaxed);
@@ -189,7 +189,7 @@ fn wait_for_writers(timeout: Duration) {
 }
 
 /// In a forked child: forgets the background threads of the parent.
-pub fn forget_in_child() {
+pub(crate) fn forget_in_child() {
     // If another thread of the parent held the lock at the fork, it is never released here.
     if let Ok(mut writers) = WRITERS.try_lock() {
         writers.n_active = 0;
@@ -200,7 +200,7 @@ pub fn forget_in_child() {
 }
 
 /// Sleeps until a time of the monotonic clock, or until `is_needed` returns false.
-pub fn sleep_until(nanos: u64, is_needed: impl Fn() -> bool) {
+pub(crate) fn sleep_until(nanos: u64, is_needed: impl Fn() -> bool) {
     const NAP: Duration = Duration::from_millis(200);
     while is_needed() {
         let left = Duration::from_nanos(nanos.saturating_sub(clock::monotonic_nanos()));

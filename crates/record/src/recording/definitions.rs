@@ -16,7 +16,7 @@ const SCRATCH_BYTES: usize = 2 * TEXT_BYTES_MAX + 64;
 
 /// Definitions of one session.
 #[derive(Debug)]
-pub struct Definitions {
+pub(crate) struct Definitions {
     /// The chunk that takes the next definition.
     chunk: MappedChunk,
     n_threads: u32,
@@ -37,7 +37,7 @@ struct TrackEntry {
 
 /// The number of a thread in the spool, and the counter of its lost events.
 #[derive(Debug)]
-pub struct ThreadEntry {
+pub(crate) struct ThreadEntry {
     pub id: u32,
     pub dropped: Counter,
 }
@@ -47,13 +47,13 @@ type FreshChunk<'a> = &'a dyn Fn() -> Option<MappedChunk>;
 
 impl Definitions {
     /// Definitions that begin in `chunk`.
-    pub fn new(chunk: MappedChunk) -> Self {
+    pub(crate) fn new(chunk: MappedChunk) -> Self {
         let scratch = Vec::with_capacity(SCRATCH_BYTES);
         Self { chunk, n_threads: 0, tracks: Vec::new(), names: NameTable::default(), scratch }
     }
 
     /// Writes a definition. Returns its position in the current chunk.
-    pub fn define(&mut self, definition: &Definition<'_>, fresh: FreshChunk<'_>) -> Option<u64> {
+    pub(crate) fn define(&mut self, definition: &Definition<'_>, fresh: FreshChunk<'_>) -> Option<u64> {
         self.append(&definition.to_bytes(), fresh)
     }
 
@@ -76,7 +76,7 @@ impl Definitions {
     }
 
     /// Gives a thread a number.
-    pub fn define_thread(&mut self, os_id: u64, name: &str, fresh: FreshChunk<'_>) -> Option<ThreadEntry> {
+    pub(crate) fn define_thread(&mut self, os_id: u64, name: &str, fresh: FreshChunk<'_>) -> Option<ThreadEntry> {
         let id = self.n_threads + 1;
         let definition = Definition::Thread { id, os_id, dropped: 0, name: kept_text(name) };
         let at = self.define(&definition, fresh)?;
@@ -86,7 +86,7 @@ impl Definitions {
     }
 
     /// Gives a named track a number.
-    pub fn define_track(&mut self, name: &str, sort: i64, fresh: FreshChunk<'_>) -> Option<u32> {
+    pub(crate) fn define_track(&mut self, name: &str, sort: i64, fresh: FreshChunk<'_>) -> Option<u32> {
         let is_same = |track: &TrackEntry| track.is_handed_over && track.sort == sort && track.name == name;
         if let Some(place) = self.tracks.iter().position(is_same) {
             self.tracks[place].is_handed_over = false;
@@ -103,7 +103,7 @@ impl Definitions {
     }
 
     /// Returns the number of a name made at run time, or `None` if there are too many of them to define.
-    pub fn intern(&mut self, name: &str, category: &str, fresh: FreshChunk<'_>) -> Option<u32> {
+    pub(crate) fn intern(&mut self, name: &str, category: &str, fresh: FreshChunk<'_>) -> Option<u32> {
         match self.names.look_up(name, category) {
             Lookup::Known(id) => Some(id),
             Lookup::Full => None,
@@ -123,7 +123,7 @@ impl Definitions {
 
     /// Copies all names and tracks to the definitions of the next part, under the same numbers. Returns `None` if there
     /// is no room.
-    pub fn copy_to(&self, next: &mut Self, fresh: FreshChunk<'_>) -> Option<()> {
+    pub(crate) fn copy_to(&self, next: &mut Self, fresh: FreshChunk<'_>) -> Option<()> {
         let mut names = std::mem::take(&mut next.names);
         let mut bytes = Vec::with_capacity(SCRATCH_BYTES);
         let copied = self.names.copy_to(&mut names, |id, name, category| {
@@ -144,7 +144,7 @@ fn write_name(bytes: &mut Vec<u8>, id: u32, name: &str, category: &str) {
 }
 
 /// Returns the part of a name or of another text that fits into a definition.
-pub fn kept_text(text: &str) -> Cow<'_, str> {
+pub(crate) fn kept_text(text: &str) -> Cow<'_, str> {
     match cut_text(text) {
         (kept, None) => kept.into(),
         (kept, Some(note)) => format!("{kept}{note}").into(),

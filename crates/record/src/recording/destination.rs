@@ -18,7 +18,7 @@ const CLAIM_ATTEMPTS: usize = 100;
 
 /// The kind of output file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OutputKind {
+pub(crate) enum OutputKind {
     /// A trace for viewers.
     Trace(spool::OutputFormat),
     /// The spool itself.
@@ -27,7 +27,7 @@ pub enum OutputKind {
 
 /// An output and its spool, which no other process writes.
 #[derive(Debug)]
-pub struct Destination {
+pub(crate) struct Destination {
     pub output: PathBuf,
     pub form: OutputKind,
     pub spool_path: PathBuf,
@@ -37,7 +37,7 @@ pub struct Destination {
 
 /// A spool under a temporary name, beside the finished trace that it replaces with its first event.
 #[derive(Debug)]
-pub struct Staged {
+pub(crate) struct Staged {
     path: PathBuf,
     target: PathBuf,
     /// The finished trace, locked so that no other process records to its name meanwhile.
@@ -57,7 +57,7 @@ impl Staged {
     }
 
     /// Replaces the finished trace. Several threads may call this at once: all return after it has happened.
-    pub fn put_in_place(&self) {
+    pub(crate) fn put_in_place(&self) {
         if !self.is_in_place.load(Ordering::Acquire) {
             // Fails if another thread was faster.
             let _ = std::fs::rename(&self.path, &self.target);
@@ -65,12 +65,12 @@ impl Staged {
         }
     }
 
-    pub fn is_in_place(&self) -> bool {
+    pub(crate) fn is_in_place(&self) -> bool {
         self.is_in_place.load(Ordering::Acquire)
     }
 
     /// Removes the temporary file if it was not put in place, and releases the name for other processes.
-    pub fn give_up(&self) {
+    pub(crate) fn give_up(&self) {
         if !self.is_in_place() {
             let _ = std::fs::remove_file(&self.path);
         }
@@ -79,11 +79,11 @@ impl Staged {
 }
 
 /// A destination and its spool, which is locked while it is open.
-pub type Claimed = (Destination, File);
+pub(crate) type Claimed = (Destination, File);
 
 /// The same for one part of a rotating recording.
 #[derive(Debug)]
-pub struct ClaimedPart {
+pub(crate) struct ClaimedPart {
     pub claimed: Claimed,
     pub number: u32,
     /// The path that the parts are named after: `trace.json`.
@@ -113,7 +113,7 @@ impl Wanted {
 impl Destination {
     /// Opens the spool for the path in `options`, or for a name with the process's number in it if another process uses
     /// that path. The spool is locked while it is open.
-    pub fn claim(options: &SessionOptions) -> Result<Claimed, Error> {
+    pub(crate) fn claim(options: &SessionOptions) -> Result<Claimed, Error> {
         let Wanted { path, keeps_finished, is_parents } = Wanted::from_options(options)?;
         if !is_parents && let Some(destination) = Self::claim_path(&path, keeps_finished)? {
             return Ok(destination);
@@ -125,13 +125,13 @@ impl Destination {
 
     /// Claims the next part of a rotating recording: `trace.001.json` and so on, with the first number above `after`
     /// that no file has, finished or not.
-    pub fn claim_part(base: &Path, after: u32) -> Result<ClaimedPart, Error> {
+    pub(crate) fn claim_part(base: &Path, after: u32) -> Result<ClaimedPart, Error> {
         let busy = || Error::io("cannot record to", base, io::ErrorKind::ResourceBusy.into());
         Self::claim_number(base, after)?.ok_or_else(busy)
     }
 
     /// Claims the first part of this process. The base has the process's number in it if another process uses the path.
-    pub fn claim_first_part(options: &SessionOptions) -> Result<ClaimedPart, Error> {
+    pub(crate) fn claim_first_part(options: &SessionOptions) -> Result<ClaimedPart, Error> {
         // A part gets a number that no file has, so finished files are kept anyway.
         let Wanted { path, is_parents, .. } = Wanted::from_options(options)?;
         if !is_parents && let Some(part) = Self::claim_number(&path, 0)? {
@@ -247,7 +247,7 @@ fn full_path(out: &Path, pid: u32) -> Result<PathBuf, Error> {
 }
 
 /// Returns the output format for a path, by its extension.
-pub fn trace_form(path: &Path) -> spool::OutputFormat {
+pub(crate) fn trace_form(path: &Path) -> spool::OutputFormat {
     spool::OutputFormat::of_name(&file_name(path)).0
 }
 
@@ -273,7 +273,7 @@ fn with_pid(path: &Path, pid: u32) -> PathBuf {
 }
 
 /// `trace.json` and `dump-001` make `trace.dump-001.json`; `trace.json.gz` makes `trace.dump-001.json.gz`.
-pub fn with_infix(path: &Path, infix: &str) -> PathBuf {
+pub(crate) fn with_infix(path: &Path, infix: &str) -> PathBuf {
     let name = file_name(path);
     let ending = match spool::OutputFormat::of_name(&name).1 {
         "" => name.rfind('.').filter(|&dot| dot > 0).map_or("", |dot| &name[dot..]),
@@ -284,7 +284,7 @@ pub fn with_infix(path: &Path, infix: &str) -> PathBuf {
 }
 
 /// `trace.json` and `.spool` make `trace.json.spool`.
-pub fn with_ending(path: &Path, ending: &str) -> PathBuf {
+pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     name.into()
@@ -292,7 +292,7 @@ pub fn with_ending(path: &Path, ending: &str) -> PathBuf {
 
 /// Returns true if the path leads to this file.
 #[cfg(unix)]
-pub fn is_at(file: &File, path: &Path) -> bool {
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let same = |a: &std::fs::Metadata, b: &std::fs::Metadata| a.ino() == b.ino() && a.dev() == b.dev();
     matches!((file.metadata(), std::fs::metadata(path)), (Ok(a), Ok(b)) if same(&a, &b))

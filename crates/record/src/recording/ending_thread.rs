@@ -7,7 +7,7 @@ use crate::thread::buffer::{Held, ThreadBuffer};
 
 /// A chunk that all ending threads share, one record at a time.
 #[derive(Default)]
-pub struct EndingThreadWriter {
+pub(crate) struct EndingThreadWriter {
     buffer: ThreadBuffer,
     chunk: Option<MappedChunk>,
 }
@@ -20,7 +20,12 @@ impl std::fmt::Debug for EndingThreadWriter {
 
 impl EndingThreadWriter {
     /// Calls `write` on behalf of `thread`. Returns `None` if there is no room.
-    pub fn write<T>(&mut self, session: &Session, thread: u32, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
+    pub(crate) fn write<T>(
+        &mut self,
+        session: &Session,
+        thread: u32,
+        write: impl Fn(&Held<'_>) -> Option<T>,
+    ) -> Option<T> {
         let now = session.clock().now();
         let held = self.buffer.hold()?;
         if let Some(chunk) = &self.chunk {

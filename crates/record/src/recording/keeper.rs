@@ -23,7 +23,7 @@ const RETRY: Duration = Duration::from_millis(100);
 
 /// Starts the thread, which ends with the session. Returns `None` if it cannot be started; recording threads then
 /// prepare chunks themselves.
-pub fn start(session: Weak<Session>) -> Option<Thread> {
+pub(crate) fn start(session: Weak<Session>) -> Option<Thread> {
     let keep = move || {
         let mut schedule = Schedule::new();
         while let Some(session) = session.upgrade().filter(|session| session.is_open()) {

@@ -7,11 +7,11 @@ use ferrum_trace_model::settings::{Extent, Rotate};
 use std::path::PathBuf;
 
 /// Default limit of the spool: 4 GiB, about 260 million spans.
-pub const DEFAULT_LIMIT: u64 = 4 << 30;
+pub(crate) const DEFAULT_LIMIT: u64 = 4 << 30;
 
 /// Options of one session.
 #[derive(Clone, Debug)]
-pub struct SessionOptions {
+pub(crate) struct SessionOptions {
     /// Output path as the user gave it.
     pub out: PathBuf,
     /// Pattern that `out` was made from, if it contains the process id. A forked child makes its own path from it.
@@ -37,7 +37,7 @@ pub struct SessionOptions {
 
 impl SessionOptions {
     /// Default options, with the rank that the environment states.
-    pub fn new(out: PathBuf) -> Self {
+    pub(crate) fn new(out: PathBuf) -> Self {
         Self {
             out,
             pattern: None,
@@ -54,7 +54,7 @@ impl SessionOptions {
     }
 
     /// Returns the bytes that the spool may take.
-    pub fn spool_limit(&self) -> u64 {
+    pub(crate) fn spool_limit(&self) -> u64 {
         match self.ring {
             Some(Extent::Bytes(bytes)) => bytes,
             Some(Extent::Time(_)) | None => self.limit,
@@ -62,7 +62,7 @@ impl SessionOptions {
     }
 
     /// Returns the name of the process in the trace.
-    pub fn process_name(&self) -> String {
+    pub(crate) fn process_name(&self) -> String {
         self.process_name.clone().unwrap_or_else(program_name)
     }
 }

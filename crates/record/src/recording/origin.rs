@@ -3,31 +3,31 @@
 use std::ffi::{OsStr, OsString};
 
 /// Environment variables that hold the rank of the process.
-pub const RANK_VARIABLES: [&str; 3] = ["RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"];
+pub(crate) const RANK_VARIABLES: [&str; 3] = ["RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"];
 
 /// Returns the value of the first of these variables that is set and not empty.
-pub fn rank_text(value_of: impl Fn(&str) -> Option<OsString>) -> Option<OsString> {
+pub(crate) fn rank_text(value_of: impl Fn(&str) -> Option<OsString>) -> Option<OsString> {
     RANK_VARIABLES.iter().find_map(|name| value_of(name).filter(|rank| !rank.is_empty()))
 }
 
 /// Parses a rank.
-pub fn rank_number(rank: &OsStr) -> Option<u32> {
+pub(crate) fn rank_number(rank: &OsStr) -> Option<u32> {
     rank.to_str()?.trim().parse().ok()
 }
 
 /// Returns the rank of this process according to the environment.
-pub fn rank_of_environment() -> Option<u32> {
+pub(crate) fn rank_of_environment() -> Option<u32> {
     rank_text(|name| std::env::var_os(name)).as_deref().and_then(rank_number)
 }
 
 /// Returns the name of the host.
-pub fn host_name() -> Option<String> {
+pub(crate) fn host_name() -> Option<String> {
     let from_kernel = line_of("/proc/sys/kernel/hostname");
     from_kernel.or_else(|| std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty()))
 }
 
 /// Returns an id that changes at each boot of the system, when its monotonic clock restarts. Only on Linux.
-pub fn boot_id() -> Option<String> {
+pub(crate) fn boot_id() -> Option<String> {
     line_of("/proc/sys/kernel/random/boot_id")
 }
 
@@ -37,7 +37,7 @@ fn line_of(path: &str) -> Option<String> {
 }
 
 /// Returns the name of the running program, without folder and extension.
-pub fn program_name() -> String {
+pub(crate) fn program_name() -> String {
     let program = std::env::current_exe().ok();
     let stem = program.as_deref().and_then(|program| program.file_stem());
     stem.map_or_else(|| "program".to_owned(), |stem| stem.to_string_lossy().into_owned())

@@ -25,7 +25,7 @@ const WORKERS_MAX: usize = 8;
 
 /// The output of one session.
 #[derive(Debug)]
-pub struct Output {
+pub(crate) struct Output {
     destination: Destination,
     whole_micros: bool,
     counter: Option<EventCounter>,
@@ -49,34 +49,34 @@ struct Written {
 
 impl Output {
     /// Creates the output; no file is written yet. `whole_micros` is for JSON only.
-    pub fn new(destination: Destination, whole_micros: bool) -> Self {
+    pub(crate) fn new(destination: Destination, whole_micros: bool) -> Self {
         Self { destination, whole_micros, counter: None, written: None, spare: None, has_kept_old_file: false }
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.destination.output
     }
 
-    pub fn spool_path(&self) -> &Path {
+    pub(crate) fn spool_path(&self) -> &Path {
         &self.destination.spool_path
     }
 
-    pub fn form(&self) -> OutputKind {
+    pub(crate) fn form(&self) -> OutputKind {
         self.destination.form
     }
 
     /// Returns true if nothing was recorded and the output's path still has the file of another recording.
-    pub fn has_kept_old_file(&self) -> bool {
+    pub(crate) fn has_kept_old_file(&self) -> bool {
         self.has_kept_old_file
     }
 
     /// Brings the output up to date; `events_are_seen` as for `Converter::convert_growing`.
-    pub fn flush(&mut self, spool: &File, events_are_seen: &dyn Fn()) -> Result<(), Error> {
+    pub(crate) fn flush(&mut self, spool: &File, events_are_seen: &dyn Fn()) -> Result<(), Error> {
         self.update(spool, true, events_are_seen)
     }
 
     /// Writes the output from another spool than before.
-    pub fn rewrite(&mut self, spool: &File) -> Result<(), Error> {
+    pub(crate) fn rewrite(&mut self, spool: &File) -> Result<(), Error> {
         self.begin_anew();
         let rewritten = self.update(spool, false, &|| ());
         self.begin_anew();
@@ -84,14 +84,14 @@ impl Output {
     }
 
     /// Discards the read position in the spool, because the content of a ring's spool has been overwritten.
-    pub fn begin_anew(&mut self) {
+    pub(crate) fn begin_anew(&mut self) {
         self.written = None;
         self.counter = None;
         self.drop_spare();
     }
 
     /// Brings the output up to date for the last time, and removes the spool unless it is the output.
-    pub fn finish(&mut self, spool: &File, spool_bytes: u64) -> Result<Stats, Error> {
+    pub(crate) fn finish(&mut self, spool: &File, spool_bytes: u64) -> Result<Stats, Error> {
         self.update(spool, false, &|| ())?;
         let stats = match &self.written {
             // Not from the current spool: a thread that was suspended in the middle of an event may have finished it
@@ -110,7 +110,7 @@ impl Output {
     }
 
     /// Returns the counts so far.
-    pub fn stats(&mut self, spool: &File, spool_bytes: u64) -> Result<Stats, Error> {
+    pub(crate) fn stats(&mut self, spool: &File, spool_bytes: u64) -> Result<Stats, Error> {
         let path = &self.destination.spool_path;
         let format_error = |cause| Error::format(path, cause);
         let counter = match &mut self.counter {
@@ -245,7 +245,7 @@ impl Output {
 }
 
 /// Writes a spool as a dump, to its own file that states the trigger. `whole_micros` is for JSON only.
-pub fn write_dump(spool: &File, path: &Path, trigger: Trigger, whole_micros: bool) -> Result<(), Error> {
+pub(crate) fn write_dump(spool: &File, path: &Path, trigger: Trigger, whole_micros: bool) -> Result<(), Error> {
     let form = trace_form(path);
     let form = if whole_micros { form.in_whole_micros() } else { form };
     let next = with_ending(path, ".next");

@@ -44,7 +44,7 @@ struct Completed {
 
 /// One part of a rotating recording.
 #[derive(Debug)]
-pub struct Part {
+pub(crate) struct Part {
     shared: Arc<Shared>,
     pub number: u32,
     /// Start of this part, in nanoseconds of the monotonic clock.
@@ -55,7 +55,7 @@ pub struct Part {
 
 /// Start of a recording, on all clocks.
 #[derive(Clone, Copy, Debug)]
-pub struct Start {
+pub(crate) struct Start {
     /// Ticks, and nanoseconds of the monotonic clock.
     pub point: (u64, u64),
     pub wall_nanos: u64,
@@ -63,7 +63,7 @@ pub struct Start {
 
 impl Start {
     /// Returns the present time.
-    pub fn now(clock: ClockKind) -> Self {
+    pub(crate) fn now(clock: ClockKind) -> Self {
         // Read in direct succession: recordings of the same host are aligned by these two.
         Self { point: clock.calibration_point(), wall_nanos: clock::wall_nanos() }
     }
@@ -71,14 +71,14 @@ impl Start {
 
 impl Part {
     /// Creates the first part, of session `recording`.
-    pub fn first(rotate: Rotate, base: PathBuf, number: u32, recording: u64, start: Start) -> Self {
+    pub(crate) fn first(rotate: Rotate, base: PathBuf, number: u32, recording: u64, start: Start) -> Self {
         let Start { point, wall_nanos } = start;
         let shared = Shared { rotate, base, recording, start: point, wall_nanos, completed: Mutex::default() };
         Self::new(Arc::new(shared), number)
     }
 
     /// Creates the next part.
-    pub fn next(&self, number: u32) -> Self {
+    pub(crate) fn next(&self, number: u32) -> Self {
         Self::new(Arc::clone(&self.shared), number)
     }
 
@@ -86,20 +86,20 @@ impl Part {
         Self { shared, number, begun: clock::monotonic_nanos(), is_last: AtomicBool::new(false) }
     }
 
-    pub fn base(&self) -> &Path {
+    pub(crate) fn base(&self) -> &Path {
         &self.shared.base
     }
 
-    pub fn recording(&self) -> u64 {
+    pub(crate) fn recording(&self) -> u64 {
         self.shared.recording
     }
 
-    pub fn start(&self) -> Start {
+    pub(crate) fn start(&self) -> Start {
         Start { point: self.shared.start, wall_nanos: self.shared.wall_nanos }
     }
 
     /// Returns true if the next part should start, after `n_bytes` have been recorded.
-    pub fn is_full(&self, n_bytes: u64) -> bool {
+    pub(crate) fn is_full(&self, n_bytes: u64) -> bool {
         let by_size = self.shared.rotate.bytes.is_some_and(|bytes| n_bytes >= bytes.max(BYTES_MIN));
         // An empty part is not worth a file.
         let by_time = n_bytes > 0 && self.time_left().is_some_and(|left| left.is_zero());
@@ -108,18 +108,18 @@ impl Part {
     }
 
     /// Returns the time until the next part is due, if parts are limited by time.
-    pub fn time_left(&self) -> Option<Duration> {
+    pub(crate) fn time_left(&self) -> Option<Duration> {
         let every = self.shared.rotate.every?.max(EVERY_MIN);
         Some(every.saturating_sub(Duration::from_nanos(clock::monotonic_nanos().saturating_sub(self.begun))))
     }
 
     /// Returns the counts of all complete parts.
-    pub fn completed(&self) -> Stats {
+    pub(crate) fn completed(&self) -> Stats {
         lock(&self.shared.completed).stats
     }
 
     /// Marks this part as complete, and removes the oldest files if there are too many.
-    pub fn mark_complete(&self, path: &Path, stats: Stats) {
+    pub(crate) fn mark_complete(&self, path: &Path, stats: Stats) {
         let mut completed = lock(&self.shared.completed);
         completed.stats += stats;
         completed.paths.push_back(path.to_owned());
@@ -132,7 +132,7 @@ impl Part {
     }
 
     /// Marks this part as the last one, because the next one cannot be started.
-    pub fn mark_last(&self) {
+    pub(crate) fn mark_last(&self) {
         self.is_last.store(true, Ordering::Relaxed);
     }
 }

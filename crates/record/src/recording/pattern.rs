@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// A path as the user gave it: `%p` stands for the process's number, `%r` for its rank (0 if it has none), `%h` for the
 /// host's name, `%%` for a percent sign.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pattern {
+pub(crate) struct Pattern {
     pub text: OsString,
     /// The rank according to the environment.
     pub rank: Option<OsString>,
@@ -15,7 +15,7 @@ pub struct Pattern {
 
 impl Pattern {
     /// Returns the path for the current process.
-    pub fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         let mut expanded = Vec::new();
         let mut bytes = self.text.as_encoded_bytes().iter().peekable();
         while let Some(&byte) = bytes.next() {
@@ -36,7 +36,7 @@ impl Pattern {
     }
 
     /// Returns true if the pattern has the process's number, so that each process has its own path.
-    pub fn names_process(&self) -> bool {
+    pub(crate) fn names_process(&self) -> bool {
         let mut bytes = self.text.as_encoded_bytes().iter();
         while let Some(byte) = bytes.next() {
             if *byte == b'%' && bytes.next() == Some(&b'p') {
@@ -47,7 +47,7 @@ impl Pattern {
     }
 
     /// Makes the path absolute, so that a later change of the working directory has no effect.
-    pub fn make_absolute(&mut self) {
+    pub(crate) fn make_absolute(&mut self) {
         if let Ok(absolute) = std::path::absolute(&self.text) {
             self.text = absolute.into();
         }

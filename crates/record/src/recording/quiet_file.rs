@@ -19,7 +19,7 @@ const PIECE_BYTES: usize = 1 << 20;
 const BLOCK_BYTES: usize = 4096;
 
 /// A spool that is read in the background or, when time is short, in the foreground.
-pub struct QuietSource<'a>(pub &'a File);
+pub(crate) struct QuietSource<'a>(pub &'a File);
 
 impl ReadAt for QuietSource<'_> {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -34,7 +34,7 @@ impl ReadAt for QuietSource<'_> {
 
 /// A file that is written in the background or, when time is short, in the foreground. Complete after a
 /// [`flush`](Write::flush).
-pub struct QuietFile<'a> {
+pub(crate) struct QuietFile<'a> {
     file: &'a File,
     /// Position of `pending` in the file.
     at: u64,
@@ -53,7 +53,7 @@ enum PastCache {
 
 impl<'a> QuietFile<'a> {
     /// Continues a file at `at`, which is the file's position.
-    pub fn new(file: &'a File, at: u64) -> Self {
+    pub(crate) fn new(file: &'a File, at: u64) -> Self {
         Self { file, at, pending: Piece::default(), past_cache: PastCache::Off }
     }
 
@@ -166,7 +166,7 @@ impl Piece {
 
 /// Copies `from` to `to`, which is empty. Reads bypass the cache too, since data that was written that way is not in
 /// it. Where the system supports it, the files share blocks and no data is copied.
-pub fn copy(mut from: &File, to: &File) -> io::Result<()> {
+pub(crate) fn copy(mut from: &File, to: &File) -> io::Result<()> {
     if clone_into(from, to) {
         return Ok(());
     }
@@ -180,7 +180,7 @@ pub fn copy(mut from: &File, to: &File) -> io::Result<()> {
 }
 
 /// Appends the rest of `from` to `to`, whose position is `at`.
-pub fn append(mut from: &File, mut to: &File, at: u64) -> io::Result<()> {
+pub(crate) fn append(mut from: &File, mut to: &File, at: u64) -> io::Result<()> {
     if !background::is_background() {
         return io::copy(&mut from, &mut to).map(drop);
     }

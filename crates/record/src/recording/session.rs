@@ -34,7 +34,7 @@ use std::thread::Thread;
 
 /// A recording, or one part of a rotating recording, in progress or ended.
 #[derive(Debug)]
-pub struct Session {
+pub(crate) struct Session {
     id: u64,
     /// The process that records. A forked child of it must not use the session.
     pid: u32,
@@ -70,7 +70,7 @@ const CHUNKS_WITHOUT_KEEPER: u64 = 4;
 
 impl Session {
     /// Starts to record. Nothing is visible under the name of the output until the first flush.
-    pub fn start(options: &SessionOptions) -> Result<Arc<Self>, Error> {
+    pub(crate) fn start(options: &SessionOptions) -> Result<Arc<Self>, Error> {
         let clock = options.clock.unwrap_or_else(ClockKind::best);
         let Some(rotate) = options.rotate else {
             let claimed = Destination::claim(options)?;
@@ -83,7 +83,7 @@ impl Session {
     }
 
     /// Starts the next part of a rotating recording. Returns `None` if the recording does not rotate.
-    pub fn next(&self, options: &SessionOptions) -> Result<Option<Arc<Self>>, Error> {
+    pub(crate) fn next(&self, options: &SessionOptions) -> Result<Option<Arc<Self>>, Error> {
         let Some(part) = &self.part else {
             return Ok(None);
         };
@@ -156,7 +156,7 @@ impl Session {
     /// Copies all names and tracks to `next` under the same numbers, so that threads can continue to use these, then
     /// calls `switch`, which makes `next` active. No number is given out in between. Returns false if there is no room;
     /// then `switch` is not called.
-    pub fn hand_over_to(&self, next: &Self, switch: impl FnOnce()) -> bool {
+    pub(crate) fn hand_over_to(&self, next: &Self, switch: impl FnOnce()) -> bool {
         let here = lock(&self.definitions);
         let mut there = lock(&next.definitions);
         let has_room = here.copy_to(&mut there, &|| next.definitions_chunk()).is_some();
@@ -167,7 +167,7 @@ impl Session {
     }
 
     /// Copies the open spans to `next`. This session has been closed, so that they no longer change.
-    pub fn hand_open_spans_over_to(&self, next: &Self) {
+    pub(crate) fn hand_open_spans_over_to(&self, next: &Self) {
         quietly(|| {
             // The lock is held until the end: a thread that ends has to put its stack back here first.
             let here = lock(&self.open_stacks);
@@ -181,23 +181,23 @@ impl Session {
     }
 
     /// Returns the part that this session is, if the recording rotates.
-    pub fn part(&self) -> Option<&Part> {
+    pub(crate) fn part(&self) -> Option<&Part> {
         self.part.as_ref()
     }
 
     /// Returns the id of the recording, which is the id of its first session.
-    pub fn recording(&self) -> u64 {
+    pub(crate) fn recording(&self) -> u64 {
         self.part.as_ref().map_or(self.id, Part::recording)
     }
 
     /// Returns true if the recording should continue in another file.
-    pub fn is_full_part(&self) -> bool {
+    pub(crate) fn is_full_part(&self) -> bool {
         let n_bytes = self.n_taken.load(Ordering::Relaxed) * CHUNK_BYTES as u64;
         self.part.as_ref().is_some_and(|part| part.is_full(n_bytes))
     }
 
     /// Starts the next part. Called by the keeper.
-    pub fn on_full_part(&self) {
+    pub(crate) fn on_full_part(&self) {
         if let Some(on_full_part) = self.on_full_part {
             on_full_part(self.id);
         }
@@ -207,43 +207,43 @@ impl Session {
         self.keeper.get_or_init(|| keeper::start(self.me.clone())).as_ref()
     }
 
-    pub fn id(&self) -> u64 {
+    pub(crate) fn id(&self) -> u64 {
         self.id
     }
 
-    pub fn clock(&self) -> ClockKind {
+    pub(crate) fn clock(&self) -> ClockKind {
         self.clock
     }
 
-    pub fn spool(&self) -> &Spool {
+    pub(crate) fn spool(&self) -> &Spool {
         &self.spool
     }
 
     /// Returns true if times in JSON are whole microseconds.
-    pub fn has_whole_micros(&self) -> bool {
+    pub(crate) fn has_whole_micros(&self) -> bool {
         self.whole_micros
     }
 
-    pub fn ending_threads(&self) -> &Mutex<EndingThreadWriter> {
+    pub(crate) fn ending_threads(&self) -> &Mutex<EndingThreadWriter> {
         &self.ending_threads
     }
 
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.is_open.load(Ordering::Acquire)
     }
 
     /// Counts lost events.
-    pub fn count_dropped(&self, n: u64) {
+    pub(crate) fn count_dropped(&self, n: u64) {
         self.dropped.add(n);
     }
 
     /// Counts a refused dump in the spool.
-    pub fn count_refused_dump(&self, reason: DumpRefusal) {
+    pub(crate) fn count_refused_dump(&self, reason: DumpRefusal) {
         self.header.counter(file::DUMPS_REFUSED + reason as usize).add(1);
     }
 
     /// Takes an empty chunk for events. Returns `None` if there is none, or if the session has been closed.
-    pub fn fresh_chunk(&self) -> Option<MappedChunk> {
+    pub(crate) fn fresh_chunk(&self) -> Option<MappedChunk> {
         if !self.is_open() {
             return None;
         }
@@ -272,7 +272,7 @@ impl Session {
 
     /// Returns a stack of open spans that has a slot for `level`. It replaces the thread's stack `small`, if any.
     /// Returns `None` if there is no room.
-    pub fn open_stack(&self, owner: Owner, small: Option<&OpenStack>, level: usize) -> Option<OpenStack> {
+    pub(crate) fn open_stack(&self, owner: Owner, small: Option<&OpenStack>, level: usize) -> Option<OpenStack> {
         let mut stacks = lock(&self.open_stacks);
         let fresh = || self.open_spans_chunk();
         match small {
@@ -282,12 +282,12 @@ impl Session {
     }
 
     /// Returns a stack with the spans that a thread had open in the previous part, if any.
-    pub fn carry_open_stack_over(&self, owner: Owner, old: Option<&OpenStack>) -> Option<OpenStack> {
+    pub(crate) fn carry_open_stack_over(&self, owner: Owner, old: Option<&OpenStack>) -> Option<OpenStack> {
         lock(&self.open_stacks).carry_over(owner, old, || self.open_spans_chunk())
     }
 
     /// Takes a stack of open spans back from a thread.
-    pub fn put_open_stack_back(&self, stack: &OpenStack) {
+    pub(crate) fn put_open_stack_back(&self, stack: &OpenStack) {
         lock(&self.open_stacks).put_back(stack);
     }
 
@@ -308,7 +308,7 @@ impl Session {
     }
 
     /// Defines a call site under a number. `None` if there is no room.
-    pub fn define_site(&self, site: &Site, id: u32) -> Option<()> {
+    pub(crate) fn define_site(&self, site: &Site, id: u32) -> Option<()> {
         self.define(&Definition::Site {
             id,
             name: kept_text(site.name()),
@@ -318,7 +318,7 @@ impl Session {
     }
 
     /// Names the process.
-    pub fn define_process(&self, name: &str) -> Option<()> {
+    pub(crate) fn define_process(&self, name: &str) -> Option<()> {
         self.define(&Definition::Process { name: kept_text(name) })
     }
 
@@ -330,7 +330,7 @@ impl Session {
     }
 
     /// Changes the name of a thread.
-    pub fn define_thread_name(&self, id: u32, name: &str) -> Option<()> {
+    pub(crate) fn define_thread_name(&self, id: u32, name: &str) -> Option<()> {
         self.define(&Definition::ThreadName { id, name: kept_text(name) })
     }
 
@@ -346,22 +346,22 @@ impl Session {
     }
 
     /// Gives the calling thread a number.
-    pub fn define_thread(&self, os_id: u64, name: &str) -> Option<ThreadEntry> {
+    pub(crate) fn define_thread(&self, os_id: u64, name: &str) -> Option<ThreadEntry> {
         lock(&self.definitions).define_thread(os_id, name, &|| self.definitions_chunk())
     }
 
     /// Gives a named track a number.
-    pub fn define_track(&self, name: &str, sort: i64) -> Option<u32> {
+    pub(crate) fn define_track(&self, name: &str, sort: i64) -> Option<u32> {
         lock(&self.definitions).define_track(name, sort, &|| self.definitions_chunk())
     }
 
     /// Returns the number of a name made at run time, or `None` if there are too many of them to define.
-    pub fn intern(&self, name: &str, category: &str) -> Option<u32> {
+    pub(crate) fn intern(&self, name: &str, category: &str) -> Option<u32> {
         lock(&self.definitions).intern(name, category, &|| self.definitions_chunk())
     }
 
     /// Writes a calibration point: the present time of the recording's clock and of the monotonic clock.
-    pub fn calibrate(&self) {
+    pub(crate) fn calibrate(&self) {
         self.define_point(self.clock.calibration_point());
     }
 
@@ -370,7 +370,7 @@ impl Session {
     }
 
     /// Brings the output up to date with the events that were recorded before this call.
-    pub fn flush(&self) -> Result<(), Error> {
+    pub(crate) fn flush(&self) -> Result<(), Error> {
         // Signal handlers of this thread cannot record meanwhile: they might wait for the lock that is held here.
         quietly(|| {
             let mut output = lock(&self.output);
@@ -390,7 +390,7 @@ impl Session {
 
     /// Closes the session: threads that record from now on find another recording or none. Returns false if it was
     /// closed already.
-    pub fn close(&self) -> bool {
+    pub(crate) fn close(&self) -> bool {
         let is_closed = self.mark_closed();
         if is_closed {
             self.close_chunks();
@@ -400,14 +400,14 @@ impl Session {
 
     /// The first half of [`close`](Self::close): no chunk is handed out from now on. Returns false if it was closed
     /// already.
-    pub fn mark_closed(&self) -> bool {
+    pub(crate) fn mark_closed(&self) -> bool {
         self.pid == std::process::id() && self.is_open.swap(false, Ordering::AcqRel)
     }
 
     /// The second half of [`close`](Self::close): threads that own a chunk find it closed and request another one. This
     /// writes to each chunk, which may take long in the kernel, so the caller must hold no lock that those threads
     /// need.
-    pub fn close_chunks(&self) {
+    pub(crate) fn close_chunks(&self) {
         // Pairs with the fence in `Attachment::refill`, for threads that are taking a chunk at this moment.
         fence(Ordering::SeqCst);
         self.spool.close_chunks();
@@ -416,7 +416,7 @@ impl Session {
 
     /// Completes the output of a session that has been closed, and removes the spool unless it is the output.
     /// `write_dumps` writes the pending dump of a ring.
-    pub fn complete(&self, write_dumps: impl FnOnce()) -> Result<Stats, Error> {
+    pub(crate) fn complete(&self, write_dumps: impl FnOnce()) -> Result<Stats, Error> {
         let stats = quietly(|| {
             // Waits for a flush that is in progress; later ones find that the recording has ended.
             let mut output = lock(&self.output);
@@ -444,7 +444,7 @@ impl Session {
     }
 
     /// Ends a session without events, and removes its spool.
-    pub fn discard(&self) {
+    pub(crate) fn discard(&self) {
         self.close();
         let _ = std::fs::remove_file(self.spool_path());
         self.release_memory();
@@ -452,7 +452,7 @@ impl Session {
 
     /// Releases the memory after [`complete`](Self::complete), in a process that continues. Later writes to it are
     /// lost.
-    pub fn release_memory(&self) {
+    pub(crate) fn release_memory(&self) {
         self.spool.revoke();
     }
 
@@ -463,7 +463,7 @@ impl Session {
     }
 
     /// Returns the counts so far. Reads the part of the spool that is new since the last call.
-    pub fn stats(&self) -> Result<Stats, Error> {
+    pub(crate) fn stats(&self) -> Result<Stats, Error> {
         quietly(|| {
             let bytes = self.spool.n_bytes();
             let mut output = lock(&self.output);
@@ -475,35 +475,35 @@ impl Session {
     }
 
     /// Returns the number of lost events and the reason in brackets, if any were lost.
-    pub fn losses(&self) -> Option<(u64, String)> {
+    pub(crate) fn losses(&self) -> Option<(u64, String)> {
         let dropped = self.stats().map_or(0, |stats| stats.dropped);
         let why = self.spool.stopped().map_or(String::new(), |reason| format!(" ({})", reason.describe()));
         (dropped > 0).then_some((dropped, why))
     }
 
     /// Returns the path of the spool.
-    pub fn spool_path(&self) -> PathBuf {
+    pub(crate) fn spool_path(&self) -> PathBuf {
         lock(&self.output).spool_path().to_owned()
     }
 
     /// Returns the path of the output.
-    pub fn output_path(&self) -> &Path {
+    pub(crate) fn output_path(&self) -> &Path {
         &self.output_path
     }
 
     /// Returns true if nothing was recorded and the output's path still has the file of another recording.
-    pub fn has_kept_old_file(&self) -> bool {
+    pub(crate) fn has_kept_old_file(&self) -> bool {
         let is_staged = self.staged.as_ref().is_some_and(|staged| !staged.is_in_place());
         is_staged || lock(&self.output).has_kept_old_file()
     }
 
     /// Returns true if any thread has taken a chunk for events.
-    pub fn has_chunks(&self) -> bool {
+    pub(crate) fn has_chunks(&self) -> bool {
         self.n_taken.load(Ordering::Relaxed) > 0
     }
 
     /// Returns the reason why no more events fit, if so.
-    pub fn why_full(&self) -> Option<&'static str> {
+    pub(crate) fn why_full(&self) -> Option<&'static str> {
         self.spool.stopped().filter(|_| self.is_open() && !self.spool.is_ring()).map(StopReason::describe)
     }
 }

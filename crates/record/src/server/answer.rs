@@ -14,18 +14,18 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// A JSON object and its status code.
 #[derive(Debug)]
-pub struct Answer {
+pub(super) struct Answer {
     code: StatusCode,
     value: Value,
 }
 
 impl Answer {
-    pub fn ok(value: Value) -> Self {
+    pub(super) fn ok(value: Value) -> Self {
         Self { code: StatusCode::OK, value }
     }
 
     /// The request will be carried out later.
-    pub fn accepted(value: Value) -> Self {
+    pub(super) fn accepted(value: Value) -> Self {
         Self { code: StatusCode::ACCEPTED, value }
     }
 }
@@ -38,7 +38,7 @@ impl IntoResponse for Answer {
 
 /// The reason for which a request is refused.
 #[derive(Debug)]
-pub struct Refusal {
+pub(super) struct Refusal {
     code: StatusCode,
     words: String,
     /// True if the rest of the request is not read.
@@ -47,25 +47,25 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    pub fn new(code: StatusCode, words: impl Into<String>) -> Self {
+    pub(super) fn new(code: StatusCode, words: impl Into<String>) -> Self {
         Self { code, words: words.into(), is_last: false, retry_after: None }
     }
 
-    pub fn bad(words: impl Into<String>) -> Self {
+    pub(super) fn bad(words: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, words)
     }
 
-    pub fn conflict(words: impl Into<String>) -> Self {
+    pub(super) fn conflict(words: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, words)
     }
 
     /// Closes the connection after this response.
-    pub fn and_close(self) -> Self {
+    pub(super) fn and_close(self) -> Self {
         Self { is_last: true, ..self }
     }
 
     /// The client may try again after `seconds`.
-    pub fn later(words: impl Into<String>, seconds: u64) -> Self {
+    pub(super) fn later(words: impl Into<String>, seconds: u64) -> Self {
         let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, words);
         Self { retry_after: Some(seconds), ..refusal }
     }
@@ -96,7 +96,7 @@ impl IntoResponse for Refusal {
 }
 
 /// Returns the status as JSON.
-pub fn status_value(status: &Status) -> Value {
+pub(super) fn status_value(status: &Status) -> Value {
     json!({
         "state": status.state.as_str(),
         "path": status.path.as_deref().map(text_of),
@@ -111,7 +111,7 @@ pub fn status_value(status: &Status) -> Value {
 }
 
 /// Returns the path and counts of a complete file as JSON.
-pub fn written_value(path: &Path, stats: &Stats) -> Value {
+pub(super) fn written_value(path: &Path, stats: &Stats) -> Value {
     json!({
         "path": text_of(path),
         "name": name_of(path),
@@ -130,17 +130,17 @@ fn refused_value(refused: &RefusedDumps) -> Value {
 }
 
 /// Returns a path as text.
-pub fn text_of(path: &Path) -> String {
+pub(super) fn text_of(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
 /// Returns the name of a file for `GET /trace`.
-pub fn name_of(path: &Path) -> String {
+pub(super) fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Quotes text from the client, escaped and shortened.
-pub fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     const CHARS: usize = 60;
     let more = if text.chars().nth(CHARS).is_some() { "…" } else { "" };
     format!("`{}{more}`", text.chars().take(CHARS).collect::<String>().escape_debug())

@@ -48,7 +48,7 @@ GET  /trace          the newest file; ?name= for another file that was recorded 
 
 /// The interface of one router or server.
 #[derive(Debug)]
-pub struct Interface {
+pub(super) struct Interface {
     options: HttpOptions,
     /// Locked while a recording starts.
     starts: Mutex<Rate>,
@@ -57,11 +57,11 @@ pub struct Interface {
 }
 
 impl Interface {
-    pub fn new(options: HttpOptions) -> Self {
+    pub(super) fn new(options: HttpOptions) -> Self {
         Self { options, starts: Mutex::new(STARTS), files: Mutex::default(), is_flushing: AtomicBool::new(false) }
     }
 
-    pub fn token(&self) -> Option<&str> {
+    pub(super) fn token(&self) -> Option<&str> {
         self.options.token.as_deref()
     }
 
@@ -145,15 +145,15 @@ async fn waiting<T: Send + 'static>(work: impl FnOnce() -> Result<T, Refusal> + 
     tokio::task::spawn_blocking(work).await.unwrap_or_else(failed)
 }
 
-pub async fn list() -> &'static str {
+pub(super) async fn list() -> &'static str {
     LIST
 }
 
-pub async fn status() -> Result<Answer, Refusal> {
+pub(super) async fn status() -> Result<Answer, Refusal> {
     waiting(|| Ok(Answer::ok(status_value(&control::status())))).await
 }
 
-pub async fn start(State(interface): Shared, body: Bytes) -> Result<Answer, Refusal> {
+pub(super) async fn start(State(interface): Shared, body: Bytes) -> Result<Answer, Refusal> {
     if crate::COMPILED_OUT {
         return Err(Refusal::new(StatusCode::NOT_IMPLEMENTED, "recording is compiled out of this program"));
     }
@@ -162,7 +162,7 @@ pub async fn start(State(interface): Shared, body: Bytes) -> Result<Answer, Refu
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub struct Waits {
+pub(super) struct Waits {
     wait: Option<String>,
 }
 
@@ -176,7 +176,7 @@ impl Waits {
     }
 }
 
-pub async fn stop(State(interface): Shared, Query(waits): Query<Waits>) -> Result<Answer, Refusal> {
+pub(super) async fn stop(State(interface): Shared, Query(waits): Query<Waits>) -> Result<Answer, Refusal> {
     let waits = waits.waits()?;
     let stopping = waiting(move || {
         let stopping = control::stop().map_err(nothing_to_stop)?;
@@ -200,7 +200,7 @@ fn nothing_to_stop(error: crate::Error) -> Refusal {
     error.into()
 }
 
-pub async fn flush(State(interface): Shared, Query(waits): Query<Waits>) -> Result<Answer, Refusal> {
+pub(super) async fn flush(State(interface): Shared, Query(waits): Query<Waits>) -> Result<Answer, Refusal> {
     let waits = waits.waits()?;
     if interface.is_flushing.swap(true, Ordering::AcqRel) {
         return Err(Refusal::later("another flush is in progress", 1));
@@ -255,11 +255,11 @@ fn say_unless(is_told: bool, words: &str) {
     }
 }
 
-pub async fn pause() -> Result<Answer, Refusal> {
+pub(super) async fn pause() -> Result<Answer, Refusal> {
     changed(|| control::set_paused(true).map_err(nothing_to_stop)).await
 }
 
-pub async fn resume() -> Result<Answer, Refusal> {
+pub(super) async fn resume() -> Result<Answer, Refusal> {
     changed(|| control::set_paused(false).map_err(nothing_to_stop)).await
 }
 
@@ -273,11 +273,11 @@ async fn changed(change: impl FnOnce() -> Result<(), Refusal> + Send + 'static) 
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct CategoriesRequest {
+pub(super) struct CategoriesRequest {
     categories: String,
 }
 
-pub async fn categories(RawQuery(query): RawQuery, body: Bytes) -> Result<Answer, Refusal> {
+pub(super) async fn categories(RawQuery(query): RawQuery, body: Bytes) -> Result<Answer, Refusal> {
     let text = match query.filter(|query| !query.is_empty()) {
         Some(query) => {
             let wrong = |_| Refusal::bad("expected `?categories=attention,gemm`");
@@ -308,11 +308,11 @@ fn categories_of_body(body: &[u8]) -> Result<String, Refusal> {
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub struct Reason {
+pub(super) struct Reason {
     reason: Option<String>,
 }
 
-pub async fn dump(State(interface): Shared, Query(reason): Query<Reason>) -> Result<Answer, Refusal> {
+pub(super) async fn dump(State(interface): Shared, Query(reason): Query<Reason>) -> Result<Answer, Refusal> {
     let mut reason = reason.reason.unwrap_or_else(|| "asked for over HTTP".to_owned());
     reason.truncate(reason.floor_char_boundary(BODY_BYTES_MAX));
     waiting(move || {
@@ -335,12 +335,12 @@ pub async fn dump(State(interface): Shared, Query(reason): Query<Reason>) -> Res
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub struct Name {
+pub(super) struct Name {
     name: Option<String>,
 }
 
 /// Sends a file in pieces, as fast as the client reads.
-pub async fn trace(State(interface): Shared, Query(name): Query<Name>) -> Result<Response, Refusal> {
+pub(super) async fn trace(State(interface): Shared, Query(name): Query<Name>) -> Result<Response, Refusal> {
     let (found, file, n_bytes) = waiting(move || interface.find(name.name.as_deref())).await?;
     let pieces = ReaderStream::with_capacity(tokio::fs::File::from_std(file).take(n_bytes), PIECE_BYTES);
     let is_plain = |ch: char| ch.is_ascii_alphanumeric() || matches!(ch, '.' | '_' | '-');

@@ -13,7 +13,7 @@ const FILES_MAX: usize = 1000;
 
 /// Outputs, the newest last.
 #[derive(Debug, Default)]
-pub struct Files {
+pub(super) struct Files {
     outputs: VecDeque<PathBuf>,
     /// Outputs of flight recorders for which a dump was requested, with the time of the first request.
     dumped: VecDeque<(PathBuf, SystemTime)>,
@@ -21,7 +21,7 @@ pub struct Files {
 
 /// A file that may be read.
 #[derive(Debug)]
-pub struct Found {
+pub(super) struct Found {
     pub name: String,
     path: PathBuf,
     modified: SystemTime,
@@ -29,7 +29,7 @@ pub struct Found {
 
 impl Files {
     /// Adds an output.
-    pub fn add(&mut self, path: &Path) {
+    pub(super) fn add(&mut self, path: &Path) {
         self.outputs.retain(|known| known != path);
         self.outputs.push_back(path.to_owned());
         if self.outputs.len() > FILES_MAX {
@@ -38,7 +38,7 @@ impl Files {
     }
 
     /// Makes dumps of an output that are written from now on readable.
-    pub fn add_dumps(&mut self, output: &Path, wall_nanos: u64) {
+    pub(super) fn add_dumps(&mut self, output: &Path, wall_nanos: u64) {
         if !self.dumped.iter().any(|(known, _)| known == output) {
             self.dumped.push_back((output.to_owned(), UNIX_EPOCH + Duration::from_nanos(wall_nanos)));
         }
@@ -49,7 +49,7 @@ impl Files {
 
     /// Returns the file of this name, or the newest. A file gets its name when it is complete, except for a spool that
     /// is `active`.
-    pub fn find(&self, name: Option<&str>, active: Option<&Path>) -> Option<Found> {
+    pub(super) fn find(&self, name: Option<&str>, active: Option<&Path>) -> Option<Found> {
         let outputs = self.outputs.iter().filter(|path| !(Some(path.as_path()) == active && is_spool(path))).cloned();
         let dumps = self.dumped.iter().flat_map(|(output, since)| dumps_since(output, *since));
         let found = outputs.chain(dumps).filter_map(Found::at);
@@ -74,7 +74,7 @@ impl Found {
     }
 
     /// Opens the file and returns it with its length. Fails if a link has taken its place.
-    pub fn open(&self) -> io::Result<(File, u64)> {
+    pub(super) fn open(&self) -> io::Result<(File, u64)> {
         let mut options = OpenOptions::new();
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
@@ -87,7 +87,7 @@ impl Found {
     }
 
     /// Returns the media type, by the file's extension.
-    pub fn content_type(&self) -> &'static str {
+    pub(super) fn content_type(&self) -> &'static str {
         match self.name.rsplit_once('.').map_or("", |(_, ending)| ending) {
             "json" => "application/json",
             "gz" => "application/gzip",

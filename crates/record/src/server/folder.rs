@@ -14,7 +14,7 @@ const NUMBER_MAX: u32 = 9999;
 const SUFFIXES: [&str; 3] = ["", FILE_ENDING, ".next"];
 
 /// Returns the directory, or the subdirectory of it that the client requests, with links resolved.
-pub fn folder(directory: &Path, wanted: Option<&str>) -> Result<PathBuf, Refusal> {
+pub(super) fn folder(directory: &Path, wanted: Option<&str>) -> Result<PathBuf, Refusal> {
     let gone = |cause| {
         let words = format!("{}: {cause}; this is the directory that the program was started with", text_of(directory));
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, words)
@@ -44,7 +44,7 @@ pub fn folder(directory: &Path, wanted: Option<&str>) -> Result<PathBuf, Refusal
 }
 
 /// Refuses a name that is not a plain file name.
-pub fn check_name(name: &str) -> Result<(), Refusal> {
+pub(super) fn check_name(name: &str) -> Result<(), Refusal> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     let is_name =
         (1..=NAME_BYTES_MAX).contains(&name.len()) && name.bytes().all(is_plain) && !name.starts_with(['.', '-']);
@@ -57,7 +57,7 @@ pub fn check_name(name: &str) -> Result<(), Refusal> {
 }
 
 /// Returns `FOLDER/NAME-001.json`, or the path with the next free number.
-pub fn free_path(folder: &Path, name: &str, ending: &str) -> Result<PathBuf, Refusal> {
+pub(super) fn free_path(folder: &Path, name: &str, ending: &str) -> Result<PathBuf, Refusal> {
     let numbered = |number: u32| folder.join(format!("{name}-{number:03}.{ending}"));
     // A dangling link counts as a file.
     let is_free = |path: &PathBuf| SUFFIXES.iter().all(|suffix| with_ending(path, suffix).symlink_metadata().is_err());

@@ -15,12 +15,12 @@ use std::time::Duration;
 use subtle::ConstantTimeEq;
 
 /// Maximum size of a request's body in bytes.
-pub const BODY_BYTES_MAX: usize = 4096;
+pub(super) const BODY_BYTES_MAX: usize = 4096;
 /// Time that a client has to send its body.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
 /// Refuses requests without the token or, if there is none, requests from web pages.
-pub async fn admit(State(interface): State<Arc<Interface>>, request: Request, next: Next) -> Response {
+pub(super) async fn admit(State(interface): State<Arc<Interface>>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     let admitted = match interface.token() {
         Some(token) => check_token(headers, token),
@@ -56,7 +56,7 @@ fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
 
 /// Checks the header `Host` on a loopback port without a token. Another name means that someone else's DNS name points
 /// to this host (DNS rebinding).
-pub async fn check_host(request: Request, next: Next) -> Response {
+pub(super) async fn check_host(request: Request, next: Next) -> Response {
     let is_ours = text_of(request.headers(), HOST).is_none_or(is_name_of_loopback);
     if is_ours {
         return next.run(request).await;
@@ -77,7 +77,7 @@ fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
 }
 
 /// Reads the body, and refuses it if it is too large or too slow.
-pub async fn bound_body(request: Request, next: Next) -> Response {
+pub(super) async fn bound_body(request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     if body.is_end_stream() {
         return next.run(Request::from_parts(parts, Body::empty())).await;

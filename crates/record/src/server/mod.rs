@@ -13,9 +13,9 @@ mod start_request;
 mod unix_socket;
 
 pub use options::{Address, HttpOptions};
-pub use serve::{Server, serve};
+pub use serve::Server;
 
-pub(crate) use serve::serve_from_environment;
+pub(crate) use serve::{serve, serve_from_environment};
 
 use answer::Refusal;
 use axum::Router;
@@ -26,7 +26,7 @@ use endpoints::Interface;
 use std::sync::Arc;
 
 /// Returns the interface as a router.
-pub fn router(options: HttpOptions) -> Router {
+pub(crate) fn router(options: HttpOptions) -> Router {
     let interface = Arc::new(Interface::new(options));
     Router::new()
         .route("/", get(endpoints::list))

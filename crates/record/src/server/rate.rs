@@ -2,7 +2,7 @@
 
 /// A rate limit that allows a burst, and then one use per period.
 #[derive(Debug)]
-pub struct Rate {
+pub(super) struct Rate {
     burst: u64,
     period_nanos: u64,
     /// The time at which all uses so far would be over if there were one per period.
@@ -10,18 +10,18 @@ pub struct Rate {
 }
 
 impl Rate {
-    pub const fn new(burst: u64, period_nanos: u64) -> Self {
+    pub(super) const fn new(burst: u64, period_nanos: u64) -> Self {
         Self { burst, period_nanos, paid_until: 0 }
     }
 
     /// Returns the nanoseconds until the next use is allowed; 0 for now.
-    pub fn wait(&self, now: u64) -> u64 {
+    pub(super) fn wait(&self, now: u64) -> u64 {
         let debt = self.paid_until.saturating_sub(now);
         debt.saturating_sub(self.period_nanos.saturating_mul(self.burst.saturating_sub(1)))
     }
 
     /// Counts one use.
-    pub fn count(&mut self, now: u64) {
+    pub(super) fn count(&mut self, now: u64) {
         self.paid_until = self.paid_until.max(now).saturating_add(self.period_nanos);
     }
 }

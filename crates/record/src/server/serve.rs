@@ -69,7 +69,7 @@ impl Server {
 }
 
 /// Runs the interface on its own thread, at the address in the options.
-pub fn serve(options: HttpOptions) -> io::Result<Server> {
+pub(crate) fn serve(options: HttpOptions) -> io::Result<Server> {
     check(&options)?;
     let (report, reports) = mpsc::channel();
     let (stop, stopped) = oneshot::channel();
@@ -82,7 +82,7 @@ pub fn serve(options: HttpOptions) -> io::Result<Server> {
 
 /// Starts the server that `FERRUM_TRACE_HTTP` requests. Prints one line if that fails, and one with the port if any
 /// free port was requested.
-pub fn serve_from_environment() {
+pub(crate) fn serve_from_environment() {
     let options = match HttpOptions::from_environment() {
         Ok(Some(options)) => options,
         Ok(None) => return,

@@ -17,7 +17,7 @@ const FORMS: [&str; 6] = ["json", "json.gz", "json.zst", "pftrace", "perfetto-tr
 /// The body of `/start_profile`. Fields that SGLang's clients send for torch's profiler are accepted and not used.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct StartRequest {
+pub(super) struct StartRequest {
     #[serde(alias = "profile_prefix")]
     name: Option<String>,
     output_dir: Option<String>,
@@ -55,7 +55,7 @@ impl Amount {
 
 impl StartRequest {
     /// Reads a body. No body is the same as an empty object.
-    pub fn read(body: &[u8]) -> Result<Self, Refusal> {
+    pub(super) fn read(body: &[u8]) -> Result<Self, Refusal> {
         if body.trim_ascii().is_empty() {
             return Ok(Self::default());
         }
@@ -64,7 +64,7 @@ impl StartRequest {
     }
 
     /// Returns true if the request has any settings for the recording.
-    pub fn asks_for_something(&self) -> bool {
+    pub(super) fn asks_for_something(&self) -> bool {
         let Self { name, output_dir, start_step, num_steps, window, categories, ring, limit, form, .. } = self;
         let texts = [name, output_dir, window, categories, form];
         texts.iter().any(|text| text.is_some())
@@ -73,7 +73,7 @@ impl StartRequest {
     }
 
     /// Returns a note for each field that is not used.
-    pub fn notes(&self) -> Vec<String> {
+    pub(super) fn notes(&self) -> Vec<String> {
         let foreign = [
             ("activities", &self.activities),
             ("with_stack", &self.with_stack),
@@ -87,7 +87,7 @@ impl StartRequest {
     }
 
     /// Returns the options of the recording.
-    pub fn options(&self, options: &HttpOptions) -> Result<Options, Refusal> {
+    pub(super) fn options(&self, options: &HttpOptions) -> Result<Options, Refusal> {
         let name = self.name.as_deref().unwrap_or(NAME);
         check_name(name)?;
         let form = self.form()?;

@@ -27,7 +27,7 @@ struct SocketFile {
 
 /// A socket that is removed when this is dropped.
 #[derive(Debug)]
-pub struct Claim(SocketFile);
+pub(super) struct Claim(SocketFile);
 
 impl Drop for Claim {
     fn drop(&mut self) {
@@ -38,7 +38,7 @@ impl Drop for Claim {
 
 /// Listens at a path. Replaces the socket of a process that has ended; fails if a process listens there or if the file
 /// is not a socket.
-pub fn listen(path: &Path) -> io::Result<(UnixListener, Claim)> {
+pub(super) fn listen(path: &Path) -> io::Result<(UnixListener, Claim)> {
     clear(path)?;
     let socket = UnixSocket::new_stream()?;
     socket.bind(path)?;

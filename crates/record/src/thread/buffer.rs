@@ -68,7 +68,7 @@ impl ChunkMemory for Words {
 
 /// A record to be written.
 #[derive(Clone, Copy, Debug)]
-pub struct Draft<'a> {
+pub(crate) struct Draft<'a> {
     pub kind: RecordKind,
     pub site: u32,
     /// Ticks.
@@ -100,7 +100,7 @@ thread_local! {
 
 /// The calling thread's buffer.
 #[inline(always)]
-pub fn current() -> &'static ThreadBuffer {
+pub(crate) fn current() -> &'static ThreadBuffer {
     let buffer = BUFFER.with(std::ptr::from_ref);
     // SAFETY: a thread-local without a destructor lives as long as its thread, and the reference cannot leave that:
     // cells are not Sync. (Working inside `with` would do without this, but keeps the compiler from inlining.)
@@ -108,14 +108,14 @@ pub fn current() -> &'static ThreadBuffer {
 }
 
 /// Keeps the signal handlers of this thread from recording while `work` holds a lock that recording may need.
-pub fn quietly<T>(work: impl FnOnce() -> T) -> T {
+pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> T {
     let _held = current().hold();
     work()
 }
 
 /// A span that has begun.
 #[derive(Clone, Copy)]
-pub struct Begun {
+pub(crate) struct Begun {
     pub start: u64,
     pub level: u32,
     /// True if it is on the stack of open spans.
@@ -123,7 +123,7 @@ pub struct Begun {
 }
 
 /// What a thread needs to record. Nothing in it is dropped, so that it can be used until the very end of the thread.
-pub struct ThreadBuffer {
+pub(crate) struct ThreadBuffer {
     words: Cell<*const AtomicU64>,
     /// The thread's stack of open spans.
     stack: Cell<*const AtomicU64>,
@@ -151,7 +151,7 @@ impl Default for ThreadBuffer {
 unsafe impl Send for ThreadBuffer {}
 
 impl ThreadBuffer {
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             words: Cell::new(NO_CHUNK.as_ptr()),
             stack: Cell::new(NO_CHUNK.as_ptr()),
@@ -167,7 +167,7 @@ impl ThreadBuffer {
     /// Begins a span on the fast clock: opens a level, reads the clock, and puts the span on the stack of open spans. The
     /// clock is read after the level is opened, so that the span does not include the recorder's work.
     #[inline(always)]
-    pub fn begin<const N: usize>(&self, site: u32, args: &[Arg; N]) -> Begun {
+    pub(crate) fn begin<const N: usize>(&self, site: u32, args: &[Arg; N]) -> Begun {
         let level = self.open_level();
         let start = self.start_at(clock::ticks());
         Begun { start, level, is_listed: self.try_open(site, start, level, args) }
@@ -176,14 +176,14 @@ impl ThreadBuffer {
     /// Ends a span that [`begin`](Self::begin) has begun: reads the clock and writes the record. Returns the end if nothing
     /// was written, because there is no room, the site has no number, or the span is not the innermost one.
     #[inline(always)]
-    pub fn end<const N: usize>(&self, site: u32, start: u64, level: u32, args: &[Arg; N]) -> Result<(), u64> {
+    pub(crate) fn end<const N: usize>(&self, site: u32, start: u64, level: u32, args: &[Arg; N]) -> Result<(), u64> {
         let end = self.end_at(clock::ticks());
         if self.try_span(site, start, end, level, args) { Ok(()) } else { Err(end) }
     }
 
     /// Opens a level and returns it.
     #[inline(always)]
-    pub fn open_level(&self) -> u32 {
+    pub(crate) fn open_level(&self) -> u32 {
         let state = self.state.get();
         self.state.set(state.wrapping_add(1));
         state as u32
@@ -191,7 +191,7 @@ impl ThreadBuffer {
 
     /// When a span begins that is opened at `ticks`: later than all that the thread has read before.
     #[inline(always)]
-    pub fn start_at(&self, ticks: u64) -> u64 {
+    pub(crate) fn start_at(&self, ticks: u64) -> u64 {
         let start = ticks.max(self.last.get() + TICKS_APART);
         self.last.set(start);
         start
@@ -199,7 +199,7 @@ impl ThreadBuffer {
 
     /// When a span ends that is closed at `ticks`: not before anything that the thread has read.
     #[inline(always)]
-    pub fn end_at(&self, ticks: u64) -> u64 {
+    pub(crate) fn end_at(&self, ticks: u64) -> u64 {
         let end = ticks.max(self.last.get());
         self.last.set(end);
         end
@@ -219,7 +219,7 @@ impl ThreadBuffer {
     /// The buffer is held meanwhile. A handler that records in a new session gives the thread another stack and unmaps
     /// the old one, which must not happen between the load of the pointer and the stores to the slot.
     #[inline(always)]
-    pub fn try_open<const N: usize>(&self, site: u32, start: u64, level: u32, args: &[Arg; N]) -> bool {
+    pub(crate) fn try_open<const N: usize>(&self, site: u32, start: u64, level: u32, args: &[Arg; N]) -> bool {
         let state = u64::from(level) + 1;
         if self.state.get() != state || site == 0 {
             return false;
@@ -247,13 +247,20 @@ impl ThreadBuffer {
 
     /// The ordinary end of a span: false if it is not ordinary, and then nothing has happened.
     #[inline(always)]
-    pub fn try_span<const N: usize>(&self, site: u32, start: u64, end: u64, level: u32, args: &[Arg; N]) -> bool {
+    pub(crate) fn try_span<const N: usize>(
+        &self,
+        site: u32,
+        start: u64,
+        end: u64,
+        level: u32,
+        args: &[Arg; N],
+    ) -> bool {
         self.try_slice(RecordKind::Span, site, start, end, level, args, true)
     }
 
     /// The ordinary end of a stretch within a level that stays open.
     #[inline(always)]
-    pub fn try_lap(&self, kind: RecordKind, site: u32, start: u64, end: u64, level: u32) -> bool {
+    pub(crate) fn try_lap(&self, kind: RecordKind, site: u32, start: u64, end: u64, level: u32) -> bool {
         self.try_slice(kind, site, start, end, level, &[], false)
     }
 
@@ -306,7 +313,7 @@ impl ThreadBuffer {
     }
 
     /// Keeps signal handlers out of the buffer. `None` if this is one, and the buffer is held already.
-    pub fn hold(&self) -> Option<Held<'_>> {
+    pub(crate) fn hold(&self) -> Option<Held<'_>> {
         if self.is_held() {
             return None;
         }
@@ -316,12 +323,12 @@ impl ThreadBuffer {
     }
 
     /// True if a signal handler asks that interrupted the recorder.
-    pub fn is_held(&self) -> bool {
+    pub(crate) fn is_held(&self) -> bool {
         self.state.get() & HELD != 0
     }
 
     /// Ends a level. False if a guard inside it is still open: the slice that ends now cannot be drawn around that one.
-    pub fn close_level(&self, level: u32) -> bool {
+    pub(crate) fn close_level(&self, level: u32) -> bool {
         self.forget_ended_levels();
         let is_innermost = self.depth() == level.wrapping_add(1);
         if is_innermost {
@@ -334,13 +341,13 @@ impl ThreadBuffer {
     }
 
     /// Whether the innermost open guard is the one of this level.
-    pub fn is_innermost(&self, level: u32) -> bool {
+    pub(crate) fn is_innermost(&self, level: u32) -> bool {
         self.forget_ended_levels();
         self.depth() == level.wrapping_add(1)
     }
 
     /// Whether any guard is open.
-    pub fn has_open_level(&self) -> bool {
+    pub(crate) fn has_open_level(&self) -> bool {
         self.forget_ended_levels();
         self.depth() > 0
     }
@@ -362,7 +369,7 @@ impl ThreadBuffer {
 }
 
 /// A buffer that signal handlers keep out of.
-pub struct Held<'a> {
+pub(crate) struct Held<'a> {
     buffer: &'a ThreadBuffer,
 }
 
@@ -376,7 +383,7 @@ impl Drop for Held<'_> {
 impl Held<'_> {
     /// Points the buffer to another chunk, in which `thread` writes from `now` on. The caller keeps the chunk for as long
     /// as it is set here. False if the chunk has no room even for that.
-    pub fn set_chunk(&self, words: *const AtomicU64, thread: u32, now: u64) -> bool {
+    pub(crate) fn set_chunk(&self, words: *const AtomicU64, thread: u32, now: u64) -> bool {
         self.buffer.words.set(words);
         self.buffer.thread.set(thread);
         let has_room = self.begin_segment(now);
@@ -387,22 +394,22 @@ impl Held<'_> {
     }
 
     /// Takes the buffer's chunk away.
-    pub fn clear_chunk(&self) {
+    pub(crate) fn clear_chunk(&self) {
         self.buffer.words.set(NO_CHUNK.as_ptr());
     }
 
     /// Points the buffer to another stack of open spans. The caller keeps it for as long as it is set here.
-    pub fn set_stack(&self, words: *const AtomicU64) {
+    pub(crate) fn set_stack(&self, words: *const AtomicU64) {
         self.buffer.stack.set(words);
     }
 
     /// Takes the buffer's stack of open spans away.
-    pub fn clear_stack(&self) {
+    pub(crate) fn clear_stack(&self) {
         self.buffer.stack.set(NO_CHUNK.as_ptr());
     }
 
     /// Puts a span that begins on the stack of open spans, if that has a slot for its level.
-    pub fn open(&self, site: u32, start: u64, level: u32, args: &[Arg]) {
+    pub(crate) fn open(&self, site: u32, start: u64, level: u32, args: &[Arg]) {
         let stack = Words(self.buffer.stack.get());
         if self.has_slot(level) {
             open_slot::fill(&stack, level as usize, site, start, args.iter().map(Arg::type_and_word));
@@ -410,38 +417,38 @@ impl Held<'_> {
     }
 
     /// Takes a span that has ended off the stack of open spans.
-    pub fn empty_slot(&self, level: u32) {
+    pub(crate) fn empty_slot(&self, level: u32) {
         self.buffer.empty_slot(level);
     }
 
     /// Whether the stack of open spans has a slot for a level.
-    pub fn has_slot(&self, level: u32) -> bool {
+    pub(crate) fn has_slot(&self, level: u32) -> bool {
         u64::from(level) < open_slot::limit(&Words(self.buffer.stack.get()))
     }
 
     /// Whether there is a chunk to write to.
-    pub fn has_chunk(&self) -> bool {
+    pub(crate) fn has_chunk(&self) -> bool {
         chunk::limit(&Words(self.buffer.words.get())) > 0
     }
 
     /// The thread's number in the spool, if it has one.
-    pub fn thread(&self) -> u32 {
+    pub(crate) fn thread(&self) -> u32 {
         self.buffer.thread.get()
     }
 
     /// The thread's number in the spool of a session, if that has given it one.
-    pub fn thread_in(&self, session: u64) -> Option<u32> {
+    pub(crate) fn thread_in(&self, session: u64) -> Option<u32> {
         (self.buffer.session.get() == session).then(|| self.buffer.thread.get())
     }
 
     /// Remembers the thread's number in the spool of a session.
-    pub fn set_thread(&self, session: u64, thread: u32) {
+    pub(crate) fn set_thread(&self, session: u64, thread: u32) {
         self.buffer.session.set(session);
         self.buffer.thread.set(thread);
     }
 
     /// Writes a record. Returns where in the chunk it is, or `None` if there is no room for it.
-    pub fn append(&self, draft: &Draft<'_>) -> Option<u64> {
+    pub(crate) fn append(&self, draft: &Draft<'_>) -> Option<u64> {
         let words = Words(self.buffer.words.get());
         let since_base = draft.end.wrapping_sub(chunk::base(&words));
         if since_base > TIME_MASK {
@@ -453,7 +460,7 @@ impl Held<'_> {
 
     /// Writes a record of two words, the second of which is ready.
     #[inline]
-    pub fn append_short(&self, site: u32, end: u64, second_word: u64) -> Option<u64> {
+    pub(crate) fn append_short(&self, site: u32, end: u64, second_word: u64) -> Option<u64> {
         let words = Words(self.buffer.words.get());
         let mut since_base = end.wrapping_sub(chunk::base(&words));
         if since_base > TIME_MASK {
@@ -470,7 +477,7 @@ impl Held<'_> {
     }
 
     /// Writes a text. Returns where in the file it is, or `None` if there is no room for it.
-    pub fn append_text(&self, stamp: u64, text: &str, note: &str) -> Option<u64> {
+    pub(crate) fn append_text(&self, stamp: u64, text: &str, note: &str) -> Option<u64> {
         let n_bytes = text.len() + note.len();
         let mut writer = self.writer(HEADER_BYTES + 16 + n_bytes.next_multiple_of(8))?;
         writer.put(first_word(0, 0));

@@ -7,11 +7,11 @@ static LOST: AtomicU64 = AtomicU64::new(0);
 
 /// Counts an event that a signal handler could not record because it interrupted the recorder.
 #[cold]
-pub fn count() {
+pub(crate) fn count() {
     LOST.fetch_add(1, Ordering::Relaxed);
 }
 
 /// Returns the number of events counted since the last call.
-pub fn take() -> u64 {
+pub(crate) fn take() -> u64 {
     LOST.swap(0, Ordering::Relaxed)
 }

@@ -7,7 +7,7 @@ use std::cell::Cell;
 const NAMES_MAX: usize = 1 << 16;
 /// Precedes each argument key that is appended to a category, for events with arguments whose names are made at run
 /// time. No category contains it by chance.
-pub const KEY_SEPARATOR: &str = "\u{1f}\u{1e}\u{1f}";
+pub(crate) const KEY_SEPARATOR: &str = "\u{1f}\u{1e}\u{1f}";
 /// Total bytes of these names. It is limited because the writer of the file keeps several copies of them, some escaped.
 const NAME_BYTES_MAX: usize = 1 << 20;
 /// Twice the number of names, so that collisions are rare.
@@ -20,7 +20,7 @@ const ENTRY_BYTES: usize = 50;
 /// The names of one spool. All memory is reserved at the start (the system provides each page at its first use): a
 /// signal handler that records a new name may have interrupted the allocator.
 #[derive(Debug)]
-pub struct NameTable {
+pub(crate) struct NameTable {
     /// Each name followed by its category.
     text: Vec<u8>,
     names: Vec<Name>,
@@ -48,7 +48,7 @@ impl Default for NameTable {
 
 /// The result of looking up a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lookup {
+pub(crate) enum Lookup {
     /// The name has this number.
     Known(u32),
     /// The name was added with this number and must be defined.
@@ -59,7 +59,7 @@ pub enum Lookup {
 
 impl NameTable {
     /// Looks up a name in a category, and adds it if it is new. Numbers are odd: even numbers are those of call sites.
-    pub fn look_up(&mut self, name: &str, category: &str) -> Lookup {
+    pub(crate) fn look_up(&mut self, name: &str, category: &str) -> Lookup {
         let mut slot = hash(name, category) as usize % SLOTS;
         while self.slots[slot] != 0 {
             let n = self.slots[slot];
@@ -83,7 +83,11 @@ impl NameTable {
     }
 
     /// Adds all names to an empty table, under the same numbers. Calls `define` for each; stops if it returns `None`.
-    pub fn copy_to(&self, other: &mut Self, mut define: impl FnMut(u32, &str, &str) -> Option<()>) -> Option<()> {
+    pub(crate) fn copy_to(
+        &self,
+        other: &mut Self,
+        mut define: impl FnMut(u32, &str, &str) -> Option<()>,
+    ) -> Option<()> {
         for (n, known) in self.names.iter().enumerate() {
             let text = self.text.get(known.start as usize..)?;
             let (name, rest) = text.split_at_checked(known.name_len as usize)?;
@@ -106,7 +110,7 @@ impl NameTable {
     }
 
     /// Removes the name that was added last, since it could not be defined.
-    pub fn forget_last(&mut self) {
+    pub(crate) fn forget_last(&mut self) {
         if let Some(last) = self.names.pop() {
             self.text.truncate(last.start as usize);
             // No other name has been placed behind this slot since.
@@ -147,13 +151,13 @@ thread_local! {
 
 /// Returns the number of a name that this thread has used before in the same session.
 #[inline]
-pub fn recall(_held: &Held<'_>, session: u64, name: &str, category: &str) -> Option<u32> {
+pub(crate) fn recall(_held: &Held<'_>, session: u64, name: &str, category: &str) -> Option<u32> {
     let entry = CACHE.with(|cache| cache[slot_of(name, category)].get());
     entry.is(session, name, category).then_some(entry.id)
 }
 
 /// Adds a name to the thread's cache, if it is not too long.
-pub fn remember(_held: &Held<'_>, session: u64, name: &str, category: &str, id: u32) {
+pub(crate) fn remember(_held: &Held<'_>, session: u64, name: &str, category: &str, id: u32) {
     let mut entry = NO_ENTRY;
     let (name_len, len) = (name.len(), name.len() + category.len());
     if len > ENTRY_BYTES {

@@ -3,7 +3,7 @@
 /// Recomputes a derived value; call it after each change of the state. `look` reads the state, `store` stores the value
 /// derived from it. When all calls have returned, the stored value is that of the last change. `fence` must be
 /// sequentially consistent.
-pub fn follow<S: PartialEq>(look: impl Fn() -> S, store: impl Fn(&S), fence: impl Fn()) {
+pub(crate) fn follow<S: PartialEq>(look: impl Fn() -> S, store: impl Fn(&S), fence: impl Fn()) {
     loop {
         fence();
         let seen = look();

@@ -19,7 +19,7 @@ const HALVE_AT: u32 = 4000;
 
 /// Counts of durations and their 99th percentile.
 #[derive(Debug)]
-pub struct RunningP99 {
+pub(crate) struct RunningP99 {
     counts: [AtomicU32; N_BUCKETS],
     total: AtomicU32,
     /// 0 until there are enough durations.
@@ -28,7 +28,7 @@ pub struct RunningP99 {
 }
 
 impl RunningP99 {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             counts: [const { AtomicU32::new(0) }; N_BUCKETS],
             total: AtomicU32::new(0),
@@ -38,12 +38,12 @@ impl RunningP99 {
     }
 
     /// Returns the percentile, if there are enough durations.
-    pub fn get(&self) -> Option<u64> {
+    pub(crate) fn get(&self) -> Option<u64> {
         Some(self.p99.load(Relaxed)).filter(|&p99| p99 > 0)
     }
 
     /// Counts a duration. Concurrent calls may see each other's durations a little later.
-    pub fn add(&self, nanos: u64) {
+    pub(crate) fn add(&self, nanos: u64) {
         self.counts[bucket_of(nanos)].fetch_add(1, Relaxed);
         let total = self.total.fetch_add(1, Relaxed) + 1;
         if total >= HALVE_AT && !self.is_halving.swap(true, Relaxed) {

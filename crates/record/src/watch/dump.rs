@@ -42,7 +42,7 @@ const ABORT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Requests a dump of the process's recording. The error is the reason for a refusal, or `None` if there is no flight
 /// recorder to dump.
-pub fn request(reason: &str) -> Result<(), Option<DumpRefusal>> {
+pub(crate) fn request(reason: &str) -> Result<(), Option<DumpRefusal>> {
     if crate::COMPILED_OUT || switch::clock() == OFF || buffer::current().is_held() {
         return Err(None);
     }
@@ -51,7 +51,7 @@ pub fn request(reason: &str) -> Result<(), Option<DumpRefusal>> {
 
 /// Requests a dump of a recording, with its reason and a description of the event. The error is the reason for a
 /// refusal, or `None` if the recording is not a flight recorder.
-pub fn fire(recording: &Arc<Recording>, reason: &str, what: Option<&str>) -> Result<(), Option<DumpRefusal>> {
+pub(crate) fn fire(recording: &Arc<Recording>, reason: &str, what: Option<&str>) -> Result<(), Option<DumpRefusal>> {
     if !recording.spool().is_ring() {
         return Err(None);
     }
@@ -74,7 +74,7 @@ pub fn fire(recording: &Arc<Recording>, reason: &str, what: Option<&str>) -> Res
 }
 
 /// Writes the pending dump before this process aborts, unless that takes longer than [`ABORT_TIMEOUT`].
-pub fn write_before_abort(recording: &Arc<Recording>) {
+pub(crate) fn write_before_abort(recording: &Arc<Recording>) {
     // In a forked child, the thread might wait forever, see `output::n_workers`.
     let thread = if fork_generation() > 0 { None } else { write_on_thread(recording, Duration::ZERO, || {}) };
     match thread {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Once};
 
 /// Installs the hook if there is a trigger on panics. Must not be called while a lock of the recorder is held: a thread
 /// that panics at this moment may wait for that lock inside a hook, and replacing the hook waits for that thread.
-pub fn install_if_needed() {
+pub(crate) fn install_if_needed() {
     static ONCE: Once = Once::new();
     if !is_watched(PANICS) || ONCE.is_completed() {
         return;

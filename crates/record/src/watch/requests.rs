@@ -14,7 +14,7 @@ const OWN_SLO: u32 = 63;
 
 /// Trigger state of one request.
 #[derive(Debug)]
-pub struct WatchedRequest {
+pub(crate) struct WatchedRequest {
     slo: Option<Duration>,
     arrival_nanos: u64,
     first_token_nanos: Option<u64>,
@@ -26,7 +26,7 @@ pub struct WatchedRequest {
 
 /// State of a request at one of its events.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress {
+pub(crate) struct Progress {
     pub id: u64,
     /// Number of tokens generated so far.
     pub output_tokens: usize,
@@ -36,14 +36,14 @@ pub struct Progress {
 
 impl Progress {
     /// Returns the state at the present time.
-    pub fn now(id: u64, output_tokens: usize, is_over: bool) -> Self {
+    pub(crate) fn now(id: u64, output_tokens: usize, is_over: bool) -> Self {
         Self { id, output_tokens, is_over, nanos: clock::monotonic_nanos() }
     }
 }
 
 /// Creates the trigger state of a request that arrives. Returns `None` if no trigger concerns it.
 #[inline]
-pub fn request_arrives(slo: Option<Duration>) -> Option<Box<WatchedRequest>> {
+pub(crate) fn request_arrives(slo: Option<Duration>) -> Option<Box<WatchedRequest>> {
     if slo.is_none() && !is_watched(REQUESTS) {
         return None;
     }
@@ -54,7 +54,7 @@ pub fn request_arrives(slo: Option<Duration>) -> Option<Box<WatchedRequest>> {
 impl WatchedRequest {
     /// Evaluates the triggers at an event of the request. If one is met for the first time, requests a dump and returns
     /// the reason.
-    pub fn update(&mut self, progress: &Progress) -> Option<String> {
+    pub(crate) fn update(&mut self, progress: &Progress) -> Option<String> {
         if progress.output_tokens > 0 && self.first_token_nanos.is_none() {
             self.first_token_nanos = Some(progress.nanos);
         }
@@ -66,7 +66,7 @@ impl WatchedRequest {
     }
 
     /// Returns the reason of the first trigger that was met, if any.
-    pub fn reason(&self) -> Option<&str> {
+    pub(crate) fn reason(&self) -> Option<&str> {
         self.reason.as_deref()
     }
 

@@ -18,9 +18,9 @@ use std::time::Duration;
 /// Bit of [`WATCHED`]: triggers on steps.
 const STEPS: u8 = 1;
 /// Bit of [`WATCHED`]: triggers on requests.
-pub const REQUESTS: u8 = 2;
+pub(crate) const REQUESTS: u8 = 2;
 /// Bit of [`WATCHED`]: a trigger on panics.
-pub const PANICS: u8 = 4;
+pub(crate) const PANICS: u8 = 4;
 
 /// Kinds of triggers that the process's recording has.
 static WATCHED: AtomicU8 = AtomicU8::new(0);
@@ -28,7 +28,7 @@ static WATCHED: AtomicU8 = AtomicU8::new(0);
 static N_STEPS: AtomicU64 = AtomicU64::new(0);
 
 /// Begins to evaluate the triggers of a recording. The caller holds the registry.
-pub fn begin(triggers: &Triggers) {
+pub(crate) fn begin(triggers: &Triggers) {
     let mut watched = if triggers.has_predicates() { STEPS } else { 0 };
     for trigger in triggers.list() {
         watched |= match trigger {
@@ -52,19 +52,19 @@ pub fn begin(triggers: &Triggers) {
 }
 
 /// Stops the evaluation of triggers.
-pub fn end() {
+pub(crate) fn end() {
     WATCHED.store(0, Ordering::Relaxed);
 }
 
 /// Returns true if the recording has triggers of this kind: one of the bits of [`WATCHED`].
 #[inline(always)]
-pub fn is_watched(kind: u8) -> bool {
+pub(crate) fn is_watched(kind: u8) -> bool {
     !crate::COMPILED_OUT && WATCHED.load(Ordering::Relaxed) & kind != 0
 }
 
 /// Returns the time at which a step begins, for [`step_ends`], or 0 if there are no triggers on steps.
 #[inline(always)]
-pub fn step_begins() -> u64 {
+pub(crate) fn step_begins() -> u64 {
     if is_watched(STEPS) { now_if_watched() } else { 0 }
 }
 
@@ -75,7 +75,7 @@ fn now_if_watched() -> u64 {
 }
 
 /// Evaluates the triggers on a step that has just ended.
-pub fn step_ends(step: Step, since_nanos: u64) -> Option<StepTriggerHit> {
+pub(crate) fn step_ends(step: Step, since_nanos: u64) -> Option<StepTriggerHit> {
     let duration = Duration::from_nanos(clock::monotonic_nanos().saturating_sub(since_nanos));
     let number = N_STEPS.fetch_add(1, Ordering::Relaxed);
     let recording = attach::recording()?;
@@ -84,19 +84,19 @@ pub fn step_ends(step: Step, since_nanos: u64) -> Option<StepTriggerHit> {
 }
 
 /// A trigger that a step has met.
-pub struct StepTriggerHit {
+pub(crate) struct StepTriggerHit {
     recording: Arc<Recording>,
     hit: TriggerHit,
 }
 
 impl StepTriggerHit {
     /// Returns the reason, with which the step is marked.
-    pub fn reason(&self) -> &str {
+    pub(crate) fn reason(&self) -> &str {
         &self.hit.reason
     }
 
     /// Requests a dump.
-    pub fn fire(&self) {
+    pub(crate) fn fire(&self) {
         // A refusal is counted.
         let _ = dump::fire(&self.recording, &self.hit.reason, Some(&self.hit.description));
     }

@@ -69,7 +69,7 @@ struct StepRule {
 
 /// Prepares the window of a recording that is about to start. Returns the conditions that suspend it at first. `finish`
 /// ends the recording with this id when its window is over.
-pub fn prepare(window: &Window, rank: Option<u32>, finish: fn(u64)) -> Vec<SuspendReason> {
+pub(crate) fn prepare(window: &Window, rank: Option<u32>, finish: fn(u64)) -> Vec<SuspendReason> {
     FINISH.get_or_init(|| finish);
     let has_requests = window.requests.get() > 1;
     RULE.set(window);
@@ -109,13 +109,13 @@ fn from_now() -> impl Fn(Duration) -> u64 {
 
 /// Returns true if steps have to be counted.
 #[inline(always)]
-pub fn watches_steps() -> bool {
+pub(crate) fn watches_steps() -> bool {
     !crate::COMPILED_OUT && WATCHES_STEPS.load(Ordering::Relaxed)
 }
 
 /// Counts a step of the engine that is about to begin, and opens or closes the window.
 #[cold]
-pub fn step_begins() {
+pub(crate) fn step_begins() {
     let now = clock::monotonic_nanos();
     if now < RULE.not_before.load(Ordering::Relaxed) {
         return;
@@ -138,13 +138,13 @@ pub fn step_begins() {
 }
 
 /// Returns the number of steps that the window has counted, if it counts them.
-pub fn n_steps() -> Option<u64> {
+pub(crate) fn n_steps() -> Option<u64> {
     watches_steps().then(|| N_STEPS.load(Ordering::Relaxed))
 }
 
 /// Decides if a request that arrives is recorded. If it is chosen, the caller must call [`request_ends`] at its end.
 #[inline]
-pub fn request_arrives(id: u64) -> RequestChoice {
+pub(crate) fn request_arrives(id: u64) -> RequestChoice {
     if !WATCHES_REQUESTS.load(Ordering::Relaxed) {
         return RequestChoice::All;
     }
@@ -158,7 +158,7 @@ pub fn request_arrives(id: u64) -> RequestChoice {
 
 /// Decision of a window on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequestChoice {
+pub(crate) enum RequestChoice {
     /// The window has no condition on requests.
     All,
     /// The request is not recorded.
@@ -168,7 +168,7 @@ pub enum RequestChoice {
 }
 
 /// Counts the end of a chosen request.
-pub fn request_ends() {
+pub(crate) fn request_ends() {
     let _ = N_REQUESTS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
     follow_requests();
 }
@@ -188,7 +188,7 @@ fn mix(id: u64) -> u64 {
 
 /// Starts the thread that opens the window of a recording by time, and ends the recording when the window closes. If
 /// the thread cannot be started, the condition on time is always met.
-pub fn watch_time(session: u64, window: &Window) {
+pub(crate) fn watch_time(session: u64, window: &Window) {
     let times = window.times();
     if times == (Duration::ZERO..Duration::MAX) {
         return;

@@ -28,7 +28,7 @@ thread_local! {
 
 /// Calls `work` with a span, which is looked up if the thread has not cached it. Returns `None` if it is not found.
 #[inline]
-pub fn with<R>(key: SpanKey, look_up: impl Fn() -> Option<Arc<Kept>>, work: impl Fn(&Kept) -> R) -> Option<R> {
+pub(super) fn with<R>(key: SpanKey, look_up: impl Fn() -> Option<Arc<Kept>>, work: impl Fn(&Kept) -> R) -> Option<R> {
     let place = place_of(key);
     let known = CACHE.try_with(|cache| {
         let cache = cache.try_borrow().ok()?;
@@ -62,7 +62,7 @@ fn with_unknown<R>(key: SpanKey, place: usize, kept: Arc<Kept>, work: impl Fn(&K
 }
 
 /// Invalidates a closed span: its number may be reused.
-pub fn forget(key: SpanKey) {
+pub(super) fn forget(key: SpanKey) {
     N_CLOSED[place_of(key)].fetch_add(1, Ordering::Relaxed);
 }
 

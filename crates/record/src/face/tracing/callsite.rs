@@ -11,7 +11,7 @@ use std::sync::{LazyLock, Mutex};
 use tracing_core::Metadata;
 
 /// Maximum number of fields of a call site that are recorded.
-pub const FIELDS_MAX: usize = 63;
+pub(super) const FIELDS_MAX: usize = 63;
 
 /// Argument keys of the end of a row.
 const END_KEYS: [&str; 2] = ["busy_ns", "idle_ns"];
@@ -41,12 +41,12 @@ thread_local! {
 
 /// Returns the site of a call site's events that have values for exactly these fields. There is one per call site and
 /// combination of fields; such combinations are few.
-pub fn site_of(metadata: &'static Metadata<'static>, fields: u64) -> &'static Site {
+pub(super) fn site_of(metadata: &'static Metadata<'static>, fields: u64) -> &'static Site {
     &call_site_of(metadata, fields).site
 }
 
 /// Returns the category of such events followed by the keys of their arguments, for names made at run time.
-pub fn named_category(metadata: &'static Metadata<'static>, fields: u64) -> &'static str {
+pub(super) fn named_category(metadata: &'static Metadata<'static>, fields: u64) -> &'static str {
     &call_site_of(metadata, fields).named_category
 }
 
@@ -84,7 +84,7 @@ fn keys_of(metadata: &'static Metadata<'static>, fields: u64) -> Vec<&'static st
 
 /// The begin or end of a span's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RowEdge {
+pub(super) enum RowEdge {
     /// Begin, with values for these fields.
     Begin(u64),
     End,
@@ -100,7 +100,7 @@ struct RowKey {
 
 /// Returns the site of the begin or end of a row, which may have the category of another span. A begin has the fields,
 /// then the target if [`has_target_key`] returns true; the title of the row, if any, is the last argument.
-pub fn row_site(
+pub(super) fn row_site(
     metadata: &'static Metadata<'static>,
     edge: RowEdge,
     category: &'static str,
@@ -122,6 +122,6 @@ pub fn row_site(
 }
 
 /// Returns true if the begin of a row in this category has the span's target as an argument.
-pub fn has_target_key(metadata: &'static Metadata<'static>, category: &str) -> bool {
+pub(super) fn has_target_key(metadata: &'static Metadata<'static>, category: &str) -> bool {
     metadata.target() != category && metadata.fields().field(TARGET_KEY).is_none()
 }

@@ -13,7 +13,7 @@ const MESSAGE: &str = "message";
 
 /// The values of some fields of a call site.
 #[derive(Clone, Debug, Default)]
-pub struct Fields {
+pub(super) struct Fields {
     /// Fields that have values: one bit each, by position at the call site.
     pub present: u64,
     /// Their values, in that order.
@@ -31,7 +31,7 @@ enum Kept {
 
 impl Fields {
     /// Returns the values as arguments. Copies texts into the buffer.
-    pub fn args(&self) -> Vec<Arg> {
+    pub(super) fn args(&self) -> Vec<Arg> {
         let arg = |value: &Kept| match value {
             Kept::Word(arg) => *arg,
             Kept::Text(text) => text.to_arg(),
@@ -40,7 +40,7 @@ impl Fields {
     }
 
     /// Returns the message if it is the only field.
-    pub fn only_message(&self) -> Option<&str> {
+    pub(super) fn only_message(&self) -> Option<&str> {
         match (self.message, self.values.as_slice()) {
             (Some(message), [Kept::Text(text)]) if self.present == 1 << message => Some(text),
             _ => None,
@@ -48,7 +48,7 @@ impl Fields {
     }
 
     /// Returns the message.
-    pub fn message(&self) -> Option<&str> {
+    pub(super) fn message(&self) -> Option<&str> {
         match self.value(self.message? as usize)? {
             Kept::Text(text) => Some(text),
             Kept::Word(_) => None,
@@ -56,7 +56,7 @@ impl Fields {
     }
 
     /// Returns the value of the field that identifies a span of this call site, as text.
-    pub fn id(&self, metadata: &'static Metadata<'static>) -> Option<String> {
+    pub(super) fn id(&self, metadata: &'static Metadata<'static>) -> Option<String> {
         ID_KEYS.iter().find_map(|key| match self.value(metadata.fields().field(key)?.index())? {
             Kept::Text(text) => Some(text.to_string()),
             Kept::Word(arg) => arg.number_text(),
@@ -69,7 +69,7 @@ impl Fields {
     }
 
     /// Adds the values of `others`, which replace existing ones.
-    pub fn take_over(&mut self, others: Self) {
+    pub(super) fn take_over(&mut self, others: Self) {
         let places = (0..FIELDS_MAX).filter(|place| others.present >> place & 1 == 1);
         places.zip(others.values).for_each(|(place, value)| self.set_at(place, value));
         self.message = self.message.or(others.message);

@@ -22,7 +22,7 @@ use tracing_core::Metadata;
 
 /// State of a span while it exists. Times are on the recording's clock.
 #[derive(Debug)]
-pub struct Kept {
+pub(super) struct Kept {
     metadata: &'static Metadata<'static>,
     /// The site of its slices while it has no fields.
     plain: &'static Site,
@@ -40,7 +40,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    pub fn new(metadata: &'static Metadata<'static>, fields: Fields) -> Self {
+    pub(super) fn new(metadata: &'static Metadata<'static>, fields: Fields) -> Self {
         Self {
             metadata,
             plain: site_of(metadata, 0),
@@ -55,7 +55,7 @@ impl Kept {
     }
 
     /// Sets values of fields, or replaces them.
-    pub fn update(&self, news: Fields) {
+    pub(super) fn update(&self, news: Fields) {
         // A signal handler that records must not find the lock held by the code it interrupted.
         quietly(|| Arc::make_mut(lock(&self.fields).get_or_insert_default()).take_over(news));
         self.has_fields.store(true, Ordering::Relaxed);
@@ -63,18 +63,18 @@ impl Kept {
 
     /// Returns the site of its slices, if they have no arguments.
     #[inline]
-    pub fn plain_site(&self) -> Option<&'static Site> {
+    pub(super) fn plain_site(&self) -> Option<&'static Site> {
         (!self.has_fields.load(Ordering::Relaxed)).then_some(self.plain)
     }
 
     /// Returns the site of its name without arguments.
     #[inline]
-    pub fn bare_site(&self) -> &'static Site {
+    pub(super) fn bare_site(&self) -> &'static Site {
         self.plain
     }
 
     /// Returns the site of its slices, and their arguments.
-    pub fn site_and_args(&self) -> (&'static Site, Vec<Arg>) {
+    pub(super) fn site_and_args(&self) -> (&'static Site, Vec<Arg>) {
         match self.fields() {
             Some(fields) => (site_of(self.metadata, fields.present), fields.args()),
             None => (self.plain, Vec::new()),
@@ -86,14 +86,14 @@ impl Kept {
     }
 
     /// Returns its row, if it has one.
-    pub fn row(&self) -> Option<&Row> {
+    pub(super) fn row(&self) -> Option<&Row> {
         self.row.get()
     }
 
     /// Notes that the thread enters it. If this makes it a task, it gets a row, which begins at its first entry.
     /// `around` returns the spans around it, the innermost first.
     #[inline]
-    pub fn note_entry(&self, around: impl FnOnce() -> Vec<Arc<Self>>) {
+    pub(super) fn note_entry(&self, around: impl FnOnce() -> Vec<Arc<Self>>) {
         let (here, home) = (stack::thread(), self.home.load(Ordering::Relaxed));
         if home == 0 {
             self.first.store(switch::now(), Ordering::Relaxed);
@@ -106,7 +106,7 @@ impl Kept {
 
     /// Notes that the thread leaves it after `busy`.
     #[inline]
-    pub fn note_exit(&self, busy: u64) {
+    pub(super) fn note_exit(&self, busy: u64) {
         if self.home.load(Ordering::Relaxed) == stack::thread() {
             let before = self.busy_at_home.load(Ordering::Relaxed);
             self.busy_at_home.store(before.wrapping_add(busy), Ordering::Relaxed);
@@ -158,7 +158,7 @@ impl Kept {
     }
 
     /// Ends its row when the span is closed. The end has its busy and idle times as arguments.
-    pub fn end_row(&self) {
+    pub(super) fn end_row(&self) {
         let Some(row) = self.row.get() else {
             return;
         };

@@ -18,7 +18,7 @@ const APART: u64 = 16;
 
 /// The row of a span that is a task. Times are on the recording's clock.
 #[derive(Debug)]
-pub struct Row {
+pub(super) struct Row {
     /// Shared with the row that it is drawn in.
     pub id: u64,
     /// Category of the outermost span.
@@ -48,7 +48,7 @@ struct Inside {
 impl Row {
     /// Creates the row of a span that was first entered at `first`. `around` are the spans around it, the innermost
     /// first.
-    pub fn new(label: &Label<'_>, target: &'static str, first: u64, around: &[Arc<Kept>]) -> Self {
+    pub(super) fn new(label: &Label<'_>, target: &'static str, first: u64, around: &[Arc<Kept>]) -> Self {
         let recording = current::recording_id();
         let mut rows = around.iter().filter_map(|kept| Some((kept, kept.row()?)));
         let outer = rows.find(|(_, row)| row.recording == recording);
@@ -88,7 +88,7 @@ impl Row {
 
     /// Ends the row, and frees the level that it occupied in another row. Returns the end, which is after everything
     /// inside it.
-    pub fn end(&self, now: u64) -> u64 {
+    pub(super) fn end(&self, now: u64) -> u64 {
         let end = now.max(lock(&self.inside).free_from.saturating_add(APART));
         if let Some(outer) = self.outer.as_ref().and_then(|outer| outer.row()) {
             *lock(&outer.inside) = Inside { is_taken: false, free_from: end };
@@ -97,14 +97,14 @@ impl Row {
     }
 
     /// Returns true if its recording is still running.
-    pub fn is_recorded(&self) -> bool {
+    pub(super) fn is_recorded(&self) -> bool {
         current::is_recording(self.recording)
     }
 }
 
 /// Label of a span in the title of a row.
 #[derive(Clone, Copy, Debug)]
-pub struct Label<'a> {
+pub(super) struct Label<'a> {
     pub name: &'a str,
     /// The value of the field that identifies the span.
     pub id: Option<&'a str>,

@@ -2,7 +2,7 @@
 
 /// A span as one of the layers sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SpanKey {
+pub(super) struct SpanKey {
     pub layer: u32,
     pub span: u64,
 }
