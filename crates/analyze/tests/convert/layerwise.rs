@@ -87,7 +87,7 @@ fn read_strictly(json: &[u8]) -> Profile {
 }
 
 /// Panics unless vLLM's tools would accept a profile.
-pub fn assert_strict(json: &[u8]) {
+pub(crate) fn assert_strict(json: &[u8]) {
     read_strictly(json);
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 /// A host, and the error of its clocks.
 #[derive(Clone, Copy, Debug)]
-pub struct Host {
+pub(crate) struct Host {
     /// Nanoseconds by which its wall clock is ahead.
     pub offset_ns: i64,
     /// Parts per billion by which its clocks run too fast.
@@ -17,7 +17,7 @@ pub struct Host {
 
 /// Tool that writes the traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Writer {
+pub(crate) enum Writer {
     /// Our recorder.
     Ferrum,
     /// torch's profiler.
@@ -26,7 +26,7 @@ pub enum Writer {
 
 /// Work of all ranks.
 #[derive(Clone, Copy, Debug)]
-pub struct Work {
+pub(crate) struct Work {
     /// The tool that writes the traces.
     pub writer: Writer,
     /// Number of steps, each with a collective.
@@ -43,15 +43,15 @@ pub struct Work {
 const EPOCH_NS: i64 = 1_800_000_000_000_000_000;
 
 /// Reproducible random numbers.
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// Returns a number from zero to below `end`.
-    pub fn below(&mut self, end: i64) -> i64 {
+    pub(crate) fn below(&mut self, end: i64) -> i64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -67,7 +67,7 @@ struct Span {
 }
 
 /// Returns all traces, in the order of ranks.
-pub fn traces(hosts: &[Host], work: &Work) -> Vec<Input> {
+pub(crate) fn traces(hosts: &[Host], work: &Work) -> Vec<Input> {
     let host_of: Vec<usize> = hosts.iter().enumerate().flat_map(|(n, host)| vec![n; host.n_ranks as usize]).collect();
     let mut random = Random::new(work.seed);
     let mut ready = vec![0_i64; host_of.len()];
@@ -95,7 +95,7 @@ pub fn traces(hosts: &[Host], work: &Work) -> Vec<Input> {
 
 impl Host {
     /// Returns the time of its clock at a true time since the begin.
-    pub fn clock(&self, time: i64) -> i64 {
+    pub(crate) fn clock(&self, time: i64) -> i64 {
         time + (i128::from(time) * i128::from(self.drift_ppb)).div_euclid(1_000_000_000) as i64
     }
 }

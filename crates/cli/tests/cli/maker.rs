@@ -8,25 +8,25 @@ use std::process::Command;
 use std::time::Duration;
 
 /// The variable that makes this process the child.
-pub const CHILD: &str = "FERRUM_TRACE_CLI_TEST_CHILD";
+pub(crate) const CHILD: &str = "FERRUM_TRACE_CLI_TEST_CHILD";
 /// Arguments that run only the child of the test program.
-pub const CHILD_ARGS: [&str; 3] = ["--exact", "maker::the_child_records_until_it_is_killed", "--nocapture"];
+pub(crate) const CHILD_ARGS: [&str; 3] = ["--exact", "maker::the_child_records_until_it_is_killed", "--nocapture"];
 /// The line that the child prints after each order.
 const DONE: &str = "@done";
 
 /// A child process that records on demand.
-pub struct Maker {
+pub(crate) struct Maker {
     running: Running,
 }
 
 impl Maker {
     /// Starts a process that records to this file of the scene.
-    pub fn start(scene: &Scene, trace: &str) -> Self {
+    pub(crate) fn start(scene: &Scene, trace: &str) -> Self {
         Self::start_with(scene, trace, &[])
     }
 
     /// Like [`start`](Self::start), with more variables.
-    pub fn start_with(scene: &Scene, trace: &str, vars: &[(&str, &str)]) -> Self {
+    pub(crate) fn start_with(scene: &Scene, trace: &str, vars: &[(&str, &str)]) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(CHILD_ARGS).env(CHILD, "1").env("FERRUM_TRACE_OUT", scene.path(trace)).envs(vars.iter().copied());
         let mut maker = Self { running: Running::start(&mut command) };
@@ -34,43 +34,43 @@ impl Maker {
         maker
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.running.pid()
     }
 
     /// Records `n_spans` spans on each of two threads.
-    pub fn record(&mut self, n_spans: u32) {
+    pub(crate) fn record(&mut self, n_spans: u32) {
         self.tell(&format!("record {n_spans}"));
     }
 
     /// Records requests one after the other, each with a prefill step and two decode steps.
-    pub fn serve(&mut self, n_requests: u32) {
+    pub(crate) fn serve(&mut self, n_requests: u32) {
         self.tell(&format!("serve {n_requests}"));
     }
 
     /// Records every kind of event `n` times.
-    pub fn record_everything(&mut self, n: u32) {
+    pub(crate) fn record_everything(&mut self, n: u32) {
         self.tell(&format!("everything {n}"));
     }
 
     /// Records four steps of an engine with a device, with known times: see [`record_device`].
-    pub fn record_device(&mut self, rank: u64) {
+    pub(crate) fn record_device(&mut self, rank: u64) {
         self.tell(&format!("device {rank}"));
     }
 
     /// Flushes the recording.
-    pub fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         self.tell("flush");
     }
 
     /// Kills the process.
-    pub fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         self.running.kill();
         self.running.finish();
     }
 
     /// Lets the process end normally.
-    pub fn exit(self) {
+    pub(crate) fn exit(self) {
         self.running.finish().expect_success();
     }
 
@@ -81,14 +81,14 @@ impl Maker {
 }
 
 /// Leaves a spool with `2 * n_spans` spans of two threads, whose process was killed.
-pub fn killed(scene: &Scene, trace: &str, n_spans: u32) {
+pub(crate) fn killed(scene: &Scene, trace: &str, n_spans: u32) {
     let mut maker = Maker::start(scene, trace);
     maker.record(n_spans);
     maker.kill();
 }
 
 /// A scene with the spool `trace.json.spool` of a killed process, with `2 * n_spans` spans.
-pub fn spool_of_killed_process(n_spans: u32) -> Scene {
+pub(crate) fn spool_of_killed_process(n_spans: u32) -> Scene {
     let scene = Scene::new();
     killed(&scene, "trace.json", n_spans);
     scene

@@ -8,38 +8,38 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A folder that the command is run in.
-pub struct Scene {
+pub(crate) struct Scene {
     folder: TempDir,
 }
 
 impl Scene {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
     /// Creates a folder with one file.
-    pub fn with(name: &str, bytes: impl AsRef<[u8]>) -> Self {
+    pub(crate) fn with(name: &str, bytes: impl AsRef<[u8]>) -> Self {
         let scene = Self::new();
         scene.write(name, bytes);
         scene
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, bytes).unwrap();
     }
 
-    pub fn read(&self, name: &str) -> Vec<u8> {
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
         fs::read(self.path(name)).unwrap()
     }
 
     /// Returns the names in the folder, sorted.
-    pub fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder.path()).unwrap();
         let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
@@ -47,13 +47,13 @@ impl Scene {
     }
 
     /// Returns the number of events of a trace. It is read strictly, and its slices must nest.
-    pub fn n_events(&self, trace: &str) -> usize {
+    pub(crate) fn n_events(&self, trace: &str) -> usize {
         let file = TraceFile::read(&self.path(trace));
         file.assert_nested();
         file.recorded().count()
     }
 
-    pub fn command(&self, line: &str) -> Command {
+    pub(crate) fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ferrum-trace"));
         command.current_dir(self.folder.path()).args(line.split_whitespace());
         for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
@@ -64,12 +64,12 @@ impl Scene {
     }
 
     /// Runs the command with these arguments, which are separated by spaces.
-    pub fn run(&self, line: &str) -> Run {
+    pub(crate) fn run(&self, line: &str) -> Run {
         Run::of(self.command(line).output().unwrap())
     }
 
     /// Like [`run`](Self::run), with standard input.
-    pub fn run_with_stdin(&self, line: &str, bytes: &[u8]) -> Run {
+    pub(crate) fn run_with_stdin(&self, line: &str, bytes: &[u8]) -> Run {
         let mut command = self.command(line);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -85,14 +85,14 @@ impl Scene {
 
 /// The result of a run.
 #[derive(Debug)]
-pub struct Run {
+pub(crate) struct Run {
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
 }
 
 impl Run {
-    pub fn of(output: Output) -> Self {
+    pub(crate) fn of(output: Output) -> Self {
         let run = Self {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).unwrap(),
@@ -104,7 +104,7 @@ impl Run {
 
     /// Panics unless the run ended with this code, standard output and standard error.
     #[track_caller]
-    pub fn expect(self, code: i32, stdout: &str, stderr: &str) {
+    pub(crate) fn expect(self, code: i32, stdout: &str, stderr: &str) {
         assert_eq!(self.code, Some(code), "{self:#?}");
         assert_eq!(self.stdout, stdout);
         assert_eq!(self.stderr, stderr);
@@ -112,7 +112,7 @@ impl Run {
 
     /// Panics unless the run ended with this code.
     #[track_caller]
-    pub fn expect_code(self, code: i32) -> Self {
+    pub(crate) fn expect_code(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self:#?}");
         self
     }
