@@ -65,7 +65,10 @@ pub(super) fn pair(
             open.remove(&(kind, key_of_pair));
         }
     }
-    for begin in open.into_values().flatten() {
+    // In the order of the file: the output must not depend on the order of the map.
+    let mut unfinished: Vec<Open> = open.into_values().flatten().collect();
+    unfinished.sort_unstable_by_key(|begin| begin.order);
+    for begin in unfinished {
         unpaired.begins += 1;
         let bytes = pending.take(begin.record)?;
         if let Some(record) = Record::read(&bytes) {

@@ -301,3 +301,17 @@ fn no_text_is_cut_at_a_nul() {
     let n_whole = back.iter().filter(|event| event["name"] == "na␀me" && event["args"]["ke␀y"] == "val␀ue").count();
     assert_eq!(n_whole, 2);
 }
+
+/// Texts that repeat are interned, which must not depend on the seed of a hash; unfinished slices come last.
+#[test]
+fn the_same_input_gives_the_same_bytes() {
+    let event = |n: u32| {
+        let args = json!({"file": format!("file {}.rs", n % 997), "task": format!("task {}", n % 1499)});
+        json!({"ph": "B", "name": "work", "ts": n, "pid": 1 + n % 5, "tid": n % 7, "args": args})
+    };
+    let events = Value::Array((0..20_000).map(event).collect()).to_string();
+    let first = converted(Target::Perfetto, &events).0;
+    for _ in 0..3 {
+        assert!(converted(Target::Perfetto, &events).0 == first);
+    }
+}

@@ -5,7 +5,7 @@ use super::text::PushText;
 use crate::perfetto::field::{annotation, event, interned, nested};
 use crate::perfetto::wire::{Push, Small};
 use ferrum_trace_model::Value;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 /// Longer texts are never interned, since they rarely repeat.
 const DEFINED_VALUE_BYTES_MAX: usize = 256;
@@ -46,7 +46,8 @@ pub(crate) struct Arguments {
     keys: Interner,
     values: Interner,
     seen: SeenOnce,
-    hasher: RandomState,
+    /// Has no random seed, so that the same input gives the same bytes. A collision only makes a text be written inline.
+    hasher: BuildHasherDefault<DefaultHasher>,
 }
 
 impl Arguments {
@@ -55,7 +56,7 @@ impl Arguments {
             keys: Interner::new(interned::ANNOTATION_NAMES),
             values: Interner::new(interned::ANNOTATION_STRINGS),
             seen: SeenOnce::new(),
-            hasher: RandomState::new(),
+            hasher: BuildHasherDefault::default(),
         }
     }
 
