@@ -19,24 +19,28 @@ use file::TextFile;
 struct Finding {
     path: String,
     line: usize,
-    words: String,
+    message: String,
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}:{}: {}", self.path, self.line, self.words)
+        write!(out, "{}:{}: {}", self.path, self.line, self.message)
     }
 }
 
-/// A rule looks at one file at a time.
-type Rule = fn(&TextFile) -> Vec<Finding>;
+/// Rules that need one file at a time.
+const FILE_RULES: &[fn(&TextFile) -> Vec<Finding>] =
+    &[shape::findings, leftovers::findings, unsafety::findings, doors::findings];
 
-const RULES: &[Rule] = &[shape::findings, leftovers::findings, unsafety::findings, doors::findings];
+/// Rules that need all files at once.
+const TREE_RULES: &[fn(&[TextFile]) -> Vec<Finding>] = &[];
 
-/// Puts every rule to every file of the repository, and prints all that is found.
+/// Applies every rule to the files of the repository and prints the findings.
 pub fn check(workspace: &Workspace) -> Result {
     let files = file::all(workspace)?;
-    let findings: Vec<Finding> = files.iter().flat_map(|file| RULES.iter().flat_map(|rule| rule(file))).collect();
+    let in_files = files.iter().flat_map(|file| FILE_RULES.iter().flat_map(|rule| rule(file)));
+    let in_tree = TREE_RULES.iter().flat_map(|rule| rule(&files));
+    let findings: Vec<Finding> = in_files.chain(in_tree).collect();
     for finding in &findings {
         println!("{finding}");
     }

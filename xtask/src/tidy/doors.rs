@@ -61,7 +61,7 @@ mod tests {
 
     fn complaints(path: &str, package: &str, rest: &str) -> Vec<String> {
         let text = format!("[package]\nname = \"{package}\"\n{rest}");
-        findings(&TextFile::new(path, text)).into_iter().map(|finding| finding.words).collect()
+        findings(&TextFile::new(path, text)).into_iter().map(|finding| finding.message).collect()
     }
 
     #[test]

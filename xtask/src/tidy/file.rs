@@ -23,13 +23,13 @@ impl TextFile {
         Self { path: path.into(), text, code }
     }
 
-    /// Samples are kept byte for byte as some program wrote them, so rules of form do not hold for them.
-    pub fn is_sample(&self) -> bool {
+    /// True for files kept byte for byte as some program wrote them. Rules about layout do not apply to them.
+    pub fn is_test_data(&self) -> bool {
         self.path.split('/').any(|folder| folder == "data")
     }
 
-    pub fn finding(&self, line_idx: usize, words: impl Into<String>) -> Finding {
-        Finding { path: self.path.clone(), line: line_idx + 1, words: words.into() }
+    pub fn finding(&self, line_idx: usize, message: impl Into<String>) -> Finding {
+        Finding { path: self.path.clone(), line: line_idx + 1, message: message.into() }
     }
 }
 

@@ -10,7 +10,7 @@ const LINES_MAX: usize = 800;
 const MACHINE_FOLDERS: [&str; 3] = ["work", "farm", "root"];
 
 pub fn findings(file: &TextFile) -> Vec<Finding> {
-    if file.is_sample() {
+    if file.is_test_data() {
         return Vec::new();
     }
     let mut findings = Vec::new();

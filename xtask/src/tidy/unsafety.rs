@@ -109,7 +109,7 @@ mod tests {
     /// `§` stands for the keyword.
     fn complaints(path: &str, text: &str) -> Vec<String> {
         let file = TextFile::new(path, text.replace('§', KEYWORD));
-        findings(&file).iter().map(|finding| format!("{}: {}", finding.line, finding.words)).collect()
+        findings(&file).iter().map(|finding| format!("{}: {}", finding.line, finding.message)).collect()
     }
 
     const HOME: &str = "crates/record/src/buffer.rs";
