@@ -1,10 +1,14 @@
 //! The step `tidy`: rules of this repository that neither rustc nor clippy can check.
 
+mod cycles;
 mod doors;
 mod file;
+mod layers;
 mod leftovers;
 mod manifest;
+mod modules;
 mod rust_code;
+mod rust_paths;
 mod shape;
 mod unsafety;
 
