@@ -7,6 +7,7 @@ mod layers;
 mod leftovers;
 mod manifest;
 mod modules;
+mod openings;
 mod rust_code;
 mod rust_paths;
 mod shape;
