@@ -8,6 +8,7 @@ mod leftovers;
 mod manifest;
 mod modules;
 mod openings;
+mod prose_width;
 mod rust_code;
 mod rust_paths;
 mod shape;
