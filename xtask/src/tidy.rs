@@ -1,7 +1,7 @@
 //! The step `tidy`: rules of this repository that neither rustc nor clippy can check.
 
 mod cycles;
-mod doors;
+mod dependencies;
 mod file;
 mod layers;
 mod leftovers;
@@ -36,7 +36,7 @@ impl fmt::Display for Finding {
 
 /// Rules that need one file at a time.
 const FILE_RULES: &[fn(&TextFile) -> Vec<Finding>] =
-    &[shape::findings, leftovers::findings, unsafety::findings, doors::findings];
+    &[shape::findings, leftovers::findings, unsafety::findings, dependencies::findings];
 
 /// Rules that need all files at once.
 const TREE_RULES: &[fn(&[TextFile]) -> Vec<Finding>] = &[];

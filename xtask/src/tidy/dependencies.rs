@@ -23,7 +23,7 @@ const DOORS: &[(&str, &[&str])] = &[
 /// What only tests may use.
 const TESTKIT: &str = "ferrum-trace-testkit";
 
-const THIS_FILE: &str = "xtask/src/tidy/doors.rs";
+const THIS_FILE: &str = "xtask/src/tidy/dependencies.rs";
 
 pub fn findings(file: &TextFile) -> Vec<Finding> {
     if file.path.rsplit('/').next() != Some("Cargo.toml") {
@@ -70,7 +70,7 @@ mod tests {
         assert!(complaints("crates/record/Cargo.toml", "ferrum-trace", format).is_empty());
         assert_eq!(
             complaints("crates/model/Cargo.toml", "ferrum-trace-model", format),
-            ["`ferrum-trace-model` may not depend on `ferrum-trace-format`: see xtask/src/tidy/doors.rs"]
+            ["`ferrum-trace-model` may not depend on `ferrum-trace-format`: see xtask/src/tidy/dependencies.rs"]
         );
     }
 
@@ -94,7 +94,7 @@ mod tests {
     fn a_new_crate_must_be_given_its_doors() {
         assert_eq!(
             complaints("crates/new/Cargo.toml", "ferrum-trace-new", ""),
-            ["`ferrum-trace-new` has no line in xtask/src/tidy/doors.rs"]
+            ["`ferrum-trace-new` has no line in xtask/src/tidy/dependencies.rs"]
         );
     }
 }
