@@ -1,4 +1,4 @@
-//! The steps of `check` that are a few lines of cargo each.
+//! Steps of `check` that only run cargo.
 
 use std::{env, fs, io};
 
@@ -7,11 +7,11 @@ use crate::task::Task;
 use crate::toolchain::{has_subcommand, need_component};
 use crate::workspace::Workspace;
 
-/// The manifests outside the workspace, which `cargo` in the root does not see.
+/// Manifests outside the workspace, which `cargo` in the root does not see.
 const FUZZ: &str = "fuzz/Cargo.toml";
 const COMPILED_OUT: &str = "tests/compiled-out/Cargo.toml";
 
-/// What is off unless asked for, and is checked all the same.
+/// Optional features that are checked too.
 const FEATURES: &str = "--features ferrum-trace/http,ferrum-trace/tracing";
 
 pub fn fmt(workspace: &Workspace) -> Result {
@@ -24,7 +24,7 @@ pub fn fmt(workspace: &Workspace) -> Result {
 pub fn clippy(workspace: &Workspace) -> Result {
     need_component(workspace, "clippy", "clippy")?;
     cargo(workspace, &format!("clippy --all-targets {FEATURES} -- -D warnings"))?;
-    // Elsewhere the packings are all there, or none.
+    // In the other builds either all containers are enabled or none.
     cargo(workspace, "clippy -p ferrum-trace-format --all-targets --features zstd -- -D warnings")?;
     cargo(workspace, "clippy -p bench --all-targets -- -D warnings")
 }
@@ -33,7 +33,8 @@ pub fn docs(workspace: &Workspace) -> Result {
     Task::cargo(workspace).words("doc --no-deps").words(FEATURES).env("RUSTDOCFLAGS", "-D warnings").run()
 }
 
-/// All of them, also after one has failed. Traces of an earlier run must not stand in for those of this one.
+/// Runs all tests, also after one has failed. Deletes the traces of an earlier run first, so that `viewers` does not
+/// read them.
 pub fn tests(workspace: &Workspace) -> Result {
     clear(workspace)?;
     if has_subcommand(workspace, "nextest") {
@@ -47,8 +48,9 @@ pub fn doctests(workspace: &Workspace) -> Result {
     cargo(workspace, &format!("test --doc {FEATURES}"))
 }
 
-/// Three preemptions find what two threads can do to each other in practice; without a bound the search takes hours. Not `--cfg loom`,
-/// under which tokio has no network and what needs it does not compile. The folder is its own because flags rebuild every dependency.
+/// Runs the loom tests with at most three preemptions; without a bound the search takes hours. The flag is not `--cfg
+/// loom`, because tokio has no network under it and dependent crates do not compile. The target folder is separate
+/// because flags rebuild every dependency.
 pub fn loom(workspace: &Workspace) -> Result {
     let flags = env::var("RUSTFLAGS").unwrap_or_default();
     Task::cargo(workspace)
@@ -64,7 +66,7 @@ pub fn compiled_out(workspace: &Workspace) -> Result {
     cargo(workspace, &format!("test --manifest-path {COMPILED_OUT}"))
 }
 
-/// Lints, which is to build without linking: so any toolchain will do, and the path that stands in for libFuzzer spares its C++.
+/// Lints without linking, so that any toolchain works. The path in place of libFuzzer avoids compiling its C++.
 pub fn fuzz(workspace: &Workspace) -> Result {
     Task::cargo(workspace)
         .words("clippy --manifest-path")

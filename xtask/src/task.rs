@@ -1,4 +1,4 @@
-//! A program that a chore runs.
+//! External programs that a chore runs.
 
 use std::ffi::OsStr;
 use std::io;
@@ -7,14 +7,14 @@ use std::process::{Command, Stdio};
 use crate::Result;
 use crate::workspace::Workspace;
 
-/// A command in the root of the workspace, with the words to show for it.
+/// A command in the root of the workspace, with the text to show for it.
 pub struct Task {
     command: Command,
     shown: String,
 }
 
 impl Task {
-    /// The program `name`, as found on the path.
+    /// The program `name`, searched in `PATH`.
     pub fn new(workspace: &Workspace, name: impl AsRef<OsStr>) -> Self {
         let mut command = Command::new(&name);
         command.current_dir(workspace.root()).env("CARGO_TARGET_DIR", workspace.target());
@@ -22,14 +22,14 @@ impl Task {
         Self { command, shown }
     }
 
-    /// The cargo that started this chore.
+    /// The cargo that started this program.
     pub fn cargo(workspace: &Workspace) -> Self {
         let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let task = Self::new(workspace, program);
         Self { shown: "cargo".into(), ..task }
     }
 
-    /// Words without blanks or anything else that a shell would read differently.
+    /// Adds arguments, separated by blanks. They must not contain characters special to a shell.
     pub fn words(self, words: &str) -> Self {
         words.split_whitespace().fold(self, Self::arg)
     }
@@ -47,8 +47,8 @@ impl Task {
         self
     }
 
-    /// Runs it in view. All it says goes to stdout: cargo and its test runners report on stderr, and who keeps
-    /// only one of the two streams should keep the summary.
+    /// Runs the program and shows its output, all of it on stdout: cargo and its test runners report on stderr, and a
+    /// log of one stream should have the summary.
     pub fn run(mut self) -> Result {
         println!("$ {}", self.shown);
         let status = self
@@ -60,7 +60,7 @@ impl Task {
         if status.success() { Ok(()) } else { Err(format!("`{}` failed ({status})", self.shown)) }
     }
 
-    /// Runs it unseen, and gives what it said on stdout.
+    /// Runs the program and returns its stdout.
     pub fn output(mut self) -> Result<Vec<u8>> {
         let output = self.command.stdin(Stdio::null()).output().map_err(|err| self.not_started(&err))?;
         if output.status.success() {

@@ -4,13 +4,13 @@ use crate::Result;
 use crate::task::Task;
 use crate::workspace::Workspace;
 
-/// Whether `cargo NAME` exists.
+/// Returns true if `cargo NAME` exists.
 pub fn has_subcommand(workspace: &Workspace, name: &str) -> bool {
     let task = Task::cargo(workspace).arg(name).arg("--version");
     task.output().is_ok()
 }
 
-/// Installs a component of the toolchain in use, unless its `cargo SUBCOMMAND` is there.
+/// Installs a component of the active toolchain, unless its `cargo SUBCOMMAND` exists.
 pub fn need_component(workspace: &Workspace, subcommand: &str, component: &str) -> Result {
     if has_subcommand(workspace, subcommand) {
         return Ok(());
@@ -19,13 +19,13 @@ pub fn need_component(workspace: &Workspace, subcommand: &str, component: &str) 
     task.arg(component).run()
 }
 
-/// Whether code for `triple` can be compiled.
+/// Returns true if code for `triple` can be compiled.
 pub fn has_target(workspace: &Workspace, triple: &str) -> bool {
     let installed = Task::new(workspace, "rustup").words("target list --installed").output();
     installed.is_ok_and(|list| String::from_utf8_lossy(&list).lines().any(|line| line == triple))
 }
 
-/// Installs the nightly toolchain, unless there is one.
+/// Installs the nightly toolchain if it is missing.
 pub fn need_nightly(workspace: &Workspace) -> Result {
     let there = Task::new(workspace, "rustup").words("run nightly rustc --version");
     if there.output().is_ok() {

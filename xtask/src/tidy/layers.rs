@@ -1,4 +1,5 @@
-//! The folders of a crate are layers: a module uses its own folder and those below, and modules do not form large cycles.
+//! The folders of a crate are layers: a module uses its own folder and those below, and modules do not form large
+//! cycles.
 
 use std::collections::BTreeSet;
 

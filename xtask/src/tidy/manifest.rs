@@ -1,4 +1,4 @@
-//! As much of `Cargo.toml` as the doors need: the package's name and what it depends on.
+//! Reads the package name and the dependencies of a `Cargo.toml`.
 
 /// A line that names a dependency.
 #[derive(Debug, PartialEq)]
@@ -15,7 +15,7 @@ pub fn package_name(text: &str) -> Option<&str> {
     lines.filter_map(|line| value_of(line, "name")).next()
 }
 
-/// All dependencies: of the library, its tests and its build script, on every platform.
+/// All dependencies: normal, dev and build, on every platform.
 pub fn dependencies(text: &str) -> Vec<Dependency> {
     let mut found = Vec::new();
     let mut table = Table::Other;
@@ -35,11 +35,11 @@ pub fn dependencies(text: &str) -> Vec<Dependency> {
 }
 
 enum Table {
-    /// `[dependencies]`: a line each.
+    /// `[dependencies]`: one line for each.
     Many {
         is_dev: bool,
     },
-    /// `[dependencies.NAME]`: a table for one.
+    /// `[dependencies.NAME]`: a table for one dependency.
     One {
         name: String,
         is_dev: bool,

@@ -1,7 +1,7 @@
 //! Modules, imports and paths of one Rust file, without its test modules.
 //!
-//! The input is code without comments and literals (see [`super::rust_code`]). It is split into tokens, not parsed: that is
-//! enough to find `use` declarations and paths such as `crate::memory::Chunk`.
+//! The input is code without comments and literals (see [`super::rust_code`]). It is split into tokens, not parsed:
+//! that is enough to find `use` declarations and paths such as `crate::memory::Chunk`.
 
 /// Declarations and paths of one file.
 #[derive(Debug, Default, PartialEq)]
@@ -282,8 +282,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// True for `$crate::…`, which names the crate where the macro is expanded from outside, for the end of a longer path such
-    /// as `<T>::a::b` or `::std::fmt`, and for the visibility `pub(in crate::a)`.
+    /// True for `$crate::…`, which names the crate where the macro is expanded from outside, for the end of a longer
+    /// path such as `<T>::a::b` or `::std::fmt`, and for the visibility `pub(in crate::a)`.
     fn is_part_of_something_else(&self, start: usize) -> bool {
         let before = |distance: usize| start.checked_sub(distance).map_or("", |idx| self.tokens[idx].text);
         matches!(before(1), "$" | "::" | ".") || (before(1) == "in" && before(2) == "(")
