@@ -155,7 +155,8 @@ impl<'a> Reader<'a> {
         let end = self.group_end(self.at + 1);
         let words: Vec<&str> = self.tokens[self.at..end].iter().map(|token| token.text).collect();
         self.at = end;
-        if words.get(2) == Some(&"cfg") && words.contains(&"test") && !words.contains(&"not") {
+        let is_also_otherwise = words.contains(&"not") || words.contains(&"any");
+        if words.get(2) == Some(&"cfg") && words.contains(&"test") && !is_also_otherwise {
             self.skip_item();
         }
     }
@@ -362,8 +363,10 @@ mod tests {
     }
 
     #[test]
-    fn code_that_tests_replace_is_kept() {
-        assert_eq!(imports("#[cfg(not(test))]\nuse crate::a;\n"), ["a = crate::a"]);
+    fn code_that_is_not_only_for_tests_is_kept() {
+        for condition in ["not(test)", "any(test, unix)"] {
+            assert_eq!(imports(&format!("#[cfg({condition})]\nuse crate::a;\n")), ["a = crate::a"]);
+        }
     }
 
     #[test]
