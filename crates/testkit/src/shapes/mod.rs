@@ -44,7 +44,7 @@ impl Shape {
     ///
     /// If `out` cannot be written.
     pub fn write(self, out: &mut dyn Write, n: u64) -> io::Result<()> {
-        let mut list = List { out, is_first: true };
+        let mut list = List { out, n_fields: 0, n_events: 0 };
         (self.write)(&mut list, n)?;
         list.finish()
     }
@@ -57,34 +57,41 @@ impl Shape {
     }
 }
 
-/// The list of events that is being written.
+/// Writes the object of a trace: fields, then the list of events.
 struct List<'a> {
     out: &'a mut dyn Write,
-    is_first: bool,
+    n_fields: u64,
+    n_events: u64,
 }
 
 impl List<'_> {
-    /// Writes a field of the object around the list. Only before the first event.
+    /// Writes a field of the object around the list. Call it before the first event.
     fn field(&mut self, key: &str, value: &str) -> io::Result<()> {
-        let separator = if std::mem::take(&mut self.is_first) { "{" } else { ",\n" };
+        let separator = if self.n_fields == 0 { "{" } else { ",\n" };
+        self.n_fields += 1;
         write!(self.out, "{separator}\"{key}\":{value}")
     }
 
-    /// Begins the list after the fields.
-    fn begin(&mut self) -> io::Result<()> {
-        let separator = if self.is_first { "{" } else { ",\n" };
-        self.is_first = true;
-        write!(self.out, "{separator}\"traceEvents\":[")
-    }
-
-    /// Writes an event.
+    /// Writes an event; the first one begins the list.
     fn event(&mut self, event: std::fmt::Arguments<'_>) -> io::Result<()> {
-        let separator = if std::mem::take(&mut self.is_first) { "\n" } else { ",\n" };
+        self.begin_if_empty()?;
+        let separator = if self.n_events == 0 { "\n" } else { ",\n" };
+        self.n_events += 1;
         self.out.write_all(separator.as_bytes())?;
         self.out.write_fmt(event)
     }
 
-    fn finish(self) -> io::Result<()> {
+    /// Writes an event for each number.
+    fn events(&mut self, numbers: impl Iterator<Item = u64>, event: impl Fn(u64) -> String) -> io::Result<()> {
+        numbers.map(event).try_for_each(|event| self.event(format_args!("{event}")))
+    }
+
+    fn begin_if_empty(&mut self) -> io::Result<()> {
+        if self.n_events == 0 { self.field("traceEvents", "[") } else { Ok(()) }
+    }
+
+    fn finish(mut self) -> io::Result<()> {
+        self.begin_if_empty()?;
         self.out.write_all(b"\n]}\n")?;
         self.out.flush()
     }
