@@ -1,5 +1,5 @@
-//! Fixtures for the tests of ferrum-trace: child processes, scratch folders, strict reading of what was written, traces of shapes
-//! that are hard on readers.
+//! Fixtures for the tests of ferrum-trace: child processes, a strict reader of traces, and generated traces that are
+//! expensive to read.
 
 pub mod process;
 pub mod shapes;

@@ -1,4 +1,4 @@
-//! What may go from one thread to another.
+//! Values that may move to another thread.
 
 use crate::Scene;
 use ferrum_trace::async_span;

@@ -1,4 +1,4 @@
-//! What many scenes do: threads that record, and count what they have done.
+//! Shared by the scenes: threads that record and count their events.
 
 use crate::sys::{Lease, SharedCounters};
 use ferrum_trace::span;
@@ -9,15 +9,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// The name of the file of [`counters`].
+/// File name of [`counters`].
 const COUNTERS: &str = "counters";
 
-/// Numbers that the test can read.
+/// Creates counters that the test can read.
 pub fn counters(n: usize) -> SharedCounters {
     SharedCounters::create(Path::new(COUNTERS), n)
 }
 
-/// Makes the start of the recorder wait, until what is returned is dropped.
+/// Blocks the start of the recorder until the returned value is dropped.
 pub fn slow_start() -> Lease {
     let mut spool = std::env::var_os("FERRUM_TRACE_OUT").unwrap();
     spool.push(".spool");
@@ -31,21 +31,21 @@ pub fn record(first: u64, last: u64) {
     }
 }
 
-/// How much a worker records. The test must read it all, however long a busy machine makes the scene.
+/// Speed of a worker. The test must read all events, however long the scene takes on a busy machine.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Pace {
-    /// Without a pause, some million spans a second. But slowly after some milliseconds of that.
+    /// Without a pause, some million spans per second; slow after some milliseconds.
     Full,
     /// Without a pause.
     Endless,
     /// Some at a time, then a pause.
     Slow,
-    /// Some dozens a millisecond, without a pause.
+    /// Some dozens per millisecond, without a pause.
     Steady,
 }
 
 impl Pace {
-    /// How long a worker sleeps after its `n`th span.
+    /// Sleep after the `n`th span.
     fn pause_after(self, n: u64) -> Option<Duration> {
         const FULL_SPANS: u64 = 25_000;
         let (is_due, micros) = match self {
@@ -61,7 +61,7 @@ impl Pace {
     }
 }
 
-/// Threads called `worker 0` and so on, which record `work` spans numbered from 1 on.
+/// Threads named `worker 0` and so on, which record `work` spans numbered from 1.
 pub struct Workers {
     pub counters: SharedCounters,
     orders: Arc<Orders>,
@@ -75,14 +75,14 @@ struct Orders {
 }
 
 impl Workers {
-    /// `n` threads that wait for [`go`](Self::go). The recorder has started.
+    /// Creates `n` threads that wait for [`go`](Self::go). The recorder has started.
     pub fn ready(n: usize, pace: Pace) -> Self {
-        // Starting takes some milliseconds, and is the subject of other scenes.
+        // The start takes some milliseconds, and is the subject of other scenes.
         assert!(ferrum_trace::is_on());
         Self::with_counters(n, pace, counters(n))
     }
 
-    /// The same with numbers that are there already, and whether the recorder has started or not.
+    /// Creates threads with existing counters, whether the recorder has started or not.
     pub fn with_counters(n: usize, pace: Pace, counters: SharedCounters) -> Self {
         let orders = Arc::new(Orders::default());
         let start = |worker: usize| {
@@ -96,7 +96,7 @@ impl Workers {
                     n += 1;
                     let span = span!("work", n, worker);
                     drop(span);
-                    // Only now: the test holds us to this number.
+                    // Only now: the test requires all counted spans.
                     counters.set(worker, n);
                     if let Some(pause) = pace.pause_after(n) {
                         std::thread::sleep(pause);
@@ -108,7 +108,7 @@ impl Workers {
         Self { counters, threads: (0..n).map(start).collect(), orders }
     }
 
-    /// Has all threads record.
+    /// Lets all threads record.
     pub fn go(&self) {
         self.orders.go.store(true, Ordering::Relaxed);
         for thread in &self.threads {
@@ -125,7 +125,7 @@ impl Workers {
         }
     }
 
-    /// Lets the threads end, and returns how many spans each has recorded.
+    /// Ends the threads, and returns the number of spans of each.
     pub fn stop(self) -> Vec<u64> {
         self.orders.stop.store(true, Ordering::Relaxed);
         for thread in self.threads {
@@ -135,17 +135,17 @@ impl Workers {
     }
 }
 
-/// Tells the test something.
+/// Writes a line for the test.
 #[macro_export]
-macro_rules! tell {
+macro_rules! report {
     ($($words:tt)*) => {{
         use std::io::Write;
-        // Not `println!`, which panics when nobody listens.
+        // Not `println!`, which panics if the test has closed the pipe.
         let _ = writeln!(std::io::stdout(), $($words)*);
     }};
 }
 
-/// Waits until the test closes standard input, or tells something.
+/// Waits until the test writes a line or closes standard input.
 pub fn wait_for_test() {
     let mut line = String::new();
     let _ = std::io::stdin().read_line(&mut line);

@@ -1,5 +1,5 @@
-//! What the child program and the tests of this package share: the texts and programs that one records and the other
-//! expects, the child itself, and the strict reading of the file that came out.
+//! Shared by the child program and the tests: the texts and programs that one records and the other expects, the child
+//! process, and a strict reader of the trace.
 
 pub mod child;
 pub mod mount;

@@ -51,7 +51,7 @@ fn many_ids(list: &mut List<'_>, n: u64) -> io::Result<()> {
     })
 }
 
-/// Names differ, so that what began first ends first.
+/// The names differ, so that the first to begin is the first to end.
 fn overlapping_ids(list: &mut List<'_>, n: u64) -> io::Result<()> {
     list.events(0..n / 2, |begin| {
         format!(r#"{{"ph":"b","cat":"c","name":"a {begin}","id":1,"ts":{begin},"pid":1,"tid":1}}"#)

@@ -1,4 +1,4 @@
-//! Metadata, fields around the events, and damage.
+//! Metadata, fields around the events, and damaged events.
 
 use super::{List, Shape};
 use std::io;
@@ -97,7 +97,7 @@ fn unknown(list: &mut List<'_>, n: u64) -> io::Result<()> {
     list.events(0..n, |at| format!(r#"{{"ph":"?","name":"f {at}","ts":{at},"pid":1,"tid":1}}"#))
 }
 
-/// Every second event is cut off in a text.
+/// Every second event is cut off in a string.
 fn damaged(list: &mut List<'_>, n: u64) -> io::Result<()> {
     for at in 0..n / 2 {
         list.event(format_args!(r#"{{"ph":"X","name":"f","ts":{at},"dur":1,"pid":1,"tid":1}}"#))?;

@@ -98,7 +98,7 @@ fn requests(list: &mut List<'_>, n: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// All requests are open while steps go by.
+/// All requests are open during the steps.
 fn open_requests(list: &mut List<'_>, n: u64) -> io::Result<()> {
     for id in 0..n / 4 {
         of_request(list, 'b', "request", id, id)?;
@@ -150,7 +150,7 @@ fn kernel(list: &mut List<'_>, number: u64, at: u64) -> io::Result<()> {
     ))
 }
 
-/// All are launched before the first runs.
+/// All kernels are launched before the first runs.
 fn kernels(list: &mut List<'_>, n: u64) -> io::Result<()> {
     for number in 0..n / 4 {
         launch(list, number, number)?;

@@ -1,7 +1,7 @@
-//! Traces of shapes that are hard on a reader: deep nesting, many names, many rows, and so on, in any size.
+//! Generated traces that are expensive to read: deep nesting, many names, many tracks, and so on, in any size.
 //!
-//! Every shape is written for a size `n`, and its file is about twice as long for `2 * n`. Tests use a shape at one size that a
-//! command with quadratic growth does not finish in reasonable time; `cargo xtask growth` doubles each of them and compares.
+//! Every shape has a size `n`; its file is about twice as long for `2 * n`. Tests use a shape at a size that a command
+//! with quadratic growth does not finish in reasonable time; `cargo xtask growth` doubles each of them and compares.
 
 mod async_shapes;
 mod document_shapes;
@@ -28,14 +28,14 @@ impl Shape {
         SHAPES.into_iter().flatten().copied()
     }
 
-    /// Returns the shape of that name.
+    /// Returns the shape with this name.
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If no shape has this name.
     #[track_caller]
     pub fn named(name: &str) -> Self {
-        Self::all().find(|shape| shape.name == name).unwrap_or_else(|| panic!("no shape is named {name}"))
+        Self::all().find(|shape| shape.name == name).unwrap_or_else(|| panic!("unknown shape `{name}`"))
     }
 
     /// Writes a trace of this shape as Chrome trace JSON, an object with a list of events.
@@ -52,7 +52,7 @@ impl Shape {
     /// Returns a trace of this shape.
     pub fn trace(self, n: u64) -> Vec<u8> {
         let mut json = Vec::new();
-        self.write(&mut json, n).unwrap_or_else(|error| panic!("memory cannot be written: {error}"));
+        self.write(&mut json, n).unwrap_or_else(|error| panic!("cannot write to memory: {error}"));
         json
     }
 }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_shape_has_its_own_name_and_doubles_with_its_size() {
+    fn names_of_shapes_are_unique_and_their_length_doubles_with_their_size() {
         let names: std::collections::BTreeSet<_> = Shape::all().map(|shape| shape.name).collect();
         assert_eq!(names.len(), Shape::all().count());
         for shape in Shape::all() {

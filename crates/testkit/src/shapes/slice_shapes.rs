@@ -51,7 +51,7 @@ fn nested_begins(list: &mut List<'_>, n: u64) -> io::Result<()> {
     list.events(n / 2..n, |end| format!(r#"{{"ph":"E","ts":{end},"pid":1,"tid":1}}"#))
 }
 
-/// Half of the slices are nested, the other half are short ones in the innermost.
+/// Half of the slices are nested, the others are short and in the innermost one.
 fn deep_leaves(list: &mut List<'_>, n: u64) -> io::Result<()> {
     list.events(0..n / 2, |depth| {
         let duration = 2 * n - 2 * depth;
@@ -81,12 +81,12 @@ fn processes(list: &mut List<'_>, n: u64) -> io::Result<()> {
     list.events(0..n, |slice| format!(r#"{{"ph":"X","name":"f","ts":{slice},"dur":1,"pid":{slice},"tid":1}}"#))
 }
 
-/// Each overlaps all others in part.
+/// Each slice partly overlaps all others.
 fn overlapping(list: &mut List<'_>, n: u64) -> io::Result<()> {
     list.events(0..n, |slice| format!(r#"{{"ph":"X","name":"f","ts":{slice},"dur":{n},"pid":1,"tid":1}}"#))
 }
 
-/// Groups of slices that overlap in part, and in each a stack that does not.
+/// Slices that partly overlap, alternating with slices that nest.
 fn overlapping_shrinking(list: &mut List<'_>, n: u64) -> io::Result<()> {
     list.events(0..n, |slice| {
         let duration = if slice % 2 == 0 { 2 * n } else { 2 * (n - slice) };

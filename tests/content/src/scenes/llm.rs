@@ -1,4 +1,4 @@
-//! What an engine says in the words of inference.
+//! An engine that uses the LLM vocabulary.
 
 use ferrum_trace::Recorder;
 use ferrum_trace::llm::{self, Phase, Request, Step};
@@ -20,15 +20,15 @@ pub fn steps() {
     drop(llm::op!("sample", Sampling, batch = 4,));
 }
 
-fn on_another_thread(mut request: Request, story: fn(&mut Request)) -> Request {
-    let told = move || {
-        story(&mut request);
+fn on_another_thread(mut request: Request, stage: fn(&mut Request)) -> Request {
+    let work = move || {
+        stage(&mut request);
         request
     };
-    std::thread::spawn(told).join().expect("it ends")
+    std::thread::spawn(work).join().expect("it ends")
 }
 
-/// A whole life, each stage of it told by another thread.
+/// A whole request, each stage recorded by another thread.
 pub fn request_over_threads() {
     let request = llm::request(7).prompt_tokens(40).arrived();
     let request = on_another_thread(request, Request::prefill);
@@ -43,7 +43,7 @@ pub fn request_over_threads() {
     drop(on_another_thread(request, |request| request.finished("length")));
 }
 
-/// Owners who tell things twice, too early, too late or not at all.
+/// Requests whose stages are recorded twice, too early, too late or not at all.
 pub fn requests_out_of_order() {
     let mut twice = llm::request(1).arrived();
     (0..2).for_each(|_| twice.prefill());
@@ -77,7 +77,7 @@ pub fn request_between_recordings(one: &str, other: &str) {
     recorder.finish().expect("the trace can be written");
 }
 
-/// All of them.
+/// All counters of an engine.
 pub fn counters() {
     llm::kv_cache(3, 97);
     llm::running(2);

@@ -1,6 +1,6 @@
-//! How much memory recording takes.
+//! Scenes for memory measurements.
 
-use super::say::{say, say_peak_memory};
+use super::report::{report, report_peak_memory};
 use ferrum_trace::{Timestamp, Track, global_trace, span};
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub fn texts(n: u64) {
     finish();
 }
 
-/// `n` slices of one track, of which always a thousand overlap in part.
+/// `n` slices on one track; at any time a thousand of them overlap partly.
 pub fn overlaps(n: u64) {
     let track = Track::new("crowded");
     let start = Timestamp::now();
@@ -42,9 +42,9 @@ pub fn overlaps(n: u64) {
 fn finish() {
     if ferrum_trace::is_on() {
         let stats = ferrum_trace::finish().expect("the trace can be written");
-        say("recorded", stats.recorded);
-        say("dropped", stats.dropped);
-        say("bytes", stats.bytes);
+        report("recorded", stats.recorded);
+        report("dropped", stats.dropped);
+        report("bytes", stats.bytes);
     }
-    say_peak_memory();
+    report_peak_memory();
 }

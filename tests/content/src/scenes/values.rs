@@ -1,11 +1,11 @@
-//! Values of arguments: texts, numbers, and what JSON has no spelling for.
+//! Values of arguments: texts, numbers, and values that JSON cannot represent.
 
 use content::texts::strange;
 use ferrum_trace::{Span, Timestamp, Track, Value, counter, global_trace, instant, laps, span};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Every strange text in every place that takes one.
+/// Every strange text in every position.
 pub fn texts() {
     let track = Track::new("texts");
     for (n, text) in strange().iter().enumerate() {
@@ -26,7 +26,7 @@ pub fn texts() {
     }
 }
 
-/// Every type that can be an argument, at its ends.
+/// Every type of argument, with its extreme values.
 pub fn numbers() {
     instant!(
         "signed",
@@ -74,11 +74,11 @@ pub fn numbers() {
         ("boxed text".into(), "counted text".into(), "x".into());
     let mut changing = 5u8;
     instant!("pointers", boxed, counted, borrowed, twice = &&7, changing = &mut changing, number = Box::new(8.5));
-    // The same through a span, whose arguments are kept until it ends.
+    // The same in a span, whose arguments are kept until it ends.
     drop(span!("span of extremes", a = u64::MAX, b = i64::MIN, c = f64::NAN, d = f64::MIN_POSITIVE));
 }
 
-/// Counters, which viewers take only finite numbers for.
+/// Counters; viewers accept only finite numbers for them.
 pub fn counters() {
     counter!("good", whole = 3, negative = -4, float = 0.25, yes = true, large = u64::MAX, small = i64::MIN);
     counter!("partly", good = 1, bad = f64::NAN, worse = f64::INFINITY, fine = 2.5);
@@ -88,7 +88,7 @@ pub fn counters() {
     counter!("option", some = Some(1), none = None::<i32>);
 }
 
-/// Keys that are keywords or no ASCII.
+/// Keys that are keywords or not ASCII.
 pub fn keys() {
     let r#type = "f16";
     let größe = 3;
@@ -205,7 +205,7 @@ macro_rules! with_hundred {
     };
 }
 
-/// A hundred arguments, as numbers and as texts that do not fit into one chunk together.
+/// A hundred arguments, as numbers and as texts that together do not fit into one chunk.
 pub fn hundred_arguments() {
     let number = |n: u64| n * 1_000_000_007;
     drop(with_hundred!(span, "span", number));
@@ -219,7 +219,7 @@ pub fn hundred_arguments() {
     with_hundred!(instant, "mixed", mixed);
 }
 
-/// One call site, many types.
+/// One call site with many types.
 pub fn generics() {
     fn work<T: Value>(value: T) {
         let _span = span!("generic", "values", value);
@@ -235,7 +235,7 @@ pub fn generics() {
     work(None::<u8>);
 }
 
-/// Names and categories of nothing.
+/// Empty names and categories.
 pub fn empty_names() {
     drop(span!("", "empty"));
     drop(span!("no category", ""));
@@ -249,7 +249,7 @@ pub fn empty_names() {
     global_trace().push("", "", 0.0, 1);
 }
 
-/// Ids of what is asynchronous.
+/// Ids of async events.
 pub fn ids() {
     for id in [0, 1, u64::from(u32::MAX), 1 << 53, i64::MAX as u64, u64::MAX] {
         ferrum_trace::async_begin!("request", "llm", id, value = id);
