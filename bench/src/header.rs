@@ -1,4 +1,4 @@
-//! Where, when and with what a run was made: enough to repeat it, nothing that names the machine or its user.
+//! Date, machine and versions of a run: enough to repeat it, but nothing that identifies the machine or its user.
 
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use crate::contenders::Contender;
 use crate::sys;
 
-/// The lock file as it was when this program was compiled.
+/// The lock file at the time of compilation.
 const LOCK: &str = include_str!("../../Cargo.lock");
 
-/// The facts above the tables.
+/// The information above the tables.
 #[derive(Debug)]
 pub struct Header {
     pub date: String,
@@ -68,7 +68,7 @@ impl Header {
     }
 }
 
-/// The newest locked version of a package: the one this crate asks for, where an old one is locked for somebody else.
+/// The newest locked version of a package: the one of this crate, since older ones are locked for dependencies.
 fn version(name: &str) -> String {
     let wanted = format!("name = \"{name}\"");
     let mut lines = LOCK.lines();
@@ -82,7 +82,7 @@ fn version(name: &str) -> String {
     found
 }
 
-/// The command without paths: what was asked, not where the binary lies.
+/// The command without paths.
 fn command() -> String {
     let given: Vec<String> = std::env::args().skip(1).collect();
     let features = match (cfg!(feature = "peers"), cfg!(feature = "engine")) {

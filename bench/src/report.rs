@@ -1,4 +1,4 @@
-//! The header and the tables, as they are printed and kept.
+//! The header and the tables, printed or saved.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::contenders::Outcome;
 use crate::header::Header;
 use crate::table::Table;
 
-/// Everything a run found.
+/// The results of a run.
 #[derive(Debug)]
 pub struct Report {
     pub header: Header,
@@ -31,7 +31,7 @@ impl Report {
         Ok(serde_json::to_string_pretty(&json!({ "version": 1, "run": self.header.to_json(), "tables": tables }))?)
     }
 
-    /// Keeps the run in `bench/runs/`.
+    /// Saves the run in `bench/runs/`.
     pub fn save(&self, name: &str) -> Outcome<String> {
         let runs = Path::new(env!("CARGO_MANIFEST_DIR")).join("runs");
         std::fs::create_dir_all(&runs)?;

@@ -13,12 +13,12 @@ impl Rounds {
         self.0.iter().copied()
     }
 
-    /// The quietest round: what the code costs when nothing else disturbs the machine.
+    /// The fastest round: the cost without disturbance by other processes.
     pub fn min(&self) -> Option<f64> {
         self.0.iter().copied().reduce(f64::min)
     }
 
-    /// The usual round: what it costs beside whatever else ran.
+    /// The typical round: the cost beside other processes.
     pub fn median(&self) -> Option<f64> {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);

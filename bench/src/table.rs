@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// One cell. A figure that does not exist for a contender is `Absent` with the reason, never a zero.
+/// One cell. A figure that does not exist for a contender is `Absent` with the reason, never zero.
 #[derive(Debug, Clone)]
 pub enum Cell {
     Text(String),
@@ -10,12 +10,12 @@ pub enum Cell {
         value: f64,
         decimals: usize,
     },
-    /// How many times the base, printed as `1.05x`.
+    /// Multiple of the base, printed as `1.05x`.
     Ratio(f64),
     Absent(&'static str),
 }
 
-/// Rows under named columns, with the words that say what was measured.
+/// Rows under named columns, with a description of the measurement.
 #[derive(Debug, Clone)]
 pub struct Table {
     pub title: String,
@@ -33,7 +33,7 @@ impl Cell {
         Self::Number { value, decimals }
     }
 
-    /// A figure that may be missing because the contender was left out by `--only`.
+    /// A figure that is missing if `--only` excludes the contender.
     pub fn maybe(value: Option<f64>, decimals: usize) -> Self {
         value.map_or(Self::Absent("-"), |value| Self::number(value, decimals))
     }
@@ -124,7 +124,7 @@ fn rule(widths: &[usize]) -> String {
     out
 }
 
-/// `1234567.8` as `1,234,567.8`: long figures are read, not counted.
+/// Formats `1234567.8` as `1,234,567.8`.
 fn grouped(value: f64, decimals: usize) -> String {
     let plain = format!("{value:.decimals$}");
     let (sign, digits) = plain.strip_prefix('-').map_or(("", plain.as_str()), |rest| ("-", rest));
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_figure_is_null_in_json_and_a_word_in_text() {
+    fn a_missing_figure_is_null_in_json_and_a_reason_in_text() {
         let table = Table {
             title: "t".into(),
             note: String::new(),

@@ -1,4 +1,4 @@
-//! `std::time::Instant` twice and nothing kept: what timing by hand costs before anything is recorded.
+//! `std::time::Instant` twice without storing anything: the cost of manual timing.
 
 use std::hint::black_box;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! perfetto-recorder: enum events in a thread-local `Vec`, turned into protobuf at the end.
+//! perfetto-recorder: enum events in a thread-local `Vec`, converted to protobuf at the end.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::pftrace;
 
 pub static PERFETTO_RECORDER: PerfettoRecorder = PerfettoRecorder;
 
-/// With its fast clock and its capacity reserved, as its own benchmark does.
+/// With its fast clock and reserved capacity, as in its own benchmark.
 pub struct PerfettoRecorder;
 
 impl Contender for PerfettoRecorder {

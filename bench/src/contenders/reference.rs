@@ -1,7 +1,7 @@
-//! A model of the reference engine's writer, re-typed from its description: what ours replaces.
+//! A model of the original engine's writer, written from its description.
 //!
-//! Kept as costly as it was, on purpose: one mutex around everything, a clock read inside it, two owned strings and an
-//! argument map per event, and one `serde_json` string of the whole buffer when the file is written.
+//! As expensive as the original, on purpose: one mutex around everything, a clock read inside it, two owned strings and
+//! an argument map per event, and one `serde_json` string of the whole buffer when the file is written.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
@@ -15,7 +15,7 @@ use crate::spelling;
 
 pub static REFERENCE: Reference = Reference;
 
-/// The reference model as a contender: an `Instant` around the body, then one push.
+/// The model as a contender: an `Instant` around the body, then one push.
 pub struct Reference;
 
 static WRITER: OnceLock<Model> = OnceLock::new();
@@ -65,7 +65,7 @@ impl Contender for Reference {
         spelling::json_events(&dir.join("reference.json"), "X").map(Readable::Spans)
     }
 
-    /// Its push when disabled: the mutex is taken all the same.
+    /// Its push when disabled: the mutex is taken nevertheless.
     fn off(&self) -> Option<fn(u64)> {
         Some(|calls| {
             for _ in 0..calls / SITES {
@@ -78,7 +78,7 @@ impl Contender for Reference {
     }
 }
 
-/// The writer itself, also driven by the figure for `push`.
+/// The writer itself, also used by the figure for `push`.
 pub struct Model(Mutex<State>);
 
 enum State {

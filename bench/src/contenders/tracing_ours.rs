@@ -1,4 +1,4 @@
-//! `tracing` spans with our layer, and with one that does nothing: what `tracing` itself costs.
+//! `tracing` spans with our layer, and with a layer that does nothing, for the cost of `tracing` itself.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use super::{Contender, Outcome, Readable, Work, ours, tracing_chrome};
 pub static TRACING_OURS: TracingOurs = TracingOurs;
 pub static TRACING_ALONE: TracingAlone = TracingAlone;
 
-/// Our layer, with JSON as output: what tracing-chrome does.
+/// Our layer, with JSON as output as in tracing-chrome.
 pub struct TracingOurs;
 
-/// The registry with a layer that does nothing. (Without any layer, the registry never forgets a span.)
+/// The registry with a layer that does nothing. (Without any layer, the registry never removes a span.)
 pub struct TracingAlone;
 
 struct Nothing;

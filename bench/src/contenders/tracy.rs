@@ -1,4 +1,4 @@
-//! tracy-client with no viewer connected: events queue in memory until one is.
+//! tracy-client without a connected viewer: events queue in memory.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -23,7 +23,7 @@ impl Contender for Tracy {
         &["tracy-client", "tracy-client-sys"]
     }
 
-    /// Its queue keeps everything in memory until a viewer asks for it.
+    /// Its queue keeps everything in memory until a viewer connects.
     fn batch(&self) -> u64 {
         500_000
     }

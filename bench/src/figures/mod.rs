@@ -1,4 +1,4 @@
-//! One file per group of figures: the parent's part, which collects and compares, and the child's, which measures.
+//! One file per group of figures: the parent's part collects and compares, the child's part measures.
 
 #[cfg(feature = "peers")]
 pub mod candle;
@@ -24,7 +24,7 @@ use crate::contenders::Outcome;
 use crate::rounds::Rounds;
 use crate::table::{Cell, Table};
 
-/// Measures what was asked for, in the order of the help.
+/// Measures the selected figures, in the order of the help.
 pub fn run(args: &Args) -> Outcome<Vec<Table>> {
     type Run = fn(&Args) -> Outcome<Vec<Table>>;
     let figures: &[(Figure, Run)] = &[
@@ -50,7 +50,7 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
     let mut tables = Vec::new();
     for &(figure, run) in figures {
         if args.wants(figure) {
-            crate::say(&format!("measuring: {figure:?}").to_lowercase());
+            crate::print_message(&format!("measuring: {figure:?}").to_lowercase());
             tables.extend(run(args)?);
         }
     }

@@ -95,7 +95,7 @@ fn overlapping_shrinking(list: &mut List<'_>, n: u64) -> io::Result<()> {
 }
 
 fn equal(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.events(0..n, |_| format!(r#"{{"ph":"X","name":"f","ts":5,"dur":7,"pid":1,"tid":1}}"#))
+    list.events(0..n, |_| r#"{"ph":"X","name":"f","ts":5,"dur":7,"pid":1,"tid":1}"#.to_owned())
 }
 
 fn empty(list: &mut List<'_>, n: u64) -> io::Result<()> {
