@@ -164,13 +164,14 @@ fn pushes_that_overlap_partly_get_separate_rows() {
 fn overlapping_pushes_of_several_layers_stay_with_their_layers() {
     let path = scratch::folder("overlapping_pushes_of_several_layers").join("trace.json");
     let writer = TraceWriter::enabled(path.clone());
-    for n in 0..300 {
-        writer.push("overlaps", "test", 0.5, n % 3);
+    for n in 0..6000 {
+        // Longer than the push itself takes, but shorter than all pushes: otherwise all slices begin with the writer.
+        writer.push("overlaps", "test", 0.02, n % 3);
     }
     drop(writer);
     let slices: Vec<_> = events(&path).into_iter().filter(|event| event.ph == 'X').collect();
     for tid in 0..3 {
-        assert_eq!(slices.iter().filter(|slice| slice.tid == tid).count(), 100);
+        assert_eq!(slices.iter().filter(|slice| slice.tid == tid).count(), 2000);
     }
     assert!(slices.iter().any(|slice| slice.pid > 0));
 }
