@@ -1,9 +1,7 @@
-//! Shared by the child program and the tests: the texts and programs that one records and the other expects, the child
-//! process, and a strict reader of the trace.
+//! Shared by the child program and the tests: the texts and programs that one records and the other expects, and the
+//! child process.
 
 pub mod child;
 pub mod mount;
-pub mod nesting;
 pub mod program;
 pub mod texts;
-pub mod trace;

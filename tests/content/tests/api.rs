@@ -2,7 +2,7 @@
 
 use content::child;
 use content::child::{Child, Outcome};
-use content::trace::{Event, Phase, Trace};
+use ferrum_trace_testkit::strict_trace::{Event, Phase, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tempfile::tempdir;

@@ -6,7 +6,7 @@
 use content::child;
 use content::child::Outcome;
 use content::mount::Mount;
-use content::trace::Trace;
+use ferrum_trace_testkit::strict_trace::Trace;
 use std::fs;
 use std::path::Path;
 

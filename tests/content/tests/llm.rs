@@ -1,7 +1,7 @@
 //! The LLM vocabulary in the file.
 
 use content::child;
-use content::trace::{Event, Phase, Trace};
+use ferrum_trace_testkit::strict_trace::{Event, Phase, Trace};
 use tempfile::tempdir;
 
 fn trace_of(scene: &str) -> Trace {

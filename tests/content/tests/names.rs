@@ -3,7 +3,7 @@
 use content::child;
 use content::child::Outcome;
 use content::texts::{KEPT_WHOLE, spelled, strange};
-use content::trace::{Event, Trace};
+use ferrum_trace_testkit::strict_trace::{Event, Trace};
 use std::collections::BTreeMap;
 
 /// Limit for the growth of the host's memory, whatever is recorded.

@@ -5,7 +5,7 @@
 
 use content::child;
 use content::program::{Expected, Guard, Op, Program, TRACKS, Timing, census};
-use content::trace::{Event, Trace, is_pushed};
+use ferrum_trace_testkit::strict_trace::{Event, Trace, is_pushed};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError};
 use std::collections::BTreeMap;

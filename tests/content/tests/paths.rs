@@ -2,7 +2,7 @@
 
 use content::child;
 use content::mount::Mount;
-use content::trace::Trace;
+use ferrum_trace_testkit::strict_trace::Trace;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

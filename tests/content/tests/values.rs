@@ -2,7 +2,7 @@
 
 use content::child;
 use content::texts::{KEPT_WHOLE, spelled, strange};
-use content::trace::{Event, Phase, Trace};
+use ferrum_trace_testkit::strict_trace::{Event, Phase, Trace};
 use serde_json::json;
 
 /// The trace of a scene that must succeed without messages.

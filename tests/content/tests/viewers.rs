@@ -3,7 +3,7 @@
 
 use content::child;
 use content::texts::strange;
-use content::trace::{Event, Phase, Trace, is_pushed};
+use ferrum_trace_testkit::strict_trace::{Event, Phase, Trace, is_pushed};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use content::child;
 use content::child::Outcome;
-use content::trace::Trace;
+use ferrum_trace_testkit::strict_trace::Trace;
 use std::path::PathBuf;
 use tempfile::{TempDir, tempdir};
 
