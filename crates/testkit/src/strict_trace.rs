@@ -11,32 +11,46 @@ use std::path::Path;
 /// Type of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
+    /// `X`
     Slice,
-    /// With the scope.
+    /// `i`, with the scope.
     Instant(char),
+    /// `C`
     Counter,
-    /// Async events and flows with their ids.
+    /// `b`, with the id.
     AsyncBegin(String),
+    /// `n`, with the id.
     AsyncInstant(String),
+    /// `e`, with the id.
     AsyncEnd(String),
+    /// `s`, with the id.
     FlowStart(String),
+    /// `t`, with the id.
     FlowStep(String),
+    /// `f`, with the id.
     FlowEnd(String),
+    /// `M`
     Metadata,
 }
 
 /// One event of the file.
 #[derive(Clone, Debug)]
 pub struct Event {
+    /// Name.
     pub name: String,
+    /// Category.
     pub cat: String,
+    /// Type, with the fields that only this type has.
     pub phase: Phase,
     /// Nanoseconds.
     pub start: u64,
     /// Nanoseconds; the same as `start` for all but slices.
     pub end: u64,
+    /// Process id.
     pub pid: u32,
+    /// Track number.
     pub tid: u32,
+    /// Arguments.
     pub args: Args,
 }
 
@@ -52,26 +66,31 @@ impl Args {
         found.map(|(_, value)| value.as_str()).unwrap_or_else(|| panic!("no argument `{key}` in {self:?}"))
     }
 
+    /// The value of a key.
     #[track_caller]
     pub fn value(&self, key: &str) -> serde_json::Value {
         serde_json::from_str(self.spelling(key)).expect("every value is JSON")
     }
 
+    /// The integer of a key.
     #[track_caller]
     pub fn number(&self, key: &str) -> u64 {
         self.value(key).as_u64().unwrap_or_else(|| panic!("`{key}` is not a number in {self:?}"))
     }
 
+    /// The text of a key.
     #[track_caller]
     pub fn text(&self, key: &str) -> String {
         let value = self.value(key);
         value.as_str().unwrap_or_else(|| panic!("`{key}` is not a text: {value}")).to_owned()
     }
 
+    /// All keys, in order.
     pub fn keys(&self) -> Vec<&str> {
         self.0.iter().map(|(key, _)| key.as_str()).collect()
     }
 
+    /// Returns true if there is an argument with this key.
     pub fn has(&self, key: &str) -> bool {
         self.keys().contains(&key)
     }
@@ -193,6 +212,7 @@ impl Event {
         self.start <= inner.start && inner.end <= self.end
     }
 
+    /// Process id and track number.
     pub fn track(&self) -> (u32, u32) {
         (self.pid, self.tid)
     }
@@ -225,6 +245,7 @@ fn nanos(spelling: &RawValue) -> Result<u64, String> {
 /// A whole file.
 #[derive(Debug)]
 pub struct Trace {
+    /// All events, metadata included, in the order of the file.
     pub events: Vec<Event>,
 }
 
@@ -244,7 +265,10 @@ impl Trace {
         if !text.starts_with('[') || !text.ends_with("\n]\n") {
             return Err("expected one array with its brackets on separate lines".into());
         }
-        let events: Vec<FileEvent<'_>> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let events: Vec<FileEvent<'_>> = serde_json::from_str(text).map_err(|error| {
+            let end = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(200)..]);
+            format!("invalid JSON: {error}; {} bytes, the last are `{end}`", bytes.len())
+        })?;
         let events = events.into_iter().map(FileEvent::checked).collect::<Result<Vec<_>, _>>()?;
         Ok(Self { events })
     }
@@ -304,6 +328,7 @@ impl Trace {
         self.events.iter().filter(|event| event.is_title())
     }
 
+    /// The recorded events with this name.
     pub fn all(&self, name: &str) -> Vec<&Event> {
         self.recorded().filter(|event| event.name == name).collect()
     }
@@ -338,6 +363,7 @@ impl Trace {
         self.thread_names().remove(&event.track()).expect("the track has a name")
     }
 
+    /// Sort indexes of the tracks that have one.
     pub fn sort_indexes(&self) -> BTreeMap<(u32, u32), i64> {
         let index = |event: &Event| event.args.value("sort_index").as_i64().expect("a whole number");
         self.metadata("thread_sort_index").map(|event| (event.track(), index(event))).collect()

@@ -1,11 +1,10 @@
-//! A strict reader of trace files.
+//! The events of a trace file with plain values, read by [`strict_trace`].
 
-use serde_json::{Map, Value};
+use crate::nesting;
+use crate::strict_trace::{self, Phase};
+use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-
-/// Keys that only some events have.
-const EXTRA_KEYS: [&str; 5] = ["argsStripped", "s", "id", "id2", "bp"];
 
 /// One event of a trace.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,12 +49,8 @@ impl TraceFile {
 
     /// Parses the content of a file, or returns what is wrong with it.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let values: Vec<Value> = serde_json::from_slice(bytes).map_err(|error| {
-            let around = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(200)..]).into_owned();
-            format!("invalid JSON: {error}; {} bytes, the last are `{around}`", bytes.len())
-        })?;
-        let events = values.into_iter().map(Event::from_value).collect::<Result<_, _>>()?;
-        Ok(Self { events })
+        let trace = strict_trace::Trace::parse(bytes)?;
+        Ok(Self { events: trace.events.into_iter().map(Event::from).collect() })
     }
 
     /// Recorded events: without metadata, row titles and unfinished slices.
@@ -145,18 +140,10 @@ impl TraceFile {
         for event in self.events.iter().filter(|event| event.phase == 'X') {
             tracks.entry((event.pid, event.tid)).or_default().push(event);
         }
-        for slices in tracks.values_mut() {
-            // Enclosing slices first.
-            slices.sort_by_key(|slice| (slice.start_ns, std::cmp::Reverse(slice.end_ns)));
-            let mut open: Vec<&Event> = Vec::new();
-            for slice in slices {
-                while open.last().is_some_and(|outer| outer.end_ns <= slice.start_ns) {
-                    open.pop();
-                }
-                if let Some(outer) = open.last() {
-                    assert!(slice.end_ns <= outer.end_ns, "neither nested nor disjoint:\n{outer:?}\n{slice:?}");
-                }
-                open.push(slice);
+        for slices in tracks.values() {
+            let intervals: Vec<nesting::Interval> = slices.iter().map(|slice| (slice.start_ns, slice.end_ns)).collect();
+            if let Some((one, other)) = nesting::overlap(&intervals) {
+                panic!("neither nested nor disjoint:\n{:?}\n{:?}", slices[one], slices[other]);
             }
         }
     }
@@ -204,53 +191,40 @@ impl Event {
         let text = self.args.get(key).and_then(Value::as_str);
         text.unwrap_or_else(|| panic!("expected a text `{key}` in {self:?}")).to_owned()
     }
+}
 
-    fn from_value(value: Value) -> Result<Self, String> {
-        let Value::Object(mut fields) = value else {
-            return Err(format!("expected an event, found {value}"));
-        };
-        Self::take_from(&mut fields).map_err(|wrong| format!("{wrong}, found {}", Value::Object(fields)))
-    }
-
-    fn take_from(fields: &mut Map<String, Value>) -> Result<Self, String> {
-        let (name, category, phase) = (text(fields, "name")?, text(fields, "cat")?, text(fields, "ph")?);
-        let phase = match (phase.chars().next(), phase.len()) {
-            (Some(letter), 1) => letter,
-            _ => return Err("expected `ph` to be one letter".into()),
-        };
-        let start_ns = nanos(fields.remove("ts")).ok_or("expected a time `ts`")?;
-        let duration_ns = match phase {
-            'X' => nanos(fields.remove("dur")).ok_or("expected a time `dur`")?,
-            _ => 0,
-        };
-        let (pid, tid) = (whole(fields, "pid")?, whole(fields, "tid")?);
-        let args = match fields.remove("args") {
-            None => Map::new(),
-            Some(Value::Object(args)) => args,
-            Some(_) => return Err("expected `args` to be an object".into()),
-        };
-        if let Some(key) = fields.keys().find(|key| !EXTRA_KEYS.contains(&key.as_str())) {
-            return Err(format!("expected no `{key}` in `{name}`"));
+impl From<strict_trace::Event> for Event {
+    fn from(event: strict_trace::Event) -> Self {
+        let (phase, extra) = phase_and_extra(event.phase);
+        let Value::Object(extra) = extra else { panic!("expected an object, found {extra}") };
+        let keys = event.args.keys().into_iter();
+        let args = keys.map(|key| (key.to_owned(), event.args.value(key))).collect();
+        Self {
+            name: event.name,
+            category: event.cat,
+            phase,
+            start_ns: event.start,
+            end_ns: event.end,
+            pid: event.pid.into(),
+            tid: event.tid.into(),
+            args,
+            extra,
         }
-        let extra = std::mem::take(fields);
-        Ok(Self { name, category, phase, start_ns, end_ns: start_ns + duration_ns, pid, tid, args, extra })
     }
 }
 
-fn text(fields: &mut Map<String, Value>, key: &str) -> Result<String, String> {
-    match fields.remove(key) {
-        Some(Value::String(text)) => Ok(text),
-        _ => Err(format!("expected a text `{key}`")),
+/// The letter in `ph`, and the keys that only events of this phase have.
+fn phase_and_extra(phase: Phase) -> (char, Value) {
+    match phase {
+        Phase::Slice => ('X', json!({})),
+        Phase::Instant(scope) => ('i', json!({ "s": scope })),
+        Phase::Counter => ('C', json!({})),
+        Phase::AsyncBegin(id) => ('b', json!({ "id2": { "local": id } })),
+        Phase::AsyncInstant(id) => ('n', json!({ "id2": { "local": id } })),
+        Phase::AsyncEnd(id) => ('e', json!({ "id2": { "local": id } })),
+        Phase::FlowStart(id) => ('s', json!({ "id": id })),
+        Phase::FlowStep(id) => ('t', json!({ "id": id })),
+        Phase::FlowEnd(id) => ('f', json!({ "id": id, "bp": "e" })),
+        Phase::Metadata => ('M', json!({})),
     }
-}
-
-fn whole(fields: &mut Map<String, Value>, key: &str) -> Result<u64, String> {
-    let number = fields.remove(key).as_ref().and_then(Value::as_u64);
-    number.ok_or_else(|| format!("expected an integer `{key}`"))
-}
-
-/// Converts microseconds with three decimals. A double is precise to the nanosecond for some decades.
-fn nanos(micros: Option<Value>) -> Option<u64> {
-    let micros = micros?.as_f64().filter(|micros| *micros >= 0.0)?;
-    Some((micros * 1000.0).round() as u64)
 }
