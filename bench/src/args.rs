@@ -13,7 +13,7 @@ use crate::contenders::{self, Contender, FLOOR};
                   cargo run --release -p bench -- span --only ferrum-trace,tsc-trace\n  \
                   cargo run --release -p bench -- all --save epyc-2core"
 )]
-pub struct Args {
+pub(crate) struct Args {
     /// Figure to measure
     #[arg(value_enum, default_value_t = Figure::All, hide_default_value = true)]
     pub figure: Figure,
@@ -45,7 +45,7 @@ pub struct Args {
 
 /// One group of figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Figure {
+pub(crate) enum Figure {
     /// Everything below, about eight minutes
     All,
     /// ns per span, 0 and 2 arguments, 1, 2 and 8 threads
@@ -85,12 +85,12 @@ pub enum Figure {
 }
 
 impl Args {
-    pub fn wants(&self, figure: Figure) -> bool {
+    pub(crate) fn wants(&self, figure: Figure) -> bool {
         self.figure == figure || self.figure == Figure::All && figure != Figure::Soak
     }
 
     /// The selected contenders, the floor first because every ratio is to it.
-    pub fn contenders(&self) -> Vec<&'static dyn Contender> {
+    pub(crate) fn contenders(&self) -> Vec<&'static dyn Contender> {
         let asked = |contender: &&dyn Contender| {
             self.only.is_empty()
                 || contender.name() == FLOOR.name()

@@ -12,12 +12,12 @@ use crate::figures;
 use crate::start::Start;
 
 /// The first argument that makes this program a child.
-pub const CHILD: &str = "child";
+pub(crate) const CHILD: &str = "child";
 
 /// The measurement that a child makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Task {
+pub(crate) enum Task {
     Span,
     Off,
     Laps,
@@ -43,7 +43,7 @@ pub enum Task {
 
 /// One job, passed as JSON.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Job {
+pub(crate) struct Job {
     pub task: Task,
     pub contender: String,
     pub threads: usize,
@@ -53,24 +53,24 @@ pub struct Job {
 }
 
 /// Results by name, printed as one line of JSON.
-pub type Answer = BTreeMap<String, f64>;
+pub(crate) type Answer = BTreeMap<String, f64>;
 
 impl Job {
     /// A job on one thread without counts; set the other fields with struct update syntax.
-    pub fn new(task: Task, contender: &str) -> Self {
+    pub(crate) fn new(task: Task, contender: &str) -> Self {
         Self { task, contender: contender.to_owned(), threads: 1, spans: 0, args: false, dir: PathBuf::new() }
     }
 
-    pub fn work(&self) -> Work {
+    pub(crate) fn work(&self) -> Work {
         Work { spans: self.spans, args: self.args }
     }
 
-    pub fn contender(&self) -> Outcome<&'static dyn Contender> {
+    pub(crate) fn contender(&self) -> Outcome<&'static dyn Contender> {
         contenders::find(&self.contender).ok_or_else(|| format!("unknown contender `{}`", self.contender).into())
     }
 
     /// Starts the child with a pipe for its result and without the variables that would switch our recorder on.
-    pub fn spawn(&self) -> Outcome<Child> {
+    pub(crate) fn spawn(&self) -> Outcome<Child> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg(CHILD).arg(serde_json::to_string(self)?);
         // Only the engine has a thread pool. Two threads that wait for each other spin, which makes their CPU time
@@ -87,7 +87,7 @@ impl Job {
     }
 
     /// Runs the child to its end and returns its result.
-    pub fn run(&self) -> Outcome<Answer> {
+    pub(crate) fn run(&self) -> Outcome<Answer> {
         let output = self.spawn()?.wait_with_output()?;
         let text = String::from_utf8_lossy(&output.stdout);
         let answer = text.lines().rev().find_map(|line| serde_json::from_str(line).ok());
@@ -100,7 +100,7 @@ impl Job {
 }
 
 /// Reads the first result of a child that continues to run.
-pub fn first_answer(child: &mut Child) -> Outcome<Answer> {
+pub(crate) fn first_answer(child: &mut Child) -> Outcome<Answer> {
     let stdout = child.stdout.as_mut().ok_or("the child has no pipe")?;
     for line in BufReader::new(stdout).lines() {
         if let Ok(answer) = serde_json::from_str(&line?) {
@@ -112,14 +112,14 @@ pub fn first_answer(child: &mut Child) -> Outcome<Answer> {
 
 /// Prints a result and flushes it.
 #[allow(clippy::print_stdout, reason = "the pipe to the parent is standard output")]
-pub fn print_answer(answer: &Answer) -> Outcome {
+pub(crate) fn print_answer(answer: &Answer) -> Outcome {
     println!("{}", serde_json::to_string(answer)?);
     std::io::stdout().flush()?;
     Ok(())
 }
 
 /// The child's `main`.
-pub fn serve(job: &str, start: Start) -> Outcome {
+pub(crate) fn serve(job: &str, start: Start) -> Outcome {
     let job: Job = serde_json::from_str(job)?;
     match job.task {
         Task::Span => figures::span::child(&job),

@@ -13,7 +13,7 @@ const LOCK: &str = include_str!("../../Cargo.lock");
 
 /// The information above the tables.
 #[derive(Debug)]
-pub struct Header {
+pub(crate) struct Header {
     pub date: String,
     machine: String,
     kernel: String,
@@ -25,7 +25,7 @@ pub struct Header {
 }
 
 impl Header {
-    pub fn collect(contenders: &[&'static dyn Contender]) -> Self {
+    pub(crate) fn collect(contenders: &[&'static dyn Contender]) -> Self {
         let packages = contenders.iter().flat_map(|contender| contender.packages());
         let versions = packages.chain(&["serde_json"]).map(|name| ((*name).to_owned(), version(name))).collect();
         Self {
@@ -40,7 +40,7 @@ impl Header {
         }
     }
 
-    pub fn to_markdown(&self) -> String {
+    pub(crate) fn to_markdown(&self) -> String {
         let mut out = format!("## Run of {}\n\n", self.date);
         let versions: Vec<String> = self.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
         for (key, value) in [
@@ -58,7 +58,7 @@ impl Header {
         out
     }
 
-    pub fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let versions: serde_json::Map<String, Value> =
             self.versions.iter().map(|(name, version)| (name.clone(), json!(version))).collect();
         json!({

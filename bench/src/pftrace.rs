@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::contenders::Outcome;
 
 /// Number of slices begun in the file, which may be truncated; 0 if there is no file.
-pub fn slices(path: &Path) -> Outcome<u64> {
+pub(crate) fn slices(path: &Path) -> Outcome<u64> {
     if !path.exists() {
         return Ok(0);
     }

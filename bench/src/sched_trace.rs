@@ -9,13 +9,13 @@ const TRACEFS: &str = "/sys/kernel/tracing";
 const BUFFER_KB: &str = "65536";
 
 /// A running trace of thread switches, in a tracing instance of our own.
-pub struct SchedTrace {
+pub(crate) struct SchedTrace {
     instance: PathBuf,
 }
 
 /// A time during which a runnable thread did not run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Displacement {
+pub(crate) struct Displacement {
     /// Nanoseconds of the monotonic clock.
     pub start_ns: u64,
     pub end_ns: u64,
@@ -25,7 +25,7 @@ pub struct Displacement {
 
 impl SchedTrace {
     /// Returns `None` without the privileges, or if the kernel has no tracing.
-    pub fn start() -> Option<Self> {
+    pub(crate) fn start() -> Option<Self> {
         let instance = Path::new(TRACEFS).join("instances").join(format!("ferrum-bench-{}", std::process::id()));
         fs::create_dir(&instance).ok()?;
         let trace = Self { instance };
@@ -40,7 +40,7 @@ impl SchedTrace {
     }
 
     /// The displacements of a thread, by its name.
-    pub fn displacements_of(self, thread: &str) -> Option<Vec<Displacement>> {
+    pub(crate) fn displacements_of(self, thread: &str) -> Option<Vec<Displacement>> {
         fs::write(self.instance.join("tracing_on"), "0").ok()?;
         let text = fs::read_to_string(self.instance.join("trace")).ok()?;
         Some(displacements(&text, thread))

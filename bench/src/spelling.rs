@@ -11,7 +11,7 @@ use crate::contenders::Outcome;
 /// Number of events of `phase` in the file, which may be truncated; 0 if there is no file.
 ///
 /// Counts the text `"ph":"X"`, which is in none of the bench's names or arguments.
-pub fn json_events(path: &Path, phase: &str) -> Outcome<u64> {
+pub(crate) fn json_events(path: &Path, phase: &str) -> Outcome<u64> {
     if !path.exists() {
         return Ok(0);
     }

@@ -5,13 +5,13 @@ use crate::sys;
 /// Taken first in `main`, so that earlier code (initializers of linked libraries) is not attributed to the measured
 /// contender: fastant alone calibrates its clock for about 20 ms before `main`, in every process that links it.
 #[derive(Debug, Clone, Copy)]
-pub struct Start {
+pub(crate) struct Start {
     pub monotonic_ns: u64,
     pub cpu_ns: u64,
 }
 
 impl Start {
-    pub fn now() -> Self {
+    pub(crate) fn now() -> Self {
         Self { monotonic_ns: sys::monotonic_ns(), cpu_ns: sys::process_cpu_ns() }
     }
 }

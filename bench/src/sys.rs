@@ -10,7 +10,7 @@ use std::path::Path;
 /// The cycle counter, unfenced: the cheapest clock, which the floor reads twice.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub fn cycles() -> u64 {
+pub(crate) fn cycles() -> u64 {
     // SAFETY: `rdtsc` reads a register and touches no memory; every x86_64 processor has it.
     unsafe { core::arch::x86_64::_rdtsc() }
 }
@@ -18,28 +18,28 @@ pub fn cycles() -> u64 {
 /// The best replacement on other processors: the monotonic clock.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-pub fn cycles() -> u64 {
+pub(crate) fn cycles() -> u64 {
     monotonic_ns()
 }
 
 /// CPU time of the calling thread: with fewer cores than threads, the only cost that is the thread's own.
-pub fn thread_cpu_ns() -> u64 {
+pub(crate) fn thread_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
 /// The clock that a recorder's own is compared with.
 #[inline]
-pub fn monotonic_ns() -> u64 {
+pub(crate) fn monotonic_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC)
 }
 
 /// User and system time of all threads of this process, including ended ones.
-pub fn process_cpu_ns() -> u64 {
+pub(crate) fn process_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
 /// How often the calling thread has waited for something other than a processor.
-pub fn thread_waits() -> u64 {
+pub(crate) fn thread_waits() -> u64 {
     let mut usage = MaybeUninit::<libc::rusage>::uninit();
     // SAFETY: the pointer is to a live `rusage`, which the call fills when it returns 0, checked below.
     let status = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
@@ -50,17 +50,17 @@ pub fn thread_waits() -> u64 {
 }
 
 /// Resident memory now, from `/proc/self/status`.
-pub fn resident_bytes() -> u64 {
+pub(crate) fn resident_bytes() -> u64 {
     status_bytes("VmRSS:")
 }
 
 /// The highest resident memory so far.
-pub fn peak_resident_bytes() -> u64 {
+pub(crate) fn peak_resident_bytes() -> u64 {
     status_bytes("VmHWM:")
 }
 
 /// The type of the file system of `path`: first-touch faults of a mapped file cost more on some than on others.
-pub fn file_system(path: &Path) -> &'static str {
+pub(crate) fn file_system(path: &Path) -> &'static str {
     let Ok(path) = CString::new(path.as_os_str().as_encoded_bytes()) else { return "?" };
     let mut found = MaybeUninit::<libc::statfs>::uninit();
     // SAFETY: both pointers are to live values, the path is terminated; the call fills `found` when it returns 0.
@@ -79,7 +79,7 @@ pub fn file_system(path: &Path) -> &'static str {
 }
 
 /// Ends the process without destructors or exit handlers: a child that has printed its result needs no file.
-pub fn exit_now() -> ! {
+pub(crate) fn exit_now() -> ! {
     // SAFETY: `_exit` never returns; buffers and exit handlers are skipped on purpose.
     unsafe { libc::_exit(0) }
 }

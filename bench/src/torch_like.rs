@@ -53,7 +53,7 @@ const OPERATORS: &[Operator] = &[
 ];
 
 /// Writes a trace of at least `n_bytes`; returns the number of events.
-pub fn write(out: &mut impl Write, n_bytes: u64) -> io::Result<u64> {
+pub(crate) fn write(out: &mut impl Write, n_bytes: u64) -> io::Result<u64> {
     let mut trace = Trace { out, text: String::new(), n_bytes: 0, n_events: 0 };
     trace.raw(HEAD)?;
     let mut n = 0;

@@ -7,7 +7,7 @@ use crate::check::STEPS;
 
 /// One chore with its options.
 #[derive(Debug, PartialEq)]
-pub enum Chore {
+pub(crate) enum Chore {
     Help,
     Check(Selection),
     Fuzz {
@@ -22,7 +22,7 @@ pub enum Chore {
 
 /// The steps to run, as indexes into [`STEPS`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Selection {
+pub(crate) enum Selection {
     All,
     From(usize),
     Only(usize),
@@ -32,7 +32,7 @@ pub enum Selection {
 const FUZZ_SECONDS: u32 = 60;
 
 /// Parses the arguments after `cargo xtask`.
-pub fn parse(words: &[String]) -> Result<Chore> {
+pub(crate) fn parse(words: &[String]) -> Result<Chore> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
         [] | ["help" | "-h" | "--help", ..] | [_, "-h" | "--help"] => Ok(Chore::Help),
@@ -49,7 +49,7 @@ pub fn parse(words: &[String]) -> Result<Chore> {
 }
 
 /// The list of chores and of the steps of `check`.
-pub fn help() -> String {
+pub(crate) fn help() -> String {
     let mut text = format!(
         "The chores of this repository.
 

@@ -7,7 +7,7 @@ use crate::workspace::Workspace;
 use crate::{Result, devices, steps, tidy, viewers};
 
 /// One condition for a change to be accepted.
-pub struct Step {
+pub(crate) struct Step {
     pub name: &'static str,
     /// The condition, for `--help` and the headline.
     pub about: &'static str,
@@ -15,7 +15,7 @@ pub struct Step {
 }
 
 /// In the order they run: steps that fail often and fast come first, and `viewers` needs the files that `tests` writes.
-pub const STEPS: &[Step] = &[
+pub(crate) const STEPS: &[Step] = &[
     step("fmt", "the code is formatted", steps::fmt),
     step("clippy", "clippy reports nothing", steps::clippy),
     step("docs", "the documentation builds without warnings", steps::docs),
@@ -34,7 +34,7 @@ const fn step(name: &'static str, about: &'static str, run: fn(&Workspace) -> Re
 }
 
 /// Runs the selected steps. The last line lists the duration of each.
-pub fn check(workspace: &Workspace, selection: Selection) -> Result {
+pub(crate) fn check(workspace: &Workspace, selection: Selection) -> Result {
     let selected = select(selection);
     let mut table: Vec<String> = Vec::new();
     for (step_idx, step) in selected.iter().enumerate() {

@@ -13,7 +13,7 @@ const PACKAGE: &str = "-p ferrum-trace-device --features wgpu-vulkan,opencl,cuda
 const MAC: &str = "aarch64-apple-darwin";
 
 /// Runs lints and tests with all optional features. The tests fail if a driver is missing.
-pub fn check(workspace: &Workspace) -> Result {
+pub(crate) fn check(workspace: &Workspace) -> Result {
     need_drivers(workspace)?;
     cargo(workspace, &format!("clippy --all-targets {PACKAGE} -- -D warnings"))?;
     if has_target(workspace, MAC) {

@@ -27,7 +27,7 @@ const MEMORY_MIB: u32 = 1024;
 
 /// Installs missing tools, then runs each target for `seconds`. Failing inputs stay in `fuzz/artifacts`, the corpus in
 /// `fuzz/corpus`; neither is tracked.
-pub fn fuzz(workspace: &Workspace, seconds: u32) -> Result {
+pub(crate) fn fuzz(workspace: &Workspace, seconds: u32) -> Result {
     need_nightly(workspace)?;
     if !has_subcommand(workspace, "fuzz") {
         Task::cargo(workspace).words("install --locked cargo-fuzz").run()?;

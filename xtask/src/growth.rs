@@ -7,7 +7,7 @@ use crate::task::Task;
 use crate::workspace::Workspace;
 
 /// Measures the cases whose names match a Python regular expression.
-pub fn measure(workspace: &Workspace, cases: &str) -> Result {
+pub(crate) fn measure(workspace: &Workspace, cases: &str) -> Result {
     Task::cargo(workspace).words("build --release -p ferrum-trace-cli -p ferrum-trace-testkit --bins").run()?;
     let programs = workspace.target().join("release");
     Task::new(workspace, "python3")

@@ -10,7 +10,7 @@ const PACKAGE: &str = "HolisticTraceAnalysis==0.5.0";
 /// The test that records two ranks, converts them, and writes the expected figures.
 const TEST: &str = "convert::a_recorded_device_has_the_same_figures_when_torch_could_have_written_them";
 
-pub fn check(workspace: &Workspace) -> Result {
+pub(crate) fn check(workspace: &Workspace) -> Result {
     Task::cargo(workspace).words("test -p ferrum-trace-cli --test cli --").arg(TEST).run()?;
     let venv = workspace.target().join("hta");
     let python = venv.join("bin/python");

@@ -8,14 +8,14 @@ use crate::Result;
 use crate::workspace::Workspace;
 
 /// A command in the root of the workspace, with the text to show for it.
-pub struct Task {
+pub(crate) struct Task {
     command: Command,
     shown: String,
 }
 
 impl Task {
     /// The program `name`, searched in `PATH`.
-    pub fn new(workspace: &Workspace, name: impl AsRef<OsStr>) -> Self {
+    pub(crate) fn new(workspace: &Workspace, name: impl AsRef<OsStr>) -> Self {
         let mut command = Command::new(&name);
         command.current_dir(workspace.root()).env("CARGO_TARGET_DIR", workspace.target());
         let shown = name.as_ref().to_string_lossy().into_owned();
@@ -23,24 +23,24 @@ impl Task {
     }
 
     /// The cargo that started this program.
-    pub fn cargo(workspace: &Workspace) -> Self {
+    pub(crate) fn cargo(workspace: &Workspace) -> Self {
         let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let task = Self::new(workspace, program);
         Self { shown: "cargo".into(), ..task }
     }
 
     /// Adds arguments, separated by blanks. They must not contain characters special to a shell.
-    pub fn words(self, words: &str) -> Self {
+    pub(crate) fn words(self, words: &str) -> Self {
         words.split_whitespace().fold(self, Self::arg)
     }
 
-    pub fn arg(mut self, word: impl AsRef<OsStr>) -> Self {
+    pub(crate) fn arg(mut self, word: impl AsRef<OsStr>) -> Self {
         self.command.arg(&word);
         self.shown = format!("{} {}", self.shown, word.as_ref().to_string_lossy());
         self
     }
 
-    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, &value);
         let value = value.as_ref().to_string_lossy();
         self.shown = format!("{name}='{value}' {}", self.shown);
@@ -49,7 +49,7 @@ impl Task {
 
     /// Runs the program and shows its output, all of it on stdout: cargo and its test runners report on stderr, and a
     /// log of one stream should have the summary.
-    pub fn run(mut self) -> Result {
+    pub(crate) fn run(mut self) -> Result {
         println!("$ {}", self.shown);
         let status = self
             .command
@@ -61,7 +61,7 @@ impl Task {
     }
 
     /// Runs the program and returns its stdout.
-    pub fn output(mut self) -> Result<Vec<u8>> {
+    pub(crate) fn output(mut self) -> Result<Vec<u8>> {
         let output = self.command.stdin(Stdio::null()).output().map_err(|err| self.not_started(&err))?;
         if output.status.success() {
             return Ok(output.stdout);

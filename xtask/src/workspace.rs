@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use crate::Result;
 
 /// The root and the target folder.
-pub struct Workspace {
+pub(crate) struct Workspace {
     root: PathBuf,
     target: PathBuf,
 }
 
 impl Workspace {
     /// Finds this repository, and the target folder that the environment selects.
-    pub fn find() -> Result<Self> {
+    pub(crate) fn find() -> Result<Self> {
         let own = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
         let root = Path::new(&own).parent().ok_or("the folder of xtask has no parent")?.to_path_buf();
         let target = match env::var_os("CARGO_TARGET_DIR") {
@@ -24,21 +24,21 @@ impl Workspace {
         Ok(Self { root, target })
     }
 
-    pub fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    pub fn target(&self) -> &Path {
+    pub(crate) fn target(&self) -> &Path {
         &self.target
     }
 
     /// Folder for traces that tests write for the chore `hta`.
-    pub fn hta_check(&self) -> PathBuf {
+    pub(crate) fn hta_check(&self) -> PathBuf {
         self.target.join("hta-check")
     }
 
     /// Folder for traces that tests write for the step `viewers`.
-    pub fn viewer_check(&self) -> PathBuf {
+    pub(crate) fn viewer_check(&self) -> PathBuf {
         self.target.join("viewer-check")
     }
 }

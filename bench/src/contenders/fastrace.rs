@@ -12,10 +12,10 @@ use fastrace::local::LocalSpan;
 use super::{Contender, Outcome, Readable, SITES, Work, body, sixteen};
 use crate::spelling;
 
-pub static FASTRACE: Fastrace = Fastrace;
+pub(crate) static FASTRACE: Fastrace = Fastrace;
 
 /// `LocalSpan`, the cheap variant, with a reporter of ours: fastrace has none that writes a file.
-pub struct Fastrace;
+pub(crate) struct Fastrace;
 
 /// A local parent holds at most 10,240 spans and silently drops the rest, so each root has fewer.
 const SPANS_PER_ROOT: u64 = 10_000;

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::{Contender, Outcome, Readable, SITES, Work, body, sixteen};
 use crate::sys;
 
-pub static FLOOR: Floor = Floor;
+pub(crate) static FLOOR: Floor = Floor;
 
 /// Two cycle-counter reads, one 32-byte store.
-pub struct Floor;
+pub(crate) struct Floor;
 
 /// 8,192 slots of 32 bytes: 256 KiB, so that the store hits the second-level cache and never touches a new page.
 const SLOTS: usize = 8192;
@@ -64,7 +64,7 @@ impl Contender for Floor {
 
 /// One span of the floor; also used by the latency figure.
 #[inline(always)]
-pub fn span(slot: &mut [u64; 4], name: u64) {
+pub(crate) fn span(slot: &mut [u64; 4], name: u64) {
     let begin = sys::cycles();
     body();
     let end = sys::cycles();

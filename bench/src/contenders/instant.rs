@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use super::{Contender, Outcome, Readable, Work, body};
 
-pub static INSTANT: InstantPair = InstantPair;
+pub(super) static INSTANT: InstantPair = InstantPair;
 
 /// `Instant::now` and `elapsed`.
-pub struct InstantPair;
+pub(super) struct InstantPair;
 
 impl Contender for InstantPair {
     fn name(&self) -> &'static str {

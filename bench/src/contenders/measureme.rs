@@ -9,10 +9,10 @@ use measureme::{EventId, EventIdBuilder, PageTag, Profiler, RawEvent, StringId};
 
 use super::{Contender, Outcome, Readable, Work, body};
 
-pub static MEASUREME: Measureme = Measureme;
+pub(crate) static MEASUREME: Measureme = Measureme;
 
 /// Interval events with ids allocated once, as rustc does.
-pub struct Measureme;
+pub(crate) struct Measureme;
 
 struct Session {
     profiler: Profiler,

@@ -3,9 +3,9 @@
 //! A contender runs alone in a child process, so that it is not affected by the background threads, the heap or the
 //! exit handlers of another, and starts only once.
 
-pub mod floor;
+pub(crate) mod floor;
 mod instant;
-pub mod ours;
+pub(crate) mod ours;
 mod reference;
 
 #[cfg(feature = "peers")]
@@ -32,15 +32,15 @@ mod tsc_trace;
 use std::error::Error;
 use std::path::Path;
 
-pub use floor::FLOOR;
-pub use reference::{Model as ReferenceModel, REFERENCE};
+pub(crate) use floor::FLOOR;
+pub(crate) use reference::{Model as ReferenceModel, REFERENCE};
 
 /// An error of a contender is always fatal to its child, so only the message is kept.
-pub type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
+pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// The work of one thread.
 #[derive(Debug, Clone, Copy)]
-pub struct Work {
+pub(crate) struct Work {
     pub spans: u64,
     /// Adds two integer arguments to every span.
     pub args: bool,
@@ -48,7 +48,7 @@ pub struct Work {
 
 /// The content of the files of a contender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Readable {
+pub(crate) enum Readable {
     /// Number of the bench's spans, counted by parsing the format.
     Spans(u64),
     /// The tool writes no file by itself.
@@ -56,7 +56,7 @@ pub enum Readable {
 }
 
 /// One recorder, used as its documentation recommends for the lowest cost.
-pub trait Contender: Sync {
+pub(crate) trait Contender: Sync {
     /// The name in tables and for `--only`.
     fn name(&self) -> &'static str;
 
@@ -117,7 +117,7 @@ pub trait Contender: Sync {
 }
 
 /// Every contender, in the order of the tables.
-pub fn all() -> Vec<&'static dyn Contender> {
+pub(crate) fn all() -> Vec<&'static dyn Contender> {
     let mut all: Vec<&'static dyn Contender> = vec![&floor::FLOOR, &instant::INSTANT];
     #[cfg(feature = "peers")]
     all.extend([
@@ -138,7 +138,7 @@ pub fn all() -> Vec<&'static dyn Contender> {
 }
 
 /// The contender with this name.
-pub fn find(name: &str) -> Option<&'static dyn Contender> {
+pub(crate) fn find(name: &str) -> Option<&'static dyn Contender> {
     all().into_iter().find(|contender| contender.name() == name)
 }
 
@@ -152,10 +152,10 @@ macro_rules! sixteen {
 pub(crate) use sixteen;
 
 /// Number of call sites that [`sixteen`] creates.
-pub const SITES: u64 = 16;
+pub(crate) const SITES: u64 = 16;
 
 /// The body of every measured span: empty, and a barrier for the optimizer.
 #[inline(always)]
-pub fn body() {
+pub(crate) fn body() {
     std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
 }

@@ -10,14 +10,15 @@ use ferrum_trace_format::spool;
 use super::{Contender, Outcome, Readable, SITES, Work, body, sixteen};
 use crate::spelling;
 
-pub static SPOOL: Ours = Ours { name: "ferrum-trace", file: "spans.spool", output: "binary (spool)", ring: None };
-pub static JSON: Ours = Ours { name: "ferrum-trace-json", file: "spans.json", output: "JSON", ring: None };
+pub(crate) static SPOOL: Ours =
+    Ours { name: "ferrum-trace", file: "spans.spool", output: "binary (spool)", ring: None };
+pub(crate) static JSON: Ours = Ours { name: "ferrum-trace-json", file: "spans.json", output: "JSON", ring: None };
 /// Small enough that each chunk is reused many times.
-pub static RING: Ours =
+pub(crate) static RING: Ours =
     Ours { name: "ferrum-trace-ring", file: "spans.spool", output: "the newest 4 MiB", ring: Some(4 << 20) };
 
 /// The recorder with one of its output formats; recording is the same for all.
-pub struct Ours {
+pub(crate) struct Ours {
     name: &'static str,
     file: &'static str,
     output: &'static str,
@@ -112,7 +113,7 @@ impl Contender for Ours {
 }
 
 /// Starts the process-wide recorder with its output at `path`; the extension selects the format.
-pub fn start(path: &Path) -> Outcome {
+pub(crate) fn start(path: &Path) -> Outcome {
     start_with(Recorder::builder().path(path).limit(LIMIT_BYTES))
 }
 
@@ -124,7 +125,7 @@ fn start_with(builder: RecorderBuilder) -> Outcome {
 
 /// Finishes the file and returns its number of events; an error if any was dropped, since that would distort the
 /// result.
-pub fn finish() -> Outcome<u64> {
+pub(crate) fn finish() -> Outcome<u64> {
     let recorder = RECORDER.lock().expect("unpoisoned").take().ok_or("not started")?;
     let stats = recorder.finish()?;
     if stats.dropped > 0 {
@@ -134,7 +135,7 @@ pub fn finish() -> Outcome<u64> {
 }
 
 /// Finishes, and returns an error if the number of events is not the measured one.
-pub fn verify(events: u64) -> Outcome {
+pub(crate) fn verify(events: u64) -> Outcome {
     let recorded = finish()?;
     if recorded != events {
         return Err(format!("expected {events} events, found {recorded}").into());
@@ -144,13 +145,13 @@ pub fn verify(events: u64) -> Outcome {
 
 /// One span without arguments.
 #[inline(always)]
-pub fn one_span() {
+pub(crate) fn one_span() {
     let _span = span!("rms_norm", "norm");
     body();
 }
 
 /// Consecutive laps: `layers` outer slices of [`MARKS`] laps each.
-pub fn run_laps(layers: u64) {
+pub(crate) fn run_laps(layers: u64) {
     for layer in 0..layers {
         let mut lap = laps!("layer", layer = layer);
         body();
@@ -173,7 +174,7 @@ pub fn run_laps(layers: u64) {
 }
 
 /// The same with one name in two laps, as in a layer with two norms.
-pub fn run_laps_with_repeated_name(layers: u64) {
+pub(crate) fn run_laps_with_repeated_name(layers: u64) {
     for layer in 0..layers {
         let mut lap = laps!("layer", layer = layer);
         body();
@@ -196,33 +197,33 @@ pub fn run_laps_with_repeated_name(layers: u64) {
 }
 
 /// Marks of one outer slice in [`run_laps`].
-pub const MARKS: u64 = 8;
+pub(crate) const MARKS: u64 = 8;
 
 /// A writer of the original engine's interface, implemented by ours.
-pub fn writer(path: PathBuf) -> TraceWriter {
+pub(crate) fn writer(path: PathBuf) -> TraceWriter {
     TraceWriter::enabled(path)
 }
 
 /// An instant with a reading of the monotonic clock as argument.
 #[inline]
-pub fn clock_mark(monotonic_ns: u64) {
+pub(crate) fn clock_mark(monotonic_ns: u64) {
     instant!("clock", "bench", monotonic_ns = monotonic_ns);
 }
 
 /// Marks the instant with that reading as disturbed.
 #[cold]
-pub fn clock_mark_spoiled(monotonic_ns: u64) {
+pub(crate) fn clock_mark_spoiled(monotonic_ns: u64) {
     instant!("spoiled", "bench", monotonic_ns = monotonic_ns);
 }
 
 /// Converts a spool to finished JSON and returns the number of events.
-pub fn convert(spool: &Path, out: &Path, threads: usize) -> Outcome<u64> {
+pub(crate) fn convert(spool: &Path, out: &Path, threads: usize) -> Outcome<u64> {
     let summary = spool::to_chrome(&File::open(spool)?, &mut File::create(out)?, threads)?;
     Ok(summary.events)
 }
 
 /// The spool of a run in `dir`, finished or not.
-pub fn spool_in(dir: &Path) -> Outcome<Option<PathBuf>> {
+pub(crate) fn spool_in(dir: &Path) -> Outcome<Option<PathBuf>> {
     for entry in std::fs::read_dir(dir)? {
         let path = entry?.path();
         if path.extension().is_some_and(|ending| ending == "spool") {

@@ -9,10 +9,10 @@ use perfetto_recorder::{
 use super::{Contender, Outcome, Readable, SITES, Work, body, sixteen};
 use crate::pftrace;
 
-pub static PERFETTO_RECORDER: PerfettoRecorder = PerfettoRecorder;
+pub(crate) static PERFETTO_RECORDER: PerfettoRecorder = PerfettoRecorder;
 
 /// With its fast clock and reserved capacity, as in its own benchmark.
-pub struct PerfettoRecorder;
+pub(crate) struct PerfettoRecorder;
 
 impl Contender for PerfettoRecorder {
     fn name(&self) -> &'static str {

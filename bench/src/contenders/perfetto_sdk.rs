@@ -27,10 +27,10 @@ track_event_categories! {
 }
 use categories as perfetto_te_ns;
 
-pub static PERFETTO_SDK: PerfettoSdk = PerfettoSdk;
+pub(crate) static PERFETTO_SDK: PerfettoSdk = PerfettoSdk;
 
 /// An in-process session whose buffer holds the whole batch.
-pub struct PerfettoSdk;
+pub(crate) struct PerfettoSdk;
 
 /// Large enough that nothing is overwritten.
 const BUFFER_KIB: u32 = 1024 * 1024;

@@ -9,10 +9,10 @@ use puffin::{FrameView, GlobalFrameView, GlobalProfiler, profile_scope};
 
 use super::{Contender, Outcome, Readable, SITES, Work, body, sixteen};
 
-pub static PUFFIN: Puffin = Puffin;
+pub(crate) static PUFFIN: Puffin = Puffin;
 
 /// Frames of a thousand scopes under one outer scope, compressed only when the file is written.
-pub struct Puffin;
+pub(crate) struct Puffin;
 
 const SPANS_PER_FRAME: u64 = 1_000;
 

@@ -13,10 +13,10 @@ use serde_json::{Map, Value};
 use super::{Contender, Outcome, Readable, SITES, Work, body, sixteen};
 use crate::spelling;
 
-pub static REFERENCE: Reference = Reference;
+pub(crate) static REFERENCE: Reference = Reference;
 
 /// The model as a contender: an `Instant` around the body, then one push.
-pub struct Reference;
+pub(crate) struct Reference;
 
 static WRITER: OnceLock<Model> = OnceLock::new();
 static DISABLED: Model = Model::disabled();
@@ -79,7 +79,7 @@ impl Contender for Reference {
 }
 
 /// The writer itself, also used by the figure for `push`.
-pub struct Model(Mutex<State>);
+pub(crate) struct Model(Mutex<State>);
 
 enum State {
     Off,
@@ -100,19 +100,19 @@ struct Event {
 }
 
 impl Model {
-    pub fn enabled(path: PathBuf) -> Self {
+    pub(crate) fn enabled(path: PathBuf) -> Self {
         Self(Mutex::new(State::On { path, events: Vec::with_capacity(1024), epoch: Instant::now() }))
     }
 
-    pub const fn disabled() -> Self {
+    pub(crate) const fn disabled() -> Self {
         Self(Mutex::new(State::Off))
     }
 
-    pub fn push(&self, name: impl Into<String>, cat: impl Into<String>, elapsed_ms: f64, tid: u32) {
+    pub(crate) fn push(&self, name: impl Into<String>, cat: impl Into<String>, elapsed_ms: f64, tid: u32) {
         self.push_with_args(name, cat, elapsed_ms, tid, Map::new());
     }
 
-    pub fn push_with_args(
+    pub(crate) fn push_with_args(
         &self,
         name: impl Into<String>,
         cat: impl Into<String>,
@@ -137,7 +137,7 @@ impl Model {
         });
     }
 
-    pub fn flush(&self) -> std::io::Result<()> {
+    pub(crate) fn flush(&self) -> std::io::Result<()> {
         let mut state = self.0.lock().expect("no pusher panics");
         let State::On { path, events, .. } = &mut *state else {
             return Ok(());

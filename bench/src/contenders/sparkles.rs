@@ -10,10 +10,10 @@ use sparkles_macro::range_event_start;
 
 use super::{Contender, Outcome, Readable, Work, body};
 
-pub static SPARKLES: Sparkles = Sparkles;
+pub(crate) static SPARKLES: Sparkles = Sparkles;
 
 /// File output only, without its own self-tracing events.
-pub struct Sparkles;
+pub(crate) struct Sparkles;
 
 static GUARD: Mutex<Option<FinalizeGuard>> = Mutex::new(None);
 

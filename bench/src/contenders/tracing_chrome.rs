@@ -11,17 +11,17 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use super::{Contender, Outcome, Readable, SITES, Work, body, sixteen};
 use crate::spelling;
 
-pub static TRACING_CHROME: TracingChrome = TracingChrome;
+pub(crate) static TRACING_CHROME: TracingChrome = TracingChrome;
 
 /// Its cheapest setting: without source locations, and with arguments only where they are measured.
-pub struct TracingChrome;
+pub(crate) struct TracingChrome;
 
 struct Guard(FlushGuard);
 
 static GUARD: Mutex<Option<Guard>> = Mutex::new(None);
 
 /// Records spans of `tracing`, for any subscriber.
-pub fn record(work: Work) {
+pub(crate) fn record(work: Work) {
     if work.args {
         for idx in 0..work.spans {
             let _span = span!(Level::INFO, "rms_norm", layer = idx, tokens = idx + 1).entered();

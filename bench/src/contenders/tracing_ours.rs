@@ -8,14 +8,14 @@ use tracing_subscriber::{Layer, Registry};
 
 use super::{Contender, Outcome, Readable, Work, ours, tracing_chrome};
 
-pub static TRACING_OURS: TracingOurs = TracingOurs;
-pub static TRACING_ALONE: TracingAlone = TracingAlone;
+pub(crate) static TRACING_OURS: TracingOurs = TracingOurs;
+pub(crate) static TRACING_ALONE: TracingAlone = TracingAlone;
 
 /// Our layer, with JSON as output as in tracing-chrome.
-pub struct TracingOurs;
+pub(crate) struct TracingOurs;
 
 /// The registry with a layer that does nothing. (Without any layer, the registry never removes a span.)
-pub struct TracingAlone;
+pub(crate) struct TracingAlone;
 
 struct Nothing;
 

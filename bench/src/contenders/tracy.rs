@@ -7,10 +7,10 @@ use tracy_client::{Client, span};
 
 use super::{Contender, Outcome, Readable, Work, body};
 
-pub static TRACY: Tracy = Tracy;
+pub(crate) static TRACY: Tracy = Tracy;
 
 /// Zones only: no sampling, no system tracing, no call stacks.
-pub struct Tracy;
+pub(crate) struct Tracy;
 
 static CLIENT: OnceLock<Client> = OnceLock::new();
 

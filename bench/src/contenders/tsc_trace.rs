@@ -8,10 +8,10 @@ use tsc_trace::{TSC_TRACE_CAPACITY, TraceSpan, trace_span, write_traces_binary};
 
 use super::{Contender, Outcome, Readable, Work, body};
 
-pub static TSC_TRACE: TscTrace = TscTrace;
+pub(crate) static TSC_TRACE: TscTrace = TscTrace;
 
 /// Default capacity without fences: the setting with the lowest cost.
-pub struct TscTrace;
+pub(crate) struct TscTrace;
 
 /// Three `u64` per span.
 const SPAN_BYTES: usize = 24;

@@ -35,7 +35,7 @@ struct Figures {
     process: Rounds,
 }
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let names = [NOBODY, NOBODY_AGAIN, TRACING_CHROME.name(), TRACING_OURS.name()];
     let mut figures: [Figures; 4] = Default::default();
     for _ in 0..args.rounds {
@@ -96,7 +96,7 @@ fn added(rounds: &Rounds, base: &Rounds) -> Rounds {
 }
 
 /// Decodes with one contender as subscriber.
-pub fn child(job: &Job) -> Outcome {
+pub(crate) fn child(job: &Job) -> Outcome {
     let listener = job.contender().ok();
     if let Some(listener) = listener {
         listener.start(&job.dir, Work { spans: 0, args: false })?;

@@ -21,7 +21,7 @@ struct Mark {
     file_us: f64,
 }
 
-pub fn run(_args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(_args: &Args) -> Outcome<Vec<Table>> {
     let scratch = tempfile::tempdir()?;
     let job = Job { dir: scratch.path().to_owned(), ..Job::new(Task::Clock, ours::SPOOL.name()) };
     let answer = job.run()?;
@@ -49,7 +49,7 @@ pub fn run(_args: &Args) -> Outcome<Vec<Table>> {
 }
 
 /// Records marks at a steady rate, with a reading before and after each; a wide pair is marked by its argument.
-pub fn child(job: &Job) -> Outcome {
+pub(crate) fn child(job: &Job) -> Outcome {
     ours::start(&job.dir.join("clock.json"))?;
     let mut left_out = 0;
     for _ in 0..SECONDS * MARKS_PER_SECOND {

@@ -22,7 +22,7 @@ struct Speed {
     cpu: Rounds,
 }
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let scratch = tempfile::tempdir()?;
     let job = |task, threads| Job {
         threads,
@@ -66,14 +66,14 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
 }
 
 /// Records the spool for the other children.
-pub fn spool_child(job: &Job) -> Outcome {
+pub(crate) fn spool_child(job: &Job) -> Outcome {
     ours::SPOOL.start(&job.dir, job.work())?;
     ours::SPOOL.record(Work { spans: job.spans, args: false });
     ours::SPOOL.finish(&job.dir)?;
     child::print_answer(&Answer::new())
 }
 
-pub fn child(job: &Job) -> Outcome {
+pub(crate) fn child(job: &Job) -> Outcome {
     let spool = ours::spool_in(&job.dir)?.ok_or("expected a spool, found none")?;
     let out = job.dir.join("converted.json");
     let threads = job.threads;
@@ -96,7 +96,7 @@ struct Event {
     tid: u32,
 }
 
-pub fn serde_child(job: &Job) -> Outcome {
+pub(crate) fn serde_child(job: &Job) -> Outcome {
     let events: Vec<Event> = (0..job.spans).map(event).collect();
     let out = job.dir.join("serde.json");
     timed(move || {

@@ -40,7 +40,7 @@ const CLOCKS: [Clock; 3] = [
     ("wall", "wall time", sys::monotonic_ns),
 ];
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let mut answers = Vec::new();
     for _ in 0..args.rounds {
         let folder = tempfile::tempdir()?;
@@ -77,7 +77,7 @@ fn key(clock: &str, mode: &str, turn: usize) -> String {
     format!("{clock} {mode} {turn}")
 }
 
-pub fn child(job: &Job) -> Outcome {
+pub(crate) fn child(job: &Job) -> Outcome {
     let mut engine = decoding()?;
     let mut answer = Answer::new();
     for turn in 0..TURNS {

@@ -27,7 +27,7 @@ struct Figures {
     disk_bytes: Rounds,
 }
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let mut figures: [Figures; ENDINGS.len()] = Default::default();
     for _ in 0..args.rounds {
         for (ending, figures) in ENDINGS.iter().zip(&mut figures) {
@@ -71,7 +71,7 @@ fn measure(ending: &str, figures: &mut Figures) -> Outcome {
     Ok(())
 }
 
-pub fn child(job: &Job, start: Start) -> Outcome {
+pub(crate) fn child(job: &Job, start: Start) -> Outcome {
     ours::start(&job.dir.join(format!("trace.{}", job.contender)))?;
     record();
     let (recorded_ns, recorded_cpu_ns) = (sys::monotonic_ns(), sys::process_cpu_ns());

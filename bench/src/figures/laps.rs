@@ -16,7 +16,7 @@ const DISTINCT: &str = "distinct";
 /// Two marks of a layer have the same name.
 const REPEATED: &str = "repeated";
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let (mut floor, mut laps, mut repeated) = (Rounds::default(), Rounds::default(), Rounds::default());
     for _ in 0..args.rounds {
         floor.push(measure(FLOOR.name())?);
@@ -47,7 +47,7 @@ fn measure(contender: &str) -> Outcome<f64> {
     Ok(Job { dir: scratch.path().to_owned(), ..Job::new(Task::Laps, contender) }.run()?["cpu_ns"])
 }
 
-pub fn child(job: &Job) -> Outcome {
+pub(crate) fn child(job: &Job) -> Outcome {
     let spans = Work { spans: LAYERS * ours::MARKS, args: false };
     let cpu_ns = if job.contender == FLOOR.name() {
         FLOOR.record(Work { spans: WARM_UP_LAYERS, ..spans });

@@ -16,7 +16,7 @@ const MOST_ROUNDS: u32 = 5;
 
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     [1, 2].into_iter().map(|threads| table(args, threads)).collect()
 }
 
@@ -58,7 +58,7 @@ fn table(args: &Args, threads: usize) -> Outcome<Table> {
     })
 }
 
-pub fn child(job: &Job) -> Outcome {
+pub(crate) fn child(job: &Job) -> Outcome {
     let is_floor = job.contender == FLOOR.name();
     if !is_floor {
         ours::start(&job.dir.join("paced.spool"))?;

@@ -2,22 +2,22 @@
 
 #[cfg(feature = "peers")]
 pub mod candle;
-pub mod clock;
-pub mod convert;
+pub(crate) mod clock;
+pub(crate) mod convert;
 #[cfg(feature = "engine")]
-pub mod engine;
-pub mod forms;
-pub mod laps;
-pub mod latency;
-pub mod modes;
-pub mod off;
-pub mod process;
-pub mod push;
-pub mod read;
-pub mod soak;
-pub mod span;
-pub mod startup;
-pub mod stopping;
+pub(crate) mod engine;
+pub(crate) mod forms;
+pub(crate) mod laps;
+pub(crate) mod latency;
+pub(crate) mod modes;
+pub(crate) mod off;
+pub(crate) mod process;
+pub(crate) mod push;
+pub(crate) mod read;
+pub(crate) mod soak;
+pub(crate) mod span;
+pub(crate) mod startup;
+pub(crate) mod stopping;
 
 use crate::args::{Args, Figure};
 use crate::contenders::Outcome;
@@ -25,7 +25,7 @@ use crate::rounds::Rounds;
 use crate::table::{Cell, Table};
 
 /// Measures the selected figures, in the order of the help.
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     type Run = fn(&Args) -> Outcome<Vec<Table>>;
     let figures: &[(Figure, Run)] = &[
         (Figure::Span, span::run),

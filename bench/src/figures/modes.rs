@@ -86,7 +86,7 @@ fn steps(calls: u64) {
     }
 }
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let mut floor = Rounds::default();
     let mut rounds = vec![Rounds::default(); MODES.len()];
     for _ in 0..args.rounds {
@@ -113,7 +113,7 @@ fn measure(name: &str, calls: u64) -> Outcome<f64> {
     Ok(job.run()?["cpu_ns"])
 }
 
-pub fn child(job: &Job) -> Outcome {
+pub(crate) fn child(job: &Job) -> Outcome {
     let mode = MODES.iter().find(|mode| mode.name == job.contender);
     if let Some(mode) = mode {
         start(mode, &job.dir)?;

@@ -13,7 +13,7 @@ const CALLS: u64 = 64_000_000;
 /// The original engine's writer takes a mutex even when off.
 const WARM_UP: u64 = 1_000_000;
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let contenders: Vec<_> = args.contenders().into_iter().filter(|contender| contender.times_spans()).collect();
     let mut rounds = vec![Rounds::default(); contenders.len()];
     for _ in 0..args.rounds {
@@ -43,7 +43,7 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
     }])
 }
 
-pub fn child(job: &Job) -> Outcome {
+pub(crate) fn child(job: &Job) -> Outcome {
     let off = job.contender()?.off().ok_or("this contender cannot be off")?;
     off(WARM_UP);
     let before = sys::thread_cpu_ns();

@@ -27,7 +27,7 @@ struct Figures {
     readable: Option<Readable>,
 }
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     [false, true].into_iter().map(|with_args| table(args, with_args)).collect()
 }
 
@@ -137,7 +137,7 @@ fn survivors(contender: &dyn Contender) -> Outcome<Readable> {
 }
 
 /// Records on the main thread and finishes, as a program without threads would.
-pub fn child(job: &Job, start: Start) -> Outcome {
+pub(crate) fn child(job: &Job, start: Start) -> Outcome {
     let contender = job.contender()?;
     let resident_before = sys::resident_bytes();
     contender.start(&job.dir, job.work())?;
@@ -159,7 +159,7 @@ pub fn child(job: &Job, start: Start) -> Outcome {
 }
 
 /// Records, reports that, and waits to be killed.
-pub fn child_to_kill(job: &Job) -> Outcome {
+pub(crate) fn child_to_kill(job: &Job) -> Outcome {
     let contender = job.contender()?;
     contender.start(&job.dir, job.work())?;
     contender.reserve(job.work());

@@ -14,7 +14,7 @@ use crate::table::{Cell, Table};
 const PUSHES: u64 = 300_000;
 const WARM_UP: u64 = 10_000;
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     [1, 2].into_iter().map(|threads| table(args, threads)).collect()
 }
 
@@ -55,7 +55,7 @@ fn table(args: &Args, threads: usize) -> Outcome<Table> {
     })
 }
 
-pub fn child(job: &Job) -> Outcome {
+pub(crate) fn child(job: &Job) -> Outcome {
     let path = job.dir.join("pushed.json");
     let (cpu_ns, wall_ns) = if job.contender == REFERENCE.name() {
         let writer = ReferenceModel::enabled(path.clone());

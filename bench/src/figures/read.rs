@@ -68,7 +68,7 @@ impl Speed {
     }
 }
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let scratch = tempfile::tempdir()?;
     let dir = scratch.path();
     let events = make(&dir.join("large.json"), LARGE_BYTES)?;
@@ -225,7 +225,7 @@ fn job(task: &str, threads: usize, path: &Path) -> Job {
     Job { threads, dir: path.to_owned(), ..Job::new(Task::Read, task) }
 }
 
-pub fn child(job: &Job) -> Outcome {
+pub(crate) fn child(job: &Job) -> Outcome {
     let (began, cpu_before) = (sys::monotonic_ns(), sys::process_cpu_ns());
     let (bytes, names) = match job.contender.as_str() {
         "summary" => summary(&job.dir, job.threads)?,

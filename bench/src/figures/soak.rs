@@ -31,7 +31,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const LAYERS: usize = 64;
 
 /// Runs once, for the selected duration.
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let scratch = tempfile::tempdir()?;
     let dir = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
     std::fs::create_dir_all(&dir)?;
@@ -110,7 +110,7 @@ struct Progress {
     spans: AtomicU64,
 }
 
-pub fn child(job: &Job) -> Outcome {
+pub(crate) fn child(job: &Job) -> Outcome {
     let seconds = job.spans;
     let limits = DumpLimits { files: u32::MAX, bytes: u64::MAX, every: Duration::ZERO, after: AFTER };
     let recorder = Recorder::builder()

@@ -29,7 +29,7 @@ struct Times {
     wall: Rounds,
 }
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let cases = [false, true].map(|args| THREADS.map(|threads| Case { threads, args })).concat();
     let contenders: Vec<_> = args.contenders().into_iter().filter(|contender| contender.times_spans()).collect();
     let mut times: Vec<Vec<Times>> = Vec::new();
@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
 
 /// Warm-up, then all threads at once, each timed by its own CPU clock; wall time is from the first start to the last
 /// end.
-pub fn child(job: &Job) -> Outcome {
+pub(crate) fn child(job: &Job) -> Outcome {
     let contender = job.contender()?;
     let dir = job.dir.clone();
     contender.start(&dir, job.work())?;

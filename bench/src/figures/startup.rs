@@ -16,7 +16,7 @@ const REPETITIONS: u32 = 8;
 /// The file of each mode; empty if recording stays off.
 const MODES: [(&str, &str); 3] = [("off", ""), ("on, .spool", "idle.spool"), ("on, .json", "idle.json")];
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let mut from_main = [Rounds::default(), Rounds::default(), Rounds::default()];
     let mut from_spawn = [Rounds::default(), Rounds::default(), Rounds::default()];
     for _ in 0..args.rounds * REPETITIONS {
@@ -69,7 +69,7 @@ fn measure(file: &str) -> Outcome<(f64, f64)> {
 }
 
 /// Starts, reports the time of `main`, and returns from `main`: the recorder's work at exit is part of the delay.
-pub fn child(job: &Job, start: Start) -> Outcome {
+pub(crate) fn child(job: &Job, start: Start) -> Outcome {
     if !job.contender.is_empty() {
         ours::start(&job.dir.join(&job.contender))?;
     }

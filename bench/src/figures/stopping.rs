@@ -37,7 +37,7 @@ const NOTED_NS: u64 = 50_000;
 
 const WAYS: [&str; 3] = ["stop", "flush", "dump"];
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let mut rows = Vec::new();
     for way in WAYS {
         let answers = (0..args.rounds).map(|_| measure(way)).collect::<Outcome<Vec<Answer>>>()?;
@@ -108,7 +108,7 @@ fn measure(way: &str) -> Outcome<Answer> {
     Ok(answer)
 }
 
-pub fn child(job: &Job) -> Outcome {
+pub(crate) fn child(job: &Job) -> Outcome {
     let path = job.dir.join("stopping.json");
     start(&path, &job.contender)?;
     record_much();

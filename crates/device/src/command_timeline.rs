@@ -9,14 +9,14 @@ use ferrum_trace::Timestamp;
 use std::collections::VecDeque;
 
 /// An enqueued command.
-pub trait Command {
+pub(crate) trait Command {
     /// Begin and end in nanoseconds of the device; `None` if it has not ended. Does not wait.
     fn times(&self) -> Result<Option<(u64, u64)>, DriverFailure>;
 }
 
 /// A track and its pending commands, at most one per slot.
 #[derive(Debug)]
-pub struct CommandTimeline<C> {
+pub(crate) struct CommandTimeline<C> {
     track: DeviceTrack,
     slots: usize,
     pending: VecDeque<(Launch, C)>,
@@ -24,12 +24,12 @@ pub struct CommandTimeline<C> {
 }
 
 impl<C: Command> CommandTimeline<C> {
-    pub fn new(name: &str, slots: usize) -> Self {
+    pub(crate) fn new(name: &str, slots: usize) -> Self {
         Self { track: DeviceTrack::new(name), slots, pending: VecDeque::new(), lost: None }
     }
 
     /// Call before a command is enqueued.
-    pub fn launch(&mut self, name: &'static str, category: &'static str) -> Option<Launch> {
+    pub(crate) fn launch(&mut self, name: &'static str, category: &'static str) -> Option<Launch> {
         // A launch that will not be measured must not start a flow.
         if !ferrum_trace::is_on() || !self.is_alive() || !self.has_room() {
             return None;
@@ -38,7 +38,7 @@ impl<C: Command> CommandTimeline<C> {
     }
 
     /// Call after the command was enqueued or failed to be.
-    pub fn launched(&mut self, launch: Launch, command: Result<C, DriverFailure>) {
+    pub(crate) fn launched(&mut self, launch: Launch, command: Result<C, DriverFailure>) {
         match command {
             // Commands launched in between may have taken the slot.
             Ok(command) if self.has_room() => self.pending.push_back((launch, command)),
@@ -48,7 +48,7 @@ impl<C: Command> CommandTimeline<C> {
     }
 
     /// Counts a launched command as lost.
-    pub fn lose(&mut self, error: DriverFailure) {
+    pub(crate) fn lose(&mut self, error: DriverFailure) {
         self.track.count_lost(1);
         if error.is_lost {
             self.lost = Some(error);
@@ -56,7 +56,7 @@ impl<C: Command> CommandTimeline<C> {
     }
 
     /// Records the commands that have ended, and returns their number. Never waits.
-    pub fn collect(&mut self) -> Result<u64, DriverFailure> {
+    pub(crate) fn collect(&mut self) -> Result<u64, DriverFailure> {
         let mut done = Vec::new();
         let mut failed = None;
         for _ in 0..self.pending.len() {
@@ -84,11 +84,11 @@ impl<C: Command> CommandTimeline<C> {
         }
     }
 
-    pub fn clock_mut(&mut self) -> &mut ClockMap {
+    pub(crate) fn clock_mut(&mut self) -> &mut ClockMap {
         self.track.clock_mut()
     }
 
-    pub fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         self.track.counts()
     }
 

@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 /// The device's primary context.
 #[derive(Debug)]
-pub struct CudaDriver {
+pub(crate) struct CudaDriver {
     context: Arc<CudaContext>,
 }
 
 impl CudaDriver {
     /// Loads the driver, which is installed only with a GPU.
-    pub fn new(ordinal: usize) -> Result<Self, Error> {
+    pub(crate) fn new(ordinal: usize) -> Result<Self, Error> {
         // SAFETY: it loads the library that `cudarc` would load, and only tests whether that works; loading CUDA's
         // driver runs no foreign code.
         if !unsafe { is_culib_present() } {
@@ -31,7 +31,7 @@ impl CudaDriver {
         }
     }
 
-    pub fn default_stream(&self) -> Arc<CudaStream> {
+    pub(crate) fn default_stream(&self) -> Arc<CudaStream> {
         self.context.default_stream()
     }
 }

@@ -25,7 +25,7 @@ const BASE_NANOS: i64 = 4_000_000_000;
 const FIRST_BASE_NANOS: u64 = 1 << 50;
 
 /// Driver operations on events.
-pub trait Events {
+pub(crate) trait Events {
     type Event;
     type Stream;
 
@@ -42,21 +42,21 @@ pub trait Events {
 
 /// The begin and the end of a slot.
 #[derive(Debug)]
-pub struct Pair<E> {
+pub(crate) struct Pair<E> {
     begin: E,
     end: E,
 }
 
 /// An open slot.
 #[derive(Debug)]
-pub struct OpenSlot<E> {
+pub(crate) struct OpenSlot<E> {
     launch: Launch,
     events: Pair<E>,
 }
 
 /// A track, a pool of pairs of events, and the pending pairs.
 #[derive(Debug)]
-pub struct EventTimeline<D: Events> {
+pub(crate) struct EventTimeline<D: Events> {
     driver: D,
     track: DeviceTrack,
     base: D::Event,
@@ -70,7 +70,7 @@ pub struct EventTimeline<D: Events> {
 
 impl<D: Events> EventTimeline<D> {
     /// Creates all events that will be needed, and waits for the first one in `stream`.
-    pub fn new(driver: D, name: &str, stream: &D::Stream, slots: usize) -> Result<Self, Error> {
+    pub(crate) fn new(driver: D, name: &str, stream: &D::Stream, slots: usize) -> Result<Self, Error> {
         check_slots(slots)?;
         let base = driver.new_event()?;
         driver.record(&base, stream)?;
@@ -84,7 +84,7 @@ impl<D: Events> EventTimeline<D> {
     }
 
     /// Compares the clocks. Waits for the device.
-    pub fn calibrate(&mut self, stream: &D::Stream) -> Result<Duration, Error> {
+    pub(crate) fn calibrate(&mut self, stream: &D::Stream) -> Result<Duration, Error> {
         let mut last = 0;
         for _ in 0..ROUNDS {
             let before = Timestamp::now();
@@ -100,7 +100,7 @@ impl<D: Events> EventTimeline<D> {
         Ok(Duration::from_nanos(mapped.error))
     }
 
-    pub fn begin(
+    pub(crate) fn begin(
         &mut self,
         stream: &D::Stream,
         name: &'static str,
@@ -128,7 +128,7 @@ impl<D: Events> EventTimeline<D> {
         }
     }
 
-    pub fn end(&mut self, stream: &D::Stream, slot: Option<OpenSlot<D::Event>>) {
+    pub(crate) fn end(&mut self, stream: &D::Stream, slot: Option<OpenSlot<D::Event>>) {
         let Some(slot) = slot else {
             return;
         };
@@ -139,7 +139,7 @@ impl<D: Events> EventTimeline<D> {
     }
 
     /// Records finished slices. Never waits.
-    pub fn collect(&mut self) -> Result<u64, Error> {
+    pub(crate) fn collect(&mut self) -> Result<u64, Error> {
         let mut done = Vec::new();
         let mut failed = None;
         for _ in 0..self.pending.len() {
@@ -170,7 +170,7 @@ impl<D: Events> EventTimeline<D> {
         }
     }
 
-    pub fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         self.track.counts()
     }
 

@@ -8,45 +8,45 @@ use opencl3::event::{
 };
 
 /// An OpenCL error code.
-pub type Code = i32;
+pub(crate) type Code = i32;
 
 /// An event that is released when it is dropped. (The type of the crate `opencl3` panics if that fails.)
 #[derive(Debug)]
-pub struct OwnedEvent(cl_event);
+pub(crate) struct OwnedEvent(cl_event);
 
 // SAFETY: OpenCL's functions may be called from any thread at any time, but for those that set arguments of kernels.
 unsafe impl Send for OwnedEvent {}
 
 impl OwnedEvent {
     /// Retains an event of the caller.
-    pub fn retained(event: &Event) -> Result<Self, Code> {
+    pub(crate) fn retained(event: &Event) -> Result<Self, Code> {
         // SAFETY: an `Event` holds a reference, so it is valid.
         unsafe { retain_event(event.get()) }?;
         Ok(Self(event.get()))
     }
 
     /// Enqueues a command that only has timestamps, taken when all earlier commands are done.
-    pub fn marker(queue: &CommandQueue) -> Result<Self, Code> {
+    pub(crate) fn marker(queue: &CommandQueue) -> Result<Self, Code> {
         // SAFETY: the queue is valid, and no events are to be waited for.
         unsafe { enqueue_marker_with_wait_list(queue.get(), 0, std::ptr::null()) }.map(Self)
     }
 
     /// 0 if the command has run, positive if it is pending, negative if it has failed.
-    pub fn status(&self) -> Result<Code, Code> {
+    pub(crate) fn status(&self) -> Result<Code, Code> {
         get_event_info(self.0, CL_EVENT_COMMAND_EXECUTION_STATUS).map(Into::into)
     }
 
     /// Begin of the command, in nanoseconds of the device.
-    pub fn start(&self) -> Result<u64, Code> {
+    pub(crate) fn start(&self) -> Result<u64, Code> {
         get_event_profiling_info(self.0, CL_PROFILING_COMMAND_START).map(Into::into)
     }
 
     /// End of the command, in nanoseconds of the device.
-    pub fn end(&self) -> Result<u64, Code> {
+    pub(crate) fn end(&self) -> Result<u64, Code> {
         get_event_profiling_info(self.0, CL_PROFILING_COMMAND_END).map(Into::into)
     }
 
-    pub fn wait(&self) -> Result<(), Code> {
+    pub(crate) fn wait(&self) -> Result<(), Code> {
         wait_for_events(&[self.0])
     }
 }

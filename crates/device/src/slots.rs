@@ -3,10 +3,10 @@
 use crate::error::Error;
 
 /// Maximum number of slots of a timeline that allocates them in advance: some megabytes.
-pub const SLOTS_MAX: usize = 1 << 16;
+pub(crate) const SLOTS_MAX: usize = 1 << 16;
 
 /// Refuses a number of slots that would take too much memory.
-pub fn check_slots(slots: usize) -> Result<(), Error> {
+pub(crate) fn check_slots(slots: usize) -> Result<(), Error> {
     match slots {
         ..=SLOTS_MAX => Ok(()),
         _ => Err(Error::unsupported(format!("expected up to {SLOTS_MAX} slots, found {slots}"))),

@@ -64,7 +64,7 @@ fn open_calibrated(
 }
 
 /// The clock of a device with the extension.
-pub struct VulkanClock {
+pub(crate) struct VulkanClock {
     device: Device,
     calls: calibrated_timestamps::Device,
     /// Nanoseconds per tick.
@@ -73,7 +73,7 @@ pub struct VulkanClock {
 
 impl VulkanClock {
     /// Returns `None` if the device lacks the extension, or its clock cannot be read.
-    pub fn of(device: &Device) -> Option<Self> {
+    pub(crate) fn of(device: &Device) -> Option<Self> {
         // SAFETY: the device is only queried, never destroyed, while the guard lives.
         let raw = unsafe { device.as_hal::<Vulkan>() }?;
         if !raw.enabled_device_extensions().contains(&calibrated_timestamps::NAME) {
@@ -95,7 +95,7 @@ impl VulkanClock {
     }
 
     /// The device's clock in nanoseconds, and the host times before and after the read.
-    pub fn read(&self) -> Option<(u64, (u64, u64))> {
+    pub(crate) fn read(&self) -> Option<(u64, (u64, u64))> {
         // SAFETY: the device is not destroyed while the guard lives.
         let _alive = unsafe { self.device.as_hal::<Vulkan>() }?;
         let clocks = [CalibratedTimestampInfoEXT::default().time_domain(TimeDomainEXT::DEVICE)];

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use wgpu::{Buffer, BufferAsyncError, BufferDescriptor, BufferUsages, CommandEncoder, Device, MapMode, QuerySet};
 
 /// Slots of a batch. An encoder takes whole batches, so large batches would waste slots of small encoders.
-pub const BATCH_SLOTS: u32 = 32;
+pub(crate) const BATCH_SLOTS: u32 = 32;
 /// The value of a query that was not written. It is not a valid time.
 const NOT_WRITTEN: u64 = 0;
 const QUERY_BYTES: u64 = wgpu::QUERY_SIZE as u64;
 
 /// A query set, two queries per slot, and the buffers for its results.
-pub struct Batch {
+pub(crate) struct Batch {
     /// Number of this use of the batch, so that an end finds its begin.
     pub id: u64,
     pub queries: QuerySet,
@@ -31,34 +31,34 @@ struct Slot {
 }
 
 impl Batch {
-    pub fn new(device: &Device) -> Self {
+    pub(crate) fn new(device: &Device) -> Self {
         let queries = timestamp_queries(device, 2 * BATCH_SLOTS);
         let (resolved, readback) = result_buffers(device, 2 * BATCH_SLOTS);
         let slots = Vec::with_capacity(BATCH_SLOTS as usize);
         Self { id: 0, queries, resolved, readback, slots, last_ticks: Vec::new(), arrival: Arc::default() }
     }
 
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.slots.len() >= BATCH_SLOTS as usize
     }
 
-    pub fn n_slots(&self) -> u64 {
+    pub(crate) fn n_slots(&self) -> u64 {
         self.slots.len() as u64
     }
 
     /// Takes the next slot and returns its number. `is_open`: the end is written separately and closes the slot.
-    pub fn take(&mut self, launch: Launch, is_open: bool) -> u32 {
+    pub(crate) fn take(&mut self, launch: Launch, is_open: bool) -> u32 {
         self.slots.push(Slot { launch, is_open });
         self.slots.len() as u32 - 1
     }
 
     /// Closes a slot. Returns false if it was closed already.
-    pub fn close(&mut self, slot: u32) -> bool {
+    pub(crate) fn close(&mut self, slot: u32) -> bool {
         self.slots.get_mut(slot as usize).is_some_and(|slot| std::mem::take(&mut slot.is_open))
     }
 
     /// Ends open slots, and copies all results to the host after the encoder's commands have run.
-    pub fn send(&mut self, encoder: &mut CommandEncoder) {
+    pub(crate) fn send(&mut self, encoder: &mut CommandEncoder) {
         for slot in 0..self.slots.len() as u32 {
             if self.close(slot) {
                 encoder.write_timestamp(&self.queries, 2 * slot + 1);
@@ -72,12 +72,16 @@ impl Batch {
         encoder.map_buffer_on_submit(&self.readback, MapMode::Read, ..n_bytes, move |outcome| notice.tell(outcome));
     }
 
-    pub fn state(&self) -> State {
+    pub(crate) fn state(&self) -> State {
         self.arrival.state()
     }
 
     /// Reads the results, and leaves the batch empty.
-    pub fn receive(&mut self, to_nanos: impl Fn(u64) -> u64, done: &mut Vec<Done>) -> Result<(), wgpu::MapRangeError> {
+    pub(crate) fn receive(
+        &mut self,
+        to_nanos: impl Fn(u64) -> u64,
+        done: &mut Vec<Done>,
+    ) -> Result<(), wgpu::MapRangeError> {
         let n_bytes = 2 * self.n_slots() * QUERY_BYTES;
         let noticed = self.arrival.noticed();
         let ticks = read_ticks(&self.readback, n_bytes)?;
@@ -93,14 +97,14 @@ impl Batch {
     }
 
     /// Leaves the batch empty without results. Returns the number of slots that were in use.
-    pub fn give_up(&mut self) -> u64 {
+    pub(crate) fn give_up(&mut self) -> u64 {
         let n_slots = self.n_slots();
         self.slots.clear();
         n_slots
     }
 }
 
-pub fn timestamp_queries(device: &Device, count: u32) -> QuerySet {
+pub(crate) fn timestamp_queries(device: &Device, count: u32) -> QuerySet {
     device.create_query_set(&wgpu::QuerySetDescriptor {
         label: Some("ferrum-trace"),
         ty: wgpu::QueryType::Timestamp,
@@ -109,7 +113,7 @@ pub fn timestamp_queries(device: &Device, count: u32) -> QuerySet {
 }
 
 /// The buffer that queries are resolved to, and the buffer that the host reads.
-pub fn result_buffers(device: &Device, n_queries: u32) -> (Buffer, Buffer) {
+pub(crate) fn result_buffers(device: &Device, n_queries: u32) -> (Buffer, Buffer) {
     let buffer = |usage| {
         let size = u64::from(n_queries) * QUERY_BYTES;
         device.create_buffer(&BufferDescriptor { label: Some("ferrum-trace"), size, usage, mapped_at_creation: false })
@@ -121,7 +125,7 @@ pub fn result_buffers(device: &Device, n_queries: u32) -> (Buffer, Buffer) {
 }
 
 /// Reads a mapped buffer and unmaps it.
-pub fn read_ticks(buffer: &Buffer, n_bytes: u64) -> Result<Vec<u64>, wgpu::MapRangeError> {
+pub(crate) fn read_ticks(buffer: &Buffer, n_bytes: u64) -> Result<Vec<u64>, wgpu::MapRangeError> {
     let ticks = {
         let view = buffer.get_mapped_range(..n_bytes)?;
         view.chunks_exact(8)
@@ -134,7 +138,7 @@ pub fn read_ticks(buffer: &Buffer, n_bytes: u64) -> Result<Vec<u64>, wgpu::MapRa
 
 /// State of results on their way to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub(crate) enum State {
     OnTheWay,
     Arrived,
     /// The device returned an error: it is lost.
@@ -145,21 +149,21 @@ pub enum State {
 
 /// State of one transfer, set by the thread that polls the device.
 #[derive(Debug, Default)]
-pub struct Arrival {
+pub(crate) struct Arrival {
     state: AtomicU8,
     noticed: AtomicU64,
 }
 
 /// Sets the state of an [`Arrival`].
-pub struct Notice(Arc<Arrival>);
+pub(crate) struct Notice(Arc<Arrival>);
 
 impl Arrival {
-    pub fn expected(arrival: &Arc<Self>) -> Notice {
+    pub(crate) fn expected(arrival: &Arc<Self>) -> Notice {
         arrival.set(State::OnTheWay);
         Notice(Arc::clone(arrival))
     }
 
-    pub fn state(&self) -> State {
+    pub(crate) fn state(&self) -> State {
         // Pairs with `set`: the time is visible with the state.
         match self.state.load(Ordering::Acquire) {
             0 => State::OnTheWay,
@@ -179,7 +183,7 @@ impl Arrival {
 }
 
 impl Notice {
-    pub fn tell(self, outcome: Result<(), BufferAsyncError>) {
+    pub(crate) fn tell(self, outcome: Result<(), BufferAsyncError>) {
         self.0.noticed.store(Timestamp::now().monotonic_nanos(), Ordering::Relaxed);
         self.0.set(if outcome.is_ok() { State::Arrived } else { State::Failed });
     }

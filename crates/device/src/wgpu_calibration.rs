@@ -18,7 +18,7 @@ const ROUNDS: u32 = 64;
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The method of comparison.
-pub enum Calibration {
+pub(crate) enum Calibration {
     /// The driver reads the device's clock.
     #[cfg(feature = "wgpu-vulkan")]
     Vulkan(crate::vulkan_clock::VulkanClock),
@@ -27,7 +27,7 @@ pub enum Calibration {
 }
 
 impl Calibration {
-    pub fn new(device: &Device) -> Self {
+    pub(crate) fn new(device: &Device) -> Self {
         #[cfg(feature = "wgpu-vulkan")]
         if let Some(clock) = crate::vulkan_clock::VulkanClock::of(device) {
             return Self::Vulkan(clock);
@@ -37,7 +37,7 @@ impl Calibration {
     }
 
     /// Compares the clocks once, if that needs no waiting.
-    pub fn compare_without_waiting(&self, clock: &mut ClockMap) {
+    pub(crate) fn compare_without_waiting(&self, clock: &mut ClockMap) {
         #[cfg(feature = "wgpu-vulkan")]
         if let Self::Vulkan(vulkan) = self
             && let Some((device, window)) = vulkan.read()
@@ -49,7 +49,7 @@ impl Calibration {
     }
 
     /// Compares the clocks as precisely as possible, and returns the last device time.
-    pub fn run(
+    pub(crate) fn run(
         &self,
         (device, queue): (&Device, &Queue),
         to_nanos: impl Fn(u64) -> u64,
@@ -72,7 +72,7 @@ impl Calibration {
 }
 
 /// Queries for all rounds.
-pub struct Rounds {
+pub(crate) struct Rounds {
     queries: QuerySet,
     resolved: Buffer,
     readback: Buffer,
@@ -131,7 +131,7 @@ fn wait(device: &Device, submission: SubmissionIndex) -> Result<(), Error> {
 }
 
 /// Polls the device. wgpu panics if the device is lost; here that is an error.
-pub fn poll(device: &Device, how: PollType) -> Result<(), Error> {
+pub(crate) fn poll(device: &Device, how: PollType) -> Result<(), Error> {
     match catch_unwind(AssertUnwindSafe(|| device.poll(how))) {
         Ok(Ok(_)) => Ok(()),
         // A submission that was refused cannot be waited for.

@@ -4,10 +4,10 @@
 use std::cmp::Reverse;
 
 /// Begin and end of a slice in nanoseconds.
-pub type Interval = (u64, u64);
+pub(crate) type Interval = (u64, u64);
 
 /// Returns the indexes of two slices of one track that overlap partly.
-pub fn overlap(slices: &[Interval]) -> Option<(usize, usize)> {
+pub(crate) fn overlap(slices: &[Interval]) -> Option<(usize, usize)> {
     let mut open: Vec<usize> = Vec::new();
     for i in outer_first(slices) {
         let (start, end) = slices[i];
@@ -25,7 +25,7 @@ pub fn overlap(slices: &[Interval]) -> Option<(usize, usize)> {
 /// Returns the indexes of two slices of one track that have the same begin, where the inner one comes first in the
 /// file; the index of the outer one first. An inner slice of zero length only touches the other, and may be on either
 /// side of it.
-pub fn inner_first(slices: &[Interval]) -> Option<(usize, usize)> {
+pub(crate) fn inner_first(slices: &[Interval]) -> Option<(usize, usize)> {
     let mut order = outer_first(slices);
     order.retain(|&i| slices[i].0 < slices[i].1);
     let wrong = order.windows(2).find(|pair| {

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::thread::Builder;
 use std::time::Duration;
 
-pub const SCENES: &[Scene] = &[
+pub(crate) const SCENES: &[Scene] = &[
     ("return", return_from_main),
     ("exit", || exit_with_code(3)),
     ("exit-on-another-thread", exit_on_another_thread),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub const SCENES: &[Scene] = &[
+pub(crate) const SCENES: &[Scene] = &[
     ("flush-from-many", flush_from_many),
     ("flush-for-readers", flush_for_readers),
     ("flush-little-after-much", flush_little_after_much),

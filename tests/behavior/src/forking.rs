@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-pub const SCENES: &[Scene] = &[
+pub(crate) const SCENES: &[Scene] = &[
     ("fork-amid-recording", fork_amid_recording),
     ("fork-and-record-nothing", fork_and_record_nothing),
     ("fork-and-fork-again", fork_and_fork_again),

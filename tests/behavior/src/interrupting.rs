@@ -18,7 +18,7 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-pub const SCENES: &[Scene] = &[
+pub(crate) const SCENES: &[Scene] = &[
     ("interrupt-every-instruction", interrupt_every_instruction),
     ("interrupt-the-first-record", interrupt_the_first_record),
     ("interrupt-the-end-of-a-thread", interrupt_the_end_of_a_thread),

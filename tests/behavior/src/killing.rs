@@ -6,7 +6,7 @@ use crate::{Scene, report};
 use ferrum_trace::{flush, span};
 use std::fs::File;
 
-pub const SCENES: &[Scene] = &[
+pub(crate) const SCENES: &[Scene] = &[
     ("full-speed", full_speed),
     ("full-speed-at-once", full_speed_at_once),
     ("full-speed-with-flushes", full_speed_with_flushes),

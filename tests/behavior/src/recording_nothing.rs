@@ -5,7 +5,7 @@ use crate::{Scene, report};
 use ferrum_trace::{Recorder, TraceWriter, control, flush, flush_global_trace, global_trace, is_on};
 use std::path::PathBuf;
 
-pub const SCENES: &[Scene] = &[
+pub(crate) const SCENES: &[Scene] = &[
     ("record-nothing", record_nothing),
     ("flush-then-record", flush_then_record),
     ("start-then-wait", || wait_to_be_killed(0)),

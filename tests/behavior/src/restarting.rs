@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-pub const SCENES: &[Scene] = &[
+pub(crate) const SCENES: &[Scene] = &[
     ("restart-amid-recording", restart_amid_recording),
     ("restart-at-one-path", restart_at_one_path),
     ("restart-at-one-spool", restart_at_one_spool),

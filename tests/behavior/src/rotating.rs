@@ -7,7 +7,7 @@ use ferrum_trace::{Flow, Recorder, Span, Timestamp, Track, async_begin, async_en
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-pub const SCENES: &[Scene] = &[
+pub(crate) const SCENES: &[Scene] = &[
     ("rotate-amid-everything", rotate_amid_everything),
     ("rotate-across-boundaries", rotate_across_boundaries),
     ("rotate-until-killed", rotate_until_killed),

@@ -4,7 +4,7 @@ use crate::work::record;
 use crate::{Scene, report};
 use ferrum_trace::{Flow, Recorder, Span};
 
-pub const SCENES: &[Scene] = &[
+pub(crate) const SCENES: &[Scene] = &[
     ("start-own", start_own),
     ("record-then-start-own", || {
         record(1, 10);

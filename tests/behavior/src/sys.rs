@@ -8,24 +8,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use libc::{SIGKILL, SIGURG};
-pub use libc::{SIGPROF, SIGTRAP, SIGUSR1, SIGUSR2, pthread_t};
+pub(crate) use libc::{SIGPROF, SIGTRAP, SIGUSR1, SIGUSR2, pthread_t};
 
 /// Time limit for a child process in milliseconds.
 const TIMEOUT_MILLIS: u32 = 10_000;
 
 /// Counters in a file that other processes can read at any time, also after this process was killed.
 #[derive(Clone, Copy)]
-pub struct SharedCounters {
+pub(crate) struct SharedCounters {
     slots: &'static [Slot],
 }
 
 /// One counter, on a cache line of its own.
 #[repr(align(64))]
-pub struct Slot(AtomicU64);
+pub(crate) struct Slot(AtomicU64);
 
 impl SharedCounters {
     /// Creates the file with `n` zeros. It stays mapped until the process ends.
-    pub fn create(path: &Path, n: usize) -> Self {
+    pub(crate) fn create(path: &Path, n: usize) -> Self {
         let n_bytes = n * size_of::<Slot>();
         let file = File::options().read(true).write(true).create(true).truncate(true).open(path).unwrap();
         file.set_len(n_bytes as u64).unwrap();
@@ -40,28 +40,28 @@ impl SharedCounters {
     }
 
     /// Value of a counter.
-    pub fn get(&self, slot: usize) -> u64 {
+    pub(crate) fn get(&self, slot: usize) -> u64 {
         self.slots[slot].0.load(Ordering::SeqCst)
     }
 
     /// Sets a counter, after all earlier effects of the program.
-    pub fn set(&self, slot: usize, value: u64) {
+    pub(crate) fn set(&self, slot: usize, value: u64) {
         self.slots[slot].0.store(value, Ordering::Release);
     }
 
     /// Adds one to a counter.
-    pub fn add_one(&self, slot: usize) {
+    pub(crate) fn add_one(&self, slot: usize) {
         self.slots[slot].0.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Values of all counters.
-    pub fn all(&self) -> Vec<u64> {
+    pub(crate) fn all(&self) -> Vec<u64> {
         (0..self.slots.len()).map(|slot| self.get(slot)).collect()
     }
 }
 
 /// Registers a function that is called when the process exits.
-pub fn at_exit(handler: extern "C" fn()) {
+pub(crate) fn at_exit(handler: extern "C" fn()) {
     // SAFETY: the function is static and takes no arguments.
     assert_eq!(unsafe { libc::atexit(handler) }, 0);
 }
@@ -69,37 +69,37 @@ pub fn at_exit(handler: extern "C" fn()) {
 /// Ends the process with all handlers of `atexit`, as C programs do. The standard library's `exit` takes a lock that
 /// its threads take when they start and end: a child that was forked at such a moment would hang in it, with or without
 /// recording.
-pub fn exit_as_in_c(code: i32) -> ! {
+pub(crate) fn exit_as_in_c(code: i32) -> ! {
     // SAFETY: does not return; the scenes call it on one thread only.
     unsafe { libc::exit(code) }
 }
 
 /// Ends the process immediately: no handlers of `atexit`, no destructors.
-pub fn exit_at_once(code: i32) -> ! {
+pub(crate) fn exit_at_once(code: i32) -> ! {
     // SAFETY: does not return.
     unsafe { libc::_exit(code) }
 }
 
 /// Allocates and frees memory of the C library.
-pub fn allocate_and_free(n_bytes: usize) {
+pub(crate) fn allocate_and_free(n_bytes: usize) {
     // SAFETY: the memory is freed once, and not used.
     unsafe { libc::free(libc::malloc(n_bytes)) };
 }
 
 /// Reads an unmapped address.
-pub fn read_nowhere() {
+pub(crate) fn read_nowhere() {
     // SAFETY: none, since this must be a real fault. Volatile, so that the compiler keeps it.
     unsafe { std::ptr::read_volatile(std::ptr::without_provenance::<u64>(8)) };
 }
 
 /// The process after a fork.
-pub enum Fork {
+pub(crate) enum Fork {
     Child,
     Parent { child: i32 },
 }
 
 /// Forks this process.
-pub fn fork() -> Fork {
+pub(crate) fn fork() -> Fork {
     // SAFETY: the tests check that the child can do more than system calls after the fork: the C library keeps its
     // allocator usable, and the scenes use no lock that another thread may hold.
     match unsafe { libc::fork() } {
@@ -111,7 +111,7 @@ pub fn fork() -> Fork {
 
 /// The way a child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub(crate) enum Ending {
     Code(i32),
     Signal(i32),
     /// It did not end in time, and was killed.
@@ -119,7 +119,7 @@ pub enum Ending {
 }
 
 /// Waits for a child to end, and kills it after the time limit.
-pub fn wait_for(child: i32) -> Ending {
+pub(crate) fn wait_for(child: i32) -> Ending {
     let mut status = 0;
     for _ in 0..TIMEOUT_MILLIS {
         // SAFETY: `status` is a valid place for the result.
@@ -144,25 +144,25 @@ pub fn wait_for(child: i32) -> Ending {
 }
 
 /// Sends a signal to a process.
-pub fn send_to_process(pid: i32, signal: i32) {
+pub(crate) fn send_to_process(pid: i32, signal: i32) {
     // SAFETY: the process is a child that was not waited for, or this one.
     assert_eq!(unsafe { libc::kill(pid, signal) }, 0);
 }
 
 /// Handle of the calling thread, to send signals to.
-pub fn this_thread() -> pthread_t {
+pub(crate) fn this_thread() -> pthread_t {
     // SAFETY: no arguments, no effect.
     unsafe { libc::pthread_self() }
 }
 
 /// Sends a signal to a thread, which the caller has not joined yet.
-pub fn send_to_thread(thread: pthread_t, signal: i32) {
+pub(crate) fn send_to_thread(thread: pthread_t, signal: i32) {
     // SAFETY: the thread exists until it is joined; the C library detects that it has ended.
     unsafe { libc::pthread_kill(thread, signal) };
 }
 
 /// Installs a handler, which is called on the thread that a signal interrupts.
-pub fn on_signal(signal: i32, handler: extern "C" fn(i32)) {
+pub(crate) fn on_signal(signal: i32, handler: extern "C" fn(i32)) {
     // SAFETY: zeros are a valid `sigaction`: an empty mask and no flags.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = handler as *const () as usize;
@@ -172,7 +172,7 @@ pub fn on_signal(signal: i32, handler: extern "C" fn(i32)) {
 }
 
 /// Installs a handler that gets details of the signal.
-pub fn on_signal_with_info(signal: i32, handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void)) {
+pub(crate) fn on_signal_with_info(signal: i32, handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void)) {
     // SAFETY: zeros are a valid `sigaction`: an empty mask and no flags.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = handler as *const () as usize;
@@ -182,7 +182,7 @@ pub fn on_signal_with_info(signal: i32, handler: extern "C" fn(i32, *mut libc::s
 }
 
 /// Handler address and flags of each signal that a program may handle.
-pub fn dispositions() -> Vec<(i32, usize, i32)> {
+pub(crate) fn dispositions() -> Vec<(i32, usize, i32)> {
     let ask = |signal| {
         // SAFETY: zeros are a valid `sigaction`, which the call fills.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -194,7 +194,7 @@ pub fn dispositions() -> Vec<(i32, usize, i32)> {
 }
 
 /// Signals that the calling thread blocks.
-pub fn blocked_signals() -> Vec<i32> {
+pub(crate) fn blocked_signals() -> Vec<i32> {
     // SAFETY: zeros are a valid set, which the call fills; a null set only queries.
     let mut blocked: libc::sigset_t = unsafe { std::mem::zeroed() };
     // SAFETY: as above.
@@ -204,7 +204,7 @@ pub fn blocked_signals() -> Vec<i32> {
 }
 
 /// Sends SIGPROF to the process at this interval of CPU time.
-pub fn set_profiling_timer(every: Duration) {
+pub(crate) fn set_profiling_timer(every: Duration) {
     let micros = libc::suseconds_t::from(every.subsec_micros());
     let every = libc::timeval { tv_sec: 0, tv_usec: micros };
     let timer = libc::itimerval { it_interval: every, it_value: every };
@@ -213,14 +213,14 @@ pub fn set_profiling_timer(every: Duration) {
 }
 
 /// Terminates the process with a signal after this time, in case it hangs.
-pub fn set_alarm(seconds: u32) {
+pub(crate) fn set_alarm(seconds: u32) {
     // SAFETY: only sets a timer of the process, whose signal has no handler.
     unsafe { libc::alarm(seconds) };
 }
 
 /// Traps before every instruction of `work`, except in system calls, so that the handler of SIGTRAP runs. Returns false
 /// if that is not supported on this processor; then `work` runs without traps.
-pub fn step_through(work: impl FnOnce()) -> bool {
+pub(crate) fn step_through(work: impl FnOnce()) -> bool {
     set_trap_flag(true);
     work();
     set_trap_flag(false);
@@ -229,7 +229,7 @@ pub fn step_through(work: impl FnOnce()) -> bool {
 
 /// Switches the trap before every instruction of this thread on or off.
 #[inline(never)]
-pub fn set_trap_flag(on: bool) {
+pub(crate) fn set_trap_flag(on: bool) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: changes one bit of the flags, on which the kernel sends SIGTRAP; the stack is balanced.
     unsafe {
@@ -243,11 +243,11 @@ pub fn set_trap_flag(on: bool) {
 }
 
 /// Blocks every process that opens the file until this is dropped.
-pub struct Lease(File);
+pub(crate) struct Lease(File);
 
 impl Lease {
     /// Takes the lease.
-    pub fn take(file: File) -> Self {
+    pub(crate) fn take(file: File) -> Self {
         /// The same value on all Linux architectures; the `libc` crate lacks it.
         const F_SETSIG: libc::c_int = 10;
         // SAFETY: our own descriptor; SIGURG, the notification of a blocked open, is ignored by default.

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-pub const SCENES: &[Scene] = &[
+pub(crate) const SCENES: &[Scene] = &[
     ("slow-step", || slow_steps(1)),
     ("slow-steps", || slow_steps(3)),
     ("slow-step-amid-steady-ones", slow_step_amid_steady_ones),

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::Builder;
 use std::time::Duration;
 
-pub const SCENES: &[Scene] = &[
+pub(crate) const SCENES: &[Scene] = &[
     ("hang-inside", hang_inside),
     ("hang-in-first-span", hang_in_first_span),
     ("exit-inside", exit_inside),

@@ -13,19 +13,19 @@ use std::time::Duration;
 const COUNTERS: &str = "counters";
 
 /// Creates counters that the test can read.
-pub fn counters(n: usize) -> SharedCounters {
+pub(crate) fn counters(n: usize) -> SharedCounters {
     SharedCounters::create(Path::new(COUNTERS), n)
 }
 
 /// Blocks the start of the recorder until the returned value is dropped.
-pub fn slow_start() -> Lease {
+pub(crate) fn slow_start() -> Lease {
     let mut spool = std::env::var_os("FERRUM_TRACE_OUT").unwrap();
     spool.push(".spool");
     Lease::take(File::options().write(true).create(true).truncate(false).open(spool).unwrap())
 }
 
 /// Records `work` spans numbered from `first` to `last`.
-pub fn record(first: u64, last: u64) {
+pub(crate) fn record(first: u64, last: u64) {
     for n in first..=last {
         let _span = span!("work", n);
     }
@@ -33,7 +33,7 @@ pub fn record(first: u64, last: u64) {
 
 /// Speed of a worker. The test must read all events, however long the scene takes on a busy machine.
 #[derive(Clone, Copy, PartialEq)]
-pub enum Pace {
+pub(crate) enum Pace {
     /// Without a pause, some million spans per second; slow after some milliseconds.
     Full,
     /// Without a pause.
@@ -62,7 +62,7 @@ impl Pace {
 }
 
 /// Threads named `worker 0` and so on, which record `work` spans numbered from 1.
-pub struct Workers {
+pub(crate) struct Workers {
     pub counters: SharedCounters,
     orders: Arc<Orders>,
     threads: Vec<JoinHandle<()>>,
@@ -76,14 +76,14 @@ struct Orders {
 
 impl Workers {
     /// Creates `n` threads that wait for [`go`](Self::go). The recorder has started.
-    pub fn ready(n: usize, pace: Pace) -> Self {
+    pub(crate) fn ready(n: usize, pace: Pace) -> Self {
         // The start takes some milliseconds, and is the subject of other scenes.
         assert!(ferrum_trace::is_on());
         Self::with_counters(n, pace, counters(n))
     }
 
     /// Creates threads with existing counters, whether the recorder has started or not.
-    pub fn with_counters(n: usize, pace: Pace, counters: SharedCounters) -> Self {
+    pub(crate) fn with_counters(n: usize, pace: Pace, counters: SharedCounters) -> Self {
         let orders = Arc::new(Orders::default());
         let start = |worker: usize| {
             let orders = Arc::clone(&orders);
@@ -109,7 +109,7 @@ impl Workers {
     }
 
     /// Lets all threads record.
-    pub fn go(&self) {
+    pub(crate) fn go(&self) {
         self.orders.go.store(true, Ordering::Relaxed);
         for thread in &self.threads {
             thread.thread().unpark();
@@ -117,7 +117,7 @@ impl Workers {
     }
 
     /// Waits until each thread has recorded `n` more spans.
-    pub fn wait_for_more(&self, n: u64) {
+    pub(crate) fn wait_for_more(&self, n: u64) {
         for (worker, before) in self.counters.all().into_iter().enumerate().take(self.threads.len()) {
             while self.counters.get(worker) < before + n {
                 std::thread::yield_now();
@@ -126,7 +126,7 @@ impl Workers {
     }
 
     /// Ends the threads, and returns the number of spans of each.
-    pub fn stop(self) -> Vec<u64> {
+    pub(crate) fn stop(self) -> Vec<u64> {
         self.orders.stop.store(true, Ordering::Relaxed);
         for thread in self.threads {
             thread.join().unwrap();
@@ -146,7 +146,7 @@ macro_rules! report {
 }
 
 /// Waits until the test writes a line or closes standard input.
-pub fn wait_for_test() {
+pub(crate) fn wait_for_test() {
     let mut line = String::new();
     let _ = std::io::stdin().read_line(&mut line);
 }

@@ -2,16 +2,16 @@
 //! environment controls the recording, as in any program that links the recorder.
 
 mod scenes {
-    pub mod api;
-    pub mod everything;
-    pub mod limits;
-    pub mod llm;
-    pub mod memory;
-    pub mod names;
-    pub mod paths;
-    pub mod programs;
-    pub mod report;
-    pub mod values;
+    pub(crate) mod api;
+    pub(crate) mod everything;
+    pub(crate) mod limits;
+    pub(crate) mod llm;
+    pub(crate) mod memory;
+    pub(crate) mod names;
+    pub(crate) mod paths;
+    pub(crate) mod programs;
+    pub(crate) mod report;
+    pub(crate) mod values;
 }
 
 use scenes::{api, everything, limits, llm, memory, names, paths, programs, values};

@@ -3,7 +3,7 @@
 /// The strongly connected components with more than one node, each sorted, ordered by their first node.
 ///
 /// `edges[a]` lists the successors of `a`. Searches once from each node, which is fast enough for the files of a crate.
-pub fn components(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
+pub(super) fn components(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let reachable: Vec<Vec<bool>> = (0..edges.len()).map(|start| reachable(edges, start)).collect();
     let mut is_placed = vec![false; edges.len()];
     let mut found = Vec::new();

@@ -26,7 +26,7 @@ const TESTKIT: &str = "ferrum-trace-testkit";
 
 const THIS_FILE: &str = "xtask/src/tidy/dependencies.rs";
 
-pub fn findings(file: &TextFile) -> Vec<Finding> {
+pub(super) fn findings(file: &TextFile) -> Vec<Finding> {
     if file.path.rsplit('/').next() != Some("Cargo.toml") {
         return Vec::new();
     }

@@ -9,7 +9,7 @@ use crate::task::Task;
 use crate::workspace::Workspace;
 
 /// A text file of the repository.
-pub struct TextFile {
+pub(super) struct TextFile {
     /// Path from the root, with `/`.
     pub path: String,
     pub text: String,
@@ -18,23 +18,23 @@ pub struct TextFile {
 }
 
 impl TextFile {
-    pub fn new(path: &str, text: String) -> Self {
+    pub(super) fn new(path: &str, text: String) -> Self {
         let code = if path.ends_with(".rs") { rust_code::blanked(&text) } else { String::new() };
         Self { path: path.into(), text, code }
     }
 
     /// True for files kept byte for byte as some program wrote them. Rules about layout do not apply to them.
-    pub fn is_test_data(&self) -> bool {
+    pub(super) fn is_test_data(&self) -> bool {
         self.path.split('/').any(|folder| folder == "data")
     }
 
-    pub fn finding(&self, line_idx: usize, message: impl Into<String>) -> Finding {
+    pub(super) fn finding(&self, line_idx: usize, message: impl Into<String>) -> Finding {
         Finding { path: self.path.clone(), line: line_idx + 1, message: message.into() }
     }
 }
 
 /// Every text file that is tracked, or would be after `git add`. Files that are not UTF-8 are left out.
-pub fn all(workspace: &Workspace) -> Result<Vec<TextFile>> {
+pub(super) fn all(workspace: &Workspace) -> Result<Vec<TextFile>> {
     let mut paths = match tracked(workspace) {
         Ok(paths) => paths,
         // Sources from an archive have no repository.

@@ -33,7 +33,7 @@ const CYCLE_MAX: usize = 3;
 
 const THIS_FILE: &str = "xtask/src/tidy/layers.rs";
 
-pub fn findings(files: &[TextFile]) -> Vec<Finding> {
+pub(super) fn findings(files: &[TextFile]) -> Vec<Finding> {
     CRATES.iter().flat_map(|it| it.findings(files)).collect()
 }
 

@@ -6,7 +6,7 @@ use super::file::TextFile;
 const MACROS: [&str; 3] = ["todo", "unimplemented", "dbg"];
 const IGNORED: &str = concat!("#[", "ignore");
 
-pub fn findings(file: &TextFile) -> Vec<Finding> {
+pub(super) fn findings(file: &TextFile) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (line_idx, line) in file.code.lines().enumerate() {
         if line.contains(IGNORED) {

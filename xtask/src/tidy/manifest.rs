@@ -2,7 +2,7 @@
 
 /// A line that names a dependency.
 #[derive(Debug, PartialEq)]
-pub struct Dependency {
+pub(super) struct Dependency {
     pub name: String,
     pub line_idx: usize,
     /// Only for tests, examples and benchmarks.
@@ -10,13 +10,13 @@ pub struct Dependency {
 }
 
 /// The package's own name.
-pub fn package_name(text: &str) -> Option<&str> {
+pub(super) fn package_name(text: &str) -> Option<&str> {
     let lines = text.lines().skip_while(|line| line.trim() != "[package]");
     lines.filter_map(|line| value_of(line, "name")).next()
 }
 
 /// All dependencies: normal, dev and build, on every platform.
-pub fn dependencies(text: &str) -> Vec<Dependency> {
+pub(super) fn dependencies(text: &str) -> Vec<Dependency> {
     let mut found = Vec::new();
     let mut table = Table::Other;
     for (line_idx, line) in text.lines().enumerate() {

@@ -7,7 +7,7 @@ use super::rust_paths::{self, FileNames};
 
 /// A dependency of one file on another, at the first line that names it.
 #[derive(Debug, PartialEq)]
-pub struct Dependency {
+pub(super) struct Dependency {
     pub from: usize,
     pub line_idx: usize,
     /// The file that the path ends in.
@@ -17,7 +17,7 @@ pub struct Dependency {
 }
 
 /// The files of a crate, without those that are compiled for tests only.
-pub struct Modules<'a> {
+pub(super) struct Modules<'a> {
     files: Vec<File<'a>>,
     modules: HashMap<Vec<String>, Module>,
     /// The file of each macro. An exported one is named as if it was declared at the root.
@@ -70,7 +70,7 @@ impl Target {
 
 impl<'a> Modules<'a> {
     /// `source_folder` is the path of a crate's `src`, without a slash at the end.
-    pub fn new(files: &'a [TextFile], source_folder: &str) -> Self {
+    pub(super) fn new(files: &'a [TextFile], source_folder: &str) -> Self {
         let prefix = format!("{source_folder}/");
         let rust = files.iter().filter_map(|file| {
             let module = module_path(file.path.strip_prefix(&prefix)?)?;
@@ -94,21 +94,21 @@ impl<'a> Modules<'a> {
         Self { files, modules, macros }
     }
 
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.files.len()
     }
 
-    pub fn file(&self, file_idx: usize) -> &'a TextFile {
+    pub(super) fn file(&self, file_idx: usize) -> &'a TextFile {
         self.files[file_idx].file
     }
 
     /// True if the file only declares modules and imports or re-exports names.
-    pub fn is_facade(&self, file_idx: usize) -> bool {
+    pub(super) fn is_facade(&self, file_idx: usize) -> bool {
         !self.files[file_idx].names.has_code
     }
 
     /// Each pair of files of which the first names something of the second, once for each trail.
-    pub fn dependencies(&self) -> Vec<Dependency> {
+    pub(super) fn dependencies(&self) -> Vec<Dependency> {
         (0..self.files.len()).flat_map(|from| self.dependencies_of(from)).collect()
     }
 

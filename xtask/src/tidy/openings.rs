@@ -11,7 +11,7 @@ const VAGUE: [&str; 7] = ["What", "Which", "Whose", "Whoever", "Who", "Where", "
 /// Share of a package's doc comments that may open with one of them.
 const PERCENT_MAX: usize = 2;
 
-pub fn findings(files: &[TextFile]) -> Vec<Finding> {
+pub(super) fn findings(files: &[TextFile]) -> Vec<Finding> {
     let packages: Vec<&str> = files.iter().filter_map(|file| file.path.strip_suffix("Cargo.toml")).collect();
     let mut by_package: BTreeMap<&str, Vec<&TextFile>> = BTreeMap::new();
     for file in files.iter().filter(|file| file.path.ends_with(".rs") && !file.is_test_data()) {

@@ -5,7 +5,7 @@ use super::file::TextFile;
 
 const COLUMNS_MAX: usize = 120;
 
-pub fn findings(file: &TextFile) -> Vec<Finding> {
+pub(super) fn findings(file: &TextFile) -> Vec<Finding> {
     let is_rust = file.path.ends_with(".rs");
     if file.is_test_data() || file.path.starts_with("bench/runs/") || !(is_rust || file.path.ends_with(".md")) {
         return Vec::new();

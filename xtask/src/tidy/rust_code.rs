@@ -1,7 +1,7 @@
 //! Rust code without its comments and literals, so that rules do not match text in them.
 
 /// Returns the text with a blank for every character of a comment or a literal; line breaks stay.
-pub fn blanked(source: &str) -> String {
+pub(super) fn blanked(source: &str) -> String {
     let mut code = String::with_capacity(source.len());
     let mut rest = source;
     while let Some(first) = rest.chars().next() {

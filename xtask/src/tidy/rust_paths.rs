@@ -5,7 +5,7 @@
 
 /// Declarations and paths of one file.
 #[derive(Debug, Default, PartialEq)]
-pub struct FileNames {
+pub(super) struct FileNames {
     /// Inline modules (`mod a { … }`), as paths below the file's own module.
     pub inline_modules: Vec<Vec<String>>,
     /// Modules with a file of their own that are compiled for tests only.
@@ -22,7 +22,7 @@ pub struct FileNames {
 
 /// A leaf of a `use` declaration.
 #[derive(Debug, PartialEq)]
-pub struct Import {
+pub(super) struct Import {
     /// Path of the enclosing inline module; empty at the top of the file.
     pub scope: Vec<String>,
     /// The name that it declares; `None` for a glob.
@@ -33,7 +33,7 @@ pub struct Import {
 
 /// A path of two or more segments outside `use`.
 #[derive(Debug, PartialEq)]
-pub struct PathUse {
+pub(super) struct PathUse {
     pub scope: Vec<String>,
     pub segments: Vec<String>,
     pub line_idx: usize,
@@ -42,7 +42,7 @@ pub struct PathUse {
 const ITEM_KEYWORDS: [&str; 8] = ["fn", "struct", "enum", "union", "trait", "type", "const", "static"];
 
 /// Reads the names of a file from its code.
-pub fn names(code: &str) -> FileNames {
+pub(super) fn names(code: &str) -> FileNames {
     let tokens = tokens(code);
     let mut reader = Reader { tokens: &tokens, at: 0, depth: 0, scope: Vec::new(), found: FileNames::default() };
     while reader.at < tokens.len() {

@@ -9,7 +9,7 @@ const LINES_MAX: usize = 800;
 /// Folders of development machines. Written without slashes, because otherwise this file breaks the rule.
 const MACHINE_FOLDERS: [&str; 3] = ["work", "farm", "root"];
 
-pub fn findings(file: &TextFile) -> Vec<Finding> {
+pub(super) fn findings(file: &TextFile) -> Vec<Finding> {
     if file.is_test_data() {
         return Vec::new();
     }

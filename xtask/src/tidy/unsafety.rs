@@ -22,7 +22,7 @@ const ALLOWED: [&str; 9] = [
 const KEYWORD: &str = "unsafe";
 const LINT: &str = "unsafe_code";
 
-pub fn findings(file: &TextFile) -> Vec<Finding> {
+pub(super) fn findings(file: &TextFile) -> Vec<Finding> {
     let code: Vec<&str> = file.code.lines().collect();
     let text: Vec<&str> = file.text.lines().collect();
     let mut findings = Vec::new();

@@ -3,7 +3,7 @@
 use super::{List, Shape};
 use std::io;
 
-pub const SHAPES: &[Shape] = &[
+pub(super) const SHAPES: &[Shape] = &[
     Shape { name: "nested-asyncs-of-one-id", write: one_id },
     Shape { name: "nested-asyncs-of-one-id-and-many-names", write: one_id_names },
     Shape { name: "open-asyncs-of-many-ids", write: many_ids },

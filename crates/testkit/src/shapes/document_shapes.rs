@@ -3,7 +3,7 @@
 use super::{List, Shape};
 use std::io;
 
-pub const SHAPES: &[Shape] = &[
+pub(super) const SHAPES: &[Shape] = &[
     Shape { name: "fields", write: fields },
     Shape { name: "fields-of-one-key", write: equal_fields },
     Shape { name: "thread-names", write: thread_names },

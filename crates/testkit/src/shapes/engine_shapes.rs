@@ -3,7 +3,7 @@
 use super::{List, Shape};
 use std::io;
 
-pub const SHAPES: &[Shape] = &[
+pub(super) const SHAPES: &[Shape] = &[
     Shape { name: "steps", write: steps },
     Shape { name: "nested-steps", write: nested_steps },
     Shape { name: "overlapping-steps", write: overlapping_steps },

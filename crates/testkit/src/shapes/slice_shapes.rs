@@ -3,7 +3,7 @@
 use super::{List, Shape};
 use std::io;
 
-pub const SHAPES: &[Shape] = &[
+pub(super) const SHAPES: &[Shape] = &[
     Shape { name: "nested-slices", write: nested },
     Shape { name: "nested-slices-of-many-names", write: nested_names },
     Shape { name: "nested-slices-inner-first", write: nested_inner_first },

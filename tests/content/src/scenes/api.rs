@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 const NAME: &str = "a constant name";
 
 mod names {
-    pub const ELSEWHERE: &str = "a constant of another module";
-    pub static STATIC: &str = "unused";
+    pub(super) const ELSEWHERE: &str = "a constant of another module";
+    pub(super) static STATIC: &str = "unused";
 }
 
 /// Every form of every macro.
 #[rustfmt::skip]
-pub fn macro_forms() {
+pub(crate) fn macro_forms() {
     let (layer, tokens) = (3u32, vec![1, 2, 3]);
     let id = 7u64;
     let _ = names::STATIC;
@@ -89,7 +89,7 @@ fn counted(value: u64) -> u64 {
 }
 
 /// Arguments, ids and times with side effects.
-pub fn side_effects() {
+pub(crate) fn side_effects() {
     let track = Track::new("track");
     let time = || Timestamp::from_monotonic_nanos(counted(1));
     drop(span!("span", a = counted(1), b = counted(2)));
@@ -110,7 +110,7 @@ pub fn side_effects() {
 }
 
 /// Processes and threads named in every possible way.
-pub fn processes_and_threads() {
+pub(crate) fn processes_and_threads() {
     instant!("on main");
     ferrum_trace::set_process_name("a first name");
     ferrum_trace::set_process_name("engine 7");
@@ -132,7 +132,7 @@ pub fn processes_and_threads() {
 }
 
 /// Names set after a flush.
-pub fn late_names() {
+pub(crate) fn late_names() {
     instant!("before");
     ferrum_trace::flush().expect("the trace can be written");
     ferrum_trace::set_process_name("a late process name");
@@ -140,7 +140,7 @@ pub fn late_names() {
 }
 
 /// Tracks with a sort order, slices that nest and slices that overlap.
-pub fn tracks() {
+pub(crate) fn tracks() {
     assert!(ferrum_trace::is_on());
     let start = Timestamp::now();
     let at = |micros| start + Duration::from_micros(micros);
@@ -157,7 +157,7 @@ pub fn tracks() {
 }
 
 /// Explicit times that the test can compute.
-pub fn explicit_times() {
+pub(crate) fn explicit_times() {
     assert!(ferrum_trace::is_on());
     let track = Track::new("device");
     let start = Timestamp::now();
@@ -172,7 +172,7 @@ pub fn explicit_times() {
 }
 
 /// Slices that began before the recording did.
-pub fn times_before_the_trace() {
+pub(crate) fn times_before_the_trace() {
     assert!(ferrum_trace::is_on());
     let track = Track::new("device");
     let now = Timestamp::now();
@@ -183,7 +183,7 @@ pub fn times_before_the_trace() {
 }
 
 /// Slices of many hours.
-pub fn long_explicit_times() {
+pub(crate) fn long_explicit_times() {
     assert!(ferrum_trace::is_on());
     let track = Track::new("device");
     let now = Timestamp::now();
@@ -198,7 +198,7 @@ fn instant_now() -> Instant {
 }
 
 /// Instants of the standard library, converted to timestamps.
-pub fn standard_instants() {
+pub(crate) fn standard_instants() {
     assert!(ferrum_trace::is_on());
     let mut n_apart = 0;
     for _ in 0..10_000 {
@@ -217,7 +217,7 @@ pub fn standard_instants() {
 }
 
 /// Flows: to another thread, through a third, and within one.
-pub fn flows() {
+pub(crate) fn flows() {
     let (there, around) = (Flow::new(), Flow::new());
     {
         let span = span!("enqueue", "flows");
@@ -245,7 +245,7 @@ pub fn flows() {
 }
 
 /// Requests and tasks that begin on one thread and end on another.
-pub fn asynchronous() {
+pub(crate) fn asynchronous() {
     let task = async_span!("task", "io", bytes = 100);
     report("task_id", task.id());
     async_begin!("request", "llm", 42, prompt_tokens = 17);
@@ -262,7 +262,7 @@ pub fn asynchronous() {
 }
 
 /// Async events with and without arguments that identify them.
-pub fn row_titles() {
+pub(crate) fn row_titles() {
     let long = "9f8b2c61-55a4-4d0e-9c0b-0d4f1d1f3a77".to_owned();
     drop(async_span!("download", "io", id = 7, request_id = long));
     drop(async_span!("upload", id = -1));
@@ -274,7 +274,7 @@ pub fn row_titles() {
 }
 
 /// A recording that the program starts and finishes.
-pub fn builder(path: &str) {
+pub(crate) fn builder(path: &str) {
     drop(span!("before"));
     assert!(!ferrum_trace::is_on());
     let recorder = Recorder::builder()
@@ -305,7 +305,7 @@ pub fn builder(path: &str) {
 }
 
 /// Two recordings, one after the other, with the same call sites and names.
-pub fn two_recordings(one: &str, other: &str) {
+pub(crate) fn two_recordings(one: &str, other: &str) {
     let track = Track::new("a track of both");
     for path in [one, other] {
         let recorder = Recorder::builder().path(path).start().expect("the path can be written to");
@@ -318,7 +318,7 @@ pub fn two_recordings(one: &str, other: &str) {
 }
 
 /// Errors of the builder.
-pub fn builder_mistakes(path: &str) {
+pub(crate) fn builder_mistakes(path: &str) {
     let no_path = Recorder::builder().start().expect_err("there is no path");
     println!("no path: {no_path}");
     let nowhere = Recorder::builder().path("missing folder/trace.json").start().expect_err("there is no such folder");
@@ -336,7 +336,7 @@ pub fn builder_mistakes(path: &str) {
 }
 
 /// `n` threads whose first action is to record a span, all at the same moment.
-pub fn first_spans_at_once(n: u64) {
+pub(crate) fn first_spans_at_once(n: u64) {
     let barrier = std::sync::Barrier::new(n as usize);
     std::thread::scope(|scope| {
         for n in 0..n {
@@ -350,7 +350,7 @@ pub fn first_spans_at_once(n: u64) {
 }
 
 /// Statistics while threads start and record.
-pub fn stats_while_running() {
+pub(crate) fn stats_while_running() {
     assert!(ferrum_trace::is_on());
     let stats = || ferrum_trace::stats().expect("recording is on");
     report("at_first", stats().recorded);
@@ -367,7 +367,7 @@ pub fn stats_while_running() {
 }
 
 /// Finishes the recording that the environment started.
-pub fn finish_by_name() {
+pub(crate) fn finish_by_name() {
     drop(span!("span"));
     let stats = ferrum_trace::finish().expect("the trace can be written");
     report("recorded", stats.recorded);

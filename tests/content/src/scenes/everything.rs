@@ -5,7 +5,7 @@ use ferrum_trace::{Flow, Span, Timestamp, Track, async_span, complete_at, counte
 use std::time::Duration;
 
 /// Everything, on a few threads. `tests/viewers.rs` has the same counts.
-pub fn everything() {
+pub(crate) fn everything() {
     ferrum_trace::set_process_name("everything");
     let flow = Flow::new();
     let task = async_span!("request", "llm", prompt_tokens = 17);
@@ -92,7 +92,7 @@ fn device() {
 }
 
 /// Pushes of an engine that uses only the original engine's interface.
-pub fn original_interface() {
+pub(crate) fn original_interface() {
     for layer in 0..10u32 {
         work(10_000);
         global_trace().push("rms_norm", "norm", 0.0005, 1);

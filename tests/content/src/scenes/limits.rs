@@ -5,7 +5,7 @@ use ferrum_trace::{Flow, Recorder, Span, Timestamp, TraceWriter, Track, counter,
 use std::sync::mpsc;
 
 /// `n` spans on each of `n_threads` threads.
-pub fn spans_on_threads(n_threads: u64, n: u64) {
+pub(crate) fn spans_on_threads(n_threads: u64, n: u64) {
     std::thread::scope(|scope| {
         for thread in 0..n_threads {
             let builder = std::thread::Builder::new().name(format!("pusher {thread}"));
@@ -22,7 +22,7 @@ fn spans(n: u64) {
 }
 
 /// `n` spans in a recording with a limit set by the program.
-pub fn builder(path: &str, bytes: u64, n: u64) {
+pub(crate) fn builder(path: &str, bytes: u64, n: u64) {
     let recorder = Recorder::builder().path(path).limit(bytes).start().expect("the path can be written to");
     spans(n);
     let stats = recorder.finish().expect("the trace can be written");
@@ -34,7 +34,7 @@ pub fn builder(path: &str, bytes: u64, n: u64) {
 }
 
 /// Spans with texts that must be copied.
-pub fn texts(n: u64) {
+pub(crate) fn texts(n: u64) {
     let text = "a text of some length ".repeat(20);
     for n in 0..n {
         let _span = span!("span", "limits", n, text, again = &text);
@@ -43,7 +43,7 @@ pub fn texts(n: u64) {
 }
 
 /// Spans with unique names.
-pub fn dynamic_names(n: u64) {
+pub(crate) fn dynamic_names(n: u64) {
     for n in 0..n {
         let _span = Span::dynamic(&format!("a name of its own, number {n}"), "a category of some length");
     }
@@ -51,7 +51,7 @@ pub fn dynamic_names(n: u64) {
 }
 
 /// `n` rounds of every kind of event.
-pub fn all_kinds(n: u64) {
+pub(crate) fn all_kinds(n: u64) {
     const EVENTS_A_ROUND: u64 = 16;
     let track = Track::new("a track");
     for n in 0..n {
@@ -80,7 +80,7 @@ pub fn all_kinds(n: u64) {
 }
 
 /// A thread that still has room for events uses names, call sites and tracks for which there is no room.
-pub fn definitions() {
+pub(crate) fn definitions() {
     assert!(ferrum_trace::is_on());
     let mut pushed = 0;
     std::thread::scope(|scope| {
@@ -130,7 +130,7 @@ fn undefined() -> u64 {
 }
 
 /// Pushes to the process's trace and to a separate writer.
-pub fn pushes(n: u64) {
+pub(crate) fn pushes(n: u64) {
     let var = |name| std::env::var(name).expect("it is set");
     let own_path = var("FERRUM_TRACE_OUT") + ".own.json";
     let limit = var("FERRUM_TRACE_LIMIT");

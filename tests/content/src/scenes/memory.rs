@@ -5,7 +5,7 @@ use ferrum_trace::{Timestamp, Track, global_trace, span};
 use std::time::Duration;
 
 /// `n` spans on each thread.
-pub fn spans(n_threads: u64, n: u64) {
+pub(crate) fn spans(n_threads: u64, n: u64) {
     std::thread::scope(|scope| {
         for _ in 0..n_threads {
             scope.spawn(|| {
@@ -19,7 +19,7 @@ pub fn spans(n_threads: u64, n: u64) {
 }
 
 /// `n` pushes with arguments of almost 8 KiB.
-pub fn texts(n: u64) {
+pub(crate) fn texts(n: u64) {
     let text = "t".repeat(8000);
     for _ in 0..n {
         let args = serde_json::Map::from_iter([("text".to_owned(), text.as_str().into())]);
@@ -29,7 +29,7 @@ pub fn texts(n: u64) {
 }
 
 /// `n` slices on one track; at any time a thousand of them overlap partly.
-pub fn overlaps(n: u64) {
+pub(crate) fn overlaps(n: u64) {
     let track = Track::new("crowded");
     let start = Timestamp::now();
     for n in 0..n {

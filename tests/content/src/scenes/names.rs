@@ -5,7 +5,7 @@ use content::texts::strange;
 use ferrum_trace::{Span, Timestamp, Track, instant, span};
 
 /// `n` names created at run time, each used once; then the first and the last hundred again.
-pub fn distinct(n: u64) {
+pub(crate) fn distinct(n: u64) {
     let again = (0..100.min(n)).chain(n.saturating_sub(100)..n);
     for number in (0..n).chain(again) {
         drop(Span::dynamic(&format!("name number {number}"), "names"));
@@ -14,7 +14,7 @@ pub fn distinct(n: u64) {
 }
 
 /// `n` names of 8 KiB created at run time, from a number and a letter.
-pub fn long(n: u64, letter: &str) {
+pub(crate) fn long(n: u64, letter: &str) {
     let rest = letter.repeat(8184);
     for number in 0..n {
         let name = format!("{number:08}{rest}");
@@ -47,7 +47,7 @@ const LONGER_THAN_A_CHUNK: &str =
     ten_times!(ten_times!(ten_times!("01234567890123456789012345678901234567890123456789")));
 
 /// Constants as names, too long to keep.
-pub fn long_constants() {
+pub(crate) fn long_constants() {
     drop(span!(LONG, "ten thousand"));
     drop(span!(LONG, "ten thousand with an argument", n = 1));
     drop(span!(LONGER_THAN_A_CHUNK, "fifty thousand"));
@@ -58,7 +58,7 @@ pub fn long_constants() {
 }
 
 /// Threads, tracks and the process with names that are hard to write.
-pub fn strange_threads_and_tracks() {
+pub(crate) fn strange_threads_and_tracks() {
     for (n, text) in strange().iter().enumerate() {
         let now = Timestamp::now();
         Track::new(text.as_str()).sort(n as i64).complete_at("on a track", "names", now, now);
@@ -76,7 +76,7 @@ pub fn strange_threads_and_tracks() {
 }
 
 /// Names of the process and of threads, longer than a chunk of the spool.
-pub fn long_processes_and_threads() {
+pub(crate) fn long_processes_and_threads() {
     ferrum_trace::set_process_name(LONGER_THAN_A_CHUNK);
     ferrum_trace::set_thread_name(LONGER_THAN_A_CHUNK);
     instant!("here");

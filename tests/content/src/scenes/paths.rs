@@ -5,7 +5,7 @@ use ferrum_trace::span;
 use std::fs::File;
 use std::io::{Read, Write};
 
-pub fn some_spans(n: u64) {
+pub(crate) fn some_spans(n: u64) {
     record(n);
     report("pushed", n);
 }
@@ -17,21 +17,21 @@ fn record(n: u64) {
 }
 
 /// Records one span here and one in another directory.
-pub fn change_of_directory(to: &str) {
+pub(crate) fn change_of_directory(to: &str) {
     record(1);
     std::env::set_current_dir(to).expect("a directory");
     record(1);
 }
 
 /// Records, reports it, and waits.
-pub fn wait_to_be_killed(n: u64) {
+pub(crate) fn wait_to_be_killed(n: u64) {
     record(n);
     report("pushed", n);
     std::io::stdin().read_to_end(&mut Vec::new()).expect("nothing to read");
 }
 
 /// Reads the output file while recording continues, and after a flush.
-pub fn look_at_the_output(output: &str) {
+pub(crate) fn look_at_the_output(output: &str) {
     let look = || std::fs::read_to_string(output).unwrap_or_default();
     let before = look();
     record(10);
@@ -42,7 +42,7 @@ pub fn look_at_the_output(output: &str) {
 }
 
 /// Records before, while and after something else fills the disk to its last byte.
-pub fn fill_the_disk(filler: &str) {
+pub(crate) fn fill_the_disk(filler: &str) {
     const BEFORE: u64 = 20_000;
     // More than the recorder may have reserved before.
     const AFTER: u64 = 1_000_000;

@@ -32,7 +32,7 @@ struct Stage {
     own: TraceWriter,
 }
 
-pub fn play(own_path: &str) {
+pub(crate) fn play(own_path: &str) {
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text).expect("a program");
     let program: Program = text.parse().expect("a program");
@@ -126,7 +126,7 @@ fn work(rounds: u32) {
 
 /// Slices that begin with nothing between them: their begins can differ by less than a nanosecond of the processor's
 /// counter.
-pub fn tight_nesting(n: u64) {
+pub(crate) fn tight_nesting(n: u64) {
     for _ in 0..n {
         let _outer = span!("outer", "nesting");
         let _middle = span!("middle", "nesting");

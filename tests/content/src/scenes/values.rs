@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Every strange text in every position.
-pub fn texts() {
+pub(crate) fn texts() {
     let track = Track::new("texts");
     for (n, text) in strange().iter().enumerate() {
         let now = Timestamp::now();
@@ -27,7 +27,7 @@ pub fn texts() {
 }
 
 /// Every type of argument, with its extreme values.
-pub fn numbers() {
+pub(crate) fn numbers() {
     instant!(
         "signed",
         a = i8::MIN,
@@ -79,7 +79,7 @@ pub fn numbers() {
 }
 
 /// Counters; viewers accept only finite numbers for them.
-pub fn counters() {
+pub(crate) fn counters() {
     counter!("good", whole = 3, negative = -4, float = 0.25, yes = true, large = u64::MAX, small = i64::MIN);
     counter!("partly", good = 1, bad = f64::NAN, worse = f64::INFINITY, fine = 2.5);
     counter!("bad at first", bad = f64::NEG_INFINITY, good = 7);
@@ -89,7 +89,7 @@ pub fn counters() {
 }
 
 /// Keys that are keywords or not ASCII.
-pub fn keys() {
+pub(crate) fn keys() {
     let r#type = "f16";
     let größe = 3;
     drop(span!("keys", "keys", r#type, größe));
@@ -206,7 +206,7 @@ macro_rules! with_hundred {
 }
 
 /// A hundred arguments, as numbers and as texts that together do not fit into one chunk.
-pub fn hundred_arguments() {
+pub(crate) fn hundred_arguments() {
     let number = |n: u64| n * 1_000_000_007;
     drop(with_hundred!(span, "span", number));
     drop(with_hundred!(laps, "laps", number));
@@ -220,7 +220,7 @@ pub fn hundred_arguments() {
 }
 
 /// One call site with many types.
-pub fn generics() {
+pub(crate) fn generics() {
     fn work<T: Value>(value: T) {
         let _span = span!("generic", "values", value);
         instant!("generic instant", value = &value);
@@ -236,7 +236,7 @@ pub fn generics() {
 }
 
 /// Empty names and categories.
-pub fn empty_names() {
+pub(crate) fn empty_names() {
     drop(span!("", "empty"));
     drop(span!("no category", ""));
     drop(Span::dynamic("", ""));
@@ -250,7 +250,7 @@ pub fn empty_names() {
 }
 
 /// Ids of async events.
-pub fn ids() {
+pub(crate) fn ids() {
     for id in [0, 1, u64::from(u32::MAX), 1 << 53, i64::MAX as u64, u64::MAX] {
         ferrum_trace::async_begin!("request", "llm", id, value = id);
         ferrum_trace::async_instant!("token", "llm", id);
