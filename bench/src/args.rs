@@ -91,12 +91,12 @@ impl Args {
 
     /// The selected contenders, the floor first because every ratio is to it.
     pub(crate) fn contenders(&self) -> Vec<&'static dyn Contender> {
-        let asked = |contender: &&dyn Contender| {
+        let is_selected = |contender: &&dyn Contender| {
             self.only.is_empty()
                 || contender.name() == FLOOR.name()
                 || self.only.iter().any(|name| name == contender.name())
         };
-        contenders::all().into_iter().filter(asked).collect()
+        contenders::all().into_iter().filter(is_selected).collect()
     }
 }
 

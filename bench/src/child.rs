@@ -92,8 +92,8 @@ impl Job {
         let text = String::from_utf8_lossy(&output.stdout);
         let answer = text.lines().rev().find_map(|line| serde_json::from_str(line).ok());
         answer.ok_or_else(|| {
-            let said = String::from_utf8_lossy(&output.stderr);
-            format!("`{}` {:?}: no result ({}); stderr: {}", self.contender, self.task, output.status, said.trim())
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            format!("`{}` {:?}: no result ({}); stderr: {}", self.contender, self.task, output.status, stderr.trim())
                 .into()
         })
     }

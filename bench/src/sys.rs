@@ -38,7 +38,7 @@ pub(crate) fn process_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// How often the calling thread has waited for something other than a processor.
+/// Number of times that the calling thread has waited for something other than a processor.
 pub(crate) fn thread_waits() -> u64 {
     let mut usage = MaybeUninit::<libc::rusage>::uninit();
     // SAFETY: the pointer is to a live `rusage`, which the call fills when it returns 0, checked below.

@@ -35,8 +35,8 @@ fn convert(spool: &[u8]) {
     assert!(json.len() <= limit, "{} bytes became {}", spool.len(), json.len());
     let mut perfetto = Vec::new();
     let form = spool::OutputFormat { spelling: spool::Spelling::Perfetto, ..spool::OutputFormat::default() };
-    let told = spool::to_form(spool, &mut perfetto, form, 1).expect("a spool that can be JSON can have any format");
-    assert_eq!((told.events, told.n_diagnostics), (summary.events, summary.n_diagnostics));
+    let written = spool::to_form(spool, &mut perfetto, form, 1).expect("a spool that can be JSON can have any format");
+    assert_eq!((written.events, written.n_diagnostics), (summary.events, summary.n_diagnostics));
     if !perfetto.is_empty() {
         let read = to_chrome(&perfetto[..], &mut std::io::sink()).expect("the output consists of packets");
         assert_eq!((read.losses.n, read.n_without_state, read.n_undefined, read.n_unknown_clock), (0, 0, 0, 0));

@@ -66,8 +66,8 @@ impl Task {
         if output.status.success() {
             return Ok(output.stdout);
         }
-        let said = String::from_utf8_lossy(&output.stderr);
-        Err(format!("`{}` failed ({}): {}", self.shown, output.status, said.trim()))
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        Err(format!("`{}` failed ({}): {}", self.shown, output.status, stderr.trim()))
     }
 
     fn not_started(&self, err: &io::Error) -> String {

@@ -128,10 +128,10 @@ fn survivors(contender: &dyn Contender) -> Outcome<Readable> {
     let scratch = tempfile::tempdir()?;
     let job = Job { spans: SPANS, dir: scratch.path().to_owned(), ..Job::new(Task::Kill, contender.name()) };
     let mut child = job.spawn()?;
-    let told = first_answer(&mut child);
+    let answer = first_answer(&mut child);
     child.kill()?;
     child.wait()?;
-    let recorded = told?["recorded"];
+    let recorded = answer?["recorded"];
     assert_eq!(recorded as u64, SPANS, "the child has recorded all spans");
     contender.readable(scratch.path())
 }

@@ -254,7 +254,7 @@ struct Pauses {
     n_long: u64,
     n_waits: u64,
     /// Begins and ends.
-    noted: Vec<(u64, u64)>,
+    long_pauses: Vec<(u64, u64)>,
 }
 
 impl Pauses {
@@ -263,7 +263,7 @@ impl Pauses {
         self.longest_ns = self.longest_ns.max(pause_ns);
         self.n_long += u64::from(pause_ns > LONG_NS);
         if pause_ns > NOTED_NS {
-            self.noted.push((before.ns, after.ns));
+            self.long_pauses.push((before.ns, after.ns));
         }
     }
 
@@ -281,7 +281,7 @@ impl Pauses {
         answer.extend(figures.map(|(key, value)| (format!("{stretch}_{key}"), value as f64)));
         let Some(displacements) = displacements else { return };
         for taker in Taker::ALL {
-            let of_taker = self.noted.iter().filter(|&&pause| Taker::of(pause, displacements) == taker);
+            let of_taker = self.long_pauses.iter().filter(|&&pause| Taker::of(pause, displacements) == taker);
             let longest_ns = of_taker.map(|(begin_ns, end_ns)| end_ns - begin_ns).max().unwrap_or(0);
             answer.insert(format!("{stretch}_{}", taker.key()), longest_ns as f64);
         }

@@ -29,13 +29,13 @@ impl Recording {
     /// Ends the recording and describes its content.
     pub fn end(self) -> Result<String> {
         match self.path {
-            Ok(path) => Ok(told(&path, &ferrum_trace::finish()?)),
+            Ok(path) => Ok(summary(&path, &ferrum_trace::finish()?)),
             Err(why) => Ok(format!("nothing was recorded: {why}\n")),
         }
     }
 }
 
-fn told(path: &Path, stats: &Stats) -> String {
+fn summary(path: &Path, stats: &Stats) -> String {
     let (shown, events) = (path.display(), stats.recorded);
     let lost = match stats.dropped {
         0 => String::new(),

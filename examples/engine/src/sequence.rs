@@ -32,7 +32,7 @@ pub struct Sequence {
     pub n_planned: usize,
     /// Its blocks of the cache.
     pub table: Vec<u32>,
-    /// Its own, so that its tokens do not depend on other requests.
+    /// Random numbers of this request, so that its tokens do not depend on other requests.
     pub random: StdRng,
     /// The request in the trace.
     probe: llm::Request,
@@ -71,7 +71,7 @@ impl Sequence {
         &self.tokens
     }
 
-    pub fn n_generated(&self) -> usize {
+    fn n_generated(&self) -> usize {
         self.tokens.len() - self.spec.prompt.len()
     }
 

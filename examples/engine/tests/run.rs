@@ -135,31 +135,34 @@ fn steps_and_requests_are_the_same_as_in_the_statistics() {
     let options = LoadOptions { args, ..LoadOptions::default() };
     let trace = load(fs::File::open(folder.path().join("trace.json")).unwrap(), &options).unwrap().trace;
     let nesting = Nesting::of(&trace);
-    let told = steps(&trace, &nesting, &Selected::all(&trace), &StepsOptions::default());
-    let of_phase = |phase| told.steps.iter().filter(|step| step.mark.phase == Some(phase)).count();
+    let found_steps = steps(&trace, &nesting, &Selected::all(&trace), &StepsOptions::default());
+    let of_phase = |phase| found_steps.steps.iter().filter(|step| step.mark.phase == Some(phase)).count();
     let found =
         Steps { prefill: of_phase(Phase::Prefill), decode: of_phase(Phase::Decode), mixed: of_phase(Phase::Mixed) };
-    assert_eq!((found, told.all.prefill_tokens as usize), (stats.steps, stats.prefill_tokens));
+    assert_eq!((found, found_steps.all.prefill_tokens as usize), (stats.steps, stats.prefill_tokens));
     let requests = requests(&trace, &nesting, &RequestsOptions::default());
     assert_eq!((requests.requests.len(), requests.n_strays), (stats.requests.len(), 0));
-    for noted in &stats.requests {
-        let [place] = requests.find(&trace, &noted.id.to_string())[..] else {
-            panic!("expected request {} once", noted.id);
+    for expected in &stats.requests {
+        let [place] = requests.find(&trace, &expected.id.to_string())[..] else {
+            panic!("expected request {} once", expected.id);
         };
-        let told = &requests.requests[place];
-        assert_eq!(told.tokens() as usize, noted.output_tokens);
-        agree(told.time_to_first_token(), noted.first_token_latency_ns());
-        agree(told.latency(), Some(noted.latency_ns()));
-        assert_eq!(Some(requests.parts[place].sum()), told.latency(), "the parts add up");
+        let traced = &requests.requests[place];
+        assert_eq!(traced.tokens() as usize, expected.output_tokens);
+        agree(traced.time_to_first_token(), expected.first_token_latency_ns());
+        agree(traced.latency(), Some(expected.latency_ns()));
+        assert_eq!(Some(requests.parts[place].sum()), traced.latency(), "the parts add up");
     }
 }
 
 /// Compares a time of the trace with the engine's, up to 1 % and the delay that a busy machine may cause between two
 /// lines of code.
 #[track_caller]
-fn agree(told: Option<i64>, noted: Option<u64>) {
-    let (told, noted) = (told.unwrap() as u64, noted.unwrap());
-    assert!(told.abs_diff(noted) <= noted / 100 + 50_000_000, "{told} in the trace, {noted} in the statistics");
+fn agree(traced: Option<i64>, expected: Option<u64>) {
+    let (traced, expected) = (traced.unwrap() as u64, expected.unwrap());
+    assert!(
+        traced.abs_diff(expected) <= expected / 100 + 50_000_000,
+        "{traced} in the trace, {expected} in the statistics"
+    );
 }
 
 #[test]
@@ -234,8 +237,8 @@ fn the_environment_sets_the_path_of_the_trace() {
 #[test]
 fn help_is_printed_on_request_and_for_invalid_flags() {
     let folder = tempdir().unwrap();
-    let asked = run(engine(folder.path()).arg("--help")).expect_success();
-    assert!(asked.stdout.contains("Usage: engine") && asked.stdout.contains("--kv-blocks <N>"), "{asked}");
+    let help = run(engine(folder.path()).arg("--help")).expect_success();
+    assert!(help.stdout.contains("Usage: engine") && help.stdout.contains("--kv-blocks <N>"), "{help}");
     let needed = run(engine(folder.path()).arg("--token=7")).expect_code(2);
     assert!(needed.stderr.contains("'--token'") && needed.stderr.contains("Usage: engine"), "{needed}");
     let small_cache = run(small(folder.path()).arg("--off").args(["--kv-blocks", "2"])).expect_code(2);

@@ -223,7 +223,7 @@ fn restart_often() {
     workers.stop();
 }
 
-/// So often that the end of a recording meets threads at every point of a change of chunks.
+/// Restarts so often that the end of a recording meets threads at every point of a change of chunks.
 fn restart_very_often() {
     let workers = Workers::with_counters(3, Pace::Endless, counters(3));
     workers.go();

@@ -257,8 +257,8 @@ fn a_child_forked_in_an_exit_handler_has_a_file_of_its_own() {
 fn a_child_of_a_killed_parent_does_not_block_the_parents_path() {
     let stage = Stage::new();
     let mut scene = stage.start("fork-and-outlive");
-    let told = scene.next_line().unwrap();
-    assert!(told.starts_with("child "), "{told}");
+    let line = scene.next_line().unwrap();
+    assert!(line.starts_with("child "), "{line}");
     let parent = scene.pid();
     scene.kill();
     while !scene.has_ended() {

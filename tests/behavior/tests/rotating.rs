@@ -101,9 +101,9 @@ fn a_last_file_without_events_has_its_number() {
     let stage = Stage::new();
     run_scene(&stage, "rotate-at-the-end", "100ms");
     let parts = parts(&stage, 2);
-    let told: Vec<[u64; 3]> =
+    let reported: Vec<[u64; 3]> =
         parts.iter().map(|part| ["part", "recorded", "dropped"].map(|key| part.about(key))).collect();
-    assert_eq!(told, [[1, 1, 0], [2, 0, 0]]);
+    assert_eq!(reported, [[1, 1, 0], [2, 0, 0]]);
 }
 
 #[test]

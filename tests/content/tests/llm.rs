@@ -21,13 +21,13 @@ fn spelled(event: &Event) -> String {
 fn life(trace: &Trace, id: u64) -> Vec<String> {
     let id = format!("{id:#x}");
     let mut events: Vec<(u64, String)> =
-        trace.recorded().filter_map(|event| Some((event.start, told(event, &id)?))).collect();
+        trace.recorded().filter_map(|event| Some((event.start, described(event, &id)?))).collect();
     // Stable: simultaneous events stay in the order of the file, as in viewers.
     events.sort_by_key(|(start, _)| *start);
-    events.into_iter().map(|(_, told)| told).collect()
+    events.into_iter().map(|(_, described)| described).collect()
 }
 
-fn told(event: &Event, wanted: &str) -> Option<String> {
+fn described(event: &Event, wanted: &str) -> Option<String> {
     let (letter, id) = match &event.phase {
         Phase::AsyncBegin(id) => ('b', id),
         Phase::AsyncInstant(id) => ('n', id),
