@@ -34,12 +34,15 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Rules that need one file at a time.
-const FILE_RULES: &[fn(&TextFile) -> Vec<Finding>] =
-    &[shape::findings, leftovers::findings, unsafety::findings, dependencies::findings];
+/// A rule that needs one file at a time.
+type FileRule = fn(&TextFile) -> Vec<Finding>;
 
-/// Rules that need all files at once.
-const TREE_RULES: &[fn(&[TextFile]) -> Vec<Finding>] = &[];
+/// A rule that needs all files at once.
+type TreeRule = fn(&[TextFile]) -> Vec<Finding>;
+
+const FILE_RULES: &[FileRule] = &[shape::findings, leftovers::findings, unsafety::findings, dependencies::findings];
+
+const TREE_RULES: &[TreeRule] = &[];
 
 /// Applies every rule to the files of the repository and prints the findings.
 pub(crate) fn check(workspace: &Workspace) -> Result {
