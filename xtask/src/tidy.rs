@@ -42,7 +42,7 @@ type TreeRule = fn(&[TextFile]) -> Vec<Finding>;
 
 const FILE_RULES: &[FileRule] = &[shape::findings, leftovers::findings, unsafety::findings, dependencies::findings];
 
-const TREE_RULES: &[TreeRule] = &[];
+const TREE_RULES: &[TreeRule] = &[layers::findings];
 
 /// Applies every rule to the files of the repository and prints the findings.
 pub(crate) fn check(workspace: &Workspace) -> Result {
