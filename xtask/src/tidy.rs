@@ -40,9 +40,10 @@ type FileRule = fn(&TextFile) -> Vec<Finding>;
 /// A rule that needs all files at once.
 type TreeRule = fn(&[TextFile]) -> Vec<Finding>;
 
-const FILE_RULES: &[FileRule] = &[shape::findings, leftovers::findings, unsafety::findings, dependencies::findings];
+const FILE_RULES: &[FileRule] =
+    &[shape::findings, leftovers::findings, unsafety::findings, dependencies::findings, prose_width::findings];
 
-const TREE_RULES: &[TreeRule] = &[layers::findings];
+const TREE_RULES: &[TreeRule] = &[layers::findings, openings::findings];
 
 /// Applies every rule to the files of the repository and prints the findings.
 pub(crate) fn check(workspace: &Workspace) -> Result {
