@@ -1,4 +1,4 @@
-//! Tells the program which compiler built it, for the header of a kept run.
+//! Passes the version of the compiler to the program, for the header of a saved run.
 
 use std::process::Command;
 

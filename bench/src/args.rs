@@ -13,8 +13,8 @@ use crate::contenders::{self, Contender, FLOOR};
                   cargo run --release -p bench -- span --only ferrum-trace,tsc-trace\n  \
                   cargo run --release -p bench -- all --save epyc-2core"
 )]
-pub struct Args {
-    /// What to measure
+pub(crate) struct Args {
+    /// Figure to measure
     #[arg(value_enum, default_value_t = Figure::All, hide_default_value = true)]
     pub figure: Figure,
 
@@ -26,11 +26,11 @@ pub struct Args {
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', value_parser = known_name)]
     pub only: Vec<String>,
 
-    /// How long `soak` runs
+    /// Duration of `soak`
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1440))]
     pub minutes: u32,
 
-    /// Where `soak` leaves its files, to be looked at
+    /// Folder in which `soak` keeps its files
     #[arg(long, value_name = "DIR")]
     pub keep: Option<std::path::PathBuf>,
 
@@ -45,7 +45,7 @@ pub struct Args {
 
 /// One group of figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Figure {
+pub(crate) enum Figure {
     /// Everything below, about eight minutes
     All,
     /// ns per span, 0 and 2 arguments, 1, 2 and 8 threads
@@ -54,22 +54,22 @@ pub enum Figure {
     Off,
     /// ns per slice of `laps!`
     Laps,
-    /// the reference's `push`, ours against its own
+    /// `push` of the original engine's interface, ours against a model of its own
     Push,
     /// whole process: CPU, finishing time, memory, disk, what survives kill -9
     Process,
-    /// candle's own spans while it decodes, against tracing-chrome
+    /// spans of candle itself while it decodes, against tracing-chrome
     #[cfg(feature = "peers")]
     Candle,
     /// spool to finished JSON, against serde_json
     Convert,
-    /// each form of the output: whole process, finishing, bytes
+    /// each output format: whole process, finishing, bytes
     Forms,
     /// a large trace to its summary, against serde_json and trace_processor; needs 4 GB of disk
     Read,
-    /// how long recording nothing delays a program
+    /// delay of a program that records nothing
     Startup,
-    /// percentiles of one span at a million a second
+    /// percentiles of one span at a million per second
     Latency,
     /// our clock against CLOCK_MONOTONIC over 10 s
     Clock,
@@ -79,24 +79,24 @@ pub enum Figure {
     Soak,
     /// the decoding thread's longest pause while files are written; needs 11 GB of disk
     Stopping,
-    /// what recording adds to the decode steps of an engine
+    /// time that recording adds to the decode steps of an engine
     #[cfg(feature = "engine")]
     Engine,
 }
 
 impl Args {
-    pub fn wants(&self, figure: Figure) -> bool {
+    pub(crate) fn wants(&self, figure: Figure) -> bool {
         self.figure == figure || self.figure == Figure::All && figure != Figure::Soak
     }
 
-    /// The contenders asked for, the floor first because every ratio is to it.
-    pub fn contenders(&self) -> Vec<&'static dyn Contender> {
-        let asked = |contender: &&dyn Contender| {
+    /// The selected contenders, the floor first because every ratio is to it.
+    pub(crate) fn contenders(&self) -> Vec<&'static dyn Contender> {
+        let is_selected = |contender: &&dyn Contender| {
             self.only.is_empty()
                 || contender.name() == FLOOR.name()
                 || self.only.iter().any(|name| name == contender.name())
         };
-        contenders::all().into_iter().filter(asked).collect()
+        contenders::all().into_iter().filter(is_selected).collect()
     }
 }
 
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_floor_runs_even_when_not_asked_for() {
+    fn the_floor_runs_even_if_it_is_not_selected() {
         let args = Args::parse_from(["bench", "span", "--only", "reference"]);
         let names: Vec<&str> = args.contenders().iter().map(|contender| contender.name()).collect();
         assert_eq!(names, ["floor", "reference"]);

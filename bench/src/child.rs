@@ -1,4 +1,4 @@
-//! Work done in a process of its own: this program started again with one job as its argument.
+//! Measurements in a separate process: this program started again with one job as its argument.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write as _};
@@ -12,12 +12,12 @@ use crate::figures;
 use crate::start::Start;
 
 /// The first argument that makes this program a child.
-pub const CHILD: &str = "child";
+pub(crate) const CHILD: &str = "child";
 
-/// What a child is to do.
+/// The measurement that a child makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Task {
+pub(crate) enum Task {
     Span,
     Off,
     Laps,
@@ -43,7 +43,7 @@ pub enum Task {
 
 /// One job, passed as JSON.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Job {
+pub(crate) struct Job {
     pub task: Task,
     pub contender: String,
     pub threads: usize,
@@ -52,73 +52,74 @@ pub struct Job {
     pub dir: PathBuf,
 }
 
-/// Figures by name, printed as one line of JSON.
-pub type Answer = BTreeMap<String, f64>;
+/// Results by name, printed as one line of JSON.
+pub(crate) type Answer = BTreeMap<String, f64>;
 
 impl Job {
-    /// A job on one thread with nothing to count, to be completed by struct update.
-    pub fn new(task: Task, contender: &str) -> Self {
+    /// A job on one thread without counts; set the other fields with struct update syntax.
+    pub(crate) fn new(task: Task, contender: &str) -> Self {
         Self { task, contender: contender.to_owned(), threads: 1, spans: 0, args: false, dir: PathBuf::new() }
     }
 
-    pub fn work(&self) -> Work {
+    pub(crate) fn work(&self) -> Work {
         Work { spans: self.spans, args: self.args }
     }
 
-    pub fn contender(&self) -> Outcome<&'static dyn Contender> {
-        contenders::find(&self.contender).ok_or_else(|| format!("no contender `{}`", self.contender).into())
+    pub(crate) fn contender(&self) -> Outcome<&'static dyn Contender> {
+        contenders::find(&self.contender).ok_or_else(|| format!("unknown contender `{}`", self.contender).into())
     }
 
-    /// Starts the child with its answer on a pipe and without the variables that would switch our recorder on.
-    pub fn spawn(&self) -> Outcome<Child> {
+    /// Starts the child with a pipe for its result and without the variables that would switch our recorder on.
+    pub(crate) fn spawn(&self) -> Outcome<Child> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg(CHILD).arg(serde_json::to_string(self)?);
-        // Only the engine has a pool of threads. Two that wait for each other spin, and their CPU time tells nothing then.
+        // Only the engine has a thread pool. Two threads that wait for each other spin, which makes their CPU time
+        // meaningless.
         command.env("RAYON_NUM_THREADS", "1");
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("FERRUM_TRACE_") {
                 command.env_remove(name);
             }
         }
-        // candle computes on the thread that is measured.
+        // candle computes on the measured thread.
         command.env("RAYON_NUM_THREADS", "1");
         Ok(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
     }
 
-    /// Runs the child to its end and returns what it measured.
-    pub fn run(&self) -> Outcome<Answer> {
+    /// Runs the child to its end and returns its result.
+    pub(crate) fn run(&self) -> Outcome<Answer> {
         let output = self.spawn()?.wait_with_output()?;
         let text = String::from_utf8_lossy(&output.stdout);
         let answer = text.lines().rev().find_map(|line| serde_json::from_str(line).ok());
         answer.ok_or_else(|| {
-            let said = String::from_utf8_lossy(&output.stderr);
-            format!("`{}` {:?}: no answer ({}); it said: {}", self.contender, self.task, output.status, said.trim())
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            format!("`{}` {:?}: no result ({}); stderr: {}", self.contender, self.task, output.status, stderr.trim())
                 .into()
         })
     }
 }
 
-/// Reads the first answer of a child that goes on running.
-pub fn first_answer(child: &mut Child) -> Outcome<Answer> {
+/// Reads the first result of a child that continues to run.
+pub(crate) fn first_answer(child: &mut Child) -> Outcome<Answer> {
     let stdout = child.stdout.as_mut().ok_or("the child has no pipe")?;
     for line in BufReader::new(stdout).lines() {
         if let Ok(answer) = serde_json::from_str(&line?) {
             return Ok(answer);
         }
     }
-    Err("the child ended without an answer".into())
+    Err("the child ended without a result".into())
 }
 
-/// Prints an answer and makes sure it has left the process.
+/// Prints a result and flushes it.
 #[allow(clippy::print_stdout, reason = "the pipe to the parent is standard output")]
-pub fn tell(answer: &Answer) -> Outcome {
+pub(crate) fn print_answer(answer: &Answer) -> Outcome {
     println!("{}", serde_json::to_string(answer)?);
     std::io::stdout().flush()?;
     Ok(())
 }
 
 /// The child's `main`.
-pub fn serve(job: &str, start: Start) -> Outcome {
+pub(crate) fn serve(job: &str, start: Start) -> Outcome {
     let job: Job = serde_json::from_str(job)?;
     match job.task {
         Task::Span => figures::span::child(&job),

@@ -1,4 +1,4 @@
-//! Where, when and with what a run was made: enough to repeat it, nothing that names the machine or its user.
+//! Date, machine and versions of a run: enough to repeat it, but nothing that identifies the machine or its user.
 
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use crate::contenders::Contender;
 use crate::sys;
 
-/// The lock file as it was when this program was compiled.
+/// The lock file at the time of compilation.
 const LOCK: &str = include_str!("../../Cargo.lock");
 
-/// The facts above the tables.
+/// The information above the tables.
 #[derive(Debug)]
-pub struct Header {
+pub(crate) struct Header {
     pub date: String,
     machine: String,
     kernel: String,
@@ -25,7 +25,7 @@ pub struct Header {
 }
 
 impl Header {
-    pub fn collect(contenders: &[&'static dyn Contender]) -> Self {
+    pub(crate) fn collect(contenders: &[&'static dyn Contender]) -> Self {
         let packages = contenders.iter().flat_map(|contender| contender.packages());
         let versions = packages.chain(&["serde_json"]).map(|name| ((*name).to_owned(), version(name))).collect();
         Self {
@@ -40,7 +40,7 @@ impl Header {
         }
     }
 
-    pub fn to_markdown(&self) -> String {
+    pub(crate) fn to_markdown(&self) -> String {
         let mut out = format!("## Run of {}\n\n", self.date);
         let versions: Vec<String> = self.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
         for (key, value) in [
@@ -58,7 +58,7 @@ impl Header {
         out
     }
 
-    pub fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let versions: serde_json::Map<String, Value> =
             self.versions.iter().map(|(name, version)| (name.clone(), json!(version))).collect();
         json!({
@@ -68,7 +68,7 @@ impl Header {
     }
 }
 
-/// The newest locked version of a package: the one this crate asks for, where an old one is locked for somebody else.
+/// The newest locked version of a package: the one of this crate, since older ones are locked for dependencies.
 fn version(name: &str) -> String {
     let wanted = format!("name = \"{name}\"");
     let mut lines = LOCK.lines();
@@ -82,7 +82,7 @@ fn version(name: &str) -> String {
     found
 }
 
-/// The command without paths: what was asked, not where the binary lies.
+/// The command without paths.
 fn command() -> String {
     let given: Vec<String> = std::env::args().skip(1).collect();
     let features = match (cfg!(feature = "peers"), cfg!(feature = "engine")) {

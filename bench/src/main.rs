@@ -1,5 +1,5 @@
-//! ferrum-trace against a floor and its peers: what every figure means is in `bench/README.md`.
-#![allow(clippy::disallowed_methods, reason = "asking the time is this program's whole work")]
+//! Compares ferrum-trace with a floor and its peers; `bench/README.md` explains every figure.
+#![allow(clippy::disallowed_methods, reason = "this program measures time")]
 
 mod args;
 mod child;
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            say(&format!("bench: {error}"));
+            print_message(&format!("bench: {error}"));
             ExitCode::from(2)
         }
     }
@@ -48,18 +48,18 @@ fn run(args: &Args) -> Outcome {
     let report = Report { header, tables: figures::run(args)? };
     print(&if args.json { report.to_json()? } else { report.to_markdown() });
     if let Some(name) = &args.save {
-        say(&format!("saved bench/runs/{}", report.save(name)?));
+        print_message(&format!("saved bench/runs/{}", report.save(name)?));
     }
     Ok(())
 }
 
-#[allow(clippy::print_stdout, reason = "the tables are what this program is for")]
+#[allow(clippy::print_stdout, reason = "prints the tables")]
 fn print(text: &str) {
     println!("{}", text.trim_end());
 }
 
-/// Words, as opposed to data, go to standard error.
+/// Messages, as opposed to results, go to standard error.
 #[allow(clippy::print_stderr, reason = "progress and errors")]
-pub(crate) fn say(text: &str) {
+pub(crate) fn print_message(text: &str) {
     eprintln!("{text}");
 }

@@ -1,11 +1,11 @@
-//! How many slices a Perfetto trace holds: just enough protobuf to count them.
+//! Counts the slices of a Perfetto trace, with a minimal protobuf reader.
 
 use std::path::Path;
 
 use crate::contenders::Outcome;
 
-/// Slices begun in the file, cut short or not; none if there is no file.
-pub fn slices(path: &Path) -> Outcome<u64> {
+/// Number of slices begun in the file, which may be truncated; 0 if there is no file.
+pub(crate) fn slices(path: &Path) -> Outcome<u64> {
     if !path.exists() {
         return Ok(0);
     }
@@ -48,7 +48,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// The fields of one message, up to the first that is malformed.
+/// The fields of one message, up to the first malformed one.
 fn fields(mut rest: &[u8]) -> impl Iterator<Item = Field<'_>> {
     std::iter::from_fn(move || {
         let (key, tail) = varint(rest)?;
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_begun_slices_count_and_a_cut_packet_does_not() {
+    fn only_begins_of_slices_in_complete_packets_are_counted() {
         let begin = [0x0A, 4, 0x5A, 2, 0x48, 1];
         let end = [0x0A, 4, 0x5A, 2, 0x48, 2];
         let cut = [0x0A, 4, 0x5A];

@@ -1,4 +1,4 @@
-//! The header and the tables, as they are printed and kept.
+//! The header and the tables, printed or saved.
 
 use std::path::Path;
 
@@ -8,15 +8,15 @@ use crate::contenders::Outcome;
 use crate::header::Header;
 use crate::table::Table;
 
-/// Everything a run found.
+/// The results of a run.
 #[derive(Debug)]
-pub struct Report {
+pub(crate) struct Report {
     pub header: Header,
     pub tables: Vec<Table>,
 }
 
 impl Report {
-    pub fn to_markdown(&self) -> String {
+    pub(crate) fn to_markdown(&self) -> String {
         let mut out = self.header.to_markdown();
         for table in &self.tables {
             out.push('\n');
@@ -26,13 +26,13 @@ impl Report {
     }
 
     /// `{version, run, tables}`; the shape of a table is described at [`Table::to_json`].
-    pub fn to_json(&self) -> Outcome<String> {
+    pub(crate) fn to_json(&self) -> Outcome<String> {
         let tables: Vec<_> = self.tables.iter().map(Table::to_json).collect();
         Ok(serde_json::to_string_pretty(&json!({ "version": 1, "run": self.header.to_json(), "tables": tables }))?)
     }
 
-    /// Keeps the run in `bench/runs/`.
-    pub fn save(&self, name: &str) -> Outcome<String> {
+    /// Saves the run in `bench/runs/`.
+    pub(crate) fn save(&self, name: &str) -> Outcome<String> {
         let runs = Path::new(env!("CARGO_MANIFEST_DIR")).join("runs");
         std::fs::create_dir_all(&runs)?;
         let file = format!("{}-{name}.md", self.header.date);

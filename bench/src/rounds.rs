@@ -2,24 +2,24 @@
 
 /// The values of one contender over the rounds of a run.
 #[derive(Debug, Clone, Default)]
-pub struct Rounds(Vec<f64>);
+pub(crate) struct Rounds(Vec<f64>);
 
 impl Rounds {
-    pub fn push(&mut self, value: f64) {
+    pub(crate) fn push(&mut self, value: f64) {
         self.0.push(value);
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = f64> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = f64> + '_ {
         self.0.iter().copied()
     }
 
-    /// The quietest round: what the code costs when nothing else disturbs the machine.
-    pub fn min(&self) -> Option<f64> {
+    /// The fastest round: the cost without disturbance by other processes.
+    pub(crate) fn min(&self) -> Option<f64> {
         self.0.iter().copied().reduce(f64::min)
     }
 
-    /// The usual round: what it costs beside whatever else ran.
-    pub fn median(&self) -> Option<f64> {
+    /// The typical round: the cost beside other processes.
+    pub(crate) fn median(&self) -> Option<f64> {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
         let middle = sorted.len() / 2;
@@ -30,7 +30,7 @@ impl Rounds {
         }
     }
 
-    pub fn max(&self) -> Option<f64> {
+    pub(crate) fn max(&self) -> Option<f64> {
         self.0.iter().copied().reduce(f64::max)
     }
 }

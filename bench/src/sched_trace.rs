@@ -1,31 +1,31 @@
-//! Who had the processor of a thread instead of it, as the kernel's own tracing tells. It takes rights that not everybody has.
+//! Threads that displaced another thread from its processor, from the kernel's scheduler tracing. Needs privileges.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the kernel shows its tracing.
+/// Mount point of the kernel's tracing.
 const TRACEFS: &str = "/sys/kernel/tracing";
-/// For each processor; a switch takes some 60 bytes.
+/// Buffer size per processor; a switch takes about 60 bytes.
 const BUFFER_KB: &str = "65536";
 
-/// Switches between threads are being traced, in an instance of our own.
-pub struct SchedTrace {
+/// A running trace of thread switches, in a tracing instance of our own.
+pub(crate) struct SchedTrace {
     instance: PathBuf,
 }
 
-/// A time during which a thread that wanted to run did not.
+/// A time during which a runnable thread did not run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Displacement {
+pub(crate) struct Displacement {
     /// Nanoseconds of the monotonic clock.
     pub start_ns: u64,
     pub end_ns: u64,
-    /// Who had its processor for the longest part of it.
+    /// The thread that had its processor for the longest part of it.
     pub by: String,
 }
 
 impl SchedTrace {
-    /// `None` without the rights for it, or where there is no such thing.
-    pub fn start() -> Option<Self> {
+    /// Returns `None` without the privileges, or if the kernel has no tracing.
+    pub(crate) fn start() -> Option<Self> {
         let instance = Path::new(TRACEFS).join("instances").join(format!("ferrum-bench-{}", std::process::id()));
         fs::create_dir(&instance).ok()?;
         let trace = Self { instance };
@@ -39,8 +39,8 @@ impl SchedTrace {
         Some(trace)
     }
 
-    /// What a thread, by its name, was kept from its processor by.
-    pub fn displacements_of(self, thread: &str) -> Option<Vec<Displacement>> {
+    /// The displacements of a thread, by its name.
+    pub(crate) fn displacements_of(self, thread: &str) -> Option<Vec<Displacement>> {
         fs::write(self.instance.join("tracing_on"), "0").ok()?;
         let text = fs::read_to_string(self.instance.join("trace")).ok()?;
         Some(displacements(&text, thread))
@@ -70,13 +70,13 @@ fn displacements(trace: &str, thread: &str) -> Vec<Displacement> {
     found
 }
 
-/// A thread that does not run, and who had its processor since.
+/// A thread that does not run, and the threads on its processor since then.
 struct Waiting {
     processor: u32,
     start_ns: u64,
-    /// Who has it now, and since when.
+    /// The current thread on the processor, and its start time.
     now: (String, u64),
-    /// Who had it for the longest time so far.
+    /// The thread that had it for the longest time so far.
     longest: (String, u64),
 }
 
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn who_had_the_processor_for_longest_is_told() {
+    fn the_longest_running_thread_on_the_processor_is_reported() {
         let trace = [
             "# tracer: nop\n".to_owned(),
             line(1, "10.000100", "decoder", "kworker/1:0"),

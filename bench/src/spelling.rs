@@ -1,4 +1,4 @@
-//! How many events of a phase a Chrome trace file holds, without building its tree.
+//! Counts the events of a phase in a Chrome trace file, without parsing it.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,10 +8,10 @@ use memchr::memmem;
 
 use crate::contenders::Outcome;
 
-/// Events of `phase` in the file, cut short or not; none if there is no file.
+/// Number of events of `phase` in the file, which may be truncated; 0 if there is no file.
 ///
-/// Counts the spelling `"ph":"X"`, which none of the bench's names or arguments contains.
-pub fn json_events(path: &Path, phase: &str) -> Outcome<u64> {
+/// Counts the text `"ph":"X"`, which is in none of the bench's names or arguments.
+pub(crate) fn json_events(path: &Path, phase: &str) -> Outcome<u64> {
     if !path.exists() {
         return Ok(0);
     }
@@ -40,7 +40,7 @@ fn count(mut source: impl Read, needle: &[u8]) -> Outcome<u64> {
 mod tests {
     use super::*;
 
-    /// Gives one byte a call, so that every needle straddles two reads.
+    /// Returns one byte per call, so that every needle straddles two reads.
     struct Drip<'a>(&'a [u8]);
 
     impl Read for Drip<'_> {

@@ -1,66 +1,66 @@
-//! What only the operating system or the processor can tell: clocks, CPU time, memory.
+//! Clocks, CPU time and memory from the operating system or the processor.
 //!
-//! The only file of this crate that calls C or reads the cycle counter, hence the only one with `unsafe`.
-#![allow(unsafe_code, reason = "clock, rusage and cycle counter have no safe spelling in std")]
+//! The only file of this crate that calls C or reads the cycle counter, and so the only one with `unsafe`.
+#![allow(unsafe_code, reason = "std has no clock by id, rusage or cycle counter")]
 
 use std::ffi::CString;
 use std::mem::MaybeUninit;
 use std::path::Path;
 
-/// The cycle counter, unfenced: the cheapest clock there is, and what the floor reads twice.
+/// The cycle counter, unfenced: the cheapest clock, which the floor reads twice.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub fn cycles() -> u64 {
+pub(crate) fn cycles() -> u64 {
     // SAFETY: `rdtsc` reads a register and touches no memory; every x86_64 processor has it.
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
-/// The nearest thing on other processors: the monotonic clock.
+/// The best replacement on other processors: the monotonic clock.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-pub fn cycles() -> u64 {
+pub(crate) fn cycles() -> u64 {
     monotonic_ns()
 }
 
-/// CPU time of the calling thread: on a machine with fewer cores than threads, the only cost that is the thread's own.
-pub fn thread_cpu_ns() -> u64 {
+/// CPU time of the calling thread: with fewer cores than threads, the only cost that is the thread's own.
+pub(crate) fn thread_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// The clock a recorder's own is compared with.
+/// The clock that a recorder's own is compared with.
 #[inline]
-pub fn monotonic_ns() -> u64 {
+pub(crate) fn monotonic_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC)
 }
 
-/// User and system time of all threads of this process, the living and the gone.
-pub fn process_cpu_ns() -> u64 {
+/// User and system time of all threads of this process, including ended ones.
+pub(crate) fn process_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// How often the calling thread has waited for something, not for a processor.
-pub fn thread_waits() -> u64 {
+/// Number of times that the calling thread has waited for something other than a processor.
+pub(crate) fn thread_waits() -> u64 {
     let mut usage = MaybeUninit::<libc::rusage>::uninit();
     // SAFETY: the pointer is to a live `rusage`, which the call fills when it returns 0, checked below.
     let status = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
-    assert_eq!(status, 0, "the usage of a thread cannot be read");
+    assert_eq!(status, 0, "cannot read the resource usage of the thread");
     // SAFETY: filled by the successful call above.
     let usage = unsafe { usage.assume_init() };
     usage.ru_nvcsw as u64
 }
 
 /// Resident memory now, from `/proc/self/status`.
-pub fn resident_bytes() -> u64 {
+pub(crate) fn resident_bytes() -> u64 {
     status_bytes("VmRSS:")
 }
 
 /// The highest resident memory so far.
-pub fn peak_resident_bytes() -> u64 {
+pub(crate) fn peak_resident_bytes() -> u64 {
     status_bytes("VmHWM:")
 }
 
-/// The kind of file system that holds `path`: first-touch faults of a mapped file cost more on some than on others.
-pub fn file_system(path: &Path) -> &'static str {
+/// The type of the file system of `path`: first-touch faults of a mapped file cost more on some than on others.
+pub(crate) fn file_system(path: &Path) -> &'static str {
     let Ok(path) = CString::new(path.as_os_str().as_encoded_bytes()) else { return "?" };
     let mut found = MaybeUninit::<libc::statfs>::uninit();
     // SAFETY: both pointers are to live values, the path is terminated; the call fills `found` when it returns 0.
@@ -78,9 +78,9 @@ pub fn file_system(path: &Path) -> &'static str {
     }
 }
 
-/// Ends the process without running destructors or exit handlers: a child that has told its figure owes no file.
-pub fn exit_now() -> ! {
-    // SAFETY: `_exit` never returns; what it skips (buffers, exit handlers) is skipped on purpose.
+/// Ends the process without destructors or exit handlers: a child that has printed its result needs no file.
+pub(crate) fn exit_now() -> ! {
+    // SAFETY: `_exit` never returns; buffers and exit handlers are skipped on purpose.
     unsafe { libc::_exit(0) }
 }
 
@@ -89,7 +89,7 @@ fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut time = MaybeUninit::<libc::timespec>::uninit();
     // SAFETY: the pointer is to a live `timespec`, which the call fills when it returns 0, checked below.
     let status = unsafe { libc::clock_gettime(clock, time.as_mut_ptr()) };
-    assert_eq!(status, 0, "the clock {clock} cannot be read");
+    assert_eq!(status, 0, "cannot read the clock {clock}");
     // SAFETY: filled by the successful call above.
     let time = unsafe { time.assume_init() };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

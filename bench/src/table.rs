@@ -2,22 +2,22 @@
 
 use serde_json::{Value, json};
 
-/// One cell. A figure that does not exist for a contender is `Absent` with the reason, never a zero.
+/// One cell. A figure that does not exist for a contender is `Absent` with the reason, never zero.
 #[derive(Debug, Clone)]
-pub enum Cell {
+pub(crate) enum Cell {
     Text(String),
     Number {
         value: f64,
         decimals: usize,
     },
-    /// How many times the base, printed as `1.05x`.
+    /// Multiple of the base, printed as `1.05x`.
     Ratio(f64),
     Absent(&'static str),
 }
 
-/// Rows under named columns, with the words that say what was measured.
+/// Rows under named columns, with a description of the measurement.
 #[derive(Debug, Clone)]
-pub struct Table {
+pub(crate) struct Table {
     pub title: String,
     pub note: String,
     pub columns: Vec<&'static str>,
@@ -25,21 +25,21 @@ pub struct Table {
 }
 
 impl Cell {
-    pub fn text(text: impl Into<String>) -> Self {
+    pub(crate) fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
 
-    pub fn number(value: f64, decimals: usize) -> Self {
+    pub(crate) fn number(value: f64, decimals: usize) -> Self {
         Self::Number { value, decimals }
     }
 
-    /// A figure that may be missing because the contender was left out by `--only`.
-    pub fn maybe(value: Option<f64>, decimals: usize) -> Self {
+    /// A figure that is missing if `--only` excludes the contender.
+    pub(crate) fn maybe(value: Option<f64>, decimals: usize) -> Self {
         value.map_or(Self::Absent("-"), |value| Self::number(value, decimals))
     }
 
     /// `value / base`, if both were measured.
-    pub fn ratio(value: Option<f64>, base: Option<f64>) -> Self {
+    pub(crate) fn ratio(value: Option<f64>, base: Option<f64>) -> Self {
         match (value, base) {
             (Some(value), Some(base)) if base > 0.0 => Self::Ratio(value / base),
             _ => Self::Absent("-"),
@@ -66,7 +66,7 @@ impl Cell {
 
 impl Table {
     /// GitHub Markdown whose columns also line up in a terminal. The first column is left-aligned, the rest right.
-    pub fn to_markdown(&self) -> String {
+    pub(crate) fn to_markdown(&self) -> String {
         let text: Vec<Vec<String>> = self.rows.iter().map(|row| row.iter().map(Cell::to_text).collect()).collect();
         let widths: Vec<usize> = self
             .columns
@@ -91,7 +91,7 @@ impl Table {
     }
 
     /// `{title, note, rows: [{column: value}]}`; a missing figure is `null`.
-    pub fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let rows: Vec<Value> = self
             .rows
             .iter()
@@ -124,7 +124,7 @@ fn rule(widths: &[usize]) -> String {
     out
 }
 
-/// `1234567.8` as `1,234,567.8`: long figures are read, not counted.
+/// Formats `1234567.8` as `1,234,567.8`.
 fn grouped(value: f64, decimals: usize) -> String {
     let plain = format!("{value:.decimals$}");
     let (sign, digits) = plain.strip_prefix('-').map_or(("", plain.as_str()), |rest| ("-", rest));
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_figure_is_null_in_json_and_a_word_in_text() {
+    fn a_missing_figure_is_null_in_json_and_a_reason_in_text() {
         let table = Table {
             title: "t".into(),
             note: String::new(),

@@ -1,11 +1,11 @@
-//! A trace like those of torch.profiler: nested operators with shapes and types, launches, kernels with long names, flows
-//! between them, allocations.
+//! Generates a trace like those of torch.profiler: nested operators with shapes and types, launches, kernels with long
+//! names, flows between them, allocations.
 
 use std::io::{self, Write};
 
-/// Layers of the model that is pretended to run.
+/// Layers of the simulated model.
 const LAYERS: u64 = 32;
-/// Nanoseconds that a launch and its kernel take, about.
+/// Approximate duration of a launch and its kernel in nanoseconds.
 const OPERATOR_NS: u64 = 40_000;
 
 /// An operator of a layer and the kernel that it launches.
@@ -52,8 +52,8 @@ const OPERATORS: &[Operator] = &[
     },
 ];
 
-/// Writes a trace of at least `n_bytes`; returns how many events it has.
-pub fn write(out: &mut impl Write, n_bytes: u64) -> io::Result<u64> {
+/// Writes a trace of at least `n_bytes`; returns the number of events.
+pub(crate) fn write(out: &mut impl Write, n_bytes: u64) -> io::Result<u64> {
     let mut trace = Trace { out, text: String::new(), n_bytes: 0, n_events: 0 };
     trace.raw(HEAD)?;
     let mut n = 0;
@@ -93,7 +93,7 @@ impl<W: Write> Trace<'_, W> {
         self.out.write_all(text.as_bytes())
     }
 
-    /// The events of one operator: itself, what it calls, a launch, an arrow, a kernel.
+    /// The events of one operator: itself, its callees, a launch, a flow, a kernel.
     fn operator(&mut self, n: u64) -> io::Result<()> {
         let operator = &OPERATORS[(n % OPERATORS.len() as u64) as usize];
         let layer = n / OPERATORS.len() as u64 % LAYERS;
@@ -149,7 +149,7 @@ impl<W: Write> Trace<'_, W> {
         use std::fmt::Write as _;
         let micros = |nanos: u64| format!("{}.{:03}", nanos / 1000, nanos % 1000);
         let duration = duration.map_or_else(String::new, |duration| format!(", \"dur\": {}", micros(duration)));
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(
             self.text,
             "  {{\n    \"ph\": \"{phase}\", \"cat\": \"{category}\", \"name\": \"{name}\", \"pid\": {pid}, \"tid\": {tid},\n    \
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_json_and_has_as_many_events_as_it_says() {
+    fn the_trace_is_json_with_the_returned_number_of_events() {
         let mut file = Vec::new();
         let n_events = write(&mut file, 100_000).unwrap();
         let trace: serde_json::Value = serde_json::from_slice(&file).unwrap();

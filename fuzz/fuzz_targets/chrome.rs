@@ -1,12 +1,12 @@
-//! Any bytes may stand where Chrome trace events should be. What is found does not depend on where the file is cut into
-//! pieces or on the number of threads, and every byte is in an event, passed over once, or between them.
+//! Reads arbitrary bytes as Chrome trace events. The result must not depend on how the file is split or on the number
+//! of threads, and every byte is in an event, skipped once, or between events.
 
 #![no_main]
 
-use ferrum_trace_format::chrome::read::{Event, LoadOptions, Loss, EventSink, Text, for_each, load, read_in_pieces};
+use ferrum_trace_format::chrome::read::{Event, EventSink, LoadOptions, Loss, Text, for_each, load, read_in_pieces};
 use libfuzzer_sys::fuzz_target;
 
-/// What was found, by its places.
+/// The results with their positions.
 #[derive(Debug, Default, PartialEq)]
 struct Found {
     events: Vec<(u64, usize)>,
@@ -17,7 +17,7 @@ struct Found {
 impl EventSink for Found {
     fn event(&mut self, event: &Event<'_>) {
         self.events.push((event.offset, event.json.len()));
-        // Nothing in an event may be undecodable.
+        // Everything in an event must be decodable.
         let scalars = [event.name, event.category, event.pid, event.tid, event.id];
         let n_bytes: usize = scalars.into_iter().flatten().map(|scalar| scalar.decode().len()).sum();
         assert!(n_bytes <= 3 * event.json.len());
@@ -55,10 +55,10 @@ fuzz_target!(|bytes: &[u8]| {
     let mut places: Vec<(u64, u64)> = whole.events.iter().map(|&(at, len)| (at, at + len as u64)).collect();
     places.extend(whole.losses.iter().map(|loss| (loss.offset, loss.offset + loss.n_bytes)));
     places.sort_unstable();
-    assert!(places.windows(2).all(|pair| pair[0].1 <= pair[1].0), "nothing is found twice: {places:?}");
+    assert!(places.windows(2).all(|pair| pair[0].1 <= pair[1].0), "positions overlap: {places:?}");
     assert!(places.last().is_none_or(|&(_, end)| end <= bytes.len() as u64));
     let options = LoadOptions { args: vec!["layer".to_owned()], n_workers: 1 };
-    let loaded = load(bytes, &options).expect("what was a trace is one");
+    let loaded = load(bytes, &options).expect("the scanned bytes are a trace");
     assert_eq!(loaded.trace.census.events, whole.events.len() as u64);
     assert_eq!(loaded.losses.n, whole.losses.len() as u64);
 });

@@ -1,4 +1,4 @@
-//! Whatever the settings of a recording are, they are read or complained about, in one line for each part that is wrong.
+//! Reads arbitrary settings of a recording. They are accepted or refused, with one line for each invalid part.
 
 #![no_main]
 
@@ -22,16 +22,16 @@ const NAMES: [&str; 12] = [
 ];
 
 fuzz_target!(|text: &str| {
-    // A line is a value; the names take turns.
+    // Each line is a value; the names are used in turn.
     let lines = text.lines().map(|line| (line, line.matches(',').count() + 1));
     let vars: Vec<_> = NAMES.into_iter().cycle().zip(lines).collect();
     let n_parts: usize = vars.iter().map(|(_, (_, n_parts))| n_parts).sum();
-    // Of several values the first counts, so that this one does where there is no other.
+    // The first of several values counts, so this one is used only without another.
     let out = ("FERRUM_TRACE_OUT", "trace.json");
     let complaints = read_settings(vars.iter().map(|&(name, (value, _))| (name, value)).chain([out]));
-    // A ring that is asked to rotate is one complaint, about a line that has no other.
+    // A ring with rotation is one complaint, about a line that has no other.
     assert!(complaints.len() <= n_parts);
-    // What is read is written as it can be read.
+    // A value that was read is formatted such that it can be read again.
     for part in text.split([',', '\n']) {
         if let Ok(trigger) = part.parse::<Trigger>() {
             assert_eq!(trigger.to_string().parse(), Ok(trigger));

@@ -1,7 +1,7 @@
-//! A spool around arbitrary bytes.
+//! Builds a spool around arbitrary bytes.
 //!
-//! Chunks are large and their headers must be right before anything else is looked at, so a fuzzer that has to invent
-//! them never gets further. Here the input only fills what the headers announce:
+//! Chunks are large and their headers are checked first, so a fuzzer that has to invent them gets no further. Here the
+//! input only fills the content that the headers announce:
 //!
 //! ```text
 //! input   │ file header : 8 bytes │ section │ section │ …
@@ -20,14 +20,14 @@ const CLOSED: u8 = 2;
 const DAMAGED: u8 = 4;
 const WITHOUT_SEGMENT: u8 = 8;
 
-/// The thread and the site that every spool here defines, so that records can refer to something at once.
+/// The thread and the site that every spool here defines, so that records can refer to them.
 const THREAD: u32 = 1;
 const SITE: u32 = 2;
 
-/// Spools of more chunks say nothing new.
+/// Spools with more chunks are no more useful.
 const CHUNKS_MAX: usize = 12;
 
-/// The input as a spool with right headers, apart from those that it asks to have damaged.
+/// Builds a spool with valid headers from the input, except those that the input damages.
 pub fn framed(input: &[u8]) -> Vec<u8> {
     let (header, mut rest) = input.split_at(input.len().min(8));
     let (_, first) = next_section(&mut rest);
@@ -91,14 +91,14 @@ fn further_chunk(tag: u8, bytes: &[u8]) -> Vec<u8> {
     body.extend_from_slice(bytes);
     let mut filled = filled(&mut words, &body);
     if tag & DAMAGED != 0 {
-        // The length, or what else the input's last bytes hit.
+        // The length, or another field that the input's last bytes select.
         let (at, value) = (usize::from(tag >> 4), bytes.last().copied().unwrap_or_default());
         filled[at] ^= value;
     }
     filled
 }
 
-/// Header and body, with the length that covers both.
+/// Header and body, with the length of both.
 fn filled(header: &mut [u64], body: &[u8]) -> Vec<u8> {
     let n_header = 8 * header.len();
     let n_body = body.len().min(CHUNK_BYTES - n_header) / 8 * 8;

@@ -1,4 +1,4 @@
-//! Any bytes may be given as a trace: compressed ones, cut ones, something else. They are read or refused.
+//! Opens arbitrary bytes as a trace: compressed, truncated or something else. They are read or refused.
 
 #![no_main]
 

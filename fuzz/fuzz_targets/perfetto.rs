@@ -1,5 +1,4 @@
-//! Any bytes may stand where a Perfetto trace should be. What comes out is a whole Chrome trace, of which nothing is lost
-//! on the way back in.
+//! Reads arbitrary bytes as a Perfetto trace. The result is a valid Chrome trace, and reading that loses nothing.
 
 #![no_main]
 
@@ -12,9 +11,9 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(summary) = to_chrome(bytes, &mut json) else {
         return;
     };
-    let events: serde_json::Value = serde_json::from_slice(&json).expect("what was written is JSON");
+    let events: serde_json::Value = serde_json::from_slice(&json).expect("the output is JSON");
     assert!(events.is_array() || events["traceEvents"].is_array());
-    let loaded = load(&json[..], &LoadOptions { args: Vec::new(), n_workers: 1 }).expect("what was written is a trace");
+    let loaded = load(&json[..], &LoadOptions { args: Vec::new(), n_workers: 1 }).expect("the output is a trace");
     assert_eq!(loaded.losses.n, 0, "{:?}", loaded.losses);
     assert!(loaded.trace.census.events >= summary.n_events);
 });

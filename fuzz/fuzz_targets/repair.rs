@@ -1,5 +1,5 @@
-//! Whatever a file holds, it can be summed up, checked, converted and repaired; JSON that is written is JSON, and what was
-//! repaired is sound: no viewer minds anything in it, no slice is lost, and repairing it again changes nothing.
+//! Summarizes, checks, converts and repairs arbitrary bytes. JSON output is valid JSON, and a repaired trace has no
+//! findings, has all slices, and does not change when it is repaired again.
 
 #![no_main]
 
@@ -23,10 +23,10 @@ fuzz_target!(|bytes: &[u8]| {
     let nesting = Nesting::with_workers(&trace, 1);
     let summary = summarize(&trace, &nesting, &Selected::all(&trace), &SummaryOptions::default());
     assert_eq!(summary.all.count, trace.slices.len() as u64);
-    check(&|| reopened(bytes)).expect("what is a trace can be checked");
+    check(&|| reopened(bytes)).expect("a trace can be checked");
     for target in TARGETS {
         let mut out = Vec::new();
-        convert(target, &|| reopened(bytes), &mut out).expect("what is a trace can be converted");
+        convert(target, &|| reopened(bytes), &mut out).expect("a trace can be converted");
         match target {
             Target::Speedscope => assert_json(&out),
             Target::Perfetto => assert_clean_perfetto(out),
@@ -34,11 +34,11 @@ fuzz_target!(|bytes: &[u8]| {
         }
     }
     let mut out = Vec::new();
-    torch(&|| reopened(bytes), &mut out, &TorchOptions::default()).expect("what is a trace can be converted");
+    torch(&|| reopened(bytes), &mut out, &TorchOptions::default()).expect("a trace can be converted");
     assert_json(&out);
     let mut out = Vec::new();
     chrome(&|| reopened(bytes), &mut out, &ChromeOptions { as_is: true, ..ChromeOptions::default() })
-        .expect("what is a trace can be converted");
+        .expect("a trace can be converted");
     assert_json(&out);
     // A trace without slices has no profile.
     let mut out = Vec::new();
@@ -47,10 +47,10 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let repaired = repair_of(bytes);
     assert_json(&repaired);
-    let report = check(&|| reopened(&repaired)).expect("what was repaired is a trace");
+    let report = check(&|| reopened(&repaired)).expect("a repaired file is a trace");
     let left: Vec<_> = report.errors().collect();
     assert!(left.is_empty(), "{left:?} in {}", String::from_utf8_lossy(&repaired));
-    let after = loaded(&repaired).expect("what was repaired is a trace");
+    let after = loaded(&repaired).expect("a repaired file is a trace");
     assert!(after.slices.len() >= trace.slices.len(), "slices are lost");
     assert_eq!(repair_of(&repaired), repaired, "a second repair changes something");
 });
@@ -64,14 +64,14 @@ fn reopened(bytes: &[u8]) -> Result<Box<dyn Read + Send>, Error> {
 }
 
 fn assert_json(out: &[u8]) {
-    let text = std::str::from_utf8(out).expect("what is written is UTF-8");
+    let text = std::str::from_utf8(out).expect("the output is UTF-8");
     if let Err(error) = serde_json::from_str::<serde_json::Value>(text) {
         assert!(error.to_string().contains("recursion limit"), "{error} in {text}");
     }
 }
 
 fn assert_clean_perfetto(out: Vec<u8>) {
-    // A trace of nothing has no packet that tells it is one.
+    // An empty trace has no packet that identifies the format.
     let Ok(report) = check(&|| Ok(Box::new(open(Cursor::new(out.clone()))?))) else {
         return;
     };
@@ -82,6 +82,6 @@ fn assert_clean_perfetto(out: Vec<u8>) {
 
 fn repair_of(bytes: &[u8]) -> Vec<u8> {
     let mut repaired = Vec::new();
-    repair(&|| reopened(bytes), &mut repaired, &RepairOptions::default()).expect("what is a trace can be repaired");
+    repair(&|| reopened(bytes), &mut repaired, &RepairOptions::default()).expect("a trace can be repaired");
     repaired
 }

@@ -1,4 +1,4 @@
-//! Whatever a trace holds, its steps and requests can be told, and the parts of a request's time sum to its latency.
+//! Computes steps and requests of arbitrary traces. The parts of a request's time add up to its latency.
 
 #![no_main]
 

@@ -2,11 +2,11 @@
 
 Usage: growth.py COMMAND SHAPES FOLDER [FILTER]
 
-COMMAND is the program `ferrum-trace`, SHAPES the program of crates/testkit that writes traces, FOLDER takes temporary files. FILTER, a
-regular expression, chooses among the cases, which are named `shape / command`.
+COMMAND is the program `ferrum-trace`, SHAPES the program of crates/testkit that writes traces, FOLDER is for temporary
+files. FILTER, a regular expression, selects cases by their name, `shape / command`.
 
-A case begins with a small trace, which doubles until the command takes FLOOR_SECONDS or the trace has BYTES_MAX. It fails if one
-doubling at or above the floor costs more than RATIO_MAX times the CPU time.
+A case begins with a small trace, which doubles until the command takes FLOOR_SECONDS or the trace has BYTES_MAX. It
+fails if one doubling at or above the floor costs more than RATIO_MAX times the CPU time.
 """
 
 import os
@@ -23,7 +23,7 @@ RATIO_MAX = 3.0
 # A command that takes this long has failed.
 LIMIT_SECONDS = 120
 
-# `IN` and `OUT` stand for the trace and what is written. A second trace is the same file again.
+# `IN` and `OUT` stand for the input and the output file. A second input is the same file again.
 COMMANDS = {
     "summary": "summary IN --json",
     "summary by all": "summary IN --json --by name,cat,track,process",
@@ -50,7 +50,7 @@ COMMANDS = {
 
 
 def run(words):
-    """Runs a command. Returns its CPU seconds, its peak memory in bytes, and whether it ended in time."""
+    """Runs a command. Returns its CPU seconds, its peak memory in bytes, and true if it ended in time."""
     limit = lambda: resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_SECONDS, LIMIT_SECONDS))
     child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limit)
     _, status, usage = os.wait4(child.pid, 0)
@@ -100,7 +100,7 @@ def words_of(command, line, traces, n):
 
 
 def measure(command, line, traces):
-    """Doubles the trace until the command takes long enough. Returns a row a size, and whether growth is near linear."""
+    """Doubles the trace until the command takes long enough. Returns one row per size, and true if growth is near linear."""
     rows, n = [], FIRST_N
     while True:
         n_bytes = traces.path(n).stat().st_size
@@ -111,7 +111,7 @@ def measure(command, line, traces):
         if len(rows) >= 2 and rows[-2][1] >= FLOOR_SECONDS:
             if seconds <= RATIO_MAX * rows[-2][1]:
                 return rows, True
-            # Once more, to be sure that it was not the machine.
+            # Repeat the measurement, in case other processes disturbed it.
             again = run(words_of(command, line, traces, n))[0]
             rows[-1] = (n_bytes, min(seconds, again), memory)
             return rows, again <= RATIO_MAX * rows[-2][1]

@@ -1,4 +1,4 @@
-//! What was asked for.
+//! The command line.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use crate::check::STEPS;
 
 /// One chore with its options.
 #[derive(Debug, PartialEq)]
-pub enum Chore {
+pub(crate) enum Chore {
     Help,
     Check(Selection),
     Fuzz {
@@ -20,19 +20,19 @@ pub enum Chore {
     Hta,
 }
 
-/// Which of [`STEPS`] to run, by index.
+/// The steps to run, as indexes into [`STEPS`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Selection {
+pub(crate) enum Selection {
     All,
     From(usize),
     Only(usize),
 }
 
-/// Long enough to find what one edit broke, short enough to wait for.
+/// Default duration for each target: long enough to find an error of the last edit, short enough to wait for.
 const FUZZ_SECONDS: u32 = 60;
 
-/// Reads the words after `cargo xtask`.
-pub fn parse(words: &[String]) -> Result<Chore> {
+/// Parses the arguments after `cargo xtask`.
+pub(crate) fn parse(words: &[String]) -> Result<Chore> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
         [] | ["help" | "-h" | "--help", ..] | [_, "-h" | "--help"] => Ok(Chore::Help),
@@ -49,7 +49,7 @@ pub fn parse(words: &[String]) -> Result<Chore> {
 }
 
 /// The list of chores and of the steps of `check`.
-pub fn help() -> String {
+pub(crate) fn help() -> String {
     let mut text = format!(
         "The chores of this repository.
 
@@ -58,8 +58,8 @@ Usage: cargo xtask CHORE
   check               everything CI checks, in the steps below; stops at the first that fails
   check --from STEP   from that step on
   check --only STEP   that step alone
-  fuzz [SECONDS]      fuzz each reader with a nightly toolchain ({FUZZ_SECONDS} seconds each unless told)
-  growth [REGEX]      double traces of hard shapes and compare the CPU time of every command; REGEX chooses among `shape / command`
+  fuzz [SECONDS]      fuzz each reader with a nightly toolchain ({FUZZ_SECONDS} seconds each by default)
+  growth [REGEX]      double traces of hard shapes and compare the CPU time of every command; REGEX selects from `shape / command`
   hta                 compare our figures of devices with those of HolisticTraceAnalysis (installs 500 MB of Python)
 
 Steps of check:
@@ -81,14 +81,14 @@ fn index_of(name: &str) -> Result<usize> {
 
 fn parse_seconds(word: &str) -> Result<u32> {
     match word.parse() {
-        // To the fuzzer zero means forever.
+        // The fuzzer takes zero for no limit.
         Ok(seconds) if seconds > 0 => Ok(seconds),
         _ => Err(format!("expected a number of seconds above 0, found `{word}`")),
     }
 }
 
 fn unknown(words: &[&str]) -> String {
-    format!("cannot read `{}`\n\nhint: `cargo xtask --help` lists the chores", words.join(" "))
+    format!("unknown command `{}`\n\nhint: `cargo xtask --help` lists the chores", words.join(" "))
 }
 
 #[cfg(test)]
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn no_word_at_all_asks_for_help() {
+    fn no_argument_means_help() {
         for line in ["", "--help", "-h", "help", "check --help"] {
             assert_eq!(parsed(line), Ok(Chore::Help), "`{line}`");
         }
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_step_is_answered_with_the_list() {
+    fn the_message_about_an_unknown_step_lists_all_steps() {
         let complaint = parsed("check --only lint").unwrap_err();
         assert!(complaint.contains("`lint`"), "{complaint}");
         assert!(complaint.contains("fmt, clippy"), "{complaint}");
@@ -129,14 +129,14 @@ mod tests {
     }
 
     #[test]
-    fn growth_takes_a_choice_of_cases_or_none() {
+    fn growth_takes_at_most_one_regular_expression() {
         assert_eq!(parsed("growth"), Ok(Chore::Growth { cases: String::new() }));
         assert_eq!(parsed("growth names"), Ok(Chore::Growth { cases: "names".to_owned() }));
         assert!(parsed("growth names threads").is_err());
     }
 
     #[test]
-    fn hta_takes_no_words() {
+    fn hta_takes_no_arguments() {
         assert_eq!(parsed("hta"), Ok(Chore::Hta));
         assert!(parsed("hta 5").is_err());
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask check`: one step after the other, up to the first that fails.
+//! `cargo xtask check`: runs the steps in order and stops at the first that fails.
 
 use std::time::{Duration, Instant};
 
@@ -6,35 +6,35 @@ use crate::args::Selection;
 use crate::workspace::Workspace;
 use crate::{Result, devices, steps, tidy, viewers};
 
-/// One thing that must hold before a change is taken.
-pub struct Step {
+/// One condition for a change to be accepted.
+pub(crate) struct Step {
     pub name: &'static str,
-    /// What it asks, for `--help` and the headline.
+    /// The condition, for `--help` and the headline.
     pub about: &'static str,
     run: fn(&Workspace) -> Result,
 }
 
-/// In the order they run: what fails often and fast comes first, and `viewers` needs the files that `tests` writes.
-pub const STEPS: &[Step] = &[
+/// In the order they run: steps that fail often and fast come first, and `viewers` needs the files that `tests` writes.
+pub(crate) const STEPS: &[Step] = &[
     step("fmt", "the code is formatted", steps::fmt),
-    step("clippy", "no lint has a complaint", steps::clippy),
+    step("clippy", "clippy reports nothing", steps::clippy),
     step("docs", "the documentation builds without warnings", steps::docs),
     step("tests", "all tests pass", steps::tests),
-    step("devices", "what devices did is measured right, on real drivers", devices::check),
+    step("devices", "device times are measured correctly, on real drivers", devices::check),
     step("doctests", "the examples in the documentation run", steps::doctests),
     step("loom", "the publication protocol holds in all interleavings of 3 preemptions", steps::loom),
     step("compiled-out", "every call site builds with recording compiled out", steps::compiled_out),
     step("fuzz", "the fuzz targets build", steps::fuzz),
     step("tidy", "the rules that no compiler checks", tidy::check),
-    step("viewers", "Perfetto takes the traces that the tests wrote", viewers::check),
+    step("viewers", "Perfetto accepts the traces that the tests wrote", viewers::check),
 ];
 
 const fn step(name: &'static str, about: &'static str, run: fn(&Workspace) -> Result) -> Step {
     Step { name, about, run }
 }
 
-/// Runs the selected steps; the last line says how long each took.
-pub fn check(workspace: &Workspace, selection: Selection) -> Result {
+/// Runs the selected steps. The last line lists the duration of each.
+pub(crate) fn check(workspace: &Workspace, selection: Selection) -> Result {
     let selected = select(selection);
     let mut table: Vec<String> = Vec::new();
     for (step_idx, step) in selected.iter().enumerate() {
@@ -63,7 +63,7 @@ fn select(selection: Selection) -> &'static [Step] {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a chore has no other clock than the system's")]
+#[expect(clippy::disallowed_methods, reason = "measures how long a step takes")]
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let start = Instant::now();
     let outcome = work();
@@ -80,7 +80,7 @@ fn spell(duration: Duration) -> String {
 }
 
 fn hint(step: &Step) -> String {
-    format!("hint: `cargo xtask check --only {0}` repeats this step, `--from {0}` goes on from it", step.name)
+    format!("hint: `cargo xtask check --only {0}` repeats this step, `--from {0}` continues from it", step.name)
 }
 
 #[cfg(test)]
@@ -88,13 +88,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_spelled_with_their_unit() {
+    fn times_have_a_unit() {
         assert_eq!(spell(Duration::from_millis(1_240)), "1.2 s");
         assert_eq!(spell(Duration::from_secs(125)), "2 min 05 s");
     }
 
     #[test]
-    fn a_selection_is_a_stretch_of_the_steps() {
+    fn a_selection_is_a_range_of_the_steps() {
         assert_eq!(select(Selection::All).len(), STEPS.len());
         assert_eq!(select(Selection::From(1)).len(), STEPS.len() - 1);
         assert_eq!(select(Selection::Only(2))[0].name, STEPS[2].name);

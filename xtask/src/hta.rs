@@ -1,16 +1,16 @@
-//! The chore `hta`: HolisticTraceAnalysis reads the traces that a test converted for it, and finds what we find.
+//! The chore `hta`: compares our figures with those of HolisticTraceAnalysis, for traces that a test converted.
 //!
-//! It is no step of `check`: pandas and what comes with it are too large for what one conversion is worth.
+//! It is not a step of `check`, since pandas and its dependencies take 500 MB.
 
 use crate::Result;
 use crate::task::Task;
 use crate::workspace::Workspace;
 
 const PACKAGE: &str = "HolisticTraceAnalysis==0.5.0";
-/// The test that records two ranks, converts them, and leaves them with what is to be found in them.
+/// The test that records two ranks, converts them, and writes the expected figures.
 const TEST: &str = "convert::a_recorded_device_has_the_same_figures_after_conversion_to_torch";
 
-pub fn check(workspace: &Workspace) -> Result {
+pub(crate) fn check(workspace: &Workspace) -> Result {
     Task::cargo(workspace).words("test -p ferrum-trace-cli --test cli --").arg(TEST).run()?;
     let venv = workspace.target().join("hta");
     let python = venv.join("bin/python");

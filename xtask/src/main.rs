@@ -1,8 +1,8 @@
-//! The chores of this repository: `cargo xtask CHORE`.
+//! Maintenance tasks of this repository: `cargo xtask CHORE`.
 //!
-//! `cargo xtask check` is exactly what CI runs; CONTRIBUTING.md says what each of its steps is for.
+//! CI runs `cargo xtask check`; CONTRIBUTING.md describes each of its steps.
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to the person who started it")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool prints")]
 
 mod args;
 mod check;
@@ -22,7 +22,7 @@ use std::process::ExitCode;
 use args::Chore;
 use workspace::Workspace;
 
-/// What went wrong, in words that need nothing added.
+/// The error is a complete message.
 type Result<T = ()> = std::result::Result<T, String>;
 
 const FAILED: u8 = 1;

@@ -1,4 +1,4 @@
-//! A program that a chore runs.
+//! External programs that a chore runs.
 
 use std::ffi::OsStr;
 use std::io;
@@ -7,49 +7,49 @@ use std::process::{Command, Stdio};
 use crate::Result;
 use crate::workspace::Workspace;
 
-/// A command in the root of the workspace, with the words to show for it.
-pub struct Task {
+/// A command in the root of the workspace, with the text to show for it.
+pub(crate) struct Task {
     command: Command,
     shown: String,
 }
 
 impl Task {
-    /// The program `name`, as found on the path.
-    pub fn new(workspace: &Workspace, name: impl AsRef<OsStr>) -> Self {
+    /// The program `name`, searched in `PATH`.
+    pub(crate) fn new(workspace: &Workspace, name: impl AsRef<OsStr>) -> Self {
         let mut command = Command::new(&name);
         command.current_dir(workspace.root()).env("CARGO_TARGET_DIR", workspace.target());
         let shown = name.as_ref().to_string_lossy().into_owned();
         Self { command, shown }
     }
 
-    /// The cargo that started this chore.
-    pub fn cargo(workspace: &Workspace) -> Self {
+    /// The cargo that started this program.
+    pub(crate) fn cargo(workspace: &Workspace) -> Self {
         let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let task = Self::new(workspace, program);
         Self { shown: "cargo".into(), ..task }
     }
 
-    /// Words without blanks or anything else that a shell would read differently.
-    pub fn words(self, words: &str) -> Self {
+    /// Adds arguments, separated by blanks. They must not contain characters special to a shell.
+    pub(crate) fn words(self, words: &str) -> Self {
         words.split_whitespace().fold(self, Self::arg)
     }
 
-    pub fn arg(mut self, word: impl AsRef<OsStr>) -> Self {
+    pub(crate) fn arg(mut self, word: impl AsRef<OsStr>) -> Self {
         self.command.arg(&word);
         self.shown = format!("{} {}", self.shown, word.as_ref().to_string_lossy());
         self
     }
 
-    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, &value);
         let value = value.as_ref().to_string_lossy();
         self.shown = format!("{name}='{value}' {}", self.shown);
         self
     }
 
-    /// Runs it in view. All it says goes to stdout: cargo and its test runners report on stderr, and who keeps
-    /// only one of the two streams should keep the summary.
-    pub fn run(mut self) -> Result {
+    /// Runs the program and shows its output, all of it on stdout: cargo and its test runners report on stderr, and a
+    /// log of one stream should have the summary.
+    pub(crate) fn run(mut self) -> Result {
         println!("$ {}", self.shown);
         let status = self
             .command
@@ -60,14 +60,14 @@ impl Task {
         if status.success() { Ok(()) } else { Err(format!("`{}` failed ({status})", self.shown)) }
     }
 
-    /// Runs it unseen, and gives what it said on stdout.
-    pub fn output(mut self) -> Result<Vec<u8>> {
+    /// Runs the program and returns its stdout.
+    pub(crate) fn output(mut self) -> Result<Vec<u8>> {
         let output = self.command.stdin(Stdio::null()).output().map_err(|err| self.not_started(&err))?;
         if output.status.success() {
             return Ok(output.stdout);
         }
-        let said = String::from_utf8_lossy(&output.stderr);
-        Err(format!("`{}` failed ({}): {}", self.shown, output.status, said.trim()))
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        Err(format!("`{}` failed ({}): {}", self.shown, output.status, stderr.trim()))
     }
 
     fn not_started(&self, err: &io::Error) -> String {

@@ -1,10 +1,16 @@
 //! The step `tidy`: rules of this repository that neither rustc nor clippy can check.
 
-mod doors;
+mod cycles;
+mod dependencies;
 mod file;
+mod layers;
 mod leftovers;
 mod manifest;
+mod modules;
+mod openings;
+mod prose_width;
 mod rust_code;
+mod rust_paths;
 mod shape;
 mod unsafety;
 
@@ -19,24 +25,32 @@ use file::TextFile;
 struct Finding {
     path: String,
     line: usize,
-    words: String,
+    message: String,
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}:{}: {}", self.path, self.line, self.words)
+        write!(out, "{}:{}: {}", self.path, self.line, self.message)
     }
 }
 
-/// A rule looks at one file at a time.
-type Rule = fn(&TextFile) -> Vec<Finding>;
+/// A rule that needs one file at a time.
+type FileRule = fn(&TextFile) -> Vec<Finding>;
 
-const RULES: &[Rule] = &[shape::findings, leftovers::findings, unsafety::findings, doors::findings];
+/// A rule that needs all files at once.
+type TreeRule = fn(&[TextFile]) -> Vec<Finding>;
 
-/// Puts every rule to every file of the repository, and prints all that is found.
-pub fn check(workspace: &Workspace) -> Result {
+const FILE_RULES: &[FileRule] =
+    &[shape::findings, leftovers::findings, unsafety::findings, dependencies::findings, prose_width::findings];
+
+const TREE_RULES: &[TreeRule] = &[layers::findings, openings::findings];
+
+/// Applies every rule to the files of the repository and prints the findings.
+pub(crate) fn check(workspace: &Workspace) -> Result {
     let files = file::all(workspace)?;
-    let findings: Vec<Finding> = files.iter().flat_map(|file| RULES.iter().flat_map(|rule| rule(file))).collect();
+    let in_files = files.iter().flat_map(|file| FILE_RULES.iter().flat_map(|rule| rule(file)));
+    let in_tree = TREE_RULES.iter().flat_map(|rule| rule(&files));
+    let findings: Vec<Finding> = in_files.chain(in_tree).collect();
     for finding in &findings {
         println!("{finding}");
     }

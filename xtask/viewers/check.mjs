@@ -1,15 +1,15 @@
 // node check.mjs BUILD FOLDER
 //
-// Puts every trace that the tests left in FOLDER before Perfetto's trace_processor (BUILD: its folder of
-// `engine_bundle.js`), and prints one line a file. A trace NAME comes with NAME.expect (see expectation.mjs).
-// Exit code 0: all accepted whole, with the counts that were expected; 1: some not, or nothing to check; 2: usage.
+// Loads every trace that the tests left in FOLDER into Perfetto's trace_processor (BUILD: its folder of
+// `engine_bundle.js`), and prints one line per file. A trace NAME comes with NAME.expect (see expectation.mjs).
+// Exit code 0: all accepted, with the expected counts; 1: a failure, or nothing to check; 2: usage.
 
 import fs from 'node:fs';
 import path from 'node:path';
 import { COUNTS, differences, parseExpectation } from './expectation.mjs';
 import { TraceProcessor } from './trace-processor.mjs';
 
-// Perfetto files flows that lead nowhere under `info`; an arrow that a viewer does not draw is a loss all the same.
+// Perfetto counts flows that lead nowhere as `info`, but a flow that a viewer does not draw is a loss.
 const LOSSES = `select name, sum(value) from stats where value > 0 and (severity in ('error', 'data_loss')
   or name in ('flow_end_without_start', 'flow_step_without_start')) group by name`;
 

@@ -1,4 +1,4 @@
-// What a test says about the trace it wrote: lines `slices=10`, blank lines, and comments after `#`.
+// The expected counts of a trace: lines such as `slices=10`, blank lines, and comments after `#`.
 
 /** Every count that can be expected, as the SQL that asks trace_processor for it. */
 export const COUNTS = {
@@ -9,7 +9,7 @@ export const COUNTS = {
   depth: 'select ifnull(max(depth) + 1, 0) from slice',
   flows: 'select count(*) from flow',
   counters: 'select count(*) from counter',
-  // Perfetto adds a main thread to every process; it counts only if the trace named it or drew on it.
+  // Perfetto adds a main thread to every process; it counts only if the trace names it or has slices on it.
   threads: 'select count(*) from thread where utid > 0 and (name is not null or utid in (select utid from thread_track))',
   processes: 'select count(*) from process where upid > 0',
 };

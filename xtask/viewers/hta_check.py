@@ -1,6 +1,6 @@
-"""Has HolisticTraceAnalysis read the traces that tests left for it, and compares its figures with ours.
+"""Loads the traces that tests left into HolisticTraceAnalysis, and compares its figures with ours.
 
-usage: hta.py FOLDER      one trace a rank, `rankN.json`, and `rankN.expect.json` with what we find in it
+usage: hta_check.py FOLDER      one trace per rank, `rankN.json`, and `rankN.expect.json` with our figures
 """
 
 import json
@@ -23,17 +23,17 @@ def main(folder):
     files = {rank: str((folder / f"rank{rank}.json").resolve()) for rank in expected}
     analysis = TraceAnalysis(trace_files=files, trace_dir="/")
     complaints = [text for rank in expected for text in compare(rank, figures(analysis, rank), expected[rank])]
-    print("\n".join(complaints) or f"hta: the figures of {len(expected)} ranks are ours")
+    print("\n".join(complaints) or f"hta: the figures of {len(expected)} ranks are the same")
     sys.exit(1 if complaints else 0)
 
 
 def figures(analysis, rank):
-    """What HTA finds, under the names that we give it."""
+    """The figures of HTA, under our names."""
     temporal = of_rank(analysis.get_temporal_breakdown(visualize=False), rank)
     overlap = of_rank(analysis.get_comm_comp_overlap(visualize=False), rank)
     _, kernels = analysis.get_gpu_kernel_breakdown(visualize=False)
     kernels = kernels[(kernels["rank"] == rank) & (kernels["kernel_type"] == "COMMUNICATION")]
-    # One stream communicates, so that the sum of its kernels is the time at which any does.
+    # Only one stream communicates, so the sum of its kernels is the communication time.
     comm = int(kernels["sum (us)"].sum())
     idle, _ = analysis.get_idle_time_breakdown(ranks=[rank], visualize=False)
     by_stream = idle.groupby("stream")["idle_time"].sum()

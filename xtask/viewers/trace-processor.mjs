@@ -36,18 +36,18 @@ export class TraceProcessor {
     return processor;
   }
 
-  /** Feeds a whole file; throws with trace_processor's own words when the file is refused. */
+  /** Loads a whole file; throws trace_processor's error message if the file is refused. */
   load(bytes) {
     for (let start = 0; start < bytes.length; start += CHUNK_BYTES) {
       const chunk = bytes.subarray(start, start + CHUNK_BYTES);
-      this.#ask(APPEND, bytesField(APPEND.request, chunk)).forEach((reply) => refuse(reply, APPEND.error));
+      this.#request(APPEND, bytesField(APPEND.request, chunk)).forEach((reply) => refuse(reply, APPEND.error));
     }
-    this.#ask(FINALIZE).forEach((reply) => refuse(reply, FINALIZE.error));
+    this.#request(FINALIZE).forEach((reply) => refuse(reply, FINALIZE.error));
   }
 
   /** The rows of a query whose cells are integers, texts and nulls. */
   query(sql) {
-    const replies = this.#ask(QUERY, bytesField(QUERY.request, bytesField(QUERY.sql, sql)));
+    const replies = this.#request(QUERY, bytesField(QUERY.request, bytesField(QUERY.sql, sql)));
     replies.forEach((reply) => refuse(reply, QUERY.error));
     const fields = replies.flatMap((reply) => [...fieldsOf(reply)]);
     const width = fields.filter(([field]) => field === QUERY.columnName).length;
@@ -55,7 +55,7 @@ export class TraceProcessor {
     return Array.from({ length: cells.length / width }, (_, row) => cells.slice(row * width, (row + 1) * width));
   }
 
-  #ask(call, argument = Buffer.alloc(0)) {
+  #request(call, argument = Buffer.alloc(0)) {
     const head = [numberField(RPC.sequence, this.#sequence++), numberField(RPC.request, call.method)];
     const answer = this.#port.exchange(bytesField(STREAM_MESSAGE, Buffer.concat([...head, argument])));
     const messages = [...fieldsOf(answer)].map(([, message]) => message);
@@ -67,7 +67,7 @@ export class TraceProcessor {
 async function startWorker(build) {
   const worker = { location: { href: 'file:///engine_bundle.js' } };
   const silent = { log() {}, warn() {}, error() {} };
-  // `Uint8Array` is shared because the worker asks whether a message is an `instanceof` its own.
+  // `Uint8Array` is shared because the worker tests messages with `instanceof` its own.
   const scope = { self: worker, console: silent, WorkerGlobalScope() {}, XMLHttpRequest: requestOf(build), Uint8Array };
   Object.assign(scope, { performance, TextDecoder, setTimeout, clearTimeout });
   vm.runInNewContext(fs.readFileSync(path.join(build, 'engine_bundle.js'), 'utf8'), scope);
@@ -121,6 +121,6 @@ function* cellsOf(batch) {
     if (Number(kind) === CELL.integer) yield Number(BigInt.asIntN(64, integers.next().value));
     else if (Number(kind) === CELL.text) yield texts.next().value;
     else if (Number(kind) === CELL.null) yield null;
-    else throw new Error(`a cell of kind ${kind}: this reader knows integers, texts and nulls`);
+    else throw new Error(`a cell of kind ${kind}: expected an integer, text or null`);
   }
 }

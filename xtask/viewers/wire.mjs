@@ -1,5 +1,5 @@
-// Protocol buffers, as much of them as a talk with trace_processor takes: unsigned numbers and bytes
-// out, numbers, bytes and packed lists in. A schema compiler would be the only other dependency here.
+// The parts of protocol buffers that the exchange with trace_processor needs: writes unsigned numbers and bytes, reads
+// numbers, bytes and packed lists. A schema compiler would be the only other dependency here.
 
 const VARINT = 0;
 const FIXED64 = 1;

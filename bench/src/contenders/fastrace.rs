@@ -1,4 +1,4 @@
-//! fastrace: local spans under a root span, collected by a background thread and given to a reporter.
+//! fastrace: local spans under a root span, collected by a background thread and passed to a reporter.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -12,12 +12,12 @@ use fastrace::local::LocalSpan;
 use super::{Contender, Outcome, Readable, SITES, Work, body, sixteen};
 use crate::spelling;
 
-pub static FASTRACE: Fastrace = Fastrace;
+pub(crate) static FASTRACE: Fastrace = Fastrace;
 
-/// `LocalSpan`, the cheap form, and a reporter of ours: fastrace ships none that writes a file.
-pub struct Fastrace;
+/// `LocalSpan`, the cheap variant, with a reporter of ours: fastrace has none that writes a file.
+pub(crate) struct Fastrace;
 
-/// A local parent holds at most 10,240 spans and drops the rest without a word, so each root takes fewer.
+/// A local parent holds at most 10,240 spans and silently drops the rest, so each root has fewer.
 const SPANS_PER_ROOT: u64 = 10_000;
 
 static OUT: Mutex<Option<BufWriter<File>>> = Mutex::new(None);
@@ -73,7 +73,7 @@ impl Contender for Fastrace {
     }
 
     fn readable(&self, dir: &Path) -> Outcome<Readable> {
-        // Roots are written with another phase, so that only the measured spans are counted.
+        // Roots have another phase, so that only the measured spans are counted.
         spelling::json_events(&dir.join("spans.json"), "X").map(Readable::Spans)
     }
 
@@ -105,7 +105,7 @@ fn with_args(spans: u64) {
     }
 }
 
-/// Writes Chrome trace events by hand, the cheapest reporter that ends in a file a viewer opens.
+/// Writes Chrome trace events directly, the cheapest reporter whose file a viewer can open.
 struct Json;
 
 impl Reporter for Json {

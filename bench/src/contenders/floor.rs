@@ -1,4 +1,4 @@
-//! The least a span can cost: two reads of the cycle counter and one store of 32 bytes into warm memory.
+//! The lowest possible cost of a span: two reads of the cycle counter and one store of 32 bytes into warm memory.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::{Contender, Outcome, Readable, SITES, Work, body, sixteen};
 use crate::sys;
 
-pub static FLOOR: Floor = Floor;
+pub(crate) static FLOOR: Floor = Floor;
 
 /// Two cycle-counter reads, one 32-byte store.
-pub struct Floor;
+pub(crate) struct Floor;
 
-/// 8,192 slots of 32 bytes: 256 KiB, so the store hits the second-level cache and no page is ever touched first.
+/// 8,192 slots of 32 bytes: 256 KiB, so that the store hits the second-level cache and never touches a new page.
 const SLOTS: usize = 8192;
 
 type Ring = [[u64; 4]; SLOTS];
@@ -46,7 +46,7 @@ impl Contender for Floor {
         Ok(Readable::NoFile("no file"))
     }
 
-    /// The floor of being off: a relaxed load and a branch that is not taken.
+    /// The floor for recording that is off: a relaxed load and a branch that is not taken.
     fn off(&self) -> Option<fn(u64)> {
         Some(|calls| {
             SWITCH.store(std::hint::black_box(false), Ordering::Relaxed);
@@ -62,9 +62,9 @@ impl Contender for Floor {
     }
 }
 
-/// One span as the floor has it; the latency figure times it alone.
+/// One span of the floor; also used by the latency figure.
 #[inline(always)]
-pub fn span(slot: &mut [u64; 4], name: u64) {
+pub(crate) fn span(slot: &mut [u64; 4], name: u64) {
     let begin = sys::cycles();
     body();
     let end = sys::cycles();

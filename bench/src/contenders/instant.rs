@@ -1,4 +1,4 @@
-//! `std::time::Instant` twice and nothing kept: what timing by hand costs before anything is recorded.
+//! `std::time::Instant` twice without storing anything: the cost of manual timing.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use super::{Contender, Outcome, Readable, Work, body};
 
-pub static INSTANT: InstantPair = InstantPair;
+pub(super) static INSTANT: InstantPair = InstantPair;
 
 /// `Instant::now` and `elapsed`.
-pub struct InstantPair;
+pub(super) struct InstantPair;
 
 impl Contender for InstantPair {
     fn name(&self) -> &'static str {

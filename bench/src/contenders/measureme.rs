@@ -9,10 +9,10 @@ use measureme::{EventId, EventIdBuilder, PageTag, Profiler, RawEvent, StringId};
 
 use super::{Contender, Outcome, Readable, Work, body};
 
-pub static MEASUREME: Measureme = Measureme;
+pub(crate) static MEASUREME: Measureme = Measureme;
 
 /// Interval events with ids allocated once, as rustc does.
-pub struct Measureme;
+pub(crate) struct Measureme;
 
 struct Session {
     profiler: Profiler,
@@ -58,7 +58,7 @@ impl Contender for Measureme {
     }
 
     fn finish(&self, _dir: &Path) -> Outcome {
-        // The profiler writes its last pages when dropped, and this is the last reference.
+        // The profiler writes its last pages on drop, and this is the last reference.
         drop(SESSION.write().expect("unpoisoned").take());
         Ok(())
     }
@@ -69,7 +69,7 @@ impl Contender for Measureme {
     }
 }
 
-/// Magic and version before the pages, and once more at the head of the event stream.
+/// Magic and version before the pages, and again at the start of the event stream.
 const FILE_HEADER: usize = 8;
 const STREAM_HEADER: u64 = 8;
 
@@ -81,7 +81,7 @@ fn record_plain(session: &Session, thread: u32, spans: u64) {
     }
 }
 
-/// Its arguments are strings in its string table: the label and two numbers spelled out, anew for each span.
+/// Its arguments are strings in its string table: the label and two formatted numbers, new for each span.
 fn record_with_args(session: &Session, thread: u32, spans: u64) {
     let builder = EventIdBuilder::new(&session.profiler);
     for idx in 0..spans {
@@ -93,7 +93,8 @@ fn record_with_args(session: &Session, thread: u32, spans: u64) {
     }
 }
 
-/// Bytes of the event stream: pages of a tag, a little-endian `u32` length and the content, cut short by a kill or not.
+/// Bytes of the event stream: pages of a tag, a little-endian `u32` length and the content, possibly truncated by a
+/// kill.
 fn event_bytes(file: &[u8]) -> u64 {
     let mut rest = file.get(FILE_HEADER..).unwrap_or_default();
     let mut total = 0;

@@ -1,11 +1,11 @@
-//! The recorders that are compared, each behind the same few calls.
+//! The compared recorders, behind a common trait.
 //!
-//! A contender runs alone in a child process, so none sees the background threads, the heap or the exit handlers of
-//! another, and none needs a way to start twice.
+//! A contender runs alone in a child process, so that it is not affected by the background threads, the heap or the
+//! exit handlers of another, and starts only once.
 
-pub mod floor;
+pub(crate) mod floor;
 mod instant;
-pub mod ours;
+pub(crate) mod ours;
 mod reference;
 
 #[cfg(feature = "peers")]
@@ -32,40 +32,40 @@ mod tsc_trace;
 use std::error::Error;
 use std::path::Path;
 
-pub use floor::FLOOR;
-pub use reference::{Model as ReferenceModel, REFERENCE};
+pub(crate) use floor::FLOOR;
+pub(crate) use reference::{Model as ReferenceModel, REFERENCE};
 
-/// What can go wrong in a contender: always fatal to its child, so the message is all that is kept.
-pub type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
+/// An error of a contender is always fatal to its child, so only the message is kept.
+pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// What one thread is asked to record.
+/// The work of one thread.
 #[derive(Debug, Clone, Copy)]
-pub struct Work {
+pub(crate) struct Work {
     pub spans: u64,
-    /// Two integers on every span.
+    /// Adds two integer arguments to every span.
     pub args: bool,
 }
 
-/// What a reader finds in the files a contender left behind.
+/// The content of the files of a contender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Readable {
-    /// So many of the bench's spans, counted by parsing the format.
+pub(crate) enum Readable {
+    /// Number of the bench's spans, counted by parsing the format.
     Spans(u64),
-    /// This tool writes no file by itself.
+    /// The tool writes no file by itself.
     NoFile(&'static str),
 }
 
 /// One recorder, used as its documentation recommends for the lowest cost.
-pub trait Contender: Sync {
+pub(crate) trait Contender: Sync {
     /// The name in tables and for `--only`.
     fn name(&self) -> &'static str;
 
-    /// The packages whose versions the header prints.
+    /// The packages whose versions are in the header.
     fn packages(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Spans per thread in one batch: about as many as take 50 ms, and no more than its memory allows.
+    /// Spans per thread in one batch: about 50 ms, limited by memory.
     fn batch(&self) -> u64 {
         1_000_000
     }
@@ -75,47 +75,49 @@ pub trait Contender: Sync {
         20_000
     }
 
-    /// Whether a span can carry two integers.
+    /// Returns true if a span can have two integer arguments.
     fn takes_args(&self) -> bool {
         true
     }
 
-    /// Whether it takes part in the figures per span; a second output form of one recorder need not be timed twice.
+    /// Returns true if it takes part in the figures per span; a second output format of one recorder need not be timed
+    /// again.
     fn times_spans(&self) -> bool {
         true
     }
 
-    /// What the finished file is.
+    /// The format of the finished file.
     fn output(&self) -> &'static str;
 
     /// Switches recording on, with files inside `dir`.
     fn start(&self, dir: &Path, work: Work) -> Outcome;
 
-    /// Room for `work` on the calling thread, where the recorder lets its user ask for it ahead.
+    /// Reserves memory for `work` on the calling thread, if the recorder supports it.
     fn reserve(&self, _work: Work) {}
 
-    /// Records on the calling thread, with whatever enclosing span or frame the recorder asks for.
+    /// Records on the calling thread, with the enclosing span or frame that the recorder requires.
     fn record(&self, work: Work);
 
-    /// Completes the file. Called on the thread that recorded.
+    /// Completes the file. Called on the recording thread.
     fn finish(&self, dir: &Path) -> Outcome;
 
-    /// After the clock has stopped: refuses the figure if fewer than `spans` were recorded. A dropped span is cheap.
+    /// Called after the measurement: returns an error if fewer than `spans` were recorded, since a dropped span is
+    /// cheap.
     fn verify(&self, _spans: u64) -> Outcome {
         Ok(())
     }
 
-    /// Counts what can be read in `dir`, after `finish` or after a kill.
+    /// Counts the readable spans in `dir`, after `finish` or after a kill.
     fn readable(&self, dir: &Path) -> Outcome<Readable>;
 
-    /// A loop over call sites while recording is switched off at run time, if it can be.
+    /// A loop over call sites while recording is switched off at run time, if that is possible.
     fn off(&self) -> Option<fn(u64)> {
         None
     }
 }
 
 /// Every contender, in the order of the tables.
-pub fn all() -> Vec<&'static dyn Contender> {
+pub(crate) fn all() -> Vec<&'static dyn Contender> {
     let mut all: Vec<&'static dyn Contender> = vec![&floor::FLOOR, &instant::INSTANT];
     #[cfg(feature = "peers")]
     all.extend([
@@ -135,12 +137,12 @@ pub fn all() -> Vec<&'static dyn Contender> {
     all
 }
 
-/// The contender of that name.
-pub fn find(name: &str) -> Option<&'static dyn Contender> {
+/// The contender with this name.
+pub(crate) fn find(name: &str) -> Option<&'static dyn Contender> {
     all().into_iter().find(|contender| contender.name() == name)
 }
 
-/// Sixteen call sites in a row, so that at a fraction of a nanosecond each the loop around them does not count.
+/// Sixteen call sites in a row, so that the loop around them does not matter at a fraction of a nanosecond each.
 macro_rules! sixteen {
     ($site:block) => {
         $site $site $site $site $site $site $site $site
@@ -149,11 +151,11 @@ macro_rules! sixteen {
 }
 pub(crate) use sixteen;
 
-/// Call sites that [`sixteen`] makes of one.
-pub const SITES: u64 = 16;
+/// Number of call sites that [`sixteen`] creates.
+pub(crate) const SITES: u64 = 16;
 
-/// The body of every measured span: nothing, and the compiler may not move anything across it.
+/// The body of every measured span: empty, and a barrier for the optimizer.
 #[inline(always)]
-pub fn body() {
+pub(crate) fn body() {
     std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
 }

@@ -1,4 +1,4 @@
-//! ferrum-trace: the recorder this bench is for.
+//! ferrum-trace itself.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,22 +10,23 @@ use ferrum_trace_format::spool;
 use super::{Contender, Outcome, Readable, SITES, Work, body, sixteen};
 use crate::spelling;
 
-pub static SPOOL: Ours = Ours { name: "ferrum-trace", file: "spans.spool", output: "binary (spool)", ring: None };
-pub static JSON: Ours = Ours { name: "ferrum-trace-json", file: "spans.json", output: "JSON", ring: None };
-/// Small enough that each chunk is used again many times.
-pub static RING: Ours =
+pub(crate) static SPOOL: Ours =
+    Ours { name: "ferrum-trace", file: "spans.spool", output: "binary (spool)", ring: None };
+pub(crate) static JSON: Ours = Ours { name: "ferrum-trace-json", file: "spans.json", output: "JSON", ring: None };
+/// Small enough that each chunk is reused many times.
+pub(crate) static RING: Ours =
     Ours { name: "ferrum-trace-ring", file: "spans.spool", output: "the newest 4 MiB", ring: Some(4 << 20) };
 
-/// The recorder with one of its output forms; recording is the same for both.
-pub struct Ours {
+/// The recorder with one of its output formats; recording is the same for all.
+pub(crate) struct Ours {
     name: &'static str,
     file: &'static str,
     output: &'static str,
-    /// Bytes of the flight recorder, if it is one.
+    /// Bytes of the ring, for a flight recorder.
     ring: Option<u64>,
 }
 
-/// Room for every figure of the bench, so that the limit is never what is measured.
+/// Enough for every figure of the bench, so that the limit never matters.
 const LIMIT_BYTES: u64 = 1 << 32;
 
 static RECORDER: Mutex<Option<Recorder>> = Mutex::new(None);
@@ -73,7 +74,7 @@ impl Contender for Ours {
         Ok(())
     }
 
-    /// Of a ring it is known that nothing was dropped, not how much was overwritten.
+    /// A ring reports dropped events, but not how many were overwritten.
     fn verify(&self, spans: u64) -> Outcome {
         match self.ring {
             None => verify(spans),
@@ -81,7 +82,7 @@ impl Contender for Ours {
         }
     }
 
-    /// Reads the finished JSON if there is one, else what the spool gives back.
+    /// Reads the finished JSON if it exists, otherwise the spool.
     fn readable(&self, dir: &Path) -> Outcome<Readable> {
         let json = dir.join("spans.json");
         if json.exists() {
@@ -96,7 +97,7 @@ impl Contender for Ours {
     }
 
     fn off(&self) -> Option<fn(u64)> {
-        // Off is off, whatever would be recorded.
+        // Recording that is off costs the same with and without a ring.
         if self.ring.is_some() {
             return None;
         }
@@ -111,8 +112,8 @@ impl Contender for Ours {
     }
 }
 
-/// Starts the process-wide recorder with its output at `path`; the ending chooses the form.
-pub fn start(path: &Path) -> Outcome {
+/// Starts the process-wide recorder with its output at `path`; the extension selects the format.
+pub(crate) fn start(path: &Path) -> Outcome {
     start_with(Recorder::builder().path(path).limit(LIMIT_BYTES))
 }
 
@@ -122,8 +123,9 @@ fn start_with(builder: RecorderBuilder) -> Outcome {
     Ok(())
 }
 
-/// Finishes the file and returns how many events it holds; an error if any was dropped, since that would flatter us.
-pub fn finish() -> Outcome<u64> {
+/// Finishes the file and returns its number of events; an error if any was dropped, since that would distort the
+/// result.
+pub(crate) fn finish() -> Outcome<u64> {
     let recorder = RECORDER.lock().expect("unpoisoned").take().ok_or("not started")?;
     let stats = recorder.finish()?;
     if stats.dropped > 0 {
@@ -132,8 +134,8 @@ pub fn finish() -> Outcome<u64> {
     Ok(stats.recorded)
 }
 
-/// Finishes, and refuses if the number of events is not the one that was timed.
-pub fn verify(events: u64) -> Outcome {
+/// Finishes, and returns an error if the number of events is not the measured one.
+pub(crate) fn verify(events: u64) -> Outcome {
     let recorded = finish()?;
     if recorded != events {
         return Err(format!("expected {events} events, found {recorded}").into());
@@ -143,13 +145,13 @@ pub fn verify(events: u64) -> Outcome {
 
 /// One span without arguments.
 #[inline(always)]
-pub fn one_span() {
+pub(crate) fn one_span() {
     let _span = span!("rms_norm", "norm");
     body();
 }
 
-/// Stretches that follow each other: `layers` outer slices of [`MARKS`] stretches each.
-pub fn run_laps(layers: u64) {
+/// Consecutive laps: `layers` outer slices of [`MARKS`] laps each.
+pub(crate) fn run_laps(layers: u64) {
     for layer in 0..layers {
         let mut lap = laps!("layer", layer = layer);
         body();
@@ -171,8 +173,8 @@ pub fn run_laps(layers: u64) {
     }
 }
 
-/// The same with one name in two places, as a layer with two norms has it.
-pub fn run_laps_with_repeated_name(layers: u64) {
+/// The same with one name in two laps, as in a layer with two norms.
+pub(crate) fn run_laps_with_repeated_name(layers: u64) {
     for layer in 0..layers {
         let mut lap = laps!("layer", layer = layer);
         body();
@@ -195,33 +197,33 @@ pub fn run_laps_with_repeated_name(layers: u64) {
 }
 
 /// Marks of one outer slice in [`run_laps`].
-pub const MARKS: u64 = 8;
+pub(crate) const MARKS: u64 = 8;
 
-/// The reference's own interface, served by ours.
-pub fn writer(path: PathBuf) -> TraceWriter {
+/// A writer of the original engine's interface, implemented by ours.
+pub(crate) fn writer(path: PathBuf) -> TraceWriter {
     TraceWriter::enabled(path)
 }
 
-/// An instant that carries what the monotonic clock said beside it.
+/// An instant with a reading of the monotonic clock as argument.
 #[inline]
-pub fn clock_mark(monotonic_ns: u64) {
+pub(crate) fn clock_mark(monotonic_ns: u64) {
     instant!("clock", "bench", monotonic_ns = monotonic_ns);
 }
 
-/// Says afterwards that the instant with that reading was disturbed.
+/// Marks the instant with that reading as disturbed.
 #[cold]
-pub fn clock_mark_spoiled(monotonic_ns: u64) {
+pub(crate) fn clock_mark_spoiled(monotonic_ns: u64) {
     instant!("spoiled", "bench", monotonic_ns = monotonic_ns);
 }
 
-/// Turns a spool into finished JSON and returns how many events it held.
-pub fn convert(spool: &Path, out: &Path, threads: usize) -> Outcome<u64> {
+/// Converts a spool to finished JSON and returns the number of events.
+pub(crate) fn convert(spool: &Path, out: &Path, threads: usize) -> Outcome<u64> {
     let summary = spool::to_chrome(&File::open(spool)?, &mut File::create(out)?, threads)?;
     Ok(summary.events)
 }
 
-/// The spool a run left in `dir`, finished or not.
-pub fn spool_in(dir: &Path) -> Outcome<Option<PathBuf>> {
+/// The spool of a run in `dir`, finished or not.
+pub(crate) fn spool_in(dir: &Path) -> Outcome<Option<PathBuf>> {
     for entry in std::fs::read_dir(dir)? {
         let path = entry?.path();
         if path.extension().is_some_and(|ending| ending == "spool") {

@@ -1,4 +1,4 @@
-//! perfetto-recorder: enum events in a thread-local `Vec`, turned into protobuf at the end.
+//! perfetto-recorder: enum events in a thread-local `Vec`, converted to protobuf at the end.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use perfetto_recorder::{
 use super::{Contender, Outcome, Readable, SITES, Work, body, sixteen};
 use crate::pftrace;
 
-pub static PERFETTO_RECORDER: PerfettoRecorder = PerfettoRecorder;
+pub(crate) static PERFETTO_RECORDER: PerfettoRecorder = PerfettoRecorder;
 
-/// With its fast clock and its capacity reserved, as its own benchmark does.
-pub struct PerfettoRecorder;
+/// With its fast clock and reserved capacity, as in its own benchmark.
+pub(crate) struct PerfettoRecorder;
 
 impl Contender for PerfettoRecorder {
     fn name(&self) -> &'static str {

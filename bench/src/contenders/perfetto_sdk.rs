@@ -1,6 +1,6 @@
 //! perfetto-sdk: the C++ tracing service in process, track events through its Rust macros.
-#![allow(unsafe_code, reason = "`track_event_categories!` expands to a `static mut` of theirs; no block here is ours")]
-#![allow(missing_docs, clippy::undocumented_unsafe_blocks, reason = "likewise: their expansion")]
+#![allow(unsafe_code, reason = "`track_event_categories!` expands to a `static mut`; there is no other `unsafe` here")]
+#![allow(missing_docs, clippy::undocumented_unsafe_blocks, reason = "in the same expansion")]
 
 use std::fs::File;
 use std::io::Write;
@@ -27,17 +27,17 @@ track_event_categories! {
 }
 use categories as perfetto_te_ns;
 
-pub static PERFETTO_SDK: PerfettoSdk = PerfettoSdk;
+pub(crate) static PERFETTO_SDK: PerfettoSdk = PerfettoSdk;
 
 /// An in-process session whose buffer holds the whole batch.
-pub struct PerfettoSdk;
+pub(crate) struct PerfettoSdk;
 
 /// Large enough that nothing is overwritten.
 const BUFFER_KIB: u32 = 1024 * 1024;
 /// The largest shared buffer it accepts, so that bursts are not lost on the way to the service.
 const SHARED_KIB: u32 = 32 * 1024;
 
-/// A session is a pointer that its type does not call `Send`; it is only ever used by the main thread.
+/// A session is a pointer whose type is not `Send`; only the main thread uses it.
 struct Session(TracingSession);
 
 thread_local! {
@@ -101,7 +101,7 @@ impl Contender for PerfettoSdk {
         pftrace::slices(&dir.join("spans.pftrace")).map(Readable::Spans)
     }
 
-    /// Initialized, with no session that asks for the category.
+    /// Initialized, but no session enables the category.
     fn off(&self) -> Option<fn(u64)> {
         Some(|calls| {
             static INIT: Once = Once::new();
@@ -123,7 +123,7 @@ fn init() -> Outcome {
     Ok(perfetto_te_ns::register()?)
 }
 
-/// The session's configuration, encoded as its C interface wants it.
+/// The session's configuration, encoded for its C interface.
 fn config() -> Outcome<Vec<u8>> {
     let writer = PbMsgWriter::new();
     let heap = HeapBuffer::new(writer.stream_writer());

@@ -1,4 +1,4 @@
-//! puffin: a byte stream per thread, handed to a global profiler when the outermost scope closes.
+//! puffin: a byte stream per thread, passed to a global profiler when the outermost scope closes.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
@@ -9,10 +9,10 @@ use puffin::{FrameView, GlobalFrameView, GlobalProfiler, profile_scope};
 
 use super::{Contender, Outcome, Readable, SITES, Work, body, sixteen};
 
-pub static PUFFIN: Puffin = Puffin;
+pub(crate) static PUFFIN: Puffin = Puffin;
 
-/// Frames of a thousand scopes under one outer scope, packed only when the file is written.
-pub struct Puffin;
+/// Frames of a thousand scopes under one outer scope, compressed only when the file is written.
+pub(crate) struct Puffin;
 
 const SPANS_PER_FRAME: u64 = 1_000;
 
@@ -98,7 +98,7 @@ fn frame(spans: u64) {
     }
 }
 
-/// Its only argument is a string, so two integers are spelled out.
+/// Its only argument is a string, so two integers are formatted.
 fn frame_with_args(spans: u64) {
     profile_scope!("step");
     for idx in 0..spans {

@@ -1,7 +1,7 @@
-//! A model of the reference engine's writer, re-typed from its description: what ours replaces.
+//! A model of the original engine's writer, written from its description.
 //!
-//! Kept as costly as it was, on purpose: one mutex around everything, a clock read inside it, two owned strings and an
-//! argument map per event, and one `serde_json` string of the whole buffer when the file is written.
+//! As expensive as the original, on purpose: one mutex around everything, a clock read inside it, two owned strings and
+//! an argument map per event, and one `serde_json` string of the whole buffer when the file is written.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
@@ -13,10 +13,10 @@ use serde_json::{Map, Value};
 use super::{Contender, Outcome, Readable, SITES, Work, body, sixteen};
 use crate::spelling;
 
-pub static REFERENCE: Reference = Reference;
+pub(crate) static REFERENCE: Reference = Reference;
 
-/// The reference model as a contender: an `Instant` around the body, then one push.
-pub struct Reference;
+/// The model as a contender: an `Instant` around the body, then one push.
+pub(crate) struct Reference;
 
 static WRITER: OnceLock<Model> = OnceLock::new();
 static DISABLED: Model = Model::disabled();
@@ -65,7 +65,7 @@ impl Contender for Reference {
         spelling::json_events(&dir.join("reference.json"), "X").map(Readable::Spans)
     }
 
-    /// Its push when disabled: the mutex is taken all the same.
+    /// Its push when disabled: the mutex is taken nevertheless.
     fn off(&self) -> Option<fn(u64)> {
         Some(|calls| {
             for _ in 0..calls / SITES {
@@ -78,8 +78,8 @@ impl Contender for Reference {
     }
 }
 
-/// The writer itself, also driven by the figure for `push`.
-pub struct Model(Mutex<State>);
+/// The writer itself, also used by the figure for `push`.
+pub(crate) struct Model(Mutex<State>);
 
 enum State {
     Off,
@@ -100,19 +100,19 @@ struct Event {
 }
 
 impl Model {
-    pub fn enabled(path: PathBuf) -> Self {
+    pub(crate) fn enabled(path: PathBuf) -> Self {
         Self(Mutex::new(State::On { path, events: Vec::with_capacity(1024), epoch: Instant::now() }))
     }
 
-    pub const fn disabled() -> Self {
+    pub(crate) const fn disabled() -> Self {
         Self(Mutex::new(State::Off))
     }
 
-    pub fn push(&self, name: impl Into<String>, cat: impl Into<String>, elapsed_ms: f64, tid: u32) {
+    pub(crate) fn push(&self, name: impl Into<String>, cat: impl Into<String>, elapsed_ms: f64, tid: u32) {
         self.push_with_args(name, cat, elapsed_ms, tid, Map::new());
     }
 
-    pub fn push_with_args(
+    pub(crate) fn push_with_args(
         &self,
         name: impl Into<String>,
         cat: impl Into<String>,
@@ -137,7 +137,7 @@ impl Model {
         });
     }
 
-    pub fn flush(&self) -> std::io::Result<()> {
+    pub(crate) fn flush(&self) -> std::io::Result<()> {
         let mut state = self.0.lock().expect("no pusher panics");
         let State::On { path, events, .. } = &mut *state else {
             return Ok(());

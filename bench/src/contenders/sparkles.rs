@@ -1,4 +1,4 @@
-//! sparkles: variable-length delta records in a thread-local buffer, handed to a sender thread that writes the file.
+//! sparkles: variable-length delta records in a thread-local buffer, passed to a sender thread that writes the file.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -10,10 +10,10 @@ use sparkles_macro::range_event_start;
 
 use super::{Contender, Outcome, Readable, Work, body};
 
-pub static SPARKLES: Sparkles = Sparkles;
+pub(crate) static SPARKLES: Sparkles = Sparkles;
 
 /// File output only, without its own self-tracing events.
-pub struct Sparkles;
+pub(crate) struct Sparkles;
 
 static GUARD: Mutex<Option<FinalizeGuard>> = Mutex::new(None);
 
@@ -59,8 +59,8 @@ impl Contender for Sparkles {
     }
 }
 
-/// The payloads of the file: each packet is a kind (32 bytes), a length (big-endian `u32`) and that many bytes.
-/// Kinds other than trace data hold no well-formed buffers and count as nothing.
+/// The payloads of the file: each packet is a kind (32 bytes), a length (big-endian `u32`) and that many bytes. Kinds
+/// other than trace data contain no valid buffers and count as zero.
 fn packets(mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (_kind, tail) = rest.split_at_checked(32)?;
@@ -86,9 +86,10 @@ fn sized(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     tail.split_at_checked(usize::try_from(u64::from_be_bytes(*len)).ok()?)
 }
 
-/// Ranges of ours that begin in one buffer. A record is the id of its name, a byte whose two high bits say instant (00),
-/// range start (10) or range end (11) and whose low bits count the bytes of the time delta, a range number unless instant,
-/// and the delta. Its core records a range of its own at each flush, whatever the features; ours is the thread's first name.
+/// Number of our ranges that begin in one buffer. A record is the id of its name, a byte whose two high bits say
+/// instant (00), range start (10) or range end (11) and whose low bits are the length of the time delta, a range number
+/// unless instant, and the delta. sparkles records a range of its own at each flush, with any features; ours has the
+/// thread's first name.
 fn own_ranges(buffer: &[u8]) -> u64 {
     let (mut at, mut begun) = (0, 0);
     while let Some([id, kind]) = buffer.get(at..at + 2) {

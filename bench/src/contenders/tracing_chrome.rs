@@ -11,17 +11,17 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use super::{Contender, Outcome, Readable, SITES, Work, body, sixteen};
 use crate::spelling;
 
-pub static TRACING_CHROME: TracingChrome = TracingChrome;
+pub(crate) static TRACING_CHROME: TracingChrome = TracingChrome;
 
-/// Without source locations, and with arguments only where they are measured: its cheapest setting.
-pub struct TracingChrome;
+/// Its cheapest setting: without source locations, and with arguments only where they are measured.
+pub(crate) struct TracingChrome;
 
 struct Guard(FlushGuard);
 
 static GUARD: Mutex<Option<Guard>> = Mutex::new(None);
 
-/// Spans of `tracing`, whoever listens.
-pub fn record(work: Work) {
+/// Records spans of `tracing`, for any subscriber.
+pub(crate) fn record(work: Work) {
     if work.args {
         for idx in 0..work.spans {
             let _span = span!(Level::INFO, "rms_norm", layer = idx, tokens = idx + 1).entered();
@@ -44,7 +44,7 @@ impl Contender for TracingChrome {
         &["tracing", "tracing-subscriber", "tracing-chrome"]
     }
 
-    /// Its queue has no bound: what the writer has not yet written waits in memory.
+    /// Its queue is unbounded: events wait in memory until the writer has written them.
     fn batch(&self) -> u64 {
         100_000
     }
@@ -76,11 +76,11 @@ impl Contender for TracingChrome {
     }
 
     fn readable(&self, dir: &Path) -> Outcome<Readable> {
-        // A span is a begin and an end; the ends tell how many are whole.
+        // A span has a begin and an end; the ends count complete spans.
         spelling::json_events(&dir.join("spans.json"), "E").map(Readable::Spans)
     }
 
-    /// No subscriber installed.
+    /// No subscriber is installed.
     fn off(&self) -> Option<fn(u64)> {
         Some(|calls| {
             for _ in 0..calls / SITES {

@@ -1,4 +1,4 @@
-//! `tracing` spans with our layer, and with one that does nothing: what `tracing` itself costs.
+//! `tracing` spans with our layer, and with a layer that does nothing, for the cost of `tracing` itself.
 
 use std::path::Path;
 
@@ -8,14 +8,14 @@ use tracing_subscriber::{Layer, Registry};
 
 use super::{Contender, Outcome, Readable, Work, ours, tracing_chrome};
 
-pub static TRACING_OURS: TracingOurs = TracingOurs;
-pub static TRACING_ALONE: TracingAlone = TracingAlone;
+pub(crate) static TRACING_OURS: TracingOurs = TracingOurs;
+pub(crate) static TRACING_ALONE: TracingAlone = TracingAlone;
 
-/// Our layer, with JSON as output: what tracing-chrome does.
-pub struct TracingOurs;
+/// Our layer, with JSON as output as in tracing-chrome.
+pub(crate) struct TracingOurs;
 
-/// The registry with a layer that does nothing. (Without any layer, the registry never forgets a span.)
-pub struct TracingAlone;
+/// The registry with a layer that does nothing. (Without any layer, the registry never removes a span.)
+pub(crate) struct TracingAlone;
 
 struct Nothing;
 

@@ -1,4 +1,4 @@
-//! tracy-client with no viewer connected: events queue in memory until one is.
+//! tracy-client without a connected viewer: events queue in memory.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -7,10 +7,10 @@ use tracy_client::{Client, span};
 
 use super::{Contender, Outcome, Readable, Work, body};
 
-pub static TRACY: Tracy = Tracy;
+pub(crate) static TRACY: Tracy = Tracy;
 
 /// Zones only: no sampling, no system tracing, no call stacks.
-pub struct Tracy;
+pub(crate) struct Tracy;
 
 static CLIENT: OnceLock<Client> = OnceLock::new();
 
@@ -23,7 +23,7 @@ impl Contender for Tracy {
         &["tracy-client", "tracy-client-sys"]
     }
 
-    /// Its queue keeps everything in memory until a viewer asks for it.
+    /// Its queue keeps everything in memory until a viewer connects.
     fn batch(&self) -> u64 {
         500_000
     }

@@ -8,12 +8,12 @@ use tsc_trace::{TSC_TRACE_CAPACITY, TraceSpan, trace_span, write_traces_binary};
 
 use super::{Contender, Outcome, Readable, Work, body};
 
-pub static TSC_TRACE: TscTrace = TscTrace;
+pub(crate) static TSC_TRACE: TscTrace = TscTrace;
 
-/// Default capacity, no fences: the setting with the lowest cost.
-pub struct TscTrace;
+/// Default capacity without fences: the setting with the lowest cost.
+pub(crate) struct TscTrace;
 
-/// Three `u64` a span.
+/// Three `u64` per span.
 const SPAN_BYTES: usize = 24;
 const TAG: u64 = 7;
 
@@ -26,7 +26,7 @@ impl Contender for TscTrace {
         &["tsc-trace"]
     }
 
-    /// Once around its ring: it overwrites its oldest spans, so its steady state never touches a page for the first time.
+    /// Once around its ring: it overwrites its oldest spans, so its steady state never touches a new page.
     fn warm_up(&self) -> u64 {
         TSC_TRACE_CAPACITY as u64 + 1000
     }

@@ -1,4 +1,4 @@
-//! What recording costs an engine that has its spans already: a Llama of candle, decoding, with the spans that candle enters.
+//! Cost of recording for an engine with existing spans: a Llama of candle, decoding, with the spans of candle itself.
 
 use candle_core::utils::with_threadpool;
 use candle_core::{DType, Device, Tensor};
@@ -14,28 +14,28 @@ use crate::rounds::Rounds;
 use crate::sys;
 use crate::table::{Cell, Table};
 
-/// Nobody listens to the spans. Twice, since the distance of the two is what this machine cannot tell from nothing.
+/// No subscriber, measured twice: the difference of the two is the noise of this machine.
 const NOBODY: &str = "no subscriber";
 const NOBODY_AGAIN: &str = "no subscriber, again";
 
-/// With these layers candle enters 114 spans a step: 228 events for who writes begin and end apart.
+/// With these layers candle enters 114 spans per step: 228 events for formats with separate begin and end.
 const LAYERS: usize = 8;
 const SPANS_A_STEP: u64 = 14 * LAYERS as u64 + 2;
-/// Small, so that the spans are not lost in the noise of matrices.
+/// Small, so that the spans are visible above the noise of the matrix products.
 const WIDTH: usize = 64;
 
 const SEQUENCES: usize = 40;
 const STEPS_A_SEQUENCE: usize = 64;
 const STEPS: f64 = (SEQUENCES * STEPS_A_SEQUENCE) as f64;
 
-/// Figures of one contender, one value a round: microseconds a step.
+/// Results of one contender, one value per round: microseconds per step.
 #[derive(Default)]
 struct Figures {
     thread: Rounds,
     process: Rounds,
 }
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let names = [NOBODY, NOBODY_AGAIN, TRACING_CHROME.name(), TRACING_OURS.name()];
     let mut figures: [Figures; 4] = Default::default();
     for _ in 0..args.rounds {
@@ -45,7 +45,7 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
             figures.process.push(answer["process_us"]);
         }
     }
-    let chrome = names.iter().position(|&name| name == TRACING_CHROME.name()).ok_or("tracing-chrome is there")?;
+    let chrome = names.iter().position(|&name| name == TRACING_CHROME.name()).ok_or("tracing-chrome is missing")?;
     let added: Vec<[Rounds; 2]> = figures
         .iter()
         .map(|those| [added(&those.thread, &figures[0].thread), added(&those.process, &figures[0].process)])
@@ -76,7 +76,7 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
     }])
 }
 
-/// Lets a child decode, and refuses its figures if the file does not have every span.
+/// Runs a decoding child, and returns an error if the file does not have every span.
 fn measure(name: &str) -> Outcome<Answer> {
     let scratch = tempfile::tempdir()?;
     let answer = Job { dir: scratch.path().to_owned(), ..Job::new(Task::Candle, name) }.run()?;
@@ -90,25 +90,28 @@ fn measure(name: &str) -> Outcome<Answer> {
     Ok(answer)
 }
 
-/// What each round was above the same round of the base.
+/// The difference of each round from the same round of the base.
 fn added(rounds: &Rounds, base: &Rounds) -> Rounds {
     rounds.iter().zip(base.iter()).map(|(value, base)| value - base).collect()
 }
 
-/// Decodes with one contender listening.
-pub fn child(job: &Job) -> Outcome {
+/// Decodes with one contender as subscriber.
+pub(crate) fn child(job: &Job) -> Outcome {
     let listener = job.contender().ok();
     if let Some(listener) = listener {
         listener.start(&job.dir, Work { spans: 0, args: false })?;
     }
-    // On a thread of candle's own pool, of which there is one: from any other, it would hand over each product.
+    // On a thread of candle's own pool, which has one: from any other thread it would hand over each product.
     let (thread, process) = with_threadpool(decode)?;
     if let Some(listener) = listener {
         listener.finish(&job.dir)?;
     }
     let process = sys::process_cpu_ns() - process;
     let a_step = |nanos: u64| nanos as f64 / 1e3 / STEPS;
-    child::tell(&Answer::from([("thread_us".to_owned(), a_step(thread)), ("process_us".to_owned(), a_step(process))]))?;
+    child::print_answer(&Answer::from([
+        ("thread_us".to_owned(), a_step(thread)),
+        ("process_us".to_owned(), a_step(process)),
+    ]))?;
     sys::exit_now()
 }
 
@@ -129,7 +132,7 @@ struct Engine {
 }
 
 impl Engine {
-    /// Candle makes its spans here.
+    /// candle creates its spans here.
     fn load() -> Outcome<Self> {
         let config = Config {
             hidden_size: WIDTH,

@@ -1,4 +1,4 @@
-//! How far our clock strays from `CLOCK_MONOTONIC` over ten seconds.
+//! Deviation of our clock from `CLOCK_MONOTONIC` over ten seconds.
 
 use std::time::Duration;
 
@@ -12,16 +12,16 @@ use crate::table::{Cell, Table};
 
 const SECONDS: u64 = 10;
 const MARKS_PER_SECOND: u64 = 1000;
-/// Marks during whose recording the thread lost its core say nothing about the clock.
+/// Marks during which the thread lost its core are not used.
 const WIDEST_NS: u64 = 2_000;
 
-/// What the file says beside what the monotonic clock said, both in microseconds.
+/// A time in the file and the monotonic clock's reading, both in microseconds.
 struct Mark {
     monotonic_us: f64,
     file_us: f64,
 }
 
-pub fn run(_args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(_args: &Args) -> Outcome<Vec<Table>> {
     let scratch = tempfile::tempdir()?;
     let job = Job { dir: scratch.path().to_owned(), ..Job::new(Task::Clock, ours::SPOOL.name()) };
     let answer = job.run()?;
@@ -34,7 +34,7 @@ pub fn run(_args: &Args) -> Outcome<Vec<Table>> {
         title: "Clock".to_owned(),
         note: format!(
             "Instants over {SECONDS} s, each with the monotonic clock's reading as an argument; microseconds by which \
-             the file's `ts` strays from it once the constant between the two is taken off. {} marks were left out \
+             the file's `ts` deviates from it after subtracting the constant offset. {} marks were left out \
              because recording them took longer than {WIDEST_NS} ns.",
             answer["left_out"]
         ),
@@ -48,8 +48,8 @@ pub fn run(_args: &Args) -> Outcome<Vec<Table>> {
     }])
 }
 
-/// Marks at a steady pace; the reading is taken before and after, and a wide pair is told apart by its argument.
-pub fn child(job: &Job) -> Outcome {
+/// Records marks at a steady rate, with a reading before and after each; a wide pair is marked by its argument.
+pub(crate) fn child(job: &Job) -> Outcome {
     ours::start(&job.dir.join("clock.json"))?;
     let mut left_out = 0;
     for _ in 0..SECONDS * MARKS_PER_SECOND {
@@ -63,10 +63,10 @@ pub fn child(job: &Job) -> Outcome {
         std::thread::sleep(Duration::from_nanos(1_000_000_000 / MARKS_PER_SECOND));
     }
     ours::finish()?;
-    child::tell(&Answer::from([("left_out".to_owned(), f64::from(left_out))]))
+    child::print_answer(&Answer::from([("left_out".to_owned(), f64::from(left_out))]))
 }
 
-/// The instants of the file, without those that were spoiled.
+/// The instants of the file, without disturbed ones.
 fn marks(file: &Value) -> Outcome<Vec<Mark>> {
     let events = file.as_array().ok_or("expected an array of events")?;
     let reading = |event: &Value| event["args"]["monotonic_ns"].as_u64();
@@ -77,12 +77,12 @@ fn marks(file: &Value) -> Outcome<Vec<Mark>> {
     let origin = kept.first().ok_or("no instants in the file")?.0;
     Ok(kept
         .iter()
-        // From the first mark on, so that an `f64` keeps the nanoseconds.
+        // Relative to the first mark, so that an `f64` keeps the nanoseconds.
         .map(|(monotonic_ns, file_us)| Mark { monotonic_us: (monotonic_ns - origin) as f64 / 1e3, file_us: *file_us })
         .collect())
 }
 
-/// Least squares of the offset over time: the rate at which the two clocks part.
+/// Least squares of the offset over time: the drift between the two clocks.
 fn slope(marks: &[Mark]) -> Option<f64> {
     let n = marks.len() as f64;
     let mean_x = marks.iter().map(|mark| mark.monotonic_us).sum::<f64>() / n;

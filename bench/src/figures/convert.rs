@@ -1,4 +1,4 @@
-//! How fast a spool becomes finished JSON, against `serde_json` writing the same events.
+//! Speed of the conversion from spool to finished JSON, compared with `serde_json` writing the same events.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -22,7 +22,7 @@ struct Speed {
     cpu: Rounds,
 }
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let scratch = tempfile::tempdir()?;
     let job = |task, threads| Job {
         threads,
@@ -65,16 +65,16 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
     }])
 }
 
-/// Records the spool that the others read.
-pub fn spool_child(job: &Job) -> Outcome {
+/// Records the spool for the other children.
+pub(crate) fn spool_child(job: &Job) -> Outcome {
     ours::SPOOL.start(&job.dir, job.work())?;
     ours::SPOOL.record(Work { spans: job.spans, args: false });
     ours::SPOOL.finish(&job.dir)?;
-    child::tell(&Answer::new())
+    child::print_answer(&Answer::new())
 }
 
-pub fn child(job: &Job) -> Outcome {
-    let spool = ours::spool_in(&job.dir)?.ok_or("no spool was left")?;
+pub(crate) fn child(job: &Job) -> Outcome {
+    let spool = ours::spool_in(&job.dir)?.ok_or("expected a spool, found none")?;
     let out = job.dir.join("converted.json");
     let threads = job.threads;
     timed(move || {
@@ -84,7 +84,7 @@ pub fn child(job: &Job) -> Outcome {
     })
 }
 
-/// The fields of an event as the reference spells them, borrowed so that nothing but the writing is measured.
+/// The fields of an event as in the original engine, borrowed so that only the writing is measured.
 #[derive(Serialize)]
 struct Event {
     name: &'static str,
@@ -96,7 +96,7 @@ struct Event {
     tid: u32,
 }
 
-pub fn serde_child(job: &Job) -> Outcome {
+pub(crate) fn serde_child(job: &Job) -> Outcome {
     let events: Vec<Event> = (0..job.spans).map(event).collect();
     let out = job.dir.join("serde.json");
     timed(move || {
@@ -118,7 +118,7 @@ fn timed(work: impl FnOnce() -> Outcome<u64>) -> Outcome {
     let (began, cpu_before) = (sys::monotonic_ns(), sys::process_cpu_ns());
     let events = work()?;
     let (ended, cpu_after) = (sys::monotonic_ns(), sys::process_cpu_ns());
-    child::tell(&Answer::from([
+    child::print_answer(&Answer::from([
         ("events".to_owned(), events as f64),
         ("wall_s".to_owned(), (ended - began) as f64 / 1e9),
         ("cpu_s".to_owned(), (cpu_after - cpu_before) as f64 / 1e9),

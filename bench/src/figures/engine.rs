@@ -1,4 +1,5 @@
-//! What recording costs an engine: decode steps of `examples/engine`, with recording off and on by turns in one process.
+//! Cost of recording for an engine: decode steps of `examples/engine`, with recording alternately off and on in one
+//! process.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use clap::Parser as _;
 use engine::checkpoint;
 use engine::engine::Engine;
 use engine::flags::Flags;
-use engine::sequence::{Sequence, Wish};
+use engine::sequence::{RequestSpec, Sequence};
 use ferrum_trace::Recorder;
 use ferrum_trace::llm::Phase;
 
@@ -21,24 +22,25 @@ use crate::table::{Cell, Table};
 
 /// Sequences in a batch.
 const BATCH: u64 = 8;
-/// Steps in a row with recording on, or off.
+/// Consecutive steps with recording on, or off.
 const STEPS: usize = 4;
-/// How often off, on and off again take turns in one process.
+/// Number of off-on-off turns in one process.
 const TURNS: usize = 40;
-/// How long the recorder prepares its first chunks. Without a recorder the pause is the same, and what it does to caches.
+/// Time in which the recorder prepares its first chunks. The pause is the same without a recorder, and so is its effect
+/// on caches.
 const SETTLING: Duration = Duration::from_millis(5);
-/// What takes turns. The third is the first again: what these two differ by is noise.
+/// The modes of a turn. The third is the first again: their difference is noise.
 const MODES: [&str; 3] = ["off", "on", "off again"];
 
-/// What is measured by: the name of the clock, what it shows, and the time now.
+/// A clock: its name, its description, and the function that reads it.
 type Clock = (&'static str, &'static str, fn() -> u64);
 const CLOCKS: [Clock; 3] = [
     ("thread", "CPU of the thread that runs the engine, on which all probes are", sys::thread_cpu_ns),
     ("process", "CPU of all threads, the recorder's own included", sys::process_cpu_ns),
-    ("wall", "the clock on the wall", sys::monotonic_ns),
+    ("wall", "wall time", sys::monotonic_ns),
 ];
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let mut answers = Vec::new();
     for _ in 0..args.rounds {
         let folder = tempfile::tempdir()?;
@@ -63,7 +65,7 @@ fn table(&(clock, what, _): &Clock, answers: &[Answer]) -> Table {
         title: format!("Engine, {clock}"),
         note: format!(
             "Milliseconds per decode step of `examples/engine` ({BATCH} sequences, 8 layers, one thread for products) by {what}. \
-             {STEPS} steps off, {STEPS} on, {STEPS} off by turns, in one process. A step records {events:.0} events. `x` is the \
+             {STEPS} steps off, {STEPS} on, {STEPS} off in turn, in one process. A step records {events:.0} events. `x` is the \
              ratio to off, `paired` the median of the ratios within each turn; `off again` shows how much of these is noise."
         ),
         columns: vec!["recording", "ms min", "ms med", "x min", "x med", "paired"],
@@ -75,11 +77,11 @@ fn key(clock: &str, mode: &str, turn: usize) -> String {
     format!("{clock} {mode} {turn}")
 }
 
-pub fn child(job: &Job) -> Outcome {
+pub(crate) fn child(job: &Job) -> Outcome {
     let mut engine = decoding()?;
     let mut answer = Answer::new();
     for turn in 0..TURNS {
-        // Each goes first as often as the others: the context grows from step to step.
+        // Each mode goes first equally often: the context grows from step to step.
         for place in 0..MODES.len() {
             let mode = MODES[(turn + place) % MODES.len()];
             let times = match mode {
@@ -89,7 +91,7 @@ pub fn child(job: &Job) -> Outcome {
             answer.extend(CLOCKS.iter().zip(times).map(|(&(clock, ..), time)| (key(clock, mode, turn), time)));
         }
     }
-    child::tell(&answer)?;
+    child::print_answer(&answer)?;
     sys::exit_now()
 }
 
@@ -101,13 +103,13 @@ fn decoding() -> Outcome<Engine> {
     let mut engine = Engine::load(checkpoint::open(&flags)?, &flags)?;
     for id in 1..=BATCH {
         let prompt = (0..flags.prompt as u32).collect();
-        engine.add(Sequence::new(Wish { id, prompt, n_wanted: n_tokens, seed: id }));
+        engine.add(Sequence::new(RequestSpec { id, prompt, n_tokens_max: n_tokens, seed: id }));
     }
     while engine.step()?.phase != Phase::Decode {}
     Ok(engine)
 }
 
-/// Milliseconds a step by each of the clocks. The first step is not timed.
+/// Milliseconds per step by each of the clocks. The first step is not timed.
 fn timed(engine: &mut Engine) -> Outcome<[f64; 3]> {
     std::thread::sleep(SETTLING);
     engine.step()?;
@@ -119,7 +121,8 @@ fn timed(engine: &mut Engine) -> Outcome<[f64; 3]> {
     Ok([0, 1, 2].map(|clock| (after[clock] - before[clock]) as f64 / 1e6 / STEPS as f64))
 }
 
-/// The same, recorded. To begin and to end a recording is not of the steps; what goes on beside them is.
+/// The same with recording. The start and the end of the recording are not measured; concurrent work of the recorder
+/// is.
 fn recorded(engine: &mut Engine, folder: &Path, answer: &mut Answer) -> Outcome<[f64; 3]> {
     let recorder = Recorder::builder().path(folder.join("engine.spool")).start()?;
     let times = timed(engine)?;

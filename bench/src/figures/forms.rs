@@ -1,4 +1,4 @@
-//! What each form of the output costs the whole process until the file is finished.
+//! Cost of each output format for the whole process until the file is finished.
 
 use ferrum_trace::{counter, instant, span};
 
@@ -11,12 +11,12 @@ use crate::start::Start;
 use crate::sys;
 use crate::table::{Cell, Table};
 
-/// Endings of the path, the plain one first because every ratio is to it.
+/// Extensions of the path, plain JSON first because every ratio is to it.
 const ENDINGS: [&str; 6] = ["json", "json.gz", "json.zst", "pftrace", "pftrace.gz", "spool"];
 
 const STEPS: u64 = 12_000;
 const LAYERS: u64 = 20;
-/// A layer, what is in it, and what a step has besides.
+/// Events of all steps: layers with their content, and the rest of a step.
 const EVENTS: u64 = STEPS * (LAYERS * 5 + 4);
 
 #[derive(Default)]
@@ -27,7 +27,7 @@ struct Figures {
     disk_bytes: Rounds,
 }
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let mut figures: [Figures; ENDINGS.len()] = Default::default();
     for _ in 0..args.rounds {
         for (ending, figures) in ENDINGS.iter().zip(&mut figures) {
@@ -50,7 +50,7 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
 }
 
 fn row(ending: &str, figures: &Figures, base: &Figures) -> Vec<Cell> {
-    // A spool is finished as it is.
+    // A spool needs no finishing.
     let events_per_s = figures.finish_cpu_ns.median().filter(|_| ending != "spool").map(|ns| 1e3 / ns);
     let mut row = vec![Cell::text(format!(".{ending}"))];
     row.extend(against(&figures.cpu_ns, &base.cpu_ns, 1));
@@ -71,14 +71,14 @@ fn measure(ending: &str, figures: &mut Figures) -> Outcome {
     Ok(())
 }
 
-pub fn child(job: &Job, start: Start) -> Outcome {
+pub(crate) fn child(job: &Job, start: Start) -> Outcome {
     ours::start(&job.dir.join(format!("trace.{}", job.contender)))?;
     record();
     let (recorded_ns, recorded_cpu_ns) = (sys::monotonic_ns(), sys::process_cpu_ns());
     ours::verify(EVENTS)?;
     let (finished_ns, cpu_ns) = (sys::monotonic_ns(), sys::process_cpu_ns());
     let per_event = |ns: u64| ns as f64 / EVENTS as f64;
-    child::tell(&Answer::from([
+    child::print_answer(&Answer::from([
         ("cpu_ns".to_owned(), per_event(cpu_ns - start.cpu_ns)),
         ("finish_s".to_owned(), (finished_ns - recorded_ns) as f64 / 1e9),
         ("finish_cpu_ns".to_owned(), per_event(cpu_ns - recorded_cpu_ns)),
@@ -86,7 +86,7 @@ pub fn child(job: &Job, start: Start) -> Outcome {
     sys::exit_now()
 }
 
-/// What the probes of an engine's thread record.
+/// Records the probes of an engine's thread.
 fn record() {
     for step in 0..STEPS {
         let _step = span!("step", "engine", step, phase = "decode", batch = 8 + step % 7);
@@ -103,7 +103,7 @@ fn record() {
     }
 }
 
-/// One operation.
+/// Records one operation.
 #[inline(always)]
 fn op<S>(begin: impl FnOnce() -> S) {
     let _span = begin();

@@ -1,4 +1,4 @@
-//! What a slice costs where operations follow each other and share their clock reads.
+//! Cost of a slice for consecutive operations that share their clock reads.
 
 use super::against;
 use crate::args::Args;
@@ -11,12 +11,12 @@ use crate::table::{Cell, Table};
 const LAYERS: u64 = 125_000;
 const WARM_UP_LAYERS: u64 = 4_000;
 
-/// Every mark has a name of its own.
+/// Every mark has a different name.
 const DISTINCT: &str = "distinct";
-/// Two marks of a layer share one.
+/// Two marks of a layer have the same name.
 const REPEATED: &str = "repeated";
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let (mut floor, mut laps, mut repeated) = (Rounds::default(), Rounds::default(), Rounds::default());
     for _ in 0..args.rounds {
         floor.push(measure(FLOOR.name())?);
@@ -47,7 +47,7 @@ fn measure(contender: &str) -> Outcome<f64> {
     Ok(Job { dir: scratch.path().to_owned(), ..Job::new(Task::Laps, contender) }.run()?["cpu_ns"])
 }
 
-pub fn child(job: &Job) -> Outcome {
+pub(crate) fn child(job: &Job) -> Outcome {
     let spans = Work { spans: LAYERS * ours::MARKS, args: false };
     let cpu_ns = if job.contender == FLOOR.name() {
         FLOOR.record(Work { spans: WARM_UP_LAYERS, ..spans });
@@ -60,7 +60,7 @@ pub fn child(job: &Job) -> Outcome {
         ours::verify((LAYERS + WARM_UP_LAYERS) * (ours::MARKS + 1))?;
         cpu_ns
     };
-    child::tell(&Answer::from([("cpu_ns".to_owned(), cpu_ns / spans.spans as f64)]))?;
+    child::print_answer(&Answer::from([("cpu_ns".to_owned(), cpu_ns / spans.spans as f64)]))?;
     sys::exit_now()
 }
 

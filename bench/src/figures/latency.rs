@@ -1,4 +1,4 @@
-//! How long a single span can take at a steady pace: the tail that an average hides.
+//! Duration of single spans at a steady rate: the tail that an average hides.
 
 use std::time::{Duration, Instant};
 
@@ -9,14 +9,14 @@ use crate::rounds::Rounds;
 use crate::sys;
 use crate::table::{Cell, Table};
 
-/// One second at a million spans a second.
+/// One second at a million spans per second.
 const SPANS: usize = 1_000_000;
 const PERIOD_NS: f64 = 1_000.0;
 const MOST_ROUNDS: u32 = 5;
 
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     [1, 2].into_iter().map(|threads| table(args, threads)).collect()
 }
 
@@ -58,7 +58,7 @@ fn table(args: &Args, threads: usize) -> Outcome<Table> {
     })
 }
 
-pub fn child(job: &Job) -> Outcome {
+pub(crate) fn child(job: &Job) -> Outcome {
     let is_floor = job.contender == FLOOR.name();
     if !is_floor {
         ours::start(&job.dir.join("paced.spool"))?;
@@ -66,7 +66,7 @@ pub fn child(job: &Job) -> Outcome {
     let cycles_per_ns = cycles_per_ns();
     let period = (PERIOD_NS * cycles_per_ns) as u64;
     let one_thread = || {
-        // Ones, not zeros: the pages of the samples must be touched before the pace begins.
+        // Ones, not zeros: the pages of the samples must be touched before the measurement.
         let mut samples = vec![1_u32; SPANS];
         if is_floor {
             let mut slot = [0; 4];
@@ -86,7 +86,7 @@ pub fn child(job: &Job) -> Outcome {
     }
     samples.sort_unstable();
     let at = |quantile: f64| samples[((samples.len() - 1) as f64 * quantile).round() as usize];
-    child::tell(
+    child::print_answer(
         &QUANTILES
             .iter()
             .map(|(name, quantile)| ((*name).to_owned(), f64::from(at(*quantile)) / cycles_per_ns))
@@ -95,8 +95,8 @@ pub fn child(job: &Job) -> Outcome {
     sys::exit_now()
 }
 
-/// Waits for the next beat, times one span, and keeps the pace; a beat missed while the thread was not running is not
-/// made up for, since a burst would not be the pace that was promised.
+/// Times one span at each beat. A beat that was missed while the thread was not running is skipped, since a burst would
+/// change the rate.
 fn paced(samples: &mut [u32], period: u64, mut span: impl FnMut(u64)) {
     let mut beat = sys::cycles();
     for (idx, sample) in samples.iter_mut().enumerate() {
@@ -111,7 +111,7 @@ fn paced(samples: &mut [u32], period: u64, mut span: impl FnMut(u64)) {
     }
 }
 
-/// The counter's rate, measured against the monotonic clock.
+/// The rate of the cycle counter, measured against the monotonic clock.
 fn cycles_per_ns() -> f64 {
     let (clock, counter) = (Instant::now(), sys::cycles());
     std::thread::sleep(Duration::from_millis(50));

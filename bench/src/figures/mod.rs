@@ -1,31 +1,31 @@
-//! One file per group of figures: the parent's part, which collects and compares, and the child's, which measures.
+//! One file per group of figures: the parent's part collects and compares, the child's part measures.
 
 #[cfg(feature = "peers")]
 pub mod candle;
-pub mod clock;
-pub mod convert;
+pub(crate) mod clock;
+pub(crate) mod convert;
 #[cfg(feature = "engine")]
-pub mod engine;
-pub mod forms;
-pub mod laps;
-pub mod latency;
-pub mod modes;
-pub mod off;
-pub mod process;
-pub mod push;
-pub mod read;
-pub mod soak;
-pub mod span;
-pub mod startup;
-pub mod stopping;
+pub(crate) mod engine;
+pub(crate) mod forms;
+pub(crate) mod laps;
+pub(crate) mod latency;
+pub(crate) mod modes;
+pub(crate) mod off;
+pub(crate) mod process;
+pub(crate) mod push;
+pub(crate) mod read;
+pub(crate) mod soak;
+pub(crate) mod span;
+pub(crate) mod startup;
+pub(crate) mod stopping;
 
 use crate::args::{Args, Figure};
 use crate::contenders::Outcome;
 use crate::rounds::Rounds;
 use crate::table::{Cell, Table};
 
-/// Measures what was asked for, in the order of the help.
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+/// Measures the selected figures, in the order of the help.
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     type Run = fn(&Args) -> Outcome<Vec<Table>>;
     let figures: &[(Figure, Run)] = &[
         (Figure::Span, span::run),
@@ -50,7 +50,7 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
     let mut tables = Vec::new();
     for &(figure, run) in figures {
         if args.wants(figure) {
-            crate::say(&format!("measuring: {figure:?}").to_lowercase());
+            crate::print_message(&format!("measuring: {figure:?}").to_lowercase());
             tables.extend(run(args)?);
         }
     }

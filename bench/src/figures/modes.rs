@@ -1,4 +1,4 @@
-//! What a call site costs in each mode that a program may run in for weeks.
+//! Cost of a call site in each mode in which a program may run for weeks.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,17 +14,17 @@ use crate::rounds::Rounds;
 use crate::sys;
 use crate::table::{Cell, Table};
 
-/// Events that are recorded.
+/// Number of recorded events.
 const EVENTS: u64 = 4_000_000;
-/// Events that are not: they take a tenth of a nanosecond each.
+/// Number of events that are not recorded: they take a tenth of a nanosecond each.
 const NON_EVENTS: u64 = 64_000_000;
 const WARM_UP: u64 = 100_000;
-/// Small enough that each chunk is used again many times.
+/// Small enough that each chunk is reused many times.
 const RING_BYTES: u64 = 4 << 20;
 
 const PAUSED: &str = "span, paused";
 
-/// A mode: how the recorder is started (`None`: not at all), and what is called.
+/// A mode: how the recorder is started (`None`: not at all), and the measured call.
 struct Mode {
     name: &'static str,
     start: fn(RecorderBuilder) -> Option<RecorderBuilder>,
@@ -61,7 +61,7 @@ fn ring(builder: RecorderBuilder) -> Option<RecorderBuilder> {
     Some(builder.ring(RING_BYTES))
 }
 
-/// None of them ever fires.
+/// Triggers that never fire.
 fn triggers(builder: RecorderBuilder) -> Option<RecorderBuilder> {
     let slow: Trigger = "step>1h".parse().ok()?;
     let slower: Trigger = "step>1000000xp99".parse().ok()?;
@@ -86,7 +86,7 @@ fn steps(calls: u64) {
     }
 }
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let mut floor = Rounds::default();
     let mut rounds = vec![Rounds::default(); MODES.len()];
     for _ in 0..args.rounds {
@@ -113,7 +113,7 @@ fn measure(name: &str, calls: u64) -> Outcome<f64> {
     Ok(job.run()?["cpu_ns"])
 }
 
-pub fn child(job: &Job) -> Outcome {
+pub(crate) fn child(job: &Job) -> Outcome {
     let mode = MODES.iter().find(|mode| mode.name == job.contender);
     if let Some(mode) = mode {
         start(mode, &job.dir)?;
@@ -126,7 +126,7 @@ pub fn child(job: &Job) -> Outcome {
     let before = sys::thread_cpu_ns();
     call(job.spans);
     let elapsed = sys::thread_cpu_ns() - before;
-    child::tell(&Answer::from([("cpu_ns".to_owned(), elapsed as f64 / job.spans as f64)]))?;
+    child::print_answer(&Answer::from([("cpu_ns".to_owned(), elapsed as f64 / job.spans as f64)]))?;
     sys::exit_now()
 }
 
@@ -138,7 +138,7 @@ fn start(mode: &Mode, dir: &Path) -> Outcome {
     if mode.name == PAUSED {
         control::pause()?;
     }
-    // The first chunks are being prepared.
+    // Wait until the first chunks are prepared.
     std::thread::sleep(Duration::from_millis(5));
     Ok(())
 }

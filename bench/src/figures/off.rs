@@ -1,4 +1,4 @@
-//! What a call site costs while recording is switched off at run time.
+//! Cost of a call site while recording is switched off at run time.
 
 use super::against;
 use crate::args::Args;
@@ -8,12 +8,12 @@ use crate::rounds::Rounds;
 use crate::sys;
 use crate::table::{Cell, Table};
 
-/// Enough calls that at 0.2 ns each a batch takes several scheduler ticks.
+/// Enough calls that a batch takes several scheduler ticks at 0.2 ns each.
 const CALLS: u64 = 64_000_000;
-/// The reference takes a mutex even when off.
+/// The original engine's writer takes a mutex even when off.
 const WARM_UP: u64 = 1_000_000;
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let contenders: Vec<_> = args.contenders().into_iter().filter(|contender| contender.times_spans()).collect();
     let mut rounds = vec![Rounds::default(); contenders.len()];
     for _ in 0..args.rounds {
@@ -43,12 +43,12 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
     }])
 }
 
-pub fn child(job: &Job) -> Outcome {
+pub(crate) fn child(job: &Job) -> Outcome {
     let off = job.contender()?.off().ok_or("this contender cannot be off")?;
     off(WARM_UP);
     let before = sys::thread_cpu_ns();
     off(job.spans);
     let elapsed = sys::thread_cpu_ns() - before;
-    child::tell(&Answer::from([("cpu_ns".to_owned(), elapsed as f64 / job.spans as f64)]))?;
+    child::print_answer(&Answer::from([("cpu_ns".to_owned(), elapsed as f64 / job.spans as f64)]))?;
     sys::exit_now()
 }

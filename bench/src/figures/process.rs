@@ -1,4 +1,4 @@
-//! What recording costs the whole process until the file is finished, and what is left when it is killed instead.
+//! Cost of recording for the whole process until the file is finished, and the readable events after a kill.
 
 use std::path::Path;
 
@@ -10,12 +10,12 @@ use crate::start::Start;
 use crate::sys;
 use crate::table::{Cell, Table};
 
-/// As many as the smallest default ring among the peers holds, so that none loses any by design.
+/// As many as the smallest default ring of the peers holds, so that none loses spans by design.
 const SPANS: u64 = 1_000_000;
 /// Whole processes vary less than single spans, and the slowest takes seconds.
 const MOST_ROUNDS: u32 = 3;
 
-/// Figures of one contender, one value a round.
+/// Results of one contender, one value per round.
 #[derive(Default)]
 struct Figures {
     cpu_ns: Rounds,
@@ -23,11 +23,11 @@ struct Figures {
     peak_mib: Rounds,
     memory_bytes: Rounds,
     disk_bytes: Rounds,
-    /// The least that was found in any round's file.
+    /// The minimum over the files of all rounds.
     readable: Option<Readable>,
 }
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     [false, true].into_iter().map(|with_args| table(args, with_args)).collect()
 }
 
@@ -123,21 +123,21 @@ fn found(readable: Option<Readable>) -> Cell {
     }
 }
 
-/// Lets a child record, kills it as soon as it says so, and counts what can be read.
+/// Lets a child record, kills it when it reports that, and counts the readable spans.
 fn survivors(contender: &dyn Contender) -> Outcome<Readable> {
     let scratch = tempfile::tempdir()?;
     let job = Job { spans: SPANS, dir: scratch.path().to_owned(), ..Job::new(Task::Kill, contender.name()) };
     let mut child = job.spawn()?;
-    let told = first_answer(&mut child);
+    let answer = first_answer(&mut child);
     child.kill()?;
     child.wait()?;
-    let recorded = told?["recorded"];
-    assert_eq!(recorded as u64, SPANS, "the child records what it was asked to");
+    let recorded = answer?["recorded"];
+    assert_eq!(recorded as u64, SPANS, "the child has recorded all spans");
     contender.readable(scratch.path())
 }
 
 /// Records on the main thread and finishes, as a program without threads would.
-pub fn child(job: &Job, start: Start) -> Outcome {
+pub(crate) fn child(job: &Job, start: Start) -> Outcome {
     let contender = job.contender()?;
     let resident_before = sys::resident_bytes();
     contender.start(&job.dir, job.work())?;
@@ -149,7 +149,7 @@ pub fn child(job: &Job, start: Start) -> Outcome {
     let finished_ns = sys::monotonic_ns();
     let cpu_ns = sys::process_cpu_ns() - start.cpu_ns;
     let spans = job.spans as f64;
-    child::tell(&Answer::from([
+    child::print_answer(&Answer::from([
         ("cpu_ns".to_owned(), cpu_ns as f64 / spans),
         ("finish_s".to_owned(), (finished_ns - last_span_ns) as f64 / 1e9),
         ("peak_mib".to_owned(), sys::peak_resident_bytes() as f64 / f64::from(1 << 20)),
@@ -158,13 +158,13 @@ pub fn child(job: &Job, start: Start) -> Outcome {
     sys::exit_now()
 }
 
-/// Records, says so, and waits to be killed.
-pub fn child_to_kill(job: &Job) -> Outcome {
+/// Records, reports that, and waits to be killed.
+pub(crate) fn child_to_kill(job: &Job) -> Outcome {
     let contender = job.contender()?;
     contender.start(&job.dir, job.work())?;
     contender.reserve(job.work());
     contender.record(job.work());
-    child::tell(&Answer::from([("recorded".to_owned(), job.spans as f64)]))?;
+    child::print_answer(&Answer::from([("recorded".to_owned(), job.spans as f64)]))?;
     loop {
         std::thread::park();
     }

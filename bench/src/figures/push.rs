@@ -1,4 +1,4 @@
-//! The reference's own interface: its `push(&str, &str, f64, u32)`, as it was and as ours serves it.
+//! The original engine's interface: `push(&str, &str, f64, u32)`, in a model of the original and in ours.
 
 use std::sync::Barrier;
 
@@ -14,7 +14,7 @@ use crate::table::{Cell, Table};
 const PUSHES: u64 = 300_000;
 const WARM_UP: u64 = 10_000;
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     [1, 2].into_iter().map(|threads| table(args, threads)).collect()
 }
 
@@ -55,7 +55,7 @@ fn table(args: &Args, threads: usize) -> Outcome<Table> {
     })
 }
 
-pub fn child(job: &Job) -> Outcome {
+pub(crate) fn child(job: &Job) -> Outcome {
     let path = job.dir.join("pushed.json");
     let (cpu_ns, wall_ns) = if job.contender == REFERENCE.name() {
         let writer = ReferenceModel::enabled(path.clone());
@@ -72,7 +72,7 @@ pub fn child(job: &Job) -> Outcome {
     if found != pushed {
         return Err(format!("expected {pushed} events in the file, found {found}").into());
     }
-    child::tell(&Answer::from([("cpu_ns".to_owned(), cpu_ns), ("wall_ns".to_owned(), wall_ns)]))?;
+    child::print_answer(&Answer::from([("cpu_ns".to_owned(), cpu_ns), ("wall_ns".to_owned(), wall_ns)]))?;
     sys::exit_now()
 }
 
@@ -82,7 +82,7 @@ fn on_threads(threads: usize, push: impl Fn(&str, &str) + Sync) -> (f64, f64) {
     let one_thread = || {
         let many = |pushes: u64| {
             for _ in 0..pushes {
-                // Through a black box, so that the names are as unknown to the writer as a caller's would be.
+                // Through a black box, so that the names are not known to the optimizer.
                 push(std::hint::black_box("rms_norm"), std::hint::black_box("norm"));
             }
         };

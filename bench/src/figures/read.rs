@@ -1,4 +1,4 @@
-//! Reading a large trace: how fast, in how much memory, and against whom.
+//! Speed and memory of reading a large trace, compared with other readers.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -26,12 +26,12 @@ use crate::table::{Cell, Table};
 use crate::torch_like;
 
 const MOST_ROUNDS: u32 = 5;
-/// The trace that everything is compared on: over a gigabyte, over four million events.
+/// The trace for all comparisons: over a gigabyte, over four million events.
 const LARGE_BYTES: u64 = 1_400_000_000;
-/// What trace_processor is given: more does not fit into the 4 GB that WebAssembly has.
+/// The trace for trace_processor: a larger one does not fit into the 4 GB of WebAssembly.
 const SMALL_BYTES: u64 = 140_000_000;
 const GROWTH_BYTES: &[u64] = &[10_000_000, 100_000_000, 1_000_000_000, 2_000_000_000];
-/// A command that is given a trace and SQL, if trace_processor is to be compared.
+/// A command that takes a trace and SQL, for the comparison with trace_processor.
 const TRACE_PROCESSOR: &str = "TRACE_PROCESSOR";
 
 /// One way to read a trace.
@@ -51,7 +51,7 @@ const READERS: &[Reader] = &[
     Reader { what: "serde_json, typed, arguments ignored", task: "serde-lean", threads: 1, file: "large.json" },
 ];
 
-/// What was measured of one reader.
+/// Results of one reader.
 #[derive(Default)]
 struct Speed {
     wall: Rounds,
@@ -68,7 +68,7 @@ impl Speed {
     }
 }
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let scratch = tempfile::tempdir()?;
     let dir = scratch.path();
     let events = make(&dir.join("large.json"), LARGE_BYTES)?;
@@ -136,7 +136,7 @@ fn row(what: impl Into<String>, speed: &Speed, base: Option<f64>) -> Vec<Cell> {
     ]
 }
 
-/// What goes over a file without keeping it.
+/// Commands that stream a file without keeping it.
 fn rewriting(args: &Args, dir: &Path, events: u64) -> Outcome<Table> {
     let tasks = [
         ("check", "check"),
@@ -193,7 +193,7 @@ fn growth(args: &Args, dir: &Path) -> Outcome<Table> {
     Ok(Table { title: "Read, by size".to_owned(), note, columns: COLUMNS.to_vec(), rows })
 }
 
-/// Perfetto's own loader, which reads all of a trace into tables before it answers.
+/// Perfetto's own loader, which reads the whole trace into tables before a query.
 fn trace_processor(args: &Args, dir: &Path, command: &Path) -> Outcome<Table> {
     let path = dir.join("small.json");
     make(&path, SMALL_BYTES)?;
@@ -225,7 +225,7 @@ fn job(task: &str, threads: usize, path: &Path) -> Job {
     Job { threads, dir: path.to_owned(), ..Job::new(Task::Read, task) }
 }
 
-pub fn child(job: &Job) -> Outcome {
+pub(crate) fn child(job: &Job) -> Outcome {
     let (began, cpu_before) = (sys::monotonic_ns(), sys::process_cpu_ns());
     let (bytes, names) = match job.contender.as_str() {
         "summary" => summary(&job.dir, job.threads)?,
@@ -234,10 +234,10 @@ pub fn child(job: &Job) -> Outcome {
         "packets" => packets()?,
         "serde" => typed::<Map<String, Value>>(&job.dir)?,
         "serde-lean" => typed::<IgnoredAny>(&job.dir)?,
-        other => return Err(format!("no reader `{other}`").into()),
+        other => return Err(format!("unknown reader `{other}`").into()),
     };
     let (ended, cpu_after) = (sys::monotonic_ns(), sys::process_cpu_ns());
-    child::tell(&Answer::from([
+    child::print_answer(&Answer::from([
         ("bytes".to_owned(), bytes as f64),
         ("names".to_owned(), names as f64),
         ("wall_s".to_owned(), (ended - began) as f64 / 1e9),
@@ -246,7 +246,7 @@ pub fn child(job: &Job) -> Outcome {
     ]))
 }
 
-/// What the command does: JSON bytes and the number of names.
+/// The work of the command `summary`: JSON bytes and the number of names.
 fn summary(path: &Path, n_workers: usize) -> Outcome<(u64, usize)> {
     let opened = open_file(File::open(path)?)?;
     let mut bytes = 0;
@@ -271,7 +271,7 @@ fn rewrite(task: &str, path: &Path) -> Outcome<(u64, usize)> {
     Ok((std::fs::metadata(path)?.len(), 0))
 }
 
-/// Slices that are spelled as Perfetto packets; how many.
+/// Encodes slices as Perfetto packets; returns their number.
 fn packets() -> Outcome<(u64, usize)> {
     const SLICES: u64 = 4_000_000;
     const TRACK: u64 = 7;
@@ -314,7 +314,7 @@ fn gunzip(path: &Path) -> Outcome<(u64, usize)> {
     }
 }
 
-/// The events as types, as one writes it down in five minutes.
+/// The events as types, in a straightforward way.
 #[derive(Deserialize)]
 struct TypedFile<A> {
     #[serde(rename = "traceEvents")]
@@ -322,7 +322,7 @@ struct TypedFile<A> {
 }
 
 #[derive(Deserialize)]
-#[allow(dead_code, reason = "a reader reads them all")]
+#[allow(dead_code, reason = "a reader parses all fields")]
 struct TypedEvent<A> {
     name: String,
     cat: Option<String>,

@@ -1,5 +1,5 @@
-//! A flight recorder at full speed on all cores for minutes: whether memory and disk stay flat, whether anything is lost, and
-//! whether its triggers fire exactly when a step was slow.
+//! A flight recorder at full speed on all cores for minutes: checks that memory and disk stay constant, that nothing is
+//! lost, and that its triggers fire exactly when a step was slow.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,22 +16,22 @@ use crate::rounds::Rounds;
 use crate::sys;
 use crate::table::{Cell, Table};
 
-/// What the ring keeps.
+/// Size of the ring.
 const RING_BYTES: u64 = 64 << 20;
-/// How long a planted step lasts.
+/// Duration of a planted slow step.
 const SLOW: Duration = Duration::from_millis(400);
-/// What is too slow: far above what another program on the same cores does to a step.
+/// Limit of the trigger: far above the effect of another program on the same cores.
 const TOO_SLOW: Duration = Duration::from_millis(200);
-/// How often a step is slow.
+/// Interval of slow steps.
 const PLANTED_EVERY: Duration = Duration::from_secs(20);
-/// How long a dump goes on after its trigger.
+/// Post-roll of a dump.
 const AFTER: Duration = Duration::from_secs(1);
-/// How often memory and disk are looked at.
+/// Interval of memory and disk measurements.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 const LAYERS: usize = 64;
 
-/// Runs once, for as long as was asked for.
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+/// Runs once, for the selected duration.
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let scratch = tempfile::tempdir()?;
     let dir = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
     std::fs::create_dir_all(&dir)?;
@@ -89,10 +89,13 @@ fn dumps_in(dir: &Path) -> Outcome<Vec<PathBuf>> {
     Ok(names.into_iter().filter(|path| path.to_string_lossy().contains(".dump-")).collect())
 }
 
-/// How many steps of a dump are marked as the reason of that very dump.
+/// Number of steps that are marked as the reason of this dump.
 fn slow_steps_of(dump: &Path) -> Outcome<usize> {
     let events: Vec<Value> = serde_json::from_slice(&std::fs::read(dump)?)?;
-    let about = events.iter().find(|event| event["name"] == "ferrum_trace").ok_or("a dump without its last event")?;
+    let about = events
+        .iter()
+        .find(|event| event["name"] == "ferrum_trace")
+        .ok_or("expected metadata `ferrum_trace` in the dump")?;
     if about["args"]["dropped"] != 0 {
         return Err(format!("{}: events were lost", dump.display()).into());
     }
@@ -100,14 +103,14 @@ fn slow_steps_of(dump: &Path) -> Outcome<usize> {
     Ok(events.iter().filter(is_slow).count())
 }
 
-/// What the threads of the child tell each other.
+/// State shared by the threads of the child.
 #[derive(Default)]
 struct Progress {
     is_over: AtomicBool,
     spans: AtomicU64,
 }
 
-pub fn child(job: &Job) -> Outcome {
+pub(crate) fn child(job: &Job) -> Outcome {
     let seconds = job.spans;
     let limits = DumpLimits { files: u32::MAX, bytes: u64::MAX, every: Duration::ZERO, after: AFTER };
     let recorder = Recorder::builder()
@@ -154,16 +157,17 @@ pub fn child(job: &Job) -> Outcome {
     ] {
         answer.insert(name.to_owned(), figure);
     }
-    child::tell(&answer)
+    child::print_answer(&answer)
 }
 
-/// Disk that the spool takes.
+/// Disk space of the spool.
 fn spool_bytes(dir: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt as _;
     std::fs::metadata(dir.join("soak.json.spool")).map_or(0, |file| 512 * file.blocks())
 }
 
-/// Steps of an engine, some of them slow. Returns how many were planted, and how many took too long by the clock.
+/// Steps of an engine, some of them slow. Returns the number of planted slow steps, and the number that took too long
+/// by the clock.
 fn run_engine(progress: &Progress) -> (u64, u64) {
     let (mut planted, mut slow) = (0, 0);
     let mut next = Instant::now() + PLANTED_EVERY / 2;

@@ -1,4 +1,4 @@
-//! What one span costs the thread that records it.
+//! Cost of one span for the thread that records it.
 
 use std::sync::Barrier;
 
@@ -10,10 +10,10 @@ use crate::rounds::Rounds;
 use crate::sys;
 use crate::table::{Cell, Table};
 
-/// Threads of the three cases; eight are more than many machines have cores, on purpose.
+/// Threads of the three cases; eight are more than the cores of many machines, on purpose.
 const THREADS: [usize; 3] = [1, 2, 8];
 
-/// From here on the batch of a thread is a quarter, so that eight threads take no longer than two.
+/// From this number of threads the batch of a thread is a quarter, so that eight threads take no longer than two.
 const MANY_THREADS: usize = 8;
 
 #[derive(Debug, Clone, Copy)]
@@ -22,20 +22,20 @@ struct Case {
     args: bool,
 }
 
-/// Per contender: CPU and wall nanoseconds per span, one value a round.
+/// CPU and wall nanoseconds per span of a contender, one value per round.
 #[derive(Default)]
 struct Times {
     cpu: Rounds,
     wall: Rounds,
 }
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let cases = [false, true].map(|args| THREADS.map(|threads| Case { threads, args })).concat();
     let contenders: Vec<_> = args.contenders().into_iter().filter(|contender| contender.times_spans()).collect();
     let mut times: Vec<Vec<Times>> = Vec::new();
     times.resize_with(cases.len(), || contenders.iter().map(|_| Times::default()).collect());
     for round in 1..=args.rounds {
-        crate::say(&format!("  round {round} of {}", args.rounds));
+        crate::print_message(&format!("  round {round} of {}", args.rounds));
         for (case, times) in cases.iter().zip(&mut times) {
             for (contender, times) in contenders.iter().zip(times) {
                 if case.args && !contender.takes_args() {
@@ -50,8 +50,9 @@ pub fn run(args: &Args) -> Outcome<Vec<Table>> {
     Ok(cases.iter().zip(&times).map(|(case, times)| table(*case, &contenders, times)).collect())
 }
 
-/// Warm-up, then all threads at once, each timed by its own CPU clock; wall time is from the first start to the last end.
-pub fn child(job: &Job) -> Outcome {
+/// Warm-up, then all threads at once, each timed by its own CPU clock; wall time is from the first start to the last
+/// end.
+pub(crate) fn child(job: &Job) -> Outcome {
     let contender = job.contender()?;
     let dir = job.dir.clone();
     contender.start(&dir, job.work())?;
@@ -66,7 +67,7 @@ pub fn child(job: &Job) -> Outcome {
     let ended = laps.iter().map(|lap| lap.ended_ns).max().unwrap_or_default();
     let cpu: u64 = laps.iter().map(|lap| lap.cpu_ns).sum();
     let spans = job.spans as f64;
-    child::tell(&Answer::from([
+    child::print_answer(&Answer::from([
         ("cpu_ns".to_owned(), cpu as f64 / spans / job.threads as f64),
         ("wall_ns".to_owned(), (ended - began) as f64 / spans),
     ]))?;
@@ -89,7 +90,7 @@ fn one_thread(contender: &dyn Contender, work: Work, line: &Barrier) -> Lap {
     contender.record(work);
     let cpu_ns = sys::thread_cpu_ns() - cpu_before;
     let ended_ns = sys::monotonic_ns();
-    // Nobody exits (and gives its core away, or flushes its buffers) while another is still timed.
+    // No thread exits (and releases its core, or flushes its buffers) while another is still timed.
     line.wait();
     Lap { began_ns, ended_ns, cpu_ns }
 }

@@ -1,4 +1,4 @@
-//! How much later a program ends that switched recording on and recorded nothing.
+//! Delay of a program that switches recording on and records nothing.
 
 use std::process::Child;
 
@@ -10,13 +10,13 @@ use crate::start::Start;
 use crate::sys;
 use crate::table::{Cell, Table};
 
-/// Per round; a process that does nothing is quick.
+/// Repetitions per round; an empty process is fast.
 const REPETITIONS: u32 = 8;
 
-/// The file of each mode; none means that recording stays off.
+/// The file of each mode; empty if recording stays off.
 const MODES: [(&str, &str); 3] = [("off", ""), ("on, .spool", "idle.spool"), ("on, .json", "idle.json")];
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let mut from_main = [Rounds::default(), Rounds::default(), Rounds::default()];
     let mut from_spawn = [Rounds::default(), Rounds::default(), Rounds::default()];
     for _ in 0..args.rounds * REPETITIONS {
@@ -68,10 +68,10 @@ fn measure(file: &str) -> Outcome<(f64, f64)> {
     Ok(((ended_ns - main_ns) / 1e6, (ended_ns - spawned_ns as f64) / 1e6))
 }
 
-/// Starts, tells when `main` began, and returns from `main`: what recording does at exit is part of the delay.
-pub fn child(job: &Job, start: Start) -> Outcome {
+/// Starts, reports the time of `main`, and returns from `main`: the recorder's work at exit is part of the delay.
+pub(crate) fn child(job: &Job, start: Start) -> Outcome {
     if !job.contender.is_empty() {
         ours::start(&job.dir.join(&job.contender))?;
     }
-    child::tell(&Answer::from([("main_ns".to_owned(), start.monotonic_ns as f64)]))
+    child::print_answer(&Answer::from([("main_ns".to_owned(), start.monotonic_ns as f64)]))
 }

@@ -1,4 +1,4 @@
-//! How long a decoding thread is held up while a large recording is written out.
+//! Pauses of a decoding thread while a large recording is written.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,24 +20,24 @@ use crate::table::{Cell, Table};
 /// Recorded before anything is written.
 const EVENTS: u64 = 50_000_000;
 const RECORDERS: u64 = 2;
-/// What `dump` writes out.
+/// Size of the ring that `dump` writes.
 const RING_BYTES: u64 = 256 << 20;
 
 const LAYERS: u64 = 10;
 const LAYER_NS: u64 = 10_000;
 /// A pause that an engine would notice.
 const LONG_NS: u64 = 1_000_000;
-/// Between two looks at whether a file is there.
+/// Interval of checks for the file.
 const NAP: Duration = Duration::from_millis(5);
 
-/// The thread that must not be held up, in the kernel's tracing.
+/// Name of the measured thread in the kernel's tracing.
 const DECODER: &str = "decoder";
-/// Shorter pauses are not looked into.
+/// Shorter pauses are not attributed to a cause.
 const NOTED_NS: u64 = 50_000;
 
 const WAYS: [&str; 3] = ["stop", "flush", "dump"];
 
-pub fn run(args: &Args) -> Outcome<Vec<Table>> {
+pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let mut rows = Vec::new();
     for way in WAYS {
         let answers = (0..args.rounds).map(|_| measure(way)).collect::<Outcome<Vec<Answer>>>()?;
@@ -104,11 +104,11 @@ fn measure(way: &str) -> Outcome<Answer> {
     let answer = Job { dir: scratch.path().to_owned(), ..Job::new(Task::Stopping, way) }.run()?;
     let millis = |key: &str| answer[key] / 1e6;
     let (pause, quiet, seconds) = (millis("while_pause_ns"), millis("quiet_pause_ns"), millis("while_ns") / 1e3);
-    crate::say(&format!("{way}: {seconds:.1} s, longest pause {pause:.3} ms, without writing {quiet:.3} ms"));
+    crate::print_message(&format!("{way}: {seconds:.1} s, longest pause {pause:.3} ms, without writing {quiet:.3} ms"));
     Ok(answer)
 }
 
-pub fn child(job: &Job) -> Outcome {
+pub(crate) fn child(job: &Job) -> Outcome {
     let path = job.dir.join("stopping.json");
     start(&path, &job.contender)?;
     record_much();
@@ -120,7 +120,7 @@ pub fn child(job: &Job) -> Outcome {
     let file = write(&path, &job.contender)?;
     decoder.enter(Stretch::Between);
     let wrote_ns = sys::monotonic_ns() - begin_ns;
-    // What the kernel still has to write would disturb the quiet stretch.
+    // Pending writes of the kernel would disturb the quiet phase.
     std::fs::File::open(&file)?.sync_all()?;
     decoder.enter(Stretch::Quiet);
     thread::sleep(Duration::from_nanos(wrote_ns));
@@ -128,9 +128,9 @@ pub fn child(job: &Job) -> Outcome {
     let [_, written, _, quiet] = decoder.join()?;
     let mut answer = Answer::from([("while_ns".to_owned(), wrote_ns as f64), ("quiet_ns".to_owned(), wrote_ns as f64)]);
     let displacements = trace.and_then(|trace| trace.displacements_of(DECODER));
-    written.tell("while", displacements.as_deref(), &mut answer);
-    quiet.tell("quiet", displacements.as_deref(), &mut answer);
-    child::tell(&answer)?;
+    written.add_to("while", displacements.as_deref(), &mut answer);
+    quiet.add_to("quiet", displacements.as_deref(), &mut answer);
+    child::print_answer(&answer)?;
     sys::exit_now()
 }
 
@@ -152,7 +152,7 @@ fn record_much() {
     });
 }
 
-/// Calls what is measured, and returns when its file is complete.
+/// Makes the measured call, and returns when its file is complete.
 fn write(path: &Path, way: &str) -> Outcome<PathBuf> {
     match way {
         "stop" => {
@@ -176,7 +176,7 @@ fn write(path: &Path, way: &str) -> Outcome<PathBuf> {
     Ok(path.to_owned())
 }
 
-/// Parts of a measurement, in their order.
+/// Phases of a measurement, in order.
 #[derive(Debug, Clone, Copy)]
 enum Stretch {
     Before,
@@ -186,7 +186,7 @@ enum Stretch {
     Over,
 }
 
-/// The thread that must not be held up.
+/// The measured thread.
 struct Decoder {
     stretch: Arc<AtomicUsize>,
     thread: JoinHandle<[Pauses; Stretch::Over as usize]>,
@@ -197,7 +197,7 @@ impl Decoder {
         let stretch = Arc::new(AtomicUsize::new(Stretch::Before as usize));
         let seen = Arc::clone(&stretch);
         let thread = thread::Builder::new().name(DECODER.to_owned()).spawn(move || decode(&seen));
-        Self { stretch, thread: thread.expect("a thread can be had") }
+        Self { stretch, thread: thread.expect("a thread can be started") }
     }
 
     fn enter(&self, stretch: Stretch) {
@@ -209,7 +209,7 @@ impl Decoder {
     }
 }
 
-/// Decodes step by step until it is over. A pause counts for the stretch it begins in and the one it ends in.
+/// Decodes step by step until the last phase. A pause counts for the phases in which it begins and ends.
 fn decode(stretch: &AtomicUsize) -> [Pauses; Stretch::Over as usize] {
     let mut all: [Pauses; Stretch::Over as usize] = Default::default();
     let mut reading = Reading::now(stretch);
@@ -247,14 +247,14 @@ impl Reading {
     }
 }
 
-/// What held the thread up in one stretch.
+/// Pauses of the thread in one phase.
 #[derive(Debug, Default)]
 struct Pauses {
     longest_ns: u64,
     n_long: u64,
     n_waits: u64,
-    /// Beginnings and ends.
-    noted: Vec<(u64, u64)>,
+    /// Begins and ends.
+    long_pauses: Vec<(u64, u64)>,
 }
 
 impl Pauses {
@@ -263,11 +263,11 @@ impl Pauses {
         self.longest_ns = self.longest_ns.max(pause_ns);
         self.n_long += u64::from(pause_ns > LONG_NS);
         if pause_ns > NOTED_NS {
-            self.noted.push((before.ns, after.ns));
+            self.long_pauses.push((before.ns, after.ns));
         }
     }
 
-    /// Until the end, this is the count at the beginning.
+    /// Stores the count at the begin of the phase; the end replaces it with the difference.
     fn begin(&mut self) {
         self.n_waits = sys::thread_waits();
     }
@@ -276,19 +276,19 @@ impl Pauses {
         self.n_waits = sys::thread_waits() - self.n_waits;
     }
 
-    fn tell(&self, stretch: &str, displacements: Option<&[Displacement]>, answer: &mut Answer) {
+    fn add_to(&self, stretch: &str, displacements: Option<&[Displacement]>, answer: &mut Answer) {
         let figures = [("pause_ns", self.longest_ns), ("n_long", self.n_long), ("n_waits", self.n_waits)];
         answer.extend(figures.map(|(key, value)| (format!("{stretch}_{key}"), value as f64)));
         let Some(displacements) = displacements else { return };
         for taker in Taker::ALL {
-            let of_taker = self.noted.iter().filter(|&&pause| Taker::of(pause, displacements) == taker);
+            let of_taker = self.long_pauses.iter().filter(|&&pause| Taker::of(pause, displacements) == taker);
             let longest_ns = of_taker.map(|(begin_ns, end_ns)| end_ns - begin_ns).max().unwrap_or(0);
             answer.insert(format!("{stretch}_{}", taker.key()), longest_ns as f64);
         }
     }
 }
 
-/// Who took the processor.
+/// The cause of a pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Taker {
     Us,
@@ -300,7 +300,7 @@ enum Taker {
 impl Taker {
     const ALL: [Self; 4] = [Self::Us, Self::Kernel, Self::Others, Self::Nobody];
 
-    /// Of a pause: whose displacement of the thread takes most of it.
+    /// The cause of a pause: the thread whose displacement takes most of it.
     fn of((begin_ns, end_ns): (u64, u64), displacements: &[Displacement]) -> Self {
         let shared_ns = |other: &Displacement| other.end_ns.min(end_ns).saturating_sub(other.start_ns.max(begin_ns));
         let longest = displacements.iter().max_by_key(|displacement| shared_ns(displacement));
@@ -310,7 +310,7 @@ impl Taker {
         }
     }
 
-    /// Of a thread. Ours are those of the recorder, and of this program.
+    /// The cause by thread name. Ours are the threads of the recorder and of this program.
     fn by_name(name: &str) -> Self {
         const KERNEL: [&str; 9] =
             ["kworker", "ksoftirqd", "jbd2", "kswapd", "kcompactd", "kblockd", "migration", "rcu", "swapper"];
@@ -339,7 +339,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pause_is_of_who_had_the_processor_for_most_of_it() {
+    fn the_cause_of_a_pause_is_the_longest_displacement() {
         let displacement = |start_ns, end_ns, by: &str| Displacement { start_ns, end_ns, by: by.to_owned() };
         let displacements = [
             displacement(100, 200, "kworker/u8:0"),

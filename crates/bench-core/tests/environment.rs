@@ -1,4 +1,4 @@
-//! What variables switch a writer on.
+//! Environment variables that enable a writer.
 
 mod again;
 mod scratch;
@@ -43,15 +43,15 @@ fn names_and_values_may_be_of_different_types() {
 }
 
 #[test]
-fn a_path_after_an_empty_one_is_taken() {
+fn an_empty_path_is_skipped() {
     let path = scratch::folder("a_path_after_an_empty_one").join("trace.json");
     let vars = [("FERRUM_TRACE_OUT", ""), ("FERRUM_TRACE_OUT", path.to_str().unwrap())];
     assert!(TraceWriter::from_env_vars(vars).is_enabled());
 }
 
 #[test]
-fn a_limit_among_the_variables_holds_for_the_writer() {
-    let test = "a_limit_among_the_variables_holds_for_the_writer";
+fn a_limit_in_the_variables_applies_to_the_writer() {
+    let test = "a_limit_in_the_variables_applies_to_the_writer";
     if again::is_child() {
         let vars = [("FERRUM_TRACE_OUT", "trace.json"), ("FERRUM_TRACE_LIMIT", "1MiB")];
         let writer = TraceWriter::from_env_vars(vars);
@@ -65,15 +65,15 @@ fn a_limit_among_the_variables_holds_for_the_writer() {
         child.current_dir(&folder);
     });
     assert!(output.status.success());
-    assert!(n_events(&folder.join("trace.json")) < 100_000, "1 MiB does not hold so many");
+    assert!(n_events(&folder.join("trace.json")) < 100_000, "1 MiB holds fewer events");
     let lines = again::lines(&output);
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(lines[0].contains("events lost (the limit was reached)"), "{lines:?}");
 }
 
 #[test]
-fn the_environment_of_the_process_is_asked_by_from_env() {
-    let test = "the_environment_of_the_process_is_asked_by_from_env";
+fn from_env_reads_the_environment_of_the_process() {
+    let test = "from_env_reads_the_environment_of_the_process";
     if again::is_child() {
         let writer = TraceWriter::from_env();
         assert!(writer.is_enabled());
@@ -90,10 +90,10 @@ fn the_environment_of_the_process_is_asked_by_from_env() {
 
 #[cfg(unix)]
 #[test]
-fn variables_that_are_no_utf8_do_no_harm() {
+fn variables_that_are_not_utf8_are_ignored() {
     use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
-    let test = "variables_that_are_no_utf8_do_no_harm";
+    let test = "variables_that_are_not_utf8_are_ignored";
     if again::is_child() {
         assert!(!TraceWriter::from_env().is_enabled());
         return;

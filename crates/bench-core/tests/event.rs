@@ -1,4 +1,4 @@
-//! `TraceEvent`, as the reference's users make and read it.
+//! `TraceEvent`, as users of the original engine create and read it.
 
 use ferrum_bench_core::trace::TraceEvent;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn fields(event: &TraceEvent) -> (&str, &str, char, u64, u64, u32, u32, Value) {
 }
 
 #[test]
-fn a_complete_event_has_what_it_was_given() {
+fn a_complete_event_has_the_given_values() {
     let event = TraceEvent::complete("decode", String::from("step"), 77, 1.5, 4);
     assert_eq!(fields(&event), ("decode", "step", 'X', 77, 1500, 0, 4, json!({})));
 }
@@ -29,7 +29,7 @@ fn durations_are_rounded_to_whole_microseconds() {
 }
 
 #[test]
-fn durations_that_are_none_become_the_nearest_that_is() {
+fn invalid_durations_become_the_nearest_valid_one() {
     for (millis, micros) in
         [(f64::NAN, 0), (-1.0, 0), (f64::NEG_INFINITY, 0), (f64::INFINITY, u64::MAX), (1e300, u64::MAX)]
     {
@@ -38,7 +38,7 @@ fn durations_that_are_none_become_the_nearest_that_is() {
 }
 
 #[test]
-fn an_event_comes_back_from_its_json() {
+fn an_event_is_the_same_after_writing_and_parsing() {
     let mut event = TraceEvent::complete("a \"name\" \\ \n 🦀", "", 1_700_000_000_000_000, 0.123, u32::MAX);
     event.pid = u32::MAX;
     event.args = json!({"shape": [1, 4096], "nested": {"deep": [null, true, -1.5, "x"]}}).as_object().unwrap().clone();
@@ -47,7 +47,7 @@ fn an_event_comes_back_from_its_json() {
 }
 
 #[test]
-fn times_of_64_bits_come_back_from_their_json() {
+fn times_of_64_bits_are_exact_after_writing_and_parsing() {
     for number in [(1 << 53) + 1, i64::MAX as u64, u64::MAX - 1, u64::MAX] {
         let mut event = TraceEvent::complete("", "", number, 0.0, 0);
         let back: TraceEvent = serde_json::from_str(&serde_json::to_string(&event).unwrap()).unwrap();
@@ -59,7 +59,7 @@ fn times_of_64_bits_come_back_from_their_json() {
 }
 
 #[test]
-fn the_json_has_the_reference_fields_and_args_only_if_there_are_any() {
+fn the_json_has_the_original_fields_and_args_only_if_there_are_any() {
     let mut event = TraceEvent::complete("rope", "attn", 5, 0.5, 2);
     let expected = json!({"name": "rope", "cat": "attn", "ph": "X", "ts": 5, "dur": 500, "pid": 0, "tid": 2});
     assert_eq!(serde_json::to_value(&event).unwrap(), expected);
@@ -70,7 +70,7 @@ fn the_json_has_the_reference_fields_and_args_only_if_there_are_any() {
 #[test]
 fn begin_and_end_of_a_file_with_decimals_are_rounded() {
     let event = read(json!({"name": "a", "cat": "b", "ph": "X", "ts": 1.6, "dur": 0.8, "pid": 1, "tid": 1}));
-    assert_eq!((event.ts, event.dur), (2, 0), "1.6 to 2.4: both are nearest to 2");
+    assert_eq!((event.ts, event.dur), (2, 0), "1.6 and 2.4 are both rounded to 2");
     let event = read(json!({"name": "a", "cat": "b", "ph": "X", "ts": 1.4, "dur": 0.2, "pid": 1, "tid": 1}));
     assert_eq!((event.ts, event.dur), (1, 1), "1.4 to 1.6");
 }
@@ -79,7 +79,7 @@ fn begin_and_end_of_a_file_with_decimals_are_rounded() {
 fn events_of_other_phases_are_read_too() {
     let event = read(json!({"name": "thread_name", "ph": "M", "pid": 7, "tid": 8, "args": {"name": "main"}}));
     assert_eq!(fields(&event), ("thread_name", "", 'M', 0, 0, 7, 8, json!({"name": "main"})));
-    assert!(serde_json::from_value::<TraceEvent>(json!({"ph": "X", "ts": 1})).is_err(), "a name it must have");
+    assert!(serde_json::from_value::<TraceEvent>(json!({"ph": "X", "ts": 1})).is_err(), "the name is required");
 }
 
 #[test]

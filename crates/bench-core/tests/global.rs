@@ -1,4 +1,4 @@
-//! The writer of the process: its file is complete however the process ends, with no guard to hold and no call to make.
+//! The writer of the process: its file is complete however the process ends, without a guard or a call at the end.
 
 mod again;
 mod scratch;
@@ -25,9 +25,9 @@ fn recorded(test: &str) -> (Output, PathBuf) {
     (output, path)
 }
 
-/// The pushed events, all there, once and in order; and nothing beside the file.
+/// Checks that all pushed events are in the file, once and in order, and that there is no other file.
 #[track_caller]
-fn is_complete(path: &Path) {
+fn assert_complete(path: &Path) {
     let events: Vec<TraceEvent> = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let names: Vec<&str> = events.iter().map(|event| event.name.as_str()).collect();
     let expected: Vec<String> = (0..EVENTS).map(|n| format!("event {n}")).collect();
@@ -37,39 +37,39 @@ fn is_complete(path: &Path) {
 }
 
 #[test]
-fn it_is_complete_after_a_normal_return() {
+fn the_file_is_complete_after_a_normal_return() {
     if again::is_child() {
         return push(0..EVENTS);
     }
-    let (output, path) = recorded("it_is_complete_after_a_normal_return");
+    let (output, path) = recorded("the_file_is_complete_after_a_normal_return");
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
-    is_complete(&path);
+    assert_complete(&path);
 }
 
 #[test]
-fn it_is_complete_after_exit() {
+fn the_file_is_complete_after_exit() {
     if again::is_child() {
         push(0..EVENTS);
         std::process::exit(7);
     }
-    let (output, path) = recorded("it_is_complete_after_exit");
+    let (output, path) = recorded("the_file_is_complete_after_exit");
     assert_eq!(output.status.code(), Some(7), "{output:?}");
-    is_complete(&path);
+    assert_complete(&path);
 }
 
 #[test]
-fn it_is_complete_after_a_panic() {
+fn the_file_is_complete_after_a_panic() {
     if again::is_child() {
         push(0..EVENTS);
-        panic!("as planned");
+        panic!("a planned panic");
     }
-    let (output, path) = recorded("it_is_complete_after_a_panic");
+    let (output, path) = recorded("the_file_is_complete_after_a_panic");
     assert!(!output.status.success(), "{output:?}");
-    is_complete(&path);
+    assert_complete(&path);
 }
 
 #[test]
-fn it_is_complete_after_flushes_in_between() {
+fn the_file_is_complete_after_flushes_in_between() {
     if again::is_child() {
         for start in (0..EVENTS).step_by(10) {
             push(start..start + 10);
@@ -78,26 +78,26 @@ fn it_is_complete_after_flushes_in_between() {
         }
         return;
     }
-    let (output, path) = recorded("it_is_complete_after_flushes_in_between");
+    let (output, path) = recorded("the_file_is_complete_after_flushes_in_between");
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
-    is_complete(&path);
+    assert_complete(&path);
 }
 
 #[test]
-fn it_is_the_same_for_all_threads() {
+fn all_threads_share_the_writer() {
     if again::is_child() {
         push(0..EVENTS / 2);
         std::thread::spawn(|| push(EVENTS / 2..EVENTS)).join().unwrap();
         return;
     }
-    let (output, path) = recorded("it_is_the_same_for_all_threads");
+    let (output, path) = recorded("all_threads_share_the_writer");
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
-    is_complete(&path);
+    assert_complete(&path);
 }
 
 #[test]
-fn it_is_off_without_the_variable() {
-    let test = "it_is_off_without_the_variable";
+fn the_writer_is_off_without_the_variable() {
+    let test = "the_writer_is_off_without_the_variable";
     if again::is_child() {
         push(0..EVENTS);
         assert!(!global_trace().is_enabled());
@@ -110,19 +110,19 @@ fn it_is_off_without_the_variable() {
 }
 
 #[test]
-fn it_is_on_with_the_variable() {
+fn the_writer_is_on_with_the_variable() {
     if again::is_child() {
         assert!(global_trace().is_enabled());
         return push(0..EVENTS);
     }
-    let (output, path) = recorded("it_is_on_with_the_variable");
+    let (output, path) = recorded("the_writer_is_on_with_the_variable");
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
-    is_complete(&path);
+    assert_complete(&path);
 }
 
 #[test]
-fn a_path_that_cannot_be_written_is_told_in_one_line_and_harms_nobody() {
-    let test = "a_path_that_cannot_be_written_is_told_in_one_line_and_harms_nobody";
+fn a_path_that_cannot_be_written_is_reported_in_one_line_and_does_no_harm() {
+    let test = "a_path_that_cannot_be_written_is_reported_in_one_line_and_does_no_harm";
     if again::is_child() {
         push(0..EVENTS);
         assert!(!global_trace().is_enabled());

@@ -67,18 +67,18 @@ fn a_drop_without_a_flush_writes_everything() {
     drop(writer);
     assert_eq!(names(&path), ["only"]);
     let left: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left, ["trace.json"], "nothing else is left behind");
+    assert_eq!(left, ["trace.json"], "no other file stays");
 }
 
 #[test]
-fn a_writer_that_got_nothing_leaves_an_empty_list() {
+fn a_writer_without_events_leaves_an_empty_list() {
     let path = scratch::folder("a_writer_that_got_nothing").join("trace.json");
     drop(TraceWriter::enabled(path.clone()));
     assert!(events(&path).is_empty());
 }
 
 #[test]
-fn everything_that_becomes_a_string_can_be_pushed() {
+fn every_string_type_can_be_pushed() {
     let path = scratch::folder("everything_that_becomes_a_string").join("trace.json");
     let writer = TraceWriter::enabled(path.clone());
     let owned = String::from("&String");
@@ -105,7 +105,7 @@ fn the_file_has_exactly_the_pushed_events_in_the_order_of_the_pushes() {
     let path = scratch::folder("exactly_the_pushed_events").join("trace.json");
     let writer = TraceWriter::enabled(path.clone());
     for n in 0..50u32 {
-        // A row each, so that nothing overlaps.
+        // One row each, so that nothing overlaps.
         writer.push_with_args(format!("event {n}"), format!("cat {}", n % 3), 0.01, n, args(json!({"n": n})));
     }
     drop(writer);
@@ -128,26 +128,29 @@ fn pushes_that_began_before_the_writer_all_begin_with_it_and_the_longest_comes_f
     writer.push("longer", "test", 1000.0, 1);
     writer.push("longest", "test", 2000.0, 1);
     drop(writer);
-    // Viewers want the outer one of two slices that begin together first.
+    // Viewers need the outer one of two slices with the same begin first.
     assert_eq!(names(&path), ["longest", "longer", "short"]);
     let durations: Vec<u64> = events(&path).iter().map(|event| event.dur).collect();
     assert_eq!(durations, [2_000_000, 1_000_000, 500_000]);
 }
 
 #[test]
-fn pushes_that_overlap_in_part_get_rows_of_their_own() {
+fn pushes_that_overlap_partly_get_separate_rows() {
     let path = scratch::folder("pushes_that_overlap").join("trace.json");
     let writer = TraceWriter::enabled(path.clone());
     for _ in 0..2000 {
-        // Longer than it takes to push it.
+        // Longer than the push itself takes.
         writer.push("twenty microseconds", "test", 0.02, 5);
     }
     drop(writer);
     let (names, slices): (Vec<_>, Vec<_>) = events(&path).into_iter().partition(|event| event.ph == 'M');
     assert_eq!(slices.len(), 2000);
     let rows: BTreeSet<(u32, u32)> = slices.iter().map(|event| (event.pid, event.tid)).collect();
-    assert!(rows.len() > 1 && rows.contains(&(0, 5)), "viewers lose or misdraw what overlaps in one row: {rows:?}");
-    assert!(rows.iter().all(|row| row.1 == 5), "whoever groups by `tid` finds all of it in one group: {rows:?}");
+    assert!(
+        rows.len() > 1 && rows.contains(&(0, 5)),
+        "viewers lose or misdraw overlapping slices of one row: {rows:?}"
+    );
+    assert!(rows.iter().all(|row| row.1 == 5), "all have the same `tid`: {rows:?}");
     for (row, n) in rows.iter().skip(1).zip(2..) {
         let name_of = |what: &str| {
             let mut of_row = names.iter().filter(|event| event.name == what && (event.pid, event.tid) == *row);
@@ -197,7 +200,7 @@ fn arguments_may_be_any_json() {
 }
 
 #[test]
-fn arguments_nested_sixty_levels_deep_come_back() {
+fn arguments_nested_sixty_levels_deep_are_kept() {
     let path = scratch::folder("arguments_nested_deeply").join("trace.json");
     let writer = TraceWriter::enabled(path.clone());
     let deep = (0..60).fold(json!("core"), |inner, _| json!([inner]));
@@ -207,7 +210,7 @@ fn arguments_nested_sixty_levels_deep_come_back() {
 }
 
 #[test]
-fn arguments_beyond_8_kib_are_replaced_by_a_text_that_says_so() {
+fn arguments_beyond_8_kib_are_replaced_by_a_note() {
     let path = scratch::folder("arguments_beyond_8_kib").join("trace.json");
     let writer = TraceWriter::enabled(path.clone());
     let long = args(json!({"long": "x".repeat(1 << 20)}));
@@ -219,7 +222,7 @@ fn arguments_beyond_8_kib_are_replaced_by_a_text_that_says_so() {
 }
 
 #[test]
-fn durations_that_are_none_and_huge_ones_leave_a_valid_file() {
+fn invalid_and_huge_durations_leave_a_valid_file() {
     let path = scratch::folder("durations_that_are_none").join("trace.json");
     let writer = TraceWriter::enabled(path.clone());
     let durations = [f64::NAN, -1.0, f64::NEG_INFINITY, -0.0, f64::INFINITY, 1e300, f64::MAX, 1e-300];
@@ -268,8 +271,8 @@ fn two_writers_at_once_do_not_mix() {
 }
 
 #[test]
-fn two_writers_of_one_path_get_a_file_each_and_a_line_says_so() {
-    let test = "two_writers_of_one_path_get_a_file_each_and_a_line_says_so";
+fn two_writers_of_one_path_get_separate_files_and_a_line_reports_it() {
+    let test = "two_writers_of_one_path_get_separate_files_and_a_line_reports_it";
     if again::is_child() {
         let path = std::env::current_dir().unwrap().join("trace.json");
         let (one, other) = (TraceWriter::enabled(path.clone()), TraceWriter::enabled(path));
@@ -324,8 +327,8 @@ fn a_disabled_writer_does_nothing() {
 }
 
 #[test]
-fn a_path_that_cannot_be_written_is_told_in_one_line_and_disables_the_writer() {
-    let test = "a_path_that_cannot_be_written_is_told_in_one_line_and_disables_the_writer";
+fn a_path_that_cannot_be_written_is_reported_in_one_line_and_disables_the_writer() {
+    let test = "a_path_that_cannot_be_written_is_reported_in_one_line_and_disables_the_writer";
     if again::is_child() {
         let path = std::env::current_dir().unwrap().join("missing/trace.json");
         let writer = TraceWriter::enabled(path);

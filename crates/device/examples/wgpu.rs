@@ -1,11 +1,11 @@
-//! A few steps of an engine that does not exist, on a real device: layers of two kernels, each measured by the device.
+//! A few simulated engine steps on a real device: layers of two kernels, each timed by the device.
 //!
 //! ```sh
 //! FERRUM_TRACE_OUT=trace.json cargo run -p ferrum-trace-device --features wgpu-vulkan --example wgpu
 //! ```
 //!
-//! Needs a Vulkan driver; Mesa's lavapipe will do (Debian: `apt install mesa-vulkan-drivers`). Open `trace.json` in
-//! <https://ui.perfetto.dev> and select a slice of the row `GPU 0 / queue`.
+//! Needs a Vulkan driver, for example Mesa's lavapipe (Debian: `apt install mesa-vulkan-drivers`). Open `trace.json` in
+//! <https://ui.perfetto.dev> and select a slice of the track `GPU 0 / queue`.
 
 use ferrum_trace::llm::{self, Phase, Step};
 use ferrum_trace::span;
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         engine.wait()?;
         timeline.collect()?;
     }
-    #[expect(clippy::print_stdout, reason = "an example talks to the person who runs it")]
+    #[expect(clippy::print_stdout, reason = "an example prints")]
     {
         println!("{:?}, times within {error:?}", timeline.counts());
     }
@@ -89,7 +89,7 @@ impl Engine {
         Ok(Self { device, queue, pipeline, bindings })
     }
 
-    /// Drivers compile a kernel when it is first used.
+    /// Drivers compile a kernel at its first use.
     fn warm_up(&self) -> Result<(), Box<dyn Error>> {
         let _span = span!("warm up", "startup");
         let mut encoder = self.device.create_command_encoder(&Default::default());
@@ -98,7 +98,7 @@ impl Engine {
         self.wait()
     }
 
-    /// One encoder a step, as engines do.
+    /// Submits one encoder per step, as engines do.
     fn submit(&self, timeline: &mut WgpuTimeline) {
         let mut encoder = self.device.create_command_encoder(&Default::default());
         for layer in 0..LAYERS {

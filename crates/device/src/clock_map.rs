@@ -1,7 +1,7 @@
-//! From a device's clock to the host's.
+//! Maps a device's clock to the host's.
 //!
-//! All that is known comes from order: a device cannot have begun what it had not been given yet, and cannot end later than the
-//! host notices it. Each such fact bounds the offset between the clocks from one side:
+//! Everything is derived from order: a device cannot begin work before it was launched, and cannot end it after the
+//! host noticed the end. Each such fact bounds the offset between the clocks from one side:
 //!
 //! ```text
 //!  host   ──┬──────────────────────────┬──▶    launched ≤ begin + offset
@@ -10,41 +10,43 @@
 //!               begin      end
 //! ```
 //!
-//! The offset lies where all of them overlap, the [`Band`]. A round of calibration is such a fact with little between the
-//! two reads of the host's clock, but everything that is collected helps as well. Clocks also run at different rates, so a band
-//! widens by the drift that is possible until the next fact narrows it; and the drift is known better the longer it is observed.
+//! The offset is in the intersection of these bounds, the [`Band`]. A calibration round is a fact with little time
+//! between the two reads of the host's clock, but every collected result helps too. Clocks also run at different rates,
+//! so a band widens by the possible drift until the next fact narrows it; the drift is known better the longer it is
+//! observed.
 
 use std::collections::VecDeque;
 
-/// How far the rates of two clocks may be apart before anything is known, in parts per billion: crystals are good for
-/// 100 ppm, and clocks that are kept in step with others are corrected at about that rate.
+/// Largest difference between the rates of two clocks that is assumed at the start, in parts per billion: crystals are
+/// within 100 ppm, and synchronized clocks are corrected at about that rate.
 const DRIFT_MAX_PPB: i64 = 100_000;
-/// How well a drift can be known: rates change with the temperature.
+/// Smallest uncertainty of a drift: rates change with the temperature.
 const DRIFT_MIN_PPB: i64 = 2_000;
-/// How long facts are gathered before they say something about the drift.
+/// Duration over which facts are gathered for one estimate of the drift.
 const EPOCH_NANOS: u64 = 250_000_000;
-/// After how many epochs the drift is measured from a newer one: one minute.
+/// Number of epochs after which the drift is measured from a newer baseline: one minute.
 const BASELINE_EPOCHS: u32 = 240;
-/// How many lines are kept; times before them are mapped by the oldest.
+/// Number of lines that are kept; earlier times are mapped by the oldest.
 const LINES: usize = 64;
-/// How many earlier bands are kept, for times that lie nearer to them than to the latest.
+/// Number of earlier bands that are kept, for times that are closer to them than to the latest.
 const BANDS: usize = 16;
-/// How far apart they are at least.
+/// Minimum distance between two of them.
 const BANDS_APART_NANOS: u64 = 1_000_000;
 const BILLION: i128 = 1_000_000_000;
 
-/// What is known about a device's clock. Times are nanoseconds: of the device, and of the host's monotonic clock.
+/// Offset and drift between a device's clock and the host's monotonic clock. All times are in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub struct ClockMap {
     band: Option<Band>,
-    /// What was known before.
+    /// Bands of earlier times.
     earlier: VecDeque<Band>,
     drift: Drift,
-    /// What the facts of this epoch alone say.
+    /// Band from the facts of this epoch only.
     epoch: Option<Epoch>,
-    /// What an earlier epoch said, to measure the drift from.
+    /// Band of an earlier epoch, from which the drift is measured, and its age in epochs.
     baseline: Option<(Band, u32)>,
-    /// The mapping in use, piece by piece. Pieces are only added at the end: what was mapped once is mapped alike for ever.
+    /// The mapping in use, in pieces. Pieces are only added at the end, so that a time is always mapped to the same
+    /// result.
     lines: VecDeque<MappingLine>,
     /// The latest device time that was mapped.
     frontier: Option<u64>,
@@ -56,11 +58,11 @@ pub struct ClockMap {
 pub struct Mapped {
     /// Nanoseconds of the host's monotonic clock.
     pub host: u64,
-    /// By how many nanoseconds it may be off, at most.
+    /// Upper bound of the error in nanoseconds.
     pub error: u64,
 }
 
-/// Where the offset from device to host lies, at one time of the device.
+/// Bounds of the offset from device to host at one device time.
 #[derive(Clone, Copy, Debug)]
 struct Band {
     at: u64,
@@ -68,7 +70,7 @@ struct Band {
     high: i64,
 }
 
-/// Where the change of the offset lies, in nanoseconds per second of the device.
+/// Bounds of the change of the offset, in nanoseconds per second of the device.
 #[derive(Clone, Copy, Debug)]
 struct Drift {
     low: i64,
@@ -81,7 +83,7 @@ struct Epoch {
     band: Band,
 }
 
-/// `device + offset + drift`, but never before `floor`, so that the mapping does not run backwards where a line begins.
+/// `device + offset + drift`, but never before `floor`, so that the mapping is monotonic where a line begins.
 #[derive(Clone, Copy, Debug)]
 struct MappingLine {
     from: u64,
@@ -92,40 +94,40 @@ struct MappingLine {
 }
 
 impl ClockMap {
-    /// Nothing is known yet.
+    /// Creates a map without facts.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The device read `device` on its clock, and the host had read `host` before.
+    /// Adds a fact: the device's clock read `device` after the host's clock read `host`.
     pub fn not_before(&mut self, device: u64, host: u64) {
         self.learn(Band { at: device, low: difference(host, device), high: i64::MAX });
     }
 
-    /// The device read `device` on its clock, and the host read `host` after it.
+    /// Adds a fact: the device's clock read `device` before the host's clock read `host`.
     pub fn not_after(&mut self, device: u64, host: u64) {
         self.learn(Band { at: device, low: i64::MIN, high: difference(host, device) });
     }
 
-    /// The device read `device` on its clock between two reads of the host.
+    /// Adds a fact: the device's clock read `device` between two reads of the host's clock.
     pub fn between(&mut self, device: u64, (before, after): (u64, u64)) {
         self.not_before(device, before);
         self.not_after(device, after);
     }
 
-    /// How often facts contradicted all that was known before: a clock was set, or runs at another rate than it did.
+    /// Number of facts that contradicted all earlier ones: a clock was set, or its rate changed.
     pub fn n_conflicts(&self) -> u64 {
         self.n_conflicts
     }
 
-    /// By how much the offset is uncertain at a time of the device, either way; `None` as long as little is known. The least error that
-    /// the mapping can come to.
+    /// Uncertainty of the offset at a device time, in either direction; `None` while it is unbounded. The mapping's
+    /// error cannot be smaller.
     pub fn uncertainty(&self, device: u64) -> Option<u64> {
         let band = self.band.filter(Band::is_closed)?;
         Some(band.moved_to(device, self.drift).half_width())
     }
 
-    /// The mapping follows what has become known, from the latest time on that was mapped.
+    /// Updates the mapping with the facts so far, from the latest mapped time on.
     pub fn settle(&mut self) {
         let Some(band) = self.band.filter(Band::is_closed) else {
             return;
@@ -138,7 +140,7 @@ impl ClockMap {
             return;
         };
         let now = self.host_of(frontier);
-        // A step costs the picture more than it gives, unless it is a good part of the error.
+        // A step in the mapping is worth it only if it corrects a good part of the error.
         if now.is_some_and(|host| host.abs_diff(line.host_of(frontier)) <= band.half_width() / 4) {
             return;
         }
@@ -148,8 +150,8 @@ impl ClockMap {
         }
     }
 
-    /// A device time on the host's clock; `None` as long as nothing is known. Later times are never mapped before earlier
-    /// ones.
+    /// Maps a device time to the host's clock; `None` before there is a mapping. Later times are never mapped before
+    /// earlier ones.
     pub fn map(&mut self, device: u64) -> Option<Mapped> {
         let host = self.host_of(device)?;
         let band = self.band_at(device)?;
@@ -159,7 +161,7 @@ impl ClockMap {
         Some(Mapped { host, error: u64::try_from(error).unwrap_or(0) })
     }
 
-    /// What is known of the offset at a time, by all that was known before it and after it.
+    /// The band at a device time, from the latest and all earlier bands.
     fn band_at(&self, device: u64) -> Option<Band> {
         let latest = self.band?.moved_to(device, self.drift);
         let narrowed = |band: Band, earlier: &Band| {
@@ -194,7 +196,7 @@ impl ClockMap {
         self.learn_drift(fact);
     }
 
-    /// Forgets what is known, but not what was mapped; unless times begin again that were mapped before, and mean others now.
+    /// Discards all facts but keeps the mapping, unless the device's clock went back to times that were mapped already.
     fn with_mapping_before(&mut self, device: u64) -> Self {
         if self.frontier.is_some_and(|frontier| device < frontier) {
             return Self::default();
@@ -210,7 +212,7 @@ impl ClockMap {
                 self.epoch = None;
                 self.end_epoch(band);
             }
-            // Then all that is known is in conflict too, and begins anew.
+            // The main band is in conflict too, and starts over.
             None => self.epoch = None,
         }
     }
@@ -237,7 +239,7 @@ impl Band {
         self.high.abs_diff(self.low) / 2
     }
 
-    /// What is known at another time, given how fast the offset may change.
+    /// The band at another time, widened by the possible drift.
     fn moved_to(self, at: u64, drift: Drift) -> Self {
         let elapsed = i128::from(at) - i128::from(self.at);
         let changes = [drift.low, drift.high].map(|ppb| clamped(elapsed * i128::from(ppb) / BILLION));
@@ -248,7 +250,7 @@ impl Band {
         Self { at, low, high }
     }
 
-    /// What both say together, at the later of the two times; `None` if they contradict each other.
+    /// The intersection of two bands, at the later of their times; `None` if they contradict each other.
     fn narrowed_by(self, fact: Self, drift: Drift) -> Option<Self> {
         let at = self.at.max(fact.at);
         let (known, fact) = (self.moved_to(at, drift), fact.moved_to(at, drift));
@@ -256,7 +258,7 @@ impl Band {
         (both.low <= both.high).then_some(both)
     }
 
-    /// The drift that leads from an earlier band to this one, if that is long ago enough to tell.
+    /// The drift from an earlier band to this one, if they are far enough apart.
     fn drift_since(&self, earlier: Self) -> Option<Drift> {
         let elapsed = i128::from(self.at.checked_sub(earlier.at)?);
         if elapsed < i128::from(EPOCH_NANOS) / 2 {
@@ -266,7 +268,7 @@ impl Band {
         let (low, high) = (rate(earlier.high, self.low), rate(earlier.low, self.high));
         let middle = low / 2 + high / 2;
         let spread = (high.saturating_sub(low) / 2).max(DRIFT_MIN_PPB);
-        // What was never assumed to be possible is not believed now either.
+        // Stay within the limits that were assumed at the start.
         let within = |ppb: i64| ppb.clamp(-DRIFT_MAX_PPB, DRIFT_MAX_PPB);
         Some(Drift { low: within(middle.saturating_sub(spread)), high: within(middle.saturating_add(spread)) })
     }
@@ -297,7 +299,7 @@ fn difference(host: u64, device: u64) -> i64 {
     clamped(i128::from(host) - i128::from(device))
 }
 
-/// Not quite the least and the greatest, which stand for sides of a band that are open.
+/// Excludes the two extreme values, which stand for open sides of a band.
 fn clamped(nanos: i128) -> i64 {
     nanos.clamp(i128::from(i64::MIN + 1), i128::from(i64::MAX - 1)) as i64
 }
@@ -310,29 +312,29 @@ mod tests {
     const MILLI: u64 = 1_000_000;
 
     #[test]
-    fn nothing_is_mapped_before_anything_is_known() {
+    fn nothing_is_mapped_before_both_bounds_are_known() {
         let mut map = ClockMap::new();
         map.settle();
         assert_eq!(map.map(5), None);
         map.not_before(100, 1_100);
         map.settle();
-        assert_eq!(map.map(100), None, "one side alone says little");
+        assert_eq!(map.map(100), None, "one bound is not enough");
     }
 
     #[test]
-    fn the_offset_lies_where_all_facts_overlap() {
+    fn the_offset_is_in_the_intersection_of_all_facts() {
         let mut map = ClockMap::new();
         map.between(1_000, (9_000, 19_000));
         map.between(2_000, (12_500, 32_000));
         map.between(3_000, (3_000, 14_000));
         map.settle();
-        // 8000..18000, 10500..30000 and 0..11000 have 10500..11000 in common.
+        // The intersection of 8000..18000, 10500..30000 and 0..11000 is 10500..11000.
         assert_eq!(map.map(4_000), Some(Mapped { host: 14_750, error: 250 }));
         assert_eq!(map.n_conflicts(), 0);
     }
 
     #[test]
-    fn the_error_grows_with_the_drift_that_is_possible() {
+    fn the_error_grows_with_the_possible_drift() {
         let mut map = ClockMap::new();
         map.between(0, (1_000, 3_000));
         map.settle();
@@ -344,7 +346,7 @@ mod tests {
     #[test]
     fn a_steady_drift_is_learned() {
         let mut map = ClockMap::new();
-        // The host's clock gains 15 µs a second.
+        // The host's clock gains 15 µs per second.
         let host = |device: u64| 777_000_000 + device + device / 1_000_000 * 15;
         for i in 0..100 {
             let device = i * 50 * MILLI;
@@ -361,14 +363,14 @@ mod tests {
     }
 
     #[test]
-    fn a_time_near_an_earlier_fact_is_known_by_that() {
+    fn a_time_near_an_earlier_fact_has_the_error_of_that_fact() {
         let mut map = ClockMap::new();
         map.between(0, (1_000, 3_000));
         map.settle();
         map.between(400 * MILLI, (400 * MILLI, 400 * MILLI + 100_000));
         map.settle();
         let mapped = map.map(10 * MILLI).unwrap();
-        // Going back from the latest fact alone would leave 39 µs.
+        // The latest fact alone would give an error of 39 µs.
         assert!(mapped.error < 25_000, "{mapped:?}");
     }
 
@@ -382,7 +384,7 @@ mod tests {
         map.settle();
         assert_eq!(map.map(2_000), Some(Mapped { host: 1_005_500, error: 500 }));
         assert_eq!(map.n_conflicts(), 1);
-        assert_eq!(map.map(900).unwrap().host, 5_400, "what was mapped once is mapped alike");
+        assert_eq!(map.map(900).unwrap().host, 5_400, "the mapping of earlier times does not change");
     }
 
     #[test]
@@ -411,12 +413,12 @@ mod tests {
         }
     }
 
-    /// One fact: how long after the last one, how long before and after it the host read its clock.
+    /// One fact: time since the last one, and distance of the host's reads before and after it.
     type Step = (u64, u64, u64);
 
     proptest! {
         #[test]
-        fn the_truth_is_never_further_away_than_the_error_and_time_never_runs_backwards(
+        fn the_true_time_is_within_the_error_and_the_mapping_is_monotonic(
             offset in -1_000_000_000_000i64..1_000_000_000_000,
             ppb in -50_000i64..50_000,
             steps in prop::collection::vec((1u64..40_000_000, 0u64..50_000, 0u64..50_000), 1..200),

@@ -1,62 +1,62 @@
-//! Timelines of devices whose commands can be asked when they ran: those of OpenCL and Metal.
+//! Timelines of devices whose commands report when they ran: OpenCL and Metal.
 
 use crate::clock_map::ClockMap;
 use crate::counts::Counts;
 use crate::device_track::DeviceTrack;
+use crate::driver_failure::DriverFailure;
 use crate::launch::{Done, Launch};
-use crate::trouble::Trouble;
 use ferrum_trace::Timestamp;
 use std::collections::VecDeque;
 
-/// Something that was enqueued.
-pub trait Command {
-    /// When it began and ended, in nanoseconds of the device; `None` if it has not ended. Does not wait.
-    fn times(&self) -> Result<Option<(u64, u64)>, Trouble>;
+/// An enqueued command.
+pub(crate) trait Command {
+    /// Begin and end in nanoseconds of the device; `None` if it has not ended. Does not wait.
+    fn times(&self) -> Result<Option<(u64, u64)>, DriverFailure>;
 }
 
-/// A row, and what is on its way, of which there is no more than there are slots.
+/// A track and its pending commands, at most one per slot.
 #[derive(Debug)]
-pub struct CommandTimeline<C> {
+pub(crate) struct CommandTimeline<C> {
     track: DeviceTrack,
     slots: usize,
     pending: VecDeque<(Launch, C)>,
-    lost: Option<Trouble>,
+    lost: Option<DriverFailure>,
 }
 
 impl<C: Command> CommandTimeline<C> {
-    pub fn new(name: &str, slots: usize) -> Self {
+    pub(crate) fn new(name: &str, slots: usize) -> Self {
         Self { track: DeviceTrack::new(name), slots, pending: VecDeque::new(), lost: None }
     }
 
-    /// Before a command is enqueued.
-    pub fn launch(&mut self, name: &'static str, category: &'static str) -> Option<Launch> {
-        // No arrow leaves for what will not be measured.
+    /// Call before a command is enqueued.
+    pub(crate) fn launch(&mut self, name: &'static str, category: &'static str) -> Option<Launch> {
+        // A launch that will not be measured must not start a flow.
         if !ferrum_trace::is_on() || !self.is_alive() || !self.has_room() {
             return None;
         }
         self.track.launch(name, category)
     }
 
-    /// After it was enqueued, or not.
-    pub fn launched(&mut self, launch: Launch, command: Result<C, Trouble>) {
+    /// Call after the command was enqueued or failed to be.
+    pub(crate) fn launched(&mut self, launch: Launch, command: Result<C, DriverFailure>) {
         match command {
-            // What was launched before may have taken the room since.
+            // Commands launched in between may have taken the slot.
             Ok(command) if self.has_room() => self.pending.push_back((launch, command)),
             Ok(_) => {}
-            Err(trouble) => self.lose(trouble),
+            Err(error) => self.lose(error),
         }
     }
 
-    /// A command that was launched will never be known.
-    pub fn lose(&mut self, trouble: Trouble) {
+    /// Counts a launched command as lost.
+    pub(crate) fn lose(&mut self, error: DriverFailure) {
         self.track.count_lost(1);
-        if trouble.is_lost {
-            self.lost = Some(trouble);
+        if error.is_lost {
+            self.lost = Some(error);
         }
     }
 
-    /// Records what has ended, and returns how much that was. Never waits.
-    pub fn collect(&mut self) -> Result<u64, Trouble> {
+    /// Records the commands that have ended, and returns their number. Never waits.
+    pub(crate) fn collect(&mut self) -> Result<u64, DriverFailure> {
         let mut done = Vec::new();
         let mut failed = None;
         for _ in 0..self.pending.len() {
@@ -64,31 +64,31 @@ impl<C: Command> CommandTimeline<C> {
                 break;
             };
             let times = match &self.lost {
-                Some(trouble) => Err(trouble.clone()),
+                Some(error) => Err(error.clone()),
                 None => command.times(),
             };
             match times {
                 Ok(Some((begin, end))) => done.push(Done { launch, begin, end, noticed: Timestamp::now() }),
                 Ok(None) => self.pending.push_back((launch, command)),
-                Err(trouble) => {
-                    failed = Some(trouble.clone());
-                    self.lose(trouble);
+                Err(error) => {
+                    failed = Some(error.clone());
+                    self.lose(error);
                 }
             }
         }
         let before = self.counts().recorded;
         self.track.record(&done);
         match self.lost.clone().or(failed) {
-            Some(trouble) => Err(trouble),
+            Some(error) => Err(error),
             None => Ok(self.counts().recorded - before),
         }
     }
 
-    pub fn clock_mut(&mut self) -> &mut ClockMap {
+    pub(crate) fn clock_mut(&mut self) -> &mut ClockMap {
         self.track.clock_mut()
     }
 
-    pub fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         self.track.counts()
     }
 
@@ -113,16 +113,16 @@ mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
-    /// A command whose answer the test decides.
-    type StandIn = Rc<RefCell<Result<Option<(u64, u64)>, Trouble>>>;
+    /// A command whose result the test sets.
+    type StandIn = Rc<RefCell<Result<Option<(u64, u64)>, DriverFailure>>>;
 
     impl Command for StandIn {
-        fn times(&self) -> Result<Option<(u64, u64)>, Trouble> {
+        fn times(&self) -> Result<Option<(u64, u64)>, DriverFailure> {
             self.borrow().clone()
         }
     }
 
-    /// The clock of the stand-in is far ahead of the host's.
+    /// The simulated clock is far ahead of the host's.
     fn device_now() -> u64 {
         Timestamp::now().monotonic_nanos() + 5_000_000_000
     }
@@ -136,12 +136,12 @@ mod tests {
         command
     }
 
-    fn trouble(is_lost: bool) -> Trouble {
-        Trouble { message: "no".into(), is_lost }
+    fn failure(is_lost: bool) -> DriverFailure {
+        DriverFailure { message: "no".into(), is_lost }
     }
 
     #[test]
-    fn what_has_ended_is_recorded_and_the_rest_waits_for_its_turn() {
+    fn ended_commands_are_recorded_and_the_others_stay_pending() {
         let mut timeline = CommandTimeline::new("GPU 0", 8);
         let trace = recorded(|| {
             let before = Timestamp::now().monotonic_nanos();
@@ -150,10 +150,10 @@ mod tests {
             assert_eq!(timeline.collect(), Ok(0));
             *commands[1].borrow_mut() = Ok(Some((device_now(), device_now())));
             assert_eq!(timeline.collect(), Ok(1));
-            // What failed is told once, and keeps nobody else from ending.
-            *commands[0].borrow_mut() = Err(trouble(false));
+            // A failure is reported once and does not affect other commands.
+            *commands[0].borrow_mut() = Err(failure(false));
             *commands[2].borrow_mut() = Ok(Some((device_now(), device_now())));
-            assert_eq!(timeline.collect(), Err(trouble(false)));
+            assert_eq!(timeline.collect(), Err(failure(false)));
             assert_eq!(timeline.collect(), Ok(0));
         });
         assert_eq!(timeline.counts(), Counts { recorded: 2, lost: 1, ..Counts::default() });
@@ -162,30 +162,30 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_slot_is_counted() {
+    fn a_command_without_a_free_slot_is_counted_as_dropped() {
         let mut timeline = CommandTimeline::new("GPU 0", 2);
         let trace = recorded(|| {
             (0..5).for_each(|_| drop(launch(&mut timeline)));
         });
-        assert_eq!(trace.named("flow").count(), 2, "no arrow leaves for what is not measured");
+        assert_eq!(trace.named("flow").count(), 2, "a dropped command starts no flow");
         assert_eq!(timeline.counts(), Counts { dropped: 3, ..Counts::default() });
     }
 
     #[test]
-    fn a_lost_device_takes_all_with_it_and_stays_lost() {
+    fn all_pending_commands_of_a_lost_device_are_lost_and_it_stays_lost() {
         let mut timeline = CommandTimeline::new("GPU 0", 8);
         recorded(|| {
             let commands: Vec<StandIn> = (0..3).map(|_| launch(&mut timeline)).collect();
-            *commands[0].borrow_mut() = Err(trouble(true));
-            assert_eq!(timeline.collect(), Err(trouble(true)));
+            *commands[0].borrow_mut() = Err(failure(true));
+            assert_eq!(timeline.collect(), Err(failure(true)));
             launch(&mut timeline);
-            assert_eq!(timeline.collect(), Err(trouble(true)));
+            assert_eq!(timeline.collect(), Err(failure(true)));
         });
         assert_eq!(timeline.counts(), Counts { lost: 4, ..Counts::default() });
     }
 
     #[test]
-    fn times_that_make_no_sense_are_counted() {
+    fn invalid_times_are_counted_as_lost() {
         let mut timeline = CommandTimeline::new("GPU 0", 8);
         recorded(|| {
             for times in [(0, 5), (9, 5)] {

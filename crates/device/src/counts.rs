@@ -1,15 +1,15 @@
-//! What became of the slots.
+//! Counts of measurements by outcome.
 
-/// How many times something was to be measured, by what became of it. What is none of them is still on its way.
+/// Number of measurements by outcome. Those in none of these counts are still pending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Slices that are on the track.
+    /// Slices recorded on the track.
     pub recorded: u64,
-    /// Not measured because no slot was free: collect more often, or ask for more slots.
+    /// Not measured because no slot was free: collect more often, or use more slots.
     pub dropped: u64,
-    /// Begun, but never to be known: the device was lost, the commands were never run, or the results made no sense.
+    /// Begun, but without a result: the device was lost, the commands never ran, or the times were invalid.
     pub lost: u64,
-    /// How often the device's clock turned out to be otherwise than all that was known of it: it was set, or its rate changed by
-    /// more than clocks do. What comes after is mapped by what is known since.
+    /// Number of times that the device's clock contradicted everything known about it: it was set, or its rate changed
+    /// more than clocks do. Later times are mapped by later facts only.
     pub clock_conflicts: u64,
 }

@@ -1,9 +1,9 @@
-//! What we need of CUDA, from its driver.
+//! Access to the CUDA driver.
 #![allow(unsafe_code)]
 
+use crate::driver_failure::DriverFailure;
 use crate::error::Error;
 use crate::event_timeline::Events;
-use crate::trouble::Trouble;
 use cudarc::driver::sys::{CUevent_flags, is_culib_present};
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, DriverError};
 use std::panic::catch_unwind;
@@ -11,27 +11,27 @@ use std::sync::Arc;
 
 /// The device's primary context.
 #[derive(Debug)]
-pub struct CudaDriver {
+pub(crate) struct CudaDriver {
     context: Arc<CudaContext>,
 }
 
 impl CudaDriver {
-    /// Loads the driver, which is there only if a GPU is.
-    pub fn new(ordinal: usize) -> Result<Self, Error> {
-        // SAFETY: it loads the library that `cudarc` would load, and only to see whether that works; loading CUDA's driver runs
-        // no code of anybody else.
+    /// Loads the driver, which is installed only with a GPU.
+    pub(crate) fn new(ordinal: usize) -> Result<Self, Error> {
+        // SAFETY: it loads the library that `cudarc` would load, and only tests whether that works; loading CUDA's
+        // driver runs no foreign code.
         if !unsafe { is_culib_present() } {
-            return Err(Error::unsupported("expected the driver of CUDA, found none"));
+            return Err(Error::unsupported("expected a CUDA driver, found none"));
         }
-        // A driver that is too old lacks functions, and the crate panics where it does not find one.
+        // A driver that is too old lacks functions; `cudarc` panics if it does not find one.
         match catch_unwind(|| CudaContext::new(ordinal)) {
             Ok(Ok(context)) => Ok(Self { context }),
-            Ok(Err(error)) => Err(Error::unsupported(format!("no device {ordinal} of CUDA: {error}"))),
-            Err(_) => Err(Error::unsupported("the driver of CUDA is too old")),
+            Ok(Err(error)) => Err(Error::unsupported(format!("cannot open CUDA device {ordinal}: {error}"))),
+            Err(_) => Err(Error::unsupported("the CUDA driver is too old")),
         }
     }
 
-    pub fn default_stream(&self) -> Arc<CudaStream> {
+    pub(crate) fn default_stream(&self) -> Arc<CudaStream> {
         self.context.default_stream()
     }
 }
@@ -40,33 +40,33 @@ impl Events for CudaDriver {
     type Event = CudaEvent;
     type Stream = CudaStream;
 
-    fn new_event(&self) -> Result<CudaEvent, Trouble> {
-        // Events have no times unless that is asked for.
+    fn new_event(&self) -> Result<CudaEvent, DriverFailure> {
+        // Events have no times by default.
         Ok(self.context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT))?)
     }
 
-    fn record(&self, event: &CudaEvent, stream: &CudaStream) -> Result<(), Trouble> {
+    fn record(&self, event: &CudaEvent, stream: &CudaStream) -> Result<(), DriverFailure> {
         Ok(event.record(stream)?)
     }
 
-    fn is_complete(&self, event: &CudaEvent) -> Result<bool, Trouble> {
+    fn is_complete(&self, event: &CudaEvent) -> Result<bool, DriverFailure> {
         Ok(event.try_is_complete()?)
     }
 
-    fn elapsed_ms(&self, from: &CudaEvent, to: &CudaEvent) -> Result<f32, Trouble> {
+    fn elapsed_ms(&self, from: &CudaEvent, to: &CudaEvent) -> Result<f32, DriverFailure> {
         Ok(from.elapsed_ms(to)?)
     }
 
-    fn wait(&self, event: &CudaEvent) -> Result<(), Trouble> {
+    fn wait(&self, event: &CudaEvent) -> Result<(), DriverFailure> {
         Ok(event.synchronize()?)
     }
 }
 
-impl From<DriverError> for Trouble {
+impl From<DriverError> for DriverFailure {
     fn from(error: DriverError) -> Self {
-        // An invalid context, value or handle is a mistake of the caller's, and so is what cannot be done while a stream is
-        // being captured into a graph. All else stays with a context for ever.
-        let is_mistake = matches!(error.0 as u32, 1 | 201 | 400 | 900..=908);
-        Self { message: error.to_string(), is_lost: !is_mistake }
+        // An invalid context, value or handle is an error of the caller, and so is an operation that is not allowed
+        // while a stream is captured into a graph. All other errors are permanent for the context.
+        let is_usage_error = matches!(error.0 as u32, 1 | 201 | 400 | 900..=908);
+        Self { message: error.to_string(), is_lost: !is_usage_error }
     }
 }

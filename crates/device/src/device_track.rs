@@ -1,4 +1,4 @@
-//! The row of a device in the trace.
+//! The track of a device.
 
 use crate::clock_map::{ClockMap, Mapped};
 use crate::counts::Counts;
@@ -6,9 +6,9 @@ use crate::launch::{Done, Launch};
 use ferrum_trace::{Measured, Timestamp, Track};
 use std::time::Duration;
 
-/// A track, the device's clock, and the count of what became of all that was launched.
+/// A track, the device's clock, and counts of all launches by outcome.
 ///
-/// It is what the timelines of this crate are made of, and what to use for a device that they do not know.
+/// The timelines of this crate are built on it. Use it directly for other devices.
 ///
 /// ```
 /// use ferrum_trace::{Timestamp, span};
@@ -17,11 +17,11 @@ use std::time::Duration;
 /// let mut track = DeviceTrack::new("NPU 0");
 /// let launch = {
 ///     let _span = span!("launch", "scheduler");
-///     let launch = track.launch("gemm", "gemm"); // an arrow leaves the span
+///     let launch = track.launch("gemm", "gemm"); // begins a flow
 ///     enqueue();
 ///     launch
 /// };
-/// // Later, when the device has answered, with times of its own clock in nanoseconds.
+/// // Later, with the times that the device reports, in nanoseconds of its clock.
 /// let (begin, end) = device_times();
 /// let done = launch.map(|launch| Done { launch, begin, end, noticed: Timestamp::now() });
 /// track.record(done.as_slice());
@@ -34,17 +34,17 @@ pub struct DeviceTrack {
 }
 
 impl DeviceTrack {
-    /// A row of this name.
+    /// Creates a track with this name.
     pub fn new(name: &str) -> Self {
         Self { track: Track::new(name), clock: ClockMap::new(), counts: Counts::default() }
     }
 
-    /// To be called before work is handed to the device, inside the span that does so. `None` if nothing is recorded at all.
+    /// Call before work is handed to the device, inside the span that does so. Returns `None` if nothing is recorded.
     pub fn launch(&self, name: &'static str, category: &'static str) -> Option<Launch> {
         ferrum_trace::is_on().then(|| Launch::here(name, category))
     }
 
-    /// Puts on the track what the device has done. First all of it tells about the clock, then it is mapped.
+    /// Records finished work. Adds all of it to the clock map first, then maps it.
     pub fn record(&mut self, done: &[Done]) {
         let (sensible, senseless): (Vec<&Done>, Vec<&Done>) = done.iter().partition(|done| done.is_sensible());
         self.counts.lost += senseless.len() as u64;
@@ -61,29 +61,30 @@ impl DeviceTrack {
         }
     }
 
-    /// Work was not measured because no slot was free.
+    /// Counts work that was not measured because no slot was free.
     pub fn count_dropped(&mut self, n: u64) {
         self.counts.dropped += n;
     }
 
-    /// Work was begun, but nothing will be known of it.
+    /// Counts work that was begun but has no result.
     pub fn count_lost(&mut self, n: u64) {
         self.counts.lost += n;
     }
 
-    /// What became of all that was launched.
+    /// Counts of all launches by outcome.
     pub fn counts(&self) -> Counts {
         Counts { clock_conflicts: self.clock.n_conflicts(), ..self.counts }
     }
 
-    /// What is known of the device's clock, to add to it.
+    /// The map of the device's clock, to add facts to it.
     pub fn clock_mut(&mut self) -> &mut ClockMap {
         &mut self.clock
     }
 
     fn record_mapped(&mut self, done: &Done, begin: Mapped, end: Mapped) {
         let (launched, noticed) = (done.launch.at.monotonic_nanos(), done.noticed.monotonic_nanos());
-        // Of the times that are possible, those in order are meant. A mapping that is wrong by more than it says stays so.
+        // Within the error, use the times that are in order. A mapping that is wrong by more than its error stays
+        // visible.
         let begin_at = begin.host.max(launched.min(begin.host.saturating_add(begin.error)));
         let end_at = end.host.min(noticed.max(end.host.saturating_sub(end.error)));
         self.counts.recorded += 1;
@@ -99,7 +100,7 @@ impl DeviceTrack {
 }
 
 impl Done {
-    /// Zero is what is read where nothing was written.
+    /// Zero is the value of a query that was not written.
     fn is_sensible(&self) -> bool {
         self.begin != 0 && self.begin <= self.end
     }
@@ -110,8 +111,9 @@ mod tests {
     use super::*;
     use crate::stand_in::recorded;
 
-    /// Where slices are drawn that were mapped to `offset` nanoseconds from their launch, with an error of 1000: begin and end, in
-    /// nanoseconds from the launch. The host noticed the end 5000 after the launch.
+    /// Records slices that are mapped to `offsets` nanoseconds from their launch, with an error of 1000, and an end
+    /// that the host noticed 5000 after the launch. Returns the recorded begins and ends, in nanoseconds from the
+    /// launch.
     fn drawn(offsets: [(i64, i64); 3]) -> Vec<(i64, i64)> {
         let mut launched = 0;
         let trace = recorded(|| {
@@ -129,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn order_decides_within_the_error_and_never_beyond_it() {
+    fn times_are_put_in_order_only_within_their_error() {
         let drawn = drawn([(100, 4_000), (-400, 5_700), (-3_000, 9_000)]);
         assert_eq!(drawn, [(100, 4_000), (0, 5_000), (-2_000, 8_000)]);
     }

@@ -1,8 +1,8 @@
-//! What can go wrong with a device.
+//! The error type.
 
 use std::fmt;
 
-/// Why something could not be measured. The host program is unharmed.
+/// A measurement that failed. The host program is not affected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,
@@ -17,28 +17,28 @@ enum ErrorKind {
 }
 
 impl Error {
-    /// The device is gone.
+    /// An error of a device that is gone.
     pub fn lost(message: impl Into<String>) -> Self {
         Self { kind: ErrorKind::Lost, message: message.into() }
     }
 
-    /// The device cannot do this.
+    /// An error of a device without a required feature.
     pub fn unsupported(message: impl Into<String>) -> Self {
         Self { kind: ErrorKind::Unsupported, message: message.into() }
     }
 
-    /// It did not work this time.
+    /// An error of a single operation.
     pub fn failed(message: impl Into<String>) -> Self {
         Self { kind: ErrorKind::Failed, message: message.into() }
     }
 
-    /// The device is gone, and with it all that was not collected; see [`Counts::lost`](crate::Counts::lost). Nothing more
-    /// will come from this timeline.
+    /// Returns true if the device is gone, with all results that were not collected; see
+    /// [`Counts::lost`](crate::Counts::lost). This timeline will record nothing more.
     pub fn is_lost(&self) -> bool {
         self.kind == ErrorKind::Lost
     }
 
-    /// The device, or the way it was opened, cannot do this at all.
+    /// Returns true if the device, or the way it was opened, does not support the operation.
     pub fn is_unsupported(&self) -> bool {
         self.kind == ErrorKind::Unsupported
     }

@@ -1,62 +1,62 @@
-//! Timelines of devices whose events know only how long after each other they were: those of CUDA.
+//! Timelines of devices whose events report only the time between two of them: CUDA.
 //!
 //! ```text
 //!  base ──────────────── elapsed ──────────────▶ begin ── elapsed ──▶ end
 //! ```
 //!
-//! The time between two events is a float of milliseconds, good to half a microsecond as long as it is below some seconds. So an
+//! The time between two events is a float of milliseconds, precise to half a microsecond up to some seconds. So an
 //! event that is further from the base becomes the next base.
 
 use crate::counts::Counts;
 use crate::device_track::DeviceTrack;
+use crate::driver_failure::DriverFailure;
 use crate::error::Error;
 use crate::launch::{Done, Launch};
 use crate::slots::check_slots;
-use crate::trouble::Trouble;
 use ferrum_trace::Timestamp;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// How often the clock is read when it is calibrated.
+/// Number of clock reads in a calibration.
 const ROUNDS: u32 = 64;
-/// How far from the base times are precise.
+/// Largest distance from the base at which times are precise.
 const BASE_NANOS: i64 = 4_000_000_000;
-/// The time of the first base: some time, so that what was before it has a time too.
+/// The time of the first base. Above zero, so that earlier events have a time too.
 const FIRST_BASE_NANOS: u64 = 1 << 50;
 
-/// What a device offers.
-pub trait Events {
+/// Driver operations on events.
+pub(crate) trait Events {
     type Event;
     type Stream;
 
-    fn new_event(&self) -> Result<Self::Event, Trouble>;
-    /// Enqueues it, so that it happens when all before it in the stream is done.
-    fn record(&self, event: &Self::Event, stream: &Self::Stream) -> Result<(), Trouble>;
-    /// Whether it has happened. Does not wait.
-    fn is_complete(&self, event: &Self::Event) -> Result<bool, Trouble>;
-    /// The time between two events that have happened.
-    fn elapsed_ms(&self, from: &Self::Event, to: &Self::Event) -> Result<f32, Trouble>;
-    /// Waits until it has happened.
-    fn wait(&self, event: &Self::Event) -> Result<(), Trouble>;
+    fn new_event(&self) -> Result<Self::Event, DriverFailure>;
+    /// Enqueues an event, which completes when all earlier work of the stream is done.
+    fn record(&self, event: &Self::Event, stream: &Self::Stream) -> Result<(), DriverFailure>;
+    /// Returns true if the event has completed. Does not wait.
+    fn is_complete(&self, event: &Self::Event) -> Result<bool, DriverFailure>;
+    /// The time between two completed events.
+    fn elapsed_ms(&self, from: &Self::Event, to: &Self::Event) -> Result<f32, DriverFailure>;
+    /// Waits until the event has completed.
+    fn wait(&self, event: &Self::Event) -> Result<(), DriverFailure>;
 }
 
 /// The begin and the end of a slot.
 #[derive(Debug)]
-pub struct Pair<E> {
+pub(crate) struct Pair<E> {
     begin: E,
     end: E,
 }
 
-/// A slot that has begun.
+/// An open slot.
 #[derive(Debug)]
-pub struct OpenSlot<E> {
+pub(crate) struct OpenSlot<E> {
     launch: Launch,
     events: Pair<E>,
 }
 
-/// A row, a pool of pairs of events, and what is on its way.
+/// A track, a pool of pairs of events, and the pending pairs.
 #[derive(Debug)]
-pub struct EventTimeline<D: Events> {
+pub(crate) struct EventTimeline<D: Events> {
     driver: D,
     track: DeviceTrack,
     base: D::Event,
@@ -65,26 +65,26 @@ pub struct EventTimeline<D: Events> {
     probe: D::Event,
     free: Vec<Pair<D::Event>>,
     pending: VecDeque<OpenSlot<D::Event>>,
-    lost: Option<Trouble>,
+    lost: Option<DriverFailure>,
 }
 
 impl<D: Events> EventTimeline<D> {
-    /// Makes all events that will ever be needed, and waits for the first one in `stream`.
-    pub fn new(driver: D, name: &str, stream: &D::Stream, slots: usize) -> Result<Self, Error> {
+    /// Creates all events that will be needed, and waits for the first one in `stream`.
+    pub(crate) fn new(driver: D, name: &str, stream: &D::Stream, slots: usize) -> Result<Self, Error> {
         check_slots(slots)?;
         let base = driver.new_event()?;
         driver.record(&base, stream)?;
         driver.wait(&base)?;
         let pair = |_| Ok(Pair { begin: driver.new_event()?, end: driver.new_event()? });
-        let free = (0..slots).map(pair).collect::<Result<_, Trouble>>()?;
+        let free = (0..slots).map(pair).collect::<Result<_, DriverFailure>>()?;
         let probe = driver.new_event()?;
         let track = DeviceTrack::new(name);
         let pending = VecDeque::with_capacity(slots);
         Ok(Self { driver, track, base, base_nanos: FIRST_BASE_NANOS, probe, free, pending, lost: None })
     }
 
-    /// Waits for the device.
-    pub fn calibrate(&mut self, stream: &D::Stream) -> Result<Duration, Error> {
+    /// Compares the clocks. Waits for the device.
+    pub(crate) fn calibrate(&mut self, stream: &D::Stream) -> Result<Duration, Error> {
         let mut last = 0;
         for _ in 0..ROUNDS {
             let before = Timestamp::now();
@@ -100,7 +100,7 @@ impl<D: Events> EventTimeline<D> {
         Ok(Duration::from_nanos(mapped.error))
     }
 
-    pub fn begin(
+    pub(crate) fn begin(
         &mut self,
         stream: &D::Stream,
         name: &'static str,
@@ -117,29 +117,29 @@ impl<D: Events> EventTimeline<D> {
             self.track.count_dropped(1);
             return None;
         };
-        // Not before: no arrow leaves for what will not be measured.
+        // Only now: a launch that will not be measured must not start a flow.
         let launch = self.track.launch(name, category)?;
         match self.driver.record(&events.begin, stream) {
             Ok(()) => Some(OpenSlot { launch, events }),
-            Err(trouble) => {
-                self.lose(events, trouble);
+            Err(error) => {
+                self.lose(events, error);
                 None
             }
         }
     }
 
-    pub fn end(&mut self, stream: &D::Stream, slot: Option<OpenSlot<D::Event>>) {
+    pub(crate) fn end(&mut self, stream: &D::Stream, slot: Option<OpenSlot<D::Event>>) {
         let Some(slot) = slot else {
             return;
         };
         match self.driver.record(&slot.events.end, stream) {
             Ok(()) => self.pending.push_back(slot),
-            Err(trouble) => self.lose(slot.events, trouble),
+            Err(error) => self.lose(slot.events, error),
         }
     }
 
-    /// Never waits.
-    pub fn collect(&mut self) -> Result<u64, Error> {
+    /// Records finished slices. Never waits.
+    pub(crate) fn collect(&mut self) -> Result<u64, Error> {
         let mut done = Vec::new();
         let mut failed = None;
         for _ in 0..self.pending.len() {
@@ -147,7 +147,7 @@ impl<D: Events> EventTimeline<D> {
                 break;
             };
             let times = match &self.lost {
-                Some(trouble) => Err(trouble.clone()),
+                Some(error) => Err(error.clone()),
                 None => self.times(&events),
             };
             match times {
@@ -156,26 +156,26 @@ impl<D: Events> EventTimeline<D> {
                     done.push(Done { launch, begin, end, noticed: Timestamp::now() });
                     self.take_back(events, begin);
                 }
-                Err(trouble) => {
-                    failed = Some(trouble.clone());
-                    self.lose(events, trouble);
+                Err(error) => {
+                    failed = Some(error.clone());
+                    self.lose(events, error);
                 }
             }
         }
         let before = self.counts().recorded;
         self.track.record(&done);
         match self.lost.clone().or(failed) {
-            Some(trouble) => Err(trouble.into()),
+            Some(error) => Err(error.into()),
             None => Ok(self.counts().recorded - before),
         }
     }
 
-    pub fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         self.track.counts()
     }
 
-    /// `None` if it is not done.
-    fn times(&self, events: &Pair<D::Event>) -> Result<Option<(u64, u64)>, Trouble> {
+    /// Begin and end; `None` if the pair has not completed.
+    fn times(&self, events: &Pair<D::Event>) -> Result<Option<(u64, u64)>, DriverFailure> {
         if !self.driver.is_complete(&events.end)? {
             return Ok(None);
         }
@@ -184,7 +184,7 @@ impl<D: Events> EventTimeline<D> {
         Ok(Some((begin, begin.saturating_add_signed(length))))
     }
 
-    /// Puts a pair back into the pool, and what is far from the base in its place.
+    /// Puts a pair back into the pool. If it is far from the base, its begin becomes the new base.
     fn take_back(&mut self, mut events: Pair<D::Event>, begin: u64) {
         if begin > self.base_nanos.saturating_add_signed(BASE_NANOS) {
             std::mem::swap(&mut self.base, &mut events.begin);
@@ -193,11 +193,11 @@ impl<D: Events> EventTimeline<D> {
         self.free.push(events);
     }
 
-    fn lose(&mut self, events: Pair<D::Event>, trouble: Trouble) {
+    fn lose(&mut self, events: Pair<D::Event>, error: DriverFailure) {
         self.track.count_lost(1);
         self.free.push(events);
-        if trouble.is_lost {
-            self.lost = Some(trouble);
+        if error.is_lost {
+            self.lost = Some(error);
         }
     }
 }
@@ -208,7 +208,7 @@ fn nanos(milliseconds: f32) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    //! On a stand-in: streams that run when they are told to, and a clock that is apart from the host's.
+    //! Tests on a simulated device: its streams run on command, and its clock is apart from the host's.
 
     use super::*;
     use crate::stand_in::recorded;
@@ -219,7 +219,7 @@ mod tests {
 
     const APART_NANOS: u64 = 7_000_000_000;
 
-    /// What is in a stream, and how far the device's clock was put forward.
+    /// Queued events of all streams, and the offset of the device's clock.
     #[derive(Default)]
     struct StandIn {
         queued: RefCell<Vec<Rc<Cell<Option<u64>>>>>,
@@ -228,16 +228,16 @@ mod tests {
     }
 
     impl StandIn {
-        /// All that is queued happens now.
+        /// Completes all queued events.
         fn run(&self) {
             for event in self.queued.borrow_mut().drain(..) {
                 event.set(Some(Timestamp::now().monotonic_nanos() + APART_NANOS + self.ahead_nanos.get()));
             }
         }
 
-        fn answer<T>(&self, value: T) -> Result<T, Trouble> {
+        fn answer<T>(&self, value: T) -> Result<T, DriverFailure> {
             match self.is_gone.get() {
-                true => Err(Trouble { message: "fell off the bus".into(), is_lost: true }),
+                true => Err(DriverFailure { message: "fell off the bus".into(), is_lost: true }),
                 false => Ok(value),
             }
         }
@@ -247,26 +247,26 @@ mod tests {
         type Event = Rc<Cell<Option<u64>>>;
         type Stream = ();
 
-        fn new_event(&self) -> Result<Self::Event, Trouble> {
+        fn new_event(&self) -> Result<Self::Event, DriverFailure> {
             self.answer(Rc::default())
         }
 
-        fn record(&self, event: &Self::Event, (): &()) -> Result<(), Trouble> {
+        fn record(&self, event: &Self::Event, (): &()) -> Result<(), DriverFailure> {
             event.set(None);
             self.queued.borrow_mut().push(Rc::clone(event));
             self.answer(())
         }
 
-        fn is_complete(&self, event: &Self::Event) -> Result<bool, Trouble> {
+        fn is_complete(&self, event: &Self::Event) -> Result<bool, DriverFailure> {
             self.answer(event.get().is_some())
         }
 
-        fn elapsed_ms(&self, from: &Self::Event, to: &Self::Event) -> Result<f32, Trouble> {
+        fn elapsed_ms(&self, from: &Self::Event, to: &Self::Event) -> Result<f32, DriverFailure> {
             let (from, to) = (from.get().expect("has happened"), to.get().expect("has happened"));
             self.answer(((to as f64 - from as f64) / 1e6) as f32)
         }
 
-        fn wait(&self, _: &Self::Event) -> Result<(), Trouble> {
+        fn wait(&self, _: &Self::Event) -> Result<(), DriverFailure> {
             self.run();
             self.answer(())
         }
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn kernels_lie_inside_the_windows_of_the_host_in_order_and_with_arrows() {
+    fn kernels_are_inside_the_windows_of_the_host_in_order_and_with_flows() {
         let (device, mut timeline) = timeline(4);
         let mut windows = Vec::new();
         let trace = recorded(|| {
@@ -297,7 +297,7 @@ mod tests {
                     let _launch = span!("launch", "scheduler", n);
                     launch(&mut timeline);
                 }
-                assert_eq!(timeline.collect().unwrap(), 0, "it has not run, and nobody waits");
+                assert_eq!(timeline.collect().unwrap(), 0, "it has not run, and `collect` does not wait");
                 device.run();
                 assert_eq!(timeline.collect().unwrap(), 1);
                 windows.push((before, Timestamp::now().monotonic_nanos()));
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_slot_is_counted_and_slots_come_back() {
+    fn a_kernel_without_a_free_slot_is_dropped_and_slots_are_reused() {
         let (device, mut timeline) = timeline(3);
         recorded(|| {
             (0..5).for_each(|_| launch(&mut timeline));
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_device_is_an_error_value_and_all_that_was_on_its_way_is_counted() {
+    fn a_lost_device_is_an_error_and_all_pending_kernels_are_counted() {
         let (device, mut timeline) = timeline(3);
         recorded(|| {
             (0..2).for_each(|_| launch(&mut timeline));
@@ -346,10 +346,10 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_after_a_long_pause_has_its_length_to_the_microsecond() {
+    fn a_kernel_after_a_long_pause_has_a_precise_duration() {
         let (device, mut timeline) = timeline(3);
         recorded(|| {
-            // An hour in milliseconds leaves a float no digits below a quarter of one.
+            // A float of milliseconds has a resolution of a quarter millisecond at one hour.
             device.ahead_nanos.set(3_600_000_000_000);
             let launch_long = |timeline: &mut Timeline| {
                 let slot = timeline.begin(&(), "kernel", "gemm");
@@ -362,7 +362,7 @@ mod tests {
             let (begin, end) = launch_long(&mut timeline);
             assert_ne!((end - begin) % 250_000, 0, "not rounded to a quarter of a millisecond");
             timeline.collect().unwrap();
-            assert_eq!(timeline.base_nanos, begin, "times count from here now");
+            assert_eq!(timeline.base_nanos, begin, "the begin is the new base");
             let (next, _) = launch_long(&mut timeline);
             assert!(next > end && (next - begin) % 250_000 != 0);
         });

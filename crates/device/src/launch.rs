@@ -1,37 +1,37 @@
-//! What is known of a piece of work when it is handed to the device.
+//! Work that was launched, and work that is done.
 
 use ferrum_trace::{Flow, Timestamp};
 
-/// Work that is on its way. [`DeviceTrack::launch`](crate::DeviceTrack::launch) makes one.
+/// Launched work, see [`DeviceTrack::launch`](crate::DeviceTrack::launch).
 #[derive(Clone, Copy, Debug)]
 pub struct Launch {
-    /// What it is called.
+    /// Name of the slice.
     pub name: &'static str,
-    /// Its category; may be empty.
+    /// Category of the slice; may be empty.
     pub category: &'static str,
-    /// From the span that was open where it was launched.
+    /// The flow from the span that was open at the launch.
     pub flow: Option<Flow>,
-    /// Before anything of it was enqueued.
+    /// Time of the launch, before anything was enqueued.
     pub at: Timestamp,
 }
 
 impl Launch {
-    /// Launched here and now, from the innermost open span of this thread.
+    /// A launch at the current time, from the innermost open span of this thread.
     pub(crate) fn here(name: &'static str, category: &'static str) -> Self {
         let flow = Flow::from_open_span();
         Self { name, category, flow, at: Timestamp::now() }
     }
 }
 
-/// Work that the device is done with.
+/// Work that the device has finished.
 #[derive(Clone, Copy, Debug)]
 pub struct Done {
-    /// What it was when it was launched.
+    /// The launch of the work.
     pub launch: Launch,
-    /// Nanoseconds of the device.
+    /// Begin in nanoseconds of the device's clock.
     pub begin: u64,
-    /// Nanoseconds of the device.
+    /// End in nanoseconds of the device's clock.
     pub end: u64,
-    /// After the host knew that it had ended.
+    /// Time at which the host knew that the work had ended.
     pub noticed: Timestamp,
 }

@@ -1,7 +1,8 @@
-//! What GPUs and other devices did, in the trace: on rows of their own, at the device's own times, without waiting for it.
+//! Records the work of GPUs and other devices: on tracks of their own, with the device's own timestamps, without
+//! waiting for the device.
 //!
-//! Waiting for the device at every probe destroys what is measured. So begin and end are written into the engine's own stream of
-//! commands, by the device, and collected when the device has them:
+//! Waiting for the device at every probe would change what is measured. Instead, the device writes timestamps at begin
+//! and end, as part of the engine's own command stream, and the host collects them when they are ready:
 //!
 //! ```text
 //!  host     ├ launch ┤├ launch ┤                 ├ collect ┤
@@ -9,36 +10,38 @@
 //!  GPU 0 / queue       ├ attention ┤├ gemm ┤
 //! ```
 //!
-//! - A **timeline** is one row: `WgpuTimeline`, `OpenClTimeline`, `CudaTimeline`, `MetalTimeline` (each behind its feature),
-//!   or a [`DeviceTrack`] for a device of any other kind. `collect` never waits.
-//! - It has a number of **slots**: how much can be on its way at a time. What finds none is not measured, and counted: [`Counts`].
-//! - An **arrow** leads from the span in which something was launched to what the device did.
-//! - Every slice has the argument **`clock_error_ns`**: by how much its times may be off, since they come from another clock. The
-//!   clocks are compared by [`ClockMap`]; `calibrate` makes that precise, and everything that is collected helps as well.
-//! - A device that is **lost** is an [`Error`] of `collect`, and what was on its way is counted. Nothing here panics.
+//! - A **timeline** is one track: `WgpuTimeline`, `OpenClTimeline`, `CudaTimeline`, `MetalTimeline` (each behind its
+//!   feature), or a [`DeviceTrack`] for any other device. `collect` never waits.
+//! - It has a number of **slots**: the measurements that can be pending at a time. Work without a free slot is not
+//!   measured, but counted: see [`Counts`].
+//! - A **flow** leads from the span in which work was launched to the slice on the device's track.
+//! - Every slice has the argument **`clock_error_ns`**, the bound of its error, since its times come from another
+//!   clock. [`ClockMap`] compares the clocks; `calibrate` makes the comparison precise, and every collected result
+//!   helps too.
+//! - A **lost** device is an [`Error`] of `collect`, and pending measurements are counted. Nothing here panics.
 //!
 //! While nothing is recorded (see [`ferrum_trace`]), `begin` is one load, and nothing is written into the stream.
 //!
 //! # Features
 //!
-//! None is on by itself, and without them there is nothing but the core.
+//! All are off by default. Without them there is only [`DeviceTrack`].
 //!
-//! | feature | what it gives | where it was run |
+//! | feature | provides | tested on |
 //! | --- | --- | --- |
 //! | `wgpu` | `WgpuTimeline`: timestamp queries | Vulkan on Mesa's lavapipe, in the tests |
-//! | `wgpu-vulkan` | the same, and `request_calibrated_device`, whose clock is known to about a microsecond | likewise |
+//! | `wgpu-vulkan` | the same, and `request_calibrated_device`, whose clock is mapped within about a microsecond | likewise |
 //! | `opencl` | `OpenClTimeline`: profiling events | PoCL, in the tests |
-//! | `cuda` | `CudaTimeline`: events with timing | not yet run on a GPU; its logic on a stand-in |
-//! | `metal` | `MetalTimeline`, on macOS: times of command buffers | not yet run on a Mac; its logic on a stand-in |
+//! | `cuda` | `CudaTimeline`: events with timing | not yet run on a GPU; its logic on a simulated device |
+//! | `metal` | `MetalTimeline`, on macOS: times of command buffers | not yet run on a Mac; its logic on a simulated device |
 //!
 //! `docs/devices.md` in the repository shows how each is used.
 //!
 //! # Limits
 //!
-//! - Memory: what the slots take, and nothing that grows. There are up to 65,536 of them where they are made ahead (wgpu, CUDA).
-//! - Rates of two clocks are taken to be within 100 ppm of each other; what contradicts that is counted, and times are
+//! - Memory: only the slots. Timelines that allocate them in advance (wgpu, CUDA) have at most 65,536.
+//! - The rates of two clocks are assumed to be within 100 ppm of each other. A contradiction is counted, and times are
 //!   mapped anew from there.
-//! - A device's counter that begins again at zero gives one slice that makes no sense, which is counted as lost.
+//! - A device counter that wraps around to zero gives one invalid slice, which is counted as lost.
 
 mod clock_map;
 #[cfg(any(test, feature = "opencl", all(feature = "metal", target_os = "macos")))]
@@ -49,6 +52,8 @@ mod cuda_driver;
 #[cfg(feature = "cuda")]
 mod cuda_timeline;
 mod device_track;
+#[cfg(any(test, feature = "cuda", feature = "opencl", all(feature = "metal", target_os = "macos")))]
+mod driver_failure;
 mod error;
 #[cfg(any(test, feature = "cuda"))]
 mod event_timeline;
@@ -63,8 +68,6 @@ mod opencl_timeline;
 mod slots;
 #[cfg(test)]
 mod stand_in;
-#[cfg(any(test, feature = "cuda", feature = "opencl", all(feature = "metal", target_os = "macos")))]
-mod trouble;
 #[cfg(feature = "wgpu-vulkan")]
 mod vulkan_clock;
 #[cfg(feature = "wgpu")]

@@ -1,10 +1,10 @@
-//! What a device did for Metal.
+//! Timelines of Metal devices.
 
 use crate::command_timeline::{Command, CommandTimeline};
 use crate::counts::Counts;
+use crate::driver_failure::DriverFailure;
 use crate::error::Error;
 use crate::launch::Launch;
-use crate::trouble::Trouble;
 use ferrum_trace::Timestamp;
 use objc2::Message;
 use objc2::rc::Retained;
@@ -12,9 +12,10 @@ use objc2::runtime::ProtocolObject;
 use objc2_foundation::NSProcessInfo;
 use objc2_metal::{MTLCommandBuffer, MTLCommandBufferError, MTLCommandBufferStatus};
 
-/// A row of the trace with what a queue of Metal did, by the times of its command buffers.
+/// A track of a Metal queue, timed by its command buffers.
 ///
-/// **Not yet run on a Mac.** It compiles for macOS, and its logic (slots, order, losses) is tested against a stand-in.
+/// **Not yet run on a Mac.** It compiles for macOS, and its logic (slots, order, losses) is tested against a simulated
+/// device.
 ///
 /// ```no_run
 /// # use objc2::runtime::ProtocolObject; use objc2_metal::MTLCommandBuffer;
@@ -26,12 +27,12 @@ use objc2_metal::{MTLCommandBuffer, MTLCommandBufferError, MTLCommandBufferStatu
 /// timeline.launched(launch, buffer);
 /// buffer.commit();
 ///
-/// timeline.collect()?; // every now and then: it never waits
+/// timeline.collect()?; // regularly: it never waits
 /// # Ok(()) }
 /// ```
 ///
-/// Metal gives the times of a command buffer on the clock that counts while the machine is awake. That is read along with the
-/// host's whenever something is collected, so there is nothing to calibrate.
+/// Metal reports the times of a command buffer on the clock that counts while the machine is awake. `collect` reads
+/// that clock together with the host's, so no calibration is needed.
 #[derive(Debug)]
 pub struct MetalTimeline(CommandTimeline<Buffer>);
 
@@ -39,30 +40,30 @@ pub struct MetalTimeline(CommandTimeline<Buffer>);
 struct Buffer(Retained<ProtocolObject<dyn MTLCommandBuffer>>);
 
 impl MetalTimeline {
-    /// A row of this name. `slots` is how many command buffers can be on their way at a time.
+    /// Creates a track with this name. `slots` is the number of command buffers that can be pending.
     pub fn new(name: &str, slots: usize) -> Self {
         Self(CommandTimeline::new(name, slots))
     }
 
-    /// To be called before a command buffer is committed. An arrow leaves the span that is open on this thread. `None` if
-    /// nothing is recorded, or if no slot is free, which is counted.
+    /// Call before a command buffer is committed. Begins a flow from the span that is open on this thread. Returns
+    /// `None` if nothing is recorded, or if no slot is free, which is counted.
     pub fn launch(&mut self, name: &'static str, category: &'static str) -> Option<Launch> {
         self.0.launch(name, category)
     }
 
-    /// This is the command buffer. It is kept until it is done.
+    /// Sets the command buffer of a launch. It is kept until it is done.
     pub fn launched(&mut self, launch: Option<Launch>, buffer: &ProtocolObject<dyn MTLCommandBuffer>) {
         if let Some(launch) = launch {
             self.0.launched(launch, Ok(Buffer(buffer.retain())));
         }
     }
 
-    /// Records what the device is done with, and returns how much that was. It never waits.
+    /// Records the command buffers that the device has finished, and returns their number. Never waits.
     ///
     /// # Errors
     ///
-    /// If a command buffer failed, or the device was removed. All that was on its way to a device that was removed is counted;
-    /// what came after a command buffer that failed is collected as ever.
+    /// If a command buffer failed, or the device was removed. After a removal all pending command buffers are counted
+    /// as lost; after a failure the others are collected as usual.
     pub fn collect(&mut self) -> Result<u64, Error> {
         let before = Timestamp::now().monotonic_nanos();
         let awake = nanos(NSProcessInfo::processInfo().systemUptime());
@@ -70,29 +71,29 @@ impl MetalTimeline {
         Ok(self.0.collect()?)
     }
 
-    /// What became of all that was launched.
+    /// Counts of all launches by outcome.
     pub fn counts(&self) -> Counts {
         self.0.counts()
     }
 }
 
 impl Command for Buffer {
-    fn times(&self) -> Result<Option<(u64, u64)>, Trouble> {
+    fn times(&self) -> Result<Option<(u64, u64)>, DriverFailure> {
         match self.0.status() {
             MTLCommandBufferStatus::Completed => Ok(Some((nanos(self.0.GPUStartTime()), nanos(self.0.GPUEndTime())))),
-            MTLCommandBufferStatus::Error => Err(self.trouble()),
+            MTLCommandBufferStatus::Error => Err(self.failure()),
             _ => Ok(None),
         }
     }
 }
 
 impl Buffer {
-    fn trouble(&self) -> Trouble {
+    fn failure(&self) -> DriverFailure {
         let Some(error) = self.0.error() else {
-            return Trouble { message: "a command buffer failed".into(), is_lost: false };
+            return DriverFailure { message: "a command buffer failed".into(), is_lost: false };
         };
         let is_lost = error.code() == MTLCommandBufferError::DeviceRemoved.0 as isize;
-        Trouble { message: format!("a command buffer failed: {}", error.localizedDescription()), is_lost }
+        DriverFailure { message: format!("a command buffer failed: {}", error.localizedDescription()), is_lost }
     }
 }
 

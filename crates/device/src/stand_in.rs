@@ -1,11 +1,11 @@
-//! For tests on devices that are not there.
+//! Recordings for tests on simulated devices.
 
 use ferrum_trace::Recorder;
 use ferrum_trace_testkit::trace_file::TraceFile;
 use std::sync::{Mutex, PoisonError};
 
-/// What is recorded while `work` runs. The recording is that of the process, so tests take turns.
-pub fn recorded(work: impl FnOnce()) -> TraceFile {
+/// Records while `work` runs. The recording is global to the process, so tests run one at a time.
+pub(crate) fn recorded(work: impl FnOnce()) -> TraceFile {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let path = std::env::temp_dir().join(format!("ferrum-device-{}.json", std::process::id()));

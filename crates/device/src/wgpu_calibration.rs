@@ -1,5 +1,5 @@
-//! The clock of a device of wgpu, compared with the host's: by the driver where it can, else read between two reads of the
-//! host's clock.
+//! Compares the clock of a wgpu device with the host's: by the driver if possible, otherwise by timestamps between two
+//! reads of the host's clock.
 
 use crate::clock_map::ClockMap;
 use crate::error::Error;
@@ -12,22 +12,22 @@ use wgpu::{
     Buffer, CommandEncoderDescriptor, Device, Features, MapMode, PollError, PollType, QuerySet, Queue, SubmissionIndex,
 };
 
-/// How often the clock is read. The least delays count, so more of them are better.
+/// Number of clock reads. The shortest delays determine the error, so more reads are better.
 const ROUNDS: u32 = 64;
-/// How long a device may take for nothing at all.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Time limit for an empty command.
+const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How the clocks are compared.
-pub enum Calibration {
-    /// The driver reads both.
+/// The method of comparison.
+pub(crate) enum Calibration {
+    /// The driver reads the device's clock.
     #[cfg(feature = "wgpu-vulkan")]
     Vulkan(crate::vulkan_clock::VulkanClock),
-    /// The device reads its own when it comes to it, which has to be waited for.
+    /// The device writes its timestamp as a command, which must be waited for.
     Rounds(Option<Rounds>),
 }
 
 impl Calibration {
-    pub fn new(device: &Device) -> Self {
+    pub(crate) fn new(device: &Device) -> Self {
         #[cfg(feature = "wgpu-vulkan")]
         if let Some(clock) = crate::vulkan_clock::VulkanClock::of(device) {
             return Self::Vulkan(clock);
@@ -36,8 +36,8 @@ impl Calibration {
         Self::Rounds(has_timestamps.then(|| Rounds::new(device)))
     }
 
-    /// Compares them once, if that takes no waiting.
-    pub fn glance(&self, clock: &mut ClockMap) {
+    /// Compares the clocks once, if that needs no waiting.
+    pub(crate) fn compare_without_waiting(&self, clock: &mut ClockMap) {
         #[cfg(feature = "wgpu-vulkan")]
         if let Self::Vulkan(vulkan) = self
             && let Some((device, window)) = vulkan.read()
@@ -48,8 +48,8 @@ impl Calibration {
         let _ = clock;
     }
 
-    /// Compares them as well as possible, and returns the last time of the device that was read.
-    pub fn run(
+    /// Compares the clocks as precisely as possible, and returns the last device time.
+    pub(crate) fn run(
         &self,
         (device, queue): (&Device, &Queue),
         to_nanos: impl Fn(u64) -> u64,
@@ -71,8 +71,8 @@ impl Calibration {
     }
 }
 
-/// Queries for a number of rounds.
-pub struct Rounds {
+/// Queries for all rounds.
+pub(crate) struct Rounds {
     queries: QuerySet,
     resolved: Buffer,
     readback: Buffer,
@@ -84,7 +84,7 @@ impl Rounds {
         Self { queries: timestamp_queries(device, ROUNDS), resolved, readback }
     }
 
-    /// This waits for the device.
+    /// Waits for the device.
     fn run(
         &self,
         (device, queue): (&Device, &Queue),
@@ -120,23 +120,23 @@ impl Rounds {
         encoder.map_buffer_on_submit(&self.readback, MapMode::Read, .., move |outcome| notice.tell(outcome));
         wait(device, queue.submit([encoder.finish()]))?;
         if arrival.state() != State::Arrived {
-            return Err(Error::lost("it gave no results of the calibration"));
+            return Err(Error::lost("the calibration has no results"));
         }
         read_ticks(&self.readback, n_bytes).map_err(|error| Error::failed(error.to_string()))
     }
 }
 
 fn wait(device: &Device, submission: SubmissionIndex) -> Result<(), Error> {
-    poll(device, PollType::Wait { submission_index: Some(submission), timeout: Some(PATIENCE) })
+    poll(device, PollType::Wait { submission_index: Some(submission), timeout: Some(TIMEOUT) })
 }
 
-/// Lets wgpu look for what has arrived. It panics where a device is lost, and the host must not.
-pub fn poll(device: &Device, how: PollType) -> Result<(), Error> {
+/// Polls the device. wgpu panics if the device is lost; here that is an error.
+pub(crate) fn poll(device: &Device, how: PollType) -> Result<(), Error> {
     match catch_unwind(AssertUnwindSafe(|| device.poll(how))) {
         Ok(Ok(_)) => Ok(()),
-        // What was submitted in vain cannot be waited for.
-        Ok(Err(PollError::WrongSubmissionIndex(..))) => Err(Error::lost("it takes no more commands")),
-        Ok(Err(error)) => Err(Error::failed(format!("the device does not answer: {error}"))),
-        Err(_) => Err(Error::lost("wgpu cannot poll it any more")),
+        // A submission that was refused cannot be waited for.
+        Ok(Err(PollError::WrongSubmissionIndex(..))) => Err(Error::lost("it accepts no more commands")),
+        Ok(Err(error)) => Err(Error::failed(format!("the device does not respond: {error}"))),
+        Err(_) => Err(Error::lost("wgpu cannot poll it")),
     }
 }

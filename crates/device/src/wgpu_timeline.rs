@@ -1,4 +1,4 @@
-//! What a device did for wgpu.
+//! Timelines of wgpu devices.
 
 use crate::counts::Counts;
 use crate::device_track::DeviceTrack;
@@ -13,36 +13,36 @@ use wgpu::{
     CommandEncoder, ComputePassTimestampWrites, Device, Features, PollType, QuerySet, Queue, RenderPassTimestampWrites,
 };
 
-/// A row of the trace with what a queue of wgpu did, by its own timestamps.
+/// A track of a wgpu queue, timed by timestamp queries.
 ///
 /// ```no_run
 /// # fn work(_: &mut wgpu::CommandEncoder) {}
 /// # fn run(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<(), ferrum_trace_device::Error> {
 /// use ferrum_trace_device::WgpuTimeline;
 /// let mut timeline = WgpuTimeline::new("GPU 0 / queue", device, queue, 1024)?;
-/// timeline.calibrate(queue)?; // once, and when the engine is idle anyway
+/// timeline.calibrate(queue)?; // once, and whenever the engine is idle
 ///
 /// let mut encoder = device.create_command_encoder(&Default::default());
 /// let slot = timeline.begin(&mut encoder, "attention", "attention");
 /// work(&mut encoder);
 /// timeline.end(&mut encoder, slot);
-/// timeline.resolve(&mut encoder); // at the end of every encoder that something was begun in
+/// timeline.resolve(&mut encoder); // at the end of every encoder with a `begin`
 /// queue.submit([encoder.finish()]);
 ///
-/// timeline.collect()?; // every now and then: it never waits
+/// timeline.collect()?; // regularly: it never waits
 /// # Ok(()) }
 /// ```
 ///
-/// One timeline serves one encoder at a time: from the first `begin` to `resolve`, the calls are for the same encoder. Threads
-/// that encode at the same time have a timeline each.
+/// One timeline serves one encoder at a time: from the first `begin` to `resolve`, all calls are for the same encoder.
+/// Threads that encode concurrently need one timeline each.
 pub struct WgpuTimeline {
     device: Device,
     track: DeviceTrack,
     has_encoder_timestamps: bool,
-    /// Nanoseconds a tick, times 2^32.
+    /// Nanoseconds per tick, times 2^32.
     period: u128,
     free: Vec<Batch>,
-    /// Of the encoder at hand.
+    /// Batches of the current encoder.
     filling: Vec<Batch>,
     sent: VecDeque<Batch>,
     n_batches_used: u64,
@@ -50,7 +50,7 @@ pub struct WgpuTimeline {
     is_lost: bool,
 }
 
-/// A slot that has begun: for [`WgpuTimeline::end`].
+/// An open slot, for [`WgpuTimeline::end`].
 #[derive(Debug)]
 #[must_use = "a slot ends where it is given to `end`"]
 pub struct WgpuSlot {
@@ -65,17 +65,17 @@ pub struct PassSlot {
     first: u32,
 }
 
-/// Who writes the end of a slot.
+/// The writer of a slot's end timestamp.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ends {
-    /// `end`, or `resolve`.
-    Apart,
-    /// The pass, as it writes the begin.
-    WithPass,
+enum EndWriter {
+    /// The encoder, in `end` or `resolve`.
+    Encoder,
+    /// The pass, which also writes the begin.
+    Pass,
 }
 
 impl PassSlot {
-    /// For [`ComputePassDescriptor`](wgpu::ComputePassDescriptor).
+    /// The timestamp writes for a [`ComputePassDescriptor`](wgpu::ComputePassDescriptor).
     pub fn compute(&self) -> ComputePassTimestampWrites<'_> {
         ComputePassTimestampWrites {
             query_set: &self.queries,
@@ -84,7 +84,7 @@ impl PassSlot {
         }
     }
 
-    /// For [`RenderPassDescriptor`](wgpu::RenderPassDescriptor).
+    /// The timestamp writes for a [`RenderPassDescriptor`](wgpu::RenderPassDescriptor).
     pub fn render(&self) -> RenderPassTimestampWrites<'_> {
         RenderPassTimestampWrites {
             query_set: &self.queries,
@@ -95,12 +95,12 @@ impl PassSlot {
 }
 
 impl WgpuTimeline {
-    /// A row of this name for what `queue` does. `slots` is how much can be on its way at a time; an encoder takes whole
-    /// batches of 32.
+    /// Creates a track with this name for `queue`. `slots` is the number of measurements that can be pending; an
+    /// encoder takes whole batches of 32.
     ///
     /// # Errors
     ///
-    /// If `device` was made without the feature `TIMESTAMP_QUERY`, or if there are to be more than 65,536 slots.
+    /// If `device` was created without the feature `TIMESTAMP_QUERY`, or if `slots` is above 65,536.
     pub fn new(name: &str, device: &Device, queue: &Queue, slots: u32) -> Result<Self, Error> {
         check_slots(slots as usize)?;
         if !device.features().contains(Features::TIMESTAMP_QUERY) {
@@ -120,49 +120,49 @@ impl WgpuTimeline {
         })
     }
 
-    /// Compares the device's clock with the host's, and returns by how much times may be off now.
+    /// Compares the device's clock with the host's, and returns the current error bound.
     ///
-    /// With a device of `request_calibrated_device` this takes some microseconds, and
-    /// `collect` does it too. With others it waits for the device, some milliseconds if that is idle: call it at the start, and
-    /// every some seconds if results are collected late. Without it, times are as precise as launches and results are close to
-    /// each other.
+    /// With a device of `request_calibrated_device` this takes some microseconds, and `collect` does it too. With
+    /// others it waits for the device, some milliseconds if that is idle: call it at the start, and every few seconds
+    /// if results are collected late. Without calibration, the error depends on how quickly work begins after its
+    /// launch and is collected after its end.
     ///
     /// # Errors
     ///
-    /// If the device is lost, does not answer, or has no `TIMESTAMP_QUERY_INSIDE_ENCODERS`.
+    /// If the device is lost, does not respond, or has no `TIMESTAMP_QUERY_INSIDE_ENCODERS`.
     pub fn calibrate(&mut self, queue: &Queue) -> Result<Duration, Error> {
         if self.is_lost {
-            return Err(Error::lost("it gave no results"));
+            return Err(Error::lost("it returned no results"));
         }
         let period = self.period;
         let clock = self.track.clock_mut();
         let last = self.calibration.run((&self.device, queue), |ticks| nanos(ticks, period), clock)?;
         clock.settle();
-        let mapped = clock.map(last).ok_or_else(|| Error::failed("the calibration gave no times"))?;
+        let mapped = clock.map(last).ok_or_else(|| Error::failed("the calibration has no times"))?;
         Ok(Duration::from_nanos(mapped.error))
     }
 
-    /// Something begins here in the encoder's stream of commands. An arrow leaves the span that is open on this thread.
+    /// Begins a slice at this point of the encoder's commands, with a flow from the span that is open on this thread.
     ///
-    /// `None` if nothing is recorded, or if it cannot be measured, which is counted: no slot is free, or the device has no
-    /// `TIMESTAMP_QUERY_INSIDE_ENCODERS`, and [`pass`](Self::pass) is to be used.
+    /// Returns `None` if nothing is recorded, or if it cannot be measured, which is counted: no slot is free, or the
+    /// device has no `TIMESTAMP_QUERY_INSIDE_ENCODERS`. Use [`pass`](Self::pass) in that case.
     pub fn begin(
         &mut self,
         encoder: &mut CommandEncoder,
         name: &'static str,
         category: &'static str,
     ) -> Option<WgpuSlot> {
-        let (batch, slot) = self.take(name, category, Ends::Apart)?;
+        let (batch, slot) = self.take(name, category, EndWriter::Encoder)?;
         encoder.write_timestamp(&batch.queries, 2 * slot);
         Some(WgpuSlot { batch: batch.id, slot })
     }
 
-    /// It ends here, in the same encoder.
+    /// Ends the slice, in the same encoder.
     pub fn end(&mut self, encoder: &mut CommandEncoder, slot: Option<WgpuSlot>) {
         let Some(WgpuSlot { batch, slot }) = slot else {
             return;
         };
-        // What is not there any more was ended by `resolve`.
+        // If the batch is missing, `resolve` has ended the slot.
         if let Some(batch) = self.filling.iter_mut().find(|filling| filling.id == batch)
             && batch.close(slot)
         {
@@ -170,14 +170,14 @@ impl WgpuTimeline {
         }
     }
 
-    /// A whole pass is to be measured: give [`PassSlot::compute`] or [`PassSlot::render`] to its descriptor. `None` as for
-    /// [`begin`](Self::begin).
+    /// Begins a slice for a whole pass: pass [`PassSlot::compute`] or [`PassSlot::render`] to its descriptor. Returns
+    /// `None` as [`begin`](Self::begin) does.
     pub fn pass(&mut self, name: &'static str, category: &'static str) -> Option<PassSlot> {
-        let (batch, slot) = self.take(name, category, Ends::WithPass)?;
+        let (batch, slot) = self.take(name, category, EndWriter::Pass)?;
         Some(PassSlot { queries: batch.queries.clone(), first: 2 * slot })
     }
 
-    /// Sends the results of all that was begun to the host, once the encoder is submitted. What is still open ends here.
+    /// Copies the results of this encoder to the host when its commands have run. Ends open slots.
     pub fn resolve(&mut self, encoder: &mut CommandEncoder) {
         for mut batch in self.filling.drain(..) {
             batch.send(encoder);
@@ -185,11 +185,11 @@ impl WgpuTimeline {
         }
     }
 
-    /// Records what the device is done with, and returns how much that was. It never waits.
+    /// Records the slices that the device has finished, and returns their number. Never waits.
     ///
     /// # Errors
     ///
-    /// If the device is lost; all that was on its way is counted then.
+    /// If the device is lost; all pending measurements are counted then.
     pub fn collect(&mut self) -> Result<u64, Error> {
         if !self.is_lost && poll(&self.device, PollType::Poll).is_err_and(|error| error.is_lost()) {
             self.is_lost = true;
@@ -202,22 +202,22 @@ impl WgpuTimeline {
         }
         let before = self.counts().recorded;
         if !done.is_empty() {
-            self.calibration.glance(self.track.clock_mut());
+            self.calibration.compare_without_waiting(self.track.clock_mut());
         }
         self.track.record(&done);
         match self.is_lost {
-            true => Err(Error::lost("it gave no results")),
+            true => Err(Error::lost("it returned no results")),
             false => Ok(self.counts().recorded - before),
         }
     }
 
-    /// What became of all that was begun.
+    /// Counts of all measurements by outcome.
     pub fn counts(&self) -> Counts {
         self.track.counts()
     }
 
-    /// A slot, and the batch it is of.
-    fn take(&mut self, name: &'static str, category: &'static str, ends: Ends) -> Option<(&Batch, u32)> {
+    /// Takes a slot; returns its batch and its number in it.
+    fn take(&mut self, name: &'static str, category: &'static str, end: EndWriter) -> Option<(&Batch, u32)> {
         if !ferrum_trace::is_on() {
             return None;
         }
@@ -225,19 +225,19 @@ impl WgpuTimeline {
             self.track.count_lost(1);
             return None;
         }
-        let can_be_written = self.has_encoder_timestamps || ends == Ends::WithPass;
+        let can_be_written = self.has_encoder_timestamps || end == EndWriter::Pass;
         if !can_be_written || !self.has_room() {
             self.track.count_dropped(1);
             return None;
         }
-        // Not before: no arrow leaves for what will not be measured.
+        // Only now: a launch that will not be measured must not start a flow.
         let launch = self.track.launch(name, category)?;
         let batch = self.filling.last_mut()?;
-        let slot = batch.take(launch, ends == Ends::Apart);
+        let slot = batch.take(launch, end == EndWriter::Encoder);
         Some((batch, slot))
     }
 
-    /// Whether the batch that is being filled has room, after another one was taken if it had none.
+    /// Returns true if the current batch has a free slot, or a free batch could be taken.
     fn has_room(&mut self) -> bool {
         if self.filling.last().is_some_and(|batch| !batch.is_full()) {
             return true;
@@ -263,7 +263,7 @@ impl WgpuTimeline {
         }
         let n_lost = batch.give_up();
         self.track.count_lost(n_lost);
-        // The buffers of a lost device are in no state to be used again.
+        // The buffers of a lost device cannot be reused.
         if !self.is_lost {
             self.free.push(batch);
         }

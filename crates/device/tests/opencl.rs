@@ -1,8 +1,8 @@
-//! OpenCL, on a real driver: that of the machine, or PoCL, which computes on the processor.
+//! OpenCL on a real driver: the machine's own, or PoCL, which runs on the CPU.
 //!
 //! These tests do not skip: without a driver they fail. On Debian: `apt install pocl-opencl-icd`.
 #![cfg(feature = "opencl")]
-#![allow(clippy::print_stdout, reason = "a test may print what it saw")]
+#![allow(clippy::print_stdout, reason = "tests may print")]
 #![allow(unsafe_code)]
 
 mod common;
@@ -41,7 +41,7 @@ impl Gpu {
         let turn = turn();
         let devices = get_all_devices(CL_DEVICE_TYPE_ALL)
             .expect("expected an OpenCL driver, found none; on Debian: `apt install pocl-opencl-icd`");
-        let device = Device::new(*devices.first().expect("a driver of OpenCL without a device"));
+        let device = Device::new(*devices.first().expect("expected an OpenCL device, found none"));
         println!("{:?} {:?}", device.name(), device.driver_version());
         let context = Context::from_device(&device).unwrap();
         let queue = CommandQueue::create_default(&context, properties).unwrap();
@@ -57,10 +57,10 @@ impl Gpu {
         platform.name().unwrap() == "Portable Computing Language"
     }
 
-    /// Enqueues a small kernel, after an event if one is given.
+    /// Enqueues a small kernel, optionally after an event.
     fn enqueue(&self, after: Option<&Event>) -> Event {
         let mut execution = ExecuteKernel::new(&self.kernel);
-        // SAFETY: the kernel has one argument, a buffer of as many floats as there are items.
+        // SAFETY: the kernel has one argument, a buffer with one float per item.
         let execution = unsafe { execution.set_arg(&self.data) }.set_global_work_size(1024);
         if let Some(event) = after {
             execution.set_event_wait_list(&[event.get()]);
@@ -69,7 +69,7 @@ impl Gpu {
         unsafe { execution.enqueue_nd_range(&self.queue) }.unwrap()
     }
 
-    /// The same in a slot of its own.
+    /// Enqueues a kernel in a slot of its own.
     fn launch(&self, timeline: &mut OpenClTimeline, after: Option<&Event>) -> Event {
         let launch = timeline.launch("kernel", "gemm");
         let event = self.enqueue(after);
@@ -79,7 +79,7 @@ impl Gpu {
 }
 
 #[test]
-fn a_thousand_dispatches_lie_inside_the_windows_of_the_host() {
+fn a_thousand_dispatches_are_inside_the_windows_of_the_host() {
     let gpu = Gpu::new(CL_QUEUE_PROFILING_ENABLE);
     let mut timeline = OpenClTimeline::new("GPU 0 / queue", &gpu.queue, 64).unwrap();
     learn_drift(|| timeline.calibrate(&gpu.queue));
@@ -105,12 +105,12 @@ fn a_thousand_dispatches_lie_inside_the_windows_of_the_host() {
     leave_for_viewers("opencl.json", "slices=2000\ninstants=0\nunended=0\nflows=1000\n");
 }
 
-/// PoCL takes its times from a clock of the host that is not the one of the trace, and runs apart from it by some ppm. So the truth is
-/// known here, and every time that was mapped must lie within its error of it.
+/// PoCL takes its times from a clock of the host that is not the clock of the trace; they drift apart by some ppm. So
+/// the true time is known here, and every mapped time must be within its error of it.
 #[test]
-fn the_truth_is_never_further_away_than_the_error() {
+fn the_true_time_is_within_the_error() {
     let gpu = Gpu::new(CL_QUEUE_PROFILING_ENABLE);
-    assert!(gpu.is_pocl(), "expected PoCL as the first device: the clocks of others are not known");
+    assert!(gpu.is_pocl(), "expected PoCL as the first device: the clock of this device is unknown");
     let mut clock = ClockMap::new();
     let mut errors = Vec::new();
     for n in 0..2000 {
@@ -128,7 +128,10 @@ fn the_truth_is_never_further_away_than_the_error() {
             let truth = device.checked_add_signed(offset).unwrap();
             let apart = mapped.host.abs_diff(truth);
             errors.push(mapped.error);
-            assert!(apart <= mapped.error + width, "{n}: {mapped:?} is {apart} ns from the truth, known to {width} ns");
+            assert!(
+                apart <= mapped.error + width,
+                "{n}: {mapped:?} is {apart} ns from the true time, known to {width} ns"
+            );
         }
     }
     let (offset, _) = offset_of_raw_clock();
@@ -136,7 +139,7 @@ fn the_truth_is_never_further_away_than_the_error() {
     assert_eq!(clock.n_conflicts(), 0);
 }
 
-/// How far the monotonic clock is ahead of the raw one, and how well that is known: the best of some reads.
+/// Offset of the monotonic clock from the raw one, and its uncertainty: the best of several reads.
 fn offset_of_raw_clock() -> (i64, u64) {
     let read = |_| {
         let before = Timestamp::now().monotonic_nanos();
@@ -151,7 +154,7 @@ fn offset_of_raw_clock() -> (i64, u64) {
 }
 
 #[test]
-fn markers_are_around_what_is_between_them() {
+fn markers_enclose_the_commands_between_them() {
     let gpu = Gpu::new(CL_QUEUE_PROFILING_ENABLE);
     let mut timeline = OpenClTimeline::new("GPU 0 / queue", &gpu.queue, 64).unwrap();
     let (trace, ()) = recorded("opencl-markers.json", || {
@@ -163,20 +166,20 @@ fn markers_are_around_what_is_between_them() {
     });
     let layer = trace.named("layer").next().unwrap();
     for kernel in trace.named("kernel") {
-        assert_eq!(kernel.tid, layer.tid, "on one row");
+        assert_eq!(kernel.tid, layer.tid, "on one track");
         assert!(layer.start_ns <= kernel.start_ns && kernel.end_ns <= layer.end_ns);
     }
     assert_eq!(trace.count("kernel"), 3);
 }
 
 #[test]
-fn what_finds_no_slot_is_counted_and_slots_come_back() {
+fn a_command_without_a_free_slot_is_dropped_and_slots_are_reused() {
     let gpu = Gpu::new(CL_QUEUE_PROFILING_ENABLE);
     let mut timeline = OpenClTimeline::new("GPU 0 / queue", &gpu.queue, 3).unwrap();
     let (trace, ()) = recorded("opencl-slots.json", || {
         let gate = Event::new(create_user_event(gpu.context.get()).unwrap());
         (0..5).for_each(|_| drop(gpu.launch(&mut timeline, Some(&gate))));
-        // Nothing can have run, and nobody waits for it.
+        // Nothing can have run yet, and `collect` does not wait.
         assert_eq!(timeline.collect().unwrap(), 0);
         assert_eq!(timeline.counts(), Counts { dropped: 2, ..Counts::default() });
         set_user_event_status(gate.get(), 0).unwrap();
@@ -191,7 +194,7 @@ fn what_finds_no_slot_is_counted_and_slots_come_back() {
 }
 
 #[test]
-fn a_command_that_fails_and_a_lost_device_are_error_values() {
+fn a_failed_command_and_a_lost_device_are_errors() {
     const DEVICE_NOT_AVAILABLE: i32 = -2;
     let gpu = Gpu::new(CL_QUEUE_PROFILING_ENABLE);
     let mut timeline = OpenClTimeline::new("GPU 0 / queue", &gpu.queue, 8).unwrap();
@@ -199,7 +202,7 @@ fn a_command_that_fails_and_a_lost_device_are_error_values() {
         let event = gpu.launch(&mut timeline, None);
         event.wait().unwrap();
         assert_eq!(timeline.collect().unwrap(), 1);
-        // The driver reports for this event what it would for one of a device that is gone.
+        // The driver reports the error of a device that is gone for this event.
         let gone = Event::new(create_user_event(gpu.context.get()).unwrap());
         let launch = timeline.launch("kernel", "gemm");
         timeline.launched(launch, &gone);
@@ -209,7 +212,7 @@ fn a_command_that_fails_and_a_lost_device_are_error_values() {
         set_user_event_status(gone.get(), DEVICE_NOT_AVAILABLE).unwrap();
         let error = timeline.collect().unwrap_err();
         assert!(error.is_lost(), "{error}");
-        assert_eq!(error.to_string(), "the device is lost: OpenCL answers with error -2");
+        assert_eq!(error.to_string(), "the device is lost: OpenCL reports error -2");
         assert!(timeline.collect().unwrap_err().is_lost(), "it stays lost");
         set_user_event_status(waits.get(), 0).unwrap();
     });

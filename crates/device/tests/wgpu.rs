@@ -1,8 +1,8 @@
-//! wgpu, on a real Vulkan driver: that of the machine, or Mesa's lavapipe, which computes on the processor.
+//! wgpu on a real Vulkan driver: the machine's own, or Mesa's lavapipe, which runs on the CPU.
 //!
 //! These tests do not skip: without a driver they fail. On Debian: `apt install mesa-vulkan-drivers`.
 #![cfg(feature = "wgpu-vulkan")]
-#![allow(clippy::print_stdout, reason = "a test may print what it saw")]
+#![allow(clippy::print_stdout, reason = "tests may print")]
 
 mod common;
 
@@ -24,7 +24,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     data[id.x] = x;
 }";
 
-/// How a device was made.
+/// The way a device was created.
 enum Opened {
     Calibrated,
     Plainly,
@@ -81,7 +81,7 @@ impl Gpu {
         self.device.create_command_encoder(&Default::default())
     }
 
-    /// A small kernel.
+    /// Adds a small kernel to the encoder.
     fn dispatch(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -97,7 +97,7 @@ impl Gpu {
         self.device.poll(PollType::wait_indefinitely()).unwrap();
     }
 
-    /// A dispatch in a slot of its own, submitted but not waited for.
+    /// Submits a dispatch in a slot of its own, without waiting.
     fn launch(&self, timeline: &mut WgpuTimeline) {
         let mut encoder = self.encoder();
         let slot = timeline.begin(&mut encoder, "kernel", "gemm");
@@ -108,7 +108,7 @@ impl Gpu {
     }
 }
 
-/// Dispatches one after the other, each waited for: where the host saw each.
+/// Dispatches kernels one at a time, and returns the host's window of each.
 fn dispatched(gpu: &Gpu, timeline: &mut WgpuTimeline, file: &str, n_dispatches: u32) -> (TraceFile, Vec<Window>) {
     recorded(file, || {
         let dispatch = |n| {
@@ -130,7 +130,7 @@ fn dispatched(gpu: &Gpu, timeline: &mut WgpuTimeline, file: &str, n_dispatches: 
 }
 
 #[test]
-fn a_thousand_dispatches_lie_inside_the_windows_of_the_host() {
+fn a_thousand_dispatches_are_inside_the_windows_of_the_host() {
     let gpu = Gpu::new(TIMESTAMPS, Opened::Calibrated);
     let mut timeline = WgpuTimeline::new("GPU 0 / queue", &gpu.device, &gpu.queue, 64).unwrap();
     learn_drift(|| timeline.calibrate(&gpu.queue));
@@ -140,10 +140,10 @@ fn a_thousand_dispatches_lie_inside_the_windows_of_the_host() {
     leave_for_viewers("wgpu.json", "slices=2000\ninstants=0\nunended=0\nflows=1000\n");
 }
 
-/// The clock is read by commands then, as on any other backend, and known less well: what wgpu itself takes to submit one and to
-/// wait for it, without optimization, is some tens of microseconds.
+/// The clock is read by commands then, as on any other backend, and is less precise: without optimization, wgpu takes
+/// some tens of microseconds to submit a command and to wait for it.
 #[test]
-fn so_they_do_on_a_device_that_was_made_in_the_ordinary_way() {
+fn dispatches_on_a_device_without_the_extension_are_inside_the_windows_of_the_host() {
     let gpu = Gpu::new(TIMESTAMPS, Opened::Plainly);
     let mut timeline = WgpuTimeline::new("GPU 0 / queue", &gpu.device, &gpu.queue, 64).unwrap();
     let (trace, windows) = dispatched(&gpu, &mut timeline, "wgpu-plain.json", 300);
@@ -151,7 +151,7 @@ fn so_they_do_on_a_device_that_was_made_in_the_ordinary_way() {
 }
 
 #[test]
-fn passes_and_what_is_around_them_nest() {
+fn passes_nest_in_the_slices_around_them() {
     let gpu = Gpu::new(TIMESTAMPS, Opened::Calibrated);
     let mut timeline = WgpuTimeline::new("GPU 0 / queue", &gpu.device, &gpu.queue, 64).unwrap();
     let (trace, ()) = recorded("wgpu-passes.json", || {
@@ -163,9 +163,9 @@ fn passes_and_what_is_around_them_nest() {
             gpu.dispatch(&mut encoder, pass.as_ref().map(|pass| pass.compute()));
         }
         timeline.end(&mut encoder, layer);
-        // Never ended: `resolve` does.
+        // Never ended, so `resolve` ends it.
         let _open = timeline.begin(&mut encoder, "open", "layer");
-        // Never used for a pass: nothing is written.
+        // Never used for a pass, so nothing is written.
         let _unused = timeline.pass("unused", "gemm");
         timeline.resolve(&mut encoder);
         gpu.queue.submit([encoder.finish()]);
@@ -175,14 +175,14 @@ fn passes_and_what_is_around_them_nest() {
     assert_eq!(timeline.counts(), Counts { recorded: 5, lost: 1, ..Counts::default() });
     let layer = trace.named("layer").next().unwrap();
     for pass in trace.named("pass") {
-        assert_eq!(pass.tid, layer.tid, "on one row");
+        assert_eq!(pass.tid, layer.tid, "on one track");
         assert!(layer.start_ns <= pass.start_ns && pass.end_ns <= layer.end_ns);
     }
     assert_eq!((trace.count("pass"), trace.count("open"), trace.count("unused")), (3, 1, 0));
 }
 
 #[test]
-fn a_pass_that_never_came_is_counted_also_where_its_slot_was_used_before() {
+fn an_unused_pass_is_counted_as_lost_also_in_a_reused_slot() {
     let gpu = Gpu::new(TIMESTAMPS, Opened::Calibrated);
     let mut timeline = WgpuTimeline::new("GPU 0 / queue", &gpu.device, &gpu.queue, 32).unwrap();
     let (trace, ()) = recorded("wgpu-stale.json", || {
@@ -203,7 +203,7 @@ fn a_pass_that_never_came_is_counted_also_where_its_slot_was_used_before() {
 }
 
 #[test]
-fn what_finds_no_slot_is_counted_and_slots_come_back() {
+fn a_dispatch_without_a_free_slot_is_dropped_and_slots_are_reused() {
     let gpu = Gpu::new(TIMESTAMPS, Opened::Calibrated);
     let mut timeline = WgpuTimeline::new("GPU 0 / queue", &gpu.device, &gpu.queue, 64).unwrap();
     let (trace, ()) = recorded("wgpu-slots.json", || {
@@ -213,7 +213,7 @@ fn what_finds_no_slot_is_counted_and_slots_come_back() {
         assert_eq!(timeline.counts().dropped, 3);
         gpu.wait();
         assert_eq!(timeline.collect().unwrap(), 2);
-        // One encoder may have them all.
+        // One encoder can take all slots.
         let mut encoder = gpu.encoder();
         for _ in 0..70 {
             let slot = timeline.begin(&mut encoder, "kernel", "gemm");
@@ -225,12 +225,12 @@ fn what_finds_no_slot_is_counted_and_slots_come_back() {
         assert_eq!(timeline.collect().unwrap(), 64);
     });
     assert_eq!(timeline.counts(), Counts { recorded: 66, dropped: 9, ..Counts::default() });
-    assert_eq!(trace.named("flow").count(), 2 * 66, "no arrow leaves for what is not measured");
+    assert_eq!(trace.named("flow").count(), 2 * 66, "a dropped dispatch starts no flow");
     assert_eq!(trace.count("kernel"), 66);
 }
 
 #[test]
-fn commands_that_are_thrown_away_cost_no_slots() {
+fn slots_of_discarded_commands_are_reused() {
     let gpu = Gpu::new(TIMESTAMPS, Opened::Calibrated);
     let mut timeline = WgpuTimeline::new("GPU 0 / queue", &gpu.device, &gpu.queue, 32).unwrap();
     recorded("wgpu-abandoned.json", || {
@@ -248,7 +248,7 @@ fn commands_that_are_thrown_away_cost_no_slots() {
 }
 
 #[test]
-fn nothing_is_measured_while_nothing_is_recorded() {
+fn nothing_is_measured_while_recording_is_off() {
     let gpu = Gpu::new(TIMESTAMPS, Opened::Calibrated);
     let mut timeline = WgpuTimeline::new("GPU 0 / queue", &gpu.device, &gpu.queue, 32).unwrap();
     let mut encoder = gpu.encoder();
@@ -262,7 +262,7 @@ fn nothing_is_measured_while_nothing_is_recorded() {
 }
 
 #[test]
-fn a_lost_device_is_an_error_value() {
+fn a_lost_device_is_an_error() {
     let gpu = Gpu::new(TIMESTAMPS, Opened::Calibrated);
     let mut timeline = WgpuTimeline::new("GPU 0 / queue", &gpu.device, &gpu.queue, 64).unwrap();
     recorded("wgpu-lost.json", || {

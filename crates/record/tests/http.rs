@@ -5,7 +5,7 @@ use ferrum_trace::control::{self, State};
 use ferrum_trace::http::{self, Address, HttpOptions, Server};
 use ferrum_trace::llm::{self, Phase, Step};
 use ferrum_trace::{counter, span};
-use ferrum_trace_testkit::process::{PATIENCE, Running};
+use ferrum_trace_testkit::process::{Running, TIMEOUT};
 use ferrum_trace_testkit::trace_file::TraceFile;
 use serde_json::Value;
 use std::io::{ErrorKind, Read, Write};
@@ -45,7 +45,7 @@ impl Scene {
 
     fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         stream
     }
 
@@ -343,7 +343,7 @@ fn a_router_is_mounted_into_another_server() {
     runtime.spawn(axum::serve(listener, app).into_future());
     let ask = |method: &str, path: &str, token: &str| {
         let mut stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         let head = format!("{method} /profiler{path} HTTP/1.1\r\nHost: engine.example\r\nConnection: close\r\n");
         let length = "Content-Length: 0\r\n\r\n";
         stream.write_all(format!("{head}Authorization: Bearer {token}\r\n{length}").as_bytes()).unwrap();
@@ -580,7 +580,7 @@ fn a_unix_socket_is_private_and_is_removed_with_the_server() {
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     let ask = |method: &str, target: &str| {
         let mut stream = UnixStream::connect(&path).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         stream.write_all(request(method, target, "").as_bytes()).unwrap();
         Answer::read(&mut stream)
     };
@@ -636,7 +636,7 @@ fn engine(variables: &[(&str, &str)]) -> Running {
 
 fn ask_unix(path: &Path, method: &str, target: &str, token: &str) -> Answer {
     let mut stream = UnixStream::connect(path).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     let rest = format!("Connection: close\r\nAuthorization: Bearer {token}\r\nContent-Length: 0\r\n\r\n");
     stream.write_all(format!("{method} {target} HTTP/1.1\r\n{rest}").as_bytes()).unwrap();
     Answer::read(&mut stream)

@@ -1,36 +1,35 @@
-//! Strict reading of what was written.
+//! The events of a trace file with plain values, read by [`strict_trace`].
 
-use serde_json::{Map, Value};
+use crate::nesting;
+use crate::strict_trace::{self, Phase};
+use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-/// What an event may have besides what every one has.
-const EXTRA_KEYS: [&str; 5] = ["argsStripped", "s", "id", "id2", "bp"];
-
-/// One event of a file.
+/// One event of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// Its category.
+    /// Category.
     pub category: String,
-    /// The letter of its phase.
+    /// Phase, the letter in `ph`.
     pub phase: char,
     /// Nanoseconds from the start of the trace.
     pub start_ns: u64,
-    /// Nanoseconds from the start of the trace; the same as the start for what has no duration.
+    /// Nanoseconds from the start of the trace; equal to the start for events without a duration.
     pub end_ns: u64,
-    /// The process.
+    /// Process id.
     pub pid: u64,
-    /// The track.
+    /// Track number.
     pub tid: u64,
-    /// The arguments.
+    /// Arguments.
     pub args: Map<String, Value>,
-    /// What it has besides: scope, ids, binding point, as they stand in the file.
+    /// Other keys as in the file: scope, ids, binding point.
     pub extra: Map<String, Value>,
 }
 
-/// A file of Chrome trace events, all of it read and checked.
+/// A file of Chrome trace events, completely read and checked.
 #[derive(Clone, Debug)]
 pub struct TraceFile {
     /// All events, metadata included, in the order of the file.
@@ -38,7 +37,7 @@ pub struct TraceFile {
 }
 
 impl TraceFile {
-    /// Reads a file. Panics if there is none or anything is wrong with it.
+    /// Reads a file. Panics if it does not exist or is invalid.
     #[track_caller]
     pub fn read(path: &Path) -> Self {
         let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -48,22 +47,18 @@ impl TraceFile {
         }
     }
 
-    /// Reads a file that lies in memory, or says what is wrong with it.
+    /// Parses the content of a file, or returns what is wrong with it.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let values: Vec<Value> = serde_json::from_slice(bytes).map_err(|error| {
-            let around = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(200)..]).into_owned();
-            format!("no valid JSON: {error}; {} bytes, the last are `{around}`", bytes.len())
-        })?;
-        let events = values.into_iter().map(Event::from_value).collect::<Result<_, _>>()?;
-        Ok(Self { events })
+        let trace = strict_trace::Trace::parse(bytes)?;
+        Ok(Self { events: trace.events.into_iter().map(Event::from).collect() })
     }
 
-    /// Events that are no metadata and no titles of rows, unfinished slices left out.
+    /// Recorded events: without metadata, row titles and unfinished slices.
     pub fn recorded(&self) -> impl Iterator<Item = &Event> {
-        let is_made_up = |event: &Event| event.is_unfinished_slice() || event.args.contains_key("row_of");
+        let is_synthetic = |event: &Event| event.is_unfinished_slice() || event.args.contains_key("row_of");
         self.events
             .iter()
-            .filter(move |event| event.phase != 'M' && event.category != "ferrum_trace" && !is_made_up(event))
+            .filter(move |event| event.phase != 'M' && event.category != "ferrum_trace" && !is_synthetic(event))
     }
 
     /// Slices that had not ended when the file was written.
@@ -71,8 +66,8 @@ impl TraceFile {
         self.events.iter().filter(|event| event.is_unfinished_slice())
     }
 
-    /// By category and id: the titles of the rows of asynchronous events, each with the name of what it stands around. Panics unless
-    /// the events of each row nest.
+    /// Row titles of async events, by category and id, each with the name of the event in it. Panics unless the events
+    /// of each row nest.
     #[track_caller]
     pub fn row_titles(&self) -> BTreeMap<(String, String), Vec<(String, String)>> {
         let mut rows: BTreeMap<(String, String), Vec<&Event>> = BTreeMap::new();
@@ -86,17 +81,17 @@ impl TraceFile {
         rows.into_iter().map(|(row, events)| (row, titles(events))).collect()
     }
 
-    /// Events of a name.
+    /// Recorded events with this name.
     pub fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Event> {
         self.recorded().filter(move |event| event.name == name)
     }
 
-    /// How many events of a name there are.
+    /// Number of events with this name.
     pub fn count(&self, name: &str) -> usize {
         self.named(name).count()
     }
 
-    /// The integers that the events of a name have as one of their arguments, in ascending order.
+    /// An integer argument of all events with this name, in ascending order.
     #[track_caller]
     pub fn numbers(&self, name: &str, key: &str) -> Vec<u64> {
         let mut numbers: Vec<u64> = self.named(name).map(|event| event.number(key)).collect();
@@ -104,7 +99,7 @@ impl TraceFile {
         numbers
     }
 
-    /// The same for the events of one track.
+    /// An integer argument of the events with this name on one track, in ascending order.
     #[track_caller]
     pub fn numbers_on(&self, tid: u64, name: &str, key: &str) -> Vec<u64> {
         let events = self.named(name).filter(|event| event.tid == tid);
@@ -113,28 +108,28 @@ impl TraceFile {
         numbers
     }
 
-    /// The names of tracks, by their numbers.
+    /// Names of tracks, by number.
     pub fn thread_names(&self) -> BTreeMap<u64, String> {
         let names = self.events.iter().filter(|event| event.phase == 'M' && event.name == "thread_name");
         names.map(|event| (event.tid, event.text("name"))).collect()
     }
 
-    /// The number of the one track of this name.
+    /// Number of the only track with this name.
     #[track_caller]
     pub fn tid_of(&self, thread_name: &str) -> u64 {
         let names = self.thread_names();
         let mut found = names.iter().filter(|(_, name)| *name == thread_name).map(|(&tid, _)| tid);
-        let tid = found.next().unwrap_or_else(|| panic!("no track is called `{thread_name}`: {names:?}"));
-        assert_eq!(found.next(), None, "two tracks are called `{thread_name}`");
+        let tid = found.next().unwrap_or_else(|| panic!("no track has the name `{thread_name}`: {names:?}"));
+        assert_eq!(found.next(), None, "two tracks have the name `{thread_name}`");
         tid
     }
 
-    /// A number that the file tells about its recording, such as `recorded` or `dropped`.
+    /// A number from the metadata of the recording, such as `recorded` or `dropped`.
     #[track_caller]
     pub fn about(&self, key: &str) -> u64 {
         let mut found = self.events.iter().filter(|event| event.phase == 'M' && event.name == "ferrum_trace");
-        let about = found.next().expect("the file tells about its recording");
-        assert_eq!(found.next(), None, "the file tells about its recording twice");
+        let about = found.next().expect("expected metadata `ferrum_trace`");
+        assert_eq!(found.next(), None, "expected metadata `ferrum_trace` once");
         about.number(key)
     }
 
@@ -145,24 +140,17 @@ impl TraceFile {
         for event in self.events.iter().filter(|event| event.phase == 'X') {
             tracks.entry((event.pid, event.tid)).or_default().push(event);
         }
-        for slices in tracks.values_mut() {
-            // Outer ones first.
-            slices.sort_by_key(|slice| (slice.start_ns, std::cmp::Reverse(slice.end_ns)));
-            let mut open: Vec<&Event> = Vec::new();
-            for slice in slices {
-                while open.last().is_some_and(|outer| outer.end_ns <= slice.start_ns) {
-                    open.pop();
-                }
-                if let Some(outer) = open.last() {
-                    assert!(slice.end_ns <= outer.end_ns, "neither nested nor disjoint:\n{outer:?}\n{slice:?}");
-                }
-                open.push(slice);
+        for slices in tracks.values() {
+            let intervals: Vec<nesting::Interval> = slices.iter().map(|slice| (slice.start_ns, slice.end_ns)).collect();
+            if let Some((one, other)) = nesting::overlap(&intervals) {
+                panic!("neither nested nor disjoint:\n{:?}\n{:?}", slices[one], slices[other]);
             }
         }
     }
 }
 
-/// Panics unless begins and ends nest, at the same time in the order of the file, as viewers take them. Returns the begins of titles.
+/// Panics unless begins and ends nest. Viewers take events of the same time in the order of the file. Returns the
+/// begins of titles.
 #[track_caller]
 fn assert_nested_row(mut events: Vec<&Event>) -> Vec<&Event> {
     events.sort_by_key(|event| event.start_ns);
@@ -183,73 +171,60 @@ impl Event {
         self.phase == 'X' && self.args.contains_key("unclosed")
     }
 
-    /// What an asynchronous event shares with others of its row: category and id.
+    /// Category and id, which are common to the events of an async row.
     #[track_caller]
     pub fn row(&self) -> (String, String) {
         let id = self.extra.get("id2").and_then(|id| id["local"].as_str());
         (self.category.clone(), id.unwrap_or_else(|| panic!("no id: {self:?}")).to_owned())
     }
 
-    /// The integer that is one of its arguments.
+    /// An integer argument.
     #[track_caller]
     pub fn number(&self, key: &str) -> u64 {
         let number = self.args.get(key).and_then(Value::as_u64);
         number.unwrap_or_else(|| panic!("expected a number `{key}` in {self:?}"))
     }
 
-    /// The text that is one of its arguments.
+    /// A text argument.
     #[track_caller]
     pub fn text(&self, key: &str) -> String {
         let text = self.args.get(key).and_then(Value::as_str);
         text.unwrap_or_else(|| panic!("expected a text `{key}` in {self:?}")).to_owned()
     }
+}
 
-    fn from_value(value: Value) -> Result<Self, String> {
-        let Value::Object(mut fields) = value else {
-            return Err(format!("expected an event, found {value}"));
-        };
-        Self::take_from(&mut fields).map_err(|wrong| format!("{wrong}, found {}", Value::Object(fields)))
-    }
-
-    fn take_from(fields: &mut Map<String, Value>) -> Result<Self, String> {
-        let (name, category, phase) = (text(fields, "name")?, text(fields, "cat")?, text(fields, "ph")?);
-        let phase = match (phase.chars().next(), phase.len()) {
-            (Some(letter), 1) => letter,
-            _ => return Err("expected `ph` to be one letter".into()),
-        };
-        let start_ns = nanos(fields.remove("ts")).ok_or("expected a time `ts`")?;
-        let duration_ns = match phase {
-            'X' => nanos(fields.remove("dur")).ok_or("expected a time `dur`")?,
-            _ => 0,
-        };
-        let (pid, tid) = (whole(fields, "pid")?, whole(fields, "tid")?);
-        let args = match fields.remove("args") {
-            None => Map::new(),
-            Some(Value::Object(args)) => args,
-            Some(_) => return Err("expected `args` to be an object".into()),
-        };
-        if let Some(key) = fields.keys().find(|key| !EXTRA_KEYS.contains(&key.as_str())) {
-            return Err(format!("expected no `{key}` in `{name}`"));
+impl From<strict_trace::Event> for Event {
+    fn from(event: strict_trace::Event) -> Self {
+        let (phase, extra) = phase_and_extra(event.phase);
+        let Value::Object(extra) = extra else { panic!("expected an object, found {extra}") };
+        let keys = event.args.keys().into_iter();
+        let args = keys.map(|key| (key.to_owned(), event.args.value(key))).collect();
+        Self {
+            name: event.name,
+            category: event.cat,
+            phase,
+            start_ns: event.start,
+            end_ns: event.end,
+            pid: event.pid.into(),
+            tid: event.tid.into(),
+            args,
+            extra,
         }
-        let extra = std::mem::take(fields);
-        Ok(Self { name, category, phase, start_ns, end_ns: start_ns + duration_ns, pid, tid, args, extra })
     }
 }
 
-fn text(fields: &mut Map<String, Value>, key: &str) -> Result<String, String> {
-    match fields.remove(key) {
-        Some(Value::String(text)) => Ok(text),
-        _ => Err(format!("expected a text `{key}`")),
+/// The letter in `ph`, and the keys that only events of this phase have.
+fn phase_and_extra(phase: Phase) -> (char, Value) {
+    match phase {
+        Phase::Slice => ('X', json!({})),
+        Phase::Instant(scope) => ('i', json!({ "s": scope })),
+        Phase::Counter => ('C', json!({})),
+        Phase::AsyncBegin(id) => ('b', json!({ "id2": { "local": id } })),
+        Phase::AsyncInstant(id) => ('n', json!({ "id2": { "local": id } })),
+        Phase::AsyncEnd(id) => ('e', json!({ "id2": { "local": id } })),
+        Phase::FlowStart(id) => ('s', json!({ "id": id })),
+        Phase::FlowStep(id) => ('t', json!({ "id": id })),
+        Phase::FlowEnd(id) => ('f', json!({ "id": id, "bp": "e" })),
+        Phase::Metadata => ('M', json!({})),
     }
-}
-
-fn whole(fields: &mut Map<String, Value>, key: &str) -> Result<u64, String> {
-    let number = fields.remove(key).as_ref().and_then(Value::as_u64);
-    number.ok_or_else(|| format!("expected an integer `{key}`"))
-}
-
-/// Microseconds with three decimals. A double holds them to the nanosecond for some decades.
-fn nanos(micros: Option<Value>) -> Option<u64> {
-    let micros = micros?.as_f64().filter(|micros| *micros >= 0.0)?;
-    Some((micros * 1000.0).round() as u64)
 }

@@ -1,4 +1,4 @@
-//! What one step computes, laid side by side.
+//! The input of one step: tokens of several sequences.
 
 use crate::cache::BLOCK;
 use crate::config::Config;
@@ -6,16 +6,16 @@ use crate::sequence::Sequence;
 use candle_core::{Device, Result, Tensor};
 use ferrum_trace::llm;
 
-/// Some tokens of some sequences: a row each. Those of a sequence are in order and beside each other.
+/// Some tokens of some sequences, one row each. The rows of a sequence are consecutive and in order.
 #[derive(Debug)]
 pub struct Batch {
     pub tokens: Tensor,
     pub positions: Tensor,
     pub members: Vec<Member>,
-    /// The rows after which a token is to be found.
+    /// The rows whose next token is sampled.
     pub last_rows: Tensor,
     pub n_rows: usize,
-    /// Tokens that attention looks at, all together.
+    /// Number of tokens in the context of all sequences.
     pub n_context: usize,
 }
 
@@ -28,14 +28,14 @@ pub struct Member {
     pub begin: usize,
     /// Its blocks, as far as they are needed.
     pub table: Vec<u32>,
-    /// The same, to gather with.
+    /// The same blocks as a tensor, for gathering.
     pub blocks: Tensor,
-    /// What each row may look at: zero, or minus infinity for what comes after it. Repeated for all heads that share keys.
+    /// Attention mask of each row: zero, or minus infinity for later tokens. Repeated for all heads that share keys.
     pub mask: Tensor,
 }
 
 impl Batch {
-    /// The sequences of a step, as far as they take part in it.
+    /// Creates the batch of a step from the sequences that take part in it.
     pub fn of(sequences: &[Sequence], config: &Config) -> Result<Self> {
         let _op = llm::op!("gather_inputs", Memory, sequences = sequences.len());
         let (mut tokens, mut positions, mut members, mut last_rows) = (vec![], vec![], vec![], vec![]);

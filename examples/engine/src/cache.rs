@@ -1,13 +1,13 @@
-//! The keys and values of all tokens so far, in blocks, as far as memory goes.
+//! The KV cache: keys and values of all tokens so far, in blocks of limited number.
 
 use crate::config::Config;
 use candle_core::{DType, Device, Result, Tensor};
 use ferrum_trace::llm;
 
-/// Tokens that share a block.
+/// Number of tokens in a block.
 pub const BLOCK: usize = 16;
 
-/// Which blocks are free. Knows nothing of what is in them.
+/// The free blocks, without their content.
 #[derive(Debug)]
 pub struct Blocks {
     n_blocks: usize,
@@ -20,7 +20,7 @@ impl Blocks {
         Self { n_blocks, free: (0..n_blocks as u32).rev().collect() }
     }
 
-    /// Takes what a sequence needs to grow up to `n_tokens`: all of it, or nothing if there is not enough.
+    /// Takes the blocks that a sequence needs for `n_tokens`: all of them, or none if there are not enough.
     pub fn grow(&mut self, table: &mut Vec<u32>, n_tokens: usize) -> bool {
         let n_missing = n_tokens.div_ceil(BLOCK).saturating_sub(table.len());
         let Some(n_left) = self.free.len().checked_sub(n_missing) else { return false };
@@ -28,17 +28,17 @@ impl Blocks {
         true
     }
 
-    /// Takes the blocks of a sequence back.
+    /// Takes back the blocks of a sequence.
     pub fn release(&mut self, table: &mut Vec<u32>) {
         self.free.append(table);
     }
 
-    /// Blocks that hold something.
+    /// Number of blocks in use.
     pub fn used(&self) -> usize {
         self.n_blocks - self.free.len()
     }
 
-    /// Records how full it is.
+    /// Records the usage as a counter.
     pub fn count(&self) {
         llm::kv_cache(self.used(), self.free.len());
     }
@@ -47,26 +47,26 @@ impl Blocks {
 /// The memory of all blocks, for one layer.
 #[derive(Debug)]
 pub struct LayerCache {
-    /// One row a token.
+    /// One row per token.
     keys: Tensor,
     values: Tensor,
     width: usize,
 }
 
 impl LayerCache {
-    /// Zeros, so that what is read before it was written is at least finite.
+    /// Zeros, so that a read before the first write is finite.
     pub fn new(n_blocks: usize, config: &Config) -> Result<Self> {
         let width = config.kv_width();
         let zeros = || Tensor::zeros((n_blocks * BLOCK, width), DType::F32, &Device::Cpu);
         Ok(Self { keys: zeros()?, values: zeros()?, width })
     }
 
-    /// Keeps the keys and values of a sequence's tokens from a position on.
+    /// Stores the keys and values of a sequence's tokens, starting at a position.
     pub fn write(&self, table: &[u32], begin: usize, keys: &Tensor, values: &Tensor) -> Result<()> {
         let end = begin + keys.dim(0)?;
         let mut position = begin;
         while position < end {
-            // As far as the block goes.
+            // Up to the end of the block.
             let n_tokens = (BLOCK - position % BLOCK).min(end - position);
             let slot = table[position / BLOCK] as usize * BLOCK + position % BLOCK;
             self.keys.slice_set(&keys.narrow(0, position - begin, n_tokens)?, 0, slot)?;
@@ -76,7 +76,7 @@ impl LayerCache {
         Ok(())
     }
 
-    /// All keys and values in some blocks, one row a token.
+    /// All keys and values in some blocks, one row per token.
     pub fn read(&self, table: &Tensor) -> Result<(Tensor, Tensor)> {
         let n_tokens = table.dim(0)? * BLOCK;
         let gather = |memory: &Tensor| {
@@ -94,7 +94,7 @@ mod tests {
     use rand::{RngExt, SeedableRng};
 
     #[test]
-    fn it_never_exceeds_its_size_and_no_block_is_lost() {
+    fn the_cache_never_exceeds_its_size_and_loses_no_block() {
         let (mut blocks, mut random) = (Blocks::new(10), StdRng::seed_from_u64(7));
         let mut tables: Vec<(Vec<u32>, usize)> = Vec::new();
         for _ in 0..1000 {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn sequences_find_what_they_wrote() {
+    fn sequences_read_their_own_keys_and_values() {
         let config = Config::made(1, 16);
         let (cache, mut blocks) = (LayerCache::new(8, &config).unwrap(), Blocks::new(8));
         let mut tables = [Vec::new(), Vec::new()];

@@ -1,4 +1,4 @@
-//! Weights in files, as Hugging Face names and stores them.
+//! Weights in files, with the names and format of Hugging Face.
 
 use crate::config::Config;
 use crate::flags::Flags;
@@ -22,7 +22,7 @@ pub struct Checkpoint {
     weights: HashMap<String, Tensor>,
 }
 
-/// The checkpoint that the user wants: one that is there, or one made here, saved, and read back like any other.
+/// Opens the selected checkpoint: an existing one, or a random one that is created, saved and read like any other.
 pub fn open(flags: &Flags) -> Result<Checkpoint> {
     if let Some(path) = &flags.weights {
         return Checkpoint::read(path);
@@ -51,7 +51,7 @@ pub fn make(folder: &Path, config: &Config, seed: u64) -> Result<()> {
     Ok(())
 }
 
-/// A matrix whose products are as large as what goes in, or the gains of a norm.
+/// A matrix whose products keep the magnitude of the input, or the gains of a norm.
 fn random_weight(shape: &[usize], random: &mut StdRng) -> Result<Tensor> {
     let [rows, columns] = shape else { return Ok(Tensor::ones(shape, DType::F32, &Device::Cpu)?) };
     let half_width = (3.0 / *columns as f32).sqrt();
@@ -109,7 +109,7 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// Weights that share their input, below each other, in single precision.
+    /// Concatenates weights that share their input, in single precision.
     pub fn take(&mut self, names: &[&str]) -> Result<Tensor> {
         let parts = names.iter().map(|name| self.take_one(&format!("{name}.weight")));
         let parts = parts.collect::<Result<Vec<_>>>()?;
@@ -147,7 +147,7 @@ mod tests {
     use tempfile::tempdir;
 
     #[test]
-    fn what_is_made_can_be_read_and_depends_on_the_seed() {
+    fn a_created_checkpoint_can_be_read_and_depends_on_the_seed() {
         let (folder, config) = (tempdir().unwrap(), Config::made(1, 32));
         let weights = |seed| {
             let mut checkpoint = make_and_read(folder.path(), &config, seed).unwrap();
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checkpoint_that_does_not_fit_is_refused_with_its_place() {
+    fn an_invalid_checkpoint_is_refused_with_the_name_of_the_tensor() {
         let folder = tempdir().unwrap();
         let path = folder.path();
         let complaint = || format!("{:#}", Checkpoint::read(path).unwrap_err());

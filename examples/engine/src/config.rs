@@ -4,12 +4,12 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Heads of a model that is made here, and how many of them share their keys and values.
+/// Heads of a random model, and the number of heads that share keys and values.
 const HEADS: usize = 8;
 const HEADS_SHARING: usize = 2;
 const VOCABULARY: usize = 4096;
 
-/// What of `config.json` the engine needs, with its names.
+/// The fields of `config.json` that the engine needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Config {
     pub model_type: String,
@@ -47,7 +47,7 @@ fn usual_rope_theta() -> f64 {
 }
 
 impl Config {
-    /// The proportions of a Llama.
+    /// The proportions of a Llama model.
     pub fn made(layers: usize, width: usize) -> Self {
         Self {
             model_type: "llama".to_owned(),
@@ -67,7 +67,7 @@ impl Config {
         }
     }
 
-    /// Reads it, and makes sure that the engine can do what it asks for.
+    /// Reads the file, and checks that the engine supports the model.
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read(path).with_context(|| path.display().to_string())?;
         let config: Self = serde_json::from_slice(&text).with_context(|| path.display().to_string())?;
@@ -78,7 +78,7 @@ impl Config {
     fn check(&self) -> Result<()> {
         let Self { model_type, num_attention_heads, .. } = self;
         ensure!(model_type == "llama", "expected `model_type` to be `llama`, found `{model_type}`");
-        ensure!(self.rope_scaling.is_none(), "expected no `rope_scaling`, which this engine does not know");
+        ensure!(self.rope_scaling.is_none(), "expected no `rope_scaling`, which this engine does not support");
         ensure!(*num_attention_heads > 0 && self.kv_heads() > 0, "expected heads, found none");
         ensure!(num_attention_heads % self.kv_heads() == 0, "heads cannot share {} heads of keys", self.kv_heads());
         ensure!(self.head_size() > 0 && self.head_size().is_multiple_of(2), "expected heads of an even size");
@@ -86,32 +86,32 @@ impl Config {
         Ok(())
     }
 
-    /// Heads of keys and values: several heads of queries share one.
+    /// Number of key-value heads: several query heads share one.
     pub fn kv_heads(&self) -> usize {
         self.num_key_value_heads.unwrap_or(self.num_attention_heads)
     }
 
-    /// Heads of queries for each head of keys.
+    /// Query heads per key-value head.
     pub fn heads_sharing(&self) -> usize {
         self.num_attention_heads / self.kv_heads()
     }
 
-    /// Numbers that a token is in one head.
+    /// Length of a head's vector for one token.
     pub fn head_size(&self) -> usize {
         self.head_dim.unwrap_or(self.hidden_size / self.num_attention_heads)
     }
 
-    /// Numbers that a token's queries are.
+    /// Length of a token's queries.
     pub fn query_width(&self) -> usize {
         self.num_attention_heads * self.head_size()
     }
 
-    /// Numbers that a token's keys are, and its values.
+    /// Length of a token's keys, and of its values.
     pub fn kv_width(&self) -> usize {
         self.kv_heads() * self.head_size()
     }
 
-    /// Whether a text ends with this token.
+    /// Returns true if a text ends with this token.
     pub fn is_stop(&self, token: u32) -> bool {
         match &self.eos_token_id {
             None => false,
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_config_of_hugging_face_is_understood() {
+    fn a_config_of_hugging_face_is_read() {
         let text = r#"{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "num_hidden_layers": 22,
             "hidden_size": 2048, "intermediate_size": 5632, "vocab_size": 32000, "num_attention_heads": 32,
             "num_key_value_heads": 4, "rms_norm_eps": 1e-05, "max_position_embeddings": 2048, "rope_scaling": null,
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_engine_cannot_do_is_refused() {
+    fn unsupported_models_are_refused() {
         let made = Config::made(1, 64);
         let wrong = [
             (Config { model_type: "mamba".into(), ..made.clone() }, "found `mamba`"),

@@ -17,21 +17,24 @@ use ferrum_trace::llm::{self, Step};
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Instant;
 
-/// A model, its cache, and who wants something of it.
+/// A model, its cache, and the scheduler of its requests.
 #[derive(Debug)]
 pub struct Engine {
     model: Model,
     blocks: Blocks,
     scheduler: Scheduler,
     stats: Stats,
-    /// Times are counted from here.
+    /// Origin of all times.
     epoch: Instant,
 }
 
 impl Engine {
     pub fn load(checkpoint: Checkpoint, flags: &Flags) -> Result<Self> {
         let (n_blocks, needed) = (flags.kv_blocks, flags.blocks_min());
-        ensure!(n_blocks >= needed, "--kv-blocks {n_blocks}: expected at least {needed}, which a request may need");
+        ensure!(
+            n_blocks >= needed,
+            "--kv-blocks {n_blocks}: expected at least {needed}, the most that a request needs"
+        );
         let room = Room { n_blocks, n_positions: flags.context_max() };
         let limits = Limits { sequences: flags.batch, tokens: flags.step_tokens.max(flags.batch) };
         Ok(Self {
@@ -47,13 +50,13 @@ impl Engine {
         self.model.config()
     }
 
-    /// Serves all requests that come.
+    /// Serves all requests.
     pub fn serve(mut self, clients: Clients) -> Result<Stats> {
         self.epoch = watch::now();
-        // So that the curves begin at zero, not after the first step.
+        // So that the counters begin at zero, not after the first step.
         self.count();
         let coming = clients.start();
-        while self.takes_in(&coming) {
+        while self.accept(&coming) {
             self.step()?;
         }
         self.stats.wall_ns = self.epoch.elapsed().as_nanos() as u64;
@@ -66,7 +69,7 @@ impl Engine {
         self.scheduler.add(sequence);
     }
 
-    /// Computes something of every request, as far as a step goes.
+    /// Runs one step: computes tokens of all scheduled requests.
     pub fn step(&mut self) -> Result<Step> {
         let step = self.scheduler.plan(&mut self.blocks);
         {
@@ -82,8 +85,9 @@ impl Engine {
         Ok(step)
     }
 
-    /// Takes in all that have come by now, and waits for the next if there is nothing to do. False if there is nothing left.
-    fn takes_in(&mut self, coming: &Receiver<Sequence>) -> bool {
+    /// Accepts all requests that have arrived, and waits for the next if there is nothing to do. Returns false if there
+    /// is nothing left.
+    fn accept(&mut self, coming: &Receiver<Sequence>) -> bool {
         loop {
             match coming.try_recv() {
                 Ok(sequence) => self.scheduler.add(sequence),
@@ -100,7 +104,7 @@ impl Engine {
         }
     }
 
-    /// Gives a token to each whose turn it is.
+    /// Samples a token for each sequence that needs one.
     fn choose(&mut self, scores: &[Vec<f32>]) {
         let _op = llm::op!("sample", Sampling, batch = scores.len());
         let mut scores = scores.iter();
@@ -115,7 +119,7 @@ impl Engine {
         }
     }
 
-    /// Takes out what is done.
+    /// Removes finished sequences.
     fn retire(&mut self) {
         let Self { model, blocks, scheduler, stats, epoch } = self;
         let why = |sequence: &Sequence| sequence.is_done(|token| model.config().is_stop(token));
@@ -156,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_gets_the_same_alone_among_others_in_pieces_and_preempted() {
+    fn the_tokens_of_a_request_do_not_depend_on_batching_chunking_or_preemption() {
         let together = served("");
         assert!(together.preemptions == 0 && together.steps.mixed > 0, "{together:?}");
         assert_eq!(tokens(&together), tokens(&served("--batch=1")));
@@ -174,7 +178,7 @@ mod tests {
         let sum = |of: fn(&RequestStats) -> usize| stats.requests.iter().map(of).sum::<usize>();
         assert_eq!(stats.generated_tokens, sum(|request| request.output_tokens));
         assert_eq!(stats.preemptions, sum(|request| request.preemptions));
-        // What is computed again comes on top.
+        // Tokens that are computed again come on top.
         assert!(stats.prefill_tokens > sum(|request| request.prompt_tokens), "{stats:?}");
         for request in &stats.requests {
             assert!((6..=12).contains(&request.output_tokens) && request.reason == "length", "{request:?}");

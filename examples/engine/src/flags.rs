@@ -1,4 +1,4 @@
-//! What the user asks for.
+//! The command line.
 
 use crate::cache::BLOCK;
 use clap::Parser;
@@ -7,53 +7,54 @@ use std::path::PathBuf;
 
 /// A small serving engine for Llama models on the CPU, recorded.
 ///
-/// Clients send requests at random moments; the engine batches them and generates tokens. Then it says where the time went,
-/// how long requests took, and where the trace is. Tokens depend on the seed and the weights, not on when requests come.
+/// Clients send requests at random times; the engine batches them and generates tokens. Then it prints where the time
+/// went, how long requests took, and the path of the trace. Tokens depend on the seed and the weights, not on arrival
+/// times.
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "engine",
     args_override_self = true,
-    after_help = "The trace goes to trace.json, or to where FERRUM_TRACE_OUT says."
+    after_help = "The trace goes to trace.json, or to the path in FERRUM_TRACE_OUT."
 )]
 pub struct Flags {
-    /// How many requests come.
+    /// Number of requests.
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = from_one())]
     pub requests: usize,
-    /// How many come in a second, on average; 0: all at once.
+    /// Average number of requests per second; 0: all at once.
     #[arg(long, value_name = "N", default_value_t = 8.0, value_parser = rate)]
     pub rate: f64,
-    /// How long prompts are at most; each request has half of it or more.
+    /// Maximum length of a prompt; each request has at least half of it.
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = from_one())]
     pub prompt: usize,
-    /// How many tokens are generated at most; each request wants half of it or more.
+    /// Maximum number of generated tokens; each request has at least half of it.
     #[arg(long, value_name = "N", default_value_t = 96, value_parser = from_one())]
     pub tokens: usize,
-    /// How many requests are worked on at the same time, at most.
+    /// Maximum number of requests that run at the same time.
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = from_one())]
     pub batch: usize,
-    /// How many tokens a step computes, at most: longer prompts are computed in pieces.
+    /// Maximum number of tokens per step: longer prompts are computed in chunks.
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = from_one())]
     pub step_tokens: usize,
-    /// How many blocks of 16 tokens the KV cache has; with too few, requests are preempted.
+    /// Number of blocks of 16 tokens in the KV cache; with too few, requests are preempted.
     #[arg(long, value_name = "N", default_value_t = 44, value_parser = from_one())]
     pub kv_blocks: usize,
-    /// Of prompts, arrivals, samples, and the weights if they are made here.
+    /// Seed of prompts, arrivals, samples, and random weights.
     #[arg(long, value_name = "N", default_value_t = 2026)]
     pub seed: u64,
-    /// A Llama checkpoint of Hugging Face's form: a folder with config.json and .safetensors files, or one such file. Without
-    /// it, weights are made at random.
+    /// A Llama checkpoint in Hugging Face's format: a folder with config.json and .safetensors files, or one such file.
+    /// By default, weights are random.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["layers", "width", "save"])]
     pub weights: Option<PathBuf>,
-    /// Where the weights that are made here are kept, for --weights.
+    /// Folder in which random weights are saved, for --weights.
     #[arg(long, value_name = "FOLDER")]
     pub save: Option<PathBuf>,
-    /// How many layers the model has, if it is made here.
+    /// Number of layers of a random model.
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = from_one())]
     pub layers: usize,
-    /// How wide it is, a multiple of 16.
+    /// Width of a random model, a multiple of 16.
     #[arg(long, value_name = "N", default_value_t = 384, value_parser = width)]
     pub width: usize,
-    /// Where the engine's own account of the run goes, as JSON.
+    /// Path for the engine's own statistics, as JSON.
     #[arg(long, value_name = "FILE")]
     pub stats: Option<PathBuf>,
     /// Record nothing, unless FERRUM_TRACE_OUT is set.
@@ -62,7 +63,7 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// The most tokens that a request can have in the cache. The last one is never computed with.
+    /// Maximum number of tokens of a request in the cache. The last token is never computed.
     pub fn context_max(&self) -> usize {
         self.prompt + self.tokens - 1
     }
@@ -93,12 +94,12 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn flags_make_sense_together() {
+    fn flags_are_consistent() {
         Flags::command().debug_assert();
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn an_invalid_flag_is_named() {
         let cases = [
             ("--width 40", "a multiple of 16"),
             ("--rate=-1", "at least 0"),

@@ -38,7 +38,7 @@ impl Layer {
         Ok(Self { config: checkpoint.config.clone(), attention_norm, qkv, output, mlp_norm, gate_up, down, cache })
     }
 
-    /// What comes out of the layer for each row.
+    /// The output of the layer for each row.
     pub fn forward(&self, hidden: &Tensor, batch: &Batch, angles: &Angles) -> Result<Tensor> {
         let hidden = (hidden + self.attention(hidden, batch, angles)?)?;
         &hidden + self.mlp(&hidden)?

@@ -1,10 +1,10 @@
 //! A small serving engine for Llama models on the CPU, recorded.
 //!
-//! The engine is real, only small: it loads a checkpoint, batches requests as they come, keeps their keys and values in
-//! blocks, and takes the blocks of the latest request away when there are none left. Its probes are where an engine's author
-//! would put them: look for `llm::`.
+//! The engine is small but real: it loads a checkpoint, batches requests as they arrive, keeps their keys and values in
+//! blocks, and preempts the latest request if no blocks are left. Its probes are in the places where an engine's author
+//! would put them: search for `llm::`.
 
-#![allow(missing_docs, reason = "a program; what needs words has them")]
+#![allow(missing_docs, reason = "a program, not a library")]
 
 pub mod batch;
 pub mod cache;

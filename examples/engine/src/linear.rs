@@ -1,8 +1,8 @@
-//! Products with weights.
+//! Matrix products with weights.
 
 use candle_core::{Result, Tensor};
 
-/// A matrix of weights: one row for each number that comes out.
+/// A matrix of weights, with one row per output.
 #[derive(Debug)]
 pub struct Linear {
     weight: Tensor,
@@ -13,13 +13,13 @@ impl Linear {
         Self { weight }
     }
 
-    /// Multiplies each row of `x`. What comes out has a column for each of them: this way around it is fastest.
+    /// Multiplies each row of `x`. The result has a column for each of them, which is the fastest layout.
     pub fn columns(&self, x: &Tensor) -> Result<Tensor> {
         if x.dim(0)? > 1 {
             return self.weight.matmul(&x.t()?);
         }
-        // A product with a single row takes another way and rounds otherwise. This one does not, so that what a request gets
-        // does not depend on who else is in the batch.
+        // A product with a single row uses another algorithm with different rounding. Two rows avoid that, so that the
+        // tokens of a request do not depend on the rest of the batch.
         let twice = Tensor::cat(&[x, x], 0)?;
         self.weight.matmul(&twice.t()?)?.narrow(1, 0, 1)?.contiguous()
     }

@@ -1,6 +1,6 @@
-//! Serves requests from simulated clients, and says where the time went.
+//! Serves requests from simulated clients, and prints where the time went.
 
-#![allow(clippy::print_stderr, reason = "a program for people to run and read")]
+#![allow(clippy::print_stderr, reason = "a command line tool prints")]
 
 use anyhow::Result;
 use clap::Parser;
@@ -32,12 +32,12 @@ fn run(flags: &Flags) -> Result<()> {
     if let Some(path) = &flags.stats {
         stats.write(path)?;
     }
-    say(&report::of_stats(&stats));
-    say(&recording.end()?);
+    print(&report::of_stats(&stats));
+    print(&recording.end()?);
     Ok(())
 }
 
-/// Prints some lines, as far as anybody wants to read them: `engine | head` is no error.
-fn say(lines: &str) {
+/// Prints some lines, and ignores a closed pipe, as in `engine | head`.
+fn print(lines: &str) {
     let _ = std::io::stdout().write_all(lines.as_bytes());
 }

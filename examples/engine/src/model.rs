@@ -1,4 +1,4 @@
-//! From tokens to scores of the next token.
+//! The model: from tokens to scores of the next token.
 
 use crate::batch::Batch;
 use crate::cache::LayerCache;
@@ -12,12 +12,12 @@ use candle_core::{Result, Tensor};
 use candle_nn::ops::rms_norm;
 use ferrum_trace::{llm, span};
 
-/// How much memory a model gets beside its weights.
+/// Sizes of a model's memory beside its weights.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
     /// Blocks of the cache.
     pub n_blocks: usize,
-    /// The longest sequence.
+    /// Length of the longest sequence.
     pub n_positions: usize,
 }
 
@@ -52,7 +52,7 @@ impl Model {
         &self.config
     }
 
-    /// The scores of what comes after each of the batch's last rows.
+    /// The scores of the token after each of the batch's last rows.
     pub fn forward(&self, batch: &Batch) -> Result<Vec<Vec<f32>>> {
         let (mut hidden, angles) = {
             let _op = llm::op!("embed", Memory, tokens = batch.n_rows);
@@ -70,7 +70,7 @@ impl Model {
         if n_last == 0 {
             return Ok(Vec::new());
         }
-        // Only these have a next token to be found, and this product is a large one.
+        // Only these rows need a next token, and this product is large.
         let normed = {
             let _op = llm::op!("rms_norm", Norm);
             rms_norm(&hidden.index_select(&batch.last_rows, 0)?, &self.norm, self.config.rms_norm_eps as f32)?

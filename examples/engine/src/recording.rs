@@ -1,4 +1,4 @@
-//! The trace of this run: all that a program has to do for one.
+//! The recording of this run: everything that a program has to do for it.
 
 use crate::report;
 use anyhow::Result;
@@ -6,17 +6,17 @@ use ferrum_trace::{Recorder, Stats};
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// A recording that goes on, or the reason why there is none.
+/// A running recording, or the reason why there is none.
 #[derive(Debug)]
 pub struct Recording {
     path: Result<PathBuf, String>,
 }
 
 impl Recording {
-    /// Records to `trace.json`, unless the environment says where to or not to, or `is_off`.
+    /// Records to `trace.json`, unless the environment sets another path or switches recording off, or `is_off`.
     pub fn begin(is_off: bool) -> Result<Self> {
         let path = match env::var_os("FERRUM_TRACE_OUT") {
-            // The first probe begins this recording; nothing is to be done for it here.
+            // The first probe starts this recording.
             Some(out) if ferrum_trace::is_on() => Ok(out.into()),
             Some(out) => Err(format!("FERRUM_TRACE_OUT is `{}`", out.to_string_lossy())),
             None if is_off => Err("--off".to_owned()),
@@ -26,16 +26,16 @@ impl Recording {
         Ok(Self { path })
     }
 
-    /// Ends the recording and tells what is in it.
+    /// Ends the recording and describes its content.
     pub fn end(self) -> Result<String> {
         match self.path {
-            Ok(path) => Ok(told(&path, &ferrum_trace::finish()?)),
+            Ok(path) => Ok(summary(&path, &ferrum_trace::finish()?)),
             Err(why) => Ok(format!("nothing was recorded: {why}\n")),
         }
     }
 }
 
-fn told(path: &Path, stats: &Stats) -> String {
+fn summary(path: &Path, stats: &Stats) -> String {
     let (shown, events) = (path.display(), stats.recorded);
     let lost = match stats.dropped {
         0 => String::new(),
@@ -47,7 +47,7 @@ fn told(path: &Path, stats: &Stats) -> String {
              to see it, drag it into https://ui.perfetto.dev or chrome://tracing\n\
              to ask it, `cargo run --release -p ferrum-trace-cli -- {shown}`\n"
         ),
-        // The environment may have asked for a folder, a pattern or a spool: fine, but nothing to make tables of.
+        // The environment may have set a folder, a pattern or a spool, which this program cannot read.
         Err(why) => format!("{events} events{lost} recorded to {shown}; no tables of them ({why:#})\n"),
     }
 }

@@ -1,4 +1,4 @@
-//! What a run was like: by the engine's own account, and by its trace.
+//! Reports of a run: from the engine's own statistics, and from its trace.
 
 use crate::stats::Stats;
 use crate::table::{millis, row, table};
@@ -12,7 +12,7 @@ use ferrum_trace_model::vocab::Phase;
 use std::fs::File;
 use std::path::Path;
 
-/// How long requests took, as the engine noted it.
+/// Latencies of requests, from the engine's statistics.
 pub fn of_stats(stats: &Stats) -> String {
     let Stats { wall_ns, steps, generated_tokens, preemptions, requests, .. } = stats;
     let seconds = *wall_ns as f64 / 1e9;
@@ -39,7 +39,7 @@ pub fn of_stats(stats: &Stats) -> String {
     head + &table("request latencies, ms", &rows)
 }
 
-/// Where the time went, as the trace has it.
+/// Time by step and layer, from the trace.
 pub fn of_trace(path: &Path) -> Result<String> {
     let args = STEP_ARGS.into_iter().chain([LAYER_ARG]).map(str::to_owned).collect();
     let options = LoadOptions { args, ..LoadOptions::default() };

@@ -11,7 +11,7 @@ pub struct Rope {
     sin: Tensor,
 }
 
-/// Those of some tokens.
+/// Sines and cosines of some tokens.
 #[derive(Debug)]
 pub struct Angles {
     cos: Tensor,
@@ -36,7 +36,7 @@ impl Rope {
 }
 
 impl Angles {
-    /// Turns the heads of each row by the angles of its position.
+    /// Rotates the heads of each row by the angles of its position.
     pub fn turn(&self, x: &Tensor, n_heads: usize) -> Result<Tensor> {
         let (n_rows, width) = x.dims2()?;
         let heads = x.reshape((1, n_rows, n_heads, width / n_heads))?;

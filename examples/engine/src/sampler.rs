@@ -1,15 +1,15 @@
-//! The choice of the next token.
+//! Sampling of the next token.
 
 use rand::RngExt;
 use rand::rngs::StdRng;
 
-/// Tokens that have a chance.
+/// Number of tokens to sample from.
 const TOP: usize = 8;
 
-/// Chooses one of the eight tokens with the best scores, by their probabilities.
+/// Samples one of the eight tokens with the best scores, by their probabilities.
 pub fn sample(scores: &[f32], random: &mut StdRng) -> u32 {
     let mut tokens: Vec<usize> = (0..scores.len()).collect();
-    // Equal scores in the order of the tokens, so that nothing is left to chance but what the seed decides.
+    // Equal scores are sorted by token, so that only the seed decides.
     let best_first = |a: &usize, b: &usize| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b));
     if tokens.len() > TOP {
         tokens.select_nth_unstable_by(TOP, best_first);
@@ -22,7 +22,7 @@ pub fn sample(scores: &[f32], random: &mut StdRng) -> u32 {
         left -= weight;
         left < 0.0
     });
-    // Rounding may leave a little after the last.
+    // Rounding may leave a remainder after the last.
     tokens[chosen.unwrap_or(tokens.len() - 1)] as u32
 }
 

@@ -1,4 +1,4 @@
-//! Who is served next.
+//! Selects the requests of each step.
 
 use crate::cache::Blocks;
 use crate::sequence::Sequence;
@@ -6,19 +6,19 @@ use ferrum_trace::instant;
 use ferrum_trace::llm::{self, Phase, Step};
 use std::collections::VecDeque;
 
-/// How much a step may do.
+/// Limits of a step.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub sequences: usize,
     pub tokens: usize,
 }
 
-/// The requests that wait and that are served.
+/// The waiting and the running requests.
 #[derive(Debug)]
 pub struct Scheduler {
     limits: Limits,
     waiting: VecDeque<Sequence>,
-    /// Who began first comes first. What there is of the cache goes to them in this order.
+    /// In order of their start, which is also their priority for cache blocks.
     running: Vec<Sequence>,
     n_preempted: usize,
 }
@@ -44,8 +44,8 @@ impl Scheduler {
         &mut self.running
     }
 
-    /// Decides what the next step computes: the next token of all that run, as much of prompts as fits beside them, and who
-    /// comes in.
+    /// Plans the next step: the next token of all running requests, as much of their prompts as fits, and admission of
+    /// waiting requests.
     pub fn plan(&mut self, blocks: &mut Blocks) -> Step {
         let _op = llm::op!("schedule", Scheduler, running = self.running.len(), waiting = self.waiting.len());
         let mut n_left = self.limits.tokens;
@@ -57,20 +57,20 @@ impl Scheduler {
                 n += 1;
             }
         }
-        // Whoever was preempted just now would only take the blocks back.
+        // A request that was just preempted would only take the blocks back.
         if self.n_preempted == n_preempted {
             self.admit(n_left, blocks);
         }
         self.step()
     }
 
-    /// Records how many wait and run.
+    /// Records the numbers of waiting and running requests.
     pub fn count(&self) {
         llm::running(self.running.len());
         llm::waiting(self.waiting.len());
     }
 
-    /// Makes room for the next token of a sequence. False if the sequence itself had to go.
+    /// Makes room for the next token of a sequence. Returns false if the sequence itself was preempted.
     fn has_room(&mut self, n: usize, blocks: &mut Blocks) -> bool {
         while let Some(sequence) = self.running.get_mut(n) {
             let n_tokens = sequence.tokens().len();
@@ -92,7 +92,7 @@ impl Scheduler {
         }
     }
 
-    /// Lets in who waits longest, as long as all of what they have fits.
+    /// Admits the longest waiting requests while all their tokens fit.
     fn admit(&mut self, mut n_left: usize, blocks: &mut Blocks) {
         while n_left > 0 && self.running.len() < self.limits.sequences {
             let Some(mut sequence) = self.waiting.pop_front() else { return };
@@ -107,7 +107,7 @@ impl Scheduler {
         }
     }
 
-    /// What was planned, in the words of the trace.
+    /// The planned step for the trace.
     fn step(&self) -> Step {
         let members = || self.running.iter().filter(|sequence| sequence.n_planned > 0);
         let planned = |is_prefill| {
@@ -125,7 +125,7 @@ impl Scheduler {
     }
 }
 
-/// Plans what is new of a sequence, as far as the step has room for it.
+/// Plans new tokens of a sequence, as far as the step has room for them.
 fn plan_one(sequence: &mut Sequence, n_left: usize) -> usize {
     sequence.n_planned = sequence.n_new().min(n_left);
     sequence.n_planned

@@ -1,24 +1,24 @@
-//! What the engine notes of a run by itself, without the trace.
+//! The engine's own statistics of a run, without the trace.
 
 use anyhow::{Context, Result};
 use ferrum_trace::llm::Phase;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// A run. Times are nanoseconds since its beginning.
+/// A run. Times are nanoseconds since its begin.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stats {
     pub wall_ns: u64,
     pub steps: Steps,
-    /// Tokens that were computed before there was one to generate; those of preempted requests more than once.
+    /// Number of prefill tokens; those of preempted requests count more than once.
     pub prefill_tokens: usize,
     pub generated_tokens: usize,
     pub preemptions: usize,
-    /// By their ids.
+    /// Sorted by id.
     pub requests: Vec<RequestStats>,
 }
 
-/// How many steps there were.
+/// Numbers of steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Steps {
     pub prefill: usize,
@@ -26,7 +26,7 @@ pub struct Steps {
     pub mixed: usize,
 }
 
-/// A request that has ended.
+/// A finished request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestStats {
     pub id: u64,
@@ -38,7 +38,7 @@ pub struct RequestStats {
     pub first_token_ns: Option<u64>,
     pub last_token_ns: Option<u64>,
     pub end_ns: u64,
-    /// What was generated.
+    /// The generated tokens.
     pub tokens: Vec<u32>,
 }
 
@@ -57,18 +57,18 @@ impl Steps {
 }
 
 impl RequestStats {
-    /// From its arrival to the first token.
+    /// Time from arrival to first token.
     pub fn first_token_latency_ns(&self) -> Option<u64> {
         Some(self.first_token_ns?.saturating_sub(self.arrival_ns))
     }
 
-    /// Between one token and the next, on average.
+    /// Average time between two tokens.
     pub fn token_latency_ns(&self) -> Option<u64> {
         let n_between = self.output_tokens.checked_sub(1).filter(|n| *n > 0)? as u64;
         Some(self.last_token_ns?.saturating_sub(self.first_token_ns?) / n_between)
     }
 
-    /// From its arrival to its end.
+    /// Time from arrival to end.
     pub fn latency_ns(&self) -> u64 {
         self.end_ns.saturating_sub(self.arrival_ns)
     }

@@ -1,6 +1,6 @@
-//! Rows and columns for people to read.
+//! Text tables.
 
-/// A title, and rows whose first column is words and whose others are numbers.
+/// Formats a title and rows; the first column is text, the others are numbers.
 pub fn table(title: &str, rows: &[Vec<String>]) -> String {
     let n_columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
@@ -20,7 +20,7 @@ pub fn row<T: Into<String>>(label: &str, cells: impl IntoIterator<Item = T>) -> 
     std::iter::once(label.to_owned()).chain(cells.into_iter().map(Into::into)).collect()
 }
 
-/// Nanoseconds as milliseconds.
+/// Formats nanoseconds as milliseconds.
 pub fn millis(ns: i64) -> String {
     format!("{:.2}", ns as f64 / 1e6)
 }

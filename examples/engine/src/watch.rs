@@ -1,8 +1,8 @@
-//! The engine's own watch. What it notes by it is compared with what the trace says.
+//! The engine's own clock. Its times are compared with those of the trace.
 
 use std::time::Instant;
 
-#[expect(clippy::disallowed_methods, reason = "an account of its own needs a clock that is not the recorder's")]
+#[expect(clippy::disallowed_methods, reason = "its own statistics need a clock that is not the recorder's")]
 pub fn now() -> Instant {
     Instant::now()
 }

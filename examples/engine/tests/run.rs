@@ -1,4 +1,4 @@
-//! The program as its users run it: what it prints, what it notes, and what is in the trace.
+//! The program as users run it: its output, its statistics, and its trace.
 
 use engine::stats::{Stats, Steps};
 use ferrum_trace::llm::Phase;
@@ -15,7 +15,7 @@ use tempfile::{TempDir, tempdir};
 
 const LAYERS: usize = 2;
 
-/// The program in a folder, with nothing in the environment that concerns it.
+/// The program in a folder, without variables that affect it.
 fn engine(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_engine"));
     command.current_dir(folder).args(["--stats=stats.json", "--requests=6", "--rate=50", "--prompt=40", "--tokens=24"]);
@@ -25,8 +25,8 @@ fn engine(folder: &Path) -> Command {
     command
 }
 
-/// The same with a model as small as it can be: without optimization, the products take long. The cache is too small for
-/// all who could run.
+/// The same with the smallest model: without optimization, the products are slow. The cache is too small for all
+/// requests that could run.
 fn small(folder: &Path) -> Command {
     let mut command = engine(folder);
     command.args(["--layers=2", "--width=32", "--step-tokens=32", "--kv-blocks=8"]);
@@ -51,9 +51,9 @@ fn tokens(stats: &Stats) -> Vec<(u64, Vec<u32>)> {
 }
 
 /// The events of a request, by name and phase.
-struct Life<'a>(Vec<&'a Event>);
+struct RequestEvents<'a>(Vec<&'a Event>);
 
-impl<'a> Life<'a> {
+impl<'a> RequestEvents<'a> {
     fn of(trace: &'a TraceFile, id: u64) -> Self {
         let is_of = |event: &&Event| event.category == "request" && event.extra["id2"]["local"] == format!("{id:#x}");
         Self(trace.recorded().filter(is_of).collect())
@@ -72,7 +72,7 @@ impl<'a> Life<'a> {
     }
 }
 
-/// For the step `viewers` of the gate.
+/// Leaves the trace for the step `viewers` of `cargo xtask check`.
 fn leave_for_viewers(folder: &Path, trace: &TraceFile) {
     let room = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("viewer-check");
     fs::create_dir_all(&room).unwrap();
@@ -85,7 +85,7 @@ fn leave_for_viewers(folder: &Path, trace: &TraceFile) {
 }
 
 #[test]
-fn the_trace_holds_all_that_the_engine_did() {
+fn the_trace_has_everything_that_the_engine_did() {
     let (folder, _, stats, trace) = recorded();
     let steps: Vec<&Event> = trace.recorded().filter(|event| event.category == "step").collect();
     let of_phase = |phase| steps.iter().filter(|step| step.name == phase && step.text("phase") == phase).count();
@@ -107,59 +107,62 @@ fn the_trace_holds_all_that_the_engine_did() {
 }
 
 #[test]
-fn every_request_is_there_from_its_arrival_to_its_last_token() {
+fn every_request_is_in_the_trace_from_arrival_to_last_token() {
     let (_folder, _, stats, trace) = recorded();
     assert!(stats.preemptions > 0, "{stats:?}");
     assert_eq!((stats.requests.len(), trace.count("first token")), (6, 6));
     for request in &stats.requests {
-        let life = Life::of(&trace, request.id);
-        let (begin, end) = (life.one("request", 'b'), life.one("request", 'e'));
+        let events = RequestEvents::of(&trace, request.id);
+        let (begin, end) = (events.one("request", 'b'), events.one("request", 'e'));
         assert_eq!(begin.number("prompt_tokens") as usize, request.prompt_tokens);
         assert_eq!(end.number("output_tokens") as usize, request.output_tokens);
         assert_eq!(end.text("reason"), request.reason);
-        assert_eq!(1 + life.all("token", 'n').len(), request.output_tokens);
-        assert_eq!(life.all("preempted", 'b').len(), request.preemptions);
+        assert_eq!(1 + events.all("token", 'n').len(), request.output_tokens);
+        assert_eq!(events.all("preempted", 'b').len(), request.preemptions);
         // Once at first, and once after each preemption.
-        assert_eq!(life.all("prefill", 'b').len(), 1 + request.preemptions);
+        assert_eq!(events.all("prefill", 'b').len(), 1 + request.preemptions);
         for stage in ["queued", "prefill", "decode", "preempted"] {
-            assert_eq!(life.all(stage, 'b').len(), life.all(stage, 'e').len(), "{stage}");
+            assert_eq!(events.all(stage, 'b').len(), events.all(stage, 'e').len(), "{stage}");
         }
     }
 }
 
-/// What `ferrum-trace steps` and `requests` tell of the trace is what the engine noted by itself.
+/// Compares the results of `ferrum-trace steps` and `requests` with the engine's statistics.
 #[test]
-fn steps_and_requests_are_those_that_the_engine_counted() {
+fn steps_and_requests_are_the_same_as_in_the_statistics() {
     let (folder, _, stats, _) = recorded();
     let args = STEP_ARGS.into_iter().chain(REQUEST_ARGS).map(str::to_owned).collect();
     let options = LoadOptions { args, ..LoadOptions::default() };
     let trace = load(fs::File::open(folder.path().join("trace.json")).unwrap(), &options).unwrap().trace;
     let nesting = Nesting::of(&trace);
-    let told = steps(&trace, &nesting, &Selected::all(&trace), &StepsOptions::default());
-    let of_phase = |phase| told.steps.iter().filter(|step| step.mark.phase == Some(phase)).count();
+    let found_steps = steps(&trace, &nesting, &Selected::all(&trace), &StepsOptions::default());
+    let of_phase = |phase| found_steps.steps.iter().filter(|step| step.mark.phase == Some(phase)).count();
     let found =
         Steps { prefill: of_phase(Phase::Prefill), decode: of_phase(Phase::Decode), mixed: of_phase(Phase::Mixed) };
-    assert_eq!((found, told.all.prefill_tokens as usize), (stats.steps, stats.prefill_tokens));
+    assert_eq!((found, found_steps.all.prefill_tokens as usize), (stats.steps, stats.prefill_tokens));
     let requests = requests(&trace, &nesting, &RequestsOptions::default());
     assert_eq!((requests.requests.len(), requests.n_strays), (stats.requests.len(), 0));
-    for noted in &stats.requests {
-        let [place] = requests.find(&trace, &noted.id.to_string())[..] else {
-            panic!("request {} is not there once", noted.id);
+    for expected in &stats.requests {
+        let [place] = requests.find(&trace, &expected.id.to_string())[..] else {
+            panic!("expected request {} once", expected.id);
         };
-        let told = &requests.requests[place];
-        assert_eq!(told.tokens() as usize, noted.output_tokens);
-        agree(told.time_to_first_token(), noted.first_token_latency_ns());
-        agree(told.latency(), Some(noted.latency_ns()));
-        assert_eq!(Some(requests.parts[place].sum()), told.latency(), "the parts add up");
+        let traced = &requests.requests[place];
+        assert_eq!(traced.tokens() as usize, expected.output_tokens);
+        agree(traced.time_to_first_token(), expected.first_token_latency_ns());
+        agree(traced.latency(), Some(expected.latency_ns()));
+        assert_eq!(Some(requests.parts[place].sum()), traced.latency(), "the parts add up");
     }
 }
 
-/// The clocks of the trace and of the engine tell the same of a request, up to 1 % and what a busy machine may put between
-/// two lines of code.
+/// Compares a time of the trace with the engine's, up to 1 % and the delay that a busy machine may cause between two
+/// lines of code.
 #[track_caller]
-fn agree(told: Option<i64>, noted: Option<u64>) {
-    let (told, noted) = (told.unwrap() as u64, noted.unwrap());
-    assert!(told.abs_diff(noted) <= noted / 100 + 50_000_000, "the trace says {told}, the engine {noted}");
+fn agree(traced: Option<i64>, expected: Option<u64>) {
+    let (traced, expected) = (traced.unwrap() as u64, expected.unwrap());
+    assert!(
+        traced.abs_diff(expected) <= expected / 100 + 50_000_000,
+        "{traced} in the trace, {expected} in the statistics"
+    );
 }
 
 #[test]
@@ -177,7 +180,7 @@ fn the_counters_end_with_an_empty_cache_and_all_tokens() {
 }
 
 #[test]
-fn nothing_is_left_with_recording_off_and_tokens_are_the_same() {
+fn without_recording_there_is_no_file_and_tokens_are_the_same() {
     let (_folder, _, on, _) = recorded();
     let folder = tempdir().unwrap();
     let finished = run(small(folder.path()).arg("--off")).expect_success();
@@ -190,7 +193,7 @@ fn nothing_is_left_with_recording_off_and_tokens_are_the_same() {
 }
 
 #[test]
-fn a_checkpoint_is_served_like_the_weights_it_was_made_of() {
+fn a_saved_checkpoint_gives_the_same_tokens() {
     let folder = tempdir().unwrap();
     run(small(folder.path()).args(["--save=weights", "--off"])).expect_success();
     let made = tokens(&stats_in(folder.path()));
@@ -206,7 +209,7 @@ fn a_checkpoint_is_served_like_the_weights_it_was_made_of() {
 }
 
 #[test]
-fn the_tables_say_where_the_time_went_and_where_the_trace_is() {
+fn the_tables_have_the_times_and_the_path_of_the_trace() {
     let (_folder, finished, stats, trace) = recorded();
     let titles =
         ["request latencies", "where the time went by step", "where the time went by layer", "outside of layers"];
@@ -220,7 +223,7 @@ fn the_tables_say_where_the_time_went_and_where_the_trace_is() {
 }
 
 #[test]
-fn the_environment_decides_where_the_trace_goes() {
+fn the_environment_sets_the_path_of_the_trace() {
     let folder = tempdir().unwrap();
     let finished = run(small(folder.path()).env("FERRUM_TRACE_OUT", "other.json")).expect_success();
     let trace = TraceFile::read(&folder.path().join("other.json"));
@@ -232,10 +235,10 @@ fn the_environment_decides_where_the_trace_goes() {
 }
 
 #[test]
-fn help_is_given_where_it_is_asked_for_or_needed() {
+fn help_is_printed_on_request_and_for_invalid_flags() {
     let folder = tempdir().unwrap();
-    let asked = run(engine(folder.path()).arg("--help")).expect_success();
-    assert!(asked.stdout.contains("Usage: engine") && asked.stdout.contains("--kv-blocks <N>"), "{asked}");
+    let help = run(engine(folder.path()).arg("--help")).expect_success();
+    assert!(help.stdout.contains("Usage: engine") && help.stdout.contains("--kv-blocks <N>"), "{help}");
     let needed = run(engine(folder.path()).arg("--token=7")).expect_code(2);
     assert!(needed.stderr.contains("'--token'") && needed.stderr.contains("Usage: engine"), "{needed}");
     let small_cache = run(small(folder.path()).arg("--off").args(["--kv-blocks", "2"])).expect_code(2);

@@ -1,15 +1,15 @@
-//! Scenes that end by themselves, in all the ways there are.
+//! Scenes that end by themselves, in every possible way.
 
 use crate::sys::{SharedCounters, at_exit};
 use crate::work::{Pace, Workers, counters, record, slow_start};
-use crate::{Scene, tell};
+use crate::{Scene, report};
 use ferrum_trace::{Span, control, counter, instant, span};
 use std::cell::Cell;
 use std::sync::OnceLock;
 use std::thread::Builder;
 use std::time::Duration;
 
-pub const SCENES: &[Scene] = &[
+pub(crate) const SCENES: &[Scene] = &[
     ("return", return_from_main),
     ("exit", || exit_with_code(3)),
     ("exit-on-another-thread", exit_on_another_thread),
@@ -17,7 +17,7 @@ pub const SCENES: &[Scene] = &[
     ("panic", panic_on_main),
     ("panic-on-another-thread", panic_on_another_thread),
     ("threads-still-running", threads_still_running),
-    ("threads-gone", threads_gone),
+    ("threads-ended", threads_ended),
     ("threads-at-once", threads_at_once),
     ("many-threads", many_threads),
     ("thread-locals", thread_locals),
@@ -29,7 +29,8 @@ pub const SCENES: &[Scene] = &[
     ("busy-dump", || busy(dump_and_wait_for_the_copy)),
 ];
 
-/// Ends while all processors are busy, so that a thread of low priority hardly runs, and just after one was given something to write.
+/// Ends while all processors are busy, so that a thread of low priority hardly runs, just after such a thread has been
+/// given something to write.
 fn busy(write: fn()) {
     record(1, 20_000);
     let n_processors = std::thread::available_parallelism().map_or(1, usize::from);
@@ -71,7 +72,7 @@ fn exit_on_another_thread() {
     let _ = std::thread::spawn(exit).join();
 }
 
-/// Which one wins does not matter. (The standard library lets the other one wait.)
+/// Either thread may win. (The standard library blocks the other one.)
 fn exit_on_two_threads() {
     record(1, 100);
     let threads: Vec<_> = (0..2).map(|_| std::thread::spawn(|| std::process::exit(3))).collect();
@@ -83,14 +84,14 @@ fn exit_on_two_threads() {
 fn panic_on_main() {
     record(1, 100);
     let _unwound = span!("unwound");
-    panic!("as it was asked to");
+    panic!("a planned panic");
 }
 
 fn panic_on_another_thread() {
     let panics = || {
         record(1, 100);
         let _unwound = span!("unwound");
-        panic!("as it was asked to");
+        panic!("a planned panic");
     };
     assert!(Builder::new().name("panics".into()).spawn(panics).unwrap().join().is_err());
     record(101, 200);
@@ -100,12 +101,12 @@ fn threads_still_running() {
     let workers = Workers::ready(4, Pace::Full);
     workers.go();
     workers.wait_for_more(1);
-    tell!("done {:?}", workers.counters.all());
-    // The threads go on while the file is being written.
+    report!("done {:?}", workers.counters.all());
+    // The threads continue while the file is written.
     std::mem::forget(workers);
 }
 
-fn threads_gone() {
+fn threads_ended() {
     for n in 0..100 {
         let work = move || record(10 * n + 1, 10 * n + 10);
         Builder::new().name(format!("gone {n}")).spawn(work).unwrap().join().unwrap();
@@ -119,7 +120,7 @@ fn threads_at_once() {
         for n in 0..4 {
             scope.spawn(move || record(1000 * n + 1, 1000 * n + 1000));
         }
-        // Nothing tells how far they have come: the first to the file, the others wherever they wait for it.
+        // Their progress cannot be observed: the first opens the file, the others wait for it.
         std::thread::sleep(Duration::from_millis(100));
         drop(lease);
     });
@@ -137,8 +138,8 @@ fn many_threads() {
         });
     }
     let stats = ferrum_trace::stats().unwrap();
-    tell!("threads {}", stats.threads);
-    tell!("bytes {}", stats.bytes);
+    report!("threads {}", stats.threads);
+    report!("bytes {}", stats.bytes);
 }
 
 static ATTEMPTS: OnceLock<SharedCounters> = OnceLock::new();
@@ -170,7 +171,7 @@ thread_local! {
     static LAST: RecordsInDrop = const { RecordsInDrop(Cell::new(false)) };
 }
 
-/// Destructors run in the opposite order of first uses: one before and one after those of the recorder.
+/// Destructors run in reverse order of first use: one before and one after those of the recorder.
 fn record_between_thread_locals() {
     FIRST.with(|local| local.0.set(true));
     record(1, 10);
@@ -181,12 +182,12 @@ fn thread_locals() {
     record_between_thread_locals();
     for _ in 0..10 {
         let threads: Vec<_> = (0..10).map(|_| std::thread::spawn(record_between_thread_locals)).collect();
-        // Unlike the end of a scope, this waits for the destructors too.
+        // Unlike the end of a scope, this also waits for the destructors.
         threads.into_iter().for_each(|thread| thread.join().unwrap());
     }
 }
 
-/// Threads whose first and only events come from a destructor.
+/// Threads that record only in a destructor.
 fn thread_locals_only() {
     for _ in 0..50 {
         std::thread::spawn(|| FIRST.with(|local| local.0.set(true))).join().unwrap();

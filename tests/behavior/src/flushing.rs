@@ -1,20 +1,20 @@
-//! Scenes that flush, again and again.
+//! Scenes that flush repeatedly.
 
 use crate::sys::SharedCounters;
 use crate::work::{Pace, Workers, counters, record, wait_for_test};
-use crate::{Scene, tell};
+use crate::{Scene, report};
 use ferrum_trace::{flush, instant, span, stats};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub const SCENES: &[Scene] = &[
+pub(crate) const SCENES: &[Scene] = &[
     ("flush-from-many", flush_from_many),
     ("flush-for-readers", flush_for_readers),
     ("flush-little-after-much", flush_little_after_much),
     ("flush-nothing", flush_nothing),
     ("flush-amid-exits", flush_amid_exits),
-    ("flush-and-tell", flush_and_tell),
+    ("flush-and-report", flush_and_report),
     ("ring-and-dump", ring_and_dump),
 ];
 
@@ -27,7 +27,7 @@ fn out() -> PathBuf {
     std::env::var_os("FERRUM_TRACE_OUT").unwrap().into()
 }
 
-/// The output, which must be there and valid.
+/// Reads the output, which must exist and be valid.
 fn read_out() -> Vec<Value> {
     serde_json::from_slice(&std::fs::read(out()).unwrap()).unwrap()
 }
@@ -36,7 +36,7 @@ fn has_mark(events: &[Value], n: u64) -> bool {
     events.iter().any(|event| event["name"] == "mark" && event["args"]["n"] == n)
 }
 
-/// Threads that record, threads that flush and look at what they get, and one that watches the size.
+/// Threads that record, threads that flush and check the output, and one that watches its size.
 fn flush_from_many() {
     assert!(ferrum_trace::is_on());
     flush().unwrap();
@@ -47,7 +47,7 @@ fn flush_from_many() {
                 for batch in 0..BATCHES {
                     let first = (recorder * BATCHES + batch) * BATCH + 1;
                     record(first, first + BATCH - 1);
-                    // Spread over the whole time of the flushes.
+                    // Spread over the whole duration of the flushes.
                     while n_flushes.load(Ordering::Relaxed) < batch {
                         std::thread::yield_now();
                     }
@@ -75,30 +75,31 @@ fn flush_from_many() {
         });
     });
     let stats = stats().unwrap();
-    tell!("recorded {}", stats.recorded);
-    tell!("dropped {}", stats.dropped);
+    report!("recorded {}", stats.recorded);
+    report!("dropped {}", stats.dropped);
 }
 
-/// Until the test has seen enough: it reads all the time, from outside. The last counter is the number of flushes.
+/// Flushes while the test reads the output from outside, until the test ends it. The last counter is the number of
+/// flushes.
 fn flush_for_readers() {
     let counters = counters(3);
     assert!(ferrum_trace::is_on());
     let workers = Workers::with_counters(2, Pace::Full, counters);
-    tell!("ready");
+    report!("ready");
     wait_for_test();
     std::thread::scope(|scope| {
-        let flushing = scope.spawn(|| flush_while_wanted(counters));
+        let flushing = scope.spawn(|| flush_until_stopped(counters));
         workers.go();
-        // Enough to see, not too much to read: the flushes go on without anything new, and then with little.
+        // Enough to check, not too much to read: later flushes have nothing new, and then little.
         workers.wait_for_more(1);
         let done = workers.stop();
-        tell!("done {done:?}");
+        report!("done {done:?}");
         wait_for_test();
         flushing.join().unwrap();
     });
 }
 
-fn flush_while_wanted(counters: SharedCounters) {
+fn flush_until_stopped(counters: SharedCounters) {
     for n in 1..=150 {
         {
             let _span = span!("little", n);
@@ -117,15 +118,15 @@ fn bytes_moved() -> (u64, u64) {
 
 fn flush_little_after_much() {
     record(1, 1_000_000);
-    // The first one writes everything, twice.
+    // The first flush writes everything, twice.
     flush().unwrap();
     for _ in 0..5 {
         record(1, 10);
         let (read_before, written_before) = bytes_moved();
         flush().unwrap();
         let (read, written) = bytes_moved();
-        tell!("read {}", read - read_before);
-        tell!("written {}", written - written_before);
+        report!("read {}", read - read_before);
+        report!("written {}", written - written_before);
     }
 }
 
@@ -142,8 +143,8 @@ fn flush_nothing() {
     }
 }
 
-/// Flushes much, and then a little at a time; keeps a copy of each version.
-fn flush_and_tell() {
+/// Flushes much, and then a little at a time; reports the growth and keeps a copy of each version.
+fn flush_and_report() {
     let mut first = 1;
     let mut size = 0;
     for (copy, n) in [("1", 5000), ("2", 10), ("3", 10)] {
@@ -154,22 +155,22 @@ fn flush_and_tell() {
         let grown = std::fs::metadata(out()).unwrap().len() - size;
         size += grown;
         match copy {
-            "1" => tell!("grown by much {grown}"),
-            "2" => tell!("grown by little {grown}"),
+            "1" => report!("grown by much {grown}"),
+            "2" => report!("grown by little {grown}"),
             _ => {}
         }
     }
     record(first, first + 9);
 }
 
-/// Records more than a ring holds, and has it written out.
+/// Records more than a ring holds, and dumps it.
 fn ring_and_dump() {
     record(1, 100_000);
-    assert!(ferrum_trace::dump("the test wants it"));
+    assert!(ferrum_trace::dump("requested by the test"));
     record(100_001, 100_100);
 }
 
-/// The process ends in the middle of flushes on other threads.
+/// The process ends during flushes on other threads.
 fn flush_amid_exits() {
     record(1, 1000);
     for _ in 0..3 {

@@ -1,8 +1,8 @@
-//! Scenes that fork, and scenes that meet others at one path.
+//! Scenes that fork, and scenes of several processes with one path.
 
 use crate::sys::{self, Ending, Fork, exit_as_in_c, exit_at_once, fork, wait_for};
 use crate::work::{Pace, Workers, record, slow_start, wait_for_test};
-use crate::{Scene, tell};
+use crate::{Scene, report};
 use ferrum_trace::{TraceWriter, flush, span};
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-pub const SCENES: &[Scene] = &[
+pub(crate) const SCENES: &[Scene] = &[
     ("fork-amid-recording", fork_amid_recording),
     ("fork-and-record-nothing", fork_and_record_nothing),
     ("fork-and-fork-again", fork_and_fork_again),
@@ -18,7 +18,7 @@ pub const SCENES: &[Scene] = &[
     ("fork-at-the-start", fork_at_the_start),
     ("fork-during-a-slow-start", fork_during_a_slow_start),
     ("fork-amid-flushes", fork_amid_flushes),
-    ("fork-amid-words-on-stderr", fork_amid_words_on_stderr),
+    ("fork-amid-writes-to-stderr", fork_amid_writes_to_stderr),
     ("fork-amid-new-sites", fork_amid_new_sites),
     ("fork-amid-new-threads", fork_amid_new_threads),
     ("fork-in-a-span", fork_in_a_span),
@@ -30,7 +30,7 @@ pub const SCENES: &[Scene] = &[
     ("two-at-once", two_at_once),
 ];
 
-/// How many spans each child records.
+/// Number of spans that each child records.
 const CHILD_SPANS: u64 = 20;
 
 fn out() -> PathBuf {
@@ -43,7 +43,7 @@ fn record_as_child() {
     }
 }
 
-/// Forks; the child plays its part, and must not return from it. Tells how it ended, under `key`.
+/// Forks; the child runs `part`, which must not return. Reports how the child ended, under `key`.
 fn with_child(key: &str, part: impl FnOnce()) {
     match fork() {
         Fork::Child => {
@@ -52,9 +52,9 @@ fn with_child(key: &str, part: impl FnOnce()) {
         }
         Fork::Parent { child } => {
             let ending = wait_for(child);
-            tell!("{key} {child} {ending:?}");
+            report!("{key} {child} {ending:?}");
             if ending == Ending::Hung {
-                // Others would hang too.
+                // Later children would hang too.
                 exit_at_once(98);
             }
         }
@@ -77,7 +77,7 @@ fn fork_amid_recording() {
             let _span = span!("parent", n);
         }
     }
-    tell!("done {:?}", workers.stop());
+    report!("done {:?}", workers.stop());
 }
 
 fn fork_and_record_nothing() {
@@ -112,7 +112,7 @@ fn fork_before_recording() {
     record(1, 10);
 }
 
-/// At the very moment when another thread starts the recorder.
+/// Forks at the moment when another thread starts the recorder.
 fn fork_at_the_start() {
     let go = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -123,7 +123,7 @@ fn fork_at_the_start() {
             record(1, 10);
         });
         go.store(true, Ordering::Relaxed);
-        // Later from time to time: the test plays this often.
+        // The test runs this scene often, with increasing delays.
         let delay = std::env::args().nth(2).unwrap().parse().unwrap();
         (0..delay).for_each(|_| std::hint::spin_loop());
         with_child("exited", || {
@@ -133,12 +133,12 @@ fn fork_at_the_start() {
     });
 }
 
-/// While another thread starts the recorder and has to wait for its file.
+/// Forks while another thread starts the recorder and waits for its file.
 fn fork_during_a_slow_start() {
     let lease = slow_start();
     std::thread::scope(|scope| {
         scope.spawn(|| record(1, 10));
-        // Nothing tells that the other thread has come to the file: that is what it waits in.
+        // The wait of the other thread cannot be observed: it is inside a system call.
         std::thread::sleep(Duration::from_millis(50));
         with_child("exited", || std::process::exit(0));
         drop(lease);
@@ -168,8 +168,8 @@ fn fork_amid_flushes() {
     });
 }
 
-/// The lock of the standard library's stream may be held by a thread that the child does not have.
-fn fork_amid_words_on_stderr() {
+/// Another thread, which the child does not have, may hold the lock of the standard library's stream.
+fn fork_amid_writes_to_stderr() {
     record(1, 10);
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -192,7 +192,7 @@ fn fork_amid_words_on_stderr() {
     });
 }
 
-/// Other threads are in the middle of giving numbers to sites, names and threads.
+/// Other threads are registering sites, names and threads.
 fn fork_amid_new_sites() {
     record(1, 10);
     let stop = AtomicBool::new(false);
@@ -218,8 +218,8 @@ fn fork_amid_new_sites() {
     });
 }
 
-/// Other threads start and end, which the standard library has a lock for. The child has enough to write that the
-/// recorder may want threads of its own.
+/// Other threads start and end, for which the standard library has a lock. The child has so much to write that the
+/// recorder may start threads.
 fn fork_amid_new_threads() {
     record(1, 10);
     let stop = AtomicBool::new(false);
@@ -256,7 +256,7 @@ fn fork_in_a_span() {
     });
 }
 
-/// A writer of the reference's interface, with a file of its own, is there in both processes.
+/// A writer of the original engine's interface, with a file of its own, exists in both processes.
 fn fork_with_a_writer() {
     let path = out().with_file_name("writer.json");
     let mut writer = Some(TraceWriter::enabled(path.clone()));
@@ -272,7 +272,7 @@ fn fork_with_a_writer() {
         push(&writer, "in the child");
         std::process::exit(0);
     });
-    tell!("written {}", path.exists());
+    report!("written {}", path.exists());
     push(&writer, "after");
 }
 
@@ -289,7 +289,7 @@ thread_local! {
     static FORKS_IN_DROP: ForksInDrop = const { ForksInDrop(Cell::new(false)) };
 }
 
-/// The destructor runs after those of the recorder, which has been through a fork on this thread before.
+/// The destructor runs after those of the recorder, and this thread has forked before.
 fn fork_in_a_destructor() {
     let fork_late = || {
         FORKS_IN_DROP.with(|local| local.0.set(true));
@@ -297,8 +297,8 @@ fn fork_in_a_destructor() {
         with_child("gone", || exit_at_once(0));
     };
     std::thread::spawn(fork_late).join().unwrap();
-    tell!("spool {}", PathBuf::from(format!("{}.spool", out().display())).exists());
-    tell!("trace {}", out().exists());
+    report!("spool {}", PathBuf::from(format!("{}.spool", out().display())).exists());
+    report!("trace {}", out().exists());
     record(11, 20);
 }
 
@@ -318,15 +318,15 @@ fn fork_in_an_exit_handler() {
 fn fork_and_outlive() {
     record(1, 10);
     if let Fork::Child = fork() {
-        tell!("child {}", std::process::id());
+        report!("child {}", std::process::id());
         wait_for_test();
         exit_at_once(0);
     }
-    // Waits to be killed.
+    // Waits for the kill.
     std::thread::sleep(Duration::from_secs(600));
 }
 
-/// Runs another program, which records too, while this one does.
+/// Starts another program that records too, while this one records.
 fn spawn() {
     let workers = Workers::ready(2, Pace::Slow);
     workers.go();
@@ -337,15 +337,15 @@ fn spawn() {
         let pid = child.id();
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success());
-        tell!("spawned {pid} {}", String::from_utf8(output.stderr).unwrap().trim());
+        report!("spawned {pid} {}", String::from_utf8(output.stderr).unwrap().trim());
     }
-    tell!("done {:?}", workers.stop());
+    report!("done {:?}", workers.stop());
 }
 
-/// Records, and lives until the test has all that it wants together.
+/// Records, and lives until the test ends it.
 fn two_at_once() {
     record(1, 100);
-    tell!("ready");
+    report!("ready");
     wait_for_test();
     record(101, 200);
 }

@@ -1,14 +1,14 @@
-//! Scenes in which signal handlers record, whatever they interrupt.
+//! Scenes with signal handlers that record, at any point of the program.
 //!
-//! Two ways to interrupt: a storm of signals from another thread, and the processor's trap before every instruction,
-//! which leaves no place out.
+//! There are two ways to interrupt: a stream of signals from another thread, and the processor's single-step trap,
+//! which stops before every instruction.
 
 use crate::sys::{
     Ending, Fork, SIGPROF, SIGTRAP, SIGUSR1, SIGUSR2, allocate_and_free, exit_at_once, fork, on_signal, send_to_thread,
     set_alarm, set_profiling_timer, set_trap_flag, step_through, this_thread, wait_for,
 };
 use crate::work::record;
-use crate::{Scene, tell};
+use crate::{Scene, report};
 use ferrum_trace::{
     Recorder, Span, Timestamp, Track, async_begin, async_end, async_span, complete_at, counter, finish, flush, instant,
     laps, set_thread_name, span, stats,
@@ -18,7 +18,7 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-pub const SCENES: &[Scene] = &[
+pub(crate) const SCENES: &[Scene] = &[
     ("interrupt-every-instruction", interrupt_every_instruction),
     ("interrupt-the-first-record", interrupt_the_first_record),
     ("interrupt-the-end-of-a-thread", interrupt_the_end_of_a_thread),
@@ -34,13 +34,13 @@ pub const SCENES: &[Scene] = &[
     ("first-record-amid-allocation", first_record_amid_allocation),
 ];
 
-/// Events that handlers have recorded, or tried to.
+/// Events that handlers have recorded or tried to record.
 static HANDLED: AtomicU64 = AtomicU64::new(0);
 
-/// Signals whose handlers have begun.
+/// Number of signals whose handlers have begun.
 static DELIVERED: AtomicU64 = AtomicU64::new(0);
 
-/// Seconds after which a scene is held to hang.
+/// Time limit of a scene in seconds.
 const ALARM: u32 = 100;
 
 extern "C" fn record_span(_signal: i32) {
@@ -59,16 +59,16 @@ extern "C" fn record_all_kinds(_signal: i32) {
     drop(Span::dynamic("handler", "dynamic"));
 }
 
-/// Tells what came of it all. Nothing may be recorded any more.
-fn tell_counts(n_work: u64) {
+/// Reports the counts. Nothing may be recorded after this.
+fn report_counts(n_work: u64) {
     let stats = finish().unwrap();
-    tell!("work {n_work}");
-    tell!("handled {}", HANDLED.load(Ordering::Relaxed));
-    tell!("recorded {}", stats.recorded);
-    tell!("dropped {}", stats.dropped);
+    report!("work {n_work}");
+    report!("handled {}", HANDLED.load(Ordering::Relaxed));
+    report!("recorded {}", stats.recorded);
+    report!("dropped {}", stats.dropped);
 }
 
-/// Ends a storm, also when what goes on in it panics.
+/// Stops the signals, also on a panic.
 struct StopInDrop<'a>(&'a AtomicBool);
 
 impl Drop for StopInDrop<'_> {
@@ -77,8 +77,8 @@ impl Drop for StopInDrop<'_> {
     }
 }
 
-/// Has another thread send signals to this one, each as soon as the handler of the last has begun and this thread has
-/// come some way since: without that, a fast sender would leave it no time for anything else.
+/// Runs `work` while another thread sends signals to this one, each as soon as the handler of the last has begun and
+/// this thread has made some progress: otherwise a fast sender would leave it no time.
 fn with_storm(signals: &[i32], work: impl FnOnce()) {
     let target = this_thread();
     let stop = AtomicBool::new(false);
@@ -91,7 +91,7 @@ fn with_storm(signals: &[i32], work: impl FnOnce()) {
                 while !is_stopped() && DELIVERED.load(Ordering::Relaxed) == before {
                     std::hint::spin_loop();
                 }
-                // Never twice the same way.
+                // A different pause each time.
                 let pause = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 57;
                 (0..pause).for_each(|_| std::hint::spin_loop());
                 if is_stopped() {
@@ -105,7 +105,7 @@ fn with_storm(signals: &[i32], work: impl FnOnce()) {
     });
 }
 
-/// Everything that can be recorded, under the name `work`. Returns how many events that was.
+/// Records every kind of event with the name `work`. Returns the number of events.
 fn record_everything(n: u64) -> u64 {
     drop(span!("work"));
     drop(span!("work", n, m = n));
@@ -122,7 +122,7 @@ fn record_everything(n: u64) -> u64 {
         let _inner = span!("work");
     }
     {
-        // The one inside outlives the one around it.
+        // The inner span outlives the outer one.
         let outer = span!("work");
         let _inner = span!("work");
         drop(outer);
@@ -139,7 +139,7 @@ fn record_everything(n: u64) -> u64 {
 fn interrupt_every_instruction() {
     set_alarm(ALARM);
     on_signal(SIGTRAP, record_span);
-    // Outside: what is new, such as the number of a site, is the subject of other scenes.
+    // Not interrupted: registering sites is the subject of other scenes.
     let mut n_work = record_everything(0);
     drop(span!("handler"));
     n_work += 1;
@@ -148,12 +148,12 @@ fn interrupt_every_instruction() {
             n_work += record_everything(n);
         }
     });
-    tell!("stepped {stepped}");
-    // One of them is called as those of the handler are.
-    tell_counts(n_work);
+    report!("stepped {stepped}");
+    // One of the events has the name of the handler's events.
+    report_counts(n_work);
 }
 
-/// On a thread that has not recorded yet, with sites that have not either.
+/// Interrupts a thread and call sites that have not recorded yet.
 fn interrupt_the_first_record() {
     set_alarm(ALARM);
     on_signal(SIGTRAP, record_span);
@@ -161,15 +161,15 @@ fn interrupt_the_first_record() {
     let mut n_work = 1;
     let work = || {
         let mut n_here = 0;
-        // Not before `record_everything` has begun, so that it is not the handler that records first.
-        tell!("stepped {}", step_through(|| n_here = record_everything(1)));
+        // Not before `record_everything` has begun, so that the handler is not the first to record.
+        report!("stepped {}", step_through(|| n_here = record_everything(1)));
         n_here
     };
     n_work += std::thread::spawn(work).join().unwrap();
-    tell_counts(n_work);
+    report_counts(n_work);
 }
 
-/// Ends the stepping when its thread ends, after all destructors that were registered later have run.
+/// Stops the stepping when its thread ends, after all destructors that were registered later.
 struct StopsInDrop(Cell<bool>);
 
 impl Drop for StopsInDrop {
@@ -196,14 +196,15 @@ fn interrupt_the_end_of_a_thread() {
         std::thread::spawn(work).join().unwrap();
         n_work += n;
     }
-    tell!("stepped {}", cfg!(target_arch = "x86_64"));
-    tell_counts(n_work);
+    report!("stepped {}", cfg!(target_arch = "x86_64"));
+    report_counts(n_work);
 }
 
-/// Until handlers have recorded this much.
+/// Number of events after which a scene ends.
 const ENOUGH: u64 = 5000;
 
-/// Whether handlers have recorded enough. Waits for them if `n_work` is much already: the test must read it all.
+/// Returns true if handlers have recorded enough. Waits for them if `n_work` is large, because the test must read all
+/// events.
 fn is_enough(n_work: u64) -> bool {
     while n_work > 1000 + 10 * HANDLED.load(Ordering::Relaxed) {
         std::thread::yield_now();
@@ -222,10 +223,10 @@ fn storm_on_recording() {
             n_work += record_everything(1);
         }
     });
-    tell_counts(n_work);
+    report_counts(n_work);
 }
 
-/// The handler of one may interrupt that of the other.
+/// The handler of one signal may interrupt the handler of the other.
 fn storm_of_two_signals() {
     set_alarm(ALARM);
     on_signal(SIGUSR1, record_span);
@@ -238,10 +239,10 @@ fn storm_of_two_signals() {
             n_work += record_everything(1);
         }
     });
-    tell_counts(n_work);
+    report_counts(n_work);
 }
 
-/// The recorder's own locks are taken on this thread.
+/// This thread holds locks of the recorder.
 fn storm_on_flushes() {
     set_alarm(ALARM);
     on_signal(SIGUSR1, record_all_kinds);
@@ -255,10 +256,10 @@ fn storm_on_flushes() {
             set_thread_name("stormy");
         }
     });
-    tell_counts(n_work);
+    report_counts(n_work);
 }
 
-/// A name that no handler has used before.
+/// Records with a name that no handler has used before.
 fn record_new_name() {
     const LETTERS: &str =
         "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrs";
@@ -287,10 +288,10 @@ fn storm_on_flushes_by_new_names() {
             set_thread_name("stormy");
         }
     });
-    tell_counts(n_work);
+    report_counts(n_work);
 }
 
-/// The allocator's locks are held by this thread when the handler comes, also when the handler needs a new chunk.
+/// This thread holds the allocator's locks when the handler runs, also when the handler needs a new chunk.
 fn storm_on_allocations() {
     set_alarm(ALARM);
     on_signal(SIGUSR1, record_all_kinds);
@@ -307,10 +308,10 @@ fn storm_on_allocations() {
             n_work += record_everything(1);
         }
     });
-    tell_counts(n_work);
+    report_counts(n_work);
 }
 
-/// Locks of the recorder are held over a fork. Each fork is on a new thread, for which the handler may be the first to
+/// Locks of the recorder are held across a fork. Each fork is on a new thread, where the handler may be the first to
 /// record.
 fn storm_on_forks(is_known: bool) {
     set_alarm(ALARM);
@@ -330,10 +331,10 @@ fn storm_on_forks(is_known: bool) {
     for _ in 0..50 {
         n_work += std::thread::spawn(round).join().unwrap();
     }
-    tell_counts(n_work);
+    report_counts(n_work);
 }
 
-/// The recording ends and another begins on the thread that is interrupted.
+/// The interrupted thread ends the recording and begins another.
 fn storm_on_restarts() {
     set_alarm(ALARM);
     on_signal(SIGUSR1, record_all_kinds);
@@ -346,12 +347,12 @@ fn storm_on_restarts() {
             recorder.flush().unwrap();
             record(101, 200);
             let stats = recorder.finish().unwrap();
-            tell!("again {n} {}", stats.recorded);
+            report!("again {n} {}", stats.recorded);
         }
     });
 }
 
-/// The kernel's own profiling signal, on whichever thread computes.
+/// The kernel's profiling signal, on any thread that computes.
 fn timer() {
     set_alarm(ALARM);
     on_signal(SIGPROF, record_span);
@@ -372,10 +373,10 @@ fn timer() {
         }
     });
     set_profiling_timer(Duration::ZERO);
-    tell_counts(n_work.into_inner());
+    report_counts(n_work.into_inner());
 }
 
-/// At which step of the current thread its handler records, and how many steps it has made.
+/// The step of the current thread at which its handler records, and the number of steps so far.
 static RECORD_AT: AtomicU64 = AtomicU64::new(0);
 static STEPS: AtomicU64 = AtomicU64::new(0);
 
@@ -385,7 +386,7 @@ extern "C" fn record_at_one_step(_signal: i32) {
     }
 }
 
-/// Threads that allocate and never record, but for one event from a handler: at each instruction once.
+/// Threads that allocate and record only one event, in a handler: once at each instruction.
 fn first_record_amid_allocation() {
     set_alarm(ALARM);
     on_signal(SIGTRAP, record_at_one_step);
@@ -399,6 +400,6 @@ fn first_record_amid_allocation() {
             break;
         }
     }
-    tell!("stepped {stepped}");
-    tell_counts(1);
+    report!("stepped {stepped}");
+    report_counts(1);
 }

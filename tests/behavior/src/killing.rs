@@ -2,31 +2,31 @@
 
 use crate::sys::{blocked_signals, dispositions, read_nowhere};
 use crate::work::{Pace, Workers, counters, record, wait_for_test};
-use crate::{Scene, tell};
+use crate::{Scene, report};
 use ferrum_trace::{flush, span};
 use std::fs::File;
 
-pub const SCENES: &[Scene] = &[
+pub(crate) const SCENES: &[Scene] = &[
     ("full-speed", full_speed),
     ("full-speed-at-once", full_speed_at_once),
     ("full-speed-with-flushes", full_speed_with_flushes),
-    ("leave-with-much", leave_with_much),
+    ("exit-with-much-to-write", exit_with_much_to_write),
     ("abort", abort),
     ("fault", fault),
-    ("dispositions", signals_are_left_alone),
+    ("signal-dispositions", signal_dispositions),
 ];
 
-/// When it is told to, until it is killed.
+/// Records on request, until it is killed.
 fn full_speed() {
     let workers = Workers::ready(4, Pace::Full);
-    tell!("ready");
+    report!("ready");
     wait_for_test();
     workers.go();
     wait_for_test();
     workers.stop();
 }
 
-/// The same, without a word when it has begun.
+/// Records at once, without reporting when it begins.
 fn full_speed_at_once() {
     let workers = Workers::with_counters(4, Pace::Full, counters(4));
     workers.go();
@@ -34,12 +34,12 @@ fn full_speed_at_once() {
     workers.stop();
 }
 
-/// The last counter is how many flushes are complete.
+/// The last counter is the number of complete flushes.
 fn full_speed_with_flushes() {
     let counters = counters(3);
     record(1, 1);
     let workers = Workers::with_counters(2, Pace::Full, counters);
-    tell!("ready");
+    report!("ready");
     wait_for_test();
     workers.go();
     for n in 1.. {
@@ -48,10 +48,10 @@ fn full_speed_with_flushes() {
     }
 }
 
-/// Has enough to write at the end that it can be killed then.
-fn leave_with_much() {
+/// Has so much to write at the end that it can be killed while doing so.
+fn exit_with_much_to_write() {
     record(1, 20_000);
-    tell!("ready");
+    report!("ready");
 }
 
 fn abort() {
@@ -68,20 +68,20 @@ fn fault() {
     read_nowhere();
 }
 
-/// Tells what happens on each signal, before and after everything that might change it.
-fn signals_are_left_alone() {
-    tell!("before {:?} {:?}", dispositions(), blocked_signals());
+/// Reports the dispositions of all signals, before and after everything that might change them.
+fn signal_dispositions() {
+    report!("before {:?} {:?}", dispositions(), blocked_signals());
     let out = std::env::var_os("FERRUM_TRACE_OUT").unwrap();
     for n in 0..10 {
         {
             let _span = span!("work", n);
         }
         flush().unwrap();
-        // Now and then somebody has the output open.
+        // Sometimes another process has the output open.
         let reader = File::open(&out).unwrap();
         record(1, 3);
         flush().unwrap();
         drop(reader);
     }
-    tell!("after {:?} {:?}", dispositions(), blocked_signals());
+    report!("after {:?} {:?}", dispositions(), blocked_signals());
 }

@@ -1,15 +1,15 @@
-//! A program for the tests of this crate to run: its argument names a scene.
+//! The program that the tests run: its argument is the name of a scene.
 //!
-//! A scene records to where `FERRUM_TRACE_OUT` says, unless it says otherwise itself, and tells on standard output what
-//! the test must know. Files of its own go to the working directory.
+//! A scene records to the path in `FERRUM_TRACE_OUT`, unless it starts a recording itself, and reports to the test on
+//! standard output. Its other files go to the working directory.
 
 mod ending;
 mod flushing;
 mod forking;
-mod gathering;
 mod interrupting;
 mod killing;
 mod moving;
+mod process_trees;
 mod recording_nothing;
 mod restarting;
 mod rotating;
@@ -26,7 +26,7 @@ fn main() {
         ending::SCENES,
         flushing::SCENES,
         forking::SCENES,
-        gathering::SCENES,
+        process_trees::SCENES,
         interrupting::SCENES,
         killing::SCENES,
         moving::SCENES,
@@ -39,6 +39,6 @@ fn main() {
     ];
     let wanted = std::env::args().nth(1).unwrap_or_default();
     let scene = all.into_iter().flatten().find(|(name, _)| *name == wanted);
-    let (_, play) = scene.unwrap_or_else(|| panic!("there is no scene `{wanted}`"));
-    play();
+    let (_, run) = scene.unwrap_or_else(|| panic!("unknown scene `{wanted}`"));
+    run();
 }

@@ -1,10 +1,10 @@
-//! What may go from one thread to another.
+//! Values that may move to another thread.
 
 use crate::Scene;
 use ferrum_trace::async_span;
 use std::thread::Builder;
 
-pub const SCENES: &[Scene] = &[("move", move_to_another_thread)];
+pub(crate) const SCENES: &[Scene] = &[("move", move_to_another_thread)];
 
 fn move_to_another_thread() {
     let task = async_span!("task", "async", n = 1);

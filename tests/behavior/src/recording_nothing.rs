@@ -1,11 +1,11 @@
 //! Scenes that switch recording on and record nothing, or nothing for some time.
 
 use crate::work::record;
-use crate::{Scene, tell};
+use crate::{Scene, report};
 use ferrum_trace::{Recorder, TraceWriter, control, flush, flush_global_trace, global_trace, is_on};
 use std::path::PathBuf;
 
-pub const SCENES: &[Scene] = &[
+pub(crate) const SCENES: &[Scene] = &[
     ("record-nothing", record_nothing),
     ("flush-then-record", flush_then_record),
     ("start-then-wait", || wait_to_be_killed(0)),
@@ -20,7 +20,7 @@ fn argument(n: usize) -> String {
     std::env::args().nth(n).unwrap_or_default()
 }
 
-/// Makes the call that the second argument names, and ends as the third one says.
+/// Makes the call in the second argument, and ends in the way of the third one.
 fn record_nothing() {
     match argument(2).as_str() {
         "flush_global_trace" => flush_global_trace(),
@@ -40,14 +40,14 @@ fn record_nothing() {
             recorder.flush().unwrap();
             assert_eq!(recorder.finish().unwrap().recorded, 0);
         }
-        call => panic!("there is no call `{call}`"),
+        call => panic!("unknown call `{call}`"),
     }
     match argument(3).as_str() {
         "return" => {}
         "exit" => std::process::exit(3),
-        "panic" => panic!("as planned"),
+        "panic" => panic!("a planned panic"),
         "abort" => std::process::abort(),
-        end => panic!("there is no end `{end}`"),
+        end => panic!("unknown end `{end}`"),
     }
 }
 
@@ -63,7 +63,7 @@ fn flush_then_record() {
 fn wait_to_be_killed(n_spans: u64) {
     assert!(is_on());
     record(1, n_spans);
-    tell!("ready");
+    report!("ready");
     loop {
         std::thread::park();
     }

@@ -1,7 +1,7 @@
 //! Scenes that end their recording and begin another.
 
 use crate::work::{Pace, Workers, counters, record};
-use crate::{Scene, tell};
+use crate::{Scene, report};
 use ferrum_trace::{Recorder, flush, is_on, span};
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-pub const SCENES: &[Scene] = &[
+pub(crate) const SCENES: &[Scene] = &[
     ("restart-amid-recording", restart_amid_recording),
     ("restart-at-one-path", restart_at_one_path),
     ("restart-at-one-spool", restart_at_one_spool),
@@ -29,8 +29,8 @@ fn start(n: usize) -> Recorder {
     Recorder::builder().path(path(n)).start().unwrap()
 }
 
-/// Threads record all the time, whether anybody listens or not. For each recording, tells how many spans each had
-/// recorded when it had begun and when it was about to end.
+/// Threads record all the time, whether recording is on or not. For each recording, reports how many spans each thread
+/// had recorded shortly after its begin and shortly before its end.
 fn restart_amid_recording() {
     assert!(!is_on());
     let workers = Workers::with_counters(4, Pace::Steady, counters(4));
@@ -41,7 +41,7 @@ fn restart_amid_recording() {
         workers.wait_for_more(100);
         let ending = workers.counters.all();
         let stats = recorder.finish().unwrap();
-        tell!("run {begun:?} {ending:?} {} {}", stats.recorded, stats.dropped);
+        report!("run {begun:?} {ending:?} {} {}", stats.recorded, stats.dropped);
     }
     workers.stop();
 }
@@ -54,12 +54,12 @@ fn restart_at_one_path() {
         assert_eq!(recorder.finish().unwrap().recorded, n);
         assert!(path(0).exists());
     }
-    // The last one is ended by the process.
+    // The exit of the process ends the last one.
     let _recorder = start(0);
     record(1, 11);
 }
 
-/// The same, while a thread lives that has recorded in each but does nothing more.
+/// The same, while a thread lives that has recorded in each recording but does nothing more.
 fn restart_at_one_spool() {
     let spool = path(0).with_extension("spool");
     let mut threads = Vec::new();
@@ -83,8 +83,8 @@ fn restart_at_one_spool() {
     }
 }
 
-/// Threads flush all the time, also at the moment of the end, and threads record. After each end, the file holds what
-/// the end says, and stays like that.
+/// Threads flush all the time, also during the end of a recording, and threads record. After each end the file has the
+/// reported number of events, and does not change.
 fn restart_amid_flushes() {
     let workers = Workers::with_counters(1, Pace::Steady, counters(1));
     workers.go();
@@ -102,15 +102,15 @@ fn restart_amid_flushes() {
             workers.wait_for_more(1);
             let stats = recorder.finish().unwrap();
             let size = std::fs::metadata(path(n)).unwrap().len();
-            tell!("run {} {size}", stats.recorded);
+            report!("run {} {size}", stats.recorded);
         }
         stop.store(true, Ordering::Relaxed);
     });
     workers.stop();
 }
 
-/// One thread ends a recording that takes its time; another begins the next as soon as it can. What a third records
-/// after that belongs to the next.
+/// One thread ends a recording, which takes a while; another begins the next as soon as possible. Later events of a
+/// third thread belong to the next recording.
 fn restart_while_finishing() {
     let counters = counters(1);
     let recorder = start(0);
@@ -118,7 +118,7 @@ fn restart_while_finishing() {
     let (ready, is_ready) = channel();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // Enough for the end to take a while.
+            // Enough that the end takes a while.
             record(1, 50_000);
             ready.send(()).unwrap();
             let mut n = 0;
@@ -145,7 +145,7 @@ fn restart_while_finishing() {
         finishing.join().unwrap();
         is_done.store(true, Ordering::Relaxed);
         let stats = next.finish().unwrap();
-        tell!("run {begun} {ending} {} {}", stats.recorded, stats.dropped);
+        report!("run {begun} {ending} {} {}", stats.recorded, stats.dropped);
     });
 }
 
@@ -162,7 +162,7 @@ thread_local! {
     static RECORDS_IN_DROP: RecordsInDrop = const { RecordsInDrop(Cell::new(false)) };
 }
 
-/// A thread that records in one recording and, from a destructor, in the next, where others have their numbers.
+/// A thread that records in one recording and, from a destructor, in the next, in which the thread numbers differ.
 fn restart_and_end_threads() {
     let first = start(0);
     record(1, 1);
@@ -178,7 +178,7 @@ fn restart_and_end_threads() {
     is_ready.recv().unwrap();
     assert_eq!(first.finish().unwrap().recorded, 2);
     let second = start(1);
-    // These have the numbers now that the thread had before, or not.
+    // These threads may have got the former number of the thread.
     for n in 0..3 {
         let other = std::thread::Builder::new().name(format!("other {n}"));
         other.spawn(|| record(1, 1)).unwrap().join().unwrap();
@@ -186,18 +186,18 @@ fn restart_and_end_threads() {
     drop(end);
     thread.join().unwrap();
     let stats = second.finish().unwrap();
-    tell!("recorded {}", stats.recorded);
-    tell!("dropped {}", stats.dropped);
+    report!("recorded {}", stats.recorded);
+    report!("dropped {}", stats.dropped);
 }
 
-/// What the process holds of the system: open files, mappings, threads.
+/// Resources of the process: open files, mappings, threads.
 fn holdings() -> [usize; 3] {
     let count = |folder: &str| std::fs::read_dir(folder).unwrap().count();
     let n_mappings = std::fs::read_to_string("/proc/self/maps").unwrap().lines().count();
     [count("/proc/self/fd"), n_mappings, count("/proc/self/task")]
 }
 
-/// Threads that record in all of them, and one that did only in the first.
+/// Threads that record in all recordings, and one that records only in the first.
 fn restart_often() {
     let workers = Workers::with_counters(2, Pace::Slow, counters(2));
     let (end, is_end) = channel::<()>();
@@ -215,7 +215,7 @@ fn restart_often() {
         flush().unwrap();
         recorder.finish().unwrap();
         if n % 20 == 19 {
-            tell!("holds {:?}", holdings());
+            report!("holds {:?}", holdings());
         }
     }
     drop(end);
@@ -223,7 +223,7 @@ fn restart_often() {
     workers.stop();
 }
 
-/// So often that the end of a recording meets threads at every point of their way to another chunk.
+/// Restarts so often that the end of a recording meets threads at every point of a change of chunks.
 fn restart_very_often() {
     let workers = Workers::with_counters(3, Pace::Endless, counters(3));
     workers.go();
@@ -236,15 +236,15 @@ fn restart_very_often() {
         }
         let ending = workers.counters.all();
         let stats = recorder.finish().unwrap();
-        // The next one after the begin may have begun before it, when nothing was recorded.
+        // The next span after the begin may have begun before it, when nothing was recorded.
         let least: u64 = begun.iter().zip(ending).map(|(begun, ending)| ending.saturating_sub(begun + 1)).sum();
         n_lost += least.saturating_sub(stats.recorded + stats.dropped);
     }
-    tell!("lost {n_lost}");
+    report!("lost {n_lost}");
     workers.stop();
 }
 
-/// Spans that begin in one recording, or in none, and end in another, or in none.
+/// Spans that begin in one recording, or outside of any, and end in another, or outside of any.
 fn restart_with_open_spans() {
     let recorder = start(0);
     let in_first = span!("begun in the first");
@@ -258,6 +258,6 @@ fn restart_with_open_spans() {
     drop(in_first);
     record(2, 2);
     let stats = recorder.finish().unwrap();
-    tell!("recorded {}", stats.recorded);
-    tell!("dropped {}", stats.dropped);
+    report!("recorded {}", stats.recorded);
+    report!("dropped {}", stats.dropped);
 }

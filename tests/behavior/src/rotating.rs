@@ -1,15 +1,15 @@
-//! Scenes whose recording goes on in one file after the other.
+//! Scenes whose recording continues in one file after the other.
 
 use crate::sys::{Ending, Fork, fork, wait_for};
 use crate::work::{Pace, Workers, counters, record, wait_for_test};
-use crate::{Scene, tell};
+use crate::{Scene, report};
 use ferrum_trace::{Flow, Recorder, Span, Timestamp, Track, async_begin, async_end, control, instant, span};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-pub const SCENES: &[Scene] = &[
+pub(crate) const SCENES: &[Scene] = &[
     ("rotate-amid-everything", rotate_amid_everything),
-    ("rotate-over-edges", rotate_over_edges),
+    ("rotate-across-boundaries", rotate_across_boundaries),
     ("rotate-until-killed", rotate_until_killed),
     ("rotate-by-time", rotate_by_time),
     ("rotate-at-the-end", rotate_at_the_end),
@@ -18,7 +18,7 @@ pub const SCENES: &[Scene] = &[
     ("rotate-and-fork", rotate_and_fork),
 ];
 
-/// The same for those who go by time, and need few events.
+/// The same for rotation by time, which needs few events.
 fn record_slowly_until_at(number: u32) {
     while !is_at(number) {
         drop(span!("filler"));
@@ -26,7 +26,7 @@ fn record_slowly_until_at(number: u32) {
     }
 }
 
-/// Whether the recording is at this file, or at a later one.
+/// Returns true if the recording has reached this file.
 fn is_at(number: u32) -> bool {
     let path = control::status().path.unwrap();
     let words: Vec<&str> = path.file_name().unwrap().to_str().unwrap().split('.').collect();
@@ -34,7 +34,7 @@ fn is_at(number: u32) -> bool {
     now >= number
 }
 
-/// Records until the recording is at this file.
+/// Records until the recording has reached this file.
 fn record_until_at(number: u32) {
     while !is_at(number) {
         record_filler();
@@ -47,7 +47,8 @@ fn record_filler() {
     }
 }
 
-/// Threads that record all kinds of things, one of them in bursts at full pace, and others that come and go, over many files.
+/// Threads that record all kinds of events, one of them in bursts at full speed, and threads that start and end, over
+/// many files.
 fn rotate_amid_everything() {
     const LAST: u32 = 5;
     let is_over = &AtomicBool::new(false);
@@ -80,12 +81,12 @@ fn rotate_amid_everything() {
         }
         is_over.store(true, Ordering::Relaxed);
     });
-    tell!("work {}", next_work.load(Ordering::Relaxed) - 1);
-    tell!("others {}", n_others.load(Ordering::Relaxed));
+    report!("work {}", next_work.load(Ordering::Relaxed) - 1);
+    report!("others {}", n_others.load(Ordering::Relaxed));
 }
 
-/// Things that begin in one file and end in the next.
-fn rotate_over_edges() {
+/// Spans, requests and flows that begin in one file and end in the next.
+fn rotate_across_boundaries() {
     ferrum_trace::set_process_name("renamed");
     ferrum_trace::set_thread_name("decode loop");
     let outer = span!("outer");
@@ -103,7 +104,7 @@ fn rotate_over_edges() {
 fn rotate_until_killed() {
     let counters = counters(2);
     let workers = Workers::with_counters(2, Pace::Steady, counters);
-    tell!("ready");
+    report!("ready");
     wait_for_test();
     workers.go();
     loop {
@@ -118,7 +119,7 @@ fn rotate_by_time() {
     }
 }
 
-/// Nothing is recorded into the last file.
+/// The last file has no events.
 fn rotate_at_the_end() {
     drop(span!("filler"));
     while !is_at(2) {
@@ -138,13 +139,13 @@ fn rotate_by_builder() {
     recorder.flush().unwrap();
     let stats = recorder.finish().unwrap();
     assert_eq!((stats.recorded, stats.dropped), (n, 0));
-    tell!("recorded {n}");
+    report!("recorded {n}");
 }
 
 fn rotate_and_stop() {
     record_until_at(2);
     let stopping = control::stop().unwrap();
-    tell!("last {}", stopping.path().display());
+    report!("last {}", stopping.path().display());
     stopping.wait().unwrap();
     drop(span!("after"));
 }
@@ -160,7 +161,7 @@ fn rotate_and_fork() {
         Fork::Parent { child } => {
             record_until_at(2);
             assert_eq!(wait_for(child), Ending::Code(0));
-            tell!("child {child}");
+            report!("child {child}");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Scenes that begin a recording of their own, whether the environment asks for one or not.
+//! Scenes that start a recording themselves, with and without `FERRUM_TRACE_OUT`.
 
 use crate::work::record;
-use crate::{Scene, tell};
+use crate::{Scene, report};
 use ferrum_trace::{Flow, Recorder, Span};
 
-pub const SCENES: &[Scene] = &[
+pub(crate) const SCENES: &[Scene] = &[
     ("start-own", start_own),
     ("record-then-start-own", || {
         record(1, 10);
@@ -19,23 +19,23 @@ pub const SCENES: &[Scene] = &[
     ("flows-of-dynamic-spans", flows_of_dynamic_spans),
 ];
 
-/// As a program does that expects no error.
+/// Starts a recording as a program does that expects no error.
 fn start_own() {
     let recorder = Recorder::builder().path("own.json").process_name("own").start().unwrap();
     record(11, 20);
-    tell!("environment {}", recorder.is_from_environment());
-    tell!("path {}", recorder.path().display());
+    report!("environment {}", recorder.is_from_environment());
+    report!("path {}", recorder.path().display());
     recorder.flush().unwrap();
-    tell!("recorded {}", recorder.finish().unwrap().recorded);
+    report!("recorded {}", recorder.finish().unwrap().recorded);
 }
 
 fn start_own_twice() {
     start_own();
-    // That of the environment has been finished, so this one is the program's.
+    // The recording of the environment is finished, so this one belongs to the program.
     let recorder = Recorder::builder().path("own.json").start().unwrap();
     let second = Recorder::builder().path("other.json").start();
-    tell!("refused {}", second.is_err_and(|error| error.is_already_recording()));
-    tell!("environment {}", recorder.is_from_environment());
+    report!("refused {}", second.is_err_and(|error| error.is_already_recording()));
+    report!("environment {}", recorder.is_from_environment());
     record(1, 5);
 }
 

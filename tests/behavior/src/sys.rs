@@ -1,4 +1,4 @@
-//! What the scenes ask of the system: every `unsafe` of this program is here.
+//! System calls of the scenes: every `unsafe` of this program is here.
 
 use std::fs::File;
 use std::io;
@@ -8,24 +8,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use libc::{SIGKILL, SIGURG};
-pub use libc::{SIGPROF, SIGTRAP, SIGUSR1, SIGUSR2, pthread_t};
+pub(crate) use libc::{SIGPROF, SIGTRAP, SIGUSR1, SIGUSR2, pthread_t};
 
-/// Milliseconds that a process is waited for before it is held to hang.
-const PATIENCE_MILLIS: u32 = 10_000;
+/// Time limit for a child process in milliseconds.
+const TIMEOUT_MILLIS: u32 = 10_000;
 
-/// Numbers in a file that others can read at any moment, also after this process was killed.
+/// Counters in a file that other processes can read at any time, also after this process was killed.
 #[derive(Clone, Copy)]
-pub struct SharedCounters {
+pub(crate) struct SharedCounters {
     slots: &'static [Slot],
 }
 
-/// One number, on a cache line of its own.
+/// One counter, on a cache line of its own.
 #[repr(align(64))]
-pub struct Slot(AtomicU64);
+pub(crate) struct Slot(AtomicU64);
 
 impl SharedCounters {
-    /// Creates the file with `n` zeros in it. It stays mapped until the process ends.
-    pub fn create(path: &Path, n: usize) -> Self {
+    /// Creates the file with `n` zeros. It stays mapped until the process ends.
+    pub(crate) fn create(path: &Path, n: usize) -> Self {
         let n_bytes = n * size_of::<Slot>();
         let file = File::options().read(true).write(true).create(true).truncate(true).open(path).unwrap();
         file.set_len(n_bytes as u64).unwrap();
@@ -39,68 +39,69 @@ impl SharedCounters {
         Self { slots }
     }
 
-    /// A number.
-    pub fn get(&self, slot: usize) -> u64 {
+    /// Value of a counter.
+    pub(crate) fn get(&self, slot: usize) -> u64 {
         self.slots[slot].0.load(Ordering::SeqCst)
     }
 
-    /// Says that `value` has been reached. Not before what came before it in the program.
-    pub fn set(&self, slot: usize, value: u64) {
+    /// Sets a counter, after all earlier effects of the program.
+    pub(crate) fn set(&self, slot: usize, value: u64) {
         self.slots[slot].0.store(value, Ordering::Release);
     }
 
-    /// Counts one more.
-    pub fn add_one(&self, slot: usize) {
+    /// Adds one to a counter.
+    pub(crate) fn add_one(&self, slot: usize) {
         self.slots[slot].0.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// All numbers.
-    pub fn all(&self) -> Vec<u64> {
+    /// Values of all counters.
+    pub(crate) fn all(&self) -> Vec<u64> {
         (0..self.slots.len()).map(|slot| self.get(slot)).collect()
     }
 }
 
-/// Has `handler` called when the process exits.
-pub fn at_exit(handler: extern "C" fn()) {
+/// Registers a function that is called when the process exits.
+pub(crate) fn at_exit(handler: extern "C" fn()) {
     // SAFETY: the function is static and takes no arguments.
     assert_eq!(unsafe { libc::atexit(handler) }, 0);
 }
 
-/// Ends the process with all handlers of `atexit`, as C programs do. The standard library's `exit` takes a lock that its
-/// threads take when they start and end: a child that was forked at such a moment would hang in it, whoever records.
-pub fn exit_as_in_c(code: i32) -> ! {
+/// Ends the process with all handlers of `atexit`, as C programs do. The standard library's `exit` takes a lock that
+/// its threads take when they start and end: a child that was forked at such a moment would hang in it, with or without
+/// recording.
+pub(crate) fn exit_as_in_c(code: i32) -> ! {
     // SAFETY: does not return; the scenes call it on one thread only.
     unsafe { libc::exit(code) }
 }
 
-/// Ends the process at once: no handlers of `atexit`, no destructors.
-pub fn exit_at_once(code: i32) -> ! {
+/// Ends the process immediately: no handlers of `atexit`, no destructors.
+pub(crate) fn exit_at_once(code: i32) -> ! {
     // SAFETY: does not return.
     unsafe { libc::_exit(code) }
 }
 
-/// Asks the C library for memory and gives it back.
-pub fn allocate_and_free(n_bytes: usize) {
-    // SAFETY: what was got is given back once, and not used.
+/// Allocates and frees memory of the C library.
+pub(crate) fn allocate_and_free(n_bytes: usize) {
+    // SAFETY: the memory is freed once, and not used.
     unsafe { libc::free(libc::malloc(n_bytes)) };
 }
 
-/// Reads where nothing is mapped.
-pub fn read_nowhere() {
-    // SAFETY: it is not: this is to be a real fault. Volatile, so that the compiler leaves it in.
+/// Reads an unmapped address.
+pub(crate) fn read_nowhere() {
+    // SAFETY: none, since this must be a real fault. Volatile, so that the compiler keeps it.
     unsafe { std::ptr::read_volatile(std::ptr::without_provenance::<u64>(8)) };
 }
 
-/// Which of the two processes after a fork this is.
-pub enum Fork {
+/// The process after a fork.
+pub(crate) enum Fork {
     Child,
     Parent { child: i32 },
 }
 
-/// Makes two processes of this one.
-pub fn fork() -> Fork {
-    // SAFETY: that the child may do more than system calls after the fork is what the tests are about: the C library
-    // keeps its allocator usable, and the scenes use no lock that another thread may hold.
+/// Forks this process.
+pub(crate) fn fork() -> Fork {
+    // SAFETY: the tests check that the child can do more than system calls after the fork: the C library keeps its
+    // allocator usable, and the scenes use no lock that another thread may hold.
     match unsafe { libc::fork() } {
         0 => Fork::Child,
         child if child > 0 => Fork::Parent { child },
@@ -108,19 +109,19 @@ pub fn fork() -> Fork {
     }
 }
 
-/// How a child ended.
+/// The way a child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub(crate) enum Ending {
     Code(i32),
     Signal(i32),
-    /// It did not, for very long, and was killed.
+    /// It did not end in time, and was killed.
     Hung,
 }
 
-/// Waits for a child to end, and kills it if it does not.
-pub fn wait_for(child: i32) -> Ending {
+/// Waits for a child to end, and kills it after the time limit.
+pub(crate) fn wait_for(child: i32) -> Ending {
     let mut status = 0;
-    for _ in 0..PATIENCE_MILLIS {
+    for _ in 0..TIMEOUT_MILLIS {
         // SAFETY: `status` is a valid place for the result.
         match unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) } {
             0 => std::thread::sleep(Duration::from_millis(1)),
@@ -137,31 +138,31 @@ pub fn wait_for(child: i32) -> Ending {
         }
     }
     send_to_process(child, SIGKILL);
-    // SAFETY: as above; a process that was killed ends.
+    // SAFETY: as above; a killed process ends.
     unsafe { libc::waitpid(child, &mut status, 0) };
     Ending::Hung
 }
 
 /// Sends a signal to a process.
-pub fn send_to_process(pid: i32, signal: i32) {
-    // SAFETY: the process is a child of ours that was not waited for, or this one.
+pub(crate) fn send_to_process(pid: i32, signal: i32) {
+    // SAFETY: the process is a child that was not waited for, or this one.
     assert_eq!(unsafe { libc::kill(pid, signal) }, 0);
 }
 
-/// The calling thread, to send signals to.
-pub fn this_thread() -> pthread_t {
+/// Handle of the calling thread, to send signals to.
+pub(crate) fn this_thread() -> pthread_t {
     // SAFETY: no arguments, no effect.
     unsafe { libc::pthread_self() }
 }
 
 /// Sends a signal to a thread, which the caller has not joined yet.
-pub fn send_to_thread(thread: pthread_t, signal: i32) {
-    // SAFETY: the thread exists until it is joined; it may have ended, which the C library can tell.
+pub(crate) fn send_to_thread(thread: pthread_t, signal: i32) {
+    // SAFETY: the thread exists until it is joined; the C library detects that it has ended.
     unsafe { libc::pthread_kill(thread, signal) };
 }
 
-/// Has `handler` called on the thread that a signal interrupts.
-pub fn on_signal(signal: i32, handler: extern "C" fn(i32)) {
+/// Installs a handler, which is called on the thread that a signal interrupts.
+pub(crate) fn on_signal(signal: i32, handler: extern "C" fn(i32)) {
     // SAFETY: zeros are a valid `sigaction`: an empty mask and no flags.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = handler as *const () as usize;
@@ -170,8 +171,8 @@ pub fn on_signal(signal: i32, handler: extern "C" fn(i32)) {
     assert_eq!(unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) }, 0);
 }
 
-/// The same, with a handler that is told more.
-pub fn on_signal_with_info(signal: i32, handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void)) {
+/// Installs a handler that gets details of the signal.
+pub(crate) fn on_signal_with_info(signal: i32, handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void)) {
     // SAFETY: zeros are a valid `sigaction`: an empty mask and no flags.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = handler as *const () as usize;
@@ -180,21 +181,21 @@ pub fn on_signal_with_info(signal: i32, handler: extern "C" fn(i32, *mut libc::s
     assert_eq!(unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) }, 0);
 }
 
-/// What happens on each signal that has a number a program may ask for: the address of its handler, and flags.
-pub fn dispositions() -> Vec<(i32, usize, i32)> {
+/// Handler address and flags of each signal that a program may handle.
+pub(crate) fn dispositions() -> Vec<(i32, usize, i32)> {
     let ask = |signal| {
         // SAFETY: zeros are a valid `sigaction`, which the call fills.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-        // SAFETY: a null action asks only.
+        // SAFETY: a null action only queries.
         let known = unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) } == 0;
         known.then_some((signal, action.sa_sigaction, action.sa_flags))
     };
     (1..=libc::SIGRTMAX()).filter_map(ask).collect()
 }
 
-/// Which signals the calling thread blocks.
-pub fn blocked_signals() -> Vec<i32> {
-    // SAFETY: zeros are a valid set, which the call fills; a null set asks only.
+/// Signals that the calling thread blocks.
+pub(crate) fn blocked_signals() -> Vec<i32> {
+    // SAFETY: zeros are a valid set, which the call fills; a null set only queries.
     let mut blocked: libc::sigset_t = unsafe { std::mem::zeroed() };
     // SAFETY: as above.
     assert_eq!(unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), &mut blocked) }, 0);
@@ -202,35 +203,35 @@ pub fn blocked_signals() -> Vec<i32> {
     (1..=libc::SIGRTMAX()).filter(|&signal| unsafe { libc::sigismember(&blocked, signal) } == 1).collect()
 }
 
-/// Has a signal sent to the process every so often, of the time that it computes.
-pub fn set_profiling_timer(every: Duration) {
+/// Sends SIGPROF to the process at this interval of CPU time.
+pub(crate) fn set_profiling_timer(every: Duration) {
     let micros = libc::suseconds_t::from(every.subsec_micros());
     let every = libc::timeval { tv_sec: 0, tv_usec: micros };
     let timer = libc::itimerval { it_interval: every, it_value: every };
-    // SAFETY: the timer is valid; nothing is asked back.
+    // SAFETY: the timer is valid; the old value is not requested.
     assert_eq!(unsafe { libc::setitimer(libc::ITIMER_PROF, &timer, std::ptr::null_mut()) }, 0);
 }
 
-/// Ends the process by a signal unless it ends before: a hang must not last.
-pub fn set_alarm(seconds: u32) {
-    // SAFETY: only sets a timer of the process, whose signal nobody handles.
+/// Terminates the process with a signal after this time, in case it hangs.
+pub(crate) fn set_alarm(seconds: u32) {
+    // SAFETY: only sets a timer of the process, whose signal has no handler.
     unsafe { libc::alarm(seconds) };
 }
 
-/// Has the handler of SIGTRAP called before every single instruction of `work`, system calls aside. False where the
-/// processor is not known to do that; then `work` is just done.
-pub fn step_through(work: impl FnOnce()) -> bool {
+/// Traps before every instruction of `work`, except in system calls, so that the handler of SIGTRAP runs. Returns false
+/// if that is not supported on this processor; then `work` runs without traps.
+pub(crate) fn step_through(work: impl FnOnce()) -> bool {
     set_trap_flag(true);
     work();
     set_trap_flag(false);
     cfg!(target_arch = "x86_64")
 }
 
-/// Has this thread trap before every instruction from now on, or not any more.
+/// Switches the trap before every instruction of this thread on or off.
 #[inline(never)]
-pub fn set_trap_flag(on: bool) {
+pub(crate) fn set_trap_flag(on: bool) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: changes one bit of the flags, which the kernel answers with SIGTRAP; pushes and pops as much.
+    // SAFETY: changes one bit of the flags, on which the kernel sends SIGTRAP; the stack is balanced.
     unsafe {
         match on {
             true => std::arch::asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq"),
@@ -241,15 +242,15 @@ pub fn set_trap_flag(on: bool) {
     let _ = on;
 }
 
-/// Makes everybody who opens the file wait until this is dropped.
-pub struct Lease(File);
+/// Blocks every process that opens the file until this is dropped.
+pub(crate) struct Lease(File);
 
 impl Lease {
     /// Takes the lease.
-    pub fn take(file: File) -> Self {
-        /// The same on all of Linux; the `libc` crate lacks it.
+    pub(crate) fn take(file: File) -> Self {
+        /// The same value on all Linux architectures; the `libc` crate lacks it.
         const F_SETSIG: libc::c_int = 10;
-        // SAFETY: our own descriptor; SIGURG, which tells that somebody waits, is ignored by default.
+        // SAFETY: our own descriptor; SIGURG, the notification of a blocked open, is ignored by default.
         let taken = unsafe {
             libc::fcntl(file.as_raw_fd(), F_SETSIG, SIGURG) == 0
                 && libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_WRLCK) == 0
@@ -261,7 +262,7 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // SAFETY: gives back the lease that `take` took.
+        // SAFETY: releases the lease that `take` took.
         unsafe { libc::fcntl(self.0.as_raw_fd(), libc::F_SETLEASE, libc::F_UNLCK) };
     }
 }

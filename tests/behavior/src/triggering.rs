@@ -1,17 +1,17 @@
-//! Scenes in which something goes wrong that a flight recorder may be told to watch over.
+//! Scenes with events that can trigger a dump of a flight recorder.
 
 use crate::sys::{
     Ending, Fork, SIGUSR2, exit_at_once, fork, on_signal, on_signal_with_info, send_to_process, wait_for,
 };
 use crate::work::{record, wait_for_test};
-use crate::{Scene, tell};
+use crate::{Scene, report};
 use ferrum_trace::llm::{self, Phase, Step};
 use ferrum_trace::{Recorder, dump, span};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-pub const SCENES: &[Scene] = &[
+pub(crate) const SCENES: &[Scene] = &[
     ("slow-step", || slow_steps(1)),
     ("slow-steps", || slow_steps(3)),
     ("slow-step-amid-steady-ones", slow_step_amid_steady_ones),
@@ -27,7 +27,7 @@ pub const SCENES: &[Scene] = &[
     ("panic-with-a-hook", panic_with_a_hook),
 ];
 
-/// Longer than a machine that is very busy keeps a thread from running.
+/// Longer than a very busy machine keeps a thread from running.
 const SLOW: Duration = Duration::from_millis(1200);
 
 fn step(phase: Phase, batch: usize, takes: Duration) {
@@ -37,7 +37,7 @@ fn step(phase: Phase, batch: usize, takes: Duration) {
     }
 }
 
-/// Steps that take no time, and slow ones among them: they alone compute 77 sequences.
+/// Steps that take no time, and slow ones among them: only these compute 77 sequences.
 fn slow_steps(n_slow: u64) {
     for _ in 0..n_slow {
         (0..200).for_each(|n| step(Phase::Decode, n % 7, Duration::ZERO));
@@ -54,18 +54,18 @@ fn slow_step_amid_steady_ones() {
     step(Phase::Decode, 77, 2 * SLOW);
 }
 
-/// The program itself knows which step is wrong.
+/// The program itself marks a step as wrong.
 fn wrong_step() {
     let builder = Recorder::builder().path("trace.json").ring(1 << 20);
     let recorder = builder.trigger_when("seventy-seven", |ended| ended.step.batch == 77).start().unwrap();
     for n in 0..100 {
         step(Phase::Decode, n, Duration::ZERO);
     }
-    tell!("dumps {}", recorder.finish().unwrap().dumps);
+    report!("dumps {}", recorder.finish().unwrap().dumps);
 }
 
-/// A request that is quick, one that waits for its first token, one whose second token takes long, and one that misses an objective
-/// of its own.
+/// A quick request, one that waits for its first token, one whose second token takes long, and one that misses an
+/// objective of its own.
 fn slow_requests() {
     let mut quick = llm::request(1).arrived();
     quick.prefill();
@@ -92,14 +92,14 @@ fn wait_for_file(name: &str) {
     }
 }
 
-/// As many dumps as are allowed, each asked for again and again once the one before is there.
+/// As many dumps as are allowed, each requested repeatedly once the previous one is there.
 fn dump_after_dump() {
     record(1, 1000);
     let (mut n_granted, mut n_refused) = (0, 0);
     let mut is_granted = || {
         let is_granted = dump("again");
         n_refused += u64::from(!is_granted);
-        // The file is there a little before it is counted.
+        // The file is visible shortly before it is counted.
         std::thread::sleep(Duration::from_millis(if is_granted { 0 } else { 10 }));
         is_granted
     };
@@ -107,13 +107,13 @@ fn dump_after_dump() {
         n_granted += 1;
         wait_for_file(&format!("trace.dump-{n_granted:03}.json"));
     }
-    tell!("granted {n_granted}");
-    tell!("refused {n_refused}");
+    report!("granted {n_granted}");
+    report!("refused {n_refused}");
 }
 
 fn wait_for_signal() {
     record(1, 100);
-    tell!("ready");
+    report!("ready");
     wait_for_test();
     record(101, 200);
 }
@@ -133,10 +133,10 @@ extern "C" fn count_with_info(signal: i32, info: *mut libc::siginfo_t, context: 
 fn wait_with_handler(install: fn()) {
     install();
     wait_for_signal();
-    tell!("handled {}", N_HANDLED.load(Ordering::SeqCst));
+    report!("handled {}", N_HANDLED.load(Ordering::SeqCst));
 }
 
-/// The child has a recording of its own by then, and the parent's is left alone.
+/// The child has its own recording by then; that of the parent is not affected.
 fn signal_to_a_forked_child() {
     record(1, 100);
     match fork() {
@@ -147,7 +147,7 @@ fn signal_to_a_forked_child() {
             exit_at_once(0);
         }
         Fork::Parent { child } => {
-            tell!("child {child}");
+            report!("child {child}");
             assert_eq!(wait_for(child), Ending::Code(0));
         }
     }
@@ -157,24 +157,24 @@ fn panic_that_is_caught() {
     record(1, 100);
     let panics = || {
         let _span = span!("unwound");
-        panic!("as it was asked to");
+        panic!("a planned panic");
     };
     assert!(std::thread::spawn(panics).join().is_err());
     wait_for_file("trace.dump-001.json");
     record(101, 200);
 }
 
-/// Unwinding stops at a function that C could call, and the process is aborted there.
+/// Unwinding stops at a function with the C ABI, and the process aborts there.
 fn panic_that_cannot_unwind() {
     extern "C" fn panics() {
-        panic!("as it was asked to");
+        panic!("a planned panic");
     }
     record(1, 100);
     panics();
 }
 
 fn panic_with_a_hook() {
-    std::panic::set_hook(Box::new(|info| tell!("hook {}", info.payload_as_str().unwrap_or_default())));
+    std::panic::set_hook(Box::new(|info| report!("hook {}", info.payload_as_str().unwrap_or_default())));
     record(1, 100);
     assert!(std::panic::catch_unwind(|| panic!("one")).is_err());
     panic!("two");

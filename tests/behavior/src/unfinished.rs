@@ -1,14 +1,14 @@
 //! Scenes that end, are killed or write their trace while spans are open.
 
 use crate::work::wait_for_test;
-use crate::{Scene, tell};
+use crate::{Scene, report};
 use ferrum_trace::llm::{self, Phase, Step};
 use ferrum_trace::{Recorder, Span, control, dump, flush, laps, span};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::Builder;
 use std::time::Duration;
 
-pub const SCENES: &[Scene] = &[
+pub(crate) const SCENES: &[Scene] = &[
     ("hang-inside", hang_inside),
     ("hang-in-first-span", hang_in_first_span),
     ("exit-inside", exit_inside),
@@ -18,12 +18,12 @@ pub const SCENES: &[Scene] = &[
     ("stop-inside", stop_inside),
     ("dump-inside", dump_inside),
     ("hang-deep", hang_deep),
-    ("hang-in-others", hang_in_others),
+    ("hang-in-other-spans", hang_in_other_spans),
     ("hang-while-rotating", hang_while_rotating),
-    ("go-on-after-rotation", go_on_after_rotation),
+    ("continue-after-rotation", continue_after_rotation),
 ];
 
-/// Opens a step, layer 17 and a kernel, and calls `stuck` inside of all three.
+/// Opens a step, layer 17 and a kernel, and calls `stuck` inside all three.
 fn inside(stuck: impl FnOnce()) {
     drop(span!("before"));
     let _step =
@@ -34,7 +34,7 @@ fn inside(stuck: impl FnOnce()) {
     stuck();
 }
 
-/// Runs `inside` on a thread called `engine` that waits for the test. Returns when it waits.
+/// Runs `inside` on a thread named `engine` that waits for the test. Returns when it waits.
 fn engine_inside() -> Receiver<()> {
     let (tell_inside, is_inside) = channel();
     let engine = move || {
@@ -56,15 +56,15 @@ fn wait_forever() {
 
 fn hang_inside() {
     inside(|| {
-        tell!("ready");
+        report!("ready");
         wait_forever();
     });
 }
 
-/// Nothing has ended, on any thread.
+/// No span has ended, on any thread.
 fn hang_in_first_span() {
     let _span = span!("first");
-    tell!("ready");
+    report!("ready");
     wait_forever();
 }
 
@@ -76,11 +76,11 @@ fn abort_inside() {
     inside(|| std::process::abort());
 }
 
-/// The first flush has open spans, and the file at the end has them whole.
+/// The first flush has open spans; in the final file they have ended.
 fn flush_inside() {
     inside(|| {
         flush().unwrap();
-        tell!("ready");
+        report!("ready");
         wait_for_test();
     });
 }
@@ -89,13 +89,13 @@ fn finish_inside() {
     let recorder = Recorder::builder().path("trace.json").start().unwrap();
     let _engine = engine_inside();
     let stats = recorder.finish().unwrap();
-    tell!("recorded {}", stats.recorded);
+    report!("recorded {}", stats.recorded);
 }
 
 fn stop_inside() {
     let _engine = engine_inside();
     control::stop().unwrap().wait().unwrap();
-    // Another recording does not have them.
+    // Another recording does not contain them.
     let recorder = Recorder::builder().path("second.json").start().unwrap();
     drop(span!("after"));
     recorder.finish().unwrap();
@@ -116,27 +116,27 @@ fn hang_deep() {
         if level < 40 {
             nest(level + 1);
         }
-        tell!("ready");
+        report!("ready");
         wait_forever();
     }
     nest(1);
 }
 
-/// Spans made by other means than `span!`.
-fn hang_in_others() {
+/// Spans that are not created by `span!`.
+fn hang_in_other_spans() {
     let name = String::from("made at run time");
     let _dynamic = Span::dynamic(&name, "names");
     let mut laps = laps!("laps", "layers", layer = 3);
     laps.mark("attention");
-    // One that ends before one inside it.
+    // A span that ends before the one inside it.
     let outer = span!("outer");
     let _inner = span!("inner");
     drop(outer);
-    tell!("ready");
+    report!("ready");
     wait_forever();
 }
 
-/// Waits until the recording is at its second file.
+/// Waits until the recording has reached its second file.
 fn record_until_rotated() {
     let is_rotated = || control::status().path.unwrap().ends_with("trace.002.json");
     while !is_rotated() {
@@ -144,23 +144,23 @@ fn record_until_rotated() {
     }
 }
 
-/// One thread hangs in the first file, another one goes on.
+/// One thread hangs in the first file, another one continues.
 fn hang_while_rotating() {
     let _engine = engine_inside();
     let _main = span!("main loop", n = 1);
     record_until_rotated();
     drop(span!("in the second file"));
-    tell!("ready");
+    report!("ready");
     wait_forever();
 }
 
-/// A thread that hung in the first file ends its spans in the second one.
-fn go_on_after_rotation() {
+/// A thread that hangs in the first file ends its spans in the second one.
+fn continue_after_rotation() {
     let (go, wait) = channel::<()>();
     let engine = Builder::new().name("engine".into()).spawn(move || {
         inside(|| wait.recv().unwrap());
         let _span = span!("next");
-        tell!("ready");
+        report!("ready");
         wait_forever();
     });
     engine.unwrap();

@@ -1,4 +1,4 @@
-//! What many scenes do: threads that record, and count what they have done.
+//! Shared by the scenes: threads that record and count their events.
 
 use crate::sys::{Lease, SharedCounters};
 use ferrum_trace::span;
@@ -9,43 +9,43 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// The name of the file of [`counters`].
+/// File name of [`counters`].
 const COUNTERS: &str = "counters";
 
-/// Numbers that the test can read.
-pub fn counters(n: usize) -> SharedCounters {
+/// Creates counters that the test can read.
+pub(crate) fn counters(n: usize) -> SharedCounters {
     SharedCounters::create(Path::new(COUNTERS), n)
 }
 
-/// Makes the start of the recorder wait, until what is returned is dropped.
-pub fn slow_start() -> Lease {
+/// Blocks the start of the recorder until the returned value is dropped.
+pub(crate) fn slow_start() -> Lease {
     let mut spool = std::env::var_os("FERRUM_TRACE_OUT").unwrap();
     spool.push(".spool");
     Lease::take(File::options().write(true).create(true).truncate(false).open(spool).unwrap())
 }
 
 /// Records `work` spans numbered from `first` to `last`.
-pub fn record(first: u64, last: u64) {
+pub(crate) fn record(first: u64, last: u64) {
     for n in first..=last {
         let _span = span!("work", n);
     }
 }
 
-/// How much a worker records. The test must read it all, however long a busy machine makes the scene.
+/// Speed of a worker. The test must read all events, however long the scene takes on a busy machine.
 #[derive(Clone, Copy, PartialEq)]
-pub enum Pace {
-    /// Without a pause, some million spans a second. But slowly after some milliseconds of that.
+pub(crate) enum Pace {
+    /// Without a pause, some million spans per second; slow after some milliseconds.
     Full,
     /// Without a pause.
     Endless,
     /// Some at a time, then a pause.
     Slow,
-    /// Some dozens a millisecond, without a pause.
+    /// Some dozens per millisecond, without a pause.
     Steady,
 }
 
 impl Pace {
-    /// How long a worker sleeps after its `n`th span.
+    /// Sleep after the `n`th span.
     fn pause_after(self, n: u64) -> Option<Duration> {
         const FULL_SPANS: u64 = 25_000;
         let (is_due, micros) = match self {
@@ -61,8 +61,8 @@ impl Pace {
     }
 }
 
-/// Threads called `worker 0` and so on, which record `work` spans numbered from 1 on.
-pub struct Workers {
+/// Threads named `worker 0` and so on, which record `work` spans numbered from 1.
+pub(crate) struct Workers {
     pub counters: SharedCounters,
     orders: Arc<Orders>,
     threads: Vec<JoinHandle<()>>,
@@ -75,15 +75,15 @@ struct Orders {
 }
 
 impl Workers {
-    /// `n` threads that wait for [`go`](Self::go). The recorder has started.
-    pub fn ready(n: usize, pace: Pace) -> Self {
-        // Starting takes some milliseconds, and is the subject of other scenes.
+    /// Creates `n` threads that wait for [`go`](Self::go). The recorder has started.
+    pub(crate) fn ready(n: usize, pace: Pace) -> Self {
+        // The start takes some milliseconds, and is the subject of other scenes.
         assert!(ferrum_trace::is_on());
         Self::with_counters(n, pace, counters(n))
     }
 
-    /// The same with numbers that are there already, and whether the recorder has started or not.
-    pub fn with_counters(n: usize, pace: Pace, counters: SharedCounters) -> Self {
+    /// Creates threads with existing counters, whether the recorder has started or not.
+    pub(crate) fn with_counters(n: usize, pace: Pace, counters: SharedCounters) -> Self {
         let orders = Arc::new(Orders::default());
         let start = |worker: usize| {
             let orders = Arc::clone(&orders);
@@ -96,7 +96,7 @@ impl Workers {
                     n += 1;
                     let span = span!("work", n, worker);
                     drop(span);
-                    // Only now: the test holds us to this number.
+                    // Only now: the test requires all counted spans.
                     counters.set(worker, n);
                     if let Some(pause) = pace.pause_after(n) {
                         std::thread::sleep(pause);
@@ -108,8 +108,8 @@ impl Workers {
         Self { counters, threads: (0..n).map(start).collect(), orders }
     }
 
-    /// Has all threads record.
-    pub fn go(&self) {
+    /// Lets all threads record.
+    pub(crate) fn go(&self) {
         self.orders.go.store(true, Ordering::Relaxed);
         for thread in &self.threads {
             thread.thread().unpark();
@@ -117,7 +117,7 @@ impl Workers {
     }
 
     /// Waits until each thread has recorded `n` more spans.
-    pub fn wait_for_more(&self, n: u64) {
+    pub(crate) fn wait_for_more(&self, n: u64) {
         for (worker, before) in self.counters.all().into_iter().enumerate().take(self.threads.len()) {
             while self.counters.get(worker) < before + n {
                 std::thread::yield_now();
@@ -125,8 +125,8 @@ impl Workers {
         }
     }
 
-    /// Lets the threads end, and returns how many spans each has recorded.
-    pub fn stop(self) -> Vec<u64> {
+    /// Ends the threads, and returns the number of spans of each.
+    pub(crate) fn stop(self) -> Vec<u64> {
         self.orders.stop.store(true, Ordering::Relaxed);
         for thread in self.threads {
             thread.join().unwrap();
@@ -135,18 +135,18 @@ impl Workers {
     }
 }
 
-/// Tells the test something.
+/// Writes a line for the test.
 #[macro_export]
-macro_rules! tell {
+macro_rules! report {
     ($($words:tt)*) => {{
         use std::io::Write;
-        // Not `println!`, which panics when nobody listens.
+        // Not `println!`, which panics if the test has closed the pipe.
         let _ = writeln!(std::io::stdout(), $($words)*);
     }};
 }
 
-/// Waits until the test closes standard input, or tells something.
-pub fn wait_for_test() {
+/// Waits until the test writes a line or closes standard input.
+pub(crate) fn wait_for_test() {
     let mut line = String::new();
     let _ = std::io::stdin().read_line(&mut line);
 }

@@ -1,14 +1,14 @@
-//! Programs that end by themselves leave a complete file, without a guard to hold or a call to make.
+//! Programs that end by themselves leave a complete file, without a guard or a call at the end.
 
 mod common;
 
 use common::{Stage, TraceFile, assert_counts_up};
 
-/// Plays a scene that records `work` from 1 to `n_work`, ends with `code`, and leaves nothing but its trace.
+/// Runs a scene that records `work` from 1 to `n_work`, ends with `code`, and leaves only its trace.
 #[track_caller]
 fn assert_complete(scene: &str, code: i32, n_work: usize) -> TraceFile {
     let stage = Stage::new();
-    stage.play(scene).expect_code(code);
+    stage.run(scene).expect_code(code);
     let trace = stage.finished_trace();
     let work = trace.numbers("work", "n");
     assert_counts_up(&work);
@@ -55,14 +55,14 @@ fn the_file_is_complete_after_a_panic_on_another_thread() {
 }
 
 #[test]
-fn the_end_does_the_work_of_writers_that_a_busy_machine_leaves_no_time() {
+fn the_exit_takes_over_pending_writes_on_a_busy_machine() {
     for scene in ["busy-stop", "busy-flush"] {
         assert_complete(scene, 0, 20_000);
     }
 }
 
 #[test]
-fn a_dump_that_a_busy_machine_leaves_no_time_for_is_written_at_the_end() {
+fn the_exit_writes_a_pending_dump_on_a_busy_machine() {
     let stage = Stage::new();
     let mut command = stage.scene("busy-dump");
     command.env("FERRUM_TRACE_RING", "4MiB").env("FERRUM_TRACE_DUMPS", "after=0s");
@@ -75,9 +75,9 @@ fn a_dump_that_a_busy_machine_leaves_no_time_for_is_written_at_the_end() {
 }
 
 #[test]
-fn threads_that_still_run_at_the_end_lose_nothing_that_they_had_done() {
+fn threads_that_still_run_at_exit_lose_no_earlier_events() {
     let stage = Stage::new();
-    let finished = stage.play("threads-still-running").expect_success();
+    let finished = stage.run("threads-still-running").expect_success();
     let done: Vec<usize> = serde_json::from_str(finished.answer("done")).unwrap();
     let trace = stage.finished_trace();
     for (worker, &done) in done.iter().enumerate() {
@@ -89,8 +89,8 @@ fn threads_that_still_run_at_the_end_lose_nothing_that_they_had_done() {
 }
 
 #[test]
-fn threads_that_are_gone_are_in_the_file() {
-    let trace = assert_complete("threads-gone", 0, 1000);
+fn ended_threads_are_in_the_file() {
+    let trace = assert_complete("threads-ended", 0, 1000);
     for n in 0..100 {
         let tid = trace.tid_of(&format!("gone {n}"));
         assert_eq!(trace.named("work").filter(|event| event.tid == tid).count(), 10);
@@ -98,7 +98,7 @@ fn threads_that_are_gone_are_in_the_file() {
 }
 
 #[test]
-fn no_thread_loses_what_it_records_while_another_starts_the_recorder() {
+fn no_events_are_lost_while_another_thread_starts_the_recorder() {
     assert_complete("threads-at-once", 0, 4000);
 }
 
@@ -106,20 +106,20 @@ fn no_thread_loses_what_it_records_while_another_starts_the_recorder() {
 fn thousands_of_short_threads_share_a_small_spool() {
     const MIB: u64 = 1 << 20;
     let stage = Stage::new();
-    let finished = stage.play("many-threads").expect_success();
+    let finished = stage.run("many-threads").expect_success();
     let trace = stage.finished_trace();
     assert_counts_up(&trace.numbers("work", "n"));
     assert_eq!(trace.count("work"), 15_000);
     assert_eq!(finished.number("threads"), 5000);
-    // What is kept ready is up to 24 MiB. Were each thread to leave a chunk of its own, there would be 160 MiB.
+    // The recorder reserves up to 24 MiB. One chunk per thread would be 160 MiB.
     assert!(finished.number("bytes") <= 32 * MIB, "{} bytes", finished.number("bytes"));
 }
 
-/// Plays a scene and checks that each of the events that it recorded late is in the file, or counted there as lost.
+/// Runs a scene and checks that each event that it recorded late is in the file, or counted there as dropped.
 #[track_caller]
 fn assert_late_events_are_there(scene: &str, n_work: usize, n_late: u64) {
     let stage = Stage::new();
-    stage.play(scene).expect_success();
+    stage.run(scene).expect_success();
     let trace = stage.finished_trace();
     assert_eq!(trace.count("work"), n_work);
     assert_eq!(stage.counters(), [n_late]);
@@ -134,7 +134,7 @@ fn events_from_destructors_of_thread_locals_are_recorded_or_counted() {
 }
 
 #[test]
-fn events_from_destructors_alone_are_recorded_or_counted() {
+fn events_of_threads_that_record_only_in_destructors_are_recorded_or_counted() {
     assert_late_events_are_there("thread-locals-only", 0, 5 * 51);
 }
 
@@ -144,7 +144,7 @@ fn events_from_exit_handlers_are_recorded_or_counted() {
 }
 
 #[test]
-fn events_from_exit_handlers_of_an_exit_elsewhere_are_recorded_or_counted() {
+fn events_from_exit_handlers_after_an_exit_on_another_thread_are_recorded_or_counted() {
     // Destructors of thread-locals run on the thread that exits, not on the main thread.
     assert_late_events_are_there("exit-handlers-after-exit", 10, 3 * 5);
 }

@@ -1,4 +1,4 @@
-//! Flushes, however many and from wherever: the output is always whole, and holds everything once.
+//! Flushes, in any number and from any thread: the output is always valid, and has every event once.
 
 mod common;
 
@@ -9,10 +9,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 #[test]
-fn flushes_from_several_threads_while_others_record_hold_everything_exactly_once() {
+fn flushes_from_several_threads_while_others_record_have_every_event_once() {
     let stage = Stage::new();
-    // The scene looks at the output after each flush, and watches its size.
-    let finished = stage.play("flush-from-many").expect_success();
+    // The scene reads the output after each flush, and watches its size.
+    let finished = stage.run("flush-from-many").expect_success();
     let trace = stage.finished_trace();
     let work = trace.numbers("work", "n");
     assert_counts_up(&work);
@@ -26,7 +26,7 @@ fn flushes_from_several_threads_while_others_record_hold_everything_exactly_once
     trace.assert_nested();
 }
 
-/// The output, if there is one.
+/// Opens the output, if it exists.
 #[track_caller]
 fn open(path: &Path) -> Option<File> {
     match File::open(path) {
@@ -46,13 +46,13 @@ fn read_all(mut file: File) -> Vec<u8> {
 #[test]
 fn a_reader_sees_no_file_or_a_complete_one_at_any_moment() {
     let stage = Stage::new();
-    let mut scene = stage.begin("flush-for-readers");
+    let mut scene = stage.start("flush-for-readers");
     scene.wait_for_line("ready");
     assert!(open(&stage.trace()).is_none());
     scene.tell("go");
     scene.tell("end");
     let (mut n_seen, mut bytes_before, mut events_before) = (0, 0, 0);
-    // Through all flushes and the end.
+    // During all flushes and the end.
     while !scene.has_ended() {
         let Some(file) = open(&stage.trace()) else {
             continue;
@@ -76,9 +76,9 @@ fn a_reader_sees_no_file_or_a_complete_one_at_any_moment() {
 }
 
 #[test]
-fn a_reader_that_is_slow_sees_the_file_that_it_opened() {
+fn a_slow_reader_sees_the_file_that_it_opened() {
     let stage = Stage::new();
-    let mut scene = stage.begin("flush-for-readers");
+    let mut scene = stage.start("flush-for-readers");
     scene.wait_for_line("ready");
     scene.tell("go");
     let n_flushes = || stage.counters().get(2).copied().unwrap_or(0);
@@ -90,7 +90,7 @@ fn a_reader_that_is_slow_sees_the_file_that_it_opened() {
         let size = file.metadata().unwrap().len();
         let mut bytes = vec![0; usize::try_from(size / 2).unwrap()];
         file.read_exact(&mut bytes).unwrap();
-        // Across several flushes, which must not change what is left to read.
+        // Across several flushes, which must not change the rest of the opened file.
         let until = (n_flushes() + 3).min(150);
         while n_flushes() < until {
             std::thread::yield_now();
@@ -107,11 +107,11 @@ fn a_reader_that_is_slow_sees_the_file_that_it_opened() {
 }
 
 #[test]
-fn a_flush_costs_what_is_new() {
+fn the_cost_of_a_flush_depends_on_new_events_only() {
     const MB: u64 = 1_000_000;
     let stage = Stage::new();
-    let finished = stage.play("flush-little-after-much").expect_success();
-    // 100 MB are there, 10 events are new.
+    let finished = stage.run("flush-little-after-much").expect_success();
+    // The file has 100 MB, 10 events are new.
     for (what, limit) in [("written", MB), ("read", 2 * MB)] {
         let moved: Vec<u64> = finished.answers(what).map(|bytes| bytes.parse().unwrap()).collect();
         assert_eq!(moved.len(), 5);
@@ -125,15 +125,15 @@ fn a_flush_costs_what_is_new() {
 #[test]
 fn a_flush_of_nothing_leaves_an_empty_array() {
     let stage = Stage::new();
-    stage.play("flush-nothing").expect_success();
+    stage.run("flush-nothing").expect_success();
     assert_eq!(stage.finished_trace().count("work"), 10);
 }
 
 #[test]
-fn an_end_amid_flushes_leaves_a_complete_file_and_nothing_else() {
+fn an_exit_during_flushes_leaves_a_complete_file_and_nothing_else() {
     for _ in 0..10 {
         let stage = Stage::new();
-        stage.play("flush-amid-exits").expect_success();
+        stage.run("flush-amid-exits").expect_success();
         let trace = stage.finished_trace();
         assert_counts_up(&trace.numbers("work", "n"));
         assert_eq!(trace.count("work"), 1000);

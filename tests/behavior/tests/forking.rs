@@ -1,4 +1,4 @@
-//! Processes that fork, processes that start others, and processes that want the same file.
+//! Processes that fork, processes that start others, and processes with the same path.
 
 mod common;
 
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 const CHILD_SPANS: usize = 20;
 
-/// The process numbers of the children that a scene tells of under `key`. All of them ended with code 0.
+/// Process ids of the children that a scene reports under `key`. All of them must have ended with code 0.
 #[track_caller]
 fn children(finished: &Finished, key: &str) -> Vec<String> {
     let child = |line: &str| {
@@ -19,7 +19,7 @@ fn children(finished: &Finished, key: &str) -> Vec<String> {
     finished.answers(key).map(child).collect()
 }
 
-/// Checks that the trace of a child has what the child recorded, and nothing else.
+/// Checks that the trace of a child has the child's events, and nothing else.
 #[track_caller]
 fn assert_is_childs(trace: &TraceFile, pid: &str) {
     let numbers = trace.numbers("child", "n");
@@ -30,7 +30,7 @@ fn assert_is_childs(trace: &TraceFile, pid: &str) {
     assert!(trace.named("child").all(|event| event.number("pid").to_string() == pid));
 }
 
-/// Checks that a trace has `work` from 1 to `n_work`, and nothing of children.
+/// Checks that a trace has `work` from 1 to `n_work`, and no events of children.
 #[track_caller]
 fn assert_is_parents(trace: &TraceFile, n_work: usize) {
     let numbers = trace.numbers("work", "n");
@@ -42,9 +42,9 @@ fn assert_is_parents(trace: &TraceFile, n_work: usize) {
 }
 
 #[test]
-fn a_fork_amid_recording_gives_parent_and_child_each_their_own() {
+fn parent_and_child_of_a_fork_have_separate_files() {
     let stage = Stage::new();
-    let finished = stage.play("fork-amid-recording").expect_success();
+    let finished = stage.run("fork-amid-recording").expect_success();
     let (exited, gone) = (children(&finished, "exited"), children(&finished, "gone"));
     assert_eq!((exited.len(), gone.len()), (10, 10));
     for pid in &exited {
@@ -75,10 +75,10 @@ fn a_fork_amid_recording_gives_parent_and_child_each_their_own() {
 }
 
 #[test]
-fn a_path_with_the_process_in_it_is_each_childs_own() {
+fn a_path_with_the_process_id_is_different_for_each_child() {
     let stage = Stage::new();
     let mut scene = stage.scene("fork-and-fork-again");
-    // Relative: the scene stays where it is, but the children must not depend on that.
+    // Relative, to check that the children do not depend on the working directory.
     let finished = run(scene.env("FERRUM_TRACE_OUT", "t-%p.spool")).expect_success();
     for key in ["child", "grandchild-before", "grandchild-after"] {
         let pid = &children(&finished, key)[0];
@@ -89,22 +89,22 @@ fn a_path_with_the_process_in_it_is_each_childs_own() {
     let (trace, _) = recover(&stage.path(&format!("t-{}.spool", finished.pid)));
     assert_is_parents(&trace, 20);
     assert_eq!(stage.files().len(), 4);
-    assert_eq!(finished.stderr, "", "nobody is in another's way");
+    assert_eq!(finished.stderr, "", "there is no conflict to report");
 }
 
 #[test]
-fn a_child_that_records_nothing_leaves_nothing() {
+fn a_child_that_records_nothing_leaves_no_file() {
     let stage = Stage::new();
-    let finished = stage.play("fork-and-record-nothing").expect_success();
+    let finished = stage.run("fork-and-record-nothing").expect_success();
     assert_eq!((children(&finished, "exited").len(), children(&finished, "gone").len()), (1, 1));
     assert_eq!(stage.files(), BTreeSet::from(["trace.json".to_owned()]));
     assert_is_parents(&stage.finished_trace(), 20);
 }
 
 #[test]
-fn children_of_children_have_files_of_their_own() {
+fn children_of_children_have_separate_files() {
     let stage = Stage::new();
-    let finished = stage.play("fork-and-fork-again").expect_success();
+    let finished = stage.run("fork-and-fork-again").expect_success();
     for key in ["child", "grandchild-before", "grandchild-after"] {
         let pids = children(&finished, key);
         assert_eq!(pids.len(), 1, "{finished}");
@@ -115,22 +115,22 @@ fn children_of_children_have_files_of_their_own() {
 }
 
 #[test]
-fn a_fork_before_anything_is_recorded_makes_two_programs() {
+fn a_fork_before_the_first_event_leaves_two_independent_recordings() {
     let stage = Stage::new();
-    let finished = stage.play("fork-before-recording").expect_success();
+    let finished = stage.run("fork-before-recording").expect_success();
     assert_eq!(children(&finished, "exited").len(), 1);
-    // The child had the path to itself and has ended; then came the parent.
+    // The child used the path and has ended; then the parent started.
     assert_is_parents(&stage.finished_trace(), 10);
     assert_eq!(stage.files(), BTreeSet::from(["trace.json".to_owned()]));
 }
 
 #[test]
-fn a_fork_while_another_thread_starts_the_recorder_hangs_nobody() {
+fn a_fork_while_another_thread_starts_the_recorder_does_not_hang() {
     for step in 0..60 {
         let stage = Stage::new();
         let finished = run(stage.scene("fork-at-the-start").arg((step * step * 40).to_string())).expect_success();
         assert_eq!(children(&finished, "exited").len(), 1);
-        // Who of the two has which file is open; each has its own, or nothing if the fork came amid the start.
+        // Either process may have either file; each has its own, or none if the fork was during the start.
         let mut n_parents = 0;
         for name in stage.files() {
             let trace = TraceFile::read(&stage.path(&name));
@@ -147,17 +147,17 @@ fn a_fork_while_another_thread_starts_the_recorder_hangs_nobody() {
 }
 
 #[test]
-fn a_fork_while_the_recorder_is_slow_to_start_hangs_nobody() {
+fn a_fork_during_a_slow_start_of_the_recorder_does_not_hang() {
     let stage = Stage::new();
-    let finished = stage.play("fork-during-a-slow-start").expect_success();
+    let finished = stage.run("fork-during-a-slow-start").expect_success();
     assert_eq!(children(&finished, "exited").len(), 1);
     assert_is_parents(&stage.finished_trace(), 10);
 }
 
 #[test]
-fn a_fork_amid_flushes_hangs_nobody_and_leaves_all_files_whole() {
+fn a_fork_during_flushes_does_not_hang_and_all_files_are_complete() {
     let stage = Stage::new();
-    let finished = stage.play("fork-amid-flushes").expect_success();
+    let finished = stage.run("fork-amid-flushes").expect_success();
     let exited = children(&finished, "exited");
     assert_eq!(exited.len(), 20);
     for pid in &exited {
@@ -168,9 +168,9 @@ fn a_fork_amid_flushes_hangs_nobody_and_leaves_all_files_whole() {
 }
 
 #[test]
-fn a_fork_amid_words_on_standard_error_hangs_nobody() {
+fn a_fork_during_writes_to_stderr_does_not_hang() {
     let stage = Stage::new();
-    let finished = stage.play("fork-amid-words-on-stderr").expect_success();
+    let finished = stage.run("fork-amid-writes-to-stderr").expect_success();
     let exited = children(&finished, "exited");
     assert_eq!(exited.len(), 20);
     for pid in &exited {
@@ -179,9 +179,9 @@ fn a_fork_amid_words_on_standard_error_hangs_nobody() {
 }
 
 #[test]
-fn a_fork_amid_new_names_and_threads_hangs_nobody() {
+fn a_fork_while_names_and_threads_are_registered_does_not_hang() {
     let stage = Stage::new();
-    let finished = stage.play("fork-amid-new-sites").expect_success();
+    let finished = stage.run("fork-amid-new-sites").expect_success();
     let exited = children(&finished, "exited");
     assert_eq!(exited.len(), 20);
     for pid in &exited {
@@ -193,9 +193,9 @@ fn a_fork_amid_new_names_and_threads_hangs_nobody() {
 }
 
 #[test]
-fn a_fork_amid_threads_that_start_and_end_hangs_nobody() {
+fn a_fork_while_threads_start_and_end_does_not_hang() {
     let stage = Stage::new();
-    let finished = stage.play("fork-amid-new-threads").expect_success();
+    let finished = stage.run("fork-amid-new-threads").expect_success();
     let exited = children(&finished, "exited");
     assert_eq!(exited.len(), 50);
     for pid in &exited {
@@ -206,13 +206,13 @@ fn a_fork_amid_threads_that_start_and_end_hangs_nobody() {
 }
 
 #[test]
-fn a_span_that_is_open_over_a_fork_spoils_no_file() {
+fn a_span_that_is_open_at_a_fork_is_once_in_each_file() {
     let stage = Stage::new();
-    let finished = stage.play("fork-in-a-span").expect_success();
+    let finished = stage.run("fork-in-a-span").expect_success();
     let pid = &children(&finished, "exited")[0];
     let trace = TraceFile::read(&stage.path(&format!("trace.{pid}.json")));
     assert_eq!((trace.count("child"), trace.count("work")), (CHILD_SPANS, 0));
-    // Each process has left the spans once.
+    // Each process has recorded the end of each span once.
     assert_eq!((trace.count("outer"), trace.count("inner")), (1, 1));
     trace.assert_nested();
     let trace = stage.finished_trace();
@@ -222,9 +222,9 @@ fn a_span_that_is_open_over_a_fork_spoils_no_file() {
 }
 
 #[test]
-fn a_writer_over_a_fork_is_the_parents_alone() {
+fn only_the_parent_writes_with_a_writer_from_before_the_fork() {
     let stage = Stage::new();
-    let finished = stage.play("fork-with-a-writer").expect_success();
+    let finished = stage.run("fork-with-a-writer").expect_success();
     assert_eq!(children(&finished, "exited").len(), 2);
     assert_eq!(finished.answer("written"), "false");
     let trace = TraceFile::read(&stage.path("writer.json"));
@@ -234,9 +234,9 @@ fn a_writer_over_a_fork_is_the_parents_alone() {
 }
 
 #[test]
-fn a_child_forked_in_a_destructor_leaves_the_parents_files_alone() {
+fn a_child_forked_in_a_destructor_does_not_touch_the_parents_files() {
     let stage = Stage::new();
-    let finished = stage.play("fork-in-a-destructor").expect_success();
+    let finished = stage.run("fork-in-a-destructor").expect_success();
     assert_eq!((children(&finished, "gone").len(), children(&finished, "exited").len()), (1, 1));
     assert_eq!((finished.answer("spool"), finished.answer("trace")), ("true", "false"));
     assert_is_parents(&stage.finished_trace(), 20);
@@ -245,7 +245,7 @@ fn a_child_forked_in_a_destructor_leaves_the_parents_files_alone() {
 #[test]
 fn a_child_forked_in_an_exit_handler_has_a_file_of_its_own() {
     let stage = Stage::new();
-    let finished = stage.play("fork-in-an-exit-handler").expect_success();
+    let finished = stage.run("fork-in-an-exit-handler").expect_success();
     let gone = children(&finished, "gone");
     assert_eq!(gone.len(), 1);
     let (trace, _) = recover(&stage.path(&format!("trace.{}.json.spool", gone[0])));
@@ -254,18 +254,18 @@ fn a_child_forked_in_an_exit_handler_has_a_file_of_its_own() {
 }
 
 #[test]
-fn a_child_that_outlives_its_killed_parent_does_not_keep_the_parents_path() {
+fn a_child_of_a_killed_parent_does_not_block_the_parents_path() {
     let stage = Stage::new();
-    let mut scene = stage.begin("fork-and-outlive");
-    let told = scene.next_line().unwrap();
-    assert!(told.starts_with("child "), "{told}");
+    let mut scene = stage.start("fork-and-outlive");
+    let line = scene.next_line().unwrap();
+    assert!(line.starts_with("child "), "{line}");
     let parent = scene.pid();
     scene.kill();
     while !scene.has_ended() {
         std::thread::yield_now();
     }
-    // The child lives, but has nothing to do with the parent's recording.
-    let next = stage.play("return").expect_success();
+    // The child lives, but does not hold the parent's recording.
+    let next = stage.run("return").expect_success();
     let kept = stage.path(&format!("trace.{parent}.json.spool"));
     assert!(stage.trace().exists(), "{next}");
     assert_is_parents(&TraceFile::read(&stage.trace()), 100);
@@ -276,9 +276,9 @@ fn a_child_that_outlives_its_killed_parent_does_not_keep_the_parents_path() {
 }
 
 #[test]
-fn a_program_started_by_another_records_to_a_file_of_its_own_and_says_so() {
+fn a_program_started_by_another_records_to_a_separate_file_and_reports_it() {
     let stage = Stage::new();
-    let finished = stage.play("spawn").expect_success();
+    let finished = stage.run("spawn").expect_success();
     let spawned: Vec<(&str, &str)> = finished.answers("spawned").map(|line| line.split_once(' ').unwrap()).collect();
     assert_eq!(spawned.len(), 5);
     for (pid, words) in spawned {
@@ -298,9 +298,9 @@ fn a_program_started_by_another_records_to_a_file_of_its_own_and_says_so() {
 }
 
 #[test]
-fn processes_that_want_one_path_at_once_have_a_file_each() {
+fn simultaneous_processes_with_one_path_have_separate_files() {
     let stage = Stage::new();
-    let mut scenes: Vec<_> = (0..6).map(|_| stage.begin("two-at-once")).collect();
+    let mut scenes: Vec<_> = (0..6).map(|_| stage.start("two-at-once")).collect();
     for scene in &mut scenes {
         scene.wait_for_line("ready");
     }

@@ -1,4 +1,4 @@
-//! Signal handlers that record, whatever they interrupt: what they record is in the file or counted, and nothing hangs,
+//! Signal handlers that record, at any point of the program: their events are recorded or counted, and nothing hangs,
 //! crashes or is torn.
 
 mod common;
@@ -6,8 +6,8 @@ mod common;
 use common::{Stage, TraceFile, recover};
 use ferrum_trace_testkit::process::{Finished, run};
 
-/// Plays a scene that leaves its spool, so that damage in it would be told. Checks that every event is in it, or counted
-/// as lost, and that only handlers have lost any.
+/// Runs a scene that leaves its spool, so that damage in it is detected. Checks that every event is recorded or counted
+/// as dropped, and that only handlers have dropped events.
 #[track_caller]
 fn assert_all_is_recorded_or_counted(scene: &str, clock: &str) -> (Finished, TraceFile) {
     let stage = Stage::new();
@@ -21,13 +21,13 @@ fn assert_all_is_recorded_or_counted(scene: &str, clock: &str) -> (Finished, Tra
     let (trace, summary) = recover(&spool);
     assert_eq!((summary.events, summary.dropped), (recorded, dropped));
     assert_eq!(trace.recorded().count() as u64, recorded);
-    // What was interrupted is all there: losses are the handlers' alone.
+    // The interrupted code has lost nothing: only handlers have losses.
     assert!(dropped <= handled, "{finished}");
     if scene == "interrupt-every-instruction" {
         trace.assert_nested();
     }
-    // In a storm, a thread may change its core between reading the clock and being interrupted, and the counter of the
-    // other core may be some nanoseconds behind: a slice of the handler can then cross one of the thread's.
+    // With many signals, a thread may change its core between reading the clock and being interrupted, and the counter
+    // of the other core may be some nanoseconds behind: then a slice of the handler can cross one of the thread's.
     (finished, trace)
 }
 
@@ -38,13 +38,13 @@ fn a_handler_that_interrupts_recording_at_any_instruction_is_recorded_or_counted
     assert_eq!(trace.count("work") as u64, work - 1);
     assert_eq!(trace.count("handler") as u64 + dropped, handled + 1);
     if finished.answer("stepped") == "true" {
-        // Some instructions are the recorder's, most are not.
+        // Some instructions belong to the recorder, most do not.
         assert!(handled > 1000 && dropped > 100 && trace.count("handler") > 100, "{finished}");
     }
 }
 
 #[test]
-fn the_same_holds_for_the_slow_clock() {
+fn with_the_slow_clock_a_handler_at_any_instruction_is_recorded_or_counted() {
     let (finished, trace) = assert_all_is_recorded_or_counted("interrupt-every-instruction", "monotonic");
     assert_eq!(trace.count("work") as u64, finished.number("work") - 1);
 }
@@ -62,7 +62,7 @@ fn a_handler_that_interrupts_the_end_of_a_thread_is_recorded_or_counted() {
 }
 
 #[test]
-fn handlers_in_a_storm_of_signals_are_recorded_or_counted() {
+fn handlers_of_many_signals_are_recorded_or_counted() {
     for clock in ["ticks", "monotonic"] {
         let (finished, trace) = assert_all_is_recorded_or_counted("storm", clock);
         assert_eq!(trace.count("work") as u64, finished.number("work") - 1);
@@ -88,7 +88,7 @@ fn handlers_that_interrupt_flushes_with_new_names_are_recorded_or_counted() {
 #[test]
 fn handlers_that_interrupt_flushes_to_json_are_recorded_or_counted() {
     let stage = Stage::new();
-    let finished = stage.play("storm-on-flushes").expect_success();
+    let finished = stage.run("storm-on-flushes").expect_success();
     let trace = stage.finished_trace();
     assert_eq!(trace.recorded().count() as u64, finished.number("recorded"));
     trace.assert_nested();
@@ -105,14 +105,14 @@ fn handlers_that_interrupt_forks_are_recorded_or_counted() {
 }
 
 #[test]
-fn handlers_on_the_timer_of_profilers_are_recorded_or_counted() {
+fn handlers_of_the_profiling_timer_are_recorded_or_counted() {
     assert_all_is_recorded_or_counted("timer", "ticks");
 }
 
 #[test]
-fn handlers_that_interrupt_the_end_of_a_recording_harm_no_file() {
+fn handlers_that_interrupt_the_end_of_a_recording_damage_no_file() {
     let stage = Stage::new();
-    let finished = run(&mut stage.scene_of_its_own("storm-on-restarts")).expect_success();
+    let finished = run(&mut stage.scene_without_env("storm-on-restarts")).expect_success();
     let recorded: Vec<&str> = finished.answers("again").collect();
     assert_eq!(recorded.len(), 20);
     for line in recorded {

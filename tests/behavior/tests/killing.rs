@@ -1,4 +1,4 @@
-//! A program that is killed, by whatever means, leaves a spool with everything that it had recorded.
+//! A program that is killed in any way leaves a spool with everything that it had recorded.
 
 mod common;
 
@@ -6,13 +6,13 @@ use common::{Running, Stage, TraceFile, assert_counts_up, build_with_panic_abort
 use ferrum_trace_testkit::process::run;
 use std::time::Duration;
 
-/// Checks that everything is in the trace of a scene with workers that they have counted, and at most one span more: the
-/// one that a worker had recorded but not counted yet.
+/// Checks that the trace has all spans that the workers have counted, and at most one more: a worker may have recorded
+/// it but not counted it yet.
 #[track_caller]
 fn assert_nothing_is_missing(trace: &TraceFile, counted: &[u64]) {
     for (worker, &counted) in counted.iter().enumerate() {
         if counted == 0 {
-            // It may not even have a name yet.
+            // It may not have a name yet.
             continue;
         }
         let numbers = trace.numbers_on(trace.tid_of(&format!("worker {worker}")), "work", "n");
@@ -24,10 +24,10 @@ fn assert_nothing_is_missing(trace: &TraceFile, counted: &[u64]) {
     trace.assert_nested();
 }
 
-/// Begins a scene with workers, and lets them go.
+/// Starts a scene with workers, and lets them record.
 #[track_caller]
-fn let_go(stage: &Stage, name: &str) -> Running {
-    let mut scene = stage.begin(name);
+fn start_workers(stage: &Stage, name: &str) -> Running {
+    let mut scene = stage.start(name);
     scene.wait_for_line("ready");
     scene.tell("go");
     scene
@@ -38,7 +38,7 @@ fn nothing_is_missing_after_kill_9_at_full_speed() {
     let mut n_counted = 0;
     for micros in [100, 300, 1000, 2000, 5000, 10_000] {
         let stage = Stage::new();
-        let mut scene = let_go(&stage, "full-speed");
+        let mut scene = start_workers(&stage, "full-speed");
         std::thread::sleep(Duration::from_micros(micros));
         scene.kill();
         scene.finish().expect_signal(libc::SIGKILL);
@@ -58,7 +58,7 @@ fn nothing_is_missing_after_kill_9_at_full_speed() {
 fn nothing_is_missing_after_kill_9_at_any_moment_of_the_start() {
     for step in 0..40 {
         let stage = Stage::new();
-        let mut scene = stage.begin("full-speed-at-once");
+        let mut scene = stage.start("full-speed-at-once");
         std::thread::sleep(Duration::from_micros(200 * step));
         scene.kill();
         scene.finish().expect_signal(libc::SIGKILL);
@@ -71,20 +71,20 @@ fn nothing_is_missing_after_kill_9_at_any_moment_of_the_start() {
 }
 
 #[test]
-fn nothing_is_missing_after_kill_9_amid_flushes() {
+fn nothing_is_missing_after_kill_9_during_flushes() {
     for millis in [1, 3, 10, 20] {
         let stage = Stage::new();
-        let mut scene = let_go(&stage, "full-speed-with-flushes");
+        let mut scene = start_workers(&stage, "full-speed-with-flushes");
         std::thread::sleep(Duration::from_millis(millis));
         scene.kill();
         scene.finish().expect_signal(libc::SIGKILL);
         let [counted @ .., n_flushes] = &stage.counters()[..] else {
-            panic!("the scene counts flushes");
+            panic!("expected a counter of flushes");
         };
         let (trace, _) = recover(&stage.path("trace.json.spool"));
         assert_nothing_is_missing(&trace, counted);
         if *n_flushes > 0 || stage.trace().exists() {
-            // What the last flush has left is whole too.
+            // The file of the last flush is complete too.
             let flushed = TraceFile::read(&stage.trace());
             assert!(flushed.recorded().count() <= trace.recorded().count());
             flushed.assert_nested();
@@ -97,7 +97,7 @@ fn nothing_is_missing_after_kill_9_while_the_file_is_written_at_the_end() {
     let mut n_killed = 0;
     for millis in [0, 2, 5, 10, 20, 50] {
         let stage = Stage::new();
-        let mut scene = stage.begin("leave-with-much");
+        let mut scene = stage.start("exit-with-much-to-write");
         scene.wait_for_line("ready");
         std::thread::sleep(Duration::from_millis(millis));
         scene.kill();
@@ -113,7 +113,7 @@ fn nothing_is_missing_after_kill_9_while_the_file_is_written_at_the_end() {
     assert!(n_killed > 0);
 }
 
-/// Plays a scene that is ended by a signal, and checks what it leaves.
+/// Runs a scene that is terminated by a signal, and checks its spool.
 #[track_caller]
 fn assert_is_recovered_after(signal: i32, end: impl FnOnce(&Stage) -> Running) {
     let stage = Stage::new();
@@ -136,7 +136,7 @@ fn nothing_is_missing_after_a_signal_that_ends_the_program() {
     ];
     for (name, signal) in signals {
         assert_is_recovered_after(signal, |stage| {
-            let scene = let_go(stage, "full-speed");
+            let scene = start_workers(stage, "full-speed");
             send(name, &scene);
             scene
         });
@@ -145,12 +145,12 @@ fn nothing_is_missing_after_a_signal_that_ends_the_program() {
 
 #[test]
 fn nothing_is_missing_after_abort() {
-    assert_is_recovered_after(libc::SIGABRT, |stage| stage.begin("abort"));
+    assert_is_recovered_after(libc::SIGABRT, |stage| stage.start("abort"));
 }
 
 #[test]
-fn nothing_is_missing_after_a_fault_in_memory() {
-    assert_is_recovered_after(libc::SIGSEGV, |stage| stage.begin("fault"));
+fn nothing_is_missing_after_a_segmentation_fault() {
+    assert_is_recovered_after(libc::SIGSEGV, |stage| stage.start("fault"));
 }
 
 #[test]
@@ -169,15 +169,15 @@ fn nothing_is_missing_after_a_panic_that_aborts() {
 }
 
 #[test]
-fn what_the_program_does_on_signals_is_left_alone() {
+fn the_recorder_does_not_change_signal_dispositions() {
     let stage = Stage::new();
-    let finished = stage.play("dispositions").expect_success();
+    let finished = stage.run("signal-dispositions").expect_success();
     assert_eq!(finished.answer("after"), finished.answer("before"));
     assert_eq!(stage.finished_trace().count("work"), 40);
 }
 
 #[test]
-fn a_ring_has_the_newest_after_kill_9() {
+fn a_ring_has_the_newest_events_after_kill_9() {
     const RING_BYTES: u64 = 2 << 20;
     let mut n_wrapped = 0;
     for millis in [1, 20, 50, 100] {
@@ -197,7 +197,7 @@ fn a_ring_has_the_newest_after_kill_9() {
             let numbers = trace.numbers_on(trace.tid_of(&format!("worker {worker}")), "work", "n");
             assert!(
                 numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]),
-                "worker {worker}: some are missing in the middle"
+                "worker {worker}: spans are missing in the middle"
             );
             let last = numbers.last().copied().unwrap_or(0);
             assert!((counted..=counted + 1).contains(&last), "worker {worker}: {last} found, {counted} recorded");

@@ -1,11 +1,11 @@
-//! A span belongs to its thread, and the compiler knows; what may move does.
+//! A span belongs to its thread, which the compiler enforces; other types may move.
 
 mod common;
 
 use common::Stage;
 use ferrum_trace::{AsyncSpan, DynamicSpan, Flow, Laps, Span, Track};
 
-/// Compiles only if the type is not `Send`: otherwise it is open which of two implementations is meant.
+/// Compiles only if the type is not `Send`: otherwise two implementations are ambiguous.
 macro_rules! assert_not_send {
     ($($type:ty),*) => {
         const _: () = {
@@ -27,9 +27,9 @@ const _: () = assert_send::<Flow>();
 const _: () = assert_send::<Track>();
 
 #[test]
-fn an_asynchronous_span_ends_on_the_thread_that_drops_it() {
+fn an_async_span_ends_on_the_thread_that_drops_it() {
     let stage = Stage::new();
-    stage.play("move").expect_success();
+    stage.run("move").expect_success();
     let trace = stage.finished_trace();
     let phases: Vec<(char, u64)> = trace.recorded().map(|event| (event.phase, event.tid)).collect();
     let (main, other) = (trace.tid_of("main"), trace.tid_of("other"));

@@ -1,4 +1,4 @@
-//! A process that records nothing leaves the trace alone that is there already, whatever it calls and however it ends.
+//! A process that records nothing does not touch an existing trace, whatever it calls and however it ends.
 
 mod common;
 
@@ -23,7 +23,7 @@ const CALLS: [&str; 13] = [
 ];
 const FORMS: [&str; 5] = ["trace.json", "trace.json.gz", "trace.json.zst", "trace.pftrace", "trace.spool"];
 
-fn play(stage: &Stage, path: &Path, scene: &[&str]) -> Finished {
+fn run_scene(stage: &Stage, path: &Path, scene: &[&str]) -> Finished {
     let mut command = stage.scene(scene[0]);
     command.args(&scene[1..]).env("FERRUM_TRACE_OUT", path).env_remove("RUST_BACKTRACE");
     if scene.contains(&"recorder") {
@@ -32,23 +32,23 @@ fn play(stage: &Stage, path: &Path, scene: &[&str]) -> Finished {
     process::run(&mut command)
 }
 
-/// A trace of 100 spans and more, and its bytes.
+/// Creates a trace of at least 100 spans; returns its path and content.
 fn existing(stage: &Stage, name: &str) -> (PathBuf, Vec<u8>) {
     let path = stage.path(name);
-    play(stage, &path, &["return"]).expect_success();
+    run_scene(stage, &path, &["return"]).expect_success();
     let bytes = std::fs::read(&path).unwrap();
     assert!(bytes.len() > 500, "{name}: {} bytes", bytes.len());
     (path, bytes)
 }
 
 #[test]
-fn a_trace_of_any_form_survives_every_call_of_a_process_that_records_nothing() {
+fn a_trace_of_any_format_survives_every_call_of_a_process_that_records_nothing() {
     for name in FORMS {
         let stage = Stage::new();
         let (path, before) = existing(&stage, name);
         for call in CALLS {
-            play(&stage, &path, &["record-nothing", call, "return"]).expect_success();
-            assert!(std::fs::read(&path).unwrap() == before, "{name} is another file after `{call}`");
+            run_scene(&stage, &path, &["record-nothing", call, "return"]).expect_success();
+            assert!(std::fs::read(&path).unwrap() == before, "{name} has changed after `{call}`");
             assert_eq!(stage.files(), [name.to_owned()].into(), "after `{call}`");
         }
     }
@@ -61,26 +61,27 @@ fn a_trace_survives_every_end_of_a_process_that_records_nothing() {
             let stage = Stage::new();
             let (path, before) = existing(&stage, name);
             for call in ["flush", "is_on", "global writer"] {
-                let finished = play(&stage, &path, &["record-nothing", call, end]);
+                let finished = run_scene(&stage, &path, &["record-nothing", call, end]);
                 assert_eq!(finished.status.code(), code, "{finished:?}");
-                assert!(std::fs::read(&path).unwrap() == before, "{name} is another file after `{call}` and `{end}`");
+                assert!(std::fs::read(&path).unwrap() == before, "{name} has changed after `{call}` and `{end}`");
             }
         }
     }
 }
 
 #[test]
-fn flush_global_trace_alone_makes_no_file() {
+fn flush_global_trace_without_events_creates_no_file() {
     let stage = Stage::new();
-    let finished = play(&stage, &stage.trace(), &["record-nothing", "flush_global_trace", "return"]).expect_success();
+    let finished =
+        run_scene(&stage, &stage.trace(), &["record-nothing", "flush_global_trace", "return"]).expect_success();
     assert_eq!((finished.stderr.as_str(), stage.files().len()), ("", 0));
 }
 
 #[test]
-fn a_process_that_ends_without_a_record_says_that_the_file_is_an_older_one() {
+fn a_process_without_events_reports_that_the_file_is_an_older_one() {
     let stage = Stage::new();
     let (path, _) = existing(&stage, "trace.json");
-    let finished = play(&stage, &path, &["record-nothing", "is_on", "return"]).expect_success();
+    let finished = run_scene(&stage, &path, &["record-nothing", "is_on", "return"]).expect_success();
     let lines: Vec<&str> = finished.stderr.lines().collect();
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(
@@ -94,7 +95,7 @@ fn a_process_that_flushes_first_and_records_later_replaces_the_trace() {
     for name in FORMS {
         let stage = Stage::new();
         let (path, before) = existing(&stage, name);
-        play(&stage, &path, &["flush-then-record"]).expect_success();
+        run_scene(&stage, &path, &["flush-then-record"]).expect_success();
         assert!(std::fs::read(&path).unwrap() != before, "{name}");
         assert_eq!(stage.files(), [name.to_owned()].into());
         match name {
@@ -106,7 +107,7 @@ fn a_process_that_flushes_first_and_records_later_replaces_the_trace() {
 }
 
 #[test]
-fn a_kill_before_the_first_event_leaves_a_spool_and_one_after_it_replaces_it() {
+fn a_kill_before_the_first_event_leaves_a_spool_that_the_next_recording_replaces() {
     let stage = Stage::new();
     let (path, before) = existing(&stage, "trace.spool");
     for (scene, is_replaced) in [("start-then-wait", false), ("record-then-wait", true)] {
@@ -117,16 +118,16 @@ fn a_kill_before_the_first_event_leaves_a_spool_and_one_after_it_replaces_it() {
     }
     let work = recover(&path).0.numbers("work", "n");
     assert_eq!(work, (1..=10).collect::<Vec<_>>());
-    // What the killed process recorded is kept by the next one, as ever.
-    play(&stage, &path, &["return"]).expect_success();
+    // The next process keeps the killed one's recording, as usual.
+    run_scene(&stage, &path, &["return"]).expect_success();
     assert_eq!(stage.files().len(), 2, "{:?}", stage.files());
 }
 
 #[test]
-fn a_spool_that_has_the_name_of_the_own_one_is_kept_aside() {
+fn an_existing_spool_with_the_same_name_is_kept_under_another() {
     let stage = Stage::new();
     let (_, before) = existing(&stage, "trace.json.spool");
-    let finished = play(&stage, &stage.trace(), &["record-nothing", "is_on", "return"]).expect_success();
+    let finished = run_scene(&stage, &stage.trace(), &["record-nothing", "is_on", "return"]).expect_success();
     assert!(finished.stderr.contains("kept as"), "{finished:?}");
     let kept = stage.files().into_iter().find(|name| name.ends_with(".spool")).unwrap();
     assert!(std::fs::read(stage.path(&kept)).unwrap() == before);

@@ -1,4 +1,4 @@
-//! A recording after another: of the next run after one that was killed, and in one process.
+//! Consecutive recordings: in the run after one that was killed, and in one process.
 
 mod common;
 
@@ -6,10 +6,10 @@ use common::{Finished, Stage, TraceFile, recover};
 use ferrum_trace_testkit::process::run;
 use std::collections::BTreeSet;
 
-/// Plays a scene, has it record for a moment, and kills it. Returns its process number.
+/// Starts a scene, lets it record for a moment, and kills it. Returns its process id.
 #[track_caller]
 fn kill_a_recording(stage: &Stage) -> u32 {
-    let mut scene = stage.begin("full-speed");
+    let mut scene = stage.start("full-speed");
     scene.wait_for_line("ready");
     scene.tell("go");
     while stage.counters().iter().all(|&counted| counted == 0) {
@@ -21,15 +21,15 @@ fn kill_a_recording(stage: &Stage) -> u32 {
 }
 
 #[test]
-fn what_a_killed_process_left_is_kept_aside_and_can_be_recovered() {
+fn the_spool_of_a_killed_process_is_kept_and_can_be_recovered() {
     let stage = Stage::new();
     let mut killed = Vec::new();
     for n_before in 0..3 {
         let pid = kill_a_recording(&stage);
         let n_counted: u64 = stage.counters().iter().sum();
         killed.push((pid, n_counted));
-        // The next run has the path to itself, and says what it found there.
-        let next = stage.play("return").expect_success();
+        // The next run uses the path, and reports the spool that it found.
+        let next = stage.run("return").expect_success();
         let (spool, kept) = (stage.path("trace.json.spool"), stage.path(&format!("trace.{pid}.json.spool")));
         let (shown, kept_shown) = (spool.display(), kept.display());
         assert_eq!(
@@ -53,11 +53,11 @@ fn what_a_killed_process_left_is_kept_aside_and_can_be_recovered() {
 }
 
 #[test]
-fn what_a_killed_process_left_is_kept_aside_by_one_of_two_that_come_at_once() {
+fn one_of_two_simultaneous_processes_keeps_the_spool_of_a_killed_one() {
     for _ in 0..5 {
         let stage = Stage::new();
         let pid = kill_a_recording(&stage);
-        let scenes: Vec<_> = (0..2).map(|_| stage.begin("two-at-once")).collect();
+        let scenes: Vec<_> = (0..2).map(|_| stage.start("two-at-once")).collect();
         let finished: Vec<Finished> = scenes.into_iter().map(|scene| scene.finish().expect_success()).collect();
         let n_kept = finished.iter().filter(|finished| finished.stderr.contains("which was killed; kept as")).count();
         assert_eq!(n_kept, 1);
@@ -66,7 +66,7 @@ fn what_a_killed_process_left_is_kept_aside_by_one_of_two_that_come_at_once() {
     }
 }
 
-/// What a scene tells of its recordings, one after the other.
+/// The numbers that a scene reports for each recording.
 fn runs(finished: &Finished) -> Vec<Vec<u64>> {
     let numbers = |line: &str| {
         let words = line.split(|ch: char| !ch.is_ascii_digit()).filter(|word| !word.is_empty());
@@ -76,9 +76,9 @@ fn runs(finished: &Finished) -> Vec<Vec<u64>> {
 }
 
 #[test]
-fn recordings_of_one_process_hold_what_was_recorded_while_they_ran() {
+fn each_recording_of_a_process_has_the_events_of_its_time() {
     let stage = Stage::new();
-    let finished = run(&mut stage.scene_of_its_own("restart-amid-recording")).expect_success();
+    let finished = run(&mut stage.scene_without_env("restart-amid-recording")).expect_success();
     let runs = runs(&finished);
     assert_eq!(runs.len(), 16);
     let mut seen = BTreeSet::new();
@@ -86,14 +86,14 @@ fn recordings_of_one_process_hold_what_was_recorded_while_they_ran() {
         let (begun, ending, dropped) = (&run[..4], &run[4..8], run[9]);
         let trace = TraceFile::read(&stage.path(&format!("run.{n}.json")));
         assert_eq!(trace.about("recorded") as usize, trace.recorded().count());
-        // One of each worker may have come just when the recording ended.
+        // At most one span of each worker may coincide with the end of the recording.
         assert!(dropped <= 4, "run {n}: {dropped} were lost");
         trace.assert_nested();
         for event in trace.named("work") {
             assert!(seen.insert((event.number("worker"), event.number("n"))), "twice: {event:?}");
         }
         for worker in 0..4 {
-            // The next one after the begin may have begun before it, when nothing was recorded.
+            // The next span after the begin may have begun before it, when nothing was recorded.
             let missing: Vec<u64> =
                 (begun[worker] + 2..=ending[worker]).filter(|n| !seen.contains(&(worker as u64, *n))).collect();
             let n_missing = missing.len();
@@ -104,9 +104,9 @@ fn recordings_of_one_process_hold_what_was_recorded_while_they_ran() {
 }
 
 #[test]
-fn the_end_of_a_recording_tells_what_is_in_its_file() {
+fn finish_returns_the_number_of_events_in_the_file() {
     let stage = Stage::new();
-    let finished = run(&mut stage.scene_of_its_own("restart-amid-recording")).expect_success();
+    let finished = run(&mut stage.scene_without_env("restart-amid-recording")).expect_success();
     for (n, run) in runs(&finished).iter().enumerate() {
         let trace = TraceFile::read(&stage.path(&format!("run.{n}.json")));
         assert_eq!(run[8], trace.about("recorded"), "run {n}");
@@ -116,7 +116,7 @@ fn the_end_of_a_recording_tells_what_is_in_its_file() {
 #[test]
 fn recordings_of_one_process_may_share_a_path() {
     let stage = Stage::new();
-    let finished = run(&mut stage.scene_of_its_own("restart-at-one-path")).expect_success();
+    let finished = run(&mut stage.scene_without_env("restart-at-one-path")).expect_success();
     assert_eq!(finished.stderr, "");
     assert_eq!(TraceFile::read(&stage.path("run.0.json")).numbers("work", "n"), (1..=11).collect::<Vec<u64>>());
     assert_eq!(stage.files(), BTreeSet::from(["run.0.json".to_owned()]));
@@ -125,7 +125,7 @@ fn recordings_of_one_process_may_share_a_path() {
 #[test]
 fn recordings_of_one_process_may_share_a_spool() {
     let stage = Stage::new();
-    let finished = run(&mut stage.scene_of_its_own("restart-at-one-spool")).expect_success();
+    let finished = run(&mut stage.scene_without_env("restart-at-one-spool")).expect_success();
     assert_eq!(finished.stderr, "");
     let (trace, summary) = recover(&stage.path("run.0.spool"));
     assert!(summary.finished);
@@ -134,9 +134,9 @@ fn recordings_of_one_process_may_share_a_spool() {
 }
 
 #[test]
-fn a_recording_that_ended_amid_flushes_stays_as_it_was() {
+fn a_recording_that_ended_during_flushes_does_not_change() {
     let stage = Stage::new();
-    let finished = run(&mut stage.scene_of_its_own("restart-amid-flushes")).expect_success();
+    let finished = run(&mut stage.scene_without_env("restart-amid-flushes")).expect_success();
     let runs = runs(&finished);
     assert_eq!(runs.len(), 10);
     for (n, run) in runs.iter().enumerate() {
@@ -150,12 +150,13 @@ fn a_recording_that_ended_amid_flushes_stays_as_it_was() {
 }
 
 #[test]
-fn what_is_recorded_while_the_recording_before_is_still_being_written_is_not_lost() {
+fn events_are_not_lost_while_the_previous_recording_is_still_being_written() {
     let stage = Stage::new();
-    let finished = run(&mut stage.scene_of_its_own("restart-while-finishing")).expect_success();
+    let finished = run(&mut stage.scene_without_env("restart-while-finishing")).expect_success();
     let run = &runs(&finished)[0];
     let (begun, ending, dropped) = (run[0], run[1], run[3]);
-    // Until the recording before has taken its memory back, which a busy machine may delay, a thread still records into that.
+    // A thread still records into the previous recording until that has taken back its memory, which a busy machine may
+    // delay.
     let traces = ["run.0.json", "run.1.json"].map(|name| TraceFile::read(&stage.path(name)));
     let seen: BTreeSet<u64> = traces.iter().flat_map(|trace| trace.numbers("on", "n")).collect();
     let n_missing = (begun + 2..=ending).filter(|n| !seen.contains(n)).count() as u64;
@@ -163,9 +164,9 @@ fn what_is_recorded_while_the_recording_before_is_still_being_written_is_not_los
 }
 
 #[test]
-fn a_destructor_records_under_its_own_thread_in_the_next_recording() {
+fn a_destructor_records_on_its_own_thread_in_the_next_recording() {
     let stage = Stage::new();
-    let finished = run(&mut stage.scene_of_its_own("restart-and-end-threads")).expect_success();
+    let finished = run(&mut stage.scene_without_env("restart-and-end-threads")).expect_success();
     let trace = TraceFile::read(&stage.path("run.1.json"));
     assert_eq!((finished.number("recorded"), finished.number("dropped")), (4, 0));
     assert_eq!((trace.count("work"), trace.count("late")), (3, 1));
@@ -177,28 +178,28 @@ fn a_destructor_records_under_its_own_thread_in_the_next_recording() {
 }
 
 #[test]
-fn hundreds_of_recordings_lose_nothing_that_was_recorded_while_they_ran() {
+fn hundreds_of_recordings_lose_no_events_of_their_time() {
     let stage = Stage::new();
-    let finished = run(&mut stage.scene_of_its_own("restart-very-often")).expect_success();
+    let finished = run(&mut stage.scene_without_env("restart-very-often")).expect_success();
     assert_eq!(finished.number("lost"), 0);
 }
 
 #[test]
-fn recordings_that_have_ended_hold_nothing_of_the_system() {
+fn ended_recordings_hold_no_system_resources() {
     let stage = Stage::new();
-    let finished = run(&mut stage.scene_of_its_own("restart-often")).expect_success();
+    let finished = run(&mut stage.scene_without_env("restart-often")).expect_success();
     let holds: Vec<[u64; 3]> = finished.answers("holds").map(|it| serde_json::from_str(it).unwrap()).collect();
-    let [half, whole] = holds[..] else { panic!("expected two answers, found {holds:?}") };
-    // The same after 20 and after 40 recordings, but for what happens to be in use at the moment.
+    let [half, whole] = holds[..] else { panic!("expected two lines, found {holds:?}") };
+    // The same after 20 and after 40 recordings, except for resources in use at the moment.
     for (half, whole) in half.into_iter().zip(whole) {
         assert!(whole <= half + 10, "{holds:?}");
     }
 }
 
 #[test]
-fn spans_that_are_open_over_an_end_and_a_start_do_no_harm() {
+fn spans_that_are_open_across_recordings_do_no_harm() {
     let stage = Stage::new();
-    let finished = run(&mut stage.scene_of_its_own("restart-with-open-spans")).expect_success();
+    let finished = run(&mut stage.scene_without_env("restart-with-open-spans")).expect_success();
     let first = TraceFile::read(&stage.path("run.0.json"));
     assert_eq!(first.recorded().count(), 0);
     let second = TraceFile::read(&stage.path("run.1.json"));

@@ -1,4 +1,4 @@
-//! A recording that goes on in one file after the other: each is whole, and every event is in exactly one.
+//! A recording with rotation: each file is complete, and every event is in exactly one.
 
 mod common;
 
@@ -7,7 +7,7 @@ use ferrum_trace_testkit::process::run;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A scene with several files.
+/// A scene with rotation.
 fn scene(stage: &Stage, name: &str, rotate: &str) -> Command {
     let mut command = stage.scene(name);
     command.env("FERRUM_TRACE_ROTATE", rotate);
@@ -15,11 +15,11 @@ fn scene(stage: &Stage, name: &str, rotate: &str) -> Command {
 }
 
 #[track_caller]
-fn play(stage: &Stage, name: &str, rotate: &str) -> Finished {
+fn run_scene(stage: &Stage, name: &str, rotate: &str) -> Finished {
     run(&mut scene(stage, name, rotate)).expect_success()
 }
 
-/// All files of a scene that has ended by itself, in order: there are at least so many, and nothing else.
+/// All files of a scene that has ended by itself, in order. Panics if there are fewer than `at_least`, or other files.
 #[track_caller]
 fn parts(stage: &Stage, at_least: usize) -> Vec<TraceFile> {
     let files: Vec<String> = stage.files().into_iter().filter(|name| name != "counters").collect();
@@ -39,7 +39,7 @@ fn work(parts: &[TraceFile]) -> Vec<u64> {
 #[test]
 fn every_event_of_many_threads_is_in_exactly_one_of_many_files() {
     let stage = Stage::new();
-    let finished = play(&stage, "rotate-amid-everything", "1MiB");
+    let finished = run_scene(&stage, "rotate-amid-everything", "1MiB");
     let parts = parts(&stage, 5);
     let work = work(&parts);
     assert_counts_up(&work);
@@ -59,9 +59,9 @@ fn every_event_of_many_threads_is_in_exactly_one_of_many_files() {
 }
 
 #[test]
-fn what_goes_over_an_edge_is_where_it_was() {
+fn events_across_a_part_boundary_keep_their_times_and_tracks() {
     let stage = Stage::new();
-    play(&stage, "rotate-over-edges", "1MiB");
+    run_scene(&stage, "rotate-across-boundaries", "1MiB");
     let parts = parts(&stage, 2);
     let [first, second, ..] = &parts[..] else { panic!("two files") };
     assert_eq!(first.about("start_monotonic_ns"), second.about("start_monotonic_ns"));
@@ -71,7 +71,7 @@ fn what_goes_over_an_edge_is_where_it_was() {
     assert!(outer.start_ns < inner.start_ns && inner.start_ns < departure.start_ns);
     assert!(inner.end_ns <= outer.end_ns && inner.end_ns > departure.end_ns);
     parts.iter().for_each(TraceFile::assert_nested);
-    // A request ends where a file does, and begins where the next one does; an arrow that comes from nowhere is left out.
+    // A request ends at the end of a file and begins at the start of the next; a flow without a start is left out.
     let phases = |part: &TraceFile, name: &str| part.named(name).map(|event| event.phase).collect::<String>();
     assert_eq!((phases(first, "request"), phases(second, "request")), ("be".into(), "be".into()));
     let n_unclosed =
@@ -89,25 +89,25 @@ fn what_goes_over_an_edge_is_where_it_was() {
 }
 
 #[test]
-fn files_come_by_time_too() {
+fn files_rotate_by_time_too() {
     let stage = Stage::new();
-    play(&stage, "rotate-by-time", "150ms");
+    run_scene(&stage, "rotate-by-time", "150ms");
     let parts = parts(&stage, 3);
     assert_eq!(work(&parts), (1..=30).collect::<Vec<u64>>());
 }
 
 #[test]
-fn a_last_file_without_events_tells_which_one_it_is() {
+fn a_last_file_without_events_has_its_number() {
     let stage = Stage::new();
-    play(&stage, "rotate-at-the-end", "100ms");
+    run_scene(&stage, "rotate-at-the-end", "100ms");
     let parts = parts(&stage, 2);
-    let told: Vec<[u64; 3]> =
+    let reported: Vec<[u64; 3]> =
         parts.iter().map(|part| ["part", "recorded", "dropped"].map(|key| part.about(key))).collect();
-    assert_eq!(told, [[1, 1, 0], [2, 0, 0]]);
+    assert_eq!(reported, [[1, 1, 0], [2, 0, 0]]);
 }
 
 #[test]
-fn after_kill_9_all_files_but_the_last_are_whole_and_that_is_recovered() {
+fn after_kill_9_all_files_but_the_last_are_complete_and_the_last_can_be_recovered() {
     let stage = Stage::new();
     let mut running = Running::start(&mut scene(&stage, "rotate-until-killed", "1MiB"));
     running.wait_for_line("ready");
@@ -142,9 +142,9 @@ fn after_kill_9_all_files_but_the_last_are_whole_and_that_is_recovered() {
 }
 
 #[test]
-fn a_builder_keeps_as_many_files_as_it_is_told() {
+fn the_builder_sets_the_number_of_files_to_keep() {
     let stage = Stage::new();
-    run(&mut stage.scene_of_its_own("rotate-by-builder")).expect_success();
+    run(&mut stage.scene_without_env("rotate-by-builder")).expect_success();
     let files: Vec<String> = stage.files().into_iter().collect();
     let [one, two, last] = &files[..] else { panic!("{files:?}") };
     assert!([one, two, last].iter().all(|name| name.starts_with("built.0") && name.ends_with(".json.zst")));
@@ -154,7 +154,7 @@ fn a_builder_keeps_as_many_files_as_it_is_told() {
 #[test]
 fn a_recording_that_is_stopped_ends_in_its_last_file() {
     let stage = Stage::new();
-    let finished = play(&stage, "rotate-and-stop", "1MiB");
+    let finished = run_scene(&stage, "rotate-and-stop", "1MiB");
     let parts = parts(&stage, 2);
     let last = PathBuf::from(finished.answer("last"));
     assert_eq!(last, stage.path(&format!("trace.{:03}.json", parts.len())));
@@ -162,9 +162,9 @@ fn a_recording_that_is_stopped_ends_in_its_last_file() {
 }
 
 #[test]
-fn a_forked_child_has_files_of_its_own() {
+fn a_forked_child_has_separate_files() {
     let stage = Stage::new();
-    let finished = play(&stage, "rotate-and-fork", "1MiB");
+    let finished = run_scene(&stage, "rotate-and-fork", "1MiB");
     let child = finished.number("child");
     let of_child = format!("trace.{child}.");
     let (children, parents): (Vec<String>, Vec<String>) =
@@ -177,7 +177,7 @@ fn a_forked_child_has_files_of_its_own() {
 }
 
 #[test]
-fn a_second_process_takes_other_files_and_says_so() {
+fn a_second_process_uses_other_files_and_reports_it() {
     let stage = Stage::new();
     let mut first = Running::start(&mut scene(&stage, "rotate-until-killed", "1MiB"));
     first.wait_for_line("ready");
@@ -185,16 +185,16 @@ fn a_second_process_takes_other_files_and_says_so() {
     while !stage.path("trace.001.json.spool").exists() {
         std::thread::yield_now();
     }
-    let second = play(&stage, "return", "1MiB");
+    let second = run_scene(&stage, "return", "1MiB");
     assert!(second.stderr.contains("it is being recorded to already"), "{}", second.stderr);
     let own: Vec<String> = stage.files().into_iter().filter(|name| name.ends_with(".001.json")).collect();
     assert_eq!(own.len(), 1, "{own:?}");
     assert_eq!(TraceFile::read(&stage.path(&own[0])).count("work"), 100);
     first.kill();
     first.finish();
-    // What the first left is not overwritten: the next one takes another number.
+    // The files of the first process are not overwritten: the next one takes another number.
     let n_before = stage.files().len();
-    play(&stage, "return", "1MiB");
+    run_scene(&stage, "return", "1MiB");
     assert!(
         stage.files().len() > n_before
             && stage.path("trace.001.json.spool").exists() != stage.path("trace.001.json").exists()
@@ -202,7 +202,7 @@ fn a_second_process_takes_other_files_and_says_so() {
 }
 
 #[test]
-fn a_rotation_of_a_ring_is_told_and_all_goes_to_one_file() {
+fn rotation_of_a_ring_is_reported_and_ignored() {
     let stage = Stage::new();
     let finished = run(scene(&stage, "return", "1MiB").env("FERRUM_TRACE_RING", "1MiB")).expect_success();
     assert!(finished.stderr.contains("FERRUM_TRACE_ROTATE: "), "{}", finished.stderr);

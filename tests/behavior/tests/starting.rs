@@ -1,4 +1,4 @@
-//! A program that begins its own recording runs without an error when the environment asks for one, too.
+//! A program that starts a recording itself gets no error if the environment starts one too.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::{Finished, Stage, TraceFile};
 use ferrum_trace_testkit::process;
 
 #[track_caller]
-fn says_once_that_the_environment_wins(finished: &Finished) {
+fn assert_override_is_reported_once(finished: &Finished) {
     let lines: Vec<&str> = finished.stderr.lines().collect();
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(
@@ -17,11 +17,11 @@ fn says_once_that_the_environment_wins(finished: &Finished) {
 }
 
 #[test]
-fn the_environment_wins_over_the_builder_without_an_error() {
+fn the_environment_overrides_the_builder_without_an_error() {
     for (scene, first, n_recorded) in [("start-own", 11, 10), ("record-then-start-own", 1, 20)] {
         let stage = Stage::new();
-        let finished = stage.play(scene).expect_success();
-        says_once_that_the_environment_wins(&finished);
+        let finished = stage.run(scene).expect_success();
+        assert_override_is_reported_once(&finished);
         assert_eq!((finished.answer("environment"), finished.number("recorded")), ("true", n_recorded));
         assert!(finished.answer("path").ends_with("/trace.json"));
         assert_eq!(stage.files(), ["trace.json".to_owned()].into());
@@ -32,22 +32,22 @@ fn the_environment_wins_over_the_builder_without_an_error() {
 #[test]
 fn the_trace_is_complete_if_the_handle_is_never_finished() {
     let stage = Stage::new();
-    says_once_that_the_environment_wins(&stage.play("start-own-and-exit").expect_success());
+    assert_override_is_reported_once(&stage.run("start-own-and-exit").expect_success());
     assert_eq!(stage.finished_trace().numbers("work", "n").len(), 10);
 }
 
 #[test]
-fn without_the_environment_the_builder_decides() {
+fn the_builder_records_without_the_environment() {
     let stage = Stage::new();
-    let finished = process::run(&mut stage.scene_of_its_own("start-own")).expect_success();
+    let finished = process::run(&mut stage.scene_without_env("start-own")).expect_success();
     assert_eq!((finished.answer("environment"), finished.stderr.as_str()), ("false", ""));
     assert_eq!(TraceFile::read(&stage.path("own.json")).numbers("work", "n").len(), 10);
 }
 
 #[test]
-fn a_recording_after_that_of_the_environment_is_the_programs_and_there_is_one_at_a_time() {
+fn a_program_can_record_after_the_recording_of_the_environment_but_only_one_at_a_time() {
     let stage = Stage::new();
-    let finished = stage.play("start-own-twice").expect_success();
+    let finished = stage.run("start-own-twice").expect_success();
     assert_eq!(finished.answers("environment").collect::<Vec<_>>(), ["true", "false"]);
     assert_eq!(finished.answer("refused"), "true");
     assert_eq!(stage.files(), ["own.json".to_owned(), "trace.json".to_owned()].into());
@@ -55,9 +55,9 @@ fn a_recording_after_that_of_the_environment_is_the_programs_and_there_is_one_at
 }
 
 #[test]
-fn arrows_lead_from_and_to_dynamic_spans() {
+fn flows_lead_from_and_to_dynamic_spans() {
     let stage = Stage::new();
-    stage.play("flows-of-dynamic-spans").expect_success();
+    stage.run("flows-of-dynamic-spans").expect_success();
     let trace = stage.finished_trace();
     let phases: Vec<char> = trace.recorded().map(|event| event.phase).collect();
     assert_eq!(phases, ['s', 'X', 't', 'X', 'f', 'X']);

@@ -1,4 +1,4 @@
-//! Spans that have begun and not ended are in the trace, with their begin and their place in the stack, marked as unfinished.
+//! Open spans are in the trace, with their begin and their position in the stack, marked as unfinished.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::{Stage, TraceFile, recover};
 use ferrum_trace_testkit::process::{Running, run};
 use std::collections::BTreeMap;
 
-/// Plays a scene until it says that it is ready, and kills it.
+/// Runs a scene until it reports that it is ready, and kills it.
 #[track_caller]
 fn kill_when_ready(stage: &Stage, name: &str, rotate: Option<&str>) {
     let mut command = stage.scene(name);
@@ -24,7 +24,7 @@ fn unfinished(trace: &TraceFile) -> Vec<&str> {
     trace.unfinished().map(|event| event.name.as_str()).collect()
 }
 
-/// Checks a trace of the spans that scenes are stuck in.
+/// Checks the open spans of a scene.
 #[track_caller]
 fn assert_has_stuck_kernel(trace: &TraceFile) {
     assert_eq!(unfinished(trace), ["decode", "layer", "stuck_kernel"]);
@@ -41,7 +41,7 @@ fn assert_has_stuck_kernel(trace: &TraceFile) {
 }
 
 #[test]
-fn spans_of_a_thread_that_hangs_are_in_the_trace_after_kill_9() {
+fn open_spans_of_a_hanging_thread_are_in_the_trace_after_kill_9() {
     let stage = Stage::new();
     kill_when_ready(&stage, "hang-inside", None);
     let (trace, summary) = recover(&stage.path("trace.json.spool"));
@@ -63,21 +63,21 @@ fn the_very_first_span_is_in_the_trace_after_kill_9() {
 #[test]
 fn spans_that_are_open_at_exit_are_in_the_trace() {
     let stage = Stage::new();
-    stage.play("exit-inside").expect_code(3);
+    stage.run("exit-inside").expect_code(3);
     assert_has_stuck_kernel(&stage.finished_trace());
 }
 
 #[test]
 fn spans_that_are_open_at_abort_are_in_the_trace() {
     let stage = Stage::new();
-    stage.play("abort-inside").expect_signal(libc::SIGABRT);
+    stage.run("abort-inside").expect_signal(libc::SIGABRT);
     assert_has_stuck_kernel(&recover(&stage.path("trace.json.spool")).0);
 }
 
 #[test]
 fn spans_that_are_open_at_a_flush_are_unfinished_until_they_end() {
     let stage = Stage::new();
-    let mut scene = stage.begin("flush-inside");
+    let mut scene = stage.start("flush-inside");
     scene.wait_for_line("ready");
     assert_has_stuck_kernel(&TraceFile::read(&stage.trace()));
     scene.tell("end");
@@ -90,14 +90,14 @@ fn spans_that_are_open_at_a_flush_are_unfinished_until_they_end() {
 #[test]
 fn spans_that_are_open_when_a_recorder_finishes_are_in_the_trace() {
     let stage = Stage::new();
-    run(&mut stage.scene_of_its_own("finish-inside")).expect_success();
+    run(&mut stage.scene_without_env("finish-inside")).expect_success();
     assert_has_stuck_kernel(&TraceFile::read(&stage.trace()));
 }
 
 #[test]
 fn spans_that_are_open_at_a_stop_are_in_that_recording_only() {
     let stage = Stage::new();
-    stage.play("stop-inside").expect_success();
+    stage.run("stop-inside").expect_success();
     assert_has_stuck_kernel(&TraceFile::read(&stage.trace()));
     assert_eq!(TraceFile::read(&stage.path("second.json")).unfinished().count(), 0);
 }
@@ -122,9 +122,9 @@ fn deeply_nested_spans_are_all_in_the_trace() {
 }
 
 #[test]
-fn spans_with_names_made_at_run_time_and_laps_are_in_the_trace() {
+fn dynamic_spans_and_laps_are_in_the_trace() {
     let stage = Stage::new();
-    kill_when_ready(&stage, "hang-in-others", None);
+    kill_when_ready(&stage, "hang-in-other-spans", None);
     let (trace, _) = recover(&stage.path("trace.json.spool"));
     assert_eq!(unfinished(&trace), ["made at run time", "laps", "inner"]);
     assert!(["attention", "outer"].iter().all(|name| trace.count(name) == 1));
@@ -132,7 +132,7 @@ fn spans_with_names_made_at_run_time_and_laps_are_in_the_trace() {
 }
 
 #[test]
-fn the_same_spans_are_in_a_recording_by_the_slow_clock() {
+fn open_spans_are_in_the_trace_with_the_slow_clock() {
     let stage = Stage::new();
     let mut scene = Running::start(stage.scene("hang-inside").env("FERRUM_TRACE_CLOCK", "monotonic"));
     scene.wait_for_line("ready");
@@ -142,7 +142,7 @@ fn the_same_spans_are_in_a_recording_by_the_slow_clock() {
 }
 
 #[test]
-fn spans_that_are_open_over_a_rotation_are_unfinished_in_the_last_file_alone() {
+fn spans_that_are_open_across_a_rotation_are_unfinished_in_the_last_file_only() {
     let stage = Stage::new();
     kill_when_ready(&stage, "hang-while-rotating", Some("1MiB"));
     // The first file may not be complete yet.
@@ -160,9 +160,9 @@ fn spans_that_are_open_over_a_rotation_are_unfinished_in_the_last_file_alone() {
 }
 
 #[test]
-fn a_thread_that_goes_on_after_a_rotation_ends_its_spans() {
+fn a_thread_that_continues_after_a_rotation_ends_its_spans() {
     let stage = Stage::new();
-    kill_when_ready(&stage, "go-on-after-rotation", Some("1MiB"));
+    kill_when_ready(&stage, "continue-after-rotation", Some("1MiB"));
     let (second, _) = recover(&stage.path("trace.002.json.spool"));
     assert_eq!(unfinished(&second), ["next"]);
     assert!(["decode", "layer", "stuck_kernel"].iter().all(|name| second.count(name) == 1));

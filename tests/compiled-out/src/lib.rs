@@ -1,9 +1,9 @@
-//! Every macro and type of ferrum-trace in a program that has them all compiled out.
+//! Every macro and type of ferrum-trace in a program with recording compiled out.
 
 use ferrum_trace::llm::{self, Phase, Step};
 use ferrum_trace::{Flow, Measured, Span, Timestamp, TraceWriter, Track};
 
-/// Does some work with a probe at every turn. The arguments are never evaluated.
+/// Does some work with a probe in every iteration. The arguments are never evaluated.
 pub fn instrumented(numbers: &[u64]) -> u64 {
     let mut sum = 0;
     for number in numbers {
@@ -24,7 +24,7 @@ pub fn instrumented(numbers: &[u64]) -> u64 {
     sum
 }
 
-/// One span around an addition: compiled out, no more than the addition.
+/// One span around an addition: compiled out, only the addition remains.
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub extern "C" fn add_with_span(a: u64, b: u64) -> u64 {
@@ -32,10 +32,10 @@ pub extern "C" fn add_with_span(a: u64, b: u64) -> u64 {
     a.wrapping_mul(3) ^ b
 }
 
-/// A step, a layer and the life of a request around an addition.
+/// A step, a layer and a request around an addition.
 #[unsafe(no_mangle)]
 #[inline(never)]
-pub extern "C" fn add_with_words(a: u64, b: u64) -> u64 {
+pub extern "C" fn add_with_llm_vocabulary(a: u64, b: u64) -> u64 {
     let mut request = llm::request(a).prompt_tokens(5).arrived();
     request.prefill();
     let (phase, n) = (Phase::Decode, b as usize);
@@ -49,14 +49,14 @@ pub extern "C" fn add_with_words(a: u64, b: u64) -> u64 {
     a.wrapping_mul(3) ^ b
 }
 
-/// The same without.
+/// The addition without a span.
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub extern "C" fn add_without_span(a: u64, b: u64) -> u64 {
     a.wrapping_mul(3) ^ b
 }
 
-/// The rest of the interface.
+/// Uses the rest of the interface.
 pub fn everything_else() -> bool {
     let _dynamic = Span::dynamic("made", "up");
     let track = Track::new("GPU 0").sort(1);

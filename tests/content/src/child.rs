@@ -1,22 +1,22 @@
-//! The child process: one scene, with an environment of its own.
+//! The child process that runs one scene, in an environment of its own.
 
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Output, Stdio};
 
-/// Variables that the recorder looks at; none of them comes from whoever runs the tests.
+/// Variables that the recorder reads. The child does not inherit them.
 const VARIABLES: [&str; 6] =
     ["FERRUM_TRACE_OUT", "FERRUM_TRACE_LIMIT", "FERRUM_TRACE_CLOCK", "RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"];
 
-/// A scene that is about to be played.
+/// A scene to run.
 #[derive(Debug)]
 pub struct Child {
     command: Command,
     input: String,
 }
 
-/// A child that plays the named scene.
+/// Creates a child that runs a scene.
 #[macro_export]
 macro_rules! child {
     ($scene:expr) => {
@@ -25,7 +25,7 @@ macro_rules! child {
 }
 
 impl Child {
-    /// `program` with the name of a scene.
+    /// Creates a child from the path of the program and the name of a scene.
     pub fn new(program: &str, scene: &str) -> Self {
         let mut command = Command::new(program);
         command.arg(scene);
@@ -35,7 +35,7 @@ impl Child {
         Self { command, input: String::new() }
     }
 
-    /// Where the environment says that the trace goes.
+    /// Sets `FERRUM_TRACE_OUT`.
     pub fn out(self, path: impl AsRef<OsStr>) -> Self {
         self.env("FERRUM_TRACE_OUT", path)
     }
@@ -50,7 +50,7 @@ impl Child {
         self
     }
 
-    /// A number for the scene.
+    /// Adds a number to the arguments of the scene.
     pub fn number(self, number: u64) -> Self {
         self.arg(number.to_string())
     }
@@ -60,31 +60,31 @@ impl Child {
         self
     }
 
-    /// What the scene reads.
+    /// Sets the standard input of the scene.
     pub fn input(mut self, text: impl Into<String>) -> Self {
         self.input = text.into();
         self
     }
 
-    /// Plays the scene to its end.
+    /// Runs the scene to its end.
     pub fn run(mut self) -> Outcome {
         let piped = self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = piped.spawn().expect("the child starts");
-        let mut stdin = child.stdin.take().expect("it was piped");
-        // A scene that does not read may have ended by now.
+        let mut stdin = child.stdin.take().expect("it is piped");
+        // A scene that does not read its input may have ended already.
         let _ = stdin.write_all(self.input.as_bytes());
         drop(stdin);
         Outcome::new(child.wait_with_output().expect("the child ends"))
     }
 
-    /// Plays the scene until it says a line, and then kills it with SIGKILL.
+    /// Runs the scene until it writes a line, and then kills it with SIGKILL.
     pub fn run_until_line_then_kill(mut self) -> Outcome {
         use std::io::{BufRead, BufReader};
         let piped = self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = piped.spawn().expect("the child starts");
         let mut line = String::new();
-        let stdout = child.stdout.as_mut().expect("it was piped");
-        BufReader::new(stdout).read_line(&mut line).expect("the child says a line");
+        let stdout = child.stdout.as_mut().expect("it is piped");
+        BufReader::new(stdout).read_line(&mut line).expect("the child writes a line");
         child.kill().expect("the child can be killed");
         let mut outcome = Outcome::new(child.wait_with_output().expect("the child ends"));
         outcome.stdout.insert_str(0, &line);
@@ -92,7 +92,7 @@ impl Child {
     }
 }
 
-/// How a scene ended, and what it said.
+/// Status and output of a scene.
 #[derive(Debug)]
 pub struct Outcome {
     pub status: ExitStatus,
@@ -109,27 +109,27 @@ impl Outcome {
         }
     }
 
-    /// It ended well and nobody complained.
+    /// Panics unless the scene succeeded and stderr is empty.
     #[track_caller]
-    pub fn is_quiet(self) -> Self {
+    pub fn expect_quiet(self) -> Self {
         assert!(self.status.success(), "{self:#?}");
         assert_eq!(self.stderr, "", "{self:#?}");
         self
     }
 
-    /// It ended well, and the recorder said exactly one line: that one, without its mark.
+    /// Panics unless the scene succeeded and the recorder wrote exactly one line; returns it without the prefix.
     #[track_caller]
     pub fn one_line(&self) -> &str {
         assert!(self.status.success(), "{self:#?}");
         let mut lines = self.stderr.lines();
         let line = lines.next().unwrap_or_else(|| panic!("expected one line, found none: {self:#?}"));
         assert_eq!(lines.next(), None, "more than one line: {self:#?}");
-        line.strip_prefix("ferrum-trace: ").unwrap_or_else(|| panic!("no line of the recorder: {self:#?}"))
+        line.strip_prefix("ferrum-trace: ").unwrap_or_else(|| panic!("expected a line of the recorder: {self:#?}"))
     }
 
-    /// The number in the line `KEY=NUMBER` of what the scene said.
+    /// The number in the line `KEY=NUMBER` of the scene's output.
     #[track_caller]
-    pub fn said(&self, key: &str) -> u64 {
+    pub fn reported(&self, key: &str) -> u64 {
         let lines = self.stdout.lines().filter_map(|line| line.split_once('='));
         let value = lines.filter(|(found, _)| *found == key).map(|(_, value)| value.parse());
         match value.collect::<Vec<_>>()[..] {

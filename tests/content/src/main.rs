@@ -1,17 +1,17 @@
-//! A program for the tests of this package to run: the first argument names a scene, which may take further ones.
-//! Whether and where it records is for the environment to say, as for any program that links the recorder.
+//! The program that the tests run: the first argument is the name of a scene, the others are the scene's. The
+//! environment controls the recording, as in any program that links the recorder.
 
 mod scenes {
-    pub mod api;
-    pub mod everything;
-    pub mod limits;
-    pub mod llm;
-    pub mod memory;
-    pub mod names;
-    pub mod paths;
-    pub mod programs;
-    pub mod say;
-    pub mod values;
+    pub(crate) mod api;
+    pub(crate) mod everything;
+    pub(crate) mod limits;
+    pub(crate) mod llm;
+    pub(crate) mod memory;
+    pub(crate) mod names;
+    pub(crate) mod paths;
+    pub(crate) mod programs;
+    pub(crate) mod report;
+    pub(crate) mod values;
 }
 
 use scenes::{api, everything, limits, llm, memory, names, paths, programs, values};
@@ -82,9 +82,9 @@ fn main() {
         ["counters of an engine"] => llm::counters(),
 
         ["everything"] => everything::everything(),
-        ["reference"] => everything::reference(),
+        ["original interface"] => everything::original_interface(),
 
-        _ => panic!("no such scene: {words:?}"),
+        _ => panic!("unknown scene: {words:?}"),
     }
 }
 

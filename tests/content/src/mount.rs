@@ -1,21 +1,21 @@
-//! File systems of the tests' own: small ones that fill up, and ones that cannot be written to.
+//! File systems for tests: small ones that fill up, and read-only ones.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A mounted file system, taken down when dropped.
+/// A mounted file system, unmounted when dropped.
 #[derive(Debug)]
 pub struct Mount {
     folder: tempfile::TempDir,
 }
 
 impl Mount {
-    /// A file system in memory that holds so many bytes.
+    /// A file system in memory with this size in bytes.
     pub fn small(bytes: u64) -> Self {
         Self::tmpfs(&format!("size={bytes}"))
     }
 
-    /// An empty file system that refuses to be written to, also by root.
+    /// An empty file system that is read-only, also for root.
     pub fn read_only() -> Self {
         Self::tmpfs("size=1m,ro")
     }
@@ -39,7 +39,7 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        // Lazily: a child that hangs must not keep the test from ending.
+        // Lazy, so that a hanging child does not keep the test from ending.
         let unmounted = Command::new("umount").arg("--lazy").arg(self.folder.path()).status();
         if !std::thread::panicking() {
             assert!(unmounted.expect("`umount` runs").success());

@@ -1,58 +1,58 @@
-//! Small programs of guards, marks and explicit times, in any order. The child plays one; the test knows what must come
-//! of it.
+//! Small programs of guards, marks and explicit times, in any order. The child runs one; the test computes the expected
+//! slices.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-/// Names that marks share, so that a place in the code meets the same ones again and in other orders.
+/// Names that marks share, so that a call site gets the same names again and in other orders.
 pub const MARKS: [&str; 4] = ["attention", "mlp", "norm", "sample"];
 
 /// Names of the tracks that all threads share.
 pub const TRACKS: [&str; 2] = ["GPU 0 / stream 7", "connection"];
 
-/// What opens a guard.
+/// The way a guard is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guard {
-    /// `span!` with its id.
+    /// `span!` with its id as argument.
     Span,
-    /// `span!` with text that is copied.
+    /// `span!` with a text that is copied.
     SpanWithText,
-    /// `span!` with more arguments than fit into a record's head.
+    /// `span!` with more arguments than fit into the head of a record.
     SpanWithMany,
-    /// `Span::dynamic`, its id in the name.
+    /// `Span::dynamic`, with its id in the name.
     Dynamic,
     /// `laps!`.
     Laps,
 }
 
-/// One step of a thread. A place among the open guards is taken modulo their number.
+/// One operation of a thread. An index of an open guard is taken modulo their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     Open(Guard),
-    /// Drops one of the open guards, not only the last.
+    /// Drops one of the open guards, not necessarily the last.
     Drop(usize),
     Forget(usize),
-    /// Marks one of the open `laps!`, if there is any: by a shared name, or one of its own.
+    /// Marks one of the open `laps!`, if there is any: with a shared name, or a name of its own.
     Mark(usize, Option<usize>),
     Instant,
-    /// `complete_at` on a track: nanoseconds from a base to the begin, and the duration. With a name of its own or not.
+    /// `complete_at` on a track: nanoseconds from the base to the begin, and the duration; true for a name of its own.
     CompleteAt(usize, i64, u64, bool),
-    /// `push` to the process's trace, or to a writer of its own: row and duration in nanoseconds.
+    /// `push` to the process's trace or to a separate writer: row, and duration in nanoseconds.
     Push(bool, u32, u64),
     Flush,
-    /// Lets some time pass.
+    /// Waits for some time.
     Work(u32),
 }
 
-/// What all threads do, at the same time.
+/// The operations of all threads, which run concurrently.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
     pub threads: Vec<Vec<Op>>,
 }
 
 impl Program {
-    /// The number of an operation, which what it records carries.
+    /// The id of an operation, which its events carry.
     pub fn id(thread: usize, at: usize) -> u64 {
         (thread * 1_000_000 + at) as u64
     }
@@ -62,38 +62,38 @@ impl Program {
     }
 }
 
-/// A slice that must be in a file.
+/// A slice that must be in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expected {
     pub name: String,
-    /// The value of `id` among its arguments, if it has one.
+    /// The argument `id`, if the slice has one.
     pub id: Option<u64>,
     pub thread: usize,
     pub place: Timing,
 }
 
-/// Where, and when as far as that is known.
+/// Track and time of a slice, as far as they are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Timing {
     /// On the thread, between two of its operations.
     Thread { opened: usize, closed: usize },
     /// On a track, nanoseconds from the base.
     Track { track: usize, begin: i64, duration: u64 },
-    /// In a row of the reference's interface.
+    /// On a row of the original engine's interface.
     Pushed { own: bool, tid: u32, duration: u64 },
 }
 
-/// A guard that is open where the reading of a program stands.
+/// A guard that is open at the current operation.
 #[derive(Clone, Copy)]
 struct Open {
     guard: Guard,
     opened: usize,
-    /// Where its last stretch ended.
+    /// End of its last lap.
     last_mark: usize,
 }
 
 impl Program {
-    /// All slices that have ended when the program has.
+    /// All slices that have ended at the end of the program.
     pub fn expected(&self) -> Vec<Expected> {
         let threads = self.threads.iter().enumerate();
         threads.flat_map(|(thread, ops)| expected_of_thread(thread, ops)).collect()
@@ -171,7 +171,7 @@ pub fn track_slice_name(id: u64) -> String {
     format!("named {id}")
 }
 
-/// How often each of some names and ids occurs.
+/// Counts how often each name and id occurs.
 pub fn census<'a>(names: impl Iterator<Item = (&'a str, Option<u64>)>) -> BTreeMap<(String, Option<u64>), usize> {
     let mut census = BTreeMap::new();
     for (name, id) in names {
@@ -218,7 +218,7 @@ impl FromStr for Program {
             if line == "thread" {
                 program.threads.push(Vec::new());
             } else {
-                program.threads.last_mut().ok_or("an operation of no thread")?.push(line.parse()?);
+                program.threads.last_mut().ok_or("an operation before the first thread")?.push(line.parse()?);
             }
         }
         Ok(program)
@@ -243,7 +243,7 @@ impl FromStr for Op {
             ["push", own, tid, duration] => Self::Push(parsed(own)?, parsed(tid)?, parsed(duration)?),
             ["flush"] => Self::Flush,
             ["work", rounds] => Self::Work(parsed(rounds)?),
-            _ => return Err(format!("no operation: `{line}`")),
+            _ => return Err(format!("unknown operation: `{line}`")),
         })
     }
 }
@@ -253,7 +253,7 @@ impl FromStr for Guard {
 
     fn from_str(word: &str) -> Result<Self, String> {
         let all = [Self::Span, Self::SpanWithText, Self::SpanWithMany, Self::Dynamic, Self::Laps];
-        all.into_iter().find(|guard| format!("{guard:?}") == word).ok_or_else(|| format!("no guard: `{word}`"))
+        all.into_iter().find(|guard| format!("{guard:?}") == word).ok_or_else(|| format!("unknown guard: `{word}`"))
     }
 }
 
@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_comes_back_from_its_text() {
+    fn a_program_is_the_same_after_writing_and_parsing() {
         let ops = vec![
             Op::Open(Guard::Laps),
             Op::Mark(0, None),
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forgotten_is_not_expected() {
+    fn a_forgotten_guard_is_not_expected() {
         let ops = vec![Op::Open(Guard::Span), Op::Open(Guard::Laps), Op::Forget(0), Op::Mark(9, Some(0))];
         let expected = Program { threads: vec![ops] }.expected();
         let names: Vec<&str> = expected.iter().map(|slice| slice.name.as_str()).collect();

@@ -1,9 +1,9 @@
-//! Texts that are hard to write down, and what is documented to come out of each.
+//! Texts that are hard to write, and the documented spelling of each.
 
-/// Longest text that is kept whole.
+/// Length in bytes up to which a text is kept whole.
 pub const KEPT_WHOLE: usize = 8 * 1024;
 
-/// Texts with everything that JSON, viewers and buffers might stumble over. The last four are too long to keep.
+/// Texts with everything that may break JSON, viewers or buffers. The last four are too long to keep.
 pub fn strange() -> Vec<String> {
     let mut texts: Vec<String> = [
         "",
@@ -43,8 +43,8 @@ pub fn strange() -> Vec<String> {
     texts
 }
 
-/// What stands in the file for a text: NUL is `␀`, and what is longer than 8 KiB is cut between characters, with a note
-/// of how long it was, within those 8 KiB.
+/// The text as it must be in the file: NUL is `␀`, and a text longer than 8 KiB is cut between characters, with a note
+/// of its length, to 8 KiB in total.
 pub fn spelled(text: &str) -> String {
     cut(text).replace('\0', "␀")
 }

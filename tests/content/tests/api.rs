@@ -1,24 +1,24 @@
-//! The interface: every macro and type, what of it is evaluated, and what the counts say.
+//! The interface: every macro and type, evaluation of arguments, and statistics.
 
 use content::child;
 use content::child::{Child, Outcome};
-use content::trace::{Event, Phase, Trace};
+use ferrum_trace_testkit::strict_trace::{Event, Phase, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tempfile::tempdir;
 
-/// What a quiet scene said and wrote.
+/// Runs a scene that must succeed without messages; returns its output and trace.
 #[track_caller]
-fn played(child: Child) -> (Outcome, Trace) {
+fn recorded_by(child: Child) -> (Outcome, Trace) {
     let folder = tempdir().unwrap();
     let path = folder.path().join("trace.json");
-    let outcome = child.out(&path).run().is_quiet();
+    let outcome = child.out(&path).run().expect_quiet();
     (outcome, Trace::read(path))
 }
 
 #[track_caller]
 fn trace_of(scene: &str) -> Trace {
-    played(child!(scene)).1
+    recorded_by(child!(scene)).1
 }
 
 /// `name|category|key=value …` of an event.
@@ -58,7 +58,7 @@ fn macros_take_every_documented_form() {
             "laps 4|cat|layer=3 n=1",
             "laps 5|default|layer=3",
             "a constant name|laps|",
-            // Of those that begin together the longest comes first.
+            // Of slices with the same begin the longest comes first.
             "a constant name|complete|layer=3 n=1",
             "complete 1|cat|",
             "complete 2|cat|",
@@ -106,24 +106,24 @@ fn macros_take_every_documented_form() {
 
 #[test]
 fn nothing_is_evaluated_while_recording_is_off() {
-    let outcome = child!("side effects").run().is_quiet();
+    let outcome = child!("side effects").run().expect_quiet();
     for key in ["evaluated", "is_on", "span_is_on", "has_stats", "pushes"] {
-        assert_eq!(outcome.said(key), 0, "{key}");
+        assert_eq!(outcome.reported(key), 0, "{key}");
     }
 }
 
 #[test]
 fn everything_is_evaluated_once_while_recording_is_on() {
-    let (outcome, _) = played(child!("side effects"));
+    let (outcome, _) = recorded_by(child!("side effects"));
     // Eleven arguments, three ids and two times.
-    assert_eq!(outcome.said("evaluated"), 16);
+    assert_eq!(outcome.reported("evaluated"), 16);
     for key in ["is_on", "span_is_on", "has_stats", "pushes"] {
-        assert_eq!(outcome.said(key), 1, "{key}");
+        assert_eq!(outcome.reported(key), 1, "{key}");
     }
 }
 
 #[test]
-fn processes_and_threads_have_the_names_they_were_given() {
+fn processes_and_threads_have_the_names_that_were_set() {
     let trace = trace_of("processes and threads");
     assert_eq!(trace.process_name(), "engine 7");
     for (event, name) in [
@@ -139,24 +139,24 @@ fn processes_and_threads_have_the_names_they_were_given() {
     let tracks: BTreeSet<(u32, u32)> = trace.recorded().map(Event::track).collect();
     assert_eq!(tracks.len(), 5, "a track each");
     let main = trace.one("on main");
-    assert_eq!(main.pid, main.tid, "the main thread has the number of the process");
+    assert_eq!(main.pid, main.tid, "the tid of the main thread is the pid");
 }
 
 #[test]
-fn the_process_is_named_after_its_program_by_itself() {
-    let trace = played(child!("some spans").number(1)).1;
+fn the_default_name_of_the_process_is_that_of_its_program() {
+    let trace = recorded_by(child!("some spans").number(1)).1;
     assert_eq!(trace.process_name(), "content-child");
 }
 
 #[test]
-fn names_given_after_a_flush_reach_the_file() {
+fn names_set_after_a_flush_are_in_the_file() {
     let trace = trace_of("late names");
     assert_eq!(trace.process_name(), "a late process name");
     assert_eq!(trace.track_name(trace.one("before")), "a late thread name");
 }
 
 #[test]
-fn tracks_have_their_names_and_places() {
+fn tracks_have_their_names_and_sort_indexes() {
     let trace = trace_of("tracks");
     let sorts = trace.sort_indexes();
     for (name, sort) in [("stream 1", -5), ("stream 2", 7)] {
@@ -172,7 +172,7 @@ fn tracks_have_their_names_and_places() {
 }
 
 #[test]
-fn slices_of_a_track_that_overlap_get_rows_below_it() {
+fn overlapping_slices_of_a_track_get_lanes_below_it() {
     let trace = trace_of("tracks");
     for (name, row) in [("one", "stream 2"), ("overlaps both", "stream 2 (2)"), ("overlaps one", "stream 2 (3)")] {
         assert_eq!(trace.track_name(trace.one(name)), row, "{name}");
@@ -183,16 +183,16 @@ fn slices_of_a_track_that_overlap_get_rows_below_it() {
 }
 
 #[test]
-fn a_slice_that_ends_before_it_begins_has_no_length() {
+fn a_slice_that_ends_before_it_begins_has_zero_length() {
     let trace = trace_of("tracks");
     let (one, backwards) = (trace.one("one"), trace.one("backwards"));
     assert_eq!((backwards.start - one.start, backwards.end - one.start), (300_000, 300_000));
 }
 
 #[test]
-fn explicit_times_come_back_to_the_nanosecond() {
-    let (outcome, trace) = played(child!("explicit times"));
-    let start = outcome.said("start") - trace.about().number("start_monotonic_ns");
+fn explicit_times_are_exact_to_the_nanosecond() {
+    let (outcome, trace) = recorded_by(child!("explicit times"));
+    let start = outcome.reported("start") - trace.about().number("start_monotonic_ns");
     let slices = trace.all("slice");
     assert_eq!(slices.len(), 6);
     for slice in slices {
@@ -202,9 +202,9 @@ fn explicit_times_come_back_to_the_nanosecond() {
 }
 
 #[test]
-fn what_began_before_the_trace_ends_when_it_ended() {
-    let (outcome, trace) = played(child!("times before the trace"));
-    let now = outcome.said("now") - trace.about().number("start_monotonic_ns");
+fn a_slice_that_began_before_the_trace_is_cut_at_its_start() {
+    let (outcome, trace) = recorded_by(child!("times before the trace"));
+    let now = outcome.reported("now") - trace.about().number("start_monotonic_ns");
     let begun_before = trace.one("begun before");
     assert_eq!((begun_before.start, begun_before.end), (0, now), "cut at the start of the trace, not moved");
     let before = trace.one("all of it before");
@@ -221,21 +221,21 @@ fn explicit_times_may_be_very_long() {
 }
 
 #[test]
-fn instants_of_the_standard_library_are_as_far_apart_as_timestamps() {
-    let (outcome, trace) = played(child!("instants of the standard library"));
-    assert_eq!(outcome.said("not_as_far_apart"), 0, "of 10000 pairs");
+fn instants_of_the_standard_library_are_converted_to_timestamps() {
+    let (outcome, trace) = recorded_by(child!("instants of the standard library"));
+    assert_eq!(outcome.reported("not_as_far_apart"), 0, "of 10000 pairs");
     let (first, second) = (trace.one("first half"), trace.one("second half"));
     assert_eq!((first.end - first.start, second.end - second.start), (2_500_000, 2_500_000));
     assert_eq!(first.end, second.start);
-    assert_eq!(first.track(), second.track(), "what touches shares a row");
+    assert_eq!(first.track(), second.track(), "touching slices share a track");
 }
 
 #[test]
 fn flows_lead_from_slice_to_slice() {
     let trace = trace_of("flows");
     let flows: Vec<&Event> = trace.recorded().filter(|event| event.phase != Phase::Slice).collect();
-    // What is on the way, by the slices around.
-    let mut arrows: BTreeMap<&str, Vec<(char, &str)>> = BTreeMap::new();
+    // Flow events by id, each with the innermost slice around it.
+    let mut flows_by_id: BTreeMap<&str, Vec<(char, &str)>> = BTreeMap::new();
     for flow in &flows {
         assert_eq!((flow.name.as_str(), flow.cat.as_str()), ("flow", "flow"), "viewers pair by name and category too");
         let (letter, id) = match &flow.phase {
@@ -246,12 +246,12 @@ fn flows_lead_from_slice_to_slice() {
         };
         let around = trace.slices().filter(|slice| slice.track() == flow.track() && slice.encloses(flow));
         let innermost = around.min_by_key(|slice| slice.end - slice.start).expect("a flow is inside a slice");
-        arrows.entry(id).or_default().push((letter, &innermost.name));
+        flows_by_id.entry(id).or_default().push((letter, &innermost.name));
     }
-    let mut arrows: Vec<Vec<(char, &str)>> = arrows.into_values().collect();
-    arrows.sort();
+    let mut flows_by_id: Vec<Vec<(char, &str)>> = flows_by_id.into_values().collect();
+    flows_by_id.sort();
     assert_eq!(
-        arrows,
+        flows_by_id,
         [
             vec![('s', "cause"), ('f', "effect")],
             vec![('s', "enqueue"), ('f', "run")],
@@ -261,7 +261,7 @@ fn flows_lead_from_slice_to_slice() {
 }
 
 #[test]
-fn rows_have_titles_that_tell_what_they_are_for() {
+fn async_rows_have_titles_with_their_arguments() {
     let trace = trace_of("row titles");
     let titles: Vec<String> = trace
         .titles()
@@ -282,21 +282,21 @@ fn rows_have_titles_that_tell_what_they_are_for() {
         "e request 43|request|row_of=\"request\" unclosed=true".to_owned(),
     ];
     assert_eq!(titles, expected);
-    // The ends that were made for what has none included.
+    // Includes the synthetic ends of async events without one.
     let events = || trace.events.iter().filter(|event| !event.args.has("row_of"));
     for title in trace.titles() {
         let name = title.args.value("row_of");
         let is_inner = |event: &&Event| event.phase == title.phase && event.start == title.start && event.name == name;
         assert_eq!(events().filter(is_inner).count(), 1, "{title:?}");
     }
-    assert_eq!(events().filter(|event| event.name == "request").count(), 4 * 2, "they are called as ever");
+    assert_eq!(events().filter(|event| event.name == "request").count(), 4 * 2, "their names do not change");
 }
 
 #[test]
-fn what_is_asynchronous_begins_here_and_ends_there_by_its_id() {
-    let (outcome, trace) = played(child!("async"));
+fn async_events_begin_and_end_on_different_threads_by_id() {
+    let (outcome, trace) = recorded_by(child!("async"));
     let worker = trace.tracks_named("worker")[0];
-    let task_id = format!("{:#x}", outcome.said("task_id"));
+    let task_id = format!("{:#x}", outcome.reported("task_id"));
     let story = |wanted: &str| -> Vec<(String, String, bool)> {
         let events = trace.recorded().filter_map(|event| {
             let (letter, id) = match &event.phase {
@@ -336,10 +336,10 @@ fn what_is_asynchronous_begins_here_and_ends_there_by_its_id() {
 }
 
 #[test]
-fn the_builder_decides_without_the_environment() {
+fn the_builder_records_without_the_environment() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("trace.json");
-    let outcome = child!("builder").arg(&path).run().is_quiet();
+    let outcome = child!("builder").arg(&path).run().expect_quiet();
     let trace = Trace::read(path);
     let names: Vec<&str> = trace.recorded().map(|event| event.name.as_str()).collect();
     assert_eq!(names, ["within", "within, elsewhere", "after the flush"]);
@@ -347,27 +347,30 @@ fn the_builder_decides_without_the_environment() {
     assert_eq!(unfinished, ["still open"]);
     assert_eq!(trace.process_name(), "named by the builder");
     assert_eq!(trace.about().text("clock"), "monotonic");
-    assert_eq!((outcome.said("recorded_so_far"), outcome.said("recorded"), outcome.said("dropped")), (3, 3, 0));
-    assert_eq!(outcome.said("threads"), 2);
-    assert!(outcome.said("bytes") > 0 && outcome.said("bytes") <= 8 << 20);
+    assert_eq!(
+        (outcome.reported("recorded_so_far"), outcome.reported("recorded"), outcome.reported("dropped")),
+        (3, 3, 0)
+    );
+    assert_eq!(outcome.reported("threads"), 2);
+    assert!(outcome.reported("bytes") > 0 && outcome.reported("bytes") <= 8 << 20);
 }
 
 #[test]
-fn the_environment_comes_before_the_builder_until_it_is_finished() {
+fn the_environment_overrides_the_builder_until_its_recording_is_finished() {
     let folder = tempdir().unwrap();
     let [path, second, other] = ["trace.json", "second.json", "other.json"].map(|name| folder.path().join(name));
     let outcome = child!("two recordings").arg(&path).arg(&second).out(&other).run();
-    // Also if the program begins to record by itself before anything else: the path of its first recording is never used.
+    // Also if the program starts its own recording first: that path is never used.
     assert!(outcome.one_line().contains("other.json: recorded because of FERRUM_TRACE_OUT"), "{outcome:?}");
     assert_eq!(Trace::read(other).slices().count(), 3);
     assert!(!path.exists() && second.exists());
 }
 
 #[test]
-fn a_second_recording_knows_the_places_and_names_of_the_first() {
+fn a_second_recording_has_the_call_sites_and_names_of_the_first() {
     let folder = tempdir().unwrap();
     let paths = ["one.json", "other.json"].map(|name| folder.path().join(name));
-    child!("two recordings").arg(&paths[0]).arg(&paths[1]).run().is_quiet();
+    child!("two recordings").arg(&paths[0]).arg(&paths[1]).run().expect_quiet();
     for path in paths {
         let trace = Trace::read(&path);
         let names: Vec<&str> = trace.slices().map(|slice| slice.name.as_str()).collect();
@@ -378,10 +381,10 @@ fn a_second_recording_knows_the_places_and_names_of_the_first() {
 }
 
 #[test]
-fn what_the_builder_refuses_is_told_in_words() {
+fn errors_of_the_builder_have_messages() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("trace.json");
-    let outcome = child!("builder mistakes").arg(&path).in_folder(folder.path()).run().is_quiet();
+    let outcome = child!("builder mistakes").arg(&path).in_folder(folder.path()).run().expect_quiet();
     let spool = folder.path().join("missing folder/trace.json.spool");
     let expected = [
         "no path: no path to record to was given".to_owned(),
@@ -393,9 +396,9 @@ fn what_the_builder_refuses_is_told_in_words() {
 }
 
 #[test]
-fn threads_that_record_at_the_same_moment_first_thing_lose_nothing() {
+fn threads_whose_first_spans_are_simultaneous_lose_nothing() {
     for _ in 0..20 {
-        let (_, trace) = played(child!("first spans at once").number(8));
+        let (_, trace) = recorded_by(child!("first spans at once").number(8));
         let mut found: Vec<u64> = trace.slices().map(|slice| slice.args.number("n")).collect();
         found.sort_unstable();
         assert_eq!(found, [0, 1, 2, 3, 4, 5, 6, 7]);
@@ -404,19 +407,19 @@ fn threads_that_record_at_the_same_moment_first_thing_lose_nothing() {
 }
 
 #[test]
-fn counts_are_right_while_recording_goes_on() {
-    let (outcome, trace) = played(child!("stats while running"));
-    let counts = ["at_first", "then", "at_last", "dropped", "threads"].map(|key| outcome.said(key));
+fn statistics_are_right_during_the_recording() {
+    let (outcome, trace) = recorded_by(child!("stats while running"));
+    let counts = ["at_first", "then", "at_last", "dropped", "threads"].map(|key| outcome.reported(key));
     assert_eq!(counts, [0, 10_000, 10_001, 0, 2]);
-    assert!(outcome.said("bytes") >= 16 * 10_001);
-    // The span that was open has ended since.
+    assert!(outcome.reported("bytes") >= 16 * 10_001);
+    // The span that was open has ended since then.
     assert_eq!((trace.recorded().count(), trace.about().number("recorded")), (10_002, 10_002));
 }
 
 #[test]
-fn a_recording_of_the_environment_can_be_finished_by_the_program() {
-    let (outcome, trace) = played(child!("finish by name"));
-    assert_eq!(outcome.said("recorded"), 1);
+fn the_program_can_finish_a_recording_that_the_environment_started() {
+    let (outcome, trace) = recorded_by(child!("finish by name"));
+    assert_eq!(outcome.reported("recorded"), 1);
     let names: Vec<&str> = trace.recorded().map(|event| event.name.as_str()).collect();
     assert_eq!(names, ["span"]);
 }

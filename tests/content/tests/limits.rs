@@ -1,15 +1,15 @@
-//! The limit: recording stops cleanly, and everything that did not fit is counted, in the file and in one line.
+//! The limit: recording stops cleanly, and all events that do not fit are counted, in the file and in one line.
 
 use content::child;
 use content::child::{Child, Outcome};
-use content::trace::{Event, Phase, Trace};
+use ferrum_trace_testkit::strict_trace::{Event, Phase, Trace};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tempfile::{TempDir, tempdir};
 
 const MIB: u64 = 1 << 20;
 
-/// Plays a scene that pushes more than `limit` lets through.
+/// The result of a scene that pushes more than `limit` allows.
 struct Limited {
     folder: TempDir,
     outcome: Outcome,
@@ -29,8 +29,8 @@ impl Limited {
         self.folder.path().join("trace.json")
     }
 
-    /// The events of the program in the file: the recorder's own instant about the loss is none, and neither are ends that
-    /// were made for async events without one.
+    /// The events of the program in the file: without the recorder's instant about the loss and the synthetic ends of
+    /// async events.
     fn recorded(&self) -> u64 {
         let is_own = |event: &&Event| event.cat != "ferrum_trace" && !event.args.has("unclosed");
         self.trace.recorded().filter(is_own).count() as u64
@@ -40,13 +40,13 @@ impl Limited {
         self.trace.about().number("dropped")
     }
 
-    /// Nothing is lost without being counted, and nothing is counted twice.
+    /// Panics unless every event is either recorded or counted as dropped, and none is both.
     #[track_caller]
-    fn adds_up(&self) {
+    fn assert_adds_up(&self) {
         let (recorded, dropped) = (self.recorded(), self.dropped());
-        assert_eq!(self.trace.about().number("recorded"), recorded, "the file says so of itself");
+        assert_eq!(self.trace.about().number("recorded"), recorded, "the metadata has the same number");
         assert!(dropped > 0, "the limit was not reached");
-        let pushed = self.outcome.said("pushed");
+        let pushed = self.outcome.reported("pushed");
         assert_eq!(recorded + dropped, pushed, "{recorded} recorded and {dropped} dropped of {pushed}");
         let line = self.outcome.one_line();
         let path = self.path();
@@ -59,13 +59,13 @@ impl Limited {
 #[test]
 fn the_limit_of_the_environment_stops_recording_and_counts_the_rest() {
     let limited = limited(child!("spans on threads").number(1).number(500_000), "4MiB");
-    limited.adds_up();
-    // 16 bytes a span, less what chunks and their heads take.
+    limited.assert_adds_up();
+    // 16 bytes per span, minus the chunks' headers.
     assert!((250_000..=4 * MIB / 16).contains(&limited.recorded()), "{}", limited.recorded());
 }
 
 #[test]
-fn the_file_says_in_an_instant_that_and_why_events_were_lost() {
+fn an_instant_in_the_file_states_the_loss_and_its_reason() {
     let limited = limited(child!("spans on threads").number(1).number(500_000), "4MiB");
     let loss = limited.trace.recorded().find(|event| event.cat == "ferrum_trace").expect("there is an instant");
     assert_eq!(loss.phase, Phase::Instant('p'));
@@ -74,11 +74,11 @@ fn the_file_says_in_an_instant_that_and_why_events_were_lost() {
 }
 
 #[test]
-fn what_was_dropped_is_counted_by_thread() {
-    // More than fit into all of 4 MiB, so that no thread is done before the limit is reached.
+fn dropped_events_are_counted_by_thread() {
+    // More than fit into 4 MiB, so that no thread is done before the limit is reached.
     const SPANS: u64 = 300_000;
     let limited = limited(child!("spans on threads").number(4).number(SPANS), "4MiB");
-    limited.adds_up();
+    limited.assert_adds_up();
     let names = limited.trace.thread_names();
     let mut recorded: BTreeMap<String, u64> = BTreeMap::new();
     for slice in limited.trace.slices() {
@@ -102,29 +102,29 @@ fn the_limit_of_the_builder_stops_recording_and_counts_the_rest() {
     let outcome = child!("spans under a builder's limit").arg(&path).number(2 * MIB).number(300_000).run();
     let trace = Trace::read(path);
     let recorded = trace.slices().count() as u64;
-    assert_eq!((outcome.said("recorded"), trace.about().number("recorded")), (recorded, recorded));
-    assert_eq!(outcome.said("dropped"), trace.about().number("dropped"));
-    assert!(outcome.said("dropped") > 0);
-    assert_eq!(recorded + outcome.said("dropped"), outcome.said("pushed"));
-    assert_eq!(outcome.said("bytes"), 2 * MIB);
-    assert_eq!(outcome.said("threads"), 1);
-    // Who asks for the counts is told by them, not by a line.
-    outcome.is_quiet();
+    assert_eq!((outcome.reported("recorded"), trace.about().number("recorded")), (recorded, recorded));
+    assert_eq!(outcome.reported("dropped"), trace.about().number("dropped"));
+    assert!(outcome.reported("dropped") > 0);
+    assert_eq!(recorded + outcome.reported("dropped"), outcome.reported("pushed"));
+    assert_eq!(outcome.reported("bytes"), 2 * MIB);
+    assert_eq!(outcome.reported("threads"), 1);
+    // The statistics report the loss, so there is no line.
+    outcome.expect_quiet();
 }
 
 #[test]
-fn a_limit_below_one_mebibyte_is_one_mebibyte() {
+fn the_limit_is_at_least_one_mebibyte() {
     let limited = limited(child!("spans on threads").number(1).number(100_000), "1");
-    limited.adds_up();
+    limited.assert_adds_up();
     assert!(limited.recorded() > 50_000, "{}", limited.recorded());
 }
 
 #[test]
-fn a_recording_that_stays_below_its_limit_loses_nothing_and_says_nothing() {
+fn a_recording_below_its_limit_loses_nothing_and_prints_nothing() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("trace.json");
     let child = child!("spans on threads").number(2).number(100_000).out(&path).env("FERRUM_TRACE_LIMIT", "16MiB");
-    child.run().is_quiet();
+    child.run().expect_quiet();
     let trace = Trace::read(path);
     assert_eq!((trace.slices().count(), trace.about().number("dropped")), (200_000, 0));
     assert!(!trace.about().has("dropped_by_thread"));
@@ -132,22 +132,22 @@ fn a_recording_that_stays_below_its_limit_loses_nothing_and_says_nothing() {
 
 #[test]
 fn an_event_with_texts_is_lost_and_counted_once() {
-    limited(child!("texts beyond the limit").number(5000), "1MiB").adds_up();
+    limited(child!("texts beyond the limit").number(5000), "1MiB").assert_adds_up();
 }
 
 #[test]
-fn an_event_with_a_name_made_at_run_time_is_lost_and_counted_once() {
-    limited(child!("dynamic names beyond the limit").number(50_000), "1MiB").adds_up();
+fn an_event_with_a_dynamic_name_is_lost_and_counted_once() {
+    limited(child!("dynamic names beyond the limit").number(50_000), "1MiB").assert_adds_up();
 }
 
 #[test]
 fn events_of_all_kinds_are_lost_and_counted_once() {
-    limited(child!("all kinds beyond the limit").number(5000), "1MiB").adds_up();
+    limited(child!("all kinds beyond the limit").number(5000), "1MiB").assert_adds_up();
 }
 
 #[test]
 fn events_whose_names_could_not_be_defined_are_counted() {
-    limited(child!("definitions beyond the limit"), "1MiB").adds_up();
+    limited(child!("definitions beyond the limit"), "1MiB").assert_adds_up();
 }
 
 #[test]
@@ -157,12 +157,12 @@ fn pushes_beyond_the_limit_are_counted() {
     let outcome = child!("pushes beyond the limit").number(50_000).out(&path).env("FERRUM_TRACE_LIMIT", "1MiB").run();
     assert!(outcome.status.success(), "{outcome:?}");
     let lines: Vec<&str> = outcome.stderr.lines().collect();
-    assert_eq!(lines.len(), 2, "one line a file: {lines:?}");
+    assert_eq!(lines.len(), 2, "one line per file: {lines:?}");
     for path in [path.clone(), folder.path().join("trace.json.own.json")] {
         let trace = Trace::read(&path);
         let about = trace.about();
         let (recorded, dropped) = (trace.slices().count() as u64, about.number("dropped"));
-        assert_eq!((recorded + dropped, about.number("recorded")), (outcome.said("pushed"), recorded));
+        assert_eq!((recorded + dropped, about.number("recorded")), (outcome.reported("pushed"), recorded));
         let line = format!("{}: {dropped} events lost (the limit was reached), {recorded} recorded", path.display());
         assert_eq!(lines.iter().filter(|found| found.ends_with(&line)).count(), 1, "{lines:?}");
     }

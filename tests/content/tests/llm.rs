@@ -1,13 +1,13 @@
-//! The words of inference, as they stand in the file.
+//! The LLM vocabulary in the file.
 
 use content::child;
-use content::trace::{Event, Phase, Trace};
+use ferrum_trace_testkit::strict_trace::{Event, Phase, Trace};
 use tempfile::tempdir;
 
 fn trace_of(scene: &str) -> Trace {
     let folder = tempdir().unwrap();
     let path = folder.path().join("trace.json");
-    child!(scene).out(&path).run().is_quiet();
+    child!(scene).out(&path).run().expect_quiet();
     Trace::read(path)
 }
 
@@ -17,17 +17,17 @@ fn spelled(event: &Event) -> String {
     format!("{}|{}|{}", event.name, event.cat, args.join(" "))
 }
 
-/// What happened to a request, in the order of its times: `b` begins something, `e` ends it, `n` is a point in time.
+/// The events of a request, sorted by time: `b` for a begin, `e` for an end, `n` for an instant.
 fn life(trace: &Trace, id: u64) -> Vec<String> {
     let id = format!("{id:#x}");
     let mut events: Vec<(u64, String)> =
-        trace.recorded().filter_map(|event| Some((event.start, told(event, &id)?))).collect();
-    // Stable: events of one moment stay in the order of the file, as viewers have them.
+        trace.recorded().filter_map(|event| Some((event.start, described(event, &id)?))).collect();
+    // Stable: simultaneous events stay in the order of the file, as in viewers.
     events.sort_by_key(|(start, _)| *start);
-    events.into_iter().map(|(_, told)| told).collect()
+    events.into_iter().map(|(_, described)| described).collect()
 }
 
-fn told(event: &Event, wanted: &str) -> Option<String> {
+fn described(event: &Event, wanted: &str) -> Option<String> {
     let (letter, id) = match &event.phase {
         Phase::AsyncBegin(id) => ('b', id),
         Phase::AsyncInstant(id) => ('n', id),
@@ -66,7 +66,7 @@ fn steps_layers_and_operations_nest() {
 }
 
 #[test]
-fn a_request_has_its_life_in_order_whoever_tells_it() {
+fn the_stages_of_a_request_are_in_order_on_any_thread() {
     let trace = trace_of("a request over threads");
     let expected = [
         "b request request=7 prompt_tokens=40",
@@ -92,7 +92,7 @@ fn a_request_has_its_life_in_order_whoever_tells_it() {
 }
 
 #[test]
-fn what_does_not_fit_is_ignored_and_every_request_ends_once() {
+fn misplaced_stages_are_ignored_and_every_request_ends_once() {
     let trace = trace_of("requests out of order");
     let twice = [
         "b request request=1",
@@ -124,10 +124,10 @@ fn what_does_not_fit_is_ignored_and_every_request_ends_once() {
 }
 
 #[test]
-fn a_request_is_of_the_recording_that_it_arrived_in() {
+fn a_request_belongs_to_the_recording_in_which_it_arrived() {
     let folder = tempdir().unwrap();
     let paths = ["one.json", "other.json"].map(|name| folder.path().join(name));
-    child!("a request between recordings").arg(&paths[0]).arg(&paths[1]).run().is_quiet();
+    child!("a request between recordings").arg(&paths[0]).arg(&paths[1]).run().expect_quiet();
     let [one, other] = paths.map(Trace::read);
     let cut = ["b request request=2", "b queued", "e queued unclosed=true", "e request unclosed=true"];
     assert_eq!(life(&one, 2), cut);

@@ -1,26 +1,26 @@
-//! Names made at run time, and names of threads, tracks and processes: very many, very long, and strange ones.
+//! Names created at run time, and names of threads, tracks and processes: very many, very long, and strange.
 
 use content::child;
 use content::child::Outcome;
 use content::texts::{KEPT_WHOLE, spelled, strange};
-use content::trace::{Event, Trace};
+use ferrum_trace_testkit::strict_trace::{Event, Trace};
 use std::collections::BTreeMap;
 
-/// More than the host's memory may grow by, whatever is recorded.
+/// Limit for the growth of the host's memory, whatever is recorded.
 const MEMORY_KIB: u64 = 64 * 1024;
 
-/// What recording adds to the peak of the scene's memory.
+/// Growth of the scene's peak memory by recording.
 fn memory_kib(with: &Outcome, without: &Outcome) -> u64 {
-    with.said("peak_kib").saturating_sub(without.said("peak_kib"))
+    with.reported("peak_kib").saturating_sub(without.reported("peak_kib"))
 }
 
 #[test]
-fn a_hundred_thousand_names_are_all_there_in_bounded_memory() {
+fn a_hundred_thousand_names_are_recorded_in_bounded_memory() {
     const NAMES: u64 = 100_000;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.json");
-    let with = child!("distinct names").number(NAMES).out(&path).run().is_quiet();
-    let without = child!("distinct names").number(NAMES).run().is_quiet();
+    let with = child!("distinct names").number(NAMES).out(&path).run().expect_quiet();
+    let without = child!("distinct names").number(NAMES).run().expect_quiet();
 
     let trace = Trace::read(path);
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
@@ -33,19 +33,19 @@ fn a_hundred_thousand_names_are_all_there_in_bounded_memory() {
         let is_used_again = !(100..NAMES - 100).contains(&n);
         assert_eq!(counts.get(&*format!("name number {n}")), Some(&(1 + u64::from(is_used_again))), "name {n}");
     }
-    assert_eq!(with.said("recorded"), NAMES + 200);
+    assert_eq!(with.reported("recorded"), NAMES + 200);
     let grown = memory_kib(&with, &without);
     assert!(grown < MEMORY_KIB, "{grown} KiB");
 }
 
-/// Records more names of 8 KiB than are kept in memory; what recording adds to the peak of memory, in KiB.
+/// Records more names of 8 KiB than are kept in memory; returns the growth of peak memory in KiB.
 fn memory_of_long_names(letter: &str) -> u64 {
     const NAMES: u64 = 2500;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.json");
-    let with = child!("long names").number(NAMES).arg(letter).out(&path).run().is_quiet();
-    let without = child!("long names").number(NAMES).arg(letter).run().is_quiet();
-    assert_eq!(with.said("recorded"), NAMES);
+    let with = child!("long names").number(NAMES).arg(letter).out(&path).run().expect_quiet();
+    let without = child!("long names").number(NAMES).arg(letter).run().expect_quiet();
+    assert_eq!(with.reported("recorded"), NAMES);
     memory_kib(&with, &without)
 }
 
@@ -62,11 +62,11 @@ fn thousands_of_long_names_that_must_be_escaped_take_bounded_memory() {
 }
 
 #[test]
-fn long_names_are_all_there() {
+fn long_names_are_all_recorded() {
     const NAMES: u64 = 300;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.json");
-    child!("long names").number(NAMES).arg("\u{1}").out(&path).run().is_quiet();
+    child!("long names").number(NAMES).arg("\u{1}").out(&path).run().expect_quiet();
     let trace = Trace::read(path);
     assert_eq!(trace.slices().count() as u64, NAMES);
     for (n, slice) in trace.slices().enumerate() {
@@ -78,7 +78,7 @@ fn long_names_are_all_there() {
 fn constants_as_names_are_cut_like_any_other_text() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.json");
-    child!("long constants").out(&path).run().is_quiet();
+    child!("long constants").out(&path).run().expect_quiet();
     let trace = Trace::read(path);
     let (ten, fifty) = (spelled(&"0123456789".repeat(1000)), spelled(&"0123456789".repeat(5000)));
     let expected = [
@@ -101,7 +101,7 @@ fn constants_as_names_are_cut_like_any_other_text() {
 fn threads_and_tracks_may_have_any_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.json");
-    child!("strange threads and tracks").out(&path).run().is_quiet();
+    child!("strange threads and tracks").out(&path).run().expect_quiet();
     let trace = Trace::read(path);
     let names = trace.thread_names();
     let name_of = |event: &Event| names[&event.track()].clone();
@@ -118,7 +118,7 @@ fn threads_and_tracks_may_have_any_name() {
         let (name, expected) = (name_of(event), spelled(&text.replace('\0', "")));
         assert!(name == expected || (expected.is_empty() && without_name(&name)), "thread of {:?}", event.args);
     }
-    // Names that are too long to keep have a test of their own.
+    // Names that are too long to keep have a separate test.
     let renamed = trace.all("on a renamed thread").into_iter().zip(strange());
     for (event, text) in renamed.filter(|(_, text)| text.len() <= KEPT_WHOLE) {
         assert!(name_of(event) == spelled(&text), "renamed thread of {:?}", event.args);
@@ -130,7 +130,7 @@ fn threads_and_tracks_may_have_any_name() {
 fn names_of_processes_and_threads_are_cut_like_any_other_text() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.json");
-    child!("long names of processes and threads").out(&path).run().is_quiet();
+    child!("long names of processes and threads").out(&path).run().expect_quiet();
     let trace = Trace::read(path);
     let expected = spelled(&"0123456789".repeat(5000));
     assert!(trace.process_name() == expected, "{:?}", trace.process_name());

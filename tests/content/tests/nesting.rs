@@ -1,41 +1,41 @@
-//! Slices of one track nest or are disjoint to the nanosecond, whatever a program does with its guards; of those that
-//! begin together the outer one comes first in the file; and every slice that ended is there once.
+//! Slices of one track nest or are disjoint to the nanosecond, whatever a program does with its guards; of slices with
+//! the same begin the outer one comes first in the file; and every ended slice is there once.
 //!
-//! Random programs are played by the child, see `src/program.rs`.
+//! The child runs random programs, see `src/program.rs`.
 
 use content::child;
 use content::program::{Expected, Guard, Op, Program, TRACKS, Timing, census};
-use content::trace::{Event, Trace, is_pushed};
+use ferrum_trace_testkit::strict_trace::{Event, Trace, is_pushed};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError};
 use std::collections::BTreeMap;
 use tempfile::tempdir;
 
-/// What a program left behind.
-struct Played {
+/// The trace of a program.
+struct Recorded {
     trace: Trace,
     own: Trace,
-    /// What explicit times count from, in nanoseconds since the start of the trace.
+    /// The base of explicit times, in nanoseconds since the start of the trace.
     base: i64,
 }
 
-fn play(program: &Program, clock: &str) -> Played {
+fn play(program: &Program, clock: &str) -> Recorded {
     let folder = tempdir().unwrap();
     let (path, own) = (folder.path().join("trace.json"), folder.path().join("own.json"));
     let child = child!("program").arg(&own).out(&path).env("FERRUM_TRACE_CLOCK", clock);
-    let outcome = child.input(program.to_string()).run().is_quiet();
+    let outcome = child.input(program.to_string()).run().expect_quiet();
     let read = |path| Trace::parse(&std::fs::read(path).unwrap()).unwrap();
     let (trace, own) = (read(path), read(own));
     let start = trace.about_if_any().map_or(0, |about| about.number("start_monotonic_ns"));
-    Played { base: outcome.said("base") as i64 - start as i64, trace, own }
+    Recorded { base: outcome.reported("base") as i64 - start as i64, trace, own }
 }
 
 fn ensure(holds: bool, complaint: impl FnOnce() -> String) -> Result<(), TestCaseError> {
     if holds { Ok(()) } else { Err(TestCaseError::fail(complaint())) }
 }
 
-impl Played {
-    /// All that must hold of what a program left behind.
+impl Recorded {
+    /// Checks everything that must hold for the trace of a program.
     fn check(&self, program: &Program) -> Result<(), TestCaseError> {
         self.trace.check_tracks().map_err(TestCaseError::fail)?;
         self.own.check_tracks().map_err(TestCaseError::fail)?;
@@ -57,21 +57,21 @@ impl Played {
         pushed_rows(&self.own, &of_own)
     }
 
-    /// On each thread, what happened earlier has the earlier time, and the slice is in a row of that thread.
+    /// Checks that the times of each thread are in the order of its operations, and that its slices are on its track.
     fn threads_in_order(&self, expected: &[&Expected]) -> Result<(), TestCaseError> {
         let found = by_name_and_id(&self.trace);
         let names = self.trace.thread_names();
         let mut times: BTreeMap<usize, Vec<(usize, u64)>> = BTreeMap::new();
         for slice in expected {
             let Timing::Thread { opened, closed } = slice.place else { continue };
-            // Names that marks share do not tell them apart.
+            // Shared names of marks do not identify them.
             let Some([event]) = found.get(&(slice.name.clone(), slice.id)).map(Vec::as_slice) else { continue };
             let row = &names[&event.track()];
             let thread = Program::thread_name(slice.thread);
             let is_its_row = *row == thread || row.starts_with(&format!("{thread} ("));
             ensure(is_its_row, || format!("{event:?} of `{thread}` is on `{row}`"))?;
             let times = times.entry(slice.thread).or_default();
-            // The first stretch of laps begins a nanosecond late, so that it is inside.
+            // The first lap begins one nanosecond late, so that it is inside.
             if !slice.name.starts_with("mark ") {
                 times.push((opened, event.start));
             }
@@ -85,7 +85,7 @@ impl Played {
         Ok(())
     }
 
-    /// Slices with times of their own have exactly these, in a row of their track.
+    /// Checks that slices with explicit times have exactly these, on their track.
     fn explicit_times(&self, expected: &[&Expected]) -> Result<(), TestCaseError> {
         let found = by_name_and_id(&self.trace);
         let names = self.trace.thread_names();
@@ -118,7 +118,7 @@ fn id_of(event: &Event) -> Option<u64> {
     event.args.has("id").then(|| event.args.number("id"))
 }
 
-/// Every slice that ended is there once, with its arguments, and no other.
+/// Checks that every ended slice is there once, with its arguments, and no other.
 fn all_there_once(trace: &Trace, expected: &[&Expected]) -> Result<(), TestCaseError> {
     let wanted = census(expected.iter().map(|slice| (slice.name.as_str(), slice.id)));
     let found = census(trace.slices().map(|event| (event.name.as_str(), id_of(event))));
@@ -134,7 +134,7 @@ fn all_there_once(trace: &Trace, expected: &[&Expected]) -> Result<(), TestCaseE
     Ok(())
 }
 
-/// What was pushed has its duration and its number of a row, also if it overlaps with what is there.
+/// Checks that pushed slices have their duration and their row, also if they overlap with others.
 fn pushed_rows(trace: &Trace, expected: &[&Expected]) -> Result<(), TestCaseError> {
     let found = by_name_and_id(trace);
     for slice in expected {
@@ -157,7 +157,7 @@ fn guards() -> impl Strategy<Value = Guard> {
     ]
 }
 
-/// Durations that are equal, zero or different by one often, and now and then long.
+/// Durations that are often equal, zero or different by one, and sometimes long.
 fn durations() -> impl Strategy<Value = u64> {
     prop_oneof![4 => 0..20u64, 2 => (0..20u64).prop_map(|n| n * 1000), 1 => 0..5_000_000u64]
 }
@@ -206,7 +206,7 @@ proptest! {
     }
 
     #[test]
-    fn of_slices_that_begin_together_the_outer_one_is_written_first(program in programs()) {
+    fn the_outer_one_of_slices_with_the_same_begin_is_written_first(program in programs()) {
         for clock in ["auto", "monotonic"] {
             let played = play(&program, clock);
             for trace in [&played.trace, &played.own] {
@@ -221,7 +221,7 @@ fn one_thread(ops: &[Op]) -> Program {
 }
 
 #[test]
-fn a_span_that_crosses_a_mark_overlaps_no_stretch() {
+fn a_span_that_crosses_a_mark_overlaps_no_lap() {
     let program = one_thread(&[
         Op::Open(Guard::Laps),
         Op::Work(1000),
@@ -229,7 +229,7 @@ fn a_span_that_crosses_a_mark_overlaps_no_stretch() {
         Op::Work(1000),
         Op::Mark(0, Some(0)),
         Op::Work(1000),
-        // The span ends in the second stretch.
+        // The span ends in the second lap.
         Op::Drop(1),
         Op::Work(1000),
         Op::Mark(0, Some(1)),
@@ -239,7 +239,7 @@ fn a_span_that_crosses_a_mark_overlaps_no_stretch() {
 }
 
 #[test]
-fn guards_dropped_in_the_order_they_were_made_are_all_drawn() {
+fn guards_dropped_in_the_order_of_their_begin_are_all_recorded() {
     let mut ops = vec![Op::Open(Guard::Span); 100];
     ops.extend([Op::Drop(0); 100]);
     ops.extend([Op::Open(Guard::Laps), Op::Mark(0, Some(2)), Op::Drop(0)]);
@@ -248,7 +248,7 @@ fn guards_dropped_in_the_order_they_were_made_are_all_drawn() {
 }
 
 #[test]
-fn guards_that_are_forgotten_cost_the_others_nothing() {
+fn forgotten_guards_do_not_affect_the_others() {
     let ops =
         [Op::Open(Guard::Span), Op::Open(Guard::Dynamic), Op::Open(Guard::Laps), Op::Forget(1), Op::Mark(0, None)];
     let program = one_thread(&ops.repeat(50));
@@ -260,7 +260,7 @@ fn slices_that_begin_within_one_nanosecond_are_written_outer_first() {
     let folder = tempdir().unwrap();
     for clock in ["auto", "monotonic"] {
         let path = folder.path().join(format!("{clock}.json"));
-        child!("tight nesting").number(20_000).out(&path).env("FERRUM_TRACE_CLOCK", clock).run().is_quiet();
+        child!("tight nesting").number(20_000).out(&path).env("FERRUM_TRACE_CLOCK", clock).run().expect_quiet();
         let trace = Trace::read(path);
         assert_eq!(trace.slices().count(), 6 * 20_000);
         trace.check_order().unwrap();

@@ -1,19 +1,19 @@
-//! Names and arguments of every kind: the file stays valid, and the value is there or its documented spelling is.
+//! Names and arguments of every kind: the file is valid, and has each value or its documented spelling.
 
 use content::child;
 use content::texts::{KEPT_WHOLE, spelled, strange};
-use content::trace::{Event, Phase, Trace};
+use ferrum_trace_testkit::strict_trace::{Event, Phase, Trace};
 use serde_json::json;
 
-/// The file that a quiet scene wrote.
+/// The trace of a scene that must succeed without messages.
 fn trace_of(scene: &str) -> Trace {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.json");
-    child!(scene).out(&path).run().is_quiet();
+    child!(scene).out(&path).run().expect_quiet();
     Trace::read(path)
 }
 
-/// The events of that name, by their argument `n`.
+/// The events with this name, sorted by their argument `n`.
 fn numbered<'a>(trace: &'a Trace, name: &str) -> Vec<&'a Event> {
     let mut events: Vec<&Event> = trace.all(name).into_iter().filter(|event| event.args.has("n")).collect();
     events.sort_by_key(|event| event.args.number("n"));
@@ -21,7 +21,7 @@ fn numbered<'a>(trace: &'a Trace, name: &str) -> Vec<&'a Event> {
 }
 
 #[test]
-fn every_text_comes_back_as_an_argument() {
+fn every_text_is_kept_as_an_argument() {
     let trace = trace_of("texts");
     for name in ["span", "span of many", "laps", "instant", "complete"] {
         let found: Vec<String> = numbered(&trace, name).iter().map(|event| event.args.text("text")).collect();
@@ -34,7 +34,7 @@ fn every_text_comes_back_as_an_argument() {
 }
 
 #[test]
-fn every_text_comes_back_as_a_name_and_as_a_category() {
+fn every_text_is_kept_as_a_name_and_as_a_category() {
     let trace = trace_of("texts");
     let expected: Vec<String> = strange().iter().map(|text| spelled(text)).collect();
     for category in ["name on a track", "dynamic name", "pushed name"] {
@@ -44,14 +44,14 @@ fn every_text_comes_back_as_a_name_and_as_a_category() {
     }
     for name in ["dynamic category", "pushed category"] {
         let found: Vec<&str> = trace.all(name).into_iter().map(|event| event.cat.as_str()).collect();
-        // An event without a category gets one: some readers drop those that have none.
+        // An event without a category gets the default one: some readers drop events without.
         let expected = expected.iter().map(|text| if text.is_empty() { "default" } else { text });
         assert!(found == expected.collect::<Vec<_>>(), "`{name}`");
     }
 }
 
 #[test]
-fn pushed_arguments_come_back_unless_they_are_longer_than_8_kib() {
+fn pushed_arguments_are_kept_unless_they_are_longer_than_8_kib() {
     let trace = trace_of("texts");
     let pushed = trace.all("pushed");
     assert_eq!(pushed.len(), strange().len());
@@ -68,10 +68,10 @@ fn pushed_arguments_come_back_unless_they_are_longer_than_8_kib() {
 }
 
 #[test]
-fn text_is_written_as_raw_utf8_with_only_the_escapes_that_json_demands() {
+fn text_is_written_as_utf8_with_only_the_escapes_that_json_requires() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.json");
-    child!("texts").out(&path).run().is_quiet();
+    child!("texts").out(&path).run().expect_quiet();
     let bytes = std::fs::read(path).unwrap();
     let text = String::from_utf8(bytes).expect("it is UTF-8");
     assert!(text.contains("\"🦀\"") && text.contains("\"before␀after\"") && text.contains("\"العربية עברית\""));
@@ -80,21 +80,21 @@ fn text_is_written_as_raw_utf8_with_only_the_escapes_that_json_demands() {
     assert!(text.bytes().all(|byte| byte >= 0x20 || byte == b'\n'), "no control byte but the ends of lines");
 }
 
-/// Perfetto v52 takes an escaped backslash and the quote after it for an escaped quote: it refuses the file, or shows
-/// nothing of it without a word.
+/// Perfetto v52 reads an escaped backslash and the quote after it as an escaped quote: it refuses the file, or silently
+/// shows nothing.
 #[test]
 fn no_text_in_the_file_ends_in_an_escaped_backslash() {
     let folder = tempfile::tempdir().unwrap();
     for scene in ["texts", "strange threads and tracks"] {
         let path = folder.path().join(format!("{scene}.json"));
-        child!(scene).out(&path).run().is_quiet();
+        child!(scene).out(&path).run().expect_quiet();
         let file = std::fs::read_to_string(path).unwrap();
         let found = escaped_backslash_before_end(&file).map(|at| file[at..].lines().next());
         assert_eq!(found, None, "`{scene}`");
     }
 }
 
-/// Where the first text ends that has an escaped backslash as its last character.
+/// Position of the first text whose last character is an escaped backslash.
 fn escaped_backslash_before_end(json: &str) -> Option<usize> {
     let (mut at, mut is_inside, mut last_escape) = (0, false, "");
     while let Some(skipped) = json[at..].find(['"', '\\']) {
@@ -104,7 +104,7 @@ fn escaped_backslash_before_end(json: &str) -> Option<usize> {
             return Some(start);
         }
         is_inside ^= is_quote;
-        // An escape is two characters, whatever the second one is.
+        // An escape has two characters, whatever the second one is.
         at = start + if is_quote { 1 } else { 2 };
         last_escape = if is_quote { "" } else { &json[start..at] };
     }
@@ -113,7 +113,7 @@ fn escaped_backslash_before_end(json: &str) -> Option<usize> {
 }
 
 #[test]
-fn whole_numbers_come_back_exactly_at_their_ends() {
+fn extreme_integers_are_exact() {
     let trace = trace_of("numbers");
     let spellings =
         |name: &str| -> Vec<String> { trace.one(name).args.0.iter().map(|(_, spelling)| spelling.clone()).collect() };
@@ -134,7 +134,7 @@ fn whole_numbers_come_back_exactly_at_their_ends() {
         spellings("unsigned"),
         ["255", "65535", "4294967295", "18446744073709551615", "18446744073709551615", "0"]
     );
-    // What 64 bits cannot hold is kept as text.
+    // Numbers of more than 64 bits are kept as text.
     assert_eq!(
         spellings("wide"),
         [
@@ -151,7 +151,7 @@ fn whole_numbers_come_back_exactly_at_their_ends() {
 }
 
 #[test]
-fn floats_come_back_to_the_last_bit() {
+fn floats_are_exact_to_the_last_bit() {
     let trace = trace_of("numbers");
     for (key, number) in [
         ("max", f64::MAX),
@@ -172,7 +172,7 @@ fn floats_come_back_to_the_last_bit() {
 }
 
 #[test]
-fn what_is_no_number_becomes_a_text_that_says_so() {
+fn a_float_that_is_not_finite_becomes_a_text() {
     let trace = trace_of("numbers");
     let spellings: Vec<&str> = trace.one("no numbers").args.0.iter().map(|(_, value)| value.as_str()).collect();
     assert_eq!(spellings, ["\"NaN\"", "\"Infinity\"", "\"-Infinity\"", "\"NaN\"", "\"NaN\""]);
@@ -180,7 +180,7 @@ fn what_is_no_number_becomes_a_text_that_says_so() {
 }
 
 #[test]
-fn truth_letters_options_and_pointers_come_back_as_what_they_hold() {
+fn booleans_chars_options_and_pointers_have_their_inner_value() {
     let trace = trace_of("numbers");
     let values = |name: &str| -> Vec<serde_json::Value> {
         let args = &trace.one(name).args;
@@ -198,7 +198,7 @@ fn truth_letters_options_and_pointers_come_back_as_what_they_hold() {
 }
 
 #[test]
-fn counters_keep_their_numbers_and_what_is_none_becomes_an_instant() {
+fn counters_keep_finite_numbers_and_other_values_become_an_instant() {
     let trace = trace_of("odd numbers in counters");
     let of = |name: &str, phase: Phase| -> Vec<String> {
         let events = trace.all(name);
@@ -228,7 +228,7 @@ fn keys_may_be_keywords_and_any_identifier() {
 }
 
 #[test]
-fn a_hundred_arguments_come_back_in_order() {
+fn a_hundred_arguments_are_kept_in_order() {
     let trace = trace_of("hundred arguments");
     let keys: Vec<String> = (0..100).map(|n| format!("k{n}")).collect();
     let begin = trace.all("async")[0];
@@ -246,7 +246,7 @@ fn a_hundred_arguments_come_back_in_order() {
 }
 
 #[test]
-fn one_place_in_a_generic_function_takes_values_of_many_types() {
+fn one_call_site_in_a_generic_function_takes_values_of_many_types() {
     let trace = trace_of("generics");
     let expected = [
         json!(1),
@@ -291,12 +291,12 @@ fn letter(phase: &Phase) -> char {
         Phase::Counter => 'C',
         Phase::AsyncBegin(_) => 'b',
         Phase::AsyncEnd(_) => 'e',
-        other => panic!("not expected here: {other:?}"),
+        other => panic!("unexpected: {other:?}"),
     }
 }
 
 #[test]
-fn ids_of_64_bits_come_back_exactly() {
+fn ids_of_64_bits_are_exact() {
     let trace = trace_of("ids");
     let ids = ["0x0", "0x1", "0xffffffff", "0x20000000000000", "0x7fffffffffffffff", "0xffffffffffffffff"];
     let expected = ids.iter().flat_map(|id| {

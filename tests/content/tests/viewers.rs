@@ -1,15 +1,15 @@
-//! Traces for the step `viewers` of `cargo xtask check`: written here as anybody would write them, and left in the target
-//! folder with the counts that Perfetto must arrive at.
+//! Traces for the step `viewers` of `cargo xtask check`: recorded as a user would, and left in the target folder with
+//! the counts that Perfetto must find.
 
 use content::child;
 use content::texts::strange;
-use content::trace::{Event, Phase, Trace, is_pushed};
+use ferrum_trace_testkit::strict_trace::{Event, Phase, Trace, is_pushed};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::tempdir;
 
-/// Counts of a trace as Perfetto has them. See CONTRIBUTING.md.
+/// Counts of a trace as Perfetto has them, see CONTRIBUTING.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Counts {
     slices: usize,
@@ -20,12 +20,12 @@ struct Counts {
     processes: usize,
 }
 
-/// The same, counted in the file.
+/// The same counts from the file.
 fn counted(trace: &Trace) -> Counts {
     let of = |wanted: fn(&&Event) -> bool| trace.events.iter().filter(wanted);
     let is_begin = |event: &&Event| matches!(event.phase, Phase::AsyncBegin(_));
     let is_arrow = |event: &&Event| matches!(event.phase, Phase::FlowStep(_) | Phase::FlowEnd(_));
-    // Instants, and what has no length, are slices of no duration.
+    // Instants and events of zero length are slices of zero duration.
     let is_instant = |event: &&Event| matches!(event.phase, Phase::Instant(_) | Phase::AsyncInstant(_));
     let slices: Vec<&Event> = trace.slices_by_track().into_values().flatten().collect();
     let n_empty = slices.iter().filter(|slice| slice.start == slice.end).count();
@@ -42,7 +42,7 @@ fn counted(trace: &Trace) -> Counts {
     }
 }
 
-/// Leaves a trace for the viewers.
+/// Leaves a trace for the step `viewers`.
 fn leave(name: &str, trace: &Path, counts: &Counts) {
     let folder: PathBuf = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("viewer-check");
     fs::create_dir_all(&folder).unwrap();
@@ -59,13 +59,14 @@ fn leave(name: &str, trace: &Path, counts: &Counts) {
 fn a_trace_with_everything_in_it_is_left_for_the_viewers() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("everything.json");
-    child!("everything").out(&path).run().is_quiet();
+    child!("everything").out(&path).run().expect_quiet();
     let trace = Trace::read(&path);
     trace.check_order().unwrap();
     let n_strange = strange().iter().filter(|text| text.len() < 100).count();
     let counts = counted(&trace);
-    // By the scene: steps with their layers, two stretches and a norm each; the scheduler; guards out of order; strange names
-    // and an instant each; kernels on two streams; a token a step; a counter that is none; two requests with a point each.
+    // As in the scene: steps with their layers, two laps and a norm each; the scheduler; guards out of order; strange
+    // names and an instant each; kernels on two streams; a token per step; a counter without a number; two requests
+    // with an instant each.
     let slices = 3 * (1 + 4 * 4) + 1 + 4 + (1 + n_strange) + 11;
     let instants = 3 + n_strange + 1;
     assert_eq!(trace.slices().count(), slices);
@@ -90,32 +91,33 @@ fn a_trace_with_everything_in_it_is_left_for_the_viewers() {
     leave("everything.json", &path, &counts);
 }
 
-/// The same scene, written as another form. The counts are those of JSON, and one instant for what Perfetto's form says about itself.
+/// The same scene in other formats. The counts are those of JSON, plus one instant for the metadata in Perfetto's
+/// format.
 #[test]
-fn traces_of_other_forms_are_left_for_the_viewers() {
+fn traces_in_other_formats_are_left_for_the_viewers() {
     let folder = tempdir().unwrap();
     let json = folder.path().join("trace.json");
-    child!("everything").out(&json).run().is_quiet();
+    child!("everything").out(&json).run().expect_quiet();
     let counts = counted(&Trace::read(&json));
     for name in ["everything.json.gz", "everything.pftrace", "everything.pftrace.gz"] {
         let path = folder.path().join(name);
-        child!("everything").out(&path).run().is_quiet();
+        child!("everything").out(&path).run().expect_quiet();
         let more = usize::from(name.contains("pftrace"));
         leave(name, &path, &Counts { slices: counts.slices + more, instants: counts.instants + more, ..counts });
     }
 }
 
 #[test]
-fn a_trace_of_the_reference_interface_is_left_for_the_viewers() {
+fn a_trace_of_the_original_interface_is_left_for_the_viewers() {
     let folder = tempdir().unwrap();
-    let path = folder.path().join("reference.json");
-    child!("reference").out(&path).run().is_quiet();
+    let path = folder.path().join("original-interface.json");
+    child!("original interface").out(&path).run().expect_quiet();
     let trace = Trace::read(&path);
     trace.check_order().unwrap();
     let counts = counted(&trace);
     assert_eq!((trace.slices().count(), counts.slices, counts.processes), (26, 26, 3), "{counts:?}");
     assert!(trace.slices().all(|slice| is_pushed(slice.pid)));
-    leave("reference.json", &path, &counts);
+    leave("original-interface.json", &path, &counts);
 }
 
 #[test]

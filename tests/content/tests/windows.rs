@@ -1,12 +1,12 @@
-//! Windows and categories as the environment gives them.
+//! Windows and categories set by the environment.
 
 use content::child;
 use content::child::Outcome;
-use content::trace::Trace;
+use ferrum_trace_testkit::strict_trace::Trace;
 use std::path::PathBuf;
 use tempfile::{TempDir, tempdir};
 
-/// Plays three steps: prefill, mixed, and decode with layers and operations.
+/// Runs three steps: prefill, mixed, and decode with layers and operations.
 fn steps_with(vars: &[(&str, &str)]) -> (TempDir, PathBuf, Outcome) {
     let folder = tempdir().unwrap();
     let path = folder.path().join("trace.json");
@@ -23,28 +23,28 @@ fn names(path: PathBuf) -> Vec<String> {
 }
 
 #[test]
-fn only_the_steps_of_the_window_are_in_the_file_from_the_very_first_on() {
+fn the_file_has_exactly_the_steps_of_the_window() {
     for (window, expected) in [("steps=0", "prefill"), ("steps=1..2", "mixed"), ("skip=1,steps=..1", "mixed")] {
         let (_folder, path, outcome) = steps_with(&[("FERRUM_TRACE_WINDOW", window)]);
-        outcome.is_quiet();
+        outcome.expect_quiet();
         assert_eq!(names(path), [expected], "{window}");
     }
     let (_folder, path, outcome) = steps_with(&[("FERRUM_TRACE_WINDOW", "every=3")]);
-    outcome.is_quiet();
+    outcome.expect_quiet();
     assert_eq!(names(path).last().map(String::as_str), Some("decode"));
 }
 
 #[test]
-fn a_rank_that_is_not_asked_for_leaves_no_file() {
+fn a_rank_that_is_not_selected_writes_no_file() {
     let (folder, _, outcome) = steps_with(&[("FERRUM_TRACE_WINDOW", "ranks=0"), ("RANK", "3")]);
-    outcome.is_quiet();
+    outcome.expect_quiet();
     assert_eq!(folder.path().read_dir().unwrap().count(), 0);
     let (_folder, path, _) = steps_with(&[("FERRUM_TRACE_WINDOW", "ranks=0"), ("RANK", "0")]);
     assert!(names(path).len() > 3);
 }
 
 #[test]
-fn a_bound_that_is_not_understood_is_told_in_one_line_and_nothing_is_recorded() {
+fn an_invalid_bound_is_reported_in_one_line_and_nothing_is_recorded() {
     for (name, value, expected) in [
         ("FERRUM_TRACE_WINDOW", "steps=ten", "steps=100..120"),
         ("FERRUM_TRACE_RING", "64Mibs", "`64MiB`"),
@@ -63,7 +63,7 @@ fn a_bound_that_is_not_understood_is_told_in_one_line_and_nothing_is_recorded() 
 }
 
 #[test]
-fn a_misspelled_category_is_told_at_the_start_and_an_empty_trace_at_the_end() {
+fn a_misspelled_category_is_reported_at_the_start_and_an_empty_trace_at_the_end() {
     let (_folder, path, outcome) = steps_with(&[("FERRUM_TRACE_CATEGORIES", "atention")]);
     assert!(names(path).is_empty());
     let lines: Vec<&str> = outcome.stderr.lines().collect();
@@ -75,7 +75,7 @@ fn a_misspelled_category_is_told_at_the_start_and_an_empty_trace_at_the_end() {
 }
 
 #[test]
-fn a_category_that_no_event_has_is_told_at_the_end() {
+fn a_category_without_events_is_reported_at_the_end() {
     let (_folder, path, outcome) = steps_with(&[("FERRUM_TRACE_CATEGORIES", "my own")]);
     assert!(names(path).is_empty());
     let line = outcome.one_line();
@@ -83,9 +83,9 @@ fn a_category_that_no_event_has_is_told_at_the_end() {
 }
 
 #[test]
-fn categories_are_chosen_or_left_out() {
+fn categories_are_included_or_excluded() {
     let (_folder, path, outcome) = steps_with(&[("FERRUM_TRACE_CATEGORIES", "step,gemm")]);
-    outcome.is_quiet();
+    outcome.expect_quiet();
     let mut chosen = names(path);
     chosen.sort();
     assert_eq!(chosen, ["decode", "mixed", "prefill", "qkv_proj", "qkv_proj"]);

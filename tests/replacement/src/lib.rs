@@ -1,3 +1,4 @@
-//! Stands for the original engine's crate `ferrum_bench_core`. Its file `trace.rs` is all that changes; see `docs/instrument.md`.
+//! Stands for the original engine's crate `ferrum_bench_core`. Only its file `trace.rs` changes; see
+//! `docs/instrument.md`.
 
 pub mod trace;

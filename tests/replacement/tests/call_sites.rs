@@ -1,10 +1,10 @@
-//! The calls and types that the original engine's code uses compile and behave behind the one line of `src/trace.rs`.
+//! The calls and types that the original engine uses compile and work with the one line of `src/trace.rs`.
 
 use replacement::trace::{TraceEvent, TraceWriter, flush_global_trace, global_trace};
 use std::path::PathBuf;
 
 #[test]
-fn an_event_is_made_serialized_and_read_back() {
+fn an_event_is_created_serialized_and_parsed() {
     let event = TraceEvent::complete("rms_norm", "norm", 1_000_000, 0.123, 1);
     assert_eq!((event.ph, event.dur, event.pid), ('X', 123, 0));
     let back: TraceEvent = serde_json::from_str(&serde_json::to_string(&event).unwrap()).unwrap();
@@ -12,7 +12,7 @@ fn an_event_is_made_serialized_and_read_back() {
 }
 
 #[test]
-fn a_disabled_writer_takes_every_call() {
+fn a_disabled_writer_accepts_every_call() {
     let writer = TraceWriter::disabled();
     writer.push("rms_norm", "norm", 1.0, 0);
     assert!(!writer.is_enabled());
@@ -20,7 +20,7 @@ fn a_disabled_writer_takes_every_call() {
 }
 
 #[test]
-fn variables_decide_whether_a_writer_is_enabled() {
+fn environment_variables_enable_a_writer() {
     assert!(!TraceWriter::from_env_vars([("FERRUM_TRACE_OUT", ""), ("OTHER", "1")]).is_enabled());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.json");
@@ -41,7 +41,7 @@ fn a_writer_flushes_to_its_file() {
 }
 
 #[test]
-fn the_writer_of_the_process_takes_every_call() {
+fn the_writer_of_the_process_accepts_every_call() {
     let writer: &'static TraceWriter = global_trace();
     writer.push("step", "engine", 1.0, 0);
     flush_global_trace();

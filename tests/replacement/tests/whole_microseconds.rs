@@ -1,4 +1,4 @@
-//! With `FERRUM_TRACE_TIME=us`, a reader that knows whole microseconds only reads every event of a file.
+//! With `FERRUM_TRACE_TIME=us`, a reader that supports only whole microseconds reads every event of a file.
 
 use ferrum_trace::{Flow, Recorder, Span, Track, async_span, counter, instant, laps, span};
 use replacement::trace::TraceWriter;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// An event as the original engine declares it.
 #[derive(Debug, Deserialize)]
-#[expect(dead_code, reason = "that it can be read is what is tested")]
+#[expect(dead_code, reason = "the test only parses it")]
 struct Original {
     name: String,
     cat: String,
@@ -27,7 +27,7 @@ fn read(path: &Path) -> Vec<Original> {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// Panics unless slices of one row nest, touch or are apart.
+/// Panics unless slices of one track nest, touch or are disjoint.
 fn assert_nested(events: &[Original]) {
     let mut rows: BTreeMap<(u32, u32), Vec<(u64, u64)>> = BTreeMap::new();
     for event in events.iter().filter(|event| event.ph == 'X') {
@@ -85,11 +85,11 @@ fn every_kind_of_event_is_read_and_slices_nest() {
     }
     assert!(events.iter().all(|event| event.ph == 'X' || event.dur == 0));
     let n_recorded = events.iter().filter(|event| event.ph != 'M').count() as u64;
-    assert_eq!(n_recorded, stats.recorded + 1, "all of them, and the end of what has none");
+    assert_eq!(n_recorded, stats.recorded + 1, "all events, and the end of an async event without one");
 }
 
 #[test]
-fn pushed_slices_are_read_also_those_that_overlap() {
+fn pushed_slices_are_read_also_if_they_overlap() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.json");
     let vars = [("FERRUM_TRACE_OUT", path.to_str().unwrap()), ("FERRUM_TRACE_TIME", "us")];
@@ -106,7 +106,7 @@ fn pushed_slices_are_read_also_those_that_overlap() {
 }
 
 #[test]
-fn without_it_times_have_three_decimals() {
+fn times_have_three_decimals_by_default() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.json");
     let writer = TraceWriter::enabled(path.clone());

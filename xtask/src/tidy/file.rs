@@ -1,4 +1,4 @@
-//! The files that the rules look at.
+//! The text files of the repository.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,37 +9,37 @@ use crate::task::Task;
 use crate::workspace::Workspace;
 
 /// A text file of the repository.
-pub struct TextFile {
-    /// From the root, with `/`.
+pub(super) struct TextFile {
+    /// Path from the root, with `/`.
     pub path: String,
     pub text: String,
-    /// For Rust: the text with blanks for comments and literals, line by line the same. Otherwise empty.
+    /// For Rust: the text with blanks for comments and literals, with the same lines. Otherwise empty.
     pub code: String,
 }
 
 impl TextFile {
-    pub fn new(path: &str, text: String) -> Self {
+    pub(super) fn new(path: &str, text: String) -> Self {
         let code = if path.ends_with(".rs") { rust_code::blanked(&text) } else { String::new() };
         Self { path: path.into(), text, code }
     }
 
-    /// Samples are kept byte for byte as some program wrote them, so rules of form do not hold for them.
-    pub fn is_sample(&self) -> bool {
+    /// True for files kept byte for byte as some program wrote them. Rules about layout do not apply to them.
+    pub(super) fn is_test_data(&self) -> bool {
         self.path.split('/').any(|folder| folder == "data")
     }
 
-    pub fn finding(&self, line_idx: usize, words: impl Into<String>) -> Finding {
-        Finding { path: self.path.clone(), line: line_idx + 1, words: words.into() }
+    pub(super) fn finding(&self, line_idx: usize, message: impl Into<String>) -> Finding {
+        Finding { path: self.path.clone(), line: line_idx + 1, message: message.into() }
     }
 }
 
-/// Every text file that is tracked, or would be after `git add`. What is no UTF-8 is no text.
-pub fn all(workspace: &Workspace) -> Result<Vec<TextFile>> {
+/// Every text file that is tracked, or would be after `git add`. Files that are not UTF-8 are left out.
+pub(super) fn all(workspace: &Workspace) -> Result<Vec<TextFile>> {
     let mut paths = match tracked(workspace) {
         Ok(paths) => paths,
-        // Sources that came as an archive are checked all the same.
+        // Sources from an archive have no repository.
         Err(complaint) => {
-            println!("{complaint}\nlooking at all files instead of those that git knows");
+            println!("{complaint}\nchecking all files instead of those that git lists");
             walked(workspace.root())?
         }
     };
@@ -67,7 +67,7 @@ fn walked(root: &Path) -> Result<Vec<String>> {
     Ok(relative.map(|file| file.to_string_lossy().replace('\\', "/")).collect())
 }
 
-/// The folders that `.gitignore` names.
+/// Returns true for the folders that `.gitignore` names.
 fn is_output(folder: &Path) -> bool {
     let name = folder.file_name().unwrap_or_default();
     [".git", "target", "corpus", "artifacts"].iter().any(|output| name == *output)

@@ -1,4 +1,4 @@
-//! Work that was put off: ignored tests, and the macros of unfinished code.
+//! Unfinished work: ignored tests and macros such as `todo`.
 
 use super::Finding;
 use super::file::TextFile;
@@ -6,11 +6,11 @@ use super::file::TextFile;
 const MACROS: [&str; 3] = ["todo", "unimplemented", "dbg"];
 const IGNORED: &str = concat!("#[", "ignore");
 
-pub fn findings(file: &TextFile) -> Vec<Finding> {
+pub(super) fn findings(file: &TextFile) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (line_idx, line) in file.code.lines().enumerate() {
         if line.contains(IGNORED) {
-            findings.push(file.finding(line_idx, "assert today's answer instead of ignoring the test"));
+            findings.push(file.finding(line_idx, "assert the current result instead of ignoring the test"));
         }
         for name in MACROS.into_iter().filter(|name| calls(line, name)) {
             findings.push(file.finding(line_idx, format!("`{name}!` is left over")));
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn words_in_comments_and_other_macros_are_not() {
+    fn comments_literals_and_other_macros_are_no_findings() {
         assert_eq!(lines("// todo§()\nlet a = \"dbg§(\";\nmy_dbg§(x)"), []);
     }
 }

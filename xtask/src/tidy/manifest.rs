@@ -1,8 +1,8 @@
-//! As much of `Cargo.toml` as the doors need: the package's name and what it depends on.
+//! Reads the package name and the dependencies of a `Cargo.toml`.
 
 /// A line that names a dependency.
 #[derive(Debug, PartialEq)]
-pub struct Dependency {
+pub(super) struct Dependency {
     pub name: String,
     pub line_idx: usize,
     /// Only for tests, examples and benchmarks.
@@ -10,13 +10,13 @@ pub struct Dependency {
 }
 
 /// The package's own name.
-pub fn package_name(text: &str) -> Option<&str> {
+pub(super) fn package_name(text: &str) -> Option<&str> {
     let lines = text.lines().skip_while(|line| line.trim() != "[package]");
     lines.filter_map(|line| value_of(line, "name")).next()
 }
 
-/// All dependencies: of the library, its tests and its build script, on every platform.
-pub fn dependencies(text: &str) -> Vec<Dependency> {
+/// All dependencies: normal, dev and build, on every platform.
+pub(super) fn dependencies(text: &str) -> Vec<Dependency> {
     let mut found = Vec::new();
     let mut table = Table::Other;
     for (line_idx, line) in text.lines().enumerate() {
@@ -35,11 +35,11 @@ pub fn dependencies(text: &str) -> Vec<Dependency> {
 }
 
 enum Table {
-    /// `[dependencies]`: a line each.
+    /// `[dependencies]`: one line for each.
     Many {
         is_dev: bool,
     },
-    /// `[dependencies.NAME]`: a table for one.
+    /// `[dependencies.NAME]`: a table for one dependency.
     One {
         name: String,
         is_dev: bool,

@@ -1,7 +1,7 @@
-//! Rust without its comments and literals, so that a word in the code is told from a word about the code.
+//! Rust code without its comments and literals, so that rules do not match text in them.
 
-/// The same text, with a blank for every character of a comment or of a literal; the lines stay where they are.
-pub fn blanked(source: &str) -> String {
+/// Returns the text with a blank for every character of a comment or a literal; line breaks stay.
+pub(super) fn blanked(source: &str) -> String {
     let mut code = String::with_capacity(source.len());
     let mut rest = source;
     while let Some(first) = rest.chars().next() {
@@ -17,7 +17,7 @@ pub fn blanked(source: &str) -> String {
     code
 }
 
-/// Length of the comment or literal that `rest` begins with, or 0.
+/// Length of the comment or literal at the start of `rest`, or 0.
 fn opaque_len(rest: &str) -> usize {
     match rest.as_bytes() {
         [b'/', b'/', ..] => rest.find('\n').unwrap_or(rest.len()),
@@ -29,7 +29,7 @@ fn opaque_len(rest: &str) -> usize {
     }
 }
 
-/// Block comments nest.
+/// Length of a block comment; they nest.
 fn block_comment_len(rest: &str) -> usize {
     let mut depth = 0;
     let mut at = 0;
@@ -61,7 +61,7 @@ fn quoted_len(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// `r"…"` with any number of `#`; a raw identifier such as `r#type` is none.
+/// Length of `r"…"` with any number of `#`; 0 for a raw identifier such as `r#type`.
 fn raw_string_len(rest: &str) -> usize {
     let hashes = rest[1..].bytes().take_while(|&byte| byte == b'#').count();
     let body = 1 + hashes + 1;
@@ -72,7 +72,7 @@ fn raw_string_len(rest: &str) -> usize {
     rest[body..].find(&end).map_or(rest.len(), |at| body + at + end.len())
 }
 
-/// `'x'` and `'\n'`; a lifetime is none.
+/// Length of `'x'` or an escape such as `'\n'`; 0 for a lifetime.
 fn char_len(rest: &str) -> usize {
     let mut chars = rest.chars().skip(1);
     match (chars.next(), chars.next()) {
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_vanish_whatever_they_hold() {
+    fn literals_vanish_whatever_they_contain() {
         assert_eq!(words(r#"f("a // \" b") + g"#), "f( ) + g");
         assert_eq!(words("r#\"a \" b\"# + c"), "+ c");
         assert_eq!(words(r"['a', '\'', '\u{41}', '\\'] x"), "[ , , , ] x");
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ends_is_blank_to_the_end() {
+    fn an_unterminated_literal_or_comment_is_blank_to_the_end() {
         for source in ["\"a", "/* a", "r#\"a\"", "'\\", "r", "r#", "'"] {
             assert_eq!(blanked(source).len(), source.len(), "`{source}`");
         }

@@ -1,16 +1,16 @@
-//! The outside of a file: how its lines end, how many they are, and which machine it was written on.
+//! Line ends, file length, and paths of a developer's machine.
 
 use super::Finding;
 use super::file::TextFile;
 
-/// A file of a crate is one noun; beyond this it is two.
+/// Length limit for a file in `crates`; a longer one should be split.
 const LINES_MAX: usize = 800;
 
-/// Folders of the machines that this is developed on. Written without slashes, or this file would break the rule.
+/// Folders of development machines. Written without slashes, because otherwise this file breaks the rule.
 const MACHINE_FOLDERS: [&str; 3] = ["work", "farm", "root"];
 
-pub fn findings(file: &TextFile) -> Vec<Finding> {
-    if file.is_sample() {
+pub(super) fn findings(file: &TextFile) -> Vec<Finding> {
+    if file.is_test_data() {
         return Vec::new();
     }
     let mut findings = Vec::new();
@@ -19,7 +19,7 @@ pub fn findings(file: &TextFile) -> Vec<Finding> {
             findings.push(file.finding(line_idx, "the line ends in blanks"));
         }
         if names_a_machine_path(line) {
-            findings.push(file.finding(line_idx, "the path of one machine"));
+            findings.push(file.finding(line_idx, "a path of one developer's machine"));
         }
     }
     let n_lines = file.text.lines().count();
@@ -32,7 +32,7 @@ pub fn findings(file: &TextFile) -> Vec<Finding> {
     findings
 }
 
-/// Whether one of those folders stands between slashes, and a name follows.
+/// Returns true if one of the folders stands between slashes and a name follows.
 fn names_a_machine_path(line: &str) -> bool {
     MACHINE_FOLDERS.iter().any(|folder| {
         let folder = format!("/{folder}/");
@@ -68,21 +68,21 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_left_as_they_are() {
+    fn test_data_is_exempt() {
         assert!(complaints("tests/data/a.json", "[ \n]").is_empty());
     }
 
     #[test]
-    fn machine_paths_are_found_and_their_likes_are_not() {
+    fn machine_paths_are_found_and_similar_paths_are_not() {
         let path = |folder: &str| format!("see /{folder}/a\n");
-        assert_eq!(complaints("a.md", &path("farm")), ["a.md:1: the path of one machine"]);
+        assert_eq!(complaints("a.md", &path("farm")), ["a.md:1: a path of one developer's machine"]);
         for harmless in ["workspace", "home"] {
             assert!(complaints("a.md", &path(harmless)).is_empty(), "`{harmless}`");
         }
     }
 
     #[test]
-    fn only_files_of_crates_have_a_limit() {
+    fn only_files_of_crates_have_a_length_limit() {
         let long = "a\n".repeat(LINES_MAX + 1);
         assert_eq!(complaints("crates/a/b.rs", &long), ["crates/a/b.rs:801: 801 lines, 800 at most"]);
         assert!(complaints("Cargo.lock", &long).is_empty());

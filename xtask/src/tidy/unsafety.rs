@@ -1,11 +1,11 @@
-//! Where the keyword may stand, and that each use says why it is sound.
+//! The files that may contain `unsafe`; each use needs a SAFETY comment.
 //!
-//! Clippy asks for the comment too, but only in packages that take the workspace's lints, and not on private functions.
+//! Clippy requires the comment too, but only in packages with the workspace's lints, and not on private functions.
 
 use super::Finding;
 use super::file::TextFile;
 
-/// The files in which measurement asked for it, and those that call drivers of devices. Tests and benchmarks have leave as well: see
+/// Files that need it for speed, and files that call device drivers. Tests and benchmarks are allowed too: see
 /// [`is_allowed`].
 const ALLOWED: [&str; 13] = [
     "crates/device/src/cuda_driver.rs",
@@ -26,7 +26,7 @@ const ALLOWED: [&str; 13] = [
 const KEYWORD: &str = "unsafe";
 const LINT: &str = "unsafe_code";
 
-pub fn findings(file: &TextFile) -> Vec<Finding> {
+pub(super) fn findings(file: &TextFile) -> Vec<Finding> {
     let code: Vec<&str> = file.code.lines().collect();
     let text: Vec<&str> = file.text.lines().collect();
     let mut findings = Vec::new();
@@ -58,7 +58,7 @@ fn lifts_the_lint(line: &str) -> bool {
     line.contains(LINT) && ["allow", "expect", "warn"].iter().any(|level| line.contains(level))
 }
 
-/// What follows the keyword, if the line has it as a word.
+/// The text after the keyword, if the line contains it as a word.
 fn after_keyword(line: &str) -> Option<&str> {
     let is_word = |ch: char| ch.is_alphanumeric() || ch == '_' || ch == '#';
     let mut hits = line.match_indices(KEYWORD);
@@ -68,8 +68,8 @@ fn after_keyword(line: &str) -> Option<&str> {
     })
 }
 
-/// Blocks, impls, traits and functions do. An attribute, the type of a function and a block of foreign declarations do
-/// not: who calls what they declare gives the reason there.
+/// Returns true for blocks, impls, traits and functions. Attributes, function types and blocks of foreign declarations
+/// need no comment: the calls of these functions have it.
 fn needs_reason(after: &str, following: &[&str]) -> bool {
     let next = following.iter().find(|line| !line.trim().is_empty());
     let after = match after.trim() {
@@ -84,7 +84,7 @@ fn needs_reason(after: &str, following: &[&str]) -> bool {
     }
 }
 
-/// Whether the statement or item that the line belongs to has the comment above it or in it.
+/// Returns true if the statement or item of the line has the comment above it or in it.
 fn has_reason(text: &[&str], code: &[&str], line_idx: usize) -> bool {
     if gives_reason(text[line_idx]) {
         return true;
@@ -113,13 +113,13 @@ mod tests {
     /// `§` stands for the keyword.
     fn complaints(path: &str, text: &str) -> Vec<String> {
         let file = TextFile::new(path, text.replace('§', KEYWORD));
-        findings(&file).iter().map(|finding| format!("{}: {}", finding.line, finding.words)).collect()
+        findings(&file).iter().map(|finding| format!("{}: {}", finding.line, finding.message)).collect()
     }
 
     const HOME: &str = "crates/record/src/thread/buffer.rs";
 
     #[test]
-    fn it_may_stand_in_few_files() {
+    fn only_listed_files_may_contain_it() {
         let text = "// SAFETY: the caller's.\n§ { f() }\n";
         for path in [HOME, "crates/record/tests/kill.rs", "bench/src/main.rs"] {
             assert_eq!(complaints(path, text), [""; 0], "`{path}`");
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn types_declarations_attributes_and_comments_need_none() {
+    fn types_declarations_attributes_and_comments_need_no_reason() {
         let text = "// §\ntype F = § extern \"C\" fn(u32);\n§ extern \"C\" { fn f(); }\n#[§(link_section = \".init_array\")]\nlet a = \"§ {\";\n";
         assert_eq!(complaints(HOME, text), [""; 0]);
     }

@@ -1,4 +1,4 @@
-//! What the tests on devices share: a recording, and the question whether what is in it fits what the host saw.
+//! Shared by the device tests: a recording, and the comparison of its slices with the host's times.
 
 use ferrum_trace::{Recorder, Timestamp};
 use ferrum_trace_device::Error;
@@ -8,21 +8,21 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What the bound of the mapping's error must stay below.
+/// Limit for the mapping's error bound.
 pub const ERROR_NS_MAX: u64 = 20_000;
 
-/// The recording is that of the process, and PoCL crashes when several threads begin to use it at once; so the tests of a file
-/// take turns, each for as long as it has a device.
+/// The recording is global to the process, and PoCL crashes when several threads initialize it at once; so the tests of
+/// a file run one at a time, each for as long as it has a device.
 pub fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is recorded while `work` runs, and what it returns; the caller has its turn. The file stays.
+/// Records while `work` runs, and returns the trace and the result. The caller holds the turn. The file stays.
 pub fn recorded<T>(file: &str, work: impl FnOnce() -> T) -> (TraceFile, T) {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);
     let recorder = Recorder::builder().path(&path).start().unwrap();
-    // A test that fails must not keep the others from recording.
+    // A failed test must not prevent the others from recording.
     let result = catch_unwind(AssertUnwindSafe(work));
     recorder.finish().unwrap();
     let result = result.unwrap_or_else(|panic| resume_unwind(panic));
@@ -31,7 +31,7 @@ pub fn recorded<T>(file: &str, work: impl FnOnce() -> T) -> (TraceFile, T) {
     (trace, result)
 }
 
-/// Leaves a file for the step `viewers`, with what Perfetto must find in it.
+/// Keeps a file for the step `viewers`, with the counts that Perfetto must find.
 pub fn leave_for_viewers(file: &str, counts: &str) {
     let own = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let folder = own.with_file_name("viewer-check");
@@ -40,8 +40,8 @@ pub fn leave_for_viewers(file: &str, counts: &str) {
     std::fs::write(folder.join(format!("{file}.expect")), counts).unwrap();
 }
 
-/// Calibrates for long enough to know how the clocks drift. From then on a thread that does not run for a while, as happens on busy
-/// machines, costs little precision.
+/// Calibrates long enough to learn the drift of the clocks. After that, a thread that is not scheduled for a while, as
+/// happens on busy machines, costs little precision.
 pub fn learn_drift(mut calibrate: impl FnMut() -> Result<Duration, Error>) {
     let begin = Timestamp::now();
     while Timestamp::now() < begin + Duration::from_secs(1) {
@@ -49,11 +49,11 @@ pub fn learn_drift(mut calibrate: impl FnMut() -> Result<Duration, Error>) {
     }
 }
 
-/// When the host handed work to the device, and when it knew that it was done.
+/// Host times before work was launched and after it was known to be done.
 pub type Window = (Timestamp, Timestamp);
 
-/// Panics unless the slices of a name are as many as the windows, each inside of its own, with an error below `error_ns`, and an
-/// arrow from the host's span `launch` of the same place.
+/// Panics unless there are as many slices with this name as windows, each inside its window, with an error below
+/// `error_ns`, and with a flow from the span `launch` of the same index.
 pub fn assert_inside(trace: &TraceFile, name: &str, windows: &[Window], error_ns: u64) {
     let origin = trace.about("start_monotonic_ns");
     let slices: Vec<&Event> = trace.named(name).filter(|event| event.phase == 'X').collect();
@@ -70,10 +70,10 @@ pub fn assert_inside(trace: &TraceFile, name: &str, windows: &[Window], error_ns
     let errors: Vec<u64> = slices.iter().map(|slice| slice.number("clock_error_ns")).collect();
     println!("{name}: error bound {:?}..{:?} ns", errors.iter().min(), errors.iter().max());
     assert!(errors.iter().all(|&error| error < error_ns), "{errors:?}");
-    assert_arrows(trace, &slices);
+    assert_flows(trace, &slices);
 }
 
-fn assert_arrows(trace: &TraceFile, slices: &[&Event]) {
+fn assert_flows(trace: &TraceFile, slices: &[&Event]) {
     let ends = |phase| trace.named("flow").filter(move |event| event.phase == phase);
     let launches: Vec<&Event> = trace.named("launch").collect();
     assert_eq!((ends('s').count(), ends('f').count(), launches.len()), (slices.len(), slices.len(), slices.len()));
@@ -81,6 +81,6 @@ fn assert_arrows(trace: &TraceFile, slices: &[&Event]) {
         assert_eq!(start.extra["id"], end.extra["id"]);
         assert!(start.tid == launch.tid && launch.start_ns <= start.start_ns && start.start_ns <= launch.end_ns);
         assert_eq!((end.tid, end.start_ns), (slice.tid, slice.start_ns));
-        assert!(start.start_ns <= end.start_ns, "an arrow into the past is not drawn: {start:?} {end:?}");
+        assert!(start.start_ns <= end.start_ns, "a flow into the past: {start:?} {end:?}");
     }
 }

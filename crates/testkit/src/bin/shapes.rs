@@ -1,6 +1,6 @@
-//! Writes a trace of a shape that is hard on readers: `shapes NAME N FILE`; without arguments it lists the shapes.
+//! Writes a trace that is expensive to read: `shapes NAME N FILE`. Without arguments it lists the shapes.
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the person who started it")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool prints")]
 
 use ferrum_trace_testkit::shapes::Shape;
 use std::fs::File;
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
 }
 
 fn write(name: &str, n: &str, path: &str) -> Result<(), String> {
-    let shape = Shape::all().find(|shape| shape.name == name).ok_or_else(|| format!("no shape is named `{name}`"))?;
+    let shape = Shape::all().find(|shape| shape.name == name).ok_or_else(|| format!("unknown shape `{name}`"))?;
     let n = n.parse().map_err(|_| format!("expected a number, found `{n}`"))?;
     let file = File::create(path).map_err(|error| format!("{path}: {error}"))?;
     shape.write(&mut BufWriter::new(file), n).map_err(|error| format!("{path}: {error}"))

@@ -25,57 +25,44 @@ pub(super) const SHAPES: &[Shape] = &[
 ];
 
 fn one_id(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
-    for begin in 0..n / 2 {
-        list.event(format_args!(r#"{{"ph":"b","cat":"c","name":"a","id":"0x1","ts":{begin},"pid":1,"tid":1}}"#))?;
-    }
-    for end in n / 2..n {
-        list.event(format_args!(r#"{{"ph":"e","cat":"c","name":"a","id":"0x1","ts":{end},"pid":1,"tid":1}}"#))?;
-    }
-    Ok(())
+    list.events(0..n / 2, |begin| {
+        format!(r#"{{"ph":"b","cat":"c","name":"a","id":"0x1","ts":{begin},"pid":1,"tid":1}}"#)
+    })?;
+    list.events(n / 2..n, |end| format!(r#"{{"ph":"e","cat":"c","name":"a","id":"0x1","ts":{end},"pid":1,"tid":1}}"#))
 }
 
 fn one_id_names(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
-    for begin in 0..n / 2 {
-        list.event(format_args!(
-            r#"{{"ph":"b","cat":"c","name":"a {begin}","id":"0x1","ts":{begin},"pid":1,"tid":1}}"#
-        ))?;
-    }
-    for end in n / 2..n {
+    list.events(0..n / 2, |begin| {
+        format!(r#"{{"ph":"b","cat":"c","name":"a {begin}","id":"0x1","ts":{begin},"pid":1,"tid":1}}"#)
+    })?;
+    list.events(n / 2..n, |end| {
         let name = n - 1 - end;
-        list.event(format_args!(r#"{{"ph":"e","cat":"c","name":"a {name}","id":"0x1","ts":{end},"pid":1,"tid":1}}"#))?;
-    }
-    Ok(())
+        format!(r#"{{"ph":"e","cat":"c","name":"a {name}","id":"0x1","ts":{end},"pid":1,"tid":1}}"#)
+    })
 }
 
 fn many_ids(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
-    for begin in 0..n / 2 {
-        list.event(format_args!(r#"{{"ph":"b","cat":"c","name":"a","id":{begin},"ts":{begin},"pid":1,"tid":1}}"#))?;
-    }
-    for end in n / 2..n {
+    list.events(0..n / 2, |begin| {
+        format!(r#"{{"ph":"b","cat":"c","name":"a","id":{begin},"ts":{begin},"pid":1,"tid":1}}"#)
+    })?;
+    list.events(n / 2..n, |end| {
         let id = end - n / 2;
-        list.event(format_args!(r#"{{"ph":"e","cat":"c","name":"a","id":{id},"ts":{end},"pid":1,"tid":1}}"#))?;
-    }
-    Ok(())
+        format!(r#"{{"ph":"e","cat":"c","name":"a","id":{id},"ts":{end},"pid":1,"tid":1}}"#)
+    })
 }
 
-/// Names differ, so that what began first ends first.
+/// The names differ, so that the first to begin is the first to end.
 fn overlapping_ids(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
-    for begin in 0..n / 2 {
-        list.event(format_args!(r#"{{"ph":"b","cat":"c","name":"a {begin}","id":1,"ts":{begin},"pid":1,"tid":1}}"#))?;
-    }
-    for end in n / 2..n {
+    list.events(0..n / 2, |begin| {
+        format!(r#"{{"ph":"b","cat":"c","name":"a {begin}","id":1,"ts":{begin},"pid":1,"tid":1}}"#)
+    })?;
+    list.events(n / 2..n, |end| {
         let name = end - n / 2;
-        list.event(format_args!(r#"{{"ph":"e","cat":"c","name":"a {name}","id":1,"ts":{end},"pid":1,"tid":1}}"#))?;
-    }
-    Ok(())
+        format!(r#"{{"ph":"e","cat":"c","name":"a {name}","id":1,"ts":{end},"pid":1,"tid":1}}"#)
+    })
 }
 
 fn asyncs_in_turn(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
     for at in 0..n / 2 {
         list.event(format_args!(r#"{{"ph":"b","cat":"c","name":"a {at}","id":1,"ts":{at},"pid":1,"tid":1}}"#))?;
         list.event(format_args!(r#"{{"ph":"e","cat":"c","name":"a {at}","id":1,"ts":{at}.5,"pid":1,"tid":1}}"#))?;
@@ -84,10 +71,7 @@ fn asyncs_in_turn(list: &mut List<'_>, n: u64) -> io::Result<()> {
 }
 
 fn legacy(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
-    for at in 0..n / 3 {
-        list.event(format_args!(r#"{{"ph":"S","cat":"c","name":"a","id":{at},"ts":{at},"pid":1,"tid":1}}"#))?;
-    }
+    list.events(0..n / 3, |at| format!(r#"{{"ph":"S","cat":"c","name":"a","id":{at},"ts":{at},"pid":1,"tid":1}}"#))?;
     for at in n / 3..2 * (n / 3) {
         let id = at - n / 3;
         list.event(format_args!(r#"{{"ph":"T","cat":"c","name":"a","id":{id},"ts":{at},"pid":1,"tid":1}}"#))?;
@@ -97,27 +81,15 @@ fn legacy(list: &mut List<'_>, n: u64) -> io::Result<()> {
 }
 
 fn async_instants(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
-    for at in 0..n {
-        list.event(format_args!(r#"{{"ph":"n","cat":"c","name":"a","id":{at},"ts":{at},"pid":1,"tid":1}}"#))?;
-    }
-    Ok(())
+    list.events(0..n, |at| format!(r#"{{"ph":"n","cat":"c","name":"a","id":{at},"ts":{at},"pid":1,"tid":1}}"#))
 }
 
 fn async_begins(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
-    for at in 0..n {
-        list.event(format_args!(r#"{{"ph":"b","cat":"c","name":"a","id":1,"ts":{at},"pid":1,"tid":1}}"#))?;
-    }
-    Ok(())
+    list.events(0..n, |at| format!(r#"{{"ph":"b","cat":"c","name":"a","id":1,"ts":{at},"pid":1,"tid":1}}"#))
 }
 
 fn async_ends(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
-    for at in 0..n {
-        list.event(format_args!(r#"{{"ph":"e","cat":"c","name":"a","id":1,"ts":{at},"pid":1,"tid":1}}"#))?;
-    }
-    Ok(())
+    list.events(0..n, |at| format!(r#"{{"ph":"e","cat":"c","name":"a","id":1,"ts":{at},"pid":1,"tid":1}}"#))
 }
 
 /// Writes a slice for a flow to bind to.
@@ -126,7 +98,6 @@ fn slice(list: &mut List<'_>, at: u64) -> io::Result<()> {
 }
 
 fn flows_one_id(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
     for at in 0..n / 3 {
         slice(list, at)?;
         list.event(format_args!(r#"{{"ph":"s","cat":"c","name":"flow","id":1,"ts":{at}.1,"pid":1,"tid":1}}"#))?;
@@ -138,7 +109,6 @@ fn flows_one_id(list: &mut List<'_>, n: u64) -> io::Result<()> {
 }
 
 fn flow_steps(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
     for at in 0..n / 2 {
         slice(list, at)?;
         let phase = if at == 0 { "s" } else { "t" };
@@ -148,7 +118,6 @@ fn flow_steps(list: &mut List<'_>, n: u64) -> io::Result<()> {
 }
 
 fn flows_many_ids(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
     for at in 0..n / 4 {
         slice(list, at)?;
         list.event(format_args!(r#"{{"ph":"s","cat":"c","name":"flow","id":{at},"ts":{at}.1,"pid":1,"tid":1}}"#))?;
@@ -164,52 +133,35 @@ fn flows_many_ids(list: &mut List<'_>, n: u64) -> io::Result<()> {
 }
 
 fn flows_unbound(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
-    for at in 0..n {
+    list.events(0..n, |at| {
         let phase = ["s", "t", "f"][(at % 3) as usize];
         let id = at / 3;
-        list.event(format_args!(r#"{{"ph":"{phase}","cat":"c","name":"flow","id":{id},"ts":{at},"pid":1,"tid":1}}"#))?;
-    }
-    Ok(())
+        format!(r#"{{"ph":"{phase}","cat":"c","name":"flow","id":{id},"ts":{at},"pid":1,"tid":1}}"#)
+    })
 }
 
 fn bound_flows(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
-    for at in 0..n {
-        list.event(format_args!(
+    list.events(0..n, |at| {
+        format!(
             r#"{{"ph":"X","name":"f","ts":{at},"dur":1,"pid":1,"tid":1,"bind_id":"7","flow_in":true,"flow_out":true}}"#
-        ))?;
-    }
-    Ok(())
+        )
+    })
 }
 
 fn counter_names(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
-    for at in 0..n {
-        list.event(format_args!(r#"{{"ph":"C","name":"counter {at}","ts":{at},"pid":1,"args":{{"value":{at}}}}}"#))?;
-    }
-    Ok(())
+    list.events(0..n, |at| format!(r#"{{"ph":"C","name":"counter {at}","ts":{at},"pid":1,"args":{{"value":{at}}}}}"#))
 }
 
 fn counter_keys(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
     let keys: Vec<String> = (0..n).map(|key| format!(r#""key {key}":{key}"#)).collect();
     let keys = keys.join(",");
     list.event(format_args!(r#"{{"ph":"C","name":"counter","ts":1,"pid":1,"args":{{{keys}}}}}"#))
 }
 
 fn counter_at_once(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
-    for at in 0..n {
-        list.event(format_args!(r#"{{"ph":"C","name":"counter","ts":1,"pid":1,"args":{{"value":{at}}}}}"#))?;
-    }
-    Ok(())
+    list.events(0..n, |at| format!(r#"{{"ph":"C","name":"counter","ts":1,"pid":1,"args":{{"value":{at}}}}}"#))
 }
 
 fn instants(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
-    for at in 0..n {
-        list.event(format_args!(r#"{{"ph":"i","s":"t","name":"i {at}","ts":1,"pid":1,"tid":1}}"#))?;
-    }
-    Ok(())
+    list.events(0..n, |at| format!(r#"{{"ph":"i","s":"t","name":"i {at}","ts":1,"pid":1,"tid":1}}"#))
 }

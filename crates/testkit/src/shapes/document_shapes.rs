@@ -1,4 +1,4 @@
-//! Metadata, fields around the events, and damage.
+//! Metadata, fields around the events, and damaged events.
 
 use super::{List, Shape};
 use std::io;
@@ -26,7 +26,6 @@ fn fields(list: &mut List<'_>, n: u64) -> io::Result<()> {
     for field in 0..n {
         list.field(&format!("field {field}"), &field.to_string())?;
     }
-    list.begin()?;
     slice(list)
 }
 
@@ -34,52 +33,38 @@ fn equal_fields(list: &mut List<'_>, n: u64) -> io::Result<()> {
     for field in 0..n {
         list.field("field", &field.to_string())?;
     }
-    list.begin()?;
     slice(list)
 }
 
 fn thread_names(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
-    for thread in 0..n {
-        list.event(format_args!(
-            r#"{{"ph":"M","name":"thread_name","pid":1,"tid":{thread},"args":{{"name":"worker {thread}"}}}}"#
-        ))?;
-    }
+    list.events(0..n, |thread| {
+        format!(r#"{{"ph":"M","name":"thread_name","pid":1,"tid":{thread},"args":{{"name":"worker {thread}"}}}}"#)
+    })?;
     slice(list)
 }
 
 fn process_names(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
-    for process in 0..n {
-        list.event(format_args!(
-            r#"{{"ph":"M","name":"process_name","pid":{process},"args":{{"name":"python {process}"}}}}"#
-        ))?;
-    }
+    list.events(0..n, |process| {
+        format!(r#"{{"ph":"M","name":"process_name","pid":{process},"args":{{"name":"python {process}"}}}}"#)
+    })?;
     slice(list)
 }
 
 fn renames(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
-    for time in 0..n {
-        list.event(format_args!(
-            r#"{{"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{{"name":"worker {time}"}}}}"#
-        ))?;
-    }
+    list.events(0..n, |time| {
+        format!(r#"{{"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{{"name":"worker {time}"}}}}"#)
+    })?;
     slice(list)
 }
 
 fn other_metadata(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
-    for key in 0..n {
-        list.event(format_args!(
-            r#"{{"ph":"M","name":"metadata {key}","pid":1,"tid":1,"args":{{"key {key}":"value {key}"}}}}"#
-        ))?;
-    }
+    list.events(0..n, |key| {
+        format!(r#"{{"ph":"M","name":"metadata {key}","pid":1,"tid":1,"args":{{"key {key}":"value {key}"}}}}"#)
+    })?;
     slice(list)
 }
 
 fn about_keys(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
     let keys: Vec<String> = (0..n).map(|key| format!(r#""key {key}":{key}"#)).collect();
     let keys = keys.join(",");
     list.event(format_args!(r#"{{"ph":"M","name":"ferrum_trace","pid":1,"args":{{{keys}}}}}"#))?;
@@ -87,25 +72,17 @@ fn about_keys(list: &mut List<'_>, n: u64) -> io::Result<()> {
 }
 
 fn about_again(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
-    for time in 0..n {
-        list.event(format_args!(
+    list.events(0..n, |time| format!(
             r#"{{"ph":"M","name":"ferrum_trace","pid":{time},"args":{{"host":"host {time}","rank":{time},"start_monotonic_ns":{time},"boot_id":"b"}}}}"#
         ))?;
-    }
     slice(list)
 }
 
 fn samples(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
-    for at in 0..n {
-        list.event(format_args!(r#"{{"ph":"P","name":"sample","id":"1","ts":{at},"pid":1,"tid":1}}"#))?;
-    }
-    Ok(())
+    list.events(0..n, |at| format!(r#"{{"ph":"P","name":"sample","id":"1","ts":{at},"pid":1,"tid":1}}"#))
 }
 
 fn objects(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
     for at in 0..n / 3 {
         for phase in ["N", "O", "D"] {
             list.event(format_args!(
@@ -117,16 +94,11 @@ fn objects(list: &mut List<'_>, n: u64) -> io::Result<()> {
 }
 
 fn unknown(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
-    for at in 0..n {
-        list.event(format_args!(r#"{{"ph":"?","name":"f {at}","ts":{at},"pid":1,"tid":1}}"#))?;
-    }
-    Ok(())
+    list.events(0..n, |at| format!(r#"{{"ph":"?","name":"f {at}","ts":{at},"pid":1,"tid":1}}"#))
 }
 
-/// Every second event is cut off in a text.
+/// Every second event is cut off in a string.
 fn damaged(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
     for at in 0..n / 2 {
         list.event(format_args!(r#"{{"ph":"X","name":"f","ts":{at},"dur":1,"pid":1,"tid":1}}"#))?;
         list.event(format_args!(r#"{{"ph":"X","name":"cut {at}","ts":[{at},"dur":{{1,"pid":"1"#))?;

@@ -26,7 +26,6 @@ fn step(list: &mut List<'_>, start: u64, duration: u64, thread: u64) -> io::Resu
 }
 
 fn steps(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
     for at in 0..n / 2 {
         step(list, 4 * at, 3, 1)?;
         let start = 4 * at + 1;
@@ -36,7 +35,6 @@ fn steps(list: &mut List<'_>, n: u64) -> io::Result<()> {
 }
 
 fn nested_steps(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
     for depth in 0..n / 2 {
         step(list, depth, 2 * (n / 2 - depth), 1)?;
         list.event(format_args!(r#"{{"ph":"X","cat":"gemm","name":"op","ts":{depth},"dur":1,"pid":1,"tid":2}}"#))?;
@@ -45,7 +43,6 @@ fn nested_steps(list: &mut List<'_>, n: u64) -> io::Result<()> {
 }
 
 fn overlapping_steps(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
     for at in 0..n / 2 {
         step(list, at, n, at % 3)?;
         list.event(format_args!(r#"{{"ph":"X","cat":"gemm","name":"op","ts":{at},"dur":1,"pid":1,"tid":7}}"#))?;
@@ -54,15 +51,13 @@ fn overlapping_steps(list: &mut List<'_>, n: u64) -> io::Result<()> {
 }
 
 fn modules(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
     step(list, 0, 4 * n, 1)?;
-    for depth in 0..n {
+    list.events(0..n, |depth| {
         let (start, duration) = (depth + 1, 2 * (n - depth));
-        list.event(format_args!(
+        format!(
             r#"{{"ph":"X","cat":"module","name":"nn.Module: M_{depth}","ts":{start},"dur":{duration},"pid":1,"tid":1}}"#
-        ))?;
-    }
-    Ok(())
+        )
+    })
 }
 
 fn layer(list: &mut List<'_>, number: u64, start: u64, duration: u64) -> io::Result<()> {
@@ -72,7 +67,6 @@ fn layer(list: &mut List<'_>, number: u64, start: u64, duration: u64) -> io::Res
 }
 
 fn layers(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
     for number in 0..n {
         layer(list, number, 2 * number, 1)?;
     }
@@ -80,7 +74,6 @@ fn layers(list: &mut List<'_>, n: u64) -> io::Result<()> {
 }
 
 fn nested_layers(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
     for number in 0..n {
         layer(list, number, number, 2 * (n - number))?;
     }
@@ -95,7 +88,6 @@ fn of_request(list: &mut List<'_>, phase: char, name: &str, id: u64, at: u64) ->
 }
 
 fn requests(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
     step(list, 0, 100 * n, 1)?;
     for id in 0..n / 4 {
         of_request(list, 'b', "request", id, 5 * id)?;
@@ -106,9 +98,8 @@ fn requests(list: &mut List<'_>, n: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// All requests are open while steps go by.
+/// All requests are open during the steps.
 fn open_requests(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
     for id in 0..n / 4 {
         of_request(list, 'b', "request", id, id)?;
     }
@@ -121,7 +112,6 @@ fn open_requests(list: &mut List<'_>, n: u64) -> io::Result<()> {
 }
 
 fn tokens(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
     of_request(list, 'b', "request", 1, 0)?;
     for at in 1..n {
         of_request(list, 'n', if at == 1 { "first token" } else { "token" }, 1, at)?;
@@ -137,12 +127,10 @@ fn collective(list: &mut List<'_>, name: &str, at: u64) -> io::Result<()> {
 }
 
 fn collectives(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
     (0..n).try_for_each(|at| collective(list, "all_reduce", at))
 }
 
 fn collective_names(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
     (0..n).try_for_each(|at| collective(list, &format!("all_reduce {at}"), at))
 }
 
@@ -162,9 +150,8 @@ fn kernel(list: &mut List<'_>, number: u64, at: u64) -> io::Result<()> {
     ))
 }
 
-/// All are launched before the first runs.
+/// All kernels are launched before the first runs.
 fn kernels(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
     for number in 0..n / 4 {
         launch(list, number, number)?;
     }
@@ -176,7 +163,6 @@ fn kernels(list: &mut List<'_>, n: u64) -> io::Result<()> {
 
 /// Kernels are launched from deeper and deeper calls.
 fn nested_calls(list: &mut List<'_>, n: u64) -> io::Result<()> {
-    list.begin()?;
     step(list, 0, 8 * n, 1)?;
     for number in 0..n / 5 {
         let (start, duration) = (2 * number + 1, 4 * (n - number));

@@ -1,7 +1,7 @@
-//! Traces of shapes that are hard on a reader: deep nesting, many names, many rows, and so on, in any size.
+//! Generated traces that are expensive to read: deep nesting, many names, many tracks, and so on, in any size.
 //!
-//! Every shape is written for a size `n`, and its file is about twice as long for `2 * n`. Tests use a shape at one size that a
-//! command with quadratic growth does not finish in reasonable time; `cargo xtask growth` doubles each of them and compares.
+//! Every shape has a size `n`; its file is about twice as long for `2 * n`. Tests use a shape at a size that a command
+//! with quadratic growth does not finish in reasonable time; `cargo xtask growth` doubles each of them and compares.
 
 mod async_shapes;
 mod document_shapes;
@@ -28,14 +28,14 @@ impl Shape {
         SHAPES.into_iter().flatten().copied()
     }
 
-    /// Returns the shape of that name.
+    /// Returns the shape with this name.
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If no shape has this name.
     #[track_caller]
     pub fn named(name: &str) -> Self {
-        Self::all().find(|shape| shape.name == name).unwrap_or_else(|| panic!("no shape is named {name}"))
+        Self::all().find(|shape| shape.name == name).unwrap_or_else(|| panic!("unknown shape `{name}`"))
     }
 
     /// Writes a trace of this shape as Chrome trace JSON, an object with a list of events.
@@ -44,7 +44,7 @@ impl Shape {
     ///
     /// If `out` cannot be written.
     pub fn write(self, out: &mut dyn Write, n: u64) -> io::Result<()> {
-        let mut list = List { out, is_first: true };
+        let mut list = List { out, n_fields: 0, n_events: 0 };
         (self.write)(&mut list, n)?;
         list.finish()
     }
@@ -52,39 +52,46 @@ impl Shape {
     /// Returns a trace of this shape.
     pub fn trace(self, n: u64) -> Vec<u8> {
         let mut json = Vec::new();
-        self.write(&mut json, n).unwrap_or_else(|error| panic!("memory cannot be written: {error}"));
+        self.write(&mut json, n).unwrap_or_else(|error| panic!("cannot write to memory: {error}"));
         json
     }
 }
 
-/// The list of events that is being written.
+/// Writes the object of a trace: fields, then the list of events.
 struct List<'a> {
     out: &'a mut dyn Write,
-    is_first: bool,
+    n_fields: u64,
+    n_events: u64,
 }
 
 impl List<'_> {
-    /// Writes a field of the object around the list. Only before the first event.
+    /// Writes a field of the object around the list. Call it before the first event.
     fn field(&mut self, key: &str, value: &str) -> io::Result<()> {
-        let separator = if std::mem::take(&mut self.is_first) { "{" } else { ",\n" };
+        let separator = if self.n_fields == 0 { "{" } else { ",\n" };
+        self.n_fields += 1;
         write!(self.out, "{separator}\"{key}\":{value}")
     }
 
-    /// Begins the list after the fields.
-    fn begin(&mut self) -> io::Result<()> {
-        let separator = if self.is_first { "{" } else { ",\n" };
-        self.is_first = true;
-        write!(self.out, "{separator}\"traceEvents\":[")
-    }
-
-    /// Writes an event.
+    /// Writes an event; the first one begins the list.
     fn event(&mut self, event: std::fmt::Arguments<'_>) -> io::Result<()> {
-        let separator = if std::mem::take(&mut self.is_first) { "\n" } else { ",\n" };
+        self.begin_if_empty()?;
+        let separator = if self.n_events == 0 { "\n" } else { ",\n" };
+        self.n_events += 1;
         self.out.write_all(separator.as_bytes())?;
         self.out.write_fmt(event)
     }
 
-    fn finish(self) -> io::Result<()> {
+    /// Writes an event for each number.
+    fn events(&mut self, numbers: impl Iterator<Item = u64>, event: impl Fn(u64) -> String) -> io::Result<()> {
+        numbers.map(event).try_for_each(|event| self.event(format_args!("{event}")))
+    }
+
+    fn begin_if_empty(&mut self) -> io::Result<()> {
+        if self.n_events == 0 { self.field("traceEvents", "[") } else { Ok(()) }
+    }
+
+    fn finish(mut self) -> io::Result<()> {
+        self.begin_if_empty()?;
         self.out.write_all(b"\n]}\n")?;
         self.out.flush()
     }
@@ -95,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_shape_has_its_own_name_and_doubles_with_its_size() {
+    fn names_of_shapes_are_unique_and_their_length_doubles_with_their_size() {
         let names: std::collections::BTreeSet<_> = Shape::all().map(|shape| shape.name).collect();
         assert_eq!(names.len(), Shape::all().count());
         for shape in Shape::all() {

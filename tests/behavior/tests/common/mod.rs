@@ -1,4 +1,4 @@
-//! How the tests run the scenes of `behavior-child`, and read what these leave.
+//! Runs the scenes of `behavior-child`, and reads their files.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use ferrum_trace_format::spool::{Summary, to_chrome};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A folder in which scenes are played, one after the other or together. Gone when it is dropped.
+/// A folder for scenes, deleted when dropped.
 pub struct Stage {
     folder: TempDir,
 }
@@ -20,70 +20,70 @@ impl Stage {
         Self { folder: TempDir::with_prefix("ferrum-behavior-").unwrap() }
     }
 
-    /// A file of the folder.
+    /// Path of a file in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Where the traces of scenes go.
+    /// Path of the trace.
     pub fn trace(&self) -> PathBuf {
         self.path("trace.json")
     }
 
-    /// A scene, yet to be played. It records to [`trace`](Self::trace) and may leave files in the folder.
+    /// The command for a scene. It records to [`trace`](Self::trace) and may write files into the folder.
     pub fn scene(&self, name: &str) -> Command {
         self.scene_of(env!("CARGO_BIN_EXE_behavior-child").as_ref(), name)
     }
 
-    /// The same of another build of the program.
+    /// The command for a scene of another build of the program.
     pub fn scene_of(&self, program: &Path, name: &str) -> Command {
         let mut command = Command::new(program);
         command.arg(name).current_dir(self.folder.path()).env("FERRUM_TRACE_OUT", self.trace());
         command
     }
 
-    /// A scene that begins recordings by itself.
-    pub fn scene_of_its_own(&self, name: &str) -> Command {
+    /// The command for a scene that starts its recordings itself.
+    pub fn scene_without_env(&self, name: &str) -> Command {
         let mut command = self.scene(name);
         command.env_remove("FERRUM_TRACE_OUT");
         command
     }
 
-    /// Plays a scene to its end.
+    /// Runs a scene to its end.
     #[track_caller]
-    pub fn play(&self, name: &str) -> Finished {
+    pub fn run(&self, name: &str) -> Finished {
         ferrum_trace_testkit::process::run(&mut self.scene(name))
     }
 
-    /// Begins a scene.
+    /// Starts a scene.
     #[track_caller]
-    pub fn begin(&self, name: &str) -> Running {
+    pub fn start(&self, name: &str) -> Running {
         Running::start(&mut self.scene(name))
     }
 
-    /// The trace of a scene that has ended by itself: it is there, and nothing else of it is.
+    /// The trace of a scene that has ended by itself. Panics if other files of the recording remain.
     #[track_caller]
     pub fn finished_trace(&self) -> TraceFile {
         let leftovers: Vec<String> = self.files().into_iter().filter(|name| name.starts_with("trace.json.")).collect();
-        assert!(leftovers.is_empty(), "beside the trace lies {leftovers:?}");
+        assert!(leftovers.is_empty(), "files beside the trace: {leftovers:?}");
         TraceFile::read(&self.trace())
     }
 
-    /// The names of all files in the folder.
+    /// Names of all files in the folder.
     pub fn files(&self) -> BTreeSet<String> {
         let entries = std::fs::read_dir(self.folder.path()).unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     }
 
-    /// What the scene has counted, see `SharedCounters`. Also of one that was killed.
+    /// Counters of the scene, see `SharedCounters`; also if it was killed.
     pub fn counters(&self) -> Vec<u64> {
-        // One number on each cache line.
+        // One number per cache line.
         let bytes = std::fs::read(self.path("counters")).unwrap_or_default();
         bytes.as_chunks::<64>().0.iter().map(|line| u64::from_le_bytes(line[..8].try_into().unwrap())).collect()
     }
 }
 
-/// The trace in a spool that is not damaged, and what the reader says of it.
+/// The trace in an undamaged spool, and the reader's summary.
 #[track_caller]
 pub fn recover(spool: &Path) -> (TraceFile, Summary) {
     let file = File::open(spool).unwrap_or_else(|error| panic!("{}: {error}", spool.display()));
@@ -103,14 +103,14 @@ pub fn assert_counts_up(numbers: &[u64]) {
     }
 }
 
-/// Sends a signal to a scene, the way users do.
+/// Sends a signal to a scene, as users do.
 #[track_caller]
 pub fn send(signal: &str, scene: &Running) {
     let sent = Command::new("kill").args(["-s", signal, &scene.pid().to_string()]).status().unwrap();
     assert!(sent.success());
 }
 
-/// Builds this package's program anew, such that a panic aborts it. Dependencies are compiled once a target folder.
+/// Builds this package's program with `panic = "abort"`. Dependencies are compiled once per target folder.
 pub fn build_with_panic_abort() -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("panic-abort");
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
@@ -118,7 +118,7 @@ pub fn build_with_panic_abort() -> PathBuf {
     cargo.args(["build", "--quiet", "--offline", "--locked", "--bin", "behavior-child"]);
     cargo.args(["--config", "profile.dev.panic='abort'"]);
     cargo.arg("--manifest-path").arg(manifest).arg("--target-dir").arg(&target);
-    // Not with the patience that scenes get: two tests want it, and a busy machine takes minutes.
+    // Without the time limit of scenes: two tests need it, and a busy machine takes minutes.
     let built = cargo.output().unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     target.join("debug/behavior-child")

@@ -1,6 +1,6 @@
-//! Every way to record something, and what must not happen when nothing is recorded.
+//! Every way to record something, and side effects that must not happen while recording is off.
 
-use super::say::say;
+use super::report::report;
 use ferrum_trace::{
     Flow, Recorder, Span, Timestamp, Track, async_begin, async_end, async_instant, async_span, complete_at, counter,
     global_trace, instant, laps, span,
@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 const NAME: &str = "a constant name";
 
 mod names {
-    pub const ELSEWHERE: &str = "a constant of another module";
-    pub static STATIC: &str = "unused";
+    pub(super) const ELSEWHERE: &str = "a constant of another module";
+    pub(super) static STATIC: &str = "unused";
 }
 
 /// Every form of every macro.
 #[rustfmt::skip]
-pub fn macro_forms() {
+pub(crate) fn macro_forms() {
     let (layer, tokens) = (3u32, vec![1, 2, 3]);
     let id = 7u64;
     let _ = names::STATIC;
@@ -88,8 +88,8 @@ fn counted(value: u64) -> u64 {
     value
 }
 
-/// Arguments, ids and times that can be seen being evaluated.
-pub fn side_effects() {
+/// Arguments, ids and times with side effects.
+pub(crate) fn side_effects() {
     let track = Track::new("track");
     let time = || Timestamp::from_monotonic_nanos(counted(1));
     drop(span!("span", a = counted(1), b = counted(2)));
@@ -102,15 +102,15 @@ pub fn side_effects() {
     async_instant!("point", "cat", counted(9), a = counted(1));
     async_end!("begun", "cat", counted(9), a = counted(1));
     complete_at!(track, time(), time(), "complete", "cat", a = counted(1));
-    say("evaluated", EVALUATED.get());
-    say("is_on", u64::from(ferrum_trace::is_on()));
-    say("span_is_on", u64::from(span!("is it on").is_on()));
-    say("has_stats", u64::from(ferrum_trace::stats().is_some()));
-    say("pushes", u64::from(global_trace().is_enabled()));
+    report("evaluated", EVALUATED.get());
+    report("is_on", u64::from(ferrum_trace::is_on()));
+    report("span_is_on", u64::from(span!("is it on").is_on()));
+    report("has_stats", u64::from(ferrum_trace::stats().is_some()));
+    report("pushes", u64::from(global_trace().is_enabled()));
 }
 
-/// Processes and threads with names of all origins.
-pub fn processes_and_threads() {
+/// Processes and threads named in every possible way.
+pub(crate) fn processes_and_threads() {
     instant!("on main");
     ferrum_trace::set_process_name("a first name");
     ferrum_trace::set_process_name("engine 7");
@@ -131,16 +131,16 @@ pub fn processes_and_threads() {
     .expect("it ends");
 }
 
-/// Names given after the file has been written once.
-pub fn late_names() {
+/// Names set after a flush.
+pub(crate) fn late_names() {
     instant!("before");
     ferrum_trace::flush().expect("the trace can be written");
     ferrum_trace::set_process_name("a late process name");
     ferrum_trace::set_thread_name("a late thread name");
 }
 
-/// Tracks with sort order, slices that nest and slices that overlap.
-pub fn tracks() {
+/// Tracks with a sort order, slices that nest and slices that overlap.
+pub(crate) fn tracks() {
     assert!(ferrum_trace::is_on());
     let start = Timestamp::now();
     let at = |micros| start + Duration::from_micros(micros);
@@ -156,12 +156,12 @@ pub fn tracks() {
     assert_eq!(first.name(), "stream 1");
 }
 
-/// Times that the test can compute.
-pub fn explicit_times() {
+/// Explicit times that the test can compute.
+pub(crate) fn explicit_times() {
     assert!(ferrum_trace::is_on());
     let track = Track::new("device");
     let start = Timestamp::now();
-    say("start", start.monotonic_nanos());
+    report("start", start.monotonic_nanos());
     for (n, nanos) in [0, 1, 999, 1000, 1001, 1_000_000_007].into_iter().enumerate() {
         let begin = start + Duration::from_nanos(nanos);
         complete_at!(track, begin, begin + Duration::from_nanos(nanos), "slice", "device", n, nanos);
@@ -172,18 +172,18 @@ pub fn explicit_times() {
 }
 
 /// Slices that began before the recording did.
-pub fn times_before_the_trace() {
+pub(crate) fn times_before_the_trace() {
     assert!(ferrum_trace::is_on());
     let track = Track::new("device");
     let now = Timestamp::now();
-    say("now", now.monotonic_nanos());
+    report("now", now.monotonic_nanos());
     let before = now - Duration::from_secs(2);
     track.complete_at("all of it before", "device", before, before + Duration::from_secs(1));
     track.complete_at("begun before", "device", before, now);
 }
 
 /// Slices of many hours.
-pub fn long_explicit_times() {
+pub(crate) fn long_explicit_times() {
     assert!(ferrum_trace::is_on());
     let track = Track::new("device");
     let now = Timestamp::now();
@@ -192,13 +192,13 @@ pub fn long_explicit_times() {
     track.complete_at("49 days", "device", now, now + Duration::from_micros(1 << 42));
 }
 
-#[expect(clippy::disallowed_methods, reason = "the clock of the host program is what is tested")]
+#[expect(clippy::disallowed_methods, reason = "tests the clock of the host program")]
 fn instant_now() -> Instant {
     Instant::now()
 }
 
-/// Readings of the standard library's clock, made into timestamps.
-pub fn standard_instants() {
+/// Instants of the standard library, converted to timestamps.
+pub(crate) fn standard_instants() {
     assert!(ferrum_trace::is_on());
     let mut n_apart = 0;
     for _ in 0..10_000 {
@@ -206,7 +206,7 @@ pub fn standard_instants() {
         let (one, other) = (Timestamp::from(instant), Timestamp::from(instant + Duration::from_nanos(1)));
         n_apart += u64::from(other != one + Duration::from_nanos(1));
     }
-    say("not_as_far_apart", n_apart);
+    report("not_as_far_apart", n_apart);
     let track = Track::new("device");
     let (begin, half) = (instant_now(), Duration::from_micros(2500));
     track.complete_at("first half", "device", begin.into(), (begin + half).into());
@@ -216,8 +216,8 @@ pub fn standard_instants() {
     assert!(in_an_hour < Timestamp::now() + Duration::from_secs(3610));
 }
 
-/// Arrows: to another thread, through a third, and within one.
-pub fn flows() {
+/// Flows: to another thread, through a third, and within one.
+pub(crate) fn flows() {
     let (there, around) = (Flow::new(), Flow::new());
     {
         let span = span!("enqueue", "flows");
@@ -244,10 +244,10 @@ pub fn flows() {
     drop(outer);
 }
 
-/// Requests and tasks that begin here and end there.
-pub fn asynchronous() {
+/// Requests and tasks that begin on one thread and end on another.
+pub(crate) fn asynchronous() {
     let task = async_span!("task", "io", bytes = 100);
-    say("task_id", task.id());
+    report("task_id", task.id());
     async_begin!("request", "llm", 42, prompt_tokens = 17);
     async_begin!("request", "llm", 43);
     let worker = std::thread::Builder::new().name("worker".into()).spawn(move || {
@@ -261,8 +261,8 @@ pub fn asynchronous() {
     async_end!("request", "llm", 42, tokens = 100);
 }
 
-/// Asynchronous events with and without something that tells what they are for.
-pub fn row_titles() {
+/// Async events with and without arguments that identify them.
+pub(crate) fn row_titles() {
     let long = "9f8b2c61-55a4-4d0e-9c0b-0d4f1d1f3a77".to_owned();
     drop(async_span!("download", "io", id = 7, request_id = long));
     drop(async_span!("upload", id = -1));
@@ -273,8 +273,8 @@ pub fn row_titles() {
     std::mem::forget(ferrum_trace::llm::request(43).arrived());
 }
 
-/// A recording that the program decides about, from its begin to its end.
-pub fn builder(path: &str) {
+/// A recording that the program starts and finishes.
+pub(crate) fn builder(path: &str) {
     drop(span!("before"));
     assert!(!ferrum_trace::is_on());
     let recorder = Recorder::builder()
@@ -291,21 +291,21 @@ pub fn builder(path: &str) {
     recorder.flush().expect("the trace can be written");
     drop(span!("after the flush"));
     let so_far = recorder.stats().expect("the spool can be read");
-    say("recorded_so_far", so_far.recorded);
+    report("recorded_so_far", so_far.recorded);
     let open = span!("still open");
     let stats = recorder.finish().expect("the trace can be written");
     drop(open);
     drop(span!("after"));
     assert!(!ferrum_trace::is_on());
     assert_eq!(ferrum_trace::stats(), None);
-    say("recorded", stats.recorded);
-    say("dropped", stats.dropped);
-    say("bytes", stats.bytes);
-    say("threads", stats.threads as u64);
+    report("recorded", stats.recorded);
+    report("dropped", stats.dropped);
+    report("bytes", stats.bytes);
+    report("threads", stats.threads as u64);
 }
 
-/// Two recordings, one after the other, that meet the same places and names.
-pub fn two_recordings(one: &str, other: &str) {
+/// Two recordings, one after the other, with the same call sites and names.
+pub(crate) fn two_recordings(one: &str, other: &str) {
     let track = Track::new("a track of both");
     for path in [one, other] {
         let recorder = Recorder::builder().path(path).start().expect("the path can be written to");
@@ -317,8 +317,8 @@ pub fn two_recordings(one: &str, other: &str) {
     }
 }
 
-/// What the builder refuses.
-pub fn builder_mistakes(path: &str) {
+/// Errors of the builder.
+pub(crate) fn builder_mistakes(path: &str) {
     let no_path = Recorder::builder().start().expect_err("there is no path");
     println!("no path: {no_path}");
     let nowhere = Recorder::builder().path("missing folder/trace.json").start().expect_err("there is no such folder");
@@ -335,8 +335,8 @@ pub fn builder_mistakes(path: &str) {
     assert!(ferrum_trace::flush().expect_err("nothing is recorded").is_not_recording());
 }
 
-/// The first thing that each of `n` threads does is to record a span, all at the same moment.
-pub fn first_spans_at_once(n: u64) {
+/// `n` threads whose first action is to record a span, all at the same moment.
+pub(crate) fn first_spans_at_once(n: u64) {
     let barrier = std::sync::Barrier::new(n as usize);
     std::thread::scope(|scope| {
         for n in 0..n {
@@ -349,28 +349,28 @@ pub fn first_spans_at_once(n: u64) {
     });
 }
 
-/// Counts while threads come and record.
-pub fn stats_while_running() {
+/// Statistics while threads start and record.
+pub(crate) fn stats_while_running() {
     assert!(ferrum_trace::is_on());
     let stats = || ferrum_trace::stats().expect("recording is on");
-    say("at_first", stats().recorded);
+    report("at_first", stats().recorded);
     for _ in 0..10_000 {
         let _span = span!("span");
     }
-    say("then", stats().recorded);
+    report("then", stats().recorded);
     std::thread::spawn(|| instant!("elsewhere")).join().expect("it ends");
     let _open = span!("still open");
-    say("at_last", stats().recorded);
-    say("dropped", stats().dropped);
-    say("threads", stats().threads as u64);
-    say("bytes", stats().bytes);
+    report("at_last", stats().recorded);
+    report("dropped", stats().dropped);
+    report("threads", stats().threads as u64);
+    report("bytes", stats().bytes);
 }
 
-/// Ends what the environment began.
-pub fn finish_by_name() {
+/// Finishes the recording that the environment started.
+pub(crate) fn finish_by_name() {
     drop(span!("span"));
     let stats = ferrum_trace::finish().expect("the trace can be written");
-    say("recorded", stats.recorded);
+    report("recorded", stats.recorded);
     assert!(ferrum_trace::finish().expect_err("it is finished").is_not_recording());
     drop(span!("too late"));
 }

@@ -1,11 +1,11 @@
-//! One scene with everything that a viewer must draw, and one of the reference's interface.
+//! One scene with everything that a viewer must draw, and one with the original engine's interface.
 
 use content::texts::strange;
 use ferrum_trace::{Flow, Span, Timestamp, Track, async_span, complete_at, counter, global_trace, instant, laps, span};
 use std::time::Duration;
 
-/// Everything, on a handful of threads. `tests/viewers.rs` counts along.
-pub fn everything() {
+/// Everything, on a few threads. `tests/viewers.rs` has the same counts.
+pub(crate) fn everything() {
     ferrum_trace::set_process_name("everything");
     let flow = Flow::new();
     let task = async_span!("request", "llm", prompt_tokens = 17);
@@ -50,7 +50,7 @@ fn scheduler(flow: Flow, task: ferrum_trace::AsyncSpan) {
     ferrum_trace::async_end!("request", "queue", 7);
 }
 
-/// Guards that do not end in the order in which they began.
+/// Guards that do not end in reverse order of their begin.
 fn out_of_order() {
     ferrum_trace::set_thread_name("out of order");
     let first = span!("ends first", "order");
@@ -79,7 +79,7 @@ fn strange_names() {
     }
 }
 
-/// Two streams of a device, one of which has kernels at the same time.
+/// Two streams of a device, one of them with concurrent kernels.
 fn device() {
     let start = Timestamp::now();
     let at = |micros| start + Duration::from_micros(micros);
@@ -91,20 +91,20 @@ fn device() {
     busy.complete_at("whole graph", "graph", at(0), at(50));
 }
 
-/// What an engine that knows only the reference's interface pushes.
-pub fn reference() {
+/// Pushes of an engine that uses only the original engine's interface.
+pub(crate) fn original_interface() {
     for layer in 0..10u32 {
         work(10_000);
         global_trace().push("rms_norm", "norm", 0.0005, 1);
         let args = serde_json::Map::from_iter([("layer".to_owned(), layer.into())]);
         global_trace().push_with_args(format!("layer {layer}"), "layer", 0.002, 2, args);
     }
-    // Longer than the time since the last one: these overlap in part and need rows of their own.
+    // Longer than the time since the last one: these overlap partly and need rows of their own.
     for _ in 0..3 {
         work(100);
         global_trace().push("overlapping", "engine", 0.05, 3);
     }
-    // Longer than all the time that there was: these begin together.
+    // Longer than the whole recording: these begin together.
     for millis in [10_000.0, 30_000.0, 20_000.0] {
         global_trace().push("before all", "engine", millis, 4);
     }

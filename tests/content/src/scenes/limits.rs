@@ -1,18 +1,18 @@
-//! More than the limit lets through. Every scene says how much it pushed.
+//! Scenes that record more than the limit allows. Each reports how many events it pushed.
 
-use super::say::say;
+use super::report::report;
 use ferrum_trace::{Flow, Recorder, Span, Timestamp, TraceWriter, Track, counter, global_trace, instant, laps, span};
 use std::sync::mpsc;
 
 /// `n` spans on each of `n_threads` threads.
-pub fn spans_on_threads(n_threads: u64, n: u64) {
+pub(crate) fn spans_on_threads(n_threads: u64, n: u64) {
     std::thread::scope(|scope| {
         for thread in 0..n_threads {
             let builder = std::thread::Builder::new().name(format!("pusher {thread}"));
             builder.spawn_scoped(scope, move || spans(n)).expect("a thread");
         }
     });
-    say("pushed", n_threads * n);
+    report("pushed", n_threads * n);
 }
 
 fn spans(n: u64) {
@@ -21,37 +21,37 @@ fn spans(n: u64) {
     }
 }
 
-/// `n` spans in a recording with a limit of the program's own.
-pub fn builder(path: &str, bytes: u64, n: u64) {
+/// `n` spans in a recording with a limit set by the program.
+pub(crate) fn builder(path: &str, bytes: u64, n: u64) {
     let recorder = Recorder::builder().path(path).limit(bytes).start().expect("the path can be written to");
     spans(n);
     let stats = recorder.finish().expect("the trace can be written");
-    say("pushed", n);
-    say("recorded", stats.recorded);
-    say("dropped", stats.dropped);
-    say("bytes", stats.bytes);
-    say("threads", stats.threads as u64);
+    report("pushed", n);
+    report("recorded", stats.recorded);
+    report("dropped", stats.dropped);
+    report("bytes", stats.bytes);
+    report("threads", stats.threads as u64);
 }
 
 /// Spans with texts that must be copied.
-pub fn texts(n: u64) {
+pub(crate) fn texts(n: u64) {
     let text = "a text of some length ".repeat(20);
     for n in 0..n {
         let _span = span!("span", "limits", n, text, again = &text);
     }
-    say("pushed", n);
+    report("pushed", n);
 }
 
-/// Spans with names that no other has.
-pub fn dynamic_names(n: u64) {
+/// Spans with unique names.
+pub(crate) fn dynamic_names(n: u64) {
     for n in 0..n {
         let _span = Span::dynamic(&format!("a name of its own, number {n}"), "a category of some length");
     }
-    say("pushed", n);
+    report("pushed", n);
 }
 
-/// `n` rounds of everything that can be recorded.
-pub fn all_kinds(n: u64) {
+/// `n` rounds of every kind of event.
+pub(crate) fn all_kinds(n: u64) {
     const EVENTS_A_ROUND: u64 = 16;
     let track = Track::new("a track");
     for n in 0..n {
@@ -76,15 +76,15 @@ pub fn all_kinds(n: u64) {
         track.complete_at("named", "limits", now, now);
         global_trace().push("pushed", "limits", 0.0, 1);
     }
-    say("pushed", EVENTS_A_ROUND * n);
+    report("pushed", EVENTS_A_ROUND * n);
 }
 
-/// A thread that still has room for events meets names, places and tracks for which there is no room.
-pub fn definitions() {
+/// A thread that still has room for events uses names, call sites and tracks for which there is no room.
+pub(crate) fn definitions() {
     assert!(ferrum_trace::is_on());
     let mut pushed = 0;
     std::thread::scope(|scope| {
-        // In here, so that the other thread does not wait for ever if this one panics.
+        // In this scope, so that the other thread does not wait forever if this one panics.
         let (filled, wait_until_filled) = mpsc::channel();
         let late = scope.spawn(move || {
             drop(span!("early"));
@@ -99,10 +99,10 @@ pub fn definitions() {
         filled.send(()).expect("the other thread waits");
         pushed += late.join().expect("the other thread ends");
     });
-    say("pushed", pushed);
+    report("pushed", pushed);
 }
 
-/// Names of threads are defined in the same place as everything else, and this fills it.
+/// Thread names are defined in the same chunk as everything else; this fills it.
 fn fill_definitions() {
     let long = "n".repeat(8000);
     for n in 0..10 {
@@ -113,7 +113,7 @@ fn fill_definitions() {
     }
 }
 
-/// Uses everything that must be defined, twice. Returns how many events that makes.
+/// Uses everything that must be defined, twice. Returns the number of events.
 fn undefined() -> u64 {
     let (track, now) = (Track::new("a new track"), Timestamp::now());
     for _ in 0..2 {
@@ -129,8 +129,8 @@ fn undefined() -> u64 {
     14
 }
 
-/// Pushes to the process's trace and to a writer beside it.
-pub fn pushes(n: u64) {
+/// Pushes to the process's trace and to a separate writer.
+pub(crate) fn pushes(n: u64) {
     let var = |name| std::env::var(name).expect("it is set");
     let own_path = var("FERRUM_TRACE_OUT") + ".own.json";
     let limit = var("FERRUM_TRACE_LIMIT");
@@ -142,5 +142,5 @@ pub fn pushes(n: u64) {
         own.push("push", "limits", 0.0, 1);
         own.push_with_args("push with args", "limits", 0.0, 1, args());
     }
-    say("pushed", 2 * n);
+    report("pushed", 2 * n);
 }

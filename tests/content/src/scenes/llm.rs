@@ -1,10 +1,10 @@
-//! What an engine says in the words of inference.
+//! An engine that uses the LLM vocabulary.
 
 use ferrum_trace::Recorder;
 use ferrum_trace::llm::{self, Phase, Request, Step};
 
 /// A step of each phase, the last one with layers and operations.
-pub fn steps() {
+pub(crate) fn steps() {
     let step = Step { phase: Phase::Prefill, batch: 1, prefill_tokens: 2, decode_tokens: 0, context_tokens: 0 };
     drop(llm::step(step));
     drop(llm::step(Step { phase: Phase::Mixed, batch: 4, decode_tokens: 3, context_tokens: 50, ..step }));
@@ -20,16 +20,16 @@ pub fn steps() {
     drop(llm::op!("sample", Sampling, batch = 4,));
 }
 
-fn on_another_thread(mut request: Request, story: fn(&mut Request)) -> Request {
-    let told = move || {
-        story(&mut request);
+fn on_another_thread(mut request: Request, stage: fn(&mut Request)) -> Request {
+    let work = move || {
+        stage(&mut request);
         request
     };
-    std::thread::spawn(told).join().expect("it ends")
+    std::thread::spawn(work).join().expect("it ends")
 }
 
-/// A whole life, each stage of it told by another thread.
-pub fn request_over_threads() {
+/// A whole request, each stage recorded by another thread.
+pub(crate) fn request_over_threads() {
     let request = llm::request(7).prompt_tokens(40).arrived();
     let request = on_another_thread(request, Request::prefill);
     let request = on_another_thread(request, Request::first_token);
@@ -43,8 +43,8 @@ pub fn request_over_threads() {
     drop(on_another_thread(request, |request| request.finished("length")));
 }
 
-/// Owners who tell things twice, too early, too late or not at all.
-pub fn requests_out_of_order() {
+/// Requests whose stages are recorded twice, too early, too late or not at all.
+pub(crate) fn requests_out_of_order() {
     let mut twice = llm::request(1).arrived();
     (0..2).for_each(|_| twice.prefill());
     (0..2).for_each(|_| twice.first_token());
@@ -62,7 +62,7 @@ pub fn requests_out_of_order() {
 }
 
 /// A request that arrives before the first recording, and one that outlives it.
-pub fn request_between_recordings(one: &str, other: &str) {
+pub(crate) fn request_between_recordings(one: &str, other: &str) {
     let mut before = llm::request(1).arrived();
     let recorder = Recorder::builder().path(one).start().expect("the path can be written to");
     before.prefill();
@@ -77,8 +77,8 @@ pub fn request_between_recordings(one: &str, other: &str) {
     recorder.finish().expect("the trace can be written");
 }
 
-/// All of them.
-pub fn counters() {
+/// All counters of an engine.
+pub(crate) fn counters() {
     llm::kv_cache(3, 97);
     llm::running(2);
     llm::waiting(1);

@@ -1,11 +1,11 @@
-//! How much memory recording takes.
+//! Scenes for memory measurements.
 
-use super::say::{say, say_peak_memory};
+use super::report::{report, report_peak_memory};
 use ferrum_trace::{Timestamp, Track, global_trace, span};
 use std::time::Duration;
 
 /// `n` spans on each thread.
-pub fn spans(n_threads: u64, n: u64) {
+pub(crate) fn spans(n_threads: u64, n: u64) {
     std::thread::scope(|scope| {
         for _ in 0..n_threads {
             scope.spawn(|| {
@@ -19,7 +19,7 @@ pub fn spans(n_threads: u64, n: u64) {
 }
 
 /// `n` pushes with arguments of almost 8 KiB.
-pub fn texts(n: u64) {
+pub(crate) fn texts(n: u64) {
     let text = "t".repeat(8000);
     for _ in 0..n {
         let args = serde_json::Map::from_iter([("text".to_owned(), text.as_str().into())]);
@@ -28,8 +28,8 @@ pub fn texts(n: u64) {
     finish();
 }
 
-/// `n` slices of one track, of which always a thousand overlap in part.
-pub fn overlaps(n: u64) {
+/// `n` slices on one track; at any time a thousand of them overlap partly.
+pub(crate) fn overlaps(n: u64) {
     let track = Track::new("crowded");
     let start = Timestamp::now();
     for n in 0..n {
@@ -42,9 +42,9 @@ pub fn overlaps(n: u64) {
 fn finish() {
     if ferrum_trace::is_on() {
         let stats = ferrum_trace::finish().expect("the trace can be written");
-        say("recorded", stats.recorded);
-        say("dropped", stats.dropped);
-        say("bytes", stats.bytes);
+        report("recorded", stats.recorded);
+        report("dropped", stats.dropped);
+        report("bytes", stats.bytes);
     }
-    say_peak_memory();
+    report_peak_memory();
 }

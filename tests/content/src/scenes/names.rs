@@ -1,11 +1,11 @@
-//! Names: very many, very long, and strange ones.
+//! Names: very many, very long, and strange.
 
-use super::say::{say, say_peak_memory};
+use super::report::{report, report_peak_memory};
 use content::texts::strange;
 use ferrum_trace::{Span, Timestamp, Track, instant, span};
 
-/// `n` names made at run time, each used once; then the first and the last hundred again.
-pub fn distinct(n: u64) {
+/// `n` names created at run time, each used once; then the first and the last hundred again.
+pub(crate) fn distinct(n: u64) {
     let again = (0..100.min(n)).chain(n.saturating_sub(100)..n);
     for number in (0..n).chain(again) {
         drop(Span::dynamic(&format!("name number {number}"), "names"));
@@ -13,8 +13,8 @@ pub fn distinct(n: u64) {
     finish();
 }
 
-/// `n` names of 8 KiB made at run time, of a number and a letter.
-pub fn long(n: u64, letter: &str) {
+/// `n` names of 8 KiB created at run time, from a number and a letter.
+pub(crate) fn long(n: u64, letter: &str) {
     let rest = letter.repeat(8184);
     for number in 0..n {
         let name = format!("{number:08}{rest}");
@@ -26,9 +26,9 @@ pub fn long(n: u64, letter: &str) {
 fn finish() {
     if ferrum_trace::is_on() {
         let stats = ferrum_trace::finish().expect("the trace can be written");
-        say("recorded", stats.recorded);
+        report("recorded", stats.recorded);
     }
-    say_peak_memory();
+    report_peak_memory();
 }
 
 macro_rules! ten_times {
@@ -39,15 +39,15 @@ macro_rules! ten_times {
     };
 }
 
-/// 10,000 bytes: more than is kept of a text.
+/// 10,000 bytes: more than the recorder keeps of a text.
 const LONG: &str = ten_times!(ten_times!(ten_times!("0123456789")));
 
 /// 50,000 bytes: more than a chunk of the spool.
 const LONGER_THAN_A_CHUNK: &str =
     ten_times!(ten_times!(ten_times!("01234567890123456789012345678901234567890123456789")));
 
-/// Constants as names that are too long to keep.
-pub fn long_constants() {
+/// Constants as names, too long to keep.
+pub(crate) fn long_constants() {
     drop(span!(LONG, "ten thousand"));
     drop(span!(LONG, "ten thousand with an argument", n = 1));
     drop(span!(LONGER_THAN_A_CHUNK, "fifty thousand"));
@@ -57,12 +57,12 @@ pub fn long_constants() {
     instant!(LONGER_THAN_A_CHUNK, "instant");
 }
 
-/// Threads, tracks and the process under names that are hard to write down.
-pub fn strange_threads_and_tracks() {
+/// Threads, tracks and the process with names that are hard to write.
+pub(crate) fn strange_threads_and_tracks() {
     for (n, text) in strange().iter().enumerate() {
         let now = Timestamp::now();
         Track::new(text.as_str()).sort(n as i64).complete_at("on a track", "names", now, now);
-        // The system's threads cannot have a NUL in their names.
+        // Names of operating system threads cannot contain NUL.
         let builder = std::thread::Builder::new().name(text.replace('\0', ""));
         builder.spawn(move || instant!("on a thread", "names", n)).expect("a thread").join().expect("it ends");
         let renamed = text.clone();
@@ -75,8 +75,8 @@ pub fn strange_threads_and_tracks() {
     ferrum_trace::set_process_name("a \"process\" \0 🦀");
 }
 
-/// Names of the process and of threads that are longer than a chunk of the spool.
-pub fn long_processes_and_threads() {
+/// Names of the process and of threads, longer than a chunk of the spool.
+pub(crate) fn long_processes_and_threads() {
     ferrum_trace::set_process_name(LONGER_THAN_A_CHUNK);
     ferrum_trace::set_thread_name(LONGER_THAN_A_CHUNK);
     instant!("here");

@@ -1,13 +1,13 @@
-//! Spans, and what happens around the file that they go to.
+//! Spans, and scenes about the output file.
 
-use super::say::say;
+use super::report::report;
 use ferrum_trace::span;
 use std::fs::File;
 use std::io::{Read, Write};
 
-pub fn some_spans(n: u64) {
+pub(crate) fn some_spans(n: u64) {
     record(n);
-    say("pushed", n);
+    report("pushed", n);
 }
 
 fn record(n: u64) {
@@ -17,34 +17,34 @@ fn record(n: u64) {
 }
 
 /// Records one span here and one in another directory.
-pub fn change_of_directory(to: &str) {
+pub(crate) fn change_of_directory(to: &str) {
     record(1);
     std::env::set_current_dir(to).expect("a directory");
     record(1);
 }
 
-/// Records, says so, and waits.
-pub fn wait_to_be_killed(n: u64) {
+/// Records, reports it, and waits.
+pub(crate) fn wait_to_be_killed(n: u64) {
     record(n);
-    say("pushed", n);
+    report("pushed", n);
     std::io::stdin().read_to_end(&mut Vec::new()).expect("nothing to read");
 }
 
-/// What is at the output's place while recording goes on, and after a flush.
-pub fn look_at_the_output(output: &str) {
+/// Reads the output file while recording continues, and after a flush.
+pub(crate) fn look_at_the_output(output: &str) {
     let look = || std::fs::read_to_string(output).unwrap_or_default();
     let before = look();
     record(10);
-    say("intact_while_recording", u64::from(look() == before));
+    report("intact_while_recording", u64::from(look() == before));
     ferrum_trace::flush().expect("the trace can be written");
-    say("replaced_by_flush", u64::from(look() != before));
+    report("replaced_by_flush", u64::from(look() != before));
     record(10);
 }
 
-/// Records before, while and after the disk is filled to its last byte by something else.
-pub fn fill_the_disk(filler: &str) {
+/// Records before, while and after something else fills the disk to its last byte.
+pub(crate) fn fill_the_disk(filler: &str) {
     const BEFORE: u64 = 20_000;
-    // More than what may have been reserved before.
+    // More than the recorder may have reserved before.
     const AFTER: u64 = 1_000_000;
     std::thread::scope(|scope| {
         scope.spawn(|| record(BEFORE));
@@ -55,7 +55,7 @@ pub fn fill_the_disk(filler: &str) {
         fill(filler);
         record(AFTER);
     });
-    say("pushed", 2 * BEFORE + 2 * AFTER);
+    report("pushed", 2 * BEFORE + 2 * AFTER);
 }
 
 fn fill(path: &str) {

@@ -1,13 +1,13 @@
-//! Plays a program of guards, marks and explicit times.
+//! Runs a program of guards, marks and explicit times.
 
-use super::say::say;
+use super::report::report;
 use content::program::{Guard, MARKS, Op, Program, TRACKS, dynamic_name, mark_name, track_slice_name};
 use ferrum_trace::{DynamicSpan, Laps, Span, Timestamp, TraceWriter, Track, complete_at, global_trace, laps, span};
 use std::io::Read;
 use std::time::Duration;
 
 /// A guard of any kind; dropping it ends it.
-#[allow(dead_code, reason = "what is held is dropped, that is all")]
+#[allow(dead_code, reason = "the guards are only dropped")]
 enum Open {
     Span(Span<1>),
     SpanWithText(Span<2>),
@@ -25,21 +25,21 @@ impl Open {
     }
 }
 
-/// What the threads share.
+/// State shared by the threads.
 struct Stage {
     base: Timestamp,
     tracks: [Track; 2],
     own: TraceWriter,
 }
 
-pub fn play(own_path: &str) {
+pub(crate) fn play(own_path: &str) {
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text).expect("a program");
     let program: Program = text.parse().expect("a program");
-    // Some time after the start of the trace, so that begins may lie before the base.
+    // Some time after the start of the trace, so that begins can be before the base.
     assert!(ferrum_trace::is_on());
     let base = Timestamp::now() + Duration::from_millis(1);
-    say("base", base.monotonic_nanos());
+    report("base", base.monotonic_nanos());
     let stage = Stage { base, tracks: TRACKS.map(Track::new), own: TraceWriter::enabled(own_path.into()) };
     std::thread::scope(|scope| {
         for (thread, ops) in program.threads.iter().enumerate() {
@@ -124,9 +124,9 @@ fn work(rounds: u32) {
     }
 }
 
-/// Slices that begin with nothing between them: the processor's counter may tell their begins apart by less than a
-/// nanosecond.
-pub fn tight_nesting(n: u64) {
+/// Slices that begin with nothing between them: their begins can differ by less than a nanosecond of the processor's
+/// counter.
+pub(crate) fn tight_nesting(n: u64) {
     for _ in 0..n {
         let _outer = span!("outer", "nesting");
         let _middle = span!("middle", "nesting");

@@ -1,12 +1,12 @@
-//! Values of arguments: texts, numbers, and what JSON has no spelling for.
+//! Values of arguments: texts, numbers, and values that JSON cannot represent.
 
 use content::texts::strange;
 use ferrum_trace::{Span, Timestamp, Track, Value, counter, global_trace, instant, laps, span};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Every strange text in every place that takes one.
-pub fn texts() {
+/// Every strange text in every position.
+pub(crate) fn texts() {
     let track = Track::new("texts");
     for (n, text) in strange().iter().enumerate() {
         let now = Timestamp::now();
@@ -26,8 +26,8 @@ pub fn texts() {
     }
 }
 
-/// Every type that can be an argument, at its ends.
-pub fn numbers() {
+/// Every type of argument, with its extreme values.
+pub(crate) fn numbers() {
     instant!(
         "signed",
         a = i8::MIN,
@@ -74,12 +74,12 @@ pub fn numbers() {
         ("boxed text".into(), "counted text".into(), "x".into());
     let mut changing = 5u8;
     instant!("pointers", boxed, counted, borrowed, twice = &&7, changing = &mut changing, number = Box::new(8.5));
-    // The same through a span, whose arguments are kept until it ends.
+    // The same in a span, whose arguments are kept until it ends.
     drop(span!("span of extremes", a = u64::MAX, b = i64::MIN, c = f64::NAN, d = f64::MIN_POSITIVE));
 }
 
-/// Counters, which viewers take only finite numbers for.
-pub fn counters() {
+/// Counters; viewers accept only finite numbers for them.
+pub(crate) fn counters() {
     counter!("good", whole = 3, negative = -4, float = 0.25, yes = true, large = u64::MAX, small = i64::MIN);
     counter!("partly", good = 1, bad = f64::NAN, worse = f64::INFINITY, fine = 2.5);
     counter!("bad at first", bad = f64::NEG_INFINITY, good = 7);
@@ -88,8 +88,8 @@ pub fn counters() {
     counter!("option", some = Some(1), none = None::<i32>);
 }
 
-/// Keys that are keywords or no ASCII.
-pub fn keys() {
+/// Keys that are keywords or not ASCII.
+pub(crate) fn keys() {
     let r#type = "f16";
     let größe = 3;
     drop(span!("keys", "keys", r#type, größe));
@@ -205,8 +205,8 @@ macro_rules! with_hundred {
     };
 }
 
-/// A hundred arguments, as numbers and as texts that do not fit into one chunk together.
-pub fn hundred_arguments() {
+/// A hundred arguments, as numbers and as texts that together do not fit into one chunk.
+pub(crate) fn hundred_arguments() {
     let number = |n: u64| n * 1_000_000_007;
     drop(with_hundred!(span, "span", number));
     drop(with_hundred!(laps, "laps", number));
@@ -219,8 +219,8 @@ pub fn hundred_arguments() {
     with_hundred!(instant, "mixed", mixed);
 }
 
-/// One call site, many types.
-pub fn generics() {
+/// One call site with many types.
+pub(crate) fn generics() {
     fn work<T: Value>(value: T) {
         let _span = span!("generic", "values", value);
         instant!("generic instant", value = &value);
@@ -235,8 +235,8 @@ pub fn generics() {
     work(None::<u8>);
 }
 
-/// Names and categories of nothing.
-pub fn empty_names() {
+/// Empty names and categories.
+pub(crate) fn empty_names() {
     drop(span!("", "empty"));
     drop(span!("no category", ""));
     drop(Span::dynamic("", ""));
@@ -249,8 +249,8 @@ pub fn empty_names() {
     global_trace().push("", "", 0.0, 1);
 }
 
-/// Ids of what is asynchronous.
-pub fn ids() {
+/// Ids of async events.
+pub(crate) fn ids() {
     for id in [0, 1, u64::from(u32::MAX), 1 << 53, i64::MAX as u64, u64::MAX] {
         ferrum_trace::async_begin!("request", "llm", id, value = id);
         ferrum_trace::async_instant!("token", "llm", id);

@@ -1,14 +1,14 @@
-//! Scenes that `ferrum-trace record` runs: trees of processes, each of which records spans of a name of its own.
+//! Scenes for `ferrum-trace record`: trees of processes, each with spans of a different name.
 
 use crate::sys::{Ending, Fork, fork, send_to_process, wait_for};
 use crate::work::wait_for_test;
-use crate::{Scene, tell};
+use crate::{Scene, report};
 use ferrum_trace::Span;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-pub const SCENES: &[Scene] = &[
+pub(crate) const SCENES: &[Scene] = &[
     ("gather-one", one),
     ("gather-killed", killed),
     ("gather-forked", forked),
@@ -27,15 +27,15 @@ fn argument(place: usize) -> String {
     std::env::args().nth(place).unwrap_or_default()
 }
 
-/// Records so many spans of a name, and tells it.
+/// Records this many spans with a name, and reports it.
 fn record_named(name: &str, n_spans: u32) {
     for _ in 0..n_spans {
         drop(Span::dynamic(name, "gathered"));
     }
-    tell!("recorded {name} {n_spans}");
+    report!("recorded {name} {n_spans}");
 }
 
-/// `NAME N`: waits for a word, so that others can be started, and records.
+/// `NAME N`: waits for input, so that others can be started, and records.
 fn one() {
     wait_for_test();
     record_named(&argument(2), argument(3).parse().unwrap());
@@ -79,23 +79,23 @@ fn eight() {
     };
     let mut children: Vec<Child> = (0..8).map(start).collect();
     record_named("starter", 10);
-    // All run by now; closing what they read from is the word.
+    // All are running; closing their standard input lets them continue.
     children.iter_mut().for_each(|child| drop(child.stdin.take()));
     for mut child in children {
-        tell!("ended {}", child.wait().unwrap());
+        report!("ended {}", child.wait().unwrap());
     }
 }
 
-/// In another folder than it was started in.
+/// Records in another folder than the one it was started in.
 fn elsewhere() {
     std::env::set_current_dir("/").unwrap();
     record_named("elsewhere", 10);
 }
 
-/// Starts a process that goes on after this one has ended, and gives the first line that it tells.
-#[expect(clippy::zombie_processes, reason = "it is to outlive this process")]
+/// Starts a process that outlives this one, and returns the first line that it writes.
+#[expect(clippy::zombie_processes, reason = "the child outlives this process")]
 fn leave_behind(scene_name: &str) -> String {
-    // A pipe of its own: nobody is to wait for the end of what the test reads.
+    // A separate pipe, because the test waits until its own one is closed.
     let mut child = scene(&[scene_name]).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -104,7 +104,7 @@ fn leave_behind(scene_name: &str) -> String {
 
 fn and_leave() {
     record_named("starter", 10);
-    tell!("{}", leave_behind("gather-after-parent").trim());
+    report!("{}", leave_behind("gather-after-parent").trim());
 }
 
 /// Records before and after its parent ends.
@@ -117,20 +117,20 @@ fn after_parent() {
     record_named("after", 10);
 }
 
-/// Starts a process that goes on until the test closes standard input, and ends when that has recorded.
+/// Starts a process that lives until the test closes standard input, and ends when that process has recorded.
 fn and_leave_early() {
     leave_behind("gather-for-long");
     record_named("starter", 10);
 }
 
-/// Records, and lives on until the test closes standard input.
+/// Records, and lives until the test closes standard input.
 fn for_long() {
     record_named("long", 10);
     wait_for_test();
     record_named("late", 10);
 }
 
-/// Records, and becomes another program of the same number.
+/// Records, and executes another program with the same process id.
 fn through_exec() {
     use std::os::unix::process::CommandExt;
     record_named("before", 10);
@@ -138,8 +138,8 @@ fn through_exec() {
     panic!("{error}");
 }
 
-/// A flight recorder that is written out before it ends.
+/// A flight recorder that is dumped before it ends.
 fn dump() {
     record_named("ring", 10);
-    tell!("dumped {}", ferrum_trace::dump("something odd"));
+    report!("dumped {}", ferrum_trace::dump("something odd"));
 }

@@ -1,5 +1,5 @@
-//! The file, read strictly: unknown fields are refused, and every event must have what its phase asks for, spelled as
-//! it is documented.
+//! Strict reader of a trace: unknown fields are refused, and every event must have the fields of its phase, spelled as
+//! documented.
 
 use crate::nesting;
 use serde::Deserialize;
@@ -8,70 +8,89 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What an event is.
+/// Type of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
+    /// `X`
     Slice,
-    /// With its scope.
+    /// `i`, with the scope.
     Instant(char),
+    /// `C`
     Counter,
-    /// With their ids.
+    /// `b`, with the id.
     AsyncBegin(String),
+    /// `n`, with the id.
     AsyncInstant(String),
+    /// `e`, with the id.
     AsyncEnd(String),
+    /// `s`, with the id.
     FlowStart(String),
+    /// `t`, with the id.
     FlowStep(String),
+    /// `f`, with the id.
     FlowEnd(String),
+    /// `M`
     Metadata,
 }
 
 /// One event of the file.
 #[derive(Clone, Debug)]
 pub struct Event {
+    /// Name.
     pub name: String,
+    /// Category.
     pub cat: String,
+    /// Type, with the fields that only this type has.
     pub phase: Phase,
     /// Nanoseconds.
     pub start: u64,
     /// Nanoseconds; the same as `start` for all but slices.
     pub end: u64,
+    /// Process id.
     pub pid: u32,
+    /// Track number.
     pub tid: u32,
+    /// Arguments.
     pub args: Args,
 }
 
-/// The arguments of an event in their order, each value as it is spelled.
+/// The arguments of an event in order, each value as spelled in the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Args(pub Vec<(String, String)>);
 
 impl Args {
-    /// How the value of a key is spelled.
+    /// The value of a key as spelled in the file.
     #[track_caller]
     pub fn spelling(&self, key: &str) -> &str {
         let found = self.0.iter().find(|(found, _)| found == key);
         found.map(|(_, value)| value.as_str()).unwrap_or_else(|| panic!("no argument `{key}` in {self:?}"))
     }
 
+    /// The value of a key.
     #[track_caller]
     pub fn value(&self, key: &str) -> serde_json::Value {
         serde_json::from_str(self.spelling(key)).expect("every value is JSON")
     }
 
+    /// The integer of a key.
     #[track_caller]
     pub fn number(&self, key: &str) -> u64 {
-        self.value(key).as_u64().unwrap_or_else(|| panic!("`{key}` is no number in {self:?}"))
+        self.value(key).as_u64().unwrap_or_else(|| panic!("`{key}` is not a number in {self:?}"))
     }
 
+    /// The text of a key.
     #[track_caller]
     pub fn text(&self, key: &str) -> String {
         let value = self.value(key);
-        value.as_str().unwrap_or_else(|| panic!("`{key}` is no text: {value}")).to_owned()
+        value.as_str().unwrap_or_else(|| panic!("`{key}` is not a text: {value}")).to_owned()
     }
 
+    /// All keys, in order.
     pub fn keys(&self) -> Vec<&str> {
         self.0.iter().map(|(key, _)| key.as_str()).collect()
     }
 
+    /// Returns true if there is an argument with this key.
     pub fn has(&self, key: &str) -> bool {
         self.keys().contains(&key)
     }
@@ -91,7 +110,7 @@ impl<'de> Deserialize<'de> for Args {
                 let mut args: Vec<(String, String)> = Vec::new();
                 while let Some((key, value)) = map.next_entry::<String, Box<RawValue>>()? {
                     if args.iter().any(|(known, _)| *known == key) {
-                        return Err(de::Error::custom(format!("the key `{key}` is there twice")));
+                        return Err(de::Error::custom(format!("the key `{key}` occurs twice")));
                     }
                     args.push((key, value.get().to_owned()));
                 }
@@ -119,7 +138,7 @@ struct FileEvent<'a> {
     id: Option<String>,
     id2: Option<FileId>,
     args: Option<Args>,
-    /// Of metadata alone: it keeps a viewer from warning about a name that it does not know.
+    /// For metadata only: it prevents a viewer's warning about an unknown name.
     #[serde(rename = "argsStripped")]
     args_stripped: Option<bool>,
 }
@@ -131,9 +150,9 @@ struct FileId {
 }
 
 impl FileEvent<'_> {
-    fn understood(self) -> Result<Event, String> {
+    fn checked(self) -> Result<Event, String> {
         if self.args_stripped.is_some() && (self.ph, self.name.as_str()) != ('M', "ferrum_trace") {
-            return Err(format!("`{}` has no arguments that were stripped", self.name));
+            return Err(format!("`{}` may not have `argsStripped`", self.name));
         }
         let extras = (self.dur.is_some(), self.s, self.bp, self.id, self.id2.map(|id| id.local));
         let phase = match (self.ph, extras) {
@@ -147,14 +166,15 @@ impl FileEvent<'_> {
             ('t', (false, None, None, Some(id), None)) => Phase::FlowStep(id),
             ('f', (false, None, Some('e'), Some(id), None)) => Phase::FlowEnd(id),
             ('M', (false, None, None, None, None)) => Phase::Metadata,
-            (ph, extras) => return Err(format!("`{}`: no event of phase {ph} has {extras:?}", self.name)),
+            (ph, extras) => return Err(format!("`{}`: unexpected fields for phase {ph}: {extras:?}", self.name)),
         };
         if let Phase::AsyncBegin(id) | Phase::AsyncEnd(id) | Phase::FlowStart(id) | Phase::FlowEnd(id) = &phase {
             hexadecimal(id)?;
         }
         let start = nanos(self.ts)?;
-        let end = self.dur.map_or(Ok(0), nanos)?.checked_add(start).ok_or("an end beyond 64 bits")?;
-        // Viewers take tid 0 for the process itself. The reference's interface has processes of its own and tids of the caller's.
+        let end = self.dur.map_or(Ok(0), nanos)?.checked_add(start).ok_or("the end exceeds 64 bits")?;
+        // Viewers take tid 0 for the process itself. The original engine's interface has process ids of its own and
+        // tids of the caller.
         if self.tid == 0 && !is_pushed(self.pid) {
             return Err(format!("`{}`: tid 0", self.name));
         }
@@ -184,14 +204,15 @@ impl Event {
             },
             _ => true,
         };
-        if is_right { Ok(()) } else { Err(format!("an event with wrong arguments: {self:?}")) }
+        if is_right { Ok(()) } else { Err(format!("wrong arguments: {self:?}")) }
     }
 
-    /// Whether all of `inner` lies within this slice's time.
+    /// Returns true if `inner` is within this slice's time.
     pub fn encloses(&self, inner: &Event) -> bool {
         self.start <= inner.start && inner.end <= self.end
     }
 
+    /// Process id and track number.
     pub fn track(&self) -> (u32, u32) {
         (self.pid, self.tid)
     }
@@ -204,13 +225,13 @@ impl Event {
 fn hexadecimal(id: &str) -> Result<(), String> {
     let digits = id.strip_prefix("0x").unwrap_or("");
     let is_right = u64::from_str_radix(digits, 16).is_ok_and(|number| format!("{number:x}") == digits);
-    if is_right { Ok(()) } else { Err(format!("`{id}` is no id")) }
+    if is_right { Ok(()) } else { Err(format!("expected an id, found `{id}`")) }
 }
 
-/// Microseconds with exactly three decimals, and not negative.
+/// Converts microseconds with exactly three decimals, not negative.
 fn nanos(spelling: &RawValue) -> Result<u64, String> {
     let text = spelling.get();
-    let wrong = || format!("`{text}` is no time: expected microseconds with three decimals");
+    let wrong = || format!("expected microseconds with three decimals, found `{text}`");
     let (whole, decimals) = text.split_once('.').ok_or_else(wrong)?;
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let is_spelled = decimals.len() == 3 && is_digits(whole) && is_digits(decimals);
@@ -224,11 +245,12 @@ fn nanos(spelling: &RawValue) -> Result<u64, String> {
 /// A whole file.
 #[derive(Debug)]
 pub struct Trace {
+    /// All events, metadata included, in the order of the file.
     pub events: Vec<Event>,
 }
 
 impl Trace {
-    /// Reads a file, and checks all that holds for every file.
+    /// Reads a file, and checks everything that every file must satisfy.
     #[track_caller]
     pub fn read(path: impl AsRef<Path>) -> Self {
         let path = path.as_ref();
@@ -237,18 +259,21 @@ impl Trace {
         trace.unwrap_or_else(|complaint| panic!("{}: {complaint}", path.display()))
     }
 
-    /// Reads the bytes of a file, event by event.
+    /// Parses the content of a file.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
         if !text.starts_with('[') || !text.ends_with("\n]\n") {
-            return Err("not one array, closed, on lines of its own".into());
+            return Err("expected one array with its brackets on separate lines".into());
         }
-        let events: Vec<FileEvent<'_>> = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let events = events.into_iter().map(FileEvent::understood).collect::<Result<Vec<_>, _>>()?;
+        let events: Vec<FileEvent<'_>> = serde_json::from_str(text).map_err(|error| {
+            let end = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(200)..]);
+            format!("invalid JSON: {error}; {} bytes, the last are `{end}`", bytes.len())
+        })?;
+        let events = events.into_iter().map(FileEvent::checked).collect::<Result<Vec<_>, _>>()?;
         Ok(Self { events })
     }
 
-    /// Every track has a name, and slices that can be drawn: no two of them overlap in part.
+    /// Checks that every track has a name, and slices that can be drawn: no two of them overlap partly.
     pub fn check_tracks(&self) -> Result<(), String> {
         let names = self.thread_names();
         for (track, slices) in self.slices_by_track() {
@@ -262,7 +287,8 @@ impl Trace {
         Ok(())
     }
 
-    /// Of slices that begin together the outer one comes first: chrome://tracing draws them over each other otherwise.
+    /// Checks that of slices with the same begin the outer one comes first. Otherwise chrome://tracing draws them over
+    /// each other.
     pub fn check_order(&self) -> Result<(), String> {
         for (track, slices) in self.slices_by_track() {
             if let Some((outer, inner)) = nesting::inner_first(&intervals(&slices)) {
@@ -291,10 +317,10 @@ impl Trace {
         tracks
     }
 
-    /// Everything that the program recorded: no metadata, no titles of rows, and no unfinished slices.
+    /// Events that the program recorded: without metadata, row titles and unfinished slices.
     pub fn recorded(&self) -> impl Iterator<Item = &Event> {
-        let is_made_up = |event: &Event| event.is_title() || event.is_unfinished_slice();
-        self.events.iter().filter(move |event| event.phase != Phase::Metadata && !is_made_up(event))
+        let is_synthetic = |event: &Event| event.is_title() || event.is_unfinished_slice();
+        self.events.iter().filter(move |event| event.phase != Phase::Metadata && !is_synthetic(event))
     }
 
     /// Titles of the rows of async events.
@@ -302,11 +328,12 @@ impl Trace {
         self.events.iter().filter(|event| event.is_title())
     }
 
+    /// The recorded events with this name.
     pub fn all(&self, name: &str) -> Vec<&Event> {
         self.recorded().filter(|event| event.name == name).collect()
     }
 
-    /// The only event of that name.
+    /// The only event with this name.
     #[track_caller]
     pub fn one(&self, name: &str) -> &Event {
         match self.all(name)[..] {
@@ -330,12 +357,13 @@ impl Trace {
         names.filter(|(_, found)| found == name).map(|(track, _)| track).collect()
     }
 
-    /// The name of the track that an event is on.
+    /// The name of an event's track.
     #[track_caller]
     pub fn track_name(&self, event: &Event) -> String {
         self.thread_names().remove(&event.track()).expect("the track has a name")
     }
 
+    /// Sort indexes of the tracks that have one.
     pub fn sort_indexes(&self) -> BTreeMap<(u32, u32), i64> {
         let index = |event: &Event| event.args.value("sort_index").as_i64().expect("a whole number");
         self.metadata("thread_sort_index").map(|event| (event.track(), index(event))).collect()
@@ -347,19 +375,19 @@ impl Trace {
         self.metadata("process_name").last().expect("the process has a name").args.text("name")
     }
 
-    /// What the recorder says about itself.
+    /// The recorder's metadata about the recording.
     #[track_caller]
     pub fn about(&self) -> &Args {
-        self.about_if_any().expect("the recorder says a word about itself")
+        self.about_if_any().expect("expected metadata `ferrum_trace`")
     }
 
-    /// The same; a file of nothing but pushes of which none was lost has those and nothing else.
+    /// The recorder's metadata, if any: a file with only pushed events and no loss has none.
     #[track_caller]
     pub fn about_if_any(&self) -> Option<&Args> {
         match self.metadata("ferrum_trace").collect::<Vec<_>>()[..] {
             [] => None,
             [event] => Some(&event.args),
-            ref events => panic!("expected one word about the recording, found {events:?}"),
+            ref events => panic!("expected metadata `ferrum_trace` once, found {events:?}"),
         }
     }
 }
@@ -368,7 +396,8 @@ fn intervals(slices: &[&Event]) -> Vec<nesting::Interval> {
     slices.iter().map(|slice| (slice.start, slice.end)).collect()
 }
 
-/// Whether events of this process come from the reference's interface: 0, and numbers above those of the system for what overlaps.
+/// Returns true if events of this process come from the original engine's interface: process 0, and ids above those of
+/// the system for slices that overlap.
 pub fn is_pushed(pid: u32) -> bool {
     pid == 0 || pid >= 0x7000_0000
 }
@@ -379,11 +408,11 @@ mod tests {
 
     fn complaint(event: &str) -> String {
         let trace = Trace::parse(format!("[\n{event}\n]\n").as_bytes());
-        trace.and_then(|trace| trace.check_tracks()).expect_err("this is wrong")
+        trace.and_then(|trace| trace.check_tracks()).expect_err("the event is invalid")
     }
 
     #[test]
-    fn a_right_event_is_understood() {
+    fn a_valid_event_is_read() {
         let event = r#"{"name":"a","cat":"b","ph":"X","ts":1.002,"dur":0.500,"pid":0,"tid":1,"args":{"x":1e3}}"#;
         let trace = Trace::parse(format!("[\n{event}\n]\n").as_bytes()).unwrap();
         let event = trace.one("a");
@@ -391,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_events_are_refused() {
+    fn invalid_events_are_refused() {
         for (event, word) in [
             (r#"{"name":"a","cat":"","ph":"X","ts":1.0,"dur":0.500,"pid":1,"tid":1}"#, "three decimals"),
             (r#"{"name":"a","cat":"","ph":"X","ts":-1.000,"dur":0.500,"pid":1,"tid":1}"#, "three decimals"),
@@ -401,7 +430,7 @@ mod tests {
             (r#"{"name":"a","cat":"","ph":"i","ts":1.000,"pid":1,"tid":1,"s":"t","more":1}"#, "unknown field"),
             (r#"{"name":"a","cat":"","ph":"C","ts":1.000,"pid":1,"tid":1,"args":{"x":"NaN"}}"#, "wrong arguments"),
             (r#"{"name":"a","cat":"","ph":"f","ts":1.000,"pid":1,"tid":1,"id":"0x1"}"#, "phase f"),
-            (r#"{"name":"a","cat":"","ph":"s","ts":1.000,"pid":1,"tid":1,"id":"1"}"#, "no id"),
+            (r#"{"name":"a","cat":"","ph":"s","ts":1.000,"pid":1,"tid":1,"id":"1"}"#, "expected an id"),
             (r#"{"name":"a","cat":"","ph":"i","ts":1.000,"pid":1,"tid":1,"s":"t","args":{"x":1,"x":2}}"#, "twice"),
         ] {
             assert!(complaint(event).contains(word), "{}", complaint(event));

@@ -1,4 +1,4 @@
-//! What holds for JSON holds for every form: whole files, whatever happens, and everything in them once.
+//! Guarantees for JSON also hold for every other output format: complete files in all cases, with every event once.
 
 mod common;
 
@@ -15,14 +15,14 @@ use std::process::Command;
 const NAMES: [&str; 5] =
     ["trace.json.gz", "trace.json.zst", "trace.pftrace", "trace.perfetto-trace", "trace.pftrace.gz"];
 
-/// A scene that records to a file of this name.
+/// A scene that records to a file with this name.
 fn scene(stage: &Stage, scene: &str, name: &str) -> Command {
     let mut command = stage.scene(scene);
     command.env("FERRUM_TRACE_OUT", stage.path(name));
     command
 }
 
-/// All events of a file, read to its very end.
+/// All events of a file, read to its end.
 #[track_caller]
 fn events(path: &Path) -> Vec<Value> {
     let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -38,7 +38,7 @@ fn events(path: &Path) -> Vec<Value> {
     }
 }
 
-/// The numbers of the spans of a name, in order.
+/// The numbers of the spans with a name, in order.
 fn numbers(events: &[Value], name: &str) -> Vec<u64> {
     let named = events.iter().filter(|event| event["name"] == name && event["ph"] == "X");
     let mut numbers: Vec<u64> = named.map(|event| event["args"]["n"].as_u64().unwrap()).collect();
@@ -46,15 +46,15 @@ fn numbers(events: &[Value], name: &str) -> Vec<u64> {
     numbers
 }
 
-/// What the file says about itself.
+/// The file's metadata about the recording.
 fn about<'a>(events: &'a [Value], key: &str) -> &'a Value {
     let mut found = events.iter().filter(|event| event["name"] == "ferrum_trace" && event["ph"] == "M");
-    let about = found.next().expect("the file tells about its recording");
-    assert!(found.next().is_none(), "the file tells about its recording twice");
+    let about = found.next().expect("expected metadata `ferrum_trace`");
+    assert!(found.next().is_none(), "expected metadata `ferrum_trace` once");
     &about["args"][key]
 }
 
-/// gzip is one member: browsers read no other.
+/// Checks that the gzip file has one member: browsers read no other.
 #[track_caller]
 fn assert_one_member(path: &Path) {
     if path.extension().is_some_and(|ending| ending == "gz") {
@@ -66,7 +66,7 @@ fn assert_one_member(path: &Path) {
 }
 
 #[test]
-fn the_file_is_complete_and_alone_however_the_program_ends() {
+fn the_file_is_complete_and_the_only_one_after_every_kind_of_exit() {
     for name in NAMES {
         for (scene_name, code) in [("return", 0), ("exit", 3), ("panic", 101)] {
             let stage = Stage::new();
@@ -82,10 +82,10 @@ fn the_file_is_complete_and_alone_however_the_program_ends() {
 }
 
 #[test]
-fn every_flush_leaves_a_whole_file_and_costs_what_is_new() {
+fn every_flush_leaves_a_complete_file_and_its_cost_depends_on_new_events_only() {
     for name in NAMES {
         let stage = Stage::new();
-        let finished = run(&mut scene(&stage, "flush-and-tell", name)).expect_success();
+        let finished = run(&mut scene(&stage, "flush-and-report", name)).expect_success();
         assert_eq!(stage.files(), ["1", "2", "3", name].map(String::from).into());
         for (n, len) in [("1", 5000), ("2", 5010), ("3", 5020)] {
             let copy = events(&stage.path(n));
@@ -121,26 +121,26 @@ fn nothing_is_missing_after_kill_9() {
         }
         running.kill();
         running.finish().expect_signal(libc::SIGKILL);
-        // What the last flush wrote is whole.
+        // The file of the last flush is complete.
         assert!(!numbers(&events(&stage.path(name)), "work").is_empty());
         let recovered = stage.path(&format!("recovered-{name}"));
         recover(&stage.path(&format!("{name}.spool")), &recovered);
         let found = numbers(&events(&recovered), "work").len() as u64;
-        // The third number is that of the flushes; one span is recorded before the workers'.
+        // The third number counts the flushes; one span is recorded before the workers'.
         let [first, second, _] = stage.counters()[..] else { panic!("three numbers") };
         let counted = first + second + 1;
         assert!((counted..=counted + 2).contains(&found), "{name}: {found} found, {counted} recorded");
     }
 }
 
-/// The traces of a folder other than the parent's.
+/// The traces in the folder, without the parent's.
 fn others(stage: &Stage, name: &str) -> Vec<PathBuf> {
     let others = stage.files().into_iter().filter(|file| file.starts_with("trace.") && file != name);
     others.map(|file| stage.path(&file)).collect()
 }
 
 #[test]
-fn a_forked_child_has_a_file_of_its_own_with_the_same_ending() {
+fn a_forked_child_has_a_separate_file_in_the_same_format() {
     for (name, ending) in NAMES.iter().zip([".json.gz", ".json.zst", ".pftrace", ".perfetto-trace", ".pftrace.gz"]) {
         let stage = Stage::new();
         run(&mut scene(&stage, "fork-in-a-span", name)).expect_success();
@@ -155,7 +155,7 @@ fn a_forked_child_has_a_file_of_its_own_with_the_same_ending() {
 }
 
 #[test]
-fn a_flight_recorder_writes_every_form_and_its_dumps_too() {
+fn a_flight_recorder_writes_traces_and_dumps_in_every_format() {
     for (name, dump) in [("trace.json.gz", "trace.dump-001.json.gz"), ("trace.pftrace", "trace.dump-001.pftrace")] {
         let stage = Stage::new();
         run(scene(&stage, "ring-and-dump", name).env("FERRUM_TRACE_RING", "1MiB")).expect_success();

@@ -1,4 +1,4 @@
-//! The doors between the crates open one way.
+//! Dependencies between the crates go one way.
 //!
 //! ```text
 //! cli -> analyze -> format -> model        device -> record -> format -> model
@@ -8,8 +8,9 @@ use super::Finding;
 use super::file::TextFile;
 use super::manifest::{dependencies, package_name};
 
-/// Each crate and those of ours it may depend on. A new arrow is its own commit with its own reason.
-const DOORS: &[(&str, &[&str])] = &[
+/// Each crate and the crates of this repository that it may depend on. A new dependency is a commit of its own, with
+/// its reason.
+const ALLOWED: &[(&str, &[&str])] = &[
     ("ferrum-trace-model", &[]),
     ("ferrum-trace-format", &["ferrum-trace-model"]),
     ("ferrum-trace", &["ferrum-trace-format", "ferrum-trace-model"]),
@@ -20,32 +21,32 @@ const DOORS: &[(&str, &[&str])] = &[
     ("ferrum-trace-testkit", &["ferrum-trace-format", "ferrum-trace-model"]),
 ];
 
-/// What only tests may use.
+/// The crate that only tests may use.
 const TESTKIT: &str = "ferrum-trace-testkit";
 
-const THIS_FILE: &str = "xtask/src/tidy/doors.rs";
+const THIS_FILE: &str = "xtask/src/tidy/dependencies.rs";
 
-pub fn findings(file: &TextFile) -> Vec<Finding> {
+pub(super) fn findings(file: &TextFile) -> Vec<Finding> {
     if file.path.rsplit('/').next() != Some("Cargo.toml") {
         return Vec::new();
     }
     let Some(package) = package_name(&file.text) else {
         return Vec::new();
     };
-    let doors = DOORS.iter().find(|(name, _)| *name == package).map(|(_, doors)| *doors);
-    if doors.is_none() && file.path.starts_with("crates/") {
+    let allowed = ALLOWED.iter().find(|(name, _)| *name == package).map(|(_, allowed)| *allowed);
+    if allowed.is_none() && file.path.starts_with("crates/") {
         return vec![file.finding(0, format!("`{package}` has no line in {THIS_FILE}"))];
     }
     let inner = dependencies(&file.text).into_iter().filter(|it| !it.is_dev && is_ours(&it.name));
-    let closed = inner.filter(|it| match doors {
-        Some(doors) => !doors.contains(&it.name.as_str()),
+    let forbidden = inner.filter(|it| match allowed {
+        Some(allowed) => !allowed.contains(&it.name.as_str()),
         None => it.name == TESTKIT,
     });
-    closed.map(|it| file.finding(it.line_idx, complaint(package, &it.name))).collect()
+    forbidden.map(|it| file.finding(it.line_idx, complaint(package, &it.name))).collect()
 }
 
 fn is_ours(name: &str) -> bool {
-    DOORS.iter().any(|(ours, _)| *ours == name)
+    ALLOWED.iter().any(|(ours, _)| *ours == name)
 }
 
 fn complaint(package: &str, name: &str) -> String {
@@ -61,21 +62,21 @@ mod tests {
 
     fn complaints(path: &str, package: &str, rest: &str) -> Vec<String> {
         let text = format!("[package]\nname = \"{package}\"\n{rest}");
-        findings(&TextFile::new(path, text)).into_iter().map(|finding| finding.words).collect()
+        findings(&TextFile::new(path, text)).into_iter().map(|finding| finding.message).collect()
     }
 
     #[test]
-    fn a_door_that_is_open_one_way_is_closed_the_other() {
+    fn a_dependency_is_allowed_in_one_direction_only() {
         let format = "[dependencies]\nferrum-trace-format.workspace = true\n";
         assert!(complaints("crates/record/Cargo.toml", "ferrum-trace", format).is_empty());
         assert_eq!(
             complaints("crates/model/Cargo.toml", "ferrum-trace-model", format),
-            ["`ferrum-trace-model` may not depend on `ferrum-trace-format`: see xtask/src/tidy/doors.rs"]
+            ["`ferrum-trace-model` may not depend on `ferrum-trace-format`: see xtask/src/tidy/dependencies.rs"]
         );
     }
 
     #[test]
-    fn the_command_does_not_record() {
+    fn the_command_line_tool_depends_on_the_recorder_only_in_tests() {
         let record = "[dependencies]\nferrum-trace = { path = \"../record\" }\n";
         assert_eq!(complaints("crates/cli/Cargo.toml", "ferrum-trace-cli", record).len(), 1);
         let tests = record.replace("[dep", "[dev-dep");
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_testkit_is_for_tests_alone() {
+    fn only_tests_may_depend_on_the_testkit() {
         let testkit = "[dependencies]\nferrum-trace-testkit.workspace = true\n";
         let expected = ["`ferrum-trace-testkit` is for `[dev-dependencies]`"];
         assert_eq!(complaints("crates/record/Cargo.toml", "ferrum-trace", testkit), expected);
@@ -91,10 +92,10 @@ mod tests {
     }
 
     #[test]
-    fn a_new_crate_must_be_given_its_doors() {
+    fn a_new_crate_must_be_listed() {
         assert_eq!(
             complaints("crates/new/Cargo.toml", "ferrum-trace-new", ""),
-            ["`ferrum-trace-new` has no line in xtask/src/tidy/doors.rs"]
+            ["`ferrum-trace-new` has no line in xtask/src/tidy/dependencies.rs"]
         );
     }
 }
