@@ -181,9 +181,6 @@
 //! It does not sample, sends nothing anywhere, and installs no signal handler except for the signal that a [`Trigger`]
 //! names. It does not read traces: that is the command `ferrum-trace`.
 
-/// True if all call sites compile to nothing.
-pub(crate) const COMPILED_OUT: bool = cfg!(feature = "compiled-out");
-
 mod error;
 mod face;
 mod flight;

@@ -13,6 +13,7 @@ use crate::process::options::Options;
 use crate::process::switch::OFF;
 use crate::stats::Stats;
 use crate::thread::buffer::quietly;
+use crate::util::compiled_out::COMPILED_OUT;
 use ferrum_trace_model::settings::{Categories, DumpLimits, Extent, Trigger, Window};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -246,7 +247,7 @@ impl RecorderBuilder {
     ///
     /// If no path was given, if it cannot be written to, or if the program is already recording.
     pub fn start(self) -> Result<Recorder, Error> {
-        if crate::COMPILED_OUT {
+        if COMPILED_OUT {
             return Err(Error::not_recording());
         }
         mode();

@@ -1,6 +1,7 @@
 //! The original engine's interface: `TraceEvent`, `TraceWriter`, `global_trace`.
 
 use crate::error::Error;
+use crate::face::recorder::is_on;
 use crate::face::text::Text;
 use crate::flight::recording::Recording;
 use crate::lifecycle::environment::{options_for_writer, options_from_vars};
@@ -10,6 +11,7 @@ use crate::os::stderr::say;
 use crate::process::current;
 use crate::process::options::Options;
 use crate::process::pushed::Pushed;
+use crate::util::compiled_out::COMPILED_OUT;
 use ferrum_trace_format::spool::record::TEXT_BYTES_MAX;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -208,7 +210,7 @@ impl TraceWriter {
     }
 
     fn start(options: &Options) -> Result<Target, Error> {
-        if crate::COMPILED_OUT {
+        if COMPILED_OUT {
             return Ok(Target::Nothing);
         }
         start::start_private(options).map(|recording| Target::Own(recording, fork_generation()))
@@ -237,7 +239,7 @@ impl TraceWriter {
     pub fn is_enabled(&self) -> bool {
         match &self.target {
             Target::Nothing => false,
-            Target::Process => crate::is_on(),
+            Target::Process => is_on(),
             Target::Own(_, generation) => *generation == fork_generation(),
         }
     }

@@ -12,6 +12,7 @@ use crate::process::switch::{self, OFF, SuspendReason};
 use crate::process::{categories, current};
 use crate::recording::background;
 use crate::stats::Stats;
+use crate::util::compiled_out::COMPILED_OUT;
 use crate::watch::window;
 use ferrum_trace_model::RefusedDumps;
 use ferrum_trace_model::settings::Categories;
@@ -95,7 +96,7 @@ fn state() -> State {
 
 /// Returns the process's recording, or an error if there is none.
 pub(crate) fn running() -> Result<Arc<Recording>, Error> {
-    let recording = if crate::COMPILED_OUT || switch::clock() == OFF { None } else { current::running() };
+    let recording = if COMPILED_OUT || switch::clock() == OFF { None } else { current::running() };
     recording.ok_or_else(Error::not_recording)
 }
 

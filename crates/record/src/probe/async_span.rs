@@ -10,6 +10,7 @@ use crate::process::switch::{self, OFF};
 use crate::thread::arg::Arg;
 use crate::thread::buffer::Draft;
 use crate::thread::site::Site;
+use crate::util::compiled_out::COMPILED_OUT;
 use ferrum_trace_format::spool::record::{RecordKind, Type};
 use ferrum_trace_format::spool::row_title::{ID_KEYS, TITLE_KEY};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -118,7 +119,7 @@ impl AsyncSpan {
 
     /// Records an instant within it, on any thread.
     pub fn instant(&self, name: &str) {
-        if crate::COMPILED_OUT || self.id == 0 || mode() == OFF {
+        if COMPILED_OUT || self.id == 0 || mode() == OFF {
             return;
         }
         let name = DynamicName::new(name, self.site.begin.category());
@@ -142,7 +143,7 @@ impl AsyncSpan {
 
 impl Drop for AsyncSpan {
     fn drop(&mut self) {
-        if !crate::COMPILED_OUT && self.id != 0 {
+        if !COMPILED_OUT && self.id != 0 {
             self.end();
         }
     }

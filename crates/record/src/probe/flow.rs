@@ -1,9 +1,9 @@
 //! Flows between spans.
 
-use crate::__private;
+use crate::probe::mode::mode;
 use crate::process::attach;
 use crate::process::current::site_id;
-use crate::process::switch;
+use crate::process::switch::{self, OFF};
 use crate::thread::buffer::{self, Draft};
 use crate::thread::site::Site;
 use ferrum_trace_format::spool::record::{FLOW, RecordKind, SHARED_FLOW};
@@ -62,7 +62,7 @@ impl Flow {
     /// Begins a flow in the innermost open span of this thread, now. Returns `None` if no span is open. For libraries
     /// that are called inside a span whose guard they do not have.
     pub fn from_open_span() -> Option<Self> {
-        let has_span = __private::mode() != __private::OFF && buffer::current().has_open_level();
+        let has_span = mode() != OFF && buffer::current().has_open_level();
         has_span.then(|| {
             let flow = Self::new();
             flow.record(RecordKind::FlowStart);

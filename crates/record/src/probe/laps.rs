@@ -6,6 +6,7 @@ use crate::process::current::{self, site_id};
 use crate::thread::arg::Arg;
 use crate::thread::buffer;
 use crate::thread::site::Site;
+use crate::util::compiled_out::COMPILED_OUT;
 use ferrum_trace_format::spool::record::RecordKind;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
@@ -101,7 +102,7 @@ impl<const N: usize> Laps<N> {
     /// Records the lap since the last mark, or since the beginning, under this name.
     #[inline(always)]
     pub fn mark(&mut self, name: &'static str) {
-        if crate::COMPILED_OUT || self.level == OFF_LEVEL {
+        if COMPILED_OUT || self.level == OFF_LEVEL {
             return;
         }
         let buffer = buffer::current();
@@ -145,7 +146,7 @@ fn mark_slowly(
 impl<const N: usize> Drop for Laps<N> {
     #[inline(always)]
     fn drop(&mut self) {
-        if crate::COMPILED_OUT || self.level == OFF_LEVEL {
+        if COMPILED_OUT || self.level == OFF_LEVEL {
             return;
         }
         if let Err(end) = buffer::current().end(self.site.outer.known_id(), self.start, self.level, &self.args) {

@@ -2,12 +2,13 @@
 
 use crate::lifecycle::start;
 use crate::process::switch::{self, OFF, TICKS, UNDECIDED};
+use crate::util::compiled_out::COMPILED_OUT;
 use std::sync::Once;
 
 /// Returns the mode of the process: [`OFF`], or the clock of its recording. The first call reads the environment.
 #[inline(always)]
 pub fn mode() -> u8 {
-    if crate::COMPILED_OUT {
+    if COMPILED_OUT {
         return OFF;
     }
     let mode = switch::mode();

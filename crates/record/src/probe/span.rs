@@ -10,6 +10,7 @@ use crate::process::switch::{FILTERED, OFF, TICKS};
 use crate::thread::arg::Arg;
 use crate::thread::buffer::{self, Begun, Draft};
 use crate::thread::site::Site;
+use crate::util::compiled_out::COMPILED_OUT;
 use ferrum_trace_format::spool::record::{RecordKind, SITE_INLINE};
 use std::marker::PhantomData;
 
@@ -127,7 +128,7 @@ impl Span {
 impl<const N: usize> Drop for Span<N> {
     #[inline(always)]
     fn drop(&mut self) {
-        if crate::COMPILED_OUT || self.level == OFF_LEVEL {
+        if COMPILED_OUT || self.level == OFF_LEVEL {
             return;
         }
         if let Err(end) = buffer::current().end(self.site.known_id(), self.start, self.level, &self.args) {
@@ -307,7 +308,7 @@ impl DynamicSpan {
 impl Drop for DynamicSpan {
     #[inline]
     fn drop(&mut self) {
-        if crate::COMPILED_OUT || self.level == OFF_LEVEL {
+        if COMPILED_OUT || self.level == OFF_LEVEL {
             return;
         }
         let end = clock::ticks();

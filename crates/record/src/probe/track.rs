@@ -12,6 +12,7 @@ use crate::thread::arg::Arg;
 use crate::thread::buffer::Draft;
 use crate::thread::buffer::quietly;
 use crate::thread::site::Site;
+use crate::util::compiled_out::COMPILED_OUT;
 use crate::util::lock::lock;
 use ferrum_trace_format::spool::record::RecordKind;
 use std::sync::{Mutex, OnceLock};
@@ -135,7 +136,7 @@ impl Track {
 
     /// Records a slice that a device measured, and the end of its flow where the slice begins.
     pub fn measured(&self, slice: &Measured<'_>) {
-        if crate::COMPILED_OUT || mode() == OFF || is_name_muted(slice.category) {
+        if COMPILED_OUT || mode() == OFF || is_name_muted(slice.category) {
             return;
         }
         let name = DynamicName::new(slice.name, slice.category);

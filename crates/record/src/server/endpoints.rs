@@ -6,12 +6,14 @@ use super::gate::BODY_BYTES_MAX;
 use super::options::HttpOptions;
 use super::rate::Rate;
 use super::start_request::StartRequest;
+use crate::error::Error;
 use crate::lifecycle::control::{self, State as Recording};
 use crate::lifecycle::start;
 use crate::os::clock;
 use crate::os::stderr::say;
 use crate::process::current;
 use crate::recording::background;
+use crate::util::compiled_out::COMPILED_OUT;
 use crate::util::lock::lock;
 use axum::body::{Body, Bytes};
 use axum::extract::{Query, RawQuery, State};
@@ -154,7 +156,7 @@ pub(super) async fn status() -> Result<Answer, Refusal> {
 }
 
 pub(super) async fn start(State(interface): Shared, body: Bytes) -> Result<Answer, Refusal> {
-    if crate::COMPILED_OUT {
+    if COMPILED_OUT {
         return Err(Refusal::new(StatusCode::NOT_IMPLEMENTED, "recording is compiled out of this program"));
     }
     let request = StartRequest::read(&body)?;
@@ -193,7 +195,7 @@ pub(super) async fn stop(State(interface): Shared, Query(waits): Query<Waits>) -
     answer_now_or_then(waits, begun, written).await
 }
 
-fn nothing_to_stop(error: crate::Error) -> Refusal {
+fn nothing_to_stop(error: Error) -> Refusal {
     if error.is_not_recording() {
         return Refusal::conflict("nothing is being recorded; `POST /start_profile` starts a recording");
     }
@@ -316,7 +318,7 @@ pub(super) async fn dump(State(interface): Shared, Query(reason): Query<Reason>)
     let mut reason = reason.reason.unwrap_or_else(|| "asked for over HTTP".to_owned());
     reason.truncate(reason.floor_char_boundary(BODY_BYTES_MAX));
     waiting(move || {
-        let session = current::running().ok_or_else(|| nothing_to_stop(crate::Error::not_recording()))?;
+        let session = current::running().ok_or_else(|| nothing_to_stop(Error::not_recording()))?;
         if !session.spool().is_ring() {
             return Err(Refusal::conflict(
                 "expected a flight recorder (`ring`), found a recording without one; use `POST /flush` instead",

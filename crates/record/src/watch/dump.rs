@@ -25,6 +25,7 @@ use crate::process::{current, event};
 use crate::recording::background;
 use crate::thread::buffer::{self, quietly};
 use crate::thread::site::Site;
+use crate::util::compiled_out::COMPILED_OUT;
 use ferrum_trace_format::spool::record::RecordKind;
 use ferrum_trace_model::vocab::about::DumpRefusal;
 use ferrum_trace_model::vocab::trigger as words;
@@ -43,7 +44,7 @@ const ABORT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Requests a dump of the process's recording. The error is the reason for a refusal, or `None` if there is no flight
 /// recorder to dump.
 pub(crate) fn request(reason: &str) -> Result<(), Option<DumpRefusal>> {
-    if crate::COMPILED_OUT || switch::clock() == OFF || buffer::current().is_held() {
+    if COMPILED_OUT || switch::clock() == OFF || buffer::current().is_held() {
         return Err(None);
     }
     fire(&current::active().ok_or(None)?, reason, None)

@@ -9,6 +9,7 @@ use crate::os::clock;
 use crate::os::signal;
 use crate::os::stderr::say;
 use crate::process::{attach, current};
+use crate::util::compiled_out::COMPILED_OUT;
 use crate::watch::dump;
 use ferrum_trace_model::settings::{Signal, Trigger};
 use std::sync::Arc;
@@ -59,7 +60,7 @@ pub(crate) fn end() {
 /// Returns true if the recording has triggers of this kind: one of the bits of [`WATCHED`].
 #[inline(always)]
 pub(crate) fn is_watched(kind: u8) -> bool {
-    !crate::COMPILED_OUT && WATCHED.load(Ordering::Relaxed) & kind != 0
+    !COMPILED_OUT && WATCHED.load(Ordering::Relaxed) & kind != 0
 }
 
 /// Returns the time at which a step begins, for [`step_ends`], or 0 if there are no triggers on steps.

@@ -16,6 +16,7 @@ use crate::os::clock;
 use crate::process::current;
 use crate::process::switch::{self, SuspendReason};
 use crate::recording::background;
+use crate::util::compiled_out::COMPILED_OUT;
 use crate::util::derived::follow;
 use ferrum_trace_model::settings::Window;
 use std::sync::OnceLock;
@@ -110,7 +111,7 @@ fn from_now() -> impl Fn(Duration) -> u64 {
 /// Returns true if steps have to be counted.
 #[inline(always)]
 pub(crate) fn watches_steps() -> bool {
-    !crate::COMPILED_OUT && WATCHES_STEPS.load(Ordering::Relaxed)
+    !COMPILED_OUT && WATCHES_STEPS.load(Ordering::Relaxed)
 }
 
 /// Counts a step of the engine that is about to begin, and opens or closes the window.

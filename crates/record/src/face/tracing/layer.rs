@@ -15,6 +15,7 @@ use crate::process::current::site_id;
 use crate::process::event::point;
 use crate::process::switch::{self, FILTERED, OFF};
 use crate::thread::buffer::{self, Draft};
+use crate::util::compiled_out::COMPILED_OUT;
 use ferrum_trace_format::spool::record::RecordKind;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -49,7 +50,7 @@ impl Layer {
 impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for Layer {
     /// Keeps the span also while nothing is recorded: recording may be on when it is entered.
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
-        let Some(span) = context.span(id).filter(|_| !crate::COMPILED_OUT) else {
+        let Some(span) = context.span(id).filter(|_| !COMPILED_OUT) else {
             return;
         };
         let mut fields = Fields::default();
@@ -67,7 +68,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for La
 
     fn on_enter(&self, id: &Id, context: Context<'_, S>) {
         let mode = mode();
-        if crate::COMPILED_OUT || mode == OFF {
+        if COMPILED_OUT || mode == OFF {
             return;
         }
         if mode & FILTERED != 0 && context.metadata(id).is_some_and(|span| is_name_muted(span.target())) {
@@ -104,7 +105,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for La
     }
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        if crate::COMPILED_OUT || mode() == OFF || is_name_muted(event.metadata().target()) {
+        if COMPILED_OUT || mode() == OFF || is_name_muted(event.metadata().target()) {
             return;
         }
         let mut fields = Fields::default();

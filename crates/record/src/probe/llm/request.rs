@@ -8,6 +8,7 @@ use crate::process::switch::{self, OFF};
 use crate::process::value::Value;
 use crate::thread::arg::Arg;
 use crate::thread::site::Site;
+use crate::util::compiled_out::COMPILED_OUT;
 use crate::watch::requests::{self, Progress, WatchedRequest};
 use crate::watch::window::{self, RequestChoice};
 use ferrum_trace_format::spool::record::RecordKind;
@@ -89,7 +90,7 @@ impl Arrival {
             last: 0,
             watched: None,
         };
-        if !crate::COMPILED_OUT {
+        if !COMPILED_OUT {
             request.arrive_if_recorded(&self);
         }
         request
@@ -150,7 +151,7 @@ impl Request {
     /// steps.
     #[inline]
     pub fn prefill(&mut self) {
-        if !crate::COMPILED_OUT && matches!(self.stage, Stage::Queued | Stage::Preempted) {
+        if !COMPILED_OUT && matches!(self.stage, Stage::Queued | Stage::Preempted) {
             self.pass_to(Stage::Prefill);
         }
     }
@@ -170,7 +171,7 @@ impl Request {
     /// Records several tokens that were generated at once.
     #[inline]
     pub fn tokens(&mut self, n: usize) {
-        if !crate::COMPILED_OUT && self.stage != Stage::Over && n > 0 {
+        if !COMPILED_OUT && self.stage != Stage::Over && n > 0 {
             self.generate(n);
         }
     }
@@ -178,7 +179,7 @@ impl Request {
     /// Records that its cache was freed; it waits until its next [`prefill`](Self::prefill).
     #[inline]
     pub fn preempted(&mut self) {
-        if !crate::COMPILED_OUT && matches!(self.stage, Stage::Prefill | Stage::Decode) {
+        if !COMPILED_OUT && matches!(self.stage, Stage::Prefill | Stage::Decode) {
             self.pass_to(Stage::Preempted);
         }
     }
@@ -186,7 +187,7 @@ impl Request {
     /// Records its end and the reason: `stop`, `length`, `abort` or the engine's own name for it.
     #[inline]
     pub fn finished(&mut self, reason: &str) {
-        if !crate::COMPILED_OUT && self.stage != Stage::Over {
+        if !COMPILED_OUT && self.stage != Stage::Over {
             self.finish(reason);
         }
     }
