@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Calls `make` for each number below `n_units`, on up to `n_workers` threads. `hand_over` gets the emitted values one at
-/// a time, in the order of the numbers. Stops at the first error.
+/// Calls `make` for each number below `n_units`, on up to `n_workers` threads. `hand_over` gets the emitted values one
+/// at a time, in the order of the numbers. Stops at the first error.
 pub(crate) fn in_order<T>(
     n_units: usize,
     n_workers: usize,
@@ -41,8 +41,8 @@ pub(crate) fn on_workers(n_workers: usize, name: &str, work: impl Fn() + Sync) {
 
 /// Lets threads that work on numbered units deliver their results to a receiver in the order of the numbers.
 ///
-/// Units are numbered from zero without gaps, and each is ended once by [`end`](Self::end). After an error, the receiver
-/// gets nothing more.
+/// Units are numbered from zero without gaps, and each is ended once by [`end`](Self::end). After an error, the
+/// receiver gets nothing more.
 pub(crate) struct Turns<T> {
     state: Mutex<TurnState<T>>,
     moved: Condvar,

@@ -1,5 +1,5 @@
-//! The vocabulary of inference: the names that the recorder writes and that readers look for. `docs/vocabulary.md` explains
-//! each of them.
+//! The vocabulary of inference: the names that the recorder writes and that readers look for. `docs/vocabulary.md`
+//! explains each of them.
 
 /// Defines an enumeration of words with their text in a trace, a list of all words, and the conversion from text.
 macro_rules! words {

@@ -143,8 +143,8 @@ pub(crate) fn push_args_value(out: &mut Vec<u8>, value: &Value<'_>) {
     }
 }
 
-/// Writes the value of a counter; booleans become 1 and 0. Returns false, without writing anything, if the value is not a
-/// finite number: viewers would refuse the file.
+/// Writes the value of a counter; booleans become 1 and 0. Returns false, without writing anything, if the value is not
+/// a finite number: viewers would refuse the file.
 pub(crate) fn push_counter_value(out: &mut Vec<u8>, value: &Value<'_>) -> bool {
     match value {
         Value::Signed(_) | Value::Unsigned(_) => push_args_value(out, value),

@@ -16,37 +16,37 @@ use std::marker::PhantomData;
 
 /// Level of a span that is not recorded.
 pub(crate) const OFF_LEVEL: u32 = u32::MAX;
-/// Set in the level of a span whose times are of the slow clock: it fails the hot path's comparison.
+/// Set in the level of a span on the slow clock, so that it fails the comparison of the hot path.
 const SLOW_BIT: u32 = 1 << 31;
 
-/// Methods of all kinds of spans: whether they are recorded, and the flows that connect them.
+/// Methods of all kinds of spans: their state and their flows.
 macro_rules! recorded_and_flows {
     () => {
-        /// Whether the span is recorded.
+        /// Returns true if the span is recorded.
         pub fn is_on(&self) -> bool {
             self.level != OFF_LEVEL
         }
 
-        /// An arrow leaves this span here, for the span that calls [`flow_in`](Self::flow_in) with the same flow.
+        /// Records the start of a flow, which ends in the span that calls [`flow_in`](Self::flow_in) with the same flow.
         pub fn flow_out(&self, flow: Flow) {
             flow.record_if(self.is_on(), RecordKind::FlowStart);
         }
 
-        /// An arrow passes through this span.
+        /// Records a step of a flow in this span.
         pub fn flow_step(&self, flow: Flow) {
             flow.record_if(self.is_on(), RecordKind::FlowStep);
         }
 
-        /// An arrow arrives at this span.
+        /// Records the end of a flow in this span.
         pub fn flow_in(&self, flow: Flow) {
             flow.record_if(self.is_on(), RecordKind::FlowEnd);
         }
     };
 }
 
-/// The time from its making by [`span!`](crate::span) until it is dropped, on one thread.
+/// A slice of a thread's time, from [`span!`](crate::span) until it is dropped.
 ///
-/// It cannot move to another thread; see [`async_span!`](crate::async_span) for what does.
+/// It cannot move to another thread; an [`async_span!`](crate::async_span) can.
 #[must_use = "a span ends when it is dropped: bind it to a name such as `_span`"]
 #[derive(Debug)]
 pub struct Span<const N: usize = 0> {
@@ -58,7 +58,7 @@ pub struct Span<const N: usize = 0> {
 }
 
 impl<const N: usize> Span<N> {
-    /// Begins a span. `mode` is what [`mode`](crate::__private::mode) said.
+    /// Begins a span. `mode` comes from [`mode`](crate::__private::mode).
     #[doc(hidden)]
     #[inline(always)]
     pub fn begin(mode: u8, site: &'static Site, args: [Arg; N]) -> Self {
@@ -66,7 +66,7 @@ impl<const N: usize> Span<N> {
         Self { site, start, level, args, on_one_thread: PhantomData }
     }
 
-    /// A span that is not recorded.
+    /// Returns a span that is not recorded.
     #[doc(hidden)]
     #[inline(always)]
     pub fn off(site: &'static Site) -> Self {
@@ -75,19 +75,19 @@ impl<const N: usize> Span<N> {
 
     recorded_and_flows!();
 
-    /// Moves the span elsewhere. A copy, so that the guard itself can stay in registers.
+    /// Moves the span elsewhere, by a copy, so that the guard itself can stay in registers.
     #[inline(always)]
     pub(crate) fn take(&mut self) -> Self {
         let level = std::mem::replace(&mut self.level, OFF_LEVEL);
         Self { site: self.site, start: self.start, level, args: self.args, on_one_thread: PhantomData }
     }
 
-    /// The time now, to end the span with.
+    /// Returns the current time, for [`end_at`](Self::end_at).
     pub(crate) fn now(&self) -> u64 {
         now_of(self.level, buffer::current().end_at(clock::ticks()))
     }
 
-    /// Ends the span at a time that [`now`](Self::now) told before; with another site and its arguments, if they are given.
+    /// Ends the span at a time that [`now`](Self::now) has returned, with another site and its arguments if given.
     #[cold]
     pub(crate) fn end_at(&mut self, end: u64, other: Option<(&'static Site, &[Arg])>) {
         if !self.is_on() {
@@ -108,7 +108,7 @@ impl<const N: usize> Span<N> {
 }
 
 impl Span {
-    /// A span whose name or category is made at run time. It costs some tens of nanoseconds more than
+    /// Begins a span whose name or category is made at run time. It costs some tens of nanoseconds more than
     /// [`span!`](crate::span).
     ///
     /// ```
@@ -169,7 +169,7 @@ fn begin_at_slowly<const N: usize>(mode: u8, site: &'static Site, args: [Arg; N]
     (start, level)
 }
 
-/// Opens a level and reads the clock, in this order, so that nothing of ours is in the span.
+/// Opens a level and reads the clock, in this order, so that the span does not include the recorder's work.
 #[inline(always)]
 pub(crate) fn open(mode: u8) -> (u64, u32) {
     let buffer = buffer::current();
@@ -196,7 +196,7 @@ fn note_begin_slowly<const N: usize>(site: &'static Site, start: u64, level: u32
     }
 }
 
-/// Closes a level of which nothing is recorded.
+/// Closes a level without a record.
 #[cfg(feature = "tracing")]
 pub(crate) fn close(level: u32) {
     let level = level & !SLOW_BIT;
@@ -204,18 +204,18 @@ pub(crate) fn close(level: u32) {
     empty_slot(level);
 }
 
-/// The time now on the clock that a level began with; `ticks` if that is the fast one.
+/// Returns the current time on the clock of a level; `ticks` if that is the fast one.
 pub(crate) fn now_of(level: u32, ticks: u64) -> u64 {
     if level & SLOW_BIT != 0 { clock::advancing_nanos() } else { ticks }
 }
 
-/// Ends a slice that the hot path could not: its site may have no number, the thread no chunk, or a guard inside it may
-/// still be open.
+/// Ends a slice that the hot path could not end: its site has no number, the thread has no chunk, or a guard inside it is
+/// still open.
 pub(crate) fn end_slowly(start: u64, ticks: u64, level: u32, args: &[Arg], site_id: impl Fn() -> u32) {
     end_at_slowly(RecordKind::Span, start, now_of(level, ticks), level, args, true, site_id);
 }
 
-/// The same, with the end on the clock of the level. False if a guard inside it is still open.
+/// Ends a slice at a time on the clock of its level. Returns false if a guard inside it is still open.
 pub(crate) fn end_at_slowly(
     kind: RecordKind,
     start: u64,
@@ -238,8 +238,8 @@ pub(crate) fn end_at_slowly(
     nests
 }
 
-/// Takes a span that has ended off the stack of open spans. In a signal handler that interrupted the recorder there is
-/// nothing to take off: its span was not put there.
+/// Removes a span that has ended from the stack of open spans. A signal handler that interrupted the recorder has nothing
+/// to remove: its span is not there.
 fn empty_slot(level: u32) {
     if let Some(held) = buffer::current().hold() {
         held.empty_slot(level);
@@ -256,7 +256,7 @@ pub struct DynamicSpan {
     on_one_thread: PhantomData<*const ()>,
 }
 
-/// What stands for a name in a record: its number or, if there are too many, the name itself.
+/// Reference to a name in a record: its number or, if there are too many names, the name itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DynamicName {
     site: u32,

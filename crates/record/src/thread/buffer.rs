@@ -1,8 +1,13 @@
-//! Where a thread writes its records: the hot path.
+//! The buffer of a thread: the hot path.
 //!
-//! A buffer is a pointer to the thread's chunk and little else. Ending a span reads the clock, stores two words (and one
-//! an argument) into the chunk, and publishes its new length. Whatever is out of the ordinary — no room, a time that does
-//! not fit, a guard that outlived another, a signal handler in between — fails one comparison and goes to `attach.rs`.
+//! A buffer is a pointer to the thread's chunk, a pointer to its stack of open spans, and one word of state. Ending a span
+//! reads the clock, stores two words (and one per argument) into the chunk, and publishes its new length. All exceptions
+//! (no room, a time that does not fit, a guard that outlived another, an interrupting signal handler) fail one comparison
+//! and go to `process/attach.rs`.
+//!
+//! A signal handler may record on the same thread. While the buffer is changed it is *held*: a handler that finds it held
+//! does not record, and its event is counted as lost. A handler that runs before the buffer is held, or after it was
+//! released, is complete before the interrupted code continues.
 #![allow(unsafe_code)]
 
 use crate::memory::chunk::{self, ChunkMemory};
@@ -18,17 +23,17 @@ use ferrum_trace_format::spool::record::{
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
-/// The header of no chunk, and of no stack of open spans: its limit is zero, so that nothing is ever written to it.
+/// Stands for a missing chunk or stack of open spans. Its limit is zero, so that nothing is ever written to it.
 static NO_CHUNK: [AtomicU64; HEADER_WORDS] = [const { AtomicU64::new(0) }; HEADER_WORDS];
 
-/// Set in a buffer's state while it is being changed.
+/// Bit of the state: the buffer is held.
 const HELD: u64 = 1 << 32;
 
-/// How far ahead of the record being written the processor is told to fetch memory, in words: the pages were prepared by
-/// another core, whose cache still has them.
+/// Distance of the prefetch ahead of the record, in words. The pages were prepared by another core, whose cache still has
+/// them.
 const PREFETCH_WORDS: usize = 128;
 
-/// Levels of guards that ended before one inside them, remembered per thread.
+/// Maximum number of remembered levels of guards that ended before a guard inside them.
 const ENDED_LEVELS: usize = 32;
 
 /// The words of the chunk or the stack of open spans that a buffer writes to.
@@ -36,7 +41,7 @@ const ENDED_LEVELS: usize = 32;
 struct Words(*const AtomicU64);
 
 impl Words {
-    /// Tells the processor that a word will be written soon. The address may be past the chunk: nothing is accessed.
+    /// Prefetches a word that will be written soon. The address may be past the chunk: nothing is accessed.
     #[inline(always)]
     fn prefetch(&self, word: usize) {
         let address = self.0.wrapping_add(word);
@@ -53,9 +58,9 @@ impl Words {
 impl ChunkMemory for Words {
     #[inline(always)]
     fn load(&self, word: usize, order: Ordering) -> u64 {
-        // SAFETY: the pointer is `NO_CHUNK`, whose header is all that is read and whose limit of zero keeps every
-        // writer out, or the words of a chunk or a stack that `attach.rs` keeps mapped while it is set here. Callers
-        // index the header, or stay below the chunk's or the stack's limit.
+        // SAFETY: the pointer is `NO_CHUNK`, of which only the header is read since its limit is zero, or it points to
+        // a chunk or a stack that `attach.rs` keeps mapped while it is set here. Callers index the header, or stay
+        // below the limit of the chunk or the stack.
         unsafe { &*self.0.add(word) }.load(order)
     }
 
@@ -80,7 +85,7 @@ pub(crate) struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    /// Bytes of the record, the one for a long duration before it included.
+    /// Returns the size in bytes, including the record for a long duration before it.
     fn size(&self) -> usize {
         let args = &self.args[..self.args.len().min(ARGS_MAX)];
         let n_many = if args.len() > ARGS_IN_HEADER { 1 + n_type_words(args.len()) } else { 0 };
@@ -94,16 +99,16 @@ impl Draft<'_> {
 }
 
 thread_local! {
-    /// The thread's way into the process's recording. It has no destructor: reading it is one instruction.
+    /// The buffer for the process's recording. It has no destructor, so that reading it is one instruction.
     static BUFFER: ThreadBuffer = const { ThreadBuffer::new() };
 }
 
-/// The calling thread's buffer.
+/// Returns the calling thread's buffer.
 #[inline(always)]
 pub(crate) fn current() -> &'static ThreadBuffer {
     let buffer = BUFFER.with(std::ptr::from_ref);
-    // SAFETY: a thread-local without a destructor lives as long as its thread, and the reference cannot leave that:
-    // cells are not Sync. (Working inside `with` would do without this, but keeps the compiler from inlining.)
+    // SAFETY: a thread-local without a destructor lives as long as its thread, and the reference cannot leave the
+    // thread, because cells are not Sync. (Working inside `with` would need no unsafe code, but prevents inlining.)
     unsafe { &*buffer }
 }
 
@@ -122,20 +127,20 @@ pub(crate) struct Begun {
     pub is_listed: bool,
 }
 
-/// What a thread needs to record. Nothing in it is dropped, so that it can be used until the very end of the thread.
+/// State of a thread that records. Nothing in it is dropped, so that it can be used until the very end of the thread.
 pub(crate) struct ThreadBuffer {
     words: Cell<*const AtomicU64>,
     /// The thread's stack of open spans.
     stack: Cell<*const AtomicU64>,
-    /// Low 32 bits: how many guards are open on this thread. [`HELD`]: set while the buffer is being changed; a signal
-    /// handler that finds it set keeps out. Both in one word, so that one comparison tells that all is in order.
+    /// Low 32 bits: the number of open guards of this thread. [`HELD`]: the buffer is being changed. Both are in one word,
+    /// so that one comparison detects every exception.
     state: Cell<u64>,
     /// The latest time that the thread has read, in ticks.
     last: Cell<u64>,
-    /// Levels of guards that ended while one inside them was still open.
+    /// Levels of guards that ended while a guard inside them was still open.
     ended: [Cell<u32>; ENDED_LEVELS],
     n_ended: Cell<usize>,
-    /// The number that the spool knows the thread by, and the session that gave it.
+    /// The thread's number in the spool, and the session that assigned it.
     thread: Cell<u32>,
     session: Cell<u64>,
 }
@@ -146,8 +151,8 @@ impl Default for ThreadBuffer {
     }
 }
 
-// SAFETY: a buffer is only ever used by one thread at a time; the late one of a session moves between threads, behind a
-// lock, with the chunk that its pointer is to.
+// SAFETY: a buffer is only used by one thread at a time. The buffer for ending threads of a session moves between threads
+// behind a lock, together with the chunk that it points to.
 unsafe impl Send for ThreadBuffer {}
 
 impl ThreadBuffer {
@@ -164,8 +169,8 @@ impl ThreadBuffer {
         }
     }
 
-    /// Begins a span on the fast clock: opens a level, reads the clock, and puts the span on the stack of open spans. The
-    /// clock is read after the level is opened, so that the span does not include the recorder's work.
+    /// Begins a span on the fast clock: opens a level, reads the clock, and puts the span on the stack of open spans.
+    /// The clock is read after the level is opened, so that the span does not include the recorder's work.
     #[inline(always)]
     pub(crate) fn begin<const N: usize>(&self, site: u32, args: &[Arg; N]) -> Begun {
         let level = self.open_level();
@@ -173,8 +178,8 @@ impl ThreadBuffer {
         Begun { start, level, is_listed: self.try_open(site, start, level, args) }
     }
 
-    /// Ends a span that [`begin`](Self::begin) has begun: reads the clock and writes the record. Returns the end if nothing
-    /// was written, because there is no room, the site has no number, or the span is not the innermost one.
+    /// Ends a span that [`begin`](Self::begin) has begun: reads the clock and writes the record. Returns the end as an
+    /// error if nothing was written: there is no room, the site has no number, or the span is not the innermost one.
     #[inline(always)]
     pub(crate) fn end<const N: usize>(&self, site: u32, start: u64, level: u32, args: &[Arg; N]) -> Result<(), u64> {
         let end = self.end_at(clock::ticks());
@@ -189,7 +194,7 @@ impl ThreadBuffer {
         state as u32
     }
 
-    /// When a span begins that is opened at `ticks`: later than all that the thread has read before.
+    /// Returns the start of a span that is opened at `ticks`: later than any time that the thread has read before.
     #[inline(always)]
     pub(crate) fn start_at(&self, ticks: u64) -> u64 {
         let start = ticks.max(self.last.get() + TICKS_APART);
@@ -197,7 +202,7 @@ impl ThreadBuffer {
         start
     }
 
-    /// When a span ends that is closed at `ticks`: not before anything that the thread has read.
+    /// Returns the end of a span that is closed at `ticks`: not earlier than any time that the thread has read before.
     #[inline(always)]
     pub(crate) fn end_at(&self, ticks: u64) -> u64 {
         let end = ticks.max(self.last.get());
@@ -213,8 +218,8 @@ impl ThreadBuffer {
         self.state.set(self.state.get() & HELD | u64::from(depth));
     }
 
-    /// Puts a span that begins on the stack of open spans. False if nothing was stored: the stack has no slot for its
-    /// level, the site has no number, or the span is a signal handler's that interrupted the recorder.
+    /// Puts a span that begins on the stack of open spans. Returns false if nothing was stored: the stack has no slot for
+    /// its level, the site has no number, or a signal handler that interrupted the recorder begins the span.
     ///
     /// The buffer is held meanwhile. A handler that records in a new session gives the thread another stack and unmaps
     /// the old one, which must not happen between the load of the pointer and the stores to the slot.
@@ -236,7 +241,7 @@ impl ThreadBuffer {
         has_slot
     }
 
-    /// Takes a span that has ended off the stack of open spans. The caller holds the buffer.
+    /// Removes a span that has ended from the stack of open spans. The caller holds the buffer.
     #[inline(always)]
     fn empty_slot(&self, level: u32) {
         let stack = Words(self.stack.get());
@@ -245,7 +250,7 @@ impl ThreadBuffer {
         }
     }
 
-    /// The ordinary end of a span: false if it is not ordinary, and then nothing has happened.
+    /// Writes the record of a span. Returns false if nothing was written, see [`end`](Self::end).
     #[inline(always)]
     pub(crate) fn try_span<const N: usize>(
         &self,
@@ -258,7 +263,7 @@ impl ThreadBuffer {
         self.try_slice(RecordKind::Span, site, start, end, level, args, true)
     }
 
-    /// The ordinary end of a stretch within a level that stays open.
+    /// Writes the record of a lap, within a level that stays open. Returns false if nothing was written.
     #[inline(always)]
     pub(crate) fn try_lap(&self, kind: RecordKind, site: u32, start: u64, end: u64, level: u32) -> bool {
         self.try_slice(kind, site, start, end, level, &[], false)
@@ -277,11 +282,11 @@ impl ThreadBuffer {
         closes: bool,
     ) -> bool {
         let state = u64::from(level) + 1;
-        // Not so if this is a signal handler, or if a guard inside this one is still open.
+        // Different if this is a signal handler, or if a guard inside this one is still open.
         if N > ARGS_IN_HEADER || self.state.get() != state {
             return false;
         }
-        // A signal handler that comes before this line is done when we go on; one that comes after it keeps out.
+        // A signal handler before this line is complete when this code continues; one after it does not record.
         self.state.set(state | HELD);
         compiler_fence(Ordering::SeqCst);
         let words = Words(self.words.get());
@@ -312,7 +317,8 @@ impl ThreadBuffer {
         is_ordinary
     }
 
-    /// Keeps signal handlers out of the buffer. `None` if this is one, and the buffer is held already.
+    /// Holds the buffer, so that signal handlers do not record. Returns `None` if it is held already: the caller is a
+    /// signal handler that interrupted the recorder.
     pub(crate) fn hold(&self) -> Option<Held<'_>> {
         if self.is_held() {
             return None;
@@ -322,12 +328,12 @@ impl ThreadBuffer {
         Some(Held { buffer: self })
     }
 
-    /// True if a signal handler asks that interrupted the recorder.
+    /// Returns true if the caller is a signal handler that interrupted the recorder.
     pub(crate) fn is_held(&self) -> bool {
         self.state.get() & HELD != 0
     }
 
-    /// Ends a level. False if a guard inside it is still open: the slice that ends now cannot be drawn around that one.
+    /// Ends a level. Returns false if a guard inside it is still open: the slice cannot be drawn around that one.
     pub(crate) fn close_level(&self, level: u32) -> bool {
         self.forget_ended_levels();
         let is_innermost = self.depth() == level.wrapping_add(1);
@@ -340,19 +346,19 @@ impl ThreadBuffer {
         is_innermost
     }
 
-    /// Whether the innermost open guard is the one of this level.
+    /// Returns true if the innermost open guard has this level.
     pub(crate) fn is_innermost(&self, level: u32) -> bool {
         self.forget_ended_levels();
         self.depth() == level.wrapping_add(1)
     }
 
-    /// Whether any guard is open.
+    /// Returns true if any guard is open.
     pub(crate) fn has_open_level(&self) -> bool {
         self.forget_ended_levels();
         self.depth() > 0
     }
 
-    /// Takes back the levels on top whose guards have ended before.
+    /// Removes the innermost levels whose guards have ended already.
     fn forget_ended_levels(&self) {
         loop {
             let ended = &self.ended[..self.n_ended.get()];
@@ -368,7 +374,7 @@ impl ThreadBuffer {
     }
 }
 
-/// A buffer that signal handlers keep out of.
+/// A held buffer: signal handlers do not record while this exists.
 pub(crate) struct Held<'a> {
     buffer: &'a ThreadBuffer,
 }
@@ -381,8 +387,8 @@ impl Drop for Held<'_> {
 }
 
 impl Held<'_> {
-    /// Points the buffer to another chunk, in which `thread` writes from `now` on. The caller keeps the chunk for as long
-    /// as it is set here. False if the chunk has no room even for that.
+    /// Points the buffer to another chunk, in which `thread` writes from `now` on. The caller keeps the chunk as long as
+    /// it is set here. Returns false if the chunk has no room for the record that states this.
     pub(crate) fn set_chunk(&self, words: *const AtomicU64, thread: u32, now: u64) -> bool {
         self.buffer.words.set(words);
         self.buffer.thread.set(thread);
@@ -393,17 +399,17 @@ impl Held<'_> {
         has_room
     }
 
-    /// Takes the buffer's chunk away.
+    /// Removes the pointer to the chunk.
     pub(crate) fn clear_chunk(&self) {
         self.buffer.words.set(NO_CHUNK.as_ptr());
     }
 
-    /// Points the buffer to another stack of open spans. The caller keeps it for as long as it is set here.
+    /// Points the buffer to another stack of open spans. The caller keeps it as long as it is set here.
     pub(crate) fn set_stack(&self, words: *const AtomicU64) {
         self.buffer.stack.set(words);
     }
 
-    /// Takes the buffer's stack of open spans away.
+    /// Removes the pointer to the stack of open spans.
     pub(crate) fn clear_stack(&self) {
         self.buffer.stack.set(NO_CHUNK.as_ptr());
     }
@@ -416,27 +422,27 @@ impl Held<'_> {
         }
     }
 
-    /// Takes a span that has ended off the stack of open spans.
+    /// Removes a span that has ended from the stack of open spans.
     pub(crate) fn empty_slot(&self, level: u32) {
         self.buffer.empty_slot(level);
     }
 
-    /// Whether the stack of open spans has a slot for a level.
+    /// Returns true if the stack of open spans has a slot for a level.
     pub(crate) fn has_slot(&self, level: u32) -> bool {
         u64::from(level) < open_slot::limit(&Words(self.buffer.stack.get()))
     }
 
-    /// Whether there is a chunk to write to.
+    /// Returns true if there is a chunk to write to.
     pub(crate) fn has_chunk(&self) -> bool {
         chunk::limit(&Words(self.buffer.words.get())) > 0
     }
 
-    /// The thread's number in the spool, if it has one.
+    /// Returns the thread's number in the spool, if it has one.
     pub(crate) fn thread(&self) -> u32 {
         self.buffer.thread.get()
     }
 
-    /// The thread's number in the spool of a session, if that has given it one.
+    /// Returns the thread's number in the spool of a session, if it has one there.
     pub(crate) fn thread_in(&self, session: u64) -> Option<u32> {
         (self.buffer.session.get() == session).then(|| self.buffer.thread.get())
     }
@@ -447,18 +453,18 @@ impl Held<'_> {
         self.buffer.thread.set(thread);
     }
 
-    /// Writes a record. Returns where in the chunk it is, or `None` if there is no room for it.
+    /// Writes a record. Returns its position in the chunk, or `None` if there is no room for it.
     pub(crate) fn append(&self, draft: &Draft<'_>) -> Option<u64> {
         let words = Words(self.buffer.words.get());
         let since_base = draft.end.wrapping_sub(chunk::base(&words));
         if since_base > TIME_MASK {
-            // Some minutes after the base, and before it, times must count from a new one.
+            // Some minutes after the base, and before it, times need a new base.
             return if self.begin_segment(draft.end) { self.append_since(draft, 0) } else { None };
         }
         self.append_since(draft, since_base)
     }
 
-    /// Writes a record of two words, the second of which is ready.
+    /// Writes a record of two words with a given second word.
     #[inline]
     pub(crate) fn append_short(&self, site: u32, end: u64, second_word: u64) -> Option<u64> {
         let words = Words(self.buffer.words.get());
@@ -476,7 +482,7 @@ impl Held<'_> {
         Some(writer.publish())
     }
 
-    /// Writes a text. Returns where in the file it is, or `None` if there is no room for it.
+    /// Writes a text. Returns its position in the file, or `None` if there is no room for it.
     pub(crate) fn append_text(&self, stamp: u64, text: &str, note: &str) -> Option<u64> {
         let n_bytes = text.len() + note.len();
         let mut writer = self.writer(HEADER_BYTES + 16 + n_bytes.next_multiple_of(8))?;
@@ -525,7 +531,7 @@ impl Held<'_> {
     }
 }
 
-/// Puts words one after the other, below the chunk's limit.
+/// Writes words one after the other, below the chunk's limit.
 struct RecordWriter {
     words: Words,
     at: u64,
@@ -538,7 +544,7 @@ impl RecordWriter {
         self.n += 1;
     }
 
-    /// The record from its second word on.
+    /// Writes the record from its second word on.
     fn put_arguments(&mut self, draft: &Draft<'_>, duration: u64) {
         let args = &draft.args[..draft.args.len().min(ARGS_MAX)];
         let nibbles = |args: &[Arg]| args.iter().rev().fold(0, |types, arg| types << 4 | arg.kind as u64);
@@ -561,7 +567,7 @@ impl RecordWriter {
         }
     }
 
-    /// Makes the words visible; returns where they begin.
+    /// Publishes the words. Returns their position.
     fn publish(self) -> u64 {
         chunk::publish(&self.words, self.at + 8 * self.n as u64);
         self.at

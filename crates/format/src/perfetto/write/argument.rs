@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     keys: Interner,
     values: Interner,
     seen: SeenOnce,
-    /// Has no random seed, so that the same input gives the same bytes. A collision only makes a text be written inline.
+    /// Has no random seed, so that the same input gives the same bytes. After a collision a text is written inline.
     hasher: BuildHasherDefault<DefaultHasher>,
 }
 

@@ -1,8 +1,8 @@
 //! The LLM vocabulary: steps, layers, operations, requests and counters of an engine.
 //!
 //! Events recorded through this module have the names, categories and arguments that `ferrum-trace layers`, `steps` and
-//! `requests` look for; `docs/vocabulary.md` has the list. They cost as much as spans, async events and counters, and one
-//! relaxed load if recording is off.
+//! `requests` look for; `docs/vocabulary.md` has the list. They cost as much as spans, async events and counters, and
+//! one relaxed load if recording is off.
 //!
 //! ```
 //! use ferrum_trace::llm::{self, Phase, Step};
