@@ -27,7 +27,8 @@ macro_rules! recorded_and_flows {
             self.level != OFF_LEVEL
         }
 
-        /// Records the start of a flow, which ends in the span that calls [`flow_in`](Self::flow_in) with the same flow.
+        /// Records the start of a flow, which ends in the span that calls [`flow_in`](Self::flow_in) with the same
+        /// flow.
         pub fn flow_out(&self, flow: Flow) {
             flow.record_if(self.is_on(), RecordKind::FlowStart);
         }
@@ -209,8 +210,8 @@ pub(crate) fn now_of(level: u32, ticks: u64) -> u64 {
     if level & SLOW_BIT != 0 { clock::advancing_nanos() } else { ticks }
 }
 
-/// Ends a slice that the hot path could not end: its site has no number, the thread has no chunk, or a guard inside it is
-/// still open.
+/// Ends a slice that the hot path could not end: its site has no number, the thread has no chunk, or a guard inside
+/// it is still open.
 pub(crate) fn end_slowly(start: u64, ticks: u64, level: u32, args: &[Arg], site_id: impl Fn() -> u32) {
     end_at_slowly(RecordKind::Span, start, now_of(level, ticks), level, args, true, site_id);
 }
@@ -238,8 +239,8 @@ pub(crate) fn end_at_slowly(
     nests
 }
 
-/// Removes a span that has ended from the stack of open spans. A signal handler that interrupted the recorder has nothing
-/// to remove: its span is not there.
+/// Removes a span that has ended from the stack of open spans. A signal handler that interrupted the recorder has
+/// nothing to remove: its span is not there.
 fn empty_slot(level: u32) {
     if let Some(held) = buffer::current().hold() {
         held.empty_slot(level);

@@ -1,13 +1,13 @@
 //! The buffer of a thread: the hot path.
 //!
-//! A buffer is a pointer to the thread's chunk, a pointer to its stack of open spans, and one word of state. Ending a span
-//! reads the clock, stores two words (and one per argument) into the chunk, and publishes its new length. All exceptions
-//! (no room, a time that does not fit, a guard that outlived another, an interrupting signal handler) fail one comparison
-//! and go to `process/attach.rs`.
+//! A buffer is a pointer to the thread's chunk, a pointer to its stack of open spans, and one word of state. Ending a
+//! span reads the clock, stores two words (and one per argument) into the chunk, and publishes its new length. All
+//! exceptions (no room, a time that does not fit, a guard that outlived another, an interrupting signal handler) fail
+//! one comparison and go to `process/attach.rs`.
 //!
-//! A signal handler may record on the same thread. While the buffer is changed it is *held*: a handler that finds it held
-//! does not record, and its event is counted as lost. A handler that runs before the buffer is held, or after it was
-//! released, is complete before the interrupted code continues.
+//! A signal handler may record on the same thread. While the buffer is changed it is *held*: a handler that finds it
+//! held does not record, and its event is counted as lost. A handler that runs before the buffer is held, or after it
+//! was released, is complete before the interrupted code continues.
 #![allow(unsafe_code)]
 
 use crate::memory::chunk::{self, ChunkMemory};
@@ -29,8 +29,8 @@ static NO_CHUNK: [AtomicU64; HEADER_WORDS] = [const { AtomicU64::new(0) }; HEADE
 /// Bit of the state: the buffer is held.
 const HELD: u64 = 1 << 32;
 
-/// Distance of the prefetch ahead of the record, in words. The pages were prepared by another core, whose cache still has
-/// them.
+/// Distance of the prefetch ahead of the record, in words. The pages were prepared by another core, whose cache still
+/// has them.
 const PREFETCH_WORDS: usize = 128;
 
 /// Maximum number of remembered levels of guards that ended before a guard inside them.
@@ -132,8 +132,8 @@ pub(crate) struct ThreadBuffer {
     words: Cell<*const AtomicU64>,
     /// The thread's stack of open spans.
     stack: Cell<*const AtomicU64>,
-    /// Low 32 bits: the number of open guards of this thread. [`HELD`]: the buffer is being changed. Both are in one word,
-    /// so that one comparison detects every exception.
+    /// Low 32 bits: the number of open guards of this thread. [`HELD`]: the buffer is being changed. Both are in one
+    /// word, so that one comparison detects every exception.
     state: Cell<u64>,
     /// The latest time that the thread has read, in ticks.
     last: Cell<u64>,
@@ -151,8 +151,8 @@ impl Default for ThreadBuffer {
     }
 }
 
-// SAFETY: a buffer is only used by one thread at a time. The buffer for ending threads of a session moves between threads
-// behind a lock, together with the chunk that it points to.
+// SAFETY: a buffer is only used by one thread at a time. The buffer for ending threads of a session moves between
+// threads behind a lock, together with the chunk that it points to.
 unsafe impl Send for ThreadBuffer {}
 
 impl ThreadBuffer {
@@ -218,8 +218,8 @@ impl ThreadBuffer {
         self.state.set(self.state.get() & HELD | u64::from(depth));
     }
 
-    /// Puts a span that begins on the stack of open spans. Returns false if nothing was stored: the stack has no slot for
-    /// its level, the site has no number, or a signal handler that interrupted the recorder begins the span.
+    /// Puts a span that begins on the stack of open spans. Returns false if nothing was stored: the stack has no slot
+    /// for its level, the site has no number, or a signal handler that interrupted the recorder begins the span.
     ///
     /// The buffer is held meanwhile. A handler that records in a new session gives the thread another stack and unmaps
     /// the old one, which must not happen between the load of the pointer and the stores to the slot.
@@ -387,8 +387,8 @@ impl Drop for Held<'_> {
 }
 
 impl Held<'_> {
-    /// Points the buffer to another chunk, in which `thread` writes from `now` on. The caller keeps the chunk as long as
-    /// it is set here. Returns false if the chunk has no room for the record that states this.
+    /// Points the buffer to another chunk, in which `thread` writes from `now` on. The caller keeps the chunk as long
+    /// as it is set here. Returns false if the chunk has no room for the record that states this.
     pub(crate) fn set_chunk(&self, words: *const AtomicU64, thread: u32, now: u64) -> bool {
         self.buffer.words.set(words);
         self.buffer.thread.set(thread);
