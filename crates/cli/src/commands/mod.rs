@@ -1,8 +1,8 @@
 //! The commands: one folder each.
 //!
-//! A folder has `args.rs` (flags), `run.rs` (work), `text.rs` (report for people) and `json.rs` (object of `--json`),
-//! as far as the command needs them. Its `mod.rs` exports `Args` and `run`. Only `record` uses other commands: it
-//! converts the recordings and ends with a summary.
+//! A folder has `args.rs` (flags), `run.rs` (work), `report.rs` (figures to print), `text.rs` (report for people) and
+//! `json.rs` (object of `--json`), as far as the command needs them. Its `mod.rs` exports `Args` and `run`. Only
+//! `record` uses other commands: it converts the recordings and ends with a summary.
 //!
 //! A new command is a new folder and two lines in this file: its `mod` and its entry in `commands!`, which generates
 //! the command line and the dispatch. The macro could generate the `mod` too, but then rustfmt would not find the

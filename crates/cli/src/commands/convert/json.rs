@@ -1,6 +1,6 @@
 //! The object of `convert`.
 
-use super::run::Converted;
+use super::report::Converted;
 use super::text::phase_counts;
 use crate::input::source::Source;
 use crate::output::format::Format;

@@ -1,6 +1,6 @@
 //! The text of `convert`.
 
-use super::run::Converted;
+use super::report::Converted;
 use crate::input::source::Source;
 use crate::output::target::Target;
 use crate::render::changes::push_changes;

@@ -2,7 +2,7 @@
 
 use super::args::LayersArgs;
 use super::chart::{Chart, ChartFormat, Panel, SERIES_MAX};
-use super::run::LayersReport;
+use super::report::LayersReport;
 use super::text::{named, table};
 use crate::flags::OutputArgs;
 use crate::input::source::Source;

@@ -1,6 +1,6 @@
 //! The object of `layers`.
 
-use super::run::LayersReport;
+use super::report::LayersReport;
 use crate::input::source::Source;
 use crate::render::json::{FileObject, LossesObject, RecorderObject};
 use ferrum_trace_analyze::{Cell, PhaseLayers};

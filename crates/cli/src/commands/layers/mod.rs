@@ -4,6 +4,7 @@ mod args;
 mod chart;
 mod draw;
 mod json;
+mod report;
 mod run;
 mod text;
 

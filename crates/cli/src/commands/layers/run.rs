@@ -1,30 +1,16 @@
 //! Analyzes the layers of each trace.
 
-use super::args::{LayerFrom, LayersArgs};
+use super::args::LayersArgs;
 use super::draw::ChartOutput;
 use super::json::LayersObject;
+use super::report::LayersReport;
 use super::text::text;
 use crate::commands::each_trace::{OnClosedPipe, each_trace, expand, report_missing};
 use crate::exit_status::ExitStatus;
 use crate::input::paths;
-use crate::input::source::{Passes, Source};
+use crate::input::source::Passes;
 use crate::os::interrupt;
-use crate::render::contents;
-use crate::render::limits;
 use crate::render::printer::Printer;
-use crate::render::recorder;
-use crate::render::table::clean;
-use crate::render::units::{count, number};
-use crate::user_error::UserError;
-use ferrum_trace_analyze::{Cell, LAYER_ARG, LayerSource, Layers, Nesting, Selected, layers};
-use ferrum_trace_format::chrome::read::Loaded;
-use ferrum_trace_model::{StringId, Trace};
-use std::cmp::Reverse;
-use std::collections::HashMap;
-
-/// Largest number of cells of a table, empty ones included. Models have hundreds of layers and dozens of categories;
-/// with more cells than this, the numbers are not layers.
-const CELLS_MAX: usize = 1_000_000;
 
 pub(crate) fn run(args: &LayersArgs) -> ExitStatus {
     let messages = args.report.messages();
@@ -51,109 +37,4 @@ pub(crate) fn run(args: &LayersArgs) -> ExitStatus {
         }
         Ok(status.max(report_missing(&messages, source, report.missing.as_deref())))
     })
-}
-
-/// Results for one trace.
-pub(crate) struct LayersReport {
-    pub(crate) loaded: Loaded,
-    pub(crate) notes: Vec<String>,
-    pub(crate) layers: Layers,
-    /// The reason why there are no layers.
-    pub(crate) missing: Option<String>,
-    /// True for durations, false for self times.
-    is_total: bool,
-}
-
-impl LayersReport {
-    fn of(source: &Source, args: &LayersArgs) -> Result<Self, UserError> {
-        let (loaded, facts) = source.load(vec![LAYER_ARG.to_owned()])?;
-        let nesting = Nesting::of(&loaded.trace);
-        let selected = args.selection.selection().apply(&loaded.trace);
-        let layers = layers(&loaded.trace, &nesting, &selected, &args.options());
-        let mut notes = facts.notes();
-        notes.extend(recorder::notes(&loaded.recordings));
-        notes.extend(limits::notes(&loaded.trace));
-        let missing = missing(&loaded.trace, &selected, &layers, args);
-        let unmatched = layers.phases.iter().filter(|phase| missing.is_none() && phase.n_enclosing == 0);
-        let patterns = unmatched.filter_map(|phase| phase.phase.as_ref());
-        notes.extend(patterns.map(|pattern| format!("no slice name matches `{pattern}`")));
-        let (n_layers, n_categories) = (layers.layers.len(), layers.categories.len());
-        if n_layers.saturating_mul(n_categories).saturating_mul(layers.phases.len()) > CELLS_MAX {
-            let what = format!("{n_layers} layers and {n_categories} categories are too many for a table");
-            let hint =
-                "select fewer slices with `--filter cat=GLOB`, or choose another source of layers with `--layer-from`";
-            return Err(UserError::new(source.label.clone(), what).hint(hint));
-        }
-        Ok(Self { notes, layers, missing, is_total: args.total, loaded })
-    }
-
-    /// Returns the name of the source of layer numbers.
-    pub(crate) fn source_name(&self) -> &'static str {
-        match self.layers.source {
-            LayerSource::Auto => "auto",
-            LayerSource::Arg => "arg",
-            LayerSource::Name => "name",
-            LayerSource::Tid => "tid",
-        }
-    }
-
-    /// Returns the name of a category.
-    pub(crate) fn category(&self, id: StringId) -> &str {
-        self.loaded.trace.strings.get(id)
-    }
-
-    /// Returns the time of a cell that is shown.
-    pub(crate) fn time(&self, cell: Cell) -> i64 {
-        if self.is_total { cell.total } else { cell.self_time }
-    }
-
-    /// Returns the title of the table.
-    pub(crate) fn description(&self) -> String {
-        let what = if self.is_total { "total" } else { "self" };
-        let origin = match self.layers.source {
-            LayerSource::Arg => "the argument `layer`",
-            LayerSource::Tid => "the tid",
-            LayerSource::Name | LayerSource::Auto => "names",
-        };
-        format!("{what} time of {}, from {origin}", count(self.layers.layers.len() as u64, "layer"))
-    }
-}
-
-/// Returns the reason why there are no layers, if there are none.
-fn missing(trace: &Trace, selected: &Selected, layers: &Layers, args: &LayersArgs) -> Option<String> {
-    if !args.phases.is_empty() && layers.phases.iter().all(|phase| phase.n_enclosing == 0) {
-        let patterns: Vec<String> = args.phases.iter().map(|pattern| format!("`{}`", clean(pattern))).collect();
-        return Some(format!(
-            "no slice name matches {}: the longest slices of the file are {}",
-            patterns.join(" or "),
-            longest_names(trace)
-        ));
-    }
-    if !layers.layers.is_empty() {
-        return None;
-    }
-    let looked_for = match args.layer_from {
-        LayerFrom::Auto => "an argument `layer`, names such as `layers.12.attn`, and consecutive tids",
-        LayerFrom::Arg => "an argument `layer`",
-        LayerFrom::Name => "names such as `layers.12.attn`",
-        LayerFrom::Tid => "numbers as tids",
-    };
-    let (n_selected, n_slices) = (selected.iter().count(), trace.slices.len());
-    let left = match n_selected == n_slices {
-        true => String::new(),
-        false => format!(", of which --filter and --within leave {}", number(n_selected as u64)),
-    };
-    Some(format!("no layers: looked for {looked_for}; {}{left}", contents::contents_text(trace)))
-}
-
-/// Returns the names of the slices that take the most time.
-fn longest_names(trace: &Trace) -> String {
-    let mut totals: HashMap<StringId, i64> = HashMap::new();
-    for (&name, &duration) in trace.slices.name.iter().zip(&trace.slices.duration) {
-        let total = totals.entry(name).or_default();
-        *total = total.saturating_add(duration);
-    }
-    let mut totals: Vec<(StringId, i64)> = totals.into_iter().collect();
-    totals.sort_unstable_by_key(|&(name, total)| (Reverse(total), name));
-    contents::list(totals.iter().map(|&(name, _)| format!("`{}`", clean(trace.strings.get(name)))))
 }

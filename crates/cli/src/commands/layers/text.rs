@@ -1,6 +1,6 @@
 //! The table of `layers`.
 
-use super::run::LayersReport;
+use super::report::LayersReport;
 use crate::input::source::Source;
 use crate::render::style::TITLE;
 use crate::render::table::{self, Column, Table, clean, cut};

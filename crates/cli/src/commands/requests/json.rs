@@ -1,7 +1,7 @@
 //! The object of `requests`.
 
 use super::args::RequestsArgs;
-use super::run::RequestsReport;
+use super::report::RequestsReport;
 use crate::input::source::Source;
 use crate::render::json::{DurationsObject, FileObject, TraceObject};
 use ferrum_trace_analyze::{Figure, Figures, Part, Parts, Request, Slo};

@@ -2,6 +2,7 @@
 
 mod args;
 mod json;
+mod report;
 mod run;
 mod text;
 

@@ -1,7 +1,7 @@
 //! The text of `requests`.
 
 use super::args::RequestsArgs;
-use super::run::RequestsReport;
+use super::report::RequestsReport;
 use crate::input::source::Source;
 use crate::render::recorder;
 use crate::render::style::{TITLE, key_value};

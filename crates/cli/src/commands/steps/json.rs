@@ -1,6 +1,6 @@
 //! The object of `steps`.
 
-use super::run::StepsReport;
+use super::report::StepsReport;
 use crate::input::source::Source;
 use crate::render::json::{DurationsObject, FileObject, TraceObject};
 use ferrum_trace_analyze::{

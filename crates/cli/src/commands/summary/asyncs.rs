@@ -1,7 +1,7 @@
 //! The table of async operations in `summary`.
 
 use super::args::By;
-use super::run::SummaryReport;
+use super::report::SummaryReport;
 use crate::render::style::{REST, TITLE};
 use crate::render::table::{self, Column, Table};
 use crate::render::units::{count, number, time, time_in_column};

@@ -1,7 +1,7 @@
 //! The object of `summary`.
 
 use super::args::{By, SummaryArgs};
-use super::run::SummaryReport;
+use super::report::SummaryReport;
 use crate::input::source::Source;
 use crate::render::json::{DurationsObject, FileObject, FormatObject, TraceObject};
 use ferrum_trace_analyze::{AsyncCount, AsyncRest, AsyncRow, Device, FlowCount, Key, Rest, Row};

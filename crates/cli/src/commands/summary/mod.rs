@@ -5,10 +5,11 @@ mod asyncs;
 mod json;
 mod no_match;
 mod overview;
+mod report;
 mod run;
 mod text;
 
 pub(crate) use args::SummaryArgs as Args;
 pub(crate) use run::run;
 #[cfg(unix)]
-pub(crate) use {args::By, json::SummaryObject, run::SummaryReport, text::text};
+pub(crate) use {args::By, json::SummaryObject, report::SummaryReport, text::text};

@@ -1,6 +1,6 @@
 //! The lines above the tables of `summary`.
 
-use super::run::SummaryReport;
+use super::report::SummaryReport;
 use crate::input::source::Source;
 use crate::render::recorder;
 use crate::render::style::{DAMAGE, TITLE, key_value};

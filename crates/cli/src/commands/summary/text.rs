@@ -1,7 +1,7 @@
 //! The text of `summary`.
 
 use super::args::By;
-use super::run::SummaryReport;
+use super::report::SummaryReport;
 use super::{asyncs, overview};
 use crate::input::source::Source;
 use crate::render::style::REST;

@@ -1,22 +1,20 @@
 //! The text of `steps`.
 
+mod names;
 mod ops;
 mod slowest;
 mod tables;
 
-use super::run::StepsReport;
+use super::report::StepsReport;
 use crate::input::source::Source;
 use crate::render::recorder;
 use crate::render::style::{TITLE, key_value};
-use crate::render::table::{self, clean, shorten};
+use crate::render::table::{self, clean};
 use crate::render::units::{count, number, percent, rate, share, time};
-use ferrum_trace_analyze::{Attribution, DeviceTime, GapPlace, GapSum, Steps};
-use ferrum_trace_model::vocab::Phase;
-use ferrum_trace_model::{StringId, Trace};
+use ferrum_trace_analyze::{Attribution, DeviceTime, GapSum, Steps};
+use ferrum_trace_model::Trace;
 use std::fmt::Write as _;
 
-/// Largest number of characters of a name in a line.
-const NAME_CHARS: usize = 60;
 /// Number of gaps that are shown.
 const GAPS: usize = 3;
 
@@ -106,20 +104,7 @@ fn tokens(steps: &Steps) -> String {
 
 fn gap_line(trace: &Trace, gap: &GapSum, whole: &str) -> String {
     let times = if gap.count == 1 { "once".to_owned() } else { format!("{} times", number(gap.count)) };
-    format!("{} {}, {times}", time(gap.total), place(trace, gap.place, whole))
-}
-
-fn place(trace: &Trace, place: GapPlace, whole: &str) -> String {
-    match (place.after, place.before) {
-        (None, None) => format!("all of {whole}"),
-        (None, Some(before)) => format!("at the start of {whole}, before {}", quoted(trace, before)),
-        (Some(after), None) => format!("at the end of {whole}, after {}", quoted(trace, after)),
-        (Some(after), Some(before)) => format!("between {} and {}", quoted(trace, after), quoted(trace, before)),
-    }
-}
-
-fn quoted(trace: &Trace, name: StringId) -> String {
-    format!("`{}`", shorten(&clean(trace.strings.get(name)), table::name_width(NAME_CHARS)))
+    format!("{} {}, {times}", time(gap.total), names::place(trace, gap.place, whole))
 }
 
 fn device_line(device: &DeviceTime) -> String {
@@ -142,8 +127,4 @@ fn attribution_line(attribution: &Attribution) -> String {
         parts.push(format!("{} in no step ({})", number(outside), time(outside_total)));
     }
     format!("and copies: {}", parts.join(", "))
-}
-
-fn phase_name(phase: Option<Phase>) -> &'static str {
-    phase.map_or("step", Phase::as_str)
 }

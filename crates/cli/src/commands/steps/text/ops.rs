@@ -1,6 +1,6 @@
 //! The table of operations in steps.
 
-use super::quoted;
+use super::names::quoted;
 use crate::render::table::{Column, Table};
 use crate::render::units::{count, number, share, time, time_in_column};
 use ferrum_trace_analyze::{OpTimes, Steps};

@@ -1,7 +1,8 @@
 //! Explains slow steps.
 
+use super::names::{phase_name, place, quoted};
 use super::ops::op_name;
-use super::{TITLE, phase_name, place, quoted};
+use crate::render::style::TITLE;
 use crate::render::units::{number, time};
 use ferrum_trace_analyze::{Difference, SlowStep, Step, Steps, What};
 use ferrum_trace_model::Trace;

@@ -1,6 +1,6 @@
 //! Tables of steps.
 
-use super::phase_name;
+use super::names::phase_name;
 use crate::render::table::{Column, Table};
 use crate::render::units::{number, percent, rate, share, time_in_column};
 use ferrum_trace_analyze::{Split, StepGroup, Steps};

@@ -1,0 +1,95 @@
+//! The figures that `steps` prints.
+
+use super::args::StepsArgs;
+use crate::input::source::Source;
+use crate::render::units::{count, number};
+use crate::render::{contents, limits, recorder};
+use crate::user_error::UserError;
+use ferrum_trace_analyze::{Nesting, STEP_ARGS, Steps, names_device, steps};
+use ferrum_trace_format::chrome::read::Loaded;
+use ferrum_trace_model::Trace;
+use ferrum_trace_model::vocab::Phase;
+
+/// Description of the marks that are recognized as steps.
+const LOOKED_FOR: &str = "slices of category `step`, marks of vLLM such as `execute_context_1(512)_generation_3(3)`, marks of SGLang \
+                          such as `step[DECODE bs=64]`, annotations that begin with `prefill`, `decode` or `mixed`, and `ProfilerStep#1`";
+
+/// Results for one trace.
+pub(crate) struct StepsReport {
+    pub(crate) loaded: Loaded,
+    pub(crate) notes: Vec<String>,
+    pub(crate) steps: Steps,
+    /// The reason why there are no steps.
+    pub(crate) missing: Option<String>,
+}
+
+impl StepsReport {
+    /// Loads a trace and measures its steps.
+    pub(crate) fn of(source: &Source, args: &StepsArgs) -> Result<Self, UserError> {
+        let (loaded, facts) = source.load(STEP_ARGS.map(str::to_owned).to_vec())?;
+        let nesting = Nesting::of(&loaded.trace);
+        let selected = args.selection.selection().apply(&loaded.trace);
+        let steps = steps(&loaded.trace, &nesting, &selected, &args.options(names_device(&loaded.fields)));
+        let mut notes = facts.notes();
+        notes.extend(limits::notes(&loaded.trace));
+        notes.extend(recorder::notes(&loaded.recordings));
+        if steps.n_tracks > 1 {
+            let n_tracks = steps.n_tracks;
+            notes.push(format!(
+                "steps are on {n_tracks} tracks, and tokens are counted on each; select one with `--filter track=ID`"
+            ));
+        }
+        if steps.n_unfinished > 0 {
+            let steps = count(steps.n_unfinished as u64, "step");
+            notes.push(format!("{steps} had not ended when the trace was written: in no figure"));
+        }
+        notes.extend(incomplete_note(&steps));
+        let missing = steps.steps.is_empty().then(|| missing(&loaded.trace, &steps, args));
+        Ok(Self { notes, steps, missing, loaded })
+    }
+}
+
+/// Returns a note if work on devices is not in the file.
+fn incomplete_note(steps: &Steps) -> Option<String> {
+    let (n_incomplete, all) = (steps.all.n_incomplete, steps.all.count);
+    if n_incomplete == 0 {
+        return None;
+    }
+    let n_launches: u64 = steps.steps.iter().map(|step| u64::from(step.n_unanswered)).sum();
+    let launches = match n_launches {
+        0 => String::new(),
+        n_launches => format!(" ({} without a kernel)", count(n_launches, "launch")),
+    };
+    let what = match n_incomplete == all {
+        true => format!(
+            "work on devices for the steps is not in the file{launches}: durations are too short, and there is no rate"
+        ),
+        false => format!(
+            "work on devices for {} of {} is not in the file{launches}: their durations are too short, and they are in no rate",
+            number(n_incomplete),
+            count(all, "step")
+        ),
+    };
+    Some(what)
+}
+
+/// Returns the reason why there are no steps.
+fn missing(trace: &Trace, steps: &Steps, args: &StepsArgs) -> String {
+    if steps.found_phases.is_empty() {
+        return format!("no steps: looked for {LOOKED_FOR}; {}", contents::contents_text(trace));
+    }
+    if steps.phases.is_empty() {
+        return format!("no steps that --filter and --within leave: the file has {}", phases(&steps.found_phases));
+    }
+    let wanted: Vec<String> = args.phases.iter().map(|phase| format!("`{}`", phase.vocab())).collect();
+    let place = if steps.phases == steps.found_phases { "the file has" } else { "--filter and --within leave" };
+    format!("no steps of phase {}: {place} {}", wanted.join(" or "), phases(&steps.phases))
+}
+
+fn phases(phases: &[(Option<Phase>, u64)]) -> String {
+    let messages = |&(phase, n_steps): &(Option<Phase>, u64)| match phase {
+        Some(phase) => count(n_steps, &format!("{phase} step")),
+        None => format!("{} without a phase", count(n_steps, "step")),
+    };
+    contents::list(phases.iter().map(messages))
+}

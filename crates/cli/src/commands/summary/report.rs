@@ -1,0 +1,115 @@
+//! The figures that `summary` prints.
+
+use super::args::{By, SummaryArgs};
+use crate::input::source::{Source, TraceFacts};
+use crate::render::units::{count, number};
+use crate::render::{limits, recorder};
+use crate::user_error::UserError;
+use ferrum_trace_analyze::{
+    ASYNC_ARGS, AsyncCount, AsyncSummary, Device, FlowCount, Key, Nesting, Summary, async_ops, count_asyncs,
+    count_flows, devices, summarize, summarize_asyncs,
+};
+use ferrum_trace_format::chrome::read::Loaded;
+use ferrum_trace_model::vocab::device_track::{PREFIX, SEPARATOR};
+use ferrum_trace_model::{ProcessId, Trace};
+use std::collections::HashSet;
+
+/// Results for one trace.
+pub(crate) struct SummaryReport {
+    pub(crate) loaded: Loaded,
+    pub(crate) facts: TraceFacts,
+    pub(crate) notes: Vec<String>,
+    pub(crate) summary: Summary,
+    pub(crate) n_partial_overlaps: usize,
+    /// Tracks and processes with events.
+    pub(crate) n_tracks: usize,
+    pub(crate) n_processes: usize,
+    pub(crate) devices: Vec<Device>,
+    pub(crate) asyncs: AsyncCount,
+    pub(crate) async_summary: AsyncSummary,
+    /// Number of async operations of the trace, selected or not.
+    pub(crate) n_async_ops: usize,
+    pub(crate) flows: FlowCount,
+}
+
+impl SummaryReport {
+    /// Loads a trace and summarizes it.
+    pub(crate) fn of(source: &Source, args: &SummaryArgs) -> Result<Self, UserError> {
+        let (loaded, facts) = source.load_with_async_args(ASYNC_ARGS.map(str::to_owned).to_vec())?;
+        let trace = &loaded.trace;
+        let nesting = Nesting::of(trace);
+        let (selection, options) = (args.selection.selection(), args.options());
+        let selected = selection.apply(trace);
+        let mut ops = async_ops(trace);
+        let n_async_ops = ops.len();
+        selection.retain_asyncs(trace, &mut ops);
+        let (n_tracks, n_processes) = count_used_tracks(trace);
+        let summary = summarize(trace, &nesting, &selected, &options);
+        let mut notes = facts.notes();
+        notes.extend(recorder::notes(&loaded.recordings));
+        notes.extend(limits::notes(trace));
+        notes.extend(beyond_note(&summary, options.groups_max));
+        Ok(Self {
+            notes,
+            facts,
+            summary,
+            n_partial_overlaps: nesting.tracks.iter().map(|track| track.n_partial_overlaps).sum(),
+            n_tracks,
+            n_processes,
+            devices: devices(trace),
+            asyncs: count_asyncs(trace),
+            async_summary: summarize_asyncs(trace, &ops, &options),
+            n_async_ops,
+            flows: count_flows(trace),
+            loaded,
+        })
+    }
+
+    /// Returns true if no slice and no async operation is selected.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.summary.rows.is_empty() && self.async_summary.rows.is_empty()
+    }
+
+    /// Returns the name of a device: its process, and its number in that process.
+    pub(crate) fn device_label(&self, device: &Device) -> String {
+        let trace = &self.loaded.trace;
+        let process = trace.tracks.process_label(device.process, &trace.strings);
+        match device.number {
+            Some(number) => format!("{process}{SEPARATOR}{PREFIX}{number}"),
+            None => process,
+        }
+    }
+
+    /// Returns the value of one grouping key of a row.
+    pub(crate) fn label(&self, key: &Key, by: By) -> String {
+        let trace = &self.loaded.trace;
+        let text = |id| trace.strings.get(id).to_owned();
+        let label = match by {
+            By::Name => key.name.map(text),
+            By::Cat => key.category.map(text),
+            By::Track => key.track.map(|track| trace.tracks.label(track, &trace.strings)),
+            By::Process => key.process.map(|process| trace.tracks.process_label(process, &trace.strings)),
+        };
+        label.unwrap_or_default()
+    }
+}
+
+fn beyond_note(summary: &Summary, groups_max: usize) -> Option<String> {
+    (summary.n_beyond > 0).then(|| {
+        let (slices, groups_max) = (count(summary.n_beyond, "slice"), number(groups_max as u64));
+        format!("more than {groups_max} rows: {slices} of later ones counted together, as part of the rest")
+    })
+}
+
+/// Counts tracks and processes with events. Files declare many that have none.
+fn count_used_tracks(trace: &Trace) -> (usize, usize) {
+    let columns =
+        [&trace.slices.track, &trace.instants.track, &trace.flows.track, &trace.asyncs.track, &trace.counters.track];
+    let mut is_used = vec![false; trace.tracks.len()];
+    for track in columns.into_iter().flatten() {
+        is_used[track.index()] = true;
+    }
+    let used = trace.tracks.iter().filter(|(id, _)| is_used[id.index()]);
+    let processes: HashSet<ProcessId> = used.map(|(_, track)| track.process).collect();
+    (is_used.iter().filter(|&&is_used| is_used).count(), processes.len())
+}
