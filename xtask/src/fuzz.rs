@@ -12,6 +12,7 @@ const TARGETS: &[(&str, Option<&str>)] = &[
     ("open", Some(SMALL_TRACES)),
     ("perfetto", None),
     ("repair", Some(SMALL_TRACES)),
+    ("steps", Some(SMALL_TRACES)),
     ("config", Some("fuzz/seeds/config")),
 ];
 const SMALL_TRACES: &str = "tests/data/corpus-small";
