@@ -35,7 +35,8 @@ fn convert(spool: &[u8]) {
     assert!(json.len() <= limit, "{} bytes became {}", spool.len(), json.len());
     let mut perfetto = Vec::new();
     let form = spool::OutputFormat { encoding: spool::Encoding::Perfetto, ..spool::OutputFormat::default() };
-    let written = spool::to_format(spool, &mut perfetto, form, 1).expect("a spool that can be JSON can have any format");
+    let written =
+        spool::to_format(spool, &mut perfetto, form, 1).expect("a spool that can be JSON can have any format");
     assert_eq!((written.events, written.n_diagnostics), (summary.events, summary.n_diagnostics));
     if !perfetto.is_empty() {
         let read = to_chrome(&perfetto[..], &mut std::io::sink()).expect("the output consists of packets");
