@@ -161,6 +161,7 @@ fn pushes_that_overlap_partly_get_separate_rows() {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "the durations follow the machine's speed")]
 #[test]
 fn overlapping_pushes_of_several_layers_stay_with_their_layers() {
     let path = scratch::folder("overlapping_pushes_of_several_layers").join("trace.json");

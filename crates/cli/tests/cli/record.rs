@@ -170,11 +170,11 @@ fn more_processes_than_open_files_can_be_recorded() {
 #[test]
 fn the_parts_of_a_rotating_recording_are_one_process() {
     let scene = Scene::new();
-    let mut command = record(&scene, "--json", "gather-forked a 50000");
+    let mut command = record(&scene, "--json", "gather-forked a 80000");
     let finished = process::run(command.env("FERRUM_TRACE_ROTATE", "1MiB")).expect_success();
     let object = object_of(&finished);
-    assert_eq!(spans_in(&scene.read("trace.json")), spans([("a", 50_000), ("a-child", 50_000), ("a-parent", 50_000)]));
-    assert_eq!(ends(&object), [(50_000, "by itself"), (100_000, "exit")]);
+    assert_eq!(spans_in(&scene.read("trace.json")), spans([("a", 80_000), ("a-child", 80_000), ("a-parent", 80_000)]));
+    assert_eq!(ends(&object), [(80_000, "by itself"), (160_000, "exit")]);
     assert_eq!(object["summary"]["processes"], 2);
     assert_eq!(object["clock_error_ns"], 0);
     let trace: Value = serde_json::from_slice(&scene.read("trace.json")).unwrap();

@@ -5,7 +5,7 @@ use crate::recording::background;
 use crate::stats::Stats;
 use crate::util::lock::lock;
 use ferrum_trace_model::settings::Rotate;
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -36,8 +36,8 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Completed {
-    /// Complete files that have not been removed, oldest first.
-    paths: VecDeque<PathBuf>,
+    /// Complete files that have not been removed, by number. Two writers may complete them out of order.
+    paths: BTreeMap<u32, PathBuf>,
     /// Counts of all complete files.
     stats: Stats,
 }
@@ -122,10 +122,10 @@ impl Part {
     pub(crate) fn mark_complete(&self, path: &Path, stats: Stats) {
         let mut completed = lock(&self.shared.completed);
         completed.stats += stats;
-        completed.paths.push_back(path.to_owned());
+        completed.paths.insert(self.number, path.to_owned());
         let n_kept = self.shared.rotate.keep.map_or(usize::MAX, |keep| keep as usize);
         while completed.paths.len() > n_kept {
-            if let Some(oldest) = completed.paths.pop_front() {
+            if let Some((_, oldest)) = completed.paths.pop_first() {
                 let _ = std::fs::remove_file(oldest);
             }
         }
@@ -134,5 +134,30 @@ impl Part {
     /// Marks this part as the last one, because the next one cannot be started.
     pub(crate) fn mark_last(&self) {
         self.is_last.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_parts_are_kept_if_they_complete_out_of_order() {
+        let folder = std::env::temp_dir().join(format!("ferrum-parts-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let rotate = Rotate { keep: Some(2), ..Rotate::default() };
+        let start = Start { point: (0, 0), wall_nanos: 0 };
+        let first = Part::first(rotate, folder.join("trace.json"), 1, 1, start);
+        let complete = |part: &Part| {
+            let path = folder.join(part.number.to_string());
+            std::fs::write(&path, "").unwrap();
+            part.mark_complete(&path, Stats::default());
+        };
+        [2, 3, 4].into_iter().for_each(|number| complete(&first.next(number)));
+        // Its writer was slow: three newer parts are complete.
+        complete(&first);
+        let kept = [1, 2, 3, 4].map(|number: u32| folder.join(number.to_string()).exists());
+        assert_eq!(kept, [false, false, true, true]);
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }
