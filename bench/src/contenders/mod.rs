@@ -21,9 +21,9 @@ mod puffin;
 #[cfg(feature = "peers")]
 mod sparkles;
 #[cfg(feature = "peers")]
-pub mod tracing_chrome;
+pub(crate) mod tracing_chrome;
 #[cfg(feature = "peers")]
-pub mod tracing_ours;
+pub(crate) mod tracing_ours;
 #[cfg(feature = "peers")]
 mod tracy;
 #[cfg(feature = "peers")]

@@ -1,7 +1,7 @@
 //! One file per group of figures: the parent's part collects and compares, the child's part measures.
 
 #[cfg(feature = "peers")]
-pub mod candle;
+pub(crate) mod candle;
 pub(crate) mod clock;
 pub(crate) mod convert;
 #[cfg(feature = "engine")]
