@@ -52,8 +52,8 @@ pub use requests::{
 };
 pub use rewrite::rank::rank_in;
 pub use steps::{
-    Attribution, BatchRange, DeviceTime, Difference, Mark, NameTime, OpTime, OpTimes, STEP_ARGS, SlowStep, Split, Step,
-    StepGroup, StepSource, Steps, StepsOptions, What, names_device, steps,
+    Attribution, BatchRange, DeviceTime, Difference, DifferenceSubject, Mark, NameTime, OpTime, OpTimes, STEP_ARGS,
+    SlowStep, Split, Step, StepGroup, StepSource, Steps, StepsOptions, names_device, steps,
 };
 pub use structure::async_ops::{ASYNC_ARGS, AsyncOp, BusyTime, async_ops};
 pub use structure::gaps::{GapPlace, GapSum};

@@ -134,7 +134,7 @@ fn longer_device_work_is_part_of_the_excess() {
     let [slow] = &steps.slowest[..] else { panic!("{:?}", steps.slowest) };
     assert_eq!((slow.step, slow.excess), (2, 23));
     let host: Vec<_> = slow.host.iter().map(|difference| (difference.what, difference.excess())).collect();
-    assert_eq!(host, [(What::DeviceOnly, 20), (What::Neither, 3)]);
+    assert_eq!(host, [(DifferenceSubject::DeviceOnly, 20), (DifferenceSubject::Neither, 3)]);
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub use device::{Attribution, DeviceTime};
 pub use groups::{BatchRange, StepGroup};
 pub use mark::{Mark, StepSource};
 pub use op_times::{NameTime, OpTime, OpTimes};
-pub use slowest::{Difference, SlowStep, What};
+pub use slowest::{Difference, DifferenceSubject, SlowStep};
 pub use span::Split;
 pub use step::Step;
 

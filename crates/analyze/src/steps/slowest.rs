@@ -37,7 +37,7 @@ pub struct SlowStep {
 
 /// Subject of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum What {
+pub enum DifferenceSubject {
     /// Self time of slices of this name.
     Name(StringId),
     /// Time of the mark that is in no slice.
@@ -56,7 +56,7 @@ pub enum What {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The subject.
-    pub what: What,
+    pub what: DifferenceSubject,
     /// Time in the slow step.
     pub here: i64,
     /// Time in the median step.
@@ -134,18 +134,18 @@ impl Compare<'_> {
         let [here, there] = [place, median].map(|place| &self.steps[place as usize]);
         let [marked_here, marked_there] = [place, median].map(|place| self.marked[place as usize]);
         let by_name = |step: &MarkedSlice| host::by_name(self.trace, self.nesting, step);
-        let mut host = differences(&by_name(&marked_here), &by_name(&marked_there), What::Name);
-        host.push(plain(What::NoSlice, here.unexplained, there.unexplained));
+        let mut host = differences(&by_name(&marked_here), &by_name(&marked_there), DifferenceSubject::Name);
+        host.push(plain(DifferenceSubject::NoSlice, here.unexplained, there.unexplained));
         // A device mark has no host time, and its kernels are slices of its own track.
         if [here, there].iter().all(|step| step.split.host.saturating_add(step.split.both) == step.mark_duration) {
-            host.push(plain(What::DeviceOnly, here.split.device, there.split.device));
-            host.push(plain(What::Neither, here.split.neither, there.split.neither));
+            host.push(plain(DifferenceSubject::DeviceOnly, here.split.device, there.split.device));
+            host.push(plain(DifferenceSubject::Neither, here.split.neither, there.split.neither));
         }
         let nothing = Parts::default();
         let of_device = |place: u32| self.devices.get(&place).unwrap_or(&nothing);
-        let mut device = differences(of_device(place), of_device(median), What::DeviceOp);
+        let mut device = differences(of_device(place), of_device(median), DifferenceSubject::DeviceOp);
         if here.device.n_slices > 0 || there.device.n_slices > 0 {
-            device.push(plain(What::DeviceIdle, here.device.idle(), there.device.idle()));
+            device.push(plain(DifferenceSubject::DeviceIdle, here.device.idle(), there.device.idle()));
         }
         SlowStep {
             step: place as usize,
@@ -158,11 +158,15 @@ impl Compare<'_> {
     }
 }
 
-fn plain(what: What, here: i64, median: i64) -> Difference {
+fn plain(what: DifferenceSubject, here: i64, median: i64) -> Difference {
     Difference { what, here, median, count: 0, median_count: 0 }
 }
 
-fn differences<K: Copy + Eq + Hash>(here: &Parts<K>, there: &Parts<K>, what: impl Fn(K) -> What) -> Vec<Difference> {
+fn differences<K: Copy + Eq + Hash>(
+    here: &Parts<K>,
+    there: &Parts<K>,
+    what: impl Fn(K) -> DifferenceSubject,
+) -> Vec<Difference> {
     let only_there = there.keys().filter(|key| !here.contains_key(*key));
     let difference = |key: &K| {
         let (time, count) = here.get(key).copied().unwrap_or_default();

@@ -76,9 +76,9 @@ fn a_slow_step_is_compared_with_the_median_of_its_group() {
     let [slow] = &steps.slowest[..] else { panic!("{:?}", steps.slowest) };
     assert_eq!((slow.step, slow.excess), (2, 30));
     let host: Vec<_> = slow.host.iter().map(|difference| (difference.what, difference.excess())).collect();
-    let [up, sample] = ["up", "sample"].map(|name| What::Name(trace.strings.find(name).unwrap()));
+    let [up, sample] = ["up", "sample"].map(|name| DifferenceSubject::Name(trace.strings.find(name).unwrap()));
     // The median of 20, 20 and 50 is the second of them: 20 in all, no sampling.
-    assert_eq!(host, [(sample, 25), (What::NoSlice, 10), (up, -5)]);
+    assert_eq!(host, [(sample, 25), (DifferenceSubject::NoSlice, 10), (up, -5)]);
     assert_eq!(host.iter().map(|(_, excess)| excess).sum::<i64>(), slow.excess);
     assert_eq!(slow.gap.map(|(place, length)| (name(&trace, place.after), length)), Some(("up", 8)));
     assert_eq!(slow.device, []);

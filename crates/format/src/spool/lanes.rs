@@ -5,6 +5,10 @@
 //! from every other slice. Of two slices that begin at the same time, the longer one comes first, in the file too. A
 //! slice that ends where another one begins also comes first, since formats with separate begins and ends depend on
 //! their order.
+//!
+//! The lanes of `ferrum-trace-analyze` (`structure/nesting_lanes.rs`, `convert/ordered_lanes.rs`) place slices that are
+//! sorted by start. These place slices in the order in which they were recorded, in batches, so a slice may go between
+//! earlier ones of its lane. This crate cannot use those: it is below them.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

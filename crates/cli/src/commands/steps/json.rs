@@ -4,7 +4,8 @@ use super::report::StepsReport;
 use crate::input::source::Source;
 use crate::render::json::{DurationsObject, FileObject, TraceObject};
 use ferrum_trace_analyze::{
-    Attribution, DeviceTime, Difference, GapPlace, GapSum, NameTime, OpTime, SlowStep, Split, Step, StepGroup, What,
+    Attribution, DeviceTime, Difference, DifferenceSubject, GapPlace, GapSum, NameTime, OpTime, SlowStep, Split, Step,
+    StepGroup,
 };
 use ferrum_trace_model::vocab::{Op, Phase};
 use ferrum_trace_model::{StringId, Trace};
@@ -286,12 +287,12 @@ impl<'a> SlowObject<'a> {
 impl<'a> DifferenceObject<'a> {
     fn new(trace: &'a Trace, difference: &Difference) -> Self {
         let (what, name) = match difference.what {
-            What::Name(name) => ("name", Some(trace.strings.get(name))),
-            What::NoSlice => ("no_span", None),
-            What::DeviceOnly => ("device_only", None),
-            What::Neither => ("neither", None),
-            What::DeviceOp(op) => ("op", Some(op.map_or("other", Op::as_str))),
-            What::DeviceIdle => ("idle", None),
+            DifferenceSubject::Name(name) => ("name", Some(trace.strings.get(name))),
+            DifferenceSubject::NoSlice => ("no_span", None),
+            DifferenceSubject::DeviceOnly => ("device_only", None),
+            DifferenceSubject::Neither => ("neither", None),
+            DifferenceSubject::DeviceOp(op) => ("op", Some(op.map_or("other", Op::as_str))),
+            DifferenceSubject::DeviceIdle => ("idle", None),
         };
         let Difference { here, median, count, median_count, .. } = *difference;
         Self { what, name, here_ns: here, median_ns: median, count, median_count }

@@ -4,7 +4,7 @@ use super::names::{phase_name, place, quoted};
 use super::ops::op_name;
 use crate::render::style::TITLE;
 use crate::render::units::{number, time};
-use ferrum_trace_analyze::{Difference, SlowStep, Step, Steps, What};
+use ferrum_trace_analyze::{Difference, DifferenceSubject, SlowStep, Step, Steps};
 use ferrum_trace_model::Trace;
 use std::fmt::Write as _;
 
@@ -60,12 +60,12 @@ fn sizes(here: &Step, median: &Step) -> Option<String> {
 
 fn difference_line(trace: &Trace, difference: &Difference) -> String {
     let what = match difference.what {
-        What::Name(name) => quoted(trace, name),
-        What::NoSlice => "in no span".to_owned(),
-        What::DeviceOnly => "only devices work".to_owned(),
-        What::Neither => "neither host nor device works, the step waits for a device".to_owned(),
-        What::DeviceOp(op) => format!("device, {}", op_name(op)),
-        What::DeviceIdle => "device, idle".to_owned(),
+        DifferenceSubject::Name(name) => quoted(trace, name),
+        DifferenceSubject::NoSlice => "in no span".to_owned(),
+        DifferenceSubject::DeviceOnly => "only devices work".to_owned(),
+        DifferenceSubject::Neither => "neither host nor device works, the step waits for a device".to_owned(),
+        DifferenceSubject::DeviceOp(op) => format!("device, {}", op_name(op)),
+        DifferenceSubject::DeviceIdle => "device, idle".to_owned(),
     };
     let excess = difference.excess();
     let sign = if excess > 0 { "+" } else { "" };
