@@ -9,17 +9,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Limit for the mapping's error bound.
-pub const ERROR_NS_MAX: u64 = 20_000;
+pub(crate) const ERROR_NS_MAX: u64 = 20_000;
 
 /// The recording is global to the process, and PoCL crashes when several threads initialize it at once; so the tests of
 /// a file run one at a time, each for as long as it has a device.
-pub fn turn() -> MutexGuard<'static, ()> {
+pub(crate) fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Records while `work` runs, and returns the trace and the result. The caller holds the turn. The file stays.
-pub fn recorded<T>(file: &str, work: impl FnOnce() -> T) -> (TraceFile, T) {
+pub(crate) fn recorded<T>(file: &str, work: impl FnOnce() -> T) -> (TraceFile, T) {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);
     let recorder = Recorder::builder().path(&path).start().unwrap();
     // A failed test must not prevent the others from recording.
@@ -32,7 +32,7 @@ pub fn recorded<T>(file: &str, work: impl FnOnce() -> T) -> (TraceFile, T) {
 }
 
 /// Keeps a file for the step `viewers`, with the counts that Perfetto must find.
-pub fn leave_for_viewers(file: &str, counts: &str) {
+pub(crate) fn leave_for_viewers(file: &str, counts: &str) {
     let own = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let folder = own.with_file_name("viewer-check");
     std::fs::create_dir_all(&folder).unwrap();
@@ -42,7 +42,7 @@ pub fn leave_for_viewers(file: &str, counts: &str) {
 
 /// Calibrates long enough to learn the drift of the clocks. After that, a thread that is not scheduled for a while, as
 /// happens on busy machines, costs little precision.
-pub fn learn_drift(mut calibrate: impl FnMut() -> Result<Duration, Error>) {
+pub(crate) fn learn_drift(mut calibrate: impl FnMut() -> Result<Duration, Error>) {
     let begin = Timestamp::now();
     while Timestamp::now() < begin + Duration::from_secs(1) {
         calibrate().unwrap();
@@ -50,11 +50,11 @@ pub fn learn_drift(mut calibrate: impl FnMut() -> Result<Duration, Error>) {
 }
 
 /// Host times before work was launched and after it was known to be done.
-pub type Window = (Timestamp, Timestamp);
+pub(crate) type Window = (Timestamp, Timestamp);
 
 /// Panics unless there are as many slices with this name as windows, each inside its window, with an error below
 /// `error_ns`, and with a flow from the span `launch` of the same index.
-pub fn assert_inside(trace: &TraceFile, name: &str, windows: &[Window], error_ns: u64) {
+pub(crate) fn assert_inside(trace: &TraceFile, name: &str, windows: &[Window], error_ns: u64) {
     let origin = trace.about("start_monotonic_ns");
     let slices: Vec<&Event> = trace.named(name).filter(|event| event.phase == 'X').collect();
     assert_eq!(slices.len(), windows.len());
