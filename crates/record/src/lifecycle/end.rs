@@ -44,11 +44,15 @@ pub(crate) fn take_active(id: u64) -> Option<Arc<Recording>> {
         clear_ids();
         registry.active.iter().for_each(|recording| say_if_muted(recording));
         categories::end();
-        registry.active.take().filter(|recording| recording.mark_closed())
+        let recording = registry.active.take().filter(|recording| recording.mark_closed())?;
+        registry.n_closing += 1;
+        Some(recording)
     })?;
-    // Now, not when it is completed: threads would continue to record to it, though another recording may have started
-    // by then. And not under the lock of the registry, which they take to find the other recording.
+    // Now, not when it is completed: no other recording starts until the chunks are closed. And not under the lock of
+    // the registry, since the kernel may take long to write to every chunk, and threads take the lock for new call
+    // sites.
     recording.close_chunks();
+    with_registry(|registry| registry.n_closing = registry.n_closing.saturating_sub(1));
     Some(recording)
 }
 

@@ -120,6 +120,8 @@ extern "C" fn after_fork_in_child() {
         switch::end();
         return;
     };
+    // A thread of the parent that closes a recording does not exist here.
+    registry.n_closing = 0;
     for recording in std::mem::take(&mut registry.recordings) {
         if let Some(recording) = recording.upgrade() {
             recording.spool().abandon_in_child();

@@ -7,7 +7,7 @@ use crate::lifecycle::{end, fork_and_exit, rotate};
 use crate::os::clock::ClockKind;
 use crate::os::stderr::say;
 use crate::process::categories;
-use crate::process::current::{Registry, with_registry};
+use crate::process::current::{Registry, with_registry, with_registry_to_start};
 use crate::process::options::Options;
 use crate::process::switch::{self, MONOTONIC, TICKS, UNDECIDED};
 use crate::thread::buffer;
@@ -56,7 +56,7 @@ pub(crate) type Started = (Arc<Recording>, bool);
 /// runs the program decides, and prints one line about it on standard error.
 pub(crate) fn start(options: Options) -> Result<Started, Error> {
     let own_path = options.session.out.clone();
-    let started = with_registry(|registry| match recording_of_environment(registry)? {
+    let started = with_registry_to_start(|registry| match recording_of_environment(registry)? {
         Some(recording) => Ok((recording, true)),
         None => start_locked(registry, options).map(|recording| (recording, false)),
     });
@@ -121,4 +121,26 @@ pub(crate) fn start_private(options: &Options) -> Result<Arc<Recording>, Error> 
     let recording = Recording::start(&options.session, &options.flight)?;
     with_registry(|registry| registry.remember(&recording));
     Ok(recording)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::current;
+    use std::time::Duration;
+
+    #[test]
+    fn no_recording_starts_while_chunks_of_the_previous_one_are_open() {
+        let path = std::env::temp_dir().join(format!("ferrum-closing-{}.json", std::process::id()));
+        let options = Options::new(path.clone());
+        with_registry(|registry| registry.n_closing += 1);
+        let starting = std::thread::spawn(|| start(options));
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!starting.is_finished() && current::active_id() == 0);
+        with_registry(|registry| registry.n_closing -= 1);
+        let (recording, _) = starting.join().unwrap().unwrap();
+        assert!(current::is_active(recording.id()));
+        end::finish(recording.recording()).unwrap();
+        std::fs::remove_file(path).unwrap();
+    }
 }

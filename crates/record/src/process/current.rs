@@ -31,6 +31,9 @@ pub(crate) struct Registry {
     pub sites: Vec<&'static Site>,
     /// Recordings that may be unfinished.
     pub recordings: Vec<Weak<Recording>>,
+    /// Number of recordings that have ended and whose chunks are not closed yet. None starts meanwhile: threads would
+    /// write events to these chunks that refer to definitions of the new recording.
+    pub n_closing: usize,
     /// In a forked child: options of its own recording, which starts with its first event.
     pub restart: Option<Options>,
     /// Options of the active recording.
@@ -44,7 +47,15 @@ pub(crate) type StartRecording = fn(&mut Registry, Options) -> Result<Arc<Record
 
 impl Registry {
     const fn new() -> Self {
-        Self { active: None, sites: Vec::new(), recordings: Vec::new(), restart: None, options: None, start: None }
+        Self {
+            active: None,
+            sites: Vec::new(),
+            recordings: Vec::new(),
+            n_closing: 0,
+            restart: None,
+            options: None,
+            start: None,
+        }
     }
 
     /// Makes a recording the active one.
@@ -75,6 +86,22 @@ pub(crate) fn with_registry<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
         return work(&mut Registry::new());
     }
     quietly(|| work(&mut lock(&REGISTRY)))
+}
+
+/// Calls `work` with the registry when no recording is being closed. Signal handlers of this thread cannot record
+/// meanwhile.
+pub(crate) fn with_registry_to_start<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
+    let mut work = Some(work);
+    loop {
+        let done = with_registry(|registry| {
+            let work = if registry.n_closing == 0 { work.take() } else { None };
+            work.map(|work| work(registry))
+        });
+        match done {
+            Some(done) => return done,
+            None => std::thread::yield_now(),
+        }
+    }
 }
 
 /// Locks the registry unless another thread holds it for longer than `timeout_nanos`.
