@@ -10,7 +10,7 @@
 //! leaf           |----|                 self: 4
 //! ```
 //!
-//! Where slices nest, this is the duration minus the time of the slices inside. Where two slices overlap partly, the
+//! For slices that nest, this is the duration minus the time of the slices inside. Where two slices overlap partly, the
 //! shared time belongs to the later one, so that the self times of a track always sum to its busy time. Of two slices
 //! that start together the longer one is the outer one; of two with equal times, the one that is earlier in the file.
 

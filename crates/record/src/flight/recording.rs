@@ -14,7 +14,9 @@ use crate::recording::part::Part;
 use crate::recording::session::Session;
 use crate::stats::Stats;
 use crate::thread::buffer::quietly;
+use ferrum_trace_model::Trigger;
 use std::ops::Deref;
+use std::path::Path;
 use std::sync::Arc;
 
 /// A session with its dumps and triggers. A rotating recording has one of these for each part.
@@ -69,7 +71,7 @@ impl Recording {
     /// Writes the pending dump from the ring, and reports an error on standard error. Calls `copied` when the data of
     /// the dump can no longer be overwritten.
     pub(crate) fn write_dump(&self, copied: impl FnOnce()) {
-        let written = self.dumps.write_pending(|path, trigger| {
+        self.write_pending(|path, trigger| {
             let copy = Snapshot::take(self.spool().file(), with_ending(path, ".copy"));
             quietly(|| self.spool().unpin());
             copied();
@@ -80,19 +82,20 @@ impl Recording {
             }
             written
         });
-        if let Err(error) = written {
-            say(&error.to_string());
-        }
     }
 
     /// Writes the dump that is still pending when the recording ends, from the copy made for it or from the ring.
     fn write_last_dump(&self) {
-        let written = self.dumps.write_pending(|path, trigger| {
+        self.write_pending(|path, trigger| {
             let copy = self.dumps.take_copy();
             let spool = copy.as_ref().map_or(self.spool().file(), Snapshot::file);
             output::write_dump(spool, path, trigger, self.has_whole_micros())
         });
-        if let Err(error) = written {
+    }
+
+    /// Writes the pending dump, if there is one, and reports an error on standard error.
+    fn write_pending(&self, write: impl FnOnce(&Path, Trigger) -> Result<(), Error>) {
+        if let Err(error) = self.dumps.write_pending(write) {
             say(&error.to_string());
         }
     }

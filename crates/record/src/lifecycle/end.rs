@@ -48,9 +48,8 @@ pub(crate) fn take_active(id: u64) -> Option<Arc<Recording>> {
         registry.n_closing += 1;
         Some(recording)
     })?;
-    // Now, not when it is completed: no other recording starts until the chunks are closed. And not under the lock of
-    // the registry, since the kernel may take long to write to every chunk, and threads take the lock for new call
-    // sites.
+    // Not under the lock of the registry: this writes to every chunk, which may take long, and threads take the lock
+    // for new call sites. No other recording starts until it is done.
     recording.close_chunks();
     with_registry(|registry| registry.n_closing = registry.n_closing.saturating_sub(1));
     Some(recording)
