@@ -6,6 +6,7 @@
 //! Modules depend on each other in one direction only. Each may use those above it:
 //!
 //! ```text
+//! stats      statistics of runs: tests, intervals, warm-up, modes
 //! opener     function that opens a file for each pass
 //! kineto     names that PyTorch's profiler uses
 //! structure  nesting, lanes, async operations, gaps, selections
@@ -30,6 +31,7 @@ mod ops;
 pub mod repair;
 mod requests;
 mod rewrite;
+pub mod stats;
 mod steps;
 mod structure;
 #[cfg(test)]

@@ -45,6 +45,7 @@ const CRATES: &[Crate] = &[
         source_folder: "crates/analyze/src",
         top: &["lib.rs", "test_traces.rs"],
         layers: &[
+            "stats",
             "opener",
             "kineto",
             "structure",
