@@ -2,6 +2,7 @@
 
 use super::design::Design;
 use super::rank_test::{RankTest, Tails};
+use super::shifts::Shifts;
 
 /// Difference between the figures of two sides.
 ///
@@ -34,12 +35,6 @@ pub enum Method {
 /// Excess of a p value over the error rate that is rounding only.
 const ROUNDING: f64 = 1e-9;
 
-/// Precision of an interval, relative to the range of the values.
-const PRECISION: f64 = 1e-11;
-
-/// Doublings of a distance until it surely exceeds the ends of an interval.
-const N_DOUBLINGS_MAX: i32 = 12;
-
 impl TwoSided {
     /// Reports whether the test finds a difference: the p value is at most `1 - level`, and the interval excludes zero.
     pub fn is_significant(&self) -> bool {
@@ -51,8 +46,8 @@ impl TwoSided {
 ///
 /// The test asks how many of all assignments of runs to sides, within the blocks of the design, give the new side a sum
 /// of ranks as extreme as the observed one. Without blocks it is the Mann-Whitney U test, with ties by midranks. The
-/// shift is the one after which the sum of ranks is as expected: without blocks the Hodges-Lehmann estimate, that is, the
-/// median of all pairwise differences. The interval contains the shifts that the test does not reject.
+/// shift is the one after which the sum of ranks is as expected: without blocks the Hodges-Lehmann estimate, that is,
+/// the median of all pairwise differences. The interval contains the shifts that the test does not reject.
 ///
 /// Up to 60 runs in total, all assignments are counted. Above, the sum of ranks is taken as normally distributed, with
 /// its variance corrected for ties.
@@ -65,9 +60,11 @@ pub fn compare(base: &[f64], new: &[f64], design: &Design, level: f64) -> Option
     }
     let mut test = RankTest::new(base, new, design)?;
     let tails = test.tails(0.0);
-    let (low, high) = interval(&mut test, 1.0 - level);
+    let shifts = test.shifts();
+    let (low, high) = interval(&mut test, &shifts, 1.0 - level);
+    let shift = estimate(&test, &shifts).max(low).min(high);
     let method = if test.is_exact() { Method::Exact } else { Method::Normal };
-    Some(TwoSided { shift: estimate(&test).max(low).min(high), low, high, p_value: tails.two_sided(), level, method })
+    Some(TwoSided { shift, low, high, p_value: tails.two_sided(), level, method })
 }
 
 /// Reports whether a probability is at most `error_rate`, but for rounding.
@@ -82,42 +79,18 @@ impl Tails {
 }
 
 /// Returns the ends of the interval of shifts that the test does not reject.
-fn interval(test: &mut RankTest, error_rate: f64) -> (f64, f64) {
-    let range = test.range();
-    let low = lower_end(range, |shift| is_small(2.0 * test.tails(shift).high, error_rate));
-    let high = -lower_end(range, |shift| is_small(2.0 * test.tails(-shift).low, error_rate));
+fn interval(test: &mut RankTest, shifts: &Shifts, error_rate: f64) -> (f64, f64) {
+    let low = shifts.lower_end(|shift| is_small(2.0 * test.tails(shift).high, error_rate));
+    let high = shifts.upper_end(|shift| is_small(2.0 * test.tails(shift).low, error_rate));
     // Only rounding can exchange the ends.
     (low.min(high), high.max(low))
 }
 
-/// Returns the shift after which neither side ranks higher than expected, or the middle of all such shifts.
-fn estimate(test: &RankTest) -> f64 {
-    let range = test.range();
-    let low = lower_end(range, |shift| test.excess(shift) > 0.0);
-    let high = -lower_end(range, |shift| test.excess(-shift) < 0.0);
-    (low + high) / 2.0
-}
-
-/// Returns the end of the shifts that are not too low, or `-inf` if none is too low.
-///
-/// Zero is always tried, and the returned shift is one that was tried and is not too low. So the end lies on the same
-/// side of zero as the test says.
-fn lower_end(range: f64, mut is_too_low: impl FnMut(f64) -> bool) -> f64 {
-    let unit = if range > 0.0 { range } else { 1.0 };
-    let zero_is_too_low = is_too_low(0.0);
-    let distances = (0..N_DOUBLINGS_MAX).map(|doublings| unit * 2.0_f64.powi(doublings));
-    let mut ends = if zero_is_too_low {
-        distances.into_iter().find(|shift| !is_too_low(*shift)).map(|shift| (0.0, shift))
-    } else {
-        distances.into_iter().map(|distance| -distance).find(|shift| is_too_low(*shift)).map(|shift| (shift, 0.0))
-    };
-    while let Some((too_low, end)) = ends
-        && end - too_low > unit * PRECISION
-    {
-        let middle = too_low / 2.0 + end / 2.0;
-        ends = Some(if is_too_low(middle) { (middle, end) } else { (too_low, middle) });
-    }
-    ends.map_or(if zero_is_too_low { f64::INFINITY } else { f64::NEG_INFINITY }, |(_, end)| end)
+/// Returns the shift after which the new side ranks as expected, or the middle of all such shifts.
+fn estimate(test: &RankTest, shifts: &Shifts) -> f64 {
+    let low = shifts.lower_end(|shift| test.excess(shift) > 0.0);
+    let high = shifts.upper_end(|shift| test.excess(shift) < 0.0);
+    low / 2.0 + high / 2.0
 }
 
 #[cfg(test)]

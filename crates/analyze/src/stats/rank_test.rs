@@ -4,12 +4,16 @@ use super::design::{Block, Design};
 use super::normal::upper_tail;
 use super::permutations::{BlockRanks, SumDistribution};
 use super::ranks::doubled_midranks;
+use super::shifts::Shifts;
 
 /// Number of runs of both sides up to which all assignments are counted. Above, the sum is taken as normal.
 const N_EXACT_MAX: usize = 60;
 
 /// Magnitude above which a value is ignored like one that is not finite, so that no difference overflows.
 const VALUE_MAX: f64 = 1e100;
+
+/// Difference of slopes that is rounding only.
+const PARALLEL: f64 = 1e-9;
 
 /// Half the step between two sums of doubled ranks: correction for a normal distribution in place of a discrete one.
 const CONTINUITY: f64 = 1.0;
@@ -59,9 +63,23 @@ impl RankTest {
         self.blocks.iter().map(BlockValues::n_runs).sum::<usize>() <= N_EXACT_MAX
     }
 
-    /// Returns the difference between the largest and the smallest value of the block where it is largest.
-    pub(super) fn range(&self) -> f64 {
-        self.blocks.iter().map(BlockValues::range).fold(0.0, f64::max)
+    /// Returns the shifts to try: those at which two values change their order, or any if these would be too many.
+    pub(super) fn shifts(&self) -> Shifts {
+        let range = self.blocks.iter().map(BlockValues::range).fold(0.0, f64::max);
+        if self.is_exact() { Shifts::from_points(self.crossings(), range) } else { Shifts::Any(range) }
+    }
+
+    /// Returns the shifts at which two aligned values are equal, if they do not move in parallel.
+    fn crossings(&self) -> Vec<f64> {
+        let still: Vec<f64> = self.blocks.iter().flat_map(|block| block.aligned(0.0)).collect();
+        let slopes: Vec<f64> = self.blocks.iter().flat_map(BlockValues::slopes).collect();
+        let lines: Vec<(f64, f64)> = still.into_iter().zip(slopes).collect();
+        let pairs =
+            lines.iter().enumerate().flat_map(|(idx, line)| lines.iter().skip(idx + 1).map(move |it| (line, it)));
+        pairs
+            .filter(|(left, right)| (left.1 - right.1).abs() > PARALLEL)
+            .map(|(left, right)| (left.0 - right.0) / (right.1 - left.1))
+            .collect()
     }
 
     /// Returns the sum of the ranks of the new side after it is moved down by `shift`, less its expectation.
@@ -116,6 +134,13 @@ impl BlockValues {
     fn range(&self) -> f64 {
         let values = || self.base.iter().chain(&self.new).copied();
         values().fold(f64::NEG_INFINITY, f64::max) - values().fold(f64::INFINITY, f64::min)
+    }
+
+    /// Returns the change of each aligned value with the shift. In all of a block, they sum to zero.
+    fn slopes(&self) -> impl Iterator<Item = f64> {
+        let (n_base, n_new) = (self.base.len(), self.new.len());
+        let of_base = n_new as f64 / self.n_runs() as f64;
+        std::iter::repeat_n(of_base, n_base).chain(std::iter::repeat_n(of_base - 1.0, n_new))
     }
 
     /// Returns base and new values, the latter moved down by `shift`, less the mean of them all.

@@ -10,7 +10,8 @@ const WINDOW: usize = 5;
 
 /// Distance between the median and the start of a warm-up, in distances between the median and the 95th percentile.
 ///
-/// With 3, a series with autocorrelation 0.9 and no warm-up is cut in about 2 % of cases.
+/// With 3, series with autocorrelation 0.9 and no warm-up are cut in less than 0.1 % of cases with 300 steps, and in
+/// 4 % with 20.
 const START_FACTOR: f64 = 3.0;
 
 /// Addition to the factor for few steps, whose percentiles are uncertain, divided by their number.
