@@ -57,9 +57,9 @@ pub(crate) const BASE_TIME: &str = "baseTimeNanoseconds";
 /// Field of the file: name of the host.
 pub(crate) const HOST_NAME: &str = "host_name";
 /// Field of the file: an object with the [`RANK`].
-pub(crate) const DISTRIBUTED: &str = "distributedInfo";
+pub const DISTRIBUTED: &str = "distributedInfo";
 /// Field of the file: a list of the devices of the machine.
-pub(crate) const DEVICE_PROPERTIES: &str = "deviceProperties";
+pub const DEVICE_PROPERTIES: &str = "deviceProperties";
 /// In [`DISTRIBUTED`]: rank of the process.
 pub(crate) const RANK: &str = "rank";
 /// In [`DISTRIBUTED`]: number of ranks.

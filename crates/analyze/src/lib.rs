@@ -14,6 +14,8 @@
 //! ops        classification of kernels and operations
 //! steps      steps of an engine
 //! requests   requests to an engine
+//! runs       figures of runs, for comparisons
+//! compare    differences between runs
 //! check      rules about what viewers accept
 //! rewrite    parts that every writer needs
 //! repair     a file that all viewers accept
@@ -22,6 +24,7 @@
 //! ```
 
 pub mod check;
+pub mod compare;
 pub mod convert;
 mod figures;
 mod kineto;
@@ -31,6 +34,7 @@ mod ops;
 pub mod repair;
 mod requests;
 mod rewrite;
+pub mod runs;
 pub mod stats;
 mod steps;
 mod structure;
@@ -47,6 +51,7 @@ pub use figures::instants::{InstantRow, instants};
 pub use figures::layers::{Cell, LAYER_ARG, LayerSource, Layers, LayersOptions, PhaseLayers, layers};
 pub use figures::percentile::Distribution;
 pub use figures::summary::{GroupBy, Key, Rest, Row, SortBy, Summary, SummaryOptions, summarize};
+pub use kineto::{DEVICE_PROPERTIES, DISTRIBUTED as DISTRIBUTED_INFO};
 pub use opener::Opener;
 pub use requests::{
     Figure, Figures, Part, Parts, REQUEST_ARGS, Request, Requests, RequestsOptions, Slo, SloMetric, Stage, StageKind,

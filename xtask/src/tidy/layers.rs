@@ -53,6 +53,8 @@ const CRATES: &[Crate] = &[
             "ops",
             "steps",
             "requests",
+            "runs",
+            "compare",
             "check",
             "rewrite",
             "repair",
@@ -64,7 +66,7 @@ const CRATES: &[Crate] = &[
     Crate {
         source_folder: "crates/cli/src",
         top: &["main.rs"],
-        layers: &["os", "render", "flags", "output", "input", "recording", "commands"],
+        layers: &["os", "render", "flags", "output", "input", "sides", "recording", "commands"],
         base: &["exit_status.rs", "user_error.rs"],
     },
 ];

@@ -129,7 +129,17 @@ pub fn layers(trace: &Trace, nesting: &Nesting, selected: &Selected, options: &L
 }
 
 /// No layer.
-const NONE: u32 = u32::MAX;
+pub(crate) const NO_LAYER: u32 = u32::MAX;
+const NONE: u32 = NO_LAYER;
+
+/// Returns the layer of each slice, or [`NO_LAYER`]; from the source that [`LayerSource::Auto`] finds, except for track
+/// ids. The argument [`LAYER_ARG`] must be loaded.
+pub(crate) fn layer_of_each(trace: &Trace, nesting: &Nesting) -> Vec<u32> {
+    match find_layers(trace, nesting, LayerSource::Auto) {
+        (LayerSource::Tid, layer_of) => vec![NO_LAYER; layer_of.len()],
+        (_, layer_of) => layer_of,
+    }
+}
 
 /// Returns the index of each element.
 fn places<T: Copy + Eq + Hash>(list: &[T]) -> HashMap<T, u32> {

@@ -17,7 +17,8 @@ pub struct Figure {
 }
 
 impl Figure {
-    fn of(mut values: Vec<i64>) -> Self {
+    /// Returns the distribution of values.
+    pub(crate) fn of(mut values: Vec<i64>) -> Self {
         let sum: f64 = values.iter().map(|&value| value as f64).sum();
         let mean = if values.is_empty() { 0.0 } else { sum / values.len() as f64 };
         Self { count: values.len() as u64, mean, values: Distribution::of(&mut values) }

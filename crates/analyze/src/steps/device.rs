@@ -61,7 +61,7 @@ pub struct Attribution {
 
 /// A kernel or a copy of a step.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Work {
+pub(crate) struct Work {
     /// Index of the step.
     pub step: u32,
     /// The device.

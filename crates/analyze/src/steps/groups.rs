@@ -21,7 +21,7 @@ pub struct BatchRange {
 
 impl BatchRange {
     /// Returns the range of a size, bounded by powers of two: 1, 2, 3 to 4, 5 to 8, …
-    fn around(size: u64) -> Self {
+    pub(crate) fn around(size: u64) -> Self {
         let to = size.checked_next_power_of_two().unwrap_or(u64::MAX);
         Self { from: if size < 2 { size } else { to / 2 + 1 }, to }
     }
