@@ -8,6 +8,7 @@
 //! ```text
 //! commands    one folder per command, and the command line
 //! recording   the processes of a program that `record` runs
+//! sides       sides of a comparison: traces, reduced to runs
 //! input       opens what the user named: traces, spools, streams
 //! output      writes files: path, format, compression, atomic rename
 //! flags       flags that several commands have
@@ -24,6 +25,7 @@ mod output;
 #[cfg(unix)]
 mod recording;
 mod render;
+mod sides;
 mod user_error;
 
 use std::process::ExitCode;

@@ -2,9 +2,11 @@
 
 mod report;
 pub(crate) mod selection;
+mod share;
 
 pub(crate) use report::ReportArgs;
 pub(crate) use selection::SelectionArgs;
+pub(crate) use share::parse_share;
 
 use clap::ValueHint;
 use std::path::PathBuf;

@@ -88,6 +88,8 @@ pub(crate) fn count(inputs: &Inputs) -> InputCount {
 pub(crate) enum Folders {
     /// Stands for the spools in it.
     ListSpools,
+    /// Stands for the traces in it and in its folders.
+    ListTraces,
     /// Is an error.
     Reject,
 }
@@ -125,6 +127,7 @@ fn resolve(typed: &Path, folders: Folders) -> Result<Vec<Input>, UserError> {
     match fs::metadata(typed) {
         Ok(about) if about.is_dir() => match folders {
             Folders::ListSpools => spools_in(typed),
+            Folders::ListTraces => traces_in(typed),
             Folders::Reject => Err(is_folder(typed)),
         },
         Ok(about) => Ok(vec![input_at(typed, about.is_file())]),
@@ -211,6 +214,43 @@ fn spools_in(folder: &Path) -> Result<Vec<Input>, UserError> {
         return Err(UserError::at(folder, what));
     }
     Ok(spools.into_iter().map(Input::Spool).collect())
+}
+
+/// Extensions of traces, plain and compressed.
+const TRACE_EXTENSIONS: [&str; 8] = ["json", "gz", "zst", "zip", "pftrace", "perfetto-trace", "trace", SPOOL_EXTENSION];
+
+/// Returns the traces in a folder and in its folders, sorted by path.
+fn traces_in(folder: &Path) -> Result<Vec<Input>, UserError> {
+    let mut paths = files_in(folder)?;
+    let (folders, mut files): (Vec<PathBuf>, Vec<PathBuf>) = paths.drain(..).partition(|path| path.is_dir());
+    for folder in folders {
+        files.extend(files_in(&folder)?.into_iter().filter(|path| path.is_file()));
+    }
+    let is_trace = |path: &PathBuf| {
+        let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+        extension.is_some_and(|extension| TRACE_EXTENSIONS.contains(&extension.as_str()))
+    };
+    files.retain(is_trace);
+    // A spool whose trace is there too stands for both.
+    let is_read_with_trace = |path: &PathBuf| trace_path(path).is_some_and(|trace| trace.is_file());
+    files.retain(|path| !is_read_with_trace(path));
+    files.sort();
+    if files.is_empty() {
+        let what =
+            format!("expected traces in the folder, found none that ends in `.{}`", TRACE_EXTENSIONS.join("`, `."));
+        return Err(UserError::at(folder, what));
+    }
+    Ok(files.iter().map(|path| input_at(path, true)).collect())
+}
+
+/// Returns the entries of a folder, without hidden ones.
+fn files_in(folder: &Path) -> Result<Vec<PathBuf>, UserError> {
+    let cannot = |cause: io::Error| UserError::at(folder, format!("cannot read the folder: {cause}"));
+    let entries = fs::read_dir(folder).map_err(cannot)?;
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>().map_err(cannot)?;
+    paths.retain(|path| !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')));
+    Ok(paths)
 }
 
 impl Unrecovered {

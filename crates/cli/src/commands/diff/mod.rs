@@ -1,0 +1,10 @@
+//! `diff`: compares the runs of two sides.
+
+mod args;
+mod json;
+mod report;
+mod run;
+mod text;
+
+pub(crate) use args::DiffArgs as Args;
+pub(crate) use run::run;

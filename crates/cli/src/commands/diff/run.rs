@@ -1,0 +1,49 @@
+//! Compares two sides and prints the result.
+
+use super::args::DiffArgs;
+use super::json::DiffObject;
+use super::report::DiffReport;
+use super::text;
+use crate::exit_status::ExitStatus;
+use crate::os::interrupt;
+use crate::render::messages::Messages;
+use crate::render::printer::Printer;
+
+pub(crate) fn run(args: &DiffArgs) -> ExitStatus {
+    interrupt::install("nothing was written");
+    let mut printer = Printer::new(args.messages(), args.json);
+    let report = match DiffReport::of(args) {
+        Ok(report) => report,
+        Err(error) => return printer.error("diff", &error),
+    };
+    let status = if args.json {
+        printer.object(&DiffObject::new(&report))
+    } else if args.markdown {
+        printer.text(&text::markdown(&report))
+    } else {
+        printer.text(&text::text(&report))
+    };
+    for note in report.base.notes.iter().chain(&report.new.notes).take(if args.verbose { usize::MAX } else { NOTES }) {
+        printer.messages.print(&format!("{note}\n"));
+    }
+    status.max(outcome(&report))
+}
+
+/// Number of notes about traces that are listed without `--verbose`.
+const NOTES: usize = 10;
+
+fn outcome(report: &DiffReport) -> ExitStatus {
+    if report.comparison.is_refused() {
+        ExitStatus::Error
+    } else if report.comparison.has_difference() {
+        ExitStatus::Finding
+    } else {
+        ExitStatus::Success
+    }
+}
+
+impl DiffArgs {
+    pub(super) fn messages(&self) -> Messages {
+        Messages { verbose: self.verbose }
+    }
+}

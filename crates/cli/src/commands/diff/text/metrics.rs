@@ -1,0 +1,57 @@
+//! Tables of metrics.
+
+use super::words::{change_in_percent, figure, interval, verdict};
+use crate::commands::diff::report::DiffReport;
+use crate::render::table::{Column, Table};
+use ferrum_trace_analyze::compare::MetricComparison;
+
+/// Number of rows by batch that are listed without `--verbose`.
+const DETAILS: usize = 12;
+
+/// Returns a row per headline metric.
+pub(crate) fn metrics_table(metrics: &[MetricComparison], level: f64) -> Table {
+    table(metrics.iter(), level, true)
+}
+
+/// Returns a row per phase and batch.
+pub(super) fn details_table(details: &[&MetricComparison], level: f64) -> Table {
+    table(details.iter().copied(), level, false)
+}
+
+/// Returns the details to list: all if there are few or with `--verbose`.
+pub(super) fn shown_details(report: &DiffReport) -> Vec<&MetricComparison> {
+    let n_max = if report.verbose { usize::MAX } else { DETAILS };
+    report.comparison.details.iter().take(n_max).collect()
+}
+
+fn table<'a>(metrics: impl Iterator<Item = &'a MetricComparison>, level: f64, is_adjusted: bool) -> Table {
+    let mut table = Table::new(vec![
+        Column::text("metric"),
+        Column::number("base"),
+        Column::number("new"),
+        Column::number("change"),
+        Column::number(format!("{:.0} % interval", 100.0 * level)).importance(3),
+        Column::number("p").importance(1),
+        Column::text("verdict"),
+    ]);
+    for metric in metrics {
+        let p_value = if is_adjusted { metric.p_adjusted } else { metric.p_value };
+        let interval = match metric.instability {
+            Some(range) if range.is_finite() => {
+                let [low, high] = [range.low, range.high].map(|ratio| change_in_percent(Some(ratio)));
+                format!("within the runs {low} to {high}")
+            }
+            _ => interval(metric),
+        };
+        table.push(vec![
+            metric.name.clone(),
+            figure(metric.base, metric.unit),
+            figure(metric.new, metric.unit),
+            change_in_percent(metric.ratio),
+            interval,
+            p_value.map_or_else(|| "-".to_owned(), |p_value| format!("{p_value:.4}")),
+            verdict(&metric.verdict),
+        ]);
+    }
+    table
+}
