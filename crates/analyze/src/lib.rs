@@ -13,6 +13,7 @@
 //! ops        classification of kernels and operations
 //! steps      steps of an engine
 //! requests   requests to an engine
+//! engines    comparison of two engines by classes of operations
 //! check      rules about what viewers accept
 //! rewrite    parts that every writer needs
 //! repair     a file that all viewers accept
@@ -22,6 +23,7 @@
 
 pub mod check;
 pub mod convert;
+mod engines;
 mod figures;
 mod kineto;
 pub mod merge;
@@ -35,6 +37,10 @@ mod structure;
 #[cfg(test)]
 mod test_traces;
 
+pub use engines::{
+    ClassTime, ClassTimes, EngineProfile, LayerCount, LayerEvidence, PhaseProfile, TimedOn, UnnamedTime, profile,
+    profile_args,
+};
 pub use figures::async_count::{AsyncCount, count_asyncs};
 pub use figures::async_summary::{AsyncRest, AsyncRow, AsyncSummary, summarize_asyncs};
 pub use figures::contents::{Contents, contents};
@@ -46,6 +52,7 @@ pub use figures::layers::{Cell, LAYER_ARG, LayerSource, Layers, LayersOptions, P
 pub use figures::percentile::Distribution;
 pub use figures::summary::{GroupBy, Key, Rest, Row, SortBy, Summary, SummaryOptions, summarize};
 pub use opener::Opener;
+pub use ops::{BUILT_IN_RULES, ClassId, RuleError, Rules};
 pub use requests::{
     Figure, Figures, Part, Parts, REQUEST_ARGS, Request, Requests, RequestsOptions, Slo, SloMetric, Stage, StageKind,
     requests,

@@ -52,6 +52,7 @@ const CRATES: &[Crate] = &[
             "ops",
             "steps",
             "requests",
+            "engines",
             "check",
             "rewrite",
             "repair",

@@ -8,7 +8,7 @@ use ferrum_trace_model::{StringId, Trace};
 use hashbrown::HashMap;
 
 /// Returns the slices of a step's track that start within it and before the next step, outer before inner.
-pub(super) fn inside<'a>(trace: &Trace, nesting: &'a Nesting, step: &MarkedSlice) -> &'a [u32] {
+pub(crate) fn inside<'a>(trace: &Trace, nesting: &'a Nesting, step: &MarkedSlice) -> &'a [u32] {
     let slices = &trace.slices;
     let slice = step.slice as usize;
     let of_track = nesting.of_track(slices.track[slice]);

@@ -31,12 +31,15 @@ use crate::kineto::{CORRELATION, DEVICE_PROPERTIES, EXTERNAL_ID, ORIGINAL_CATEGO
 use crate::structure::gaps::{GapSum, Gaps};
 use crate::structure::nesting::Nesting;
 use crate::structure::select::Selected;
-use device::{Attributed, Work};
+pub(crate) use args::ArgReader;
+use device::Attributed;
+pub(crate) use device::{Work, works_of};
 use ferrum_trace_model::Trace;
 use ferrum_trace_model::vocab::device::CLOCK_ERROR_NS;
 use ferrum_trace_model::vocab::{self, Phase, UNCLOSED};
 use find::Found;
 pub(crate) use find::{MarkedSlice, find};
+pub(crate) use host::inside;
 pub(crate) use mark::phase_at_start;
 use results::Flight;
 use span::StepSpan;
@@ -113,6 +116,16 @@ pub struct Steps {
 
 /// Analyzes the steps of a trace that are selected and of the selected phases.
 pub fn steps(trace: &Trace, nesting: &Nesting, selected: &Selected, options: &StepsOptions) -> Steps {
+    steps_and_works(trace, nesting, selected, options).0
+}
+
+/// Like [`steps()`], with the kernels and copies of the steps, by step.
+pub(crate) fn steps_and_works(
+    trace: &Trace,
+    nesting: &Nesting,
+    selected: &Selected,
+    options: &StepsOptions,
+) -> (Steps, Vec<Work>) {
     let found = find(trace);
     let attributed = device::attribute(trace, &found);
     let timed = Timed::of(trace, &found, &attributed, selected, options);
@@ -131,7 +144,7 @@ pub fn steps(trace: &Trace, nesting: &Nesting, selected: &Selected, options: &St
         host::gaps(trace, nesting, step, |place, length| gaps.add(place, length));
     }
     let grouping = groups::group(&steps);
-    Steps {
+    let steps = Steps {
         sources: counts(steps.iter().map(|step| step.mark.source)),
         found_phases: counts(found.steps.iter().map(|it| it.mark.phase)),
         phases: counts(found.steps.iter().filter(|it| selected.contains(it.slice as usize)).map(|it| it.mark.phase)),
@@ -149,7 +162,8 @@ pub fn steps(trace: &Trace, nesting: &Nesting, selected: &Selected, options: &St
         all: groups::all(&steps),
         groups: grouping.groups,
         steps,
-    }
+    };
+    (steps, works)
 }
 
 /// Returns the indices of the wanted steps, and the device work for them.
